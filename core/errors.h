@@ -1,0 +1,37 @@
+#pragma once
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace shiftgrad {
+
+/// Thrown for every misuse and every bad input; the text is one line that names the operation, the
+/// value it got and what it expected: `matmul: [3, 4] x [5, 6]: inner sizes 4 and 5 differ`.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The parts, each as `<<` prints it, joined to one string.
+template <class... Parts>
+std::string text(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+/// Throws an Error whose text is the joined parts.
+template <class... Parts>
+[[noreturn]] void fail(const Parts&... parts) {
+  throw Error(text(parts...));
+}
+
+/// Throws an Error with the joined parts unless `condition` holds.
+template <class... Parts>
+void require(bool condition, const Parts&... parts) {
+  if (!condition) [[unlikely]]
+    fail(parts...);
+}
+
+}  // namespace shiftgrad
