@@ -1,0 +1,143 @@
+#include "core/accumulate.h"
+
+#include <vector>
+
+#include "core/errors.h"
+#include "core/parallel.h"
+#include "core/simd.h"
+#include "core/walk.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// y = alpha x + beta y along one run.
+void add_run(Scalar alpha, const Scalar* x, int64_t x_step, Scalar beta, Scalar* y, int64_t y_step,
+             int64_t length) {
+  if (x_step == 1 && y_step == 1) return simd::axpby(alpha, x, beta, y, length);
+  for (int64_t n = 0; n < length; ++n) {
+    Scalar old = beta == 0 ? 0 : beta * y[n * y_step];
+    y[n * y_step] = alpha * x[n * x_step] + old;
+  }
+}
+
+Scalar sum_run(const Scalar* x, int64_t step, int64_t length) {
+  if (step == 1) return simd::sum(x, length);
+  Scalar total = 0;
+  for (int64_t n = 0; n < length; ++n) total += x[n * step];
+  return total;
+}
+
+/// The axes of `target`'s shape, parted into those it keeps and those it is broadcast along.
+struct Parted {
+  Layout target_kept, source_kept, source_summed;
+
+  Parted(const Layout& target, const Layout& source) {
+    target_kept.offset = target.offset;
+    source_kept.offset = source.offset;
+    for (int axis = 0; axis < target.rank(); ++axis) {
+      bool summed = target.strides[axis] == 0 && target.shape[axis] > 1;
+      Layout& part = summed ? source_summed : source_kept;
+      part.shape.push_back(source.shape[axis]);
+      part.strides.push_back(source.strides[axis]);
+      if (!summed) {
+        target_kept.shape.push_back(target.shape[axis]);
+        target_kept.strides.push_back(target.strides[axis]);
+      }
+    }
+  }
+
+  /// Whether the source is densest along a summed axis: then each sum is a run.
+  bool sums_along_runs() const {
+    return source_kept.count() == 1 ||
+           (!source_summed.shape.empty() && source_summed.strides.back() == 1);
+  }
+};
+
+/// Each kept element is the sum of its own runs.
+void sum_along_runs(Scalar beta, Scalar* target, const Scalar* source, const Parted& parted,
+                    Scalar alpha) {
+  Walk<2> kept({&parted.target_kept, &parted.source_kept});
+  Walk<1> summed({&parted.source_summed});
+  constexpr int64_t tile = 8192;
+  int64_t tiles = (summed.count() + tile - 1) / tile;
+  auto total = [&](const Scalar* first) {
+    return parallel_reduce<Scalar>(
+        tiles,
+        [&](int64_t t) {
+          Scalar part = 0;
+          summed.range(t * tile, std::min((t + 1) * tile, summed.count()), [&](const auto& run) {
+            part += sum_run(first + run.at[0], run.step[0], run.length);
+          });
+          return part;
+        },
+        [](Scalar a, Scalar b) { return a + b; });
+  };
+  parallel_ranges(kept.count(), 64, [&](int64_t begin, int64_t end) {
+    kept.range(begin, end, [&](const auto& run) {
+      for (int64_t n = 0; n < run.length; ++n) {
+        Scalar* element = target + run.at[0] + n * run.step[0];
+        Scalar old = beta == 0 ? 0 : beta * *element;
+        *element = old + alpha * total(source + run.at[1] + n * run.step[1]);
+      }
+    });
+  });
+}
+
+/// Whole slices of kept elements are added up: first in groups of 64 slices, then the groups.
+void sum_slices(Scalar beta, Scalar* target, const Scalar* source, const Parted& parted,
+                Scalar alpha) {
+  constexpr int64_t group = 64, width = 4096;
+  Layout dense = Layout::contiguous(parted.source_kept.shape);
+  Walk<2> to_partial({&dense, &parted.source_kept});
+  Walk<2> to_target({&parted.target_kept, &dense});
+  Walk<1> slices({&parted.source_summed});
+  int64_t count = dense.count();
+  int64_t groups = (slices.count() + group - 1) / group;
+  int64_t columns = (count + width - 1) / width;
+  Buffer partial(groups * count);
+  parallel_for(groups * columns, [&](int64_t tile) {
+    int64_t g = tile / columns, begin = tile % columns * width;
+    Scalar* sums = partial.data() + g * count;
+    Scalar first = 0;
+    slices.range(g * group, std::min((g + 1) * group, slices.count()), [&](const auto& slice) {
+      for (int64_t n = 0; n < slice.length; ++n, first = 1)
+        to_partial.range(begin, std::min(begin + width, count), [&](const auto& run) {
+          add_run(1, source + slice.at[0] + n * slice.step[0] + run.at[1], run.step[1], first,
+                  sums + run.at[0], 1, run.length);
+        });
+    });
+  });
+  parallel_ranges(count, width, [&](int64_t begin, int64_t end) {
+    for (int64_t g = 0; g < groups; ++g)
+      to_target.range(begin, end, [&](const auto& run) {
+        add_run(alpha, partial.data() + g * count + run.at[1], 1, g == 0 ? beta : 1,
+                target + run.at[0], run.step[0], run.length);
+      });
+  });
+}
+
+}  // namespace
+
+void accumulate(Scalar beta, const Tensor& target, const Tensor& source, Scalar alpha) {
+  require(target.shape() == source.shape(), "accumulate: a gradient of shape ", source.shape(),
+          " for ", target.shape());
+  if (target.count() == 0) return;
+  Layout to = target.layout(), from = source.layout();
+  Scalar* y = target.mutable_data() - to.offset;
+  const Scalar* x = source.data() - from.offset;
+  if (to.is_broadcast()) {
+    Parted parted(to, from);
+    return parted.sums_along_runs() ? sum_along_runs(beta, y, x, parted, alpha)
+                                    : sum_slices(beta, y, x, parted, alpha);
+  }
+  Walk<2>({&to, &from}).parallel([&](const auto& run) {
+    add_run(alpha, x + run.at[1], run.step[1], beta, y + run.at[0], run.step[0], run.length);
+  });
+}
+
+void accumulate(const GradientSink& sink, const Tensor& gradient, Scalar alpha) {
+  if (sink) accumulate(sink.beta, sink.target, gradient, alpha);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,257 @@
+#include "core/layout.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "core/errors.h"
+
+namespace shiftgrad {
+
+Dims::Dims(std::initializer_list<int64_t> values)
+    : Dims(std::span<const int64_t>(values.begin(), values.size())) {}
+
+Dims::Dims(std::span<const int64_t> values) {
+  for (int64_t value : values) push_back(value);
+}
+
+Dims Dims::filled(int count, int64_t value) {
+  Dims dims;
+  for (int axis = 0; axis < count; ++axis) dims.push_back(value);
+  return dims;
+}
+
+void Dims::push_back(int64_t value) { insert(size_, value); }
+
+void Dims::insert(int axis, int64_t value) {
+  require(size_ < max_rank, "shape: more than ", max_rank, " axes");
+  std::copy_backward(begin() + axis, end(), end() + 1);
+  values_[axis] = value;
+  ++size_;
+}
+
+void Dims::erase(int axis) {
+  std::copy(begin() + axis + 1, end(), begin() + axis);
+  --size_;
+}
+
+bool Dims::operator==(const Dims& other) const {
+  return std::equal(begin(), end(), other.begin(), other.end());
+}
+
+std::ostream& operator<<(std::ostream& out, const Dims& dims) {
+  out << '[';
+  for (int axis = 0; axis < dims.size(); ++axis) out << (axis ? ", " : "") << dims[axis];
+  return out << ']';
+}
+
+int64_t product(const Dims& dims) {
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+}
+
+int normalized_axis(const char* operation, int axis, int rank) {
+  require(-rank <= axis && axis < rank, operation, ": axis ", axis, " of a tensor with ", rank,
+          " axes");
+  return axis < 0 ? axis + rank : axis;
+}
+
+Dims broadcast_shape(const char* operation, const Dims& a, const Dims& b) {
+  const Dims& longer = a.size() >= b.size() ? a : b;
+  const Dims& shorter = a.size() >= b.size() ? b : a;
+  Dims shape = longer;
+  for (int axis = 1; axis <= shorter.size(); ++axis) {
+    int64_t size = shorter[-axis];
+    require(size == shape[-axis] || size == 1 || shape[-axis] == 1, operation, ": ", a, " and ", b,
+            " do not broadcast");
+    if (shape[-axis] == 1) shape[-axis] = size;
+  }
+  return shape;
+}
+
+Layout Layout::contiguous(const Dims& shape) {
+  Layout layout{shape, shape, 0};
+  int64_t stride = 1;
+  for (int axis = shape.size() - 1; axis >= 0; --axis) {
+    layout.strides[axis] = stride;
+    stride *= shape[axis];
+  }
+  return layout;
+}
+
+bool Layout::is_contiguous() const {
+  if (count() == 0) return true;
+  int64_t stride = 1;
+  for (int axis = rank() - 1; axis >= 0; --axis) {
+    if (shape[axis] == 1) continue;
+    if (strides[axis] != stride) return false;
+    stride *= shape[axis];
+  }
+  return true;
+}
+
+namespace {
+
+/// Whether the axes, from the smallest stride up, each step over all that the smaller ones reach.
+bool nests(const Layout& layout) {
+  if (layout.is_contiguous()) return true;
+  std::vector<std::pair<int64_t, int64_t>> axes;  // stride, size
+  for (int axis = 0; axis < layout.rank(); ++axis)
+    if (layout.shape[axis] > 1 && layout.strides[axis] != 0)
+      axes.emplace_back(layout.strides[axis], layout.shape[axis]);
+  std::sort(axes.begin(), axes.end());
+  int64_t reach = 1;
+  for (auto [stride, size] : axes) {
+    if (stride < reach) return false;
+    reach += (size - 1) * stride;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Layout::covers(int64_t size) const {
+  return offset == 0 && count() == size && !is_broadcast() && nests(*this);
+}
+
+bool Layout::is_broadcast() const {
+  for (int axis = 0; axis < rank(); ++axis)
+    if (strides[axis] == 0 && shape[axis] > 1) return true;
+  return false;
+}
+
+bool Layout::overlaps() const { return count() > 0 && !nests(*this); }
+
+Layout Layout::permute(const Dims& axes) const {
+  require(axes.size() == rank(), "permute: ", axes, " does not name the ", rank(), " axes of ",
+          shape);
+  Layout result{axes, axes, offset};
+  std::array<bool, Dims::max_rank> seen{};
+  for (int axis = 0; axis < rank(); ++axis) {
+    int from = normalized_axis("permute", static_cast<int>(axes[axis]), rank());
+    require(!seen[from], "permute: ", axes, " names an axis twice");
+    seen[from] = true;
+    result.shape[axis] = shape[from];
+    result.strides[axis] = strides[from];
+  }
+  return result;
+}
+
+Layout Layout::slice(int axis, int64_t begin, int64_t end, int64_t step) const {
+  axis = normalized_axis("slice", axis, rank());
+  require(0 <= begin && begin <= end && end <= shape[axis], "slice: ", begin, " to ", end,
+          " of axis ", axis, " of ", shape);
+  require(step >= 1, "slice: a step of ", step, ", expected at least 1");
+  Layout result = *this;
+  result.offset += begin * strides[axis];
+  result.shape[axis] = (end - begin + step - 1) / step;
+  result.strides[axis] *= step;
+  return result;
+}
+
+Layout Layout::select(int axis, int64_t index) const {
+  axis = normalized_axis("select", axis, rank());
+  require(0 <= index && index < shape[axis], "select: index ", index, " of axis ", axis, " of ",
+          shape);
+  Layout result = slice(axis, index, index + 1);
+  result.shape.erase(axis);
+  result.strides.erase(axis);
+  return result;
+}
+
+Layout Layout::expand(const Dims& target) const {
+  require(target.size() >= rank(), "expand: ", shape, " to the shorter ", target);
+  Layout result{target, Dims::filled(target.size(), 0), offset};
+  for (int axis = 1; axis <= rank(); ++axis) {
+    require(shape[-axis] == target[-axis] || shape[-axis] == 1, "expand: ", shape, " to ", target);
+    if (shape[-axis] == target[-axis]) result.strides[-axis] = strides[-axis];
+  }
+  return result;
+}
+
+namespace {
+
+/// `target` with its one -1, if any, worked out from the number of elements.
+Dims completed(const Dims& target, const Dims& shape) {
+  Dims result = target;
+  int unknown = -1;
+  int64_t known = 1;
+  for (int axis = 0; axis < target.size(); ++axis) {
+    require(target[axis] >= 0 || (target[axis] == -1 && unknown < 0), "reshape: ", target,
+            " as a shape");
+    if (target[axis] == -1)
+      unknown = axis;
+    else
+      known *= target[axis];
+  }
+  if (unknown >= 0 && known > 0) result[unknown] = product(shape) / known;
+  require(product(result) == product(shape), "reshape: ", shape, " to ", target,
+          ": the numbers of elements differ");
+  return result;
+}
+
+}  // namespace
+
+std::optional<Layout> Layout::reshape(const Dims& requested) const {
+  Dims target = completed(requested, shape);
+  if (is_contiguous()) {
+    Layout result = contiguous(target);
+    result.offset = offset;
+    return result;
+  }
+  // Match groups of axes of equal products; inside a group of the old axes the strides must chain.
+  Layout result{target, Dims::filled(target.size(), 0), offset};
+  int from = 0, to = 0;
+  while (from < rank() || to < target.size()) {
+    int from_begin = from, to_begin = to;
+    int64_t old_count = from < rank() ? shape[from++] : 1;
+    int64_t new_count = to < target.size() ? target[to++] : 1;
+    while (old_count != new_count)
+      if (old_count < new_count)
+        old_count *= shape[from++];
+      else
+        new_count *= target[to++];
+    int64_t stride = 1;
+    for (int axis = from - 1, chain = -1; axis >= from_begin; --axis) {
+      if (shape[axis] == 1) continue;
+      if (chain < 0)
+        stride = strides[axis];
+      else if (strides[axis] != strides[chain] * shape[chain])
+        return std::nullopt;
+      chain = axis;
+    }
+    for (int axis = to - 1; axis >= to_begin; --axis) {
+      result.strides[axis] = stride;
+      stride *= target[axis];
+    }
+  }
+  return result;
+}
+
+namespace {
+
+/// Rows one shorter than those of `[…, T, K+1]`, read on through the flat matrix from `skip`.
+Layout shifted(const char* operation, const Layout& padded, int64_t skip) {
+  int rank = padded.rank();
+  require(rank >= 2 && padded.shape[-1] >= 1, operation, ": ", padded.shape,
+          ", expected a padded […, T, K+1]");
+  bool without_gaps = (padded.strides[-1] == 1 || padded.shape[-1] == 1) &&
+                      (padded.strides[-2] == padded.shape[-1] || padded.shape[-2] == 1);
+  require(without_gaps, operation, ": the rows of ", padded.shape, " are not next to each other");
+  Layout result = padded;
+  result.offset += skip;
+  result.shape[-1] -= 1;
+  result.strides[-1] = 1;
+  result.strides[-2] = result.shape[-1];
+  return result;
+}
+
+}  // namespace
+
+Layout Layout::rel_shift() const {
+  return shifted("rel_shift", *this, rank() >= 2 ? shape[-2] : 0);
+}
+
+Layout Layout::shift_right() const { return shifted("shift_right", *this, 0); }
+
+}  // namespace shiftgrad

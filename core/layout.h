@@ -1,0 +1,107 @@
+#pragma once
+
+// Pure geometry: where the element with a given index lies in a flat buffer.
+//
+//     position(i_0, …, i_n) = offset + Σ i_a · stride_a
+//
+// Every view of a tensor is one of the functions below, applied to its layout alone.
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <ostream>
+#include <span>
+
+namespace shiftgrad {
+
+/// A short list of sizes, strides or axes, kept inline; at most `max_rank` long.
+class Dims {
+ public:
+  static constexpr int max_rank = 8;
+
+  Dims() = default;
+  Dims(std::initializer_list<int64_t> values);
+  explicit Dims(std::span<const int64_t> values);
+  /// `count` times the same value.
+  static Dims filled(int count, int64_t value);
+
+  int size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  /// Entry `axis`; a negative axis counts from the end.
+  int64_t& operator[](int axis) { return values_[axis < 0 ? axis + size_ : axis]; }
+  int64_t operator[](int axis) const { return values_[axis < 0 ? axis + size_ : axis]; }
+  int64_t* begin() { return values_.data(); }
+  int64_t* end() { return values_.data() + size_; }
+  const int64_t* begin() const { return values_.data(); }
+  const int64_t* end() const { return values_.data() + size_; }
+  int64_t front() const { return values_[0]; }
+  int64_t back() const { return values_[size_ - 1]; }
+
+  /// Throws when the list is already `max_rank` long.
+  void push_back(int64_t value);
+  void insert(int axis, int64_t value);
+  void erase(int axis);
+  bool operator==(const Dims& other) const;
+
+ private:
+  std::array<int64_t, max_rank> values_{};
+  int size_ = 0;
+};
+
+/// Prints `[2, 3, 4]`.
+std::ostream& operator<<(std::ostream& out, const Dims& dims);
+
+/// The product of the entries; 1 for an empty list.
+int64_t product(const Dims& dims);
+
+/// The axis as a number in 0 … rank-1; a negative one counts from the end. Throws when there is no
+/// such axis, in the name of `operation`.
+int normalized_axis(const char* operation, int axis, int rank);
+
+/// The shape that both broadcast to (aligned at the last axis, size 1 stretches, as in NumPy).
+/// Throws when there is none, in the name of `operation`.
+Dims broadcast_shape(const char* operation, const Dims& a, const Dims& b);
+
+struct Layout {
+  Dims shape;
+  Dims strides;
+  int64_t offset = 0;
+
+  /// The row-major layout of `shape` from offset 0.
+  static Layout contiguous(const Dims& shape);
+
+  int rank() const { return shape.size(); }
+  int64_t count() const { return product(shape); }
+
+  /// Row-major without gaps, wherever it starts.
+  bool is_contiguous() const;
+  /// Holds each of the elements 0 … size-1 of a buffer exactly once, in any order.
+  bool covers(int64_t size) const;
+  /// Repeats elements along an axis of stride 0.
+  bool is_broadcast() const;
+  /// Two indices may share an element other than through an axis of stride 0. Judged from the
+  /// strides sorted by size, so a rare layout that interleaves without sharing counts as well.
+  bool overlaps() const;
+
+  /// The same elements with the axes in the order `axes`. PyTorch: Tensor.permute.
+  Layout permute(const Dims& axes) const;
+  /// Indices begin … end-1 of one axis, every `step`-th. PyTorch: x[begin:end:step].
+  Layout slice(int axis, int64_t begin, int64_t end, int64_t step = 1) const;
+  /// Index `index` of one axis, which disappears. PyTorch: Tensor.select.
+  Layout select(int axis, int64_t index) const;
+  /// Broadcast to `shape` by strides of 0. PyTorch: Tensor.expand.
+  Layout expand(const Dims& shape) const;
+  /// The same elements in the same row-major order under another shape, or nothing when that needs
+  /// a copy. One size may be -1 and is worked out. PyTorch: Tensor.view.
+  std::optional<Layout> reshape(const Dims& shape) const;
+  /// From a padded `[…, T, K+1]` (each matrix without gaps) the shifted `[…, T, K]` of
+  /// Transformer-XL (Dai et al. 2019, appendix B): drop the first T of the flat matrix and read
+  /// the rest in rows of K.
+  Layout rel_shift() const;
+  /// The mirror image, for the padded column on the right (labml): read from the start in rows
+  /// of K.
+  Layout shift_right() const;
+};
+
+}  // namespace shiftgrad

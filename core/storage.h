@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/scalar.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// An uninitialised block of Scalars, 64-byte aligned, from the caching allocator.
+class Buffer {
+ public:
+  explicit Buffer(int64_t count);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  Scalar* data() const { return data_; }
+  int64_t count() const { return count_; }
+
+ private:
+  Scalar* data_;
+  int64_t count_;
+};
+
+/// The values behind one tensor and all its views, and the gradient that mirrors them: the gradient
+/// of a view lies at the view's layout in the gradient buffer, so no view needs backward code.
+struct Storage {
+  std::shared_ptr<Buffer> value;
+  /// Of the same size; made by the first writer.
+  std::shared_ptr<Buffer> gradient;
+  bool requires_gradient = false;
+  /// Whether `gradient` holds anything yet: the first writer overwrites, later ones add.
+  bool gradient_written = false;
+  /// Entries of live tapes that made or read these values; while there are any, the values must
+  /// not change.
+  int recorded = 0;
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

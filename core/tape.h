@@ -1,0 +1,89 @@
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// A Wengert list: while it lives, this thread's ops append to it how their gradients flow back.
+///
+///     Tape tape;
+///     Tensor loss = cross_entropy(model(x), targets);
+///     tape.backward(loss);
+///
+/// The order of creation is the order of the graph, so the backward pass is one loop from the end.
+/// Without a live tape nothing is recorded and nothing saved: inference needs no switch. Tapes
+/// nest; the innermost records.
+class Tape {
+ public:
+  /// Gets the gradient of the op's output and adds to the gradients of its inputs.
+  using Backward = std::function<void(const Tensor& gradient)>;
+
+  Tape();
+  ~Tape();
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  /// Adds ∂loss/∂x to the gradient of everything the loss was made from, freeing each entry and
+  /// what it saved on the way. Throws when `loss` is not one element, does not depend on anything
+  /// that requires a gradient, or when this tape has run backward already.
+  void backward(const Tensor& loss);
+  /// The same for Σ output · cotangent, of any shape.
+  void backward(const Tensor& output, const Tensor& cotangent);
+
+  /// The number of entries.
+  size_t size() const { return entries_.size(); }
+
+  /// This thread's tape, or null.
+  static Tape* current();
+
+  /// Suspends recording on this thread while it lives, for an evaluation in the middle.
+  class Pause {
+   public:
+    Pause();
+    ~Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    Tape* paused_;
+  };
+
+  /// Appends an entry; see `record` below.
+  void append(const Tensor& output, std::span<const Tensor* const> inputs, Backward backward);
+
+ private:
+  struct Entry {
+    Tensor output;
+    std::vector<std::shared_ptr<Storage>> inputs;
+    Backward backward;
+  };
+  void drop_last();
+
+  std::vector<Entry> entries_;
+  Tape* outer_;
+  bool spent_ = false;
+};
+
+/// Whether an op on these inputs has to be recorded: a tape is alive and one of them requires a
+/// gradient. Null and undefined inputs are passed over.
+bool recording(std::span<const Tensor* const> inputs);
+
+/// What every op calls after its forward pass: when recording, `output` requires a gradient from
+/// now on and `backward(gradient of output)` will run in the backward pass.
+template <class Backward>
+void record(const Tensor& output, std::span<const Tensor* const> inputs, Backward backward) {
+  if (recording(inputs)) Tape::current()->append(output, inputs, std::move(backward));
+}
+
+template <class Backward>
+void record(const Tensor& output, std::initializer_list<const Tensor*> inputs, Backward backward) {
+  record(output, std::span(inputs.begin(), inputs.size()), std::move(backward));
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/layout.h"
+#include "core/storage.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+struct GradientSink;
+
+/// A handle on values in a Storage, seen through a Layout. Copies and views share the storage.
+class Tensor {
+ public:
+  /// An undefined tensor: absent biases and memories.
+  Tensor() = default;
+  /// Uninitialised values.
+  static Tensor empty(const Dims& shape);
+  static Tensor full(const Dims& shape, Scalar value);
+  static Tensor zeros(const Dims& shape) { return full(shape, 0); }
+  /// Row-major `values`. Throws when their number is not that of `shape`.
+  static Tensor from(const Dims& shape, std::span<const Scalar> values);
+
+  bool defined() const { return storage_ != nullptr; }
+  const Layout& layout() const { return layout_; }
+  const Dims& shape() const { return layout_.shape; }
+  int rank() const { return layout_.rank(); }
+  /// The size of one axis; a negative axis counts from the end.
+  int64_t size(int axis) const { return layout_.shape[axis]; }
+  int64_t count() const { return layout_.count(); }
+  bool is_contiguous() const { return layout_.is_contiguous(); }
+  bool shares_storage(const Tensor& other) const { return storage_ == other.storage_; }
+
+  /// The first element; the others lie at the layout's strides from it.
+  const Scalar* data() const { return storage_->value->data() + layout_.offset; }
+  /// The same for writing. Throws while a live tape has recorded these values: it would hand
+  /// wrong gradients to whoever read them.
+  Scalar* mutable_data() const;
+  /// The only element. Throws when there is not exactly one.
+  Scalar item() const;
+  /// A row-major copy.
+  std::vector<Scalar> values() const;
+
+  /// The same storage under another layout, for values and gradient alike. Throws when the layout
+  /// overlaps itself other than by broadcasting: a gradient could not be accumulated into it.
+  Tensor view(const Layout& layout) const;
+
+  bool requires_gradient() const { return storage_ && storage_->requires_gradient; }
+  /// Asks for a gradient, as a parameter does; returns the same tensor.
+  Tensor require_gradient() const;
+  /// The gradient at this layout, or an undefined tensor when nothing has been accumulated.
+  Tensor gradient() const;
+  /// Forgets the gradient; its buffer is kept for the next one.
+  void zero_gradient() const;
+  /// Where a backward pass puts this tensor's gradient; empty when it needs none. The sink counts
+  /// as written from now on, so take it right before writing.
+  GradientSink gradient_sink() const;
+  /// The same values in a Storage of their own, without a gradient: a constant. PyTorch: detach.
+  Tensor detach() const;
+
+ private:
+  friend class Tape;
+  Tensor(std::shared_ptr<Storage> storage, const Layout& layout)
+      : storage_(std::move(storage)), layout_(layout) {}
+
+  std::shared_ptr<Storage> storage_;
+  Layout layout_;
+};
+
+/// target = beta · target + gradient, where beta is 0 for the first writer and 1 for later ones, so
+/// that a GEMM can write a gradient in place.
+struct GradientSink {
+  Tensor target;
+  Scalar beta = 0;
+
+  explicit operator bool() const { return target.defined(); }
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
