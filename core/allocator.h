@@ -1,0 +1,38 @@
+#pragma once
+
+// A block that was released is kept and handed out again for the next request of about its size.
+// A training step asks for the same sizes again and again, so after the first step it takes no
+// memory from the system and touches no fresh page.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace shiftgrad {
+
+/// Uninitialised memory for at least `bytes` bytes, aligned to 64; never null, also for 0 bytes.
+/// An Error if the system has no more, even after the cached blocks are given back.
+void* allocate(size_t bytes);
+
+/// Takes back what allocate(bytes) gave, on any thread; `bytes` must be the same number.
+void release(void* block, size_t bytes);
+
+/// Gives all cached blocks back to the system. (PyTorch: torch.cuda.empty_cache)
+void release_cached();
+
+/// What the allocator has done in this process; sizes count whole blocks, rounding included.
+/// (PyTorch: torch.cuda.memory_stats)
+struct AllocatorCounters {
+  int64_t calls;               ///< Calls of `allocate`.
+  int64_t system_allocations;  ///< Those for which no cached block was at hand.
+  int64_t bytes_in_use;        ///< Handed out and not yet released.
+  int64_t peak_bytes_in_use;   ///< The most since the start or the last reset_peak.
+  int64_t bytes_cached;        ///< Released and kept.
+};
+
+AllocatorCounters allocator_counters();
+
+/// Lets the peak start again from what is in use now.
+/// (PyTorch: torch.cuda.reset_peak_memory_stats)
+void reset_peak();
+
+}  // namespace shiftgrad

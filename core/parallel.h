@@ -1,0 +1,103 @@
+#pragma once
+
+// Work is cut into tiles by the size of the problem alone, never by the number of threads, and
+// partial results are joined in a fixed tree. So a result has the same bits at 1, 2 or N threads.
+
+#include <algorithm>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace shiftgrad {
+
+/// What `initialize` may change in the process; see there.
+struct Settings {
+  /// Let each OpenBLAS call use one thread: the threads are ours, outside.
+  bool single_threaded_blas = true;
+  /// Have OpenBLAS choose its AVX-512 kernels on a CPU too new for it to recognise.
+  bool recognise_new_cpus = true;
+};
+
+/// The only place where shiftgrad changes settings of the process. Call it at the start of main,
+/// before other threads use BLAS; later calls of any thread do nothing. A program that embeds
+/// shiftgrad and has its own mind about BLAS may leave it out, or switch parts of it off: every
+/// result is still right, but two levels of threads are slow, and the bits of a product may then
+/// depend on the number of OpenBLAS' threads.
+void initialize(const Settings& settings = {});
+
+/// How many threads parallel work started here may use, this one included.
+int thread_count();
+
+/// While it lives, parallel work of the whole process uses at most `threads` threads, or fewer
+/// where an outer limit says so. An Error if `threads` is less than 1.
+/// (PyTorch: torch.set_num_threads)
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(int threads);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit&) = delete;
+  ThreadLimit& operator=(const ThreadLimit&) = delete;
+
+ private:
+  struct Control;
+  std::unique_ptr<Control> control_;
+};
+
+/// A non-owning reference to something that can be called with a tile's number.
+class TileBody {
+ public:
+  template <std::invocable<int64_t> Body>
+  explicit TileBody(Body& body)
+      : body_(&body), call_([](void* b, int64_t tile) { (*static_cast<Body*>(b))(tile); }) {}
+
+  void operator()(int64_t tile) const { call_(body_, tile); }
+
+ private:
+  void* body_;
+  void (*call_)(void*, int64_t);
+};
+
+/// `parallel_for` without its short cut for a single tile.
+void run_tiles(int64_t tiles, TileBody body);
+
+/// Calls body(tile) once for each tile 0 … tiles-1, on the threads of the caller's arena and in no
+/// particular order, and returns when all are done. An exception of a body is thrown here. May be
+/// nested: while it waits, a thread takes on no work but this call's own.
+template <class Body>
+void parallel_for(int64_t tiles, Body&& body) {
+  if (tiles == 1) {
+    body(int64_t{0});
+  } else if (tiles > 1) {
+    auto call = [&body](int64_t tile) { body(tile); };
+    run_tiles(tiles, TileBody(call));
+  }
+}
+
+/// Calls body(begin, end) for 0 … count-1 cut into tiles of `grain` numbers, the last one shorter.
+template <class Body>
+void parallel_ranges(int64_t count, int64_t grain, Body&& body) {
+  parallel_for((count + grain - 1) / grain,
+               [&](int64_t tile) { body(tile * grain, std::min((tile + 1) * grain, count)); });
+}
+
+/// join(tile(0), …, tile(tiles-1)), joined as a balanced tree of neighbours whose shape depends on
+/// `tiles` only; T{} for no tiles.
+template <class T, class Tile, class Join>
+T parallel_reduce(int64_t tiles, Tile&& tile, Join&& join) {
+  if (tiles < 1) return T{};
+  if (tiles == 1) return tile(int64_t{0});
+  // A wrapper, since neighbours in a vector<bool> would share a byte.
+  struct Part {
+    T value;
+  };
+  std::vector<Part> parts(static_cast<size_t>(tiles));
+  parallel_for(tiles, [&](int64_t t) { parts[static_cast<size_t>(t)].value = tile(t); });
+  for (size_t step = 1; step < parts.size(); step *= 2)
+    for (size_t left = 0; left + step < parts.size(); left += 2 * step)
+      parts[left].value = join(std::move(parts[left].value), std::move(parts[left + step].value));
+  return std::move(parts[0].value);
+}
+
+}  // namespace shiftgrad

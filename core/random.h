@@ -1,0 +1,39 @@
+#pragma once
+
+// Random numbers without hidden state: number `index` of stream `stream` is a hash of
+// (seed, stream, index). So it matters neither who draws first nor on which thread, and a generator
+// is saved and resumed by writing down three integers.
+
+#include <array>
+#include <cstdint>
+
+namespace shiftgrad {
+
+/// Philox4x32-10: four random words, a bijection of the counter (index, stream) under the key
+/// `seed`. (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; also the generator
+/// behind torch.cuda's random numbers.)
+std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_t index);
+
+/// The word as one of 2^32 evenly spaced numbers in [0, 1).
+inline double unit_interval(uint32_t word) { return word * 0x1p-32; }
+
+/// A sequence of random numbers; every draw takes the next index.
+struct Random {
+  uint64_t seed = 0;
+  uint64_t stream = 0;
+  uint64_t counter = 0;
+
+  /// Evenly from [0, 1), with 53 random bits.
+  double uniform();
+  /// From the normal distribution with mean 0 and variance 1 (Box and Muller 1958).
+  double normal();
+  /// Evenly from 0 … n-1, without bias. An Error if n is less than 1.
+  int64_t below(int64_t n);
+  /// The number of a stream of its own, for many numbers to be drawn by index with `philox`: the
+  /// mask of one dropout call, the start of one parameter.
+  uint64_t next_stream();
+
+  bool operator==(const Random&) const = default;
+};
+
+}  // namespace shiftgrad

@@ -1,0 +1,65 @@
+#pragma once
+
+// Loops over contiguous arrays, in the widest vectors the CPU has. Everywhere: n may be 0; the
+// output may be one of the inputs, but must not overlap it in part; an element's result does not
+// depend on where in the array it stands. Elementary functions treat specials as IEEE 754 and std::
+// do: NaN stays NaN, overflow is infinite, the logarithm of a negative number is NaN.
+
+#include <cstdint>
+
+#include "core/scalar.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd {
+
+enum class Unary {
+  negate,
+  exp,
+  log,
+  sqrt,
+  tanh,
+  sigmoid,    ///< 1 / (1 + e^-x)
+  erf,        ///< 2/√π ∫₀ˣ e^(-t²) dt
+  relu,       ///< max(x, 0), NaN for NaN; its derivative at 0 is 0
+  gelu,       ///< x Φ(x) = x/2 (1 + erf(x/√2)) (Hendrycks and Gimpel 2016)
+  gelu_tanh,  ///< x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))) (GPT-2; PyTorch: approximate="tanh")
+  square,
+  reciprocal,
+};
+
+enum class Binary {
+  add,
+  subtract,
+  multiply,
+  divide,
+  maximum,  ///< NaN if either is NaN (PyTorch: torch.maximum)
+};
+
+/// y = f(x)
+void map(Unary f, const Scalar* x, Scalar* y, int64_t n);
+
+/// dx = beta dx + dy f'(x), given y = f(x); a beta of 0 never reads dx.
+void map_gradient(Unary f, const Scalar* x, const Scalar* y, const Scalar* dy, Scalar beta,
+                  Scalar* dx, int64_t n);
+
+/// y = f(a, b)
+void zip(Binary f, const Scalar* a, const Scalar* b, Scalar* y, int64_t n);
+
+/// y = alpha x + beta y; a beta of 0 never reads y.
+void axpby(Scalar alpha, const Scalar* x, Scalar beta, Scalar* y, int64_t n);
+
+/// y += a b
+void multiply_add(const Scalar* a, const Scalar* b, Scalar* y, int64_t n);
+
+/// Σ x, added up in a fixed order (that of the CPU's vector width).
+Scalar sum(const Scalar* x, int64_t n);
+
+/// The largest x, or NaN if there is one. An Error if n is less than 1.
+Scalar maximum(const Scalar* x, int64_t n);
+
+/// Σ a b, added up in a fixed order.
+Scalar dot(const Scalar* a, const Scalar* b, int64_t n);
+
+/// y = exp(x - shift); returns Σ y. The softmax of a row is this with its maximum for a shift.
+Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd
