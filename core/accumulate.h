@@ -9,6 +9,17 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 /// nothing. The sums follow a tree fixed by the sizes alone. Throws when the shapes differ.
 void accumulate(const GradientSink& sink, const Tensor& gradient, Scalar alpha = 1);
 
+/// Lets `write(target, beta)` put a gradient into the sink: straight into it when the target is
+/// contiguous, else by way of a temporary. `write` is not called for an empty sink.
+template <class Write>
+void deliver(const GradientSink& sink, Write write) {
+  if (!sink) return;
+  if (sink.target.is_contiguous()) return write(sink.target, sink.beta);
+  Tensor gradient = Tensor::empty(sink.target.shape());
+  write(gradient, Scalar{0});
+  accumulate(sink, gradient);
+}
+
 /// The same sums for any two tensors of one shape: target = beta · target + alpha · source.
 void accumulate(Scalar beta, const Tensor& target, const Tensor& source, Scalar alpha = 1);
 

@@ -1,0 +1,123 @@
+#include "nn/attention.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/errors.h"
+#include "nn/sliding_cache.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
+#include "ops/softmax.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// The keys and values of earlier tokens [B, K, H, D], and the table of relative keys: bounded by
+/// the limit and the variant's reach, else O(t).
+struct AttentionState : State {
+  SlidingCache keys, values;
+  Tensor positions;
+
+  explicit AttentionState(int64_t limit) : keys(limit), values(limit) {}
+  std::unique_ptr<State> clone() const override { return std::make_unique<AttentionState>(*this); }
+  void forget_newest(int64_t count) override {
+    keys.forget_newest(count);
+    values.forget_newest(count);
+  }
+  void reorder(const std::vector<int64_t>& members) override {
+    keys.reorder(members);
+    values.reorder(members);
+  }
+};
+
+/// [B, H, T, D] as rows [B, T, H, D], and back.
+Tensor swap_heads_and_tokens(const Tensor& x) { return transpose(x, 1, 2); }
+
+}  // namespace
+
+void Attention::build(const char* layer, int64_t d_model, int64_t heads,
+                      std::optional<int64_t> head_size, bool with_bias, Random& random) {
+  require(d_model >= 1, layer, ": d_model ", d_model, ", expected at least 1");
+  require(heads >= 1, layer, ": n_head ", heads, ", expected at least 1");
+  require(head_size || d_model % heads == 0, layer, ": d_model ", d_model,
+          " is not divisible by n_head ", heads);
+  n_head = heads;
+  d_head = head_size.value_or(d_model / heads);
+  require(d_head >= 1, layer, ": d_head ", d_head, ", expected at least 1");
+  qkv = Linear(d_model, 3 * n_head * d_head, with_bias, random);
+  output = Linear(n_head * d_head, d_model, with_bias, random);
+}
+
+void Attention::set_window(const char* layer, std::optional<int64_t> size) {
+  require(!size || *size >= 1, layer, ": window ", size.value_or(0), ", expected at least 1");
+  window = size.value_or(0);
+}
+
+Heads Attention::project(const Tensor& x, const Tensor& source) const {
+  int64_t width = n_head * d_head;
+  if (source.shares_storage(x)) {
+    Tensor all = split_heads(qkv(x), 3 * n_head);  // [B, 3H, T, D]
+    auto part = [&](int64_t n) { return slice(all, 1, n * n_head, (n + 1) * n_head); };
+    return {part(0), part(1), part(2)};
+  }
+  auto rows = [&](const Tensor& parameter, int64_t begin, int64_t end) {
+    return parameter.defined() ? slice(parameter, 0, begin * width, end * width) : Tensor();
+  };
+  Tensor query = linear(x, rows(qkv.weight, 0, 1), rows(qkv.bias, 0, 1));           // [B, T, HD]
+  Tensor key_value = linear(source, rows(qkv.weight, 1, 3), rows(qkv.bias, 1, 3));  // [B, K, 2HD]
+  Tensor split = split_heads(key_value, 2 * n_head);                                // [B, 2H, K, D]
+  return {split_heads(query, n_head), slice(split, 1, 0, n_head),
+          slice(split, 1, n_head, 2 * n_head)};
+}
+
+Tensor Attention::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+  bool remembers = memory.defined() && memory.size(1) > 0;
+  Heads heads = project(x, remembers ? concat({memory, x}, 1) : x);
+  Tensor positions = position_table(heads.key.size(2), context);
+  return output(merge_heads(attend(heads, positions, context)));  // [B, T, C]
+}
+
+std::unique_ptr<State> Attention::start(int64_t limit) const {
+  return std::make_unique<AttentionState>(std::min(limit, reach()));
+}
+
+Tensor Attention::forward(const Tensor& x, State& state, Context& context) const {
+  auto& past = dynamic_cast<AttentionState&>(state);
+  Heads heads = project(x, x);
+  heads.key = swap_heads_and_tokens(past.keys.append(swap_heads_and_tokens(heads.key)));
+  heads.value = swap_heads_and_tokens(past.values.append(swap_heads_and_tokens(heads.value)));
+  int64_t K = heads.key.size(2), made = past.positions.defined() ? past.positions.size(0) : 0;
+  if (made < K) {
+    past.positions = position_table(std::max(K, std::min(2 * K - 1, reach()) + 1), context);
+    made = past.positions.defined() ? past.positions.size(0) : K;
+  }
+  Tensor positions = past.positions.defined() ? slice(past.positions, 0, made - K, made) : Tensor();
+  return output(merge_heads(attend(heads, positions, context)));  // [B, T, C]
+}
+
+void Attention::visit(Visitor& visitor) const {
+  visitor("qkv", qkv);
+  visitor("output", output);
+}
+
+Tensor Attention::position_table(int64_t, Context&) const { return {}; }
+
+int64_t Attention::reach() const { return window > 0 ? window - 1 : unlimited; }
+
+Scalar Attention::scale() const {
+  return static_cast<Scalar>(1 / std::sqrt(static_cast<double>(d_head)));
+}
+
+Visibility Attention::visibility(const Context& context) const {
+  return {causal, window, context.key_padding_mask, context.attention_mask};
+}
+
+Tensor Attention::weigh(const Tensor& scores, const Tensor& value, const Visibility& visible,
+                        Scalar factor, Context& context) const {
+  Tensor p = masked_softmax(scores, visible, factor);  // [B, H, T, K]
+  if (context.recorder) context.recorder(p);
+  return matmul(context.drop(p, attention_dropout), value);  // [B, H, T, D]
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,152 @@
+#include "nn/config.h"
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "core/errors.h"
+#include "nn/language_model.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Fills a config's fields from an object, and knows which keys they named.
+class Reader {
+ public:
+  Reader(std::string layer, const Json& object) : layer_(std::move(layer)), object_(object) {
+    require(object.is_object(), layer_, ": the config is not a JSON object");
+  }
+
+  template <class Value>
+  void operator()(const char* key, Value& value) {
+    known_.insert(key);
+    if (auto entry = object_.find(key); entry != object_.end()) read(key, *entry, value);
+  }
+
+  void refuse_unknown_keys() const {
+    for (const auto& [key, value] : object_.items())
+      require(known_.contains(key), layer_, ": unknown config key \"", key, "\"");
+  }
+
+ private:
+  void expect(bool fits, const char* key, const Json& entry, const char* expected) const {
+    require(fits, layer_, ": config key \"", key, "\" is ", entry.dump(), ", expected ", expected);
+  }
+  void read(const char* key, const Json& entry, int64_t& value) const {
+    expect(entry.is_number_integer(), key, entry, "a whole number");
+    bool too_large = entry.is_number_unsigned() && entry.get<uint64_t>() > uint64_t{INT64_MAX};
+    expect(!too_large, key, entry, "a smaller number");
+    value = entry.get<int64_t>();
+  }
+  void read(const char* key, const Json& entry, double& value) const {
+    expect(entry.is_number(), key, entry, "a number");
+    value = entry.get<double>();
+  }
+  void read(const char* key, const Json& entry, bool& value) const {
+    expect(entry.is_boolean(), key, entry, "true or false");
+    value = entry.get<bool>();
+  }
+  void read(const char* key, const Json& entry, std::string& value) const {
+    expect(entry.is_string(), key, entry, "a string");
+    value = entry.get<std::string>();
+  }
+  template <class Value>
+  void read(const char* key, const Json& entry, std::optional<Value>& value) const {
+    read(key, entry, value.emplace());
+  }
+  void read(const char* key, const Json& entry, MixerConfig& value) const;
+
+  std::string layer_;
+  const Json& object_;
+  std::set<std::string> known_;
+};
+
+/// Collects a config's fields into an object; absent options are left out.
+struct Writer {
+  Json object = Json::object();
+
+  template <class Value>
+  void operator()(const char* key, const Value& value) {
+    object[key] = value;
+  }
+  template <class Value>
+  void operator()(const char* key, const std::optional<Value>& value) {
+    if (value) object[key] = *value;
+  }
+  void operator()(const char* key, const MixerConfig& value) {
+    Writer mixer;
+    std::visit(
+        [&](auto config) {
+          mixer.object["type"] = config.type;
+          config.fields(mixer);
+        },
+        value);
+    object[key] = mixer.object;
+  }
+};
+
+template <class Config>
+Config read_config(const Json& object) {
+  Config config;
+  Reader reader(Config::type, object);
+  config.fields(reader);
+  reader.refuse_unknown_keys();
+  return config;
+}
+
+/// The alternative of MixerConfig whose `type` is named.
+template <size_t N = 0>
+MixerConfig read_mixer(const std::string& type, const Json& object) {
+  if constexpr (N == std::variant_size_v<MixerConfig>) {
+    fail("unknown mixer type \"", type, "\"");
+  } else {
+    using Config = std::variant_alternative_t<N, MixerConfig>;
+    return type == Config::type ? MixerConfig(read_config<Config>(object))
+                                : read_mixer<N + 1>(type, object);
+  }
+}
+
+void Reader::read(const char* key, const Json& entry, MixerConfig& value) const {
+  expect(entry.is_object() && entry.contains("type") && entry["type"].is_string(), key, entry,
+         "an object with a type");
+  Json fields = entry;
+  fields.erase("type");
+  for (const char* owned : {"d_model", "n_head"})
+    require(layer_ != LanguageModelConfig::type || !fields.contains(owned), layer_,
+            ": the mixer takes ", owned, " from the model");
+  value = read_mixer(entry["type"].get<std::string>(), fields);
+}
+
+Json parse(const std::string& text) {
+  Json object = Json::parse(text, nullptr, false);
+  require(!object.is_discarded(), "the config is not JSON");
+  return object;
+}
+
+}  // namespace
+
+template <class Config>
+Config config_from_json(const std::string& text) {
+  return read_config<Config>(parse(text));
+}
+
+template <class Config>
+std::string config_to_json(const Config& config) {
+  Config copy = config;
+  Writer writer;
+  copy.fields(writer);
+  if constexpr (std::is_same_v<Config, LanguageModelConfig>)
+    for (const char* owned : {"d_model", "n_head"}) writer.object["mixer"].erase(owned);
+  return writer.object.dump();
+}
+
+template MultiHeadAttentionConfig config_from_json(const std::string&);
+template TransformerXLAttentionConfig config_from_json(const std::string&);
+template TransformerBlockConfig config_from_json(const std::string&);
+template LanguageModelConfig config_from_json(const std::string&);
+template std::string config_to_json(const LanguageModelConfig&);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include "core/scalar.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// The config that a JSON object describes, its keys being the names in the config's `fields`.
+/// Throws, naming layer and key, on an unknown key, a null or a value of the wrong type.
+/// Instantiated for every config in nn/.
+template <class Config>
+Config config_from_json(const std::string& text);
+
+/// The JSON object that config_from_json reads back.
+template <class Config>
+std::string config_to_json(const Config& config);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "core/array.h"
+#include "core/random.h"
+#include "ops/dropout.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// What a call of a module needs besides its data. Each thread has its own; modules are const.
+struct Context {
+  /// Dropout acts in training only.
+  bool training = false;
+  /// Gives each dropout a stream of its own, so that a run is repeatable from its seed.
+  Random random{};
+  /// [B, K], true = padding, never attended.
+  std::shared_ptr<const Mask> key_padding_mask{};
+  /// [T, K] or [B, T, K], true = hidden; 1 for B or T broadcasts.
+  std::shared_ptr<const Mask> attention_mask{};
+  /// Receives every attention layer's probabilities [B, H, T, K] when set.
+  std::function<void(const Tensor& probabilities)> recorder{};
+
+  /// x, or in training x with some elements dropped.
+  Tensor drop(const Tensor& x, double rate) {
+    return training && rate > 0 ? dropout(x, {random.seed, random.next_stream(), rate}) : x;
+  }
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

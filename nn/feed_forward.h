@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "nn/context.h"
+#include "nn/linear.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// FFN(x) = W_down f(W_up x + b_up) + b_down (Vaswani et al. 2017, section 3.3), f one of `relu`,
+/// `gelu` and `gelu_tanh`; an error names any other. Dropout after f.
+struct FeedForward : Module {
+  Linear up;    // [d_inner, d_model]
+  Linear down;  // [d_model, d_inner]
+  Tensor (*activation)(const Tensor&) = nullptr;
+  double dropout = 0;
+
+  FeedForward() = default;
+  FeedForward(int64_t d_model, int64_t d_inner, const std::string& activation, double dropout,
+              Random& random);
+  Tensor forward(const Tensor& x, Context& context) const;
+  void visit(Visitor& visitor) const override;
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,186 @@
+#include "nn/language_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/errors.h"
+#include "core/simd.h"
+#include "core/tape.h"
+#include "nn/positions.h"
+#include "ops/elementwise.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+void check(const LanguageModelConfig& config) {
+  auto at_least_1 = [&](const char* key, int64_t value) {
+    require(value >= 1, config.type, ": ", key, " ", value, ", expected at least 1");
+  };
+  at_least_1("vocab_size", config.vocab_size);
+  at_least_1("d_model", config.d_model);
+  at_least_1("n_layer", config.n_layer);
+  at_least_1("n_head", config.n_head);
+  at_least_1("d_inner", config.d_inner);
+  bool learned = config.position == "learned";
+  require(learned || config.position == "none" || config.position == "sinusoid", config.type,
+          ": position \"", config.position, "\", expected none, sinusoid or learned");
+  require(learned == config.max_len.has_value(), config.type, ": max_len ",
+          learned ? "is missing for learned positions" : "without learned positions");
+  if (learned) at_least_1("max_len", *config.max_len);
+  require(config.position != "sinusoid" || config.d_model % 2 == 0, config.type,
+          ": sinusoid positions need an even d_model, not ", config.d_model);
+}
+
+/// The mixer's config with what it takes from the model.
+MixerConfig mixer_config(const LanguageModelConfig& model) {
+  MixerConfig config = model.mixer;
+  std::visit(
+      [&](auto& mixer) {
+        mixer.d_model = model.d_model;
+        mixer.n_head = model.n_head;
+        mixer.attention_dropout = model.attention_dropout;
+        if constexpr (requires { mixer.dropout; }) mixer.dropout = model.dropout;
+      },
+      config);
+  return config;
+}
+
+/// GPT-2's start for what is added to the residual stream.
+void shrink_residual_projections(const Module& block, int64_t n_layer) {
+  auto factor = static_cast<Scalar>(1 / std::sqrt(2.0 * static_cast<double>(n_layer)));
+  for (const auto& [name, weight, decay] : parameters(block))
+    if (name == "mixer.output.weight" || name == "feed_forward.down.weight")
+      simd::axpby(factor, weight.data(), 0, weight.mutable_data(), weight.count());
+}
+
+}  // namespace
+
+LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random) : config(model) {
+  check(config);
+  embedding = Embedding(config.vocab_size, config.d_model, random);
+  if (config.max_len)
+    position_embedding = normal_parameter({*config.max_len, config.d_model}, random);
+  build_blocks(random);
+  if (config.final_norm) final_norm = LayerNorm(config.d_model);
+  output_weight = config.tie_embedding
+                      ? embedding.weight
+                      : normal_parameter({config.vocab_size, config.d_model}, random);
+  output_bias = constant_parameter({config.vocab_size}, 0);
+}
+
+void LanguageModel::build_blocks(Random& random) {
+  TransformerBlockConfig block{.mixer = mixer_config(config),
+                               .d_inner = config.d_inner,
+                               .norm_first = config.norm_first,
+                               .activation = config.activation,
+                               .dropout = config.dropout};
+  for (int64_t n = 0; n < config.n_layer; ++n) {
+    auto built = std::make_unique<TransformerBlock>(block, random);
+    if (config.norm_first) shrink_residual_projections(*built, config.n_layer);
+    if (config.tie_position_biases) {
+      auto* attention = dynamic_cast<TransformerXLAttention*>(built->mixer.get());
+      require(attention && attention->position_bias.defined(), config.type,
+              ": tie_position_biases needs sinusoid transformer_xl_attention");
+      if (n == 0) {
+        content_bias = attention->content_bias;
+        position_bias = attention->position_bias;
+      }
+      attention->content_bias = content_bias;
+      attention->position_bias = position_bias;
+    }
+    blocks.push_back(std::move(built));
+  }
+}
+
+Tensor LanguageModel::embed(const Tokens& tokens, int64_t first, Context& context) const {
+  require(tokens.shape.size() == 2, config.type, ": tokens of ", tokens.shape, ", expected [B, T]");
+  Tensor x = embedding(tokens);  // [B, T, C]
+  if (config.embedding_scale)
+    x = scale(x, static_cast<Scalar>(std::sqrt(static_cast<double>(config.d_model))));
+  int64_t last = first + tokens.shape[1];
+  if (config.position == "learned") {
+    require(last <= *config.max_len, config.type, ": ", last, " positions are beyond max_len ",
+            *config.max_len);
+    x = x + slice(position_embedding, 0, first, last);
+  } else if (config.position == "sinusoid") {
+    std::vector<int64_t> positions(tokens.shape[1]);
+    std::iota(positions.begin(), positions.end(), first);
+    x = x + sinusoids(config.type, positions, config.d_model);
+  }
+  return context.drop(x, config.dropout);
+}
+
+Tensor LanguageModel::logits(const Tensor& x, Context& context) const {
+  Tensor normed = config.final_norm ? final_norm(x) : x;
+  return linear(context.drop(normed, config.dropout), output_weight, output_bias);  // [B, T, V]
+}
+
+Tensor LanguageModel::forward(const Tokens& tokens, const Memory& memory, Context& context,
+                              std::vector<Tensor>* block_inputs) const {
+  require(memory.empty() || memory.size() == blocks.size(), config.type, ": memory for ",
+          memory.size(), " blocks of ", blocks.size());
+  Tensor x = embed(tokens, memory.empty() ? 0 : memory[0].size(1), context);
+  for (size_t n = 0; n < blocks.size(); ++n) {
+    if (block_inputs) block_inputs->push_back(x);
+    x = blocks[n]->forward(x, memory.empty() ? Tensor() : memory[n], context);
+  }
+  return logits(x, context);
+}
+
+LanguageModelState LanguageModel::start(int64_t limit) const {
+  LanguageModelState state;
+  for (const auto& block : blocks) state.blocks.push_back(block->start(limit));
+  return state;
+}
+
+Tensor LanguageModel::forward(const Tokens& tokens, LanguageModelState& state,
+                              Context& context) const {
+  Tensor x = embed(tokens, state.position, context);
+  for (size_t n = 0; n < blocks.size(); ++n) x = blocks[n]->forward(x, *state.blocks[n], context);
+  state.position += tokens.shape[1];
+  return logits(x, context);
+}
+
+void LanguageModel::visit(Visitor& visitor) const {
+  visitor("embedding", embedding);
+  visitor("position_embedding.weight", position_embedding);
+  visitor("content_bias", content_bias);
+  visitor("position_bias", position_bias);
+  visitor("blocks", blocks);
+  visitor("final_norm", final_norm);
+  visitor("output.weight", output_weight, Decay::yes);
+  visitor("output.bias", output_bias);
+}
+
+Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t length) {
+  Tape::Pause constant;
+  Memory result;
+  for (size_t n = 0; n < inputs.size(); ++n) {
+    Tensor all = memory.empty() ? inputs[n] : concat({memory[n], inputs[n]}, 1);  // [B, M + T, C]
+    int64_t kept = std::min(length, all.size(1));
+    result.push_back(contiguous(slice(all, 1, all.size(1) - kept, all.size(1))).detach());
+  }
+  return result;
+}
+
+LanguageModelState LanguageModelState::clone() const {
+  LanguageModelState copy;
+  for (const auto& block : blocks) copy.blocks.push_back(block->clone());
+  copy.position = position;
+  return copy;
+}
+
+void LanguageModelState::forget_newest(int64_t count) {
+  for (auto& block : blocks) block->forget_newest(count);
+  position -= count;
+}
+
+void LanguageModelState::reorder(const std::vector<int64_t>& members) {
+  for (auto& block : blocks) block->reorder(members);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,29 @@
+#include "nn/layer_norm.h"
+
+#include "nn/linear.h"
+#include "ops/norm.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+LayerNorm::LayerNorm(int64_t width, double epsilon)
+    : weight(constant_parameter({width}, 1)),
+      bias(constant_parameter({width}, 0)),
+      epsilon(epsilon) {}
+
+LayerNorm LayerNorm::annotated_norm(int64_t width) {
+  LayerNorm norm(width, 1e-6);
+  norm.annotated = true;
+  return norm;
+}
+
+Tensor LayerNorm::operator()(const Tensor& x) const {
+  return annotated ? shiftgrad::annotated_norm(x, weight, bias, epsilon)
+                   : layer_norm(x, weight, bias, epsilon);
+}
+
+void LayerNorm::visit(Visitor& visitor) const {
+  visitor("weight", weight);
+  visitor("bias", bias);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

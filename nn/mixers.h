@@ -1,0 +1,17 @@
+#pragma once
+
+// The list of all mixers: what `{"type": …}` can name.
+
+#include <variant>
+
+#include "nn/multi_head_attention.h"
+#include "nn/transformer_xl_attention.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+using MixerConfig = std::variant<MultiHeadAttentionConfig, TransformerXLAttentionConfig>;
+
+/// The mixer that the config describes. Throws when it describes none.
+std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Random& random);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

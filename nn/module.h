@@ -1,0 +1,59 @@
+#pragma once
+
+// A module lists its members once, in `visit`; counting, saving, loading, the optimizer's groups
+// and printing all read that list.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// Whether weight decay acts on a parameter: on the weights of linear layers and embeddings, never
+/// on norms, biases or position tables.
+enum class Decay { no, yes };
+
+/// A handle on one parameter, under its full name: "blocks.0.mixer.qkv.weight".
+struct Parameter {
+  std::string name;
+  Tensor value;
+  Decay decay;
+};
+
+struct Module;
+
+/// Walks over a module's members, in the order in which they are listed.
+class Visitor {
+ public:
+  /// An undefined tensor, such as an absent bias, is passed over; so is one that was visited
+  /// before: a shared parameter is listed once, under the name of its first owner.
+  void operator()(const std::string& name, const Tensor& parameter, Decay decay = Decay::no);
+  void operator()(const std::string& name, const Module& module);
+  /// Numbered from 0: "blocks.0", "blocks.1".
+  template <class M>
+  void operator()(const std::string& name, const std::vector<std::unique_ptr<M>>& modules) {
+    for (size_t n = 0; n < modules.size(); ++n)
+      (*this)(name + "." + std::to_string(n), *modules[n]);
+  }
+
+  std::vector<Parameter> parameters;
+
+ private:
+  std::string prefix_;
+};
+
+/// Anything with parameters. A copy shares them.
+struct Module {
+  virtual ~Module() = default;
+  virtual void visit(Visitor& visitor) const = 0;
+};
+
+/// All parameters, each once.
+std::vector<Parameter> parameters(const Module& module);
+
+/// The number of scalars in all parameters.
+int64_t parameter_count(const Module& module);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,56 @@
+#include "nn/transformer_block.h"
+
+#include "core/errors.h"
+#include "ops/elementwise.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+TransformerBlock::TransformerBlock(const TransformerBlockConfig& config, Random& random)
+    : mixer(make_mixer(config.mixer, random)),
+      norm_first(config.norm_first),
+      dropout(config.dropout) {
+  require(config.d_inner >= 1, config.type, ": d_inner ", config.d_inner, ", expected at least 1");
+  require(config.norm_eps > 0, config.type, ": norm_eps ", config.norm_eps, ", expected above 0");
+  int64_t d_model = std::visit([](const auto& mixer) { return mixer.d_model; }, config.mixer);
+  mixer_norm = LayerNorm(d_model, config.norm_eps);
+  feed_forward = FeedForward(d_model, config.d_inner, config.activation, config.dropout, random);
+  feed_forward_norm = LayerNorm(d_model, config.norm_eps);
+}
+
+template <class F>
+Tensor TransformerBlock::residual(const Tensor& x, const LayerNorm& norm, Context& context,
+                                  F f) const {
+  if (norm_first) return x + context.drop(f(norm(x)), dropout);
+  return norm(x + context.drop(f(x), dropout));
+}
+
+Tensor TransformerBlock::feed(const Tensor& x, Context& context) const {
+  return residual(x, feed_forward_norm, context,
+                  [&](const Tensor& input) { return feed_forward.forward(input, context); });
+}
+
+Tensor TransformerBlock::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+  Tensor past = memory.defined() && norm_first ? mixer_norm(memory) : memory;  // [B, M, C]
+  Tensor mixed = residual(x, mixer_norm, context, [&](const Tensor& input) {
+    return mixer->forward(input, past, context);
+  });
+  return feed(mixed, context);
+}
+
+std::unique_ptr<State> TransformerBlock::start(int64_t limit) const { return mixer->start(limit); }
+
+Tensor TransformerBlock::forward(const Tensor& x, State& state, Context& context) const {
+  Tensor mixed = residual(x, mixer_norm, context, [&](const Tensor& input) {
+    return mixer->forward(input, state, context);
+  });
+  return feed(mixed, context);
+}
+
+void TransformerBlock::visit(Visitor& visitor) const {
+  visitor("mixer", *mixer);
+  visitor("mixer_norm", mixer_norm);
+  visitor("feed_forward", feed_forward);
+  visitor("feed_forward_norm", feed_forward_norm);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,61 @@
+#pragma once
+
+// The Transformer's block: a mixer and a feed-forward net, each added to what it was given.
+//
+//     norm first (Xiong et al. 2020):   x + f(norm(x))
+//     norm last (Vaswani et al. 2017):  norm(x + f(x))
+
+#include "nn/feed_forward.h"
+#include "nn/layer.h"
+#include "nn/layer_norm.h"
+#include "nn/mixers.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+struct TransformerBlockConfig {
+  static constexpr const char* type = "transformer_block";
+  MixerConfig mixer;
+  int64_t d_inner = 0;
+  bool norm_first = true;
+  /// `relu`, `gelu` or `gelu_tanh`.
+  std::string activation = "relu";
+  double norm_eps = 1e-5;
+  /// On the outputs of the mixer and of the feed-forward net, and after its activation.
+  double dropout = 0;
+
+  template <class Fields>
+  void fields(Fields& field) {
+    field("mixer", mixer);
+    field("d_inner", d_inner);
+    field("norm_first", norm_first);
+    field("activation", activation);
+    field("norm_eps", norm_eps);
+  }
+};
+
+struct TransformerBlock : Layer {
+  std::unique_ptr<Layer> mixer;
+  LayerNorm mixer_norm;
+  FeedForward feed_forward;
+  LayerNorm feed_forward_norm;
+  bool norm_first = true;
+  double dropout = 0;
+
+  /// Throws when the config names no block.
+  TransformerBlock(const TransformerBlockConfig& config, Random& random);
+
+  /// `memory` is earlier input of this block. With norm_first it is normed like x, which gives the
+  /// norm's parameters a gradient through it, and the memory none.
+  Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override;
+  std::unique_ptr<State> start(int64_t limit = unlimited) const override;
+  Tensor forward(const Tensor& x, State& state, Context& context) const override;
+  void visit(Visitor& visitor) const override;
+
+ private:
+  /// x + f(norm(x)) or norm(x + f(x)).
+  template <class F>
+  Tensor residual(const Tensor& x, const LayerNorm& norm, Context& context, F f) const;
+  Tensor feed(const Tensor& x, Context& context) const;
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,87 @@
+#include "nn/transformer_xl_attention.h"
+
+#include <algorithm>
+
+#include "core/errors.h"
+#include "nn/positions.h"
+#include "ops/elementwise.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
+#include "ops/shift.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& config,
+                                               Random& random) {
+  const char* layer = config.type;
+  build(layer, config.d_model, config.n_head, config.d_head, false, random);
+  set_window(layer, config.window);
+  attention_dropout = config.attention_dropout;
+  position_dropout = config.dropout;
+  content_bias = constant_parameter({n_head, d_head}, 0);
+  if (config.positions == "sinusoid") {
+    require(!config.max_positions, layer, ": max_positions with sinusoid positions");
+    require(config.d_model % 2 == 0, layer, ": sinusoid positions need an even d_model, not ",
+            config.d_model);
+    clamp_len = config.clamp_len.value_or(0);
+    require(clamp_len >= 0, layer, ": clamp_len ", clamp_len, ", expected at least 0");
+    position = Linear(config.d_model, n_head * d_head, false, random);
+    position_bias = constant_parameter({n_head, d_head}, 0);
+  } else {
+    require(config.positions == "learned", layer, ": positions \"", config.positions,
+            "\", expected sinusoid or learned");
+    require(!config.clamp_len, layer, ": clamp_len with learned positions");
+    require(config.max_positions && *config.max_positions >= 1, layer, ": max_positions ",
+            config.max_positions.value_or(0), ", expected at least 1 for learned positions");
+    position_embeddings = normal_parameter({*config.max_positions, n_head, d_head}, random);
+    position_scalar_bias = constant_parameter({*config.max_positions, n_head}, 0);
+  }
+}
+
+Tensor TransformerXLAttention::attend(const Heads& heads, const Tensor& positions,
+                                      Context& context) const {
+  const auto& [q, k, v] = heads;
+  Tensor r = permute(positions, {1, 0, 2});                               // [H, K, D]
+  Tensor content = matmul(q + unsqueeze(content_bias, 1), transpose(k));  // (a) + (c): [B, H, T, K]
+  Tensor by_position;
+  if (learned()) {
+    int64_t T = q.size(2), K = k.size(2), rows = position_scalar_bias.size(0);
+    Tensor s = slice(position_scalar_bias, 0, rows - K, rows);           // [K, H]
+    Tensor s_rows = expand(unsqueeze(transpose(s), 1), {n_head, T, K});  // [H, T, K]
+    by_position = rel_shift_view(matmul_left_padded(q, r)) + rel_shift(s_rows);
+  } else {
+    Tensor q_plus_v = q + unsqueeze(position_bias, 1);
+    by_position = rel_shift_view(matmul_left_padded(q_plus_v, r));  // (b) + (d): [B, H, T, K]
+  }
+  return weigh(content + by_position, v, visibility(context), scale(), context);
+}
+
+Tensor TransformerXLAttention::position_table(int64_t keys, Context& context) const {
+  if (learned()) {
+    int64_t rows = position_embeddings.size(0);
+    require(keys <= rows, "transformer_xl_attention: ", keys, " keys are beyond max_positions ",
+            rows);
+    return slice(position_embeddings, 0, rows - keys, rows);  // [K, H, D]
+  }
+  std::vector<int64_t> distances;
+  for (int64_t delta = keys - 1; delta >= 0; --delta)
+    distances.push_back(clamp_len > 0 ? std::min(delta, clamp_len) : delta);
+  Tensor R = sinusoids("transformer_xl_attention", distances, position.weight.size(1));  // [K, C]
+  Tensor r = position(context.drop(R, position_dropout));  // [K, H·D]
+  return reshape(r, {keys, n_head, d_head});               // [K, H, D]
+}
+
+int64_t TransformerXLAttention::reach() const {
+  return std::min(Attention::reach(), learned() ? position_embeddings.size(0) - 1 : unlimited);
+}
+
+void TransformerXLAttention::visit(Visitor& visitor) const {
+  Attention::visit(visitor);
+  visitor("content_bias", content_bias);
+  visitor("position", position);
+  visitor("position_bias", position_bias);
+  visitor("position_embeddings", position_embeddings);
+  visitor("position_scalar_bias", position_scalar_bias);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

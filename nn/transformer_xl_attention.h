@@ -1,0 +1,72 @@
+#pragma once
+
+// Transformer-XL's relative attention (Dai et al. 2019, section 3.3). With δ = M + i - j the
+// distance from query i back to key j,
+//
+//     score_ij = (q_i·k_j  +  q_i·r_δ  +  u·k_j  +  v·r_δ) / √D        r_δ = W_r R_δ
+//                  (a)          (b)         (c)        (d)
+//              = ((q_i + u)·k_j  +  (q_i + v)·r_δ) / √D
+//
+// where R_δ are sinusoids and u, v replace the query's own position. With learned positions
+// score_ij = ((q_i + u)·k_j + q_i·E_δ + s_δ) / √D, the paper's second form.
+
+#include <optional>
+#include <string>
+
+#include "nn/attention.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+struct TransformerXLAttentionConfig {
+  static constexpr const char* type = "transformer_xl_attention";
+  int64_t d_model = 0;
+  int64_t n_head = 0;
+  /// Default d_model / n_head.
+  std::optional<int64_t> d_head;
+  /// Distances beyond this share one sinusoid; 0 = none.
+  std::optional<int64_t> clamp_len;
+  /// The original's same_length is a window of the memory's length.
+  std::optional<int64_t> window;
+  /// `sinusoid` or `learned`, which needs max_positions.
+  std::string positions = "sinusoid";
+  std::optional<int64_t> max_positions;
+  /// On the sinusoids R, and on the probabilities.
+  double dropout = 0;
+  double attention_dropout = 0;
+
+  template <class Fields>
+  void fields(Fields& field) {
+    field("d_model", d_model);
+    field("n_head", n_head);
+    field("d_head", d_head);
+    field("clamp_len", clamp_len);
+    field("window", window);
+    field("positions", positions);
+    field("max_positions", max_positions);
+  }
+};
+
+struct TransformerXLAttention : Attention {
+  Tensor content_bias;          // u [H, D]
+  Tensor position_bias;         // v [H, D], sinusoid only
+  Linear position;              // W_r [H·D, C], sinusoid only
+  Tensor position_embeddings;   // E [max_positions, H, D], learned only
+  Tensor position_scalar_bias;  // s [max_positions, H], learned only
+  int64_t clamp_len = 0;
+  double position_dropout = 0;
+
+  /// Weights and E start at N(0, 0.02²) as the original's code has it; u, v and s at 0. Throws when
+  /// the config names no layer.
+  TransformerXLAttention(const TransformerXLAttentionConfig& config, Random& random);
+  void visit(Visitor& visitor) const override;
+
+ protected:
+  Tensor attend(const Heads& heads, const Tensor& positions, Context& context) const override;
+  Tensor position_table(int64_t keys, Context& context) const override;
+  int64_t reach() const override;
+
+ private:
+  bool learned() const { return position_embeddings.defined(); }
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

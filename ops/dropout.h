@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/tensor.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// Which elements a dropout keeps: element n of a tensor counted row-major is kept when the n-th
+/// uniform number of (seed, stream) is at least `rate`, and is multiplied by 1 / (1 - rate) then.
+/// It depends on nothing else, so a backward pass makes the pattern again instead of saving it.
+struct DropoutPattern {
+  uint64_t seed = 0;
+  uint64_t stream = 0;
+  double rate = 0;
+
+  /// factors[n] = 0 or 1 / (1 - rate) for the elements first … first + count - 1.
+  void factors(int64_t first, int64_t count, Scalar* factors) const;
+};
+
+/// x with each element zeroed with probability `rate`, the rest multiplied by 1 / (1 - rate)
+/// (Srivastava et al. 2014). Throws unless 0 ≤ rate < 1. PyTorch: functional.dropout.
+Tensor dropout(const Tensor& x, const DropoutPattern& pattern);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,147 @@
+#include "ops/elementwise.h"
+
+#include <array>
+
+#include "core/accumulate.h"
+#include "core/simd.h"
+#include "core/tape.h"
+#include "core/walk.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+using simd::Binary;
+using simd::Unary;
+
+namespace {
+
+/// Runs are worked on in pieces of this many elements, so that gathered operands stay in cache.
+constexpr int64_t piece = 1024;
+using Scratch = std::array<Scalar, piece>;
+
+/// `length` elements side by side: where they are, or gathered into `scratch`.
+const Scalar* dense(const Scalar* x, int64_t step, int64_t length, Scratch& scratch) {
+  if (step == 1) return x;
+  for (int64_t n = 0; n < length; ++n) scratch[n] = x[n * step];
+  return scratch.data();
+}
+
+/// y = f(inputs…) for operands of y's shape at any layout; y is contiguous.
+template <size_t N, class F>
+void apply(const std::array<const Tensor*, N>& inputs, const Tensor& y, F f) {
+  std::array<const Layout*, N + 1> layouts;
+  std::array<const Scalar*, N> data;
+  for (size_t o = 0; o < N; ++o) {
+    layouts[o] = &inputs[o]->layout();
+    data[o] = inputs[o]->data() - layouts[o]->offset;
+  }
+  layouts[N] = &y.layout();
+  Scalar* result = y.mutable_data() - y.layout().offset;
+  Walk<N + 1>(layouts).parallel([&](const auto& run) {
+    std::array<Scratch, N> scratch;
+    for (int64_t done = 0; done < run.length; done += piece) {
+      int64_t length = std::min(piece, run.length - done);
+      std::array<const Scalar*, N> operands;
+      for (size_t o = 0; o < N; ++o)
+        operands[o] =
+            dense(data[o] + run.at[o] + done * run.step[o], run.step[o], length, scratch[o]);
+      f(operands, result + run.at[N] + done, length);
+    }
+  });
+}
+
+Tensor unary(Unary f, const Tensor& x) {
+  Tensor y = Tensor::empty(x.shape());
+  apply<1>({&x}, y, [f](auto in, Scalar* out, int64_t n) { simd::map(f, in[0], out, n); });
+  record(y, {&x}, [f, x, y](const Tensor& dy) {
+    deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
+      apply<3>({&x, &y, &dy}, dx, [f, beta](auto in, Scalar* out, int64_t n) {
+        simd::map_gradient(f, in[0], in[1], in[2], beta, out, n);
+      });
+    });
+  });
+  return y;
+}
+
+Tensor zipped(Binary f, const Tensor& a, const Tensor& b) {
+  Tensor y = Tensor::empty(a.shape());
+  apply<2>({&a, &b}, y,
+           [f](auto in, Scalar* out, int64_t n) { simd::zip(f, in[0], in[1], out, n); });
+  return y;
+}
+
+struct Operands {
+  Tensor a, b;
+
+  Operands(const char* operation, const Tensor& left, const Tensor& right) {
+    Dims shape = broadcast_shape(operation, left.shape(), right.shape());
+    a = left.view(left.layout().expand(shape));
+    b = right.view(right.layout().expand(shape));
+  }
+};
+
+}  // namespace
+
+Tensor add(const Tensor& left, const Tensor& right) {
+  auto [a, b] = Operands("add", left, right);
+  Tensor y = zipped(Binary::add, a, b);
+  record(y, {&a, &b}, [a = a, b = b](const Tensor& dy) {
+    accumulate(a.gradient_sink(), dy);
+    accumulate(b.gradient_sink(), dy);
+  });
+  return y;
+}
+
+Tensor subtract(const Tensor& left, const Tensor& right) {
+  auto [a, b] = Operands("subtract", left, right);
+  Tensor y = zipped(Binary::subtract, a, b);
+  record(y, {&a, &b}, [a = a, b = b](const Tensor& dy) {
+    accumulate(a.gradient_sink(), dy);
+    accumulate(b.gradient_sink(), dy, -1);
+  });
+  return y;
+}
+
+Tensor multiply(const Tensor& left, const Tensor& right) {
+  auto [a, b] = Operands("multiply", left, right);
+  Tensor y = zipped(Binary::multiply, a, b);
+  record(y, {&a, &b}, [a = a, b = b](const Tensor& dy) {
+    if (a.requires_gradient()) accumulate(a.gradient_sink(), zipped(Binary::multiply, dy, b));
+    if (b.requires_gradient()) accumulate(b.gradient_sink(), zipped(Binary::multiply, dy, a));
+  });
+  return y;
+}
+
+Tensor divide(const Tensor& left, const Tensor& right) {
+  auto [a, b] = Operands("divide", left, right);
+  Tensor y = zipped(Binary::divide, a, b);
+  record(y, {&a, &b}, [a = a, b = b, y](const Tensor& dy) {
+    Tensor quotient = zipped(Binary::divide, dy, b);
+    accumulate(a.gradient_sink(), quotient);
+    if (b.requires_gradient())
+      accumulate(b.gradient_sink(), zipped(Binary::multiply, quotient, y), -1);
+  });
+  return y;
+}
+
+Tensor scale(const Tensor& x, Scalar factor) {
+  Tensor y = Tensor::empty(x.shape());
+  apply<1>({&x}, y,
+           [factor](auto in, Scalar* out, int64_t n) { simd::axpby(factor, in[0], 0, out, n); });
+  record(y, {&x}, [x, factor](const Tensor& dy) { accumulate(x.gradient_sink(), dy, factor); });
+  return y;
+}
+
+Tensor offset(const Tensor& x, Scalar offset) { return add(x, Tensor::full({}, offset)); }
+
+Tensor negate(const Tensor& x) { return unary(Unary::negate, x); }
+Tensor exp(const Tensor& x) { return unary(Unary::exp, x); }
+Tensor log(const Tensor& x) { return unary(Unary::log, x); }
+Tensor sqrt(const Tensor& x) { return unary(Unary::sqrt, x); }
+Tensor square(const Tensor& x) { return unary(Unary::square, x); }
+Tensor tanh(const Tensor& x) { return unary(Unary::tanh, x); }
+Tensor sigmoid(const Tensor& x) { return unary(Unary::sigmoid, x); }
+Tensor relu(const Tensor& x) { return unary(Unary::relu, x); }
+Tensor gelu(const Tensor& x) { return unary(Unary::gelu, x); }
+Tensor gelu_tanh(const Tensor& x) { return unary(Unary::gelu_tanh, x); }
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,141 @@
+#include "ops/matmul.h"
+
+#include <algorithm>
+
+#include "core/accumulate.h"
+#include "core/blas.h"
+#include "core/errors.h"
+#include "core/parallel.h"
+#include "core/tape.h"
+#include "core/walk.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// The last two axes as a matrix whose first element is at `data`.
+template <class Element>
+auto matrix(Element* data, const Layout& layout) {
+  using View = std::conditional_t<std::is_const_v<Element>, ConstMatrix, Matrix>;
+  return View{data, layout.shape[-2], layout.shape[-1], layout.strides[-2], layout.strides[-1]};
+}
+
+/// The axes before the last two, parted by whether the product is summed over them.
+struct Stack {
+  std::array<Layout, 3> kept, summed;
+
+  explicit Stack(const std::array<const Layout*, 3>& layouts) {
+    const Layout& product = *layouts[2];
+    for (int axis = 0; axis < product.rank() - 2; ++axis) {
+      auto& part = product.strides[axis] == 0 ? summed : kept;
+      for (size_t o = 0; o < 3; ++o) {
+        part[o].shape.push_back(layouts[o]->shape[axis]);
+        part[o].strides.push_back(layouts[o]->strides[axis]);
+      }
+    }
+  }
+};
+
+using Steps = Walk<3>;
+
+Steps steps(const std::array<Layout, 3>& part) { return Steps({&part[0], &part[1], &part[2]}); }
+
+/// Calls visit(offset in a, in b, in c) for elements begin … end-1 of a part of the stack.
+template <class Visit>
+void for_each(const Steps& part, int64_t begin, int64_t end, Visit visit) {
+  part.range(begin, end, [&](const Steps::Run& run) {
+    for (int64_t n = 0; n < run.length; ++n)
+      visit(run.at[0] + n * run.step[0], run.at[1] + n * run.step[1], run.at[2] + n * run.step[2]);
+  });
+}
+
+}  // namespace
+
+void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
+                       Scalar beta, const Tensor& c) {
+  require(a.rank() >= 2 && b.rank() == a.rank() && c.rank() == a.rank() &&
+              a.size(-1) == b.size(-2) && c.size(-2) == a.size(-2) && c.size(-1) == b.size(-1),
+          operation, ": ", a.shape(), " x ", b.shape(), " into ", c.shape());
+  ConstMatrix left = matrix(a.data(), a.layout()), right = matrix(b.data(), b.layout());
+  Matrix product = matrix(c.mutable_data(), c.layout());
+  Stack stack({&a.layout(), &b.layout(), &c.layout()});
+  Steps kept = steps(stack.kept), summed = steps(stack.summed);
+  if (kept.count() * summed.count() == 1) return parallel_gemm(alpha, left, right, beta, product);
+
+  // One task is some rows of one product; with few products their rows are cut finer.
+  constexpr int64_t enough_tasks = 16, fewest_rows = 64;
+  int64_t rows = product.rows;
+  int64_t wanted = (enough_tasks + kept.count() - 1) / std::max<int64_t>(kept.count(), 1);
+  int64_t tile = std::max(fewest_rows, (rows + wanted - 1) / wanted);
+  int64_t tiles = std::max<int64_t>((rows + tile - 1) / tile, 1);
+  parallel_for(kept.count() * tiles, [&](int64_t task) {
+    int64_t stacked = task / tiles, first_row = task % tiles * tile;
+    int64_t row_count = std::min(tile, rows - first_row);
+    for_each(kept, stacked, stacked + 1, [&](int64_t a_kept, int64_t b_kept, int64_t c_kept) {
+      Scalar keep = beta;
+      for_each(summed, 0, summed.count(), [&](int64_t a_summed, int64_t b_summed, int64_t) {
+        ConstMatrix l = left.rows_from(first_row, row_count), r = right;
+        Matrix p = product.rows_from(first_row, row_count);
+        l.data += a_kept + a_summed;
+        r.data += b_kept + b_summed;
+        p.data += c_kept;
+        gemm(alpha, l, r, keep, p);
+        keep = 1;
+      });
+    });
+  });
+}
+
+Tensor matmul(const Tensor& left, const Tensor& right) {
+  require(left.rank() >= 2 && right.rank() >= 2, "matmul: ", left.shape(), " x ", right.shape(),
+          ": expected at least two axes each");
+  require(left.size(-1) == right.size(-2), "matmul: ", left.shape(), " x ", right.shape(),
+          ": inner sizes ", left.size(-1), " and ", right.size(-2), " differ");
+  auto stack_of = [](const Tensor& x) {
+    return Dims(std::span(x.shape().begin(), x.shape().end() - 2));
+  };
+  Dims stack = broadcast_shape("matmul", stack_of(left), stack_of(right));
+  auto stacked = [&](const Tensor& x) {
+    Dims shape = stack;
+    shape.push_back(x.size(-2));
+    shape.push_back(x.size(-1));
+    return expand(x, shape);
+  };
+  Tensor a = stacked(left), b = stacked(right);
+  Dims shape = a.shape();
+  shape[-1] = b.size(-1);
+  Tensor c = Tensor::empty(shape);
+  multiply_matrices("matmul", 1, a, b, 0, c);
+  record(c, {&a, &b}, [a, b](const Tensor& dc) {
+    if (GradientSink da = a.gradient_sink())
+      multiply_matrices("matmul", 1, dc, transpose(b), da.beta, da.target);
+    if (GradientSink db = b.gradient_sink())
+      multiply_matrices("matmul", 1, transpose(a), dc, db.beta, db.target);
+  });
+  return c;
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  require(weight.rank() == 2 && x.rank() >= 1 && x.size(-1) == weight.size(1),
+          "linear: ", x.shape(), " with a weight of ", weight.shape(),
+          ": expected […, N] and [P, N]");
+  require(!bias.defined() || bias.shape() == Dims{weight.size(0)}, "linear: a bias of ",
+          bias.shape(), ", expected [", weight.size(0), "]");
+  Tensor rows = reshape(x, {x.count() / std::max<int64_t>(x.size(-1), 1), x.size(-1)});
+  Tensor y = Tensor::empty({rows.size(0), weight.size(0)});
+  if (bias.defined()) accumulate(0, y, expand(bias, y.shape()));
+  multiply_matrices("linear", 1, rows, transpose(weight), bias.defined() ? 1 : 0, y);
+  record(y, {&rows, &weight, &bias}, [rows, weight, bias](const Tensor& dy) {
+    if (GradientSink dx = rows.gradient_sink())
+      multiply_matrices("linear", 1, dy, weight, dx.beta, dx.target);
+    if (GradientSink dw = weight.gradient_sink())
+      multiply_matrices("linear", 1, transpose(dy), rows, dw.beta, dw.target);
+    if (bias.requires_gradient()) accumulate(expand(bias, dy.shape()).gradient_sink(), dy);
+  });
+  Dims shape = x.shape();
+  shape[-1] = weight.size(0);
+  return reshape(y, shape);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "core/tensor.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// c = alpha a b + beta c for stacks of matrices a [..., M, N], b [..., N, P], c [..., M, P] at any
+/// layouts. The stack axes must agree (expand them first); where c's have stride 0 the products are
+/// summed. Not recorded: forward and backward passes are made of it. `operation` names the caller
+/// in an error about shapes.
+void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
+                       Scalar beta, const Tensor& c);
+
+/// a b for a [..., M, N] and b [..., N, P]; the axes before the last two broadcast. Transposes are
+/// found from the strides and cost nothing. Throws when the inner sizes differ. PyTorch: matmul.
+Tensor matmul(const Tensor& a, const Tensor& b);
+
+/// x Wᵀ + bias for x [..., N], weight W [P, N] and bias [P] or undefined. PyTorch:
+/// functional.linear.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,123 @@
+#include "ops/norm.h"
+
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/parallel.h"
+#include "core/simd.h"
+#include "core/tape.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// Both norms centre a row and multiply it by a rate r that depends on q = Σ (x - mean)²:
+///
+///     y = w ⊙ r (x - mean) + b,    dx = r (g - mean(g)) + 2 r'(q) (x - mean) Σ g (x - mean)
+///
+/// with g = w ⊙ dy. They differ in r and its slope 2 r'(q) alone.
+struct Rate {
+  Scalar value, slope;
+};
+
+struct RowStatistics {
+  Scalar mean;
+  Rate rate;
+};
+
+constexpr int64_t rows_per_tile = 16;
+
+Scalar mean_of(const Scalar* x, int64_t C) { return simd::sum(x, C) / static_cast<Scalar>(C); }
+
+RowStatistics normalize_row(const Scalar* x, const Scalar* weight, const Scalar* bias, Scalar* y,
+                            int64_t C, Rate (*rate_of)(Scalar, int64_t, Scalar), Scalar epsilon) {
+  Scalar mean = mean_of(x, C);
+  for (int64_t c = 0; c < C; ++c) y[c] = x[c] - mean;
+  Rate rate = rate_of(simd::dot(y, y, C), C, epsilon);
+  for (int64_t c = 0; c < C; ++c) y[c] = weight[c] * (rate.value * y[c]) + bias[c];
+  return {mean, rate};
+}
+
+void normalize_row_backward(const Scalar* x, const Scalar* weight, const Scalar* dy,
+                            const RowStatistics& row, Scalar beta, Scalar* dx, int64_t C,
+                            Scalar* centered, Scalar* g) {
+  for (int64_t c = 0; c < C; ++c) {
+    centered[c] = x[c] - row.mean;
+    g[c] = weight[c] * dy[c];
+  }
+  Scalar mean = mean_of(g, C);
+  Scalar along = row.rate.slope * simd::dot(g, centered, C);
+  for (int64_t c = 0; c < C; ++c) {
+    Scalar old = beta == 0 ? 0 : beta * dx[c];
+    dx[c] = old + row.rate.value * (g[c] - mean) + along * centered[c];
+  }
+}
+
+Tensor normalized(const char* operation, const Tensor& input, const Tensor& weight,
+                  const Tensor& bias, double epsilon, Rate (*rate_of)(Scalar, int64_t, Scalar)) {
+  require(input.rank() >= 1 && input.size(-1) >= 1, operation, ": ", input.shape(),
+          ", expected […, C]");
+  int64_t C = input.size(-1), rows = input.count() / C;
+  require(weight.shape() == Dims{C} && bias.shape() == Dims{C}, operation, ": weight ",
+          weight.shape(), " and bias ", bias.shape(), ", expected [", C, "]");
+  Tensor x = contiguous(input);
+  Tensor y = Tensor::empty(x.shape());
+  auto statistics = std::make_shared<std::vector<RowStatistics>>(rows);
+  Scalar* out = y.mutable_data();
+  parallel_ranges(rows, rows_per_tile, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row)
+      (*statistics)[row] = normalize_row(x.data() + row * C, weight.data(), bias.data(),
+                                         out + row * C, C, rate_of, static_cast<Scalar>(epsilon));
+  });
+  record(y, {&x, &weight, &bias}, [x, weight, bias, statistics, rows, C](const Tensor& dy) {
+    deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
+      parallel_ranges(rows, rows_per_tile, [&](int64_t begin, int64_t end) {
+        std::vector<Scalar> scratch(2 * C);
+        for (int64_t row = begin; row < end; ++row)
+          normalize_row_backward(x.data() + row * C, weight.data(), dy.data() + row * C,
+                                 (*statistics)[row], beta, dx.mutable_data() + row * C, C,
+                                 scratch.data(), scratch.data() + C);
+      });
+    });
+    if (bias.requires_gradient()) accumulate(expand(bias, dy.shape()).gradient_sink(), dy);
+    if (!weight.requires_gradient()) return;
+    Tensor products = Tensor::empty(dy.shape());
+    parallel_ranges(rows, rows_per_tile, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        auto [mean, rate] = (*statistics)[row];
+        for (int64_t n = row * C; n < (row + 1) * C; ++n)
+          products.mutable_data()[n] = dy.data()[n] * rate.value * (x.data()[n] - mean);
+      }
+    });
+    accumulate(expand(weight, dy.shape()).gradient_sink(), products);
+  });
+  return y;
+}
+
+}  // namespace
+
+Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
+  // r = (q/n + ε)^-½, so 2 r'(q) = -r³ / n.
+  return normalized("layer_norm", x, weight, bias, epsilon,
+                    [](Scalar q, int64_t n, Scalar epsilon) {
+                      Scalar r = 1 / std::sqrt(q / static_cast<Scalar>(n) + epsilon);
+                      return Rate{r, -r * r * r / static_cast<Scalar>(n)};
+                    });
+}
+
+Tensor annotated_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
+  require(x.rank() >= 1 && x.size(-1) >= 2, "annotated_norm: ", x.shape(),
+          ": a deviation over n - 1 needs at least 2 elements");
+  // s = (q/(n-1))^½ and r = 1/(s + ε), so 2 r'(q) = -r² / ((n-1) s).
+  return normalized("annotated_norm", x, weight, bias, epsilon,
+                    [](Scalar q, int64_t n, Scalar epsilon) {
+                      Scalar s = std::sqrt(q / static_cast<Scalar>(n - 1)), r = 1 / (s + epsilon);
+                      return Rate{r, s == 0 ? 0 : -r * r / (static_cast<Scalar>(n - 1) * s)};
+                    });
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

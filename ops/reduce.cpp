@@ -1,0 +1,65 @@
+#include "ops/reduce.h"
+
+#include <cmath>
+#include <vector>
+
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/tape.h"
+#include "core/walk.h"
+#include "ops/elementwise.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+Tensor sum(const Tensor& x, const Dims& axes) {
+  Dims shape = x.shape();
+  for (int64_t axis : axes) shape[normalized_axis("sum", static_cast<int>(axis), x.rank())] = 1;
+  Tensor y = Tensor::zeros(shape);
+  accumulate(1, expand(y, x.shape()), x);
+  record(y, {&x}, [x](const Tensor& dy) { accumulate(x.gradient_sink(), expand(dy, x.shape())); });
+  return y;
+}
+
+Tensor sum(const Tensor& x) {
+  Dims all;
+  for (int axis = 0; axis < x.rank(); ++axis) all.push_back(axis);
+  return reshape(sum(x, all), {});
+}
+
+Tensor mean(const Tensor& x, const Dims& axes) {
+  Tensor total = sum(x, axes);
+  return scale(total, static_cast<Scalar>(total.count()) / static_cast<Scalar>(x.count()));
+}
+
+Tensor mean(const Tensor& x) { return scale(sum(x), 1 / static_cast<Scalar>(x.count())); }
+
+Tensor maximum(const Tensor& x, int axis) {
+  axis = normalized_axis("maximum", axis, x.rank());
+  require(x.size(axis) > 0, "maximum: axis ", axis, " of ", x.shape(), " is empty");
+  Layout first = x.layout().slice(axis, 0, 1);
+  Tensor y = Tensor::empty(first.shape);
+  auto positions = std::make_shared<std::vector<int64_t>>(y.count());
+  const Scalar* from = x.data() - x.layout().offset;
+  Scalar* to = y.mutable_data();
+  int64_t step = x.layout().strides[axis];
+  Walk<2>({&first, &y.layout()}).parallel([&](const auto& run) {
+    for (int64_t n = 0; n < run.length; ++n) {
+      int64_t best = run.at[0] + n * run.step[0], last = best + (x.size(axis) - 1) * step;
+      for (int64_t at = best + step; step != 0 && at <= last && !std::isnan(from[best]); at += step)
+        if (from[at] > from[best] || std::isnan(from[at])) best = at;
+      to[run.at[1] + n * run.step[1]] = from[best];
+      (*positions)[run.at[1] + n * run.step[1]] = best;
+    }
+  });
+  record(y, {&x}, [x, positions](const Tensor& dy) {
+    GradientSink sink = x.gradient_sink();
+    if (sink.beta == 0) accumulate(0, sink.target, expand(Tensor::zeros({}), x.shape()));
+    Scalar* gradient = sink.target.mutable_data() - x.layout().offset;
+    std::vector<Scalar> values = dy.values();
+    for (size_t n = 0; n < values.size(); ++n) gradient[(*positions)[n]] += values[n];
+  });
+  return y;
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

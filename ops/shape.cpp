@@ -1,0 +1,104 @@
+#include "ops/shape.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/tape.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+Tensor reshape(const Tensor& x, const Dims& shape) {
+  if (auto layout = x.layout().reshape(shape)) return x.view(*layout);
+  return reshape(contiguous(x), shape);
+}
+
+Tensor permute(const Tensor& x, const Dims& axes) { return x.view(x.layout().permute(axes)); }
+
+Tensor transpose(const Tensor& x, int a, int b) {
+  Dims axes;
+  for (int axis = 0; axis < x.rank(); ++axis) axes.push_back(axis);
+  std::swap(axes[normalized_axis("transpose", a, x.rank())],
+            axes[normalized_axis("transpose", b, x.rank())]);
+  return permute(x, axes);
+}
+
+Tensor slice(const Tensor& x, int axis, int64_t begin, int64_t end, int64_t step) {
+  return x.view(x.layout().slice(axis, begin, end, step));
+}
+
+Tensor select(const Tensor& x, int axis, int64_t index) {
+  return x.view(x.layout().select(axis, index));
+}
+
+Tensor expand(const Tensor& x, const Dims& shape) { return x.view(x.layout().expand(shape)); }
+
+Tensor unsqueeze(const Tensor& x, int axis) {
+  Layout layout = x.layout();
+  axis = normalized_axis("unsqueeze", axis, x.rank() + 1);
+  layout.shape.insert(axis, 1);
+  layout.strides.insert(axis, 1);
+  return x.view(layout);
+}
+
+Tensor contiguous(const Tensor& x) {
+  if (x.is_contiguous()) return x;
+  Tensor y = Tensor::empty(x.shape());
+  accumulate(0, y, x);
+  record(y, {&x}, [x](const Tensor& dy) { accumulate(x.gradient_sink(), dy); });
+  return y;
+}
+
+Tensor concat(std::span<const Tensor> parts, int axis) {
+  std::vector<Tensor> inputs;
+  for (const Tensor& part : parts)
+    if (part.defined()) inputs.push_back(part);
+  require(!inputs.empty(), "concat: no tensors");
+  if (inputs.size() == 1) return inputs[0];
+
+  Dims shape = inputs[0].shape();
+  axis = normalized_axis("concat", axis, shape.size());
+  shape[axis] = 0;
+  for (const Tensor& input : inputs) {
+    Dims others = input.shape();
+    if (others.size() == shape.size()) others[axis] = shape[axis];
+    require(others == shape, "concat: ", input.shape(), " beside ", inputs[0].shape(),
+            " along axis ", axis);
+    shape[axis] += input.size(axis);
+  }
+
+  // Visits each input with its place in a tensor of the joined shape.
+  auto for_each_place = [inputs, axis](const Tensor& joined, auto visit) {
+    int64_t begin = 0;
+    for (const Tensor& input : inputs) {
+      visit(input, slice(joined, axis, begin, begin + input.size(axis)));
+      begin += input.size(axis);
+    }
+  };
+  Tensor y = Tensor::empty(shape);
+  for_each_place(y, [](const Tensor& x, const Tensor& place) { accumulate(0, place, x); });
+  std::vector<const Tensor*> recorded;
+  for (const Tensor& input : inputs) recorded.push_back(&input);
+  record(y, std::span<const Tensor* const>(recorded), [for_each_place](const Tensor& dy) {
+    for_each_place(
+        dy, [](const Tensor& x, const Tensor& place) { accumulate(x.gradient_sink(), place); });
+  });
+  return y;
+}
+
+Tensor concat(std::initializer_list<Tensor> parts, int axis) {
+  return concat(std::span(parts.begin(), parts.size()), axis);
+}
+
+Tensor split_heads(const Tensor& x, int64_t heads) {
+  Tensor split = reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads});  // [B, T, n, D]
+  return permute(split, {0, 2, 1, 3});                                          // [B, n, T, D]
+}
+
+Tensor merge_heads(const Tensor& x) {
+  return reshape(permute(x, {0, 2, 1, 3}),
+                 {x.size(0), x.size(2), x.size(1) * x.size(3)});  // [B, T, n·D]
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,76 @@
+#include "ops/shift.h"
+
+#include <algorithm>
+
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/tape.h"
+#include "ops/elementwise.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// x with a zero column put in at `column` (0 or K).
+Tensor padded(const char* operation, const Tensor& x, int64_t column) {
+  require(x.rank() >= 2, operation, ": ", x.shape(), ", expected […, T, K]");
+  Dims shape = x.shape();
+  shape[-1] += 1;
+  Tensor y = Tensor::zeros(shape);
+  int64_t begin = column == 0 ? 1 : 0;
+  auto inside = [begin](const Tensor& whole) {
+    return slice(whole, -1, begin, begin + whole.size(-1) - 1);
+  };
+  accumulate(0, inside(y), x);
+  record(y, {&x}, [x, inside](const Tensor& dy) { accumulate(x.gradient_sink(), inside(dy)); });
+  return y;
+}
+
+}  // namespace
+
+Tensor pad_left(const Tensor& x) { return padded("rel_shift", x, 0); }
+
+Tensor pad_right(const Tensor& x) { return padded("shift_right", x, x.size(-1)); }
+
+Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
+  require(a.rank() >= 2 && b.rank() >= 2 && a.size(-1) == b.size(-1),
+          "matmul_left_padded: ", a.shape(), " with ", b.shape(),
+          ": expected […, T, D] and […, K, D]");
+  Dims stack = a.shape();
+  stack[-2] = b.size(-2);
+  Tensor keys = expand(b, stack);  // [..., K, D]
+  Dims shape = a.shape();
+  shape[-1] = b.size(-2) + 1;
+  Tensor y = Tensor::empty(shape);  // [..., T, K+1]
+  accumulate(0, slice(y, -1, 0, 1), expand(Tensor::zeros({}), slice(y, -1, 0, 1).shape()));
+  auto product = [](const Tensor& padded) { return slice(padded, -1, 1, padded.size(-1)); };
+  multiply_matrices("matmul_left_padded", 1, a, transpose(keys), 0, product(y));
+  record(y, {&a, &keys}, [a, keys, product](const Tensor& dy) {
+    if (GradientSink da = a.gradient_sink())
+      multiply_matrices("matmul_left_padded", 1, product(dy), keys, da.beta, da.target);
+    if (GradientSink db = keys.gradient_sink())
+      multiply_matrices("matmul_left_padded", 1, transpose(product(dy)), a, db.beta, db.target);
+  });
+  return y;
+}
+
+Tensor rel_shift_view(const Tensor& padded) { return padded.view(padded.layout().rel_shift()); }
+
+Tensor rel_shift(const Tensor& x, bool zero_triu) {
+  Tensor shifted = rel_shift_view(pad_left(x));
+  if (!zero_triu) return shifted;
+  int64_t T = x.size(-2), K = x.size(-1);
+  Tensor kept = Tensor::zeros({T, K});
+  for (int64_t i = 0; i < T; ++i)
+    std::fill_n(kept.mutable_data() + i * K, std::clamp<int64_t>(i + K - T + 1, 0, K), Scalar{1});
+  return shifted * kept;
+}
+
+Tensor shift_right(const Tensor& x) {
+  Tensor padded = pad_right(x);
+  return padded.view(padded.layout().shift_right());
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,41 @@
+#pragma once
+
+// The shift that turns scores by distance into scores by position: row i of a [T, K] matrix moves
+// left by T - 1 - i. Pad a zero column on the left, flatten, drop the first T, read in rows of K
+// (Dai et al. 2019, Transformer-XL, appendix B):
+//
+//     1 2 3      0 1 2 3                                        3 0 4
+//     4 5 6  ->  0 4 5 6  ->  0 1 2 | 3 0 4 | 5 6 0 | 7 8 9  ->  5 6 0
+//     7 8 9      0 7 8 9                                        7 8 9
+//
+// Flattening, dropping and reshaping only change the layout. So whoever writes the padded matrix in
+// the first place (`matmul_left_padded`) gets the shift and its gradient for nothing.
+
+#include "core/tensor.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// x […, T, K] with a zero column on the left, […, T, K+1]: one copy.
+Tensor pad_left(const Tensor& x);
+/// The same on the right.
+Tensor pad_right(const Tensor& x);
+
+/// a bᵀ for a […, T, D] and b […, K, D], written straight into columns 1 … K of a […, T, K+1] whose
+/// column 0 is zero.
+Tensor matmul_left_padded(const Tensor& a, const Tensor& b);
+
+/// The shifted view [..., T, K] of a padded [..., T, K+1]: no copy, no allocation, no backward
+/// code. Entry (i, j) is column j + T - 1 - i of row i as long as j - i ≤ K - T; beyond that lie
+/// values wrapped from the next row, for a mask to hide. Throws when the padded rows have gaps
+/// between them.
+Tensor rel_shift_view(const Tensor& padded);
+
+/// pad_left, then rel_shift_view. With `zero_triu` the wrapped entries (j - i > K - T) become 0.
+Tensor rel_shift(const Tensor& x, bool zero_triu = false);
+
+/// The mirror image (labml's shift_right): a zero column on the right, flatten, drop the end, read
+/// in rows of K. Row i moves right by i; what enters on the left comes from the end of the row
+/// above.
+Tensor shift_right(const Tensor& x);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

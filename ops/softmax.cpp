@@ -1,0 +1,89 @@
+#include "ops/softmax.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/parallel.h"
+#include "core/simd.h"
+#include "core/tape.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+constexpr Scalar infinity = std::numeric_limits<Scalar>::infinity();
+
+/// In place: y_j = e^(y_j - max) / Σ; all 0 when every y_j is -inf, the mark of a hidden key.
+void normalize(Scalar* y, int64_t length) {
+  Scalar greatest = length > 0 ? simd::maximum(y, length) : -infinity;
+  if (greatest == -infinity) {
+    std::fill_n(y, length, Scalar{0});
+    return;
+  }
+  Scalar total = simd::exp_minus(y, greatest, y, length);
+  simd::axpby(1 / total, y, 0, y, length);
+}
+
+/// dx = beta dx + factor · p (dp - Σ p dp), where keys of probability 0 take no part.
+void normalize_backward(const Scalar* p, const Scalar* dp, Scalar factor, Scalar beta, Scalar* dx,
+                        int64_t length) {
+  Scalar mean = 0;
+  for (int64_t j = 0; j < length; ++j) mean += p[j] == 0 ? 0 : p[j] * dp[j];
+  for (int64_t j = 0; j < length; ++j) {
+    Scalar old = beta == 0 ? 0 : beta * dx[j];
+    dx[j] = old + (p[j] == 0 ? 0 : factor * p[j] * (dp[j] - mean));
+  }
+}
+
+/// Calls body(b, i, row) for all rows of [B, H, T, K], the number of the row counted row-major.
+template <class Body>
+void for_each_row(const Dims& shape, Body body) {
+  int64_t H = shape[1], T = shape[2];
+  parallel_ranges(shape[0] * H * T, 32, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) body(row / (H * T), row % T, row);
+  });
+}
+
+}  // namespace
+
+Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor) {
+  require(scores.rank() == 4, "softmax: scores of ", scores.shape(), ", expected [B, H, T, K]");
+  int64_t B = scores.size(0), T = scores.size(2), K = scores.size(3);
+  visibility.check("softmax", B, T, K);
+  Tensor p = Tensor::empty(scores.shape());
+  accumulate(0, p, scores, factor);
+  Scalar* probabilities = p.mutable_data();
+  for_each_row(p.shape(), [&](int64_t b, int64_t i, int64_t row) {
+    Scalar* y = probabilities + row * K;
+    auto [begin, end] = visibility.range(i, T, K);
+    std::fill(y, y + std::min(begin, K), Scalar{0});
+    std::fill(y + std::clamp<int64_t>(end, 0, K), y + K, Scalar{0});
+    if (visibility.has_masks())
+      for (int64_t j = begin; j < end; ++j)
+        if (visibility.is_masked(b, i, j)) y[j] = -infinity;
+    if (begin < end) normalize(y + begin, end - begin);
+  });
+  record(p, {&scores}, [scores, p, factor](const Tensor& dp) {
+    deliver(scores.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
+      int64_t K = p.size(3);
+      for_each_row(p.shape(), [&](int64_t, int64_t, int64_t row) {
+        normalize_backward(p.data() + row * K, dp.data() + row * K, factor, beta,
+                           dx.mutable_data() + row * K, K);
+      });
+    });
+  });
+  return p;
+}
+
+Tensor softmax(const Tensor& x) {
+  require(x.rank() >= 1 && x.rank() <= Dims::max_rank, "softmax: ", x.shape(),
+          ", expected at least one axis");
+  int64_t K = x.size(-1);
+  Tensor rows = reshape(x, {1, 1, K == 0 ? 0 : x.count() / K, K});
+  return reshape(masked_softmax(rows, {}, 1), x.shape());
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

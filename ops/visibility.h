@@ -1,0 +1,38 @@
+#pragma once
+
+// Which keys a query may attend to. Query i of T stands at position M + i behind M = K - T earlier
+// tokens, key j at position j, so their distance is δ = M + i - j.
+
+#include <cstdint>
+#include <memory>
+
+#include "core/array.h"
+
+namespace shiftgrad {
+
+/// The causal rule, a window and two masks, joined: a key is visible when nothing hides it.
+struct Visibility {
+  /// δ ≥ 0 only.
+  bool causal = false;
+  /// |δ| < window only; 0 is no window.
+  int64_t window = 0;
+  /// [B, K], true = padding.
+  std::shared_ptr<const Mask> padding;
+  /// [T, K], [B, T, K], or 1 for B or T, true = hidden.
+  std::shared_ptr<const Mask> hidden;
+
+  /// Throws when a mask does not fit B batch members, T queries and K keys.
+  void check(const char* operation, int64_t B, int64_t T, int64_t K) const;
+
+  /// The keys begin … end-1 that the causal rule and the window leave to query i.
+  struct Range {
+    int64_t begin, end;
+  };
+  Range range(int64_t i, int64_t T, int64_t K) const;
+
+  bool has_masks() const { return padding || hidden; }
+  /// Whether a mask hides key j from query i of batch member b.
+  bool is_masked(int64_t b, int64_t i, int64_t j) const;
+};
+
+}  // namespace shiftgrad
