@@ -1,0 +1,102 @@
+#include "nn/atomic_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "core/errors.h"
+
+namespace shiftgrad {
+
+namespace {
+
+/// Throws `problem` and the reason in errno unless a system call succeeded.
+void check(bool success, const char* problem) {
+  if (!success) fail(problem, ": ", std::generic_category().message(errno));
+}
+
+/// An open file or folder, closed at the end of its scope.
+class Descriptor {
+ public:
+  Descriptor(const std::string& path, int flags)
+      : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+  ~Descriptor() {
+    if (is_open()) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  bool is_open() const { return number_ >= 0; }
+  int number() const { return number_; }
+  /// Closes it now and says whether that went well.
+  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
+
+ private:
+  int number_;
+};
+
+void write_all(int file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(file, bytes.data(), bytes.size());
+    check(written >= 0 || errno == EINTR, "cannot be written");
+    if (written > 0) bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+}
+
+/// A name no other writer of this or another process will choose. One that is taken all the same
+/// was left by a process that was killed.
+std::string temporary_path(const std::filesystem::path& folder) {
+  static std::atomic<int64_t> next = 0;
+  std::filesystem::path path;
+  do path = folder / text(".shiftgrad-", ::getpid(), '-', next++, ".tmp");
+  while (std::filesystem::exists(std::filesystem::symlink_status(path)));
+  return path;
+}
+
+void write_new_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
+  Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL);
+  check(file.is_open(), "no temporary file can be made next to it");
+  for (std::span<const std::byte> piece : pieces) write_all(file.number(), piece);
+  check(::fsync(file.number()) == 0, "cannot be written");
+  check(file.close(), "cannot be written");
+}
+
+void replace_file(std::filesystem::path path, std::span<const std::span<const std::byte>> pieces) {
+  auto status = std::filesystem::status(path);
+  require(!exists(status) || is_regular_file(status), "is there and not a regular file");
+  if (exists(status)) path = canonical(path);
+  std::filesystem::path folder_path = path.has_parent_path() ? path.parent_path() : ".";
+  Descriptor folder(folder_path, O_RDONLY | O_DIRECTORY);
+  check(folder.is_open(), "its folder cannot be opened");
+
+  std::string temporary = temporary_path(folder_path);
+  try {
+    write_new_file(temporary, pieces);
+    check(::rename(temporary.c_str(), path.c_str()) == 0, "cannot be replaced");
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
+  // The new name is on the disk when the folder is; some file systems cannot be asked for that.
+  check(::fsync(folder.number()) == 0 || errno == EINVAL, "its folder cannot be written");
+}
+
+}  // namespace
+
+void write_file_atomically(const std::string& path,
+                           std::span<const std::span<const std::byte>> pieces) {
+  try {
+    replace_file(path, pieces);
+  } catch (const std::filesystem::filesystem_error& error) {
+    fail(path, ": ", error.code().message());
+  } catch (const Error& error) {
+    fail(path, ": ", error.what());
+  }
+}
+
+}  // namespace shiftgrad
