@@ -1,0 +1,125 @@
+#include "nn/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <new>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "core/errors.h"
+#include "nn/atomic_file.h"
+#include "nn/json.h"
+#include "nn/safetensors_header.h"
+
+namespace shiftgrad {
+
+static_assert(std::endian::native == std::endian::little, "values are copied as they lie");
+
+namespace {
+
+constexpr uint64_t length_size = 8;
+constexpr uint64_t longest_header = 100'000'000;
+
+void read_bytes(std::ifstream& file, void* target, uint64_t count) {
+  file.read(static_cast<char*>(target), static_cast<std::streamsize>(count));
+  require(file.good(), "cannot be read to its end");
+}
+
+void check_truth_values(const std::string& name, std::span<const std::byte> values) {
+  for (std::byte value : values)
+    require(value <= std::byte{1}, "tensor ", shown(name), ": a BOOL of ",
+            std::to_integer<int>(value), ", expected 0 or 1");
+}
+
+SafeTensors read_file(const std::string& path) {
+  // Asked before opening, which would wait for the other end of a pipe.
+  auto status = std::filesystem::status(path);
+  require(exists(status), "no such file");
+  require(is_regular_file(status), "is not a regular file");
+  std::ifstream file(path, std::ios::binary);
+  require(file.is_open(), std::generic_category().message(errno));
+
+  uint64_t file_size = std::filesystem::file_size(path);
+  require(file_size >= length_size, "is ", file_size, " bytes long, expected at least ",
+          length_size);
+  uint64_t header_size = 0;
+  read_bytes(file, &header_size, length_size);
+  require(header_size <= longest_header, "a header of ", header_size, " bytes, expected at most ",
+          longest_header);
+  require(header_size <= file_size - length_size, "a header of ", header_size,
+          " bytes in a file of ", file_size);
+  std::string text(header_size, ' ');
+  read_bytes(file, text.data(), header_size);
+  auto header = parse_safetensors_header(text, file_size - length_size - header_size);
+
+  SafeTensors content{{}, std::move(header.metadata)};
+  for (const auto& [name, dtype, shape, begin, end] : header.entries) {
+    std::vector<std::byte> bytes(end - begin);
+    read_bytes(file, bytes.data(), bytes.size());
+    if (dtype == DType::boolean) check_truth_values(name, bytes);
+    content.tensors[name] = {dtype, shape, std::move(bytes)};
+  }
+  return content;
+}
+
+}  // namespace
+
+SafeTensors read_safetensors(const std::string& path) {
+  try {
+    return read_file(path);
+  } catch (const std::filesystem::filesystem_error& error) {
+    fail(path, ": ", error.code().message());
+  } catch (const std::bad_alloc&) {
+    fail(path, ": too large for the memory");
+  } catch (const Error& error) {
+    fail(path, ": ", error.what());
+  }
+}
+
+namespace {
+
+/// The header of a file whose data are the tensors in the order of the header's entries.
+SafeTensorsHeader header_for(const SafeTensors& content) {
+  SafeTensorsHeader header{{}, content.metadata};
+  for (const auto& [name, tensor] : content.tensors) {
+    auto expected = static_cast<uint64_t>(byte_count(tensor.dtype, tensor.shape));
+    require(tensor.bytes.size() == expected, "tensor ", shown(name), ": ", tensor.bytes.size(),
+            " bytes, but ", tensor.dtype, ' ', tensor.shape, " takes ", expected);
+    header.entries.push_back({name, tensor.dtype, tensor.shape, 0, expected});
+  }
+  std::ranges::stable_sort(header.entries, std::greater(),
+                           [](const auto& entry) { return size_of(entry.dtype); });
+  uint64_t position = 0;
+  for (auto& entry : header.entries) {
+    entry.begin += position;
+    entry.end += position;
+    position = entry.end;
+  }
+  return header;
+}
+
+}  // namespace
+
+void write_safetensors(const std::string& path, const SafeTensors& content) {
+  std::string text;
+  std::vector<std::span<const std::byte>> pieces(2);
+  try {
+    SafeTensorsHeader header = header_for(content);
+    text = safetensors_header_text(header);
+    for (const auto& entry : header.entries) pieces.push_back(content.tensors.at(entry.name).bytes);
+  } catch (const Error& error) {
+    fail(path, ": ", error.what());
+  }
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  uint64_t length = text.size();
+  pieces[0] = std::as_bytes(std::span(&length, 1));
+  pieces[1] = std::as_bytes(std::span(text));
+  write_file_atomically(path, pieces);
+}
+
+}  // namespace shiftgrad

@@ -1,0 +1,47 @@
+#pragma once
+
+// The safetensors format, read strictly and written atomically (github.com/huggingface/safetensors,
+// section Format):
+//
+//     8 bytes   N, the length of the header, little-endian
+//     N bytes   the header: nn/safetensors_header.h
+//     the rest  the values, row-major, little-endian
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/layout.h"
+#include "nn/dtype.h"
+
+namespace shiftgrad {
+
+/// One tensor as it lies in a file.
+struct StoredTensor {
+  DType dtype;
+  Dims shape;
+  std::vector<std::byte> bytes;
+
+  bool operator==(const StoredTensor&) const = default;
+};
+
+/// The content of a file.
+struct SafeTensors {
+  std::map<std::string, StoredTensor> tensors;
+  std::map<std::string, std::string> metadata;
+
+  bool operator==(const SafeTensors&) const = default;
+};
+
+/// Reads a whole file. Throws, in one line that begins with the path, at whatever the format does
+/// not allow, at a header of more than 100 MB, more than Dims::max_rank axes, and a BOOL that is
+/// neither 0 nor 1. Believes no number in the file before it agrees with the file's size.
+SafeTensors read_safetensors(const std::string& path);
+
+/// Writes a whole file or, when anything fails, leaves what was there and throws one line that
+/// begins with the path. Equal contents give equal bytes: tensors of wide values come first, those
+/// of equal width by name, so that each begins at a multiple of its values' width.
+void write_safetensors(const std::string& path, const SafeTensors& content);
+
+}  // namespace shiftgrad

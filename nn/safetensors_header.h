@@ -1,0 +1,39 @@
+#pragma once
+
+// The header of a safetensors file: what is where.
+//
+//     {"weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, …,
+//      "__metadata__": {"key": "text"}}
+//
+// The offsets count from the end of the header. Together the tensors cover the data exactly once.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/layout.h"
+#include "nn/dtype.h"
+
+namespace shiftgrad {
+
+struct SafeTensorsHeader {
+  struct Entry {
+    std::string name;
+    DType dtype;
+    Dims shape;
+    uint64_t begin, end;  // in the data
+  };
+  std::vector<Entry> entries;  // in the order of their data
+  std::map<std::string, std::string> metadata;
+};
+
+/// Throws at whatever the format does not allow, given that `data_size` bytes follow the header.
+SafeTensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_size);
+
+/// The header's JSON. Throws when a name or a metadata text is not UTF-8, or a name is
+/// the metadata's.
+std::string safetensors_header_text(const SafeTensorsHeader& header);
+
+}  // namespace shiftgrad
