@@ -1,0 +1,26 @@
+#pragma once
+
+// Between the tensors of a file and those in memory.
+
+#include <string>
+
+#include "core/array.h"
+#include "core/tensor.h"
+#include "nn/safetensors.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// A row-major copy of the values for a file.
+StoredTensor stored(const Tensor& tensor);
+StoredTensor stored(const Tokens& tokens);
+StoredTensor stored(const Mask& mask);
+
+/// The values of the tensor that a file calls `name`. Throws when they are not of Scalar's type,
+/// F32 or F64 by the build.
+Tensor loaded_tensor(const std::string& name, const StoredTensor& stored);
+/// The same for I64. Throws when one does not fit in 32 bits.
+Tokens loaded_tokens(const std::string& name, const StoredTensor& stored);
+/// The same for BOOL.
+Mask loaded_mask(const std::string& name, const StoredTensor& stored);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
