@@ -1,0 +1,15 @@
+// Someone else's program: the product of two matrices and the gradient of its sum.
+#include <iostream>
+
+#include "core/tape.h"
+#include "ops/matmul.h"
+#include "ops/reduce.h"
+
+int main() {
+  using namespace shiftgrad;
+  Tensor a = Tensor::full({2, 3}, 1).require_gradient();
+  Tensor b = Tensor::full({3, 4}, 2).require_gradient();
+  Tape tape;
+  tape.backward(sum(matmul(a, b)));
+  std::cout << sizeof(Scalar) << ' ' << a.gradient().values()[0] << '\n';
+}
