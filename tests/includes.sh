@@ -1,0 +1,49 @@
+#!/bin/sh
+# Checks what a file may include, and that each folder has its two pages. Prints each offence.
+#
+#     core <- ops <- nn <- optim
+set -eu
+cd "$(dirname "$0")/.."
+offences=0
+
+offend() {
+  echo "$1"
+  offences=$((offences + 1))
+}
+
+# includes FOLDER PATTERN: the lines of its sources that include what matches.
+includes() {
+  grep -rnE --include='*.h' --include='*.cpp' "^ *# *include *[<\"]$2" "$1" || true
+}
+
+# forbid LINES REASON: each line is an offence.
+forbid() {
+  [ -z "$1" ] || offend "$2
+$1"
+}
+
+# may_see FOLDER FOLDERS: of the project's own files it includes those of FOLDERS only.
+may_see() {
+  others=$(includes "$1" '(core|ops|nn|optim|examples|tests)/' | grep -vE "[<\"]($2)/" || true)
+  forbid "$others" "$1 may include $2 only:"
+}
+may_see core 'core'
+may_see ops 'core|ops'
+may_see nn 'core|ops|nn'
+may_see optim 'core|ops|nn|optim'
+
+# only_in FILES LIBRARY: nowhere else is it included.
+only_in() {
+  others=$(includes . "$2" | grep -vE "^\./($1):" || true)
+  forbid "$others" "$2 may be included in $1 only:"
+}
+only_in 'core/(blas|openblas)\.cpp' '(cblas|openblas_config|f77blas)'
+only_in 'core/(parallel|allocator)\.cpp' '(tbb|oneapi)/'
+only_in '(core/simd|ops/)[^:]*' 'hwy/'
+
+for folder in core ops nn optim examples tests; do
+  for page in README.md meson.build; do
+    [ -f "$folder/$page" ] || offend "$folder/$page is missing"
+  done
+done
+[ "$offences" = 0 ]
