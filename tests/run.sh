@@ -1,0 +1,23 @@
+#!/bin/sh
+# Builds everything from nothing and runs every test. The last line counts the test cases:
+#     N passed, N failed
+# The arguments go to the configuration, such as -Dsanitizers=address or -Dwerror=true.
+set -eu
+cd "$(dirname "$0")/.."
+build=build-tests
+
+finish() {
+  echo "$1 passed, $2 failed"
+  [ "$1" -gt 0 ] && [ "$2" -eq 0 ] && exit 0
+  exit 1
+}
+
+tests/packages.sh
+rm -rf "$build"
+meson setup "$build" --buildtype=release "$@" || finish 0 1
+ninja -C "$build" || finish 0 1
+
+status=0
+meson test -C "$build" --no-rebuild --print-errorlogs < /dev/null || status=$?
+counts=$(awk -f tests/count.awk -v status="$status" "$build/meson-logs/testlog.json") || finish 0 1
+finish $counts
