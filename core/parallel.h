@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -44,6 +45,10 @@ class ThreadLimit {
   struct Control;
   std::unique_ptr<Control> control_;
 };
+
+/// Runs `body` in an arena of its own with `threads` threads, which may be more than there are
+/// CPUs. An Error if `threads` is less than 1.
+void with_threads(int threads, const std::function<void()>& body);
 
 /// A non-owning reference to something that can be called with a tile's number.
 class TileBody {

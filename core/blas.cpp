@@ -1,0 +1,195 @@
+#include "core/blas.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <optional>
+
+#include "core/allocator.h"
+#include "core/errors.h"
+#include "core/parallel.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// What differs between the precisions: the routines' names.
+#ifdef SHIFTGRAD_DOUBLE
+constexpr auto blas_gemm = cblas_dgemm;
+constexpr auto blas_gemv = cblas_dgemv;
+#else
+constexpr auto blas_gemm = cblas_sgemm;
+constexpr auto blas_gemv = cblas_sgemv;
+#endif
+
+blasint blas_size(int64_t size) {
+  require(size <= std::numeric_limits<blasint>::max(), "gemm: a size or stride of ", size,
+          ": BLAS takes at most ", std::numeric_limits<blasint>::max());
+  return static_cast<blasint>(size);
+}
+
+/// A matrix as BLAS takes it: rows at a distance of `leading`, or the transpose of such a one.
+struct BlasForm {
+  CBLAS_TRANSPOSE transpose;
+  int64_t leading;
+};
+
+/// The distance between rows, if within a row the elements follow one another.
+template <class Element>
+std::optional<int64_t> leading_of_rows(const MatrixView<Element>& m) {
+  int64_t width = std::max<int64_t>(m.columns, 1);
+  if (m.columns > 1 && m.column_stride != 1) return std::nullopt;
+  if (m.rows <= 1) return width;
+  if (m.row_stride < width) return std::nullopt;
+  return m.row_stride;
+}
+
+template <class Element>
+std::optional<BlasForm> blas_form(const MatrixView<Element>& m) {
+  if (auto leading = leading_of_rows(m)) return BlasForm{CblasNoTrans, *leading};
+  if (auto leading = leading_of_rows(m.transposed())) return BlasForm{CblasTrans, *leading};
+  return std::nullopt;
+}
+
+/// A row-major copy for as long as this lives.
+class Packed {
+ public:
+  Packed(int64_t rows, int64_t columns)
+      : bytes_(static_cast<size_t>(rows * columns) * sizeof(Scalar)),
+        matrix_(Matrix::row_major(static_cast<Scalar*>(allocate(bytes_)), rows, columns)) {}
+  explicit Packed(const ConstMatrix& m) : Packed(m.rows, m.columns) {
+    for (int64_t r = 0; r < m.rows; ++r)
+      for (int64_t c = 0; c < m.columns; ++c)
+        matrix_.data[r * m.columns + c] = m.data[r * m.row_stride + c * m.column_stride];
+  }
+  ~Packed() { release(matrix_.data, bytes_); }
+  Packed(const Packed&) = delete;
+  Packed& operator=(const Packed&) = delete;
+
+  const Matrix& matrix() const { return matrix_; }
+
+ private:
+  size_t bytes_;
+  Matrix matrix_;
+};
+
+/// Calls multiply(a, b), where a matrix without a BLAS form is packed first.
+template <class Multiply>
+void with_blas_forms(ConstMatrix a, ConstMatrix b, Multiply&& multiply) {
+  std::optional<Packed> packed_a, packed_b;
+  if (!blas_form(a)) a = packed_a.emplace(a).matrix();
+  if (!blas_form(b)) b = packed_b.emplace(b).matrix();
+  multiply(a, b);
+}
+
+/// c = added + beta c
+void add_scaled(const ConstMatrix& added, Scalar beta, const Matrix& c) {
+  for (int64_t row = 0; row < c.rows; ++row)
+    for (int64_t column = 0; column < c.columns; ++column) {
+      Scalar& element = c.data[row * c.row_stride + column * c.column_stride];
+      Scalar kept = beta == 0 ? 0 : beta * element;
+      element = kept + added.data[row * added.row_stride + column * added.column_stride];
+    }
+}
+
+/// c = alpha a b + beta c for a c of one column.
+void multiply_column(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
+                     const Matrix& c) {
+  auto step = [](const auto& column) { return column.rows > 1 ? column.row_stride : 1; };
+  BlasForm form = *blas_form(a);
+  bool transposed = form.transpose == CblasTrans;
+  blas_gemv(CblasRowMajor, form.transpose, blas_size(transposed ? a.columns : a.rows),
+            blas_size(transposed ? a.rows : a.columns), alpha, a.data, blas_size(form.leading),
+            b.data, blas_size(step(b)), beta, c.data, blas_size(step(c)));
+}
+
+/// c = alpha a b + beta c for a c whose rows lie at a distance of `leading`.
+void multiply_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
+                   const Matrix& c, int64_t leading) {
+  BlasForm a_form = *blas_form(a), b_form = *blas_form(b);
+  blas_gemm(CblasRowMajor, a_form.transpose, b_form.transpose, blas_size(c.rows),
+            blas_size(c.columns), blas_size(a.columns), alpha, a.data, blas_size(a_form.leading),
+            b.data, blas_size(b_form.leading), beta, c.data, blas_size(leading));
+}
+
+/// c = alpha a b + beta c for a and b that have a BLAS form. One row or column of c goes to gemv:
+/// gemm is as fast only on CPUs for which OpenBLAS has kernels for small matrices, and is 4 to 10
+/// times slower on others, or if the matrix is large.
+void multiply(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
+              const Matrix& c) {
+  if (!blas_form(c)) {
+    Packed product(c.rows, c.columns);
+    multiply(alpha, a, b, 0, product.matrix());
+    add_scaled(product.matrix(), beta, c);
+  } else if (c.columns == 1) {
+    multiply_column(alpha, a, b, beta, c);
+  } else if (c.rows == 1) {
+    multiply_column(alpha, b.transposed(), a.transposed(), beta, c.transposed());
+  } else if (auto leading = leading_of_rows(c)) {
+    multiply_rows(alpha, a, b, beta, c, *leading);
+  } else {
+    multiply(alpha, b.transposed(), a.transposed(), beta, c.transposed());
+  }
+}
+
+void check_sizes(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
+  require(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns, "gemm: [", a.rows,
+          ", ", a.columns, "] x [", b.rows, ", ", b.columns, "] to [", c.rows, ", ", c.columns,
+          "]: expected [m, k] x [k, n] to [m, n]");
+  require((c.rows <= 1 || c.row_stride != 0) && (c.columns <= 1 || c.column_stride != 0),
+          "gemm: the result is broadcast: expected strides other than 0");
+}
+
+/// The length of the strips into which an axis of c is cut for the threads. Their number is a power
+/// of two, so that they go out evenly on most machines; shorter strips of 64 or 96 cost up to a
+/// tenth of the speed, since each strip packs the whole other operand for itself.
+int64_t strip_length(int64_t size) {
+  auto strips_of = [&](int64_t longest) {
+    return std::bit_ceil(static_cast<uint64_t>((size + longest - 1) / longest));
+  };
+  uint64_t strips = std::clamp<uint64_t>(strips_of(192), 2, 8);
+  strips = std::max(strips, strips_of(256));
+  constexpr int64_t multiple = 16;  // of the vectors of every CPU
+  int64_t length = (size + static_cast<int64_t>(strips) - 1) / static_cast<int64_t>(strips);
+  return (length + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
+
+void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+  check_sizes(a, b, c);
+  if (c.rows == 0 || c.columns == 0) return;
+  if (a.columns == 0) {
+    Scalar zero = 0;
+    return add_scaled({&zero, c.rows, c.columns, 0, 0}, beta, c);
+  }
+  with_blas_forms(a, b, [&](const ConstMatrix& formed_a, const ConstMatrix& formed_b) {
+    multiply(alpha, formed_a, formed_b, beta, c);
+  });
+}
+
+void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+  // About 20 microseconds of one core; below, waking another thread costs more than it brings.
+  constexpr double worthwhile = 1e6;
+  double products =
+      static_cast<double>(a.rows) * static_cast<double>(a.columns) * static_cast<double>(b.columns);
+  check_sizes(a, b, c);
+  if (products < worthwhile) return gemm(alpha, a, b, beta, c);
+  with_blas_forms(a, b, [&](const ConstMatrix& formed_a, const ConstMatrix& formed_b) {
+    if (c.rows >= c.columns) {
+      parallel_ranges(c.rows, strip_length(c.rows), [&](int64_t begin, int64_t end) {
+        multiply(alpha, formed_a.rows_from(begin, end - begin), formed_b, beta,
+                 c.rows_from(begin, end - begin));
+      });
+    } else {
+      parallel_ranges(c.columns, strip_length(c.columns), [&](int64_t begin, int64_t end) {
+        multiply(alpha, formed_a, formed_b.columns_from(begin, end - begin), beta,
+                 c.columns_from(begin, end - begin));
+      });
+    }
+  });
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

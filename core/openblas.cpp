@@ -1,0 +1,55 @@
+#include "core/openblas.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+// Exported by OpenBLAS libraries that choose their kernels at run time, but in no header.
+extern "C" {
+[[gnu::weak]] void gotoblas_dynamic_init();
+[[gnu::weak]] void gotoblas_dynamic_quit();
+}
+
+namespace shiftgrad {
+
+namespace {
+
+/// Whether OpenBLAS' AVX-512 kernels can run here.
+bool has_avx512() {
+#ifdef __x86_64__
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512cd");
+#else
+  return false;
+#endif
+}
+
+/// The kernels without AVX-512 that OpenBLAS falls back on for a model it does not know.
+bool is_fallback(std::string_view core) {
+  constexpr std::array<std::string_view, 5> fallbacks = {"Prescott", "Nehalem", "Sandybridge",
+                                                         "Haswell", "Zen"};
+  return std::find(fallbacks.begin(), fallbacks.end(), core) != fallbacks.end();
+}
+
+}  // namespace
+
+void use_one_openblas_thread() { openblas_set_num_threads(1); }
+
+void recognise_new_cpu() {
+  constexpr const char* choice = "OPENBLAS_CORETYPE";
+  bool can_choose_again = gotoblas_dynamic_init && gotoblas_dynamic_quit;
+  if (!can_choose_again || std::getenv(choice) || !has_avx512() || !is_fallback(openblas_core()))
+    return;
+  setenv(choice, "SkylakeX", 1);
+  gotoblas_dynamic_quit();
+  gotoblas_dynamic_init();
+  unsetenv(choice);
+}
+
+std::string openblas_core() { return openblas_get_corename(); }
+
+}  // namespace shiftgrad

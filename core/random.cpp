@@ -1,0 +1,71 @@
+#include "core/random.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "core/errors.h"
+
+namespace shiftgrad {
+
+namespace {
+
+uint32_t low(uint64_t word) { return static_cast<uint32_t>(word); }
+uint32_t high(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
+uint64_t join(uint32_t high, uint32_t low) { return uint64_t{high} << 32 | low; }
+
+/// The next four words of the sequence.
+std::array<uint32_t, 4> draw(Random& random) {
+  return philox(random.seed, random.stream, random.counter++);
+}
+
+/// The top 53 of 64 random bits, as a number in [0, 1).
+double fine_unit_interval(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
+
+}  // namespace
+
+std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_t index) {
+  constexpr int rounds = 10;
+  constexpr std::array<uint64_t, 2> multiplier = {0xD2511F53, 0xCD9E8D57};
+  constexpr std::array<uint32_t, 2> key_step = {0x9E3779B9, 0xBB67AE85};
+  std::array<uint32_t, 4> word = {low(index), high(index), low(stream), high(stream)};
+  std::array<uint32_t, 2> key = {low(seed), high(seed)};
+  for (int round = 0; round < rounds; ++round) {
+    uint64_t even = multiplier[0] * word[0];
+    uint64_t odd = multiplier[1] * word[2];
+    word = {high(odd) ^ word[1] ^ key[0], low(odd), high(even) ^ word[3] ^ key[1], low(even)};
+    key[0] += key_step[0];
+    key[1] += key_step[1];
+  }
+  return word;
+}
+
+double Random::uniform() {
+  auto word = draw(*this);
+  return fine_unit_interval(join(word[1], word[0]));
+}
+
+double Random::normal() {
+  auto word = draw(*this);
+  double positive = 1 - fine_unit_interval(join(word[1], word[0]));
+  double turn = fine_unit_interval(join(word[3], word[2]));
+  return std::sqrt(-2 * std::log(positive)) * std::cos(2 * std::numbers::pi * turn);
+}
+
+int64_t Random::below(int64_t n) {
+  require(n >= 1, "Random::below: ", n, ": expected at least 1");
+  // The 2^64 words are cut into groups of n; words of the last, incomplete group are drawn again.
+  auto count = static_cast<uint64_t>(n);
+  uint64_t last = std::numeric_limits<uint64_t>::max();
+  uint64_t incomplete = (last % count + 1) % count;
+  uint64_t drawn = next_stream();
+  while (drawn > last - incomplete) drawn = next_stream();
+  return static_cast<int64_t>(drawn % count);
+}
+
+uint64_t Random::next_stream() {
+  auto word = draw(*this);
+  return join(word[1], word[0]);
+}
+
+}  // namespace shiftgrad
