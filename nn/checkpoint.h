@@ -1,0 +1,48 @@
+#pragma once
+
+// A trained model as one safetensors file: the weights under their parameters' names, and what else
+// it takes to use them as the file's metadata:
+//
+//     format      "shiftgrad-1"
+//     model       LanguageModelConfig as JSON
+//     vocabulary  [10, 32, …]
+//     step, train_loss, validation_loss
+//     training    the flags it was trained with, as JSON
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "nn/language_model.h"
+#include "nn/safetensors.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+struct Checkpoint {
+  LanguageModelConfig model;
+  /// Token n stands for the byte vocabulary[n].
+  std::vector<int32_t> vocabulary;
+  /// Updates that made the weights.
+  int64_t step = 0;
+  /// In nats, where measured.
+  std::optional<double> train_loss, validation_loss;
+  /// A JSON object; what is in it is up to the program.
+  std::string training = "{}";
+  std::map<std::string, StoredTensor> weights;
+};
+
+/// Writes the file whole, or leaves what was there and throws one line that begins with the path.
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+
+/// Throws one line that begins with the path when the file is missing, cut off, or not such a
+/// checkpoint.
+Checkpoint read_checkpoint(const std::string& path);
+
+/// The model with the checkpoint's weights. The config may have been changed where no weight's
+/// shape depends on it, such as clamp_len. Throws one line that begins with `source` when the
+/// weights do not fit the config.
+LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

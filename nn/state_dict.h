@@ -1,0 +1,22 @@
+#pragma once
+
+// All parameters of a module by name, as files hold them.
+
+#include <map>
+#include <string>
+
+#include "nn/module.h"
+#include "nn/safetensors.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// A copy of every parameter. PyTorch: module.state_dict().
+std::map<std::string, StoredTensor> state_dict(const Module& module);
+
+/// Copies the values into the module's parameters, or throws with all of them as they were: one
+/// line that begins with `source` and lists the names that are missing, unexpected or of another
+/// shape or type. PyTorch: module.load_state_dict(…, strict=True).
+void load_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors,
+                     const std::string& source);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,53 @@
+#pragma once
+
+// Two ways to cut a text into batches. Both give inputs [B, T] and, shifted by one, as targets the
+// token that follows each input.
+
+#include <cstdint>
+#include <span>
+
+#include "core/array.h"
+#include "core/random.h"
+
+namespace shiftgrad {
+
+struct Batch {
+  Tokens inputs;   // [B, T]
+  Tokens targets;  // [B, T]
+  /// What a model remembers of earlier batches has nothing to do with this one.
+  bool starts_over = true;
+};
+
+/// Blocks from anywhere in the text, with replacement: for models without memory (Al-Rfou et al.
+/// 2018; nanoGPT's get_batch).
+struct RandomBlocks {
+  std::span<const int32_t> text;
+  int64_t batch_size, block_size;
+  /// All the state there is.
+  Random random;
+
+  /// Throws when a size is less than 1 or the text has no block_size + 1 tokens.
+  RandomBlocks(std::span<const int32_t> text, int64_t batch_size, int64_t block_size,
+               const Random& random);
+  Batch next();
+};
+
+/// The text cut into `batch_size` streams of equal length, read side by side and in order, so that
+/// row b of a batch continues row b of the one before: for models with memory (Dai et al. 2019,
+/// section 3.2; LMOrderedIterator in its code). The last batch of a pass may have a shorter T; then
+/// the streams start over, and say so.
+///
+///     "abcdefghijkl", batch_size 2, block_size 3:  abc   de | abc
+///                                                  ghi   jk | ghi
+struct ParallelStreams {
+  std::span<const int32_t> text;
+  int64_t batch_size, block_size;
+  /// Where the streams are read next, counted from the start of each. All the state there is.
+  int64_t position = 0;
+
+  /// Throws when a size is less than 1 or a stream has no block_size + 1 tokens.
+  ParallelStreams(std::span<const int32_t> text, int64_t batch_size, int64_t block_size);
+  Batch next();
+};
+
+}  // namespace shiftgrad

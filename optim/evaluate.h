@@ -1,0 +1,48 @@
+#pragma once
+
+// How well a model predicts a text. Every token is predicted once, but for the first; what is seen
+// of the text before it depends on the mode.
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "nn/language_model.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+struct EvaluationConfig {
+  /// memory   Segments of `tgt_len` tokens, each behind a memory of `mem_len` tokens (Dai et al.
+  ///          2019, section 3.2). The last `ext_len` tokens before a segment are fed again with it
+  ///          and only then become memory, as in that paper's code.
+  /// chunks   Blocks of `tgt_len` tokens that know nothing of each other: as vanilla models train.
+  /// sliding  Each token from the `tgt_len` tokens before it, which are fed anew for each token
+  ///          (Al-Rfou et al. 2018, section 5.2): exact and slow.
+  std::string mode = "memory";
+  int64_t tgt_len = 64;
+  int64_t mem_len = 64;
+  int64_t ext_len = 0;
+  /// memory: the text is cut into so many streams, each with an empty memory at its start.
+  /// chunks, sliding: the blocks fed at once, which changes the speed and not what is computed.
+  int64_t batch_size = 1;
+};
+
+struct Evaluation {
+  /// The mean of -log p(token).
+  double nats = 0;
+  /// The predicted tokens.
+  int64_t tokens = 0;
+  double seconds = 0;
+
+  /// nats / log 2: per character where a token is one.
+  double bits() const;
+  /// e^nats
+  double perplexity() const;
+  double tokens_per_second() const { return static_cast<double>(tokens) / seconds; }
+};
+
+/// Throws when the config is bad, naming the field, or the text has less than two tokens.
+Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
+                    const EvaluationConfig& config);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,80 @@
+#pragma once
+
+// From gradients to updates. g is the gradient, w the weight, t the number of this update from 1.
+// All arithmetic is that of torch.optim, term by term.
+
+#include <variant>
+#include <vector>
+
+#include "nn/module.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// Stochastic gradient descent with momentum (PyTorch: optim.SGD):
+///
+///     g += weight_decay w,   b = momentum b + g   (b = g at first),   w -= rate b
+struct SGD {
+  double momentum = 0;
+  double weight_decay = 0;
+};
+
+/// Adam (Kingma & Ba 2015, algorithm 1; PyTorch: optim.Adam):
+///
+///     g += weight_decay w
+///     m = beta1 m + (1 - beta1) g,   v = beta2 v + (1 - beta2) g²
+///     w -= rate / (1 - beta1ᵗ) · m / (√v / √(1 - beta2ᵗ) + eps)
+struct Adam {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0;
+};
+
+/// Adam, but the decay acts on the weight and not through the moments (Loshchilov & Hutter 2019,
+/// algorithm 2; PyTorch: optim.AdamW):
+///
+///     w -= rate weight_decay w,   then as Adam without decay
+struct AdamW {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.01;
+};
+
+using UpdateRule = std::variant<SGD, Adam, AdamW>;
+
+/// What the optimizer remembers of one parameter, in its shape; both start at 0.
+struct Moments {
+  /// The updates so far. A parameter without a gradient is not updated.
+  int64_t updates = 0;
+  /// SGD's b or Adam's m; undefined for SGD without momentum.
+  Tensor first;
+  /// Adam's v; undefined for SGD.
+  Tensor second;
+};
+
+/// Applies an update rule to parameters. Weight decay acts on those with Decay::yes only.
+class Optimizer {
+ public:
+  /// Throws when a setting of the rule is out of its range, naming it.
+  Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule);
+
+  /// Updates every parameter that has a gradient, in place. The bits do not depend on the number
+  /// of threads.
+  void step(double learning_rate);
+  /// Forgets all gradients: the next backward pass writes them anew.
+  void zero_gradients() const;
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  /// moments()[n] belongs to parameters()[n]: all of the optimizer's state.
+  const std::vector<Moments>& moments() const { return moments_; }
+  /// Continues from saved moments. Throws when they do not fit the parameters.
+  void set_moments(std::vector<Moments> moments);
+
+ private:
+  std::vector<Parameter> parameters_;
+  std::vector<Moments> moments_;
+  UpdateRule rule_;
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,153 @@
+#pragma once
+
+// The training loop of a language model:
+//
+//     batch -> forward -> loss -> backward -> clip -> update -> remember
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "nn/language_model.h"
+#include "optim/batches.h"
+#include "optim/evaluate.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// nanoGPT's names, and Transformer-XL's mem_len.
+struct TrainerConfig {
+  int64_t batch_size = 12;
+  /// Tokens in a row of a batch.
+  int64_t block_size = 64;
+  /// `blocks` (RandomBlocks) or `streams` (ParallelStreams).
+  std::string batches = "streams";
+  /// Tokens of memory carried from one batch of streams to the next.
+  int64_t mem_len = 0;
+
+  int64_t max_iters = 2000;
+  double learning_rate = 1e-3;
+  double min_lr = 1e-4;
+  int64_t warmup_iters = 100;
+  /// 0: max_iters.
+  int64_t lr_decay_iters = 0;
+  /// `constant`, `cosine` or `inverse_sqrt`.
+  std::string schedule = "cosine";
+
+  /// `adamw`, `adam` or `sgd`.
+  std::string optimizer = "adamw";
+  double weight_decay = 0.1;
+  double beta1 = 0.9;
+  double beta2 = 0.99;
+  /// SGD's only.
+  double momentum = 0.9;
+  /// The largest norm of the gradient; 0 = no limit.
+  double grad_clip = 1;
+
+  /// Steps between evaluations; there is always one at the end.
+  int64_t eval_interval = 250;
+  /// An evaluation sees so many batches of text; 0: as much of it as the validation text has.
+  int64_t eval_iters = 0;
+  /// Of the data's order and of dropout.
+  uint64_t seed = 1337;
+
+  template <class Fields>
+  void fields(Fields& field) {
+    field("batch_size", batch_size);
+    field("block_size", block_size);
+    field("batches", batches);
+    field("mem_len", mem_len);
+    field("max_iters", max_iters);
+    field("learning_rate", learning_rate);
+    field("min_lr", min_lr);
+    field("warmup_iters", warmup_iters);
+    field("lr_decay_iters", lr_decay_iters);
+    field("schedule", schedule);
+    field("optimizer", optimizer);
+    field("weight_decay", weight_decay);
+    field("beta1", beta1);
+    field("beta2", beta2);
+    field("momentum", momentum);
+    field("grad_clip", grad_clip);
+    field("eval_interval", eval_interval);
+    field("eval_iters", eval_iters);
+    field("seed", seed);
+  }
+};
+
+/// What changes from step to step, but for the weights.
+struct TrainerState {
+  /// Updates made.
+  int64_t step = 0;
+  /// Dropout's.
+  Random random;
+  std::variant<RandomBlocks, ParallelStreams> batches;
+  Memory memory;
+  Optimizer optimizer;
+  /// The lowest validation loss so far.
+  double best_loss = std::numeric_limits<double>::infinity();
+};
+
+struct StepReport {
+  /// Updates made, this one among them: 1, 2, …
+  int64_t step = 0;
+  /// The batch's mean loss in nats, before the update.
+  double loss = 0;
+  /// Before clipping.
+  double gradient_norm = 0;
+  double learning_rate = 0;
+  /// Trained on in this step, and how long that took.
+  int64_t tokens = 0;
+  double seconds = 0;
+};
+
+struct EvaluationReport {
+  int64_t step = 0;
+  Evaluation train, validation;
+  /// Whether the validation loss is the lowest so far.
+  bool best = false;
+};
+
+/// Each may be empty.
+struct TrainerCallbacks {
+  std::function<void(const StepReport&)> on_step;
+  /// The place to save a checkpoint.
+  std::function<void(const EvaluationReport&)> on_evaluation;
+  /// Asked after each step; `true` ends the run without another evaluation.
+  std::function<bool()> should_stop;
+};
+
+class Trainer {
+ public:
+  /// The model and both texts must outlive the trainer. Without a validation text, evaluations
+  /// score the training text. Throws when the config is bad, naming the field, or a text is too
+  /// short.
+  Trainer(LanguageModel& model, std::span<const int32_t> train_text,
+          std::span<const int32_t> validation_text, const TrainerConfig& config);
+
+  /// One batch, one update. Throws, with the weights as they were, when the loss or the gradient's
+  /// norm is not finite.
+  StepReport step();
+
+  /// Both texts in the way the model is trained: streams with memory, or blocks as chunks.
+  EvaluationReport evaluate();
+
+  /// Steps until max_iters, with an evaluation every eval_interval steps and at the end.
+  void run(const TrainerCallbacks& callbacks);
+
+  const TrainerConfig& config() const { return config_; }
+  TrainerState& state() { return state_; }
+
+ private:
+  LanguageModel& model_;
+  std::span<const int32_t> train_text_, validation_text_;
+  TrainerConfig config_;
+  Schedule schedule_;
+  TrainerState state_;
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
