@@ -6,6 +6,8 @@
 // do: NaN stays NaN, overflow is infinite, the logarithm of a negative number is NaN.
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "core/scalar.h"
 
@@ -61,5 +63,12 @@ Scalar dot(const Scalar* a, const Scalar* b, int64_t n);
 
 /// y = exp(x - shift); returns Σ y. The softmax of a row is this with its maximum for a shift.
 Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
+
+/// The instruction sets these loops are compiled for and this CPU has, the best first.
+std::vector<std::string> instruction_sets();
+
+/// From now on the whole process uses this one of `instruction_sets()` instead of the best. For
+/// tests, and for equal bits on unequal CPUs. An Error for any other name.
+void use_instruction_set(const std::string& name);
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd

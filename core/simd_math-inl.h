@@ -1,0 +1,149 @@
+// Elementary functions of one vector. Highway's contrib/math is fast and accurate to a few units in
+// the last place, but only within a range, and Min and Max may drop a NaN; so what lies outside is
+// clamped before and put right after. The error function is our own:
+//
+//   erf(x)  = x P(x²)                                for |x| < 1
+//   erfc(x) = e^(-x²) / (1 + 2x) Q((x - k) / (x + k))  for x ≥ 0
+//
+// after Shepherd and Laframboise (1981), with P and Q expanded in Chebyshev polynomials, so that
+// their errors are below the rounding errors.
+//
+// Compiled once for each instruction set, hence the unusual guard.
+
+#if defined(SHIFTGRAD_CORE_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHIFTGRAD_CORE_SIMD_MATH_INL_H_
+#undef SHIFTGRAD_CORE_SIMD_MATH_INL_H_
+#else
+#define SHIFTGRAD_CORE_SIMD_MATH_INL_H_
+#endif
+
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+#include <cstddef>
+#include <limits>
+
+#include "core/scalar.h"
+
+HWY_BEFORE_NAMESPACE();
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Lanes = hn::ScalableTag<Scalar>;
+using Vector = hn::Vec<Lanes>;
+
+HWY_INLINE Vector constant(Scalar value) { return hn::Set(Lanes(), value); }
+
+/// y, but NaN where x is.
+HWY_INLINE Vector carry_nan(Vector x, Vector y) { return hn::IfThenElse(hn::IsNaN(x), x, y); }
+
+HWY_INLINE Vector clamp(Vector x, Scalar low, Scalar high) {
+  return hn::Max(hn::Min(x, constant(high)), constant(low));
+}
+
+/// Σ c_i x^i
+template <size_t N>
+HWY_INLINE Vector polynomial(Vector x, const Scalar (&coefficients)[N]) {
+  Vector value = constant(coefficients[N - 1]);
+  for (size_t i = N - 1; i-- > 0;) value = hn::MulAdd(value, x, constant(coefficients[i]));
+  return value;
+}
+
+/// The larger, or NaN if either is.
+HWY_INLINE Vector larger(Vector a, Vector b) {
+  return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
+}
+
+HWY_INLINE Vector exp(Vector x) {
+  // Beyond these all results are 0 or infinite.
+  constexpr bool is_float = sizeof(Scalar) == sizeof(float);
+  constexpr Scalar lowest = is_float ? -104 : -746, highest = is_float ? 89 : 710;
+  return carry_nan(x, hn::Exp(Lanes(), clamp(x, lowest, highest)));
+}
+
+HWY_INLINE Vector log(Vector x) {
+  Vector zero = hn::Zero(Lanes());
+  Vector infinity = constant(std::numeric_limits<Scalar>::infinity());
+  Vector nan = constant(std::numeric_limits<Scalar>::quiet_NaN());
+  Vector y = hn::Log(Lanes(), x);
+  y = hn::IfThenElse(hn::Eq(x, infinity), infinity, y);
+  y = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(infinity), y);
+  return hn::IfThenElse(hn::Ge(x, zero), y, nan);
+}
+
+HWY_INLINE Vector tanh(Vector x) {
+  // Beyond these all results are 1 or -1.
+  return carry_nan(x, hn::Tanh(Lanes(), clamp(x, -20, 20)));
+}
+
+/// 1 / (1 + e^-x), from e^-|x|, which cannot overflow and is accurate where the result is small.
+HWY_INLINE Vector sigmoid(Vector x) {
+  Vector one = constant(1);
+  Vector decay = exp(hn::Neg(hn::Abs(x)));
+  Vector upper = hn::Div(one, hn::Add(one, decay));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(Lanes())), hn::Mul(decay, upper), upper);
+}
+
+#ifdef SHIFTGRAD_DOUBLE
+constexpr Scalar erfc_center = 3.75;
+constexpr Scalar erfc_coefficients[] = {
+    1.2375126308378275,      -0.14024059858554525,   0.0035854154854790257,
+    0.08227673848999506,     -0.10880393014244462,   0.09230432116428125,
+    -0.05869339857664934,    0.02836227737211114,    -0.009746579683265262,
+    0.0017556261651970652,   0.000293714378044958,   -0.00029015535246077655,
+    5.164652974177416e-05,   2.2387565714911816e-05, -1.1438048033346894e-05,
+    -9.792625707303523e-07,  1.7419821586224816e-06, -5.084465378687302e-08,
+    -2.4857126248016745e-07, 1.879082322370048e-08,  3.197926671666804e-08,
+    -1.9551358868985616e-09, -2.623107347133476e-09};
+constexpr Scalar erf_coefficients[] = {
+    1.1283791670955126,      -0.37612638903183543,    0.1128379167094513,
+    -0.026866170643256995,   0.005223977607269946,    -0.0008548325982543225,
+    0.00012055295112667001,  -1.4924740785377576e-05, 1.6447471190594618e-06,
+    -1.6208829856810202e-07, 1.3721520406351094e-08,  -7.798543850549947e-10};
+#else
+constexpr Scalar erfc_center = 2;
+constexpr Scalar erfc_coefficients[] = {
+    1.2769783735275269f,     -0.09276404231786728f,  -0.16603130102157593f, 0.16405649483203888f,
+    -0.05420483276247978f,   -0.00806526280939579f,  0.008630633354187012f, 0.0013210412580519915f,
+    -0.0012257547350600362f, -0.0004010871343780309f};
+constexpr Scalar erf_coefficients[] = {
+    1.1283791065216064f,   -0.3761262595653534f,    0.11283597350120544f,  -0.02685432881116867f,
+    0.005189312156289816f, -0.0008018855005502701f, 7.882497448008507e-05f};
+#endif
+
+/// erfc(x), given e^(-x²); x must not be negative.
+HWY_INLINE Vector erfc_above_zero(Vector x, Vector gaussian) {
+  // Where the Gaussian is 0; infinity would turn the quotients into NaN.
+  x = hn::Min(x, constant(30));
+  Vector center = constant(erfc_center);
+  Vector q = polynomial(hn::Div(hn::Sub(x, center), hn::Add(x, center)), erfc_coefficients);
+  return hn::Mul(gaussian, hn::Div(q, hn::MulAdd(constant(2), x, constant(1))));
+}
+
+HWY_INLINE Vector erf(Vector x) {
+  Vector one = constant(1);
+  Vector size = hn::Abs(x);
+  Vector square = hn::Mul(x, x);
+  Vector inner = hn::Mul(x, polynomial(square, erf_coefficients));
+  Vector outer = hn::Sub(one, erfc_above_zero(size, exp(hn::Neg(square))));
+  return hn::IfThenElse(hn::Lt(size, one), inner, hn::CopySign(outer, x));
+}
+
+/// e^(-x²/2)
+HWY_INLINE Vector gaussian(Vector x) { return exp(hn::Mul(constant(Scalar(-0.5)), hn::Mul(x, x))); }
+
+/// Φ(x), the probability of a normal variable to be less than x, given gaussian(x).
+HWY_INLINE Vector normal_cdf(Vector x, Vector gaussian_of_x) {
+  constexpr Scalar sqrt_half = Scalar(0.707106781186547524401);
+  Vector scaled = hn::Mul(hn::Abs(x), constant(sqrt_half));
+  Vector tail = hn::Mul(constant(Scalar(0.5)), erfc_above_zero(scaled, gaussian_of_x));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(Lanes())), tail, hn::Sub(constant(1), tail));
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
+
+HWY_AFTER_NAMESPACE();
+
+#endif
