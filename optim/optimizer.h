@@ -14,6 +14,7 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 ///
 ///     g += weight_decay w,   b = momentum b + g   (b = g at first),   w -= rate b
 struct SGD {
+  static constexpr const char* type = "sgd";
   double momentum = 0;
   double weight_decay = 0;
 };
@@ -24,6 +25,7 @@ struct SGD {
 ///     m = beta1 m + (1 - beta1) g,   v = beta2 v + (1 - beta2) g²
 ///     w -= rate / (1 - beta1ᵗ) · m / (√v / √(1 - beta2ᵗ) + eps)
 struct Adam {
+  static constexpr const char* type = "adam";
   double beta1 = 0.9;
   double beta2 = 0.999;
   double eps = 1e-8;
@@ -35,6 +37,7 @@ struct Adam {
 ///
 ///     w -= rate weight_decay w,   then as Adam without decay
 struct AdamW {
+  static constexpr const char* type = "adamw";
   double beta1 = 0.9;
   double beta2 = 0.999;
   double eps = 1e-8;
@@ -52,6 +55,8 @@ struct Moments {
   /// Adam's v; undefined for SGD.
   Tensor second;
 };
+
+struct Piece;
 
 /// Applies an update rule to parameters. Weight decay acts on those with Decay::yes only.
 class Optimizer {
@@ -72,6 +77,8 @@ class Optimizer {
   void set_moments(std::vector<Moments> moments);
 
  private:
+  void update_piece(const Piece& piece, double learning_rate);
+
   std::vector<Parameter> parameters_;
   std::vector<Moments> moments_;
   UpdateRule rule_;

@@ -1,0 +1,67 @@
+#include "optim/batches.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/errors.h"
+
+namespace shiftgrad {
+
+namespace {
+
+void check(const char* name, std::span<const int32_t> text, int64_t batch_size, int64_t block_size,
+           int64_t streams) {
+  require(batch_size >= 1, name, ": batch_size ", batch_size, ", expected at least 1");
+  require(block_size >= 1, name, ": block_size ", block_size, ", expected at least 1");
+  auto tokens = static_cast<int64_t>(text.size());
+  require(tokens / streams > block_size, name, ": the text has ", tokens, " tokens, too few for ",
+          streams > 1 ? std::to_string(streams) + " streams" : "a block",
+          " of block_size + 1 = ", block_size + 1);
+}
+
+/// Row b holds the tokens from begins[b] on, and as targets their successors.
+Batch cut(std::span<const int32_t> text, const std::vector<int64_t>& begins, int64_t length) {
+  Dims shape{static_cast<int64_t>(begins.size()), length};
+  Batch batch{.inputs = {shape, {}}, .targets = {shape, {}}};
+  for (int64_t begin : begins) {
+    auto first = text.begin() + begin;
+    batch.inputs.values.insert(batch.inputs.values.end(), first, first + length);
+    batch.targets.values.insert(batch.targets.values.end(), first + 1, first + length + 1);
+  }
+  return batch;
+}
+
+}  // namespace
+
+RandomBlocks::RandomBlocks(std::span<const int32_t> tokens, int64_t batch, int64_t block,
+                           const Random& start)
+    : text(tokens), batch_size(batch), block_size(block), random(start) {
+  check("RandomBlocks", text, batch_size, block_size, 1);
+}
+
+Batch RandomBlocks::next() {
+  std::vector<int64_t> begins(batch_size);
+  for (int64_t& begin : begins)
+    begin = random.below(static_cast<int64_t>(text.size()) - block_size);
+  return cut(text, begins, block_size);
+}
+
+ParallelStreams::ParallelStreams(std::span<const int32_t> tokens, int64_t batch, int64_t block)
+    : text(tokens), batch_size(batch), block_size(block) {
+  check("ParallelStreams", text, batch_size, block_size, std::max<int64_t>(batch_size, 1));
+}
+
+Batch ParallelStreams::next() {
+  int64_t stream_length = static_cast<int64_t>(text.size()) / batch_size;
+  int64_t predictable = stream_length - 1;  // the last token of a stream is only ever a target
+  if (position >= predictable) position = 0;
+  int64_t length = std::min(block_size, predictable - position);
+  std::vector<int64_t> begins(batch_size);
+  for (int64_t b = 0; b < batch_size; ++b) begins[b] = b * stream_length + position;
+  Batch batch = cut(text, begins, length);
+  batch.starts_over = position == 0;
+  position += length;
+  return batch;
+}
+
+}  // namespace shiftgrad

@@ -1,0 +1,61 @@
+#include "optim/clip.h"
+
+#include <array>
+#include <cmath>
+
+#include "core/errors.h"
+#include "core/parallel.h"
+#include "core/simd.h"
+#include "optim/pieces.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// In several running sums side by side, which the compiler makes the lanes of vectors.
+double sum_of_squares(const Scalar* x, int64_t n) {
+  constexpr int64_t lanes = 16;
+  std::array<double, lanes> sums{};
+  int64_t whole = n / lanes * lanes;
+  for (int64_t i = 0; i < whole; i += lanes)
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      auto value = static_cast<double>(x[i + lane]);
+      sums[lane] += value * value;
+    }
+  for (int64_t i = whole; i < n; ++i)
+    sums[i - whole] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  double total = 0;
+  for (double sum : sums) total += sum;
+  return total;
+}
+
+}  // namespace
+
+double gradient_norm(const std::vector<Parameter>& parameters) {
+  std::vector<Piece> all = pieces(parameters);
+  double squares = parallel_reduce<double>(
+      static_cast<int64_t>(all.size()),
+      [&](int64_t n) {
+        const Piece& piece = all[n];
+        Tensor gradient = parameters[piece.parameter].value.gradient();
+        return sum_of_squares(gradient.data() + piece.begin, piece.end - piece.begin);
+      },
+      [](double left, double right) { return left + right; });
+  return std::sqrt(squares);
+}
+
+double clip_gradient_norm(const std::vector<Parameter>& parameters, double max_norm) {
+  require(max_norm >= 0, "clip_gradient_norm: max_norm ", max_norm, ", expected at least 0");
+  double norm = gradient_norm(parameters);
+  double factor = max_norm / (norm + 1e-6);
+  if (max_norm == 0 || !std::isfinite(norm) || factor >= 1) return norm;
+  std::vector<Piece> all = pieces(parameters);
+  parallel_for(static_cast<int64_t>(all.size()), [&](int64_t n) {
+    const Piece& piece = all[n];
+    Scalar* gradient = parameters[piece.parameter].value.gradient().mutable_data() + piece.begin;
+    simd::axpby(static_cast<Scalar>(factor), gradient, 0, gradient, piece.end - piece.begin);
+  });
+  return norm;
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,19 @@
+#include "optim/pieces.h"
+
+#include <algorithm>
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+std::vector<Piece> pieces(const std::vector<Parameter>& parameters) {
+  constexpr int64_t piece_size = 8192;  // with two moments, 128 KiB of floats: half an L2
+  std::vector<Piece> all;
+  for (size_t n = 0; n < parameters.size(); ++n) {
+    if (!parameters[n].value.gradient().defined()) continue;
+    int64_t count = parameters[n].value.count();
+    for (int64_t begin = 0; begin < count; begin += piece_size)
+      all.push_back({n, begin, std::min(begin + piece_size, count)});
+  }
+  return all;
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nn/module.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// The elements begin … end-1 of one parameter.
+struct Piece {
+  size_t parameter;
+  int64_t begin, end;
+};
+
+/// All parameters that have a gradient, cut into pieces of similar work for the threads. Depends on
+/// the shapes only.
+std::vector<Piece> pieces(const std::vector<Parameter>& parameters);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
