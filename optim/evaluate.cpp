@@ -1,0 +1,152 @@
+#include "optim/evaluate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "core/errors.h"
+#include "core/tape.h"
+#include "ops/loss.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// Feeds pieces of a text to a model and adds up the losses. A piece is B rows of tokens; row b
+/// begins at begins[b].
+class Scorer {
+ public:
+  Scorer(const LanguageModel& model, std::span<const int32_t> text) : model_(model), text_(text) {}
+
+  /// The number of tokens that have one before them.
+  int64_t predictable() const { return static_cast<int64_t>(text_.size()) - 1; }
+
+  /// Counts the losses of what follows the last `counted` of the tokens fed; these have seen
+  /// nothing but their row.
+  void feed(const std::vector<int64_t>& begins, int64_t length, int64_t counted) {
+    count(model_.forward(rows(begins, length), Memory{}, context_), begins, counted);
+  }
+  /// The same, the rows standing behind what the state has seen.
+  void feed(const std::vector<int64_t>& begins, int64_t length, int64_t counted,
+            LanguageModelState& state) {
+    count(model_.forward(rows(begins, length), state, context_), begins, counted);
+  }
+
+  double nats = 0;
+  int64_t tokens = 0;
+
+ private:
+  Tokens rows(const std::vector<int64_t>& begins, int64_t length) const {
+    Tokens cut{{static_cast<int64_t>(begins.size()), length}, {}};
+    for (int64_t begin : begins)
+      cut.values.insert(cut.values.end(), text_.begin() + begin, text_.begin() + begin + length);
+    return cut;
+  }
+
+  void count(const Tensor& logits, const std::vector<int64_t>& begins, int64_t counted) {
+    int64_t T = logits.size(1), skipped = T - counted;
+    std::vector<int64_t> first_targets;
+    for (int64_t begin : begins) first_targets.push_back(begin + skipped + 1);
+    for (double loss : token_losses(slice(logits, 1, skipped, T), rows(first_targets, counted)))
+      nats += loss;
+    tokens += static_cast<int64_t>(begins.size()) * counted;
+  }
+
+  const LanguageModel& model_;
+  std::span<const int32_t> text_;
+  Context context_;
+};
+
+/// Rows of one length that begin at first, first + step, …, below end, at most batch_size at once.
+void feed_rows(Scorer& scorer, int64_t first, int64_t end, int64_t step, int64_t length,
+               int64_t counted, int64_t batch_size) {
+  std::vector<int64_t> begins;
+  for (int64_t begin = first; begin < end; begin += step) {
+    begins.push_back(begin);
+    if (static_cast<int64_t>(begins.size()) < batch_size && begin + step < end) continue;
+    scorer.feed(begins, length, counted);
+    begins.clear();
+  }
+}
+
+void evaluate_chunks(Scorer& scorer, const EvaluationConfig& config) {
+  int64_t T = config.tgt_len, end = scorer.predictable(), rest = end % T;
+  feed_rows(scorer, 0, end - rest, T, T, T, config.batch_size);
+  if (rest > 0) scorer.feed({end - rest}, rest, rest);
+}
+
+void evaluate_sliding(Scorer& scorer, const EvaluationConfig& config) {
+  int64_t end = scorer.predictable(), T = std::min(config.tgt_len, end);
+  scorer.feed({0}, T, T);  // where the text has fewer than T tokens before
+  feed_rows(scorer, 1, end - T + 1, 1, T, 1, config.batch_size);
+}
+
+/// Predicts what follows the tokens begin … end-1 of each stream, counted from the streams' starts.
+void read_streams(Scorer& scorer, const EvaluationConfig& config,
+                  const std::vector<int64_t>& streams, int64_t begin, int64_t end,
+                  LanguageModelState& state) {
+  for (int64_t length = 0; begin < end; begin += length) {
+    length = std::min(config.tgt_len, end - begin);
+    int64_t again = std::min(config.ext_len, begin);
+    std::vector<int64_t> begins;
+    for (int64_t stream : streams) begins.push_back(stream + begin - again);
+    scorer.feed(begins, again + length, length, state);
+    state.forget_newest(std::min(config.ext_len, again + length));
+  }
+}
+
+void evaluate_with_memory(Scorer& scorer, const LanguageModel& model,
+                          const EvaluationConfig& config) {
+  int64_t B = config.batch_size, length = scorer.predictable() / B;
+  require(length >= 1, "evaluate: ", scorer.predictable() + 1, " tokens are too few for ", B,
+          " streams");
+  std::vector<int64_t> streams;
+  for (int64_t b = 0; b < B; ++b) streams.push_back(b * length);
+  // What is fed again is no memory in the segment that it is fed with.
+  LanguageModelState state = model.start(config.mem_len + config.ext_len);
+  read_streams(scorer, config, streams, 0, length, state);
+  // The last stream goes on to the end of the text.
+  state.reorder({B - 1});
+  read_streams(scorer, config, {streams.back()}, length, scorer.predictable() - streams.back(),
+               state);
+}
+
+void check(const EvaluationConfig& config, size_t tokens) {
+  auto at_least = [](int64_t least, const char* field, int64_t value) {
+    require(value >= least, "evaluate: ", field, " ", value, ", expected at least ", least);
+  };
+  at_least(1, "tgt_len", config.tgt_len);
+  at_least(0, "mem_len", config.mem_len);
+  at_least(0, "ext_len", config.ext_len);
+  at_least(1, "batch_size", config.batch_size);
+  require(tokens >= 2, "evaluate: a text of ", tokens, " tokens, expected at least 2");
+}
+
+}  // namespace
+
+Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
+                    const EvaluationConfig& config) {
+  check(config, text.size());
+  Tape::Pause no_gradients;
+  auto start = std::chrono::steady_clock::now();
+  Scorer scorer(model, text);
+  if (config.mode == "memory")
+    evaluate_with_memory(scorer, model, config);
+  else if (config.mode == "chunks")
+    evaluate_chunks(scorer, config);
+  else if (config.mode == "sliding")
+    evaluate_sliding(scorer, config);
+  else
+    fail("evaluate: mode \"", config.mode, "\", expected memory, chunks or sliding");
+  std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  return {scorer.nats / static_cast<double>(scorer.tokens), scorer.tokens, passed.count()};
+}
+
+double Evaluation::bits() const { return nats / std::numbers::ln2; }
+
+double Evaluation::perplexity() const { return std::exp(nats); }
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,146 @@
+#include "optim/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "core/errors.h"
+#include "core/tape.h"
+#include "ops/loss.h"
+#include "optim/clip.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+// Independent random numbers from one seed; a model is commonly drawn from stream 0.
+constexpr uint64_t batches_stream = 1, dropout_stream = 2;
+
+void check(const TrainerConfig& config) {
+  auto at_least = [](int64_t least, const char* field, int64_t value) {
+    require(value >= least, "trainer: ", field, " ", value, ", expected at least ", least);
+  };
+  at_least(0, "mem_len", config.mem_len);
+  at_least(0, "max_iters", config.max_iters);
+  at_least(1, "eval_interval", config.eval_interval);
+  at_least(0, "eval_iters", config.eval_iters);
+  require(config.batches == "blocks" || config.batches == "streams", "trainer: batches \"",
+          config.batches, "\", expected blocks or streams");
+  require(config.mem_len == 0 || config.batches == "streams",
+          "trainer: mem_len needs batches \"streams\"");
+  require(config.grad_clip >= 0, "trainer: grad_clip ", config.grad_clip, ", expected at least 0");
+}
+
+Schedule schedule_of(const TrainerConfig& config) {
+  Schedule schedule{config.schedule, config.learning_rate, config.min_lr, config.warmup_iters,
+                    config.lr_decay_iters > 0 ? config.lr_decay_iters : config.max_iters};
+  schedule.check();
+  return schedule;
+}
+
+UpdateRule update_rule(const TrainerConfig& config) {
+  if (config.optimizer == "adamw")
+    return AdamW{.beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
+  if (config.optimizer == "adam")
+    return Adam{.beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
+  if (config.optimizer == "sgd")
+    return SGD{.momentum = config.momentum, .weight_decay = config.weight_decay};
+  fail("trainer: optimizer \"", config.optimizer, "\", expected adamw, adam or sgd");
+}
+
+std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
+                                                    std::span<const int32_t> text) {
+  if (config.batches == "streams")
+    return ParallelStreams(text, config.batch_size, config.block_size);
+  return RandomBlocks(text, config.batch_size, config.block_size,
+                      Random{config.seed, batches_stream});
+}
+
+TrainerState start(const TrainerConfig& config, const LanguageModel& model,
+                   std::span<const int32_t> text) {
+  check(config);
+  return {.random = Random{config.seed, dropout_stream},
+          .batches = batches(config, text),
+          .memory = {},
+          .optimizer = Optimizer(parameters(model), update_rule(config))};
+}
+
+}  // namespace
+
+Trainer::Trainer(LanguageModel& model, std::span<const int32_t> train_text,
+                 std::span<const int32_t> validation_text, const TrainerConfig& config)
+    : model_(model),
+      train_text_(train_text),
+      validation_text_(validation_text.empty() ? train_text : validation_text),
+      config_(config),
+      schedule_(schedule_of(config)),
+      state_(start(config, model, train_text)) {
+  require(validation_text_.size() >= 2, "trainer: a validation text of ", validation_text_.size(),
+          " tokens, expected at least 2");
+}
+
+StepReport Trainer::step() {
+  auto start = std::chrono::steady_clock::now();
+  Batch batch = std::visit([](auto& source) { return source.next(); }, state_.batches);
+  if (batch.starts_over) state_.memory.clear();
+  state_.optimizer.zero_gradients();
+
+  Context context{.training = true, .random = state_.random};
+  std::vector<Tensor> block_inputs;
+  Tape tape;
+  Tensor logits = model_.forward(batch.inputs, state_.memory, context, &block_inputs);
+  Tensor loss = cross_entropy(logits, batch.targets);
+  tape.backward(loss);
+
+  StepReport report{
+      .step = state_.step + 1,
+      .loss = static_cast<double>(loss.item()),
+      .gradient_norm = clip_gradient_norm(state_.optimizer.parameters(), config_.grad_clip),
+      .learning_rate = schedule_.at(state_.step),
+      .tokens = static_cast<int64_t>(batch.targets.values.size())};
+  require(std::isfinite(report.loss) && std::isfinite(report.gradient_norm), "trainer: step ",
+          report.step, ": loss ", report.loss, ", gradient norm ", report.gradient_norm,
+          ": not finite; the weights are those before this step");
+
+  state_.optimizer.step(report.learning_rate);
+  if (config_.mem_len > 0) state_.memory = remember(state_.memory, block_inputs, config_.mem_len);
+  state_.random = context.random;
+  state_.step = report.step;
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+EvaluationReport Trainer::evaluate() {
+  auto size = static_cast<int64_t>(validation_text_.size());
+  if (config_.eval_iters > 0)
+    size = std::min(size, config_.eval_iters * config_.batch_size * config_.block_size + 1);
+  bool streams = config_.batches == "streams";
+  auto score = [&](std::span<const int32_t> text) {
+    int64_t tokens = std::min(size, static_cast<int64_t>(text.size()));
+    // Short texts are not cut into streams shorter than a block.
+    int64_t most = std::max<int64_t>(1, (tokens - 1) / config_.block_size);
+    return shiftgrad::evaluate(model_, text.first(tokens),
+                               {.mode = streams ? "memory" : "chunks",
+                                .tgt_len = config_.block_size,
+                                .mem_len = config_.mem_len,
+                                .batch_size = std::min(config_.batch_size, most)});
+  };
+  EvaluationReport report{state_.step, score(train_text_), score(validation_text_)};
+  report.best = report.validation.nats < state_.best_loss;
+  if (report.best) state_.best_loss = report.validation.nats;
+  return report;
+}
+
+void Trainer::run(const TrainerCallbacks& callbacks) {
+  while (state_.step < config_.max_iters) {
+    StepReport report = step();
+    if (callbacks.on_step) callbacks.on_step(report);
+    if (report.step % config_.eval_interval == 0 || report.step == config_.max_iters) {
+      EvaluationReport scores = evaluate();
+      if (callbacks.on_evaluation) callbacks.on_evaluation(scores);
+    }
+    if (callbacks.should_stop && callbacks.should_stop()) return;
+  }
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
