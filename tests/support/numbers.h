@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/layout.h"
+#include "core/tensor.h"
+#include "tests/support/bounded.h"
+
+namespace shiftgrad::test {
+
+/// Calls visit(index) for every index of a shape, in row-major order.
+template <class Visit>
+void for_each_index(const Dims& shape, Visit visit) {
+  Dims index = Dims::filled(shape.size(), 0);
+  for (int64_t n = 0; n < product(shape); ++n) {
+    int64_t rest = n;
+    for (int axis = shape.size() - 1; axis >= 0; --axis) {
+      index[axis] = rest % shape[axis];
+      rest /= shape[axis];
+    }
+    visit(index);
+  }
+}
+
+/// Where the element with this index lies in the buffer: the formula at the top of core/layout.h.
+inline int64_t position(const Layout& layout, const Dims& index) {
+  int64_t at = layout.offset;
+  for (int axis = 0; axis < index.size(); ++axis) at += index[axis] * layout.strides[axis];
+  return at;
+}
+
+/// What oracles compute with: a dense row-major array of numbers with error bounds.
+struct Numbers {
+  Dims shape;
+  std::vector<Bounded> values;
+
+  Numbers() = default;
+  /// All zero.
+  explicit Numbers(const Dims& dims) : shape(dims), values(static_cast<size_t>(product(dims))) {}
+
+  Bounded& at(const Dims& index) {
+    return values[static_cast<size_t>(position(Layout::contiguous(shape), index))];
+  }
+  const Bounded& at(const Dims& index) const { return const_cast<Numbers*>(this)->at(index); }
+
+  /// x(b, i, j)
+  template <class... Index>
+  Bounded& operator()(Index... index) {
+    return at(Dims{static_cast<int64_t>(index)...});
+  }
+  template <class... Index>
+  const Bounded& operator()(Index... index) const {
+    return at(Dims{static_cast<int64_t>(index)...});
+  }
+
+  /// The element that broadcasting to a larger shape puts at `index` of that shape.
+  const Bounded& broadcast(const Dims& index) const {
+    Dims own = shape;
+    for (int axis = 1; axis <= shape.size(); ++axis)
+      own[-axis] = shape[-axis] == 1 ? 0 : index[-axis];
+    return at(own);
+  }
+};
+
+/// A tensor's values, exact, read element by element from its layout.
+inline Numbers numbers(const Tensor& x) {
+  Numbers result(x.shape());
+  const Scalar* first = x.data() - x.layout().offset;
+  for_each_index(x.shape(), [&](const Dims& index) {
+    result.at(index) = static_cast<double>(first[position(x.layout(), index)]);
+  });
+  return result;
+}
+
+}  // namespace shiftgrad::test

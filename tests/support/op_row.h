@@ -1,0 +1,169 @@
+#pragma once
+
+// The three checks that every op goes through, from one row: its values against an oracle, its
+// gradients against difference quotients of the oracle, and both at every arrangement in memory.
+// The oracle runs in double in both builds, so the float build is checked against double too.
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/tape.h"
+#include "tests/support/arrangement.h"
+#include "tests/support/mismatch.h"
+#include "tests/support/numbers.h"
+#include "tests/support/random_values.h"
+
+namespace shiftgrad::test {
+
+struct OpRow {
+  std::string name;
+  std::vector<Dims> shapes;
+  std::function<Tensor(const std::vector<Tensor>&)> op;
+  /// The same function as loops over indices.
+  std::function<Numbers(const std::vector<Numbers>&)> oracle;
+  /// The inputs are drawn from low … high.
+  double low = -1;
+  double high = 1;
+};
+
+/// The leaves and views that one check feeds to an op.
+using Inputs = std::vector<Arranged>;
+
+inline std::vector<Tensor> views(const Inputs& inputs) {
+  std::vector<Tensor> result;
+  for (const Arranged& input : inputs) result.push_back(input.view);
+  return result;
+}
+
+/// The oracle on the views' values, with element `at` of leaf `which` moved by `step`.
+inline Numbers moved_oracle(const OpRow& row, const Inputs& inputs, size_t which, int64_t at,
+                            double step) {
+  std::vector<Numbers> values;
+  for (const Arranged& input : inputs) values.push_back(numbers(input.view));
+  if (step != 0)
+    for_each_index(values[which].shape, [&](const Dims& index) {
+      if (position(inputs[which].view.layout(), index) == at)
+        values[which].at(index) = values[which].at(index).value + step;
+    });
+  return row.oracle(values);
+}
+
+/// d Σ y · cotangent / d leaf by difference quotients of the oracle, four points each, so that
+/// their error is of order step⁴. The bound follows from what the sums are made of: with the
+/// Jacobian J, an element is Σ_j J_ji c_j, and its terms round on the scale of Σ_j |J_ji c_j|.
+inline Numbers differences(const OpRow& row, const Inputs& inputs, size_t which,
+                           const std::vector<Scalar>& cotangent) {
+  constexpr double step = 1e-3, of_differences = 1e-9;
+  Numbers result(inputs[which].leaf.shape());
+  double scale = 0;
+  int64_t longest = 0;
+  for (const Arranged& input : inputs) longest = std::max(longest, input.view.count());
+  for (size_t i = 0; i < result.values.size(); ++i) {
+    auto at = static_cast<int64_t>(i);
+    Numbers far_up = moved_oracle(row, inputs, which, at, 2 * step);
+    Numbers up = moved_oracle(row, inputs, which, at, step);
+    Numbers down = moved_oracle(row, inputs, which, at, -step);
+    Numbers far_down = moved_oracle(row, inputs, which, at, -2 * step);
+    double sum = 0, size = 0;
+    for (size_t j = 0; j < up.values.size(); ++j) {
+      double slope = (8 * (up.values[j].value - down.values[j].value) -
+                      (far_up.values[j].value - far_down.values[j].value)) /
+                     (12 * step);
+      sum += slope * static_cast<double>(cotangent[j]);
+      size += std::abs(slope * static_cast<double>(cotangent[j]));
+    }
+    result.values[i].value = sum;
+    scale = std::max(scale, size);
+  }
+  // No element is a sum of more terms than there are inputs or outputs; 16 for the steps of a term.
+  double roundings = 16 + static_cast<double>(std::max<size_t>(longest, cotangent.size()));
+  for (Bounded& value : result.values) value.error = (of_differences + roundings * epsilon) * scale;
+  return result;
+}
+
+/// One forward and backward pass under a tape of its own.
+inline Tensor pass(const OpRow& row, const Inputs& inputs, const Tensor& cotangent) {
+  Tape tape;
+  Tensor y = row.op(views(inputs));
+  tape.backward(y, cotangent);
+  return y;
+}
+
+/// All checks for inputs at these arrangements.
+inline void check_arranged(const OpRow& row, const std::vector<Arrangement>& kinds, uint64_t seed) {
+  RandomValues random(seed, row.low, row.high);
+  Inputs inputs;
+  for (size_t n = 0; n < row.shapes.size(); ++n)
+    inputs.emplace_back(kinds[n], row.shapes[n], random);
+
+  Tensor y = row.op(views(inputs));
+  Numbers expected = moved_oracle(row, inputs, 0, 0, 0);
+  CHECK(mismatch(y, expected) == "");
+  CHECK_FALSE(y.requires_gradient());
+
+  Tensor cotangent = RandomValues(seed + 1).tensor(y.shape());
+  for (size_t which = 0; which < inputs.size(); ++which) {
+    CAPTURE(which);
+    // Alone: the other inputs require no gradient and get none.
+    Inputs alone;
+    for (const Arranged& input : inputs) {
+      alone.push_back(input);
+      alone.back().leaf = input.leaf.detach();
+      alone.back().view = alone.back().leaf.view(input.view.layout());
+    }
+    alone[which].leaf.require_gradient();
+    CHECK(same_bits(pass(row, alone, cotangent), y));
+    for (size_t other = 0; other < inputs.size(); ++other)
+      CHECK((other == which || !alone[other].leaf.gradient().defined()));
+    const Tensor& leaf = alone[which].leaf;
+    REQUIRE(leaf.gradient().defined());
+    Numbers slopes = differences(row, alone, which, cotangent.values());
+    CHECK(mismatch(leaf.gradient(), slopes) == "");
+
+    // A second pass adds; after zero_gradient a third one overwrites whatever the buffer holds.
+    std::vector<Scalar> once = leaf.gradient().values();
+    pass(row, alone, cotangent);
+    Numbers twice = slopes;
+    for (Bounded& slope : twice.values) slope = slope + slope;
+    CHECK(mismatch(leaf.gradient(), twice) == "");
+    Tensor buffer = leaf.gradient();
+    std::fill_n(buffer.mutable_data(), buffer.count(), std::numeric_limits<Scalar>::quiet_NaN());
+    leaf.zero_gradient();
+    CHECK_FALSE(leaf.gradient().defined());
+    pass(row, alone, cotangent);
+    CHECK(same_bits(leaf.gradient().values(), once));
+
+    inputs[which].leaf.require_gradient();
+  }
+
+  // Together.
+  CHECK(same_bits(pass(row, inputs, cotangent), y));
+  for (size_t which = 0; which < inputs.size(); ++which) {
+    CAPTURE(which);
+    CHECK(mismatch(inputs[which].leaf.gradient(),
+                   differences(row, inputs, which, cotangent.values())) == "");
+  }
+}
+
+/// Every row at every arrangement: first all inputs alike, then each its own.
+inline void check_rows(const std::vector<OpRow>& rows) {
+  for (const OpRow& row : rows) {
+    CAPTURE(row.name);
+    for (const Dims& shape : row.shapes) CAPTURE(shape);
+    for (size_t a = 0; a < arrangements.size(); ++a)
+      for (size_t turn : {0, 1}) {
+        std::vector<Arrangement> kinds;
+        for (size_t n = 0; n < row.shapes.size(); ++n)
+          kinds.push_back(arrangements[(a + turn * n) % arrangements.size()]);
+        CAPTURE(a);
+        CAPTURE(turn);
+        if (turn == 0 || row.shapes.size() > 1) check_arranged(row, kinds, 7 * a + turn);
+      }
+  }
+}
+
+}  // namespace shiftgrad::test
