@@ -37,6 +37,12 @@ struct Stack {
   }
 };
 
+/// Whether rows or columns lie on top of each other, where no GEMM could add them up.
+bool repeats_within_matrices(const Layout& layout) {
+  auto repeats = [&](int axis) { return layout.strides[axis] == 0 && layout.shape[axis] > 1; };
+  return repeats(-2) || repeats(-1);
+}
+
 using Steps = Walk<3>;
 
 Steps steps(const std::array<Layout, 3>& part) { return Steps({&part[0], &part[1], &part[2]}); }
@@ -57,6 +63,12 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
   require(a.rank() >= 2 && b.rank() == a.rank() && c.rank() == a.rank() &&
               a.size(-1) == b.size(-2) && c.size(-2) == a.size(-2) && c.size(-1) == b.size(-1),
           operation, ": ", a.shape(), " x ", b.shape(), " into ", c.shape());
+  if (c.count() == 0) return;
+  if (repeats_within_matrices(c.layout())) {
+    Tensor products = Tensor::empty(c.shape());
+    multiply_matrices(operation, alpha, a, b, 0, products);
+    return accumulate(beta, c, products);
+  }
   ConstMatrix left = matrix(a.data(), a.layout()), right = matrix(b.data(), b.layout());
   Matrix product = matrix(c.mutable_data(), c.layout());
   Stack stack({&a.layout(), &b.layout(), &c.layout()});
