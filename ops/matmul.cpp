@@ -134,7 +134,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
           ": expected […, N] and [P, N]");
   require(!bias.defined() || bias.shape() == Dims{weight.size(0)}, "linear: a bias of ",
           bias.shape(), ", expected [", weight.size(0), "]");
-  Tensor rows = reshape(x, {x.count() / std::max<int64_t>(x.size(-1), 1), x.size(-1)});
+  int64_t count = product(Dims(std::span(x.shape().begin(), x.shape().end() - 1)));
+  Tensor rows = reshape(x, {count, x.size(-1)});
   Tensor y = Tensor::empty({rows.size(0), weight.size(0)});
   if (bias.defined()) accumulate(0, y, expand(bias, y.shape()));
   multiply_matrices("linear", 1, rows, transpose(weight), bias.defined() ? 1 : 0, y);
