@@ -161,6 +161,7 @@ Layout Layout::select(int axis, int64_t index) const {
 
 Layout Layout::expand(const Dims& target) const {
   require(target.size() >= rank(), "expand: ", shape, " to the shorter ", target);
+  for (int64_t size : target) require(size >= 0, "expand: ", shape, " to ", target);
   Layout result{target, Dims::filled(target.size(), 0), offset};
   for (int axis = 1; axis <= rank(); ++axis) {
     require(shape[-axis] == target[-axis] || shape[-axis] == 1, "expand: ", shape, " to ", target);
@@ -184,9 +185,10 @@ Dims completed(const Dims& target, const Dims& shape) {
     else
       known *= target[axis];
   }
+  // Beside an axis of no elements any size would do.
   if (unknown >= 0 && known > 0) result[unknown] = product(shape) / known;
-  require(product(result) == product(shape), "reshape: ", shape, " to ", target,
-          ": the numbers of elements differ");
+  require((unknown < 0 || known > 0) && product(result) == product(shape), "reshape: ", shape,
+          " to ", target, ": the numbers of elements differ");
   return result;
 }
 
