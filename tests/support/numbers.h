@@ -3,32 +3,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/layout.h"
 #include "core/tensor.h"
 #include "tests/support/bounded.h"
+#include "tests/support/indices.h"
 
 namespace shiftgrad::test {
-
-/// Calls visit(index) for every index of a shape, in row-major order.
-template <class Visit>
-void for_each_index(const Dims& shape, Visit visit) {
-  Dims index = Dims::filled(shape.size(), 0);
-  for (int64_t n = 0; n < product(shape); ++n) {
-    int64_t rest = n;
-    for (int axis = shape.size() - 1; axis >= 0; --axis) {
-      index[axis] = rest % shape[axis];
-      rest /= shape[axis];
-    }
-    visit(index);
-  }
-}
-
-/// Where the element with this index lies in the buffer: the formula at the top of core/layout.h.
-inline int64_t position(const Layout& layout, const Dims& index) {
-  int64_t at = layout.offset;
-  for (int axis = 0; axis < index.size(); ++axis) at += index[axis] * layout.strides[axis];
-  return at;
-}
 
 /// What oracles compute with: a dense row-major array of numbers with error bounds.
 struct Numbers {

@@ -54,12 +54,13 @@ inline Numbers moved_oracle(const OpRow& row, const Inputs& inputs, size_t which
 
 /// d Σ y · cotangent / d leaf by difference quotients of the oracle, four points each, so that
 /// their error is of order step⁴. The bound follows from what the sums are made of: with the
-/// Jacobian J, an element is Σ_j J_ji c_j, and its terms round on the scale of Σ_j |J_ji c_j|.
+/// Jacobian J, an element is Σ_j J_ji c_j, and its terms round on the scale of |J_ji c_j|, or of
+/// |y_j c_j| where a slope is worked out from the output, as in tanh' = 1 - y².
 inline Numbers differences(const OpRow& row, const Inputs& inputs, size_t which,
                            const std::vector<Scalar>& cotangent) {
   constexpr double step = 1e-3, of_differences = 1e-9;
   Numbers result(inputs[which].leaf.shape());
-  double scale = 0;
+  double slopes = 0, outputs = 0;
   int64_t longest = 0;
   for (const Arranged& input : inputs) longest = std::max(longest, input.view.count());
   for (size_t i = 0; i < result.values.size(); ++i) {
@@ -68,20 +69,24 @@ inline Numbers differences(const OpRow& row, const Inputs& inputs, size_t which,
     Numbers up = moved_oracle(row, inputs, which, at, step);
     Numbers down = moved_oracle(row, inputs, which, at, -step);
     Numbers far_down = moved_oracle(row, inputs, which, at, -2 * step);
-    double sum = 0, size = 0;
+    double sum = 0, of_slopes = 0, of_outputs = 0;
     for (size_t j = 0; j < up.values.size(); ++j) {
       double slope = (8 * (up.values[j].value - down.values[j].value) -
                       (far_up.values[j].value - far_down.values[j].value)) /
                      (12 * step);
-      sum += slope * static_cast<double>(cotangent[j]);
-      size += std::abs(slope * static_cast<double>(cotangent[j]));
+      auto c = static_cast<double>(cotangent[j]);
+      sum += slope * c;
+      of_slopes += std::abs(slope * c);
+      if (slope != 0) of_outputs += std::abs(up.values[j].value * c);
     }
     result.values[i].value = sum;
-    scale = std::max(scale, size);
+    slopes = std::max(slopes, of_slopes);
+    outputs = std::max(outputs, of_outputs);
   }
   // No element is a sum of more terms than there are inputs or outputs; 16 for the steps of a term.
   double roundings = 16 + static_cast<double>(std::max<size_t>(longest, cotangent.size()));
-  for (Bounded& value : result.values) value.error = (of_differences + roundings * epsilon) * scale;
+  double error = of_differences * slopes + roundings * epsilon * (slopes + outputs);
+  for (Bounded& value : result.values) value.error = error;
   return result;
 }
 
