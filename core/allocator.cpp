@@ -24,7 +24,6 @@ namespace shiftgrad {
 
 namespace {
 
-/// A sanitizer has to see every block come and go.
 #ifdef SHIFTGRAD_SANITIZED
 constexpr bool caching = false;
 #else
@@ -189,6 +188,8 @@ void* allocate(size_t bytes) {
 void release(void* block, size_t bytes) {
   shard_of_this_thread().take_back(block, SizeClass(bytes));
 }
+
+bool allocator_caches() { return caching; }
 
 void release_cached() {
   for (Shard& shard : shards) shard.free_cached();

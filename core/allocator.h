@@ -16,6 +16,10 @@ void* allocate(size_t bytes);
 /// Takes back what allocate(bytes) gave, on any thread; `bytes` must be the same number.
 void release(void* block, size_t bytes);
 
+/// Whether released blocks are kept. They are not under a sanitizer, which has to see every block
+/// come and go.
+bool allocator_caches();
+
 /// Gives all cached blocks back to the system. (PyTorch: torch.cuda.empty_cache)
 void release_cached();
 

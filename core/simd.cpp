@@ -125,7 +125,7 @@ struct Tanh {
 };
 
 struct Sigmoid {
-  static HWY_INLINE Vector value(Vector x) { return sigmoid(x); }
+  static HWY_INLINE Vector value(Vector x) { return sigmoid(x, decay(x)); }
   static HWY_INLINE Vector gradient(Vector, Vector y, Vector dy) {
     return hn::Mul(dy, hn::NegMulAdd(y, y, y));
   }
@@ -161,32 +161,33 @@ struct GeluTanh {
   static constexpr Scalar linear = Scalar(1.59576912160573071176);  // 2 √(2/π)
   static constexpr Scalar cubic = linear * Scalar(0.044715);
 
+  /// 2u
   static HWY_INLINE Vector gate(Vector x) {
-    Vector slope = hn::MulAdd(constant(cubic), hn::Mul(x, x), constant(linear));
-    return sigmoid(hn::Mul(x, slope));
+    return hn::Mul(x, hn::MulAdd(constant(cubic), hn::Mul(x, x), constant(linear)));
   }
-  static HWY_INLINE Vector value(Vector x) { return hn::Mul(x, gate(x)); }
+  static HWY_INLINE Vector value(Vector x) { return hn::Mul(x, sigmoid(gate(x), decay(gate(x)))); }
   static HWY_INLINE Vector gradient(Vector x, Vector, Vector dy) {
-    Vector s = gate(x);
-    Vector slope = hn::MulAdd(constant(3 * cubic), hn::Mul(x, x), constant(linear));
-    Vector bend = hn::Mul(hn::Mul(x, slope), hn::NegMulAdd(s, s, s));
+    Vector gate_slope = hn::MulAdd(constant(3 * cubic), hn::Mul(x, x), constant(linear));
+    Vector decay_of_gate = decay(gate(x));
+    Vector bend = hn::Mul(hn::Mul(x, gate_slope), sigmoid_slope(decay_of_gate));
     // Far out the bend is 0, but its factors may overflow.
     bend = hn::IfThenElseZero(hn::Lt(hn::Abs(x), constant(100)), bend);
-    return hn::Mul(dy, hn::Add(s, bend));
+    return hn::Mul(dy, hn::Add(sigmoid(gate(x), decay_of_gate), bend));
   }
 };
 
 struct Square {
   static HWY_INLINE Vector value(Vector x) { return hn::Mul(x, x); }
   static HWY_INLINE Vector gradient(Vector x, Vector, Vector dy) {
-    return hn::Mul(dy, hn::Add(x, x));
+    Vector half = hn::Mul(dy, x);
+    return hn::Add(half, half);
   }
 };
 
 struct Reciprocal {
   static HWY_INLINE Vector value(Vector x) { return hn::Div(constant(1), x); }
   static HWY_INLINE Vector gradient(Vector, Vector y, Vector dy) {
-    return hn::Neg(hn::Mul(dy, hn::Mul(y, y)));
+    return hn::Neg(hn::Mul(hn::Mul(dy, y), y));
   }
 };
 

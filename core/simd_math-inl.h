@@ -78,12 +78,19 @@ HWY_INLINE Vector tanh(Vector x) {
   return carry_nan(x, hn::Tanh(Lanes(), clamp(x, -20, 20)));
 }
 
-/// 1 / (1 + e^-x), from e^-|x|, which cannot overflow and is accurate where the result is small.
-HWY_INLINE Vector sigmoid(Vector x) {
-  Vector one = constant(1);
-  Vector decay = exp(hn::Neg(hn::Abs(x)));
-  Vector upper = hn::Div(one, hn::Add(one, decay));
-  return hn::IfThenElse(hn::Lt(x, hn::Zero(Lanes())), hn::Mul(decay, upper), upper);
+/// e^-|x|, which cannot overflow.
+HWY_INLINE Vector decay(Vector x) { return exp(hn::Neg(hn::Abs(x))); }
+
+/// 1 / (1 + e^-x), given decay(x); accurate also where the result is small.
+HWY_INLINE Vector sigmoid(Vector x, Vector decay_of_x) {
+  Vector upper = hn::Div(constant(1), hn::Add(constant(1), decay_of_x));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(Lanes())), hn::Mul(decay_of_x, upper), upper);
+}
+
+/// The derivative of the sigmoid, σ(x) σ(-x), given decay(x).
+HWY_INLINE Vector sigmoid_slope(Vector decay_of_x) {
+  Vector upper = hn::Div(constant(1), hn::Add(constant(1), decay_of_x));
+  return hn::Mul(hn::Mul(decay_of_x, upper), upper);
 }
 
 #ifdef SHIFTGRAD_DOUBLE

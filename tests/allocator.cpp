@@ -1,0 +1,138 @@
+#include "core/allocator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "core/random.h"
+#include "refusal.h"
+
+using namespace shiftgrad;
+
+namespace {
+
+/// A block that is released with its owner.
+struct Block {
+  explicit Block(size_t size) : bytes(size), memory(allocate(size)) {}
+  ~Block() { release(memory, bytes); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  size_t bytes;
+  void* memory;
+};
+
+// Released after main: a program that this breaks does not end well.
+Block static_block(1000);
+
+int64_t in_use() { return allocator_counters().bytes_in_use; }
+
+}  // namespace
+
+TEST_CASE("allocate: aligned blocks of which every byte can be written") {
+  std::vector<std::unique_ptr<Block>> blocks;
+  for (size_t bytes = 0; bytes < 1000; ++bytes) {
+    blocks.push_back(std::make_unique<Block>(bytes));
+    REQUIRE(reinterpret_cast<uintptr_t>(blocks.back()->memory) % 64 == 0);
+    std::memset(blocks.back()->memory, static_cast<int>(bytes % 251), bytes);
+  }
+  for (const auto& block : blocks) {
+    auto* first = static_cast<unsigned char*>(block->memory);
+    REQUIRE(std::count(first, first + block->bytes, block->bytes % 251) ==
+            static_cast<int64_t>(block->bytes));
+  }
+}
+
+TEST_CASE("allocate: a block is at most a quarter too large") {
+  auto check = [](size_t bytes) {
+    int64_t before = in_use();
+    Block block(bytes);
+    auto size = static_cast<double>(in_use() - before);
+    CAPTURE(bytes);
+    REQUIRE(size >= static_cast<double>(bytes));
+    REQUIRE(size <= 1.25 * static_cast<double>(bytes + 64));
+  };
+  for (size_t bytes = 0; bytes < 5000; ++bytes) check(bytes);
+  for (size_t bytes = 5000; bytes < 50'000'000; bytes += bytes / 7) check(bytes);
+}
+
+TEST_CASE("allocate: what cannot be had is an error") {
+  constexpr size_t bytes = std::numeric_limits<size_t>::max();
+  CHECK(refusal([] { allocate(bytes); }) ==
+        "allocate: 18446744073709551615 bytes: expected at most 70368744177664");
+}
+
+TEST_CASE("release: blocks of all sizes are used again") {
+  if (!allocator_caches()) return;
+  for (size_t bytes : {0, 1, 64, 1000, 100'000, 3'000'000, 70'000'000}) {
+    void* first = Block(bytes).memory;
+    auto before = allocator_counters();
+    for (int n = 0; n < 10; ++n) REQUIRE(Block(bytes).memory == first);
+    auto after = allocator_counters();
+    CHECK(after.calls - before.calls == 10);
+    CHECK(after.system_allocations == before.system_allocations);
+  }
+}
+
+TEST_CASE("release: what one thread releases, another uses again") {
+  if (!allocator_caches()) return;
+  constexpr size_t bytes = 12'345'678;
+  release_cached();
+  void* first = nullptr;
+  std::thread([&] { first = Block(bytes).memory; }).join();
+  CHECK(Block(bytes).memory == first);
+}
+
+TEST_CASE("release: also when a thread ends") {
+  int64_t before = in_use();
+  std::thread([] { thread_local Block block(5000); }).join();
+  CHECK(in_use() == before);
+}
+
+TEST_CASE("release_cached: keeps nothing") {
+  { Block block(1'000'000); }
+  CHECK((allocator_counters().bytes_cached >= 1'000'000) == allocator_caches());
+  release_cached();
+  CHECK(allocator_counters().bytes_cached == 0);
+}
+
+TEST_CASE("allocator_counters: in use, and at most in use") {
+  auto start = allocator_counters();
+  reset_peak();
+  CHECK(allocator_counters().peak_bytes_in_use == start.bytes_in_use);
+  {
+    Block small(256);
+    CHECK(in_use() == start.bytes_in_use + 256);
+    { Block large(1 << 20); }
+    Block other(512);
+    CHECK(in_use() == start.bytes_in_use + 256 + 512);
+  }
+  auto end = allocator_counters();
+  CHECK(end.bytes_in_use == start.bytes_in_use);
+  CHECK(end.peak_bytes_in_use == start.bytes_in_use + 256 + (1 << 20));
+  CHECK(end.calls == start.calls + 3);
+}
+
+TEST_CASE("allocate: threads do not get each other's blocks") {
+  int64_t before = in_use();
+  auto work = [](uint64_t stream, int& mistakes) {
+    Random random{1, stream};
+    std::vector<std::unique_ptr<Block>> blocks(50);
+    for (int n = 0; n < 20'000; ++n) {
+      auto& block = blocks[static_cast<size_t>(random.below(50))];
+      if (block) mistakes += *static_cast<uint64_t*>(block->memory) != stream;
+      block = std::make_unique<Block>(8 + random.below(2000));
+      *static_cast<uint64_t*>(block->memory) = stream;
+    }
+  };
+  std::vector<int> mistakes(4);
+  std::vector<std::thread> threads;
+  for (size_t n = 0; n < mistakes.size(); ++n)
+    threads.emplace_back(work, uint64_t{n}, std::ref(mistakes[n]));
+  for (std::thread& thread : threads) thread.join();
+  CHECK(mistakes == std::vector<int>(4));
+  CHECK(in_use() == before);
+}

@@ -1,0 +1,145 @@
+#include "core/parallel.h"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "refusal.h"
+
+using namespace shiftgrad;
+
+namespace {
+
+/// Runs many tiles on an arena of `threads` threads and returns how many took part. The tiles wait
+/// for one another until all threads have come, or half a second has gone.
+size_t threads_seen(int threads) {
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  auto latest = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+  auto all_came = [&] {
+    std::lock_guard lock(mutex);
+    seen.insert(std::this_thread::get_id());
+    return seen.size() >= static_cast<size_t>(threads);
+  };
+  with_threads(threads, [&] {
+    parallel_for(64, [&](int64_t) {
+      while (!all_came() && std::chrono::steady_clock::now() < latest) std::this_thread::yield();
+    });
+  });
+  return seen.size();
+}
+
+}  // namespace
+
+TEST_CASE("parallel_for: each tile runs once") {
+  for (int64_t tiles : {0, 1, 2, 3, 1000}) {
+    std::vector<std::atomic<int>> runs(1000);
+    parallel_for(tiles, [&](int64_t tile) { ++runs.at(static_cast<size_t>(tile)); });
+    for (size_t tile = 0; tile < runs.size(); ++tile)
+      REQUIRE(runs[tile] == (static_cast<int64_t>(tile) < tiles));
+  }
+}
+
+TEST_CASE("parallel_for: a single tile runs on the calling thread") {
+  for (int n = 0; n < 100; ++n)
+    parallel_for(1, [caller = std::this_thread::get_id()](int64_t) {
+      REQUIRE(std::this_thread::get_id() == caller);
+    });
+}
+
+TEST_CASE("parallel_for: an exception comes out") {
+  for (int64_t tiles : {1, 100}) {
+    auto run = [tiles] {
+      parallel_for(tiles, [tiles](int64_t tile) {
+        if (tile == tiles - 1) fail("the last tile");
+      });
+    };
+    CHECK(refusal(run) == "the last tile");
+  }
+}
+
+TEST_CASE("parallel_for: nested, a waiting thread takes no other tile of the outer call") {
+  thread_local bool busy = false;
+  std::atomic<int> intruders = 0, inner_tiles = 0;
+  with_threads(4, [&] {
+    parallel_for(100, [&](int64_t) {
+      intruders += busy;
+      busy = true;
+      parallel_for(10, [&](int64_t) { ++inner_tiles; });
+      busy = false;
+    });
+  });
+  CHECK(intruders == 0);
+  CHECK(inner_tiles == 1000);
+}
+
+TEST_CASE("parallel_ranges: tiles of the grain, the last one shorter") {
+  std::mutex mutex;
+  std::set<std::pair<int64_t, int64_t>> ranges;
+  parallel_ranges(10, 4, [&](int64_t begin, int64_t end) {
+    std::lock_guard lock(mutex);
+    ranges.emplace(begin, end);
+  });
+  CHECK(ranges == std::set<std::pair<int64_t, int64_t>>{{0, 4}, {4, 8}, {8, 10}});
+  parallel_ranges(0, 4, [](int64_t, int64_t) { FAIL_CHECK("there is nothing to do"); });
+}
+
+TEST_CASE("parallel_reduce: a fixed tree of neighbours") {
+  auto tree = [](int64_t tiles) {
+    return parallel_reduce<std::string>(
+        tiles, [](int64_t tile) { return std::string(1, static_cast<char>('a' + tile)); },
+        [](const std::string& left, const std::string& right) { return "(" + left + right + ")"; });
+  };
+  CHECK(tree(0) == "");
+  CHECK(tree(1) == "a");
+  CHECK(tree(2) == "(ab)");
+  CHECK(tree(5) == "(((ab)(cd))e)");
+  CHECK(tree(7) == "(((ab)(cd))((ef)g))");
+}
+
+TEST_CASE("parallel_reduce: the same bits with any number of threads") {
+  auto total = [](int threads) {
+    float value = 0;
+    with_threads(threads, [&] {
+      value = parallel_reduce<float>(
+          1000, [](int64_t tile) { return 1 / static_cast<float>(tile + 1); }, std::plus<float>());
+    });
+    return value;
+  };
+  float serial = total(1);
+  CHECK(serial == doctest::Approx(7.485470860550345).epsilon(1e-6));
+  for (int threads : {2, 4})
+    for (int repeat = 0; repeat < 20; ++repeat) REQUIRE(total(threads) == serial);
+}
+
+TEST_CASE("with_threads: as many threads as wanted, also more than CPUs") {
+  for (int threads : {1, 2, 4}) CHECK(threads_seen(threads) == static_cast<size_t>(threads));
+}
+
+TEST_CASE("ThreadLimit: holds while it lives") {
+  int before = thread_count();
+  {
+    ThreadLimit one(1);
+    CHECK(thread_count() == 1);
+    std::mutex mutex;
+    std::set<std::thread::id> seen;
+    parallel_for(100, [&](int64_t) {
+      std::lock_guard lock(mutex);
+      seen.insert(std::this_thread::get_id());
+    });
+    CHECK(seen.size() == 1);
+  }
+  CHECK(thread_count() == before);
+  with_threads(3, [] { CHECK(thread_count() == 3); });
+}
+
+TEST_CASE("ThreadLimit: at least one thread") {
+  CHECK(refusal([] { ThreadLimit limit(0); }) == "ThreadLimit: 0 threads: expected at least 1");
+  CHECK(refusal([] { with_threads(-1, [] {}); }) == "ThreadLimit: -1 threads: expected at least 1");
+}
