@@ -1,6 +1,7 @@
 #include "core/layout.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -98,7 +99,7 @@ bool nests(const Layout& layout) {
   std::vector<std::pair<int64_t, int64_t>> axes;  // stride, size
   for (int axis = 0; axis < layout.rank(); ++axis)
     if (layout.shape[axis] > 1 && layout.strides[axis] != 0)
-      axes.emplace_back(layout.strides[axis], layout.shape[axis]);
+      axes.emplace_back(std::abs(layout.strides[axis]), layout.shape[axis]);
   std::sort(axes.begin(), axes.end());
   int64_t reach = 1;
   for (auto [stride, size] : axes) {
@@ -111,7 +112,8 @@ bool nests(const Layout& layout) {
 }  // namespace
 
 bool Layout::covers(int64_t size) const {
-  return offset == 0 && count() == size && !is_broadcast() && nests(*this);
+  bool forward = std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s >= 0; });
+  return offset == 0 && count() == size && forward && !is_broadcast() && nests(*this);
 }
 
 bool Layout::is_broadcast() const {
@@ -156,6 +158,14 @@ Layout Layout::select(int axis, int64_t index) const {
   Layout result = slice(axis, index, index + 1);
   result.shape.erase(axis);
   result.strides.erase(axis);
+  return result;
+}
+
+Layout Layout::reverse(int axis) const {
+  axis = normalized_axis("reverse", axis, rank());
+  Layout result = *this;
+  if (shape[axis] > 0) result.offset += (shape[axis] - 1) * strides[axis];
+  result.strides[axis] = -strides[axis];
   return result;
 }
 

@@ -90,6 +90,8 @@ struct Layout {
   Layout slice(int axis, int64_t begin, int64_t end, int64_t step = 1) const;
   /// Index `index` of one axis, which disappears. PyTorch: Tensor.select.
   Layout select(int axis, int64_t index) const;
+  /// One axis from its end to its start, by a negative stride. PyTorch: Tensor.flip, which copies.
+  Layout reverse(int axis) const;
   /// Broadcast to `shape` by strides of 0. PyTorch: Tensor.expand.
   Layout expand(const Dims& shape) const;
   /// The same elements in the same row-major order under another shape, or nothing when that needs

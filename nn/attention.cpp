@@ -79,6 +79,7 @@ Tensor Attention::forward(const Tensor& x, const Tensor& memory, Context& contex
 }
 
 std::unique_ptr<State> Attention::start(int64_t limit) const {
+  require(causal, "attention: only a causal layer can be fed in pieces");
   return std::make_unique<AttentionState>(std::min(limit, reach()));
 }
 
@@ -113,11 +114,11 @@ Visibility Attention::visibility(const Context& context) const {
   return {causal, window, context.key_padding_mask, context.attention_mask};
 }
 
-Tensor Attention::weigh(const Tensor& scores, const Tensor& value, const Visibility& visible,
-                        Scalar factor, Context& context) const {
+Tensor Attention::probabilities(const Tensor& scores, const Visibility& visible, Scalar factor,
+                                Context& context) const {
   Tensor p = masked_softmax(scores, visible, factor);  // [B, H, T, K]
   if (context.recorder) context.recorder(p);
-  return matmul(context.drop(p, attention_dropout), value);  // [B, H, T, D]
+  return context.drop(p, attention_dropout);
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

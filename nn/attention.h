@@ -45,17 +45,18 @@ struct Attention : Layer {
   /// for K keys.
   virtual Tensor attend(const Heads& heads, const Tensor& positions, Context& context) const = 0;
 
-  /// The variant's relative keys for K keys, [K, H, D], row r for the distance δ = K - 1 - r;
-  /// undefined where it has none. A state makes it once and takes the last K rows from then on.
+  /// What depends on the distances alone and is dear to make: a row for each of K keys, [K, H, D],
+  /// row r for δ = K - 1 - r; undefined where there is no such thing. A state makes it once and
+  /// takes the last K rows from then on.
   virtual Tensor position_table(int64_t keys, Context& context) const;
 
   /// How many earlier tokens a query can see at most.
   virtual int64_t reach() const;
 
-  /// Σ_j p_ij v_j with p = softmax_j(factor · scores_ij) over the keys that `visible` leaves.
+  /// p_ij = softmax_j(factor · scores_ij) over the keys that `visible` leaves, [B, H, T, K].
   /// Applies attention dropout and tells the recorder.
-  Tensor weigh(const Tensor& scores, const Tensor& value, const Visibility& visible, Scalar factor,
-               Context& context) const;
+  Tensor probabilities(const Tensor& scores, const Visibility& visible, Scalar factor,
+                       Context& context) const;
 
   /// The keys a query may attend to: the layer's own rule and the masks of the call.
   Visibility visibility(const Context& context) const;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/errors.h"
+#include "nn/encoder_decoder_block.h"
 #include "nn/language_model.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -23,7 +24,10 @@ class Reader {
   template <class Value>
   void operator()(const char* key, Value& value) {
     known_.insert(key);
-    if (auto entry = object_.find(key); entry != object_.end()) read(key, *entry, value);
+    auto entry = object_.find(key);
+    bool needed = std::is_same_v<Value, MixerConfig>;
+    require(!needed || entry != object_.end(), layer_, ": config key \"", key, "\" is missing");
+    if (entry != object_.end()) read(key, *entry, value);
   }
 
   void refuse_unknown_keys() const {
@@ -139,13 +143,23 @@ std::string config_to_json(const Config& config) {
   Writer writer;
   copy.fields(writer);
   if constexpr (std::is_same_v<Config, LanguageModelConfig>)
-    for (const char* owned : {"d_model", "n_head"}) writer.object["mixer"].erase(owned);
+    if (writer.object.contains("mixer"))
+      for (const char* owned : {"d_model", "n_head"}) writer.object["mixer"].erase(owned);
   return writer.object.dump();
 }
 
+template RelShiftConfig config_from_json(const std::string&);
+template ShiftRightConfig config_from_json(const std::string&);
 template MultiHeadAttentionConfig config_from_json(const std::string&);
+template RelativeMultiHeadAttentionConfig config_from_json(const std::string&);
+template RelativeGlobalAttentionConfig config_from_json(const std::string&);
+template ShawAttentionConfig config_from_json(const std::string&);
 template TransformerXLAttentionConfig config_from_json(const std::string&);
+template AftConfig config_from_json(const std::string&);
+template LocalRnnConfig config_from_json(const std::string&);
 template TransformerBlockConfig config_from_json(const std::string&);
+template RTransformerBlockConfig config_from_json(const std::string&);
+template EncoderDecoderBlockConfig config_from_json(const std::string&);
 template LanguageModelConfig config_from_json(const std::string&);
 template std::string config_to_json(const LanguageModelConfig&);
 

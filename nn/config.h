@@ -6,6 +6,24 @@
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
+/// Configs of the bare shifts of ops/shift.h, which are no modules.
+struct RelShiftConfig {
+  static constexpr const char* type = "rel_shift";
+  bool zero_triu = false;
+
+  template <class Fields>
+  void fields(Fields& field) {
+    field("zero_triu", zero_triu);
+  }
+};
+
+struct ShiftRightConfig {
+  static constexpr const char* type = "shift_right";
+
+  template <class Fields>
+  void fields(Fields&) {}
+};
+
 /// The config that a JSON object describes, its keys being the names in the config's `fields`.
 /// Throws, naming layer and key, on an unknown key, a null or a value of the wrong type.
 /// Instantiated for every config in nn/.

@@ -25,6 +25,10 @@ void check(const LanguageModelConfig& config) {
   at_least_1("n_layer", config.n_layer);
   at_least_1("n_head", config.n_head);
   at_least_1("d_inner", config.d_inner);
+  require(
+      config.block == TransformerBlockConfig::type || config.block == RTransformerBlockConfig::type,
+      config.type, ": block \"", config.block,
+      "\", expected transformer_block or r_transformer_block");
   bool learned = config.position == "learned";
   require(learned || config.position == "none" || config.position == "sinusoid", config.type,
           ": position \"", config.position, "\", expected none, sinusoid or learned");
@@ -35,14 +39,24 @@ void check(const LanguageModelConfig& config) {
           ": sinusoid positions need an even d_model, not ", config.d_model);
 }
 
+template <class Mixer>
+void take_heads(Mixer& mixer, int64_t n_head) {
+  if constexpr (requires { mixer.n_head; }) mixer.n_head = n_head;
+}
+
+void take_heads(AftConfig& mixer, int64_t n_head) {
+  if (mixer.form == "conv") mixer.n_head = n_head;
+}
+
 /// The mixer's config with what it takes from the model.
 MixerConfig mixer_config(const LanguageModelConfig& model) {
   MixerConfig config = model.mixer;
   std::visit(
       [&](auto& mixer) {
         mixer.d_model = model.d_model;
-        mixer.n_head = model.n_head;
-        mixer.attention_dropout = model.attention_dropout;
+        take_heads(mixer, model.n_head);
+        if constexpr (requires { mixer.attention_dropout; })
+          mixer.attention_dropout = model.attention_dropout;
         if constexpr (requires { mixer.dropout; }) mixer.dropout = model.dropout;
       },
       config);
@@ -64,7 +78,8 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random) :
   embedding = Embedding(config.vocab_size, config.d_model, random);
   if (config.max_len)
     position_embedding = normal_parameter({*config.max_len, config.d_model}, random);
-  build_blocks(random);
+  for (int64_t n = 0; n < config.n_layer; ++n) blocks.push_back(build_block(random));
+  if (config.tie_position_biases) tie_position_biases();
   if (config.final_norm) final_norm = LayerNorm(config.d_model);
   output_weight = config.tie_embedding
                       ? embedding.weight
@@ -72,27 +87,40 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random) :
   output_bias = constant_parameter({config.vocab_size}, 0);
 }
 
-void LanguageModel::build_blocks(Random& random) {
-  TransformerBlockConfig block{.mixer = mixer_config(config),
-                               .d_inner = config.d_inner,
-                               .norm_first = config.norm_first,
-                               .activation = config.activation,
-                               .dropout = config.dropout};
-  for (int64_t n = 0; n < config.n_layer; ++n) {
-    auto built = std::make_unique<TransformerBlock>(block, random);
-    if (config.norm_first) shrink_residual_projections(*built, config.n_layer);
-    if (config.tie_position_biases) {
-      auto* attention = dynamic_cast<TransformerXLAttention*>(built->mixer.get());
-      require(attention && attention->position_bias.defined(), config.type,
-              ": tie_position_biases needs sinusoid transformer_xl_attention");
-      if (n == 0) {
-        content_bias = attention->content_bias;
-        position_bias = attention->position_bias;
-      }
-      attention->content_bias = content_bias;
-      attention->position_bias = position_bias;
+std::unique_ptr<Layer> LanguageModel::build_block(Random& random) {
+  if (config.block == RTransformerBlockConfig::type)
+    return std::make_unique<RTransformerBlock>(
+        RTransformerBlockConfig{.d_model = config.d_model,
+                                .n_head = config.n_head,
+                                .window = config.window,
+                                .cell = config.cell,
+                                .d_inner = config.d_inner,
+                                .dropout = config.dropout,
+                                .attention_dropout = config.attention_dropout},
+        random);
+  auto block =
+      std::make_unique<TransformerBlock>(TransformerBlockConfig{.mixer = mixer_config(config),
+                                                                .d_inner = config.d_inner,
+                                                                .norm_first = config.norm_first,
+                                                                .activation = config.activation,
+                                                                .dropout = config.dropout},
+                                         random);
+  if (config.norm_first) shrink_residual_projections(*block, config.n_layer);
+  return block;
+}
+
+void LanguageModel::tie_position_biases() {
+  for (auto& layer : blocks) {
+    auto* block = dynamic_cast<TransformerBlock*>(layer.get());
+    auto* attention = block ? dynamic_cast<TransformerXLAttention*>(block->mixer.get()) : nullptr;
+    require(attention && attention->position_bias.defined(), config.type,
+            ": tie_position_biases needs sinusoid transformer_xl_attention");
+    if (!content_bias.defined()) {
+      content_bias = attention->content_bias;
+      position_bias = attention->position_bias;
     }
-    blocks.push_back(std::move(built));
+    attention->content_bias = content_bias;
+    attention->position_bias = position_bias;
   }
 }
 
@@ -123,6 +151,9 @@ Tensor LanguageModel::forward(const Tokens& tokens, const Memory& memory, Contex
                               std::vector<Tensor>* block_inputs) const {
   require(memory.empty() || memory.size() == blocks.size(), config.type, ": memory for ",
           memory.size(), " blocks of ", blocks.size());
+  for (const Tensor& block : memory)
+    require(block.shape() == memory[0].shape() && block.rank() == 3, config.type, ": memories of ",
+            memory[0].shape(), " and ", block.shape(), ", expected one [B, M, C] for all blocks");
   Tensor x = embed(tokens, memory.empty() ? 0 : memory[0].size(1), context);
   for (size_t n = 0; n < blocks.size(); ++n) {
     if (block_inputs) block_inputs->push_back(x);

@@ -15,25 +15,34 @@
 #include <vector>
 
 #include "core/array.h"
+#include "nn/r_transformer_block.h"
 #include "nn/transformer_block.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
+struct LanguageModel;
+
 struct LanguageModelConfig {
+  using Layer = LanguageModel;
   static constexpr const char* type = "language_model";
   int64_t vocab_size = 0;
   int64_t d_model = 0;
   int64_t n_layer = 0;
   int64_t n_head = 0;
   int64_t d_inner = 0;
+  /// `transformer_block`, made of the mixer, norm_first and activation, or `r_transformer_block`,
+  /// made of window and cell.
+  std::string block = "transformer_block";
   /// Takes d_model and n_head from the model.
-  MixerConfig mixer;
+  MixerConfig mixer{};
+  int64_t window = 0;
+  std::string cell = "rnn";
   bool norm_first = true;
   bool final_norm = true;
   std::string activation = "relu";
   /// `none`, `sinusoid` or `learned`, which needs max_len.
   std::string position = "none";
-  std::optional<int64_t> max_len;
+  std::optional<int64_t> max_len{};
   /// The output weight is the embedding's.
   bool tie_embedding = false;
   /// Multiplies the embedding by √d_model.
@@ -51,10 +60,16 @@ struct LanguageModelConfig {
     field("n_layer", n_layer);
     field("n_head", n_head);
     field("d_inner", d_inner);
-    field("mixer", mixer);
-    field("norm_first", norm_first);
+    field("block", block);
+    if (block == RTransformerBlockConfig::type) {
+      field("window", window);
+      field("cell", cell);
+    } else {
+      field("mixer", mixer);
+      field("norm_first", norm_first);
+      field("activation", activation);
+    }
     field("final_norm", final_norm);
-    field("activation", activation);
     field("position", position);
     field("max_len", max_len);
     field("tie_embedding", tie_embedding);
@@ -112,7 +127,8 @@ struct LanguageModel : Module {
  private:
   Tensor embed(const Tokens& tokens, int64_t first_position, Context& context) const;
   Tensor logits(const Tensor& x, Context& context) const;
-  void build_blocks(Random& random);
+  std::unique_ptr<Layer> build_block(Random& random);
+  void tie_position_biases();
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -10,15 +10,15 @@ LayerNorm::LayerNorm(int64_t width, double epsilon)
       bias(constant_parameter({width}, 0)),
       epsilon(epsilon) {}
 
-LayerNorm LayerNorm::annotated_norm(int64_t width) {
+LayerNorm LayerNorm::of_deviation(int64_t width) {
   LayerNorm norm(width, 1e-6);
-  norm.annotated = true;
+  norm.by_deviation = true;
   return norm;
 }
 
 Tensor LayerNorm::operator()(const Tensor& x) const {
-  return annotated ? shiftgrad::annotated_norm(x, weight, bias, epsilon)
-                   : layer_norm(x, weight, bias, epsilon);
+  return by_deviation ? deviation_norm(x, weight, bias, epsilon)
+                      : layer_norm(x, weight, bias, epsilon);
 }
 
 void LayerNorm::visit(Visitor& visitor) const {

@@ -4,17 +4,17 @@
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
-/// w ⊙ (x - mean) / √(variance + ε) + b (Ba et al. 2016), or with `annotated` the R-Transformer's
-/// w ⊙ (x - mean) / (std + ε) + b. w starts at 1, b at 0. PyTorch: nn.LayerNorm.
+/// w ⊙ (x - mean) / √(variance + ε) + b (Ba et al. 2016), or with `by_deviation` the
+/// R-Transformer's w ⊙ (x - mean) / (std + ε) + b. w starts at 1, b at 0. PyTorch: nn.LayerNorm.
 struct LayerNorm : Module {
   Tensor weight, bias;  // [C]
   double epsilon = 1e-5;
-  bool annotated = false;
+  bool by_deviation = false;
 
   LayerNorm() = default;
   explicit LayerNorm(int64_t width, double epsilon = 1e-5);
   /// The R-Transformer's, with ε = 1e-6.
-  static LayerNorm annotated_norm(int64_t width);
+  static LayerNorm of_deviation(int64_t width);
   Tensor operator()(const Tensor& x) const;
   void visit(Visitor& visitor) const override;
 };

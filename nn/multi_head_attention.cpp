@@ -54,9 +54,12 @@ Tensor MultiHeadAttention::attend(const Heads& heads, const Tensor&, Context& co
     k = rotate(k, 0);
   }
   Tensor scores = matmul(q, transpose(k));  // [B, H, T, K]
-  if (position != Position::alibi) return weigh(scores, v, visibility(context), scale(), context);
-  Tensor penalized = shiftgrad::scale(scores, scale()) + distance_penalty(n_head, T, K);
-  return weigh(penalized, v, visibility(context), 1, context);
+  Scalar factor = scale();
+  if (position == Position::alibi) {
+    scores = shiftgrad::scale(scores, factor) + distance_penalty(n_head, T, K);
+    factor = 1;
+  }
+  return matmul(probabilities(scores, visibility(context), factor, context), v);  // [B, H, T, D]
 }
 
 Tensor MultiHeadAttention::cross(const Tensor& x, const Tensor& source, Context& context) const {
@@ -65,7 +68,8 @@ Tensor MultiHeadAttention::cross(const Tensor& x, const Tensor& source, Context&
           "multi_head_attention: position with a context, expected none");
   auto [q, k, v] = project(x, source);
   Visibility visible{false, 0, context.key_padding_mask, context.attention_mask};
-  return output(merge_heads(weigh(matmul(q, transpose(k)), v, visible, scale(), context)));
+  Tensor p = probabilities(matmul(q, transpose(k)), visible, scale(), context);  // [B, H, T, S]
+  return output(merge_heads(matmul(p, v)));                                      // [B, T, C]
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -14,13 +14,16 @@
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
+struct MultiHeadAttention;
+
 struct MultiHeadAttentionConfig {
+  using Layer = MultiHeadAttention;
   static constexpr const char* type = "multi_head_attention";
   int64_t d_model = 0;
   int64_t n_head = 0;
   bool bias = true;
   bool causal = true;
-  std::optional<int64_t> window;
+  std::optional<int64_t> window{};
   /// `none`, `rope` or `alibi`.
   std::string position = "none";
   double attention_dropout = 0;

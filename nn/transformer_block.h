@@ -12,9 +12,12 @@
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
+struct TransformerBlock;
+
 struct TransformerBlockConfig {
+  using Layer = TransformerBlock;
   static constexpr const char* type = "transformer_block";
-  MixerConfig mixer;
+  MixerConfig mixer{};
   int64_t d_inner = 0;
   bool norm_first = true;
   /// `relu`, `gelu` or `gelu_tanh`.

@@ -41,28 +41,24 @@ TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfi
 Tensor TransformerXLAttention::attend(const Heads& heads, const Tensor& positions,
                                       Context& context) const {
   const auto& [q, k, v] = heads;
-  Tensor r = permute(positions, {1, 0, 2});                               // [H, K, D]
-  Tensor content = matmul(q + unsqueeze(content_bias, 1), transpose(k));  // (a) + (c): [B, H, T, K]
-  Tensor by_position;
+  int64_t T = q.size(2), K = k.size(2);
+  Tensor content = matmul(q + unsqueeze(content_bias, 1), transpose(k));  // (a) + (c)
+  Tensor by_position;                                                     // (b) + (d), [B, H, T, K]
   if (learned()) {
-    int64_t T = q.size(2), K = k.size(2), rows = position_scalar_bias.size(0);
-    Tensor s = slice(position_scalar_bias, 0, rows - K, rows);           // [K, H]
-    Tensor s_rows = expand(unsqueeze(transpose(s), 1), {n_head, T, K});  // [H, T, K]
-    by_position = rel_shift_view(matmul_left_padded(q, r)) + rel_shift(s_rows);
+    int64_t rows = position_embeddings.size(0);
+    require(K <= rows, "transformer_xl_attention: ", K, " keys are beyond max_positions ", rows);
+    Tensor E = slice(position_embeddings, 0, rows - K, rows);   // [K, H, D]
+    Tensor s = slice(position_scalar_bias, 0, rows - K, rows);  // [K, H]
+    by_position = relative_product(q, E, K) + relative_bias(s, T, K);
   } else {
-    Tensor q_plus_v = q + unsqueeze(position_bias, 1);
-    by_position = rel_shift_view(matmul_left_padded(q_plus_v, r));  // (b) + (d): [B, H, T, K]
+    by_position = relative_product(q + unsqueeze(position_bias, 1), positions, K);
   }
-  return weigh(content + by_position, v, visibility(context), scale(), context);
+  Tensor p = probabilities(content + by_position, visibility(context), scale(), context);
+  return matmul(p, v);  // [B, H, T, D]
 }
 
 Tensor TransformerXLAttention::position_table(int64_t keys, Context& context) const {
-  if (learned()) {
-    int64_t rows = position_embeddings.size(0);
-    require(keys <= rows, "transformer_xl_attention: ", keys, " keys are beyond max_positions ",
-            rows);
-    return slice(position_embeddings, 0, rows - keys, rows);  // [K, H, D]
-  }
+  if (learned()) return {};
   std::vector<int64_t> distances;
   for (int64_t delta = keys - 1; delta >= 0; --delta)
     distances.push_back(clamp_len > 0 ? std::min(delta, clamp_len) : delta);

@@ -17,19 +17,22 @@
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
+struct TransformerXLAttention;
+
 struct TransformerXLAttentionConfig {
+  using Layer = TransformerXLAttention;
   static constexpr const char* type = "transformer_xl_attention";
   int64_t d_model = 0;
   int64_t n_head = 0;
   /// Default d_model / n_head.
-  std::optional<int64_t> d_head;
+  std::optional<int64_t> d_head{};
   /// Distances beyond this share one sinusoid; 0 = none.
-  std::optional<int64_t> clamp_len;
+  std::optional<int64_t> clamp_len{};
   /// The original's same_length is a window of the memory's length.
-  std::optional<int64_t> window;
+  std::optional<int64_t> window{};
   /// `sinusoid` or `learned`, which needs max_positions.
   std::string positions = "sinusoid";
-  std::optional<int64_t> max_positions;
+  std::optional<int64_t> max_positions{};
   /// On the sinusoids R, and on the probabilities.
   double dropout = 0;
   double attention_dropout = 0;

@@ -1,6 +1,7 @@
 #include "ops/norm.h"
 
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct Rate {
   Scalar value, slope;
 };
 
+using RateOf = std::function<Rate(Scalar q)>;
+
 struct RowStatistics {
   Scalar mean;
   Rate rate;
@@ -34,10 +37,10 @@ constexpr int64_t rows_per_tile = 16;
 Scalar mean_of(const Scalar* x, int64_t C) { return simd::sum(x, C) / static_cast<Scalar>(C); }
 
 RowStatistics normalize_row(const Scalar* x, const Scalar* weight, const Scalar* bias, Scalar* y,
-                            int64_t C, Rate (*rate_of)(Scalar, int64_t, Scalar), Scalar epsilon) {
+                            int64_t C, const RateOf& rate_of) {
   Scalar mean = mean_of(x, C);
   for (int64_t c = 0; c < C; ++c) y[c] = x[c] - mean;
-  Rate rate = rate_of(simd::dot(y, y, C), C, epsilon);
+  Rate rate = rate_of(simd::dot(y, y, C));
   for (int64_t c = 0; c < C; ++c) y[c] = weight[c] * (rate.value * y[c]) + bias[c];
   return {mean, rate};
 }
@@ -58,7 +61,7 @@ void normalize_row_backward(const Scalar* x, const Scalar* weight, const Scalar*
 }
 
 Tensor normalized(const char* operation, const Tensor& input, const Tensor& weight,
-                  const Tensor& bias, double epsilon, Rate (*rate_of)(Scalar, int64_t, Scalar)) {
+                  const Tensor& bias, const RateOf& rate_of) {
   require(input.rank() >= 1 && input.size(-1) >= 1, operation, ": ", input.shape(),
           ", expected […, C]");
   int64_t C = input.size(-1), rows = input.count() / C;
@@ -70,8 +73,8 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& weig
   Scalar* out = y.mutable_data();
   parallel_ranges(rows, rows_per_tile, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row)
-      (*statistics)[row] = normalize_row(x.data() + row * C, weight.data(), bias.data(),
-                                         out + row * C, C, rate_of, static_cast<Scalar>(epsilon));
+      (*statistics)[row] =
+          normalize_row(x.data() + row * C, weight.data(), bias.data(), out + row * C, C, rate_of);
   });
   record(y, {&x, &weight, &bias}, [x, weight, bias, statistics, rows, C](const Tensor& dy) {
     deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
@@ -102,22 +105,24 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& weig
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
   // r = (q/n + ε)^-½, so 2 r'(q) = -r³ / n.
-  return normalized("layer_norm", x, weight, bias, epsilon,
-                    [](Scalar q, int64_t n, Scalar epsilon) {
-                      Scalar r = 1 / std::sqrt(q / static_cast<Scalar>(n) + epsilon);
-                      return Rate{r, -r * r * r / static_cast<Scalar>(n)};
-                    });
+  auto n = static_cast<Scalar>(weight.count()), small = static_cast<Scalar>(epsilon);
+  return normalized("layer_norm", x, weight, bias, [n, small](Scalar q) {
+    Scalar r = 1 / std::sqrt(q / n + small);
+    return Rate{r, -r * r * r / n};
+  });
 }
 
-Tensor annotated_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
-  require(x.rank() >= 1 && x.size(-1) >= 2, "annotated_norm: ", x.shape(),
-          ": a deviation over n - 1 needs at least 2 elements");
-  // s = (q/(n-1))^½ and r = 1/(s + ε), so 2 r'(q) = -r² / ((n-1) s).
-  return normalized("annotated_norm", x, weight, bias, epsilon,
-                    [](Scalar q, int64_t n, Scalar epsilon) {
-                      Scalar s = std::sqrt(q / static_cast<Scalar>(n - 1)), r = 1 / (s + epsilon);
-                      return Rate{r, s == 0 ? 0 : -r * r / (static_cast<Scalar>(n - 1) * s)};
-                    });
+Tensor deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
+                      bool unbiased) {
+  int64_t fewest = unbiased ? 2 : 1;
+  require(x.rank() >= 1 && x.size(-1) >= fewest, "deviation_norm: ", x.shape(),
+          ", expected at least ", fewest, " elements a row");
+  // s = (q/m)^½ with m = n - 1 or n, and r = 1/(s + ε), so 2 r'(q) = -r² / (m s).
+  auto m = static_cast<Scalar>(weight.count() - fewest + 1), small = static_cast<Scalar>(epsilon);
+  return normalized("deviation_norm", x, weight, bias, [m, small](Scalar q) {
+    Scalar s = std::sqrt(q / m), r = 1 / (s + small);
+    return Rate{r, s == 0 ? 0 : -r * r / (m * s)};
+  });
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -8,10 +8,10 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 /// 2016). x [..., C], weight and bias [C]. PyTorch: functional.layer_norm.
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon = 1e-5);
 
-/// w ⊙ (x - mean) / (std + epsilon) + b, the standard deviation over n - 1: the norm of "The
-/// Annotated Transformer" and of the R-Transformer's code. A row of equal elements gives b and
-/// passes on no gradient through its deviation.
-Tensor annotated_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                      double epsilon = 1e-6);
+/// w ⊙ (x - mean) / (std + epsilon) + b, the standard deviation over n - 1 (`unbiased`) or n. The
+/// first is the norm of "The Annotated Transformer" and of the R-Transformer's code. Through the
+/// deviation of a row of equal elements no gradient passes.
+Tensor deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
+                      bool unbiased = true);
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -32,6 +32,8 @@ Tensor select(const Tensor& x, int axis, int64_t index) {
   return x.view(x.layout().select(axis, index));
 }
 
+Tensor reverse(const Tensor& x, int axis) { return x.view(x.layout().reverse(axis)); }
+
 Tensor expand(const Tensor& x, const Dims& shape) { return x.view(x.layout().expand(shape)); }
 
 Tensor unsqueeze(const Tensor& x, int axis) {

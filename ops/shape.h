@@ -25,6 +25,9 @@ Tensor slice(const Tensor& x, int axis, int64_t begin, int64_t end, int64_t step
 /// Index `index` of one axis, which disappears. PyTorch: select.
 Tensor select(const Tensor& x, int axis, int64_t index);
 
+/// One axis from its end to its start, a view like the others. PyTorch: flip, which copies.
+Tensor reverse(const Tensor& x, int axis);
+
 /// Broadcast to a shape without a copy; the gradient is summed back. PyTorch: expand.
 Tensor expand(const Tensor& x, const Dims& shape);
 

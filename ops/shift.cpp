@@ -68,6 +68,18 @@ Tensor rel_shift(const Tensor& x, bool zero_triu) {
   return shifted * kept;
 }
 
+Tensor relative_product(const Tensor& q, const Tensor& rows, int64_t K) {
+  Tensor by_head = permute(rows, {1, 0, 2});                        // [H, n, D]
+  Tensor shifted = rel_shift_view(matmul_left_padded(q, by_head));  // [B, H, T, n]
+  return slice(shifted, -1, 0, K);                                  // [B, H, T, K]
+}
+
+Tensor relative_bias(const Tensor& rows, int64_t T, int64_t K) {
+  Tensor by_head = unsqueeze(transpose(rows), 1);                 // [H, 1, n]
+  Tensor all = expand(by_head, {rows.size(1), T, rows.size(0)});  // [H, T, n]
+  return slice(rel_shift(all), -1, 0, K);                         // [H, T, K]
+}
+
 Tensor shift_right(const Tensor& x) {
   Tensor padded = pad_right(x);
   return padded.view(padded.layout().shift_right());

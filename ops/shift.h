@@ -33,6 +33,15 @@ Tensor rel_shift_view(const Tensor& padded);
 /// pad_left, then rel_shift_view. With `zero_triu` the wrapped entries (j - i > K - T) become 0.
 Tensor rel_shift(const Tensor& x, bool zero_triu = false);
 
+/// Scores of queries against distances, by position: q [B, H, T, D] and one row for each distance,
+/// rows [n, H, D], from the greatest δ = K - 1 down, n = K for causal attention and K + T - 1 where
+/// the future is seen too. Entry (i, j) is q_i · rows[j + T - 1 - i]; in the causal form the
+/// future's entries are wrapped values. [B, H, T, K], by the zero-copy shift.
+Tensor relative_product(const Tensor& q, const Tensor& rows, int64_t K);
+
+/// The same for one number a distance and head: rows [n, H] give [H, T, K].
+Tensor relative_bias(const Tensor& rows, int64_t T, int64_t K);
+
 /// The mirror image (labml's shift_right): a zero column on the right, flatten, drop the end, read
 /// in rows of K. Row i moves right by i; what enters on the left comes from the end of the row
 /// above.

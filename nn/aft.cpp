@@ -1,0 +1,176 @@
+#include "nn/aft.h"
+
+#include <algorithm>
+
+#include "core/errors.h"
+#include "nn/aft_state.h"
+#include "ops/elementwise.h"
+#include "ops/matmul.h"
+#include "ops/norm.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+Aft::Form form_named(const std::string& name) {
+  if (name == "full") return Aft::Form::full;
+  if (name == "local") return Aft::Form::local;
+  if (name == "simple") return Aft::Form::simple;
+  if (name == "conv") return Aft::Form::conv;
+  fail("aft: form \"", name, "\", expected full, local, simple or conv");
+}
+
+/// Each key is given exactly when the form uses it.
+void check(const AftConfig& config, Aft::Form form) {
+  using Form = Aft::Form;
+  auto expect = [&](const char* key, const std::optional<int64_t>& value, bool used, bool needed) {
+    require(used || !value, config.type, ": ", key, " with form ", config.form);
+    require(value || !needed, config.type, ": ", key, " is missing for form ", config.form);
+    require(!value || *value >= 1 || !needed, config.type, ": ", key, " ", value.value_or(0),
+            ", expected at least 1");
+  };
+  bool table = form == Form::full || form == Form::local;
+  bool narrow = form == Form::local || form == Form::conv;
+  require(config.d_model >= 1, config.type, ": d_model ", config.d_model, ", expected at least 1");
+  expect("max_len", config.max_len, table, table);
+  expect("window", config.window, narrow, narrow);
+  expect("n_head", config.n_head, form == Form::conv, form == Form::conv);
+  expect("factor_rank", config.factor_rank, table, false);
+  require(config.factor_rank.value_or(0) >= 0, config.type, ": factor_rank ",
+          config.factor_rank.value_or(0), ", expected at least 0");
+  if (form != Form::conv) return;
+  require(config.d_model % *config.n_head == 0, config.type, ": d_model ", config.d_model,
+          " is not divisible by n_head ", *config.n_head);
+  require(config.causal || *config.window % 2 == 1, config.type, ": window ", *config.window,
+          " of a two-way conv, expected an odd number");
+}
+
+}  // namespace
+
+Aft::Aft(const AftConfig& config, Random& random)
+    : form(form_named(config.form)),
+      causal(config.causal),
+      d_model(config.d_model),
+      max_len(config.max_len.value_or(0)),
+      window(config.window.value_or(0)),
+      n_head(config.n_head.value_or(1)) {
+  check(config, form);
+  if (form == Form::conv) {
+    query = Linear(d_model, d_model, config.bias, random);
+    key = Linear(d_model, n_head, config.bias, random);
+    value = Linear(d_model, d_model, config.bias, random);
+  } else {
+    qkv = Linear(d_model, 3 * d_model, config.bias, random);
+  }
+  output = Linear(d_model, d_model, config.bias, random);
+  build_positions(config, random);
+}
+
+void Aft::build_positions(const AftConfig& config, Random& random) {
+  int64_t rank = config.factor_rank.value_or(0);
+  if (form == Form::conv) {
+    kernel = normal_parameter({n_head, window}, random);
+    kernel_gain = constant_parameter({n_head}, 0);
+    kernel_offset = constant_parameter({n_head}, 0);
+  } else if (form != Form::simple && rank == 0) {
+    position_bias = normal_parameter({max_len, max_len}, random);
+  } else if (form != Form::simple) {
+    position_bias_query = normal_parameter({max_len, rank}, random);
+    position_bias_key = normal_parameter({max_len, rank}, random);
+  }
+}
+
+Aft::Projections Aft::project(const Tensor& x, const Tensor& source) const {
+  if (form == Form::conv) {
+    Tensor k = key(source);  // [B, K, H]
+    Dims by_head{k.size(0), k.size(1), n_head, d_model / n_head};
+    Tensor channels = reshape(expand(unsqueeze(k, 3), by_head), source.shape());  // [B, K, C]
+    return {sigmoid(query(x)), channels, value(source)};
+  }
+  auto third = [&](const Tensor& input, int64_t begin, int64_t end) {
+    auto rows = [&](const Tensor& p) {
+      return p.defined() ? slice(p, 0, begin * d_model, end * d_model) : Tensor();
+    };
+    return linear(input, rows(qkv.weight), rows(qkv.bias));
+  };
+  Tensor kv = third(source, 1, 3);  // [B, K, 2C]
+  return {sigmoid(third(x, 0, 1)), slice(kv, 2, 0, d_model), slice(kv, 2, d_model, 2 * d_model)};
+}
+
+AftBand Aft::table_band(int64_t M, int64_t T) const {
+  int64_t K = M + T;
+  require(K <= max_len, "aft: ", K, " tokens are beyond max_len ", max_len);
+  int64_t from =
+      form == Form::local ? std::max<int64_t>(0, M - window + 1) : 0;  // first key needed
+  Tensor w = position_bias.defined()
+                 ? slice(slice(position_bias, 0, M, K), 1, from, K)
+                 : matmul(slice(position_bias_query, 0, M, K),
+                          transpose(slice(position_bias_key, 0, from, K)));  // [T, K - from]
+  w = unsqueeze(w, 0);                                                       // [1, T, K - from]
+  if (form == Form::full) return {w, 0, 0};
+  int64_t start = M - window + 1, width = causal ? window : 2 * window - 1;
+  return {shifted_rows(w, width, start - from, 1), start, 1};  // [1, T, n]
+}
+
+AftBand Aft::conv_band(int64_t M, int64_t T) const {
+  Tensor one = Tensor::full({window}, 1), zero = Tensor::zeros({window});
+  Tensor normed = deviation_norm(kernel, one, zero, 1e-5, false);  // (kernel - mean) / std
+  Tensor w = unsqueeze(kernel_gain, 1) * normed + unsqueeze(kernel_offset, 1);  // [H, s]
+  // Causal taps count the distance t - t', so the farthest key has the last one.
+  Tensor by_key = causal ? reverse(w, 1) : w;
+  int64_t start = M - (causal ? window - 1 : (window - 1) / 2);
+  return {expand(unsqueeze(by_key, 1), {n_head, T, window}), start, 1};  // [H, T, s]
+}
+
+AftBand Aft::band(int64_t M, int64_t T) const {
+  if (form == Form::conv) return conv_band(M, T);
+  if (form == Form::simple) {
+    // An empty band behind all keys that a query sees.
+    Tensor none = Tensor::empty({1, T, 0});
+    return causal ? AftBand{none, M + 1, 1} : AftBand{none, M + T, 0};
+  }
+  return table_band(M, T);
+}
+
+Tensor Aft::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+  bool remembers = memory.defined() && memory.size(1) > 0;
+  int64_t M = remembers ? memory.size(1) : 0, T = x.size(1);
+  auto [gate, k, v] = project(x, remembers ? concat({memory, x}, 1) : x);
+  Visibility visible{causal, 0, context.key_padding_mask, context.attention_mask};
+  AftBand biases = band(M, T);
+  if (visible.hidden) biases = widened(biases, M + T);
+  return output(gate * aft_mix(k, v, biases, visible));  // [B, T, C]
+}
+
+std::unique_ptr<State> Aft::start(int64_t) const {
+  require(causal, "aft: only a causal layer can be fed in pieces");
+  bool all = form == Form::full;
+  return std::make_unique<AftState>(all ? max_len : form == Form::simple ? 0 : window);
+}
+
+Tensor Aft::forward(const Tensor& x, State& state, Context&) const {
+  auto& sums = dynamic_cast<AftState&>(state);
+  auto [gate, k, v] = project(x, x);
+  AftBand biases = band(sums.position(), x.size(1));
+  return output(gate * sums.feed(k, v, biases));  // [B, T, C]
+}
+
+void Aft::visit(Visitor& visitor) const {
+  if (form == Form::conv) {
+    visitor("query", query);
+    visitor("key", key);
+    visitor("value", value);
+  } else {
+    visitor("qkv", qkv);
+  }
+  visitor("output", output);
+  visitor("position_bias", position_bias);
+  visitor("position_bias_query", position_bias_query);
+  visitor("position_bias_key", position_bias_key);
+  visitor("kernel", kernel);
+  visitor("kernel_gain", kernel_gain);
+  visitor("kernel_offset", kernel_offset);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <vector>
+
+#include "nn/layer.h"
+#include "nn/sliding_cache.h"
+#include "ops/aft.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// What AFT keeps of the past: the keys and values of the last `near` tokens, which position biases
+/// can reach, and of all before them three numbers a channel:
+///
+///     m = max k,   Σ e^(k - m) v,   Σ e^(k - m)
+///
+/// in double and rescaled whenever m grows, so that they stay exact over any number of steps. A
+/// token costs O(near · C), whatever came before.
+class AftState : public State {
+ public:
+  explicit AftState(int64_t near) : near_(near), keys_(near), values_(near) {}
+
+  /// key and value [B, T, C] behind all that was fed before; `band` is theirs. Gives y [B, T, C].
+  Tensor feed(const Tensor& key, const Tensor& value, const AftBand& band);
+
+  /// The number of tokens fed so far.
+  int64_t position() const { return position_; }
+
+  std::unique_ptr<State> clone() const override { return std::make_unique<AftState>(*this); }
+  /// Throws: sums cannot be taken apart.
+  void forget_newest(int64_t count) override;
+  void reorder(const std::vector<int64_t>& members) override;
+
+ private:
+  struct Sum {
+    double maximum, numerator, denominator;
+    void add(double k, double v);
+  };
+  void let_go(const Tensor& key, const Tensor& value);
+  void mix(const Tensor& keys, const Tensor& values, const AftBand& band, int64_t t,
+           const Tensor& y) const;
+
+  int64_t near_, position_ = 0, channels_ = 0;
+  SlidingCache keys_, values_;  // [B, near, C]
+  std::vector<Sum> far_;        // [B, C]
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,64 @@
+#include "nn/encoder_decoder_block.h"
+
+#include "core/errors.h"
+#include "ops/elementwise.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// What the cross-attention takes over from the mixer: its heads and whether it has biases.
+MultiHeadAttentionConfig cross_config(const EncoderDecoderBlockConfig& config) {
+  return std::visit(
+      [&](const auto& mixer) {
+        std::optional<int64_t> heads = config.n_head;
+        if constexpr (requires { mixer.n_head; })
+          if (!heads) heads = mixer.n_head;
+        require(heads.has_value(), config.type, ": n_head is missing, and the mixer has none");
+        MultiHeadAttentionConfig cross{.d_model = mixer.d_model, .n_head = *heads};
+        if constexpr (requires { mixer.bias; }) cross.bias = mixer.bias;
+        return cross;
+      },
+      config.mixer);
+}
+
+}  // namespace
+
+EncoderDecoderBlock::EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Random& random)
+    : norm_first(config.norm_first), dropout(config.dropout) {
+  TransformerBlock own(config, random);
+  mixer = std::move(own.mixer);
+  mixer_norm = own.mixer_norm;
+  feed_forward = own.feed_forward;
+  feed_forward_norm = own.feed_forward_norm;
+  MultiHeadAttentionConfig cross = cross_config(config);
+  cross_attention = std::make_unique<MultiHeadAttention>(cross, random);
+  cross_attention_norm = LayerNorm(cross.d_model, config.norm_eps);
+}
+
+Tensor EncoderDecoderBlock::forward(const Tensor& x, const Tensor& memory, const Tensor& source,
+                                    Context& context, Context& cross_context) const {
+  auto residual = [&](const Tensor& input, const LayerNorm& norm, auto f) {
+    if (norm_first) return input + context.drop(f(norm(input)), dropout);
+    return norm(input + context.drop(f(input), dropout));
+  };
+  Tensor past = memory.defined() && norm_first ? mixer_norm(memory) : memory;
+  Tensor y = residual(x, mixer_norm,
+                      [&](const Tensor& input) { return mixer->forward(input, past, context); });
+  y = residual(y, cross_attention_norm, [&](const Tensor& input) {
+    return cross_attention->cross(input, source, cross_context);
+  });
+  return residual(y, feed_forward_norm,
+                  [&](const Tensor& input) { return feed_forward.forward(input, context); });
+}
+
+void EncoderDecoderBlock::visit(Visitor& visitor) const {
+  visitor("mixer", *mixer);
+  visitor("mixer_norm", mixer_norm);
+  visitor("cross_attention", *cross_attention);
+  visitor("cross_attention_norm", cross_attention_norm);
+  visitor("feed_forward", feed_forward);
+  visitor("feed_forward_norm", feed_forward_norm);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

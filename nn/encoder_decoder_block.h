@@ -1,0 +1,50 @@
+#pragma once
+
+// The decoder's block of the Transformer (Vaswani et al. 2017, section 3.1): a mixer over the
+// block's own tokens, attention to the encoder's output, and a feed-forward net,
+//
+//     f_1 = mixer(·),   f_2 = cross_attention(·, context),   f_3 = FFN(·)
+//
+// each as x + f(norm(x)) or norm(x + f(x)). The context is not normed, as in PyTorch's
+// nn.TransformerDecoderLayer.
+
+#include "nn/transformer_block.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+struct EncoderDecoderBlock;
+
+struct EncoderDecoderBlockConfig : TransformerBlockConfig {
+  using Layer = EncoderDecoderBlock;
+  static constexpr const char* type = "encoder_decoder_block";
+  /// Of the cross-attention; default the mixer's, required where the mixer has none.
+  std::optional<int64_t> n_head{};
+
+  template <class Fields>
+  void fields(Fields& field) {
+    TransformerBlockConfig::fields(field);
+    field("n_head", n_head);
+  }
+};
+
+struct EncoderDecoderBlock : Module {
+  std::unique_ptr<Layer> mixer;
+  LayerNorm mixer_norm;
+  std::unique_ptr<MultiHeadAttention> cross_attention;
+  LayerNorm cross_attention_norm;
+  FeedForward feed_forward;
+  LayerNorm feed_forward_norm;
+  bool norm_first = true;
+  double dropout = 0;
+
+  /// Throws when the config names no block.
+  EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Random& random);
+
+  /// x [B, T, C] behind `memory` [B, M, C] or none, attending to `source` [B, S, C]. The masks of
+  /// `context` are the mixer's, those of `cross_context` the cross-attention's.
+  Tensor forward(const Tensor& x, const Tensor& memory, const Tensor& source, Context& context,
+                 Context& cross_context) const;
+  void visit(Visitor& visitor) const override;
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,135 @@
+#include "nn/local_rnn.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/errors.h"
+#include "ops/elementwise.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+LocalRnn::Cell cell_named(const std::string& name) {
+  if (name == "rnn") return LocalRnn::Cell::rnn;
+  if (name == "gru") return LocalRnn::Cell::gru;
+  if (name == "lstm") return LocalRnn::Cell::lstm;
+  fail("local_rnn: cell \"", name, "\", expected rnn, gru or lstm");
+}
+
+int64_t gates(LocalRnn::Cell cell) {
+  return cell == LocalRnn::Cell::rnn ? 1 : cell == LocalRnn::Cell::gru ? 3 : 4;
+}
+
+Tensor uniform_parameter(const Dims& shape, double reach, Random& random) {
+  Tensor parameter = Tensor::empty(shape);
+  for (int64_t n = 0; n < parameter.count(); ++n)
+    parameter.mutable_data()[n] = static_cast<Scalar>(reach * (2 * random.uniform() - 1));
+  return parameter.require_gradient();
+}
+
+/// Windows that began 1 … s-1 tokens ago, oldest last: their hidden states [B, s-1, C].
+struct LocalRnnState : State {
+  LocalRnn::Hidden open;
+
+  std::unique_ptr<State> clone() const override { return std::make_unique<LocalRnnState>(*this); }
+  void forget_newest(int64_t count) override {
+    require(count == 0, "state: local_rnn cannot forget tokens, its windows have moved on");
+  }
+  void reorder(const std::vector<int64_t>& members) override {
+    for (Tensor* part : {&open.h, &open.c}) {
+      std::vector<Tensor> rows;
+      for (int64_t member : members)
+        if (part->defined()) rows.push_back(slice(*part, 0, member, member + 1));
+      if (!rows.empty()) *part = concat(rows, 0);
+    }
+  }
+};
+
+}  // namespace
+
+LocalRnn::LocalRnn(const LocalRnnConfig& config, Random& random)
+    : cell(cell_named(config.cell)), d_model(config.d_model), window(config.window) {
+  require(d_model >= 1, config.type, ": d_model ", d_model, ", expected at least 1");
+  require(window >= 1, config.type, ": window ", window, ", expected at least 1");
+  double reach = 1 / std::sqrt(static_cast<double>(d_model));
+  int64_t rows = gates(cell) * d_model;
+  for (Linear* part : {&input, &hidden}) {
+    part->weight = uniform_parameter({rows, d_model}, reach, random);
+    part->bias = uniform_parameter({rows}, reach, random);
+  }
+}
+
+LocalRnn::Hidden LocalRnn::step(const Tensor& projected, const Hidden& before) const {
+  auto gate = [&](const Tensor& all, int64_t n) {
+    return slice(all, -1, n * d_model, (n + 1) * d_model);
+  };
+  // At h = 0 the product with weight_hh is left out, and its bias remains.
+  Tensor recurrent = before.h.defined() ? hidden(before.h) : hidden.bias;
+  if (cell == Cell::rnn) return {tanh(projected + recurrent), {}};
+  if (cell == Cell::gru) {
+    Tensor r = sigmoid(gate(projected, 0) + gate(recurrent, 0));
+    Tensor z = sigmoid(gate(projected, 1) + gate(recurrent, 1));
+    Tensor n = tanh(gate(projected, 2) + r * gate(recurrent, 2));
+    return {before.h.defined() ? n + z * (before.h - n) : n - z * n, {}};  // (1 - z) n + z h
+  }
+  Tensor all = projected + recurrent;
+  Tensor i = sigmoid(gate(all, 0)), f = sigmoid(gate(all, 1));
+  Tensor g = tanh(gate(all, 2)), o = sigmoid(gate(all, 3));
+  Tensor c = before.c.defined() ? f * before.c + i * g : i * g;
+  return {o * tanh(c), c};
+}
+
+Tensor LocalRnn::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+  require(!context.key_padding_mask && !context.attention_mask, "local_rnn: takes no mask");
+  int64_t T = x.size(1), M = memory.defined() ? memory.size(1) : 0;
+  int64_t remembered = std::min(M, window - 1), missing = window - 1 - remembered;
+  Tensor zeros = missing > 0 ? Tensor::zeros({x.size(0), missing, d_model}) : Tensor();
+  Tensor tail = remembered > 0 ? slice(memory, 1, M - remembered, M) : Tensor();
+  Tensor projected = input(concat({zeros, tail, x}, 1));  // [B, s - 1 + T, gC], once a token
+  Hidden state;
+  for (int64_t n = 0; n < window; ++n) state = step(slice(projected, 1, n, n + T), state);
+  return state.h;  // [B, T, C]
+}
+
+std::unique_ptr<State> LocalRnn::start(int64_t) const { return std::make_unique<LocalRnnState>(); }
+
+Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const {
+  require(!context.key_padding_mask && !context.attention_mask, "local_rnn: takes no mask");
+  Hidden& open = dynamic_cast<LocalRnnState&>(state).open;
+  int64_t B = x.size(0), T = x.size(1);
+  Tensor fresh = Tensor::zeros({B, 1, d_model});
+  if (!open.h.defined()) {
+    // Before the start, windows have run over zero vectors.
+    Tensor nothing = input(fresh);  // [B, 1, gC]
+    Hidden age;
+    for (int64_t n = 1; n < window; ++n) {
+      age = step(nothing, age);
+      open.h = concat({open.h, age.h}, 1);
+      open.c = concat({open.c, age.c}, 1);
+    }
+  }
+  std::vector<Tensor> outputs;
+  Tensor projected = input(x);  // [B, T, gC]
+  for (int64_t t = 0; t < T; ++t) {
+    Tensor token = slice(projected, 1, t, t + 1);    // [B, 1, gC]
+    Hidden windows{concat({fresh, open.h}, 1), {}};  // [B, s, C]
+    if (cell == Cell::lstm) windows.c = concat({fresh, open.c}, 1);
+    Hidden moved = step(token, windows);
+    outputs.push_back(slice(moved.h, 1, window - 1, window));
+    if (window == 1) continue;
+    open.h = slice(moved.h, 1, 0, window - 1);
+    if (cell == Cell::lstm) open.c = slice(moved.c, 1, 0, window - 1);
+  }
+  return concat(outputs, 1);  // [B, T, C]
+}
+
+void LocalRnn::visit(Visitor& visitor) const {
+  visitor("weight_ih", input.weight, Decay::yes);
+  visitor("weight_hh", hidden.weight, Decay::yes);
+  visitor("bias_ih", input.bias);
+  visitor("bias_hh", hidden.bias);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

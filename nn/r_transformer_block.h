@@ -1,0 +1,67 @@
+#pragma once
+
+// The R-Transformer's block (Wang et al. 2019, section 3.4): a local recurrent net that orders
+// neighbours, attention without positions over its outputs, and a feed-forward net,
+//
+//     x + LocalRNN(norm(x)),   x + Attention(norm(x)),   x + FFN(norm(x))
+//
+// with norm(x) = w (x - mean)/(std + 1e-6) + b, the deviation over n - 1, as its code has it.
+
+#include <string>
+
+#include "nn/feed_forward.h"
+#include "nn/layer_norm.h"
+#include "nn/local_rnn.h"
+#include "nn/multi_head_attention.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+struct RTransformerBlock;
+
+struct RTransformerBlockConfig {
+  using Layer = RTransformerBlock;
+  static constexpr const char* type = "r_transformer_block";
+  int64_t d_model = 0;
+  int64_t n_head = 0;
+  /// The tokens in a window of the recurrent net.
+  int64_t window = 0;
+  std::string cell = "rnn";
+  int64_t d_inner = 0;
+  double dropout = 0;
+  double attention_dropout = 0;
+
+  template <class Fields>
+  void fields(Fields& field) {
+    field("d_model", d_model);
+    field("n_head", n_head);
+    field("window", window);
+    field("cell", cell);
+    field("d_inner", d_inner);
+  }
+};
+
+struct RTransformerBlock : Layer {
+  LocalRnn local_rnn;
+  LayerNorm local_norm;
+  MultiHeadAttention attention;
+  LayerNorm attention_norm;
+  FeedForward feed_forward;
+  LayerNorm feed_forward_norm;
+  double dropout = 0;
+
+  /// Throws when the config names no block.
+  RTransformerBlock(const RTransformerBlockConfig& config, Random& random);
+
+  /// Throws on a memory: the attention would need the recurrent net's outputs of it. Pieces go
+  /// through the state.
+  Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override;
+  std::unique_ptr<State> start(int64_t limit = unlimited) const override;
+  Tensor forward(const Tensor& x, State& state, Context& context) const override;
+  void visit(Visitor& visitor) const override;
+
+ private:
+  template <class Local, class Attend>
+  Tensor run(const Tensor& x, Context& context, Local local, Attend attend) const;
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,75 @@
+#include "nn/relative_global_attention.h"
+
+#include <algorithm>
+
+#include "core/errors.h"
+#include "ops/elementwise.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
+#include "ops/shift.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// The last `count` rows of a table [max_seq, …], with rows of 0 before them where there are fewer:
+/// those distances are outside the window.
+Tensor last_rows(const Tensor& table, int64_t count) {
+  int64_t rows = table.size(0), missing = std::max<int64_t>(0, count - rows);
+  Tensor known = slice(table, 0, std::max<int64_t>(0, rows - count), rows);
+  if (missing == 0) return known;
+  Dims shape = table.shape();
+  shape[0] = missing;
+  return concat({Tensor::zeros(shape), known}, 0);
+}
+
+/// A row for each distance from K - 1 down to 0, and on to -(T-1) where there is a future table:
+/// the past's rows in order, then the future's from the nearest on, its own diagonal row left out.
+Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int64_t K) {
+  Tensor behind = last_rows(past, K);
+  if (!future.defined() || T == 1) return behind;
+  Tensor ahead = last_rows(slice(future, 0, 0, future.size(0) - 1), T - 1);
+  return concat({behind, reverse(ahead, 0)}, 0);
+}
+
+}  // namespace
+
+RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config,
+                                                 Random& random) {
+  build(config.type, config.d_model, config.n_head, std::nullopt, true, random);
+  require(config.max_seq >= 1, config.type, ": max_seq ", config.max_seq, ", expected at least 1");
+  causal = !config.bidirectional;
+  window = config.max_seq;
+  attention_dropout = config.attention_dropout;
+  auto embeddings = [&] { return normal_parameter({n_head, config.max_seq, d_head}, random); };
+  auto bias = [&] { return constant_parameter({n_head, config.max_seq}, 0); };
+  past_embeddings = embeddings();
+  if (config.bidirectional) future_embeddings = embeddings();
+  if (config.relative_bias) past_bias = bias();
+  if (config.relative_bias && config.bidirectional) future_bias = bias();
+}
+
+Tensor RelativeGlobalAttention::attend(const Heads& heads, const Tensor&, Context& context) const {
+  const auto& [q, k, v] = heads;
+  int64_t T = q.size(2), K = k.size(2);
+  auto by_row = [](const Tensor& x) { return x.defined() ? transpose(x, 0, 1) : Tensor(); };
+  Tensor E =
+      rows_by_distance(by_row(past_embeddings), by_row(future_embeddings), T, K);  // [n, H, D]
+  Tensor scores = matmul(q, transpose(k)) + relative_product(q, E, K);             // [B, H, T, K]
+  if (past_bias.defined()) {
+    Tensor b = rows_by_distance(by_row(past_bias), by_row(future_bias), T, K);  // [n, H]
+    scores = scores + relative_bias(b, T, K);
+  }
+  Tensor p = probabilities(scores, visibility(context), scale(), context);
+  return matmul(p, v);  // [B, H, T, D]
+}
+
+void RelativeGlobalAttention::visit(Visitor& visitor) const {
+  Attention::visit(visitor);
+  visitor("past_embeddings", past_embeddings);
+  visitor("past_bias", past_bias);
+  visitor("future_embeddings", future_embeddings);
+  visitor("future_bias", future_bias);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

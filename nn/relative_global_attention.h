@@ -1,0 +1,49 @@
+#pragma once
+
+// Relative global attention (Huang et al. 2018, Music Transformer, section 3.4):
+//
+//     score_ij = (q_i·k_j + q_i·E_δ + b_δ) / √D,   E_δ = past_embeddings[max_seq - 1 - δ]
+//
+// the middle term by skewing instead of a [T, K, D] tensor. Going both ways, keys of the future (δ
+// < 0) have tables of their own, entered at max_seq - 1 - |δ| too. Keys with |δ| ≥ max_seq are not
+// attended.
+
+#include "nn/attention.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+struct RelativeGlobalAttention;
+
+struct RelativeGlobalAttentionConfig {
+  using Layer = RelativeGlobalAttention;
+  static constexpr const char* type = "relative_global_attention";
+  int64_t d_model = 0;
+  int64_t n_head = 0;
+  int64_t max_seq = 0;
+  bool bidirectional = false;
+  bool relative_bias = true;
+  double attention_dropout = 0;
+
+  template <class Fields>
+  void fields(Fields& field) {
+    field("d_model", d_model);
+    field("n_head", n_head);
+    field("max_seq", max_seq);
+    field("bidirectional", bidirectional);
+    field("relative_bias", relative_bias);
+  }
+};
+
+struct RelativeGlobalAttention : Attention {
+  Tensor past_embeddings, future_embeddings;  // [H, max_seq, D]
+  Tensor past_bias, future_bias;              // [H, max_seq]
+
+  /// Weights and tables start at N(0, 0.02²), biases at 0. Throws when the config names no layer.
+  RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config, Random& random);
+  void visit(Visitor& visitor) const override;
+
+ protected:
+  Tensor attend(const Heads& heads, const Tensor& positions, Context& context) const override;
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

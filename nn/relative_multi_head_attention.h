@@ -1,0 +1,52 @@
+#pragma once
+
+// Relative attention with learned tables, as labml.ai's annotated Transformer-XL has it:
+//
+//     score_ij = (q_i·k_j  +  q_i·R_{P-δ}  +  v·k_j  +  S_{P-δ}) / √D
+//                  (A)          (B)           (C)         (D)
+//
+// after Dai et al. 2019, section 3.3, with the projected sinusoids and their bias u replaced by the
+// learned R and S. Distances reach from -(P-1) to P.
+
+#include "nn/attention.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+struct RelativeMultiHeadAttention;
+
+struct RelativeMultiHeadAttentionConfig {
+  using Layer = RelativeMultiHeadAttention;
+  static constexpr const char* type = "relative_multi_head_attention";
+  int64_t d_model = 0;
+  int64_t n_head = 0;
+  /// P, half the length of the tables.
+  int64_t max_positions = 4096;
+  bool causal = true;
+  double attention_dropout = 0;
+
+  template <class Fields>
+  void fields(Fields& field) {
+    field("d_model", d_model);
+    field("n_head", n_head);
+    field("max_positions", max_positions);
+    field("causal", causal);
+  }
+};
+
+struct RelativeMultiHeadAttention : Attention {
+  Tensor value_bias;          // [H·D]: the value projection alone has a bias
+  Tensor key_pos_embeddings;  // R [2P, H, D]
+  Tensor key_pos_bias;        // S [2P, H]
+  Tensor query_pos_bias;      // v [H, D]
+
+  /// Weights start at N(0, 0.02²); the tables and biases at 0, as the original's. Throws when the
+  /// config names no layer.
+  RelativeMultiHeadAttention(const RelativeMultiHeadAttentionConfig& config, Random& random);
+  void visit(Visitor& visitor) const override;
+
+ protected:
+  Tensor attend(const Heads& heads, const Tensor& positions, Context& context) const override;
+  int64_t reach() const override;
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

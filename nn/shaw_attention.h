@@ -1,0 +1,55 @@
+#pragma once
+
+// Relation-aware attention with clipped distances (Shaw et al. 2018, equations 3 and 4):
+//
+//     score_ij = q_i · (k_j + a_r) / √D,   y_i = Σ_j p_ij (v_j + b_r),   r = clip(-δ, -k, k) + k
+//
+// The tables a and b have 2k + 1 rows, shared by the heads. Instead of a [T, K, D] tensor, q aᵀ is
+// made for the 2k + 1 rows and gathered, and the probabilities are summed by bucket before they
+// meet b.
+
+#include "nn/attention.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+struct ShawAttention;
+
+struct ShawAttentionConfig {
+  using Layer = ShawAttention;
+  static constexpr const char* type = "shaw_attention";
+  int64_t d_model = 0;
+  int64_t n_head = 0;
+  /// k, the distance beyond which all share one row.
+  std::optional<int64_t> max_distance{};
+  bool causal = true;
+  bool bias = true;
+  bool key_positions = true;
+  bool value_positions = true;
+  double attention_dropout = 0;
+
+  template <class Fields>
+  void fields(Fields& field) {
+    field("d_model", d_model);
+    field("n_head", n_head);
+    field("max_distance", max_distance);
+    field("causal", causal);
+    field("bias", bias);
+    field("key_positions", key_positions);
+    field("value_positions", value_positions);
+  }
+};
+
+struct ShawAttention : Attention {
+  int64_t max_distance = 0;
+  Tensor key_distance_embeddings;    // a [2k+1, D]
+  Tensor value_distance_embeddings;  // b [2k+1, D]
+
+  /// Weights and tables start at N(0, 0.02²), biases at 0. Throws when the config names no layer.
+  ShawAttention(const ShawAttentionConfig& config, Random& random);
+  void visit(Visitor& visitor) const override;
+
+ protected:
+  Tensor attend(const Heads& heads, const Tensor& positions, Context& context) const override;
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,44 @@
+#pragma once
+
+// The sum at the heart of the Attention Free Transformer (Zhai et al. 2021, equation 2), for each
+// channel by itself:
+//
+//     y_i = Σ_j e^(k_j + w_ij) v_j  /  Σ_j e^(k_j + w_ij)          over the keys j that i may see
+//
+// Position biases w are 0 outside a band of n keys around the diagonal, first(i) = start + step ·
+// i:
+//
+//     0 … first(i)-1  |  first(i) … first(i)+n-1       |  first(i)+n … K-1
+//      far: w = 0     |  w_ij = bias[i, j - first(i)]  |   far: w = 0
+//
+// The far keys' sums are prefix and suffix sums that the queries share, so the cost is O((K + T n)
+// C). Every sum is kept relative to the maximum of its own keys: a maximum over other keys, as in
+// the paper's code, lets the future be seen in the last bits, and overflows.
+
+#include "core/tensor.h"
+#include "ops/visibility.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// Position biases [G, T, n], n ≥ 0, for G groups of C/G neighbouring channels each.
+struct AftBand {
+  Tensor bias;
+  int64_t start = 0;
+  int64_t step = 1;
+};
+
+/// key and value [B, K, C]: y [B, T, C] for the last T of the K tokens. A query that sees no key
+/// gets exactly 0. Where `visibility.hidden` hides keys from single queries no sums are shared: the
+/// band must then hold all keys (start 0, step 0, n = K), and the cost is O(T K C). Windows are not
+/// for it.
+Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
+               const Visibility& visibility);
+
+/// y[g, i, c] = x[g, i, c + start + step · i], 0 where x has no such column: [G, T, m] gives
+/// [G, T, width]. Cuts a band out of a matrix, and with both signs turned puts it back.
+Tensor shifted_rows(const Tensor& x, int64_t width, int64_t start, int64_t step);
+
+/// The band with all K keys in it, 0 where there was none.
+AftBand widened(const AftBand& band, int64_t K);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
