@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/array.h"
+#include "core/errors.h"
 #include "core/random.h"
 #include "ops/dropout.h"
 
@@ -25,6 +26,12 @@ struct Context {
   /// x, or in training x with some elements dropped.
   Tensor drop(const Tensor& x, double rate) {
     return training && rate > 0 ? dropout(x, {random.seed, random.next_stream(), rate}) : x;
+  }
+
+  /// Throws, in the name of `layer`, when there is a mask: for layers that have no keys to hide.
+  void refuse_masks(const char* layer) const {
+    require(!key_padding_mask, layer, ": takes no key_padding_mask");
+    require(!attention_mask, layer, ": takes no attention_mask");
   }
 };
 

@@ -82,7 +82,7 @@ LocalRnn::Hidden LocalRnn::step(const Tensor& projected, const Hidden& before) c
 }
 
 Tensor LocalRnn::forward(const Tensor& x, const Tensor& memory, Context& context) const {
-  require(!context.key_padding_mask && !context.attention_mask, "local_rnn: takes no mask");
+  context.refuse_masks("local_rnn");
   int64_t T = x.size(1), M = memory.defined() ? memory.size(1) : 0;
   int64_t remembered = std::min(M, window - 1), missing = window - 1 - remembered;
   Tensor zeros = missing > 0 ? Tensor::zeros({x.size(0), missing, d_model}) : Tensor();
@@ -96,7 +96,7 @@ Tensor LocalRnn::forward(const Tensor& x, const Tensor& memory, Context& context
 std::unique_ptr<State> LocalRnn::start(int64_t) const { return std::make_unique<LocalRnnState>(); }
 
 Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const {
-  require(!context.key_padding_mask && !context.attention_mask, "local_rnn: takes no mask");
+  context.refuse_masks("local_rnn");
   Hidden& open = dynamic_cast<LocalRnnState&>(state).open;
   int64_t B = x.size(0), T = x.size(1);
   Tensor fresh = Tensor::zeros({B, 1, d_model});

@@ -50,8 +50,7 @@ RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Rand
 template <class Local, class Attend>
 Tensor RTransformerBlock::run(const Tensor& input, Context& context, Local local,
                               Attend attend) const {
-  require(!context.key_padding_mask && !context.attention_mask,
-          "r_transformer_block: takes no mask");
+  context.refuse_masks("r_transformer_block");
   Tensor x = input + context.drop(local(local_norm(input)), dropout);
   x = x + context.drop(attend(attention_norm(x)), dropout);
   return x + context.drop(feed_forward.forward(feed_forward_norm(x), context), dropout);

@@ -21,27 +21,32 @@ namespace {
 ///     y = w ⊙ r (x - mean) + b,    dx = r (g - mean(g)) + 2 r'(q) (x - mean) Σ g (x - mean)
 ///
 /// with g = w ⊙ dy. They differ in r and its slope 2 r'(q) alone.
+/// What is one number a row is kept in double: where a row's elements are nearly equal, the two
+/// terms of dx nearly cancel.
 struct Rate {
-  Scalar value, slope;
+  double value, slope;
 };
 
-using RateOf = std::function<Rate(Scalar q)>;
+using RateOf = std::function<Rate(double q)>;
 
 struct RowStatistics {
-  Scalar mean;
+  double mean;
   Rate rate;
 };
 
 constexpr int64_t rows_per_tile = 16;
 
-Scalar mean_of(const Scalar* x, int64_t C) { return simd::sum(x, C) / static_cast<Scalar>(C); }
+double mean_of(const Scalar* x, int64_t C) {
+  return static_cast<double>(simd::sum(x, C)) / static_cast<double>(C);
+}
 
 RowStatistics normalize_row(const Scalar* x, const Scalar* weight, const Scalar* bias, Scalar* y,
                             int64_t C, const RateOf& rate_of) {
-  Scalar mean = mean_of(x, C);
-  for (int64_t c = 0; c < C; ++c) y[c] = x[c] - mean;
-  Rate rate = rate_of(simd::dot(y, y, C));
-  for (int64_t c = 0; c < C; ++c) y[c] = weight[c] * (rate.value * y[c]) + bias[c];
+  double mean = mean_of(x, C);
+  for (int64_t c = 0; c < C; ++c) y[c] = static_cast<Scalar>(static_cast<double>(x[c]) - mean);
+  Rate rate = rate_of(static_cast<double>(simd::dot(y, y, C)));
+  auto r = static_cast<Scalar>(rate.value);
+  for (int64_t c = 0; c < C; ++c) y[c] = weight[c] * (r * y[c]) + bias[c];
   return {mean, rate};
 }
 
@@ -49,14 +54,15 @@ void normalize_row_backward(const Scalar* x, const Scalar* weight, const Scalar*
                             const RowStatistics& row, Scalar beta, Scalar* dx, int64_t C,
                             Scalar* centered, Scalar* g) {
   for (int64_t c = 0; c < C; ++c) {
-    centered[c] = x[c] - row.mean;
+    centered[c] = static_cast<Scalar>(static_cast<double>(x[c]) - row.mean);
     g[c] = weight[c] * dy[c];
   }
-  Scalar mean = mean_of(g, C);
-  Scalar along = row.rate.slope * simd::dot(g, centered, C);
+  double mean = mean_of(g, C);
+  double along = row.rate.slope * static_cast<double>(simd::dot(g, centered, C));
   for (int64_t c = 0; c < C; ++c) {
-    Scalar old = beta == 0 ? 0 : beta * dx[c];
-    dx[c] = old + row.rate.value * (g[c] - mean) + along * centered[c];
+    double gradient = row.rate.value * (static_cast<double>(g[c]) - mean) +
+                      along * static_cast<double>(centered[c]);
+    dx[c] = (beta == 0 ? 0 : beta * dx[c]) + static_cast<Scalar>(gradient);
   }
 }
 
@@ -93,7 +99,9 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& weig
       for (int64_t row = begin; row < end; ++row) {
         auto [mean, rate] = (*statistics)[row];
         for (int64_t n = row * C; n < (row + 1) * C; ++n)
-          products.mutable_data()[n] = dy.data()[n] * rate.value * (x.data()[n] - mean);
+          products.mutable_data()[n] =
+              static_cast<Scalar>(static_cast<double>(dy.data()[n]) * rate.value *
+                                  (static_cast<double>(x.data()[n]) - mean));
       }
     });
     accumulate(expand(weight, dy.shape()).gradient_sink(), products);
@@ -105,9 +113,9 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& weig
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
   // r = (q/n + ε)^-½, so 2 r'(q) = -r³ / n.
-  auto n = static_cast<Scalar>(weight.count()), small = static_cast<Scalar>(epsilon);
-  return normalized("layer_norm", x, weight, bias, [n, small](Scalar q) {
-    Scalar r = 1 / std::sqrt(q / n + small);
+  auto n = static_cast<double>(weight.count());
+  return normalized("layer_norm", x, weight, bias, [n, epsilon](double q) {
+    double r = 1 / std::sqrt(q / n + epsilon);
     return Rate{r, -r * r * r / n};
   });
 }
@@ -118,9 +126,9 @@ Tensor deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   require(x.rank() >= 1 && x.size(-1) >= fewest, "deviation_norm: ", x.shape(),
           ", expected at least ", fewest, " elements a row");
   // s = (q/m)^½ with m = n - 1 or n, and r = 1/(s + ε), so 2 r'(q) = -r² / (m s).
-  auto m = static_cast<Scalar>(weight.count() - fewest + 1), small = static_cast<Scalar>(epsilon);
-  return normalized("deviation_norm", x, weight, bias, [m, small](Scalar q) {
-    Scalar s = std::sqrt(q / m), r = 1 / (s + small);
+  auto m = static_cast<double>(weight.count() - fewest + 1);
+  return normalized("deviation_norm", x, weight, bias, [m, epsilon](double q) {
+    double s = std::sqrt(q / m), r = 1 / (s + epsilon);
     return Rate{r, s == 0 ? 0 : -r * r / (m * s)};
   });
 }

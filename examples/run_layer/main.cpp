@@ -1,5 +1,5 @@
-// run_layer CASE.safetensors OUT.safetensors: runs one layer forward and backward on given parameters
-// and inputs, so that another implementation can be held against it.
+// run_layer CASE.safetensors OUT.safetensors: runs one layer forward and backward on given
+// parameters and inputs, so that another implementation can be held against it.
 //
 //   CASE  metadata `layer` and `config` (JSON); tensors param.NAME, input.NAME, grad_output
 //   OUT   output, grad.param.NAME, grad.input.NAME; for a language_model also loss and memory.L
@@ -24,20 +24,36 @@ using namespace shiftgrad;
 
 namespace {
 
-Tensor sequence(const Case& given, const char* name, const Tensor& x) {
-  require(x.rank() == 3 && x.size(0) >= 1 && x.size(1) >= 1, given.layer, ": tensor \"", name,
-          "\" is ", x.shape(), ", expected [B, T, C]");
+template <class Config>
+int64_t width(const Config& config) {
+  if constexpr (requires { config.d_model; })
+    return config.d_model;
+  else
+    return std::visit([](const auto& mixer) { return mixer.d_model; }, config.mixer);
+}
+
+/// A tensor [B, T, C] under a name; B and T at least 1 each, or B as given.
+Tensor take_sequence(Case& given, const std::string& name, int64_t C, int64_t B = 0) {
+  Tensor x = given.take(name);
+  bool fits = x.rank() == 3 && x.size(0) >= 1 && (B == 0 || x.size(0) == B) && x.size(1) >= 1 &&
+              x.size(2) == C;
+  require(fits, given.layer, ": tensor \"", name, "\" is ", x.shape(), ", expected [",
+          B == 0 ? "B" : std::to_string(B), ", T, ", C, "]");
   return x;
 }
 
-/// input.memory [B, M, C] to go with x, or an undefined tensor.
-Tensor take_memory(Case& given, const Tensor& x) {
-  Tensor memory = given.take_if_present("input.memory");
-  bool fits = !memory.defined() || (memory.rank() == 3 && memory.size(0) == x.size(0) &&
-                                    memory.size(2) == x.size(2));
-  require(fits, given.layer, ": tensor \"input.memory\" is ", memory.shape(), ", expected [",
-          x.size(0), ", M, ", x.size(2), "]");
+/// A tensor [B, M, C] under a name to go with x, M at least 0; undefined when it is absent.
+Tensor take_memory(Case& given, const std::string& name, int64_t B, int64_t C) {
+  Tensor memory = given.take_if_present(name);
+  bool fits =
+      !memory.defined() || (memory.rank() == 3 && memory.size(0) == B && memory.size(2) == C);
+  require(fits, given.layer, ": tensor \"", name, "\" is ", memory.shape(), ", expected [", B,
+          ", M, ", C, "]");
   return memory;
+}
+
+void refuse(const Case& given, const char* name) {
+  require(!given.has(name), given.layer, ": tensor \"", name, "\" is not taken here");
 }
 
 void take_masks(Case& given, Context& context) {
@@ -71,12 +87,12 @@ Answer run_sequence_layer(Case& given) {
   Random random;
   typename Config::Layer layer(config, random);
   given.take_parameters(layer);
-  Tensor x = sequence(given, "input.x", given.take("input.x"));
-  Tensor memory = take_memory(given, x);
+  Tensor x = take_sequence(given, "input.x", width(config));
+  if (std::is_same_v<Config, RTransformerBlockConfig>) refuse(given, "input.memory");
+  Tensor memory = take_memory(given, "input.memory", x.size(0), x.size(2));
   Context context;
   take_masks(given, context);
-  return differentiate(given, layer, {"x"}, {x},
-                       [&] { return layer.forward(x, memory, context); });
+  return differentiate(given, layer, {"x"}, {x}, [&] { return layer.forward(x, memory, context); });
 }
 
 Answer run_multi_head_attention(Case& given) {
@@ -85,9 +101,9 @@ Answer run_multi_head_attention(Case& given) {
   Random random;
   MultiHeadAttention layer(config, random);
   given.take_parameters(layer);
-  Tensor x = sequence(given, "input.x", given.take("input.x"));
-  Tensor source = sequence(given, "input.context", given.take("input.context"));
-  require(!given.has("input.memory"), given.layer, ": tensor \"input.memory\" with a context");
+  Tensor x = take_sequence(given, "input.x", config.d_model);
+  Tensor source = take_sequence(given, "input.context", config.d_model, x.size(0));
+  refuse(given, "input.memory");
   Context context;
   take_masks(given, context);
   return differentiate(given, layer, {"x", "context"}, {x, source},
@@ -99,9 +115,9 @@ Answer run_encoder_decoder_block(Case& given) {
   Random random;
   EncoderDecoderBlock block(config, random);
   given.take_parameters(block);
-  Tensor x = sequence(given, "input.x", given.take("input.x"));
-  Tensor source = sequence(given, "input.context", given.take("input.context"));
-  Tensor memory = take_memory(given, x);
+  Tensor x = take_sequence(given, "input.x", width(config));
+  Tensor source = take_sequence(given, "input.context", width(config), x.size(0));
+  Tensor memory = take_memory(given, "input.memory", x.size(0), x.size(2));
   Context context, unmasked;
   take_masks(given, context);
   return differentiate(given, block, {"x", "context"}, {x, source},
@@ -132,22 +148,44 @@ Answer run_shift_right(Case& given) {
   return differentiate(given, NoParameters(), {"x"}, {x}, [&] { return shift_right(x); });
 }
 
-/// input.memory.L for every block, or for none.
-Memory take_memories(Case& given, const LanguageModel& model) {
+/// [B, T], every one in 0 … V-1.
+Tokens take_tokens(Case& given, const std::string& name, const LanguageModelConfig& config) {
+  Tokens tokens = given.take_tokens(name);
+  const Dims& shape = tokens.shape;
+  require(shape.size() == 2 && product(shape) >= 1, given.layer, ": tensor \"", name, "\" is ",
+          shape, ", expected [B, T]");
+  for (int32_t token : tokens.values)
+    require(0 <= token && token < config.vocab_size, given.layer, ": tensor \"", name, "\" has ",
+            token, ", expected 0 to ", config.vocab_size - 1);
+  return tokens;
+}
+
+/// input.memory.L for every block, all of one length, or for none.
+Memory take_memories(Case& given, int64_t B, const LanguageModelConfig& config) {
   Memory memory;
-  if (!given.has("input.memory.0")) return memory;
-  for (size_t n = 0; n < model.blocks.size(); ++n)
-    memory.push_back(given.take("input.memory." + std::to_string(n)));
+  for (int64_t n = 0; n < config.n_layer; ++n) {
+    std::string name = "input.memory." + std::to_string(n);
+    Tensor block = take_memory(given, name, B, config.d_model);
+    bool fits = n == 0 || (block.defined() ? !memory.empty() && block.size(1) == memory[0].size(1)
+                                           : memory.empty());
+    require(fits, given.layer, ": tensor \"", name, "\" is ",
+            block.defined() ? text(block.shape()) : "missing", ", unlike input.memory.0");
+    if (block.defined()) memory.push_back(block);
+  }
   return memory;
 }
 
 Answer run_language_model(Case& given) {
   auto config = config_from_json<LanguageModelConfig>(given.config);
+  if (config.block == RTransformerBlockConfig::type) refuse(given, "input.memory.0");
   Random random;
   LanguageModel model(config, random);
   given.take_parameters(model);
-  Tokens tokens = given.take_tokens("input.tokens"), targets = given.take_tokens("input.targets");
-  Memory memory = take_memories(given, model);
+  Tokens tokens = take_tokens(given, "input.tokens", config);
+  Tokens targets = take_tokens(given, "input.targets", config);
+  require(targets.shape == tokens.shape, given.layer, ": tensor \"input.targets\" is ",
+          targets.shape, ", expected ", tokens.shape);
+  Memory memory = take_memories(given, tokens.shape[0], config);
   given.expect_empty();
   Context context;
   Tape tape;
