@@ -68,7 +68,7 @@ void write_new_file(const std::string& path, std::span<const std::span<const std
 
 void replace_file(std::filesystem::path path, std::span<const std::span<const std::byte>> pieces) {
   auto status = std::filesystem::status(path);
-  require(!exists(status) || is_regular_file(status), "is there and not a regular file");
+  require(!exists(status) || is_regular_file(status), "exists and is not a regular file");
   if (exists(status)) path = canonical(path);
   std::filesystem::path folder_path = path.has_parent_path() ? path.parent_path() : ".";
   Descriptor folder(folder_path, O_RDONLY | O_DIRECTORY);

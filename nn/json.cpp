@@ -10,30 +10,58 @@ namespace shiftgrad {
 
 using nlohmann::json;
 
+namespace {
+
+/// Hears of each part of a text in turn, and throws at what must not be there.
+class Checker : public nlohmann::json_sax<json> {
+ public:
+  Checker(const char* what, int max_depth) : what_(what), max_depth_(max_depth) {}
+
+  bool start_object(size_t) override { return open(); }
+  bool start_array(size_t) override { return open(); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& key) override {
+    if (!keys_.back().insert(key).second) fail(what_, ": key ", shown(key), " stands twice");
+    return true;
+  }
+  bool parse_error(size_t position, const std::string&, const json::exception&) override {
+    fail(what_, ": not JSON: a mistake at byte ", position);
+  }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(int64_t) override { return true; }
+  bool number_unsigned(uint64_t) override { return true; }
+  bool number_float(double, const std::string&) override { return true; }
+  bool string(std::string&) override { return true; }
+  bool binary(json::binary_t&) override { return true; }
+
+ private:
+  bool open() {
+    require(std::ssize(keys_) < max_depth_, what_, ": nested more than ", max_depth_, " deep");
+    keys_.emplace_back();
+    return true;
+  }
+  bool close() {
+    keys_.pop_back();
+    return true;
+  }
+
+  const char* what_;
+  int max_depth_;
+  std::vector<std::set<std::string>> keys_;  // of each object (or list) that is open
+};
+
+}  // namespace
+
 json parse_json(const char* what, std::string_view text, int max_depth) {
   // The library takes a zero byte for the end of the text.
   size_t zero = text.find('\0');
   require(zero == text.npos, what, ": not JSON: a mistake at byte ", zero + 1);
-
-  std::vector<std::set<std::string>> open_objects;
-  auto check = [&](int depth, json::parse_event_t event, json& value) {
-    using Event = json::parse_event_t;
-    if (event == Event::object_start || event == Event::array_start)
-      require(depth < max_depth, what, ": nested more than ", max_depth, " deep");
-    if (event == Event::object_start) open_objects.emplace_back();
-    if (event == Event::object_end) open_objects.pop_back();
-    if (event == Event::key)
-      require(open_objects.back().insert(value.get<std::string>()).second, what, ": key ",
-              shown(value), " stands twice");
-    return true;
-  };
-  try {
-    return json::parse(text, check);
-  } catch (const json::parse_error& error) {
-    fail(what, ": not JSON: a mistake at byte ", error.byte);
-  } catch (const json::exception&) {
-    fail(what, ": not JSON: a number out of range");
-  }
+  Checker checker(what, max_depth);
+  json::sax_parse(text, &checker);
+  return json::parse(text);
 }
 
 std::string shown(const json& value) {

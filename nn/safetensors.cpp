@@ -32,8 +32,9 @@ void read_bytes(std::ifstream& file, void* target, uint64_t count) {
 
 void check_truth_values(const std::string& name, std::span<const std::byte> values) {
   for (std::byte value : values)
-    require(value <= std::byte{1}, "tensor ", shown(name), ": a BOOL of ",
-            std::to_integer<int>(value), ", expected 0 or 1");
+    if (value > std::byte{1})
+      fail("tensor ", shown(name), ": a BOOL of ", std::to_integer<int>(value),
+           ", expected 0 or 1");
 }
 
 SafeTensors read_file(const std::string& path) {
@@ -111,6 +112,8 @@ void write_safetensors(const std::string& path, const SafeTensors& content) {
   try {
     SafeTensorsHeader header = header_for(content);
     text = safetensors_header_text(header);
+    require(text.size() <= longest_header, "a header of ", text.size(), " bytes, expected at most ",
+            longest_header);
     for (const auto& entry : header.entries) pieces.push_back(content.tensors.at(entry.name).bytes);
   } catch (const Error& error) {
     fail(path, ": ", error.what());

@@ -28,8 +28,8 @@ std::vector<uint64_t> parse_numbers(const char* field, const json& list) {
   require(list.is_array(), field, " is ", shown(list), ", expected a list");
   std::vector<uint64_t> numbers;
   for (const json& number : list) {
-    require(number.is_number_unsigned(), field, " holds ", shown(number),
-            ", expected whole numbers from 0 on");
+    if (!number.is_number_unsigned())
+      fail(field, " holds ", shown(number), ", expected whole numbers from 0 on");
     numbers.push_back(number.get<uint64_t>());
   }
   return numbers;
@@ -72,8 +72,8 @@ Entry parse_entry(const std::string& name, const json& object, uint64_t data_siz
 std::map<std::string, std::string> parse_metadata(const json& object) {
   require(object.is_object(), metadata_key, " is ", shown(object), ", expected an object");
   for (const auto& [key, value] : object.items())
-    require(value.is_string(), metadata_key, ": ", shown(key), " is ", shown(value),
-            ", expected a string");
+    if (!value.is_string())
+      fail(metadata_key, ": ", shown(key), " is ", shown(value), ", expected a string");
   return object.get<std::map<std::string, std::string>>();
 }
 

@@ -79,8 +79,8 @@ TEST_CASE("write_file_atomically: what is in the way is named and stays") {
   CHECK(refused(absent) == absent + ": its folder cannot be opened: No such file or directory");
   CHECK(refused(below) == below + ": its folder cannot be opened: Not a directory");
   CHECK(refused(folder.file("folder")) ==
-        folder.file("folder") + ": is there and not a regular file");
-  CHECK(refused("/dev/full") == "/dev/full: is there and not a regular file");
+        folder.file("folder") + ": exists and is not a regular file");
+  CHECK(refused("/dev/full") == "/dev/full: exists and is not a regular file");
   CHECK(refused("") == ": cannot be replaced: No such file or directory");
   CHECK(read_text(folder.file("file")) == "old");
   CHECK(folder.entries() == 2);
