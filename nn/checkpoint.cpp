@@ -80,7 +80,7 @@ Checkpoint checkpoint_from(SafeTensors content) {
           "training is not a JSON object");
   checkpoint.weights = std::move(content.tensors);
   auto tokens = static_cast<int64_t>(checkpoint.vocabulary.size());
-  require(tokens == checkpoint.model.vocab_size, "a vocabulary of ", tokens,
+  require(tokens == checkpoint.model.vocab_size, "a vocabulary of ", tokens, " tokens",
           " for a model with vocab_size ", checkpoint.model.vocab_size);
   return checkpoint;
 }

@@ -114,11 +114,11 @@ struct EvaluationReport {
 
 /// Each may be empty.
 struct TrainerCallbacks {
-  std::function<void(const StepReport&)> on_step;
+  std::function<void(const StepReport&)> on_step{};
   /// The place to save a checkpoint.
-  std::function<void(const EvaluationReport&)> on_evaluation;
+  std::function<void(const EvaluationReport&)> on_evaluation{};
   /// Asked after each step; `true` ends the run without another evaluation.
-  std::function<bool()> should_stop;
+  std::function<bool()> should_stop{};
 };
 
 class Trainer {

@@ -1,0 +1,112 @@
+#include "optim/batches.h"
+
+#include <map>
+#include <numeric>
+
+#include "refusal.h"
+
+using namespace shiftgrad;
+
+namespace {
+
+/// Token n of the text is n.
+std::vector<int32_t> counting(int64_t count) {
+  std::vector<int32_t> text(count);
+  std::iota(text.begin(), text.end(), 0);
+  return text;
+}
+
+void check_targets_follow(const Batch& batch) {
+  CHECK(batch.targets.shape == batch.inputs.shape);
+  REQUIRE(batch.targets.values.size() == batch.inputs.values.size());
+  for (size_t n = 0; n < batch.inputs.values.size(); ++n)
+    CHECK(batch.targets.values[n] == batch.inputs.values[n] + 1);
+}
+
+}  // namespace
+
+TEST_CASE("batches: random blocks are runs of the text from everywhere in it") {
+  std::vector<int32_t> text = counting(10);
+  RandomBlocks blocks(text, 4, 3, Random{.seed = 5});
+  std::map<int32_t, int> begins;
+  for (int n = 0; n < 200; ++n) {
+    Batch batch = blocks.next();
+    CHECK(batch.inputs.shape == Dims{4, 3});
+    CHECK(batch.starts_over);
+    check_targets_follow(batch);
+    for (int b = 0; b < 4; ++b) {
+      int32_t begin = batch.inputs.values[3 * b];
+      CHECK(batch.inputs.values[3 * b + 2] == begin + 2);
+      ++begins[begin];
+    }
+  }
+  CHECK(begins.size() == 7);
+  CHECK(begins.rbegin()->first == 6);
+  for (auto [begin, times] : begins) CHECK(times > 70);
+}
+
+TEST_CASE("batches: random blocks go on from their random numbers") {
+  std::vector<int32_t> text = counting(100);
+  RandomBlocks blocks(text, 2, 5, Random{.seed = 5});
+  blocks.next();
+  RandomBlocks resumed(text, 2, 5, blocks.random);
+  CHECK(blocks.next().inputs.values == resumed.next().inputs.values);
+  CHECK(blocks.next().inputs.values == resumed.next().inputs.values);
+}
+
+TEST_CASE("batches: streams read side by side, continue, and start over") {
+  std::vector<int32_t> text = counting(13);  // two streams of 6; the 13th token is left out
+  ParallelStreams streams(text, 2, 3);
+  for (int pass = 0; pass < 2; ++pass) {
+    Batch first = streams.next();
+    CHECK(first.starts_over);
+    CHECK(first.inputs.shape == Dims{2, 3});
+    CHECK(first.inputs.values == std::vector<int32_t>{0, 1, 2, 6, 7, 8});
+    check_targets_follow(first);
+    Batch second = streams.next();
+    CHECK(!second.starts_over);
+    CHECK(second.inputs.shape == Dims{2, 2});
+    CHECK(second.inputs.values == std::vector<int32_t>{3, 4, 9, 10});
+    check_targets_follow(second);
+  }
+}
+
+TEST_CASE("batches: each pass of streams has each target once") {
+  std::vector<int32_t> text = counting(1000);
+  for (int64_t block_size : {1, 7, 50, 199}) {
+    ParallelStreams streams(text, 5, block_size);
+    std::vector<int> times(1000);
+    Batch batch = streams.next();
+    do {
+      for (int32_t target : batch.targets.values) ++times[target];
+      batch = streams.next();
+    } while (!batch.starts_over);
+    for (int n = 0; n < 1000; ++n) CHECK(times[n] == (n % 200 == 0 ? 0 : 1));
+  }
+}
+
+TEST_CASE("batches: streams go on from their position") {
+  std::vector<int32_t> text = counting(100);
+  ParallelStreams streams(text, 2, 5), resumed(text, 2, 5);
+  for (int n = 0; n < 4; ++n) streams.next();
+  resumed.position = streams.position;
+  CHECK(streams.next().inputs.values == resumed.next().inputs.values);
+}
+
+TEST_CASE("batches: the shortest texts, and shorter ones") {
+  std::vector<int32_t> text = counting(8);
+  CHECK(RandomBlocks(text, 3, 7, {}).next().inputs.values[0] == 0);
+  CHECK(ParallelStreams(text, 2, 3).next().inputs.shape == Dims{2, 3});
+  CHECK(refusal([&] { RandomBlocks(text, 3, 8, {}); }) ==
+        "RandomBlocks: the text has 8 tokens, too few for a block of block_size + 1 = 9");
+  CHECK(refusal([&] { ParallelStreams(text, 2, 4); }) ==
+        "ParallelStreams: the text has 8 tokens, too few for 2 streams of block_size + 1 = 5");
+  CHECK(refusal([&] { RandomBlocks({}, 1, 1, {}); }) ==
+        "RandomBlocks: the text has 0 tokens, too few for a block of block_size + 1 = 2");
+  CHECK(refusal([&] { RandomBlocks(text, 0, 8, {}); }) ==
+        "RandomBlocks: batch_size 0, expected at least 1");
+  CHECK(refusal([&] { ParallelStreams(text, 0, 8); }) ==
+        "ParallelStreams: batch_size 0, expected at least 1");
+  CHECK(refusal([&] { ParallelStreams(text, 1, 0); }) ==
+        "ParallelStreams: block_size 0, expected at least 1");
+}

@@ -1,0 +1,64 @@
+#include "optim/schedule.h"
+
+#include <cmath>
+
+#include "refusal.h"
+
+using namespace shiftgrad;
+
+TEST_CASE("schedule: constant behind a warm-up") {
+  Schedule schedule{.type = "constant", .learning_rate = 0.5, .warmup_iters = 4};
+  CHECK(schedule.at(0) == doctest::Approx(0.1));
+  CHECK(schedule.at(3) == doctest::Approx(0.4));
+  CHECK(schedule.at(4) == 0.5);
+  CHECK(schedule.at(1000000) == 0.5);
+}
+
+TEST_CASE("schedule: cosine passes through its corners") {
+  Schedule schedule{.type = "cosine",
+                    .learning_rate = 1,
+                    .min_lr = 0.2,
+                    .warmup_iters = 100,
+                    .lr_decay_iters = 500};
+  CHECK(schedule.at(0) == doctest::Approx(1 / 101.0));
+  CHECK(schedule.at(99) == doctest::Approx(100 / 101.0));
+  CHECK(schedule.at(100) == 1);
+  CHECK(schedule.at(200) == doctest::Approx(0.2 + 0.8 * (0.5 + std::sqrt(0.5) / 2)));
+  CHECK(schedule.at(300) == doctest::Approx(0.6));
+  CHECK(schedule.at(500) == 0.2);
+  CHECK(schedule.at(9999) == 0.2);
+}
+
+TEST_CASE("schedule: without warm-up the first rate is the full one") {
+  for (const char* type : {"constant", "cosine", "inverse_sqrt"})
+    CHECK(Schedule{.type = type, .learning_rate = 0.3, .lr_decay_iters = 10}.at(0) == 0.3);
+}
+
+TEST_CASE("schedule: inverse square root is the paper's") {
+  double d_model = 512, warmup = 4000;
+  Schedule schedule{.type = "inverse_sqrt",
+                    .learning_rate = 1 / std::sqrt(d_model * warmup),
+                    .warmup_iters = 4000};
+  for (int n : {1, 2, 3999, 4000, 4001, 100000})
+    CHECK(schedule.at(n - 1) ==
+          doctest::Approx(std::pow(d_model, -0.5) *
+                          std::min(std::pow(n, -0.5), n * std::pow(warmup, -1.5))));
+}
+
+TEST_CASE("schedule: a decay that ends within the warm-up leaves min_lr behind it") {
+  Schedule schedule{
+      .type = "cosine", .learning_rate = 1, .min_lr = 0.1, .warmup_iters = 10, .lr_decay_iters = 5};
+  CHECK(schedule.at(9) == doctest::Approx(10 / 11.0));
+  CHECK(schedule.at(10) == 0.1);
+}
+
+TEST_CASE("schedule: bad fields") {
+  CHECK(refusal([] { Schedule{.type = "linear"}.check(); }) ==
+        "schedule: type \"linear\", expected constant, cosine or inverse_sqrt");
+  CHECK(refusal([] { Schedule{.learning_rate = -1}.check(); }) ==
+        "schedule: learning_rate -1, expected at least 0");
+  CHECK(refusal([] { Schedule{.min_lr = std::nan("")}.check(); }) ==
+        "schedule: min_lr nan, expected at least 0");
+  CHECK(refusal([] { Schedule{.warmup_iters = -3}.check(); }) ==
+        "schedule: warmup_iters -3, expected at least 0");
+}

@@ -1,0 +1,73 @@
+#include "nn/state_dict.h"
+
+#include "nn/linear.h"
+#include "nn/tensor_file.h"
+#include "refusal.h"
+#include "small_models.h"
+
+using namespace shiftgrad;
+
+namespace {
+
+Linear linear_of(Scalar start) {
+  Random random;
+  Linear module(2, 3, true, random);
+  for (const Parameter& parameter : parameters(module))
+    for (int64_t i = 0; i < parameter.value.count(); ++i)
+      parameter.value.mutable_data()[i] = start + static_cast<Scalar>(i);
+  return module;
+}
+
+}  // namespace
+
+TEST_CASE("state_dict: one entry a parameter, a tied one under its owner's name") {
+  LanguageModelConfig config = small_transformer_xl();
+  config.tie_embedding = true;
+  LanguageModel model = loud_model(config);
+  std::map<std::string, StoredTensor> tensors = state_dict(model);
+  CHECK(tensors.size() == parameters(model).size());
+  for (const Parameter& parameter : parameters(model))
+    CHECK(tensors.at(parameter.name) == stored(parameter.value));
+  CHECK(tensors.contains("embedding.weight"));
+  CHECK(!tensors.contains("output.weight"));
+}
+
+TEST_CASE("state_dict: values come back in the same storage") {
+  Linear from = linear_of(1), to = linear_of(100);
+  Tensor handle = to.weight;
+  load_state_dict(to, state_dict(from), "file");
+  CHECK(to.weight.shares_storage(handle));
+  CHECK(to.weight.values() == from.weight.values());
+  CHECK(to.bias.values() == from.bias.values());
+  CHECK(to.weight.requires_gradient());
+  from.weight.mutable_data()[0] = 7;
+  CHECK(to.weight.data()[0] == 1);
+}
+
+TEST_CASE("state_dict: what does not fit is named, and nothing is loaded") {
+  Linear module = linear_of(1);
+  std::vector<Scalar> before = module.weight.values();
+  auto refused = [&](auto damage) {
+    std::map<std::string, StoredTensor> tensors = state_dict(linear_of(100));
+    damage(tensors);
+    std::string reason = refusal([&] { load_state_dict(module, tensors, "file"); });
+    CHECK(module.weight.values() == before);
+    return reason;
+  };
+  CHECK(refused([](auto& tensors) { tensors.erase("bias"); }) == "file: missing tensors \"bias\"");
+  CHECK(refused([](auto& tensors) { tensors["scale"]; }) == "file: unexpected tensors \"scale\"");
+  CHECK(refused([](auto& tensors) {
+          tensors.clear();
+          for (const char* name : {"a", "b", "c", "d", "e\n"}) tensors[name];
+        }) ==
+        "file: missing tensors \"weight\", \"bias\"; "
+        "unexpected tensors \"a\", \"b\", \"c\", \"d\" and 1 more");
+  CHECK(refused([](auto& tensors) { tensors["bias"] = stored(Tensor::zeros({2})); }) ==
+        "file: tensor \"bias\": [2], expected [3]");
+  CHECK(refused([](auto& tensors) {
+          tensors["weight"].shape = {3, 2, 1};
+        }) == "file: tensor \"weight\": [3, 2, 1], expected [3, 2]");
+  CHECK(refused([](auto& tensors) {
+          tensors["weight"].dtype = DType::i16;
+        }).starts_with("file: tensor \"weight\": I16, expected F"));
+}

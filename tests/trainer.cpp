@@ -1,0 +1,250 @@
+#include "optim/trainer.h"
+
+#include <cmath>
+#include <limits>
+
+#include "core/parallel.h"
+#include "core/tape.h"
+#include "nn/state_dict.h"
+#include "ops/loss.h"
+#include "refusal.h"
+#include "small_models.h"
+
+using namespace shiftgrad;
+
+namespace {
+
+TrainerConfig streams(int64_t mem_len) {
+  return {.batch_size = 4,
+          .block_size = 8,
+          .batches = "streams",
+          .mem_len = mem_len,
+          .max_iters = 20,
+          .learning_rate = 1e-2,
+          .min_lr = 1e-3,
+          .warmup_iters = 5};
+}
+
+TrainerConfig blocks() {
+  TrainerConfig config = streams(0);
+  config.batches = "blocks";
+  return config;
+}
+
+LanguageModelConfig with_dropout(LanguageModelConfig config) {
+  config.dropout = config.attention_dropout = 0.1;
+  return config;
+}
+
+LanguageModel new_model(const LanguageModelConfig& config) {
+  Random random{.seed = 1};
+  return LanguageModel(config, random);
+}
+
+/// 0 1 2 3 4 5 6 0 1 …
+std::vector<int32_t> repeating_text(int64_t length) {
+  std::vector<int32_t> text;
+  for (int64_t n = 0; n < length; ++n) text.push_back(static_cast<int32_t>(n % 7));
+  return text;
+}
+
+/// Everything that a run of 20 steps leaves behind.
+struct Outcome {
+  std::vector<double> losses;
+  std::map<std::string, StoredTensor> weights;
+  double validation;
+
+  bool operator==(const Outcome&) const = default;
+};
+
+Outcome train(const LanguageModelConfig& model_config, const TrainerConfig& config) {
+  LanguageModel model = new_model(with_dropout(model_config));
+  std::vector<int32_t> text = random_text(500, 7), validation = random_text(60, 7, 12);
+  Trainer trainer(model, text, validation, config);
+  Outcome outcome;
+  for (int n = 0; n < 20; ++n) outcome.losses.push_back(trainer.step().loss);
+  outcome.weights = state_dict(model);
+  outcome.validation = trainer.evaluate().validation.nats;
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("trainer: learns what can be learnt") {
+  std::vector<int32_t> text = repeating_text(400);
+  for (TrainerConfig config : {streams(8), blocks()}) {
+    config.max_iters = 120;
+    LanguageModel model =
+        new_model(config.batches == "blocks" ? small_transformer(8) : small_transformer_xl());
+    Trainer trainer(model, text, text, config);
+    StepReport first = trainer.step(), last;
+    CHECK(first.loss == doctest::Approx(std::log(7)).epsilon(0.05));
+    trainer.run({.on_step = [&](const StepReport& report) { last = report; }});
+    CHECK(last.step == 120);
+    CHECK(last.loss < 0.1);
+    CHECK(trainer.evaluate().validation.nats < 0.2);
+  }
+}
+
+TEST_CASE("trainer: the same seed gives the same bits, another seed others") {
+  for (auto [model, config] :
+       {std::pair(small_transformer_xl(), streams(8)), std::pair(small_transformer(8), blocks())}) {
+    Outcome outcome = train(model, config);
+    CHECK(train(model, config) == outcome);
+    config.seed = 2;
+    CHECK(train(model, config).losses != outcome.losses);
+  }
+}
+
+TEST_CASE("trainer: 1, 2 and 4 threads give the same bits") {
+  for (auto [model, config] :
+       {std::pair(small_transformer_xl(), streams(8)), std::pair(small_transformer(8), blocks())}) {
+    model.d_model = 64;
+    model.d_inner = 160;
+    std::vector<Outcome> outcomes;
+    for (int threads : {1, 2, 4}) {
+      ThreadLimit limit(threads);
+      outcomes.push_back(train(model, config));
+    }
+    CHECK(outcomes[1] == outcomes[0]);
+    CHECK(outcomes[2] == outcomes[0]);
+  }
+}
+
+TEST_CASE("trainer: with weights that stand still, one stream's losses are an evaluation's") {
+  LanguageModel model = loud_model(small_transformer_xl());
+  std::vector<int32_t> text = random_text(60, 7);
+  TrainerConfig config = streams(11);
+  config.batch_size = 1;
+  config.learning_rate = config.min_lr = 0;
+  Trainer trainer(model, text, {}, config);
+  for (int pass = 0; pass < 2; ++pass) {
+    double total = 0;
+    int64_t tokens = 0;
+    while (tokens < 59) {
+      StepReport report = trainer.step();
+      total += report.loss * static_cast<double>(report.tokens);
+      tokens += report.tokens;
+    }
+    double expected = evaluate(model, text, {.tgt_len = 8, .mem_len = 11}).nats;
+    CHECK(total / 59 == doctest::Approx(expected).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("trainer: memory is of the length asked for, constant, and forgotten at the start") {
+  LanguageModel model = new_model(small_transformer_xl());
+  std::vector<int32_t> text = random_text(100, 7);  // four streams of 25: batches of 8, 8, 8
+  Trainer trainer(model, text, {}, streams(11));
+  for (int64_t length : {8, 11, 11, 8, 11}) {
+    trainer.step();
+    const Memory& memory = trainer.state().memory;
+    REQUIRE(memory.size() == 2);
+    for (const Tensor& layer : memory) {
+      CHECK(layer.shape() == Dims{4, length, 16});
+      CHECK(!layer.requires_gradient());
+      CHECK(!layer.gradient().defined());
+    }
+  }
+}
+
+TEST_CASE("trainer: gradients stop at the memory") {
+  LanguageModel model = loud_model(small_transformer_xl());
+  Tokens earlier{{1, 4}, {0, 1, 2, 3}}, inputs{{1, 3}, {4, 5, 6}}, targets{{1, 3}, {5, 6, 0}};
+  auto gradients = [&](bool of_raw_values) {
+    Context context;
+    Tape tape;
+    std::vector<Tensor> block_inputs;
+    model.forward(earlier, {}, context, &block_inputs);
+    Memory memory = remember({}, block_inputs, 4);
+    if (of_raw_values)
+      for (Tensor& layer : memory) layer = Tensor::from(layer.shape(), layer.values());
+    for (const Parameter& parameter : parameters(model)) parameter.value.zero_gradient();
+    tape.backward(cross_entropy(model.forward(inputs, memory, context), targets));
+    std::vector<std::vector<Scalar>> all;
+    for (const Parameter& parameter : parameters(model))
+      all.push_back(parameter.value.gradient().values());
+    return all;
+  };
+  CHECK(gradients(false) == gradients(true));
+}
+
+TEST_CASE("trainer: reports and evaluates as its config says") {
+  LanguageModel model = new_model(small_transformer(8));
+  std::vector<int32_t> text = random_text(500, 7), validation = random_text(90, 7, 12);
+  TrainerConfig config = blocks();
+  config.eval_interval = 8;
+  config.eval_iters = 2;
+  Trainer trainer(model, text, validation, config);
+  std::vector<StepReport> steps;
+  std::vector<EvaluationReport> evaluations;
+  trainer.run({.on_step = [&](const StepReport& report) { steps.push_back(report); },
+               .on_evaluation = [&](const EvaluationReport& r) { evaluations.push_back(r); }});
+  REQUIRE(steps.size() == 20);
+  CHECK(steps[0].step == 1);
+  CHECK(steps[0].learning_rate == doctest::Approx(1e-2 / 6));
+  CHECK(steps[5].learning_rate == doctest::Approx(1e-2));
+  CHECK(steps[0].tokens == 32);
+  CHECK(steps[0].gradient_norm > 0);
+  REQUIRE(evaluations.size() == 3);
+  double best = std::numeric_limits<double>::infinity();
+  for (size_t n = 0; n < 3; ++n) {
+    CHECK(evaluations[n].step == std::vector<int64_t>{8, 16, 20}[n]);
+    CHECK(evaluations[n].validation.tokens == 64);
+    CHECK(evaluations[n].train.tokens == 64);
+    CHECK(evaluations[n].best == (evaluations[n].validation.nats < best));
+    best = std::min(best, evaluations[n].validation.nats);
+  }
+  CHECK(trainer.state().best_loss == best);
+}
+
+TEST_CASE("trainer: stops when asked") {
+  LanguageModel model = new_model(small_transformer_xl());
+  std::vector<int32_t> text = random_text(500, 7);
+  Trainer trainer(model, text, {}, streams(0));
+  trainer.run({.should_stop = [&] { return trainer.state().step == 3; }});
+  CHECK(trainer.state().step == 3);
+  trainer.run({});
+  CHECK(trainer.state().step == 20);
+}
+
+TEST_CASE("trainer: a loss that is not a number stops it and changes no weight") {
+  LanguageModel model = new_model(small_transformer_xl());
+  std::vector<int32_t> text = random_text(500, 7);
+  Trainer trainer(model, text, {}, streams(0));
+  trainer.step();
+  model.output_bias.mutable_data()[2] = std::numeric_limits<Scalar>::quiet_NaN();
+  std::vector<Scalar> before = model.embedding.weight.values();
+  CHECK(refusal([&] { trainer.step(); }) ==
+        "trainer: step 2: loss nan, gradient norm nan: not finite; "
+        "the weights are those before this step");
+  CHECK(model.embedding.weight.values() == before);
+  CHECK(trainer.state().step == 1);
+}
+
+TEST_CASE("trainer: bad configs and texts") {
+  LanguageModel model = new_model(small_transformer_xl());
+  std::vector<int32_t> text = random_text(100, 7);
+  auto refused = [&](auto change) {
+    TrainerConfig config = streams(0);
+    change(config);
+    return refusal([&] { Trainer(model, text, {}, config); });
+  };
+  CHECK(refused([](auto& c) { c.batches = "files"; }) ==
+        "trainer: batches \"files\", expected blocks or streams");
+  CHECK(refused([](auto& c) { c.batches = "blocks", c.mem_len = 3; }) ==
+        "trainer: mem_len needs batches \"streams\"");
+  CHECK(refused([](auto& c) { c.optimizer = "lion"; }) ==
+        "trainer: optimizer \"lion\", expected adamw, adam or sgd");
+  CHECK(refused([](auto& c) { c.schedule = "linear"; }) ==
+        "schedule: type \"linear\", expected constant, cosine or inverse_sqrt");
+  CHECK(refused([](auto& c) { c.beta1 = 1; }) == "adamw: beta1 1, expected 0 to below 1");
+  CHECK(refused([](auto& c) { c.eval_interval = 0; }) ==
+        "trainer: eval_interval 0, expected at least 1");
+  CHECK(refused([](auto& c) { c.mem_len = -1; }) == "trainer: mem_len -1, expected at least 0");
+  CHECK(refused([](auto& c) { c.grad_clip = std::nan(""); }) ==
+        "trainer: grad_clip nan, expected at least 0");
+  CHECK(refused([](auto& c) { c.batch_size = 50; }) ==
+        "ParallelStreams: the text has 100 tokens, too few for 50 streams of block_size + 1 = 9");
+  CHECK(refusal([&] { Trainer(model, text, random_text(1, 7), streams(0)); }) ==
+        "trainer: a validation text of 1 tokens, expected at least 2");
+}
