@@ -1,0 +1,155 @@
+#include "nn/generate.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "core/tape.h"
+#include "refusal.h"
+
+using namespace shiftgrad;
+
+namespace {
+
+using Text = std::vector<int32_t>;
+
+LanguageModelConfig tiny(const MixerConfig& mixer) {
+  LanguageModelConfig config;
+  config.vocab_size = 11;
+  config.d_model = 8;
+  config.n_layer = config.n_head = 2;
+  config.d_inner = 16;
+  config.mixer = mixer;
+  return config;
+}
+
+LanguageModel transformer_xl() {
+  Random random{.seed = 3};
+  return {tiny(TransformerXLAttentionConfig{}), random};
+}
+
+/// With learned absolute positions, `max_len` of them.
+LanguageModel vanilla(int64_t max_len) {
+  LanguageModelConfig config = tiny(MultiHeadAttentionConfig{});
+  config.position = "learned";
+  config.max_len = max_len;
+  Random random{.seed = 3};
+  return {config, random};
+}
+
+GenerateOptions greedy(int64_t length) {
+  return {.length = length, .sampling = {.temperature = 0}};
+}
+
+/// The likeliest token after `text`, computed from nothing.
+int32_t likeliest(const LanguageModel& model, std::span<const int32_t> text) {
+  Context context;
+  Tokens tokens{{1, std::ssize(text)}, {text.begin(), text.end()}};
+  std::vector<Scalar> logits = model.forward(tokens, Memory{}, context).values();
+  auto last = logits.end() - model.config.vocab_size;
+  return static_cast<int32_t>(std::max_element(last, logits.end()) - last);
+}
+
+/// `text` made longer by the likeliest token as many times.
+Text uncached(const LanguageModel& model, Text text, int64_t length) {
+  for (int64_t n = 0; n < length; ++n) text.push_back(likeliest(model, text));
+  return text;
+}
+
+Text continued(const LanguageModel& model, Text text, const GenerateOptions& options) {
+  Text made = generate(model, text, options);
+  text.insert(text.end(), made.begin(), made.end());
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("generate: the greedy choices are those of a forward pass over the whole text") {
+  for (const Text& prompt : {Text{5}, Text{1, 2, 3, 4}}) {
+    LanguageModel xl = transformer_xl(), absolute = vanilla(64);
+    CHECK(continued(xl, prompt, greedy(40)) == uncached(xl, prompt, 40));
+    CHECK(continued(absolute, prompt, greedy(40)) == uncached(absolute, prompt, 40));
+  }
+}
+
+TEST_CASE("generate: a prompt of several pieces is one text") {
+  LanguageModel model = transformer_xl();
+  Text prompt(600);
+  for (size_t n = 0; n < prompt.size(); ++n) prompt[n] = static_cast<int32_t>(n * n % 11);
+  CHECK(continued(model, prompt, greedy(3)) == uncached(model, prompt, 3));
+}
+
+TEST_CASE("generate: learned positions, once used up, start afresh from the last half block") {
+  LanguageModel model = vanilla(8);
+  Text prompt = {1, 2, 3};
+  Text expected = uncached(model, prompt, 6);  // 8 tokens were fed, the ninth is new
+  while (expected.size() < 30) {
+    Text half(expected.end() - 4, expected.end());
+    Text longer = uncached(model, half, 5);
+    expected.insert(expected.end(), longer.begin() + 4, longer.end());
+  }
+  expected.resize(30);
+  CHECK(continued(model, prompt, greedy(27)) == expected);
+}
+
+TEST_CASE("generate: of a prompt beyond the learned positions the last half block counts") {
+  LanguageModel model = vanilla(8);
+  Text prompt = {9, 8, 7, 6, 5, 4, 3, 2, 1};
+  CHECK(generate(model, prompt, greedy(3)) == generate(model, {4, 3, 2, 1}, greedy(3)));
+  LanguageModel one = vanilla(1);
+  CHECK(generate(one, prompt, greedy(1)) == generate(one, {1}, greedy(1)));
+}
+
+TEST_CASE("generate: mem_len bounds what is remembered") {
+  LanguageModel model = transformer_xl();
+  GenerateOptions options = greedy(20);
+  options.mem_len = 0;
+  Text expected = {3};
+  for (int n = 0; n < 20; ++n) expected.push_back(likeliest(model, std::span(expected).last(1)));
+  CHECK(continued(model, {3}, options) == expected);
+}
+
+TEST_CASE("generate: each token is handed out as it is made") {
+  LanguageModel model = transformer_xl();
+  Text seen;
+  Text made = generate(model, {1}, {.length = 5}, [&](int32_t token) { seen.push_back(token); });
+  CHECK(made.size() == 5);
+  CHECK(seen == made);
+  CHECK(generate(model, {1}, {.length = 0}).empty());
+}
+
+TEST_CASE("generate: the seed decides, and nothing else") {
+  LanguageModel model = transformer_xl();
+  Text first = generate(model, {1}, {.length = 50, .seed = 7});
+  CHECK(generate(model, {1}, {.length = 50, .seed = 7}) == first);
+  CHECK(generate(model, {1}, {.length = 50, .seed = 8}) != first);
+}
+
+TEST_CASE("generate: two threads with one model") {
+  const LanguageModel model = transformer_xl();
+  Text first, second;
+  std::thread other([&] { first = generate(model, {1}, {.length = 50, .seed = 7}); });
+  second = generate(model, {2}, {.length = 50, .seed = 8});
+  other.join();
+  CHECK(first == generate(model, {1}, {.length = 50, .seed = 7}));
+  CHECK(second == generate(model, {2}, {.length = 50, .seed = 8}));
+}
+
+TEST_CASE("generate: records nothing on a live tape") {
+  LanguageModel model = transformer_xl();
+  Tape tape;
+  generate(model, {1}, {.length = 2});
+  CHECK(tape.size() == 0);
+}
+
+TEST_CASE("generate: what is refused") {
+  LanguageModel model = transformer_xl();
+  auto refused = [&](const Text& prompt, const GenerateOptions& options) {
+    return refusal([&] { generate(model, prompt, options); });
+  };
+  CHECK(refused({}, {}) == "generate: an empty prompt, expected at least one token");
+  CHECK(refused({11}, {}) == "generate: token 11 in the prompt, expected 0 to 10");
+  CHECK(refused({-1}, {}) == "generate: token -1 in the prompt, expected 0 to 10");
+  CHECK(refused({1}, {.length = -1}) == "generate: length -1, expected at least 0");
+  CHECK(refused({1}, {.mem_len = -1}) == "generate: mem_len -1, expected at least 0");
+  CHECK(refused({1}, {.sampling = {.top_k = -1}}) == "sampling: top_k -1, expected at least 0");
+}
