@@ -1,0 +1,11 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace char_lm {
+
+/// The files that embed_source.sh put into the program.
+extern const std::span<const std::string_view> embedded_files;
+
+}  // namespace char_lm

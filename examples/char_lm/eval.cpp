@@ -1,0 +1,92 @@
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "command.h"
+#include "core/errors.h"
+#include "fixed.h"
+#include "flags.h"
+#include "optim/evaluate.h"
+#include "run_folder.h"
+#include "text.h"
+
+namespace char_lm {
+
+using shiftgrad::Evaluation;
+using shiftgrad::EvaluationConfig;
+using shiftgrad::fail;
+
+namespace {
+
+/// What is not given is as in training.
+struct EvalFlags {
+  std::string out_dir;
+  std::string checkpoint = "best";
+  std::optional<std::string> data;
+  std::optional<std::string> mode;
+  std::optional<int64_t> tgt_len, mem_len, clamp_len;
+  int64_t ext_len = 0;
+  int64_t batch_size = 1;
+  int threads = 0;
+};
+
+EvaluationConfig evaluation_config(const EvalFlags& flags, const TrainFlags& trained) {
+  bool has_memory = model_kind(trained.model.model).has_memory;
+  return {
+      .mode = flags.mode.value_or(has_memory ? "memory" : "chunks"),
+      .tgt_len = flags.tgt_len.value_or(trained.model.block_size),
+      .mem_len = flags.mem_len.value_or(trained.mem_len.value_or(0)),
+      .ext_len = flags.ext_len,
+      .batch_size = flags.batch_size,
+  };
+}
+
+void set_clamp_len(shiftgrad::LanguageModelConfig& model, int64_t clamp_len) {
+  auto* mixer = std::get_if<shiftgrad::TransformerXLAttentionConfig>(&model.mixer);
+  if (!mixer) fail("--clamp_len: the model has no relative positions to clamp");
+  mixer->clamp_len = clamp_len;
+}
+
+void print(const Evaluation& result) {
+  std::cout << fixed(result.bits(), 3) << " bits per character\n"
+            << fixed(result.nats, 4) << " nats per character\n"
+            << fixed(result.perplexity(), 3) << " perplexity\n"
+            << result.tokens << " tokens\n"
+            << fixed(result.tokens_per_second(), 0) << " tokens/s" << std::endl;
+}
+
+Command::Work prepare(const EvalFlags& flags) {
+  auto threads = limit_threads(flags.threads);
+  SavedRun run = load_run(flags.out_dir, flags.checkpoint);
+  if (flags.clamp_len) set_clamp_len(run.checkpoint.model, *flags.clamp_len);
+  auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source));
+  std::string data = flags.data.value_or(run.flags.data);
+  std::vector<int32_t> tokens = run.vocabulary.encode(read_text(data), text_name(data));
+  EvaluationConfig config = evaluation_config(flags, run.flags);
+  return [=] { print(evaluate(*model, split(tokens).validation, config)); };
+}
+
+}  // namespace
+
+Command eval_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand(
+      "eval", "Scores the last tenth of a text; what is not given is as in training");
+  auto flags = std::make_shared<EvalFlags>();
+  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
+  add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
+  add_flag(*app, "data", flags->data, "FILE", "text (default: the one trained on)");
+  add_flag(*app, "mode", flags->mode, "NAME",
+           "memory: blocks behind a memory; chunks: blocks by themselves; sliding: each token from "
+           "the block before it, slow (default: memory where the model has one, else chunks)");
+  add_flag(*app, "tgt_len", flags->tgt_len, "TOKENS", "length of a block (default: block_size)");
+  add_flag(*app, "mem_len", flags->mem_len, "TOKENS", "length of the memory (default: mem_len)");
+  add_flag(*app, "ext_len", flags->ext_len, "TOKENS", "tokens fed again before each block");
+  add_flag(*app, "clamp_len", flags->clamp_len, "TOKENS",
+           "distances beyond it count as it, 0 for none (default: as in training)");
+  add_flag(*app, "batch_size", flags->batch_size, "ROWS",
+           "pieces of the text scored side by side, each from an empty memory");
+  add_flag(*app, "threads", flags->threads, "THREADS", "0 for one a core");
+  return {app, [flags] { return prepare(*flags); }};
+}
+
+}  // namespace char_lm

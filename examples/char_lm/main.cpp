@@ -1,0 +1,54 @@
+// char_lm: trains character-level language models, scores them and lets them write.
+
+#include <iostream>
+
+#include "command.h"
+#include "core/parallel.h"
+
+namespace {
+
+constexpr int success = 0, failure = 1, bad_input = 2;
+
+int complain(const std::exception& error, int status) {
+  std::string line = error.what();
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::cerr << "char_lm: " << line << std::endl;
+  return status;
+}
+
+int run(const char_lm::Command& command) {
+  char_lm::Command::Work work;
+  try {
+    work = command.prepare();
+  } catch (const std::exception& error) {
+    return complain(error, bad_input);
+  }
+  try {
+    work();
+  } catch (const std::exception& error) {
+    return complain(error, failure);
+  }
+  return success;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  shiftgrad::initialize();
+  CLI::App program{"Character-level language models: train one, score it, let it write.",
+                   "char_lm"};
+  program.require_subcommand(1);
+  program.footer(
+      "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written.");
+  std::vector commands = {char_lm::train_command(program), char_lm::eval_command(program),
+                          char_lm::generate_command(program)};
+  try {
+    program.parse(count, arguments);
+  } catch (const CLI::CallForHelp& help) {
+    return program.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return complain(error, bad_input);
+  }
+  for (const char_lm::Command& command : commands)
+    if (command.flags->parsed()) return run(command);
+}

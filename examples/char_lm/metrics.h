@@ -1,0 +1,24 @@
+#pragma once
+
+#include <fstream>
+#include <string>
+
+#include "optim/trainer.h"
+
+namespace char_lm {
+
+/// A run's course as JSON lines: some of `step`, `loss`, `learning_rate`, `gradient_norm`,
+/// `tokens_per_second`, `train_loss` and `validation_loss`, losses in nats.
+class Metrics {
+ public:
+  /// Starts the file anew. Throws, in the name of the path, when it cannot be written.
+  explicit Metrics(const std::string& path);
+
+  void write(const shiftgrad::StepReport& report, double tokens_per_second);
+  void write(const shiftgrad::EvaluationReport& report);
+
+ private:
+  std::ofstream file_;
+};
+
+}  // namespace char_lm

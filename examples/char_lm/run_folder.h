@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "nn/checkpoint.h"
+#include "train_flags.h"
+#include "vocabulary.h"
+
+namespace char_lm {
+
+/// What `train` leaves behind.
+struct RunFolder {
+  std::filesystem::path path;
+
+  /// `name` is best or last.
+  std::string checkpoint(const std::string& name) const { return path / (name + ".safetensors"); }
+  std::string metrics() const { return path / "metrics.jsonl"; }
+};
+
+/// The folder, made where there was none. Throws when it cannot be.
+RunFolder make_run_folder(const std::string& out_dir);
+
+/// A checkpoint with what its metadata says.
+struct SavedRun {
+  std::string source;
+  shiftgrad::Checkpoint checkpoint;
+  TrainFlags flags;
+  Vocabulary vocabulary;
+};
+
+/// The checkpoint that was called `name` in a run's folder. Throws one line that begins with its
+/// path when it is missing, broken, or not by this program.
+SavedRun load_run(const std::string& out_dir, const std::string& name);
+
+}  // namespace char_lm

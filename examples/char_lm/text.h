@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace char_lm {
+
+/// The project's own source, file after file in the order of their names: what is trained on when
+/// nothing else is given.
+std::string embedded_source();
+
+/// The bytes of the file at `path`, or the embedded source for an empty path. Throws one line that
+/// begins with the path when there is no such file or nothing in it.
+std::string read_text(const std::string& path);
+
+/// How messages call the text at `path`.
+std::string text_name(const std::string& path);
+
+/// The first nine tenths are for training, the rest for validation.
+struct Split {
+  std::span<const int32_t> train, validation;
+};
+Split split(std::span<const int32_t> tokens);
+
+}  // namespace char_lm

@@ -1,0 +1,140 @@
+#include <memory>
+
+#include "command.h"
+#include "core/errors.h"
+#include "fixed.h"
+#include "flags.h"
+#include "metrics.h"
+#include "nn/state_dict.h"
+#include "progress.h"
+#include "run_folder.h"
+#include "text.h"
+
+namespace char_lm {
+
+using shiftgrad::EvaluationReport;
+using shiftgrad::StepReport;
+using shiftgrad::text;
+
+namespace {
+
+/// The mean over the newest steps, for a figure that does not flicker.
+class RecentMean {
+ public:
+  double add(double value) {
+    constexpr double newest = 0.05;
+    weight_ += newest * (1 - weight_);
+    sum_ += newest * (value - sum_);
+    return sum_ / weight_;
+  }
+
+ private:
+  double sum_ = 0, weight_ = 0;
+};
+
+shiftgrad::LanguageModel make_model(const TrainFlags& flags, int64_t vocab_size) {
+  shiftgrad::Random random{.seed = flags.trainer.seed};
+  return {model_config(flags.model, vocab_size), random};
+}
+
+/// A run that has been checked and may start.
+class Training {
+ public:
+  explicit Training(const TrainFlags& flags);
+  void run();
+
+ private:
+  void announce();
+  void on_step(const StepReport& report);
+  void on_evaluation(const EvaluationReport& report);
+  shiftgrad::Checkpoint checkpoint(const EvaluationReport& report) const;
+
+  TrainFlags flags_;
+  std::shared_ptr<shiftgrad::ThreadLimit> threads_;
+  std::string text_;
+  Vocabulary vocabulary_;
+  std::vector<int32_t> tokens_;
+  shiftgrad::LanguageModel model_;
+  shiftgrad::Trainer trainer_;
+  RunFolder folder_;
+  Metrics metrics_;
+  Progress progress_;
+  RecentMean loss_, tokens_per_second_;
+};
+
+Training::Training(const TrainFlags& flags)
+    : flags_(flags),
+      threads_(limit_threads(flags.threads)),
+      text_(read_text(flags.data)),
+      vocabulary_(text_),
+      tokens_(vocabulary_.encode(text_, text_name(flags.data))),
+      model_(make_model(flags, vocabulary_.size())),
+      trainer_(model_, split(tokens_).train, split(tokens_).validation, flags.trainer),
+      folder_(make_run_folder(flags.out_dir)),
+      metrics_(folder_.metrics()),
+      progress_(flags.trainer.max_iters, 10 * flags.log_interval) {}
+
+void Training::run() {
+  announce();
+  trainer_.run({
+      .on_step = [this](const StepReport& report) { on_step(report); },
+      .on_evaluation = [this](const EvaluationReport& report) { on_evaluation(report); },
+      .should_stop = {},
+  });
+}
+
+void Training::announce() {
+  Split parts = split(tokens_);
+  progress_.print(text(flags_.model.model, " with ", shiftgrad::parameter_count(model_),
+                       " parameters, on ", text_name(flags_.data), ": ", parts.train.size(),
+                       " characters to train on, ", parts.validation.size(), " to validate on, ",
+                       vocabulary_.size(), " different"));
+}
+
+void Training::on_step(const StepReport& report) {
+  double loss = loss_.add(report.loss);
+  double speed = tokens_per_second_.add(static_cast<double>(report.tokens) / report.seconds);
+  if (report.step % flags_.log_interval == 0) metrics_.write(report, speed);
+  progress_.show(report.step, loss, speed);
+}
+
+void Training::on_evaluation(const EvaluationReport& report) {
+  metrics_.write(report);
+  shiftgrad::Checkpoint saved = checkpoint(report);
+  write_checkpoint(folder_.checkpoint("last"), saved);
+  if (report.best) write_checkpoint(folder_.checkpoint("best"), saved);
+  double nats = report.validation.nats, bits = report.validation.bits();
+  progress_.print(text("step ", report.step, "  train loss ", fixed(report.train.nats, 3),
+                       "  validation loss ", fixed(nats, 3), " = ", fixed(bits, 3),
+                       " bits per character", report.best ? "  best" : ""));
+}
+
+shiftgrad::Checkpoint Training::checkpoint(const EvaluationReport& report) const {
+  return {
+      .model = model_.config,
+      .vocabulary = vocabulary_.bytes(),
+      .step = report.step,
+      .train_loss = report.train.nats,
+      .validation_loss = report.validation.nats,
+      .training = flags_.to_json(),
+      .weights = state_dict(model_),
+  };
+}
+
+}  // namespace
+
+Command train_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand("train", "Trains a model on a text");
+  auto flags = std::make_shared<TrainFlags>();
+  flags->visit(
+      [&](const std::string& name, auto& value, auto unit, const std::string& description) {
+        add_flag(*app, name, value, unit, description);
+      });
+  return {app, [flags]() -> Command::Work {
+            flags->settle();
+            auto training = std::make_shared<Training>(*flags);
+            return [training] { training->run(); };
+          }};
+}
+
+}  // namespace char_lm

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "models.h"
+#include "optim/trainer.h"
+
+namespace char_lm {
+
+/// All flags of `train`; a checkpoint carries them, so that `eval` and `generate` know the run.
+struct TrainFlags {
+  std::string data;
+  std::string out_dir = "out";
+  ModelFlags model;
+  std::optional<int64_t> mem_len;
+  shiftgrad::TrainerConfig trainer{.eval_iters = 20};
+  int64_t log_interval = 10;
+  int threads = 0;
+
+  /// The one list of them: calls flag(name, value, unit, description) for each.
+  template <class Flag>
+  void visit(Flag&& flag) {
+    flag("data", data, "FILE", "text to learn from, any bytes (default: the project's own source)");
+    flag("out_dir", out_dir, "FOLDER", "where checkpoints and metrics go");
+    flag("model", model.model, "NAME", model_list());
+    flag("n_layer", model.n_layer, "LAYERS", "blocks on top of each other");
+    flag("n_head", model.n_head, "HEADS", "attention heads of a block");
+    flag("n_embd", model.n_embd, "CHANNELS", "width of the model");
+    flag("dropout", model.dropout, "PROBABILITY", "share of activations dropped in training");
+    flag("block_size", model.block_size, "TOKENS", "tokens in a row of a batch");
+    flag("mem_len", mem_len, "TOKENS",
+         "memory of earlier tokens, 0 for none (default: block_size, where the model has one)");
+    flag("batch_size", trainer.batch_size, "ROWS", "rows of a batch");
+    flag("max_iters", trainer.max_iters, "STEPS", "length of the training");
+    flag("learning_rate", trainer.learning_rate, "RATE", "highest learning rate");
+    flag("min_lr", trainer.min_lr, "RATE", "learning rate at the end of its decay");
+    flag("warmup_iters", trainer.warmup_iters, "STEPS", "rise of the learning rate");
+    flag("lr_decay_iters", trainer.lr_decay_iters, "STEPS",
+         "end of the learning rate's decay, 0 for max_iters");
+    flag("schedule", trainer.schedule, "NAME", "constant, cosine or inverse_sqrt");
+    flag("optimizer", trainer.optimizer, "NAME", "adamw, adam or sgd");
+    flag("weight_decay", trainer.weight_decay, "FACTOR", "decay of linear and embedding weights");
+    flag("beta1", trainer.beta1, "FACTOR", "decay of the gradient's mean");
+    flag("beta2", trainer.beta2, "FACTOR", "decay of the squared gradient's mean");
+    flag("momentum", trainer.momentum, "FACTOR", "of sgd");
+    flag("grad_clip", trainer.grad_clip, "NORM", "largest norm of the gradient, 0 for no limit");
+    flag("eval_interval", trainer.eval_interval, "STEPS", "steps between two evaluations");
+    flag("eval_iters", trainer.eval_iters, "BATCHES",
+         "batches of an evaluation, 0 for the whole validation text");
+    flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics");
+    flag("seed", trainer.seed, "NUMBER", "of the weights, the batches and dropout");
+    flag("threads", threads, "THREADS", "0 for one a core");
+  }
+
+  /// Gives the trainer what it has in common with the model. Throws, naming the flag, on what is
+  /// out of range.
+  void settle();
+
+  /// The flags as a JSON object, and back: an object of a checkpoint, in the name of `source`.
+  std::string to_json() const;
+  static TrainFlags from_json(const std::string& text, const std::string& source);
+
+ private:
+  static std::string model_list();
+};
+
+}  // namespace char_lm
