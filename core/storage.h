@@ -18,6 +18,10 @@ class Buffer {
   Scalar* data() const { return data_; }
   int64_t count() const { return count_; }
 
+  /// Entries of live tapes that made or read these values, through whatever storage; while there
+  /// are any, the values must not change.
+  int recorded = 0;
+
  private:
   Scalar* data_;
   int64_t count_;
@@ -32,9 +36,6 @@ struct Storage {
   bool requires_gradient = false;
   /// Whether `gradient` holds anything yet: the first writer overwrites, later ones add.
   bool gradient_written = false;
-  /// Entries of live tapes that made or read these values; while there are any, the values must
-  /// not change.
-  int recorded = 0;
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

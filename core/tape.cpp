@@ -27,10 +27,10 @@ Tape::Pause::~Pause() { current_tape = paused_; }
 void Tape::append(const Tensor& output, std::span<const Tensor* const> inputs, Backward backward) {
   require(!spent_, "tape: recording after the backward pass; make a new Tape for each pass");
   Entry entry{output.require_gradient(), {}, std::move(backward)};
-  ++output.storage_->recorded;
+  ++output.storage_->value->recorded;
   for (const Tensor* input : inputs)
     if (input && input->defined()) {
-      ++input->storage_->recorded;
+      ++input->storage_->value->recorded;
       entry.inputs.push_back(input->storage_);
     }
   entries_.push_back(std::move(entry));
@@ -38,8 +38,8 @@ void Tape::append(const Tensor& output, std::span<const Tensor* const> inputs, B
 
 void Tape::drop_last() {
   Entry& entry = entries_.back();
-  --entry.output.storage_->recorded;
-  for (auto& input : entry.inputs) --input->recorded;
+  --entry.output.storage_->value->recorded;
+  for (auto& input : entry.inputs) --input->value->recorded;
   entries_.pop_back();
 }
 
