@@ -94,11 +94,14 @@ Tensor concat(std::initializer_list<Tensor> parts, int axis) {
 }
 
 Tensor split_heads(const Tensor& x, int64_t heads) {
+  require(x.rank() == 3 && heads >= 1 && x.size(2) % heads == 0, "split_heads: ", x.shape(), " in ",
+          heads, " heads, expected [B, T, n·D] with n heads");
   Tensor split = reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads});  // [B, T, n, D]
   return permute(split, {0, 2, 1, 3});                                          // [B, n, T, D]
 }
 
 Tensor merge_heads(const Tensor& x) {
+  require(x.rank() == 4, "merge_heads: ", x.shape(), ", expected [B, n, T, D]");
   return reshape(permute(x, {0, 2, 1, 3}),
                  {x.size(0), x.size(2), x.size(1) * x.size(3)});  // [B, T, n·D]
 }
