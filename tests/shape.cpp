@@ -1,0 +1,280 @@
+#include "ops/shape.h"
+
+#include "core/allocator.h"
+#include "ops/elementwise.h"
+#include "tests/refusal.h"
+#include "tests/support/op_row.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+using Values = std::vector<Scalar>;
+
+/// y[index] = x[from(index)] for a y of `shape`.
+template <class From>
+Numbers picked(const Numbers& x, const Dims& shape, From from) {
+  Numbers y(shape);
+  for_each_index(shape, [&](const Dims& index) { y.at(index) = x.at(from(index)); });
+  return y;
+}
+
+/// A row for a function of one tensor. The op's result is multiplied by a constant of its own, so
+/// that a view under test is not itself the output that backward starts from.
+template <class Op, class From>
+OpRow view_row(const std::string& name, const Dims& from_shape, const Dims& to_shape, Op op,
+               From from) {
+  auto factor = [](size_t n) { return 1 + static_cast<double>(n % 4) / 2; };
+  auto factors = [factor](const Dims& shape) {
+    Values values;
+    for (int64_t n = 0; n < product(shape); ++n)
+      values.push_back(static_cast<Scalar>(factor(static_cast<size_t>(n))));
+    return Tensor::from(shape, values);
+  };
+  return {name,
+          {from_shape},
+          [op, factors, to_shape](const std::vector<Tensor>& in) {
+            return op(in[0]) * factors(to_shape);
+          },
+          [from, factor, to_shape](const std::vector<Numbers>& in) {
+            Numbers y = picked(in[0], to_shape, from);
+            for (size_t n = 0; n < y.values.size(); ++n)
+              y.values[n] = y.values[n] * Bounded(factor(n));
+            return y;
+          }};
+}
+
+std::vector<OpRow> view_rows() {
+  std::vector<OpRow> rows;
+  auto add = [&](auto... parts) { rows.push_back(view_row(parts...)); };
+  add(
+      "reshape", Dims{2, 3, 4}, Dims{4, 6},
+      [](const Tensor& x) {
+        return reshape(x, {4, -1});
+      },
+      [](Dims i) {
+        int64_t n = i[0] * 6 + i[1];
+        return Dims{n / 12, n / 4 % 3, n % 4};
+      });
+  add(
+      "reshape to one axis", Dims{3, 5}, Dims{15}, [](const Tensor& x) { return reshape(x, {15}); },
+      [](Dims i) {
+        return Dims{i[0] / 5, i[0] % 5};
+      });
+  add(
+      "reshape to more axes", Dims{6}, Dims{1, 3, 2},
+      [](const Tensor& x) {
+        return reshape(x, {1, 3, 2});
+      },
+      [](Dims i) { return Dims{i[1] * 2 + i[2]}; });
+  add(
+      "reshape of one", Dims{}, Dims{1, 1},
+      [](const Tensor& x) {
+        return reshape(x, {1, 1});
+      },
+      [](Dims) { return Dims{}; });
+  add(
+      "reshape of none", Dims{0, 3}, Dims{2, 0},
+      [](const Tensor& x) {
+        return reshape(x, {2, 0});
+      },
+      [](Dims) {
+        return Dims{0, 0};
+      });
+  add(
+      "permute", Dims{2, 3, 4}, Dims{4, 2, 3},
+      [](const Tensor& x) {
+        return permute(x, {2, 0, -2});
+      },
+      [](Dims i) {
+        return Dims{i[1], i[2], i[0]};
+      });
+  add(
+      "transpose", Dims{2, 3, 4}, Dims{2, 4, 3}, [](const Tensor& x) { return transpose(x); },
+      [](Dims i) {
+        return Dims{i[0], i[2], i[1]};
+      });
+  add(
+      "transpose of two axes", Dims{2, 3, 4}, Dims{4, 3, 2},
+      [](const Tensor& x) { return transpose(x, 0, -1); },
+      [](Dims i) {
+        return Dims{i[2], i[1], i[0]};
+      });
+  add(
+      "slice", Dims{3, 7}, Dims{3, 3}, [](const Tensor& x) { return slice(x, 1, 1, 7, 2); },
+      [](Dims i) {
+        return Dims{i[0], 1 + 2 * i[1]};
+      });
+  add(
+      "slice of none", Dims{3, 5}, Dims{0, 5}, [](const Tensor& x) { return slice(x, 0, 2, 2); },
+      [](Dims i) { return i; });
+  add(
+      "select", Dims{2, 3, 4}, Dims{2, 4}, [](const Tensor& x) { return select(x, 1, 2); },
+      [](Dims i) {
+        return Dims{i[0], 2, i[1]};
+      });
+  add(
+      "expand", Dims{3, 1}, Dims{2, 3, 4},
+      [](const Tensor& x) {
+        return expand(x, {2, 3, 4});
+      },
+      [](Dims i) {
+        return Dims{i[1], 0};
+      });
+  add(
+      "expand of one", Dims{}, Dims{2, 3},
+      [](const Tensor& x) {
+        return expand(x, {2, 3});
+      },
+      [](Dims) { return Dims{}; });
+  add(
+      "unsqueeze", Dims{2, 3}, Dims{2, 1, 3}, [](const Tensor& x) { return unsqueeze(x, 1); },
+      [](Dims i) {
+        return Dims{i[0], i[2]};
+      });
+  add(
+      "unsqueeze at the end", Dims{2, 3}, Dims{2, 3, 1},
+      [](const Tensor& x) { return unsqueeze(x, -1); },
+      [](Dims i) {
+        return Dims{i[0], i[1]};
+      });
+  add(
+      "contiguous", Dims{2, 3, 4}, Dims{2, 3, 4}, [](const Tensor& x) { return contiguous(x); },
+      [](Dims i) { return i; });
+  add(
+      "split_heads", Dims{2, 3, 8}, Dims{2, 4, 3, 2},
+      [](const Tensor& x) { return split_heads(x, 4); },
+      [](Dims i) {
+        return Dims{i[0], i[2], i[1] * 2 + i[3]};
+      });
+  add(
+      "merge_heads", Dims{2, 4, 3, 2}, Dims{2, 3, 8},
+      [](const Tensor& x) { return merge_heads(x); },
+      [](Dims i) {
+        return Dims{i[0], i[2] / 2, i[1], i[2] % 2};
+      });
+  add(
+      "views of views", Dims{4, 6}, Dims{2, 3},
+      [](const Tensor& x) { return transpose(slice(transpose(slice(x, 1, 0, 6, 2)), 1, 1, 3)); },
+      [](Dims i) {
+        return Dims{i[0] + 1, 2 * i[1]};
+      });
+  return rows;
+}
+
+/// The parts one after another along `axis`, a part at a time.
+Numbers joined(const std::vector<Numbers>& parts, int axis) {
+  Dims shape = parts[0].shape;
+  shape[axis] = 0;
+  for (const Numbers& part : parts) shape[axis] += part.shape[axis];
+  Numbers y(shape);
+  int64_t begin = 0;
+  for (const Numbers& part : parts) {
+    for_each_index(part.shape, [&](const Dims& index) {
+      Dims place = index;
+      place[axis] += begin;
+      y.at(place) = part.at(index);
+    });
+    begin += part.shape[axis];
+  }
+  return y;
+}
+
+std::vector<OpRow> concat_rows() {
+  std::vector<OpRow> rows;
+  auto add = [&](const std::vector<Dims>& shapes, int axis) {
+    rows.push_back({text("concat along ", axis), shapes,
+                    [axis](const std::vector<Tensor>& in) { return concat(in, axis); },
+                    [axis, shapes](const std::vector<Numbers>& in) {
+                      return joined(in, axis < 0 ? axis + shapes[0].size() : axis);
+                    }});
+  };
+  add({{3}, {4}}, 0);
+  add({{2, 3}, {4, 3}}, 0);
+  add({{2, 3}, {2, 1}, {2, 2}}, 1);
+  add({{2, 3, 4}, {2, 1, 4}}, -2);
+  add({{2, 0}, {2, 3}}, -1);
+  add({{0, 2}, {0, 3}}, 1);
+  rows.push_back({"concat with itself",
+                  {{2, 3}},
+                  [](const std::vector<Tensor>& in) {
+                    return concat({in[0], in[0]}, 1);
+                  },
+                  [](const std::vector<Numbers>& in) {
+                    return joined({in[0], in[0]}, 1);
+                  }});
+  rows.push_back({"concat with its own views",
+                  {{3, 3}},
+                  [](const std::vector<Tensor>& in) {
+                    return concat({transpose(in[0]), slice(in[0], 0, 1, 2)}, 0);
+                  },
+                  [](const std::vector<Numbers>& in) {
+                    Numbers y({4, 3});
+                    for (int64_t j = 0; j < 3; ++j) {
+                      for (int64_t i = 0; i < 3; ++i) y(i, j) = in[0](j, i);
+                      y(3, j) = in[0](1, j);
+                    }
+                    return y;
+                  }});
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("views: values and gradients") { check_rows(view_rows()); }
+
+TEST_CASE("concat: values and gradients") { check_rows(concat_rows()); }
+
+TEST_CASE("views share the storage, and copies are made only where they have to be") {
+  Tensor x = Tensor::zeros({2, 3, 8});
+  AllocatorCounters before = allocator_counters();
+  for (const Tensor& view :
+       {reshape(x, {6, 8}), permute(x, {2, 0, 1}), transpose(x), slice(x, 2, 1, 7, 3),
+        select(x, 0, 1), expand(unsqueeze(x, 0), {5, 2, 3, 8}), unsqueeze(x, 2), contiguous(x),
+        contiguous(slice(x, 0, 1, 2)), split_heads(x, 4), reshape(transpose(x, 0, 1), {3, 2, 2, 4}),
+        merge_heads(split_heads(x, 4)), concat({x}, 0), concat({Tensor(), x}, 0)})
+    CHECK(view.shares_storage(x));
+  CHECK(allocator_counters().calls == before.calls);
+  CHECK_FALSE(reshape(transpose(x), {48}).shares_storage(x));
+  CHECK_FALSE(contiguous(transpose(x)).shares_storage(x));
+  CHECK_FALSE(concat({x, x}, 0).shares_storage(x));
+}
+
+TEST_CASE("concat passes over undefined tensors") {
+  Tensor x = Tensor::from({2}, Values{1, 2}), y = Tensor::from({1}, Values{3});
+  CHECK(concat({Tensor(), x, Tensor(), y}, 0).values() == Values{1, 2, 3});
+}
+
+TEST_CASE("shapes that do not fit are refused by name") {
+  Tensor x = Tensor::zeros({2, 3, 8});
+  CHECK(refusal([&] {
+          reshape(x, {5, -1});
+        }) == "reshape: [2, 3, 8] to [5, -1]: the numbers of elements differ");
+  CHECK(refusal([&] {
+          permute(x, {0, 1});
+        }) == "permute: [0, 1] does not name the 3 axes of [2, 3, 8]");
+  CHECK(refusal([&] { transpose(x, 0, 3); }) == "transpose: axis 3 of a tensor with 3 axes");
+  CHECK(refusal([&] { transpose(Tensor::zeros({3})); }) ==
+        "transpose: axis -2 of a tensor with 1 axes");
+  CHECK(refusal([&] { slice(x, 1, 0, 4); }) == "slice: 0 to 4 of axis 1 of [2, 3, 8]");
+  CHECK(refusal([&] { select(x, 1, 3); }) == "select: index 3 of axis 1 of [2, 3, 8]");
+  CHECK(refusal([&] { expand(x, {2, 3, 9}); }) == "expand: [2, 3, 8] to [2, 3, 9]");
+  CHECK(refusal([&] { unsqueeze(x, 4); }) == "unsqueeze: axis 4 of a tensor with 4 axes");
+  CHECK(refusal([&] {
+          concat({x, Tensor::zeros({2, 4, 8})}, 0);
+        }) == "concat: [2, 4, 8] beside [2, 3, 8] along axis 0");
+  CHECK(refusal([&] {
+          concat({x, Tensor::zeros({2, 3})}, 0);
+        }) == "concat: [2, 3] beside [2, 3, 8] along axis 0");
+  CHECK(refusal([&] { concat({x, x}, 3); }) == "concat: axis 3 of a tensor with 3 axes");
+  CHECK(refusal([&] { concat({Tensor()}, 0); }) == "concat: no tensors");
+  CHECK(refusal([&] { split_heads(x, 3); }) ==
+        "split_heads: [2, 3, 8] in 3 heads, expected [B, T, n·D] with n heads");
+  CHECK(refusal([&] { split_heads(x, 0); }) ==
+        "split_heads: [2, 3, 8] in 0 heads, expected [B, T, n·D] with n heads");
+  CHECK(refusal([&] {
+          split_heads(Tensor::zeros({3, 8}), 2);
+        }) == "split_heads: [3, 8] in 2 heads, expected [B, T, n·D] with n heads");
+  CHECK(refusal([&] { merge_heads(x); }) == "merge_heads: [2, 3, 8], expected [B, n, T, D]");
+}

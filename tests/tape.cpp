@@ -1,0 +1,306 @@
+#include "core/tape.h"
+
+#include <memory>
+#include <thread>
+
+#include "core/accumulate.h"
+#include "core/allocator.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
+#include "ops/shape.h"
+#include "tests/refusal.h"
+#include "tests/support/mismatch.h"
+#include "tests/support/random_values.h"
+#include "tests/support/specials.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+using Values = std::vector<Scalar>;
+
+Tensor parameter(const Values& values) {
+  return Tensor::from({static_cast<int64_t>(values.size())}, values).require_gradient();
+}
+
+const Values ones{1, 1, 1};
+
+Tensor cotangent_of_ones() { return Tensor::full({3}, 1); }
+
+}  // namespace
+
+TEST_CASE("nothing is recorded without a tape, nor for constants") {
+  Tensor x = parameter({1, 2, 3}), constant = Tensor::full({3}, 2);
+  CHECK(Tape::current() == nullptr);
+  CHECK_FALSE((x * x).requires_gradient());
+  Tape tape;
+  CHECK(Tape::current() == &tape);
+  CHECK_FALSE((constant * constant).requires_gradient());
+  CHECK(tape.size() == 0);
+  CHECK((x * constant).requires_gradient());
+  CHECK(tape.size() == 1);
+}
+
+TEST_CASE("views are no entries") {
+  Tensor x = parameter({1, 2, 3, 4, 5, 6});
+  Tape tape;
+  Tensor view = slice(transpose(reshape(x, {2, 3})), 0, 0, 3, 2);
+  CHECK(tape.size() == 0);
+  tape.backward(sum(view * view));
+  CHECK(x.gradient().values() == Values{2, 0, 6, 8, 0, 12});
+}
+
+TEST_CASE("without a tape nothing is kept") {
+  Tensor x = Tensor::full({100000}, 1).require_gradient();
+  AllocatorCounters before = allocator_counters();
+  {
+    Tensor y = x;
+    for (int n = 0; n < 5; ++n) y = exp(y * x);
+  }
+  CHECK(allocator_counters().bytes_in_use == before.bytes_in_use);
+}
+
+TEST_CASE("a pause suspends recording while it lives") {
+  Tensor x = parameter({1, 2, 3});
+  Tape tape;
+  {
+    Tape::Pause pause;
+    CHECK(Tape::current() == nullptr);
+    CHECK_FALSE(exp(x).requires_gradient());
+    {
+      // A tape inside the pause records, and gives the pause back.
+      Tape inner;
+      inner.backward(x * x, cotangent_of_ones());
+    }
+    CHECK(Tape::current() == nullptr);
+    Tape::Pause again;
+  }
+  CHECK(tape.size() == 0);
+  CHECK(Tape::current() == &tape);
+  CHECK(x.gradient().values() == Values{2, 4, 6});
+}
+
+TEST_CASE("tapes nest: the innermost records") {
+  Tensor x = parameter({1, 2, 3}), z = parameter({4, 5, 6});
+  Tape outer;
+  Tensor y = x * x;
+  {
+    Tape inner;
+    CHECK(Tape::current() == &inner);
+    Tensor w = z * z;
+    CHECK(outer.size() == 1);
+    CHECK(inner.size() == 1);
+    inner.backward(w, cotangent_of_ones());
+    CHECK(z.gradient().values() == Values{8, 10, 12});
+    CHECK_FALSE(x.gradient().defined());
+  }
+  CHECK(Tape::current() == &outer);
+  outer.backward(y, cotangent_of_ones());
+  CHECK(x.gradient().values() == Values{2, 4, 6});
+  CHECK(z.gradient().values() == Values{8, 10, 12});
+}
+
+TEST_CASE("each thread has its own tape") {
+  Tape tape;
+  Tape* of_other = &tape;
+  std::thread([&] { of_other = Tape::current(); }).join();
+  CHECK(of_other == nullptr);
+}
+
+TEST_CASE("backward runs through the entries from the last to the first") {
+  Tensor x = parameter({1, 2, 3});
+  std::vector<int> order;
+  Tape tape;
+  Tensor y = x;
+  for (int n = 0; n < 3; ++n) {
+    Tensor next = exp(y);
+    record(next, {&y}, [&order, n](const Tensor&) { order.push_back(n); });
+    y = next;
+  }
+  tape.backward(y, cotangent_of_ones());
+  CHECK(order == std::vector<int>{2, 1, 0});
+}
+
+TEST_CASE("backward frees each entry and what it saved on the way") {
+  Tensor x = parameter({1, 2, 3});
+  auto first = std::make_shared<int>(1), second = std::make_shared<int>(2);
+  std::weak_ptr<int> of_first = first, of_second = second;
+  bool alive_below = false, freed_above = false;
+  Tape tape;
+  Tensor y = x * x;
+  record(y, {&x}, [first, &alive_below, &freed_above, of_second](const Tensor&) {
+    alive_below = *first == 1;
+    freed_above = of_second.expired();
+  });
+  Tensor z = y * y;
+  record(z, {&y}, [second](const Tensor&) {});
+  first.reset();
+  second.reset();
+  CHECK_FALSE(of_first.expired());
+  tape.backward(z, cotangent_of_ones());
+  CHECK(alive_below);
+  CHECK(freed_above);
+  CHECK(of_first.expired());
+  CHECK(tape.size() == 0);
+}
+
+TEST_CASE("a tape that never ran backward frees everything at its end") {
+  Tensor x = Tensor::full({100000}, 1).require_gradient();
+  int64_t before = allocator_counters().bytes_in_use;
+  {
+    Tape tape;
+    Tensor y = exp(x * x);
+    CHECK(allocator_counters().bytes_in_use > before);
+  }
+  CHECK(allocator_counters().bytes_in_use == before);
+  x.mutable_data();
+}
+
+TEST_CASE("after backward only the parameters' gradients are left") {
+  Tensor x = Tensor::full({100000}, 1).require_gradient();
+  accumulate(x.gradient_sink(), x);
+  int64_t before = allocator_counters().bytes_in_use;
+  Tape tape;
+  tape.backward(sum(exp(x * x)));
+  CHECK(allocator_counters().bytes_in_use == before);
+}
+
+TEST_CASE("a second backward is an error that says so") {
+  Tensor x = parameter({1, 2, 3});
+  Tape tape;
+  Tensor y = sum(x * x);
+  tape.backward(y);
+  CHECK(refusal([&] { tape.backward(y); }) ==
+        "backward: this tape has run backward already; record a new one");
+  CHECK(x.gradient().values() == Values{2, 4, 6});
+}
+
+TEST_CASE("recording after backward is an error that says so") {
+  Tensor x = parameter({1, 2, 3});
+  Tape tape;
+  tape.backward(sum(x * x));
+  CHECK(refusal([&] { exp(x); }) ==
+        "tape: recording after the backward pass; make a new Tape for each pass");
+  Tape::Pause pause;
+  CHECK_FALSE(exp(x).requires_gradient());
+}
+
+TEST_CASE("backward names what it cannot start from") {
+  Tensor x = parameter({1, 2, 3});
+  Tape tape;
+  Tensor y = x * x;
+  CHECK(refusal([&] { tape.backward(y); }) ==
+        "backward: a loss of shape [3], expected one element; give a cotangent for more");
+  CHECK(refusal([&] { tape.backward(Tensor()); }) ==
+        "backward: a loss of shape [], expected one element; give a cotangent for more");
+  CHECK(refusal([&] { tape.backward(Tensor::full({}, 1)); }) ==
+        "backward: the output depends on nothing that requires a gradient");
+  CHECK(refusal([&] { tape.backward(y, Tensor::full({4}, 1)); }) ==
+        "backward: a cotangent of shape [4] for an output of shape [3]");
+  // None of these spent the tape.
+  tape.backward(y, cotangent_of_ones());
+  CHECK(x.gradient().values() == Values{2, 4, 6});
+}
+
+TEST_CASE("a loss of one element may have any number of axes") {
+  Tensor x = parameter({3});
+  Tape tape;
+  tape.backward(reshape(x * x, {1, 1, 1}));
+  CHECK(x.gradient().values() == Values{6});
+}
+
+TEST_CASE("parameter gradients add up until they are zeroed") {
+  Tensor x = parameter({1, 2, 3});
+  auto pass = [&] {
+    Tape tape;
+    tape.backward(x * x, cotangent_of_ones());
+  };
+  pass();
+  pass();
+  CHECK(x.gradient().values() == Values{4, 8, 12});
+  x.zero_gradient();
+  CHECK_FALSE(x.gradient().defined());
+  pass();
+  CHECK(x.gradient().values() == Values{2, 4, 6});
+}
+
+TEST_CASE("a branch that the loss does not use gets no gradient and is not run") {
+  Tensor x = parameter({1, 2, 3}), unused = parameter({4, 5, 6});
+  bool ran = false;
+  Tape tape;
+  Tensor branch = unused * unused;
+  record(branch, {&unused}, [&](const Tensor&) { ran = true; });
+  Tensor after = exp(x * x);
+  tape.backward(x * x, cotangent_of_ones());
+  CHECK_FALSE(ran);
+  CHECK_FALSE(unused.gradient().defined());
+  CHECK_FALSE(branch.gradient().defined());
+  CHECK_FALSE(after.gradient().defined());
+  CHECK(x.gradient().values() == Values{2, 4, 6});
+}
+
+TEST_CASE("constants among the inputs get no gradient") {
+  Tensor x = parameter({1, 2, 3}), constant = Tensor::full({3}, 5);
+  Tape tape;
+  tape.backward(x * constant, cotangent_of_ones());
+  CHECK(x.gradient().values() == Values{5, 5, 5});
+  CHECK_FALSE(constant.requires_gradient());
+  CHECK_FALSE(constant.gradient().defined());
+}
+
+TEST_CASE("no gradient passes a detached tensor") {
+  Tensor x = parameter({1, 2, 3});
+  Tape tape;
+  Tensor y = x * x;
+  tape.backward(y.detach() * x, cotangent_of_ones());
+  CHECK(x.gradient().values() == Values{1, 4, 9});
+  CHECK_FALSE(y.gradient().defined());
+}
+
+TEST_CASE("a value used many times gathers the gradients of all uses") {
+  Tensor x = parameter({1, 2, 3});
+  Tape tape;
+  Tensor y = x * x;                              // x²
+  Tensor z = y * y + y + slice(y, 0, 0, 1) * y;  // x⁴ + x² + x_0² x²
+  tape.backward(z, cotangent_of_ones());
+  // 4x³ + 2x + 2 x_0² x, and for x_0 also 2 x_0 Σ x².
+  CHECK(x.gradient().values() == Values{4 + 2 + 2 + 28, 32 + 4 + 4, 108 + 6 + 6});
+}
+
+TEST_CASE("the gradient of an unfinished value may be written through different views") {
+  Tensor x = parameter({1, 2, 3, 4});
+  Tape tape;
+  Tensor y = scale(x, 1);
+  Tensor left = slice(y, 0, 0, 3), right = slice(y, 0, 1, 4);
+  tape.backward(left * right, Tensor::full({3}, 1));
+  CHECK(x.gradient().values() == Values{2, 1 + 3, 2 + 4, 3});
+}
+
+TEST_CASE("a chain of 100000 ops needs no deep stack") {
+  Tensor x = parameter({1, 2, 3});
+  {
+    Tape tape;
+    Tensor y = x;
+    for (int n = 0; n < 100000; ++n) y = negate(y);
+    CHECK(tape.size() == 100000);
+    tape.backward(y, cotangent_of_ones());
+  }
+  CHECK(x.gradient().values() == ones);
+  // Nor does throwing it away.
+  Tape tape;
+  Tensor y = x;
+  for (int n = 0; n < 100000; ++n) y = negate(y);
+}
+
+TEST_CASE("an error in the middle of backward leaves nothing recorded") {
+  Tensor x = parameter({1, 2, 3});
+  {
+    Tape tape;
+    Tensor y = x * x;
+    record(y, {&x}, [](const Tensor&) { fail("broken op"); });
+    CHECK(refusal([&] { tape.backward(y, cotangent_of_ones()); }) == "broken op");
+    CHECK(Tape::current() == &tape);
+  }
+  x.mutable_data();
+}

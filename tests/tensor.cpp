@@ -1,0 +1,187 @@
+#include "core/tensor.h"
+
+#include <numeric>
+
+#include "core/accumulate.h"
+#include "core/allocator.h"
+#include "core/tape.h"
+#include "ops/elementwise.h"
+#include "ops/shape.h"
+#include "tests/refusal.h"
+#include "tests/support/mismatch.h"
+#include "tests/support/random_values.h"
+#include "tests/support/specials.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+using Values = std::vector<Scalar>;
+
+/// 0, 1, 2, …
+Tensor counting(const Dims& shape) {
+  Values values(static_cast<size_t>(product(shape)));
+  std::iota(values.begin(), values.end(), Scalar{0});
+  return Tensor::from(shape, values);
+}
+
+}  // namespace
+
+TEST_CASE("tensors start from values, a constant or nothing") {
+  CHECK(Tensor::from({2, 2}, Values{1, 2, 3, 4}).values() == Values{1, 2, 3, 4});
+  CHECK(Tensor::full({3}, 7).values() == Values{7, 7, 7});
+  CHECK(Tensor::zeros({2}).values() == Values{0, 0});
+  CHECK(Tensor::empty({2, 0}).values().empty());
+  CHECK(Tensor::full({}, 4).item() == 4);
+  CHECK_FALSE(Tensor().defined());
+  CHECK_FALSE(Tensor().requires_gradient());
+  CHECK_FALSE(Tensor().gradient().defined());
+  CHECK_FALSE(Tensor().detach().defined());
+  CHECK(refusal([] {
+          Tensor::from({2, 2}, Values{1, 2, 3});
+        }) == "tensor: 3 values for the shape [2, 2]");
+  CHECK(refusal([] { Tensor::empty({2, -1}); }) == "tensor: [2, -1] as a shape");
+}
+
+TEST_CASE("values and item read through the layout") {
+  Tensor x = counting({3, 4});
+  CHECK(transpose(x).values() == Values{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11});
+  CHECK(slice(x, 1, 1, 4, 2).values() == Values{1, 3, 5, 7, 9, 11});
+  CHECK(select(select(x, 0, 2), 0, 1).item() == 9);
+  CHECK(expand(select(x, 1, 2), {2, 3}).values() == Values{2, 6, 10, 2, 6, 10});
+  CHECK(*slice(x, 0, 1, 2).data() == 4);
+  CHECK(refusal([&] { x.item(); }) == "item: [3, 4], expected one element");
+  CHECK(refusal([] { Tensor().item(); }) == "item: [], expected one element");
+}
+
+TEST_CASE("values are aligned to 64 bytes") {
+  for (int64_t count : {0, 1, 3, 1000})
+    CHECK(reinterpret_cast<uintptr_t>(Tensor::empty({count}).data()) % 64 == 0);
+}
+
+TEST_CASE("views share the storage and allocate nothing") {
+  Tensor x = counting({2, 3, 4});
+  AllocatorCounters before = allocator_counters();
+  Tensor view = transpose(slice(reshape(x, {6, 4}), 0, 1, 5, 2));
+  AllocatorCounters after = allocator_counters();
+  CHECK(after.calls == before.calls);
+  CHECK(after.system_allocations == before.system_allocations);
+  CHECK(view.shares_storage(x));
+  CHECK_FALSE(view.shares_storage(counting({2, 3, 4})));
+  *select(select(view, 0, 0), 0, 1).mutable_data() = 50;
+  CHECK(x.values()[12] == 50);
+}
+
+TEST_CASE("a view that overlaps itself is refused, one that repeats is not") {
+  Tensor x = counting({9});
+  CHECK(refusal([&] {
+          x.view({{3, 3}, {1, 1}, 0});
+        }) == "view: shape [3, 3] with strides [1, 1] overlaps itself");
+  CHECK(x.view({{3, 3}, {0, 1}, 2}).values() == Values{2, 3, 4, 2, 3, 4, 2, 3, 4});
+}
+
+TEST_CASE("the gradient of a view lies at the view's place in the storage") {
+  Tensor x = counting({3, 4}).require_gradient();
+  Tensor column = slice(x, 1, 2, 3);
+  CHECK(column.requires_gradient());
+  CHECK_FALSE(column.gradient().defined());
+  accumulate(column.gradient_sink(), Tensor::from({3, 1}, Values{7, 8, 9}));
+  CHECK(x.gradient().values() == Values{0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 9, 0});
+  CHECK(transpose(x).gradient().values() == Values{0, 0, 0, 0, 0, 0, 7, 8, 9, 0, 0, 0});
+  CHECK(slice(x, 0, 1, 2).gradient().values() == Values{0, 0, 8, 0});
+  CHECK_FALSE(x.gradient().requires_gradient());
+}
+
+TEST_CASE("the first writer overwrites the gradient, later ones add") {
+  Tensor x = counting({2, 2}).require_gradient();
+  CHECK(x.gradient_sink().beta == 0);
+  CHECK(x.gradient_sink().beta == 1);
+  x.zero_gradient();
+  CHECK(x.gradient_sink().beta == 0);
+  CHECK_FALSE(Tensor::zeros({1}).gradient_sink());
+
+  // A view of everything in another order may overwrite; a slice has to clear the rest first.
+  auto poisoned = [&] {
+    Tensor buffer = x.gradient();
+    std::fill_n(buffer.mutable_data(), buffer.count(), not_a_number);
+    x.zero_gradient();
+  };
+  poisoned();
+  GradientSink whole = transpose(x).gradient_sink();
+  CHECK(whole.beta == 0);
+  accumulate(whole, Tensor::from({2, 2}, Values{1, 2, 3, 4}));
+  CHECK(x.gradient().values() == Values{1, 3, 2, 4});
+  poisoned();
+  accumulate(slice(x, 1, 0, 1).gradient_sink(), Tensor::from({2, 1}, Values{5, 6}));
+  CHECK(x.gradient().values() == Values{5, 0, 6, 0});
+  poisoned();
+  Tensor repeated = expand(slice(x, 0, 1, 2), {3, 2});
+  accumulate(repeated.gradient_sink(), Tensor::from({3, 2}, Values{1, 2, 3, 4, 5, 6}));
+  CHECK(x.gradient().values() == Values{0, 0, 9, 12});
+}
+
+TEST_CASE("zero_gradient keeps the buffer for the next gradient") {
+  Tensor x = counting({1000}).require_gradient();
+  accumulate(x.gradient_sink(), x);
+  const Scalar* buffer = x.gradient().data();
+  x.zero_gradient();
+  AllocatorCounters before = allocator_counters();
+  accumulate(x.gradient_sink(), x);
+  CHECK(allocator_counters().calls == before.calls);
+  CHECK(x.gradient().data() == buffer);
+}
+
+TEST_CASE("a detached tensor is a constant over the same bytes") {
+  Tensor x = counting({2, 3}).require_gradient();
+  Tensor constant = transpose(x).detach();
+  CHECK_FALSE(constant.requires_gradient());
+  CHECK_FALSE(constant.shares_storage(x));
+  CHECK(constant.data() == x.data());
+  CHECK(constant.values() == transpose(x).values());
+  CHECK_FALSE(constant.gradient_sink());
+  accumulate(x.gradient_sink(), x);
+  CHECK_FALSE(constant.gradient().defined());
+}
+
+TEST_CASE("a detached tensor keeps no gradient buffer alive") {
+  Tensor constant;
+  int64_t of_value = 0;
+  {
+    Tensor x = counting({100000}).require_gradient();
+    of_value = allocator_counters().bytes_in_use;
+    accumulate(x.gradient_sink(), x);
+    constant = x.detach();
+    CHECK(allocator_counters().bytes_in_use > of_value);
+  }
+  CHECK(allocator_counters().bytes_in_use == of_value);
+  CHECK(constant.values()[99999] == 99999);
+}
+
+TEST_CASE("recorded values are not written to") {
+  Tensor x = counting({3}).require_gradient();
+  Tensor constant = counting({3});
+  const char* refused = "in-place write: a tensor of shape [3] is recorded on a live tape";
+  {
+    Tape tape;
+    Tensor y = x * constant;
+    CHECK(refusal([&] { x.mutable_data(); }) == refused);
+    CHECK(refusal([&] { constant.mutable_data(); }) == refused);
+    CHECK(refusal([&] { y.mutable_data(); }) == refused);
+    // Neither through a view nor through a detached tensor, over the same bytes.
+    CHECK(refusal([&] { reshape(x, {3}).mutable_data(); }) == refused);
+    CHECK(refusal([&] { x.detach().mutable_data(); }) == refused);
+    counting({3}).mutable_data();
+    tape.backward(y, constant);
+    x.mutable_data();
+    constant.mutable_data();
+    y.mutable_data();
+  }
+  {
+    Tape tape;
+    Tensor y = x * constant.detach();
+    CHECK(refusal([&] { constant.mutable_data(); }) == refused);
+  }
+  x.mutable_data();
+  constant.mutable_data();
+}
