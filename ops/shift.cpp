@@ -13,13 +13,12 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// x with a zero column put in at `column` (0 or K).
-Tensor padded(const char* operation, const Tensor& x, int64_t column) {
+/// x with a zero column before its columns, which then begin at 1, or after them (at 0).
+Tensor padded(const char* operation, const Tensor& x, int64_t begin) {
   require(x.rank() >= 2, operation, ": ", x.shape(), ", expected […, T, K]");
   Dims shape = x.shape();
   shape[-1] += 1;
   Tensor y = Tensor::zeros(shape);
-  int64_t begin = column == 0 ? 1 : 0;
   auto inside = [begin](const Tensor& whole) {
     return slice(whole, -1, begin, begin + whole.size(-1) - 1);
   };
@@ -30,9 +29,9 @@ Tensor padded(const char* operation, const Tensor& x, int64_t column) {
 
 }  // namespace
 
-Tensor pad_left(const Tensor& x) { return padded("rel_shift", x, 0); }
+Tensor pad_left(const Tensor& x) { return padded("rel_shift", x, 1); }
 
-Tensor pad_right(const Tensor& x) { return padded("shift_right", x, x.size(-1)); }
+Tensor pad_right(const Tensor& x) { return padded("shift_right", x, 0); }
 
 Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
   require(a.rank() >= 2 && b.rank() >= 2 && a.size(-1) == b.size(-1),
