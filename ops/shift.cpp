@@ -34,8 +34,12 @@ Tensor pad_left(const Tensor& x) { return padded("rel_shift", x, 1); }
 Tensor pad_right(const Tensor& x) { return padded("shift_right", x, 0); }
 
 Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
-  require(a.rank() >= 2 && b.rank() >= 2 && a.size(-1) == b.size(-1),
-          "matmul_left_padded: ", a.shape(), " with ", b.shape(),
+  auto fits = [&](int axis) {
+    return b.size(axis) == a.size(axis) || (axis < -2 && b.size(axis) == 1);
+  };
+  bool fit = a.rank() >= b.rank() && b.rank() >= 2 && fits(-1);
+  for (int axis = -3; fit && axis >= -b.rank(); --axis) fit = fits(axis);
+  require(fit, "matmul_left_padded: ", a.shape(), " with ", b.shape(),
           ": expected […, T, D] and […, K, D]");
   Dims stack = a.shape();
   stack[-2] = b.size(-2);
