@@ -45,9 +45,11 @@ Tensor maximum(const Tensor& x, int axis) {
   int64_t step = x.layout().strides[axis];
   Walk<2>({&first, &y.layout()}).parallel([&](const auto& run) {
     for (int64_t n = 0; n < run.length; ++n) {
-      int64_t best = run.at[0] + n * run.step[0], last = best + (x.size(axis) - 1) * step;
-      for (int64_t at = best + step; step != 0 && at <= last && !std::isnan(from[best]); at += step)
+      int64_t start = run.at[0] + n * run.step[0], best = start;
+      for (int64_t k = 1; k < x.size(axis) && !std::isnan(from[best]); ++k) {
+        int64_t at = start + k * step;
         if (from[at] > from[best] || std::isnan(from[at])) best = at;
+      }
       to[run.at[1] + n * run.step[1]] = from[best];
       (*positions)[run.at[1] + n * run.step[1]] = best;
     }
