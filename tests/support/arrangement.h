@@ -12,13 +12,14 @@ enum class Arrangement {
   dense,      ///< Row-major, the whole storage.
   permuted,   ///< The last axis is the farthest apart in memory.
   sliced,     ///< Every other element of every axis, the first one left out.
+  reversed,   ///< Every axis runs backwards, by a negative stride.
   inside,     ///< A block of rows inside a wider matrix.
   expanded,   ///< The first axis repeats one element, by a stride of 0.
   repeating,  ///< The last axis does.
 };
 
 inline constexpr std::array arrangements = {
-    Arrangement::dense,  Arrangement::permuted, Arrangement::sliced,
+    Arrangement::dense,  Arrangement::permuted, Arrangement::sliced,    Arrangement::reversed,
     Arrangement::inside, Arrangement::expanded, Arrangement::repeating,
 };
 
@@ -47,6 +48,10 @@ struct Arranged {
         for (int64_t& size : stored) size = 2 * size + 1;
         layout = Layout::contiguous(stored);
         for (int axis = 0; axis < rank; ++axis) layout = layout.slice(axis, 1, stored[axis], 2);
+        break;
+      case Arrangement::reversed:
+        layout = Layout::contiguous(stored);
+        for (int axis = 0; axis < rank; ++axis) layout = layout.reverse(axis);
         break;
       case Arrangement::inside:
         if (rank > 0) stored[-1] += 3;
