@@ -77,7 +77,7 @@ inline Numbers differences(const OpRow& row, const Inputs& inputs, size_t which,
       auto c = static_cast<double>(cotangent[j]);
       sum += slope * c;
       of_slopes += std::abs(slope * c);
-      if (slope != 0) of_outputs += std::abs(up.values[j].value * c);
+      of_outputs += std::abs(up.values[j].value * c);
     }
     result.values[i].value = sum;
     slopes = std::max(slopes, of_slopes);

@@ -1,0 +1,172 @@
+#include "ops/visibility.h"
+
+#include "tests/refusal.h"
+
+using namespace shiftgrad;
+
+namespace {
+
+/// Whether query i may see key j, by the distances and both masks at once.
+bool sees(const Visibility& visibility, int64_t b, int64_t i, int64_t j, int64_t T, int64_t K) {
+  auto [begin, end] = visibility.range(i, T, K);
+  return begin <= j && j < end && !visibility.is_masked(b, i, j);
+}
+
+/// The keys that each query sees, as rows of 0 and 1.
+std::vector<std::string> seen(const Visibility& visibility, int64_t T, int64_t K, int64_t b = 0) {
+  std::vector<std::string> rows;
+  for (int64_t i = 0; i < T; ++i) {
+    rows.emplace_back();
+    for (int64_t j = 0; j < K; ++j) rows.back() += sees(visibility, b, i, j, T, K) ? '1' : '0';
+  }
+  return rows;
+}
+
+using Rows = std::vector<std::string>;
+
+std::shared_ptr<const Mask> mask(const Dims& shape, const std::string& bits) {
+  Mask result{shape, {}};
+  for (char bit : bits) result.values.push_back(bit == '1');
+  return std::make_shared<const Mask>(result);
+}
+
+Visibility hiding(const Dims& shape, const std::string& bits) {
+  Visibility visibility;
+  visibility.hidden = mask(shape, bits);
+  return visibility;
+}
+
+}  // namespace
+
+TEST_CASE("without a rule every key is seen") {
+  CHECK(seen({}, 2, 3) == Rows{"111", "111"});
+  CHECK_FALSE(Visibility{}.has_masks());
+}
+
+TEST_CASE("causal: the key at the query's own place and those before") {
+  Visibility causal{true, 0, {}, {}};
+  CHECK(seen(causal, 3, 3) == Rows{"100", "110", "111"});
+  CHECK(seen(causal, 2, 5) == Rows{"11110", "11111"});
+  // Fewer keys than queries: the first queries stand before all keys.
+  CHECK(seen(causal, 4, 2) == Rows{"00", "00", "10", "11"});
+}
+
+TEST_CASE("window: keys less than that far away, on both sides") {
+  Visibility window{false, 2, {}, {}};
+  CHECK(seen(window, 4, 4) == Rows{"1100", "1110", "0111", "0011"});
+  CHECK(seen(window, 2, 5) == Rows{"00111", "00011"});
+  CHECK(seen(window, 5, 2) == Rows{"00", "00", "10", "11", "11"});
+  CHECK(seen({false, 1, {}, {}}, 2, 3) == Rows{"010", "001"});
+  CHECK(seen({false, 100, {}, {}}, 2, 3) == Rows{"111", "111"});
+}
+
+TEST_CASE("causal window: the last keys up to the query's own") {
+  Visibility both{true, 2, {}, {}};
+  CHECK(seen(both, 4, 4) == Rows{"1000", "1100", "0110", "0011"});
+  CHECK(seen(both, 2, 5) == Rows{"00110", "00011"});
+}
+
+TEST_CASE("ranges stay within the keys") {
+  for (bool causal : {false, true})
+    for (int64_t window = 0; window <= 6; ++window)
+      for (int64_t T = 0; T <= 5; ++T)
+        for (int64_t K = 0; K <= 5; ++K)
+          for (int64_t i = 0; i < T; ++i) {
+            Visibility visibility{causal, window, {}, {}};
+            auto range = visibility.range(i, T, K);
+            for (int64_t j = 0; j < K; ++j) {
+              int64_t distance = K - T + i - j, away = distance < 0 ? -distance : distance;
+              bool expected = (!causal || distance >= 0) && (window == 0 || away < window);
+              CHECK((range.begin <= j && j < range.end) == expected);
+            }
+            if (range.begin < range.end) {
+              CHECK(range.begin >= 0);
+              CHECK(range.end <= K);
+            }
+          }
+}
+
+TEST_CASE("padding hides keys of a batch member from all queries") {
+  Visibility padded;
+  padded.padding = mask({2, 3},
+                        "001"
+                        "100");
+  padded.check("op", 2, 2, 3);
+  CHECK(padded.has_masks());
+  CHECK(seen(padded, 2, 3, 0) == Rows{"110", "110"});
+  CHECK(seen(padded, 2, 3, 1) == Rows{"011", "011"});
+  padded.causal = true;
+  CHECK(seen(padded, 2, 3, 0) == Rows{"110", "110"});
+  CHECK(seen(padded, 2, 3, 1) == Rows{"010", "011"});
+}
+
+TEST_CASE("hidden masks of every shape") {
+  struct Case {
+    Dims shape;
+    std::string bits;
+    Rows first, second;
+  };
+  // B = 2, T = 2, K = 3.
+  for (const Case& c : {
+           Case{{2, 3}, "001010", {"110", "101"}, {"110", "101"}},
+           Case{{1, 3}, "010", {"101", "101"}, {"101", "101"}},
+           Case{{2, 2, 3}, "001010111000", {"110", "101"}, {"000", "111"}},
+           Case{{1, 2, 3}, "001010", {"110", "101"}, {"110", "101"}},
+           Case{{2, 1, 3}, "001100", {"110", "110"}, {"011", "011"}},
+           Case{{1, 1, 3}, "100", {"011", "011"}, {"011", "011"}},
+       }) {
+    CAPTURE(c.shape);
+    Visibility visibility = hiding(c.shape, c.bits);
+    visibility.check("op", 2, 2, 3);
+    CHECK(seen(visibility, 2, 3, 0) == c.first);
+    CHECK(seen(visibility, 2, 3, 1) == c.second);
+  }
+}
+
+TEST_CASE("masks and rules join: a key is seen when nothing hides it") {
+  Visibility visibility{true, 3, mask({1, 4}, "0100"),
+                        mask({4, 4},
+                             "0000"
+                             "0000"
+                             "1000"
+                             "0001")};
+  visibility.check("op", 1, 4, 4);
+  CHECK(seen(visibility, 4, 4) == Rows{"1000", "1000", "0010", "0010"});
+}
+
+TEST_CASE("masks that do not fit are refused by name") {
+  Visibility padded;
+  padded.padding = mask({2, 3}, "000000");
+  CHECK(refusal([&] { padded.check("softmax", 2, 2, 4); }) ==
+        "softmax: key_padding_mask [2, 3], expected [2, 4]");
+  auto hidden = [](const Dims& shape) {
+    return refusal([&] {
+      hiding(shape, std::string(static_cast<size_t>(product(shape)), '0')).check("op", 2, 3, 4);
+    });
+  };
+  auto expected = [](const char* shape) {
+    return text("op: attention_mask ", shape,
+                ", expected [3, 4] or [2, 3, 4] (1 for the batch or the queries broadcasts)");
+  };
+  CHECK(hidden({4}) == expected("[4]"));
+  CHECK(hidden({2, 4}) == expected("[2, 4]"));
+  CHECK(hidden({3, 1}) == expected("[3, 1]"));
+  CHECK(hidden({3, 3, 4}) == expected("[3, 3, 4]"));
+  CHECK(hidden({2, 2, 4}) == expected("[2, 2, 4]"));
+  CHECK(hidden({1, 2, 3, 4}) == expected("[1, 2, 3, 4]"));
+
+  // Fewer values than the shape says.
+  Visibility cut;
+  cut.padding = mask({2, 3}, "00000");
+  CHECK(refusal([&] { cut.check("op", 2, 2, 3); }) ==
+        "op: key_padding_mask: 5 values for the shape [2, 3]");
+  CHECK(refusal([&] {
+          hiding({2, 3}, "0000000").check("op", 2, 2, 3);
+        }) == "op: attention_mask: 7 values for the shape [2, 3]");
+}
+
+TEST_CASE("a window below 0 is refused") {
+  CHECK(refusal([] {
+          Visibility{false, -1, {}, {}}.check("op", 1, 2, 2);
+        }) == "op: a window of -1, expected at least 0 (none)");
+}
