@@ -11,25 +11,13 @@
 #include <utility>
 
 #include "core/errors.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SHIFTGRAD_SANITIZED
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SHIFTGRAD_SANITIZED
-#endif
+#include "core/sanitizer.h"
 
 namespace shiftgrad {
 
 namespace {
 
-#ifdef SHIFTGRAD_SANITIZED
-constexpr bool caching = false;
-#else
-constexpr bool caching = true;
-#endif
-
+constexpr bool caching = !address_sanitizer && !thread_sanitizer;
 constexpr size_t alignment = 64;
 constexpr size_t largest_request = size_t{1} << 46;
 

@@ -5,10 +5,14 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <atomic>
+#include <exception>
 #include <mutex>
+#include <thread>
 
 #include "core/errors.h"
 #include "core/openblas.h"
+#include "core/sanitizer.h"
 
 namespace shiftgrad {
 
@@ -42,7 +46,33 @@ void with_threads(int threads, const std::function<void()>& body) {
   tbb::task_arena(threads).execute(body);
 }
 
+namespace {
+
+/// For ThreadSanitizer, which does not see how oneTBB, not built for it, synchronises its threads,
+/// and would report races where there are none.
+void run_on_plain_threads(int64_t tiles, TileBody body) {
+  std::atomic<int64_t> next = 0;
+  std::mutex mutex;
+  std::exception_ptr error;
+  auto work = [&] {
+    try {
+      for (int64_t tile = next++; tile < tiles; tile = next++) body(tile);
+    } catch (...) {
+      std::lock_guard lock(mutex);
+      error = std::current_exception();
+    }
+  };
+  std::vector<std::thread> others;
+  for (int n = 1; n < thread_count(); ++n) others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+  if (error) std::rethrow_exception(error);
+}
+
+}  // namespace
+
 void run_tiles(int64_t tiles, TileBody body) {
+  if constexpr (thread_sanitizer) return run_on_plain_threads(tiles, body);
   using Range = tbb::blocked_range<int64_t>;
   tbb::this_task_arena::isolate([&] {
     tbb::parallel_for(

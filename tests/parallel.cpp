@@ -68,15 +68,18 @@ TEST_CASE("parallel_for: nested, a waiting thread takes no other tile of the out
   thread_local bool busy = false;
   std::atomic<int> intruders = 0, inner_tiles = 0;
   with_threads(4, [&] {
-    parallel_for(100, [&](int64_t) {
+    parallel_for(40, [&](int64_t) {
       intruders += busy;
       busy = true;
-      parallel_for(10, [&](int64_t) { ++inner_tiles; });
+      parallel_for(4, [&](int64_t) {
+        std::this_thread::sleep_for(std::chrono::microseconds(300));
+        ++inner_tiles;
+      });
       busy = false;
     });
   });
   CHECK(intruders == 0);
-  CHECK(inner_tiles == 1000);
+  CHECK(inner_tiles == 160);
 }
 
 TEST_CASE("parallel_ranges: tiles of the grain, the last one shorter") {
