@@ -7,6 +7,7 @@
 #include "core/tape.h"
 #include "nn/state_dict.h"
 #include "ops/loss.h"
+#include "optim/clip.h"
 #include "refusal.h"
 #include "small_models.h"
 
@@ -83,6 +84,36 @@ TEST_CASE("trainer: learns what can be learnt") {
     CHECK(last.step == 120);
     CHECK(last.loss < 0.1);
     CHECK(trainer.evaluate().validation.nats < 0.2);
+  }
+}
+
+TEST_CASE("trainer: a step is these lines") {
+  std::vector<int32_t> text = random_text(200, 7);
+  TrainerConfig config = streams(5);
+  config.grad_clip = 0.1;
+  LanguageModel trained = new_model(with_dropout(small_transformer_xl()));
+  Trainer trainer(trained, text, {}, config);
+
+  LanguageModel model = new_model(with_dropout(small_transformer_xl()));
+  ParallelStreams batches(text, config.batch_size, config.block_size);
+  AdamW rule{.beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
+  Optimizer optimizer(parameters(model), rule);
+  Context context{.training = true, .random = trainer.state().random};
+  Memory memory;
+  for (int step = 0; step < 4; ++step) {
+    Batch batch = batches.next();
+    std::vector<Tensor> block_inputs;
+    Tape tape;
+    tape.backward(
+        cross_entropy(model.forward(batch.inputs, memory, context, &block_inputs), batch.targets));
+    double norm = clip_gradient_norm(parameters(model), 0.1);
+    optimizer.step(0.01 * (step + 1) / 6);
+    optimizer.zero_gradients();
+    memory = remember(memory, block_inputs, 5);
+
+    CHECK(norm > 0.1);
+    CHECK(trainer.step().gradient_norm == norm);
+    CHECK(state_dict(trained) == state_dict(model));
   }
 }
 
