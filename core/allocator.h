@@ -29,7 +29,8 @@ struct AllocatorCounters {
   int64_t calls;               ///< Calls of `allocate`.
   int64_t system_allocations;  ///< Those for which no cached block was at hand.
   int64_t bytes_in_use;        ///< Handed out and not yet released.
-  int64_t peak_bytes_in_use;   ///< The most since the start or the last reset_peak.
+  int64_t peak_bytes_in_use;   ///< The most since the start or the last reset_peak (to 64 KiB for
+                               ///< each thread that allocates; exact for a single one).
   int64_t bytes_cached;        ///< Released and kept.
 };
 

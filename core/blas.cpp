@@ -171,8 +171,8 @@ void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
 }
 
 void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  // About 20 microseconds of one core; below, waking another thread costs more than it brings.
-  constexpr double worthwhile = 1e6;
+  // About 10 microseconds of one core; cutting the work up costs one of them.
+  constexpr double worthwhile = 4e5;
   double products =
       static_cast<double>(a.rows) * static_cast<double>(a.columns) * static_cast<double>(b.columns);
   check_sizes(a, b, c);

@@ -21,10 +21,10 @@ struct Settings {
   bool recognise_new_cpus = true;
 };
 
-/// The only place where shiftgrad changes settings of the process. Call it at the start of main,
-/// before other threads use BLAS; later calls of any thread do nothing. A program that embeds
-/// shiftgrad and has its own mind about BLAS may leave it out, or switch parts of it off: every
-/// result is still right, but two levels of threads are slow, and the bits of a product may then
+/// The only place where shiftgrad changes settings of the process for good. Call it at the start of
+/// main, before other threads use BLAS; later calls, of any thread, do nothing. A program that
+/// embeds shiftgrad and has its own mind about BLAS may leave it out, or switch parts of it off:
+/// every result is still right, but two levels of threads are slow, and the bits of a product may
 /// depend on the number of OpenBLAS' threads.
 void initialize(const Settings& settings = {});
 
@@ -46,8 +46,9 @@ class ThreadLimit {
   std::unique_ptr<Control> control_;
 };
 
-/// Runs `body` in an arena of its own with `threads` threads, which may be more than there are
-/// CPUs. An Error if `threads` is less than 1.
+/// Runs `body` with parallel work on exactly `threads` threads, which may be more than there are
+/// CPUs, unless an outer limit is lower; meanwhile that is a ThreadLimit for the whole process. An
+/// Error if `threads` is less than 1.
 void with_threads(int threads, const std::function<void()>& body);
 
 /// A non-owning reference to something that can be called with a tile's number.

@@ -93,7 +93,7 @@ HWY_INLINE Scalar add_up(int64_t n, Body body) {
   return hn::GetLane(hn::SumOfLanes(Lanes(), fold(n, hn::Zero(Lanes()), body, add)));
 }
 
-// A function is a type with its value y = f(x), and the gradient dy f'(x), given y.
+// A function is a type with its value y = f(x), and the gradient dy f'(x), which may use y.
 
 struct Negate {
   static HWY_INLINE Vector value(Vector x) { return hn::Neg(x); }

@@ -2,11 +2,12 @@
 // the last place, but only within a range, and Min and Max may drop a NaN; so what lies outside is
 // clamped before and put right after. The error function is our own:
 //
-//   erf(x)  = x P(x²)                                for |x| < 1
-//   erfc(x) = e^(-x²) / (1 + 2x) Q((x - k) / (x + k))  for x ≥ 0
+//   erf(x)  = x P(x²)                                   for |x| < 1
+//   erfc(x) = e^(-x²) / (1 + 2x) Q((x - k) / (x + k))   for x ≥ 0
 //
-// after Shepherd and Laframboise (1981), with P and Q expanded in Chebyshev polynomials, so that
-// their errors are below the rounding errors.
+// (Shepherd and Laframboise 1981, "Chebyshev approximation of (1 + 2x) exp(x²) erfc x"). P and Q
+// are truncated Chebyshev series, computed with 50 digits and written out in powers; what they
+// leave out is less than the rounding errors.
 //
 // Compiled once for each instruction set, hence the unusual guard.
 
