@@ -50,7 +50,7 @@ namespace {
 
 /// For ThreadSanitizer, which does not see how oneTBB, not built for it, synchronises its threads,
 /// and would report races where there are none.
-void run_on_plain_threads(int64_t tiles, TileBody body) {
+[[maybe_unused]] void run_on_plain_threads(int64_t tiles, TileBody body) {
   std::atomic<int64_t> next = 0;
   std::mutex mutex;
   std::exception_ptr error;

@@ -1,0 +1,102 @@
+// How to walk an array in vectors. The elements left over at its end go through the same vector
+// arithmetic as the others, so that an element's bits do not depend on its place.
+//
+// Compiled once for each instruction set, hence the unusual guard.
+
+#if defined(SHIFTGRAD_CORE_SIMD_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHIFTGRAD_CORE_SIMD_LOOPS_INL_H_
+#undef SHIFTGRAD_CORE_SIMD_LOOPS_INL_H_
+#else
+#define SHIFTGRAD_CORE_SIMD_LOOPS_INL_H_
+#endif
+
+#include <cstring>
+
+#include "core/simd_math-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
+
+/// Access to as many elements as a vector has.
+struct Whole {
+  HWY_INLINE Vector load(const Scalar* from) const { return hn::LoadU(Lanes(), from); }
+  HWY_INLINE void store(Vector v, Scalar* to) const { hn::StoreU(v, Lanes(), to); }
+  /// v for the elements there are, `other` for the rest.
+  HWY_INLINE Vector keep(Vector v, Vector /*other*/) const { return v; }
+};
+
+/// Access to the last, fewer elements of an array, and to no memory behind them.
+struct Part {
+  int64_t count;
+
+  HWY_INLINE Vector load(const Scalar* from) const {
+    if constexpr (HWY_MEM_OPS_MIGHT_FAULT) {
+      HWY_ALIGN Scalar lanes[HWY_MAX_BYTES / sizeof(Scalar)] = {};
+      std::memcpy(lanes, from, static_cast<size_t>(count) * sizeof(Scalar));
+      return hn::Load(Lanes(), lanes);
+    } else {
+      return hn::MaskedLoad(mask(), Lanes(), from);
+    }
+  }
+  HWY_INLINE void store(Vector v, Scalar* to) const {
+    if constexpr (HWY_MEM_OPS_MIGHT_FAULT) {
+      HWY_ALIGN Scalar lanes[HWY_MAX_BYTES / sizeof(Scalar)];
+      hn::Store(v, Lanes(), lanes);
+      std::memcpy(to, lanes, static_cast<size_t>(count) * sizeof(Scalar));
+    } else {
+      hn::BlendedStore(v, mask(), Lanes(), to);
+    }
+  }
+  HWY_INLINE Vector keep(Vector v, Vector other) const { return hn::IfThenElse(mask(), v, other); }
+
+ private:
+  HWY_INLINE hn::Mask<Lanes> mask() const {
+    return hn::FirstN(Lanes(), static_cast<size_t>(count));
+  }
+};
+
+HWY_INLINE int64_t lane_count() { return static_cast<int64_t>(hn::Lanes(Lanes())); }
+
+/// Calls body(access, i) for the vectors that begin at element i of 0 … n-1.
+template <class Body>
+HWY_INLINE void for_vectors(int64_t n, Body body) {
+  const int64_t step = lane_count();
+  int64_t i = 0;
+  for (; i + step <= n; i += step) body(Whole{}, i);
+  if (i < n) body(Part{n - i}, i);
+}
+
+/// Joins body(access, i, running value) over all vectors; four running values at a time, so that
+/// each addition need not wait for the one before.
+template <class Body, class Join>
+HWY_INLINE Vector fold(int64_t n, Vector start, Body body, Join join) {
+  const int64_t step = lane_count();
+  Vector a = start, b = start, c = start, d = start;
+  int64_t i = 0;
+  for (; i + 4 * step <= n; i += 4 * step) {
+    a = body(Whole{}, i, a);
+    b = body(Whole{}, i + step, b);
+    c = body(Whole{}, i + 2 * step, c);
+    d = body(Whole{}, i + 3 * step, d);
+  }
+  for (; i + step <= n; i += step) a = body(Whole{}, i, a);
+  if (i < n) {
+    Part rest{n - i};
+    b = rest.keep(body(rest, i, b), b);
+  }
+  return join(join(a, b), join(c, d));
+}
+
+/// The same for a sum.
+template <class Body>
+HWY_INLINE Scalar add_up(int64_t n, Body body) {
+  auto add = [](Vector a, Vector b) HWY_ATTR { return hn::Add(a, b); };
+  return hn::GetLane(hn::SumOfLanes(Lanes(), fold(n, hn::Zero(Lanes()), body, add)));
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
+
+HWY_AFTER_NAMESPACE();
+
+#endif
