@@ -1,0 +1,82 @@
+#pragma once
+
+// The number of parameters in closed form.
+
+#include "nn/encoder_decoder_block.h"
+#include "nn/language_model.h"
+
+namespace shiftgrad::test {
+
+inline int64_t count_of_linear(int64_t in, int64_t out, bool bias) {
+  return in * out + (bias ? out : 0);
+}
+
+/// Both projections around n_head heads of d_head.
+inline int64_t count_of_heads(int64_t C, int64_t width, bool bias) {
+  return count_of_linear(C, 3 * width, bias) + count_of_linear(width, C, bias);
+}
+
+inline int64_t count(const MultiHeadAttentionConfig& c) {
+  return count_of_heads(c.d_model, c.d_model, c.bias);
+}
+
+inline int64_t count(const RelativeMultiHeadAttentionConfig& c) {
+  int64_t C = c.d_model, P = c.max_positions;
+  return count_of_heads(C, C, false) + C + C + 2 * P * C + 2 * P * c.n_head + C;
+}
+
+inline int64_t count(const RelativeGlobalAttentionConfig& c) {
+  int64_t C = c.d_model, tables = c.bidirectional ? 2 : 1;
+  return count_of_heads(C, C, true) + tables * c.max_seq * C +
+         (c.relative_bias ? tables * c.max_seq * c.n_head : 0);
+}
+
+inline int64_t count(const ShawAttentionConfig& c) {
+  int64_t tables = (c.key_positions ? 1 : 0) + (c.value_positions ? 1 : 0);
+  return count_of_heads(c.d_model, c.d_model, c.bias) +
+         tables * (2 * *c.max_distance + 1) * (c.d_model / c.n_head);
+}
+
+inline int64_t count(const TransformerXLAttentionConfig& c) {
+  int64_t C = c.d_model, HD = c.n_head * c.d_head.value_or(C / c.n_head);
+  int64_t tables = c.positions == "learned" ? *c.max_positions * (HD + c.n_head) : HD * C + HD;
+  return count_of_heads(C, HD, false) + HD + tables;
+}
+
+inline int64_t count(const AftConfig& c) {
+  int64_t C = c.d_model, r = c.factor_rank.value_or(0);
+  if (c.form == "conv") {
+    int64_t H = *c.n_head;
+    return 3 * count_of_linear(C, C, c.bias) + count_of_linear(C, H, c.bias) + H * *c.window +
+           2 * H;
+  }
+  int64_t heads = count_of_heads(C, C, c.bias);
+  if (c.form == "simple") return heads;
+  return heads + (r == 0 ? *c.max_len * *c.max_len : 2 * *c.max_len * r);
+}
+
+inline int64_t count(const LocalRnnConfig& c) {
+  int64_t gates = c.cell == "rnn" ? 1 : c.cell == "gru" ? 3 : 4;
+  return 2 * gates * (c.d_model * c.d_model + c.d_model);
+}
+
+inline int64_t count(const MixerConfig& config) {
+  return std::visit([](const auto& mixer) { return count(mixer); }, config);
+}
+
+inline int64_t count_of_feed_forward(int64_t C, int64_t d_inner) {
+  return 2 * C * d_inner + d_inner + C;
+}
+
+inline int64_t count(const TransformerBlockConfig& c) {
+  int64_t C = std::visit([](const auto& mixer) { return mixer.d_model; }, c.mixer);
+  return count(c.mixer) + 2 * 2 * C + count_of_feed_forward(C, c.d_inner);
+}
+
+inline int64_t count(const RTransformerBlockConfig& c) {
+  int64_t C = c.d_model;
+  return count(LocalRnnConfig{.d_model = C, .window = c.window, .cell = c.cell}) +
+         count_of_heads(C, C, true) + 3 * 2 * C + count_of_feed_forward(C, c.d_inner);
+}
+
+}  // namespace shiftgrad::test

@@ -1,0 +1,94 @@
+#pragma once
+
+// The gradients of a layer against difference quotients of its oracle, in double in both builds.
+
+#include <doctest/doctest.h>
+
+#include "core/tape.h"
+#include "tests/support/layer_rows.h"
+#include "tests/support/specials.h"
+
+namespace shiftgrad::test {
+
+/// What is promised of gradients, relative to the largest of a tensor's, in this build.
+inline constexpr double gradient_exactness = sizeof(Scalar) == 8 ? 1e-7 : 3e-5;
+
+/// ∂f/∂x by four points a number, so that the error is of the order of step⁴.
+template <class F>
+Values differences(Values& x, F f) {
+  constexpr double step = 1e-4;
+  Values slopes(x.shape);
+  for (size_t n = 0; n < x.values.size(); ++n) {
+    double middle = x.values[n];
+    auto at = [&](double steps) {
+      x.values[n] = middle + steps * step;
+      return f();
+    };
+    slopes.values[n] = (8 * (at(1) - at(-1)) - (at(2) - at(-2))) / (12 * step);
+    x.values[n] = middle;
+  }
+  return slopes;
+}
+
+/// Σ a · b.
+inline double inner_product(const Values& a, const Values& b) {
+  double sum = 0;
+  for (size_t n = 0; n < a.values.size(); ++n) sum += a.values[n] * b.values[n];
+  return sum;
+}
+
+inline Values gradient_of(const Tensor& x) {
+  Tensor gradient = x.gradient();
+  return gradient.defined() ? Values(gradient) : Values(x.shape());
+}
+
+/// Holds gradients against what they should be. A tensor's error is measured by its own largest
+/// gradient, or where that is tiny by a thousandth of the largest of all, below which the
+/// differences themselves are rounding errors.
+class GradientCheck {
+ public:
+  void expect(const std::string& name, const Values& got, const Values& expected) {
+    entries_.push_back({name, got, expected});
+    scale_ = std::max(scale_, greatest(expected));
+  }
+
+  ~GradientCheck() {
+    CHECK(scale_ > 0);
+    for (const auto& [name, got, expected] : entries_) {
+      CAPTURE(name);
+      double allowed = gradient_exactness * std::max(greatest(expected), 1e-3 * scale_);
+      double error = greatest(got - expected);
+      CHECK(got.shape == expected.shape);
+      CHECK(error <= allowed);
+    }
+  }
+
+ private:
+  struct Entry {
+    std::string name;
+    Values got, expected;
+  };
+  std::vector<Entry> entries_;
+  double scale_ = 0;
+};
+
+/// Checks the gradients of all parameters and of the input for a random cotangent.
+inline void check_gradients(const LayerRow& row, const Layer& layer, Input input,
+                            RandomValues& random) {
+  for (const Parameter& parameter : parameters(layer)) parameter.value.zero_gradient();
+  Tensor x = input.x.tensor().require_gradient(), cotangent = random.tensor(x.shape());
+  Context context = masks_of(input);
+  Tape tape;
+  tape.backward(layer.forward(x, memory_of(input), context), cotangent);
+
+  Weights weights(layer);
+  Values c(cotangent);
+  auto loss = [&] { return inner_product(row.oracle(weights, input), c); };
+  GradientCheck check;
+  check.expect("x", gradient_of(x), differences(input.x, loss));
+  for (const Parameter& parameter : parameters(layer))
+    check.expect(parameter.name, gradient_of(parameter.value),
+                 differences(weights.all[parameter.name], loss));
+}
+
+}  // namespace shiftgrad::test

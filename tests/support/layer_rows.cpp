@@ -1,0 +1,225 @@
+#include "tests/support/layer_rows.h"
+
+#include "tests/oracles/blocks.h"
+#include "tests/oracles/counts.h"
+
+namespace shiftgrad::test {
+
+namespace {
+
+/// What all rows have in common: everything comes from the config.
+template <class Config>
+LayerRow row(const std::string& name, const Config& config, int64_t d_model) {
+  LayerRow result;
+  result.name = name;
+  result.d_model = d_model;
+  result.make = [config]() -> std::unique_ptr<Layer> {
+    Random random;
+    return std::make_unique<typename Config::Layer>(config, random);
+  };
+  result.oracle = [config](const Weights& weights, const Input& input) {
+    return oracle(config, weights, input);
+  };
+  result.parameters = count(config);
+  return result;
+}
+
+void describe(LayerRow& row, const MultiHeadAttentionConfig& config) {
+  row.causal = config.causal;
+  if (config.window) row.held = row.sight = *config.window - 1;
+}
+void describe(LayerRow& row, const RelativeMultiHeadAttentionConfig& config) {
+  row.causal = config.causal;
+  row.most_keys = config.causal ? config.max_positions + 1 : config.max_positions;
+  row.held = config.max_positions;
+}
+void describe(LayerRow& row, const RelativeGlobalAttentionConfig& config) {
+  row.causal = !config.bidirectional;
+  row.held = row.sight = config.max_seq - 1;
+}
+void describe(LayerRow& row, const ShawAttentionConfig& config) { row.causal = config.causal; }
+void describe(LayerRow& row, const TransformerXLAttentionConfig& config) {
+  if (config.max_positions) row.most_keys = *config.max_positions;
+  if (config.max_positions) row.held = *config.max_positions - 1;
+  if (config.window) row.held = row.sight = *config.window - 1;
+}
+void describe(LayerRow& row, const AftConfig& config) {
+  row.causal = config.causal;
+  row.forgets = false;
+  row.most_keys = config.max_len.value_or(unlimited);
+  row.held = config.form == "full" ? *config.max_len : config.window.value_or(0);
+}
+void describe(LayerRow& row, const LocalRnnConfig& config) {
+  row.takes_masks = row.forgets = false;
+  row.held = row.sight = config.window - 1;
+}
+
+template <class Config>
+LayerRow mixer(const std::string& name, const Config& config) {
+  LayerRow result = row(name, config, config.d_model);
+  describe(result, config);
+  return result;
+}
+
+LayerRow block(const std::string& name, const TransformerBlockConfig& config) {
+  return std::visit(
+      [&](const auto& inner) {
+        LayerRow result = row(name, config, inner.d_model);
+        describe(result, inner);
+        return result;
+      },
+      config.mixer);
+}
+
+LayerRow r_block(const std::string& cell) {
+  RTransformerBlockConfig config{
+      .d_model = 6, .n_head = 2, .window = 3, .cell = cell, .d_inner = 5};
+  LayerRow result = row("r_transformer_block " + cell, config, config.d_model);
+  result.takes_masks = result.takes_memory = result.forgets = false;
+  return result;
+}
+
+void add_multi_head_attention(std::vector<LayerRow>& rows) {
+  using Config = MultiHeadAttentionConfig;
+  rows.push_back(mixer("mha", Config{.d_model = 6, .n_head = 2}));
+  rows.push_back(mixer("mha two-way, no bias",
+                       Config{.d_model = 6, .n_head = 3, .bias = false, .causal = false}));
+  rows.push_back(mixer("mha window 3", Config{.d_model = 6, .n_head = 2, .window = 3}));
+  rows.push_back(mixer("mha window 1", Config{.d_model = 4, .n_head = 1, .window = 1}));
+  rows.push_back(mixer("mha two-way window 2",
+                       Config{.d_model = 6, .n_head = 2, .causal = false, .window = 2}));
+  for (std::string position : {"rope", "alibi"}) {
+    Config config{.d_model = 12, .n_head = 3, .position = position};
+    rows.push_back(mixer("mha " + position, config));
+    config.window = 4;
+    rows.push_back(mixer("mha " + position + " window", config));
+    config.causal = false;
+    rows.push_back(mixer("mha " + position + " two-way window", config));
+    config.window = std::nullopt;
+    rows.push_back(mixer("mha " + position + " two-way", config));
+  }
+}
+
+void add_learned_tables(std::vector<LayerRow>& rows) {
+  using Labml = RelativeMultiHeadAttentionConfig;
+  rows.push_back(mixer("labml", Labml{.d_model = 6, .n_head = 2, .max_positions = 15}));
+  rows.push_back(mixer("labml short", Labml{.d_model = 6, .n_head = 3, .max_positions = 7}));
+  rows.push_back(mixer("labml two-way",
+                       Labml{.d_model = 6, .n_head = 2, .max_positions = 16, .causal = false}));
+  using Music = RelativeGlobalAttentionConfig;
+  for (int64_t max_seq : {1, 3, 32})
+    for (bool two_way : {false, true}) {
+      Music config{.d_model = 6, .n_head = 2, .max_seq = max_seq, .bidirectional = two_way};
+      std::string name =
+          "music " + std::to_string(max_seq) + (two_way ? " bidirectional" : " causal");
+      rows.push_back(mixer(name, config));
+      config.relative_bias = false;
+      if (max_seq == 3) rows.push_back(mixer(name + " no bias", config));
+    }
+  using Shaw = ShawAttentionConfig;
+  for (int64_t k : {0, 2, 40})
+    for (bool causal : {false, true})
+      rows.push_back(mixer("shaw " + std::to_string(k) + (causal ? " causal" : " two-way"),
+                           Shaw{.d_model = 6, .n_head = 2, .max_distance = k, .causal = causal}));
+  Shaw shaw{.d_model = 8, .n_head = 2, .max_distance = 2, .bias = false};
+  for (bool keys : {false, true})
+    for (bool values : {false, true}) {
+      shaw.key_positions = keys;
+      shaw.value_positions = values;
+      rows.push_back(mixer(text("shaw no bias, tables ", keys, values), shaw));
+    }
+}
+
+void add_transformer_xl(std::vector<LayerRow>& rows) {
+  using Config = TransformerXLAttentionConfig;
+  Config config{.d_model = 6, .n_head = 2};
+  rows.push_back(mixer("xl", config));
+  config.d_head = 5;
+  rows.push_back(mixer("xl d_head 5", config));
+  config.clamp_len = 2;
+  rows.push_back(mixer("xl clamp_len 2", config));
+  config.window = 4;
+  rows.push_back(mixer("xl clamp_len 2, window 4", config));
+  config.clamp_len = std::nullopt;
+  config.d_head = std::nullopt;
+  rows.push_back(mixer("xl window 4", config));
+  Config learned{.d_model = 5, .n_head = 3, .d_head = 2, .positions = "learned"};
+  learned.max_positions = 17;
+  rows.push_back(mixer("xl learned", learned));
+  learned.max_positions = 8;
+  rows.push_back(mixer("xl learned short", learned));
+  learned.window = 3;
+  rows.push_back(mixer("xl learned window 3", learned));
+}
+
+void add_aft(std::vector<LayerRow>& rows) {
+  using Config = AftConfig;
+  for (bool causal : {true, false}) {
+    std::string way = causal ? "" : " two-way";
+    for (std::string form : {"full", "local"})
+      for (int64_t rank : {0, 2}) {
+        Config config{
+            .d_model = 3, .form = form, .max_len = 16, .causal = causal, .factor_rank = rank};
+        if (form == "local") config.window = 3;
+        rows.push_back(mixer("aft " + form + " rank " + std::to_string(rank) + way, config));
+      }
+    rows.push_back(
+        mixer("aft local 1" + way,
+              Config{.d_model = 3, .form = "local", .max_len = 16, .window = 1, .causal = causal}));
+    rows.push_back(mixer(
+        "aft local beyond" + way,
+        Config{.d_model = 3, .form = "local", .max_len = 16, .window = 20, .causal = causal}));
+    rows.push_back(mixer("aft simple" + way,
+                         Config{.d_model = 3, .form = "simple", .causal = causal, .bias = causal}));
+    for (int64_t window : {1, 3, 19}) {
+      Config config{.d_model = 6,
+                    .form = "conv",
+                    .window = window,
+                    .causal = causal,
+                    .bias = window != 3,
+                    .n_head = 2};
+      rows.push_back(mixer("aft conv " + std::to_string(window) + way, config));
+    }
+  }
+  rows.push_back(
+      mixer("aft conv even", Config{.d_model = 4, .form = "conv", .window = 2, .n_head = 4}));
+}
+
+void add_blocks(std::vector<LayerRow>& rows) {
+  TransformerXLAttentionConfig xl{.d_model = 4, .n_head = 2, .d_head = 3};
+  AftConfig aft{.d_model = 4, .form = "conv", .window = 2, .n_head = 2};
+  LocalRnnConfig gru{.d_model = 4, .window = 3, .cell = "gru"};
+  MultiHeadAttentionConfig alibi{.d_model = 4, .n_head = 2, .window = 5, .position = "alibi"};
+  rows.push_back(block("block xl", {.mixer = xl, .d_inner = 7}));
+  rows.push_back(block("block xl norm last", {.mixer = xl, .d_inner = 7, .norm_first = false}));
+  rows.push_back(block("block aft gelu", {.mixer = aft, .d_inner = 5, .activation = "gelu"}));
+  rows.push_back(block("block local_rnn gelu_tanh",
+                       {.mixer = gru, .d_inner = 3, .activation = "gelu_tanh", .norm_eps = 0.1}));
+  rows.push_back(block("block local_rnn norm last",
+                       {.mixer = gru, .d_inner = 5, .norm_first = false, .activation = "gelu"}));
+  rows.push_back(block("block alibi", {.mixer = alibi, .d_inner = 3, .activation = "gelu"}));
+  for (std::string cell : {"rnn", "gru", "lstm"}) rows.push_back(r_block(cell));
+}
+
+std::vector<LayerRow> all_rows() {
+  std::vector<LayerRow> rows;
+  add_multi_head_attention(rows);
+  add_learned_tables(rows);
+  add_transformer_xl(rows);
+  add_aft(rows);
+  for (std::string cell : {"rnn", "gru", "lstm"})
+    for (int64_t window : {1, 4})
+      rows.push_back(mixer("local_rnn " + cell + " " + std::to_string(window),
+                           LocalRnnConfig{.d_model = 3, .window = window, .cell = cell}));
+  add_blocks(rows);
+  return rows;
+}
+
+}  // namespace
+
+const std::vector<LayerRow>& layer_rows() {
+  static const std::vector<LayerRow> rows = all_rows();
+  return rows;
+}
+
+}  // namespace shiftgrad::test
