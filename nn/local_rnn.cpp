@@ -107,7 +107,7 @@ Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const 
     for (int64_t n = 1; n < window; ++n) {
       age = step(nothing, age);
       open.h = concat({open.h, age.h}, 1);
-      open.c = concat({open.c, age.c}, 1);
+      if (cell == Cell::lstm) open.c = concat({open.c, age.c}, 1);
     }
   }
   std::vector<Tensor> outputs;
