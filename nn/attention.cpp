@@ -18,10 +18,17 @@ namespace {
 struct AttentionState : State {
   SlidingCache keys, values;
   Tensor positions;
+  int64_t seen = 0;  // tokens, kept or not
+  bool cut_by_reach;
 
-  explicit AttentionState(int64_t limit) : keys(limit), values(limit) {}
+  AttentionState(int64_t limit, int64_t reach)
+      : keys(std::min(limit, reach)), values(std::min(limit, reach)), cut_by_reach(reach < limit) {}
   std::unique_ptr<State> clone() const override { return std::make_unique<AttentionState>(*this); }
   void forget_newest(int64_t count) override {
+    bool whole = seen == keys.size();
+    require(count == 0 || whole || !cut_by_reach,
+            "state: cannot forget tokens when older ones have left the window");
+    seen -= count;
     keys.forget_newest(count);
     values.forget_newest(count);
   }
@@ -80,7 +87,7 @@ Tensor Attention::forward(const Tensor& x, const Tensor& memory, Context& contex
 
 std::unique_ptr<State> Attention::start(int64_t limit) const {
   require(causal, "attention: only a causal layer can be fed in pieces");
-  return std::make_unique<AttentionState>(std::min(limit, reach()));
+  return std::make_unique<AttentionState>(limit, reach());
 }
 
 Tensor Attention::forward(const Tensor& x, State& state, Context& context) const {
@@ -88,6 +95,7 @@ Tensor Attention::forward(const Tensor& x, State& state, Context& context) const
   Heads heads = project(x, x);
   heads.key = swap_heads_and_tokens(past.keys.append(swap_heads_and_tokens(heads.key)));
   heads.value = swap_heads_and_tokens(past.values.append(swap_heads_and_tokens(heads.value)));
+  past.seen += x.size(1);
   int64_t K = heads.key.size(2), made = past.positions.defined() ? past.positions.size(0) : 0;
   if (made < K) {
     past.positions = position_table(std::max(K, std::min(2 * K - 1, reach()) + 1), context);

@@ -25,7 +25,8 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 struct State {
   virtual ~State() = default;
   virtual std::unique_ptr<State> clone() const = 0;
-  /// Forgets the newest `count` tokens, as if they had not been fed.
+  /// Forgets the newest `count` tokens, as if they had not been fed. Throws where older ones that
+  /// would come back into sight are gone; those that a limit has cut off stay so without an error.
   virtual void forget_newest(int64_t count) = 0;
   /// Batch member b continues from what was member members[b] until now (for beams).
   virtual void reorder(const std::vector<int64_t>& members) = 0;
