@@ -1,0 +1,152 @@
+// A causal sequence fed in pieces gives what one pass gives.
+
+#include "tests/support/layer_pieces.h"
+
+#include <doctest/doctest.h>
+
+#include "tests/refusal.h"
+#include "tests/support/mismatch.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+const std::vector<std::vector<int64_t>> patterns = {{1}, {3, 5}, {4, 1, 2}, {7, 1}, {100}};
+
+/// Calls check(row, layer, x, one pass over x) for every causal row.
+template <class Check>
+void for_each_causal(int64_t length, Check check) {
+  for (const LayerRow& row : layer_rows()) {
+    if (!row.causal) continue;
+    CAPTURE(row.name);
+    RandomValues random(5);
+    std::unique_ptr<Layer> layer = random_layer(row, random);
+    Tensor x = random.tensor({3, length_of(row, length), row.d_model});
+    check(row, *layer, x, whole(*layer, x));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("pieces through a state are the whole") {
+  for_each_causal(17, [](const LayerRow&, const Layer& layer, const Tensor& x, const Tensor& y) {
+    for (const auto& pattern : patterns) {
+      CAPTURE(pattern[0]);
+      std::unique_ptr<State> state = layer.start();
+      Tensor pieces = feed(layer, *state, x, cuts(pattern, x.size(1)));
+      CHECK(relative_error(pieces, y) <= exactness);
+    }
+  });
+}
+
+TEST_CASE("pieces behind a memory are the whole") {
+  for_each_causal(17,
+                  [](const LayerRow& row, const Layer& layer, const Tensor& x, const Tensor& y) {
+                    if (!row.takes_memory) return;
+                    for (const auto& pattern : patterns) {
+                      CAPTURE(pattern[0]);
+                      Tensor pieces = feed_with_memory(layer, x, cuts(pattern, x.size(1)));
+                      CHECK(relative_error(pieces, y) <= exactness);
+                    }
+                  });
+}
+
+TEST_CASE("a memory of all that a query can see is enough") {
+  for_each_causal(17,
+                  [](const LayerRow& row, const Layer& layer, const Tensor& x, const Tensor& y) {
+                    if (!row.takes_memory || row.sight == unlimited) return;
+                    Tensor pieces = feed_with_memory(layer, x, cuts({2, 3}, x.size(1)), row.sight);
+                    CHECK(relative_error(pieces, y) <= exactness);
+                  });
+}
+
+TEST_CASE("a state of limited length is a memory of that length") {
+  for_each_causal(13, [](const LayerRow& row, const Layer& layer, const Tensor& x, const Tensor&) {
+    if (!row.takes_memory || !row.forgets) return;
+    for (int64_t limit : {0, 1, 4}) {
+      CAPTURE(limit);
+      std::vector<int64_t> lengths = cuts({2, 3, 1, 1}, x.size(1));
+      std::unique_ptr<State> state = layer.start(limit);
+      Tensor limited = feed_with_memory(layer, x, lengths, limit);
+      CHECK(relative_error(feed(layer, *state, x, lengths), limited) <= exactness);
+    }
+  });
+}
+
+TEST_CASE("a clone of a state goes its own way") {
+  for_each_causal(9, [](const LayerRow&, const Layer& layer, const Tensor& x, const Tensor& y) {
+    int64_t T = x.size(1), half = T / 2;
+    std::unique_ptr<State> state = layer.start();
+    feed(layer, *state, tokens(x, 0, half), {half});
+    std::unique_ptr<State> clone = state->clone();
+    RandomValues random(6);
+    feed(layer, *clone, random.tensor({3, T - half, x.size(2)}), cuts({2}, T - half));
+    std::unique_ptr<State> second = state->clone();
+    Tensor rest = tokens(x, half, T), expected = tokens(y, half, T);
+    CHECK(relative_error(feed(layer, *state, rest, cuts({1}, T - half)), expected) <= exactness);
+    CHECK(relative_error(feed(layer, *second, rest, {T - half}), expected) <= exactness);
+  });
+}
+
+TEST_CASE("a reordered state continues with other batch members") {
+  const std::vector<int64_t> members{2, 0, 0, 1};
+  for_each_causal(9, [&](const LayerRow&, const Layer& layer, const Tensor& x, const Tensor& y) {
+    int64_t T = x.size(1), half = T / 2;
+    auto picked = [&](const Tensor& all) {
+      std::vector<Tensor> rows;
+      for (int64_t member : members) rows.push_back(slice(all, 0, member, member + 1));
+      return concat(rows, 0);
+    };
+    std::unique_ptr<State> state = layer.start();
+    feed(layer, *state, tokens(x, 0, half), cuts({3}, half));
+    state->reorder(members);
+    Tensor rest = feed(layer, *state, picked(tokens(x, half, T)), cuts({2, 1}, T - half));
+    CHECK(relative_error(rest, picked(tokens(y, half, T))) <= exactness);
+  });
+}
+
+TEST_CASE("a cache forgets its newest tokens as if they had not been fed") {
+  for_each_causal(9, [](const LayerRow& row, const Layer& layer, const Tensor& x, const Tensor& y) {
+    if (!row.forgets) return;
+    std::unique_ptr<State> state = layer.start();
+    int64_t T = x.size(1), fed = std::min<int64_t>(4, row.held),
+            extra = std::min(T, row.held) - fed;
+    RandomValues random(7);
+    if (fed > 0) feed(layer, *state, tokens(x, 0, fed), {fed});
+    if (extra > 0) feed(layer, *state, random.tensor({3, extra, x.size(2)}), cuts({1, 3}, extra));
+    state->forget_newest(extra);
+    Tensor rest = feed(layer, *state, tokens(x, fed, T), cuts({2}, T - fed));
+    CHECK(relative_error(rest, tokens(y, fed, T)) <= exactness);
+  });
+}
+
+TEST_CASE("what older tokens have made room for cannot be forgotten") {
+  for_each_causal(9, [](const LayerRow& row, const Layer& layer, const Tensor& x, const Tensor&) {
+    if (row.forgets && row.held >= x.size(1)) return;
+    std::unique_ptr<State> state = layer.start();
+    feed(layer, *state, x, cuts({2}, x.size(1)));
+    state->forget_newest(0);
+    CHECK(refusal([&] { state->forget_newest(1); }).starts_with("state: "));
+  });
+}
+
+TEST_CASE("a state belongs to the batch that it has seen") {
+  for_each_causal(5, [](const LayerRow& row, const Layer& layer, const Tensor& x, const Tensor&) {
+    if (row.sight == 0) return;
+    std::unique_ptr<State> state = layer.start();
+    feed(layer, *state, x, {x.size(1)});
+    RandomValues random(8);
+    refusal([&] { feed(layer, *state, random.tensor({2, 1, x.size(2)}), {1}); });
+  });
+}
+
+TEST_CASE("a layer that sees the future has no state") {
+  for (const LayerRow& row : layer_rows()) {
+    if (row.causal) continue;
+    CAPTURE(row.name);
+    CHECK(refusal([&] {
+            row.make()->start();
+          }).ends_with("only a causal layer can be fed in pieces"));
+  }
+}
