@@ -66,14 +66,14 @@ void normalize_row_backward(const Scalar* x, const Scalar* weight, const Scalar*
   }
 }
 
-Tensor normalized(const char* operation, const Tensor& input, const Tensor& weight,
-                  const Tensor& bias, const RateOf& rate_of) {
+Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain,
+                  const Tensor& shift, const RateOf& rate_of) {
   require(input.rank() >= 1 && input.size(-1) >= 1, operation, ": ", input.shape(),
           ", expected […, C]");
   int64_t C = input.size(-1), rows = input.count() / C;
-  require(weight.shape() == Dims{C} && bias.shape() == Dims{C}, operation, ": weight ",
-          weight.shape(), " and bias ", bias.shape(), ", expected [", C, "]");
-  Tensor x = contiguous(input);
+  require(gain.shape() == Dims{C} && shift.shape() == Dims{C}, operation, ": ", input.shape(),
+          ": weight ", gain.shape(), " and bias ", shift.shape(), ", expected [", C, "]");
+  Tensor x = contiguous(input), weight = contiguous(gain), bias = contiguous(shift);
   Tensor y = Tensor::empty(x.shape());
   auto statistics = std::make_shared<std::vector<RowStatistics>>(rows);
   Scalar* out = y.mutable_data();
