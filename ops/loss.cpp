@@ -30,8 +30,9 @@ double softmax_loss(const Scalar* row, int64_t V, int32_t target, Scalar* p) {
   Scalar greatest = simd::maximum(row, V);
   Scalar total = simd::exp_minus(row, greatest, p, V);
   simd::axpby(1 / total, p, 0, p, V);
-  return std::log(static_cast<double>(total)) + static_cast<double>(greatest) -
-         static_cast<double>(row[target]);
+  // The two logits first: of great ones the difference is exact, and log(total) would drown in one.
+  return std::log(static_cast<double>(total)) +
+         (static_cast<double>(greatest) - static_cast<double>(row[target]));
 }
 
 /// The losses of all rows, and their softmax in `probabilities` [N, V].
