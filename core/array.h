@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/errors.h"
 #include "core/layout.h"
 
 namespace shiftgrad {
@@ -13,6 +14,13 @@ struct Array {
   Dims shape;
   std::vector<T> values;
 };
+
+/// Throws unless there are as many values as the shape says, in the name of `operation`.
+template <class T>
+void require_complete(const char* operation, const char* name, const Array<T>& array) {
+  require(static_cast<int64_t>(array.values.size()) == product(array.shape), operation, ": ", name,
+          ": ", array.values.size(), " values for the shape ", array.shape);
+}
 
 /// Indices into a vocabulary, `[B, T]`.
 using Tokens = Array<int32_t>;

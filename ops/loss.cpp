@@ -20,6 +20,7 @@ void check(const Tensor& logits, const Tokens& targets) {
   expected.push_back(logits.rank() > 0 ? logits.size(-1) : 0);
   require(logits.shape() == expected && logits.count() > 0, "cross_entropy: logits of ",
           logits.shape(), " for targets of ", targets.shape, ", expected […, V] and […]");
+  require_complete("cross_entropy", "targets", targets);
   for (int32_t target : targets.values)
     require(0 <= target && target < logits.size(-1), "cross_entropy: target ", target,
             ", expected 0 to ", logits.size(-1) - 1);

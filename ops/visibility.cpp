@@ -6,21 +6,12 @@
 
 namespace shiftgrad {
 
-namespace {
-
-void check_values(const char* operation, const char* name, const Mask& mask) {
-  require(static_cast<int64_t>(mask.values.size()) == product(mask.shape), operation, ": ", name,
-          ": ", mask.values.size(), " values for the shape ", mask.shape);
-}
-
-}  // namespace
-
 void Visibility::check(const char* operation, int64_t B, int64_t T, int64_t K) const {
   require(window >= 0, operation, ": a window of ", window, ", expected at least 0 (none)");
   if (padding) {
     require(padding->shape == Dims{B, K}, operation, ": key_padding_mask ", padding->shape,
             ", expected ", Dims{B, K});
-    check_values(operation, "key_padding_mask", *padding);
+    require_complete(operation, "key_padding_mask", *padding);
   }
   if (!hidden) return;
   const Dims& shape = hidden->shape;
@@ -29,7 +20,7 @@ void Visibility::check(const char* operation, int64_t B, int64_t T, int64_t K) c
             shape[-1] == K;
   require(ok, operation, ": attention_mask ", shape, ", expected ", Dims{T, K}, " or ",
           Dims{B, T, K}, " (1 for the batch or the queries broadcasts)");
-  check_values(operation, "attention_mask", *hidden);
+  require_complete(operation, "attention_mask", *hidden);
 }
 
 Visibility::Range Visibility::range(int64_t i, int64_t T, int64_t K) const {
