@@ -16,7 +16,7 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 void DropoutPattern::factors(int64_t first, int64_t count, Scalar* factors) const {
   // Four numbers a block: element n takes word n mod 4 of block n / 4.
-  auto threshold = static_cast<uint64_t>(std::ldexp(rate, 32));
+  auto threshold = static_cast<uint64_t>(std::ceil(std::ldexp(rate, 32)));
   Scalar kept = static_cast<Scalar>(1 / (1 - rate));
   std::array<uint32_t, 4> words{};
   for (int64_t n = first; n < first + count; ++n) {

@@ -4,6 +4,7 @@
 // them gives its value in double and, by the rules of running error analysis, the tolerance that
 // a test has to allow: none is ever chosen by hand.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -56,8 +57,11 @@ inline Bounded& operator+=(Bounded& a, const Bounded& b) { return a = a + b; }
 
 inline Bounded exp(const Bounded& x) { return rounded(x, std::exp(x.value), std::exp(x.value)); }
 inline Bounded log(const Bounded& x) { return rounded(x, std::log(x.value), 1 / x.value); }
+/// Also near 0, where the slope is infinite.
 inline Bounded sqrt(const Bounded& x) {
-  return rounded(x, std::sqrt(x.value), 0.5 / std::sqrt(x.value));
+  double value = std::sqrt(x.value), below = std::sqrt(std::max(x.value - x.error, 0.0));
+  double error = std::max(value - below, std::sqrt(x.value + x.error) - value);
+  return {value, error + 4 * epsilon * value, value};
 }
 inline Bounded tanh(const Bounded& x) { return rounded(x, std::tanh(x.value), 1); }
 inline Bounded erf(const Bounded& x) { return rounded(x, std::erf(x.value), 2 / std::sqrt(M_PI)); }

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <string>
@@ -28,6 +29,9 @@ struct OpRow {
   /// The inputs are drawn from low … high.
   double low = -1;
   double high = 1;
+  /// Arrangements of the first input at which the function is not smooth enough for difference
+  /// quotients; each needs a test of its own.
+  std::vector<Arrangement> without = {};
 };
 
 /// The leaves and views that one check feeds to an op.
@@ -166,7 +170,9 @@ inline void check_rows(const std::vector<OpRow>& rows) {
           kinds.push_back(arrangements[(a + turn * n) % arrangements.size()]);
         CAPTURE(a);
         CAPTURE(turn);
-        if (turn == 0 || row.shapes.size() > 1) check_arranged(row, kinds, 7 * a + turn);
+        bool left_out = std::count(row.without.begin(), row.without.end(), kinds[0]) > 0;
+        if ((turn == 0 || row.shapes.size() > 1) && !left_out)
+          check_arranged(row, kinds, 7 * a + turn);
       }
   }
 }
