@@ -1,0 +1,148 @@
+#include "ops/dropout.h"
+
+#include <cmath>
+#include <set>
+
+#include "core/parallel.h"
+#include "core/random.h"
+#include "ops/elementwise.h"
+#include "ops/shape.h"
+#include "tests/refusal.h"
+#include "tests/support/op_row.h"
+#include "tests/support/specials.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+/// 0 or 1 / (1 - rate), from the n-th uniform number: word n mod 4 of block n / 4.
+double factor_of(const DropoutPattern& pattern, int64_t n) {
+  auto block = static_cast<uint64_t>(n / 4);
+  uint32_t word = philox(pattern.seed, pattern.stream, block)[static_cast<size_t>(n % 4)];
+  return unit_interval(word) >= pattern.rate ? 1 / (1 - pattern.rate) : 0;
+}
+
+std::vector<Scalar> factors(const DropoutPattern& pattern, int64_t first, int64_t count) {
+  std::vector<Scalar> result(static_cast<size_t>(count));
+  pattern.factors(first, count, result.data());
+  return result;
+}
+
+std::vector<OpRow> dropout_rows() {
+  std::vector<OpRow> rows;
+  for (const Dims& shape : {Dims{}, Dims{1}, Dims{7}, Dims{3, 5}, Dims{2, 3, 4}, Dims{0, 3}})
+    for (double rate : {0.0, 0.1, 0.5, 0.9}) {
+      DropoutPattern pattern{42, 7, rate};
+      rows.push_back({text("dropout at ", rate),
+                      {shape},
+                      [pattern](const std::vector<Tensor>& in) { return dropout(in[0], pattern); },
+                      [pattern](const std::vector<Numbers>& in) {
+                        Numbers y(in[0].shape);
+                        for (size_t n = 0; n < y.values.size(); ++n) {
+                          // The factor itself is rounded to a Scalar.
+                          double factor = factor_of(pattern, static_cast<int64_t>(n));
+                          y.values[n] = in[0].values[n] * Bounded(factor, epsilon * factor, factor);
+                        }
+                        return y;
+                      }});
+    }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("dropout: values and gradients") { check_rows(dropout_rows()); }
+
+TEST_CASE("the factors are those of the numbered random words") {
+  for (double rate : {0.0, 0.25, 0.5, 0.99}) {
+    DropoutPattern pattern{1, 2, rate};
+    std::vector<Scalar> got = factors(pattern, 0, 1000);
+    for (int64_t n = 0; n < 1000; ++n)
+      CHECK(got[static_cast<size_t>(n)] == static_cast<Scalar>(factor_of(pattern, n)));
+  }
+}
+
+TEST_CASE("a number just below the rate is dropped, one at the rate is kept") {
+  uint32_t word = philox(1, 2, 0)[0];
+  CHECK(factors({1, 2, word * 0x1p-32}, 0, 1)[0] != 0);
+  CHECK(factors({1, 2, (word + 0.5) * 0x1p-32}, 0, 1)[0] == 0);
+  CHECK(factors({1, 2, (word - 0.5) * 0x1p-32}, 0, 1)[0] != 0);
+}
+
+TEST_CASE("pieces of the factors agree with the whole") {
+  DropoutPattern pattern{3, 4, 0.5};
+  std::vector<Scalar> whole = factors(pattern, 0, 50);
+  for (int64_t first = 0; first < 10; ++first)
+    for (int64_t count = 0; count < 20; ++count) {
+      std::vector<Scalar> piece = factors(pattern, first, count);
+      CHECK(std::equal(piece.begin(), piece.end(), whole.begin() + first));
+    }
+  int64_t far = int64_t{1} << 33;
+  whole = factors(pattern, far, 6);
+  whole.erase(whole.begin());
+  CHECK(factors(pattern, far + 1, 5) == whole);
+}
+
+TEST_CASE("the pattern depends on seed and stream, and on nothing else") {
+  Tensor x = Tensor::full({200}, 1);
+  auto kept = [&](uint64_t seed, uint64_t stream) {
+    return dropout(x, {seed, stream, 0.5}).values();
+  };
+  CHECK(kept(1, 2) == kept(1, 2));
+  CHECK(std::set{kept(1, 2), kept(2, 1), kept(1, 3), kept(2, 2)}.size() == 4);
+  CHECK(dropout(reshape(x, {10, 20}), {1, 2, 0.5}).values() == kept(1, 2));
+  // Nor on the number of threads, in a tensor of many tiles.
+  Tensor large = Tensor::full({50001}, 1);
+  std::vector<Scalar> alone;
+  for (int threads : {1, 2, 4}) {
+    ThreadLimit limit(threads);
+    std::vector<Scalar> values = dropout(large, {1, 2, 0.5}).values();
+    if (threads == 1) alone = values;
+    CHECK(values == alone);
+    CHECK(values == factors({1, 2, 0.5}, 0, 50001));
+  }
+}
+
+TEST_CASE("the fraction kept is 1 - rate, and the mean stays") {
+  constexpr int64_t count = 200000;
+  for (double rate : {0.1, 0.5, 0.8}) {
+    double kept = 0;
+    std::vector<Scalar> all = factors({9, 9, rate}, 0, count);
+    for (Scalar factor : all) kept += factor != 0;
+    // Five standard deviations of a binomial count.
+    CHECK(std::abs(kept - count * (1 - rate)) < 5 * std::sqrt(count * rate * (1 - rate)));
+  }
+}
+
+TEST_CASE("what is dropped is 0 for any finite value, and passes no gradient") {
+  DropoutPattern pattern{5, 6, 0.5};
+  Tensor x = Tensor::full({100}, 3).require_gradient();
+  Tape tape;
+  Tensor y = dropout(x, pattern);
+  tape.backward(y, Tensor::full({100}, 2));
+  std::vector<Scalar> values = y.values(), gradient = x.gradient().values();
+  for (size_t n = 0; n < 100; ++n) {
+    CHECK((values[n] == 0 || values[n] == 6));
+    CHECK(gradient[n] == (values[n] == 0 ? 0 : 4));
+  }
+}
+
+TEST_CASE("rate 0 is the input itself, and costs nothing") {
+  Tensor x = Tensor::full({3}, 1).require_gradient();
+  Tape tape;
+  Tensor y = dropout(x, {1, 2, 0});
+  CHECK(y.shares_storage(x));
+  CHECK(tape.size() == 0);
+}
+
+TEST_CASE("rates that are none are refused") {
+  Tensor x = Tensor::zeros({3});
+  CHECK(refusal([&] { dropout(x, {0, 0, 1}); }) == "dropout: a rate of 1, expected 0 to below 1");
+  CHECK(refusal([&] {
+          dropout(x, {0, 0, -0.5});
+        }) == "dropout: a rate of -0.5, expected 0 to below 1");
+  CHECK(refusal([&] {
+          dropout(x, {0, 0, std::nan("")});
+        }) == "dropout: a rate of nan, expected 0 to below 1");
+}

@@ -1,0 +1,205 @@
+#include "ops/norm.h"
+
+#include "core/parallel.h"
+#include "ops/shape.h"
+#include "tests/refusal.h"
+#include "tests/support/op_row.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+/// w_c r (x_c - mean) + b_c in each row, for a rate r made from q = Σ (x_c - mean)².
+template <class RateOf>
+Numbers norm_of(const std::vector<Numbers>& in, RateOf rate_of) {
+  const Numbers &x = in[0], &weight = in[1], &bias = in[2];
+  Numbers y(x.shape);
+  int64_t C = x.shape[-1];
+  for (size_t row = 0; row < x.values.size(); row += static_cast<size_t>(C)) {
+    auto at = [&](int64_t c) { return row + static_cast<size_t>(c); };
+    Bounded sum, q;
+    for (int64_t c = 0; c < C; ++c) sum += x.values[at(c)];
+    Bounded mean = sum / Bounded(static_cast<double>(C));
+    for (int64_t c = 0; c < C; ++c) q += (x.values[at(c)] - mean) * (x.values[at(c)] - mean);
+    Bounded rate = rate_of(q, static_cast<double>(C));
+    for (int64_t c = 0; c < C; ++c)
+      y.values[at(c)] = weight(c) * rate * (x.values[at(c)] - mean) + bias(c);
+  }
+  return y;
+}
+
+Numbers layer_norm_of(const std::vector<Numbers>& in, double epsilon) {
+  return norm_of(in, [&](const Bounded& q, double n) {
+    return Bounded(1) / sqrt(q / Bounded(n) + Bounded(epsilon));
+  });
+}
+
+Numbers deviation_norm_of(const std::vector<Numbers>& in, double epsilon, bool unbiased) {
+  return norm_of(in, [&](const Bounded& q, double n) {
+    return Bounded(1) / (sqrt(q / Bounded(unbiased ? n - 1 : n)) + Bounded(epsilon));
+  });
+}
+
+/// Arrangements that make all elements of a row equal, where a norm has its kink.
+std::vector<Arrangement> of_equal_elements(const Dims& shape) {
+  if (shape.size() == 1) return {Arrangement::repeating, Arrangement::expanded};
+  return {Arrangement::repeating};
+}
+
+using In = std::vector<Tensor>;
+using Reference = std::vector<Numbers>;
+
+std::vector<OpRow> layer_norm_rows() {
+  std::vector<OpRow> rows;
+  for (const Dims& shape : {Dims{4}, Dims{3, 5}, Dims{2, 3, 4}, Dims{1, 1, 7}, Dims{0, 4}})
+    for (double epsilon : {1e-5, 0.5}) {
+      Dims of_features{shape[-1]};
+      rows.push_back({text("layer_norm with ", epsilon),
+                      {shape, of_features, of_features},
+                      [=](const In& in) { return layer_norm(in[0], in[1], in[2], epsilon); },
+                      [=](const Reference& in) { return layer_norm_of(in, epsilon); },
+                      -1,
+                      1,
+                      of_equal_elements(shape)});
+    }
+  // The same tensor in two places.
+  rows.push_back({"layer_norm with one tensor for weight and bias",
+                  {{3, 5}, {5}},
+                  [](const In& in) { return layer_norm(in[0], in[1], in[1]); },
+                  [](const Reference& in) {
+                    return layer_norm_of({in[0], in[1], in[1]}, 1e-5);
+                  },
+                  -1,
+                  1,
+                  {Arrangement::repeating}});
+  rows.push_back({"layer_norm of its weight",
+                  {{5}},
+                  [](const In& in) { return layer_norm(in[0], in[0], in[0]); },
+                  [](const Reference& in) {
+                    return layer_norm_of({in[0], in[0], in[0]}, 1e-5);
+                  },
+                  -1,
+                  1,
+                  {Arrangement::repeating, Arrangement::expanded}});
+  return rows;
+}
+
+std::vector<OpRow> deviation_norm_rows() {
+  std::vector<OpRow> rows;
+  for (const Dims& shape : {Dims{3}, Dims{3, 5}, Dims{2, 3, 4}, Dims{0, 4}})
+    for (bool unbiased : {true, false})
+      for (double epsilon : {1e-6, 0.5}) {
+        Dims of_features{shape[-1]};
+        rows.push_back(
+            {text("deviation_norm with ", epsilon, unbiased ? ", unbiased" : ""),
+             {shape, of_features, of_features},
+             [=](const In& in) { return deviation_norm(in[0], in[1], in[2], epsilon, unbiased); },
+             [=](const Reference& in) { return deviation_norm_of(in, epsilon, unbiased); },
+             -1,
+             1,
+             of_equal_elements(shape)});
+      }
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("layer_norm: values and gradients") { check_rows(layer_norm_rows()); }
+
+TEST_CASE("deviation_norm: values and gradients") { check_rows(deviation_norm_rows()); }
+
+TEST_CASE("norms of equal elements give the bias, and no gradient through the deviation") {
+  RandomValues random(3);
+  Tensor weight = random.tensor({4}), bias = random.tensor({4}), cotangent = random.tensor({4});
+  // dx = r (g - mean(g)) with g = w ⊙ dy, and r at a variance of 0.
+  auto expected = [&](double rate) {
+    Numbers w = numbers(weight), dy = numbers(cotangent), dx({4});
+    Bounded sum;
+    for (int64_t c = 0; c < 4; ++c) sum += w(c) * dy(c);
+    for (int64_t c = 0; c < 4; ++c) dx(c) = Bounded(rate) * (w(c) * dy(c) - sum / Bounded(4));
+    return dx;
+  };
+  auto check = [&](auto norm, double rate) {
+    Tensor x = Tensor::full({4}, 7).require_gradient();
+    Tape tape;
+    Tensor y = norm(x);
+    tape.backward(y, cotangent);
+    CHECK(same_bits(y, bias));
+    CHECK(mismatch(x.gradient(), expected(rate)) == "");
+  };
+  check([&](const Tensor& x) { return layer_norm(x, weight, bias, 1e-5); }, 1 / std::sqrt(1e-5));
+  for (bool unbiased : {true, false})
+    check([&](const Tensor& x) { return deviation_norm(x, weight, bias, 1e-6, unbiased); }, 1e6);
+}
+
+TEST_CASE("layer_norm of two elements: their gradient all but vanishes") {
+  // With d half their difference, y = ±d / √(d² + ε), of slope ε / (d² + ε)^(3/2).
+  constexpr double epsilon_of_norm = 1e-5;
+  Tensor x = Tensor::from({2}, std::vector<Scalar>{0.75, 0.25}).require_gradient();
+  Tensor one = Tensor::full({2}, 1), zero = Tensor::zeros({2});
+  Tape tape;
+  Tensor y = layer_norm(x, one, zero, epsilon_of_norm);
+  tape.backward(y, Tensor::from({2}, std::vector<Scalar>{3, 1}));
+  double d = 0.25, variance = d * d + epsilon_of_norm, rate = 1 / std::sqrt(variance);
+  double slope = epsilon_of_norm * rate / variance;
+  // The terms that cancel are of the size of rate · 3, and each is rounded a few times.
+  double error = 8 * epsilon * rate * 3;
+  Numbers expected({2});
+  expected(0) = Bounded(slope, error, slope);
+  expected(1) = Bounded(-slope, error, slope);
+  CHECK(mismatch(x.gradient(), expected) == "");
+  Numbers outputs({2});
+  outputs(0) = Bounded(d * rate, 8 * epsilon, 1);
+  outputs(1) = Bounded(-d * rate, 8 * epsilon, 1);
+  CHECK(mismatch(y, outputs) == "");
+}
+
+TEST_CASE("norms of rows far from 0 keep their digits") {
+  // E[x²] - E[x]² would lose them all. Sums of integers are exact, so nothing is lost by the shift.
+  std::vector<Scalar> far{10001, 10002, 10004, 10009}, near{-3, -2, 0, 5};
+  Tensor one = Tensor::full({4}, 1), zero = Tensor::zeros({4});
+  Reference reference{numbers(Tensor::from({4}, near)), numbers(one), numbers(zero)};
+  Tensor x = Tensor::from({4}, far);
+  CHECK(mismatch(layer_norm(x, one, zero), layer_norm_of(reference, 1e-5)) == "");
+  CHECK(mismatch(deviation_norm(x, one, zero, 1e-6), deviation_norm_of(reference, 1e-6, true)) ==
+        "");
+}
+
+TEST_CASE("norms have the same bits whatever the number of threads") {
+  RandomValues random(5);
+  Tensor x = random.tensor({500, 30}).require_gradient();
+  Tensor weight = random.tensor({30}).require_gradient();
+  Tensor bias = random.tensor({30}).require_gradient();
+  Tensor cotangent = random.tensor({500, 30});
+  std::vector<std::vector<Scalar>> alone;
+  for (int threads : {1, 2, 4}) {
+    ThreadLimit limit(threads);
+    for (const Tensor& parameter : {x, weight, bias}) parameter.zero_gradient();
+    Tape tape;
+    Tensor y = layer_norm(x, weight, bias);
+    tape.backward(y, cotangent);
+    std::vector results{y.values(), x.gradient().values(), weight.gradient().values(),
+                        bias.gradient().values()};
+    if (threads == 1) alone = results;
+    for (size_t n = 0; n < results.size(); ++n) CHECK(same_bits(results[n], alone[n]));
+  }
+}
+
+TEST_CASE("norms refuse shapes that do not fit, by name") {
+  auto zeros = [](const Dims& shape) { return Tensor::zeros(shape); };
+  CHECK(refusal([&] {
+          layer_norm(zeros({2, 3}), zeros({4}), zeros({3}));
+        }) == "layer_norm: [2, 3]: weight [4] and bias [3], expected [3]");
+  CHECK(refusal([&] { layer_norm(zeros({}), zeros({1}), zeros({1})); }) ==
+        "layer_norm: [], expected […, C]");
+  CHECK(refusal([&] {
+          layer_norm(zeros({3, 0}), zeros({0}), zeros({0}));
+        }) == "layer_norm: [3, 0], expected […, C]");
+  CHECK(refusal([&] {
+          deviation_norm(zeros({2, 3}), zeros({3}), zeros({2, 3}), 1e-6);
+        }) == "deviation_norm: [2, 3]: weight [3] and bias [2, 3], expected [3]");
+  CHECK(refusal([&] {
+          deviation_norm(zeros({2, 1}), zeros({1}), zeros({1}), 1e-6);
+        }) == "deviation_norm: [2, 1], expected at least 2 elements a row");
+}
