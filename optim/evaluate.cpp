@@ -101,8 +101,6 @@ void read_streams(Scorer& scorer, const EvaluationConfig& config,
 void evaluate_with_memory(Scorer& scorer, const LanguageModel& model,
                           const EvaluationConfig& config) {
   int64_t B = config.batch_size, length = scorer.predictable() / B;
-  require(length >= 1, "evaluate: ", scorer.predictable() + 1, " tokens are too few for ", B,
-          " streams");
   std::vector<int64_t> streams;
   for (int64_t b = 0; b < B; ++b) streams.push_back(b * length);
   // What is fed again is no memory in the segment that it is fed with.
@@ -114,22 +112,26 @@ void evaluate_with_memory(Scorer& scorer, const LanguageModel& model,
                state);
 }
 
-void check(const EvaluationConfig& config, size_t tokens) {
+}  // namespace
+
+void EvaluationConfig::check(int64_t tokens) const {
   auto at_least = [](int64_t least, const char* field, int64_t value) {
     require(value >= least, "evaluate: ", field, " ", value, ", expected at least ", least);
   };
-  at_least(1, "tgt_len", config.tgt_len);
-  at_least(0, "mem_len", config.mem_len);
-  at_least(0, "ext_len", config.ext_len);
-  at_least(1, "batch_size", config.batch_size);
+  require(mode == "memory" || mode == "chunks" || mode == "sliding", "evaluate: mode \"", mode,
+          "\", expected memory, chunks or sliding");
+  at_least(1, "tgt_len", tgt_len);
+  at_least(0, "mem_len", mem_len);
+  at_least(0, "ext_len", ext_len);
+  at_least(1, "batch_size", batch_size);
   require(tokens >= 2, "evaluate: a text of ", tokens, " tokens, expected at least 2");
+  require(mode != "memory" || tokens > batch_size, "evaluate: ", tokens, " tokens are too few for ",
+          batch_size, " streams");
 }
-
-}  // namespace
 
 Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
                     const EvaluationConfig& config) {
-  check(config, text.size());
+  config.check(static_cast<int64_t>(text.size()));
   Tape::Pause no_gradients;
   auto start = std::chrono::steady_clock::now();
   Scorer scorer(model, text);
@@ -137,10 +139,8 @@ Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
     evaluate_with_memory(scorer, model, config);
   else if (config.mode == "chunks")
     evaluate_chunks(scorer, config);
-  else if (config.mode == "sliding")
-    evaluate_sliding(scorer, config);
   else
-    fail("evaluate: mode \"", config.mode, "\", expected memory, chunks or sliding");
+    evaluate_sliding(scorer, config);
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   return {scorer.nats / static_cast<double>(scorer.tokens), scorer.tokens, passed.count()};
 }

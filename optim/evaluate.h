@@ -25,6 +25,10 @@ struct EvaluationConfig {
   /// memory: the text is cut into so many streams, each with an empty memory at its start.
   /// chunks, sliding: the blocks fed at once, which changes the speed and not what is computed.
   int64_t batch_size = 1;
+
+  /// Throws, naming the field, when the config is bad, or a text of so many tokens too short for
+  /// it.
+  void check(int64_t tokens) const;
 };
 
 struct Evaluation {
@@ -41,7 +45,7 @@ struct Evaluation {
   double tokens_per_second() const { return static_cast<double>(tokens) / seconds; }
 };
 
-/// Throws when the config is bad, naming the field, or the text has less than two tokens.
+/// Throws as the config's `check` does.
 Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
                     const EvaluationConfig& config);
 

@@ -16,12 +16,14 @@ namespace {
 // Independent random numbers from one seed; a model is commonly drawn from stream 0.
 constexpr uint64_t batches_stream = 1, dropout_stream = 2;
 
-void check(const TrainerConfig& config) {
+/// The config, once it is known to be good.
+const TrainerConfig& checked(const TrainerConfig& config) {
   auto at_least = [](int64_t least, const char* field, int64_t value) {
     require(value >= least, "trainer: ", field, " ", value, ", expected at least ", least);
   };
   at_least(0, "mem_len", config.mem_len);
   at_least(0, "max_iters", config.max_iters);
+  at_least(0, "lr_decay_iters", config.lr_decay_iters);
   at_least(1, "eval_interval", config.eval_interval);
   at_least(0, "eval_iters", config.eval_iters);
   require(config.batches == "blocks" || config.batches == "streams", "trainer: batches \"",
@@ -29,6 +31,7 @@ void check(const TrainerConfig& config) {
   require(config.mem_len == 0 || config.batches == "streams",
           "trainer: mem_len needs batches \"streams\"");
   require(config.grad_clip >= 0, "trainer: grad_clip ", config.grad_clip, ", expected at least 0");
+  return config;
 }
 
 Schedule schedule_of(const TrainerConfig& config) {
@@ -58,7 +61,6 @@ std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
 
 TrainerState start(const TrainerConfig& config, const LanguageModel& model,
                    std::span<const int32_t> text) {
-  check(config);
   return {.random = Random{config.seed, dropout_stream},
           .batches = batches(config, text),
           .memory = {},
@@ -72,7 +74,7 @@ Trainer::Trainer(LanguageModel& model, std::span<const int32_t> train_text,
     : model_(model),
       train_text_(train_text),
       validation_text_(validation_text.empty() ? train_text : validation_text),
-      config_(config),
+      config_(checked(config)),
       schedule_(schedule_of(config)),
       state_(start(config, model, train_text)) {
   require(validation_text_.size() >= 2, "trainer: a validation text of ", validation_text_.size(),
