@@ -24,20 +24,22 @@ struct EvalFlags {
   std::string checkpoint = "best";
   std::optional<std::string> data;
   std::optional<std::string> mode;
-  std::optional<int64_t> tgt_len, mem_len, clamp_len;
+  std::optional<int64_t> tgt_len, mem_len, clamp_len, batch_size;
   int64_t ext_len = 0;
-  int64_t batch_size = 1;
   int threads = 0;
 };
 
 EvaluationConfig evaluation_config(const EvalFlags& flags, const TrainFlags& trained) {
   bool has_memory = model_kind(trained.model.model).has_memory;
+  std::string mode = flags.mode.value_or(has_memory ? "memory" : "chunks");
+  // Elsewhere it decides the speed only.
+  int64_t batch_size = flags.batch_size.value_or(mode == "memory" ? 1 : 64);
   return {
-      .mode = flags.mode.value_or(has_memory ? "memory" : "chunks"),
+      .mode = mode,
       .tgt_len = flags.tgt_len.value_or(trained.model.block_size),
       .mem_len = flags.mem_len.value_or(trained.mem_len.value_or(0)),
       .ext_len = flags.ext_len,
-      .batch_size = flags.batch_size,
+      .batch_size = batch_size,
   };
 }
 
@@ -63,7 +65,10 @@ Command::Work prepare(const EvalFlags& flags) {
   std::string data = flags.data.value_or(run.flags.data);
   std::vector<int32_t> tokens = run.vocabulary.encode(read_text(data), text_name(data));
   EvaluationConfig config = evaluation_config(flags, run.flags);
-  return [=] { print(evaluate(*model, split(tokens).validation, config)); };
+  config.check(std::ssize(split(tokens).validation));
+  return [threads, model, tokens, config] {
+    print(evaluate(*model, split(tokens).validation, config));
+  };
 }
 
 }  // namespace
@@ -84,7 +89,8 @@ Command eval_command(CLI::App& program) {
   add_flag(*app, "clamp_len", flags->clamp_len, "TOKENS",
            "distances beyond it count as it, 0 for none (default: as in training)");
   add_flag(*app, "batch_size", flags->batch_size, "ROWS",
-           "pieces of the text scored side by side, each from an empty memory");
+           "pieces of the text scored side by side; in mode memory each starts with an empty one "
+           "(default: 1 there, else 64)");
   add_flag(*app, "threads", flags->threads, "THREADS", "0 for one a core");
   return {app, [flags] { return prepare(*flags); }};
 }

@@ -1,7 +1,9 @@
 #include "nn/generate.h"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "command.h"
 #include "core/errors.h"
@@ -36,7 +38,7 @@ Command::Work prepare(const GenerateFlags& flags) {
   int64_t context = std::max(run.flags.mem_len.value_or(0), run.flags.model.block_size);
   options.mem_len = flags.mem_len.value_or(context);
   check(*model, prompt, options);
-  return [=, vocabulary = run.vocabulary, text = flags.prompt] {
+  return [threads, model, prompt, options, vocabulary = run.vocabulary, text = flags.prompt] {
     std::cout << text;
     generate(*model, prompt, options, [&](int32_t token) { write(vocabulary.decode(token)); });
     write('\n');
@@ -51,8 +53,8 @@ Command generate_command(CLI::App& program) {
   auto& [length, sampling, seed, mem_len] = flags->options;
   app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
   add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
-  app->add_option("--prompt", flags->prompt, "what the model continues (default: a new line)")
-      ->type_name("TEXT");
+  add_flag(*app, "prompt", flags->prompt, "TEXT", "what the model continues (default: a new line)")
+      ->default_str("");
   add_flag(*app, "length", length, "CHARACTERS", "how much to write");
   add_flag(*app, "temperature", sampling.temperature, "FACTOR",
            "below 1 more certain, above 1 more surprising, 0 always the likeliest");

@@ -1,6 +1,10 @@
 // char_lm: trains character-level language models, scores them and lets them write.
 
+#include <algorithm>
+#include <exception>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "command.h"
 #include "core/parallel.h"
@@ -9,8 +13,7 @@ namespace {
 
 constexpr int success = 0, failure = 1, bad_input = 2;
 
-int complain(const std::exception& error, int status) {
-  std::string line = error.what();
+int complain(std::string line, int status) {
   std::replace(line.begin(), line.end(), '\n', ' ');
   std::cerr << "char_lm: " << line << std::endl;
   return status;
@@ -21,12 +24,12 @@ int run(const char_lm::Command& command) {
   try {
     work = command.prepare();
   } catch (const std::exception& error) {
-    return complain(error, bad_input);
+    return complain(error.what(), bad_input);
   }
   try {
     work();
   } catch (const std::exception& error) {
-    return complain(error, failure);
+    return complain(error.what(), failure);
   }
   return success;
 }
@@ -37,7 +40,6 @@ int main(int count, char** arguments) {
   shiftgrad::initialize();
   CLI::App program{"Character-level language models: train one, score it, let it write.",
                    "char_lm"};
-  program.require_subcommand(1);
   program.footer(
       "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written.");
   std::vector commands = {char_lm::train_command(program), char_lm::eval_command(program),
@@ -47,8 +49,9 @@ int main(int count, char** arguments) {
   } catch (const CLI::CallForHelp& help) {
     return program.exit(help);
   } catch (const CLI::ParseError& error) {
-    return complain(error, bad_input);
+    return complain(error.what(), bad_input);
   }
   for (const char_lm::Command& command : commands)
     if (command.flags->parsed()) return run(command);
+  return complain("expected train, eval or generate; see --help", bad_input);
 }

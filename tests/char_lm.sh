@@ -1,0 +1,192 @@
+#!/bin/sh
+# Uses char_lm, the program $1, as people do, and as they should not.
+set -u
+char_lm=$1
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cd "$place" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# runs ARGUMENT...: char_lm does it and says nothing on standard error.
+runs() {
+  "$char_lm" "$@" > output 2> errors || fail "status $? of: $*"
+  [ ! -s errors ] || fail "errors of: $*: $(cat errors)"
+}
+
+# prints REGULAR_EXPRESSION: some line of the last output matches.
+prints() {
+  grep -Eq -- "$1" output || fail "no line '$1' in: $(cat output)"
+}
+
+# refuses TEXT ARGUMENT...: status 2, nothing on standard output, one line on standard error that
+# contains the text, and all checkpoints as they were.
+refuses() {
+  expected=$1
+  shift
+  before=$(cksum ./*/*.safetensors)
+  status=0
+  "$char_lm" "$@" > output 2> errors || status=$?
+  [ "$status" = 2 ] || fail "status $status of: $*"
+  [ ! -s output ] || fail "output of: $*: $(cat output)"
+  [ "$(wc -l < errors)" = 1 ] || fail "not one line for: $*: $(cat errors)"
+  grep -qF -- "$expected" errors || fail "no '$expected' in: $(cat errors)"
+  [ "$(cksum ./*/*.safetensors)" = "$before" ] || fail "a checkpoint changed by: $*"
+}
+
+awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 }' > text
+tiny="--data text --n_layer 1 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4
+  --max_iters 20 --warmup_iters 2 --eval_interval 10 --log_interval 1"
+
+# --- What it is for.
+
+for model in transformer transformer_xl; do
+  runs train $tiny --model $model --out_dir $model
+  prints '^step 10/20  loss [0-9.]+  [0-9.]+k tokens/s  ETA 0:'
+  prints '^step 20  train loss [0-9.]+  validation loss [0-9.]+ = [0-9.]+ bits per character'
+  [ "$(ls $model)" = "best.safetensors
+last.safetensors
+metrics.jsonl" ] || fail "files of $model: $(ls $model)"
+  [ "$(grep -c gradient_norm $model/metrics.jsonl)" = 20 ] || fail "metrics of $model"
+
+  runs eval $model
+  head -n 1 output | grep -Eqx '[0-9]\.[0-9]{3} bits per character' || fail "eval: $(cat output)"
+  [ "$(wc -l < output)" = 5 ] || fail "eval: $(cat output)"
+  runs eval $model --checkpoint last --data text
+
+  runs generate $model --prompt 'line ' --length 30 --seed 5
+  [ "$(wc -c < output)" = 36 ] || fail "generate: $(cat output)"
+  mv output first
+  runs generate $model --prompt 'line ' --length 30 --seed 5
+  cmp -s output first || fail "another text from the same seed"
+  runs generate $model --prompt 'line ' --length 30 --seed 6
+  cmp -s output first && fail "the same text from another seed"
+  runs generate $model --length 3 --temperature 0
+done
+
+# own_mode RUN FLAG...: with the flags, eval prints the score that it prints without.
+own_mode() {
+  runs eval "$1"
+  head -n 4 output > own
+  runs eval "$@"
+  head -n 4 output | cmp -s - own || fail "eval $* is not its own mode"
+}
+own_mode transformer --mode chunks --tgt_len 8
+own_mode transformer_xl --mode memory --tgt_len 8 --mem_len 8 --ext_len 0 --clamp_len 0
+runs eval transformer --mode sliding
+runs eval transformer_xl --mode chunks
+runs eval transformer_xl --mem_len 32 --tgt_len 4 --ext_len 4 --clamp_len 6
+
+# The same run twice, and on one thread, gives the same bytes but for the flags it keeps.
+weights() {
+  runs generate "$1" --checkpoint last --length 200 --temperature 0
+  cat output
+  sed 's/,"tokens_per_second.*//' "$1/metrics.jsonl"
+}
+weights transformer_xl > first
+runs train $tiny --out_dir again --threads 1
+weights again | cmp -s - first || fail 'another result on one thread'
+
+# On a terminal there is a bar.
+if script -qec true /dev/null > /dev/null 2>&1; then
+  script -qec "'$char_lm' train $(echo $tiny) --out_dir terminal" /dev/null > output
+  prints '\[####*\.*\] step [0-9]+/20  loss .* tokens/s  ETA 0:0'
+fi
+
+runs --help
+prints 'Exit status: 0 '
+for command in train eval generate; do runs $command --help; done
+
+# --- What it is not for.
+
+refuses 'expected train, eval or generate'
+refuses 'sing' sing
+refuses '--learning-rate' train --learning-rate 1
+refuses 'batch_size' train --batch_size many
+refuses 'OUT_DIR' eval
+
+refuses 'missing: No such file' train --data missing --out_dir transformer
+refuses '.: a folder' train --data . --out_dir transformer
+: > empty
+refuses 'empty: an empty file' train --data empty --out_dir transformer
+echo short > short
+for model in transformer transformer_xl; do
+  refuses 'tokens' train --data short --model $model --out_dir transformer
+done
+
+# refuses_flags TEXT FLAG...: the flags make no training.
+refuses_flags() {
+  expected=$1
+  shift
+  refuses "$expected" train $tiny --out_dir transformer "$@"
+}
+refuses_flags '--n_embd 18 is not divisible by --n_head 4' --n_embd 18 --n_head 4
+refuses_flags '--model lstm, expected one of transformer, transformer_xl' --model lstm
+refuses_flags '--mem_len 4: --model transformer has no memory' --model transformer --mem_len 4
+for flag in n_layer n_head n_embd block_size batch_size mem_len max_iters learning_rate min_lr \
+  warmup_iters lr_decay_iters weight_decay beta1 grad_clip eval_interval eval_iters log_interval \
+  dropout threads; do
+  refuses_flags "$flag" --$flag -1
+done
+refuses_flags 'schedule' --schedule linear
+refuses_flags 'optimizer' --optimizer lion
+refuses '--out_dir text: ' train $tiny --out_dir text
+refuses '--out_dir text/run: ' train $tiny --out_dir text/run
+
+refuses 'missing/best.safetensors: ' eval missing
+refuses '--checkpoint first, expected best or last' eval transformer --checkpoint first
+refuses 'missing: No such file' eval transformer --data missing
+echo 'Unknown' > unknown
+refuses "unknown: the model does not know the character 'U', number 1" \
+  eval transformer --data unknown
+printf line > short
+refuses 'a text of 1 tokens' eval transformer --data short
+refuses 'mode "exact"' eval transformer --mode exact
+refuses '--clamp_len' eval transformer --clamp_len 4
+for flag in tgt_len mem_len ext_len clamp_len batch_size; do
+  refuses "$flag" eval transformer_xl --$flag -1
+done
+
+refuses "--prompt: the model does not know the character 'é', number 2" \
+  generate transformer --prompt 'lé'
+refuses 'an empty prompt' generate transformer --prompt ''
+for flag in length temperature top_k mem_len seed; do
+  refuses "$flag" generate transformer --$flag -1
+done
+
+# Every way to break a checkpoint.
+mkdir broken
+# broken_by HOW: the file is refused.
+broken_by() {
+  for command in eval generate; do refuses 'broken/best.safetensors: ' $command broken; done
+}
+whole=transformer/best.safetensors
+for size in 0 7 100 2000; do
+  head -c $size $whole > broken/best.safetensors
+  broken_by "cutting to $size bytes"
+done
+{ cat $whole; echo; } > broken/best.safetensors
+broken_by 'an extra byte'
+sed 's/shiftgrad-1/shiftgrad-9/' $whole > broken/best.safetensors
+broken_by 'another format'
+sed 's/\\"n_head\\":2/\\"n_head\\":3/' $whole > broken/best.safetensors
+broken_by 'another config'
+sed 's/embedding.weight/embedding.wreck/' $whole > broken/best.safetensors
+broken_by 'another name'
+
+# What fails under way has status 1.
+if [ -c /dev/full ]; then
+  "$char_lm" generate transformer > /dev/full 2> errors
+  [ $? = 1 ] || fail 'status of a full disk'
+  [ "$(wc -l < errors)" = 1 ] || fail "a full disk: $(cat errors)"
+fi
+"$char_lm" train $tiny --out_dir diverged --optimizer sgd --learning_rate 1e30 --grad_clip 0 \
+  > output 2> errors
+[ $? = 1 ] || fail 'status of a run that diverges'
+[ "$(wc -l < errors)" = 1 ] || fail "a run that diverges: $(cat errors)"
+
+[ "$failures" = 0 ]
