@@ -4,6 +4,7 @@
 #     core <- ops <- nn <- optim
 set -eu
 cd "$(dirname "$0")/.."
+folders='core ops nn optim examples tests'
 offences=0
 
 offend() {
@@ -11,9 +12,9 @@ offend() {
   offences=$((offences + 1))
 }
 
-# includes FOLDER PATTERN: the lines of its sources that include what matches.
+# includes FOLDERS PATTERN: the lines of their sources that include what matches.
 includes() {
-  grep -rnE --include='*.h' --include='*.cpp' "^ *# *include *[<\"]$2" "$1" || true
+  grep -rnE --include='*.h' --include='*.cpp' "^ *# *include *[<\"]$2" $1 || true
 }
 
 # forbid LINES REASON: each line is an offence.
@@ -34,14 +35,14 @@ may_see optim 'core|ops|nn|optim'
 
 # only_in FILES LIBRARY: nowhere else is it included.
 only_in() {
-  others=$(includes . "$2" | grep -vE "^\./($1):" || true)
+  others=$(includes "$folders" "$2" | grep -vE "^($1):" || true)
   forbid "$others" "$2 may be included in $1 only:"
 }
 only_in 'core/(blas|openblas)\.cpp' '(cblas|openblas_config|f77blas)'
 only_in 'core/(parallel|allocator)\.cpp' '(tbb|oneapi)/'
 only_in '(core/simd|ops/)[^:]*' 'hwy/'
 
-for folder in core ops nn optim examples tests; do
+for folder in $folders; do
   for page in README.md meson.build; do
     [ -f "$folder/$page" ] || offend "$folder/$page is missing"
   done
