@@ -227,9 +227,11 @@ struct BackwardSums {
     const Scalar* log_total = piece.row(g.log_total, i);
     Lanes old, added;
     for (int64_t c = 0; c < piece.width; ++c) {
-      Scalar lower = std::min(least[c], log_total[c]);
+      // A query without a gradient must not show in the roundings of the others.
+      bool silent = dy[c] == 0;
+      Scalar lower = silent ? least[c] : std::min(least[c], log_total[c]);
       old[c] = least[c] == lower ? 0 : lower - least[c];
-      added[c] = log_total[c] == lower ? 0 : lower - log_total[c];
+      added[c] = silent ? -infinity : log_total[c] == lower ? 0 : lower - log_total[c];
       least[c] = lower;
     }
     simd::map(simd::Unary::exp, old.data(), old.data(), piece.width);
