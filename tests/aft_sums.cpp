@@ -1,0 +1,102 @@
+// AFT's running sums after 100,000 tokens against sums over all of them.
+
+#include <doctest/doctest.h>
+
+#include "tests/oracles/aft.h"
+#include "tests/support/layer_pieces.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+constexpr int64_t length = 100'000, C = 2;
+
+/// Tokens whose first half, which becomes the keys, drifts up and down between ±60, and whose
+/// second half is random.
+Tensor drifting(double drift) {
+  RandomValues random(15);
+  Tensor x = random.tensor({1, length, 2 * C});
+  for (int64_t t = 0; t < length; ++t)
+    for (int64_t c = 0; c < C; ++c)
+      x.mutable_data()[t * 2 * C + c] +=
+          static_cast<Scalar>(drift * std::sin(static_cast<double>(t) / (7000 + 900.0 * c)));
+  return x;
+}
+
+/// A row of the matrix is all 0 but for a 1.
+void choose(const Tensor& weight, int64_t row, int64_t column) {
+  weight.mutable_data()[row * weight.size(1) + column] = 1;
+}
+
+/// Makes k the first half of x and v the second, each twice over, and passes y on as it is.
+Aft chosen_layer(const AftConfig& config, RandomValues& random) {
+  Random start;
+  Aft layer(config, start);
+  randomize(layer, random);
+  bool conv = config.form == "conv";
+  Tensor key = conv ? layer.key.weight : slice(layer.qkv.weight, 0, 2 * C, 4 * C);
+  Tensor value = conv ? layer.value.weight : slice(layer.qkv.weight, 0, 4 * C, 6 * C);
+  for (const Tensor& weight : {key, value, layer.output.weight})
+    std::fill_n(weight.mutable_data(), weight.count(), Scalar{0});
+  for (int64_t c = 0; c < 2 * C; ++c) {
+    if (c < key.size(0)) choose(key, c, c % C);
+    choose(value, c, C + c % C);
+    choose(layer.output.weight, c, c);
+  }
+  return layer;
+}
+
+/// y_t of channel c, summed over all keys from the greatest on.
+long double direct(const AftBias& w, const Tensor& k, const Tensor& v, int64_t t, int64_t c) {
+  auto at = [c](const Tensor& x, int64_t j) {
+    return static_cast<long double>(x.data()[j * x.layout().strides[1] + c]);
+  };
+  long double maximum = -INFINITY, above = 0, below = 0;
+  for (int64_t j = 0; j <= t; ++j) maximum = std::max(maximum, at(k, j) + w(t, j, c));
+  for (int64_t j = 0; j <= t; ++j) {
+    long double weight = std::exp(at(k, j) + w(t, j, c) - maximum);
+    above += weight * at(v, j);
+    below += weight;
+  }
+  return above / below;
+}
+
+void check_sums(const AftConfig& config, double drift) {
+  CAPTURE(config.form);
+  CAPTURE(drift);
+  RandomValues random(16);
+  Aft layer = chosen_layer(config, random);
+  Tensor x = drifting(drift);
+  auto [gate, k, v] = layer.project(x, x);
+  std::unique_ptr<State> state = layer.start();
+  Tensor y = feed(layer, *state, x, cuts({1, 2, 30, 500}, length));
+  Weights weights(layer);
+  AftBias w(config, weights);
+  double error = 0, largest = 0;
+  for (int64_t t = length - 1; t > 0; t = t * 4 / 7)
+    for (int64_t c = 0; c < 2 * C; ++c) {
+      auto open = static_cast<long double>(gate.data()[t * 2 * C + c]);
+      long double expected = open * direct(w, k, v, t, c);
+      auto got = static_cast<long double>(y.data()[t * 2 * C + c]);
+      error = std::max(error, static_cast<double>(std::abs(got - expected)));
+      largest = std::max(largest, static_cast<double>(std::abs(expected)));
+    }
+  CHECK(error <= exactness * largest);
+}
+
+}  // namespace
+
+TEST_CASE("running sums are exact after 100,000 tokens, wherever the keys drift") {
+  for (double drift : {0, 60}) {
+    check_sums({.d_model = 2 * C, .form = "simple", .bias = false}, drift);
+    check_sums({.d_model = 2 * C, .form = "conv", .window = 7, .bias = false, .n_head = 2}, drift);
+    check_sums({.d_model = 2 * C,
+                .form = "local",
+                .max_len = length,
+                .window = 7,
+                .bias = false,
+                .factor_rank = 2},
+               drift);
+  }
+}

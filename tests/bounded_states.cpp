@@ -1,0 +1,130 @@
+// States that a window, a table or a limit bounds: they stop growing, and once full a token costs
+// the same whatever came before. Counted in bytes of the allocator, not in time: every buffer that
+// a step touches is allocated in it or belongs to the state.
+
+#include <doctest/doctest.h>
+
+#include "core/allocator.h"
+#include "nn/config.h"
+#include "nn/language_model.h"
+#include "tests/oracles/blocks.h"
+#include "tests/support/layer_pieces.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+constexpr int64_t steps = 10'000;
+
+/// What a step of one token took at most, in a stretch of steps.
+struct Cost {
+  int64_t held = 0;   // bytes in use between steps
+  int64_t extra = 0;  // bytes in use during a step beyond that
+  int64_t calls = 0;  // allocations
+};
+
+Cost measure(int64_t count, const std::function<void(int64_t)>& step) {
+  Cost cost;
+  for (int64_t n = 0; n < count; ++n) {
+    AllocatorCounters before = allocator_counters();
+    reset_peak();
+    step(n);
+    AllocatorCounters after = allocator_counters();
+    cost.held = std::max(cost.held, after.bytes_in_use);
+    cost.extra = std::max(cost.extra, after.peak_bytes_in_use - before.bytes_in_use);
+    cost.calls = std::max(cost.calls, after.calls - before.calls);
+  }
+  return cost;
+}
+
+/// Feeds a layer token by token, and checks that the last of the steps cost what those after the
+/// first few hundred did. Gives the last `kept` tokens and the last output.
+template <class Config>
+void check_constant_cost(const Config& config, int64_t limit, int64_t seen) {
+  Random start;
+  typename Config::Layer layer(config, start);
+  RandomValues random(14);
+  randomize(layer, random);
+  constexpr int64_t C = 4, early = 500;
+  Tensor x = random.tensor({1, steps, C}), y;
+  std::unique_ptr<State> state = layer.start(limit);
+  Context context;
+  auto step = [&](int64_t n) { y = layer.forward(slice(x, 1, n, n + 1), *state, context); };
+  for (int64_t n = 0; n < early; ++n) step(n);
+  Cost first = measure(early, [&](int64_t n) { step(early + n); });
+  Cost rest = measure(steps - 2 * early, [&](int64_t n) { step(2 * early + n); });
+  CHECK(rest.held == first.held);
+  CHECK(rest.extra == first.extra);
+  CHECK(rest.calls == first.calls);
+
+  // And it is still exact.
+  if (seen == unlimited) return;
+  Input input;
+  input.x = Values(tokens(x, steps - 1, steps));
+  input.memory = Values(tokens(x, steps - 1 - seen, steps - 1));
+  CHECK(relative_error(y, oracle(config, Weights(layer), input)) <= exactness);
+}
+
+}  // namespace
+
+TEST_CASE("attention in a window costs the same for every token") {
+  for (std::string position : {"none", "rope", "alibi"}) {
+    CAPTURE(position);
+    check_constant_cost(
+        MultiHeadAttentionConfig{.d_model = 4, .n_head = 2, .window = 30, .position = position},
+        unlimited, 29);
+  }
+  check_constant_cost(TransformerXLAttentionConfig{.d_model = 4, .n_head = 2, .window = 30},
+                      unlimited, 29);
+  check_constant_cost(RelativeGlobalAttentionConfig{.d_model = 4, .n_head = 2, .max_seq = 30},
+                      unlimited, 29);
+}
+
+TEST_CASE("a limited memory costs the same for every token") {
+  check_constant_cost(TransformerXLAttentionConfig{.d_model = 4, .n_head = 2}, 25, 25);
+  check_constant_cost(TransformerXLAttentionConfig{.d_model = 4, .n_head = 2, .clamp_len = 7}, 25,
+                      25);
+  check_constant_cost(
+      TransformerXLAttentionConfig{
+          .d_model = 4, .n_head = 2, .positions = "learned", .max_positions = 40},
+      25, 25);
+  check_constant_cost(
+      RelativeMultiHeadAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 40}, 25, 25);
+  check_constant_cost(ShawAttentionConfig{.d_model = 4, .n_head = 2, .max_distance = 3}, 25, 25);
+}
+
+TEST_CASE("a table of positions bounds a state by itself") {
+  check_constant_cost(
+      TransformerXLAttentionConfig{
+          .d_model = 4, .n_head = 2, .positions = "learned", .max_positions = 40},
+      unlimited, 39);
+  check_constant_cost(
+      RelativeMultiHeadAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 40}, unlimited,
+      40);
+}
+
+TEST_CASE("running sums cost the same for every token") {
+  check_constant_cost(AftConfig{.d_model = 4, .form = "simple"}, unlimited, unlimited);
+  check_constant_cost(AftConfig{.d_model = 4, .form = "conv", .window = 9, .n_head = 2}, unlimited,
+                      unlimited);
+  check_constant_cost(
+      AftConfig{.d_model = 4, .form = "local", .max_len = steps, .window = 9, .factor_rank = 2},
+      unlimited, unlimited);
+}
+
+TEST_CASE("open windows of a recurrent net cost the same for every token") {
+  for (std::string cell : {"rnn", "gru", "lstm"})
+    check_constant_cost(LocalRnnConfig{.d_model = 4, .window = 6, .cell = cell}, unlimited, 5);
+}
+
+TEST_CASE("other attention grows, and so does what a token costs") {
+  Random start;
+  TransformerXLAttention layer({.d_model = 4, .n_head = 2}, start);
+  std::unique_ptr<State> state = layer.start();
+  Context context;
+  auto step = [&](int64_t) { layer.forward(Tensor::zeros({1, 1, 4}), *state, context); };
+  Cost early = measure(300, step), late = measure(1000, step);
+  CHECK(late.held > early.held);
+  CHECK(late.extra > early.extra);
+}
