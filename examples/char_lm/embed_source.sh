@@ -4,8 +4,8 @@
 set -eu
 root=$1 output=$2 depfile=$3
 
-files=$(cd "$root" && find README.md core ops nn optim examples tests \
-  -name '*.h' -o -name '*.cpp' -o -name '*.md' -o -name '*.sh' -o -name meson.build | LC_ALL=C sort)
+files=$(cd "$root" && find core ops nn optim examples tests -name '*.h' -o -name '*.cpp' |
+  LC_ALL=C sort)
 
 # A raw string literal ends at this mark only; spelled in two parts, for this file is embedded too.
 mark=end_of
