@@ -38,7 +38,8 @@ TEST_CASE("accumulate: from any arrangement into any other, repeated elements ad
   for (const Dims& shape : shapes)
     for (Arrangement of_target : arrangements)
       for (Arrangement of_source : arrangements)
-        for (auto [beta, alpha] : {std::pair<Scalar, Scalar>{1, 1}, {0, 1}, {1, -1}, {-0.5, 2}}) {
+        for (auto factors : {std::pair<Scalar, Scalar>{1, 1}, {0, 1}, {1, -1}, {-0.5, 2}}) {
+          Scalar beta = factors.first, alpha = factors.second;
           CAPTURE(shape);
           CAPTURE(static_cast<int>(of_target));
           CAPTURE(static_cast<int>(of_source));

@@ -161,15 +161,15 @@ TEST_CASE("reshape keeps the row-major order, or says that it cannot") {
       {Layout::contiguous({}), {1, 1}, true},
       {Layout::contiguous({1, 1}), {}, true},
   };
-  for (const auto& [from, to, possible] : cases) {
-    CAPTURE(from.shape);
-    CAPTURE(from.strides);
-    CAPTURE(to);
-    std::optional<Layout> layout = from.reshape(to);
-    CHECK(layout.has_value() == possible);
+  for (const Case& c : cases) {
+    CAPTURE(c.from.shape);
+    CAPTURE(c.from.strides);
+    CAPTURE(c.to);
+    std::optional<Layout> layout = c.from.reshape(c.to);
+    CHECK(layout.has_value() == c.possible);
     if (!layout) continue;
-    CHECK(layout->shape == to);
-    CHECK(positions(*layout) == positions(from));
+    CHECK(layout->shape == c.to);
+    CHECK(positions(*layout) == positions(c.from));
   }
 }
 

@@ -70,13 +70,13 @@ double loss_of(const std::vector<Scalar>& row, int32_t target) {
 TEST_CASE("cross_entropy: values and gradients") { check_rows(loss_rows()); }
 
 TEST_CASE("token_losses: the loss of each token, at any arrangement") {
-  for (const auto& [shape, targets] : cases)
+  for (const Case& c : cases)
     for (Arrangement arrangement : arrangements) {
-      CAPTURE(shape);
+      CAPTURE(c.logits);
       RandomValues random(5, -3, 3);
-      Tensor logits = Arranged(arrangement, shape, random).view;
-      std::vector<double> got = token_losses(logits, targets);
-      std::vector<Bounded> expected = losses_of(numbers(logits), targets);
+      Tensor logits = Arranged(arrangement, c.logits, random).view;
+      std::vector<double> got = token_losses(logits, c.targets);
+      std::vector<Bounded> expected = losses_of(numbers(logits), c.targets);
       REQUIRE(got.size() == expected.size());
       for (size_t n = 0; n < got.size(); ++n) CHECK(is_close(got[n], expected[n]));
     }

@@ -157,19 +157,20 @@ TEST_CASE("masked_softmax: values and gradients under every kind of mask") {
 TEST_CASE("softmax: values and gradients") { check_rows(plain_rows()); }
 
 TEST_CASE("masked_softmax: whatever a hidden score is, no other bit changes") {
-  for (const auto& [name, T, K, visibility] : cases()) {
-    CAPTURE(name);
+  for (const Case& c : cases()) {
+    int64_t T = c.T, K = c.K;
+    CAPTURE(c.name);
     CAPTURE(T);
     CAPTURE(K);
     Tensor scores = RandomValues(9).tensor({2, 2, T, K});
-    Results expected = results(scores, visibility);
+    Results expected = results(scores, c.visibility);
     for (Scalar poison : {not_a_number, Scalar{1e30}, Scalar{-1e30}, infinity, -infinity}) {
       Tensor poisoned = Tensor::from(scores.shape(), scores.values());
-      for_each_index(scores.shape(), [&, v = visibility, T = T, K = K](const Dims& index) {
-        if (!is_seen(v, index[0], index[2], index[3], T, K))
+      for_each_index(scores.shape(), [&](const Dims& index) {
+        if (!is_seen(c.visibility, index[0], index[2], index[3], T, K))
           poisoned.mutable_data()[position(poisoned.layout(), index)] = poison;
       });
-      Results got = results(poisoned, visibility);
+      Results got = results(poisoned, c.visibility);
       CHECK(same_bits(got.p, expected.p));
       CHECK(same_bits(got.gradient, expected.gradient));
     }
@@ -177,12 +178,13 @@ TEST_CASE("masked_softmax: whatever a hidden score is, no other bit changes") {
 }
 
 TEST_CASE("masked_softmax: a hidden key gets exactly 0, and no gradient") {
-  for (const auto& [name, T, K, visibility] : cases()) {
-    CAPTURE(name);
-    Results got = results(RandomValues(9).tensor({2, 2, T, K}), visibility);
+  for (const Case& c : cases()) {
+    int64_t T = c.T, K = c.K;
+    CAPTURE(c.name);
+    Results got = results(RandomValues(9).tensor({2, 2, T, K}), c.visibility);
     size_t n = 0;
-    for_each_index({2, 2, T, K}, [&, v = visibility, T = T, K = K](const Dims& index) {
-      bool seen = is_seen(v, index[0], index[2], index[3], T, K);
+    for_each_index({2, 2, T, K}, [&](const Dims& index) {
+      bool seen = is_seen(c.visibility, index[0], index[2], index[3], T, K);
       CHECK((got.p[n] != 0) == seen);
       if (!seen) CHECK(got.gradient[n] == 0);
       ++n;

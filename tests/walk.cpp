@@ -54,7 +54,8 @@ const std::vector<std::array<Layout, 2>> pairs = {
 }  // namespace
 
 TEST_CASE("a walk visits the positions of every index in row-major order") {
-  for (const auto& [a, b] : pairs) {
+  for (const auto& pair : pairs) {
+    const Layout &a = pair[0], &b = pair[1];
     CAPTURE(a.shape);
     CAPTURE(a.strides);
     CAPTURE(b.strides);
@@ -65,7 +66,8 @@ TEST_CASE("a walk visits the positions of every index in row-major order") {
 }
 
 TEST_CASE("a part of a walk visits that part") {
-  for (const auto& [a, b] : pairs) {
+  for (const auto& pair : pairs) {
+    const Layout &a = pair[0], &b = pair[1];
     CAPTURE(a.strides);
     CAPTURE(b.strides);
     Walk<2> walk({&a, &b});
