@@ -1,7 +1,7 @@
 #include "nn/state_dict.h"
 
 #include <algorithm>
-#include <utility>
+#include <set>
 #include <vector>
 
 #include "core/errors.h"
@@ -24,13 +24,14 @@ std::string listed(const std::vector<std::string>& names) {
 /// Throws unless the file's names are the module's.
 void check_names(const std::vector<Parameter>& wanted,
                  const std::map<std::string, StoredTensor>& tensors) {
+  std::set<std::string> names;
   std::vector<std::string> missing, unexpected;
-  for (const Parameter& parameter : wanted)
+  for (const Parameter& parameter : wanted) {
+    names.insert(parameter.name);
     if (!tensors.contains(parameter.name)) missing.push_back(parameter.name);
+  }
   for (const auto& [name, tensor] : tensors)
-    if (std::none_of(wanted.begin(), wanted.end(),
-                     [&](const Parameter& parameter) { return parameter.name == name; }))
-      unexpected.push_back(name);
+    if (!names.contains(name)) unexpected.push_back(name);
   if (missing.empty() && unexpected.empty()) return;
   fail(missing.empty() ? "" : "missing tensors " + listed(missing),
        missing.empty() || unexpected.empty() ? "" : "; ",

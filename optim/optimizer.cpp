@@ -13,7 +13,7 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 namespace {
 
-constexpr int64_t block_size = 512;
+constexpr int64_t block_size = 1024;  // what an update touches fits into L1
 
 /// At most block_size elements of a parameter with what belongs to them.
 struct Block {
@@ -127,18 +127,20 @@ void Optimizer::step(double learning_rate) {
 }
 
 void Optimizer::update_piece(const Piece& piece, double learning_rate) {
-  const auto& [name, value, decays] = parameters_[piece.parameter];
-  const auto& [updates, first, second] = moments_[piece.parameter];
-  Scalar* weight = value.mutable_data();
-  Tensor gradient = value.gradient();
+  const Parameter& parameter = parameters_[piece.parameter];
+  const Moments& moments = moments_[piece.parameter];
+  auto written_from = [](const Tensor& tensor, int64_t begin) {
+    return tensor.defined() ? tensor.mutable_data() + begin : nullptr;
+  };
+  Tensor gradient = parameter.value.gradient();
   for (int64_t begin = piece.begin; begin < piece.end; begin += block_size) {
-    Block block{weight + begin, gradient.data() + begin,
-                first.defined() ? first.mutable_data() + begin : nullptr,
-                second.defined() ? second.mutable_data() + begin : nullptr,
+    Block block{written_from(parameter.value, begin), gradient.data() + begin,
+                written_from(moments.first, begin), written_from(moments.second, begin),
                 std::min(block_size, piece.end - begin)};
     std::visit(
         [&](const auto& rule) {
-          update(rule, learning_rate, decays == Decay::yes ? rule.weight_decay : 0, updates, block);
+          double decay = parameter.decay == Decay::yes ? rule.weight_decay : 0;
+          update(rule, learning_rate, decay, moments.updates, block);
         },
         rule_);
   }
