@@ -14,11 +14,12 @@ mark=${mark}_file
 {
   echo '#include "embedded_files.h"'
   echo 'namespace char_lm {'
+  echo 'using namespace std::string_view_literals;'
   echo 'static constexpr std::string_view files[] = {'
   for file in $files; do
     printf 'R"%s(' "$mark"
     cat "$root/$file"
-    printf ')%s",\n' "$mark"
+    printf ')%s"sv,\n' "$mark"
   done
   echo '};'
   echo 'const std::span<const std::string_view> embedded_files = files;'

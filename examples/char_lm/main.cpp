@@ -4,6 +4,7 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "command.h"
@@ -27,7 +28,8 @@ int run(const char_lm::Command& command) {
     return complain(error.what(), bad_input);
   }
   try {
-    work();
+    // Gone, and its progress bar with it, by the time that an error is printed.
+    std::exchange(work, {})();
   } catch (const std::exception& error) {
     return complain(error.what(), failure);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fstream>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "optim/trainer.h"
@@ -14,10 +15,14 @@ class Metrics {
   /// Starts the file anew. Throws, in the name of the path, when it cannot be written.
   explicit Metrics(const std::string& path);
 
+  /// Throw when the line cannot be written.
   void write(const shiftgrad::StepReport& report, double tokens_per_second);
   void write(const shiftgrad::EvaluationReport& report);
 
  private:
+  void write(const nlohmann::ordered_json& line);
+
+  std::string path_;
   std::ofstream file_;
 };
 

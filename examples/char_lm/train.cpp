@@ -32,7 +32,7 @@ class RecentMean {
   double sum_ = 0, weight_ = 0;
 };
 
-shiftgrad::LanguageModel make_model(const TrainFlags& flags, int64_t vocab_size) {
+shiftgrad::LanguageModel new_model(const TrainFlags& flags, int64_t vocab_size) {
   shiftgrad::Random random{.seed = flags.trainer.seed};
   return {model_config(flags.model, vocab_size), random};
 }
@@ -68,7 +68,7 @@ Training::Training(const TrainFlags& flags)
       text_(read_text(flags.data)),
       vocabulary_(text_),
       tokens_(vocabulary_.encode(text_, text_name(flags.data))),
-      model_(make_model(flags, vocabulary_.size())),
+      model_(new_model(flags, vocabulary_.size())),
       trainer_(model_, split(tokens_).train, split(tokens_).validation, flags.trainer),
       folder_(make_run_folder(flags.out_dir)),
       metrics_(folder_.metrics()),
