@@ -6,13 +6,14 @@
 
 #include "core/errors.h"
 #include "nn/encoder_decoder_block.h"
+#include "nn/json.h"
 #include "nn/language_model.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 
 /// Fills a config's fields from an object, and knows which keys they named.
 class Reader {
@@ -32,12 +33,13 @@ class Reader {
 
   void refuse_unknown_keys() const {
     for (const auto& [key, value] : object_.items())
-      require(known_.contains(key), layer_, ": unknown config key \"", key, "\"");
+      require(known_.contains(key), layer_, ": unknown config key ", shown(key));
   }
 
  private:
   void expect(bool fits, const char* key, const Json& entry, const char* expected) const {
-    require(fits, layer_, ": config key \"", key, "\" is ", entry.dump(), ", expected ", expected);
+    if (!fits)
+      fail(layer_, ": config key \"", key, "\" is ", shown(entry), ", expected ", expected);
   }
   void read(const char* key, const Json& entry, int64_t& value) const {
     expect(entry.is_number_integer(), key, entry, "a whole number");
@@ -70,7 +72,7 @@ class Reader {
 
 /// Collects a config's fields into an object; absent options are left out.
 struct Writer {
-  Json object = Json::object();
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
 
   template <class Value>
   void operator()(const char* key, const Value& value) {
@@ -105,7 +107,7 @@ Config read_config(const Json& object) {
 template <size_t N = 0>
 MixerConfig read_mixer(const std::string& type, const Json& object) {
   if constexpr (N == std::variant_size_v<MixerConfig>) {
-    fail("unknown mixer type \"", type, "\"");
+    fail("unknown mixer type ", shown(type));
   } else {
     using Config = std::variant_alternative_t<N, MixerConfig>;
     return type == Config::type ? MixerConfig(read_config<Config>(object))
@@ -124,17 +126,11 @@ void Reader::read(const char* key, const Json& entry, MixerConfig& value) const 
   value = read_mixer(entry["type"].get<std::string>(), fields);
 }
 
-Json parse(const std::string& text) {
-  Json object = Json::parse(text, nullptr, false);
-  require(!object.is_discarded(), "the config is not JSON");
-  return object;
-}
-
 }  // namespace
 
 template <class Config>
 Config config_from_json(const std::string& text) {
-  return read_config<Config>(parse(text));
+  return read_config<Config>(parse_json("the config", text, 4));
 }
 
 template <class Config>

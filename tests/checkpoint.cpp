@@ -102,7 +102,7 @@ TEST_CASE("checkpoint: metadata that does not fit") {
   CHECK(refused("format", "") == "is not a checkpoint of the format shiftgrad-1");
   CHECK(refused("format", "pt") == "is not a checkpoint of the format shiftgrad-1");
   CHECK(refused("model", "") == "no model in the metadata");
-  CHECK(refused("model", "{").starts_with("the config is not JSON"));
+  CHECK(refused("model", "{").starts_with("the config: not JSON"));
   CHECK(refused("vocabulary", "[1, 2]") ==
         "a vocabulary of 2 tokens for a model with vocab_size 7");
   CHECK(refused("vocabulary", "[1, 2, 1]") == "vocabulary: 1 stands twice");
