@@ -1,7 +1,8 @@
 #!/bin/sh
 # From nothing to a text: installs what the build needs, builds, trains a Transformer-XL on this
 # project's own source for about two minutes, shows its loss curve, scores it, and lets it write.
-# Everything stays in build-quickstart and out/quickstart.
+# Everything stays in build-quickstart and out/quickstart. Arguments are further flags of the training,
+# such as --model transformer.
 set -eu
 cd "$(dirname "$0")/.."
 build=build-quickstart
@@ -32,7 +33,7 @@ tests/packages.sh
 ninja -C "$build" examples/char_lm/char_lm
 
 headline 'Training'
-"$char_lm" train --model transformer_xl --out_dir "$run"
+"$char_lm" train --model transformer_xl --out_dir "$run" "$@"
 
 if command -v gnuplot > /dev/null; then
   headline 'The loss, step by step'
