@@ -1,7 +1,7 @@
 #!/bin/sh
 # Uses char_lm, the program $1, as people do, and as they should not.
 set -u
-char_lm=$1
+char_lm=$(realpath "$1")
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place" || exit 1
