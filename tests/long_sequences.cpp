@@ -1,0 +1,79 @@
+// Thousands of tokens: everything stays finite and near double. In double a shorter sequence will
+// do: its exactness leaves less room.
+
+#include <doctest/doctest.h>
+
+#include "core/tape.h"
+#include "tests/oracles/blocks.h"
+#include "tests/support/layer_pieces.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+constexpr int64_t length = sizeof(Scalar) == 4 ? 4096 : 1024, C = 4;
+
+bool all_finite(const Tensor& x) {
+  for (Scalar value : x.values())
+    if (!std::isfinite(value)) return false;
+  return true;
+}
+
+/// Compares the outputs of three tokens in the middle and the last three with the formula. A layer
+/// that also sees the future is left to the last ones.
+template <class Config>
+void check_long(const Config& config, double size = 1, bool causal = true) {
+  Random start;
+  typename Config::Layer layer(config, start);
+  RandomValues random(61);
+  randomize(layer, random);
+  RandomValues tokens_of(62, -size, size);
+  Tensor x = tokens_of.tensor({1, length, C}).require_gradient();
+  Context context;
+  Tape tape;
+  Tensor y = layer.forward(x, {}, context);
+  tape.backward(y, random.tensor(y.shape()));
+  CHECK(all_finite(y));
+  CHECK(all_finite(x.gradient()));
+  Weights weights(layer);
+  for (int64_t end : {length / 2, length}) {
+    if (!causal && end < length) continue;
+    Input input;
+    input.x = Values(tokens(x, end - 3, end));
+    input.memory = Values(tokens(x, 0, end - 3));
+    CHECK(relative_error(tokens(y, end - 3, end), oracle(config, weights, input)) <= exactness);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("attention over thousands of tokens") {
+  check_long(MultiHeadAttentionConfig{.d_model = C, .n_head = 1, .position = "rope"});
+  check_long(MultiHeadAttentionConfig{.d_model = C, .n_head = 1, .position = "alibi"});
+  check_long(TransformerXLAttentionConfig{.d_model = C, .n_head = 1});
+  check_long(TransformerXLAttentionConfig{.d_model = C, .n_head = 1, .window = 100}, 3);
+}
+
+TEST_CASE("tables over thousands of tokens") {
+  check_long(RelativeMultiHeadAttentionConfig{.d_model = C, .n_head = 1, .max_positions = length});
+  check_long(RelativeGlobalAttentionConfig{.d_model = C, .n_head = 1, .max_seq = length / 2});
+  check_long(ShawAttentionConfig{.d_model = C, .n_head = 1, .max_distance = 16});
+}
+
+TEST_CASE("AFT over thousands of tokens") {
+  for (double size : {1, 30}) {
+    CAPTURE(size);
+    check_long(AftConfig{.d_model = C, .form = "simple"}, size);
+    check_long(AftConfig{.d_model = C, .form = "simple", .causal = false}, size, false);
+    check_long(AftConfig{.d_model = C, .form = "conv", .window = 9, .n_head = 2}, size);
+    check_long(
+        AftConfig{.d_model = C, .form = "local", .max_len = length, .window = 9, .factor_rank = 2},
+        size);
+  }
+  check_long(AftConfig{.d_model = C, .form = "full", .max_len = length, .factor_rank = 1});
+}
+
+TEST_CASE("LocalRNN over thousands of tokens") {
+  check_long(LocalRnnConfig{.d_model = C, .window = 5, .cell = "lstm"});
+}
