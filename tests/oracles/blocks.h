@@ -74,13 +74,14 @@ inline Values oracle(const TransformerBlockConfig& config, const Weights& weight
   return block_oracle(config, weights, input, [](const Values& y, auto) { return y; });
 }
 
-/// `heads` of the cross-attention; the masks are the mixer's.
+/// `heads` of the cross-attention, whose masks are those of `cross`; the input's are the mixer's.
 inline Values oracle(const EncoderDecoderBlockConfig& config, int64_t heads, const Weights& weights,
-                     const Input& input) {
+                     const Input& input, const Context& cross) {
   return block_oracle(config, weights, input, [&](const Values& y, auto norm) {
     return residual_oracle(config.norm_first, y, norm, [&](const Values& x) {
       MultiHeadAttentionConfig attention{.d_model = input.C(), .n_head = heads};
-      return oracle(attention, weights.of("cross_attention"), {x, {}, input.context, {}, {}});
+      Input outside{x, {}, input.context, cross.key_padding_mask, cross.attention_mask};
+      return oracle(attention, weights.of("cross_attention"), outside);
     });
   });
 }

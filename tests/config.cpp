@@ -1,0 +1,346 @@
+// What a config or a length gets wrong is refused by name.
+
+#include "nn/config.h"
+
+#include <doctest/doctest.h>
+
+#include <sstream>
+
+#include "nn/encoder_decoder_block.h"
+#include "nn/language_model.h"
+#include "tests/refusal.h"
+
+using namespace shiftgrad;
+
+namespace {
+
+/// The error of reading this JSON and making the layer that it describes.
+template <class Config>
+std::string error_of(const std::string& json) {
+  return refusal([&] {
+    auto config = config_from_json<Config>(json);
+    Random random;
+    typename Config::Layer layer(config, random);
+  });
+}
+
+struct Refused {
+  std::string json, error;
+};
+
+/// Checks a list of configs against their errors, which all begin with the layer's name.
+template <class Config>
+void check_refused(const std::vector<Refused>& list) {
+  for (const auto& [json, error] : list) {
+    CAPTURE(json);
+    CHECK(error_of<Config>(json) == std::string(Config::type) + ": " + error);
+  }
+}
+
+/// `{"d_model": 6, "n_head": 2` and so on.
+std::string with(const std::string& common, const std::string& more) {
+  return "{" + common + (more.empty() ? "" : ", " + more) + "}";
+}
+
+const std::string heads = R"("d_model": 6, "n_head": 2)";
+
+}  // namespace
+
+TEST_CASE("heads must fit") {
+  check_refused<MultiHeadAttentionConfig>({
+      {"{}", "d_model 0, expected at least 1"},
+      {R"({"d_model": 6})", "n_head 0, expected at least 1"},
+      {R"({"d_model": -6, "n_head": 2})", "d_model -6, expected at least 1"},
+      {R"({"d_model": 6, "n_head": 4})", "d_model 6 is not divisible by n_head 4"},
+  });
+  check_refused<RelativeMultiHeadAttentionConfig>(
+      {{R"({"d_model": 6, "n_head": 4})", "d_model 6 is not divisible by n_head 4"}});
+  check_refused<RelativeGlobalAttentionConfig>(
+      {{R"({"d_model": 6, "n_head": 4, "max_seq": 3})", "d_model 6 is not divisible by n_head 4"}});
+  check_refused<ShawAttentionConfig>({{R"({"d_model": 6, "n_head": 4, "max_distance": 3})",
+                                       "d_model 6 is not divisible by n_head 4"}});
+  check_refused<TransformerXLAttentionConfig>(
+      {{R"({"d_model": 6, "n_head": 4})", "d_model 6 is not divisible by n_head 4"},
+       {with(heads, R"("d_head": 0)"), "d_head 0, expected at least 1"}});
+}
+
+TEST_CASE("values must be of their type") {
+  auto is = [](const std::string& key, const std::string& shown, const std::string& expected) {
+    return "config key \"" + key + "\" is " + shown + ", expected " + expected;
+  };
+  check_refused<MultiHeadAttentionConfig>({
+      {R"({"d_model": null})", is("d_model", "null", "a whole number")},
+      {R"({"d_model": 6.0})", is("d_model", "6.0", "a whole number")},
+      {R"({"d_model": "6"})", is("d_model", "\"6\"", "a whole number")},
+      {R"({"d_model": true})", is("d_model", "true", "a whole number")},
+      {R"({"d_model": [6]})", is("d_model", "[6]", "a whole number")},
+      {R"({"d_model": 9223372036854775808})",
+       is("d_model", "9223372036854775808", "a smaller number")},
+      {with(heads, R"("bias": 1)"), is("bias", "1", "true or false")},
+      {with(heads, R"("causal": null)"), is("causal", "null", "true or false")},
+      {with(heads, R"("window": null)"), is("window", "null", "a whole number")},
+      {with(heads, R"("window": 2.5)"), is("window", "2.5", "a whole number")},
+      {with(heads, R"("position": null)"), is("position", "null", "a string")},
+      {with(heads, R"("position": 1)"), is("position", "1", "a string")},
+  });
+  check_refused<TransformerBlockConfig>({
+      {R"({"mixer": null, "d_inner": 3})", is("mixer", "null", "an object with a type")},
+      {R"({"mixer": "aft", "d_inner": 3})", is("mixer", "\"aft\"", "an object with a type")},
+      {R"({"mixer": {}, "d_inner": 3})", is("mixer", "{}", "an object with a type")},
+      {R"({"mixer": {"type": 3}, "d_inner": 3})",
+       is("mixer", "{\"type\":3}", "an object with a type")},
+      {R"({"mixer": {"type": "aft", "form": "simple", "d_model": 4}, "norm_eps": "0"})",
+       is("norm_eps", "\"0\"", "a number")},
+  });
+}
+
+TEST_CASE("a config is one JSON object with known keys") {
+  check_refused<MultiHeadAttentionConfig>({
+      {"[]", "the config is not a JSON object"},
+      {"3", "the config is not a JSON object"},
+      {with(heads, R"("windows": 3)"), "unknown config key \"windows\""},
+      {with(heads, R"("d_head": 3)"), "unknown config key \"d_head\""},
+      {with(heads, R"("attention_dropout": 0.1)"), "unknown config key \"attention_dropout\""},
+  });
+  for (const char* broken : {"", "{", "{} {}", "{\"d_model\": 6,}", "nothing"})
+    CHECK_FALSE(error_of<MultiHeadAttentionConfig>(broken).empty());
+  auto unknown = [](const std::string& key) { return "unknown config key \"" + key + "\""; };
+  check_refused<RelativeMultiHeadAttentionConfig>({
+      {with(heads, R"("bias": true)"), unknown("bias")},
+      {with(heads, R"("window": 3)"), unknown("window")},
+  });
+  check_refused<RelativeGlobalAttentionConfig>({
+      {with(heads, R"("max_seq": 3, "causal": true)"), unknown("causal")},
+      {with(heads, R"("max_seq": 3, "bias": true)"), unknown("bias")},
+  });
+  check_refused<ShawAttentionConfig>(
+      {{with(heads, R"("max_distance": 3, "window": 3)"), unknown("window")}});
+  check_refused<TransformerXLAttentionConfig>({
+      {with(heads, R"("causal": true)"), unknown("causal")},
+      {with(heads, R"("bias": false)"), unknown("bias")},
+  });
+  check_refused<LocalRnnConfig>(
+      {{R"({"d_model": 4, "window": 2, "causal": true})", unknown("causal")}});
+  check_refused<RTransformerBlockConfig>(
+      {{with(heads, R"("norm_first": true)"), unknown("norm_first")}});
+  CHECK(refusal([] { config_from_json<RelShiftConfig>(R"({"zero": true})"); }) ==
+        "rel_shift: unknown config key \"zero\"");
+  CHECK(refusal([] { config_from_json<ShiftRightConfig>(R"({"zero_triu": true})"); }) ==
+        "shift_right: unknown config key \"zero_triu\"");
+}
+
+TEST_CASE("attention's own options") {
+  check_refused<MultiHeadAttentionConfig>({
+      {with(heads, R"("window": 0)"), "window 0, expected at least 1"},
+      {with(heads, R"("window": -2)"), "window -2, expected at least 1"},
+      {with(heads, R"("position": "learned")"),
+       "position \"learned\", expected none, rope or alibi"},
+      {with(heads, R"("position": "rope")"),
+       "position rope needs an even head size, but d_model / n_head is 3"},
+  });
+  check_refused<RelativeMultiHeadAttentionConfig>(
+      {{with(heads, R"("max_positions": 0)"), "max_positions 0, expected at least 1"}});
+  check_refused<RelativeGlobalAttentionConfig>({
+      {with(heads, ""), "max_seq 0, expected at least 1"},
+      {with(heads, R"("max_seq": -1)"), "max_seq -1, expected at least 1"},
+  });
+  check_refused<ShawAttentionConfig>({
+      {with(heads, ""), "max_distance -1, expected at least 0"},
+      {with(heads, R"("max_distance": -3)"), "max_distance -3, expected at least 0"},
+  });
+  check_refused<TransformerXLAttentionConfig>({
+      {with(heads, R"("window": 0)"), "window 0, expected at least 1"},
+      {with(heads, R"("clamp_len": -1)"), "clamp_len -1, expected at least 0"},
+      {with(heads, R"("max_positions": 9)"), "max_positions with sinusoid positions"},
+      {with(heads, R"("positions": "none")"), "positions \"none\", expected sinusoid or learned"},
+      {with(heads, R"("positions": "learned")"),
+       "max_positions 0, expected at least 1 for learned positions"},
+      {with(heads, R"("positions": "learned", "max_positions": 0)"),
+       "max_positions 0, expected at least 1 for learned positions"},
+      {with(heads, R"("positions": "learned", "max_positions": 9, "clamp_len": 3)"),
+       "clamp_len with learned positions"},
+      {R"({"d_model": 3, "n_head": 1})", "sinusoid positions need an even d_model, not 3"},
+  });
+}
+
+TEST_CASE("each form of aft takes the keys that it uses, and no other") {
+  auto form = [](const std::string& name, const std::string& more) {
+    return with(R"("d_model": 6, "form": ")" + name + "\"", more);
+  };
+  check_refused<AftConfig>({
+      {"{\"form\": \"simple\"}", "d_model 0, expected at least 1"},
+      {form("other", ""), "form \"other\", expected full, local, simple or conv"},
+      {form("full", ""), "max_len is missing for form full"},
+      {form("full", R"("max_len": 0)"), "max_len 0, expected at least 1"},
+      {form("full", R"("max_len": 9, "window": 3)"), "window with form full"},
+      {form("full", R"("max_len": 9, "n_head": 2)"), "n_head with form full"},
+      {form("full", R"("max_len": 9, "factor_rank": -1)"), "factor_rank -1, expected at least 0"},
+      {form("local", R"("window": 3)"), "max_len is missing for form local"},
+      {form("local", R"("max_len": 9)"), "window is missing for form local"},
+      {form("local", R"("max_len": 9, "window": 0)"), "window 0, expected at least 1"},
+      {form("local", R"("max_len": 9, "window": 3, "n_head": 2)"), "n_head with form local"},
+      {form("simple", R"("max_len": 9)"), "max_len with form simple"},
+      {form("simple", R"("window": 3)"), "window with form simple"},
+      {form("simple", R"("n_head": 2)"), "n_head with form simple"},
+      {form("simple", R"("factor_rank": 0)"), "factor_rank with form simple"},
+      {form("conv", R"("n_head": 2)"), "window is missing for form conv"},
+      {form("conv", R"("window": 3)"), "n_head is missing for form conv"},
+      {form("conv", R"("window": 3, "n_head": 0)"), "n_head 0, expected at least 1"},
+      {form("conv", R"("window": 3, "n_head": 4)"), "d_model 6 is not divisible by n_head 4"},
+      {form("conv", R"("window": 3, "n_head": 2, "max_len": 9)"), "max_len with form conv"},
+      {form("conv", R"("window": 3, "n_head": 2, "factor_rank": 1)"), "factor_rank with form conv"},
+      {form("conv", R"("window": 4, "n_head": 2, "causal": false)"),
+       "window 4 of a two-way conv, expected an odd number"},
+  });
+}
+
+TEST_CASE("recurrent nets and blocks") {
+  check_refused<LocalRnnConfig>({
+      {R"({"window": 2})", "d_model 0, expected at least 1"},
+      {R"({"d_model": 4})", "window 0, expected at least 1"},
+      {R"({"d_model": 4, "window": 2, "cell": "relu"})",
+       "cell \"relu\", expected rnn, gru or lstm"},
+  });
+  const std::string mixer = R"("mixer": {"type": "aft", "form": "simple", "d_model": 4})";
+  check_refused<TransformerBlockConfig>({
+      {"{\"d_inner\": 3}", "config key \"mixer\" is missing"},
+      {with(mixer, ""), "d_inner 0, expected at least 1"},
+      {with(mixer, R"("d_inner": 3, "norm_eps": 0)"), "norm_eps 0, expected above 0"},
+      {with(mixer, R"("d_inner": 3, "n_head": 2)"), "unknown config key \"n_head\""},
+  });
+  CHECK(error_of<TransformerBlockConfig>(with(mixer, R"("d_inner": 3, "activation": "tanh")")) ==
+        "activation \"tanh\", expected relu, gelu or gelu_tanh");
+  CHECK(error_of<TransformerBlockConfig>(R"({"mixer": {"type": "conv"}, "d_inner": 3})") ==
+        "unknown mixer type \"conv\"");
+  CHECK(error_of<TransformerBlockConfig>(
+            R"({"mixer": {"type": "aft", "d_model": 4, "heads": 1}, "d_inner": 3})") ==
+        "aft: unknown config key \"heads\"");
+  const std::string r_block = R"("d_model": 4, "n_head": 2, "window": 2)";
+  check_refused<RTransformerBlockConfig>({
+      {with(r_block, ""), "d_inner 0, expected at least 1"},
+      {R"({"d_model": 1, "n_head": 1, "window": 2, "d_inner": 3})",
+       "d_model 1, expected at least 2 for its norm"},
+  });
+  CHECK(error_of<RTransformerBlockConfig>(R"({"d_model": 4, "n_head": 2, "d_inner": 3})") ==
+        "local_rnn: window 0, expected at least 1");
+  check_refused<EncoderDecoderBlockConfig>({
+      {with(mixer, R"("d_inner": 3)"), "n_head is missing, and the mixer has none"},
+      {with(mixer, R"("d_inner": 3, "n_head": null)"),
+       "config key \"n_head\" is null, expected a whole number"},
+  });
+  CHECK(error_of<EncoderDecoderBlockConfig>(with(mixer, R"("d_inner": 3, "n_head": 3)")) ==
+        "multi_head_attention: d_model 4 is not divisible by n_head 3");
+}
+
+TEST_CASE("language models") {
+  auto model = [](const std::string& more, const std::string& mixer = R"({"type": "aft"})") {
+    std::string sizes =
+        R"("vocab_size": 5, "d_model": 4, "n_layer": 2, "n_head": 2, "d_inner": 3, "mixer": )";
+    return with(sizes + mixer, more);
+  };
+  const std::string simple = R"({"type": "aft", "form": "simple"})";
+  const std::string heads_only = R"({"type": "multi_head_attention"})";
+  const std::string learned_xl =
+      R"({"type": "transformer_xl_attention", "positions": "learned", "max_positions": 9})";
+  check_refused<LanguageModelConfig>({
+      {"{}", "config key \"mixer\" is missing"},
+      {R"({"mixer": {"type": "aft"}})", "vocab_size 0, expected at least 1"},
+      {R"({"mixer": {"type": "aft"}, "vocab_size": 5})", "d_model 0, expected at least 1"},
+      {model(R"("n_layer": 0)"), "n_layer 0, expected at least 1"},
+      {model("", R"({"type": "aft", "d_model": 4})"), "the mixer takes d_model from the model"},
+      {model("", R"({"type": "aft", "n_head": 2})"), "the mixer takes n_head from the model"},
+      {model("", R"({"type": "multi_head_attention", "n_head": 2})"),
+       "the mixer takes n_head from the model"},
+      {model(R"("position": "rope")", simple),
+       "position \"rope\", expected none, sinusoid or learned"},
+      {model(R"("position": "learned")", simple), "max_len is missing for learned positions"},
+      {model(R"("max_len": 9)", simple), "max_len without learned positions"},
+      {model(R"("position": "sinusoid", "max_len": 9)", simple),
+       "max_len without learned positions"},
+      {model(R"("position": "learned", "max_len": 0)", simple), "max_len 0, expected at least 1"},
+      {model(R"("tie_position_biases": true)", heads_only),
+       "tie_position_biases needs sinusoid transformer_xl_attention"},
+      {model(R"("tie_position_biases": true)", learned_xl),
+       "tie_position_biases needs sinusoid transformer_xl_attention"},
+      {model(R"("block": "block")", simple),
+       "block \"block\", expected transformer_block or r_transformer_block"},
+      {model(R"("window": 3)", simple), "unknown config key \"window\""},
+      {model(R"("cell": "gru")", simple), "unknown config key \"cell\""},
+      {model(R"("dropout": 0.1)", simple), "unknown config key \"dropout\""},
+      {model(R"("norm_eps": 0.1)", simple), "unknown config key \"norm_eps\""},
+      {model(R"("final_norm": null)", simple),
+       "config key \"final_norm\" is null, expected true or false"},
+  });
+  const std::string r_model =
+      R"("vocab_size": 5, "d_model": 4, "n_layer": 2, "n_head": 2, "d_inner": 3,)"
+      R"( "block": "r_transformer_block")";
+  check_refused<LanguageModelConfig>({
+      {with(r_model, R"("window": 2, "mixer": {"type": "aft"})"), "unknown config key \"mixer\""},
+      {with(r_model, R"("window": 2, "norm_first": true)"), "unknown config key \"norm_first\""},
+      {with(r_model, R"("window": 2, "activation": "relu")"), "unknown config key \"activation\""},
+      {with(r_model, R"("window": 2, "tie_position_biases": true)"),
+       "tie_position_biases needs sinusoid transformer_xl_attention"},
+  });
+  CHECK(error_of<LanguageModelConfig>(with(r_model, "")) ==
+        "local_rnn: window 0, expected at least 1");
+  CHECK(error_of<LanguageModelConfig>(model("", R"({"type": "aft", "form": "conv"})")) ==
+        "aft: window is missing for form conv");
+  CHECK(error_of<LanguageModelConfig>(
+            R"({"vocab_size": 5, "d_model": 5, "n_layer": 1, "n_head": 1, "d_inner": 3,)"
+            R"( "mixer": {"type": "aft", "form": "simple"}, "position": "sinusoid"})") ==
+        "language_model: sinusoid positions need an even d_model, not 5");
+}
+
+TEST_CASE("a model's config can be written and read back") {
+  for (std::string mixer :
+       {R"({"type": "multi_head_attention", "position": "rope", "window": 3, "bias": false})",
+        R"({"type": "relative_multi_head_attention", "max_positions": 9, "causal": false})",
+        R"({"type": "relative_global_attention", "max_seq": 9, "bidirectional": true})",
+        R"({"type": "shaw_attention", "max_distance": 0, "key_positions": false})",
+        R"({"type": "transformer_xl_attention", "d_head": 3, "clamp_len": 4})",
+        R"({"type": "aft", "form": "conv", "window": 3})",
+        R"({"type": "local_rnn", "window": 3, "cell": "lstm"})"}) {
+    auto config = config_from_json<LanguageModelConfig>(
+        R"({"vocab_size": 5, "d_model": 8, "n_layer": 2, "n_head": 2, "d_inner": 3,)"
+        R"( "position": "learned", "max_len": 7, "tie_embedding": true, "mixer": )" +
+        mixer + "}");
+    std::string written = config_to_json(config);
+    CAPTURE(written);
+    CHECK(config_to_json(config_from_json<LanguageModelConfig>(written)) == written);
+    CHECK(written.find(R"("max_len":7)") != std::string::npos);
+    // Every key that was given is there.
+    std::erase(mixer, ' ');
+    std::istringstream keys(mixer.substr(1, mixer.size() - 2));
+    for (std::string key; std::getline(keys, key, ',');)
+      CHECK(written.find(key) != std::string::npos);
+  }
+}
+
+TEST_CASE("lengths beyond a table are refused by its name") {
+  auto run = [](const auto& config, int64_t M, int64_t T) {
+    Random random;
+    typename std::decay_t<decltype(config)>::Layer layer(config, random);
+    Context context;
+    Tensor memory = Tensor::zeros({1, M, 4});
+    return refusal([&] { layer.forward(Tensor::zeros({1, T, 4}), memory, context); });
+  };
+  RelativeMultiHeadAttentionConfig labml{.d_model = 4, .n_head = 2, .max_positions = 5};
+  CHECK(run(labml, 2, 5) ==
+        "relative_multi_head_attention: 5 queries of 7 keys are beyond max_positions 5");
+  labml.causal = false;
+  CHECK(run(labml, 0, 6) ==
+        "relative_multi_head_attention: 6 queries of 6 keys are beyond max_positions 5");
+  TransformerXLAttentionConfig xl{
+      .d_model = 4, .n_head = 2, .positions = "learned", .max_positions = 5};
+  CHECK(run(xl, 3, 3) == "transformer_xl_attention: 6 keys are beyond max_positions 5");
+  AftConfig aft{.d_model = 4, .max_len = 5};
+  CHECK(run(aft, 3, 3) == "aft: 6 tokens are beyond max_len 5");
+  Random random;
+  Aft layer(aft, random);
+  std::unique_ptr<State> state = layer.start();
+  Context context;
+  layer.forward(Tensor::zeros({1, 5, 4}), *state, context);
+  CHECK(refusal([&] {
+          layer.forward(Tensor::zeros({1, 1, 4}), *state, context);
+        }) == "aft: 6 tokens are beyond max_len 5");
+}

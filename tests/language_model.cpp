@@ -1,0 +1,152 @@
+// Language models over every mixer against their formula: logits, loss, gradients, the memory that
+// they hand on, and the number of their parameters.
+
+#include "nn/language_model.h"
+
+#include "ops/loss.h"
+#include "tests/refusal.h"
+#include "tests/support/layer_gradients.h"
+#include "tests/support/mismatch.h"
+#include "tests/support/models.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+struct Example {
+  Tokens tokens, targets;
+  std::vector<Values> memories;
+
+  Example(const ModelRow& row, int64_t B, int64_t T, int64_t M, RandomValues& random)
+      : tokens(random_tokens(B, T, row.config.vocab_size, 91)),
+        targets(random_tokens(B, T, row.config.vocab_size, 92)) {
+    for (int64_t l = 0; l < row.config.n_layer && row.takes_memory && M > 0; ++l)
+      memories.push_back(Values(random.tensor({B, M, row.config.d_model})));
+  }
+
+  Memory memory() const {
+    Memory result;
+    for (const Values& values : memories) result.push_back(values.tensor());
+    return result;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a model is its formula, block inputs and gradients of the loss included") {
+  for (const ModelRow& row : model_rows())
+    for (auto [T, M] : {std::pair{5, 0}, {3, 4}, {1, 2}}) {
+      CAPTURE(row.json);
+      CAPTURE(T);
+      RandomValues random(93);
+      LanguageModel model = row.make(random);
+      Example example(row, 2, T, M, random);
+      Context context;
+      Tape tape;
+      std::vector<Tensor> inputs;
+      Tensor logits = model.forward(example.tokens, example.memory(), context, &inputs);
+      Tensor loss = cross_entropy(logits, example.targets);
+      tape.backward(loss);
+
+      Weights weights(model);
+      std::vector<Values> expected_inputs;
+      Values expected =
+          oracle(row.config, weights, example.tokens, example.memories, &expected_inputs);
+      CHECK(relative_error(logits, expected) <= exactness);
+      REQUIRE(inputs.size() == expected_inputs.size());
+      for (size_t l = 0; l < inputs.size(); ++l)
+        CHECK(relative_error(inputs[l], expected_inputs[l]) <= exactness);
+      auto expected_loss = [&] {
+        return cross_entropy_oracle(oracle(row.config, weights, example.tokens, example.memories),
+                                    example.targets);
+      };
+      CHECK(std::abs(static_cast<double>(loss.item()) - expected_loss()) <=
+            exactness * expected_loss());
+      GradientCheck check;
+      for (const Parameter& parameter : parameters(model))
+        check.expect(parameter.name, gradient_of(parameter.value),
+                     differences(weights.all[parameter.name], expected_loss));
+    }
+}
+
+TEST_CASE("a model has as many parameters as its closed form says") {
+  for (const ModelRow& row : model_rows()) {
+    CAPTURE(row.json);
+    RandomValues random(94);
+    CHECK(parameter_count(row.make(random)) == count(row.config));
+  }
+}
+
+TEST_CASE("what is tied is one parameter, listed once, under its owner's name") {
+  RandomValues random(95);
+  LanguageModel model = paper_transformer_xl().make(random);
+  std::vector<std::string> names;
+  for (const Parameter& parameter : parameters(model)) names.push_back(parameter.name);
+  auto times = [&](const std::string& name) {
+    return std::count(names.begin(), names.end(), name);
+  };
+  for (const char* name : {"embedding.weight", "content_bias", "position_bias", "output.bias",
+                           "blocks.1.mixer.position.weight"})
+    CHECK(times(name) == 1);
+  for (const char* name : {"output.weight", "blocks.0.mixer.content_bias",
+                           "blocks.1.mixer.position_bias", "final_norm.weight"})
+    CHECK(times(name) == 0);
+}
+
+TEST_CASE("positions beyond max_len are refused, with memory and state counted") {
+  ModelRow row(R"("mixer": {"type": "multi_head_attention"}, "position": "learned", "max_len": 6)");
+  RandomValues random(96);
+  LanguageModel model = row.make(random);
+  Context context;
+  const std::string error = "language_model: 7 positions are beyond max_len 6";
+  CHECK(refusal([&] { model.forward(random_tokens(1, 7, 7, 1), {}, context); }) == error);
+  Example example(row, 1, 3, 4, random);
+  CHECK(refusal([&] { model.forward(example.tokens, example.memory(), context); }) == error);
+  LanguageModelState state = model.start();
+  model.forward(random_tokens(1, 6, 7, 1), state, context);
+  CHECK(refusal([&] { model.forward(random_tokens(1, 1, 7, 1), state, context); }) == error);
+}
+
+TEST_CASE("a memory must be one for each block, all alike") {
+  RandomValues random(97);
+  LanguageModel model = paper_transformer_xl().make(random);
+  Context context;
+  auto refused = [&](const Memory& memory) {
+    return refusal([&] { model.forward(random_tokens(2, 3, 7, 1), memory, context); });
+  };
+  Tensor two = Tensor::zeros({2, 2, 4}), three = Tensor::zeros({2, 3, 4});
+  CHECK(refused({two}) == "language_model: memory for 1 blocks of 2");
+  CHECK(refused({two, three}) ==
+        "language_model: memories of [2, 2, 4] and [2, 3, 4], expected one [B, M, C] for all "
+        "blocks");
+  LanguageModel recurrent =
+      ModelRow(R"("block": "r_transformer_block", "window": 3)", false).make(random);
+  CHECK(refusal([&] {
+          recurrent.forward(random_tokens(2, 3, 7, 1), {two, two}, context);
+        }) == "r_transformer_block: takes no memory, only a state");
+}
+
+TEST_CASE("parameters start as their modules say") {
+  ModelRow row(R"("mixer": {"type": "multi_head_attention"})");
+  row.config.d_model = 64;
+  Random start{.seed = 5};
+  LanguageModel model(row.config, start);
+  auto deviation = [&](const std::string& name) {
+    double squares = 0;
+    int64_t count = 0;
+    for (const Parameter& parameter : parameters(model))
+      if (parameter.name == name)
+        for (Scalar value : parameter.value.values()) {
+          squares += static_cast<double>(value * value);
+          ++count;
+        }
+    return std::sqrt(squares / static_cast<double>(count));
+  };
+  CHECK(deviation("embedding.weight") == doctest::Approx(0.02).epsilon(0.1));
+  CHECK(deviation("blocks.1.mixer.qkv.weight") == doctest::Approx(0.02).epsilon(0.05));
+  CHECK(deviation("blocks.1.mixer.output.weight") == doctest::Approx(0.01).epsilon(0.05));
+  CHECK(deviation("blocks.0.mixer.qkv.bias") == 0);
+  CHECK(deviation("final_norm.weight") == 1);
+  CHECK(deviation("output.bias") == 0);
+}

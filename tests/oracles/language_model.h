@@ -1,0 +1,101 @@
+#pragma once
+
+#include "nn/language_model.h"
+#include "tests/oracles/blocks.h"
+#include "tests/oracles/counts.h"
+
+namespace shiftgrad::test {
+
+/// What a mixer takes from the model besides d_model.
+template <class Mixer>
+void take_n_head(Mixer& mixer, int64_t n_head) {
+  mixer.n_head = n_head;
+}
+inline void take_n_head(AftConfig& mixer, int64_t n_head) {
+  if (mixer.form == "conv") mixer.n_head = n_head;
+}
+inline void take_n_head(LocalRnnConfig&, int64_t) {}
+
+/// What the model makes of its config for each block.
+inline TransformerBlockConfig block_of(const LanguageModelConfig& config) {
+  TransformerBlockConfig block{.mixer = config.mixer,
+                               .d_inner = config.d_inner,
+                               .norm_first = config.norm_first,
+                               .activation = config.activation};
+  std::visit(
+      [&](auto& mixer) {
+        mixer.d_model = config.d_model;
+        take_n_head(mixer, config.n_head);
+      },
+      block.mixer);
+  return block;
+}
+
+inline RTransformerBlockConfig r_block_of(const LanguageModelConfig& config) {
+  return {.d_model = config.d_model,
+          .n_head = config.n_head,
+          .window = config.window,
+          .cell = config.cell,
+          .d_inner = config.d_inner};
+}
+
+/// The logits [B, T, V] behind the blocks' memories, one for each or none, and each block's input.
+inline Values oracle(const LanguageModelConfig& config, const Weights& weights,
+                     const Tokens& tokens, const std::vector<Values>& memories,
+                     std::vector<Values>* block_inputs = nullptr) {
+  int64_t B = tokens.shape[0], T = tokens.shape[1], C = config.d_model;
+  int64_t M = memories.empty() ? 0 : memories[0].size(1);
+  Values x({B, T, C});
+  for (int64_t b = 0; b < B; ++b)
+    for (int64_t i = 0; i < T; ++i)
+      for (int64_t c = 0; c < C; ++c) {
+        double h = weights["embedding.weight"](tokens.values[static_cast<size_t>(b * T + i)], c);
+        if (config.embedding_scale) h *= std::sqrt(static_cast<double>(C));
+        if (config.position == "learned") h += weights["position_embedding.weight"](M + i, c);
+        if (config.position == "sinusoid") h += sinusoid_row(M + i, C)[static_cast<size_t>(c)];
+        x(b, i, c) = h;
+      }
+  for (int64_t l = 0; l < config.n_layer; ++l) {
+    if (block_inputs) block_inputs->push_back(x);
+    Weights block = weights.of("blocks." + std::to_string(l));
+    if (config.tie_position_biases)
+      for (std::string name : {"content_bias", "position_bias"})
+        block.all["mixer." + name] = weights[name];
+    Input input{x, memories.empty() ? Values() : memories[static_cast<size_t>(l)], {}, {}, {}};
+    x = config.block == "transformer_block" ? oracle(block_of(config), block, input)
+                                            : oracle(r_block_of(config), block, input);
+  }
+  if (config.final_norm) x = norm_oracle(x, weights.of("final_norm"), 1e-5);
+  const Values& output = weights[config.tie_embedding ? "embedding.weight" : "output.weight"];
+  return linear_oracle(x, output, weights["output.bias"]);
+}
+
+/// The mean over all tokens of log Σ_v e^logit_v - logit_target.
+inline double cross_entropy_oracle(const Values& logits, const Tokens& targets) {
+  int64_t T = logits.size(1);
+  double sum = 0;
+  for (int64_t b = 0; b < logits.size(0); ++b)
+    for (int64_t i = 0; i < T; ++i) {
+      double total = 0;
+      for (int64_t v = 0; v < logits.size(2); ++v) total += std::exp(logits(b, i, v));
+      sum += std::log(total) - logits(b, i, targets.values[static_cast<size_t>(b * T + i)]);
+    }
+  return sum / static_cast<double>(logits.size(0) * T);
+}
+
+inline int64_t count(const LanguageModelConfig& config) {
+  int64_t V = config.vocab_size, C = config.d_model, L = config.n_layer;
+  int64_t block =
+      config.block == "transformer_block" ? count(block_of(config)) : count(r_block_of(config));
+  int64_t total = V * C + config.max_len.value_or(0) * C + L * block + V;
+  if (config.final_norm) total += 2 * C;
+  if (!config.tie_embedding) total += V * C;
+  if (config.tie_position_biases) {
+    auto& mixer = std::get<TransformerXLAttentionConfig>(config.mixer);
+    int64_t HD = config.n_head * mixer.d_head.value_or(C / config.n_head);
+    total -= (L - 1) * 2 * HD;
+  }
+  return total;
+}
+
+}  // namespace shiftgrad::test
