@@ -114,8 +114,9 @@ StepReport Trainer::step() {
 
 EvaluationReport Trainer::evaluate() {
   auto size = static_cast<int64_t>(validation_text_.size());
-  if (config_.eval_iters > 0)
-    size = std::min(size, config_.eval_iters * config_.batch_size * config_.block_size + 1);
+  int64_t batch = config_.batch_size * config_.block_size;
+  if (config_.eval_iters > 0 && config_.eval_iters <= (size - 1) / batch)
+    size = config_.eval_iters * batch + 1;
   bool streams = config_.batches == "streams";
   auto score = [&](std::span<const int32_t> text) {
     int64_t tokens = std::min(size, static_cast<int64_t>(text.size()));
