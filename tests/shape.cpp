@@ -94,6 +94,14 @@ std::vector<OpRow> view_rows() {
       "slice of none", Dims{3, 5}, Dims{0, 5}, [](const Tensor& x) { return slice(x, 0, 2, 2); },
       [](Dims i) { return i; });
   add(
+      "reverse", Dims{2, 3, 4}, Dims{2, 3, 4}, [](const Tensor& x) { return reverse(x, -2); },
+      [](Dims i) {
+        return Dims{i[0], 2 - i[1], i[2]};
+      });
+  add(
+      "reverse of none", Dims{0, 3}, Dims{0, 3}, [](const Tensor& x) { return reverse(x, 0); },
+      [](Dims i) { return i; });
+  add(
       "select", Dims{2, 3, 4}, Dims{2, 4}, [](const Tensor& x) { return select(x, 1, 2); },
       [](Dims i) {
         return Dims{i[0], 2, i[1]};
@@ -215,9 +223,10 @@ TEST_CASE("views share the storage, and copies are made only where they have to 
   AllocatorCounters before = allocator_counters();
   for (const Tensor& view :
        {reshape(x, {6, 8}), permute(x, {2, 0, 1}), transpose(x), slice(x, 2, 1, 7, 3),
-        select(x, 0, 1), expand(unsqueeze(x, 0), {5, 2, 3, 8}), unsqueeze(x, 2), contiguous(x),
-        contiguous(slice(x, 0, 1, 2)), split_heads(x, 4), reshape(transpose(x, 0, 1), {3, 2, 2, 4}),
-        merge_heads(split_heads(x, 4)), concat({x}, 0), concat({Tensor(), x}, 0)})
+        select(x, 0, 1), reverse(x, 1), expand(unsqueeze(x, 0), {5, 2, 3, 8}), unsqueeze(x, 2),
+        contiguous(x), contiguous(slice(x, 0, 1, 2)), split_heads(x, 4),
+        reshape(transpose(x, 0, 1), {3, 2, 2, 4}), merge_heads(split_heads(x, 4)), concat({x}, 0),
+        concat({Tensor(), x}, 0)})
     CHECK(view.shares_storage(x));
   CHECK(allocator_counters().calls == before.calls);
   CHECK_FALSE(reshape(transpose(x), {48}).shares_storage(x));
@@ -244,6 +253,7 @@ TEST_CASE("shapes that do not fit are refused by name") {
   CHECK(refusal([&] { slice(x, 1, 0, 4); }) == "slice: 0 to 4 of axis 1 of [2, 3, 8]");
   CHECK(refusal([&] { select(x, 1, 3); }) == "select: index 3 of axis 1 of [2, 3, 8]");
   CHECK(refusal([&] { expand(x, {2, 3, 9}); }) == "expand: [2, 3, 8] to [2, 3, 9]");
+  CHECK(refusal([&] { reverse(x, 3); }) == "reverse: axis 3 of a tensor with 3 axes");
   CHECK(refusal([&] { unsqueeze(x, 4); }) == "unsqueeze: axis 4 of a tensor with 4 axes");
   CHECK(refusal([&] {
           concat({x, Tensor::zeros({2, 4, 8})}, 0);

@@ -171,6 +171,48 @@ std::vector<OpRow> product_rows() {
   return rows;
 }
 
+/// y(b, h, i, j) = Σ_d q(b, h, i, d) rows(j + T - 1 - i, h, d), for rows of the distances K - 1 …
+/// 1 - T. What stands in the rows beyond the last is the padding and the next query's.
+std::vector<OpRow> relative_rows() {
+  using In = std::vector<Tensor>;
+  using Reference = std::vector<Numbers>;
+  std::vector<OpRow> rows;
+  for (auto [T, K] : {std::pair<int64_t, int64_t>{3, 3}, {2, 5}, {4, 2}, {1, 3}, {3, 1}})
+    for (int64_t n : {K, K + T - 1}) {
+      constexpr int64_t B = 2, H = 2, D = 3;
+      rows.push_back({text("relative_product, ", n, " distances"),
+                      {{B, H, T, D}, {n, H, D}},
+                      [=](const In& in) { return relative_product(in[0], in[1], K); },
+                      [=](const Reference& in) {
+                        Numbers by_distance({B, H, T, n});
+                        for_each_index(by_distance.shape, [&](const Dims& x) {
+                          for (int64_t d = 0; d < D; ++d)
+                            by_distance.at(x) += in[0](x[0], x[1], x[2], d) * in[1](x[3], x[1], d);
+                        });
+                        Numbers y({B, H, T, K});
+                        for_each_index(y.shape, [&](const Dims& x) {
+                          y.at(x) = shifted_entry(by_distance, x);
+                        });
+                        return y;
+                      }});
+      rows.push_back({text("relative_bias, ", n, " distances"),
+                      {{n, H}},
+                      [=](const In& in) { return relative_bias(in[0], T, K); },
+                      [=](const Reference& in) {
+                        Numbers by_distance({H, T, n});
+                        for_each_index(by_distance.shape, [&](const Dims& x) {
+                          by_distance.at(x) = in[0](x[2], x[0]);
+                        });
+                        Numbers y({H, T, K});
+                        for_each_index(y.shape, [&](const Dims& x) {
+                          y.at(x) = shifted_entry(by_distance, x);
+                        });
+                        return y;
+                      }});
+    }
+  return rows;
+}
+
 /// A padded matrix of zeros, of `rows` rows with `gap` unused columns behind each.
 Tensor with_gaps(int64_t rows, int64_t columns, int64_t gap) {
   return slice(Tensor::zeros({rows, columns + gap}), 1, 0, columns);
@@ -181,6 +223,21 @@ Tensor with_gaps(int64_t rows, int64_t columns, int64_t gap) {
 TEST_CASE("shifts: values and gradients") { check_rows(shift_rows()); }
 
 TEST_CASE("matmul_left_padded: values and gradients") { check_rows(product_rows()); }
+
+TEST_CASE("relative_product and relative_bias: values and gradients") {
+  check_rows(relative_rows());
+}
+
+TEST_CASE("relative_bias: every entry is that of its distance when the future has rows too") {
+  // rows[n] is the score of distance K - 1 - n.
+  constexpr int64_t T = 3, K = 5;
+  Tensor rows = Tensor::empty({K + T - 1, 1});
+  for (int64_t n = 0; n < K + T - 1; ++n) rows.mutable_data()[n] = static_cast<Scalar>(K - 1 - n);
+  Tensor y = relative_bias(rows, T, K);
+  for_each_index(y.shape(), [&](const Dims& x) {
+    CHECK(numbers(y).at(x).value == static_cast<double>(K - T + x[1] - x[2]));
+  });
+}
 
 TEST_CASE("the index oracles agree with padding, flattening and dropping") {
   for (const Dims& shape : matrices) {

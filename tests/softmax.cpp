@@ -192,6 +192,21 @@ TEST_CASE("masked_softmax: a hidden key gets exactly 0, and no gradient") {
   }
 }
 
+TEST_CASE("masked_softmax: what a hidden key's cotangent is changes no bit of the gradients") {
+  Tensor x = RandomValues(9).tensor({1, 1, 3, 3}).require_gradient();
+  auto gradient = [&](Scalar of_hidden) {
+    Tensor cotangent = RandomValues(8).tensor({3, 3});
+    for (int64_t i = 0; i < 3; ++i)
+      for (int64_t j = i + 1; j < 3; ++j) cotangent.mutable_data()[i * 3 + j] = of_hidden;
+    x.zero_gradient();
+    Tape tape;
+    tape.backward(masked_softmax(x, {true, 0, {}, {}}, 1), reshape(cotangent, {1, 1, 3, 3}));
+    return x.gradient().values();
+  };
+  CHECK(same_bits(gradient(not_a_number), gradient(0)));
+  CHECK(same_bits(gradient(infinity), gradient(0)));
+}
+
 TEST_CASE("masked_softmax: a query that sees no key gets 0 everywhere and passes nothing on") {
   Visibility visibility{false, 0, {}, std::make_shared<Mask>(Mask{{2, 3}, {1, 1, 1, 0, 0, 0}})};
   Tensor x = Tensor::full({1, 1, 2, 3}, 4).require_gradient();

@@ -145,6 +145,17 @@ TEST_CASE("backward frees each entry and what it saved on the way") {
   CHECK(tape.size() == 0);
 }
 
+TEST_CASE("what a backward function computes is not recorded, on no tape") {
+  Tensor x = parameter({1, 2, 3});
+  Tape outer, tape;
+  Tensor y = scale(x, 2);
+  bool recorded = true;
+  record(y, {&x}, [&](const Tensor&) { recorded = exp(x).requires_gradient(); });
+  tape.backward(y, cotangent_of_ones());
+  CHECK_FALSE(recorded);
+  CHECK(outer.size() == 0);
+}
+
 TEST_CASE("a tape that never ran backward frees everything at its end") {
   Tensor x = Tensor::full({100000}, 1).require_gradient();
   int64_t before = allocator_counters().bytes_in_use;
