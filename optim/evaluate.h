@@ -45,7 +45,7 @@ struct Evaluation {
   double tokens_per_second() const { return static_cast<double>(tokens) / seconds; }
 };
 
-/// Throws as the config's `check` does.
+/// Throws as the config's `check` does, and at an ext_len where a layer's state cannot forget.
 Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
                     const EvaluationConfig& config);
 

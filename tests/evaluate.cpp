@@ -147,6 +147,19 @@ TEST_CASE("evaluate: records nothing") {
   CHECK(tape.size() == 0);
 }
 
+TEST_CASE("evaluate: a window sees as far as the window says, whatever the segments") {
+  LanguageModelConfig config = small_transformer_xl();
+  config.n_layer = 1;
+  std::get<TransformerXLAttentionConfig>(config.mixer).window = 5;
+  LanguageModel model = loud_model(config);
+  std::vector<int32_t> text = random_text(40, 7);
+  double expected = naive_nats(model, text, [](int64_t i) { return std::max<int64_t>(0, i - 5); });
+  for (int64_t T : {1, 6, 39})
+    CHECK(std::abs(evaluate(model, text, {.tgt_len = T, .mem_len = 39}).nats - expected) < near);
+  CHECK(refusal([&] { evaluate(model, text, {.tgt_len = 6, .ext_len = 2}); }) ==
+        "state: cannot forget tokens when older ones have left the window");
+}
+
 TEST_CASE("evaluate: bad requests") {
   LanguageModel model = loud_model(small_transformer_xl());
   std::vector<int32_t> text = random_text(10, 7);
