@@ -72,12 +72,19 @@ Tensor rel_shift(const Tensor& x, bool zero_triu) {
 }
 
 Tensor relative_product(const Tensor& q, const Tensor& rows, int64_t K) {
+  require(q.rank() == 4 && rows.rank() == 3 && rows.size(2) == q.size(3) &&
+              (rows.size(1) == q.size(1) || rows.size(1) == 1) && 0 <= K && K <= rows.size(0),
+          "relative_product: ", q.shape(), " with ", rows.shape(), " for ", K,
+          " keys: expected [B, H, T, D] and [n, H, D] with n of at least the keys");
   Tensor by_head = permute(rows, {1, 0, 2});                        // [H, n, D]
   Tensor shifted = rel_shift_view(matmul_left_padded(q, by_head));  // [B, H, T, n]
   return slice(shifted, -1, 0, K);                                  // [B, H, T, K]
 }
 
 Tensor relative_bias(const Tensor& rows, int64_t T, int64_t K) {
+  require(rows.rank() == 2 && T >= 0 && 0 <= K && K <= rows.size(0),
+          "relative_bias: ", rows.shape(), " for ", T, " queries and ", K,
+          " keys: expected [n, H] with n of at least the keys");
   Tensor by_head = unsqueeze(transpose(rows), 1);                 // [H, 1, n]
   Tensor all = expand(by_head, {rows.size(1), T, rows.size(0)});  // [H, T, n]
   return slice(rel_shift(all), -1, 0, K);                         // [H, T, K]

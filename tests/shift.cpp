@@ -358,4 +358,14 @@ TEST_CASE("shifts refuse what they cannot read, by name") {
   CHECK(product({2, 3, 4}, {3, 3, 4}) ==
         text("matmul_left_padded: [2, 3, 4] with [3, 3, 4]", expected));
   CHECK(product({3, 4}, {2, 3, 4}) == text("matmul_left_padded: [3, 4] with [2, 3, 4]", expected));
+  CHECK(refusal([&] {
+          relative_product(zeros({2, 2, 3, 4}), zeros({3, 2, 5}), 3);
+        }) ==
+        "relative_product: [2, 2, 3, 4] with [3, 2, 5] for 3 keys: expected [B, H, T, D] and "
+        "[n, H, D] with n of at least the keys");
+  CHECK(refusal([&] {
+          relative_bias(zeros({3, 2}), 3, 4);
+        }) ==
+        "relative_bias: [3, 2] for 3 queries and 4 keys: expected [n, H] with n of at least the "
+        "keys");
 }
