@@ -102,6 +102,34 @@ inline Tensor pass(const OpRow& row, const Inputs& inputs, const Tensor& cotange
   return y;
 }
 
+/// The same values at the same arrangements, of which only leaf `which` requires a gradient.
+inline Inputs alone(const Inputs& inputs, size_t which) {
+  Inputs result = inputs;
+  for (Arranged& input : result) {
+    input.leaf = input.leaf.detach();
+    input.view = input.leaf.view(input.view.layout());
+  }
+  result[which].leaf.require_gradient();
+  return result;
+}
+
+/// A second pass adds to the first one's gradient; after zero_gradient a third one overwrites
+/// whatever the buffer holds.
+inline void check_passes(const OpRow& row, const Inputs& inputs, const Tensor& leaf,
+                         const Tensor& cotangent, const Numbers& slopes) {
+  std::vector<Scalar> once = leaf.gradient().values();
+  pass(row, inputs, cotangent);
+  Numbers twice = slopes;
+  for (Bounded& slope : twice.values) slope = slope + slope;
+  CHECK(mismatch(leaf.gradient(), twice) == "");
+  Tensor buffer = leaf.gradient();
+  std::fill_n(buffer.mutable_data(), buffer.count(), std::numeric_limits<Scalar>::quiet_NaN());
+  leaf.zero_gradient();
+  CHECK_FALSE(leaf.gradient().defined());
+  pass(row, inputs, cotangent);
+  CHECK(same_bits(leaf.gradient().values(), once));
+}
+
 /// All checks for inputs at these arrangements.
 inline void check_arranged(const OpRow& row, const std::vector<Arrangement>& kinds, uint64_t seed) {
   RandomValues random(seed, row.low, row.high);
@@ -110,59 +138,40 @@ inline void check_arranged(const OpRow& row, const std::vector<Arrangement>& kin
     inputs.emplace_back(kinds[n], row.shapes[n], random);
 
   Tensor y = row.op(views(inputs));
-  Numbers expected = moved_oracle(row, inputs, 0, 0, 0);
-  CHECK(mismatch(y, expected) == "");
+  CHECK(mismatch(y, moved_oracle(row, inputs, 0, 0, 0)) == "");
   CHECK_FALSE(y.requires_gradient());
 
   Tensor cotangent = RandomValues(seed + 1).tensor(y.shape());
+  std::vector<Numbers> slopes;
   for (size_t which = 0; which < inputs.size(); ++which) {
     CAPTURE(which);
-    // Alone: the other inputs require no gradient and get none.
-    Inputs alone;
-    for (const Arranged& input : inputs) {
-      alone.push_back(input);
-      alone.back().leaf = input.leaf.detach();
-      alone.back().view = alone.back().leaf.view(input.view.layout());
-    }
-    alone[which].leaf.require_gradient();
-    CHECK(same_bits(pass(row, alone, cotangent), y));
+    Inputs only = alone(inputs, which);
+    CHECK(same_bits(pass(row, only, cotangent), y));
     for (size_t other = 0; other < inputs.size(); ++other)
-      CHECK((other == which || !alone[other].leaf.gradient().defined()));
-    const Tensor& leaf = alone[which].leaf;
+      CHECK(only[other].leaf.gradient().defined() == (other == which));
+    const Tensor& leaf = only[which].leaf;
     REQUIRE(leaf.gradient().defined());
-    Numbers slopes = differences(row, alone, which, cotangent.values());
-    CHECK(mismatch(leaf.gradient(), slopes) == "");
-
-    // A second pass adds; after zero_gradient a third one overwrites whatever the buffer holds.
-    std::vector<Scalar> once = leaf.gradient().values();
-    pass(row, alone, cotangent);
-    Numbers twice = slopes;
-    for (Bounded& slope : twice.values) slope = slope + slope;
-    CHECK(mismatch(leaf.gradient(), twice) == "");
-    Tensor buffer = leaf.gradient();
-    std::fill_n(buffer.mutable_data(), buffer.count(), std::numeric_limits<Scalar>::quiet_NaN());
-    leaf.zero_gradient();
-    CHECK_FALSE(leaf.gradient().defined());
-    pass(row, alone, cotangent);
-    CHECK(same_bits(leaf.gradient().values(), once));
-
-    inputs[which].leaf.require_gradient();
+    slopes.push_back(differences(row, only, which, cotangent.values()));
+    CHECK(mismatch(leaf.gradient(), slopes[which]) == "");
+    check_passes(row, only, leaf, cotangent, slopes[which]);
   }
 
   // Together.
+  for (const Arranged& input : inputs) input.leaf.require_gradient();
   CHECK(same_bits(pass(row, inputs, cotangent), y));
   for (size_t which = 0; which < inputs.size(); ++which) {
     CAPTURE(which);
-    CHECK(mismatch(inputs[which].leaf.gradient(),
-                   differences(row, inputs, which, cotangent.values())) == "");
+    CHECK(mismatch(inputs[which].leaf.gradient(), slopes[which]) == "");
   }
 }
 
 /// Every row at every arrangement: first all inputs alike, then each its own.
 inline void check_rows(const std::vector<OpRow>& rows) {
   for (const OpRow& row : rows) {
+    std::string shapes;
+    for (const Dims& shape : row.shapes) shapes += text(shape);
     CAPTURE(row.name);
-    for (const Dims& shape : row.shapes) CAPTURE(shape);
+    CAPTURE(shapes);
     for (size_t a = 0; a < arrangements.size(); ++a)
       for (size_t turn : {0, 1}) {
         std::vector<Arrangement> kinds;
