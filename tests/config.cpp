@@ -232,6 +232,11 @@ TEST_CASE("recurrent nets and blocks") {
         "multi_head_attention: d_model 4 is not divisible by n_head 3");
 }
 
+TEST_CASE("a key that stands twice") {
+  CHECK(error_of<LanguageModelConfig>(R"({"n_layer": 2, "n_layer": 0})") ==
+        "the config: key \"n_layer\" stands twice");
+}
+
 TEST_CASE("language models") {
   auto model = [](const std::string& more, const std::string& mixer = R"({"type": "aft"})") {
     std::string sizes =
@@ -246,7 +251,8 @@ TEST_CASE("language models") {
       {"{}", "config key \"mixer\" is missing"},
       {R"({"mixer": {"type": "aft"}})", "vocab_size 0, expected at least 1"},
       {R"({"mixer": {"type": "aft"}, "vocab_size": 5})", "d_model 0, expected at least 1"},
-      {model(R"("n_layer": 0)"), "n_layer 0, expected at least 1"},
+      {R"({"mixer": {"type": "aft"}, "vocab_size": 5, "d_model": 4, "n_layer": 0})",
+       "n_layer 0, expected at least 1"},
       {model("", R"({"type": "aft", "d_model": 4})"), "the mixer takes d_model from the model"},
       {model("", R"({"type": "aft", "n_head": 2})"), "the mixer takes n_head from the model"},
       {model("", R"({"type": "multi_head_attention", "n_head": 2})"),
