@@ -31,9 +31,9 @@ struct Refused {
 /// Checks a list of configs against their errors, which all begin with the layer's name.
 template <class Config>
 void check_refused(const std::vector<Refused>& list) {
-  for (const auto& [json, error] : list) {
-    CAPTURE(json);
-    CHECK(error_of<Config>(json) == std::string(Config::type) + ": " + error);
+  for (const Refused& refused : list) {
+    CAPTURE(refused.json);
+    CHECK(error_of<Config>(refused.json) == std::string(Config::type) + ": " + refused.error);
   }
 }
 

@@ -128,11 +128,11 @@ TEST_CASE("cross-attention needs no distances") {
 }
 
 TEST_CASE("the decoder's block is its formula, with memory and masks") {
-  for (const auto& [json, n_head, bias] : blocks)
+  for (const BlockRow& row : blocks)
     for (bool masked : {false, true}) {
-      CAPTURE(json);
+      CAPTURE(row.json);
       CAPTURE(masked);
-      auto config = config_from_json<EncoderDecoderBlockConfig>(json);
+      auto config = config_from_json<EncoderDecoderBlockConfig>(row.json);
       Random start;
       EncoderDecoderBlock block(config, start);
       RandomValues random(84);
@@ -153,29 +153,29 @@ TEST_CASE("the decoder's block is its formula, with memory and masks") {
           [&](const Tensor& x, const Tensor& source) {
             return block.forward(x, input.memory.tensor(), source, own, cross);
           },
-          [&, heads = n_head](const Weights& weights, const Input& given) {
-            return oracle(config, heads, weights, given, cross);
+          [&](const Weights& weights, const Input& given) {
+            return oracle(config, row.n_head, weights, given, cross);
           });
     }
 }
 
 TEST_CASE("the decoder's block has as many parameters as its closed form says") {
-  for (const auto& [json, n_head, bias] : blocks) {
-    CAPTURE(json);
-    auto config = config_from_json<EncoderDecoderBlockConfig>(json);
+  for (const BlockRow& row : blocks) {
+    CAPTURE(row.json);
+    auto config = config_from_json<EncoderDecoderBlockConfig>(row.json);
     Random start;
     EncoderDecoderBlock block(config, start);
-    CHECK(block.cross_attention->n_head == n_head);
+    CHECK(block.cross_attention->n_head == row.n_head);
     CHECK(parameter_count(block) == count(static_cast<const TransformerBlockConfig&>(config)) +
-                                        count_of_heads(C, C, bias) + 2 * C);
+                                        count_of_heads(C, C, row.bias) + 2 * C);
   }
 }
 
 TEST_CASE("in the decoder's block the future changes no bit of the past") {
-  for (const auto& [json, n_head, bias] : blocks) {
-    CAPTURE(json);
+  for (const BlockRow& row : blocks) {
+    CAPTURE(row.json);
     Random start;
-    EncoderDecoderBlock block(config_from_json<EncoderDecoderBlockConfig>(json), start);
+    EncoderDecoderBlock block(config_from_json<EncoderDecoderBlockConfig>(row.json), start);
     RandomValues random(85);
     randomize(block, random);
     Input input = random_input(2, 6, 0, 4, random);

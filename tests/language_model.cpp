@@ -38,7 +38,6 @@ TEST_CASE("a model is its formula, block inputs and gradients of the loss includ
   for (const ModelRow& row : model_rows())
     for (auto [T, M] : {std::pair{5, 0}, {3, 4}, {1, 2}}) {
       CAPTURE(row.json);
-      CAPTURE(T);
       RandomValues random(93);
       LanguageModel model = row.make(random);
       Example example(row, 2, T, M, random);

@@ -55,11 +55,11 @@ class GradientCheck {
 
   ~GradientCheck() {
     CHECK(scale_ > 0);
-    for (const auto& [name, got, expected] : entries_) {
-      CAPTURE(name);
-      double allowed = gradient_exactness * greatest(expected) + cancellation * scale_;
-      double error = greatest(got - expected);
-      CHECK(got.shape == expected.shape);
+    for (const Entry& entry : entries_) {
+      CAPTURE(entry.name);
+      double allowed = gradient_exactness * greatest(entry.expected) + cancellation * scale_;
+      double error = greatest(entry.got - entry.expected);
+      CHECK(entry.got.shape == entry.expected.shape);
       CHECK(error <= allowed);
     }
   }
