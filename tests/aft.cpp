@@ -1,0 +1,157 @@
+// What only AFT has: keys of ±60, channels in groups wider than a vector loop, a normed kernel.
+
+#include "nn/aft.h"
+
+#include "ops/shape.h"
+#include "tests/oracles/aft.h"
+#include "tests/refusal.h"
+#include "tests/support/layer_gradients.h"
+#include "tests/support/mismatch.h"
+#include "tests/support/named_parameters.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+Aft make(const AftConfig& config, RandomValues& random) {
+  Random start;
+  Aft layer(config, start);
+  randomize(layer, random);
+  return layer;
+}
+
+std::vector<AftConfig> every_form(int64_t C) {
+  std::vector<AftConfig> configs;
+  for (bool causal : {true, false}) {
+    configs.push_back({.d_model = C, .max_len = 12, .causal = causal});
+    configs.push_back(
+        {.d_model = C, .form = "local", .max_len = 12, .window = 3, .causal = causal});
+    configs.push_back({.d_model = C, .form = "simple", .causal = causal});
+    configs.push_back({.d_model = C, .form = "conv", .window = 3, .causal = causal, .n_head = 2});
+  }
+  return configs;
+}
+
+/// The bias that all keys share, to which each adds what its token makes of it.
+void raise_keys(const Aft& layer, double k) {
+  Tensor bias = layer.form == Aft::Form::conv
+                    ? layer.key.bias
+                    : slice(layer.qkv.bias, 0, layer.d_model, 2 * layer.d_model);
+  for (int64_t c = 0; c < bias.count(); ++c) bias.mutable_data()[c] += static_cast<Scalar>(k);
+}
+
+/// Values, and the gradients of x and of the parameters that `checked` names.
+void check_layer(const AftConfig& config, const Aft& layer, Input input, RandomValues& random,
+                 const std::function<bool(const std::string&)>& checked) {
+  CAPTURE(config.form);
+  CAPTURE(config.causal);
+  for (const Parameter& parameter : parameters(layer)) parameter.value.zero_gradient();
+  Tensor x = input.x.tensor().require_gradient(), cotangent = random.tensor(x.shape());
+  Context context;
+  Tape tape;
+  Tensor y = layer.forward(x, input.memory.tensor(), context);
+  tape.backward(y, cotangent);
+  Weights weights(layer);
+  CHECK(relative_error(y, oracle(config, weights, input)) <= exactness);
+  Values c(cotangent);
+  auto loss = [&] { return inner_product(oracle(config, weights, input), c); };
+  GradientCheck check;
+  check.expect("x", gradient_of(x), differences(input.x, loss));
+  for (const Parameter& parameter : parameters(layer))
+    if (checked(parameter.name))
+      check.expect(parameter.name, gradient_of(parameter.value),
+                   differences(weights.all[parameter.name], loss));
+}
+
+Input random_input(int64_t B, int64_t T, int64_t M, int64_t C, double size, RandomValues& random) {
+  Input input;
+  input.x = Values(random.tensor({B, T, C}));
+  input.memory = Values(random.tensor({B, M, C}));
+  for (Values* part : {&input.x, &input.memory})
+    for (double& value : part->values) value = static_cast<Scalar>(size * value);
+  return input;
+}
+
+}  // namespace
+
+TEST_CASE("aft: keys around +60 and -60, and far apart") {
+  for (const AftConfig& config : every_form(4))
+    for (double k : {60, -60}) {
+      CAPTURE(k);
+      RandomValues random(121);
+      Aft layer = make(config, random);
+      raise_keys(layer, k);
+      check_layer(config, layer, random_input(2, 4, 3, 4, 1, random), random,
+                  [](const std::string&) { return true; });
+    }
+  // Tokens 40 times as large: keys differ by e^60 and more from one to the next.
+  for (const AftConfig& config : every_form(4)) {
+    RandomValues random(122);
+    Aft layer = make(config, random);
+    Input input = random_input(2, 4, 3, 4, 40, random);
+    Context context;
+    Tensor y = layer.forward(input.x.tensor(), input.memory.tensor(), context);
+    // Rounding a key of 100 moves the weights by a hundred times as much.
+    CHECK(relative_error(y, oracle(config, Weights(layer), input)) <= 100 * exactness);
+  }
+}
+
+TEST_CASE("aft: a key without a bias on top of it loses nothing to a key of +60 beside it") {
+  for (const AftConfig& config : every_form(4)) {
+    CAPTURE(config.form);
+    RandomValues random(123);
+    Aft layer = make(config, random);
+    Input input = random_input(1, 6, 0, 4, 1, random);
+    // The last token's keys alone are large; in the causal forms nobody else sees them.
+    for (int64_t c = 0; c < 4; ++c) input.x(0, 5, c) *= 1000;
+    Context context;
+    Tensor y = layer.forward(input.x.tensor(), {}, context);
+    Values expected = oracle(config, Weights(layer), input);
+    Tensor past = slice(y, 1, 0, 5);
+    Values expected_past({1, 5, 4});
+    for (int64_t t = 0; t < 5; ++t)
+      for (int64_t c = 0; c < 4; ++c) expected_past(0, t, c) = expected(0, t, c);
+    double allowed = config.causal ? exactness : 1000 * exactness;
+    CHECK(relative_error(past, expected_past) <= allowed);
+  }
+}
+
+TEST_CASE("aft: groups of channels that are no multiple of a vector loop") {
+  for (const AftConfig& config : every_form(134)) {  // 67 channels a head
+    RandomValues random(124);
+    Aft layer = make(config, random);
+    for (const Parameter& parameter : parameters(layer))
+      if (parameter.name.ends_with(".weight"))
+        for (int64_t n = 0; n < parameter.value.count(); ++n)
+          parameter.value.mutable_data()[n] /= 8;
+    check_layer(config, layer, random_input(1, 3, 1, 134, 1, random), random,
+                [](const std::string& name) {
+                  return name.starts_with("kernel") || name == "output.bias";
+                });
+  }
+}
+
+TEST_CASE("aft: the only tap of a conv has no gradient but through its offset") {
+  RandomValues random(125);
+  for (bool causal : {true, false}) {
+    Aft layer =
+        make({.d_model = 4, .form = "conv", .window = 1, .causal = causal, .n_head = 2}, random);
+    Tensor x = random.tensor({2, 5, 4});
+    Context context;
+    Tape tape;
+    Tensor y = layer.forward(x, {}, context);
+    tape.backward(y, random.tensor(y.shape()));
+    CHECK(greatest(gradient_of(layer.kernel)) == 0);
+    CHECK(greatest(gradient_of(layer.kernel_gain)) == 0);
+    CHECK(greatest(gradient_of(layer.kernel_offset)) > 0);
+  }
+}
+
+TEST_CASE("aft: conv starts as simple, with no gain and no offset") {
+  Random start{.seed = 2};
+  Aft layer({.d_model = 4, .form = "conv", .window = 3, .n_head = 2}, start);
+  CHECK(greatest(Values(layer.kernel_gain)) == 0);
+  CHECK(greatest(Values(layer.kernel_offset)) == 0);
+  CHECK(greatest(Values(layer.kernel)) > 0);
+}

@@ -1,0 +1,142 @@
+// The names, shapes and order of all parameters: files and programs outside the project rely on
+// them.
+
+#include "nn/module.h"
+
+#include <doctest/doctest.h>
+
+#include "nn/config.h"
+#include "nn/encoder_decoder_block.h"
+#include "nn/language_model.h"
+
+using namespace shiftgrad;
+
+namespace {
+
+/// Each parameter as `name [shape]`, those that weight decay acts on with a `*`.
+template <class Config>
+std::vector<std::string> listed(const std::string& json) {
+  Random random;
+  typename Config::Layer layer(config_from_json<Config>(json), random);
+  std::vector<std::string> lines;
+  for (const Parameter& parameter : parameters(layer))
+    lines.push_back(text(parameter.name, " ", parameter.value.shape(),
+                         parameter.decay == Decay::yes ? " *" : ""));
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+/// The lines, each with a prefix.
+Lines under(const std::string& prefix, Lines lines) {
+  for (std::string& line : lines) line = prefix + "." + line;
+  return lines;
+}
+
+Lines joined(std::initializer_list<Lines> parts) {
+  Lines all;
+  for (const Lines& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+const Lines heads = {"qkv.weight [18, 6] *", "qkv.bias [18]", "output.weight [6, 6] *",
+                     "output.bias [6]"};
+const Lines norm = {"weight [6]", "bias [6]"};
+const Lines feed_forward = {"up.weight [5, 6] *", "up.bias [5]", "down.weight [6, 5] *",
+                            "down.bias [6]"};
+
+}  // namespace
+
+TEST_CASE("parameters of attention") {
+  CHECK(listed<MultiHeadAttentionConfig>(R"({"d_model": 6, "n_head": 2})") == heads);
+  CHECK(listed<MultiHeadAttentionConfig>(R"({"d_model": 6, "n_head": 2, "bias": false})") ==
+        Lines{"qkv.weight [18, 6] *", "output.weight [6, 6] *"});
+  CHECK(listed<RelativeMultiHeadAttentionConfig>(
+            R"({"d_model": 6, "n_head": 2, "max_positions": 5})") ==
+        Lines{"qkv.weight [18, 6] *", "output.weight [6, 6] *", "output.bias [6]", "value_bias [6]",
+              "key_pos_embeddings [10, 2, 3]", "key_pos_bias [10, 2]", "query_pos_bias [2, 3]"});
+  CHECK(parameters(
+            RelativeMultiHeadAttention({.d_model = 2, .n_head = 1}, *std::make_unique<Random>()))[4]
+            .value.size(0) == 2 * 4096);
+  CHECK(listed<RelativeGlobalAttentionConfig>(
+            R"({"d_model": 6, "n_head": 2, "max_seq": 5, "bidirectional": true})") ==
+        joined({heads,
+                {"past_embeddings [2, 5, 3]", "past_bias [2, 5]", "future_embeddings [2, 5, 3]",
+                 "future_bias [2, 5]"}}));
+  CHECK(listed<RelativeGlobalAttentionConfig>(
+            R"({"d_model": 6, "n_head": 2, "max_seq": 5, "relative_bias": false})") ==
+        joined({heads, {"past_embeddings [2, 5, 3]"}}));
+  CHECK(listed<ShawAttentionConfig>(R"({"d_model": 6, "n_head": 2, "max_distance": 2})") ==
+        joined({heads, {"key_distance_embeddings [5, 3]", "value_distance_embeddings [5, 3]"}}));
+}
+
+TEST_CASE("parameters of Transformer-XL's attention") {
+  CHECK(listed<TransformerXLAttentionConfig>(R"({"d_model": 6, "n_head": 2, "d_head": 4})") ==
+        Lines{"qkv.weight [24, 6] *", "output.weight [6, 8] *", "content_bias [2, 4]",
+              "position.weight [8, 6] *", "position_bias [2, 4]"});
+  CHECK(listed<TransformerXLAttentionConfig>(
+            R"({"d_model": 6, "n_head": 2, "positions": "learned", "max_positions": 5})") ==
+        Lines{"qkv.weight [18, 6] *", "output.weight [6, 6] *", "content_bias [2, 3]",
+              "position_embeddings [5, 2, 3]", "position_scalar_bias [5, 2]"});
+}
+
+TEST_CASE("parameters of aft") {
+  CHECK(listed<AftConfig>(R"({"d_model": 6, "max_len": 5})") ==
+        joined({heads, {"position_bias [5, 5]"}}));
+  CHECK(listed<AftConfig>(
+            R"({"d_model": 6, "form": "local", "max_len": 5, "window": 2, "factor_rank": 3})") ==
+        joined({heads, {"position_bias_query [5, 3]", "position_bias_key [5, 3]"}}));
+  CHECK(listed<AftConfig>(R"({"d_model": 6, "form": "simple"})") == heads);
+  CHECK(listed<AftConfig>(R"({"d_model": 6, "form": "conv", "window": 3, "n_head": 2})") ==
+        Lines{"query.weight [6, 6] *", "query.bias [6]", "key.weight [2, 6] *", "key.bias [2]",
+              "value.weight [6, 6] *", "value.bias [6]", "output.weight [6, 6] *",
+              "output.bias [6]", "kernel [2, 3]", "kernel_gain [2]", "kernel_offset [2]"});
+}
+
+TEST_CASE("parameters of recurrent nets and blocks") {
+  const Lines lstm = {"weight_ih [24, 6] *", "weight_hh [24, 6] *", "bias_ih [24]", "bias_hh [24]"};
+  CHECK(listed<LocalRnnConfig>(R"({"d_model": 6, "window": 2, "cell": "lstm"})") == lstm);
+  CHECK(listed<TransformerBlockConfig>(
+            R"({"mixer": {"type": "aft", "form": "simple", "d_model": 6}, "d_inner": 5})") ==
+        joined({under("mixer", heads), under("mixer_norm", norm),
+                under("feed_forward", feed_forward), under("feed_forward_norm", norm)}));
+  CHECK(listed<RTransformerBlockConfig>(
+            R"({"d_model": 6, "n_head": 2, "window": 2, "cell": "lstm", "d_inner": 5})") ==
+        joined({under("local_rnn", lstm), under("local_norm", norm), under("attention", heads),
+                under("attention_norm", norm), under("feed_forward", feed_forward),
+                under("feed_forward_norm", norm)}));
+  CHECK(listed<EncoderDecoderBlockConfig>(
+            R"({"mixer": {"type": "multi_head_attention", "d_model": 6, "n_head": 2},
+                "d_inner": 5})") ==
+        joined({under("mixer", heads), under("mixer_norm", norm), under("cross_attention", heads),
+                under("cross_attention_norm", norm), under("feed_forward", feed_forward),
+                under("feed_forward_norm", norm)}));
+}
+
+TEST_CASE("parameters of a language model") {
+  const std::string sizes =
+      R"("vocab_size": 9, "d_model": 6, "n_layer": 2, "n_head": 2, "d_inner": 5)";
+  Lines block = joined({under("mixer", heads), under("mixer_norm", norm),
+                        under("feed_forward", feed_forward), under("feed_forward_norm", norm)});
+  CHECK(listed<LanguageModelConfig>(
+            "{" + sizes +
+            R"(, "mixer": {"type": "aft", "form": "simple"}, "position": "learned",
+                 "max_len": 7})") ==
+        joined({{"embedding.weight [9, 6] *", "position_embedding.weight [7, 6]"},
+                under("blocks.0", block),
+                under("blocks.1", block),
+                under("final_norm", norm),
+                {"output.weight [9, 6] *", "output.bias [9]"}}));
+  Lines xl = joined({{"mixer.qkv.weight [18, 6] *", "mixer.output.weight [6, 6] *",
+                      "mixer.position.weight [6, 6] *"},
+                     under("mixer_norm", norm),
+                     under("feed_forward", feed_forward),
+                     under("feed_forward_norm", norm)});
+  CHECK(listed<LanguageModelConfig>(
+            "{" + sizes + R"(, "mixer": {"type": "transformer_xl_attention"}, "final_norm": false,
+                               "tie_embedding": true, "tie_position_biases": true})") ==
+        joined({{"embedding.weight [9, 6] *", "content_bias [2, 3]", "position_bias [2, 3]"},
+                under("blocks.0", xl),
+                under("blocks.1", xl),
+                {"output.bias [9]"}}));
+}
