@@ -8,6 +8,7 @@
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/shape.h"
+#include "ops/softmax.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -133,6 +134,14 @@ AftBand Aft::band(int64_t M, int64_t T) const {
   return table_band(M, T);
 }
 
+Tensor Aft::weights(const Tensor& key, const AftBand& biases, const Visibility& visible) const {
+  Tensor w = widened(biases, key.size(1)).bias;  // [G, T, K]
+  int64_t G = w.size(0), T = w.size(1), K = w.size(2);
+  w = reshape(expand(unsqueeze(w, 1), {G, d_model / G, T, K}), {d_model, T, K});
+  Tensor k = unsqueeze(transpose(key, 1, 2), 2);                    // [B, C, 1, K]
+  return permute(masked_softmax(k + w, visible, 1), {0, 2, 3, 1});  // [B, T, K, C]
+}
+
 Tensor Aft::forward(const Tensor& x, const Tensor& memory, Context& context) const {
   bool remembers = memory.defined() && memory.size(1) > 0;
   int64_t M = remembers ? memory.size(1) : 0, T = x.size(1);
@@ -140,6 +149,7 @@ Tensor Aft::forward(const Tensor& x, const Tensor& memory, Context& context) con
   Visibility visible{causal, 0, context.key_padding_mask, context.attention_mask};
   AftBand biases = band(M, T);
   if (visible.hidden) biases = widened(biases, M + T);
+  if (context.recorder) context.recorder(weights(k, biases, visible));
   return output(gate * aft_mix(k, v, biases, visible));  // [B, T, C]
 }
 
@@ -155,6 +165,8 @@ Tensor Aft::forward(const Tensor& x, State& state, Context&) const {
   AftBand biases = band(sums.position(), x.size(1));
   return output(gate * sums.feed(k, v, biases));  // [B, T, C]
 }
+
+int64_t Aft::longest() const { return max_len > 0 ? max_len : unlimited; }
 
 void Aft::visit(Visitor& visitor) const {
   if (form == Form::conv) {

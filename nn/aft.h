@@ -77,6 +77,7 @@ struct Aft : Layer {
   /// a token, but for the full form, which keeps all max_len. Causal only.
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Tensor forward(const Tensor& x, State& state, Context& context) const override;
+  int64_t longest() const override;
   void visit(Visitor& visitor) const override;
 
   /// σ(q) [B, T, C] of x, and k, v [B, K, C] of `source`.
@@ -87,6 +88,10 @@ struct Aft : Layer {
 
   /// The position biases of T queries behind M keys, as the band that aft_mix takes.
   AftBand band(int64_t M, int64_t T) const;
+
+  /// e^(k_t' + w_tt') / Σ for each key of each query, [B, T, K, C]: what the recorder is told, since
+  /// the sums never form it. A key that is not visible has exactly 0.
+  Tensor weights(const Tensor& key, const AftBand& biases, const Visibility& visible) const;
 
  private:
   void build_positions(const AftConfig& config, Random& random);

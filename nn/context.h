@@ -20,7 +20,8 @@ struct Context {
   std::shared_ptr<const Mask> key_padding_mask{};
   /// [T, K] or [B, T, K], true = hidden; 1 for B or T broadcasts.
   std::shared_ptr<const Mask> attention_mask{};
-  /// Receives every attention layer's probabilities [B, H, T, K] when set.
+  /// When set, receives every attention layer's probabilities [B, H, T, K], before dropout, and
+  /// AFT's weights [B, T, K, C].
   std::function<void(const Tensor& probabilities)> recorder{};
 
   /// x, or in training x with some elements dropped.

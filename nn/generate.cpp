@@ -17,7 +17,7 @@ class Continuation {
   Continuation(const LanguageModel& model, int64_t mem_len)
       : model_(model),
         mem_len_(mem_len),
-        positions_(model.config.max_len.value_or(unlimited)),
+        positions_(model.longest()),
         state_(model.start(mem_len)) {}
 
   /// Feeds tokens; the logits of what follows them, [V].

@@ -25,8 +25,8 @@ void check(const LanguageModel& model, const std::vector<int32_t>& prompt,
 
 /// The tokens with which the model continues `prompt`, without the prompt. Each is fed once: what
 /// the model needs of the past is in its state, so no prefix is computed again. Only a model with
-/// learned absolute positions has to, once they are used up: it starts afresh from the last
-/// max_len / 2 tokens, as it does when the prompt is longer than max_len.
+/// learned absolute positions has to, once they are used up: it starts afresh from the last half of
+/// them, as it does when the prompt is longer than they are.
 ///
 /// `on_token`, if given, receives each token as it is made. Equal seeds give equal tokens. Several
 /// threads may generate from one model. Throws as `check` does.

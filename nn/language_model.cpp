@@ -176,6 +176,10 @@ Tensor LanguageModel::forward(const Tokens& tokens, LanguageModelState& state,
   return logits(x, context);
 }
 
+int64_t LanguageModel::longest() const {
+  return std::min(config.max_len.value_or(unlimited), blocks.front()->longest());
+}
+
 void LanguageModel::visit(Visitor& visitor) const {
   visitor("embedding", embedding);
   visitor("position_embedding.weight", position_embedding);

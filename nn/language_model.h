@@ -122,6 +122,10 @@ struct LanguageModel : Module {
   /// tokens [B, T] behind what the state has seen: logits [B, T, V].
   Tensor forward(const Tokens& tokens, LanguageModelState& state, Context& context) const;
 
+  /// How many tokens a sequence may have from its start on; `unlimited` where no position is
+  /// absolute and learned.
+  int64_t longest() const;
+
   void visit(Visitor& visitor) const override;
 
  private:

@@ -46,6 +46,10 @@ struct Layer : Module {
   /// x behind the tokens in `state`, which then holds x too. The weights must not change between
   /// calls; not for recording.
   virtual Tensor forward(const Tensor& x, State& state, Context& context) const = 0;
+
+  /// How many tokens a sequence may have from its start on: a bound where positions are absolute
+  /// and learned.
+  virtual int64_t longest() const { return unlimited; }
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -52,6 +52,7 @@ struct TransformerBlock : Layer {
   Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override;
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Tensor forward(const Tensor& x, State& state, Context& context) const override;
+  int64_t longest() const override { return mixer->longest(); }
   void visit(Visitor& visitor) const override;
 
  private:

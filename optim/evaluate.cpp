@@ -114,7 +114,7 @@ void evaluate_with_memory(Scorer& scorer, const LanguageModel& model,
 
 }  // namespace
 
-void EvaluationConfig::check(int64_t tokens) const {
+void EvaluationConfig::check(const LanguageModel& model, int64_t tokens) const {
   auto at_least = [](int64_t least, const char* field, int64_t value) {
     require(value >= least, "evaluate: ", field, " ", value, ", expected at least ", least);
   };
@@ -127,11 +127,15 @@ void EvaluationConfig::check(int64_t tokens) const {
   require(tokens >= 2, "evaluate: a text of ", tokens, " tokens, expected at least 2");
   require(mode != "memory" || tokens > batch_size, "evaluate: ", tokens, " tokens are too few for ",
           batch_size, " streams");
+  int64_t in_a_row = mode == "memory" ? tokens - 1 - (batch_size - 1) * ((tokens - 1) / batch_size)
+                                      : std::min(tgt_len, tokens - 1);
+  require(in_a_row <= model.longest(), "evaluate: mode ", mode, " feeds ", in_a_row,
+          " tokens in a row, but the model has ", model.longest(), " positions");
 }
 
 Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
                     const EvaluationConfig& config) {
-  config.check(static_cast<int64_t>(text.size()));
+  config.check(model, static_cast<int64_t>(text.size()));
   Tape::Pause no_gradients;
   auto start = std::chrono::steady_clock::now();
   Scorer scorer(model, text);

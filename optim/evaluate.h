@@ -26,9 +26,9 @@ struct EvaluationConfig {
   /// chunks, sliding: the blocks fed at once, which changes the speed and not what is computed.
   int64_t batch_size = 1;
 
-  /// Throws, naming the field, when the config is bad, or a text of so many tokens too short for
-  /// it.
-  void check(int64_t tokens) const;
+  /// Throws, naming the field, when the config is bad, a text of so many tokens too short for it,
+  /// or the model has too few positions.
+  void check(const LanguageModel& model, int64_t tokens) const;
 };
 
 struct Evaluation {

@@ -2,6 +2,7 @@
 
 #include "nn/aft.h"
 
+#include "ops/elementwise.h"
 #include "ops/shape.h"
 #include "tests/oracles/aft.h"
 #include "tests/refusal.h"
@@ -154,4 +155,30 @@ TEST_CASE("aft: conv starts as simple, with no gain and no offset") {
   CHECK(greatest(Values(layer.kernel_gain)) == 0);
   CHECK(greatest(Values(layer.kernel_offset)) == 0);
   CHECK(greatest(Values(layer.kernel)) > 0);
+}
+
+TEST_CASE("the recorded weights, times the values, are the output") {
+  constexpr int64_t B = 2, T = 5, M = 3, C = 4, K = M + T;
+  for (const AftConfig& config : every_form(C)) {
+    CAPTURE(config.form);
+    CAPTURE(config.causal);
+    RandomValues random(151);
+    Aft layer = make(config, random);
+    Tensor x = random.tensor({B, T, C}), memory = random.tensor({B, M, C});
+    Values p;
+    Context context;
+    context.recorder = [&](const Tensor& weights) { p = Values(weights); };
+    Tensor y = layer.forward(x, memory, context);
+    REQUIRE(p.shape == Dims{B, T, K, C});
+    auto [gate, key, value] = layer.project(x, concat({memory, x}, 1));
+    Values v(value), mixed({B, T, C});
+    for (int64_t b = 0; b < B; ++b)
+      for (int64_t t = 0; t < T; ++t)
+        for (int64_t c = 0; c < C; ++c)
+          for (int64_t j = 0; j < K; ++j) {
+            CHECK((p(b, t, j, c) > 0) == (!config.causal || j <= M + t));
+            mixed(b, t, c) += p(b, t, j, c) * v(b, j, c);
+          }
+    CHECK(relative_error(y, Values(layer.output(gate * mixed.tensor()))) <= exactness);
+  }
 }

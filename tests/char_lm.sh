@@ -68,6 +68,46 @@ metrics.jsonl" ] || fail "files of $model: $(ls $model)"
   runs generate $model --length 3 --temperature 0
 done
 
+# Every model, with the options that make another of it.
+while read -r model; do
+  # shellcheck disable=SC2086
+  runs train $tiny --model $model --max_iters 2 --out_dir any
+  runs eval any
+  runs generate any --prompt 'line ' --length 40
+  [ "$(wc -c < output)" = 46 ] || fail "generate of $model: $(cat output)"
+done << 'END'
+transformer --position sinusoid --activation relu --norm_first false --tie_embedding false
+transformer --position rope --mem_len 8 --window 6
+transformer --position alibi --d_inner 20
+transformer --position none
+transformer_xl --position learned --max_positions 30
+transformer_xl --clamp_len 3 --window 5 --d_head 3 --norm_first false
+labml --max_positions 20
+music_transformer --max_seq 4 --relative_bias false --mem_len 8
+shaw --max_distance 2 --key_positions false
+shaw --value_positions false
+aft --window 3
+aft --form full --max_len 10 --factor_rank 2
+aft --form simple
+aft --form conv
+local_rnn --cell lstm --mem_len 5
+r_transformer --window 3 --cell rnn
+END
+
+# Models side by side.
+runs compare $tiny --max_iters 2 --seeds 2 --length 9 --out_dir compared shaw aft:form=conv,window=3
+prints '^\| shaw \| [0-9]+ \| 2 \| [0-9]\.[0-9]{3} \| [0-9]\.[0-9]{3} \| [0-9]+ \| [0-9]+ \| [0-9.]+ \|$'
+prints '^\| aft:form=conv,window=3 \|'
+[ "$(grep -c , compared/comparison.csv)" = 3 ] || fail "table: $(cat compared/comparison.csv)"
+[ "$(ls compared/shaw)" = "1337
+1338" ] || fail "runs: $(ls compared/shaw)"
+if command -v gnuplot > /dev/null; then
+  grep -q 'aft:form=conv,window=3' compared/comparison.svg || fail 'names in the plot'
+fi
+runs compare $tiny --max_iters 2 --seeds 1 --length 9 --out_dir compared labml local_rnn --parameters 5000
+awk -F, 'NR > 1 && ($2 < 4900 || $2 > 5100 || $5 != "")' compared/comparison.csv | grep . \
+  && fail "not of 5000 parameters: $(cat compared/comparison.csv)"
+
 # own_mode RUN FLAG...: with the flags, eval prints the score that it prints without.
 own_mode() {
   runs eval "$1"
@@ -99,11 +139,11 @@ fi
 
 runs --help
 prints 'Exit status: 0 '
-for command in train eval generate; do runs $command --help; done
+for command in train eval generate compare; do runs $command --help; done
 
 # --- What it is not for.
 
-refuses 'expected train, eval or generate'
+refuses 'expected train, eval, generate or compare'
 refuses 'sing' sing
 refuses '--learning-rate' train --learning-rate 1
 refuses 'batch_size' train --batch_size many
@@ -126,7 +166,10 @@ refuses_flags() {
 }
 refuses_flags '--n_embd 18 is not divisible by --n_head 4' --n_embd 18 --n_head 4
 refuses_flags '--model lstm, expected one of transformer, transformer_xl' --model lstm
-refuses_flags '--mem_len 4: --model transformer has no memory' --model transformer --mem_len 4
+refuses_flags '--mem_len 4: this --model transformer has no memory' --model transformer --mem_len 4
+refuses_flags '--form: --model shaw has no such option' --model shaw --form full
+refuses_flags 'aft: max_len with form simple' --model aft --form simple --max_len 8
+refuses_flags 'learn' --position learnt
 for flag in n_layer n_head n_embd block_size batch_size mem_len max_iters learning_rate min_lr \
   warmup_iters lr_decay_iters weight_decay beta1 grad_clip eval_interval eval_iters log_interval \
   dropout threads; do
@@ -147,6 +190,8 @@ printf line > short
 refuses 'a text of 1 tokens' eval transformer --data short
 refuses 'mode "exact"' eval transformer --mode exact
 refuses '--clamp_len' eval transformer --clamp_len 4
+refuses 'but the model has 8 positions' eval transformer --tgt_len 9
+refuses 'but the model has 8 positions' eval transformer --mode memory
 for flag in tgt_len mem_len ext_len clamp_len batch_size; do
   refuses "$flag" eval transformer_xl --$flag -1
 done
@@ -157,6 +202,13 @@ refuses 'an empty prompt' generate transformer --prompt ''
 for flag in length temperature top_k mem_len seed; do
   refuses "$flag" generate transformer --$flag -1
 done
+
+refuses '--form: --model shaw has no such option' compare $tiny shaw:form=full
+refuses 'shaw:wide: ' compare $tiny shaw:wide
+refuses 'expected one of transformer' compare $tiny swah
+refuses '--parameters 100 is too few' compare $tiny shaw --parameters 100
+refuses '--seeds 0' compare $tiny shaw --seeds 0
+refuses '--length 0' compare $tiny shaw --length 0
 
 # Every way to break a checkpoint.
 mkdir broken

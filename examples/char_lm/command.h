@@ -16,5 +16,6 @@ struct Command {
 Command train_command(CLI::App& program);
 Command eval_command(CLI::App& program);
 Command generate_command(CLI::App& program);
+Command compare_command(CLI::App& program);
 
 }  // namespace char_lm

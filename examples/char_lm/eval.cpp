@@ -30,17 +30,14 @@ struct EvalFlags {
 };
 
 EvaluationConfig evaluation_config(const EvalFlags& flags, const TrainFlags& trained) {
-  bool has_memory = model_kind(trained.model.model).has_memory;
-  std::string mode = flags.mode.value_or(has_memory ? "memory" : "chunks");
-  // Elsewhere it decides the speed only.
-  int64_t batch_size = flags.batch_size.value_or(mode == "memory" ? 1 : 64);
-  return {
-      .mode = mode,
-      .tgt_len = flags.tgt_len.value_or(trained.model.block_size),
-      .mem_len = flags.mem_len.value_or(trained.mem_len.value_or(0)),
-      .ext_len = flags.ext_len,
-      .batch_size = batch_size,
-  };
+  TrainFlags asked = trained;
+  if (flags.mem_len) asked.model.mem_len = flags.mem_len;
+  EvaluationConfig config = asked.own_evaluation();
+  config.mode = flags.mode.value_or(config.mode);
+  config.tgt_len = flags.tgt_len.value_or(config.tgt_len);
+  config.ext_len = flags.ext_len;
+  config.batch_size = flags.batch_size.value_or(config.mode == "memory" ? 1 : 64);
+  return config;
 }
 
 void set_clamp_len(shiftgrad::LanguageModelConfig& model, int64_t clamp_len) {
@@ -65,7 +62,7 @@ Command::Work prepare(const EvalFlags& flags) {
   std::string data = flags.data.value_or(run.flags.data);
   std::vector<int32_t> tokens = run.vocabulary.encode(read_text(data), text_name(data));
   EvaluationConfig config = evaluation_config(flags, run.flags);
-  config.check(std::ssize(split(tokens).validation));
+  config.check(*model, std::ssize(split(tokens).validation));
   return [threads, model, tokens, config] {
     print(evaluate(*model, split(tokens).validation, config));
   };

@@ -34,9 +34,7 @@ Command::Work prepare(const GenerateFlags& flags) {
   auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source));
   std::vector<int32_t> prompt = run.vocabulary.encode(flags.prompt, "--prompt");
   shiftgrad::GenerateOptions options = flags.options;
-  // A model that was trained without memory still has to see its own text.
-  int64_t context = std::max(run.flags.mem_len.value_or(0), run.flags.model.block_size);
-  options.mem_len = flags.mem_len.value_or(context);
+  options.mem_len = flags.mem_len.value_or(run.flags.written_context());
   check(*model, prompt, options);
   return [threads, model, prompt, options, vocabulary = run.vocabulary, text = flags.prompt] {
     std::cout << text;

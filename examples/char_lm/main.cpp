@@ -40,12 +40,13 @@ int run(const char_lm::Command& command) {
 
 int main(int count, char** arguments) {
   shiftgrad::initialize();
-  CLI::App program{"Character-level language models: train one, score it, let it write.",
-                   "char_lm"};
+  CLI::App program{
+      "Character-level language models: train one, score it, let it write, compare it to others.",
+      "char_lm"};
   program.footer(
       "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written.");
   std::vector commands = {char_lm::train_command(program), char_lm::eval_command(program),
-                          char_lm::generate_command(program)};
+                          char_lm::generate_command(program), char_lm::compare_command(program)};
   try {
     program.parse(count, arguments);
   } catch (const CLI::CallForHelp& help) {
@@ -55,5 +56,5 @@ int main(int count, char** arguments) {
   }
   for (const char_lm::Command& command : commands)
     if (command.flags->parsed()) return run(command);
-  return complain("expected train, eval or generate; see --help", bad_input);
+  return complain("expected train, eval, generate or compare; see --help", bad_input);
 }

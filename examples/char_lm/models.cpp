@@ -10,24 +10,98 @@ using shiftgrad::require;
 
 namespace {
 
+/// Rows of a table of distances that suffice for a block behind its memory, and for text that is
+/// written behind a block.
+int64_t distances(const ModelFlags& flags) {
+  return 2 * std::max(flags.block_size, memory_length(flags));
+}
+
 /// Al-Rfou et al. 2018, "Character-Level Language Modeling with Deeper Self-Attention", without the
 /// auxiliary losses; the block is GPT-2's.
 LanguageModelConfig transformer(const ModelFlags& flags) {
   LanguageModelConfig config;
-  config.mixer = shiftgrad::MultiHeadAttentionConfig{};
-  config.position = "learned";
-  config.max_len = flags.block_size;
-  config.activation = "gelu";
-  config.tie_embedding = true;
+  shiftgrad::MultiHeadAttentionConfig mixer{.window = flags.window};
+  std::string position = flags.position.value_or("learned");
+  bool by_distance = position == "rope" || position == "alibi";
+  (by_distance ? mixer.position : config.position) = position;
+  if (position == "learned") config.max_len = flags.block_size;
+  config.mixer = mixer;
   return config;
 }
 
 /// Dai et al. 2019, "Transformer-XL", with the norms before the layers.
-LanguageModelConfig transformer_xl(const ModelFlags&) {
+LanguageModelConfig transformer_xl(const ModelFlags& flags) {
   LanguageModelConfig config;
-  config.mixer = shiftgrad::TransformerXLAttentionConfig{};
-  config.activation = "gelu";
-  config.tie_embedding = true;
+  shiftgrad::TransformerXLAttentionConfig mixer{
+      .d_head = flags.d_head,
+      .clamp_len = flags.clamp_len,
+      .window = flags.window,
+      .positions = flags.position.value_or("sinusoid"),
+      .max_positions = flags.max_positions,
+  };
+  if (mixer.positions == "learned" && !mixer.max_positions) mixer.max_positions = distances(flags);
+  config.mixer = mixer;
+  return config;
+}
+
+/// labml.ai's relative multi-headed attention.
+LanguageModelConfig labml(const ModelFlags& flags) {
+  LanguageModelConfig config;
+  config.mixer = shiftgrad::RelativeMultiHeadAttentionConfig{
+      .max_positions = flags.max_positions.value_or(distances(flags))};
+  return config;
+}
+
+/// Huang et al. 2018, "Music Transformer".
+LanguageModelConfig music_transformer(const ModelFlags& flags) {
+  LanguageModelConfig config;
+  config.mixer =
+      shiftgrad::RelativeGlobalAttentionConfig{.max_seq = flags.max_seq.value_or(distances(flags)),
+                                               .relative_bias = flags.relative_bias.value_or(true)};
+  return config;
+}
+
+/// Shaw et al. 2018, "Self-Attention with Relative Position Representations".
+LanguageModelConfig shaw(const ModelFlags& flags) {
+  LanguageModelConfig config;
+  config.mixer =
+      shiftgrad::ShawAttentionConfig{.max_distance = flags.max_distance.value_or(16),
+                                     .key_positions = flags.key_positions.value_or(true),
+                                     .value_positions = flags.value_positions.value_or(true)};
+  return config;
+}
+
+/// Zhai et al. 2021, "An Attention Free Transformer".
+LanguageModelConfig aft(const ModelFlags& flags) {
+  LanguageModelConfig config;
+  shiftgrad::AftConfig mixer{.form = flags.form.value_or("local"),
+                             .max_len = flags.max_len,
+                             .window = flags.window,
+                             .factor_rank = flags.factor_rank};
+  bool table = mixer.form == "full" || mixer.form == "local";
+  if (table && !mixer.max_len) mixer.max_len = flags.block_size;
+  if (mixer.form == "local" && !mixer.window) mixer.window = 32;
+  if (mixer.form == "conv" && !mixer.window) mixer.window = 11;
+  config.mixer = mixer;
+  return config;
+}
+
+/// Wang et al. 2019, "R-Transformer", its recurrent net alone in place of attention.
+LanguageModelConfig local_rnn(const ModelFlags& flags) {
+  LanguageModelConfig config;
+  config.mixer = shiftgrad::LocalRnnConfig{.window = flags.window.value_or(7),
+                                           .cell = flags.cell.value_or("gru")};
+  return config;
+}
+
+/// The whole of it.
+LanguageModelConfig r_transformer(const ModelFlags& flags) {
+  require(!flags.activation, "--activation: --model r_transformer has relu");
+  require(!flags.norm_first, "--norm_first: --model r_transformer has its norms first");
+  LanguageModelConfig config;
+  config.block = "r_transformer_block";
+  config.window = flags.window.value_or(7);
+  config.cell = flags.cell.value_or("gru");
   return config;
 }
 
@@ -39,18 +113,65 @@ void check(const ModelFlags& flags) {
   at_least_1("n_head", flags.n_head);
   at_least_1("n_embd", flags.n_embd);
   at_least_1("block_size", flags.block_size);
-  require(flags.n_embd % flags.n_head == 0, "--n_embd ", flags.n_embd,
+  require(flags.d_inner >= 0, "--d_inner ", flags.d_inner, ", expected at least 0");
+  require(flags.d_head || flags.n_embd % flags.n_head == 0, "--n_embd ", flags.n_embd,
           " is not divisible by --n_head ", flags.n_head);
   require(0 <= flags.dropout && flags.dropout < 1, "--dropout ", flags.dropout,
           ", expected 0 to less than 1");
+  require(memory_length(flags) >= 0, "--mem_len ", *flags.mem_len, ", expected at least 0");
+}
+
+/// Throws when an option was given that this kind has no use for.
+void check_options(const ModelKind& kind, ModelFlags flags) {
+  flags.visit_options([&](const std::string& name, const auto& value, auto...) {
+    bool known = std::find(kind.options.begin(), kind.options.end(), name) != kind.options.end();
+    require(known || !value, "--", name, ": --model ", kind.name, " has no such option");
+  });
+}
+
+/// Tokens with an absolute position, sums over all that was, and recurrent nets below attention
+/// make nothing of a memory.
+bool can_remember(const LanguageModelConfig& config) {
+  return config.position == "none" && config.block == "transformer_block" &&
+         !std::holds_alternative<shiftgrad::AftConfig>(config.mixer);
+}
+
+std::string joined(const std::string& list, const std::string& next, const char* comma) {
+  return list.empty() ? next : list + comma + next;
 }
 
 }  // namespace
 
 const std::vector<ModelKind>& model_kinds() {
   static const std::vector<ModelKind> kinds = {
-      {"transformer", "learned absolute positions, no memory", false, transformer},
-      {"transformer_xl", "relative positions, memory of earlier blocks", true, transformer_xl},
+      {"transformer",
+       "absolute positions, rotary or ALiBi",
+       false,
+       {"position", "window"},
+       transformer},
+      {"transformer_xl",
+       "relative positions, memory of earlier blocks, reads in order",
+       true,
+       {"position", "window", "clamp_len", "max_positions", "d_head"},
+       transformer_xl},
+      {"labml",
+       "the same with tables of distances, reads in order",
+       true,
+       {"max_positions"},
+       labml},
+      {"music_transformer",
+       "an embedding for each distance",
+       false,
+       {"max_seq", "relative_bias"},
+       music_transformer},
+      {"shaw",
+       "clipped distances, for keys and values",
+       false,
+       {"max_distance", "key_positions", "value_positions"},
+       shaw},
+      {"aft", "attention free", false, {"form", "max_len", "window", "factor_rank"}, aft},
+      {"local_rnn", "a recurrent net over a window", false, {"window", "cell"}, local_rnn},
+      {"r_transformer", "that below attention", false, {"window", "cell"}, r_transformer},
   };
   return kinds;
 }
@@ -59,20 +180,38 @@ const ModelKind& model_kind(const std::string& name) {
   std::string known;
   for (const ModelKind& kind : model_kinds()) {
     if (kind.name == name) return kind;
-    known += (known.empty() ? "" : ", ") + kind.name;
+    known = joined(known, kind.name, ", ");
   }
   fail("--model ", name, ", expected one of ", known);
+}
+
+std::string ModelFlags::kinds() {
+  std::string list;
+  for (const ModelKind& kind : model_kinds())
+    list = joined(list, kind.name + ": " + kind.description, "; ");
+  return list;
+}
+
+int64_t memory_length(const ModelFlags& flags) {
+  return flags.mem_len.value_or(model_kind(flags.model).in_order ? flags.block_size : 0);
 }
 
 LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   const ModelKind& kind = model_kind(flags.model);
   check(flags);
+  check_options(kind, flags);
   LanguageModelConfig config = kind.config(flags);
+  require(memory_length(flags) == 0 || can_remember(config), "--mem_len ", memory_length(flags),
+          ": this --model ", kind.name, " has no memory");
   config.vocab_size = vocab_size;
   config.d_model = flags.n_embd;
   config.n_layer = flags.n_layer;
   config.n_head = flags.n_head;
-  config.d_inner = 4 * flags.n_embd;
+  config.d_inner = flags.d_inner > 0 ? flags.d_inner : 4 * flags.n_embd;
+  config.activation = flags.activation.value_or("gelu");
+  config.norm_first = flags.norm_first.value_or(true);
+  config.final_norm = config.norm_first;
+  config.tie_embedding = flags.tie_embedding.value_or(true);
   config.dropout = flags.dropout;
   config.attention_dropout = flags.dropout;
   return config;

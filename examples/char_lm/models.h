@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -7,22 +9,91 @@
 
 namespace char_lm {
 
-/// The flags that shape a model, nanoGPT's names.
+/// The flags that shape a model, nanoGPT's names where it has one. What is optional belongs to some
+/// kinds of model only; where it is not given, the kind says.
 struct ModelFlags {
   std::string model = "transformer_xl";
   int64_t n_layer = 4;
   int64_t n_head = 4;
   int64_t n_embd = 128;
+  int64_t d_inner = 0;
   int64_t block_size = 64;
   double dropout = 0;
+  std::optional<int64_t> mem_len;
+
+  std::optional<std::string> position, form, cell, activation;
+  std::optional<int64_t> window, clamp_len, max_positions, d_head, max_seq, max_distance, max_len,
+      factor_rank;
+  std::optional<bool> relative_bias, key_positions, value_positions, norm_first, tie_embedding;
+
+  /// The one list of them: calls flag(name, value, unit, description) for each.
+  template <class Flag>
+  void visit(Flag&& flag) {
+    flag("model", model, "NAME", kinds());
+    flag("n_layer", n_layer, "LAYERS", "blocks on top of each other");
+    flag("n_head", n_head, "HEADS", "attention heads of a block");
+    flag("n_embd", n_embd, "CHANNELS", "width of the model");
+    flag("d_inner", d_inner, "CHANNELS", "width of the feed-forward nets, 0 for 4 n_embd");
+    flag("dropout", dropout, "PROBABILITY", "share of activations dropped in training");
+    flag("block_size", block_size, "TOKENS", "tokens in a row of a batch");
+    flag("mem_len", mem_len, "TOKENS",
+         "memory of earlier tokens, 0 for none (default: block_size for a model that reads in "
+         "order, else 0)");
+    flag("activation", activation, "NAME", "relu, gelu or gelu_tanh (default: gelu)");
+    flag("norm_first", norm_first, "BOOL",
+         "norms before the layers instead of after them (default: true)");
+    flag("tie_embedding", tie_embedding, "BOOL",
+         "the output weight is the embedding's (default: true)");
+    visit_options(flag);
+  }
+
+  /// Those that only some kinds have.
+  template <class Flag>
+  void visit_options(Flag&& flag) {
+    flag("position", position, "NAME",
+         "transformer: learned, sinusoid, none, rope or alibi; transformer_xl: sinusoid or learned "
+         "(default: the first)");
+    flag("window", window, "TOKENS",
+         "transformer and transformer_xl: distances below it are attended to (default: all); aft: "
+         "reach of the position biases (default: 32, conv 11); local_rnn and r_transformer: tokens "
+         "that the recurrent net reads (default: 7)");
+    flag("clamp_len", clamp_len, "TOKENS",
+         "sinusoid transformer_xl: distances beyond it count as it (default: 0, none)");
+    flag("max_positions", max_positions, "TOKENS",
+         "labml and learned transformer_xl: rows of the table of distances (default: twice "
+         "block_size or mem_len, whichever is more)");
+    flag("d_head", d_head, "CHANNELS", "transformer_xl: width of a head (default: n_embd/n_head)");
+    flag("max_seq", max_seq, "TOKENS",
+         "music_transformer: distances below it are attended to (default: twice block_size or "
+         "mem_len, whichever is more)");
+    flag("relative_bias", relative_bias, "BOOL",
+         "music_transformer: a bias for each distance beside its embedding (default: true)");
+    flag("max_distance", max_distance, "TOKENS",
+         "shaw: distances beyond it count as it (default: 16)");
+    flag("key_positions", key_positions, "BOOL", "shaw: a table for the keys (default: true)");
+    flag("value_positions", value_positions, "BOOL",
+         "shaw: a table for the values (default: true)");
+    flag("form", form, "NAME", "aft: local, full, simple or conv (default: local)");
+    flag("max_len", max_len, "TOKENS",
+         "aft full and local: rows of the table of positions (default: block_size)");
+    flag("factor_rank", factor_rank, "CHANNELS",
+         "aft full and local: the table is a product of two of this width (default: 0, a table)");
+    flag("cell", cell, "NAME", "local_rnn and r_transformer: rnn, gru or lstm (default: gru)");
+  }
+
+ private:
+  static std::string kinds();
 };
 
 /// A kind of model that --model can name.
 struct ModelKind {
   std::string name;
   std::string description;
-  /// Reads the text in order and remembers; else it sees blocks from anywhere.
-  bool has_memory;
+  /// It reads the text in order and remembers, unless --mem_len 0 forbids that; the others see
+  /// blocks from anywhere, unless --mem_len asks for memory.
+  bool in_order;
+  /// The names of the options that it takes.
+  std::vector<std::string> options;
   shiftgrad::LanguageModelConfig (*config)(const ModelFlags& flags);
 };
 
@@ -30,6 +101,9 @@ const std::vector<ModelKind>& model_kinds();
 
 /// Throws when there is no such kind, and lists those there are.
 const ModelKind& model_kind(const std::string& name);
+
+/// What --mem_len is where it is not given.
+int64_t memory_length(const ModelFlags& flags);
 
 /// Throws, naming the flag, when the flags make no model.
 shiftgrad::LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size);

@@ -1,7 +1,9 @@
 #include "train_flags.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/errors.h"
 #include "nn/json.h"
@@ -36,16 +38,26 @@ void read(const nlohmann::json& entry, std::optional<Value>& value) {
 }  // namespace
 
 void TrainFlags::settle() {
-  const ModelKind& kind = model_kind(model.model);
-  require(kind.has_memory || mem_len.value_or(0) == 0, "--mem_len ", mem_len.value_or(0),
-          ": --model ", kind.name, " has no memory");
   require(log_interval >= 1, "--log_interval ", log_interval, ", expected at least 1");
-  mem_len = kind.has_memory ? mem_len.value_or(model.block_size) : 0;
-  trainer.mem_len = *mem_len;
+  model.mem_len = memory_length(model);
+  trainer.mem_len = *model.mem_len;
   trainer.block_size = model.block_size;
-  trainer.batches = kind.has_memory ? "streams" : "blocks";
+  trainer.batches = model_kind(model.model).in_order || *model.mem_len > 0 ? "streams" : "blocks";
   // The checkpoint may be used from another folder.
   if (!data.empty()) data = std::filesystem::absolute(data);
+}
+
+shiftgrad::EvaluationConfig TrainFlags::own_evaluation() const {
+  int64_t mem_len = memory_length(model);
+  return {.mode = mem_len > 0 ? "memory" : "chunks",
+          .tgt_len = model.block_size,
+          .mem_len = mem_len,
+          // Of chunks it decides the speed only.
+          .batch_size = mem_len > 0 ? 1 : 64};
+}
+
+int64_t TrainFlags::written_context() const {
+  return std::max(memory_length(model), model.block_size);
 }
 
 std::string TrainFlags::to_json() const {
@@ -69,13 +81,6 @@ TrainFlags TrainFlags::from_json(const std::string& text, const std::string& sou
     }
   });
   return flags;
-}
-
-std::string TrainFlags::model_list() {
-  std::string list;
-  for (const ModelKind& kind : model_kinds())
-    list += (list.empty() ? "" : "; ") + kind.name + ": " + kind.description;
-  return list;
 }
 
 }  // namespace char_lm

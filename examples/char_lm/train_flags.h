@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 
 #include "models.h"
@@ -10,10 +9,9 @@ namespace char_lm {
 
 /// All flags of `train`; a checkpoint carries them, so that `eval` and `generate` know the run.
 struct TrainFlags {
-  std::string data;
+  std::string data{};
   std::string out_dir = "out";
-  ModelFlags model;
-  std::optional<int64_t> mem_len;
+  ModelFlags model{};
   shiftgrad::TrainerConfig trainer{.eval_iters = 20};
   int64_t log_interval = 10;
   int threads = 0;
@@ -23,14 +21,7 @@ struct TrainFlags {
   void visit(Flag&& flag) {
     flag("data", data, "FILE", "text to learn from, any bytes (default: the project's own source)");
     flag("out_dir", out_dir, "FOLDER", "where checkpoints and metrics go");
-    flag("model", model.model, "NAME", model_list());
-    flag("n_layer", model.n_layer, "LAYERS", "blocks on top of each other");
-    flag("n_head", model.n_head, "HEADS", "attention heads of a block");
-    flag("n_embd", model.n_embd, "CHANNELS", "width of the model");
-    flag("dropout", model.dropout, "PROBABILITY", "share of activations dropped in training");
-    flag("block_size", model.block_size, "TOKENS", "tokens in a row of a batch");
-    flag("mem_len", mem_len, "TOKENS",
-         "memory of earlier tokens, 0 for none (default: block_size, where the model has one)");
+    model.visit(flag);
     flag("batch_size", trainer.batch_size, "ROWS", "rows of a batch");
     flag("max_iters", trainer.max_iters, "STEPS", "length of the training");
     flag("learning_rate", trainer.learning_rate, "RATE", "highest learning rate");
@@ -57,12 +48,16 @@ struct TrainFlags {
   /// out of range.
   void settle();
 
+  /// How a model trained so is scored: behind its memory, or in blocks by themselves.
+  shiftgrad::EvaluationConfig own_evaluation() const;
+
+  /// How many tokens a text under way remembers: one that was trained without memory still has to
+  /// see what it writes.
+  int64_t written_context() const;
+
   /// The flags as a JSON object, and back: an object of a checkpoint, in the name of `source`.
   std::string to_json() const;
   static TrainFlags from_json(const std::string& text, const std::string& source);
-
- private:
-  static std::string model_list();
 };
 
 }  // namespace char_lm

@@ -1,0 +1,178 @@
+// char_lm compare: models against each other on the same data, with the same number of steps and of
+// parameters.
+
+#include <chrono>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+#include "command.h"
+#include "comparison.h"
+#include "core/allocator.h"
+#include "core/errors.h"
+#include "flags.h"
+#include "nn/generate.h"
+#include "text.h"
+#include "training.h"
+
+namespace char_lm {
+
+using shiftgrad::fail;
+using shiftgrad::require;
+
+namespace {
+
+const std::vector<std::string> all_models = {
+    "transformer",
+    "transformer:position=sinusoid",
+    "transformer:position=rope",
+    "transformer:position=alibi",
+    "music_transformer",
+    "shaw",
+    "aft:form=full",
+    "aft:form=local",
+    "aft:form=simple",
+    "aft:form=conv",
+    "local_rnn",
+    "r_transformer",
+    "transformer_xl",
+    "transformer_xl:position=learned",
+    "labml",
+};
+
+struct CompareFlags {
+  std::vector<std::string> models = all_models;
+  int64_t seeds = 3;
+  int64_t length = 1000;
+  std::optional<int64_t> parameters;
+  TrainFlags training{.out_dir = "comparison"};
+};
+
+/// The training that "NAME" or "NAME:FLAG=VALUE,FLAG=VALUE" asks for.
+TrainFlags training_of(const std::string& model, TrainFlags flags) {
+  CLI::App parser;
+  flags.model.visit([&](const std::string& name, auto& value, auto...) {
+    add_flag(parser, name, value, "", "");
+  });
+  std::istringstream parts(model);
+  std::string part;
+  std::getline(parts, part, ':');
+  std::vector<std::string> arguments = {"--model=" + part};
+  while (std::getline(parts, part, ',')) arguments.push_back("--" + part);
+  try {
+    parser.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    fail(model, ": ", error.what());
+  }
+  flags.settle();
+  return flags;
+}
+
+int64_t count_parameters(ModelFlags flags, int64_t d_inner, int64_t vocab_size) {
+  flags.d_inner = d_inner;
+  shiftgrad::Random random;
+  return parameter_count(shiftgrad::LanguageModel(model_config(flags, vocab_size), random));
+}
+
+/// Makes the feed-forward nets as wide as brings the model nearest to so many parameters.
+void fit(Contestant& contestant, int64_t parameters, int64_t vocab_size) {
+  ModelFlags& model = contestant.training.model;
+  auto count = [&](int64_t d_inner) { return count_parameters(model, d_inner, vocab_size); };
+  int64_t least = count(1), slope = count(2) - least;
+  require(parameters >= least, contestant.name, ": has at least ", least,
+          " parameters, --parameters ", parameters, " is too few");
+  model.d_inner = 1 + (parameters - least + slope / 2) / slope;
+  contestant.parameters = count(model.d_inner);
+}
+
+std::vector<Contestant> contestants(const CompareFlags& flags) {
+  require(flags.seeds >= 1, "--seeds ", flags.seeds, ", expected at least 1");
+  require(flags.length >= 1, "--length ", flags.length, ", expected at least 1");
+  int64_t vocab_size = Vocabulary(read_text(flags.training.data)).size();
+  std::optional<int64_t> parameters = flags.parameters;
+  std::vector<Contestant> list;
+  for (const std::string& model : flags.models) {
+    Contestant contestant{.name = model, .training = training_of(model, flags.training)};
+    const ModelFlags& shape = contestant.training.model;
+    if (!parameters) parameters = count_parameters(shape, shape.d_inner, vocab_size);
+    fit(contestant, *parameters, vocab_size);
+    list.push_back(contestant);
+  }
+  return list;
+}
+
+double writing_speed(const shiftgrad::LanguageModel& model, int64_t length, int64_t mem_len) {
+  auto start = std::chrono::steady_clock::now();
+  shiftgrad::generate(model, {0}, {.length = length, .mem_len = mem_len});
+  std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  return static_cast<double>(length) / passed.count();
+}
+
+/// Trains, then scores the checkpoint that did best on the validation split.
+Run run(TrainFlags flags, uint64_t seed, int64_t length) {
+  flags.trainer.seed = seed;
+  flags.out_dir += "/" + std::to_string(seed);
+  shiftgrad::reset_peak();
+  Run result;
+  {
+    Training training(flags);
+    training.run();
+    result.training_speed = training.tokens_per_second();
+  }
+  result.bytes = shiftgrad::allocator_counters().peak_bytes_in_use;
+  SavedRun saved = load_run(flags.out_dir, "best");
+  shiftgrad::LanguageModel model = make_model(saved.checkpoint, saved.source);
+  std::vector<int32_t> tokens = saved.vocabulary.encode(read_text(flags.data), flags.data);
+  result.bits = evaluate(model, split(tokens).validation, flags.own_evaluation()).bits();
+  result.writing_speed = writing_speed(model, length, flags.written_context());
+  return result;
+}
+
+Command::Work prepare(const CompareFlags& flags) {
+  auto list = std::make_shared<std::vector<Contestant>>(contestants(flags));
+  RunFolder folder = make_run_folder(flags.training.out_dir);
+  return [flags, list, folder] {
+    std::vector<Contestant> done;
+    for (Contestant& contestant : *list) {
+      contestant.training.out_dir += "/" + contestant.name;
+      for (int64_t n = 0; n < flags.seeds; ++n) {
+        std::cout << "== " << contestant.name << ", run " << n + 1 << " of " << flags.seeds
+                  << std::endl;
+        contestant.runs.push_back(
+            run(contestant.training, flags.training.trainer.seed + n, flags.length));
+      }
+      done.push_back(contestant);
+      write_csv(folder.path / "comparison.csv", done);
+    }
+    std::cout << '\n' << markdown(done) << std::flush;
+    if (plot(folder.path / "comparison.svg", done))
+      std::cout << "\nplotted in " << (folder.path / "comparison.svg").string() << std::endl;
+  };
+}
+
+}  // namespace
+
+Command compare_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand(
+      "compare",
+      "Trains models on the same data, with equally many steps and parameters, and "
+      "prints a table, which comparison.csv and a plot (where gnuplot is installed) "
+      "repeat");
+  auto flags = std::make_shared<CompareFlags>();
+  app->add_option("MODEL", flags->models,
+                  "as --model names it, with flags of its own behind a colon: "
+                  "aft:form=local,window=32 (default: every kind there is)");
+  add_flag(*app, "seeds", flags->seeds, "RUNS", "trainings of each model, from --seed on");
+  add_flag(*app, "parameters", flags->parameters, "NUMBER",
+           "that each model shall have, which decides the width of its feed-forward nets (default: "
+           "as many as the first has)");
+  add_flag(*app, "length", flags->length, "CHARACTERS", "written to measure the speed of that");
+  flags->training.visit(
+      [&](const std::string& name, auto& value, auto unit, const std::string& description) {
+        if (name != "model") add_flag(*app, name, value, unit, description);
+      });
+  return {app, [flags] { return prepare(*flags); }};
+}
+
+}  // namespace char_lm

@@ -1,0 +1,107 @@
+#include "comparison.h"
+
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <span>
+#include <sstream>
+
+#include "fixed.h"
+#include "gnuplot.h"
+#include "nn/atomic_file.h"
+
+namespace char_lm {
+
+namespace {
+
+double mean(const std::vector<Run>& runs, const std::function<double(const Run&)>& figure) {
+  double total = 0;
+  for (const Run& run : runs) total += figure(run);
+  return total / static_cast<double>(runs.size());
+}
+
+double bits(const Contestant& contestant) {
+  return mean(contestant.runs, [](const Run& run) { return run.bits; });
+}
+
+std::optional<double> deviation(const Contestant& contestant) {
+  if (contestant.runs.size() < 2) return std::nullopt;
+  double middle = bits(contestant);
+  auto squared = [&](const Run& run) { return (run.bits - middle) * (run.bits - middle); };
+  double n = static_cast<double>(contestant.runs.size());
+  return std::sqrt(mean(contestant.runs, squared) * n / (n - 1));
+}
+
+using Cells = std::vector<std::string>;
+
+const Cells titles = {"model",
+                      "parameters",
+                      "runs",
+                      "bits per character",
+                      "deviation",
+                      "training tokens/s",
+                      "writing tokens/s",
+                      "peak MB"};
+
+Cells cells(const Contestant& contestant) {
+  auto whole = [&](auto figure) { return fixed(mean(contestant.runs, figure), 0); };
+  std::optional<double> spread = deviation(contestant);
+  return {
+      contestant.name,
+      std::to_string(contestant.parameters),
+      std::to_string(contestant.runs.size()),
+      fixed(bits(contestant), 3),
+      spread ? fixed(*spread, 3) : "",
+      whole([](const Run& run) { return run.training_speed; }),
+      whole([](const Run& run) { return run.writing_speed; }),
+      fixed(mean(contestant.runs, [](const Run& run) { return static_cast<double>(run.bytes); }) /
+                1e6,
+            1)};
+}
+
+std::string joined(const Cells& cells, const std::string& separator) {
+  std::string line = cells.front();
+  for (size_t n = 1; n < cells.size(); ++n) line += separator + cells[n];
+  return line;
+}
+
+/// For CSV, where the name of a model may have a comma in it.
+std::string csv_line(Cells cells) {
+  if (cells[0].find(',') != std::string::npos) cells[0] = '"' + cells[0] + '"';
+  return joined(cells, ",") + '\n';
+}
+
+}  // namespace
+
+std::string markdown(const std::vector<Contestant>& contestants) {
+  auto line = [](const Cells& cells) { return "| " + joined(cells, " | ") + " |\n"; };
+  Cells right(titles.size(), "---:");
+  right[0] = "---";
+  std::string table = line(titles) + line(right);
+  for (const Contestant& contestant : contestants) table += line(cells(contestant));
+  return table;
+}
+
+void write_csv(const std::filesystem::path& path, const std::vector<Contestant>& contestants) {
+  std::string table = csv_line(titles);
+  for (const Contestant& contestant : contestants) table += csv_line(cells(contestant));
+  std::span<const std::byte> bytes = std::as_bytes(std::span(table));
+  shiftgrad::write_file_atomically(path, std::span(&bytes, 1));
+}
+
+bool plot(const std::filesystem::path& path, const std::vector<Contestant>& contestants) {
+  std::ostringstream script;
+  script << "set terminal svg size 800," << 90 + 24 * contestants.size()
+         << " font 'sans,13' background 'white' noenhanced\n"
+         << "set output '" << path.string() << "'\n"
+         << "set xlabel 'bits per character of the validation split (mean and deviation)'\n"
+         << "set grid xtics linecolor 'gray80'\nset yrange [] reverse\nset offsets 0, 0, 0.5, 0.5\n"
+         << "plot '-' using 2:1:3:ytic(4) with xerrorbars notitle pointtype 7 linewidth 1.5\n";
+  for (size_t n = 0; n < contestants.size(); ++n)
+    script << n << ' ' << bits(contestants[n]) << ' ' << deviation(contestants[n]).value_or(0)
+           << " \"" << contestants[n].name << "\"\n";
+  script << "e\n";
+  return gnuplot(script.str());
+}
+
+}  // namespace char_lm

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "train_flags.h"
+
+namespace char_lm {
+
+/// What one training came to.
+struct Run {
+  double bits = 0;            // per character of the validation split
+  double training_speed = 0;  // tokens/s of the typical step
+  double writing_speed = 0;   // tokens/s of one text
+  int64_t bytes = 0;          // the most in use while training
+};
+
+/// A model with all its runs.
+struct Contestant {
+  std::string name;
+  TrainFlags training;
+  int64_t parameters = 0;
+  std::vector<Run> runs{};
+};
+
+/// A line for each, means over its runs, and the deviation of their bits per character (over n - 1;
+/// none for a single run).
+std::string markdown(const std::vector<Contestant>& contestants);
+
+/// The same table. Throws, in the name of the path, when it cannot be written.
+void write_csv(const std::filesystem::path& path, const std::vector<Contestant>& contestants);
+
+/// The bits per character as a picture, by gnuplot. False where that is not installed; throws when
+/// it fails.
+bool plot(const std::filesystem::path& path, const std::vector<Contestant>& contestants);
+
+}  // namespace char_lm
