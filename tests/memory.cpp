@@ -195,6 +195,32 @@ TEST_CASE("absolute positions that start anew in each segment are wrong, relativ
   }
 }
 
+TEST_CASE("a remembered token and a new one at the same absolute position are the same") {
+  const std::string absolute =
+      R"("mixer": {"type": "multi_head_attention"}, "position": "learned", "max_len": 10)";
+  const std::string relative = R"("mixer": {"type": "transformer_xl_attention"})";
+  for (bool is_relative : {false, true}) {
+    RandomValues random(119);
+    ModelRow row(is_relative ? relative : absolute);
+    row.config.n_layer = 1;
+    LanguageModel model = row.make(random);
+    Tokens tokens = random_tokens(2, 15, 7, 120);
+    // Of three segments behind a memory of one, the second and the third begin at position 5.
+    auto last = [&] { return slice(in_segments(model, tokens, {5, 5, 5}, 5), 1, 14, 15); };
+    Tensor before = last();
+    for (size_t start : {0, 15}) {
+      tokens.values[start + 6] = 1;
+      tokens.values[start + 11] = 2;
+    }
+    Tensor one_way = last();
+    for (size_t start : {0, 15}) std::swap(tokens.values[start + 6], tokens.values[start + 11]);
+    Tensor other_way = last();
+    CHECK(relative_error(one_way, before) > 1e-3);
+    double error = relative_error(other_way, one_way);
+    CHECK((is_relative ? error > 1e-3 : error <= exactness));
+  }
+}
+
 TEST_CASE("in a model the future changes no bit of the past") {
   for (const ModelRow& row : model_rows()) {
     CAPTURE(row.json);
