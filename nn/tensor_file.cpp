@@ -1,6 +1,6 @@
 #include "nn/tensor_file.h"
 
-#include <cstring>
+#include <algorithm>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -25,7 +25,8 @@ template <class T>
 std::vector<T> values_of(const std::string& name, const StoredTensor& stored, DType dtype) {
   require(stored.dtype == dtype, "tensor ", shown(name), ": ", stored.dtype, ", expected ", dtype);
   std::vector<T> values(stored.bytes.size() / sizeof(T));
-  std::memcpy(values.data(), stored.bytes.data(), stored.bytes.size());
+  std::copy(stored.bytes.begin(), stored.bytes.end(),
+            std::as_writable_bytes(std::span(values)).begin());
   return values;
 }
 
