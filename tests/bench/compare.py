@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Times shiftgrad and PyTorch in turn, case by case, and prints the ratios with their spread.
+
+    tests/bench/compare.py BUILD_FOLDER [--only TEXT] [--rounds N]
+
+The build needs -Dbenchmarks=true, this script PyTorch: pip install torch==2.13.0. A round times ours,
+then each form in PyTorch, on as many threads; its ratio is that of the medians, and what is printed is
+the median of the rounds' ratios, with the least and the greatest.
+"""
+import argparse
+import json
+import statistics
+import subprocess
+
+import torch
+
+import pytorch_cases
+
+
+def ours(program, case, runs):
+    command = [program, "--only", case, "--runs", str(runs), "--json"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+
+
+def median(times):
+    return times[len(times) // 2]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("build", help="build folder")
+    parser.add_argument("--only", default="", help="cases with this in their name")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(1)
+    program = f"{options.build}/tests/bench/bench"
+    print("| case | ours, ms | PyTorch, ms | PyTorch / ours | share of the sgemm peak |")
+    print("|---|---:|---:|---:|---:|")
+    for case, forms in pytorch_cases.cases().items():
+        if options.only not in case:
+            continue
+        runs = 7 if "L6" in case or "d256 T256" in case else 15
+        mine, share, theirs = [], [], {form: [] for form in forms}
+        steps = {
+            form: make()
+            for form, make in forms.items()
+            if not (form == "compiled" and options.no_compile)
+        }
+        for _ in range(options.rounds):
+            [result] = [r for r in ours(program, case, runs)["cases"] if r["name"] == case]
+            mine.append(median(result["milliseconds"]))
+            share.append(result["share_of_peak"])
+            for form, step in steps.items():
+                theirs[form].append(median(pytorch_cases.timed(step, runs)))
+        for form in steps:
+            ratios = [t / m for t, m in zip(theirs[form], mine)]
+            print(
+                f"| {case}, {form} | {statistics.median(mine):.2f} "
+                f"| {statistics.median(theirs[form]):.2f} | {statistics.median(ratios):.2f} "
+                f"({min(ratios):.2f} to {max(ratios):.2f}) | {100 * statistics.median(share):.0f} % |",
+                flush=True,
+            )
+
+
+main()

@@ -1,0 +1,90 @@
+// Writing one text token by token, L4 H4 d128: 100 tokens after 200, and after 4000. Where the
+// state is bounded, the second costs what the first does.
+
+#include <memory>
+
+#include "core/tape.h"
+#include "nn/sampling.h"
+#include "tests/bench/measure.h"
+#include "tests/bench/models.h"
+
+namespace shiftgrad::bench {
+
+namespace {
+
+struct Row {
+  std::string name;
+  LanguageModelConfig config;
+  int64_t limit = unlimited;
+};
+
+LanguageModelConfig r_transformer() {
+  LanguageModelConfig config = small_model({});
+  config.block = "r_transformer_block";
+  config.window = 7;
+  config.cell = "gru";
+  return config;
+}
+
+std::vector<Row> rows() {
+  MultiHeadAttentionConfig rope, alibi;
+  rope.position = "rope";
+  alibi.position = "alibi";
+  AftConfig simple, conv, local;
+  simple.form = "simple";
+  conv.form = "conv";
+  conv.window = 11;
+  local.form = "local";
+  local.window = 32;
+  local.max_len = 8192;
+  local.factor_rank = 32;
+  constexpr int64_t memory = 128;
+  return {
+      {"transformer rope", small_model(rope)},
+      {"transformer rope, memory 128", small_model(rope), memory},
+      {"transformer alibi, memory 128", small_model(alibi), memory},
+      {"transformer_xl, memory 128", small_model(TransformerXLAttentionConfig{}), memory},
+      {"labml, memory 128", small_model(RelativeMultiHeadAttentionConfig{}), memory},
+      {"music, max_seq 128", small_model(RelativeGlobalAttentionConfig{.max_seq = memory})},
+      {"shaw k16, memory 128", small_model(ShawAttentionConfig{.max_distance = 16}), memory},
+      {"aft simple", small_model(simple)},
+      {"aft local s32", small_model(local)},
+      {"aft conv s11", small_model(conv)},
+      {"local_rnn s7 gru", small_model(LocalRnnConfig{.window = 7, .cell = "gru"})},
+      {"r_transformer s7 gru, memory 128", r_transformer(), memory},
+  };
+}
+
+Result run(const Row& row, int64_t before, int runs) {
+  constexpr int64_t length = 100;
+  Random random{.seed = 1};
+  LanguageModel model(row.config, random);
+  LanguageModelState state = model.start(row.limit);
+  Context context;
+  for (int64_t t = 0; t < before; t += 100)
+    model.forward({{1, 100}, std::vector<int32_t>(100, 7)}, state, context);
+  int32_t token = 7;
+  Result result = timed(runs, [&] {
+    LanguageModelState own = state.clone();
+    for (int64_t t = 0; t < length; ++t) {
+      Tensor logits = model.forward({{1, 1}, {token}}, own, context);
+      std::span row(logits.data(), static_cast<size_t>(logits.count()));
+      token = sample(row, {.temperature = 0.8}, random);
+    }
+  });
+  result.tokens = length;
+  return result;
+}
+
+}  // namespace
+
+std::vector<Case> writing_cases() {
+  std::vector<Case> list;
+  for (const Row& row : rows())
+    for (int64_t before : {200, 4000})
+      list.push_back({"writing " + row.name + ", after " + std::to_string(before),
+                      [row, before](int runs) { return run(row, before, runs); }});
+  return list;
+}
+
+}  // namespace shiftgrad::bench
