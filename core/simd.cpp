@@ -103,6 +103,23 @@ Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
   });
 }
 
+void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar factor, Scalar beta, Scalar* dx,
+                      int64_t n) {
+  auto where_seen = [&](Vector seen, Vector v)
+                        HWY_ATTR { return hn::IfThenZeroElse(hn::Eq(seen, hn::Zero(Lanes())), v); };
+  Vector mean = constant(add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
+    Vector seen = access.load(p + i);
+    return hn::Add(total, where_seen(seen, hn::Mul(seen, access.load(dp + i))));
+  }));
+  for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
+    Vector seen = access.load(p + i);
+    Vector scaled = hn::Mul(constant(factor), seen);
+    Vector slope = where_seen(seen, hn::Mul(scaled, hn::Sub(access.load(dp + i), mean)));
+    if (beta != 0) slope = hn::MulAdd(constant(beta), access.load(dx + i), slope);
+    access.store(slope, dx + i);
+  });
+}
+
 Scalar maximum(const Scalar* x, int64_t n) {
   auto join = [](Vector a, Vector b) HWY_ATTR { return larger(a, b); };
   auto body = [&](auto access, int64_t i, Vector greatest)
@@ -129,6 +146,7 @@ HWY_EXPORT(sum);
 HWY_EXPORT(maximum);
 HWY_EXPORT(dot);
 HWY_EXPORT(exp_minus);
+HWY_EXPORT(softmax_gradient);
 
 void map(Unary f, const Scalar* x, Scalar* y, int64_t n) { HWY_DYNAMIC_DISPATCH(map)(f, x, y, n); }
 
@@ -162,6 +180,11 @@ Scalar dot(const Scalar* a, const Scalar* b, int64_t n) {
 
 Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
   return HWY_DYNAMIC_DISPATCH(exp_minus)(x, shift, y, n);
+}
+
+void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar factor, Scalar beta, Scalar* dx,
+                      int64_t n) {
+  HWY_DYNAMIC_DISPATCH(softmax_gradient)(p, dp, factor, beta, dx, n);
 }
 
 std::vector<std::string> instruction_sets() {

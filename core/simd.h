@@ -64,6 +64,11 @@ Scalar dot(const Scalar* a, const Scalar* b, int64_t n);
 /// y = exp(x - shift); returns Σ y. The softmax of a row is this with its maximum for a shift.
 Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
 
+/// dx = beta dx + factor p (dp - Σ p dp), the gradient of a softmax p: elements with p = 0 take no
+/// part, whatever their dp. A beta of 0 never reads dx.
+void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar factor, Scalar beta, Scalar* dx,
+                      int64_t n);
+
 /// The instruction sets these loops are compiled for and this CPU has, the best first.
 std::vector<std::string> instruction_sets();
 

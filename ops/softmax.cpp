@@ -9,6 +9,7 @@
 #include "core/simd.h"
 #include "core/tape.h"
 #include "ops/shape.h"
+#include "ops/softmax_row.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -16,26 +17,12 @@ namespace {
 
 constexpr Scalar infinity = std::numeric_limits<Scalar>::infinity();
 
-/// In place: y_j = e^(y_j - max) / Σ; all 0 when every y_j is -inf, the mark of a hidden key.
-void normalize(Scalar* y, int64_t length) {
-  Scalar greatest = length > 0 ? simd::maximum(y, length) : -infinity;
-  if (greatest == -infinity) {
+/// y / total, or 0 where the row has no key.
+void finish_row(const SoftmaxRow& row, Scalar* y, int64_t length) {
+  if (row.greatest == -infinity)
     std::fill_n(y, length, Scalar{0});
-    return;
-  }
-  Scalar total = simd::exp_minus(y, greatest, y, length);
-  simd::axpby(1 / total, y, 0, y, length);
-}
-
-/// dx = beta dx + factor · p (dp - Σ p dp), where keys of probability 0 take no part.
-void normalize_backward(const Scalar* p, const Scalar* dp, Scalar factor, Scalar beta, Scalar* dx,
-                        int64_t length) {
-  Scalar mean = 0;
-  for (int64_t j = 0; j < length; ++j) mean += p[j] == 0 ? 0 : p[j] * dp[j];
-  for (int64_t j = 0; j < length; ++j) {
-    Scalar old = beta == 0 ? 0 : beta * dx[j];
-    dx[j] = old + (p[j] == 0 ? 0 : factor * p[j] * (dp[j] - mean));
-  }
+  else
+    simd::axpby(1 / row.total, y, 0, y, length);
 }
 
 /// Calls body(b, i, row) for all rows of [B, H, T, K], the number of the row counted row-major.
@@ -48,6 +35,18 @@ void for_each_row(const Dims& shape, Body body) {
 }
 
 }  // namespace
+
+SoftmaxRow softmax_row(Scalar* y, int64_t length) {
+  SoftmaxRow row{length > 0 ? simd::maximum(y, length) : -infinity, 0};
+  if (row.greatest != -infinity) row.total = simd::exp_minus(y, row.greatest, y, length);
+  finish_row(row, y, length);
+  return row;
+}
+
+void softmax_row_again(const SoftmaxRow& row, Scalar* y, int64_t length) {
+  if (row.greatest != -infinity) simd::exp_minus(y, row.greatest, y, length);
+  finish_row(row, y, length);
+}
 
 Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor) {
   require(scores.rank() == 4, "softmax: scores of ", scores.shape(), ", expected [B, H, T, K]");
@@ -64,14 +63,14 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
     if (visibility.has_masks())
       for (int64_t j = begin; j < end; ++j)
         if (visibility.is_masked(b, i, j)) y[j] = -infinity;
-    if (begin < end) normalize(y + begin, end - begin);
+    if (begin < end) softmax_row(y + begin, end - begin);
   });
   record(p, {&scores}, [scores, p, factor](const Tensor& dp) {
     deliver(scores.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
       int64_t K = p.size(3);
       for_each_row(p.shape(), [&](int64_t, int64_t, int64_t row) {
-        normalize_backward(p.data() + row * K, dp.data() + row * K, factor, beta,
-                           dx.mutable_data() + row * K, K);
+        simd::softmax_gradient(p.data() + row * K, dp.data() + row * K, factor, beta,
+                               dx.mutable_data() + row * K, K);
       });
     });
   });

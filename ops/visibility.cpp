@@ -33,13 +33,22 @@ Visibility::Range Visibility::range(int64_t i, int64_t T, int64_t K) const {
   return range;
 }
 
-bool Visibility::is_masked(int64_t b, int64_t i, int64_t j) const {
-  if (padding && padding->values[b * padding->shape[1] + j]) return true;
-  if (!hidden) return false;
+const uint8_t* Visibility::padding_row(int64_t b) const {
+  return padding ? padding->values.data() + b * padding->shape[1] : nullptr;
+}
+
+const uint8_t* Visibility::hidden_row(int64_t b, int64_t i) const {
+  if (!hidden) return nullptr;
   const Dims& shape = hidden->shape;
   int64_t member = shape.size() == 3 && shape[0] > 1 ? b : 0;
   int64_t query = shape[-2] > 1 ? i : 0;
-  return hidden->values[(member * shape[-2] + query) * shape[-1] + j];
+  return hidden->values.data() + (member * shape[-2] + query) * shape[-1];
+}
+
+bool Visibility::is_masked(int64_t b, int64_t i, int64_t j) const {
+  const uint8_t* pads = padding_row(b);
+  const uint8_t* hides = hidden_row(b, i);
+  return (pads && pads[j]) || (hides && hides[j]);
 }
 
 }  // namespace shiftgrad

@@ -59,10 +59,12 @@ inline Numbers moved_oracle(const OpRow& row, const Inputs& inputs, size_t which
 /// d Σ y · cotangent / d leaf by difference quotients of the oracle, four points each, so that
 /// their error is of order step⁴. The bound follows from what the sums are made of: with the
 /// Jacobian J, an element is Σ_j J_ji c_j, and its terms round on the scale of |J_ji c_j|, or of
-/// |y_j c_j| where a slope is worked out from the output, as in tanh' = 1 - y².
+/// |y_j c_j| where a slope is worked out from the output, as in tanh' = 1 - y². The quotients
+/// themselves round on the scale of |y_j c_j| / step, which shows where all slopes cancel out.
 inline Numbers differences(const OpRow& row, const Inputs& inputs, size_t which,
                            const std::vector<Scalar>& cotangent) {
   constexpr double step = 1e-3, of_differences = 1e-9;
+  constexpr double of_quotients = 2 * std::numeric_limits<double>::epsilon() / step;
   Numbers result(inputs[which].leaf.shape());
   double slopes = 0, outputs = 0;
   int64_t longest = 0;
@@ -89,7 +91,8 @@ inline Numbers differences(const OpRow& row, const Inputs& inputs, size_t which,
   }
   // No element is a sum of more terms than there are inputs or outputs; 16 for the steps of a term.
   double roundings = 16 + static_cast<double>(std::max<size_t>(longest, cotangent.size()));
-  double error = of_differences * slopes + roundings * epsilon * (slopes + outputs);
+  double error =
+      of_differences * slopes + of_quotients * outputs + roundings * epsilon * (slopes + outputs);
   for (Bounded& value : result.values) value.error = error;
   return result;
 }

@@ -1,0 +1,24 @@
+#pragma once
+
+// The softmax of one row, as kernels call it on rows that they have just made.
+
+#include <cstdint>
+
+#include "core/scalar.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// What a row's probabilities e^(x_j - greatest) / total are made with.
+struct SoftmaxRow {
+  Scalar greatest;  ///< -inf for a row without a key
+  Scalar total;
+};
+
+/// In place: the scores of a row become its probabilities. A score of -inf marks a hidden key;
+/// where all are hidden, all get 0.
+SoftmaxRow softmax_row(Scalar* y, int64_t length);
+
+/// The same bits again, from the same scores and what `softmax_row` gave for them.
+void softmax_row_again(const SoftmaxRow& row, Scalar* y, int64_t length);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

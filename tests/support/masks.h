@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+
+#include "ops/visibility.h"
+
+namespace shiftgrad::test {
+
+/// What the rules and masks say of one pair, written out.
+inline bool is_seen(const Visibility& v, int64_t b, int64_t i, int64_t j, int64_t T, int64_t K) {
+  int64_t distance = K - T + i - j;
+  if (v.causal && distance < 0) return false;
+  if (v.window > 0 && std::abs(distance) >= v.window) return false;
+  if (v.padding && v.padding->values[static_cast<size_t>(b * K + j)]) return false;
+  if (!v.hidden) return true;
+  Dims shape = v.hidden->shape;  // [T, K] or [B, T, K]
+  if (shape.size() == 2) shape.insert(0, 1);
+  int64_t member = shape[0] == 1 ? 0 : b, query = shape[1] == 1 ? 0 : i;
+  return !v.hidden->values[static_cast<size_t>((member * shape[1] + query) * K + j)];
+}
+
+/// A mask in which about a third is true, from a rule of its own.
+inline std::shared_ptr<const Mask> some(const Dims& shape) {
+  Mask mask{shape, {}};
+  for (int64_t n = 0; n < product(shape); ++n) mask.values.push_back((n * n + n / 3) % 3 == 0);
+  return std::make_shared<const Mask>(mask);
+}
+
+/// One with everything true in one batch member, the rest false.
+inline std::shared_ptr<const Mask> one_member(const Dims& shape, int64_t member) {
+  Mask mask{shape, {}};
+  int64_t size = product(shape) / shape[0];
+  for (int64_t n = 0; n < product(shape); ++n) mask.values.push_back(n / size == member);
+  return std::make_shared<const Mask>(mask);
+}
+
+}  // namespace shiftgrad::test
