@@ -1,0 +1,96 @@
+#include "ops/attention.h"
+
+#include "core/errors.h"
+#include "core/tape.h"
+#include "ops/attention_block.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// x, or a copy where its last axis is not dense.
+Tensor with_dense_rows(const Tensor& x) {
+  bool dense = !x.defined() || x.size(-1) == 1 || x.layout().strides[-1] == 1;
+  return dense ? x : contiguous(x);
+}
+
+void check_table(const char* name, const Tensor& table, const char* rows, int64_t H, int64_t D) {
+  bool fits =
+      !table.defined() ||
+      (table.rank() == 3 && (table.size(1) == H || table.size(1) == 1) && table.size(2) == D);
+  require(fits, "relative_attention: ", name, " ", table.shape(), ", expected [", rows, ", ", H,
+          " or 1, ", D, "]");
+}
+
+void check_bias(const char* name, const Tensor& bias, int64_t H, int64_t D) {
+  require(!bias.defined() || bias.shape() == Dims{H, D}, "relative_attention: ", name, " ",
+          bias.shape(), ", expected ", Dims{H, D});
+}
+
+/// As many rows as there are distances.
+void check_distances(const char* name, const Tensor& table, bool causal, int64_t T, int64_t K) {
+  int64_t wanted = causal ? K : K + std::max<int64_t>(T - 1, 0);
+  require(!table.defined() || table.size(0) >= wanted, "relative_attention: ", name, " ",
+          table.shape(), " for ", T, " queries of ", K, " keys, expected at least ", wanted,
+          " rows");
+}
+
+void check_clipped(const char* name, const Tensor& table) {
+  require(!table.defined() || table.size(0) % 2 == 1, "relative_attention: ", name, " ",
+          table.shape(), ", expected an odd number of rows, 2k+1");
+}
+
+}  // namespace
+
+void check_attention(const RelativeAttention& a) {
+  const Tensor &q = a.query, &k = a.key, &v = a.value;
+  bool fits = q.rank() == 4 && k.rank() == 4 && k.shape() == v.shape() && q.size(0) == k.size(0) &&
+              q.size(1) == k.size(1) && q.size(3) == k.size(3);
+  require(fits, "relative_attention: query ", q.shape(), ", key ", k.shape(), ", value ", v.shape(),
+          ": expected [B, H, T, D], and [B, H, K, D] twice");
+  int64_t H = q.size(1), T = q.size(2), K = k.size(2), D = q.size(3);
+  check_bias("content_bias", a.content_bias, H, D);
+  check_bias("position_bias", a.position_bias, H, D);
+  check_table("position_rows", a.position_rows, "n", H, D);
+  check_table("clipped_keys", a.clipped_keys, "2k+1", H, D);
+  check_table("clipped_values", a.clipped_values, "2k+1", H, D);
+  check_clipped("clipped_keys", a.clipped_keys);
+  check_clipped("clipped_values", a.clipped_values);
+  const Tensor& s = a.position_scores;
+  require(!s.defined() || (s.rank() == 2 && s.size(1) == H), "relative_attention: position_scores ",
+          s.shape(), ", expected [n, ", H, "]");
+  check_distances("position_rows", a.position_rows, a.visibility.causal, T, K);
+  check_distances("position_scores", s, a.visibility.causal, T, K);
+  require(!a.position_bias.defined() || a.position_rows.defined() || a.clipped_keys.defined(),
+          "relative_attention: position_bias without position_rows or clipped_keys");
+  require(0 <= a.dropout.rate && a.dropout.rate < 1, "relative_attention: a dropout rate of ",
+          a.dropout.rate, ", expected 0 to below 1");
+  a.visibility.check("relative_attention", q.size(0), T, K);
+}
+
+Tensor relative_attention(const RelativeAttention& attention) {
+  check_attention(attention);
+  RelativeAttention a = attention;
+  for (Tensor* x : {&a.query, &a.key, &a.value, &a.content_bias, &a.position_bias, &a.position_rows,
+                    &a.clipped_keys, &a.clipped_values})
+    *x = with_dense_rows(*x);
+  AttentionSizes sizes(a);
+  Tensor by_token = Tensor::empty({sizes.B, sizes.T, sizes.H, sizes.D});
+  Tensor y = transpose(by_token, 1, 2);  // [B, H, T, D]
+  std::initializer_list<const Tensor*> inputs = {
+      &a.query,           &a.key,           &a.value,
+      &a.content_bias,    &a.position_bias, &a.position_rows,
+      &a.position_scores, &a.clipped_keys,  &a.clipped_values};
+  AttentionRecord saved;
+  if (recording(std::span(inputs.begin(), inputs.size()))) {
+    saved.rows = Tensor::empty({sizes.B, sizes.H, sizes.T, 2});
+    if (sizes.keeps_probabilities())
+      saved.probabilities = Tensor::empty({sizes.B, sizes.H, sizes.T, sizes.K});
+  }
+  attention_forward(a, saved, y);
+  record(y, inputs, [a, saved](const Tensor& dy) { attention_backward(a, saved, dy); });
+  return y;
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,406 @@
+#include "ops/attention.h"
+
+#include "core/allocator.h"
+#include "core/parallel.h"
+#include "ops/shape.h"
+#include "tests/oracles/relative_attention.h"
+#include "tests/refusal.h"
+#include "tests/support/op_row.h"
+#include "tests/support/specials.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+using Form = AttentionForm;
+using Op = Tensor (*)(const RelativeAttention&);
+
+Tensor composed(const RelativeAttention& a) { return composed_attention(a); }
+
+const Visibility causal{true, 0, {}, {}};
+
+/// The variants' sets of terms.
+const std::vector<std::string> variants = {"", "s", "uvr", "urs", "rs", "ab", "a", "b", "uvrsab"};
+
+/// Small enough for difference quotients of every input.
+std::vector<Form> small_forms() {
+  std::vector<Form> forms;
+  for (const std::string& terms : variants)
+    for (bool past_only : {true, false})
+      forms.push_back({.name = text(terms, past_only ? ", causal" : ", both ways"),
+                       .terms = terms,
+                       .visibility = {past_only, 0, {}, {}}});
+  forms.push_back({.name = "memory", .terms = "uvrsab", .K = 5, .visibility = causal});
+  forms.push_back({.name = "one query", .terms = "uvrsab", .T = 1, .K = 4, .visibility = causal});
+  forms.push_back({.name = "fewer keys", .terms = "uvrsab", .T = 4, .K = 2, .visibility = causal});
+  forms.push_back({.name = "fewer keys, both ways", .terms = "rsab", .T = 4, .K = 2});
+  forms.push_back({.name = "shared tables", .terms = "rab", .shared_tables = true});
+  forms.push_back({.name = "one clipped row", .terms = "ab", .clip = 0, .visibility = causal});
+  forms.push_back({.name = "wide clip", .terms = "ab", .clip = 4, .visibility = causal});
+  forms.push_back({.name = "dropout", .terms = "uvrsab", .visibility = causal, .dropout = 0.4});
+  return forms;
+}
+
+/// Rules and masks of every shape, empty rows among them; all for B = 2, T = 3, K = 4.
+std::vector<Form> masked_forms() {
+  std::vector<Form> forms;
+  auto form = [&](const std::string& name, const Visibility& visibility) {
+    forms.push_back(
+        {.name = name, .terms = "uvrsab", .H = 1, .T = 3, .K = 4, .visibility = visibility});
+  };
+  form("window", {false, 2, {}, {}});
+  form("causal window", {true, 2, {}, {}});
+  form("window of one", {true, 1, {}, {}});
+  form("padding", {false, 0, some({2, 4}), {}});
+  form("one member is padding", {true, 0, one_member({2, 4}, 1), {}});
+  for (const Dims& shape : {Dims{3, 4}, Dims{1, 4}, Dims{2, 3, 4}, Dims{1, 3, 4}, Dims{2, 1, 4}})
+    form(text("hidden ", shape), {false, 0, {}, some(shape)});
+  form("all at once", {true, 2, some({2, 4}), some({2, 3, 4})});
+  return forms;
+}
+
+/// Several blocks of queries, and heads whose blocks several tasks share.
+std::vector<Form> long_forms() {
+  std::vector<Form> forms;
+  for (const std::string& terms : variants)
+    for (bool past_only : {true, false})
+      forms.push_back({.name = text("long ", terms, past_only ? ", causal" : ", both ways"),
+                       .terms = terms,
+                       .B = 1,
+                       .T = 131,
+                       .K = 170,
+                       .D = 3,
+                       .clip = 9,
+                       .visibility = {past_only, 0, {}, {}}});
+  auto form = [&](const std::string& name, int64_t T, int64_t K, const Visibility& visibility,
+                  double dropout) {
+    forms.push_back({.name = name,
+                     .terms = "uvrsab",
+                     .B = 2,
+                     .H = 1,
+                     .T = T,
+                     .K = K,
+                     .D = 5,
+                     .clip = 3,
+                     .visibility = visibility,
+                     .dropout = dropout});
+  };
+  form("window", 150, 190, {true, 33, {}, {}}, 0);
+  form("narrow window", 200, 200, {true, 2, {}, {}}, 0);
+  form("window both ways", 150, 190, {false, 40, {}, {}}, 0);
+  form("masks", 100, 100, {true, 0, some({2, 100}), some({2, 100, 100})}, 0);
+  form("dropout", 130, 140, causal, 0.3);
+  form("many keys", 3, 700, causal, 0);
+  form("many keys, one query", 1, 900, causal, 0.1);
+  form("probabilities made again", 70, 600, {true, 500, {}, {}}, 0.2);
+  form("fewer keys", 150, 40, causal, 0);
+  return forms;
+}
+
+OpRow row(const Form& form, Op op) {
+  return {form.name, form.shapes(),
+          [=](const std::vector<Tensor>& in) { return op(form.attention(in)); },
+          [=](const std::vector<Numbers>& in) {
+            AttentionOracle oracle(form, in);
+            oracle.forward();
+            return oracle.y;
+          }};
+}
+
+std::vector<Tensor> random_inputs(const Form& form, uint64_t seed = 1) {
+  RandomValues random(seed);
+  std::vector<Tensor> inputs;
+  for (const Dims& shape : form.shapes()) inputs.push_back(random.tensor(shape).require_gradient());
+  return inputs;
+}
+
+/// y, then the gradients of all inputs.
+std::vector<Tensor> results(const Form& form, const std::vector<Tensor>& values,
+                            const Tensor& cotangent, Op op = relative_attention) {
+  std::vector<Tensor> inputs;
+  for (const Tensor& value : values) inputs.push_back(value.detach().require_gradient());
+  Tape tape;
+  std::vector<Tensor> all = {op(form.attention(inputs))};
+  tape.backward(all[0], cotangent);
+  for (const Tensor& input : inputs) all.push_back(input.gradient());
+  return all;
+}
+
+Tensor random_cotangent(const Form& form) {
+  return RandomValues(2).tensor({form.B, form.H, form.T, form.D});
+}
+
+/// x with all numbers for which chosen(b, h, t) set to `value`.
+template <class Chosen>
+Tensor with_tokens(const Tensor& x, Chosen chosen, Scalar value) {
+  Tensor result = Tensor::from(x.shape(), x.values());
+  for_each_index(x.shape(), [&](const Dims& index) {
+    if (chosen(index[0], index[2])) result.mutable_data()[position(result.layout(), index)] = value;
+  });
+  return result;
+}
+
+void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& expected) {
+  for (size_t n = 0; n < expected.size(); ++n) {
+    CAPTURE(n);
+    CHECK(same_bits(got[n], expected[n]));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("attention: values and gradients of the kernel, at every arrangement in memory") {
+  check_rows({row({.name = "all terms", .terms = "uvrsab", .B = 1, .T = 2, .visibility = causal},
+                  relative_attention)});
+}
+
+TEST_CASE("attention: gradients of kernel and twin against difference quotients") {
+  for (const std::vector<Form>& forms : {small_forms(), masked_forms()})
+    for (const Form& form : forms)
+      for (Op op : {relative_attention, composed}) {
+        CAPTURE(form.name);
+        bool of_kernel = op == relative_attention;
+        CAPTURE(of_kernel);
+        std::vector<Arrangement> dense(form.shapes().size(), Arrangement::dense);
+        check_arranged(row(form, op), dense, 5);
+      }
+}
+
+TEST_CASE("attention: several blocks, kernel and twin against the formulas of both passes") {
+  for (const Form& form : long_forms()) {
+    CAPTURE(form.name);
+    std::vector<Tensor> inputs = random_inputs(form);
+    std::vector<Numbers> exact;
+    for (const Tensor& input : inputs) exact.push_back(numbers(input));
+    Tensor cotangent = random_cotangent(form);
+    AttentionOracle oracle(form, exact);
+    oracle.forward();
+    oracle.backward(numbers(cotangent));
+    for (Op op : {relative_attention, composed}) {
+      bool of_kernel = op == relative_attention;
+      CAPTURE(of_kernel);
+      std::vector<Tensor> got = results(form, inputs, cotangent, op);
+      CHECK(mismatch(got[0], oracle.y) == "");
+      for (size_t n = 0; n < inputs.size(); ++n) {
+        CAPTURE(n);
+        CHECK(mismatch(got[n + 1], oracle.gradients[n]) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("attention: without a tape the same bits, and nothing recorded") {
+  for (const Form& form : long_forms()) {
+    CAPTURE(form.name);
+    std::vector<Tensor> inputs = random_inputs(form);
+    Tensor alone = relative_attention(form.attention(inputs));
+    CHECK_FALSE(alone.requires_gradient());
+    CHECK(same_bits(alone, results(form, inputs, random_cotangent(form))[0]));
+  }
+}
+
+TEST_CASE("attention: the output is merged without a copy") {
+  Form form{.name = "", .visibility = causal};
+  Tensor y = relative_attention(form.attention(random_inputs(form)));
+  CHECK(merge_heads(y).shares_storage(y));
+}
+
+TEST_CASE("attention: whatever hidden keys hold, no other bit changes") {
+  std::vector<Form> forms = masked_forms();
+  forms.push_back({.name = "long padding",
+                   .terms = "uvrsab",
+                   .T = 100,
+                   .K = 130,
+                   .D = 3,
+                   .visibility = {true, 50, some({2, 130}), {}}});
+  for (const Form& form : forms) {
+    CAPTURE(form.name);
+    auto unseen = [&](int64_t b, int64_t j) {
+      for (int64_t i = 0; i < form.T; ++i)
+        if (is_seen(form.visibility, b, i, j, form.T, form.K)) return false;
+      return true;
+    };
+    std::vector<Tensor> inputs = random_inputs(form);
+    Tensor cotangent = random_cotangent(form);
+    std::vector<Tensor> expected = results(form, inputs, cotangent);
+    for (Scalar extreme : {Scalar{0}, Scalar{1e4}, Scalar{-1e4}, Scalar{1e30f}, Scalar{-1e30f}}) {
+      std::vector<Tensor> changed = inputs;
+      for (size_t n : {1, 2}) changed[n] = with_tokens(inputs[n], unseen, extreme);
+      check_same(results(form, changed, cotangent), expected);
+    }
+  }
+}
+
+TEST_CASE("attention: the future changes no bit of the past") {
+  for (const std::string& terms : variants) {
+    Form form{
+        .name = "", .terms = terms, .T = 90, .K = 110, .D = 3, .clip = 4, .visibility = causal};
+    CAPTURE(terms);
+    for (int64_t now : {1, 17, 64, 89}) {
+      CAPTURE(now);
+      auto later_query = [&](int64_t, int64_t t) { return t >= now; };
+      auto later_key = [&](int64_t, int64_t t) { return t >= now + form.K - form.T; };
+      std::vector<Tensor> inputs = random_inputs(form);
+      Tensor cotangent = with_tokens(random_cotangent(form), later_query, 0);
+      auto past = [&](const std::vector<Tensor>& all) {
+        std::vector<Tensor> kept = all;
+        kept[0] = slice(kept[0], 2, 0, now);
+        return kept;
+      };
+      std::vector<Tensor> expected = past(results(form, inputs, cotangent));
+      for (Scalar extreme : {Scalar{1e4}, Scalar{-1e4}, Scalar{1e30f}}) {
+        std::vector<Tensor> changed = inputs;
+        for (size_t n : {1, 2}) changed[n] = with_tokens(inputs[n], later_key, extreme);
+        check_same(past(results(form, changed, cotangent)), expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("attention: a NaN in one batch member leaves no trace in another") {
+  Form form{.name = "", .terms = "uvrsab", .T = 70, .K = 80, .D = 3, .visibility = causal};
+  std::vector<Tensor> inputs = random_inputs(form);
+  Tensor cotangent = random_cotangent(form);
+  auto of_first = [&](const std::vector<Tensor>& all) {
+    std::vector<Tensor> kept;
+    for (size_t n = 0; n <= 3; ++n) kept.push_back(slice(all[n], 0, 0, 1));
+    return kept;
+  };
+  std::vector<Tensor> expected = of_first(results(form, inputs, cotangent));
+  for (size_t n = 0; n < 3; ++n)
+    inputs[n] = with_tokens(
+        inputs[n], [](int64_t b, int64_t) { return b == 1; }, not_a_number);
+  check_same(of_first(results(form, inputs, cotangent)), expected);
+}
+
+TEST_CASE("attention: a NaN score that is seen is not lost, one that is hidden is") {
+  Form form{.name = "", .B = 1, .H = 1, .T = 2, .K = 2, .visibility = causal};
+  std::vector<Tensor> inputs = random_inputs(form);
+  inputs[1] = with_tokens(
+      inputs[1], [](int64_t, int64_t t) { return t == 1; }, not_a_number);
+  std::vector<Scalar> y = relative_attention(form.attention(inputs)).values();
+  CHECK_FALSE(std::isnan(y[0]));
+  CHECK(std::isnan(y[2]));
+}
+
+TEST_CASE("attention: the same bits on any number of threads") {
+  for (auto [B, H, T, K] : {std::array{1, 2, 300, 300},
+                            {2, 4, 130, 200},
+                            {5, 7, 20, 33},
+                            {1, 1, 90, 700},
+                            {2, 8, 1, 50}}) {
+    Form form{.name = "",
+              .terms = "uvrsab",
+              .B = B,
+              .H = H,
+              .T = T,
+              .K = K,
+              .D = 8,
+              .clip = 5,
+              .visibility = causal,
+              .dropout = 0.2};
+    CAPTURE(form.T);
+    std::vector<Tensor> inputs = random_inputs(form), alone;
+    Tensor cotangent = random_cotangent(form);
+    with_threads(1, [&] { alone = results(form, inputs, cotangent); });
+    for (int threads : {2, 4})
+      with_threads(threads, [&] { check_same(results(form, inputs, cotangent), alone); });
+  }
+}
+
+TEST_CASE("attention: memory grows as the length") {
+  auto peak = [](int64_t T) {
+    Form form{
+        .name = "", .terms = "uvrs", .B = 1, .H = 2, .T = T, .K = T, .D = 16, .visibility = causal};
+    std::vector<Tensor> inputs = random_inputs(form);
+    Tensor cotangent = random_cotangent(form);
+    int64_t most = 0;
+    with_threads(2, [&] {
+      int64_t before = allocator_counters().bytes_in_use;
+      reset_peak();
+      results(form, inputs, cotangent);
+      most = allocator_counters().peak_bytes_in_use - before;
+    });
+    return static_cast<double>(most);
+  };
+  double at_1024 = peak(1024), at_4096 = peak(4096);
+  CHECK(at_4096 <= 4.2 * at_1024);
+  CHECK(at_4096 < 4096.0 * 4096.0 * sizeof(Scalar));
+}
+
+TEST_CASE("attention: passes of one size ask the system for no memory but the first time") {
+  if (!allocator_caches()) return;
+  Form form{.name = "",
+            .terms = "uvrsab",
+            .T = 150,
+            .K = 170,
+            .D = 8,
+            .visibility = causal,
+            .dropout = 0.1};
+  std::vector<Tensor> inputs = random_inputs(form);
+  Tensor cotangent = random_cotangent(form);
+  with_threads(1, [&] {
+    results(form, inputs, cotangent);
+    int64_t before = allocator_counters().system_allocations;
+    for (int pass = 0; pass < 3; ++pass) results(form, inputs, cotangent);
+    CHECK(allocator_counters().system_allocations == before);
+  });
+}
+
+TEST_CASE("attention: no queries, no keys, no members") {
+  for (auto [B, T, K] : {std::array{2, 0, 3}, {2, 3, 0}, {0, 3, 3}}) {
+    Form form{.name = "", .terms = "uab", .B = B, .T = T, .K = K, .visibility = causal};
+    std::vector<Tensor> got = results(form, random_inputs(form), random_cotangent(form));
+    CHECK(same_bits(got[0], Tensor::zeros({B, 2, T, 2})));
+  }
+}
+
+TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
+  auto refused = [](const Form& form, auto change) {
+    std::vector<Tensor> inputs;
+    for (const Dims& shape : form.shapes()) inputs.push_back(Tensor::zeros(shape));
+    RelativeAttention a = form.attention(inputs);
+    change(a);
+    return refusal([&] { relative_attention(a); });
+  };
+  Form form{.name = "", .terms = "uvrsab", .visibility = causal};
+  CHECK(refused(form,
+                [](auto& a) {
+                  a.key = Tensor::zeros({2, 2, 3, 4});
+                }) ==
+        "relative_attention: query [2, 2, 3, 2], key [2, 2, 3, 4], value [2, 2, 3, 2]: expected "
+        "[B, H, T, D], and [B, H, K, D] twice");
+  CHECK(refused(form, [](auto& a) { a.content_bias = Tensor::zeros({2}); }) ==
+        "relative_attention: content_bias [2], expected [2, 2]");
+  CHECK(refused(form, [](auto& a) {
+          a.position_bias = Tensor::zeros({1, 2});
+        }) == "relative_attention: position_bias [1, 2], expected [2, 2]");
+  CHECK(refused(form, [](auto& a) {
+          a.position_rows = Tensor::zeros({3, 3, 2});
+        }) == "relative_attention: position_rows [3, 3, 2], expected [n, 2 or 1, 2]");
+  CHECK(refused(form,
+                [](auto& a) {
+                  a.position_rows = Tensor::zeros({2, 2, 2});
+                }) ==
+        "relative_attention: position_rows [2, 2, 2] for 3 queries of 3 keys, expected at least 3 "
+        "rows");
+  CHECK(refused(form, [](auto& a) { a.visibility.causal = false; }) ==
+        "relative_attention: position_rows [3, 2, 2] for 3 queries of 3 keys, expected at least 5 "
+        "rows");
+  CHECK(refused(form, [](auto& a) { a.position_scores = Tensor::zeros({3}); }) ==
+        "relative_attention: position_scores [3], expected [n, 2]");
+  CHECK(refused(form, [](auto& a) {
+          a.clipped_keys = Tensor::zeros({2, 1, 2});
+        }) == "relative_attention: clipped_keys [2, 1, 2], expected an odd number of rows, 2k+1");
+  CHECK(refused(form, [](auto& a) {
+          a.clipped_values = Tensor::zeros({3, 2});
+        }) == "relative_attention: clipped_values [3, 2], expected [2k+1, 2 or 1, 2]");
+  CHECK(refused(form, [](auto& a) { a.dropout.rate = 1; }) ==
+        "relative_attention: a dropout rate of 1, expected 0 to below 1");
+  CHECK(refused({.name = "", .terms = "v"}, [](auto&) {}) ==
+        "relative_attention: position_bias without position_rows or clipped_keys");
+  CHECK(refused(form, [](auto& a) {
+          a.visibility.padding = some({2, 4});
+        }) == "relative_attention: key_padding_mask [2, 4], expected [2, 3]");
+}

@@ -1,0 +1,204 @@
+#pragma once
+
+// ops/attention.h as loops over indices, forward and backward, with running error bounds.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ops/attention.h"
+#include "tests/support/masks.h"
+#include "tests/support/numbers.h"
+
+namespace shiftgrad::test {
+
+/// One use of the op: its sizes, and which of the optional terms u, v, r, s, a, b it has.
+struct AttentionForm {
+  std::string name;
+  std::string terms{};
+  int64_t B = 2, H = 2, T = 3, K = 3, D = 2;
+  int64_t clip = 1;
+  bool shared_tables = false;  // by the heads
+  Visibility visibility{};
+  double dropout = 0;
+  Scalar factor = Scalar{0.5};
+
+  bool has(char term) const { return terms.find(term) != std::string::npos; }
+  int64_t distances() const { return visibility.causal ? K : K + T - 1; }
+
+  /// q, k, values, then the terms in the order uvrsab.
+  std::vector<Dims> shapes() const {
+    int64_t heads = shared_tables ? 1 : H;
+    std::map<char, Dims> optional = {{'u', {H, D}},
+                                     {'v', {H, D}},
+                                     {'r', {distances(), heads, D}},
+                                     {'s', {distances(), H}},
+                                     {'a', {2 * clip + 1, heads, D}},
+                                     {'b', {2 * clip + 1, heads, D}}};
+    std::vector<Dims> result = {{B, H, T, D}, {B, H, K, D}, {B, H, K, D}};
+    for (char term : std::string("uvrsab"))
+      if (has(term)) result.push_back(optional[term]);
+    return result;
+  }
+
+  DropoutPattern pattern() const { return {7, 3, dropout}; }
+
+  RelativeAttention attention(const std::vector<Tensor>& inputs) const {
+    RelativeAttention a{.query = inputs[0], .key = inputs[1], .value = inputs[2]};
+    std::map<char, Tensor*> optional = {{'u', &a.content_bias},  {'v', &a.position_bias},
+                                        {'r', &a.position_rows}, {'s', &a.position_scores},
+                                        {'a', &a.clipped_keys},  {'b', &a.clipped_values}};
+    size_t next = 3;
+    for (char term : std::string("uvrsab"))
+      if (has(term)) *optional[term] = inputs[next++];
+    a.factor = factor;
+    a.visibility = visibility;
+    a.dropout = pattern();
+    return a;
+  }
+};
+
+/// y, and given a cotangent the gradients of the inputs.
+class AttentionOracle {
+ public:
+  AttentionOracle(const AttentionForm& form, const std::vector<Numbers>& inputs)
+      : y({form.B, form.H, form.T, form.D}), form_(form), inputs_(inputs) {
+    size_t next = 3;
+    for (char term : std::string("uvrsab"))
+      if (form.has(term)) place_[term] = next++;
+    for (const Numbers& input : inputs) gradients.emplace_back(input.shape);
+  }
+
+  Numbers y;
+  std::vector<Numbers> gradients;
+
+  void forward() {
+    for_each_index({form_.B, form_.H, form_.T}, [&](const Dims& row) { forward_row(row); });
+  }
+
+  void backward(const Numbers& dy) {
+    for_each_index({form_.B, form_.H, form_.T}, [&](const Dims& row) { backward_row(row, dy); });
+  }
+
+ private:
+  int64_t distance(int64_t i, int64_t j) const { return form_.K - form_.T + i - j; }
+  int64_t clipped(int64_t i, int64_t j) const {
+    return std::clamp(-distance(i, j), -form_.clip, form_.clip) + form_.clip;
+  }
+
+  /// The number of a term's table that belongs to head h; `all` is inputs or gradients.
+  Bounded* at(std::vector<Numbers>& all, char term, int64_t h, int64_t row, int64_t d) {
+    auto found = place_.find(term);
+    if (found == place_.end()) return nullptr;
+    Numbers& table = all[found->second];
+    if (term == 'u' || term == 'v') return &table(h, d);
+    if (term == 's') return &table(row, h);
+    return &table(row, table.shape[1] == 1 ? 0 : h, d);
+  }
+  Bounded term(char name, int64_t h, int64_t row, int64_t d) {
+    Bounded* number = at(inputs_, name, h, row, d);
+    return number ? *number : Bounded();
+  }
+  void add(char name, int64_t h, int64_t row, int64_t d, const Bounded& slope) {
+    if (Bounded* sum = at(gradients, name, h, row, d)) *sum += slope;
+  }
+
+  bool sees(int64_t b, int64_t i, int64_t j) const {
+    return is_seen(form_.visibility, b, i, j, form_.T, form_.K);
+  }
+
+  Scalar kept(int64_t b, int64_t h, int64_t i, int64_t j) const {
+    Scalar factor = 1;
+    if (form_.dropout > 0)
+      form_.pattern().factors(((b * form_.H + h) * form_.T + i) * form_.K + j, 1, &factor);
+    return factor;
+  }
+
+  /// factor ((q_i + u)·k_j + (q_i + v)·(r_δ + a_c) + s_δ)
+  Bounded score(int64_t b, int64_t h, int64_t i, int64_t j) {
+    int64_t row = form_.K - 1 - distance(i, j), c = clipped(i, j);
+    Bounded sum = term('s', h, row, 0);
+    for (int64_t d = 0; d < form_.D; ++d) {
+      const Bounded &q = inputs_[0](b, h, i, d), &k = inputs_[1](b, h, j, d);
+      sum += (q + term('u', h, 0, d)) * k;
+      sum += (q + term('v', h, 0, d)) * term('r', h, row, d);
+      sum += (q + term('v', h, 0, d)) * term('a', h, c, d);
+    }
+    return Bounded(static_cast<double>(form_.factor)) * sum;
+  }
+
+  /// p_ij of a row; 0 for hidden keys.
+  std::vector<Bounded> probabilities(int64_t b, int64_t h, int64_t i) {
+    std::vector<Bounded> p(static_cast<size_t>(form_.K));
+    Bounded greatest(-std::numeric_limits<double>::infinity()), total;
+    for (int64_t j = 0; j < form_.K; ++j) {
+      if (!sees(b, i, j)) continue;
+      Bounded& s = p[static_cast<size_t>(j)] = score(b, h, i, j);
+      if (s.value > greatest.value) greatest = s;
+    }
+    for (int64_t j = 0; j < form_.K; ++j)
+      if (Bounded& s = p[static_cast<size_t>(j)]; sees(b, i, j)) total += s = exp(s - greatest);
+    for (int64_t j = 0; j < form_.K; ++j)
+      if (Bounded& s = p[static_cast<size_t>(j)]; sees(b, i, j)) s = s / total;
+    return p;
+  }
+
+  void forward_row(const Dims& row) {
+    int64_t b = row[0], h = row[1], i = row[2];
+    std::vector<Bounded> p = probabilities(b, h, i);
+    for (int64_t j = 0; j < form_.K; ++j) {
+      if (!sees(b, i, j)) continue;
+      Bounded dropped = p[static_cast<size_t>(j)] * Bounded(static_cast<double>(kept(b, h, i, j)));
+      for (int64_t d = 0; d < form_.D; ++d) {
+        y(b, h, i, d) += dropped * inputs_[2](b, h, j, d);
+        y(b, h, i, d) += dropped * term('b', h, clipped(i, j), d);
+      }
+    }
+  }
+
+  void backward_row(const Dims& row, const Numbers& dy) {
+    int64_t b = row[0], h = row[1], i = row[2];
+    std::vector<Bounded> p = probabilities(b, h, i), dp(p.size());
+    Bounded mean;
+    for (int64_t j = 0; j < form_.K; ++j) {
+      if (!sees(b, i, j)) continue;
+      size_t n = static_cast<size_t>(j);
+      Bounded keep(static_cast<double>(kept(b, h, i, j)));
+      for (int64_t d = 0; d < form_.D; ++d) {
+        const Bounded& slope = dy.at({b, h, i, d});
+        dp[n] += slope * (inputs_[2](b, h, j, d) + term('b', h, clipped(i, j), d));
+        gradients[2](b, h, j, d) += p[n] * keep * slope;
+        add('b', h, clipped(i, j), d, p[n] * keep * slope);
+      }
+      dp[n] = dp[n] * keep;
+      mean += p[n] * dp[n];
+    }
+    for (int64_t j = 0; j < form_.K; ++j)
+      if (size_t n = static_cast<size_t>(j); sees(b, i, j))
+        pair_gradients(b, h, i, j,
+                       Bounded(static_cast<double>(form_.factor)) * p[n] * (dp[n] - mean));
+  }
+
+  void pair_gradients(int64_t b, int64_t h, int64_t i, int64_t j, const Bounded& ds) {
+    int64_t row = form_.K - 1 - distance(i, j), c = clipped(i, j);
+    add('s', h, row, 0, ds);
+    for (int64_t d = 0; d < form_.D; ++d) {
+      const Bounded &q = inputs_[0](b, h, i, d), &k = inputs_[1](b, h, j, d);
+      Bounded position = term('r', h, row, d) + term('a', h, c, d);
+      Bounded biased = q + term('v', h, 0, d);
+      gradients[0](b, h, i, d) += ds * k;
+      gradients[0](b, h, i, d) += ds * position;
+      gradients[1](b, h, j, d) += ds * (q + term('u', h, 0, d));
+      add('u', h, 0, d, ds * k);
+      add('v', h, 0, d, ds * position);
+      add('r', h, row, d, ds * biased);
+      add('a', h, c, d, ds * biased);
+    }
+  }
+
+  AttentionForm form_;
+  std::vector<Numbers> inputs_;
+  std::map<char, size_t> place_;
+};
+
+}  // namespace shiftgrad::test
