@@ -23,8 +23,8 @@ struct Flags {
 
 std::vector<Case> chosen(const std::string& only) {
   std::vector<Case> list;
-  for (auto cases :
-       {training_cases, layer_cases, shift_cases, writing_cases, evaluation_cases, memory_cases})
+  for (auto cases : {training_cases, layer_cases, attention_cases, shift_cases, writing_cases,
+                     evaluation_cases, memory_cases})
     for (const Case& c : cases())
       if (c.name.find(only) != std::string::npos) list.push_back(c);
   return list;

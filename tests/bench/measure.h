@@ -37,6 +37,7 @@ double sgemm_peak();
 // Each file has its list.
 std::vector<Case> training_cases();
 std::vector<Case> layer_cases();
+std::vector<Case> attention_cases();
 std::vector<Case> shift_cases();
 std::vector<Case> writing_cases();
 std::vector<Case> evaluation_cases();
