@@ -171,12 +171,10 @@ void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
 }
 
 void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  // About 10 microseconds of one core; cutting the work up costs one of them.
-  constexpr double worthwhile = 4e5;
   double products =
       static_cast<double>(a.rows) * static_cast<double>(a.columns) * static_cast<double>(b.columns);
   check_sizes(a, b, c);
-  if (products < worthwhile) return gemm(alpha, a, b, beta, c);
+  if (products < worthwhile_products) return gemm(alpha, a, b, beta, c);
   with_blas_forms(a, b, [&](const ConstMatrix& formed_a, const ConstMatrix& formed_b) {
     if (c.rows >= c.columns) {
       parallel_ranges(c.rows, strip_length(c.rows), [&](int64_t begin, int64_t end) {

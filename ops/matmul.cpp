@@ -81,7 +81,7 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
   int64_t wanted = (enough_tasks + kept.count() - 1) / std::max<int64_t>(kept.count(), 1);
   int64_t tile = std::max(fewest_rows, (rows + wanted - 1) / wanted);
   int64_t tiles = std::max<int64_t>((rows + tile - 1) / tile, 1);
-  parallel_for(kept.count() * tiles, [&](int64_t task) {
+  auto one_task = [&](int64_t task) {
     int64_t stacked = task / tiles, first_row = task % tiles * tile;
     int64_t row_count = std::min(tile, rows - first_row);
     for_each(kept, stacked, stacked + 1, [&](int64_t a_kept, int64_t b_kept, int64_t c_kept) {
@@ -96,6 +96,13 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
         keep = 1;
       });
     });
+  };
+  // Small products go to a thread together.
+  double products = static_cast<double>(std::min(tile, rows) * product.columns * left.columns) *
+                    static_cast<double>(std::max<int64_t>(summed.count(), 1));
+  auto together = static_cast<int64_t>(std::max(1.0, worthwhile_products / products));
+  parallel_ranges(kept.count() * tiles, together, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) one_task(task);
   });
 }
 

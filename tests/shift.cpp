@@ -177,9 +177,10 @@ std::vector<OpRow> relative_rows() {
   using In = std::vector<Tensor>;
   using Reference = std::vector<Numbers>;
   std::vector<OpRow> rows;
-  for (auto [T, K] : {std::pair<int64_t, int64_t>{3, 3}, {2, 5}, {4, 2}, {1, 3}, {3, 1}})
-    for (int64_t n : {K, K + T - 1}) {
+  for (auto sizes : {std::pair<int64_t, int64_t>{3, 3}, {2, 5}, {4, 2}, {1, 3}, {3, 1}})
+    for (bool future : {false, true}) {
       constexpr int64_t B = 2, H = 2, D = 3;
+      int64_t T = sizes.first, K = sizes.second, n = future ? K + T - 1 : K;
       rows.push_back({text("relative_product, ", n, " distances"),
                       {{B, H, T, D}, {n, H, D}},
                       [=](const In& in) { return relative_product(in[0], in[1], K); },
