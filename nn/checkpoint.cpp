@@ -5,6 +5,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 
 #include "core/errors.h"
 #include "nn/config.h"
@@ -19,6 +20,7 @@ using nlohmann::json;
 
 constexpr const char* format = "shiftgrad-1";
 constexpr int max_depth = 16;
+constexpr std::string_view trainer_prefix = "trainer.";
 
 /// The metadata of a file, each text checked before it is believed.
 class Metadata {
@@ -78,7 +80,11 @@ Checkpoint checkpoint_from(SafeTensors content) {
   checkpoint.training = metadata.at("training");
   require(parse_json("training", checkpoint.training, max_depth).is_object(),
           "training is not a JSON object");
-  checkpoint.weights = std::move(content.tensors);
+  for (auto& [name, tensor] : content.tensors) {
+    bool weight = !name.starts_with(trainer_prefix);
+    std::string own_name = weight ? name : name.substr(trainer_prefix.size());
+    (weight ? checkpoint.weights : checkpoint.trainer)[own_name] = std::move(tensor);
+  }
   auto tokens = static_cast<int64_t>(checkpoint.vocabulary.size());
   require(tokens == checkpoint.model.vocab_size, "a vocabulary of ", tokens, " tokens",
           " for a model with vocab_size ", checkpoint.model.vocab_size);
@@ -123,6 +129,8 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   };
   add_loss("train_loss", checkpoint.train_loss);
   add_loss("validation_loss", checkpoint.validation_loss);
+  for (const auto& [name, tensor] : checkpoint.trainer)
+    content.tensors[std::string(trainer_prefix) + name] = tensor;
   write_safetensors(path, content);
 }
 

@@ -8,6 +8,9 @@
 //     vocabulary  [10, 32, …]
 //     step, train_loss, validation_loss
 //     training    the flags it was trained with, as JSON
+//
+// What it takes to go on training may lie beside the weights, under names that begin with
+// `trainer.`.
 
 #include <cstdint>
 #include <map>
@@ -27,10 +30,12 @@ struct Checkpoint {
   /// Updates that made the weights.
   int64_t step = 0;
   /// In nats, where measured.
-  std::optional<double> train_loss, validation_loss;
+  std::optional<double> train_loss{}, validation_loss{};
   /// A JSON object; what is in it is up to the program.
   std::string training = "{}";
   std::map<std::string, StoredTensor> weights;
+  /// What `Trainer::saved` gives, or nothing.
+  std::map<std::string, StoredTensor> trainer{};
 };
 
 /// Writes the file whole, or leaves what was there and throws one line that begins with the path.

@@ -61,6 +61,18 @@ TEST_CASE("checkpoint: a model comes back whole") {
   }
 }
 
+TEST_CASE("checkpoint: what training goes on from lies beside the weights") {
+  TemporaryFolder folder;
+  LanguageModel model = loud_model(small_transformer_xl());
+  Checkpoint checkpoint = example(model);
+  checkpoint.trainer["step"] = {DType::i64, {1}, std::vector<std::byte>(8)};
+  write_checkpoint(folder.file("model"), checkpoint);
+  Checkpoint read = read_checkpoint(folder.file("model"));
+  CHECK(read.trainer == checkpoint.trainer);
+  CHECK(read.weights == checkpoint.weights);
+  CHECK(logits_of(make_model(read, "file")) == logits_of(model));
+}
+
 TEST_CASE("checkpoint: losses that were not measured stay so") {
   TemporaryFolder folder;
   Checkpoint unmeasured = example(loud_model(small_transformer_xl()));

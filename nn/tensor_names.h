@@ -1,0 +1,16 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "nn/safetensors.h"
+
+namespace shiftgrad {
+
+/// Throws unless the names of `tensors` are those `wanted`: one line that lists the missing and the
+/// unexpected ones.
+void check_names(const std::vector<std::string>& wanted,
+                 const std::map<std::string, StoredTensor>& tensors);
+
+}  // namespace shiftgrad
