@@ -1,11 +1,14 @@
 #include "nn/atomic_file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -48,15 +51,28 @@ void write_all(int file, std::span<const std::byte> bytes) {
   }
 }
 
+constexpr std::string_view temporary_prefix = ".shiftgrad-", temporary_suffix = ".tmp";
+
 /// A name no other writer of this or another process will choose. One that is taken all the same
 /// was left by a process that was killed.
 std::string temporary_path(const std::filesystem::path& folder) {
   static std::atomic<int64_t> next = 0;
   std::filesystem::path path;
-  do path = folder / text(".shiftgrad-", ::getpid(), '-', next++, ".tmp");
+  do path = folder / text(temporary_prefix, ::getpid(), '-', next++, temporary_suffix);
   while (std::filesystem::exists(std::filesystem::symlink_status(path)));
   return path;
 }
+
+/// The process that gave a file such a name, or 0 when none did.
+pid_t writer_of(const std::string& name) {
+  if (!name.starts_with(temporary_prefix) || !name.ends_with(temporary_suffix)) return 0;
+  pid_t process = 0;
+  const char *digits = name.data() + temporary_prefix.size(), *end = name.data() + name.size();
+  auto [rest, error] = std::from_chars(digits, end, process);
+  return error == std::errc() && *rest == '-' && process > 0 ? process : 0;
+}
+
+bool has_ended(pid_t process) { return ::kill(process, 0) != 0 && errno == ESRCH; }
 
 void write_new_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
   Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL);
@@ -96,6 +112,14 @@ void write_file_atomically(const std::string& path,
     fail(path, ": ", error.code().message());
   } catch (const Error& error) {
     fail(path, ": ", error.what());
+  }
+}
+
+void remove_abandoned_files(const std::string& folder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    pid_t writer = writer_of(entry.path().filename());
+    if (writer > 0 && has_ended(writer)) std::filesystem::remove(entry.path(), ignored);
   }
 }
 

@@ -14,4 +14,7 @@ namespace shiftgrad {
 void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> pieces);
 
+/// Removes the temporary files in the folder whose writers, processes of this machine, were killed.
+void remove_abandoned_files(const std::string& folder);
+
 }  // namespace shiftgrad

@@ -1,10 +1,14 @@
 #include "nn/atomic_file.h"
 
+#include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <thread>
 
+#include "core/sanitizer.h"
 #include "refusal.h"
 #include "temporary_folder.h"
 
@@ -40,6 +44,32 @@ class FileSizeLimit {
   void (*handler_)(int);
   rlimit before_{};
 };
+
+enum class Ending { untraceable, killed, done };
+
+/// Runs the action in a process of its own, which is killed when it enters or leaves a system call
+/// for the n-th time.
+template <class Action>
+Ending killed_at(int n, Action action) {
+  pid_t process = ::fork();
+  if (process == 0) {
+    if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(1);
+    ::raise(SIGSTOP);
+    action();
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(process, &status, 0);
+  if (!WIFSTOPPED(status)) return Ending::untraceable;
+  for (int stop = 0; stop < n && WIFSTOPPED(status); ++stop) {
+    ::ptrace(PTRACE_SYSCALL, process, nullptr, nullptr);
+    ::waitpid(process, &status, 0);
+  }
+  if (!WIFSTOPPED(status)) return Ending::done;
+  ::kill(process, SIGKILL);
+  ::waitpid(process, &status, 0);
+  return Ending::killed;
+}
 
 }  // namespace
 
@@ -114,4 +144,46 @@ TEST_CASE("write_file_atomically: two writers at once leave one whole file") {
   std::string result = read_text(path);
   CHECK((result == texts[0] || result == texts[1]));
   CHECK(folder.entries() == 1);
+}
+
+TEST_CASE(
+    "write_file_atomically: killed at any system call, it leaves the old file or the new one") {
+  // Sanitizers' processes make system calls of their own, and none that can be killed so.
+  if (address_sanitizer || thread_sanitizer) return;
+  TemporaryFolder folder;
+  std::string path = folder.file("file");
+  write_text(path, "old");
+  Ending ending = Ending::killed;
+  int olds = 0, news = 0;
+  for (int n = 1; ending == Ending::killed; ++n) {
+    ending = killed_at(n, [&] { write_atomically(path, "new text"); });
+    if (ending == Ending::untraceable) return;
+    std::string found = read_text(path);
+    if (found == "new text" && ending == Ending::killed) {
+      ++news;
+      write_text(path, "old");
+    } else if (ending == Ending::killed) {
+      CHECK(found == "old");
+      ++olds;
+    }
+  }
+  CHECK(read_text(path) == "new text");
+  CHECK(olds >= 10);
+  CHECK(news >= 2);
+
+  CHECK(folder.entries() > 1);
+  remove_abandoned_files(folder.file(""));
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("remove_abandoned_files: leaves those of running processes and all others") {
+  TemporaryFolder folder;
+  std::string own = text(".shiftgrad-", ::getpid(), "-0.tmp");
+  for (const std::string& name : {own, std::string(".shiftgrad-x-0.tmp"), std::string("file.tmp"),
+                                  std::string(".shiftgrad-99999999")})
+    write_text(folder.file(name), "");
+  write_text(folder.file(".shiftgrad-999999999-0.tmp"), "");
+  remove_abandoned_files(folder.file(""));
+  CHECK(folder.entries() == 4);
+  remove_abandoned_files(folder.file("absent"));
 }
