@@ -8,6 +8,7 @@
 #include "core/tape.h"
 #include "ops/loss.h"
 #include "optim/clip.h"
+#include "optim/fingerprint.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -26,6 +27,7 @@ const TrainerConfig& checked(const TrainerConfig& config) {
   at_least(0, "lr_decay_iters", config.lr_decay_iters);
   at_least(1, "eval_interval", config.eval_interval);
   at_least(0, "eval_iters", config.eval_iters);
+  at_least(0, "save_interval", config.save_interval);
   require(config.batches == "blocks" || config.batches == "streams", "trainer: batches \"",
           config.batches, "\", expected blocks or streams");
   require(config.mem_len == 0 || config.batches == "streams",
@@ -65,6 +67,32 @@ TrainerState start(const TrainerConfig& config, const LanguageModel& model,
           .batches = batches(config, text),
           .memory = {},
           .optimizer = Optimizer(parameters(model), update_rule(config))};
+}
+
+constexpr const char *train_text_name = "train_text", *validation_text_name = "validation_text";
+
+/// Throws unless the text is the one of which the fingerprint was saved.
+void check_text(const char* name, std::span<const int32_t> text,
+                const std::map<std::string, StoredTensor>& saved) {
+  auto [tokens, hash] = fingerprint(text);
+  Fingerprint before = loaded_fingerprint(name, saved);
+  require(tokens == before.tokens, "the ", name, " has ", tokens, " tokens, the run's had ",
+          before.tokens);
+  require(hash == before.hash, "the ", name, " is another than the run's of the same ", tokens,
+          " tokens");
+}
+
+/// Throws unless the memory is one that such a training can have.
+void check_memory(const Memory& memory, const LanguageModelConfig& model,
+                  const TrainerConfig& config) {
+  if (memory.empty()) return;
+  auto layers = static_cast<int64_t>(memory.size());
+  require(layers == model.n_layer, "a memory of ", layers, " layers, expected ", model.n_layer);
+  const Dims& first = memory[0].shape();
+  int64_t length = first.size() == 3 ? std::min(first[1], config.mem_len) : config.mem_len;
+  Dims expected{config.batch_size, length, model.d_model};
+  for (const Tensor& layer : memory)
+    require(layer.shape() == expected, "a memory of ", layer.shape(), ", expected ", expected);
 }
 
 }  // namespace
@@ -129,20 +157,48 @@ EvaluationReport Trainer::evaluate() {
                                 .batch_size = std::min(config_.batch_size, most)});
   };
   EvaluationReport report{state_.step, score(train_text_), score(validation_text_)};
+  require(std::isfinite(report.train.nats) && std::isfinite(report.validation.nats),
+          "trainer: evaluation after step ", state_.step, ": train loss ", report.train.nats,
+          ", validation loss ", report.validation.nats, ": not finite");
   report.best = report.validation.nats < state_.best_loss;
   if (report.best) state_.best_loss = report.validation.nats;
   return report;
 }
 
+std::map<std::string, StoredTensor> Trainer::saved() const {
+  auto tensors = to_tensors(state_);
+  tensors[train_text_name] = stored(fingerprint(train_text_));
+  tensors[validation_text_name] = stored(fingerprint(validation_text_));
+  return tensors;
+}
+
+void Trainer::resume(std::map<std::string, StoredTensor> saved, const std::string& source) try {
+  check_text(train_text_name, train_text_, saved);
+  check_text(validation_text_name, validation_text_, saved);
+  saved.erase(train_text_name);
+  saved.erase(validation_text_name);
+  TrainerState resumed = from_tensors(saved, state_);
+  check_memory(resumed.memory, model_.config, config_);
+  state_ = std::move(resumed);
+} catch (const Error& error) {
+  fail(source, ": ", error.what());
+}
+
 void Trainer::run(const TrainerCallbacks& callbacks) {
+  auto due = [&](int64_t interval) {
+    return state_.step % interval == 0 || state_.step == config_.max_iters;
+  };
+  int64_t save_interval = config_.save_interval > 0 ? config_.save_interval : config_.eval_interval;
   while (state_.step < config_.max_iters) {
     StepReport report = step();
     if (callbacks.on_step) callbacks.on_step(report);
-    if (report.step % config_.eval_interval == 0 || report.step == config_.max_iters) {
+    if (due(config_.eval_interval)) {
       EvaluationReport scores = evaluate();
       if (callbacks.on_evaluation) callbacks.on_evaluation(scores);
     }
-    if (callbacks.should_stop && callbacks.should_stop()) return;
+    bool stop = callbacks.should_stop && callbacks.should_stop();
+    if (callbacks.on_save && (stop || due(save_interval))) callbacks.on_save();
+    if (stop) return;
   }
 }
 

@@ -5,17 +5,14 @@
 //     batch -> forward -> loss -> backward -> clip -> update -> remember
 
 #include <functional>
-#include <limits>
-#include <optional>
+#include <map>
 #include <span>
 #include <string>
-#include <variant>
 
 #include "nn/language_model.h"
-#include "optim/batches.h"
 #include "optim/evaluate.h"
-#include "optim/optimizer.h"
 #include "optim/schedule.h"
+#include "optim/trainer_state.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -52,6 +49,8 @@ struct TrainerConfig {
   int64_t eval_interval = 250;
   /// An evaluation sees so many batches of text; 0: as much of it as the validation text has.
   int64_t eval_iters = 0;
+  /// Steps between saves; there is always one at the end. 0: eval_interval.
+  int64_t save_interval = 0;
   /// Of the data's order and of dropout.
   uint64_t seed = 1337;
 
@@ -75,21 +74,9 @@ struct TrainerConfig {
     field("grad_clip", grad_clip);
     field("eval_interval", eval_interval);
     field("eval_iters", eval_iters);
+    field("save_interval", save_interval);
     field("seed", seed);
   }
-};
-
-/// What changes from step to step, but for the weights.
-struct TrainerState {
-  /// Updates made.
-  int64_t step = 0;
-  /// Dropout's.
-  Random random;
-  std::variant<RandomBlocks, ParallelStreams> batches;
-  Memory memory;
-  Optimizer optimizer;
-  /// The lowest validation loss so far.
-  double best_loss = std::numeric_limits<double>::infinity();
 };
 
 struct StepReport {
@@ -115,9 +102,12 @@ struct EvaluationReport {
 /// Each may be empty.
 struct TrainerCallbacks {
   std::function<void(const StepReport&)> on_step{};
-  /// The place to save a checkpoint.
+  /// The place to save the weights that are best so far.
   std::function<void(const EvaluationReport&)> on_evaluation{};
-  /// Asked after each step; `true` ends the run without another evaluation.
+  /// The place to save what the run can go on from: after the step, and after its evaluation if it
+  /// has one.
+  std::function<void()> on_save{};
+  /// Asked after each step; `true` ends the run with a save, but without another evaluation.
   std::function<bool()> should_stop{};
 };
 
@@ -133,14 +123,24 @@ class Trainer {
   /// norm is not finite.
   StepReport step();
 
-  /// Both texts in the way the model is trained: streams with memory, or blocks as chunks.
+  /// Both texts in the way the model is trained: streams with memory, or blocks as chunks. Throws
+  /// when a loss is not finite.
   EvaluationReport evaluate();
 
   /// Steps until max_iters, with an evaluation every eval_interval steps and at the end.
   void run(const TrainerCallbacks& callbacks);
 
+  /// All that it takes, beside the config and the weights, to go on in another process with the
+  /// same bits: the state's tensors, and which texts they belong to.
+  std::map<std::string, StoredTensor> saved() const;
+  /// Goes on from what another trainer saved, whose model now has that one's weights. Throws, in
+  /// the name of `source` and with the state as it was, when it does not fit the model and the
+  /// config, or the texts are others.
+  void resume(std::map<std::string, StoredTensor> saved, const std::string& source);
+
   const TrainerConfig& config() const { return config_; }
   TrainerState& state() { return state_; }
+  const TrainerState& state() const { return state_; }
 
  private:
   LanguageModel& model_;

@@ -228,6 +228,26 @@ TEST_CASE("trainer: reports and evaluates as its config says") {
   CHECK(trainer.state().best_loss == best);
 }
 
+TEST_CASE("trainer: saves after every save_interval, at the end, and when stopped") {
+  LanguageModel model = new_model(small_transformer_xl());
+  std::vector<int32_t> text = random_text(500, 7);
+  auto saves = [&](int64_t save_interval, int64_t stop) {
+    TrainerConfig config = streams(0);
+    config.eval_interval = 6;
+    config.save_interval = save_interval;
+    Trainer trainer(model, text, {}, config);
+    std::vector<int64_t> steps;
+    trainer.run({.on_evaluation = [&](auto&) { steps.push_back(-trainer.state().step); },
+                 .on_save = [&] { steps.push_back(trainer.state().step); },
+                 .should_stop = [&] { return trainer.state().step == stop; }});
+    return steps;
+  };
+  CHECK(saves(0, 0) == std::vector<int64_t>{-6, 6, -12, 12, -18, 18, -20, 20});
+  CHECK(saves(8, 0) == std::vector<int64_t>{-6, 8, -12, 16, -18, -20, 20});
+  CHECK(saves(7, 9) == std::vector<int64_t>{-6, 7, 9});
+  CHECK(saves(9, 9) == std::vector<int64_t>{-6, 9});
+}
+
 TEST_CASE("trainer: stops when asked") {
   LanguageModel model = new_model(small_transformer_xl());
   std::vector<int32_t> text = random_text(500, 7);
@@ -250,6 +270,8 @@ TEST_CASE("trainer: a loss that is not a number stops it and changes no weight")
         "the weights are those before this step");
   CHECK(model.embedding.weight.values() == before);
   CHECK(trainer.state().step == 1);
+  CHECK(refusal([&] { trainer.evaluate(); }) ==
+        "trainer: evaluation after step 1: train loss nan, validation loss nan: not finite");
 }
 
 TEST_CASE("trainer: bad configs and texts") {
@@ -271,6 +293,8 @@ TEST_CASE("trainer: bad configs and texts") {
   CHECK(refused([](auto& c) { c.beta1 = 1; }) == "adamw: beta1 1, expected 0 to below 1");
   CHECK(refused([](auto& c) { c.eval_interval = 0; }) ==
         "trainer: eval_interval 0, expected at least 1");
+  CHECK(refused([](auto& c) { c.save_interval = -1; }) ==
+        "trainer: save_interval -1, expected at least 0");
   CHECK(refused([](auto& c) { c.mem_len = -1; }) == "trainer: mem_len -1, expected at least 0");
   CHECK(refused([](auto& c) { c.grad_clip = std::nan(""); }) ==
         "trainer: grad_clip nan, expected at least 0");

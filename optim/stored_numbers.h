@@ -1,0 +1,45 @@
+#pragma once
+
+// Numbers that are no Scalars, such as counters, as one-dimensional tensors of a file.
+
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "core/errors.h"
+#include "nn/safetensors.h"
+
+namespace shiftgrad {
+
+template <class Number>
+constexpr DType number_type() {
+  static_assert(sizeof(Number) == 8);
+  if constexpr (std::is_floating_point_v<Number>) return DType::f64;
+  return std::is_signed_v<Number> ? DType::i64 : DType::u64;
+}
+
+template <class Number>
+StoredTensor stored_numbers(std::initializer_list<Number> numbers) {
+  StoredTensor tensor{number_type<Number>(), {static_cast<int64_t>(numbers.size())}, {}};
+  tensor.bytes.resize(numbers.size() * sizeof(Number));
+  std::memcpy(tensor.bytes.data(), numbers.begin(), tensor.bytes.size());
+  return tensor;
+}
+
+/// The numbers of the tensor that a file calls `name`. Throws when they are of another type or not
+/// `count` of them.
+template <class Number>
+std::vector<Number> loaded_numbers(const std::string& name, const StoredTensor& stored,
+                                   int64_t count) {
+  DType type = number_type<Number>();
+  require(stored.dtype == type && stored.shape == Dims{count}, "tensor \"", name,
+          "\": ", stored.dtype, ' ', stored.shape, ", expected ", type, ' ', Dims{count});
+  std::vector<Number> numbers(static_cast<size_t>(count));
+  std::memcpy(numbers.data(), stored.bytes.data(), stored.bytes.size());
+  return numbers;
+}
+
+}  // namespace shiftgrad

@@ -1,0 +1,207 @@
+#include "optim/trainer_state.h"
+
+#include <limits>
+
+#include "nn/state_dict.h"
+#include "optim/trainer.h"
+#include "refusal.h"
+#include "small_models.h"
+#include "temporary_folder.h"
+
+using namespace shiftgrad;
+
+namespace {
+
+using Tensors = std::map<std::string, StoredTensor>;
+
+TrainerConfig config_of(const std::string& batches, const std::string& optimizer = "adamw") {
+  return {.batch_size = 3,
+          .block_size = 8,
+          .batches = batches,
+          .mem_len = batches == "streams" ? 11 : 0,
+          .max_iters = 20,
+          .learning_rate = 1e-2,
+          .warmup_iters = 5,
+          .optimizer = optimizer};
+}
+
+LanguageModelConfig model_config() {
+  LanguageModelConfig config = small_transformer_xl();
+  config.dropout = config.attention_dropout = 0.1;
+  return config;
+}
+
+LanguageModel new_model(uint64_t seed = 1) {
+  Random random{.seed = seed};
+  return LanguageModel(model_config(), random);
+}
+
+// Three streams of 70 tokens: nine batches, the last a short one.
+const std::vector<int32_t> train_text = random_text(210, 7);
+const std::vector<int32_t> validation_text = random_text(50, 7, 12);
+
+/// A model and its trainer.
+struct Run {
+  explicit Run(const TrainerConfig& config, uint64_t seed = 1)
+      : model(new_model(seed)), trainer(model, train_text, validation_text, config) {}
+
+  std::vector<double> steps(int count) {
+    std::vector<double> losses;
+    for (int n = 0; n < count; ++n) losses.push_back(trainer.step().loss);
+    return losses;
+  }
+
+  LanguageModel model;
+  Trainer trainer;
+};
+
+/// A run of some steps, as another one would find it in a file.
+Tensors saved_after(int steps, const TrainerConfig& config) {
+  Run run(config);
+  run.steps(steps);
+  return run.trainer.saved();
+}
+
+/// Why a new trainer will not go on from them; it stays at its start.
+std::string refused(const Tensors& tensors, const TrainerConfig& config = config_of("streams")) {
+  Run run(config);
+  Tensors before = run.trainer.saved();
+  std::string reason = refusal([&] { run.trainer.resume(tensors, "file"); });
+  CHECK(run.trainer.saved() == before);
+  CHECK(reason.starts_with("file: "));
+  return reason.substr(std::min<size_t>(reason.size(), 6));
+}
+
+template <class Value>
+void overwrite(StoredTensor& tensor, Value value) {
+  std::copy_n(reinterpret_cast<const std::byte*>(&value), sizeof value, tensor.bytes.begin());
+}
+
+}  // namespace
+
+TEST_CASE("trainer state: a run in two parts has the bits of one in one piece") {
+  TemporaryFolder folder;
+  std::string path = folder.file("state");
+  for (const char* batches : {"streams", "blocks"})
+    for (const char* optimizer : {"adamw", "adam", "sgd", "sgd without momentum"}) {
+      TrainerConfig config = config_of(batches, std::string(optimizer).substr(0, 4));
+      if (std::string(optimizer).starts_with("sgd")) config.optimizer = "sgd";
+      if (std::string(optimizer).ends_with("momentum")) config.momentum = 0;
+      for (int first_part : {1, 5, 9, 12}) {
+        CAPTURE(batches);
+        CAPTURE(optimizer);
+        CAPTURE(first_part);
+        Run whole(config), first(config), second(config, 2);
+        whole.steps(first_part);
+        first.steps(first_part);
+        first.trainer.evaluate();
+        whole.trainer.evaluate();
+        write_safetensors(path, {first.trainer.saved(), {}});
+        load_state_dict(second.model, state_dict(first.model), "first");
+        second.trainer.resume(read_safetensors(path).tensors, path);
+        CHECK(second.steps(7) == whole.steps(7));
+        CHECK(state_dict(second.model) == state_dict(whole.model));
+        CHECK(second.trainer.saved() == whole.trainer.saved());
+        CHECK(second.trainer.state().best_loss < std::numeric_limits<double>::infinity());
+      }
+    }
+}
+
+TEST_CASE("trainer state: what was saved does not change with further steps") {
+  Run run(config_of("streams"));
+  run.steps(2);
+  Tensors saved = run.trainer.saved(), copy = saved;
+  Run other(config_of("streams"));
+  other.trainer.resume(saved, "file");
+  run.steps(2);
+  other.steps(2);
+  CHECK(saved == copy);
+}
+
+TEST_CASE("trainer state: all that is saved, by name") {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : saved_after(2, config_of("streams")))
+    if (!name.starts_with("optimizer.")) names.push_back(name);
+  CHECK(names == std::vector<std::string>{"best_loss", "dropout", "memory.0", "memory.1", "step",
+                                          "streams", "train_text", "validation_text"});
+  Run run(config_of("blocks"));
+  Tensors saved = run.trainer.saved();
+  CHECK(saved.contains("blocks"));
+  CHECK(saved.contains("optimizer.updates.embedding.weight"));
+  CHECK(saved.contains("optimizer.first.embedding.weight"));
+  CHECK(saved.contains("optimizer.second.embedding.weight"));
+  CHECK(saved.size() == 6 + 3 * parameters(run.model).size());
+}
+
+TEST_CASE("trainer state: every tensor is needed, in its type and shape, and no other") {
+  Tensors saved = saved_after(2, config_of("streams"));
+  for (const auto& entry : saved) {
+    std::string name = entry.first;
+    CAPTURE(name);
+    Tensors damaged = saved;
+    damaged.erase(name);
+    CHECK(refused(damaged) != "");
+    damaged = saved;
+    damaged[name].dtype = DType::u8;
+    damaged[name].bytes.resize(static_cast<size_t>(product(entry.second.shape)));
+    CHECK(refused(damaged) != "");
+    damaged = saved;
+    damaged[name].shape.push_back(1);
+    CHECK(refused(damaged) != "");
+  }
+  saved["memory.3"] = saved["memory.1"];
+  CHECK(refused(saved) == "unexpected tensors \"memory.3\"");
+  saved.erase("memory.3");
+  saved.erase("step");
+  CHECK(refused(saved) == "missing tensors \"step\"");
+}
+
+TEST_CASE("trainer state: numbers out of range") {
+  Tensors saved = saved_after(2, config_of("streams"));
+  auto refused_with = [&](const std::string& name, auto value) {
+    Tensors damaged = saved;
+    overwrite(damaged.at(name), value);
+    return refused(damaged);
+  };
+  CHECK(refused_with("step", int64_t{-1}) == "tensor \"step\": -1, expected at least 0");
+  CHECK(refused_with("streams", int64_t{70}) == "tensor \"streams\": 70, expected less than 70");
+  CHECK(refused_with("best_loss", std::numeric_limits<double>::quiet_NaN()) ==
+        "tensor \"best_loss\": nan, expected a loss");
+  CHECK(refused_with("optimizer.updates.embedding.weight", int64_t{-2}) ==
+        "tensor \"optimizer.updates.embedding.weight\": -2, expected at least 0");
+}
+
+TEST_CASE("trainer state: another training than the one that was saved") {
+  Tensors saved = saved_after(2, config_of("streams"));
+  TrainerConfig other = config_of("streams");
+  other.mem_len = 5;
+  CHECK(refused(saved, other) == "a memory of [3, 11, 16], expected [3, 5, 16]");
+  other = config_of("streams");
+  other.batch_size = 2;
+  CHECK(refused(saved, other) == "a memory of [3, 11, 16], expected [2, 11, 16]");
+  CHECK(refused(saved, config_of("blocks")) ==
+        "missing tensors \"blocks\"; unexpected tensors \"streams\"");
+  Tensors deeper = saved;
+  deeper["memory.2"] = deeper["memory.1"];
+  CHECK(refused(deeper) == "a memory of 3 layers, expected 2");
+}
+
+TEST_CASE("trainer state: another text than the one that was trained on") {
+  LanguageModel model = new_model();
+  TrainerConfig config = config_of("streams");
+  Tensors saved = saved_after(2, config);
+  auto refused_texts = [&](const std::vector<int32_t>& train,
+                           const std::vector<int32_t>& validation) {
+    Trainer trainer(model, train, validation, config);
+    return refusal([&] { trainer.resume(saved, "file"); });
+  };
+  std::vector<int32_t> longer = train_text, other = train_text;
+  longer.push_back(0);
+  other[100] = (other[100] + 1) % 7;
+  CHECK(refused_texts(longer, validation_text) ==
+        "file: the train_text has 211 tokens, the run's had 210");
+  CHECK(refused_texts(other, validation_text) ==
+        "file: the train_text is another than the run's of the same 210 tokens");
+  CHECK(refused_texts(train_text, other) ==
+        "file: the validation_text has 210 tokens, the run's had 50");
+}
