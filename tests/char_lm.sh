@@ -171,8 +171,8 @@ refuses_flags '--form: --model shaw has no such option' --model shaw --form full
 refuses_flags 'aft: max_len with form simple' --model aft --form simple --max_len 8
 refuses_flags 'learn' --position learnt
 for flag in n_layer n_head n_embd block_size batch_size mem_len max_iters learning_rate min_lr \
-  warmup_iters lr_decay_iters weight_decay beta1 grad_clip eval_interval eval_iters log_interval \
-  dropout threads; do
+  warmup_iters lr_decay_iters weight_decay beta1 grad_clip eval_interval eval_iters save_interval \
+  log_interval dropout threads; do
   refuses_flags "$flag" --$flag -1
 done
 refuses_flags 'schedule' --schedule linear

@@ -117,7 +117,7 @@ Run run(TrainFlags flags, uint64_t seed, int64_t length) {
   Run result;
   {
     Training training(flags);
-    training.run();
+    training.run({});
     result.training_speed = training.tokens_per_second();
   }
   result.bytes = shiftgrad::allocator_counters().peak_bytes_in_use;

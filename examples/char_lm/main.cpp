@@ -44,7 +44,8 @@ int main(int count, char** arguments) {
       "Character-level language models: train one, score it, let it write, compare it to others.",
       "char_lm"};
   program.footer(
-      "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written.");
+      "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written; 130 "
+      "and 143 ended by SIGINT and SIGTERM, before which train saves a checkpoint.");
   std::vector commands = {char_lm::train_command(program), char_lm::eval_command(program),
                           char_lm::generate_command(program), char_lm::compare_command(program)};
   try {

@@ -3,14 +3,37 @@
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "core/errors.h"
+#include "nn/atomic_file.h"
 
 namespace char_lm {
 
 using Json = nlohmann::ordered_json;
 
-Metrics::Metrics(const std::string& path) : path_(path), file_(path) {
+namespace {
+
+/// Whether this is a whole line of a step up to `step`.
+bool belongs(const std::string& line, int64_t step) {
+  Json object = Json::parse(line, nullptr, false);
+  return object.is_object() && object.contains("step") && object["step"].is_number_integer() &&
+         object["step"] <= step;
+}
+
+void drop_lines_after(const std::string& path, int64_t step) {
+  std::ifstream file(path);
+  std::string line, kept;
+  while (step > 0 && std::getline(file, line) && belongs(line, step)) kept += line + '\n';
+  std::span<const std::byte> bytes = std::as_bytes(std::span(kept));
+  shiftgrad::write_file_atomically(path, std::span(&bytes, 1));
+}
+
+}  // namespace
+
+Metrics::Metrics(const std::string& path, int64_t step) : path_(path) {
+  drop_lines_after(path, step);
+  file_.open(path, std::ios::app);
   shiftgrad::require(file_.is_open(), path, ": ", std::strerror(errno));
 }
 

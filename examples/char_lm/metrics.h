@@ -12,8 +12,10 @@ namespace char_lm {
 /// `tokens_per_second`, `train_loss` and `validation_loss`, losses in nats.
 class Metrics {
  public:
-  /// Starts the file anew. Throws, in the name of the path, when it cannot be written.
-  explicit Metrics(const std::string& path);
+  /// Goes on after `step`: what the file says of later steps, or in a line that was cut off, is
+  /// dropped. From step 0 it begins anew. Throws, in the name of the path, when it cannot be
+  /// written.
+  Metrics(const std::string& path, int64_t step);
 
   /// Throw when the line cannot be written.
   void write(const shiftgrad::StepReport& report, double tokens_per_second);

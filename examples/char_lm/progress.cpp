@@ -34,14 +34,17 @@ int64_t terminal_width() {
 
 }  // namespace
 
-Progress::Progress(int64_t steps, int64_t lines_interval)
-    : steps_(steps), lines_interval_(lines_interval), terminal_(::isatty(STDOUT_FILENO) == 1) {}
+Progress::Progress(int64_t first, int64_t steps, int64_t lines_interval)
+    : first_(first),
+      steps_(steps),
+      lines_interval_(lines_interval),
+      terminal_(::isatty(STDOUT_FILENO) == 1) {}
 
 Progress::~Progress() { erase(); }
 
 std::string Progress::status(int64_t step, double loss, double tokens_per_second) const {
   double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
-  double left = elapsed / static_cast<double>(step) * static_cast<double>(steps_ - step);
+  double left = elapsed / static_cast<double>(step - first_) * static_cast<double>(steps_ - step);
   return format("step %lld/%lld  loss %.3f  %.1fk tokens/s  ETA %s", static_cast<long long>(step),
                 static_cast<long long>(steps_), loss, tokens_per_second / 1000,
                 clock_time(left).c_str());

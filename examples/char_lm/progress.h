@@ -10,8 +10,8 @@ namespace char_lm {
 /// lines elsewhere.
 class Progress {
  public:
-  /// `lines_interval`: steps between two plain lines.
-  Progress(int64_t steps, int64_t lines_interval);
+  /// From one step to another; `lines_interval`: steps between two plain lines.
+  Progress(int64_t first, int64_t steps, int64_t lines_interval);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -27,7 +27,7 @@ class Progress {
   void draw(int64_t step, const std::string& status);
   void erase();
 
-  int64_t steps_, lines_interval_;
+  int64_t first_, steps_, lines_interval_;
   bool terminal_;
   bool drawn_ = false;
   Clock::time_point start_ = Clock::now();

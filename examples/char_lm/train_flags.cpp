@@ -43,6 +43,8 @@ void TrainFlags::settle() {
   trainer.mem_len = *model.mem_len;
   trainer.block_size = model.block_size;
   trainer.batches = model_kind(model.model).in_order || *model.mem_len > 0 ? "streams" : "blocks";
+  // A run that is made longer keeps its learning rates.
+  if (trainer.lr_decay_iters == 0) trainer.lr_decay_iters = trainer.max_iters;
   // The checkpoint may be used from another folder.
   if (!data.empty()) data = std::filesystem::absolute(data);
 }

@@ -39,6 +39,8 @@ struct TrainFlags {
     flag("eval_interval", trainer.eval_interval, "STEPS", "steps between two evaluations");
     flag("eval_iters", trainer.eval_iters, "BATCHES",
          "batches of an evaluation, 0 for the whole validation text");
+    flag("save_interval", trainer.save_interval, "STEPS",
+         "steps between two saves of the last checkpoint, 0 for eval_interval");
     flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics");
     flag("seed", trainer.seed, "NUMBER", "of the weights, the batches and dropout");
     flag("threads", threads, "THREADS", "0 for one a core");

@@ -1,16 +1,20 @@
 #include "training.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/errors.h"
 #include "fixed.h"
 #include "flags.h"
+#include "nn/atomic_file.h"
 #include "nn/state_dict.h"
 #include "text.h"
 
 namespace char_lm {
 
 using shiftgrad::EvaluationReport;
+using shiftgrad::fail;
+using shiftgrad::require;
 using shiftgrad::StepReport;
 using shiftgrad::text;
 
@@ -19,6 +23,21 @@ namespace {
 shiftgrad::LanguageModel new_model(const TrainFlags& flags, int64_t vocab_size) {
   shiftgrad::Random random{.seed = flags.trainer.seed};
   return {model_config(flags.model, vocab_size), random};
+}
+
+/// The saved model, with what a checkpoint's config leaves out.
+shiftgrad::LanguageModel saved_model(const TrainFlags& flags, const SavedRun& saved) {
+  shiftgrad::Checkpoint checkpoint = saved.checkpoint;
+  checkpoint.model.dropout = flags.model.dropout;
+  checkpoint.model.attention_dropout = flags.model.dropout;
+  return make_model(checkpoint, saved.source);
+}
+
+/// An update can spoil the weights without the loss before it showing that.
+void check_finite(const shiftgrad::LanguageModel& model, int64_t step) {
+  for (const auto& [name, value, decay] : parameters(model))
+    for (int64_t n = 0; n < value.count(); ++n)
+      require(std::isfinite(value.data()[n]), "step ", step, ": ", name, " is not finite");
 }
 
 }  // namespace
@@ -30,25 +49,50 @@ double Training::RecentMean::add(double value) {
   return sum_ / weight_;
 }
 
-Training::Training(const TrainFlags& flags)
+Training::Training(const TrainFlags& flags, const SavedRun* saved)
     : flags_(flags),
       threads_(limit_threads(flags.threads)),
       text_(read_text(flags.data)),
-      vocabulary_(text_),
+      vocabulary_(saved ? saved->vocabulary : Vocabulary(text_)),
       tokens_(vocabulary_.encode(text_, text_name(flags.data))),
-      model_(new_model(flags, vocabulary_.size())),
+      model_(saved ? saved_model(flags, *saved) : new_model(flags, vocabulary_.size())),
       trainer_(model_, split(tokens_).train, split(tokens_).validation, flags.trainer),
       folder_(make_run_folder(flags.out_dir)),
-      metrics_(folder_.metrics()),
-      progress_(flags.trainer.max_iters, 10 * flags.log_interval) {}
+      progress_(saved ? saved->checkpoint.step : 0, flags.trainer.max_iters,
+                10 * flags.log_interval) {
+  if (!saved) return;
+  require(!saved->checkpoint.trainer.empty(), saved->source,
+          ": has no state of a training to go on from");
+  trainer_.resume(saved->checkpoint.trainer, saved->source);
+  require(step() == saved->checkpoint.step, saved->source, ": weights of step ",
+          saved->checkpoint.step, " with the state of step ", step());
+  require(step() <= flags.trainer.max_iters, "--max_iters ", flags.trainer.max_iters,
+          ": the run in ", saved->source, " has made ", step(), " steps");
+  saved_step_ = step();
+}
 
-void Training::run() {
+void Training::run(const std::function<bool()>& should_stop) try {
+  train(should_stop);
+} catch (const shiftgrad::Error& error) {
+  if (!saved_step_) throw;
+  fail(error.what(), "; ", folder_.checkpoint("last"), " holds step ", *saved_step_);
+}
+
+void Training::train(const std::function<bool()>& should_stop) {
   announce();
+  shiftgrad::remove_abandoned_files(folder_.path);
+  // From now on the folder is this run's, so that whatever ends it, it can go on.
+  if (!saved_step_) save();
+  metrics_.emplace(folder_.metrics(), step());
   trainer_.run({
       .on_step = [this](const StepReport& report) { on_step(report); },
       .on_evaluation = [this](const EvaluationReport& report) { on_evaluation(report); },
-      .should_stop = {},
+      .on_save = [this] { save(); },
+      .should_stop = should_stop,
   });
+  if (step() < flags_.trainer.max_iters)
+    progress_.print(text("stopped after step ", step(), "; train --resume --out_dir ",
+                         flags_.out_dir, " goes on"));
 }
 
 void Training::announce() {
@@ -57,37 +101,53 @@ void Training::announce() {
                        " parameters, on ", text_name(flags_.data), ": ", parts.train.size(),
                        " characters to train on, ", parts.validation.size(), " to validate on, ",
                        vocabulary_.size(), " different"));
+  if (saved_step_)
+    progress_.print(text("goes on after step ", step(), " of ", flags_.trainer.max_iters));
 }
 
 void Training::on_step(const StepReport& report) {
   double loss = loss_.add(report.loss);
   speeds_.push_back(static_cast<double>(report.tokens) / report.seconds);
   double speed = tokens_per_second_.add(speeds_.back());
-  if (report.step % flags_.log_interval == 0) metrics_.write(report, speed);
+  if (report.step % flags_.log_interval == 0) metrics_->write(report, speed);
   progress_.show(report.step, loss, speed);
 }
 
 void Training::on_evaluation(const EvaluationReport& report) {
-  metrics_.write(report);
-  shiftgrad::Checkpoint saved = checkpoint(report);
-  write_checkpoint(folder_.checkpoint("last"), saved);
-  if (report.best) write_checkpoint(folder_.checkpoint("best"), saved);
+  metrics_->write(report);
+  evaluation_ = report;
+  // Before the last checkpoint: a run that ends between both comes by here again.
+  if (report.best) {
+    check_finite(model_, step());
+    write_checkpoint(folder_.checkpoint("best"), checkpoint());
+  }
   double nats = report.validation.nats, bits = report.validation.bits();
   progress_.print(text("step ", report.step, "  train loss ", fixed(report.train.nats, 3),
                        "  validation loss ", fixed(nats, 3), " = ", fixed(bits, 3),
                        " bits per character", report.best ? "  best" : ""));
 }
 
-shiftgrad::Checkpoint Training::checkpoint(const EvaluationReport& report) const {
-  return {
+void Training::save() {
+  check_finite(model_, step());
+  shiftgrad::Checkpoint last = checkpoint();
+  last.trainer = trainer_.saved();
+  write_checkpoint(folder_.checkpoint("last"), last);
+  saved_step_ = step();
+}
+
+shiftgrad::Checkpoint Training::checkpoint() const {
+  shiftgrad::Checkpoint result{
       .model = model_.config,
       .vocabulary = vocabulary_.bytes(),
-      .step = report.step,
-      .train_loss = report.train.nats,
-      .validation_loss = report.validation.nats,
+      .step = step(),
       .training = flags_.to_json(),
       .weights = state_dict(model_),
   };
+  if (evaluation_ && evaluation_->step == step()) {
+    result.train_loss = evaluation_->train.nats;
+    result.validation_loss = evaluation_->validation.nats;
+  }
+  return result;
 }
 
 double Training::tokens_per_second() const {

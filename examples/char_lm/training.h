@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +20,13 @@ namespace char_lm {
 /// checkpoints and metrics in its folder.
 class Training {
  public:
-  /// The flags are settled. Throws on bad input, before anything is overwritten.
-  explicit Training(const TrainFlags& flags);
-  void run();
+  /// The flags are settled. Goes on from `saved`, if given. Throws on bad input, before anything is
+  /// overwritten.
+  explicit Training(const TrainFlags& flags, const SavedRun* saved = nullptr);
+
+  /// Until the last step, or the first after which `should_stop`, which may be empty, says so.
+  /// Throws one line at whatever fails, which names the checkpoint that is left.
+  void run(const std::function<bool()>& should_stop);
 
   /// Of the typical step.
   double tokens_per_second() const;
@@ -36,9 +42,13 @@ class Training {
   };
 
   void announce();
+  void train(const std::function<bool()>& should_stop);
   void on_step(const shiftgrad::StepReport& report);
   void on_evaluation(const shiftgrad::EvaluationReport& report);
-  shiftgrad::Checkpoint checkpoint(const shiftgrad::EvaluationReport& report) const;
+  void save();
+  /// The model as it is now.
+  shiftgrad::Checkpoint checkpoint() const;
+  int64_t step() const { return trainer_.state().step; }
 
   TrainFlags flags_;
   std::shared_ptr<shiftgrad::ThreadLimit> threads_;
@@ -48,8 +58,11 @@ class Training {
   shiftgrad::LanguageModel model_;
   shiftgrad::Trainer trainer_;
   RunFolder folder_;
-  Metrics metrics_;
+  std::optional<Metrics> metrics_;
   Progress progress_;
+  std::optional<shiftgrad::EvaluationReport> evaluation_;
+  /// That of the last checkpoint, where this run has one.
+  std::optional<int64_t> saved_step_;
   RecentMean loss_, tokens_per_second_;
   std::vector<double> speeds_;
 };
