@@ -5,6 +5,7 @@
 
 #include "core/errors.h"
 #include "ops/elementwise.h"
+#include "ops/recurrent.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -62,23 +63,15 @@ LocalRnn::LocalRnn(const LocalRnnConfig& config, Random& random)
 }
 
 LocalRnn::Hidden LocalRnn::step(const Tensor& projected, const Hidden& before) const {
-  auto gate = [&](const Tensor& all, int64_t n) {
-    return slice(all, -1, n * d_model, (n + 1) * d_model);
-  };
+  Dims shape = projected.shape();
+  if (before.h.defined()) shape[1] = before.h.size(1);
+  Tensor input = expand(projected, shape);
   // At h = 0 the product with weight_hh is left out, and its bias remains.
-  Tensor recurrent = before.h.defined() ? hidden(before.h) : hidden.bias;
-  if (cell == Cell::rnn) return {tanh(projected + recurrent), {}};
-  if (cell == Cell::gru) {
-    Tensor r = sigmoid(gate(projected, 0) + gate(recurrent, 0));
-    Tensor z = sigmoid(gate(projected, 1) + gate(recurrent, 1));
-    Tensor n = tanh(gate(projected, 2) + r * gate(recurrent, 2));
-    return {before.h.defined() ? n + z * (before.h - n) : n - z * n, {}};  // (1 - z) n + z h
-  }
-  Tensor all = projected + recurrent;
-  Tensor i = sigmoid(gate(all, 0)), f = sigmoid(gate(all, 1));
-  Tensor g = tanh(gate(all, 2)), o = sigmoid(gate(all, 3));
-  Tensor c = before.c.defined() ? f * before.c + i * g : i * g;
-  return {o * tanh(c), c};
+  Tensor recurrent = before.h.defined() ? hidden(before.h) : expand(hidden.bias, shape);
+  if (cell == Cell::rnn) return {tanh(input + recurrent), {}};
+  if (cell == Cell::gru) return {gru_step(input, recurrent, before.h), {}};
+  Tensor both = lstm_step(input, recurrent, before.c);  // [2, B, T, C]
+  return {select(both, 0, 0), select(both, 0, 1)};
 }
 
 Tensor LocalRnn::forward(const Tensor& x, const Tensor& memory, Context& context) const {
