@@ -7,7 +7,6 @@
 #include "nn/sliding_cache.h"
 #include "ops/matmul.h"
 #include "ops/shape.h"
-#include "ops/softmax.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -81,8 +80,9 @@ Heads Attention::project(const Tensor& x, const Tensor& source) const {
 Tensor Attention::forward(const Tensor& x, const Tensor& memory, Context& context) const {
   bool remembers = memory.defined() && memory.size(1) > 0;
   Heads heads = project(x, remembers ? concat({memory, x}, 1) : x);
-  Tensor positions = position_table(heads.key.size(2), context);
-  return output(merge_heads(attend(heads, positions, context)));  // [B, T, C]
+  int64_t K = heads.key.size(2);
+  heads = rotated(heads, K - x.size(1), 0);
+  return attend(equation(heads, position_table(K, context)), visibility(context), context);
 }
 
 std::unique_ptr<State> Attention::start(int64_t limit) const {
@@ -92,7 +92,7 @@ std::unique_ptr<State> Attention::start(int64_t limit) const {
 
 Tensor Attention::forward(const Tensor& x, State& state, Context& context) const {
   auto& past = dynamic_cast<AttentionState&>(state);
-  Heads heads = project(x, x);
+  Heads heads = rotated(project(x, x), past.seen, past.seen);
   heads.key = swap_heads_and_tokens(past.keys.append(swap_heads_and_tokens(heads.key)));
   heads.value = swap_heads_and_tokens(past.values.append(swap_heads_and_tokens(heads.value)));
   past.seen += x.size(1);
@@ -102,7 +102,7 @@ Tensor Attention::forward(const Tensor& x, State& state, Context& context) const
     made = past.positions.defined() ? past.positions.size(0) : K;
   }
   Tensor positions = past.positions.defined() ? slice(past.positions, 0, made - K, made) : Tensor();
-  return output(merge_heads(attend(heads, positions, context)));  // [B, T, C]
+  return attend(equation(heads, positions), visibility(context), context);
 }
 
 void Attention::visit(Visitor& visitor) const {
@@ -110,23 +110,24 @@ void Attention::visit(Visitor& visitor) const {
   visitor("output", output);
 }
 
+Heads Attention::rotated(const Heads& heads, int64_t, int64_t) const { return heads; }
+
 Tensor Attention::position_table(int64_t, Context&) const { return {}; }
 
 int64_t Attention::reach() const { return window > 0 ? window - 1 : unlimited; }
-
-Scalar Attention::scale() const {
-  return static_cast<Scalar>(1 / std::sqrt(static_cast<double>(d_head)));
-}
 
 Visibility Attention::visibility(const Context& context) const {
   return {causal, window, context.key_padding_mask, context.attention_mask};
 }
 
-Tensor Attention::probabilities(const Tensor& scores, const Visibility& visible, Scalar factor,
-                                Context& context) const {
-  Tensor p = masked_softmax(scores, visible, factor);  // [B, H, T, K]
-  if (context.recorder) context.recorder(p);
-  return context.drop(p, attention_dropout);
+Tensor Attention::attend(RelativeAttention terms, const Visibility& visible,
+                         Context& context) const {
+  terms.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(d_head)));
+  terms.visibility = visible;
+  terms.dropout = context.dropout_pattern(attention_dropout);
+  Tensor y = context.recorder ? composed_attention(terms, context.recorder)
+                              : relative_attention(terms);  // [B, H, T, D]
+  return output(merge_heads(y));                            // [B, T, C]
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,9 +1,12 @@
 #pragma once
 
-// What all attention layers share: heads made by one projection, the variant's own `attend` over
+// What all attention layers share: heads made by one projection, the variant's own equation over
 // them, and an output projection.
 //
-//     q, k, v = x W_qkvᵀ + b,    y = concat_h(attend(q, k, v)) W_outputᵀ + b
+//     q, k, v = x W_qkvᵀ + b,    y = concat_h(Σ_j softmax_j(score_ij / √D) v_j) W_outputᵀ + b
+//
+// A variant says what is in its score, term by term. One kernel computes it (ops/attention.h); with
+// a recorder plain ops do, as the papers write it.
 //
 // Multi-head attention: Vaswani et al. 2017, section 3.2.2.
 
@@ -11,7 +14,7 @@
 
 #include "nn/layer.h"
 #include "nn/linear.h"
-#include "ops/visibility.h"
+#include "ops/attention.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -41,9 +44,13 @@ struct Attention : Layer {
              bool with_bias, Random& random);
   void set_window(const char* layer, std::optional<int64_t> size);
 
-  /// The variant's equation: [B, H, T, D] from the heads. `positions` is what `position_table` gave
-  /// for K keys.
-  virtual Tensor attend(const Heads& heads, const Tensor& positions, Context& context) const = 0;
+  /// The variant's equation, before 1/√D: its terms over these heads. `positions` is what
+  /// `position_table` gave for K keys.
+  virtual RelativeAttention equation(const Heads& heads, const Tensor& positions) const = 0;
+
+  /// The heads with positions rotated into them, where the variant does that: the first query
+  /// stands at position `query`, the first key at `key`.
+  virtual Heads rotated(const Heads& heads, int64_t query, int64_t key) const;
 
   /// What depends on the distances alone and is dear to make: a row for each of K keys, [K, H, D],
   /// row r for δ = K - 1 - r; undefined where there is no such thing. A state makes it once and
@@ -53,16 +60,11 @@ struct Attention : Layer {
   /// How many earlier tokens a query can see at most.
   virtual int64_t reach() const;
 
-  /// p_ij = softmax_j(factor · scores_ij) over the keys that `visible` leaves, [B, H, T, K].
-  /// Applies attention dropout and tells the recorder.
-  Tensor probabilities(const Tensor& scores, const Visibility& visible, Scalar factor,
-                       Context& context) const;
+  /// y [B, T, C] from an equation, with attention dropout; tells the recorder.
+  Tensor attend(RelativeAttention terms, const Visibility& visible, Context& context) const;
 
   /// The keys a query may attend to: the layer's own rule and the masks of the call.
   Visibility visibility(const Context& context) const;
-
-  /// 1/√D.
-  Scalar scale() const;
 
   /// q from x [B, T, C], k and v from `source` [B, K, C].
   Heads project(const Tensor& x, const Tensor& source) const;

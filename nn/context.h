@@ -24,10 +24,14 @@ struct Context {
   /// AFT's weights [B, T, K, C].
   std::function<void(const Tensor& probabilities)> recorder{};
 
-  /// x, or in training x with some elements dropped.
-  Tensor drop(const Tensor& x, double rate) {
-    return training && rate > 0 ? dropout(x, {random.seed, random.next_stream(), rate}) : x;
+  /// What the next dropout drops: nothing but in training.
+  DropoutPattern dropout_pattern(double rate) {
+    if (!training || rate <= 0) return {};
+    return {random.seed, random.next_stream(), rate};
   }
+
+  /// x, or in training x with some elements dropped.
+  Tensor drop(const Tensor& x, double rate) { return dropout(x, dropout_pattern(rate)); }
 
   /// Throws, in the name of `layer`, when there is a mask: for layers that have no keys to hide.
   void refuse_masks(const char* layer) const {

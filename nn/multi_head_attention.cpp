@@ -6,23 +6,19 @@
 
 #include "core/errors.h"
 #include "nn/positions.h"
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
-#include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// [H, T, K]: minus slope_h · |δ|.
-Tensor distance_penalty(int64_t H, int64_t T, int64_t K) {
+/// -factor · slope_h · |δ| for the distances from `farthest` down to `nearest`, [n, H].
+Tensor distance_penalty(int64_t H, int64_t farthest, int64_t nearest, double factor) {
   std::vector<double> slopes = alibi_slopes(H);
-  Tensor penalty = Tensor::empty({H, T, K});
+  Tensor penalty = Tensor::empty({farthest - nearest + 1, H});
   Scalar* value = penalty.mutable_data();
-  for (int64_t h = 0; h < H; ++h)
-    for (int64_t i = 0; i < T; ++i)
-      for (int64_t j = 0; j < K; ++j)
-        *value++ = static_cast<Scalar>(-slopes[h] * static_cast<double>(std::abs(K - T + i - j)));
+  for (int64_t delta = farthest; delta >= nearest; --delta)
+    for (double slope : slopes)
+      *value++ = static_cast<Scalar>(-factor * slope * static_cast<double>(std::abs(delta)));
   return penalty;
 }
 
@@ -46,30 +42,29 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, R
           ": position rope needs an even head size, but d_model / n_head is ", d_head);
 }
 
-Tensor MultiHeadAttention::attend(const Heads& heads, const Tensor&, Context& context) const {
-  auto [q, k, v] = heads;
+RelativeAttention MultiHeadAttention::equation(const Heads& heads, const Tensor&) const {
+  const auto& [q, k, v] = heads;
   int64_t T = q.size(2), K = k.size(2);
-  if (position == Position::rope) {
-    q = rotate(q, K - T);
-    k = rotate(k, 0);
+  RelativeAttention score{.query = q, .key = k, .value = v};  // q_i·k_j
+  if (position == Position::alibi) {  // -slope_h |δ|, times √D since this is not divided by it
+    int64_t nearest = causal ? 0 : 1 - T;
+    score.position_scores =  // [n, H]
+        distance_penalty(n_head, K - 1, nearest, std::sqrt(static_cast<double>(d_head)));
   }
-  Tensor scores = matmul(q, transpose(k));  // [B, H, T, K]
-  Scalar factor = scale();
-  if (position == Position::alibi) {
-    scores = shiftgrad::scale(scores, factor) + distance_penalty(n_head, T, K);
-    factor = 1;
-  }
-  return matmul(probabilities(scores, visibility(context), factor, context), v);  // [B, H, T, D]
+  return score;
+}
+
+Heads MultiHeadAttention::rotated(const Heads& heads, int64_t query, int64_t key) const {
+  if (position != Position::rope) return heads;
+  return {rotate(heads.query, query), rotate(heads.key, key), heads.value};
 }
 
 Tensor MultiHeadAttention::cross(const Tensor& x, const Tensor& source, Context& context) const {
   require(window == 0, "multi_head_attention: window with a context");
   require(position == Position::none,
           "multi_head_attention: position with a context, expected none");
-  auto [q, k, v] = project(x, source);
   Visibility visible{false, 0, context.key_padding_mask, context.attention_mask};
-  Tensor p = probabilities(matmul(q, transpose(k)), visible, scale(), context);  // [B, H, T, S]
-  return output(merge_heads(matmul(p, v)));                                      // [B, T, C]
+  return attend(equation(project(x, source), {}), visible, context);  // [B, T, C]
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

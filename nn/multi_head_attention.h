@@ -52,7 +52,8 @@ struct MultiHeadAttention : Attention {
   Tensor cross(const Tensor& x, const Tensor& source, Context& context) const;
 
  protected:
-  Tensor attend(const Heads& heads, const Tensor& positions, Context& context) const override;
+  RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
+  Heads rotated(const Heads& heads, int64_t query, int64_t key) const override;
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

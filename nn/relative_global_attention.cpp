@@ -3,10 +3,7 @@
 #include <algorithm>
 
 #include "core/errors.h"
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
 #include "ops/shape.h"
-#include "ops/shift.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -49,19 +46,17 @@ RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionCo
   if (config.relative_bias && config.bidirectional) future_bias = bias();
 }
 
-Tensor RelativeGlobalAttention::attend(const Heads& heads, const Tensor&, Context& context) const {
+RelativeAttention RelativeGlobalAttention::equation(const Heads& heads, const Tensor&) const {
   const auto& [q, k, v] = heads;
   int64_t T = q.size(2), K = k.size(2);
-  auto by_row = [](const Tensor& x) { return x.defined() ? transpose(x, 0, 1) : Tensor(); };
-  Tensor E =
-      rows_by_distance(by_row(past_embeddings), by_row(future_embeddings), T, K);  // [n, H, D]
-  Tensor scores = matmul(q, transpose(k)) + relative_product(q, E, K);             // [B, H, T, K]
-  if (past_bias.defined()) {
-    Tensor b = rows_by_distance(by_row(past_bias), by_row(future_bias), T, K);  // [n, H]
-    scores = scores + relative_bias(b, T, K);
-  }
-  Tensor p = probabilities(scores, visibility(context), scale(), context);
-  return matmul(p, v);  // [B, H, T, D]
+  auto by_row = [](const Tensor& x) { return x.defined() ? transpose(x, 0, 1) : x; };
+
+  RelativeAttention score{.query = q, .key = k, .value = v};  // q_i·k_j
+  score.position_rows =                                       // q_i·E_δ  [n, H, D]
+      rows_by_distance(by_row(past_embeddings), by_row(future_embeddings), T, K);
+  if (past_bias.defined())  // b_δ  [n, H]
+    score.position_scores = rows_by_distance(by_row(past_bias), by_row(future_bias), T, K);
+  return score;
 }
 
 void RelativeGlobalAttention::visit(Visitor& visitor) const {

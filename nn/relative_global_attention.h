@@ -43,7 +43,7 @@ struct RelativeGlobalAttention : Attention {
   void visit(Visitor& visitor) const override;
 
  protected:
-  Tensor attend(const Heads& heads, const Tensor& positions, Context& context) const override;
+  RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,10 +1,7 @@
 #include "nn/relative_multi_head_attention.h"
 
 #include "core/errors.h"
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
 #include "ops/shape.h"
-#include "ops/shift.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -22,22 +19,20 @@ RelativeMultiHeadAttention::RelativeMultiHeadAttention(
   query_pos_bias = constant_parameter({n_head, d_head}, 0);
 }
 
-Tensor RelativeMultiHeadAttention::attend(const Heads& heads, const Tensor&,
-                                          Context& context) const {
+RelativeAttention RelativeMultiHeadAttention::equation(const Heads& heads, const Tensor&) const {
   const auto& [q, k, v] = heads;
   int64_t T = q.size(2), K = k.size(2), P = key_pos_bias.size(0) / 2;
   require(K - 1 <= P && (causal || T <= P), "relative_multi_head_attention: ", T, " queries of ", K,
           " keys are beyond max_positions ", P);
   int64_t first = P - (K - 1), last = P + (causal ? 1 : T);  // of the distances K-1 … 0 or -(T-1)
-  Tensor R = slice(key_pos_embeddings, 0, first, last);      // [n, H, D]
-  Tensor S = slice(key_pos_bias, 0, first, last);            // [n, H]
 
-  Tensor AC = matmul(q + unsqueeze(query_pos_bias, 1), transpose(k));  // [B, H, T, K]
-  Tensor B = relative_product(q, R, K);                                // [B, H, T, K]
-  Tensor D = relative_bias(S, T, K);                                   // [H, T, K]
-  Tensor p = probabilities(AC + B + D, visibility(context), scale(), context);
-  Tensor biased = v + reshape(value_bias, {n_head, 1, d_head});  // [B, H, K, D]
-  return matmul(p, biased);                                      // [B, H, T, D]
+  RelativeAttention score{.query = q, .key = k, .value = v};        // (A) q_i·k_j
+  score.position_rows = slice(key_pos_embeddings, 0, first, last);  // (B) q_i·R_{P-δ}  [n, H, D]
+  score.content_bias = query_pos_bias;                              // (C) v·k_j
+  score.position_scores = slice(key_pos_bias, 0, first, last);      // (D) S_{P-δ}  [n, H]
+  // The values' bias is one row for all distances.
+  score.clipped_values = reshape(value_bias, {1, n_head, d_head});
+  return score;
 }
 
 int64_t RelativeMultiHeadAttention::reach() const { return key_pos_bias.size(0) / 2; }

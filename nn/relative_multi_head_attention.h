@@ -45,7 +45,7 @@ struct RelativeMultiHeadAttention : Attention {
   void visit(Visitor& visitor) const override;
 
  protected:
-  Tensor attend(const Heads& heads, const Tensor& positions, Context& context) const override;
+  RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
   int64_t reach() const override;
 };
 

@@ -1,9 +1,6 @@
 #include "nn/shaw_attention.h"
 
 #include "core/errors.h"
-#include "ops/clipped.h"
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -20,18 +17,14 @@ ShawAttention::ShawAttention(const ShawAttentionConfig& config, Random& random) 
   if (config.value_positions) value_distance_embeddings = normal_parameter(table, random);
 }
 
-Tensor ShawAttention::attend(const Heads& heads, const Tensor&, Context& context) const {
+RelativeAttention ShawAttention::equation(const Heads& heads, const Tensor&) const {
   const auto& [q, k, v] = heads;
-  const Tensor &a = key_distance_embeddings, &b = value_distance_embeddings;
-  Tensor scores = matmul(q, transpose(k));  // [B, H, T, K]
-  if (a.defined()) {
-    Tensor by_bucket = matmul(q, transpose(a));                  // [B, H, T, 2k+1]
-    scores = scores + gather_by_distance(by_bucket, k.size(2));  // [B, H, T, K]
-  }
-  Tensor p = probabilities(scores, visibility(context), scale(), context);
-  Tensor y = matmul(p, v);  // [B, H, T, D]
-  if (b.defined()) y = y + matmul(bucket_by_distance(p, max_distance), b);
-  return y;
+  auto for_all_heads = [](const Tensor& x) { return x.defined() ? unsqueeze(x, 1) : x; };
+
+  RelativeAttention score{.query = q, .key = k, .value = v};        // q_i·k_j
+  score.clipped_keys = for_all_heads(key_distance_embeddings);      // q_i·a_r  [2k+1, 1, D]
+  score.clipped_values = for_all_heads(value_distance_embeddings);  // v_j + b_r
+  return score;
 }
 
 void ShawAttention::visit(Visitor& visitor) const {

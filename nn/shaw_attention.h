@@ -49,7 +49,7 @@ struct ShawAttention : Attention {
   void visit(Visitor& visitor) const override;
 
  protected:
-  Tensor attend(const Heads& heads, const Tensor& positions, Context& context) const override;
+  RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -4,10 +4,7 @@
 
 #include "core/errors.h"
 #include "nn/positions.h"
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
 #include "ops/shape.h"
-#include "ops/shift.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -38,23 +35,21 @@ TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfi
   }
 }
 
-Tensor TransformerXLAttention::attend(const Heads& heads, const Tensor& positions,
-                                      Context& context) const {
+RelativeAttention TransformerXLAttention::equation(const Heads& heads,
+                                                   const Tensor& positions) const {
   const auto& [q, k, v] = heads;
-  int64_t T = q.size(2), K = k.size(2);
-  Tensor content = matmul(q + unsqueeze(content_bias, 1), transpose(k));  // (a) + (c)
-  Tensor by_position;                                                     // (b) + (d), [B, H, T, K]
-  if (learned()) {
-    int64_t rows = position_embeddings.size(0);
-    require(K <= rows, "transformer_xl_attention: ", K, " keys are beyond max_positions ", rows);
-    Tensor E = slice(position_embeddings, 0, rows - K, rows);   // [K, H, D]
-    Tensor s = slice(position_scalar_bias, 0, rows - K, rows);  // [K, H]
-    by_position = relative_product(q, E, K) + relative_bias(s, T, K);
-  } else {
-    by_position = relative_product(q + unsqueeze(position_bias, 1), positions, K);
-  }
-  Tensor p = probabilities(content + by_position, visibility(context), scale(), context);
-  return matmul(p, v);  // [B, H, T, D]
+  int64_t K = k.size(2);
+  int64_t P = learned() ? position_embeddings.size(0) : K;
+  require(K <= P, "transformer_xl_attention: ", K, " keys are beyond max_positions ", P);
+  auto newest = [=](const Tensor& table) { return slice(table, 0, P - K, P); };
+  Tensor r = learned() ? newest(position_embeddings) : positions;  // r_δ or E_δ [K, H, D]
+
+  RelativeAttention score{.query = q, .key = k, .value = v};            // (a) q_i·k_j
+  score.position_rows = r;                                              // (b) q_i·r_δ
+  score.content_bias = content_bias;                                    // (c) u·k_j
+  if (!learned()) score.position_bias = position_bias;                  // (d) v·r_δ
+  if (learned()) score.position_scores = newest(position_scalar_bias);  // (d) s_δ
+  return score;
 }
 
 Tensor TransformerXLAttention::position_table(int64_t keys, Context& context) const {

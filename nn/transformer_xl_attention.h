@@ -64,7 +64,7 @@ struct TransformerXLAttention : Attention {
   void visit(Visitor& visitor) const override;
 
  protected:
-  Tensor attend(const Heads& heads, const Tensor& positions, Context& context) const override;
+  RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
   Tensor position_table(int64_t keys, Context& context) const override;
   int64_t reach() const override;
 

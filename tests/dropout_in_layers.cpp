@@ -83,6 +83,25 @@ TEST_CASE("attention dropout takes number ((b H + h) T + i) K + j for query i an
   CHECK(relative_error(y, expected) <= exactness);
 }
 
+TEST_CASE("with a recorder, and so from plain ops, a model gives what its kernels give") {
+  for (ModelRow row : model_rows())
+    for (double rate : {0.0, 0.4}) {
+      CAPTURE(row.json);
+      CAPTURE(rate);
+      row.config.attention_dropout = rate;
+      RandomValues random(136);
+      LanguageModel model = row.make(random);
+      auto logits = [&](bool recorded) {
+        Context context;
+        context.training = true;
+        context.random.seed = 5;
+        if (recorded) context.recorder = [](const Tensor&) {};
+        return model.forward(random_tokens(2, 6, 7, 137), {}, context);
+      };
+      CHECK(relative_error(logits(true), logits(false)) <= exactness);
+    }
+}
+
 TEST_CASE("dropout acts in training only, repeatably from its seed") {
   for (ModelRow row : model_rows()) {
     CAPTURE(row.json);
