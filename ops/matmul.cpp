@@ -100,7 +100,8 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
   // Small products go to a thread together.
   double products = static_cast<double>(std::min(tile, rows) * product.columns * left.columns) *
                     static_cast<double>(std::max<int64_t>(summed.count(), 1));
-  auto together = static_cast<int64_t>(std::max(1.0, worthwhile_products / products));
+  auto together =
+      static_cast<int64_t>(std::max(1.0, worthwhile_products / std::max(products, 1.0)));
   parallel_ranges(kept.count() * tiles, together, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) one_task(task);
   });
