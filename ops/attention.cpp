@@ -1,5 +1,7 @@
 #include "ops/attention.h"
 
+#include <algorithm>
+
 #include "core/errors.h"
 #include "core/tape.h"
 #include "ops/attention_block.h"

@@ -75,9 +75,8 @@ int64_t AttentionSizes::strips() const {
 }
 
 int64_t AttentionSizes::grain(int64_t blocks_of_a_task) const {
-  constexpr int64_t worthwhile = 200000;  // multiplications
-  int64_t of_a_task = 2 * blocks_of_a_task * block_rows() * K * D;
-  return divide_up(worthwhile, std::max<int64_t>(of_a_task, 1));
+  int64_t products = 2 * blocks_of_a_task * block_rows() * K * D;
+  return divide_up(static_cast<int64_t>(worthwhile_products), std::max<int64_t>(products, 1));
 }
 
 bool AttentionSizes::keeps_probabilities() const {

@@ -1,3 +1,7 @@
+// score = factor ((q + u) kᵀ + shifted((q + v) rᵀ) + …),   p = softmax(score),   y = p v + …
+//
+// block by block, as attention_block.h draws it. Each block writes rows of y of its own.
+
 #include <algorithm>
 
 #include "core/parallel.h"

@@ -419,6 +419,36 @@ TEST_CASE("exp_minus: of masked and of all masked rows") {
   });
 }
 
+TEST_CASE("softmax_gradient: the formula, and nothing of what has probability 0") {
+  on_every_instruction_set([&] {
+    for (int64_t n = 0; n <= 70; ++n) {
+      CAPTURE(n);
+      Values p = random_values(n, 1), dp = random_values(n, 2), start = random_values(n, 3);
+      Values fresh(p.size(), not_a_number), added = start;
+      for (size_t i = 0; i < p.size(); i += 3) {
+        p[i] = 0;
+        dp[i] = i % 2 ? infinity : not_a_number;
+      }
+      Exact mean = 0, sizes = 0;
+      for (size_t i = 0; i < p.size(); ++i) {
+        mean += p[i] == 0 ? 0 : Exact(p[i]) * dp[i];
+        sizes += p[i] == 0 ? 0 : std::abs(Exact(p[i]) * dp[i]);
+      }
+      softmax_gradient(p.data(), dp.data(), 2, 0, fresh.data(), n);
+      softmax_gradient(p.data(), dp.data(), 2, 3, added.data(), n);
+      // The sum rounds n times, and five more operations follow.
+      Exact each = Limits::epsilon() * static_cast<Exact>(n + 5);
+      for (size_t i = 0; i < p.size(); ++i) {
+        Exact slope = p[i] == 0 ? 0 : 2 * Exact(p[i]) * (dp[i] - mean);
+        Exact size = p[i] == 0 ? 0 : 2 * std::abs(Exact(p[i])) * (std::abs(dp[i]) + sizes);
+        check_close(p[i], fresh[i], slope, each * size);
+        check_close(p[i], added[i], slope + 3 * Exact(start[i]),
+                    each * (size + 3 * std::abs(start[i])));
+      }
+    }
+  });
+}
+
 TEST_CASE("use_instruction_set: an unknown one is refused") {
   CHECK(refusal([] { use_instruction_set("abacus"); }) ==
         "use_instruction_set: \"abacus\" is not one of this CPU's instruction_sets()");
