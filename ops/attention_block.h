@@ -14,6 +14,10 @@
 // Steps 1 and 2 are the relative shift (ops/shift.h) of the block's own little matrix: its products
 // by distance stand in columns 1 … n of a buffer [rows, n+1], and the same memory read in rows of n
 // from element `rows` on is by key.
+//
+// Time O(B H T K D) for each of three products forward and six backward (two and four without r),
+// and for those of the scores once more where the backward pass makes p again. Memory
+// O(B H (T + K) D), and two buffers of rows × K numbers for each thread.
 
 #include "core/blas.h"
 #include "core/storage.h"
