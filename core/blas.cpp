@@ -10,6 +10,7 @@
 #include "core/allocator.h"
 #include "core/errors.h"
 #include "core/parallel.h"
+#include "core/simd.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -100,9 +101,14 @@ void multiply_column(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, S
   auto step = [](const auto& column) { return column.rows > 1 ? column.row_stride : 1; };
   BlasForm form = *blas_form(a);
   bool transposed = form.transpose == CblasTrans;
-  blas_gemv(CblasRowMajor, form.transpose, blas_size(transposed ? a.columns : a.rows),
-            blas_size(transposed ? a.rows : a.columns), alpha, a.data, blas_size(form.leading),
-            b.data, blas_size(step(b)), beta, c.data, blas_size(step(c)));
+  blasint rows = blas_size(transposed ? a.columns : a.rows);
+  blasint columns = blas_size(transposed ? a.rows : a.columns);
+  blasint leading = blas_size(form.leading), b_step = blas_size(step(b)),
+          c_step = blas_size(step(c));
+  if (!transposed && b_step == 1 && c_step == 1)
+    return simd::dots(alpha, a.data, rows, leading, b.data, columns, beta, c.data);
+  blas_gemv(CblasRowMajor, form.transpose, rows, columns, alpha, a.data, leading, b.data, b_step,
+            beta, c.data, c_step);
 }
 
 /// c = alpha a b + beta c for a c whose rows lie at a distance of `leading`.

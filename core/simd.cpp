@@ -95,6 +95,25 @@ Scalar dot(const Scalar* a, const Scalar* b, int64_t n) {
   });
 }
 
+/// Four rows at a time, so that x is loaded once for them and no addition waits for the one before.
+void dots(Scalar alpha, const Scalar* a, int64_t rows, int64_t stride, const Scalar* x, int64_t n,
+          Scalar beta, Scalar* y) {
+  auto put = [=](Scalar total, Scalar& to) { to = alpha * total + (beta == 0 ? 0 : beta * to); };
+  int64_t row = 0;
+  for (; row + 4 <= rows; row += 4) {
+    const Scalar* first = a + row * stride;
+    Vector totals[4] = {hn::Zero(Lanes()), hn::Zero(Lanes()), hn::Zero(Lanes()), hn::Zero(Lanes())};
+    for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
+      Vector shared = access.load(x + i);
+      for (int64_t r = 0; r < 4; ++r)
+        totals[r] = hn::MulAdd(access.load(first + r * stride + i), shared, totals[r]);
+    });
+    for (int64_t r = 0; r < 4; ++r)
+      put(hn::GetLane(hn::SumOfLanes(Lanes(), totals[r])), y[row + r]);
+  }
+  for (; row < rows; ++row) put(dot(a + row * stride, x, n), y[row]);
+}
+
 Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
   return add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
     Vector value = exp(hn::Sub(access.load(x + i), constant(shift)));
@@ -145,6 +164,7 @@ HWY_EXPORT(multiply_add);
 HWY_EXPORT(sum);
 HWY_EXPORT(maximum);
 HWY_EXPORT(dot);
+HWY_EXPORT(dots);
 HWY_EXPORT(exp_minus);
 HWY_EXPORT(softmax_gradient);
 
@@ -176,6 +196,11 @@ Scalar maximum(const Scalar* x, int64_t n) {
 
 Scalar dot(const Scalar* a, const Scalar* b, int64_t n) {
   return HWY_DYNAMIC_DISPATCH(dot)(a, b, n);
+}
+
+void dots(Scalar alpha, const Scalar* a, int64_t rows, int64_t stride, const Scalar* x, int64_t n,
+          Scalar beta, Scalar* y) {
+  HWY_DYNAMIC_DISPATCH(dots)(alpha, a, rows, stride, x, n, beta, y);
 }
 
 Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {

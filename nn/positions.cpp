@@ -2,11 +2,12 @@
 
 #include <bit>
 #include <cmath>
+#include <memory>
 
+#include "core/accumulate.h"
 #include "core/errors.h"
 #include "core/parallel.h"
-#include "ops/elementwise.h"
-#include "ops/shape.h"
+#include "core/tape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -18,6 +19,44 @@ std::vector<double> frequencies(int64_t width) {
   for (int64_t n = 0; n < width / 2; ++n)
     result.push_back(std::pow(10000.0, -2.0 * static_cast<double>(n) / static_cast<double>(width)));
   return result;
+}
+
+struct Turn {
+  Scalar sine, cosine;
+};
+
+/// By the angle of each position first … first + T - 1 and each of D/2 frequencies, [T, D/2].
+std::vector<Turn> turns_of(int64_t first, int64_t T, int64_t D) {
+  std::vector<Turn> turns;
+  std::vector<double> frequency = frequencies(D);
+  for (int64_t i = 0; i < T; ++i)
+    for (double f : frequency) {
+      double angle = static_cast<double>(first + i) * f;
+      turns.push_back({static_cast<Scalar>(std::sin(angle)), static_cast<Scalar>(std::cos(angle))});
+    }
+  return turns;
+}
+
+/// y = beta y + x [B, H, T, D] turned, or turned back by a `direction` of -1; y is contiguous.
+void turn(const Tensor& x, const std::vector<Turn>& turns, Scalar direction, Scalar beta,
+          const Tensor& y) {
+  const Dims &shape = x.shape(), &strides = x.layout().strides;
+  int64_t H = shape[1], T = shape[2], half = shape[3] / 2;
+  Scalar* out = y.mutable_data();
+  auto put = [beta](Scalar& to, Scalar value) { to = (beta == 0 ? 0 : beta * to) + value; };
+  parallel_ranges(shape[0] * H * T, 64, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      int64_t b = row / (H * T), h = row / T % H, i = row % T;
+      const Scalar* from = x.data() + b * strides[0] + h * strides[1] + i * strides[2];
+      Scalar* to = out + row * 2 * half;
+      for (int64_t n = 0; n < half; ++n) {
+        auto [sine, cosine] = turns[i * half + n];
+        Scalar low = from[n * strides[3]], high = from[(half + n) * strides[3]];
+        put(to[n], low * cosine - direction * high * sine);
+        put(to[half + n], high * cosine + direction * low * sine);
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -40,17 +79,15 @@ Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64
 }
 
 Tensor rotate(const Tensor& x, int64_t first) {
-  int64_t T = x.size(2), D = x.size(3), half = D / 2;
-  std::vector<double> frequency = frequencies(D);
-  Tensor sine = Tensor::empty({T, half}), cosine = Tensor::empty({T, half});
-  for (int64_t i = 0; i < T; ++i)
-    for (int64_t n = 0; n < half; ++n) {
-      double angle = static_cast<double>(first + i) * frequency[n];
-      sine.mutable_data()[i * half + n] = static_cast<Scalar>(std::sin(angle));
-      cosine.mutable_data()[i * half + n] = static_cast<Scalar>(std::cos(angle));
-    }
-  Tensor low = slice(x, 3, 0, half), high = slice(x, 3, half, D);
-  return concat({low * cosine - high * sine, high * cosine + low * sine}, 3);  // [B, H, T, D]
+  int64_t T = x.size(2), D = x.size(3);
+  auto turns = std::make_shared<std::vector<Turn>>(turns_of(first, T, D));
+  Tensor y = Tensor::empty(x.shape());
+  turn(x, *turns, 1, 0, y);
+  record(y, {&x}, [x, turns](const Tensor& dy) {
+    deliver(x.gradient_sink(),
+            [&](const Tensor& dx, Scalar beta) { turn(dy, *turns, -1, beta, dx); });
+  });
+  return y;
 }
 
 std::vector<double> alibi_slopes(int64_t heads) {
