@@ -19,7 +19,11 @@ namespace {
 /// begins at begins[b].
 class Scorer {
  public:
-  Scorer(const LanguageModel& model, std::span<const int32_t> text) : model_(model), text_(text) {}
+  /// `losses` may be null.
+  Scorer(const LanguageModel& model, std::span<const int32_t> text, std::vector<double>* losses)
+      : model_(model), text_(text), losses_(losses) {
+    if (losses_) losses_->assign(text.size() - 1, 0);
+  }
 
   /// The number of tokens that have one before them.
   int64_t predictable() const { return static_cast<int64_t>(text_.size()) - 1; }
@@ -50,13 +54,26 @@ class Scorer {
     int64_t T = logits.size(1), skipped = T - counted;
     std::vector<int64_t> first_targets;
     for (int64_t begin : begins) first_targets.push_back(begin + skipped + 1);
-    for (double loss : token_losses(slice(logits, 1, skipped, T), rows(first_targets, counted)))
-      nats += loss;
+    std::vector<double> found =
+        token_losses(slice(logits, 1, skipped, T), rows(first_targets, counted));
+    for (double loss : found) nats += loss;
+    if (losses_) note(found, first_targets, counted);
     tokens += static_cast<int64_t>(begins.size()) * counted;
+  }
+
+  /// Puts the losses where the text has their tokens.
+  void note(const std::vector<double>& found, const std::vector<int64_t>& first_targets,
+            int64_t counted) {
+    auto row = found.begin();
+    for (int64_t first : first_targets) {
+      std::copy(row, row + counted, losses_->begin() + (first - 1));
+      row += counted;
+    }
   }
 
   const LanguageModel& model_;
   std::span<const int32_t> text_;
+  std::vector<double>* losses_;
   Context context_;
 };
 
@@ -134,11 +151,11 @@ void EvaluationConfig::check(const LanguageModel& model, int64_t tokens) const {
 }
 
 Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
-                    const EvaluationConfig& config) {
+                    const EvaluationConfig& config, std::vector<double>* losses) {
   config.check(model, static_cast<int64_t>(text.size()));
   Tape::Pause no_gradients;
   auto start = std::chrono::steady_clock::now();
-  Scorer scorer(model, text);
+  Scorer scorer(model, text, losses);
   if (config.mode == "memory")
     evaluate_with_memory(scorer, model, config);
   else if (config.mode == "chunks")

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "nn/language_model.h"
 
@@ -46,7 +47,8 @@ struct Evaluation {
 };
 
 /// Throws as the config's `check` does, and at an ext_len where a layer's state cannot forget.
+/// `losses`, if given, receives -log p of each token but the first, in the order of the text.
 Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
-                    const EvaluationConfig& config);
+                    const EvaluationConfig& config, std::vector<double>* losses = nullptr);
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -133,6 +133,27 @@ TEST_CASE("evaluate: streams predict each token once, from the start of their ow
   CHECK(result.tokens == 38);
 }
 
+TEST_CASE("evaluate: each token's loss is what it adds to that of the text before it") {
+  LanguageModel model = loud_model(small_transformer_xl());
+  std::vector<int32_t> text = random_text(40, 7);
+  for (EvaluationConfig config :
+       {EvaluationConfig{.mode = "memory", .tgt_len = 6, .mem_len = 9, .ext_len = 2},
+        EvaluationConfig{.mode = "chunks", .tgt_len = 6, .batch_size = 4},
+        EvaluationConfig{.mode = "sliding", .tgt_len = 6, .batch_size = 3}}) {
+    std::vector<double> losses;
+    Evaluation whole = evaluate(model, text, config, &losses);
+    REQUIRE(losses.size() == 39);
+    double before = 0;
+    for (size_t n = 0; n < losses.size(); ++n) {
+      double total =
+          evaluate(model, std::span(text).first(n + 2), config).nats * static_cast<double>(n + 1);
+      CHECK(losses[n] == doctest::Approx(total - before).epsilon(1e-3));
+      before = total;
+    }
+    CHECK(before / 39 == doctest::Approx(whole.nats));
+  }
+}
+
 TEST_CASE("evaluate: units") {
   Evaluation result{.nats = 2, .tokens = 30, .seconds = 1.5};
   CHECK(result.bits() == doctest::Approx(2.8853900817779268));
