@@ -9,6 +9,7 @@
 #include "ops/loss.h"
 #include "optim/clip.h"
 #include "optim/fingerprint.h"
+#include "optim/freeze.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -22,12 +23,14 @@ const TrainerConfig& checked(const TrainerConfig& config) {
   auto at_least = [](int64_t least, const char* field, int64_t value) {
     require(value >= least, "trainer: ", field, " ", value, ", expected at least ", least);
   };
+  at_least(1, "gradient_accumulation_steps", config.gradient_accumulation_steps);
   at_least(0, "mem_len", config.mem_len);
   at_least(0, "max_iters", config.max_iters);
   at_least(0, "lr_decay_iters", config.lr_decay_iters);
   at_least(1, "eval_interval", config.eval_interval);
   at_least(0, "eval_iters", config.eval_iters);
   at_least(0, "save_interval", config.save_interval);
+  at_least(0, "patience", config.patience);
   require(config.batches == "blocks" || config.batches == "streams", "trainer: batches \"",
           config.batches, "\", expected blocks or streams");
   require(config.mem_len == 0 || config.batches == "streams",
@@ -63,10 +66,11 @@ std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
 
 TrainerState start(const TrainerConfig& config, const LanguageModel& model,
                    std::span<const int32_t> text) {
-  return {.random = Random{config.seed, dropout_stream},
-          .batches = batches(config, text),
-          .memory = {},
-          .optimizer = Optimizer(parameters(model), update_rule(config))};
+  return {
+      .random = Random{config.seed, dropout_stream},
+      .batches = batches(config, text),
+      .memory = {},
+      .optimizer = Optimizer(not_frozen(parameters(model), config.freeze), update_rule(config))};
 }
 
 constexpr const char *train_text_name = "train_text", *validation_text_name = "validation_text";
@@ -109,31 +113,46 @@ Trainer::Trainer(LanguageModel& model, std::span<const int32_t> train_text,
           " tokens, expected at least 2");
 }
 
-StepReport Trainer::step() {
-  auto start = std::chrono::steady_clock::now();
-  Batch batch = std::visit([](auto& source) { return source.next(); }, state_.batches);
-  if (batch.starts_over) state_.memory.clear();
-  state_.optimizer.zero_gradients();
+std::vector<Batch> Trainer::next_batches() {
+  std::vector<Batch> batches;
+  for (int64_t n = 0; n < config_.gradient_accumulation_steps; ++n)
+    batches.push_back(std::visit([](auto& source) { return source.next(); }, state_.batches));
+  return batches;
+}
 
-  Context context{.training = true, .random = state_.random};
+double Trainer::accumulate(const Batch& batch, double weight, Memory& memory, Context& context) {
+  if (batch.starts_over) memory.clear();
   std::vector<Tensor> block_inputs;
   Tape tape;
-  Tensor logits = model_.forward(batch.inputs, state_.memory, context, &block_inputs);
+  Tensor logits = model_.forward(batch.inputs, memory, context, &block_inputs);
   Tensor loss = cross_entropy(logits, batch.targets);
-  tape.backward(loss);
+  tape.backward(loss, Tensor::full({}, static_cast<Scalar>(weight)));
+  if (config_.mem_len > 0) memory = remember(memory, block_inputs, config_.mem_len);
+  return static_cast<double>(loss.item());
+}
 
-  StepReport report{
-      .step = state_.step + 1,
-      .loss = static_cast<double>(loss.item()),
-      .gradient_norm = clip_gradient_norm(state_.optimizer.parameters(), config_.grad_clip),
-      .learning_rate = schedule_.at(state_.step),
-      .tokens = static_cast<int64_t>(batch.targets.values.size())};
+StepReport Trainer::step() {
+  auto start = std::chrono::steady_clock::now();
+  std::vector<Batch> batches = next_batches();
+  StepReport report{.step = state_.step + 1, .learning_rate = schedule_.at(state_.step)};
+  for (const Batch& batch : batches) report.tokens += std::ssize(batch.targets.values);
+
+  // The frozen ones too: what they got is of no use.
+  for (const Parameter& parameter : parameters(model_)) parameter.value.zero_gradient();
+  Context context{.training = true, .random = state_.random};
+  Memory memory = state_.memory;
+  for (const Batch& batch : batches) {
+    double weight =
+        static_cast<double>(std::ssize(batch.targets.values)) / static_cast<double>(report.tokens);
+    report.loss += weight * accumulate(batch, weight, memory, context);
+  }
+  report.gradient_norm = clip_gradient_norm(state_.optimizer.parameters(), config_.grad_clip);
   require(std::isfinite(report.loss) && std::isfinite(report.gradient_norm), "trainer: step ",
           report.step, ": loss ", report.loss, ", gradient norm ", report.gradient_norm,
           ": not finite; the weights are those before this step");
 
   state_.optimizer.step(report.learning_rate);
-  if (config_.mem_len > 0) state_.memory = remember(state_.memory, block_inputs, config_.mem_len);
+  state_.memory = memory;
   state_.random = context.random;
   state_.step = report.step;
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -162,6 +181,7 @@ EvaluationReport Trainer::evaluate() {
           ", validation loss ", report.validation.nats, ": not finite");
   report.best = report.validation.nats < state_.best_loss;
   if (report.best) state_.best_loss = report.validation.nats;
+  state_.evaluations_since_best = report.best ? 0 : state_.evaluations_since_best + 1;
   return report;
 }
 
@@ -184,12 +204,16 @@ void Trainer::resume(std::map<std::string, StoredTensor> saved, const std::strin
   fail(source, ": ", error.what());
 }
 
+bool Trainer::out_of_patience() const {
+  return config_.patience > 0 && state_.evaluations_since_best >= config_.patience;
+}
+
 void Trainer::run(const TrainerCallbacks& callbacks) {
   auto due = [&](int64_t interval) {
     return state_.step % interval == 0 || state_.step == config_.max_iters;
   };
   int64_t save_interval = config_.save_interval > 0 ? config_.save_interval : config_.eval_interval;
-  while (state_.step < config_.max_iters) {
+  while (state_.step < config_.max_iters && !out_of_patience()) {
     StepReport report = step();
     if (callbacks.on_step) callbacks.on_step(report);
     if (due(config_.eval_interval)) {
@@ -197,7 +221,7 @@ void Trainer::run(const TrainerCallbacks& callbacks) {
       if (callbacks.on_evaluation) callbacks.on_evaluation(scores);
     }
     bool stop = callbacks.should_stop && callbacks.should_stop();
-    if (callbacks.on_save && (stop || due(save_interval))) callbacks.on_save();
+    if (callbacks.on_save && (stop || out_of_patience() || due(save_interval))) callbacks.on_save();
     if (stop) return;
   }
 }

@@ -19,6 +19,10 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 /// nanoGPT's names, and Transformer-XL's mem_len.
 struct TrainerConfig {
   int64_t batch_size = 12;
+  /// Batches that make one update. Each weighs as much as it has tokens, so that of blocks N
+  /// batches are one of N times the rows; of streams they follow each other in time, each behind
+  /// the memory of the one before, and the update comes after the last.
+  int64_t gradient_accumulation_steps = 1;
   /// Tokens in a row of a batch.
   int64_t block_size = 64;
   /// `blocks` (RandomBlocks) or `streams` (ParallelStreams).
@@ -44,6 +48,8 @@ struct TrainerConfig {
   double momentum = 0.9;
   /// The largest norm of the gradient; 0 = no limit.
   double grad_clip = 1;
+  /// Parameters that stay as they are: patterns of names, see optim/freeze.h.
+  std::string freeze{};
 
   /// Steps between evaluations; there is always one at the end.
   int64_t eval_interval = 250;
@@ -51,12 +57,15 @@ struct TrainerConfig {
   int64_t eval_iters = 0;
   /// Steps between saves; there is always one at the end. 0: eval_interval.
   int64_t save_interval = 0;
+  /// The run ends after so many evaluations in a row that were no better than the best; 0: never.
+  int64_t patience = 0;
   /// Of the data's order and of dropout.
   uint64_t seed = 1337;
 
   template <class Fields>
   void fields(Fields& field) {
     field("batch_size", batch_size);
+    field("gradient_accumulation_steps", gradient_accumulation_steps);
     field("block_size", block_size);
     field("batches", batches);
     field("mem_len", mem_len);
@@ -72,9 +81,11 @@ struct TrainerConfig {
     field("beta2", beta2);
     field("momentum", momentum);
     field("grad_clip", grad_clip);
+    field("freeze", freeze);
     field("eval_interval", eval_interval);
     field("eval_iters", eval_iters);
     field("save_interval", save_interval);
+    field("patience", patience);
     field("seed", seed);
   }
 };
@@ -82,7 +93,7 @@ struct TrainerConfig {
 struct StepReport {
   /// Updates made, this one among them: 1, 2, …
   int64_t step = 0;
-  /// The batch's mean loss in nats, before the update.
+  /// The mean loss of the batch, or of all that made the update, in nats and before the update.
   double loss = 0;
   /// Before clipping.
   double gradient_norm = 0;
@@ -119,7 +130,7 @@ class Trainer {
   Trainer(LanguageModel& model, std::span<const int32_t> train_text,
           std::span<const int32_t> validation_text, const TrainerConfig& config);
 
-  /// One batch, one update. Throws, with the weights as they were, when the loss or the gradient's
+  /// One update. Throws, with the weights as they were, when the loss or the gradient's
   /// norm is not finite.
   StepReport step();
 
@@ -127,8 +138,12 @@ class Trainer {
   /// when a loss is not finite.
   EvaluationReport evaluate();
 
-  /// Steps until max_iters, with an evaluation every eval_interval steps and at the end.
+  /// Steps until max_iters or the end of patience, with an evaluation every eval_interval steps and
+  /// at the end.
   void run(const TrainerCallbacks& callbacks);
+
+  /// Whether the last `patience` evaluations were no better than the best.
+  bool out_of_patience() const;
 
   /// All that it takes, beside the config and the weights, to go on in another process with the
   /// same bits: the state's tensors, and which texts they belong to.
@@ -143,6 +158,10 @@ class Trainer {
   const TrainerState& state() const { return state_; }
 
  private:
+  std::vector<Batch> next_batches();
+  /// Adds `weight` times the gradients of the batch's loss to what is there, and returns that loss.
+  double accumulate(const Batch& batch, double weight, Memory& memory, Context& context);
+
   LanguageModel& model_;
   std::span<const int32_t> train_text_, validation_text_;
   TrainerConfig config_;

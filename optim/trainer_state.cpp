@@ -92,9 +92,11 @@ void check_state_names(const StoredTensors& tensors, const TrainerState& start) 
 }  // namespace
 
 StoredTensors to_tensors(const TrainerState& state) {
-  StoredTensors tensors{{"step", stored_numbers<int64_t>({state.step})},
-                        {"best_loss", stored_numbers<double>({state.best_loss})},
-                        {"dropout", stored_random(state.random)}};
+  StoredTensors tensors{
+      {"step", stored_numbers<int64_t>({state.step})},
+      {"best_loss", stored_numbers<double>({state.best_loss})},
+      {"evaluations_since_best", stored_numbers<int64_t>({state.evaluations_since_best})},
+      {"dropout", stored_random(state.random)}};
   std::visit([&](const auto& batches) { save(batches, tensors); }, state.batches);
   for (size_t n = 0; n < state.memory.size(); ++n)
     tensors[memory_name(n)] = stored(state.memory[n]);
@@ -108,6 +110,7 @@ TrainerState from_tensors(const StoredTensors& tensors, const TrainerState& star
   state.step = loaded_count("step", tensors);
   state.best_loss = loaded_numbers<double>("best_loss", tensors.at("best_loss"), 1)[0];
   require(!std::isnan(state.best_loss), "tensor \"best_loss\": nan, expected a loss");
+  state.evaluations_since_best = loaded_count("evaluations_since_best", tensors);
   state.random = loaded_random("dropout", tensors);
   std::visit([&](auto& batches) { load(batches, tensors); }, state.batches);
   state.memory.clear();

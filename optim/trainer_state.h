@@ -24,12 +24,14 @@ struct TrainerState {
   Optimizer optimizer;
   /// The lowest validation loss so far.
   double best_loss = std::numeric_limits<double>::infinity();
+  int64_t evaluations_since_best = 0;
 };
 
 /// The whole state as tensors for a file:
 ///
 ///     step                     I64 [1]
 ///     best_loss                F64 [1]
+///     evaluations_since_best   I64 [1]
 ///     dropout                  U64 [3]: seed, stream, counter
 ///     blocks                   U64 [3], the same for RandomBlocks
 ///     streams                  I64 [1], the position of ParallelStreams

@@ -6,6 +6,7 @@
 #include "core/parallel.h"
 #include "core/tape.h"
 #include "nn/state_dict.h"
+#include "ops/elementwise.h"
 #include "ops/loss.h"
 #include "optim/clip.h"
 #include "refusal.h"
@@ -228,6 +229,118 @@ TEST_CASE("trainer: reports and evaluates as its config says") {
   CHECK(trainer.state().best_loss == best);
 }
 
+TEST_CASE("trainer: N accumulated batches of blocks are one of N times the rows") {
+  std::vector<int32_t> text = random_text(500, 7);
+  auto run = [&](int64_t rows, int64_t accumulated) {
+    TrainerConfig config = blocks();
+    config.batch_size = rows;
+    config.gradient_accumulation_steps = accumulated;
+    config.optimizer = "sgd";
+    config.grad_clip = 0;
+    LanguageModel model = loud_model(small_transformer(8));
+    Trainer trainer(model, text, {}, config);
+    std::vector<double> figures;
+    for (int n = 0; n < 3; ++n) {
+      StepReport report = trainer.step();
+      CHECK(report.tokens == 6 * 8);
+      figures.insert(figures.end(), {report.loss, report.gradient_norm});
+    }
+    for (Scalar weight : model.embedding.weight.values()) figures.push_back(weight);
+    return figures;
+  };
+  std::vector<double> whole = run(6, 1);
+  for (int64_t accumulated : {2, 3, 6}) {
+    std::vector<double> parts = run(6 / accumulated, accumulated);
+    REQUIRE(parts.size() == whole.size());
+    for (size_t n = 0; n < whole.size(); ++n)
+      CHECK(parts[n] == doctest::Approx(whole[n]).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("trainer: accumulated batches of streams follow each other, each by its tokens' weight") {
+  std::vector<int32_t> text = random_text(100, 7);  // four streams of 25: batches of 8, 8, 8
+  text.resize(84);                                  // now of 21: 8, 8, 4
+  TrainerConfig config = streams(5);
+  config.gradient_accumulation_steps = 4;
+  config.grad_clip = 0;
+  config.optimizer = "sgd";
+  config.momentum = config.weight_decay = 0;
+  LanguageModel trained = loud_model(small_transformer_xl());
+  Trainer trainer(trained, text, {}, config);
+
+  LanguageModel model = loud_model(small_transformer_xl());
+  ParallelStreams batches(text, config.batch_size, config.block_size);
+  Memory memory;
+  Context context;
+  for (int step = 0; step < 3; ++step) {
+    Tape tape;
+    Tensor total = Tensor::zeros({});
+    int64_t tokens = 0;
+    for (int n = 0; n < 4; ++n) {
+      Batch batch = batches.next();
+      if (batch.starts_over) memory.clear();
+      std::vector<Tensor> block_inputs;
+      Tensor logits = model.forward(batch.inputs, memory, context, &block_inputs);
+      memory = remember(memory, block_inputs, 5);
+      int64_t count = std::ssize(batch.targets.values);
+      total = total + scale(cross_entropy(logits, batch.targets), static_cast<Scalar>(count));
+      tokens += count;
+    }
+    Tensor mean = scale(total, Scalar(1) / static_cast<Scalar>(tokens));
+    for (const Parameter& parameter : parameters(model)) parameter.value.zero_gradient();
+    tape.backward(mean);
+    StepReport report = trainer.step();
+    CHECK(report.tokens == tokens);
+    CHECK(report.loss == doctest::Approx(mean.item()).epsilon(1e-5));
+    CHECK(report.gradient_norm == doctest::Approx(gradient_norm(parameters(model))).epsilon(1e-4));
+    load_state_dict(model, state_dict(trained), "trained");
+  }
+}
+
+TEST_CASE("trainer: frozen parameters stay, and the others learn as they would beside constants") {
+  std::vector<int32_t> text = random_text(500, 7);
+  TrainerConfig config = streams(8);
+  config.freeze = "embedding.*,blocks.0.*";
+  LanguageModel model = loud_model(small_transformer_xl());
+  auto before = state_dict(model);
+  Trainer trainer(model, text, {}, config);
+  for (int n = 0; n < 3; ++n) trainer.step();
+  for (const auto& [name, tensor] : state_dict(model)) {
+    bool frozen = name.starts_with("embedding.") || name.starts_with("blocks.0.");
+    CHECK((tensor == before.at(name)) == frozen);
+  }
+  double norm = trainer.step().gradient_norm;
+  double total = 0;
+  for (const Parameter& parameter : trainer.state().optimizer.parameters())
+    for (Scalar value : parameter.value.gradient().values()) total += value * value;
+  CHECK(std::sqrt(total) == doctest::Approx(std::min(norm, config.grad_clip)).epsilon(1e-3));
+}
+
+TEST_CASE("trainer: out of patience, it saves and stops, and does not go on when resumed") {
+  std::vector<int32_t> text = random_text(500, 7);
+  TrainerConfig config = streams(0);
+  config.eval_interval = 2;
+  config.learning_rate = config.min_lr = 0;
+  LanguageModel model = new_model(small_transformer_xl());
+  auto last_step = [&](int64_t patience) {
+    config.patience = patience;
+    Trainer trainer(model, text, {}, config);
+    int64_t saved = 0;
+    trainer.run({.on_save = [&] { saved = trainer.state().step; }});
+    CHECK(saved == trainer.state().step);
+    CHECK(trainer.out_of_patience() == (patience > 0));
+    Trainer resumed(model, text, {}, config);
+    resumed.resume(trainer.saved(), "file");
+    resumed.run({});
+    CHECK(resumed.state().step == saved);
+    return saved;
+  };
+  // With weights that stand still, the first evaluation is the best.
+  CHECK(last_step(0) == 20);
+  CHECK(last_step(1) == 4);
+  CHECK(last_step(3) == 8);
+}
+
 TEST_CASE("trainer: saves after every save_interval, at the end, and when stopped") {
   LanguageModel model = new_model(small_transformer_xl());
   std::vector<int32_t> text = random_text(500, 7);
@@ -295,6 +408,13 @@ TEST_CASE("trainer: bad configs and texts") {
         "trainer: eval_interval 0, expected at least 1");
   CHECK(refused([](auto& c) { c.save_interval = -1; }) ==
         "trainer: save_interval -1, expected at least 0");
+  CHECK(refused([](auto& c) { c.gradient_accumulation_steps = 0; }) ==
+        "trainer: gradient_accumulation_steps 0, expected at least 1");
+  CHECK(refused([](auto& c) { c.patience = -1; }) == "trainer: patience -1, expected at least 0");
+  CHECK(refused([](auto& c) { c.freeze = "embedding.*,blocks.2.*"; }) ==
+        "freeze \"blocks.2.*\", expected a pattern that matches a parameter, such as "
+        "embedding.weight");
+  CHECK(refused([](auto& c) { c.freeze = "*"; }) == "freeze \"*\" leaves no parameter to train");
   CHECK(refused([](auto& c) { c.mem_len = -1; }) == "trainer: mem_len -1, expected at least 0");
   CHECK(refused([](auto& c) { c.grad_clip = std::nan(""); }) ==
         "trainer: grad_clip nan, expected at least 0");

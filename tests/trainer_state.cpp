@@ -122,15 +122,16 @@ TEST_CASE("trainer state: all that is saved, by name") {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : saved_after(2, config_of("streams")))
     if (!name.starts_with("optimizer.")) names.push_back(name);
-  CHECK(names == std::vector<std::string>{"best_loss", "dropout", "memory.0", "memory.1", "step",
-                                          "streams", "train_text", "validation_text"});
+  CHECK(names == std::vector<std::string>{"best_loss", "dropout", "evaluations_since_best",
+                                          "memory.0", "memory.1", "step", "streams", "train_text",
+                                          "validation_text"});
   Run run(config_of("blocks"));
   Tensors saved = run.trainer.saved();
   CHECK(saved.contains("blocks"));
   CHECK(saved.contains("optimizer.updates.embedding.weight"));
   CHECK(saved.contains("optimizer.first.embedding.weight"));
   CHECK(saved.contains("optimizer.second.embedding.weight"));
-  CHECK(saved.size() == 6 + 3 * parameters(run.model).size());
+  CHECK(saved.size() == 7 + 3 * parameters(run.model).size());
 }
 
 TEST_CASE("trainer state: every tensor is needed, in its type and shape, and no other") {

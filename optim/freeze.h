@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nn/module.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// The parameters whose names match none of the patterns: as shells have them, `*` for any part of
+/// a name, separated by commas, as in `embedding.*,blocks.0.*`. Throws when a pattern matches no
+/// parameter, or when they match all.
+std::vector<Parameter> not_frozen(const std::vector<Parameter>& parameters,
+                                  const std::string& patterns);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
