@@ -99,6 +99,7 @@ done << 'END'
 transformer transformer
 transformer_xl transformer_xl --mem_len 11
 sgd transformer_xl --optimizer sgd --momentum 0.5
+accumulated transformer_xl --gradient_accumulation_steps 2 --dropatt 0.2 --freeze blocks.0.*
 aft aft --form local --window 4
 END
 
@@ -106,9 +107,9 @@ END
 
 saved=$place/whole_transformer/out
 sum=$(cksum "$saved"/*)
-stops 2 '--batch_size 5: the run in' "$char_lm" train --resume --out_dir "$saved" --batch_size 5
-stops 2 '--seed 1: the run in' "$char_lm" train --resume --out_dir "$saved" --seed 1
-stops 2 '--mem_len 3: the run in' "$char_lm" train --resume --out_dir "$saved" --mem_len 3
+stops 2 '--batch_size 5: that of' "$char_lm" train --resume --out_dir "$saved" --batch_size 5
+stops 2 '--seed 1: that of' "$char_lm" train --resume --out_dir "$saved" --seed 1
+stops 2 '--mem_len 3: that of' "$char_lm" train --resume --out_dir "$saved" --mem_len 3
 stops 2 '--max_iters 119: the run in' "$char_lm" train --resume --out_dir "$saved" --max_iters 119
 stops 2 'missing/last.safetensors: no such file' "$char_lm" train --resume --out_dir missing
 sed 's/line 0/line 1/' text > other

@@ -11,9 +11,9 @@
 #include "comparison.h"
 #include "core/allocator.h"
 #include "core/errors.h"
+#include "corpus.h"
 #include "flags.h"
 #include "nn/generate.h"
-#include "text.h"
 #include "training.h"
 
 namespace char_lm {
@@ -89,7 +89,7 @@ void fit(Contestant& contestant, int64_t parameters, int64_t vocab_size) {
 std::vector<Contestant> contestants(const CompareFlags& flags) {
   require(flags.seeds >= 1, "--seeds ", flags.seeds, ", expected at least 1");
   require(flags.length >= 1, "--length ", flags.length, ", expected at least 1");
-  int64_t vocab_size = Vocabulary(read_text(flags.training.data)).size();
+  int64_t vocab_size = read_corpus(flags.training).vocabulary.size();
   std::optional<int64_t> parameters = flags.parameters;
   std::vector<Contestant> list;
   for (const std::string& model : flags.models) {
@@ -123,8 +123,8 @@ Run run(TrainFlags flags, uint64_t seed, int64_t length) {
   result.bytes = shiftgrad::allocator_counters().peak_bytes_in_use;
   SavedRun saved = load_run(flags.out_dir, "best");
   shiftgrad::LanguageModel model = make_model(saved.checkpoint, saved.source);
-  std::vector<int32_t> tokens = saved.vocabulary.encode(read_text(flags.data), flags.data);
-  result.bits = evaluate(model, split(tokens).validation, flags.own_evaluation()).bits();
+  Corpus corpus = read_corpus(flags, &saved.vocabulary);
+  result.bits = evaluate(model, corpus.validation, flags.own_evaluation()).bits();
   result.writing_speed = writing_speed(model, length, flags.written_context());
   return result;
 }

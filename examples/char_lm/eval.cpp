@@ -1,20 +1,23 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "command.h"
 #include "core/errors.h"
+#include "corpus.h"
 #include "fixed.h"
 #include "flags.h"
+#include "nn/atomic_file.h"
 #include "optim/evaluate.h"
 #include "run_folder.h"
-#include "text.h"
 
 namespace char_lm {
 
 using shiftgrad::Evaluation;
 using shiftgrad::EvaluationConfig;
 using shiftgrad::fail;
+using shiftgrad::require;
 
 namespace {
 
@@ -23,6 +26,8 @@ struct EvalFlags {
   std::string out_dir;
   std::string checkpoint = "best";
   std::optional<std::string> data;
+  std::optional<double> eval_split;
+  std::string losses;
   std::optional<std::string> mode;
   std::optional<int64_t> tgt_len, mem_len, clamp_len, batch_size;
   int64_t ext_len = 0;
@@ -38,6 +43,26 @@ EvaluationConfig evaluation_config(const EvalFlags& flags, const TrainFlags& tra
   config.ext_len = flags.ext_len;
   config.batch_size = flags.batch_size.value_or(config.mode == "memory" ? 1 : 64);
   return config;
+}
+
+/// The validation text of the training, or the end of another.
+std::vector<int32_t> scored_text(const EvalFlags& flags, const SavedRun& run) {
+  TrainFlags texts = run.flags;
+  if (flags.data || flags.eval_split) {
+    texts.data = flags.data.value_or(texts.data);
+    texts.val_data.clear();
+  }
+  texts.eval_split = flags.eval_split.value_or(texts.eval_split);
+  require(0 < texts.eval_split && texts.eval_split <= 1, "--eval_split ", texts.eval_split,
+          ", expected more than 0 and at most 1");
+  return read_corpus(texts, &run.vocabulary).validation;
+}
+
+void write_losses(const std::string& path, const std::vector<double>& losses) {
+  std::string lines;
+  for (double loss : losses) lines += fixed(loss, 6) + '\n';
+  std::span<const std::byte> bytes = std::as_bytes(std::span(lines));
+  shiftgrad::write_file_atomically(path, std::span(&bytes, 1));
 }
 
 void set_clamp_len(shiftgrad::LanguageModelConfig& model, int64_t clamp_len) {
@@ -59,12 +84,14 @@ Command::Work prepare(const EvalFlags& flags) {
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   if (flags.clamp_len) set_clamp_len(run.checkpoint.model, *flags.clamp_len);
   auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source));
-  std::string data = flags.data.value_or(run.flags.data);
-  std::vector<int32_t> tokens = run.vocabulary.encode(read_text(data), text_name(data));
+  std::vector<int32_t> text = scored_text(flags, run);
   EvaluationConfig config = evaluation_config(flags, run.flags);
-  config.check(*model, std::ssize(split(tokens).validation));
-  return [threads, model, tokens, config] {
-    print(evaluate(*model, split(tokens).validation, config));
+  config.check(*model, std::ssize(text));
+  return [threads, model, text, config, path = flags.losses] {
+    std::vector<double> losses;
+    Evaluation result = evaluate(*model, text, config, path.empty() ? nullptr : &losses);
+    if (!path.empty()) write_losses(path, losses);
+    print(result);
   };
 }
 
@@ -72,11 +99,15 @@ Command::Work prepare(const EvalFlags& flags) {
 
 Command eval_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
-      "eval", "Scores the last tenth of a text; what is not given is as in training");
+      "eval", "Scores the end of a text; what is not given is as in training");
   auto flags = std::make_shared<EvalFlags>();
   app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
   add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
   add_flag(*app, "data", flags->data, "FILE", "text (default: the one trained on)");
+  add_flag(*app, "eval_split", flags->eval_split, "SHARE",
+           "of the text, at its end, that is scored, 1 for all (default: as in training)");
+  add_flag(*app, "losses", flags->losses, "FILE",
+           "receives the loss of each character but the first, in nats, one a line");
   add_flag(*app, "mode", flags->mode, "NAME",
            "memory: blocks behind a memory; chunks: blocks by themselves; sliding: each token from "
            "the block before it, slow (default: memory where the model has one, else chunks)");

@@ -118,6 +118,8 @@ void check(const ModelFlags& flags) {
           " is not divisible by --n_head ", flags.n_head);
   require(0 <= flags.dropout && flags.dropout < 1, "--dropout ", flags.dropout,
           ", expected 0 to less than 1");
+  double dropatt = flags.dropatt.value_or(0);
+  require(0 <= dropatt && dropatt < 1, "--dropatt ", dropatt, ", expected 0 to less than 1");
   require(memory_length(flags) >= 0, "--mem_len ", *flags.mem_len, ", expected at least 0");
 }
 
@@ -147,31 +149,35 @@ const std::vector<ModelKind>& model_kinds() {
       {"transformer",
        "absolute positions, rotary or ALiBi",
        false,
-       {"position", "window"},
+       {"dropatt", "position", "window"},
        transformer},
       {"transformer_xl",
        "relative positions, memory of earlier blocks, reads in order",
        true,
-       {"position", "window", "clamp_len", "max_positions", "d_head"},
+       {"dropatt", "position", "window", "clamp_len", "max_positions", "d_head"},
        transformer_xl},
       {"labml",
        "the same with tables of distances, reads in order",
        true,
-       {"max_positions"},
+       {"dropatt", "max_positions"},
        labml},
       {"music_transformer",
        "an embedding for each distance",
        false,
-       {"max_seq", "relative_bias"},
+       {"dropatt", "max_seq", "relative_bias"},
        music_transformer},
       {"shaw",
        "clipped distances, for keys and values",
        false,
-       {"max_distance", "key_positions", "value_positions"},
+       {"dropatt", "max_distance", "key_positions", "value_positions"},
        shaw},
       {"aft", "attention free", false, {"form", "max_len", "window", "factor_rank"}, aft},
       {"local_rnn", "a recurrent net over a window", false, {"window", "cell"}, local_rnn},
-      {"r_transformer", "that below attention", false, {"window", "cell"}, r_transformer},
+      {"r_transformer",
+       "that below attention",
+       false,
+       {"dropatt", "window", "cell"},
+       r_transformer},
   };
   return kinds;
 }
@@ -196,6 +202,11 @@ int64_t memory_length(const ModelFlags& flags) {
   return flags.mem_len.value_or(model_kind(flags.model).in_order ? flags.block_size : 0);
 }
 
+void set_dropout(const ModelFlags& flags, LanguageModelConfig& config) {
+  config.dropout = flags.dropout;
+  config.attention_dropout = flags.dropatt.value_or(flags.dropout);
+}
+
 LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   const ModelKind& kind = model_kind(flags.model);
   check(flags);
@@ -212,8 +223,7 @@ LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   config.norm_first = flags.norm_first.value_or(true);
   config.final_norm = config.norm_first;
   config.tie_embedding = flags.tie_embedding.value_or(true);
-  config.dropout = flags.dropout;
-  config.attention_dropout = flags.dropout;
+  set_dropout(flags, config);
   return config;
 }
 

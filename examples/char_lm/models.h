@@ -21,6 +21,7 @@ struct ModelFlags {
   double dropout = 0;
   std::optional<int64_t> mem_len;
 
+  std::optional<double> dropatt;
   std::optional<std::string> position, form, cell, activation;
   std::optional<int64_t> window, clamp_len, max_positions, d_head, max_seq, max_distance, max_len,
       factor_rank;
@@ -50,6 +51,9 @@ struct ModelFlags {
   /// Those that only some kinds have.
   template <class Flag>
   void visit_options(Flag&& flag) {
+    flag("dropatt", dropatt, "PROBABILITY",
+         "share of attention weights dropped in training, where there is attention (default: "
+         "dropout)");
     flag("position", position, "NAME",
          "transformer: learned, sinusoid, none, rope or alibi; transformer_xl: sinusoid or learned "
          "(default: the first)");
@@ -104,6 +108,9 @@ const ModelKind& model_kind(const std::string& name);
 
 /// What --mem_len is where it is not given.
 int64_t memory_length(const ModelFlags& flags);
+
+/// What the flags drop in training, for a config that may be from a checkpoint, which has none.
+void set_dropout(const ModelFlags& flags, shiftgrad::LanguageModelConfig& config);
 
 /// Throws, naming the flag, when the flags make no model.
 shiftgrad::LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size);

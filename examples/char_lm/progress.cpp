@@ -34,11 +34,8 @@ int64_t terminal_width() {
 
 }  // namespace
 
-Progress::Progress(int64_t first, int64_t steps, int64_t lines_interval)
-    : first_(first),
-      steps_(steps),
-      lines_interval_(lines_interval),
-      terminal_(::isatty(STDOUT_FILENO) == 1) {}
+Progress::Progress(int64_t steps, int64_t lines_interval)
+    : steps_(steps), lines_interval_(lines_interval), terminal_(::isatty(STDOUT_FILENO) == 1) {}
 
 Progress::~Progress() { erase(); }
 

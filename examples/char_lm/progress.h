@@ -10,12 +10,14 @@ namespace char_lm {
 /// lines elsewhere.
 class Progress {
  public:
-  /// From one step to another; `lines_interval`: steps between two plain lines.
-  Progress(int64_t first, int64_t steps, int64_t lines_interval);
+  /// `lines_interval`: steps between two plain lines.
+  Progress(int64_t steps, int64_t lines_interval);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  /// So many steps were made before.
+  void start_at(int64_t step) { first_ = step; }
   /// After each step.
   void show(int64_t step, double loss, double tokens_per_second);
   /// A line that stays, above the bar.
@@ -27,7 +29,7 @@ class Progress {
   void draw(int64_t step, const std::string& status);
   void erase();
 
-  int64_t first_, steps_, lines_interval_;
+  int64_t first_ = 0, steps_, lines_interval_;
   bool terminal_;
   bool drawn_ = false;
   Clock::time_point start_ = Clock::now();

@@ -15,4 +15,9 @@ const std::set<std::string>& free_flags();
 TrainFlags resumed_flags(const TrainFlags& saved, const TrainFlags& asked,
                          const std::set<std::string>& given, const std::string& source);
 
+/// The flags of `asked` for a model that starts with saved weights: those of its shape are the
+/// saved ones. Throws, naming the flag, when another was `given`.
+TrainFlags started_flags(const TrainFlags& saved, const TrainFlags& asked,
+                         const std::set<std::string>& given, const std::string& source);
+
 }  // namespace char_lm

@@ -11,14 +11,17 @@ RunFolder make_run_folder(const std::string& out_dir) {
   return {out_dir};
 }
 
+SavedRun load_checkpoint(const std::string& path) {
+  shiftgrad::Checkpoint checkpoint = shiftgrad::read_checkpoint(path);
+  TrainFlags flags = TrainFlags::from_json(checkpoint.training, path);
+  Vocabulary vocabulary(checkpoint.vocabulary, path);
+  return {path, std::move(checkpoint), flags, vocabulary};
+}
+
 SavedRun load_run(const std::string& out_dir, const std::string& name) {
   shiftgrad::require(name == "best" || name == "last", "--checkpoint ", name,
                      ", expected best or last");
-  std::string source = RunFolder{out_dir}.checkpoint(name);
-  shiftgrad::Checkpoint checkpoint = shiftgrad::read_checkpoint(source);
-  TrainFlags flags = TrainFlags::from_json(checkpoint.training, source);
-  Vocabulary vocabulary(checkpoint.vocabulary, source);
-  return {source, std::move(checkpoint), flags, vocabulary};
+  return load_checkpoint(RunFolder{out_dir}.checkpoint(name));
 }
 
 }  // namespace char_lm

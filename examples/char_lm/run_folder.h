@@ -29,8 +29,11 @@ struct SavedRun {
   Vocabulary vocabulary;
 };
 
-/// The checkpoint that was called `name` in a run's folder. Throws one line that begins with its
-/// path when it is missing, broken, or not by this program.
+/// The checkpoint in a file. Throws one line that begins with its path when it is missing, broken,
+/// or not by this program.
+SavedRun load_checkpoint(const std::string& path);
+
+/// The checkpoint that was called `name` in a run's folder; throws as that does.
 SavedRun load_run(const std::string& out_dir, const std::string& name);
 
 }  // namespace char_lm

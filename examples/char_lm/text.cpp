@@ -35,9 +35,4 @@ std::string text_name(const std::string& path) {
   return path.empty() ? "the embedded source" : path;
 }
 
-Split split(std::span<const int32_t> tokens) {
-  size_t boundary = tokens.size() * 9 / 10;
-  return {tokens.first(boundary), tokens.subspan(boundary)};
-}
-
 }  // namespace char_lm

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,11 +15,5 @@ std::string read_text(const std::string& path);
 
 /// How messages call the text at `path`.
 std::string text_name(const std::string& path);
-
-/// The first nine tenths are for training, the rest for validation.
-struct Split {
-  std::span<const int32_t> train, validation;
-};
-Split split(std::span<const int32_t> tokens);
 
 }  // namespace char_lm

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "command.h"
-#include "core/errors.h"
+#include "config_file.h"
 #include "flags.h"
 #include "resumed_flags.h"
 #include "run_folder.h"
@@ -12,6 +12,14 @@
 namespace char_lm {
 
 namespace {
+
+/// The flags of `train`, and which of them came from the command line or the config file.
+struct Asked {
+  TrainFlags flags;
+  std::set<std::string> given;
+  std::string config, init_from;
+  bool resume = false;
+};
 
 std::string free_flags_listed() {
   std::string list;
@@ -24,12 +32,28 @@ std::unique_ptr<Training> start(TrainFlags flags) {
   return std::make_unique<Training>(flags);
 }
 
-/// Goes on with the run in the folder that `asked` names, whatever else was given.
-std::unique_ptr<Training> resume(const TrainFlags& asked, const std::set<std::string>& given) {
-  SavedRun saved = load_run(asked.out_dir, "last");
-  TrainFlags flags = resumed_flags(saved.flags, asked, given, saved.source);
+/// A new run that begins with the weights of another.
+std::unique_ptr<Training> start_from(const std::string& checkpoint, const Asked& asked) {
+  SavedRun saved = load_checkpoint(checkpoint);
+  TrainFlags flags = started_flags(saved.flags, asked.flags, asked.given, saved.source);
   flags.settle();
   return std::make_unique<Training>(flags, &saved);
+}
+
+/// The run in the folder --out_dir goes on.
+std::unique_ptr<Training> resume(const Asked& asked) {
+  SavedRun saved = load_run(asked.flags.out_dir, "last");
+  TrainFlags flags = resumed_flags(saved.flags, asked.flags, asked.given, saved.source);
+  flags.settle();
+  auto training = std::make_unique<Training>(flags, &saved);
+  training->resume(saved);
+  return training;
+}
+
+std::unique_ptr<Training> prepare(Asked asked) {
+  if (!asked.config.empty()) asked.given.merge(read_config(asked.config, asked.given, asked.flags));
+  if (asked.resume) return resume(asked);
+  return asked.init_from.empty() ? start(asked.flags) : start_from(asked.init_from, asked);
 }
 
 /// Trains until the end or a signal; which of both, the exit status says.
@@ -44,26 +68,30 @@ void work(std::unique_ptr<Training> training) {
 
 Command train_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("train", "Trains a model on a text");
-  auto flags = std::make_shared<TrainFlags>();
-  auto resumed = std::make_shared<bool>(false);
-  flags->visit(
+  auto asked = std::make_shared<Asked>();
+  asked->flags.visit(
       [&](const std::string& name, auto& value, auto unit, const std::string& description) {
         add_flag(*app, name, value, unit, description);
       });
-  app->add_flag("--resume", *resumed,
+  add_flag(*app, "config", asked->config, "FILE",
+           "flags as a JSON object, {\"n_layer\": 2}; those given beside it win");
+  CLI::Option* init_from =
+      add_flag(*app, "init_from", asked->init_from, "CHECKPOINT",
+               "begin with the weights and the vocabulary of this file; the flags of the model are "
+               "its own, but for --dropout and --dropatt");
+  app->add_flag("--resume", asked->resume,
                 "go on with the run in --out_dir from its last checkpoint, bit for bit and with "
                 "its flags; of the others only these may change: " +
-                    free_flags_listed() + " (the same text in another place)");
+                    free_flags_listed() + " (the same texts in another place)")
+      ->excludes(init_from);
   app->footer(
       "SIGINT and SIGTERM save a checkpoint after the step under way and then end the program "
       "(status 130 or 143); a second one ends it at once.");
   return {app, [=]() -> Command::Work {
-            std::set<std::string> given;
-            flags->visit([&](const std::string& name, auto&&...) {
-              if (app->count("--" + name) > 0) given.insert(name);
+            asked->flags.visit([&](const std::string& name, auto&&...) {
+              if (app->count("--" + name) > 0) asked->given.insert(name);
             });
-            auto training = std::make_shared<std::unique_ptr<Training>>(
-                *resumed ? resume(*flags, given) : start(*flags));
+            auto training = std::make_shared<std::unique_ptr<Training>>(prepare(*asked));
             return [training] { work(std::move(*training)); };
           }};
 }

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <type_traits>
+#include <utility>
 
 #include "core/errors.h"
 #include "nn/json.h"
@@ -26,19 +28,31 @@ void write(Json& entry, const std::optional<Value>& value) {
   if (value) entry = *value;
 }
 
+template <class Integer>
+bool holds(const nlohmann::json& entry) {
+  if (!entry.is_number_integer()) return false;
+  return entry.is_number_unsigned() ? std::in_range<Integer>(entry.get<uint64_t>())
+                                    : std::in_range<Integer>(entry.get<int64_t>());
+}
+
+/// Throws where nlohmann would round a number or wrap it around, too.
 template <class Value>
 void read(const nlohmann::json& entry, Value& value) {
+  if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
+    require(holds<Value>(entry), "not such a number");
   entry.get_to(value);
 }
 template <class Value>
 void read(const nlohmann::json& entry, std::optional<Value>& value) {
-  if (!entry.is_null()) value = entry.get<Value>();
+  if (!entry.is_null()) read(entry, value.emplace());
 }
 
 }  // namespace
 
 void TrainFlags::settle() {
   require(log_interval >= 1, "--log_interval ", log_interval, ", expected at least 1");
+  require(0 < eval_split && eval_split < 1, "--eval_split ", eval_split,
+          ", expected more than 0 and less than 1");
   model.mem_len = memory_length(model);
   trainer.mem_len = *model.mem_len;
   trainer.block_size = model.block_size;
@@ -46,7 +60,8 @@ void TrainFlags::settle() {
   // A run that is made longer keeps its learning rates.
   if (trainer.lr_decay_iters == 0) trainer.lr_decay_iters = trainer.max_iters;
   // The checkpoint may be used from another folder.
-  if (!data.empty()) data = std::filesystem::absolute(data);
+  for (std::string* path : {&data, &val_data})
+    if (!path->empty()) *path = std::filesystem::absolute(*path);
 }
 
 shiftgrad::EvaluationConfig TrainFlags::own_evaluation() const {
@@ -78,7 +93,7 @@ TrainFlags TrainFlags::from_json(const std::string& text, const std::string& sou
     if (entry == object.end()) return;
     try {
       read(*entry, value);
-    } catch (const nlohmann::json::exception&) {
+    } catch (const std::exception&) {
       fail(source, ": training flag \"", name, "\" is ", shiftgrad::shown(*entry));
     }
   });

@@ -9,7 +9,8 @@ namespace char_lm {
 
 /// All flags of `train`; a checkpoint carries them, so that `eval` and `generate` know the run.
 struct TrainFlags {
-  std::string data{};
+  std::string data{}, val_data{};
+  double eval_split = 0.1;
   std::string out_dir = "out";
   ModelFlags model{};
   shiftgrad::TrainerConfig trainer{.eval_iters = 20};
@@ -20,9 +21,16 @@ struct TrainFlags {
   template <class Flag>
   void visit(Flag&& flag) {
     flag("data", data, "FILE", "text to learn from, any bytes (default: the project's own source)");
+    flag("val_data", val_data, "FILE",
+         "text to validate on, all of --data being trained on (default: the end of --data)");
+    flag("eval_split", eval_split, "SHARE",
+         "of --data, at its end, never trained on; without --val_data");
     flag("out_dir", out_dir, "FOLDER", "where checkpoints and metrics go");
     model.visit(flag);
     flag("batch_size", trainer.batch_size, "ROWS", "rows of a batch");
+    flag("gradient_accumulation_steps", trainer.gradient_accumulation_steps, "BATCHES",
+         "batches that make one update, each weighing as much as it has tokens; a model that reads "
+         "in order reads one after the other");
     flag("max_iters", trainer.max_iters, "STEPS", "length of the training");
     flag("learning_rate", trainer.learning_rate, "RATE", "highest learning rate");
     flag("min_lr", trainer.min_lr, "RATE", "learning rate at the end of its decay");
@@ -36,9 +44,14 @@ struct TrainFlags {
     flag("beta2", trainer.beta2, "FACTOR", "decay of the squared gradient's mean");
     flag("momentum", trainer.momentum, "FACTOR", "of sgd");
     flag("grad_clip", trainer.grad_clip, "NORM", "largest norm of the gradient, 0 for no limit");
+    flag("freeze", trainer.freeze, "PATTERNS",
+         "parameters that stay as they are: names with * in them, separated by commas, such as "
+         "embedding.*,blocks.0.*");
     flag("eval_interval", trainer.eval_interval, "STEPS", "steps between two evaluations");
     flag("eval_iters", trainer.eval_iters, "BATCHES",
          "batches of an evaluation, 0 for the whole validation text");
+    flag("patience", trainer.patience, "EVALUATIONS",
+         "in a row and none the best that end the training, 0 for no end");
     flag("save_interval", trainer.save_interval, "STEPS",
          "steps between two saves of the last checkpoint, 0 for eval_interval");
     flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics");

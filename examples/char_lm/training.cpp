@@ -28,8 +28,7 @@ shiftgrad::LanguageModel new_model(const TrainFlags& flags, int64_t vocab_size) 
 /// The saved model, with what a checkpoint's config leaves out.
 shiftgrad::LanguageModel saved_model(const TrainFlags& flags, const SavedRun& saved) {
   shiftgrad::Checkpoint checkpoint = saved.checkpoint;
-  checkpoint.model.dropout = flags.model.dropout;
-  checkpoint.model.attention_dropout = flags.model.dropout;
+  set_dropout(flags.model, checkpoint.model);
   return make_model(checkpoint, saved.source);
 }
 
@@ -52,23 +51,22 @@ double Training::RecentMean::add(double value) {
 Training::Training(const TrainFlags& flags, const SavedRun* saved)
     : flags_(flags),
       threads_(limit_threads(flags.threads)),
-      text_(read_text(flags.data)),
-      vocabulary_(saved ? saved->vocabulary : Vocabulary(text_)),
-      tokens_(vocabulary_.encode(text_, text_name(flags.data))),
-      model_(saved ? saved_model(flags, *saved) : new_model(flags, vocabulary_.size())),
-      trainer_(model_, split(tokens_).train, split(tokens_).validation, flags.trainer),
+      corpus_(read_corpus(flags, saved ? &saved->vocabulary : nullptr)),
+      model_(saved ? saved_model(flags, *saved) : new_model(flags, corpus_.vocabulary.size())),
+      trainer_(model_, corpus_.train, corpus_.validation, flags.trainer),
       folder_(make_run_folder(flags.out_dir)),
-      progress_(saved ? saved->checkpoint.step : 0, flags.trainer.max_iters,
-                10 * flags.log_interval) {
-  if (!saved) return;
-  require(!saved->checkpoint.trainer.empty(), saved->source,
+      progress_(flags.trainer.max_iters, 10 * flags.log_interval) {}
+
+void Training::resume(const SavedRun& saved) {
+  require(!saved.checkpoint.trainer.empty(), saved.source,
           ": has no state of a training to go on from");
-  trainer_.resume(saved->checkpoint.trainer, saved->source);
-  require(step() == saved->checkpoint.step, saved->source, ": weights of step ",
-          saved->checkpoint.step, " with the state of step ", step());
-  require(step() <= flags.trainer.max_iters, "--max_iters ", flags.trainer.max_iters,
-          ": the run in ", saved->source, " has made ", step(), " steps");
+  trainer_.resume(saved.checkpoint.trainer, saved.source);
+  require(step() == saved.checkpoint.step, saved.source, ": weights of step ",
+          saved.checkpoint.step, " with the state of step ", step());
+  require(step() <= flags_.trainer.max_iters, "--max_iters ", flags_.trainer.max_iters,
+          ": the run in ", saved.source, " has made ", step(), " steps");
   saved_step_ = step();
+  progress_.start_at(step());
 }
 
 void Training::run(const std::function<bool()>& should_stop) try {
@@ -90,17 +88,19 @@ void Training::train(const std::function<bool()>& should_stop) {
       .on_save = [this] { save(); },
       .should_stop = should_stop,
   });
-  if (step() < flags_.trainer.max_iters)
+  if (trainer_.out_of_patience())
+    progress_.print(text("stopped after step ", step(), ": ", flags_.trainer.patience,
+                         " evaluations were no better than the best"));
+  else if (step() < flags_.trainer.max_iters)
     progress_.print(text("stopped after step ", step(), "; train --resume --out_dir ",
                          flags_.out_dir, " goes on"));
 }
 
 void Training::announce() {
-  Split parts = split(tokens_);
   progress_.print(text(flags_.model.model, " with ", shiftgrad::parameter_count(model_),
-                       " parameters, on ", text_name(flags_.data), ": ", parts.train.size(),
-                       " characters to train on, ", parts.validation.size(), " to validate on, ",
-                       vocabulary_.size(), " different"));
+                       " parameters, on ", text_name(flags_.data), ": ", corpus_.train.size(),
+                       " characters to train on, ", corpus_.validation.size(), " to validate on, ",
+                       corpus_.vocabulary.size(), " different"));
   if (saved_step_)
     progress_.print(text("goes on after step ", step(), " of ", flags_.trainer.max_iters));
 }
@@ -138,7 +138,7 @@ void Training::save() {
 shiftgrad::Checkpoint Training::checkpoint() const {
   shiftgrad::Checkpoint result{
       .model = model_.config,
-      .vocabulary = vocabulary_.bytes(),
+      .vocabulary = corpus_.vocabulary.bytes(),
       .step = step(),
       .training = flags_.to_json(),
       .weights = state_dict(model_),

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "core/parallel.h"
+#include "corpus.h"
 #include "metrics.h"
 #include "nn/checkpoint.h"
 #include "progress.h"
 #include "run_folder.h"
 #include "train_flags.h"
-#include "vocabulary.h"
 
 namespace char_lm {
 
@@ -20,9 +20,13 @@ namespace char_lm {
 /// checkpoints and metrics in its folder.
 class Training {
  public:
-  /// The flags are settled. Goes on from `saved`, if given. Throws on bad input, before anything is
-  /// overwritten.
+  /// The flags are settled. Begins with the weights and the vocabulary of `saved`, if given. Throws
+  /// on bad input, before anything is overwritten.
   explicit Training(const TrainFlags& flags, const SavedRun* saved = nullptr);
+
+  /// Goes on where the run was whose last checkpoint the training began with. Throws when that has
+  /// no state to go on from, or one of another text.
+  void resume(const SavedRun& saved);
 
   /// Until the last step, or the first after which `should_stop`, which may be empty, says so.
   /// Throws one line at whatever fails, which names the checkpoint that is left.
@@ -52,9 +56,7 @@ class Training {
 
   TrainFlags flags_;
   std::shared_ptr<shiftgrad::ThreadLimit> threads_;
-  std::string text_;
-  Vocabulary vocabulary_;
-  std::vector<int32_t> tokens_;
+  Corpus corpus_;
   shiftgrad::LanguageModel model_;
   shiftgrad::Trainer trainer_;
   RunFolder folder_;

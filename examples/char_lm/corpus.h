@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "train_flags.h"
+#include "vocabulary.h"
+
+namespace char_lm {
+
+/// The texts of a run as tokens: what is trained on, and what is not.
+struct Corpus {
+  Vocabulary vocabulary;
+  std::vector<int32_t> train, validation;
+};
+
+/// Reads --data and --val_data, or holds back the --eval_split of the first. The vocabulary is that
+/// of both, unless one is given. Throws one line at a file that cannot be read, and at a character
+/// that the given vocabulary does not have.
+Corpus read_corpus(const TrainFlags& flags, const Vocabulary* vocabulary = nullptr);
+
+}  // namespace char_lm

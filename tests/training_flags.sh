@@ -1,0 +1,159 @@
+#!/bin/sh
+# What the flags of char_lm's `train` (the program $1) that change how it learns make of a training.
+set -u
+char_lm=$(realpath "$1")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cd "$place" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# runs ARGUMENT...: char_lm does it and says nothing on standard error.
+runs() {
+  "$char_lm" "$@" > output 2> errors || fail "status $? of: $*: $(cat errors)"
+  [ ! -s errors ] || fail "errors of: $*: $(cat errors)"
+}
+
+# refuses TEXT ARGUMENT...: status 2, one line on standard error that has the text in it, and no file
+# is written.
+refuses() {
+  expected=$1
+  shift
+  before=$(cksum ./*/*)
+  status=0
+  "$char_lm" "$@" > output 2> errors || status=$?
+  [ "$status" = 2 ] || fail "status $status of: $*"
+  [ "$(wc -l < errors)" = 1 ] || fail "not one line for: $*: $(cat errors)"
+  grep -qF -- "$expected" errors || fail "no '$expected' in: $(cat errors)"
+  [ "$(cksum ./*/*)" = "$before" ] || fail "a file changed by: $*"
+}
+
+# losses RUN: its metrics without speeds.
+losses() { sed 's/,"tokens_per_second[^}]*//' "$1/metrics.jsonl"; }
+
+# same, differ RUN RUN: whether two runs took the same course.
+same() {
+  losses "$1" > one
+  losses "$2" > two
+  cmp -s one two || fail "$1 and $2 took different courses"
+}
+differ() {
+  losses "$1" > one
+  losses "$2" > two
+  cmp -s one two && fail "$1 and $2 took the same course"
+}
+
+awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 }' > text
+shape="--n_layer 1 --n_head 2 --n_embd 16 --block_size 8"
+short="--batch_size 4 --max_iters 12 --warmup_iters 2 --eval_interval 4 --log_interval 1"
+tiny="--data text $shape $short"
+runs train $tiny --out_dir plain
+
+# --- Dropout of attention weights apart from the rest.
+runs train $tiny --out_dir both --dropout 0.3
+runs train $tiny --out_dir both_named --dropout 0.3 --dropatt 0.3
+same both both_named
+runs train $tiny --out_dir attention --dropatt 0.3
+runs train $tiny --out_dir rest --dropout 0.3 --dropatt 0
+differ attention plain
+differ rest plain
+differ rest both
+refuses '--dropatt 1, expected 0 to less than 1' train $tiny --dropatt 1
+refuses '--dropatt: --model aft has no such option' train $tiny --model aft --dropatt 0.1
+
+# --- Several batches an update. Of blocks, they are those of one large batch, but for rounding.
+runs train $tiny --out_dir large --model transformer --batch_size 6
+runs train $tiny --out_dir accumulated --model transformer --batch_size 2 \
+  --gradient_accumulation_steps 3
+for run in large accumulated; do sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' $run/metrics.jsonl > $run/losses; done
+paste large/losses accumulated/losses |
+  awk '{ if ($1 - $2 > 1e-4 || $2 - $1 > 1e-4) exit 1 } END { if (NR != 12) exit 1 }' ||
+  fail "accumulated: $(paste large/losses accumulated/losses)"
+refuses 'gradient_accumulation_steps 0' train $tiny --gradient_accumulation_steps 0
+
+# --- The end of patience: with this rate, the model soon gets worse.
+runs train $tiny --out_dir impatient --max_iters 400 --learning_rate 0.5 --min_lr 0.5 --patience 2
+grep -Eq 'stopped after step [0-9]+: 2 evaluations were no better than the best' output ||
+  fail "patience: $(cat output)"
+tail -n 1 impatient/metrics.jsonl | grep -q validation_loss || fail 'no evaluation at the end'
+sum=$(cksum impatient/*)
+runs train --resume --out_dir impatient
+[ "$(cksum impatient/*)" = "$sum" ] || fail 'a run that was out of patience went on'
+runs train --resume --out_dir impatient --patience 0 --max_iters 60
+tail -n 1 impatient/metrics.jsonl | grep -q '"step":60,' || fail 'patience 0 does not go on'
+
+# --- Frozen parameters.
+runs train $tiny --out_dir frozen --freeze 'embedding.*,blocks.0.feed_forward.*'
+differ frozen plain
+refuses 'freeze "head.*", expected a pattern that matches a parameter' train $tiny --freeze 'head.*'
+refuses 'leaves no parameter to train' train $tiny --freeze '*'
+
+# --- Another run's weights to begin with.
+sed 's/line/nile/' text > other
+runs train --init_from plain/best.safetensors --data other $short --out_dir tuned --max_iters 0
+runs eval tuned --checkpoint last --data text --mode chunks
+head -n 4 output > tuned_score
+runs eval plain --data text --mode chunks
+head -n 4 output | cmp -s - tuned_score || fail 'other weights than those to begin with'
+runs train --init_from plain/best.safetensors --data other $short --out_dir tuned --dropout 0.1
+grep -q '"step":12,' tuned/metrics.jsonl || fail 'no training after --init_from'
+echo 'line of Unknown' >> other
+refuses "other: the model does not know the character 'o'" \
+  train --init_from plain/best.safetensors --data other $short --out_dir tuned
+refuses '--n_layer 2: that of plain/best.safetensors is 1 and has to stay' \
+  train --init_from plain/best.safetensors --data text --n_layer 2 --out_dir tuned
+refuses 'missing: no such file' train --init_from missing --data text --out_dir tuned
+refuses '--init_from excludes --resume' train --resume --init_from plain/best.safetensors
+
+# --- What is held back.
+head -c "$(($(wc -c < text) - 400))" text > first
+tail -c 400 text > second
+size=$(wc -c < text)
+runs train $tiny --out_dir shared --eval_split "$(awk "BEGIN { print 399.5 / $size }")"
+runs train $tiny --out_dir apart --data first --val_data second
+same shared apart
+runs eval apart
+head -n 4 output > score
+grep -qx '399 tokens' score || fail "tokens: $(cat score)"
+runs eval plain --data second --eval_split 1
+grep -qx '399 tokens' output || fail "tokens: $(cat output)"
+refuses '--eval_split 1, expected more than 0 and less than 1' train $tiny --eval_split 1
+refuses '--eval_split 0, expected more than 0 and at most 1' eval plain --eval_split 0
+refuses 'missing: No such file' train $tiny --val_data missing
+
+# --- Losses, character by character.
+runs eval apart --losses losses
+[ "$(wc -l < losses)" = 399 ] || fail "$(wc -l < losses) losses"
+awk -v nats="$(sed -n 's/ nats.*//p' output)" \
+  '{ total += $1 } END { exit !(total / NR - nats < 1e-4 && nats - total / NR < 1e-4) }' losses ||
+  fail 'the losses are not those of the score'
+
+# --- Flags in a file; those on the command line win.
+cat > config.json << 'END'
+{"data": "text", "n_layer": 1, "n_head": 2, "n_embd": 16, "block_size": 8, "batch_size": 4,
+ "max_iters": 99, "warmup_iters": 2, "eval_interval": 4, "log_interval": 1, "learning_rate": 1e-3}
+END
+runs train --config config.json --max_iters 12 --out_dir configured
+same configured plain
+# refuses_config TEXT JSON
+refuses_config() {
+  echo "$2" > bad.json
+  refuses "bad.json: $1" train --config bad.json --out_dir plain
+}
+refuses_config 'unknown flag "n_layers"' '{"n_layers": 1}'
+refuses_config 'training flag "n_layer" is "two"' '{"n_layer": "two"}'
+refuses_config 'training flag "n_layer" is 1.5' '{"n_layer": 1.5}'
+refuses_config 'training flag "n_layer" is true' '{"n_layer": true}'
+refuses_config 'training flag "n_layer" is 18446744073709551615' '{"n_layer": 18446744073709551615}'
+refuses_config 'training flag "seed" is -1' '{"seed": -1}'
+refuses_config 'training flag "threads" is 4294967297' '{"threads": 4294967297}'
+refuses_config 'training flag "window" is "wide"' '{"window": "wide"}'
+refuses_config 'not a JSON object' '[]'
+refuses_config 'not JSON' '{"n_layer": 1'
+refuses '--batch_size 4: that of' train --config config.json --resume --out_dir large
+
+[ "$failures" = 0 ]
