@@ -130,6 +130,14 @@ cp text copy
 
 # --- Signals.
 
+# until_written FILE: waits for the training, $process, to have written something there.
+until_written() {
+  until [ -s "$1" ]; do
+    kill -0 $process 2> /dev/null || { fail "no $1: $(cat "$run/errors")"; return; }
+    sleep 0.01
+  done
+}
+
 # interrupted SIGNAL STATUS: a run that gets it saves, ends so, and goes on to the same end.
 begin whole_signal
 train $tiny --eval_interval 1000 --max_iters 3000
@@ -138,7 +146,7 @@ interrupted() {
   (cd "$run" && exec env --default-signal=INT "$char_lm" train $tiny --eval_interval 1000 \
     --max_iters 3000 > output 2> errors) &
   process=$!
-  until [ -s "$run/out/metrics.jsonl" ]; do sleep 0.01; done
+  until_written "$run/out/metrics.jsonl"
   kill "-$1" $process
   status=0
   wait $process 2> /dev/null || status=$?
@@ -156,7 +164,7 @@ begin impatient
 (cd "$run" && exec "$char_lm" train --data "$place/text" --model transformer --n_embd 256 \
   --batch_size 64 --warmup_iters 0 > output 2> errors) &
 process=$!
-until [ -e "$run/out/metrics.jsonl" ]; do sleep 0.01; done
+until_written "$run/out/last.safetensors"
 kill -TERM $process
 sleep 0.1
 kill -TERM $process
@@ -178,17 +186,25 @@ stops 1 'last.safetensors: cannot be written: File too large; out/last.safetenso
 stops 1 'last.safetensors: cannot be written: File too large' full_disk $tiny
 [ "$(cksum full/out/last.safetensors)" = "$sum" ] || fail 'a full disk has changed a checkpoint'
 
-# As root, a folder is read-only only where a file system is.
 if mkdir disk && mount -t tmpfs -o size=64k none disk 2> /dev/null; then
   stops 1 'No space left on device' "$char_lm" train --data text --out_dir disk/out
   umount disk
 fi
-if [ "$(id -u)" != 0 ]; then
-  chmod 555 full/out
-  stops 1 'out/last.safetensors: ' "$char_lm" train --resume --out_dir full/out --max_iters 20
-  chmod 755 full/out
-  [ "$(cksum full/out/last.safetensors)" = "$sum" ] || fail 'a read-only folder has changed'
+# Nothing is read-only for root, but for a user without a name it is.
+user=''
+[ "$(id -u)" = 0 ] && user='setpriv --reuid=65534 --regid=65534 --clear-groups'
+chmod 711 "$place"
+chmod 666 full/out/metrics.jsonl
+chmod 555 full/out
+sum=$(cksum full/out/*)
+if $user test -x "$char_lm" 2> /dev/null; then
+  stops 1 'out/metrics.jsonl: no temporary file can be made next to it: Permission denied' \
+    $user "$char_lm" train --resume --out_dir full/out --max_iters 20
+  stops 1 'out/last.safetensors: no temporary file can be made next to it: Permission denied' \
+    $user "$char_lm" train $tiny --out_dir full/out
+  [ "$(cksum full/out/*)" = "$sum" ] || fail 'a read-only folder has changed'
 fi
+chmod 755 full/out
 
 begin diverged
 cd diverged || exit 1
