@@ -11,8 +11,15 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// One text under way: the model's state behind it, and as much of it as a restart needs.
-class Continuation {
+bool ends_with(std::span<const int32_t> tokens, std::span<const int32_t> end) {
+  return tokens.size() >= end.size() && std::ranges::equal(tokens.last(end.size()), end);
+}
+
+}  // namespace
+
+/// One text under way: the model's state behind it, as much of it as a restart needs, and what the
+/// model expects to follow.
+class ReadPrompt::Continuation {
  public:
   Continuation(const LanguageModel& model, int64_t mem_len)
       : model_(model),
@@ -20,20 +27,32 @@ class Continuation {
         positions_(model.longest()),
         state_(model.start(mem_len)) {}
 
-  /// Feeds tokens; the logits of what follows them, [V].
-  Tensor feed(const std::vector<int32_t>& tokens) {
+  Continuation(const Continuation& other)
+      : model_(other.model_),
+        mem_len_(other.mem_len_),
+        positions_(other.positions_),
+        state_(other.state_.clone()),
+        text_(other.text_),
+        logits_(other.logits_) {}
+
+  void feed(const std::vector<int32_t>& tokens) {
     if (positions_ == unlimited) return forward(tokens);
     text_.insert(text_.end(), tokens.begin(), tokens.end());
     if (state_.position + std::ssize(tokens) <= positions_) return forward(tokens);
     text_.erase(text_.begin(), text_.end() - std::max<int64_t>(1, positions_ / 2));
     state_ = model_.start(mem_len_);
-    return forward(text_);
+    forward(text_);
+  }
+
+  /// Of the token behind all that was fed.
+  std::span<const Scalar> logits() const {
+    return {logits_.data(), static_cast<size_t>(logits_.count())};
   }
 
  private:
   /// In pieces, so that a long text takes no score matrix as long on both sides, nor lets its
   /// tokens see much further than those that follow it.
-  Tensor forward(std::span<const int32_t> tokens) {
+  void forward(std::span<const int32_t> tokens) {
     auto longest = static_cast<size_t>(std::clamp<int64_t>(mem_len_, 1, 256));
     Tensor logits;
     while (!tokens.empty()) {
@@ -42,7 +61,7 @@ class Continuation {
       Tokens batch{{1, std::ssize(piece)}, {piece.begin(), piece.end()}};
       logits = model_.forward(batch, state_, context_);  // [1, T, V]
     }
-    return select(select(logits, 0, 0), 0, logits.size(1) - 1);
+    logits_ = select(select(logits, 0, 0), 0, logits.size(1) - 1);
   }
 
   const LanguageModel& model_;
@@ -51,9 +70,8 @@ class Continuation {
   LanguageModelState state_;
   Context context_{};
   std::vector<int32_t> text_;
+  Tensor logits_;  // [V]
 };
-
-}  // namespace
 
 void check(const LanguageModel& model, const std::vector<int32_t>& prompt,
            const GenerateOptions& options) {
@@ -61,26 +79,47 @@ void check(const LanguageModel& model, const std::vector<int32_t>& prompt,
   require(options.mem_len >= 0, "generate: mem_len ", options.mem_len, ", expected at least 0");
   check(options.sampling);
   require(!prompt.empty(), "generate: an empty prompt, expected at least one token");
-  for (int32_t token : prompt)
-    require(0 <= token && token < model.config.vocab_size, "generate: token ", token,
-            " in the prompt, expected 0 to ", model.config.vocab_size - 1);
+  auto known = [&](const std::vector<int32_t>& tokens, const char* place) {
+    for (int32_t token : tokens)
+      require(0 <= token && token < model.config.vocab_size, "generate: token ", token, " in ",
+              place, ", expected 0 to ", model.config.vocab_size - 1);
+  };
+  known(prompt, "the prompt");
+  known(options.stop, "stop");
+}
+
+ReadPrompt::ReadPrompt(const LanguageModel& model, const std::vector<int32_t>& prompt,
+                       const GenerateOptions& options)
+    : prompt_(prompt), options_(options) {
+  check(model, prompt, options);
+  Tape::Pause constant;
+  auto text = std::make_unique<Continuation>(model, options.mem_len);
+  text->feed(prompt);
+  read_ = std::move(text);
+}
+
+ReadPrompt::~ReadPrompt() = default;
+
+std::vector<int32_t> ReadPrompt::continued(int64_t number,
+                                           const std::function<void(int32_t)>& on_token) const {
+  Tape::Pause constant;
+  Random random{.seed = options_.seed, .stream = static_cast<uint64_t>(number)};
+  Continuation model(*read_);
+  std::vector<int32_t> text = prompt_;
+  auto made = [&] { return std::span(text).subspan(prompt_.size()); };
+  auto stopped = [&] { return !options_.stop.empty() && ends_with(made(), options_.stop); };
+  while (std::ssize(made()) < options_.length && !stopped()) {
+    if (!made().empty()) model.feed({text.back()});
+    text.push_back(sample(model.logits(), options_.sampling, random, text));
+    if (on_token) on_token(text.back());
+  }
+  return {made().begin(), made().end()};
 }
 
 std::vector<int32_t> generate(const LanguageModel& model, const std::vector<int32_t>& prompt,
                               const GenerateOptions& options,
                               const std::function<void(int32_t)>& on_token) {
-  check(model, prompt, options);
-  Tape::Pause constant;
-  Random random{.seed = options.seed};
-  Continuation text(model, options.mem_len);
-  std::vector<int32_t> made;
-  while (std::ssize(made) < options.length) {
-    Tensor logits = text.feed(made.empty() ? prompt : std::vector{made.back()});
-    std::span row(logits.data(), static_cast<size_t>(logits.count()));
-    made.push_back(sample(row, options.sampling, random));
-    if (on_token) on_token(made.back());
-  }
-  return made;
+  return ReadPrompt(model, prompt, options).continued(0, on_token);
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

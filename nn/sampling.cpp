@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
-#include <vector>
 
 #include "core/errors.h"
 
@@ -11,8 +11,28 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 namespace {
 
+/// A token that may be chosen, and its probability as a multiple of the likeliest one's.
+struct Candidate {
+  int32_t token;
+  double weight;
+};
+
+/// The logits behind `text`.
+std::vector<double> penalised(std::span<const Scalar> logits, const Sampling& sampling,
+                              std::span<const int32_t> text) {
+  std::vector<double> result(logits.begin(), logits.end());
+  if (sampling.repetition_penalty == 1) return result;
+  auto window = static_cast<size_t>(sampling.repetition_window);
+  if (window > 0 && window < text.size()) text = text.last(window);
+  for (int32_t token : text) {
+    auto x = static_cast<double>(logits[token]);
+    result[token] = x < 0 ? x * sampling.repetition_penalty : x / sampling.repetition_penalty;
+  }
+  return result;
+}
+
 /// The `count` likeliest tokens, the likeliest first.
-std::vector<int32_t> likeliest(std::span<const Scalar> logits, int64_t count) {
+std::vector<int32_t> likeliest(const std::vector<double>& logits, int64_t count) {
   std::vector<int32_t> tokens(logits.size());
   std::iota(tokens.begin(), tokens.end(), 0);
   std::partial_sort(tokens.begin(), tokens.begin() + count, tokens.end(),
@@ -23,33 +43,79 @@ std::vector<int32_t> likeliest(std::span<const Scalar> logits, int64_t count) {
   return tokens;
 }
 
+/// How many of the candidates, the likeliest first, it takes to have `share` of their sum.
+int64_t nucleus(const std::vector<Candidate>& candidates, double share) {
+  double total = 0, sum = 0;
+  for (const Candidate& candidate : candidates) total += candidate.weight;
+  int64_t count = 0;
+  while (count < std::ssize(candidates) && sum < share * total) sum += candidates[count++].weight;
+  return count;
+}
+
+void check_logits(std::span<const Scalar> logits) {
+  constexpr Scalar infinity = std::numeric_limits<Scalar>::infinity();
+  for (Scalar logit : logits)
+    require(logit < infinity, "sampling: a logit is ", logit, ", expected finite ones or -inf");
+  require(std::any_of(logits.begin(), logits.end(), [](Scalar x) { return x > -infinity; }),
+          "sampling: no logit is more than -inf, so no token can be chosen");
+}
+
+/// What the filters leave over, the likeliest first.
+std::vector<Candidate> candidates(std::span<const Scalar> logits, const Sampling& sampling,
+                                  std::span<const int32_t> text) {
+  check(sampling);
+  check_logits(logits);
+  std::vector<double> x = penalised(logits, sampling, text);
+  auto count = static_cast<int64_t>(x.size());
+  if (sampling.top_k > 0) count = std::min(sampling.top_k, count);
+  if (sampling.temperature == 0) count = 1;
+  std::vector<int32_t> tokens = likeliest(x, count);
+  std::vector<Candidate> left = {{tokens.front(), 1}};
+  for (int32_t token : std::span(tokens).subspan(1)) {
+    double weight = std::exp((x[token] - x[tokens.front()]) / sampling.temperature);
+    if (weight > 0) left.push_back({token, weight});
+  }
+  if (sampling.top_p < 1) left.erase(left.begin() + nucleus(left, sampling.top_p), left.end());
+  std::erase_if(left, [&](const Candidate& one) { return one.weight < sampling.min_p; });
+  return left;
+}
+
 }  // namespace
 
 void check(const Sampling& sampling) {
-  require(sampling.temperature >= 0 && std::isfinite(sampling.temperature),
-          "sampling: temperature ", sampling.temperature, ", expected at least 0");
-  require(sampling.top_k >= 0, "sampling: top_k ", sampling.top_k, ", expected at least 0");
+  auto expect = [](bool allowed, const char* name, auto value, const char* expected) {
+    require(allowed, "sampling: ", name, " ", value, ", expected ", expected);
+  };
+  double temperature = sampling.temperature, penalty = sampling.repetition_penalty;
+  expect(temperature >= 0 && std::isfinite(temperature), "temperature", temperature, "at least 0");
+  expect(sampling.top_k >= 0, "top_k", sampling.top_k, "at least 0");
+  expect(0 < sampling.top_p && sampling.top_p <= 1, "top_p", sampling.top_p,
+         "more than 0 and at most 1");
+  expect(0 <= sampling.min_p && sampling.min_p <= 1, "min_p", sampling.min_p, "0 to 1");
+  expect(penalty > 0 && std::isfinite(penalty), "repetition_penalty", penalty, "more than 0");
+  expect(sampling.repetition_window >= 0, "repetition_window", sampling.repetition_window,
+         "at least 0");
 }
 
-int32_t sample(std::span<const Scalar> logits, const Sampling& sampling, Random& random) {
-  check(sampling);
-  for (Scalar logit : logits)
-    require(std::isfinite(logit), "sampling: a logit is ", logit, ", expected finite ones");
-  if (sampling.temperature == 0)
-    return static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+std::vector<double> probabilities(std::span<const Scalar> logits, const Sampling& sampling,
+                                  std::span<const int32_t> text) {
+  std::vector<Candidate> left = candidates(logits, sampling, text);
+  double total = 0;
+  for (const Candidate& candidate : left) total += candidate.weight;
+  std::vector<double> result(logits.size());
+  for (const Candidate& candidate : left) result[candidate.token] = candidate.weight / total;
+  return result;
+}
 
-  auto vocabulary = static_cast<int64_t>(logits.size());
-  int64_t count = sampling.top_k == 0 ? vocabulary : std::min(sampling.top_k, vocabulary);
-  std::vector<int32_t> tokens = likeliest(logits, count);
-  double greatest = static_cast<double>(logits[tokens.front()]);
+int32_t sample(std::span<const Scalar> logits, const Sampling& sampling, Random& random,
+               std::span<const int32_t> text) {
+  std::vector<Candidate> left = candidates(logits, sampling, text);
+  if (sampling.temperature == 0) return left.front().token;
   std::vector<double> cumulative;
   double total = 0;
-  for (int32_t token : tokens) {
-    total += std::exp((static_cast<double>(logits[token]) - greatest) / sampling.temperature);
-    cumulative.push_back(total);
-  }
+  for (const Candidate& candidate : left) cumulative.push_back(total += candidate.weight);
   auto chosen = std::upper_bound(cumulative.begin(), cumulative.end(), random.uniform() * total);
-  return tokens[std::min<int64_t>(chosen - cumulative.begin(), count - 1)];
+  return left[std::min<int64_t>(chosen - cumulative.begin(), std::ssize(left) - 1)].token;
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -68,6 +68,32 @@ metrics.jsonl" ] || fail "files of $model: $(ls $model)"
   runs generate $model --length 3 --temperature 0
 done
 
+# Sampling as people expect it.
+runs generate transformer --prompt 'line ' --length 30 --seed 5
+mv output first
+printf 'line ' > prompt
+runs generate transformer --prompt_file prompt --length 30 --seed 5
+cmp -s output first || fail "another text from --prompt_file"
+runs generate transformer --prompt_file - --length 30 --seed 5 < prompt
+cmp -s output first || fail "another text from standard input"
+runs generate transformer --prompt 'line ' --length 30 --seed 5 --num_samples 3
+mv output three
+head -c 36 three | cmp -s - first || fail "another first sample: $(cat three)"
+runs generate transformer --prompt 'line ' --length 30 --seed 5 --num_samples 2
+cmp -s -n "$(wc -c < output)" output three || fail 'samples depend on how many there are'
+[ "$(wc -c < three)" = $((3 * 36 + 2 * 16)) ] || fail "three samples: $(cat three)"
+runs generate transformer --prompt 'line 1' --length 500 --seed 5 --stop 'ne'
+tail -c 3 output | grep -q '^ne$' || fail "not at its stop: $(cat output)"
+[ "$(grep -o ne output | wc -l)" = 2 ] || fail "beyond its stop: $(cat output)"
+runs generate transformer --length 20 --temperature 0
+mv output first
+runs generate transformer --length 20 --top_p 1e-9 --temperature 2
+cmp -s output first || fail 'a tiny top_p is not greedy'
+runs generate transformer --length 20 --min_p 1 --temperature 2
+cmp -s output first || fail 'min_p 1 is not greedy'
+runs generate transformer --length 20 --temperature 0 --repetition_penalty 1.5 --repetition_window 8
+cmp -s output first && fail 'no effect of the repetition penalty'
+
 # Every model, with the options that make another of it.
 while read -r model; do
   # shellcheck disable=SC2086
@@ -199,7 +225,19 @@ done
 refuses "--prompt: the model does not know the character 'é', number 2" \
   generate transformer --prompt 'lé'
 refuses 'an empty prompt' generate transformer --prompt ''
-for flag in length temperature top_k mem_len seed; do
+printf 'line X' > unknown_prompt
+refuses "unknown_prompt: the model does not know the character 'X', number 6" \
+  generate transformer --prompt_file unknown_prompt
+refuses "standard input: the model does not know the character 'X', number 6" \
+  generate transformer --prompt_file - < unknown_prompt
+refuses '--prompt_file -: nothing on standard input' generate transformer --prompt_file - < empty
+refuses 'missing: No such file' generate transformer --prompt_file missing
+refuses '--prompt excludes --prompt_file' generate transformer --prompt_file prompt --prompt line
+refuses "--stop: the model does not know the character 'X', number 1" generate transformer --stop X
+refuses '--num_samples 0' generate transformer --num_samples 0
+refuses 'top_p 0' generate transformer --top_p 0
+refuses 'repetition_penalty 0' generate transformer --repetition_penalty 0
+for flag in length temperature top_k top_p min_p repetition_penalty repetition_window mem_len seed; do
   refuses "$flag" generate transformer --$flag -1
 done
 

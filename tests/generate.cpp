@@ -124,6 +124,52 @@ TEST_CASE("generate: the seed decides, and nothing else") {
   CHECK(generate(model, {1}, {.length = 50, .seed = 8}) != first);
 }
 
+TEST_CASE("generate: a sample is the same whichever others are made") {
+  for (const LanguageModel& model : {transformer_xl(), vanilla(8)}) {
+    GenerateOptions options{.length = 30, .seed = 7};
+    ReadPrompt prompt(model, {1, 2}, options);
+    Text third = prompt.continued(2), first = prompt.continued(0), second = prompt.continued(1);
+    CHECK(first == generate(model, {1, 2}, options));
+    CHECK(third == ReadPrompt(model, {1, 2}, options).continued(2));
+    CHECK(prompt.continued(1) == second);
+    CHECK(first != second);
+    CHECK(second != third);
+  }
+}
+
+TEST_CASE("generate: ends where the stop has just been made, not where the prompt has it") {
+  LanguageModel model = transformer_xl();
+  GenerateOptions options{.length = 60, .seed = 7};
+  Text whole = generate(model, {1}, options);
+  options.stop = {whole[20], whole[21], whole[22]};
+  auto found = std::search(whole.begin(), whole.end(), options.stop.begin(), options.stop.end());
+  Text expected(whole.begin(), found + 3), seen;
+  CHECK(generate(model, {1}, options, [&](int32_t token) { seen.push_back(token); }) == expected);
+  CHECK(seen == expected);
+
+  Text prompt = {3, 4};
+  options.stop = prompt;
+  CHECK(generate(model, prompt, options).size() > 1);
+  options.stop.push_back(generate(model, prompt, options).front());
+  CHECK(generate(model, prompt, options).size() > 1);
+}
+
+TEST_CASE("generate: the repetition penalty sees the prompt and what was made") {
+  LanguageModel model = transformer_xl();
+  Sampling sampling{.temperature = 0, .repetition_penalty = 1e9, .repetition_window = 4};
+  Text text = {1, 2, 3};
+  Text made = generate(model, text, {.length = 20, .sampling = sampling});
+  text.insert(text.end(), made.begin(), made.end());
+  Context context;
+  for (size_t n = 3; n < text.size(); ++n) {
+    Tokens before{{1, static_cast<int64_t>(n)}, {text.begin(), text.begin() + n}};
+    std::vector<Scalar> logits = model.forward(before, Memory{}, context).values();
+    Random random;
+    CHECK(text[n] ==
+          sample(std::span(logits).last(11), sampling, random, std::span(text).first(n)));
+  }
+}
+
 TEST_CASE("generate: two threads with one model") {
   const LanguageModel model = transformer_xl();
   Text first, second;
@@ -151,5 +197,6 @@ TEST_CASE("generate: what is refused") {
   CHECK(refused({-1}, {}) == "generate: token -1 in the prompt, expected 0 to 10");
   CHECK(refused({1}, {.length = -1}) == "generate: length -1, expected at least 0");
   CHECK(refused({1}, {.mem_len = -1}) == "generate: mem_len -1, expected at least 0");
+  CHECK(refused({1}, {.stop = {2, 11}}) == "generate: token 11 in stop, expected 0 to 10");
   CHECK(refused({1}, {.sampling = {.top_k = -1}}) == "sampling: top_k -1, expected at least 0");
 }

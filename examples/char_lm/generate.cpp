@@ -1,7 +1,7 @@
 #include "nn/generate.h"
 
-#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -9,37 +9,70 @@
 #include "core/errors.h"
 #include "flags.h"
 #include "run_folder.h"
+#include "text.h"
 
 namespace char_lm {
 
+using shiftgrad::require;
+
 namespace {
+
+const std::string between_samples = "---------------\n";  // nanoGPT's
 
 struct GenerateFlags {
   std::string out_dir;
   std::string checkpoint = "best";
   std::string prompt = "\n";
+  std::string prompt_file;
+  std::string stop;
   shiftgrad::GenerateOptions options{.length = 500, .sampling = {.temperature = 0.8}};
+  int64_t num_samples = 1;
   std::optional<int64_t> mem_len;
   int threads = 0;
 };
 
-void write(char character) {
-  std::cout << character << std::flush;
-  shiftgrad::require(std::cout.good(), "standard output: cannot be written");
+struct Prompt {
+  std::string text, source;
+};
+
+Prompt read_prompt(const GenerateFlags& flags) {
+  const std::string& file = flags.prompt_file;
+  if (file.empty()) return {flags.prompt, "--prompt"};
+  if (file != "-") return {read_text(file), file};
+  std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  require(!text.empty(), "--prompt_file -: nothing on standard input, expected a text");
+  return {text, "standard input"};
+}
+
+void write(const std::string& text) {
+  std::cout << text << std::flush;
+  require(std::cout.good(), "standard output: cannot be written");
+}
+
+shiftgrad::GenerateOptions generate_options(const GenerateFlags& flags, const SavedRun& run) {
+  shiftgrad::GenerateOptions options = flags.options;
+  options.mem_len = flags.mem_len.value_or(run.flags.written_context());
+  options.stop = run.vocabulary.encode(flags.stop, "--stop");
+  return options;
 }
 
 Command::Work prepare(const GenerateFlags& flags) {
+  require(flags.num_samples >= 1, "--num_samples ", flags.num_samples, ", expected at least 1");
   auto threads = limit_threads(flags.threads);
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source));
-  std::vector<int32_t> prompt = run.vocabulary.encode(flags.prompt, "--prompt");
-  shiftgrad::GenerateOptions options = flags.options;
-  options.mem_len = flags.mem_len.value_or(run.flags.written_context());
-  check(*model, prompt, options);
-  return [threads, model, prompt, options, vocabulary = run.vocabulary, text = flags.prompt] {
-    std::cout << text;
-    generate(*model, prompt, options, [&](int32_t token) { write(vocabulary.decode(token)); });
-    write('\n');
+  Prompt prompt = read_prompt(flags);
+  std::vector<int32_t> tokens = run.vocabulary.encode(prompt.text, prompt.source);
+  shiftgrad::GenerateOptions options = generate_options(flags, run);
+  check(*model, tokens, options);
+  return [threads, model, prompt, tokens, options, vocabulary = run.vocabulary,
+          samples = flags.num_samples] {
+    shiftgrad::ReadPrompt read(*model, tokens, options);
+    for (int64_t n = 0; n < samples; ++n) {
+      write((n > 0 ? between_samples : "") + prompt.text);
+      read.continued(n, [&](int32_t token) { write({vocabulary.decode(token)}); });
+      write("\n");
+    }
   };
 }
 
@@ -48,16 +81,35 @@ Command::Work prepare(const GenerateFlags& flags) {
 Command generate_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("generate", "Lets a model write, character by character");
   auto flags = std::make_shared<GenerateFlags>();
-  auto& [length, sampling, seed, mem_len] = flags->options;
+  shiftgrad::GenerateOptions& options = flags->options;
+  shiftgrad::Sampling& sampling = options.sampling;
   app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
   add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
-  add_flag(*app, "prompt", flags->prompt, "TEXT", "what the model continues (default: a new line)")
-      ->default_str("");
-  add_flag(*app, "length", length, "CHARACTERS", "how much to write");
+  CLI::Option* prompt = add_flag(*app, "prompt", flags->prompt, "TEXT",
+                                 "what the model continues (default: a new line)")
+                            ->default_str("");
+  add_flag(*app, "prompt_file", flags->prompt_file, "FILE",
+           "the same from a file, to its last byte; - for standard input")
+      ->excludes(prompt);
+  add_flag(*app, "length", options.length, "CHARACTERS", "how much to write");
+  add_flag(*app, "stop", flags->stop, "TEXT",
+           "ends a sample that has just written this, which is printed too (default: none)");
+  add_flag(
+      *app, "num_samples", flags->num_samples, "TEXTS",
+      "how many to write, each the same whatever their number, with a line of --- between two");
   add_flag(*app, "temperature", sampling.temperature, "FACTOR",
            "below 1 more certain, above 1 more surprising, 0 always the likeliest");
   add_flag(*app, "top_k", sampling.top_k, "CHARACTERS", "choose among the likeliest, 0 for all");
-  add_flag(*app, "seed", seed, "NUMBER", "equal seeds write equal texts");
+  add_flag(*app, "top_p", sampling.top_p, "PROBABILITY",
+           "of these, among the fewest likeliest that together have it, 1 for all");
+  add_flag(*app, "min_p", sampling.min_p, "SHARE",
+           "of these, among those with that share of the likeliest one's probability, 0 for all");
+  add_flag(*app, "repetition_penalty", sampling.repetition_penalty, "FACTOR",
+           "above 1 makes less likely what was just written: divides its logit, or multiplies one "
+           "below 0; 1 for none");
+  add_flag(*app, "repetition_window", sampling.repetition_window, "CHARACTERS",
+           "that count as just written, the prompt's too, 0 for all");
+  add_flag(*app, "seed", options.seed, "NUMBER", "equal seeds write equal texts");
   add_flag(*app, "mem_len", flags->mem_len, "TOKENS",
            "how much of the text the model remembers (default: as in training)");
   add_flag(*app, "threads", flags->threads, "THREADS", "0 for one a core");
