@@ -25,6 +25,8 @@ LanguageModelConfig transformer(const ModelFlags& flags) {
   bool by_distance = position == "rope" || position == "alibi";
   (by_distance ? mixer.position : config.position) = position;
   if (position == "learned") config.max_len = flags.block_size;
+  // Sinusoids are as large as 1, and would drown embeddings that are not (Vaswani et al., 3.4).
+  config.embedding_scale = position == "sinusoid";
   config.mixer = mixer;
   return config;
 }
