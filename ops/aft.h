@@ -11,9 +11,10 @@
 //     0 … first(i)-1  |  first(i) … first(i)+n-1       |  first(i)+n … K-1
 //      far: w = 0     |  w_ij = bias[i, j - first(i)]  |   far: w = 0
 //
-// The far keys' sums are prefix and suffix sums that the queries share, so the cost is O((K + T n)
-// C). Every sum is kept relative to the maximum of its own keys: a maximum over other keys, as in
-// the paper's code, lets the future be seen in the last bits, and overflows.
+// The far keys' sums are prefix and suffix sums that the queries share, the others products over
+// blocks of queries, `aft_block.h`: O((K + T (n + R)) C) for blocks of R. Every sum is kept
+// relative to a maximum of keys that all its queries see: a maximum over others, as in the paper's
+// code, lets the future be seen in the last bits, and overflows.
 
 #include "core/tensor.h"
 #include "ops/visibility.h"
