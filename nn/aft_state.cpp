@@ -3,62 +3,146 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "core/errors.h"
+#include "core/simd.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
-void AftState::Sum::add(double k, double v) {
-  if (k > maximum) {
-    double shrink = std::exp(maximum - k);
-    numerator *= shrink;
-    denominator *= shrink;
-    maximum = k;
-  }
-  double weight = std::exp(k - maximum);
-  numerator += weight * v;
-  denominator += weight;
+namespace {
+
+/// So many terms are added up in Scalar before they join the sums in double.
+constexpr int64_t run = 32;
+
+/// Row j of the tokens [B, n, C] of a strip.
+const Scalar* token(const Tensor& x, int64_t b, int64_t j, int64_t channel) {
+  const Dims& strides = x.layout().strides;
+  return x.data() + b * strides[0] + j * strides[1] + channel;
+}
+
+}  // namespace
+
+void AftState::start(int64_t count) {
+  far_.maximum.assign(static_cast<size_t>(count), -std::numeric_limits<Scalar>::infinity());
+  far_.numerator.assign(static_cast<size_t>(count), 0);
+  far_.denominator.assign(static_cast<size_t>(count), 0);
+  rows_.resize(static_cast<size_t>((run + 4) * channels_));
+  above_.resize(static_cast<size_t>(channels_));
+  below_.resize(static_cast<size_t>(channels_));
 }
 
 /// A token that position biases reach no longer joins the sums; key and value [B, 1, C].
 void AftState::let_go(const Tensor& key, const Tensor& value) {
-  int64_t C = key.size(2);
-  for (size_t n = 0; n < far_.size(); ++n) {
-    int64_t b = static_cast<int64_t>(n) / C, c = static_cast<int64_t>(n) % C;
-    far_[n].add(static_cast<double>(key.data()[b * key.layout().strides[0] + c]),
-                static_cast<double>(value.data()[b * value.layout().strides[0] + c]));
+  for (int64_t b = 0; b < key.size(0); ++b) {
+    const Scalar *k = token(key, b, 0, 0), *v = token(value, b, 0, 0);
+    Scalar *maximum = far_.maximum.data() + b * channels_, *weight = rows_.data();
+    double* numerator = far_.numerator.data() + b * channels_;
+    double* denominator = far_.denominator.data() + b * channels_;
+    for (int64_t c = 0; c < channels_; ++c) {
+      if (!(k[c] > maximum[c])) continue;
+      double shrink = std::exp(static_cast<double>(maximum[c]) - static_cast<double>(k[c]));
+      numerator[c] *= shrink;
+      denominator[c] *= shrink;
+      maximum[c] = k[c];
+    }
+    simd::zip(simd::Binary::subtract, k, maximum, weight, channels_);
+    simd::map(simd::Unary::exp, weight, weight, channels_);
+    for (int64_t c = 0; c < channels_; ++c) {
+      numerator[c] += static_cast<double>(weight[c]) * static_cast<double>(v[c]);
+      denominator[c] += static_cast<double>(weight[c]);
+    }
+  }
+}
+
+/// The exponents of the keys begin … end-1, each a row of the strip's width.
+void AftState::exponents(const Near& near, int64_t begin, int64_t end) {
+  Scalar* row = rows_.data() + 4 * channels_;
+  for (int64_t j = begin; j < end; ++j, row += near.width) {
+    const Scalar* k = token(near.keys, near.b, j, near.channel);
+    Scalar w = near.biases[j * near.bias_stride];
+    for (int64_t c = 0; c < near.width; ++c) row[c] = k[c] + w;
+  }
+}
+
+/// above_ and below_ become the far sums, relative to the greatest exponent of all.
+void AftState::begin_sums(const Near& near, Scalar* greatest) {
+  int64_t at = near.b * channels_ + near.channel, width = near.width;
+  Scalar* factor = greatest + channels_;
+  const Scalar* terms = rows_.data() + 4 * channels_;
+  std::copy_n(far_.maximum.data() + at, width, greatest);
+  for (int64_t j = 0; j < near.keys.size(1); j += run) {
+    int64_t end = std::min(j + run, near.keys.size(1));
+    exponents(near, j, end);
+    for (int64_t row = 0; row < end - j; ++row)
+      simd::zip(simd::Binary::maximum, greatest, terms + row * width, greatest, width);
+  }
+  simd::zip(simd::Binary::subtract, far_.maximum.data() + at, greatest, factor, width);
+  simd::map(simd::Unary::exp, factor, factor, width);
+  const double* numerator = far_.numerator.data() + at;
+  const double* denominator = far_.denominator.data() + at;
+  for (int64_t c = 0; c < width; ++c) {
+    above_[static_cast<size_t>(c)] = numerator[c] * static_cast<double>(factor[c]);
+    below_[static_cast<size_t>(c)] = denominator[c] * static_cast<double>(factor[c]);
+  }
+}
+
+/// Adds the keys begin … end-1.
+void AftState::add_run(const Near& near, int64_t begin, int64_t end, const Scalar* greatest) {
+  int64_t width = near.width;
+  Scalar *numerator = rows_.data() + 2 * channels_, *denominator = numerator + channels_;
+  Scalar* terms = rows_.data() + 4 * channels_;
+  exponents(near, begin, end);
+  std::fill_n(numerator, width, Scalar{0});
+  std::fill_n(denominator, width, Scalar{0});
+  for (int64_t row = 0; row < end - begin; ++row)
+    simd::zip(simd::Binary::subtract, terms + row * width, greatest, terms + row * width, width);
+  simd::map(simd::Unary::exp, terms, terms, (end - begin) * width);
+  for (int64_t row = 0; row < end - begin; ++row) {
+    const Scalar* v = token(near.values, near.b, begin + row, near.channel);
+    simd::multiply_add(terms + row * width, v, numerator, width);
+    simd::axpby(1, terms + row * width, 1, denominator, width);
+  }
+  for (int64_t c = 0; c < width; ++c) {
+    above_[static_cast<size_t>(c)] += static_cast<double>(numerator[c]);
+    below_[static_cast<size_t>(c)] += static_cast<double>(denominator[c]);
+  }
+}
+
+void AftState::mix(const Near& near, Scalar* y) {
+  Scalar* greatest = rows_.data();
+  begin_sums(near, greatest);
+  for (int64_t j = 0; j < near.keys.size(1); j += run)
+    add_run(near, j, std::min(j + run, near.keys.size(1)), greatest);
+  for (int64_t c = 0; c < near.width; ++c) {
+    size_t at = static_cast<size_t>(c);
+    y[c] = static_cast<Scalar>(above_[at] / below_[at]);
   }
 }
 
 /// y[:, t] from the far sums and the near keys [B, n, C], the last of which is token t itself.
 void AftState::mix(const Tensor& keys, const Tensor& values, const AftBand& band, int64_t t,
-                   const Tensor& y) const {
-  int64_t C = y.size(2), groups = band.bias.size(0), near = keys.size(1);
-  const Layout& bias = band.bias.layout();
+                   const Tensor& y) {
+  int64_t groups = band.bias.size(0), width = channels_ / groups;
+  const Dims& strides = band.bias.layout().strides;
   // The band's entry for the oldest near key.
-  int64_t first = position_ + 1 - near - (band.start + band.step * t);
-  for (size_t n = 0; n < far_.size(); ++n) {
-    int64_t b = static_cast<int64_t>(n) / C, c = static_cast<int64_t>(n) % C;
-    const Scalar* w = band.bias.data() + c / (C / groups) * bias.strides[0] + t * bias.strides[1];
-    const Scalar* k = keys.data() + b * keys.layout().strides[0] + c;
-    const Scalar* v = values.data() + b * values.layout().strides[0] + c;
-    Sum sum = far_[n];
-    for (int64_t j = 0; j < near; ++j)
-      sum.add(static_cast<double>(k[j * C]) + static_cast<double>(w[(first + j) * bias.strides[2]]),
-              static_cast<double>(v[j * C]));
-    y.mutable_data()[(b * y.size(1) + t) * C + c] =
-        static_cast<Scalar>(sum.numerator / sum.denominator);
-  }
+  int64_t first = position_ + 1 - keys.size(1) - (band.start + band.step * t);
+  for (int64_t b = 0; b < y.size(0); ++b)
+    for (int64_t group = 0; group < groups; ++group) {
+      const Scalar* biases =
+          band.bias.data() + group * strides[0] + t * strides[1] + first * strides[2];
+      mix({keys, values, biases, strides[2], b, group * width, width},
+          y.mutable_data() + (b * y.size(1) + t) * channels_ + group * width);
+    }
 }
 
 Tensor AftState::feed(const Tensor& key, const Tensor& value, const AftBand& band) {
   int64_t B = key.size(0), T = key.size(1), C = key.size(2);
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   channels_ = C;
-  if (far_.empty()) far_.assign(B * C, {-infinity, 0, 0});
-  require(static_cast<int64_t>(far_.size()) == B * C, "state: a batch of ", B, " for a state of ",
-          static_cast<int64_t>(far_.size()) / C);
+  if (far_.maximum.empty()) start(B * C);
+  require(static_cast<int64_t>(far_.maximum.size()) == B * C, "state: a batch of ", B,
+          " for a state of ", static_cast<int64_t>(far_.maximum.size()) / C);
   Tensor y = Tensor::empty({B, T, C});
   Tensor none = Tensor::empty({B, 0, C});
   for (int64_t t = 0; t < T; ++t, ++position_) {
@@ -82,14 +166,17 @@ void AftState::forget_newest(int64_t count) {
 }
 
 void AftState::reorder(const std::vector<int64_t>& members) {
-  if (far_.empty() || members.empty()) return;
+  if (far_.maximum.empty() || members.empty()) return;
   keys_.reorder(members);
   values_.reorder(members);
-  std::vector<Sum> reordered;
-  for (int64_t member : members)
-    reordered.insert(reordered.end(), far_.begin() + member * channels_,
-                     far_.begin() + (member + 1) * channels_);
-  far_ = std::move(reordered);
+  auto chosen = [&](const auto& all) {
+    std::remove_cvref_t<decltype(all)> result;
+    for (int64_t member : members)
+      result.insert(result.end(), all.begin() + member * channels_,
+                    all.begin() + (member + 1) * channels_);
+    return result;
+  };
+  far_ = {chosen(far_.maximum), chosen(far_.numerator), chosen(far_.denominator)};
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

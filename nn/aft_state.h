@@ -13,8 +13,8 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 ///
 ///     m = max k,   Σ e^(k - m) v,   Σ e^(k - m)
 ///
-/// in double and rescaled whenever m grows, so that they stay exact over any number of steps. A
-/// token costs O(near · C), whatever came before.
+/// the sums in double and rescaled whenever m grows, so that they stay exact over any number of
+/// steps. A token costs O(near · C), whatever came before.
 class AftState : public State {
  public:
   explicit AftState(int64_t near) : near_(near), keys_(near), values_(near) {}
@@ -31,17 +31,32 @@ class AftState : public State {
   void reorder(const std::vector<int64_t>& members) override;
 
  private:
-  struct Sum {
-    double maximum, numerator, denominator;
-    void add(double k, double v);
+  /// Of each channel of each batch member.
+  struct Far {
+    std::vector<Scalar> maximum;
+    std::vector<double> numerator, denominator;
   };
+  /// The near keys of one token, for the channels of one group of one batch member.
+  struct Near {
+    const Tensor &keys, &values;  // [B, n, C]
+    const Scalar* biases;         // key j's at biases[j bias_stride]
+    int64_t bias_stride, b, channel, width;
+  };
+  void start(int64_t count);
   void let_go(const Tensor& key, const Tensor& value);
   void mix(const Tensor& keys, const Tensor& values, const AftBand& band, int64_t t,
-           const Tensor& y) const;
+           const Tensor& y);
+  void mix(const Near& near, Scalar* y);
+  void exponents(const Near& near, int64_t begin, int64_t end);
+  void begin_sums(const Near& near, Scalar* greatest);
+  void add_run(const Near& near, int64_t begin, int64_t end, const Scalar* greatest);
 
   int64_t near_, position_ = 0, channels_ = 0;
   SlidingCache keys_, values_;  // [B, near, C]
-  std::vector<Sum> far_;        // [B, C]
+  Far far_;
+  // Room for a token: greatest, factor, two sums and a run of terms, each C at most.
+  std::vector<Scalar> rows_;           // room for some rows of channels
+  std::vector<double> above_, below_;  // [C], a token's sums
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
