@@ -11,6 +11,7 @@ import argparse
 import json
 import statistics
 import subprocess
+import time
 
 import torch
 
@@ -18,6 +19,7 @@ import pytorch_cases
 
 
 def ours(program, case, runs):
+    time.sleep(1)  # PyTorch's threads spin for a while before they sleep.
     command = [program, "--only", case, "--runs", str(runs), "--json"]
     return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
 
