@@ -165,11 +165,11 @@ fi
 
 runs --help
 prints 'Exit status: 0 '
-for command in train eval generate compare; do runs $command --help; done
+for command in train eval generate compare inspect plot; do runs $command --help; done
 
 # --- What it is not for.
 
-refuses 'expected train, eval, generate or compare'
+refuses 'expected train, eval, generate, compare, inspect or plot'
 refuses 'sing' sing
 refuses '--learning-rate' train --learning-rate 1
 refuses 'batch_size' train --batch_size many

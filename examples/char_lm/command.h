@@ -17,5 +17,7 @@ Command train_command(CLI::App& program);
 Command eval_command(CLI::App& program);
 Command generate_command(CLI::App& program);
 Command compare_command(CLI::App& program);
+Command inspect_command(CLI::App& program);
+Command plot_command(CLI::App& program);
 
 }  // namespace char_lm

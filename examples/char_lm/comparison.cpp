@@ -4,11 +4,11 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <sstream>
 
 #include "fixed.h"
 #include "gnuplot.h"
 #include "nn/atomic_file.h"
+#include "picture.h"
 
 namespace char_lm {
 
@@ -90,18 +90,20 @@ void write_csv(const std::filesystem::path& path, const std::vector<Contestant>&
 }
 
 bool plot(const std::filesystem::path& path, const std::vector<Contestant>& contestants) {
-  std::ostringstream script;
-  script << "set terminal svg size 800," << 90 + 24 * contestants.size()
-         << " font 'sans,13' background 'white' noenhanced\n"
-         << "set output '" << path.string() << "'\n"
-         << "set xlabel 'bits per character of the validation split (mean and deviation)'\n"
-         << "set grid xtics linecolor 'gray80'\nset yrange [] reverse\nset offsets 0, 0, 0.5, 0.5\n"
-         << "plot '-' using 2:1:3:ytic(4) with xerrorbars notitle pointtype 7 linewidth 1.5\n";
+  if (!has_gnuplot()) return false;
+  Picture picture(path, 800, 90 + 24 * static_cast<int>(contestants.size()));
+  picture.add("set xlabel 'bits per character of the validation split (mean and deviation)'");
+  picture.add("set grid xtics linecolor 'gray80'");
+  picture.add("set yrange [] reverse\nset offsets 0, 0, 0.5, 0.5");
+  picture.add("$scores << END");
   for (size_t n = 0; n < contestants.size(); ++n)
-    script << n << ' ' << bits(contestants[n]) << ' ' << deviation(contestants[n]).value_or(0)
-           << " \"" << contestants[n].name << "\"\n";
-  script << "e\n";
-  return gnuplot(script.str());
+    picture.add(n, ' ', bits(contestants[n]), ' ', deviation(contestants[n]).value_or(0), ' ',
+                gnuplot_string(contestants[n].name));
+  picture.add("END");
+  picture.add("plot $scores using 2:1:3:ytic(4) with xerrorbars notitle pointtype 7 linewidth 1.5 ",
+              "linecolor ", colour(0));
+  picture.draw();
+  return true;
 }
 
 }  // namespace char_lm

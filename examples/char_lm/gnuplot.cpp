@@ -7,8 +7,10 @@
 
 namespace char_lm {
 
+bool has_gnuplot() { return std::system("command -v gnuplot > /dev/null") == 0; }
+
 bool gnuplot(const std::string& script) {
-  if (std::system("command -v gnuplot > /dev/null") != 0) return false;
+  if (!has_gnuplot()) return false;
   std::FILE* pipe = ::popen("gnuplot", "w");
   shiftgrad::require(pipe, "gnuplot: cannot be started");
   bool written = std::fwrite(script.data(), 1, script.size(), pipe) == script.size();

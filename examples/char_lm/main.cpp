@@ -41,13 +41,15 @@ int run(const char_lm::Command& command) {
 int main(int count, char** arguments) {
   shiftgrad::initialize();
   CLI::App program{
-      "Character-level language models: train one, score it, let it write, compare it to others.",
+      "Character-level language models: train one, score it, let it write, compare it to others, "
+      "look into it.",
       "char_lm"};
   program.footer(
       "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written; 130 "
       "and 143 ended by SIGINT and SIGTERM, before which train saves a checkpoint.");
-  std::vector commands = {char_lm::train_command(program), char_lm::eval_command(program),
-                          char_lm::generate_command(program), char_lm::compare_command(program)};
+  std::vector commands = {char_lm::train_command(program),    char_lm::eval_command(program),
+                          char_lm::generate_command(program), char_lm::compare_command(program),
+                          char_lm::inspect_command(program),  char_lm::plot_command(program)};
   try {
     program.parse(count, arguments);
   } catch (const CLI::CallForHelp& help) {
@@ -57,5 +59,6 @@ int main(int count, char** arguments) {
   }
   for (const char_lm::Command& command : commands)
     if (command.flags->parsed()) return run(command);
-  return complain("expected train, eval, generate or compare; see --help", bad_input);
+  return complain("expected train, eval, generate, compare, inspect or plot; see --help",
+                  bad_input);
 }

@@ -1,0 +1,51 @@
+#include "loss_curve.h"
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "core/errors.h"
+#include "nn/json.h"
+#include "run_folder.h"
+#include "text.h"
+
+namespace char_lm {
+
+using shiftgrad::require;
+
+namespace {
+
+/// Adds the loss of that name to the points, where the line has one.
+void take(const nlohmann::json& line, const char* name, const std::string& place,
+          std::vector<LossPoint>& points) {
+  if (!line.contains(name) || line[name].is_null()) return;
+  require(line[name].is_number(), place, ": ", name, " ", shiftgrad::shown(line[name]),
+          ", expected a number");
+  points.push_back({line["step"].get<double>(), line[name].get<double>()});
+}
+
+void read_line(const std::string& text, const std::string& place, LossCurve& curve) {
+  nlohmann::json line = shiftgrad::parse_json(place.c_str(), text, 2);
+  require(line.is_object() && line.contains("step") && line["step"].is_number(), place,
+          ": expected an object with a step");
+  take(line, "loss", place, curve.batches);
+  take(line, "validation_loss", place, curve.validation);
+}
+
+}  // namespace
+
+LossCurve read_loss_curve(const std::string& out_dir) {
+  std::string path = RunFolder{out_dir}.metrics();
+  std::string text = read_text(path);
+  LossCurve curve;
+  size_t begin = 0;
+  for (int number = 1; begin < text.size(); ++number) {
+    size_t end = text.find('\n', begin);
+    if (end == std::string::npos) break;
+    read_line(text.substr(begin, end - begin), shiftgrad::text(path, ": line ", number), curve);
+    begin = end + 1;
+  }
+  require(!curve.batches.empty() || !curve.validation.empty(), path, ": no finite loss in it");
+  return curve;
+}
+
+}  // namespace char_lm

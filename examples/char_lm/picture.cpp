@@ -1,0 +1,82 @@
+#include "picture.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <span>
+
+#include "gnuplot.h"
+#include "nn/atomic_file.h"
+#include "text.h"
+
+namespace char_lm {
+
+using shiftgrad::require;
+
+namespace {
+
+void check_place(const std::string& path) {
+  std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  require(!path.empty() && !std::filesystem::is_directory(path), "--out ", path,
+          ": expected the name of a file");
+  require(std::filesystem::is_directory(folder), "--out ", path, ": there is no folder ",
+          folder.string());
+  require(::access(folder.c_str(), W_OK) == 0, "--out ", path, ": ", std::strerror(errno));
+}
+
+/// A file that is gone when this is.
+struct Draft {
+  std::string path;
+  ~Draft() { std::remove(path.c_str()); }
+};
+
+}  // namespace
+
+Picture::Picture(const std::string& path, int width, int height)
+    : path_(path), width_(width), height_(height) {
+  check_place(path);
+  require(has_gnuplot(), "gnuplot: not installed, expected it to draw ", path);
+}
+
+void Picture::range(const char* axis, double low, double high) {
+  if (!(low <= high)) low = high = 0;
+  double room = high > low ? (high - low) / 20 : high != 0 ? std::abs(high) / 20 : 1;
+  add("set ", axis, "range [", low - room, ':', high + room, ']');
+}
+
+void Picture::draw() const {
+  Draft draft{path_ + ".draft"};
+  gnuplot(shiftgrad::text("set terminal svg size ", width_, ",", height_,
+                          " font 'DejaVu Sans,Arial,sans-serif,12' background 'white' noenhanced\n",
+                          "set encoding utf8\nset output ", gnuplot_string(draft.path), '\n',
+                          script_));
+  std::string svg = read_text(draft.path);
+  std::span<const std::byte> bytes = std::as_bytes(std::span(svg));
+  shiftgrad::write_file_atomically(path_, std::span(&bytes, 1));
+}
+
+std::string gnuplot_string(std::string_view text) {
+  std::string result = "\"";
+  for (char character : text) {
+    auto byte = static_cast<unsigned char>(character);
+    char octal[8];
+    std::snprintf(octal, sizeof octal, "\\%03o", byte);
+    bool plain = byte >= 0x20 && byte != 0x7F && !std::strchr("\"\\`", character);
+    result += plain ? std::string(1, character) : octal;
+  }
+  return result + '"';
+}
+
+std::string colour(size_t number, int transparency) {
+  constexpr const char* colours[] = {"0072B2", "D55E00", "009E73", "CC79A7",
+                                     "E69F00", "56B4E9", "000000", "8C6D31"};
+  char alpha[8];
+  std::snprintf(alpha, sizeof alpha, "%02X", transparency * 255 / 100);
+  return shiftgrad::text("rgb '#", alpha, colours[number % std::size(colours)], "'");
+}
+
+}  // namespace char_lm
