@@ -16,22 +16,28 @@ using namespace shiftgrad;
 
 namespace {
 
-/// Runs many tiles on an arena of `threads` threads and returns how many took part. The tiles wait
-/// for one another until all threads have come, or, on a machine that is busy with other things,
-/// ten seconds have gone.
+/// Runs tiles on an arena of `threads` threads and returns how many took part. The tiles wait for
+/// one another until all threads have come, a moment each: oneTBB may pass over a sleeping thread
+/// until there is new work. On a machine that is busy with other things that takes some rounds.
 size_t threads_seen(int threads) {
+  using Clock = std::chrono::steady_clock;
   std::mutex mutex;
   std::set<std::thread::id> seen;
-  auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   auto all_came = [&] {
     std::lock_guard lock(mutex);
     seen.insert(std::this_thread::get_id());
     return seen.size() >= static_cast<size_t>(threads);
   };
+  auto wait_for_all = [&](int64_t) {
+    auto latest = Clock::now() + std::chrono::milliseconds(5);
+    while (!all_came() && Clock::now() < latest) std::this_thread::yield();
+  };
   with_threads(threads, [&] {
-    parallel_for(64, [&](int64_t) {
-      while (!all_came() && std::chrono::steady_clock::now() < latest) std::this_thread::yield();
-    });
+    auto latest = Clock::now() + std::chrono::seconds(20);
+    do {
+      seen.clear();
+      parallel_for(64, wait_for_all);
+    } while (seen.size() < static_cast<size_t>(threads) && Clock::now() < latest);
   });
   return seen.size();
 }
