@@ -316,7 +316,8 @@ TEST_CASE("attention: memory grows as the length") {
     std::vector<Tensor> inputs = random_inputs(form);
     Tensor cotangent = random_cotangent(form);
     int64_t most = 0;
-    with_threads(2, [&] {
+    // Each thread that takes part has scratch memory of its own; how many do is up to chance.
+    with_threads(1, [&] {
       int64_t before = allocator_counters().bytes_in_use;
       reset_peak();
       results(form, inputs, cotangent);
