@@ -1,27 +1,6 @@
 #!/bin/sh
 # Looks into runs of char_lm, the program $1, as people do, and as they should not.
-set -u
-char_lm=$(realpath "$1")
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-cd "$place" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
-
-# runs ARGUMENT...: char_lm does it and says nothing on standard error.
-runs() {
-  "$char_lm" "$@" > output 2> errors || fail "status $? of: $*"
-  [ ! -s errors ] || fail "errors of: $*: $(cat errors)"
-}
-
-# prints REGULAR_EXPRESSION: some line of the last output matches.
-prints() {
-  grep -Eq -- "$1" output || fail "no line '$1' in: $(cat output)"
-}
+. "$(dirname "$0")/char_lm_checks.sh"
 
 # shows FILE TEXT...: the picture is whole, and each of the texts is all that one of its labels says.
 shows() {
@@ -38,15 +17,9 @@ shows() {
 # refuses TEXT ARGUMENT...: status 2, nothing on standard output, one line on standard error that
 # contains the text, and no file more or less.
 refuses() {
-  expected=$1
-  shift
   before=$(find . -type f ! -name output ! -name errors | sort)
-  status=0
-  "$char_lm" "$@" > output 2> errors || status=$?
-  [ "$status" = 2 ] || fail "status $status of: $*"
+  is_refused "$@"
   [ ! -s output ] || fail "output of: $*: $(cat output)"
-  [ "$(wc -l < errors)" = 1 ] || fail "not one line for: $*: $(cat errors)"
-  grep -qF -- "$expected" errors || fail "no '$expected' in: $(cat errors)"
   [ "$(find . -type f ! -name output ! -name errors | sort)" = "$before" ] || fail "files of: $*"
 }
 

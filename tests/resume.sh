@@ -1,17 +1,7 @@
 #!/bin/sh
 # Interrupts trainings by char_lm, the program $1, in every way there is, and lets them go on: at the
 # end, each has to have the same bytes as one that was left alone.
-set -u
-char_lm=$(realpath "$1")
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-cd "$place" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
+. "$(dirname "$0")/char_lm_checks.sh"
 
 # train ARGUMENT...: in the folder $run, without a word on standard error.
 train() {

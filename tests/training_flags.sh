@@ -1,34 +1,12 @@
 #!/bin/sh
 # What the flags of char_lm's `train` (the program $1) that change how it learns make of a training.
-set -u
-char_lm=$(realpath "$1")
-place=$(mktemp -d)
-trap 'rm -rf "$place"' EXIT
-cd "$place" || exit 1
-failures=0
-
-fail() {
-  echo "FAILED: $*"
-  failures=$((failures + 1))
-}
-
-# runs ARGUMENT...: char_lm does it and says nothing on standard error.
-runs() {
-  "$char_lm" "$@" > output 2> errors || fail "status $? of: $*: $(cat errors)"
-  [ ! -s errors ] || fail "errors of: $*: $(cat errors)"
-}
+. "$(dirname "$0")/char_lm_checks.sh"
 
 # refuses TEXT ARGUMENT...: status 2, one line on standard error that has the text in it, and no file
 # is written.
 refuses() {
-  expected=$1
-  shift
   before=$(cksum ./*/*)
-  status=0
-  "$char_lm" "$@" > output 2> errors || status=$?
-  [ "$status" = 2 ] || fail "status $status of: $*"
-  [ "$(wc -l < errors)" = 1 ] || fail "not one line for: $*: $(cat errors)"
-  grep -qF -- "$expected" errors || fail "no '$expected' in: $(cat errors)"
+  is_refused "$@"
   [ "$(cksum ./*/*)" = "$before" ] || fail "a file changed by: $*"
 }
 

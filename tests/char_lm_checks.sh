@@ -1,0 +1,35 @@
+# What the tests of char_lm share. Read by a test whose $1 is that program, it goes to an empty folder
+# of its own that disappears at the end.
+set -u
+char_lm=$(realpath "$1")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cd "$place" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+# runs ARGUMENT...: char_lm does it and says nothing on standard error.
+runs() {
+  "$char_lm" "$@" > output 2> errors || fail "status $? of: $*: $(cat errors)"
+  [ ! -s errors ] || fail "errors of: $*: $(cat errors)"
+}
+
+# prints REGULAR_EXPRESSION: some line of the last output matches.
+prints() {
+  grep -Eq -- "$1" output || fail "no line '$1' in: $(cat output)"
+}
+
+# is_refused TEXT ARGUMENT...: status 2, and one line on standard error that contains the text.
+is_refused() {
+  expected=$1
+  shift
+  status=0
+  "$char_lm" "$@" > output 2> errors || status=$?
+  [ "$status" = 2 ] || fail "status $status of: $*"
+  [ "$(wc -l < errors)" = 1 ] || fail "not one line for: $*: $(cat errors)"
+  grep -qF -- "$expected" errors || fail "no '$expected' in: $(cat errors)"
+}
