@@ -5,17 +5,12 @@
 #include "core/errors.h"
 #include "core/tape.h"
 #include "ops/attention_block.h"
+#include "ops/dense_rows.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 namespace {
-
-/// x, or a copy where its last axis is not dense.
-Tensor with_dense_rows(const Tensor& x) {
-  bool dense = !x.defined() || x.size(-1) == 1 || x.layout().strides[-1] == 1;
-  return dense ? x : contiguous(x);
-}
 
 void check_table(const char* name, const Tensor& table, const char* rows, int64_t H, int64_t D) {
   bool fits =

@@ -8,6 +8,7 @@
 #include "core/parallel.h"
 #include "core/simd.h"
 #include "core/tape.h"
+#include "ops/dense_rows.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -16,8 +17,6 @@ namespace {
 
 using simd::Binary;
 using simd::Unary;
-
-bool has_whole_rows(const Layout& layout) { return layout.strides[2] == 1 || layout.shape[2] == 1; }
 
 /// The rows of a [B, T, X], each without a gap in it; all null for an undefined tensor.
 template <class Element>
@@ -41,10 +40,6 @@ Rows<const Scalar> rows_of(const Tensor& x) {
   return x.defined() ? Rows<const Scalar>(x.data(), x.layout()) : Rows<const Scalar>();
 }
 
-Tensor with_whole_rows(const Tensor& x) {
-  return x.defined() && !has_whole_rows(x.layout()) ? contiguous(x) : x;
-}
-
 /// Where the gradient of x goes row by row: into its sink, or first into a temporary where rows lie
 /// on top of each other, those of x or those of another input in the same storage.
 class RowSink {
@@ -53,7 +48,7 @@ class RowSink {
     if (!x.defined() || !(sink_ = x.gradient_sink())) return;
     const Layout& layout = sink_.target.layout();
     auto repeats = [&](int axis) { return layout.strides[axis] == 0 && layout.shape[axis] > 1; };
-    direct_ = has_whole_rows(layout) && !repeats(0) && !repeats(1);
+    direct_ = has_dense_rows(layout) && !repeats(0) && !repeats(1);
     for (const Tensor* other : others) direct_ = direct_ && !other->shares_storage(x);
     target_ = direct_ ? sink_.target : Tensor::empty(sink_.target.shape());
     rows_ = {target_.mutable_data(), target_.layout()};
@@ -117,8 +112,8 @@ void lstm_gates(const Scalar* p, const Scalar* u, Scalar* gates, int64_t C) {
 
 Tensor gru_step(const Tensor& projected, const Tensor& recurrent, const Tensor& hidden) {
   check("gru_step", 3, projected, recurrent, hidden);
-  Tensor p = with_whole_rows(projected), u = with_whole_rows(recurrent);
-  Tensor h = with_whole_rows(hidden);
+  Tensor p = with_dense_rows(projected), u = with_dense_rows(recurrent);
+  Tensor h = with_dense_rows(hidden);
   int64_t rows = p.size(0) * p.size(1), C = p.size(2) / 3;
   Tensor y = Tensor::empty({p.size(0), p.size(1), C});  // [B, T, C]
   Scalar* out = y.mutable_data();
@@ -158,8 +153,8 @@ Tensor gru_step(const Tensor& projected, const Tensor& recurrent, const Tensor& 
 
 Tensor lstm_step(const Tensor& projected, const Tensor& recurrent, const Tensor& cell) {
   check("lstm_step", 4, projected, recurrent, cell);
-  Tensor p = with_whole_rows(projected), u = with_whole_rows(recurrent);
-  Tensor c0 = with_whole_rows(cell);
+  Tensor p = with_dense_rows(projected), u = with_dense_rows(recurrent);
+  Tensor c0 = with_dense_rows(cell);
   int64_t rows = p.size(0) * p.size(1), C = p.size(2) / 4;
   Tensor y = Tensor::empty({2, p.size(0), p.size(1), C});  // [2, B, T, C]
   Scalar *hidden = y.mutable_data(), *cells = hidden + rows * C;
