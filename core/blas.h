@@ -54,8 +54,8 @@ using ConstMatrix = MatrixView<const Scalar>;
 /// (PyTorch: torch.addmm; BLAS: sgemm, dgemm)
 void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
 
-/// How many multiplications are worth a thread: about 10 microseconds of one, where cutting the work
-/// up costs one of them.
+/// How many multiplications are worth a thread: about 10 microseconds of one, where cutting the
+/// work up costs one of them.
 inline constexpr double worthwhile_products = 4e5;
 
 /// The same on all threads: c is cut into tiles, whose borders depend on its sizes only.

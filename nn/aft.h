@@ -89,8 +89,8 @@ struct Aft : Layer {
   /// The position biases of T queries behind M keys, as the band that aft_mix takes.
   AftBand band(int64_t M, int64_t T) const;
 
-  /// e^(k_t' + w_tt') / Σ for each key of each query, [B, T, K, C]: what the recorder is told, since
-  /// the sums never form it. A key that is not visible has exactly 0.
+  /// e^(k_t' + w_tt') / Σ for each key of each query, [B, T, K, C]: what the recorder is told,
+  /// since the sums never form it. A key that is not visible has exactly 0.
   Tensor weights(const Tensor& key, const AftBand& biases, const Visibility& visible) const;
 
  private:
