@@ -1,7 +1,10 @@
 # Counts what a test run's log in JSON, one line a test, says: prints "PASSED FAILED". A script counts
-# as one test, a doctest program as its test cases. `status` is the exit status of the whole run.
+# as one test, a doctest program as its test cases, and what was skipped not at all. `status` is the
+# exit status of the whole run.
 
 BEGIN { summary = "\\[doctest\\] test cases: +[0-9]+ \\| +[0-9]+ passed \\| +[0-9]+ failed" }
+
+/"result": "SKIP"/ { next }
 
 {
   fine = /"result": "OK"/

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Installs the Debian packages that the build needs and this machine lacks. Where it may not, prints
-# the line that would, and stops with status 1. Elsewhere than on Debian it leaves that to meson,
-# which names what it misses.
+# Installs the Debian packages that the build needs, and those named as arguments, as far as this
+# machine lacks them. Where it may not, prints the line that would, and stops with status 1.
+# Elsewhere than on Debian it leaves that to meson, which names what it misses.
 set -eu
 
 packages="g++ meson ninja-build pkg-config libopenblas-dev libtbb-dev libhwy-dev doctest-dev
-  libcli11-dev nlohmann-json3-dev"
+  libcli11-dev nlohmann-json3-dev $*"
 
 command -v dpkg-query > /dev/null || exit 0
 missing=
