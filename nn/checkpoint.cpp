@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* format = "shiftgrad-1";
+constexpr std::string_view format_prefix = "shiftgrad-", format = "shiftgrad-1";
 constexpr int max_depth = 16;
 constexpr std::string_view trainer_prefix = "trainer.";
 
@@ -31,6 +31,14 @@ class Metadata {
     auto entry = texts_.find(key);
     require(entry != texts_.end(), "no ", key, " in the metadata");
     return entry->second;
+  }
+
+  void check_format() const {
+    auto entry = texts_.find("format");
+    require(entry != texts_.end() && entry->second.starts_with(format_prefix),
+            "is not a checkpoint of the format ", format);
+    require(entry->second == format, "is a checkpoint of the format ", shown(entry->second),
+            ", of which this version knows nothing, expected ", format);
   }
 
   int64_t count(const char* key) const {
@@ -69,8 +77,7 @@ class Metadata {
 
 Checkpoint checkpoint_from(SafeTensors content) {
   Metadata metadata(content.metadata);
-  require(content.metadata.contains("format") && metadata.at("format") == format,
-          "is not a checkpoint of the format ", format);
+  metadata.check_format();
   Checkpoint checkpoint;
   checkpoint.model = config_from_json<LanguageModelConfig>(metadata.at("model"));
   checkpoint.vocabulary = metadata.vocabulary();
@@ -119,7 +126,7 @@ auto naming(const std::string& source, Action action) {
 
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   SafeTensors content{checkpoint.weights,
-                      {{"format", format},
+                      {{"format", std::string(format)},
                        {"model", config_to_json(checkpoint.model)},
                        {"vocabulary", json(checkpoint.vocabulary).dump()},
                        {"step", std::to_string(checkpoint.step)},

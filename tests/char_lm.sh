@@ -1,5 +1,6 @@
 #!/bin/sh
 # Uses char_lm, the program $1, as people do, and as they should not.
+tests=$(realpath "$(dirname "$0")")
 . "$(dirname "$0")/char_lm_checks.sh"
 
 # refuses TEXT ARGUMENT...: status 2, nothing on standard output, one line on standard error that
@@ -40,6 +41,12 @@ metrics.jsonl" ] || fail "files of $model: $(ls $model)"
   cmp -s output first && fail "the same text from another seed"
   runs generate $model --length 3 --temperature 0
 done
+
+# A run of an earlier time.
+runs eval "$tests/data/old_run" --data "$tests/data/old_run/sentences.txt"
+prints '^3\.047 bits per character'
+runs generate "$tests/data/old_run" --prompt 'The cat' --length 30
+runs inspect "$tests/data/old_run"
 
 # Sampling as people expect it.
 runs generate transformer --prompt 'line ' --length 30 --seed 5
