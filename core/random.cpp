@@ -10,35 +10,15 @@ namespace shiftgrad {
 
 namespace {
 
-uint32_t low(uint64_t word) { return static_cast<uint32_t>(word); }
-uint32_t high(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
 uint64_t join(uint32_t high, uint32_t low) { return uint64_t{high} << 32 | low; }
 
 /// The next four words of the sequence.
-std::array<uint32_t, 4> draw(Random& random) {
-  return philox(random.seed, random.stream, random.counter++);
-}
+PhiloxBlock draw(Random& random) { return philox(random.seed, random.stream, random.counter++); }
 
 /// The top 53 of 64 random bits, as a number in [0, 1).
 double fine_unit_interval(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
 }  // namespace
-
-std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_t index) {
-  constexpr int rounds = 10;
-  constexpr std::array<uint64_t, 2> multiplier = {0xD2511F53, 0xCD9E8D57};
-  constexpr std::array<uint32_t, 2> key_step = {0x9E3779B9, 0xBB67AE85};
-  std::array<uint32_t, 4> word = {low(index), high(index), low(stream), high(stream)};
-  std::array<uint32_t, 2> key = {low(seed), high(seed)};
-  for (int round = 0; round < rounds; ++round) {
-    uint64_t even = multiplier[0] * word[0];
-    uint64_t odd = multiplier[1] * word[2];
-    word = {high(odd) ^ word[1] ^ key[0], low(odd), high(even) ^ word[3] ^ key[1], low(even)};
-    key[0] += key_step[0];
-    key[1] += key_step[1];
-  }
-  return word;
-}
 
 double Random::uniform() {
   auto word = draw(*this);

@@ -6,13 +6,23 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace shiftgrad {
 
-/// Philox4x32-10: four random words, a bijection of the counter (index, stream) under the key
-/// `seed`. (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; also the generator
-/// behind torch.cuda's random numbers.)
-std::array<uint32_t, 4> philox(uint64_t seed, uint64_t stream, uint64_t index);
+using PhiloxBlock = std::array<uint32_t, 4>;
+
+/// Philox4x32-10 for the indices first, first + 1, …: four random words each, a bijection of the
+/// counter (index, stream) under the key `seed`. (Salmon et al. 2011, "Parallel random numbers: as
+/// easy as 1, 2, 3"; also the generator behind torch.cuda's random numbers.)
+void philox(uint64_t seed, uint64_t stream, uint64_t first, std::span<PhiloxBlock> blocks);
+
+/// That of one index.
+inline PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t index) {
+  PhiloxBlock block;
+  philox(seed, stream, index, std::span(&block, 1));
+  return block;
+}
 
 /// The word as one of 2^32 evenly spaced numbers in [0, 1).
 inline double unit_interval(uint32_t word) { return word * 0x1p-32; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "core/accumulate.h"
 #include "core/errors.h"
@@ -18,10 +19,13 @@ void DropoutPattern::factors(int64_t first, int64_t count, Scalar* factors) cons
   // Four numbers a block: element n takes word n mod 4 of block n / 4.
   auto threshold = static_cast<uint64_t>(std::ceil(std::ldexp(rate, 32)));
   Scalar kept = static_cast<Scalar>(1 / (1 - rate));
-  std::array<uint32_t, 4> words{};
-  for (int64_t n = first; n < first + count; ++n) {
-    if (n == first || n % 4 == 0) words = philox(seed, stream, static_cast<uint64_t>(n / 4));
-    *factors++ = words[n % 4] < threshold ? 0 : kept;
+  std::array<PhiloxBlock, 64> blocks;
+  for (int64_t n = first; n < first + count;) {
+    int64_t begin = n / 4;
+    int64_t end = std::min<int64_t>((first + count + 3) / 4, begin + std::ssize(blocks));
+    philox(seed, stream, static_cast<uint64_t>(begin), std::span(blocks).first(end - begin));
+    for (; n < std::min(first + count, 4 * end); ++n)
+      *factors++ = blocks[n / 4 - begin][n % 4] < threshold ? 0 : kept;
   }
 }
 

@@ -8,11 +8,13 @@
 #include <functional>
 #include <limits>
 #include <numbers>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/random.h"
 #include "refusal.h"
+#include "tests/oracles/philox.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::simd;
@@ -476,6 +478,19 @@ TEST_CASE("softmax_gradient: the formula, and nothing of what has probability 0"
       }
     }
   });
+}
+
+TEST_CASE("philox: many blocks at once, from any index on, are those one by one") {
+  constexpr uint64_t seed = 0x299f31d0a4093822, stream = 0x0370734413198a2e;
+  for (uint64_t first : {uint64_t{0}, uint64_t{3}, uint64_t{0xfffffffa}, uint64_t{1} << 63})
+    for (size_t count = 0; count <= 20; ++count)
+      on_every_instruction_set([&] {
+        std::vector<PhiloxBlock> blocks(count + 1, PhiloxBlock{1, 2, 3, 4});
+        philox(seed, stream, first, std::span(blocks).first(count));
+        for (size_t n = 0; n < count; ++n)
+          CHECK(blocks[n] == test::philox_oracle(seed, stream, first + n));
+        CHECK(blocks[count] == PhiloxBlock{1, 2, 3, 4});
+      });
 }
 
 TEST_CASE("use_instruction_set: an unknown one is refused") {

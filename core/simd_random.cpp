@@ -1,0 +1,85 @@
+// Philox4x32-10 for many indices at once: each 64-bit lane of a vector has one 32-bit word of one
+// block, which leaves room for a product. Compiled once for each instruction set.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/simd_random.cpp"
+#include <hwy/foreach_target.h>
+// Below foreach_target.h, as Highway wants it.
+#include <hwy/highway.h>
+
+#include <algorithm>
+
+#include "core/random.h"
+
+HWY_BEFORE_NAMESPACE();
+
+namespace shiftgrad::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Lanes = hn::ScalableTag<uint64_t>;
+using Words = hn::Vec<Lanes>;
+
+HWY_INLINE Words same(uint64_t word) { return hn::Set(Lanes(), word); }
+HWY_INLINE Words low(Words product) { return hn::And(product, same(0xFFFFFFFF)); }
+HWY_INLINE Words high(Words product) { return hn::ShiftRight<32>(product); }
+
+HWY_INLINE Words multiply(Words words, uint32_t by) {
+#if HWY_TARGET == HWY_SCALAR  // without vectors there are no halves of a lane
+  return same(hn::GetLane(words) * by);
+#else
+  const hn::Repartition<uint32_t, Lanes> halves;
+  return hn::MulEven(hn::BitCast(halves, words), hn::Set(halves, by));
+#endif
+}
+
+/// The blocks index, index + 1, …, as many as a vector has lanes, two numbers each.
+HWY_INLINE void store_blocks(uint64_t seed, uint64_t stream, uint64_t index, uint64_t* to) {
+  constexpr int rounds = 10;
+  const Words counter = hn::Iota(Lanes(), index);
+  Words a = low(counter), b = high(counter), c = same(stream & 0xFFFFFFFF), d = same(stream >> 32);
+  auto key_0 = static_cast<uint32_t>(seed), key_1 = static_cast<uint32_t>(seed >> 32);
+  for (int round = 0; round < rounds; ++round) {
+    const Words even = multiply(a, 0xD2511F53), odd = multiply(c, 0xCD9E8D57);
+    a = hn::Xor(hn::Xor(high(odd), b), same(key_0));
+    b = low(odd);
+    c = hn::Xor(hn::Xor(high(even), d), same(key_1));
+    d = low(even);
+    key_0 += 0x9E3779B9;
+    key_1 += 0xBB67AE85;
+  }
+  const Words first = hn::Or(a, hn::ShiftLeft<32>(b)), second = hn::Or(c, hn::ShiftLeft<32>(d));
+  hn::StoreInterleaved2(first, second, Lanes(), to);
+}
+
+void philox(uint64_t seed, uint64_t stream, uint64_t first, std::span<PhiloxBlock> blocks) {
+  HWY_ALIGN uint64_t numbers[2 * HWY_MAX_BYTES / sizeof(uint64_t)];
+  const size_t lanes = hn::Lanes(Lanes());
+  for (size_t n = 0; n < blocks.size(); n += lanes) {
+    store_blocks(seed, stream, first + n, numbers);
+    const size_t count = std::min(lanes, blocks.size() - n);
+    for (size_t block = 0; block < count; ++block) {
+      const uint64_t a = numbers[2 * block], b = numbers[2 * block + 1];
+      blocks[n + block] = {static_cast<uint32_t>(a), static_cast<uint32_t>(a >> 32),
+                           static_cast<uint32_t>(b), static_cast<uint32_t>(b >> 32)};
+    }
+  }
+}
+
+}  // namespace shiftgrad::HWY_NAMESPACE
+
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace shiftgrad {
+
+HWY_EXPORT(philox);
+
+void philox(uint64_t seed, uint64_t stream, uint64_t first, std::span<PhiloxBlock> blocks) {
+  HWY_DYNAMIC_DISPATCH(philox)(seed, stream, first, blocks);
+}
+
+}  // namespace shiftgrad
+
+#endif
