@@ -25,6 +25,9 @@ constexpr auto blas_gemm = cblas_sgemm;
 constexpr auto blas_gemv = cblas_sgemv;
 #endif
 
+/// Products of so few rows are our own: BLAS would copy the other matrix first.
+constexpr int64_t thin_rows = 8;
+
 blasint blas_size(int64_t size) {
   require(size <= std::numeric_limits<blasint>::max(), "gemm: a size or stride of ", size,
           ": BLAS takes at most ", std::numeric_limits<blasint>::max());
@@ -105,8 +108,6 @@ void multiply_column(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, S
   blasint columns = blas_size(transposed ? a.rows : a.columns);
   blasint leading = blas_size(form.leading), b_step = blas_size(step(b)),
           c_step = blas_size(step(c));
-  if (!transposed && b_step == 1 && c_step == 1)
-    return simd::dots(alpha, a.data, rows, leading, b.data, columns, beta, c.data);
   blas_gemv(CblasRowMajor, form.transpose, rows, columns, alpha, a.data, leading, b.data, b_step,
             beta, c.data, c_step);
 }
@@ -120,12 +121,22 @@ void multiply_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Sca
             b.data, blas_size(b_form.leading), beta, c.data, blas_size(leading));
 }
 
+/// Whether c = a b is of few rows, and sums over elements that lie side by side in a and in b.
+bool is_thin(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
+  auto dense = [](int64_t length, int64_t stride) { return length <= 1 || stride == 1; };
+  return c.rows <= thin_rows && dense(a.columns, a.column_stride) && dense(b.rows, b.row_stride);
+}
+
 /// c = alpha a b + beta c for a and b that have a BLAS form. One row or column of c goes to gemv:
 /// gemm is as fast only on CPUs for which OpenBLAS has kernels for small matrices, and is 4 to 10
 /// times slower on others, or if the matrix is large.
 void multiply(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
               const Matrix& c) {
-  if (!blas_form(c)) {
+  if (is_thin(a, b, c)) {
+    simd::products(alpha, a, b.transposed(), beta, c);
+  } else if (is_thin(b.transposed(), a.transposed(), c.transposed())) {
+    simd::products(alpha, b.transposed(), a, beta, c.transposed());
+  } else if (!blas_form(c)) {
     Packed product(c.rows, c.columns);
     multiply(alpha, a, b, 0, product.matrix());
     add_scaled(product.matrix(), beta, c);

@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "core/simd.cpp"
 #include <hwy/foreach_target.h>
 // Below foreach_target.h, as Highway wants it.
+#include <algorithm>
 #include <limits>
 
 #include "core/errors.h"
@@ -95,23 +96,74 @@ Scalar dot(const Scalar* a, const Scalar* b, int64_t n) {
   });
 }
 
-/// Four rows at a time, so that x is loaded once for them and no addition waits for the one before.
-void dots(Scalar alpha, const Scalar* a, int64_t rows, int64_t stride, const Scalar* x, int64_t n,
-          Scalar beta, Scalar* y) {
-  auto put = [=](Scalar total, Scalar& to) { to = alpha * total + (beta == 0 ? 0 : beta * to); };
-  int64_t row = 0;
-  for (; row + 4 <= rows; row += 4) {
-    const Scalar* first = a + row * stride;
-    Vector totals[4] = {hn::Zero(Lanes()), hn::Zero(Lanes()), hn::Zero(Lanes()), hn::Zero(Lanes())};
-    for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
-      Vector shared = access.load(x + i);
-      for (int64_t r = 0; r < 4; ++r)
-        totals[r] = hn::MulAdd(access.load(first + r * stride + i), shared, totals[r]);
-    });
-    for (int64_t r = 0; r < 4; ++r)
-      put(hn::GetLane(hn::SumOfLanes(Lanes(), totals[r])), y[row + r]);
+/// The sums of four vectors. Adding even lanes to odd ones halves a sum's lanes, so that two
+/// vectors fit into one, and then four.
+HWY_INLINE void store_sums(const Vector (&totals)[4], Scalar* sums) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int n = 0; n < 4; ++n) sums[n] = hn::GetLane(totals[n]);
+#else
+  const Lanes lanes;
+  auto halved = [&](Vector a, Vector b) HWY_ATTR {
+    return hn::Add(hn::ConcatEven(lanes, b, a), hn::ConcatOdd(lanes, b, a));
+  };
+  HWY_ALIGN Scalar stored[2 * HWY_MAX_BYTES / sizeof(Scalar)];
+  Vector first = halved(totals[0], totals[1]), second = halved(totals[2], totals[3]);
+  if (lane_count() == 2) {
+    hn::Store(first, lanes, stored);
+    hn::Store(second, lanes, stored + 2);
+  } else {
+    Vector all = halved(first, second);
+    for (int64_t each = lane_count() / 4; each > 1; each /= 2) all = halved(all, all);
+    hn::Store(all, lanes, stored);
   }
-  for (; row < rows; ++row) put(dot(a + row * stride, x, n), y[row]);
+  std::copy(stored, stored + 4, sums);
+#endif
+}
+
+/// The products of M rows of x with four of a, all sums at once, so that each vector is loaded once
+/// for many and no addition waits for the one before.
+template <int M>
+HWY_INLINE void product_tile(ConstMatrix x, ConstMatrix a, Scalar (&sums)[M][4]) {
+  Vector totals[M][4];
+  for (auto& row : totals)
+    for (Vector& total : row) total = hn::Zero(Lanes());
+  for_vectors(a.columns, [&](auto access, int64_t i) HWY_ATTR {
+    Vector from_x[M];
+    for (int m = 0; m < M; ++m) from_x[m] = access.load(x.data + m * x.row_stride + i);
+    for (int64_t r = 0; r < 4; ++r) {
+      const Vector shared = access.load(a.data + std::min(r, a.rows - 1) * a.row_stride + i);
+      for (int m = 0; m < M; ++m) totals[m][r] = hn::MulAdd(shared, from_x[m], totals[m][r]);
+    }
+  });
+  for (int m = 0; m < M; ++m) store_sums(totals[m], sums[m]);
+}
+
+/// M rows of x with all of a. Where a has fewer than four rows left, its last one stands in for
+/// those that are missing.
+template <int M>
+HWY_INLINE void products_of(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {
+  for (int64_t r = 0; r < a.rows; r += 4) {
+    const int64_t count = std::min<int64_t>(4, a.rows - r);
+    Scalar sums[M][4];
+    product_tile<M>(x, a.rows_from(r, count), sums);
+    for (int m = 0; m < M; ++m)
+      for (int64_t n = 0; n < count; ++n) {
+        Scalar& to = y.data[m * y.row_stride + (r + n) * y.column_stride];
+        to = alpha * sums[m][n] + (beta == 0 ? 0 : beta * to);
+      }
+  }
+}
+
+void products(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {
+  for (int64_t m = 0; m < x.rows; m += 4) {
+    const int64_t count = std::min<int64_t>(4, x.rows - m);
+    const ConstMatrix rows = x.rows_from(m, count);
+    const Matrix to = y.rows_from(m, count);
+    if (count == 4) products_of<4>(alpha, rows, a, beta, to);
+    if (count == 3) products_of<3>(alpha, rows, a, beta, to);
+    if (count == 2) products_of<2>(alpha, rows, a, beta, to);
+    if (count == 1) products_of<1>(alpha, rows, a, beta, to);
+  }
 }
 
 Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
@@ -164,7 +216,7 @@ HWY_EXPORT(multiply_add);
 HWY_EXPORT(sum);
 HWY_EXPORT(maximum);
 HWY_EXPORT(dot);
-HWY_EXPORT(dots);
+HWY_EXPORT(products);
 HWY_EXPORT(exp_minus);
 HWY_EXPORT(softmax_gradient);
 
@@ -198,9 +250,8 @@ Scalar dot(const Scalar* a, const Scalar* b, int64_t n) {
   return HWY_DYNAMIC_DISPATCH(dot)(a, b, n);
 }
 
-void dots(Scalar alpha, const Scalar* a, int64_t rows, int64_t stride, const Scalar* x, int64_t n,
-          Scalar beta, Scalar* y) {
-  HWY_DYNAMIC_DISPATCH(dots)(alpha, a, rows, stride, x, n, beta, y);
+void products(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {
+  HWY_DYNAMIC_DISPATCH(products)(alpha, x, a, beta, y);
 }
 
 Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/scalar.h"
+#include "core/matrix.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd {
 
@@ -61,10 +61,9 @@ Scalar maximum(const Scalar* x, int64_t n);
 /// Σ a b, added up in a fixed order.
 Scalar dot(const Scalar* a, const Scalar* b, int64_t n);
 
-/// y_r = alpha Σ_c a_rc x_c + beta y_r for `rows` rows of n elements at a distance of `stride`; a
-/// beta of 0 never reads y. For matrices out of the caches: it is as fast as they can be read.
-void dots(Scalar alpha, const Scalar* a, int64_t rows, int64_t stride, const Scalar* x, int64_t n,
-          Scalar beta, Scalar* y);
+/// y = alpha x aᵀ + beta y for matrices whose rows are without gaps; a beta of 0 never reads y. For
+/// an x of few rows: a is read once for four of them, as fast as it comes out of the caches.
+void products(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y);
 
 /// y = exp(x - shift); returns Σ y. The softmax of a row is this with its maximum for a shift.
 Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n);

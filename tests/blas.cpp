@@ -193,13 +193,13 @@ TEST_CASE("gemm: what is refused") {
 
   constexpr int64_t too_large = int64_t{1} << 31;
   Scalar one = 1;
-  ConstMatrix tall{&one, too_large, 1, 1, 1}, single{&one, 1, 1, 1, 1};
+  ConstMatrix tall{&one, too_large, 1, 1, 1}, wide{&one, 1, 9, 9, 1};
   CHECK(refusal([&] {
-          gemm(1, tall, single, 0, {&one, too_large, 1, 1, 1});
+          gemm(1, tall, wide, 0, {&one, too_large, 9, 9, 1});
         }) == "gemm: a size or stride of 2147483648: BLAS takes at most 2147483647");
-  ConstMatrix far{&one, 2, 2, too_large, 1}, small{&one, 2, 2, 2, 1};
+  ConstMatrix far{&one, 9, 9, too_large, 1}, small{&one, 9, 9, 9, 1};
   CHECK(refusal([&] {
-          gemm(1, far, small, 0, {&one, 2, 2, 2, 1});
+          gemm(1, far, small, 0, {&one, 9, 9, 9, 1});
         }) == "gemm: a size or stride of 2147483648: BLAS takes at most 2147483647");
 }
 

@@ -391,32 +391,37 @@ TEST_CASE("sum, dot, maximum, exp_minus: of 0 to 70 and of many numbers") {
   });
 }
 
-TEST_CASE("dots: of every number of rows, each as dot has it") {
+TEST_CASE("products: of every number of rows, each as dot has it") {
   on_every_instruction_set([&] {
-    for (int64_t rows : {0, 1, 3, 4, 5, 8, 11})
-      for (int64_t n : {0, 1, 7, 16, 33, 70}) {
-        CAPTURE(rows);
-        CAPTURE(n);
-        int64_t stride = n + 2;
-        const Values a = random_values(rows * stride, 1), x = random_values(n, 2);
-        const Values start = random_values(rows, 3);
-        Values y = start, fresh(start.size(), not_a_number);
-        dots(2, a.data(), rows, stride, x.data(), n, 3, y.data());
-        dots(1, a.data(), rows, stride, x.data(), n, 0, fresh.data());
-        for (int64_t r = 0; r < rows; ++r) {
-          auto at = static_cast<size_t>(r);
-          Exact product = 0, sizes = 0;
-          for (int64_t c = 0; c < n; ++c) {
-            Exact term = Exact(a[static_cast<size_t>(r * stride + c)]) * x[static_cast<size_t>(c)];
-            product += term;
-            sizes += std::abs(term);
-          }
-          Exact bound = Limits::epsilon() * static_cast<Exact>(n + 4) / 2;
-          check_close(0, fresh[at], product, bound * sizes);
-          check_close(0, y[at], 2 * product + 3 * Exact(start[at]),
-                      bound * (2 * sizes + 3 * std::abs(Exact(start[at]))));
+    for (int64_t M : {0, 1, 2, 3, 4, 7, 8, 9})
+      for (int64_t R : {0, 1, 3, 4, 5, 11})
+        for (int64_t n : {0, 1, 7, 16, 33, 70}) {
+          CAPTURE(M);
+          CAPTURE(R);
+          CAPTURE(n);
+          const int64_t a_stride = n + 2, x_stride = n + 1, y_stride = R + 1;
+          const Values a = random_values(R * a_stride, 1), x = random_values(M * x_stride, 2);
+          const Values start = random_values(M * y_stride, 3);
+          Values sums = start, fresh(start.size(), not_a_number);
+          const ConstMatrix X{x.data(), M, n, x_stride, 1}, A{a.data(), R, n, a_stride, 1};
+          products(2, X, A, 3, {sums.data(), M, R, y_stride, 1});
+          products(1, X, A, 0, {fresh.data(), M, R, y_stride, 1});
+          for (int64_t m = 0; m < M; ++m)
+            for (int64_t r = 0; r < R; ++r) {
+              Exact product = 0, sizes = 0;
+              for (int64_t c = 0; c < n; ++c) {
+                Exact term = Exact(a[static_cast<size_t>(r * a_stride + c)]) *
+                             x[static_cast<size_t>(m * x_stride + c)];
+                product += term;
+                sizes += std::abs(term);
+              }
+              auto at = static_cast<size_t>(m * y_stride + r);
+              Exact bound = Limits::epsilon() * static_cast<Exact>(n + 4) / 2;
+              check_close(0, fresh[at], product, bound * sizes);
+              check_close(0, sums[at], 2 * product + 3 * Exact(start[at]),
+                          bound * (2 * sizes + 3 * std::abs(Exact(start[at]))));
+            }
         }
-      }
   });
 }
 

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "core/scalar.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// A matrix in someone else's memory: element (r, c) lies at data[r row_stride + c column_stride].
+template <class Element>
+struct MatrixView {
+  Element* data;
+  int64_t rows;
+  int64_t columns;
+  int64_t row_stride;
+  int64_t column_stride;
+
+  /// Rows follow one another without a gap.
+  static MatrixView row_major(Element* data, int64_t rows, int64_t columns) {
+    return {data, rows, columns, columns, 1};
+  }
+
+  MatrixView transposed() const { return {data, columns, rows, column_stride, row_stride}; }
+
+  MatrixView block(int64_t first_row, int64_t row_count, int64_t first_column,
+                   int64_t column_count) const {
+    return {data + first_row * row_stride + first_column * column_stride, row_count, column_count,
+            row_stride, column_stride};
+  }
+  MatrixView rows_from(int64_t first, int64_t count) const {
+    return block(first, count, 0, columns);
+  }
+  MatrixView columns_from(int64_t first, int64_t count) const {
+    return block(0, rows, first, count);
+  }
+
+  operator MatrixView<const Element>() const requires(!std::is_const_v<Element>) {
+    return {data, rows, columns, row_stride, column_stride};
+  }
+};
+
+using Matrix = MatrixView<Scalar>;
+using ConstMatrix = MatrixView<const Scalar>;
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
