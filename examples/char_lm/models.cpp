@@ -16,17 +16,24 @@ int64_t distances(const ModelFlags& flags) {
   return 2 * std::max(flags.block_size, memory_length(flags));
 }
 
+/// Adds absolute positions to the embedding.
+void add_positions(LanguageModelConfig& config, const std::string& position, int64_t block_size) {
+  config.position = position;
+  if (position == "learned") config.max_len = block_size;
+  // Sinusoids are as large as 1, and would drown embeddings that are not (Vaswani et al., 3.4).
+  config.embedding_scale = position == "sinusoid";
+}
+
 /// Al-Rfou et al. 2018, "Character-Level Language Modeling with Deeper Self-Attention", without the
 /// auxiliary losses; the block is GPT-2's.
 LanguageModelConfig transformer(const ModelFlags& flags) {
   LanguageModelConfig config;
   shiftgrad::MultiHeadAttentionConfig mixer{.window = flags.window};
   std::string position = flags.position.value_or("learned");
-  bool by_distance = position == "rope" || position == "alibi";
-  (by_distance ? mixer.position : config.position) = position;
-  if (position == "learned") config.max_len = flags.block_size;
-  // Sinusoids are as large as 1, and would drown embeddings that are not (Vaswani et al., 3.4).
-  config.embedding_scale = position == "sinusoid";
+  if (position == "rope" || position == "alibi")
+    mixer.position = position;
+  else
+    add_positions(config, position, flags.block_size);
   config.mixer = mixer;
   return config;
 }
@@ -57,6 +64,7 @@ LanguageModelConfig labml(const ModelFlags& flags) {
 /// Huang et al. 2018, "Music Transformer".
 LanguageModelConfig music_transformer(const ModelFlags& flags) {
   LanguageModelConfig config;
+  add_positions(config, flags.position.value_or("none"), flags.block_size);
   config.mixer =
       shiftgrad::RelativeGlobalAttentionConfig{.max_seq = flags.max_seq.value_or(distances(flags)),
                                                .relative_bias = flags.relative_bias.value_or(true)};
@@ -166,7 +174,7 @@ const std::vector<ModelKind>& model_kinds() {
       {"music_transformer",
        "an embedding for each distance",
        false,
-       {"dropatt", "max_seq", "relative_bias"},
+       {"dropatt", "position", "max_seq", "relative_bias"},
        music_transformer},
       {"shaw",
        "clipped distances, for keys and values",

@@ -54,9 +54,10 @@ struct ModelFlags {
     flag("dropatt", dropatt, "PROBABILITY",
          "share of attention weights dropped in training, where there is attention (default: "
          "dropout)");
-    flag("position", position, "NAME",
-         "transformer: learned, sinusoid, none, rope or alibi; transformer_xl: sinusoid or learned "
-         "(default: the first)");
+    flag(
+        "position", position, "NAME",
+        "transformer: learned, sinusoid, none, rope or alibi; transformer_xl: sinusoid or learned; "
+        "music_transformer: none, sinusoid or learned (default: the first)");
     flag("window", window, "TOKENS",
          "transformer and transformer_xl: distances below it are attended to (default: all); aft: "
          "reach of the position biases (default: 32, conv 11); local_rnn and r_transformer: tokens "
