@@ -1,69 +1,46 @@
 #include "ops/norm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/accumulate.h"
 #include "core/errors.h"
 #include "core/parallel.h"
-#include "core/simd.h"
 #include "core/tape.h"
+#include "ops/norm_rows.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Both norms centre a row and multiply it by a rate r that depends on q = Σ (x - mean)²:
-///
-///     y = w ⊙ r (x - mean) + b,    dx = r (g - mean(g)) + 2 r'(q) (x - mean) Σ g (x - mean)
-///
-/// with g = w ⊙ dy. They differ in r and its slope 2 r'(q) alone.
-/// What is one number a row is kept in double: where a row's elements are nearly equal, the two
-/// terms of dx nearly cancel.
+/// Both norms centre a row and multiply it by a rate r that depends on q = Σ (x - mean)²; they
+/// differ in r(q) and 2 r'(q) alone.
 struct Rate {
   double value, slope;
 };
 
 using RateOf = std::function<Rate(double q)>;
 
-struct RowStatistics {
-  double mean;
-  Rate rate;
-};
-
 constexpr int64_t rows_per_tile = 16;
 
-double mean_of(const Scalar* x, int64_t C) {
-  return static_cast<double>(simd::sum(x, C)) / static_cast<double>(C);
+/// The gradients of weight and bias, one after the other.
+using ParameterGradients = std::vector<double>;
+
+ParameterGradients sum_of(ParameterGradients a, const ParameterGradients& b) {
+  for (size_t n = 0; n < a.size(); ++n) a[n] += b[n];
+  return a;
 }
 
-RowStatistics normalize_row(const Scalar* x, const Scalar* weight, const Scalar* bias, Scalar* y,
-                            int64_t C, const RateOf& rate_of) {
-  double mean = mean_of(x, C);
-  for (int64_t c = 0; c < C; ++c) y[c] = static_cast<Scalar>(static_cast<double>(x[c]) - mean);
-  Rate rate = rate_of(static_cast<double>(simd::dot(y, y, C)));
-  auto r = static_cast<Scalar>(rate.value);
-  for (int64_t c = 0; c < C; ++c) y[c] = weight[c] * (r * y[c]) + bias[c];
-  return {mean, rate};
-}
-
-void normalize_row_backward(const Scalar* x, const Scalar* weight, const Scalar* dy,
-                            const RowStatistics& row, Scalar beta, Scalar* dx, int64_t C,
-                            Scalar* centered, Scalar* g) {
-  for (int64_t c = 0; c < C; ++c) {
-    centered[c] = static_cast<Scalar>(static_cast<double>(x[c]) - row.mean);
-    g[c] = weight[c] * dy[c];
-  }
-  double mean = mean_of(g, C);
-  double along = row.rate.slope * static_cast<double>(simd::dot(g, centered, C));
-  for (int64_t c = 0; c < C; ++c) {
-    double gradient = row.rate.value * (static_cast<double>(g[c]) - mean) +
-                      along * static_cast<double>(centered[c]);
-    dx[c] = (beta == 0 ? 0 : beta * dx[c]) + static_cast<Scalar>(gradient);
-  }
+Tensor as_tensor(std::span<const double> values) {
+  Tensor tensor = Tensor::empty({std::ssize(values)});
+  std::transform(values.begin(), values.end(), tensor.mutable_data(),
+                 [](double value) { return static_cast<Scalar>(value); });
+  return tensor;
 }
 
 Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain,
@@ -75,36 +52,39 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain
           ": weight ", gain.shape(), " and bias ", shift.shape(), ", expected [", C, "]");
   Tensor x = contiguous(input), weight = contiguous(gain), bias = contiguous(shift);
   Tensor y = Tensor::empty(x.shape());
-  auto statistics = std::make_shared<std::vector<RowStatistics>>(rows);
+  auto normed = std::make_shared<std::vector<NormedRow>>(rows);
   Scalar* out = y.mutable_data();
   parallel_ranges(rows, rows_per_tile, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row)
-      (*statistics)[row] =
-          normalize_row(x.data() + row * C, weight.data(), bias.data(), out + row * C, C, rate_of);
+    for (int64_t row = begin; row < end; ++row) {
+      const Scalar* from = x.data() + row * C;
+      auto [mean, squares] = moments(from, C);
+      Rate rate = rate_of(squares);
+      (*normed)[row] = {mean, rate.value, rate.slope};
+      normalize((*normed)[row], from, weight.data(), bias.data(), out + row * C, C);
+    }
   });
-  record(y, {&x, &weight, &bias}, [x, weight, bias, statistics, rows, C](const Tensor& dy) {
+  record(y, {&x, &weight, &bias}, [x, weight, bias, normed, rows, C](const Tensor& dy) {
     deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
       parallel_ranges(rows, rows_per_tile, [&](int64_t begin, int64_t end) {
-        std::vector<Scalar> scratch(2 * C);
         for (int64_t row = begin; row < end; ++row)
-          normalize_row_backward(x.data() + row * C, weight.data(), dy.data() + row * C,
-                                 (*statistics)[row], beta, dx.mutable_data() + row * C, C,
-                                 scratch.data(), scratch.data() + C);
+          normalize_backward((*normed)[row], x.data() + row * C, weight.data(), dy.data() + row * C,
+                             beta, dx.mutable_data() + row * C, C);
       });
     });
-    if (bias.requires_gradient()) accumulate(expand(bias, dy.shape()).gradient_sink(), dy);
-    if (!weight.requires_gradient()) return;
-    Tensor products = Tensor::empty(dy.shape());
-    parallel_ranges(rows, rows_per_tile, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        auto [mean, rate] = (*statistics)[row];
-        for (int64_t n = row * C; n < (row + 1) * C; ++n)
-          products.mutable_data()[n] =
-              static_cast<Scalar>(static_cast<double>(dy.data()[n]) * rate.value *
-                                  (static_cast<double>(x.data()[n]) - mean));
-      }
-    });
-    accumulate(expand(weight, dy.shape()).gradient_sink(), products);
+    if (!weight.requires_gradient() && !bias.requires_gradient()) return;
+    auto sums_of_tile = [&](int64_t tile) {
+      ParameterGradients sums(2 * C);
+      int64_t end = std::min(rows, (tile + 1) * rows_per_tile);
+      for (int64_t row = tile * rows_per_tile; row < end; ++row)
+        add_parameter_gradients((*normed)[row], x.data() + row * C, dy.data() + row * C,
+                                sums.data(), sums.data() + C, C);
+      return sums;
+    };
+    int64_t tiles = (rows + rows_per_tile - 1) / rows_per_tile;
+    auto sums = parallel_reduce<ParameterGradients>(tiles, sums_of_tile, sum_of);
+    sums.resize(2 * C);  // there may be no rows
+    accumulate(weight.gradient_sink(), as_tensor(std::span(sums).first(C)));
+    accumulate(bias.gradient_sink(), as_tensor(std::span(sums).last(C)));
   });
   return y;
 }

@@ -1,0 +1,38 @@
+#pragma once
+
+// One row of a norm, in vectors of doubles whatever Scalar is: where a row's elements are nearly
+// equal, the terms of its gradient nearly cancel.
+//
+//     y = w ⊙ r (x - m) + b
+//     dx = r (g - mean(g)) + s (x - m) Σ g (x - m),   g = w ⊙ dy,  s = 2 r'(q),  q = Σ (x - m)²
+
+#include <cstdint>
+
+#include "core/scalar.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// m and q of a row of C elements.
+struct Moments {
+  double mean, squares;
+};
+
+Moments moments(const Scalar* x, int64_t C);
+
+/// m, r and s.
+struct NormedRow {
+  double mean, rate, slope;
+};
+
+void normalize(const NormedRow& row, const Scalar* x, const Scalar* weight, const Scalar* bias,
+               Scalar* y, int64_t C);
+
+/// dx = beta dx + its gradient; a beta of 0 never reads dx.
+void normalize_backward(const NormedRow& row, const Scalar* x, const Scalar* weight,
+                        const Scalar* dy, Scalar beta, Scalar* dx, int64_t C);
+
+/// dw += r (x - m) ⊙ dy, db += dy
+void add_parameter_gradients(const NormedRow& row, const Scalar* x, const Scalar* dy, double* dw,
+                             double* db, int64_t C);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
