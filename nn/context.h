@@ -33,6 +33,11 @@ struct Context {
   /// x, or in training x with some elements dropped.
   Tensor drop(const Tensor& x, double rate) { return dropout(x, dropout_pattern(rate)); }
 
+  /// residual + drop(x, rate)
+  Tensor add_dropped(const Tensor& residual, const Tensor& x, double rate) {
+    return shiftgrad::add_dropped(residual, x, dropout_pattern(rate));
+  }
+
   /// Throws, in the name of `layer`, when there is a mask: for layers that have no keys to hide.
   void refuse_masks(const char* layer) const {
     require(!key_padding_mask, layer, ": takes no key_padding_mask");

@@ -1,7 +1,6 @@
 #include "nn/encoder_decoder_block.h"
 
 #include "core/errors.h"
-#include "ops/elementwise.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -39,8 +38,8 @@ EncoderDecoderBlock::EncoderDecoderBlock(const EncoderDecoderBlockConfig& config
 Tensor EncoderDecoderBlock::forward(const Tensor& x, const Tensor& memory, const Tensor& source,
                                     Context& context, Context& cross_context) const {
   auto residual = [&](const Tensor& input, const LayerNorm& norm, auto f) {
-    if (norm_first) return input + context.drop(f(norm(input)), dropout);
-    return norm(input + context.drop(f(input), dropout));
+    if (norm_first) return context.add_dropped(input, f(norm(input)), dropout);
+    return norm(context.add_dropped(input, f(input), dropout));
   };
   Tensor past = memory.defined() && norm_first ? mixer_norm(memory) : memory;
   Tensor y = residual(x, mixer_norm,

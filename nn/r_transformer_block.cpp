@@ -1,7 +1,6 @@
 #include "nn/r_transformer_block.h"
 
 #include "core/errors.h"
-#include "ops/elementwise.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -51,9 +50,10 @@ template <class Local, class Attend>
 Tensor RTransformerBlock::run(const Tensor& input, Context& context, Local local,
                               Attend attend) const {
   context.refuse_masks("r_transformer_block");
-  Tensor x = input + context.drop(local(local_norm(input)), dropout);
-  x = x + context.drop(attend(attention_norm(x)), dropout);
-  return x + context.drop(feed_forward.forward(feed_forward_norm(x), context), dropout);
+  Tensor x = context.add_dropped(input, local(local_norm(input)), dropout);
+  x = context.add_dropped(x, attend(attention_norm(x)), dropout);
+  Tensor fed = feed_forward.forward(feed_forward_norm(x), context);
+  return context.add_dropped(x, fed, dropout);
 }
 
 Tensor RTransformerBlock::forward(const Tensor& x, const Tensor& memory, Context& context) const {

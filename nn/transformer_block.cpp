@@ -1,7 +1,6 @@
 #include "nn/transformer_block.h"
 
 #include "core/errors.h"
-#include "ops/elementwise.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -20,8 +19,8 @@ TransformerBlock::TransformerBlock(const TransformerBlockConfig& config, Random&
 template <class F>
 Tensor TransformerBlock::residual(const Tensor& x, const LayerNorm& norm, Context& context,
                                   F f) const {
-  if (norm_first) return x + context.drop(f(norm(x)), dropout);
-  return norm(x + context.drop(f(x), dropout));
+  if (norm_first) return context.add_dropped(x, f(norm(x)), dropout);
+  return norm(context.add_dropped(x, f(x), dropout));
 }
 
 Tensor TransformerBlock::feed(const Tensor& x, Context& context) const {

@@ -11,6 +11,7 @@
 #include "core/random.h"
 #include "core/simd.h"
 #include "core/tape.h"
+#include "ops/elementwise.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -29,30 +30,58 @@ void DropoutPattern::factors(int64_t first, int64_t count, Scalar* factors) cons
   }
 }
 
-Tensor dropout(const Tensor& input, const DropoutPattern& pattern) {
-  require(0 <= pattern.rate && pattern.rate < 1, "dropout: a rate of ", pattern.rate,
-          ", expected 0 to below 1");
-  if (pattern.rate == 0) return input;
-  // y = factors ⊙ x + beta y: the forward and the backward pass alike.
-  auto drop = [pattern](const Tensor& x, Scalar beta, const Tensor& y) {
-    Scalar* out = y.mutable_data();
-    parallel_ranges(x.count(), 4096, [&](int64_t begin, int64_t end) {
-      std::array<Scalar, 512> factors;
-      for (int64_t n = begin; n < end; n += 512) {
-        int64_t count = std::min<int64_t>(512, end - n);
-        pattern.factors(n, count, factors.data());
-        if (beta == 0)
-          simd::zip(simd::Binary::multiply, factors.data(), x.data() + n, out + n, count);
-        else
-          simd::multiply_add(factors.data(), x.data() + n, out + n, count);
+namespace {
+
+/// y = factors ⊙ x + added, which is null or may be y itself.
+void drop(const DropoutPattern& pattern, const Tensor& x, const Scalar* added, const Tensor& y) {
+  Scalar* out = y.mutable_data();
+  parallel_ranges(x.count(), 4096, [&](int64_t begin, int64_t end) {
+    std::array<Scalar, 512> factors;
+    for (int64_t n = begin; n < end; n += 512) {
+      int64_t count = std::min<int64_t>(512, end - n);
+      pattern.factors(n, count, factors.data());
+      if (!added) {
+        simd::zip(simd::Binary::multiply, factors.data(), x.data() + n, out + n, count);
+        continue;
       }
-    });
-  };
-  Tensor x = contiguous(input);
-  Tensor y = Tensor::empty(x.shape());
-  drop(x, 0, y);
-  record(y, {&x}, [x, drop](const Tensor& dy) {
-    deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) { drop(dy, beta, dx); });
+      if (added != out) std::copy(added + n, added + n + count, out + n);
+      simd::multiply_add(factors.data(), x.data() + n, out + n, count);
+    }
+  });
+}
+
+/// The gradient of what was dropped is dropped alike.
+void drop_gradient(const DropoutPattern& pattern, const Tensor& x, const Tensor& dy) {
+  deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
+    drop(pattern, dy, beta == 0 ? nullptr : dx.data(), dx);
+  });
+}
+
+void check_rate(const char* operation, double rate) {
+  require(0 <= rate && rate < 1, operation, ": a rate of ", rate, ", expected 0 to below 1");
+}
+
+}  // namespace
+
+Tensor dropout(const Tensor& input, const DropoutPattern& pattern) {
+  check_rate("dropout", pattern.rate);
+  if (pattern.rate == 0) return input;
+  Tensor x = contiguous(input), y = Tensor::empty(x.shape());
+  drop(pattern, x, nullptr, y);
+  record(y, {&x}, [x, pattern](const Tensor& dy) { drop_gradient(pattern, x, dy); });
+  return y;
+}
+
+Tensor add_dropped(const Tensor& residual, const Tensor& input, const DropoutPattern& pattern) {
+  check_rate("add_dropped", pattern.rate);
+  require(residual.shape() == input.shape(), "add_dropped: ", residual.shape(), " and ",
+          input.shape(), ", expected equal shapes");
+  if (pattern.rate == 0) return add(residual, input);
+  Tensor r = contiguous(residual), x = contiguous(input), y = Tensor::empty(x.shape());
+  drop(pattern, x, r.data(), y);
+  record(y, {&r, &x}, [r, x, pattern](const Tensor& dy) {
+    accumulate(r.gradient_sink(), dy);
+    drop_gradient(pattern, x, dy);
   });
   return y;
 }

@@ -22,4 +22,8 @@ struct DropoutPattern {
 /// (Srivastava et al. 2014). Throws unless 0 ≤ rate < 1. PyTorch: functional.dropout.
 Tensor dropout(const Tensor& x, const DropoutPattern& pattern);
 
+/// residual + dropout(x, pattern) in one pass: the end of each part of a block (Vaswani et al.
+/// 2017, section 5.4). Throws unless the shapes are equal and 0 ≤ rate < 1.
+Tensor add_dropped(const Tensor& residual, const Tensor& x, const DropoutPattern& pattern);
+
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -29,30 +29,50 @@ std::vector<Scalar> factors(const DropoutPattern& pattern, int64_t first, int64_
   return result;
 }
 
-std::vector<OpRow> dropout_rows() {
+Numbers dropped(const DropoutPattern& pattern, const Numbers& x) {
+  Numbers y(x.shape);
+  for (size_t n = 0; n < y.values.size(); ++n) {
+    // The factor itself is rounded to a Scalar.
+    double factor = factor_of(pattern, static_cast<int64_t>(n));
+    y.values[n] = x.values[n] * Bounded(factor, epsilon * factor, factor);
+  }
+  return y;
+}
+
+Numbers sum(const Numbers& a, const Numbers& b) {
+  Numbers y(a.shape);
+  for (size_t n = 0; n < y.values.size(); ++n) y.values[n] = a.values[n] + b.values[n];
+  return y;
+}
+
+std::vector<OpRow> rows() {
+  using In = std::vector<Tensor>;
+  using Reference = std::vector<Numbers>;
   std::vector<OpRow> rows;
   for (const Dims& shape : {Dims{}, Dims{1}, Dims{7}, Dims{3, 5}, Dims{2, 3, 4}, Dims{0, 3}})
     for (double rate : {0.0, 0.1, 0.5, 0.9}) {
       DropoutPattern pattern{42, 7, rate};
       rows.push_back({text("dropout at ", rate),
                       {shape},
-                      [pattern](const std::vector<Tensor>& in) { return dropout(in[0], pattern); },
-                      [pattern](const std::vector<Numbers>& in) {
-                        Numbers y(in[0].shape);
-                        for (size_t n = 0; n < y.values.size(); ++n) {
-                          // The factor itself is rounded to a Scalar.
-                          double factor = factor_of(pattern, static_cast<int64_t>(n));
-                          y.values[n] = in[0].values[n] * Bounded(factor, epsilon * factor, factor);
-                        }
-                        return y;
-                      }});
+                      [pattern](const In& in) { return dropout(in[0], pattern); },
+                      [pattern](const Reference& in) { return dropped(pattern, in[0]); }});
+      rows.push_back(
+          {text("add_dropped at ", rate),
+           {shape, shape},
+           [pattern](const In& in) { return add_dropped(in[0], in[1], pattern); },
+           [pattern](const Reference& in) { return sum(in[0], dropped(pattern, in[1])); }});
+      rows.push_back(
+          {text("add_dropped to itself at ", rate),
+           {shape},
+           [pattern](const In& in) { return add_dropped(in[0], in[0], pattern); },
+           [pattern](const Reference& in) { return sum(in[0], dropped(pattern, in[0])); }});
     }
   return rows;
 }
 
 }  // namespace
 
-TEST_CASE("dropout: values and gradients") { check_rows(dropout_rows()); }
+TEST_CASE("dropout, add_dropped: values and gradients") { check_rows(rows()); }
 
 TEST_CASE("the factors are those of the numbered random words") {
   for (double rate : {0.0, 0.25, 0.5, 0.99}) {
@@ -139,6 +159,12 @@ TEST_CASE("rate 0 is the input itself, and costs nothing") {
 TEST_CASE("rates that are none are refused") {
   Tensor x = Tensor::zeros({3});
   CHECK(refusal([&] { dropout(x, {0, 0, 1}); }) == "dropout: a rate of 1, expected 0 to below 1");
+  CHECK(refusal([&] {
+          add_dropped(x, x, {0, 0, -0.5});
+        }) == "add_dropped: a rate of -0.5, expected 0 to below 1");
+  CHECK(refusal([&] {
+          add_dropped(x, Tensor::zeros({1, 3}), {0, 0, 0.5});
+        }) == "add_dropped: [3] and [1, 3], expected equal shapes");
   CHECK(refusal([&] {
           dropout(x, {0, 0, -0.5});
         }) == "dropout: a rate of -0.5, expected 0 to below 1");
