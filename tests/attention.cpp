@@ -94,6 +94,7 @@ std::vector<Form> long_forms() {
   form("many keys", 3, 700, causal, 0);
   form("many keys, one query", 1, 900, causal, 0.1);
   form("probabilities made again", 70, 600, {true, 500, {}, {}}, 0.2);
+  form("long memory", 135, 620, causal, 0);
   form("fewer keys", 150, 40, causal, 0);
   return forms;
 }
@@ -289,6 +290,7 @@ TEST_CASE("attention: the same bits on any number of threads") {
                             {2, 4, 130, 200},
                             {5, 7, 20, 33},
                             {1, 1, 90, 700},
+                            {1, 2, 140, 700},
                             {2, 8, 1, 50}}) {
     Form form{.name = "",
               .terms = "uvrsab",
