@@ -163,6 +163,28 @@ wait $process 2> /dev/null || status=$?
 [ $status = 143 ] || fail "status $status after two signals"
 grep 'stopped' "$run/output" && fail 'a second signal was not at once'
 
+# --- Nobody else trains in the folder of a run, and nothing is left of one that was killed.
+
+begin locked
+(cd "$run" && exec "$char_lm" train $tiny --max_iters 100000 --eval_interval 100000 > output \
+  2> errors) &
+process=$!
+until_written "$run/out/last.safetensors"
+kill -STOP $process
+sum=$(cksum locked/out/* && ls -A locked/out)
+for command in train 'train --resume' 'compare transformer'; do
+  flags=$tiny
+  [ "$command" != 'train --resume' ] || flags=
+  stops 2 '--out_dir locked/out: another training is under way there' \
+    "$char_lm" $command $flags --out_dir locked/out
+done
+[ "$(cksum locked/out/* && ls -A locked/out)" = "$sum" ] || fail 'a second training changed a run'
+"$char_lm" generate locked/out --checkpoint last --length 1 > output 2>&1 || fail "$(cat output)"
+kill -9 $process
+wait $process 2> /dev/null
+"$char_lm" train --resume --out_dir locked/out --max_iters 200 > output 2>&1 ||
+  fail "resumed after kill -9: $(cat output)"
+
 # --- What fails under way leaves the last checkpoint.
 
 begin full

@@ -42,10 +42,13 @@ std::unique_ptr<Training> start_from(const std::string& checkpoint, const Asked&
 
 /// The run in the folder --out_dir goes on.
 std::unique_ptr<Training> resume(const Asked& asked) {
-  SavedRun saved = load_run(asked.flags.out_dir, "last");
+  // Locked before it is read: nobody else goes on from what this one will.
+  const std::string& out_dir = asked.flags.out_dir;
+  RunFolder folder{out_dir, std::make_shared<FolderLock>(out_dir)};
+  SavedRun saved = load_run(out_dir, "last");
   TrainFlags flags = resumed_flags(saved.flags, asked.flags, asked.given, saved.source);
   flags.settle();
-  auto training = std::make_unique<Training>(flags, &saved);
+  auto training = std::make_unique<Training>(flags, &saved, folder);
   training->resume(saved);
   return training;
 }

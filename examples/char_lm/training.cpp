@@ -48,13 +48,13 @@ double Training::RecentMean::add(double value) {
   return sum_ / weight_;
 }
 
-Training::Training(const TrainFlags& flags, const SavedRun* saved)
+Training::Training(const TrainFlags& flags, const SavedRun* saved, std::optional<RunFolder> folder)
     : flags_(flags),
       threads_(limit_threads(flags.threads)),
       corpus_(read_corpus(flags, saved ? &saved->vocabulary : nullptr)),
       model_(saved ? saved_model(flags, *saved) : new_model(flags, corpus_.vocabulary.size())),
       trainer_(model_, corpus_.train, corpus_.validation, flags.trainer),
-      folder_(make_run_folder(flags.out_dir)),
+      folder_(folder ? *folder : make_run_folder(flags.out_dir)),
       progress_(flags.trainer.max_iters, 10 * flags.log_interval) {}
 
 void Training::resume(const SavedRun& saved) {

@@ -20,9 +20,10 @@ namespace char_lm {
 /// checkpoints and metrics in its folder.
 class Training {
  public:
-  /// The flags are settled. Begins with the weights and the vocabulary of `saved`, if given. Throws
-  /// on bad input, before anything is overwritten.
-  explicit Training(const TrainFlags& flags, const SavedRun* saved = nullptr);
+  /// The flags are settled. Begins with the weights and the vocabulary of `saved`, if given, and in
+  /// its folder, if that is given too. Throws on bad input, before anything is overwritten.
+  explicit Training(const TrainFlags& flags, const SavedRun* saved = nullptr,
+                    std::optional<RunFolder> folder = {});
 
   /// Goes on where the run was whose last checkpoint the training began with. Throws when that has
   /// no state to go on from, or one of another text.
