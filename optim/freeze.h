@@ -7,9 +7,9 @@
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
-/// The parameters whose names match none of the patterns: as shells have them, `*` for any part of
-/// a name, separated by commas, as in `embedding.*,blocks.0.*`. Throws when a pattern matches no
-/// parameter, or when they match all.
+/// The parameters whose names match none of the patterns, which are separated by commas and as
+/// shells have them, `*` for any part of a name: "embedding.*,blocks.0.*". Throws when a pattern
+/// matches no parameter, or when they match all.
 std::vector<Parameter> not_frozen(const std::vector<Parameter>& parameters,
                                   const std::string& patterns);
 
