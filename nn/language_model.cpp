@@ -73,12 +73,14 @@ void shrink_residual_projections(const Module& block, int64_t n_layer) {
 
 }  // namespace
 
-LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random) : config(model) {
+LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random,
+                             const MixerMaker& own_mixer)
+    : config(model) {
   check(config);
   embedding = Embedding(config.vocab_size, config.d_model, random);
   if (config.max_len)
     position_embedding = normal_parameter({*config.max_len, config.d_model}, random);
-  for (int64_t n = 0; n < config.n_layer; ++n) blocks.push_back(build_block(random));
+  for (int64_t n = 0; n < config.n_layer; ++n) blocks.push_back(build_block(random, own_mixer));
   if (config.tie_position_biases) tie_position_biases();
   if (config.final_norm) final_norm = LayerNorm(config.d_model);
   output_weight = config.tie_embedding
@@ -87,8 +89,9 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random) :
   output_bias = constant_parameter({config.vocab_size}, 0);
 }
 
-std::unique_ptr<Layer> LanguageModel::build_block(Random& random) {
-  if (config.block == RTransformerBlockConfig::type)
+std::unique_ptr<Layer> LanguageModel::build_block(Random& random, const MixerMaker& own_mixer) {
+  if (config.block == RTransformerBlockConfig::type) {
+    require(!own_mixer, config.type, ": a mixer of one's own in an r_transformer_block");
     return std::make_unique<RTransformerBlock>(
         RTransformerBlockConfig{.d_model = config.d_model,
                                 .n_head = config.n_head,
@@ -98,13 +101,15 @@ std::unique_ptr<Layer> LanguageModel::build_block(Random& random) {
                                 .dropout = config.dropout,
                                 .attention_dropout = config.attention_dropout},
         random);
-  auto block =
-      std::make_unique<TransformerBlock>(TransformerBlockConfig{.mixer = mixer_config(config),
-                                                                .d_inner = config.d_inner,
-                                                                .norm_first = config.norm_first,
-                                                                .activation = config.activation,
-                                                                .dropout = config.dropout},
-                                         random);
+  }
+  TransformerBlockConfig parts{.mixer = mixer_config(config),
+                               .d_inner = config.d_inner,
+                               .norm_first = config.norm_first,
+                               .activation = config.activation,
+                               .dropout = config.dropout};
+  auto block = std::make_unique<TransformerBlock>(
+      parts, config.d_model, own_mixer ? own_mixer(random) : make_mixer(parts.mixer, random),
+      random);
   if (config.norm_first) shrink_residual_projections(*block, config.n_layer);
   return block;
 }

@@ -10,6 +10,8 @@
 // it is the paper's Transformer-XL (Dai et al. 2019); with multi_head_attention and learned
 // positions, the vanilla model of Al-Rfou et al. 2018.
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -96,6 +98,9 @@ struct LanguageModelState {
   void reorder(const std::vector<int64_t>& members);
 };
 
+/// Makes the mixer of one block.
+using MixerMaker = std::function<std::unique_ptr<Layer>(Random&)>;
+
 struct LanguageModel : Module {
   LanguageModelConfig config;
   Embedding embedding;
@@ -109,7 +114,12 @@ struct LanguageModel : Module {
   /// Everything starts as its module says; the projections back into the residual stream of a
   /// norm-first model start smaller by 1/√(2 n_layer) (Radford et al. 2019, section 2.3). Throws
   /// when the config names no model.
-  LanguageModel(const LanguageModelConfig& config, Random& random);
+  ///
+  /// `own_mixer`, if given, makes what the transformer_blocks have in place of the config's mixer.
+  /// The config then does not describe the model, so it cannot become a checkpoint; its weights
+  /// are still in its `state_dict`.
+  LanguageModel(const LanguageModelConfig& config, Random& random,
+                const MixerMaker& own_mixer = {});
 
   /// tokens [B, T] behind the memory of each block, or none when it is empty: logits [B, T, V].
   /// Token i stands at position M + i. `block_inputs`, if given, receives each block's input for
@@ -131,7 +141,7 @@ struct LanguageModel : Module {
  private:
   Tensor embed(const Tokens& tokens, int64_t first_position, Context& context) const;
   Tensor logits(const Tensor& x, Context& context) const;
-  std::unique_ptr<Layer> build_block(Random& random);
+  std::unique_ptr<Layer> build_block(Random& random, const MixerMaker& own_mixer);
   void tie_position_biases();
 };
 

@@ -5,12 +5,15 @@
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 TransformerBlock::TransformerBlock(const TransformerBlockConfig& config, Random& random)
-    : mixer(make_mixer(config.mixer, random)),
-      norm_first(config.norm_first),
-      dropout(config.dropout) {
+    : TransformerBlock(config,
+                       std::visit([](const auto& mixer) { return mixer.d_model; }, config.mixer),
+                       make_mixer(config.mixer, random), random) {}
+
+TransformerBlock::TransformerBlock(const TransformerBlockConfig& config, int64_t d_model,
+                                   std::unique_ptr<Layer> any_mixer, Random& random)
+    : mixer(std::move(any_mixer)), norm_first(config.norm_first), dropout(config.dropout) {
   require(config.d_inner >= 1, config.type, ": d_inner ", config.d_inner, ", expected at least 1");
   require(config.norm_eps > 0, config.type, ": norm_eps ", config.norm_eps, ", expected above 0");
-  int64_t d_model = std::visit([](const auto& mixer) { return mixer.d_model; }, config.mixer);
   mixer_norm = LayerNorm(d_model, config.norm_eps);
   feed_forward = FeedForward(d_model, config.d_inner, config.activation, config.dropout, random);
   feed_forward_norm = LayerNorm(d_model, config.norm_eps);

@@ -46,6 +46,9 @@ struct TransformerBlock : Layer {
 
   /// Throws when the config names no block.
   TransformerBlock(const TransformerBlockConfig& config, Random& random);
+  /// The same around any mixer of that width, in place of the one that the config names.
+  TransformerBlock(const TransformerBlockConfig& config, int64_t d_model,
+                   std::unique_ptr<Layer> mixer, Random& random);
 
   /// `memory` is earlier input of this block. With norm_first it is normed like x, which gives the
   /// norm's parameters a gradient through it, and the memory none.

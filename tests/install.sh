@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs the build in the folder $1 into a temporary place and uses it as a stranger would: a small
-# program, by pkg-config, in both precisions, with the shared and with the static libraries.
+# Installs the build in the folder $1 into a temporary place and uses it as a stranger would: small
+# programs, by pkg-config, in both precisions, with the shared and with the static libraries.
 set -eu
 build=$1
-source=$(cd "$(dirname "$0")" && pwd)/installed/program.cpp
+tests=$(cd "$(dirname "$0")" && pwd)
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 
@@ -13,20 +13,40 @@ export PKG_CONFIG_PATH="$(dirname "$pages")"
 libraries=$(dirname "$PKG_CONFIG_PATH")
 export LD_LIBRARY_PATH="$libraries"
 
-# check PACKAGE EXPECTED [--static]: what the program prints when it is built with the package.
-check() {
+# compile PACKAGE [--static] SOURCE...: what the README says.
+compile() {
+  package=$1
+  shift
+  static=
+  [ "$1" != --static ] || { static=$1; shift; }
   # shellcheck disable=SC2046
-  ${CXX:-c++} -std=c++20 "$source" -o "$place/program" $(pkg-config ${3-} --cflags --libs "$1")
-  printed=$("$place/program")
-  [ "$printed" = "$2" ] || { echo "$1 ${3-}: printed '$printed', expected '$2'"; exit 1; }
+  ${CXX:-c++} -std=c++20 "$@" -o "$place/program" $(pkg-config $static --cflags --libs "$package")
 }
 
-# The size of a Scalar, and a sum over four columns of 2.
-check shiftgrad '4 8'
-check shiftgrad-f64 '8 8'
+# prints TEXT: the program does.
+prints() {
+  printed=$("$place/program") || { echo "failed: $printed"; exit 1; }
+  [ "$printed" = "$1" ] || { echo "printed '$printed', expected '$1'"; exit 1; }
+}
+
+# The README's own example: what is indented from its first #include to the line of a lone brace.
+sed -n '/^    #include <iostream>/,/^    }$/s/^    //p' "$tests/../README.md" > "$place/readme.cpp"
+compile shiftgrad "$place/readme.cpp"
+prints 10
+
+# The size of a Scalar, and a sum over four columns of 2; then an op and a mixer of the stranger's own.
+for package in shiftgrad shiftgrad-f64; do
+  compile "$package" "$tests/outside/program.cpp"
+  [ "$package" = shiftgrad ] && prints '4 8' || prints '8 8'
+  compile "$package" "$tests/outside/extension.cpp" "$tests/outside/causal_convolution.cpp" \
+    "$tests/outside/convolution_mixer.cpp"
+  prints ''
+done
 rm "$libraries"/libshiftgrad*.so*
-check shiftgrad '4 8' --static
-check shiftgrad-f64 '8 8' --static
+compile shiftgrad --static "$tests/outside/program.cpp"
+prints '4 8'
+compile shiftgrad-f64 --static "$tests/outside/program.cpp"
+prints '8 8'
 
 # Every installed header can be included, and shows none of the libraries behind it.
 headers=$(cd "$place" && find . -name '*.h')

@@ -1,0 +1,32 @@
+#pragma once
+
+// A new mixer: what a token learns of the others is a convolution over itself and the s - 1 before
+// it.
+//
+//     y = W (w * x)
+
+#include "nn/layer.h"
+#include "nn/linear.h"
+
+namespace outside {
+
+struct ConvolutionMixer : shiftgrad::Layer {
+  shiftgrad::Tensor kernel;  // [s, C]
+  shiftgrad::Linear output;
+
+  ConvolutionMixer(int64_t d_model, int64_t window, shiftgrad::Random& random);
+
+  shiftgrad::Tensor forward(const shiftgrad::Tensor& x, const shiftgrad::Tensor& memory,
+                            shiftgrad::Context& context) const override;
+  /// The last s - 1 tokens.
+  std::unique_ptr<shiftgrad::State> start(int64_t limit = shiftgrad::unlimited) const override;
+  shiftgrad::Tensor forward(const shiftgrad::Tensor& x, shiftgrad::State& state,
+                            shiftgrad::Context& context) const override;
+  void visit(shiftgrad::Visitor& visitor) const override;
+
+ private:
+  /// The last s - 1 tokens of `past` and x, both of which may be undefined.
+  shiftgrad::Tensor in_sight(const shiftgrad::Tensor& past, const shiftgrad::Tensor& x) const;
+};
+
+}  // namespace outside

@@ -1,0 +1,159 @@
+// Someone else's op and mixer, checked as the project checks its own: gradients by difference
+// quotients, pieces against the whole, and a model that learns what only the mixer can tell it.
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "causal_convolution.h"
+#include "convolution_mixer.h"
+#include "core/parallel.h"
+#include "core/tape.h"
+#include "nn/generate.h"
+#include "nn/language_model.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
+#include "ops/shape.h"
+#include "optim/trainer.h"
+
+using namespace shiftgrad;
+using outside::ConvolutionMixer;
+
+namespace {
+
+int failures = 0;
+
+void expect(bool condition, const char* what) {
+  if (condition) return;
+  std::cout << "FAILED: " << what << '\n';
+  ++failures;
+}
+
+Tensor random_tensor(const Dims& shape, Random& random) {
+  return normal_parameter(shape, random, 1).detach();
+}
+
+double largest(const Tensor& x) {
+  double most = 0;
+  for (Scalar value : x.values()) most = std::max(most, std::abs(static_cast<double>(value)));
+  return most;
+}
+
+/// The largest difference by the largest value.
+double error(const Tensor& x, const Tensor& expected) {
+  return largest(x - expected) / largest(expected);
+}
+
+/// ∂ Σ f() · cotangent / ∂x by central differences.
+template <class F>
+Tensor difference_quotients(const Tensor& x, const Tensor& cotangent, F f) {
+  constexpr auto step = static_cast<Scalar>(1e-5);
+  Tensor result = Tensor::empty(x.shape());
+  for (int64_t n = 0; n < x.count(); ++n) {
+    Scalar value = x.data()[n];
+    auto at = [&](Scalar moved) {
+      x.mutable_data()[n] = moved;
+      return sum(f() * cotangent).item();
+    };
+    result.mutable_data()[n] = (at(value + step) - at(value - step)) / (2 * step);
+    x.mutable_data()[n] = value;
+  }
+  return result;
+}
+
+void check_op() {
+  Tensor tokens = Tensor::from({1, 3, 1}, std::vector<Scalar>{1, 2, 3});
+  Tensor kernel = Tensor::from({2, 1}, std::vector<Scalar>{10, 1});
+  expect(outside::causal_convolution(tokens, kernel).values() == std::vector<Scalar>{10, 21, 32},
+         "the convolution's values");
+  if (sizeof(Scalar) < 8) return;  // floats have too few digits for difference quotients
+
+  Random random{.seed = 1};
+  Tensor x = random_tensor({2, 5, 3}, random).require_gradient();
+  Tensor w = random_tensor({4, 3}, random).require_gradient();
+  Tensor cotangent = random_tensor({2, 5, 3}, random);
+  auto f = [&] { return outside::causal_convolution(x, w); };
+  {
+    Tape tape;
+    tape.backward(f(), cotangent);
+  }
+  expect(error(x.gradient(), difference_quotients(x, cotangent, f)) < 1e-9, "the gradient of x");
+  expect(error(w.gradient(), difference_quotients(w, cotangent, f)) < 1e-9,
+         "the gradient of the kernel");
+}
+
+void check_mixer() {
+  Random random{.seed = 2};
+  ConvolutionMixer mixer(6, 4, random);
+  expect(parameter_count(mixer) == 4 * 6 + 6 * 6 + 6, "the mixer's number of parameters");
+  Tensor x = random_tensor({2, 9, 6}, random);
+  Context context;
+  Tensor whole = mixer.forward(x, Tensor(), context);
+  std::unique_ptr<State> state = mixer.start();
+  std::vector<Tensor> fed, remembered;
+  for (auto [begin, end] : {std::pair{0, 1}, {1, 3}, {3, 9}}) {
+    Tensor piece = slice(x, 1, begin, end);
+    fed.push_back(mixer.forward(piece, *state, context));
+    remembered.push_back(mixer.forward(piece, slice(x, 1, 0, begin), context));
+  }
+  double bound = sizeof(Scalar) == 8 ? 1e-12 : 1e-5;
+  expect(error(concat(fed, 1), whole) < bound, "pieces through a state to give the whole");
+  expect(error(concat(remembered, 1), whole) < bound, "pieces behind a memory to give the whole");
+}
+
+/// Bits that the one before and the fourth before decide, by exclusive or.
+std::vector<int32_t> shift_register(int64_t length) {
+  std::vector<int32_t> bits = {1, 0, 0, 1};
+  while (std::ssize(bits) < length) bits.push_back(bits.back() ^ bits[bits.size() - 4]);
+  return bits;
+}
+
+/// A model with so many taps, trained on the beginning of `text`.
+LanguageModel trained(int64_t window, std::span<const int32_t> text) {
+  LanguageModelConfig config;
+  config.vocab_size = 2;
+  config.d_model = 16;
+  config.n_layer = 1;
+  config.n_head = 1;
+  config.d_inner = 64;
+  Random random{.seed = 3};
+  LanguageModel model(config, random, [window](Random& random) {
+    return std::make_unique<ConvolutionMixer>(16, window, random);
+  });
+  Trainer trainer(model, text, {},
+                  {.batch_size = 8,
+                   .block_size = 32,
+                   .batches = "blocks",
+                   .max_iters = 150,
+                   .learning_rate = 1e-2,
+                   .warmup_iters = 10});
+  trainer.run({});
+  return model;
+}
+
+/// How many of the bits behind the first 20 the likeliest continuation has right.
+int64_t continued(const LanguageModel& model, const std::vector<int32_t>& text) {
+  std::vector<int32_t> prompt(text.begin(), text.begin() + 20);
+  std::vector<int32_t> written =
+      generate(model, prompt, {.length = std::ssize(text) - 20, .sampling = {.temperature = 0}});
+  return std::mismatch(written.begin(), written.end(), text.begin() + 20).first - written.begin();
+}
+
+void check_model() {
+  std::vector<int32_t> text = shift_register(400);
+  expect(continued(trained(4, text), text) == 380, "a model of four taps to know the register");
+  expect(continued(trained(3, text), text) < 30, "a model of three taps not to");
+}
+
+}  // namespace
+
+int main() {
+  initialize();
+  check_op();
+  check_mixer();
+  check_model();
+  return failures > 0;
+}
