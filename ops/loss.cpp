@@ -1,5 +1,6 @@
 #include "ops/loss.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/accumulate.h"
@@ -15,15 +16,18 @@ namespace {
 
 constexpr int64_t rows_per_tile = 32;
 
-void check(const Tensor& logits, const Tokens& targets) {
+void check(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options = {}) {
   Dims expected = targets.shape;
   expected.push_back(logits.rank() > 0 ? logits.size(-1) : 0);
   require(logits.shape() == expected && logits.count() > 0, "cross_entropy: logits of ",
           logits.shape(), " for targets of ", targets.shape, ", expected […, V] and […]");
   require_complete("cross_entropy", "targets", targets);
+  double smoothing = options.label_smoothing;
+  require(0 <= smoothing && smoothing <= 1, "cross_entropy: label_smoothing ", smoothing,
+          ", expected 0 to 1");
   for (int32_t target : targets.values)
-    require(0 <= target && target < logits.size(-1), "cross_entropy: target ", target,
-            ", expected 0 to ", logits.size(-1) - 1);
+    require(target == options.ignored || (0 <= target && target < logits.size(-1)),
+            "cross_entropy: target ", target, ", expected 0 to ", logits.size(-1) - 1);
 }
 
 /// Of one row of logits: p = softmax(row), and -log p[target] without passing through p.
@@ -36,34 +40,66 @@ double softmax_loss(const Scalar* row, int64_t V, int32_t target, Scalar* p) {
          (static_cast<double>(greatest) - static_cast<double>(row[target]));
 }
 
-/// The losses of all rows, and their softmax in `probabilities` [N, V].
+/// What label smoothing adds to a row's loss: ε (x_target - mean x).
+double smoothing_loss(const Scalar* row, int64_t V, int32_t target, double smoothing) {
+  if (smoothing == 0) return 0;
+  double sum = 0;
+  for (int64_t v = 0; v < V; ++v)
+    sum += static_cast<double>(row[target]) - static_cast<double>(row[v]);
+  return smoothing * sum / static_cast<double>(V);
+}
+
+/// The losses of all rows, 0 of those that are ignored, and their softmax in `probabilities` [N,
+/// V].
 std::vector<double> softmax_losses(const Tensor& logits, const Tokens& targets,
+                                   const CrossEntropyOptions& options,
                                    const Tensor& probabilities) {
   int64_t V = logits.size(-1);
   std::vector<double> losses(targets.values.size());
-  Scalar* p = probabilities.mutable_data();
+  Scalar* all = probabilities.mutable_data();
   parallel_ranges(logits.count() / V, rows_per_tile, [&](int64_t begin, int64_t end) {
-    for (int64_t n = begin; n < end; ++n)
-      losses[n] = softmax_loss(logits.data() + n * V, V, targets.values[n], p + n * V);
+    for (int64_t n = begin; n < end; ++n) {
+      int32_t target = targets.values[n];
+      if (target == options.ignored) continue;
+      const Scalar* row = logits.data() + n * V;
+      losses[n] = softmax_loss(row, V, target, all + n * V) +
+                  smoothing_loss(row, V, target, options.label_smoothing);
+    }
   });
   return losses;
 }
 
+/// p - t in the place of p, and 0 for a row that is ignored.
+void subtract_target(Scalar* p, int64_t V, int32_t target, const CrossEntropyOptions& options) {
+  if (target == options.ignored) {
+    std::fill_n(p, V, Scalar(0));
+    return;
+  }
+  double share = options.label_smoothing / static_cast<double>(V);
+  p[target] -= static_cast<Scalar>(1 - static_cast<double>(V - 1) * share);
+  if (share == 0) return;
+  for (int64_t v = 0; v < V; ++v)
+    if (v != target) p[v] -= static_cast<Scalar>(share);
+}
+
 }  // namespace
 
-Tensor cross_entropy(const Tensor& input, const Tokens& targets) {
-  check(input, targets);
+Tensor cross_entropy(const Tensor& input, const Tokens& targets,
+                     const CrossEntropyOptions& options) {
+  check(input, targets, options);
+  auto N = static_cast<double>(std::ranges::count_if(
+      targets.values, [&](int32_t target) { return target != options.ignored; }));
+  require(N > 0, "cross_entropy: every target is the ignored one, ", options.ignored.value_or(0));
   Tensor logits = contiguous(input);
   Tensor probabilities = Tensor::empty(logits.shape());
   double total = 0;
-  for (double loss : softmax_losses(logits, targets, probabilities)) total += loss;
-  auto N = static_cast<double>(targets.values.size());
+  for (double loss : softmax_losses(logits, targets, options, probabilities)) total += loss;
   Tensor mean = Tensor::full({}, static_cast<Scalar>(total / N));
-  record(mean, {&logits}, [logits, targets, probabilities, N](const Tensor& dmean) {
-    // dlogits = (p - onehot(target)) / N
+  record(mean, {&logits}, [logits, targets, options, probabilities, N](const Tensor& dmean) {
+    // dlogits = (p - t) / N
     int64_t V = logits.size(-1);
     for (size_t n = 0; n < targets.values.size(); ++n)
-      probabilities.mutable_data()[n * V + targets.values[n]] -= 1;
+      subtract_target(probabilities.mutable_data() + n * V, V, targets.values[n], options);
     accumulate(logits.gradient_sink(), probabilities,
                static_cast<Scalar>(static_cast<double>(dmean.item()) / N));
   });
@@ -72,7 +108,7 @@ Tensor cross_entropy(const Tensor& input, const Tokens& targets) {
 
 std::vector<double> token_losses(const Tensor& logits, const Tokens& targets) {
   check(logits, targets);
-  return softmax_losses(contiguous(logits), targets, Tensor::empty(logits.shape()));
+  return softmax_losses(contiguous(logits), targets, {}, Tensor::empty(logits.shape()));
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

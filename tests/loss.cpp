@@ -28,6 +28,44 @@ std::vector<Bounded> losses_of(const Numbers& logits, const Tokens& targets) {
   return losses;
 }
 
+/// -Σ_v t_v (x_v - log Σ_w e^x_w) of each row: with e^x_w / e^m below, where m is the greatest.
+std::vector<Bounded> smoothed_losses_of(const Numbers& logits, const Tokens& targets,
+                                        double smoothing) {
+  std::vector<Bounded> losses;
+  int64_t V = logits.shape[-1];
+  for (size_t n = 0; n < targets.values.size(); ++n) {
+    Bounded loss;
+    for (int64_t v = 0; v < V; ++v) {
+      double t = smoothing / static_cast<double>(V) + (v == targets.values[n] ? 1 - smoothing : 0);
+      Tokens token{{1}, {static_cast<int32_t>(v)}};
+      Numbers row({1, V});
+      std::copy_n(&logits.values[n * static_cast<size_t>(V)], V, row.values.begin());
+      loss += Bounded(t) * losses_of(row, token)[0];
+    }
+    losses.push_back(loss);
+  }
+  return losses;
+}
+
+/// The mean over the rows whose target is not ignored.
+Numbers mean_oracle(const Numbers& logits, const Tokens& targets,
+                    const CrossEntropyOptions& options) {
+  Tokens known = targets;  // one that is ignored may be no token
+  for (int32_t& target : known.values)
+    if (target == options.ignored) target = 0;
+  std::vector<Bounded> losses = smoothed_losses_of(logits, known, options.label_smoothing);
+  Bounded sum;
+  double rows = 0;
+  for (size_t n = 0; n < losses.size(); ++n)
+    if (targets.values[n] != options.ignored) {
+      sum += losses[n];
+      ++rows;
+    }
+  Numbers mean(Dims{});
+  mean.values[0] = sum / Bounded(rows);
+  return mean;
+}
+
 struct Case {
   Dims logits;
   Tokens targets;
@@ -59,6 +97,27 @@ std::vector<OpRow> loss_rows() {
   return rows;
 }
 
+/// With label smoothing, and rows that are ignored.
+std::vector<OpRow> option_rows() {
+  Tokens targets{{2, 3}, {0, 3, 1, 2, 2, 2}}, with_fill{{2, 3}, {0, -1, 1, -1, -1, 2}};
+  std::vector<OpRow> rows;
+  auto add = [&](const Dims& logits, const Tokens& given, const CrossEntropyOptions& options) {
+    rows.push_back(
+        {text("cross_entropy with smoothing ", options.label_smoothing),
+         {logits},
+         [=](const std::vector<Tensor>& in) { return cross_entropy(in[0], given, options); },
+         [=](const std::vector<Numbers>& in) { return mean_oracle(in[0], given, options); },
+         -3,
+         3});
+  };
+  for (double smoothing : {0.1, 0.5, 1.0}) add({2, 3, 4}, targets, {.label_smoothing = smoothing});
+  for (double smoothing : {0.0, 0.2})
+    add({2, 3, 4}, with_fill, {.label_smoothing = smoothing, .ignored = -1});
+  add({2, 3, 4}, targets, {.label_smoothing = 0.1, .ignored = 2});
+  add({3, 1}, {{3}, {0, 0, 0}}, {.label_smoothing = 0.3});
+  return rows;
+}
+
 /// The loss of one row.
 double loss_of(const std::vector<Scalar>& row, int32_t target) {
   Tensor logits = Tensor::from({1, static_cast<int64_t>(row.size())}, row);
@@ -68,6 +127,36 @@ double loss_of(const std::vector<Scalar>& row, int32_t target) {
 }  // namespace
 
 TEST_CASE("cross_entropy: values and gradients") { check_rows(loss_rows()); }
+
+TEST_CASE("cross_entropy with label smoothing and ignored rows: values and gradients") {
+  check_rows(option_rows());
+}
+
+// torch.nn.functional.cross_entropy(
+//     torch.tensor([[1., -2., 0.5], [0., 3., -1.], [2., 2., 2.]], dtype=torch.float64),
+//     torch.tensor([0, 2, -1]), label_smoothing=0.1, ignore_index=-1)
+TEST_CASE("cross_entropy with label smoothing is PyTorch's") {
+  Tensor logits = Tensor::from({3, 3}, std::vector<Scalar>{1, -2, 0.5, 0, 3, -1, 2, 2, 2});
+  Tensor loss = cross_entropy(logits, {{3}, {0, 2, -1}}, {.label_smoothing = 0.1, .ignored = -1});
+  CHECK(static_cast<double>(loss.item()) == doctest::Approx(2.2602404030498566).epsilon(1e-6));
+}
+
+TEST_CASE("an ignored row may hold anything, and gets no gradient") {
+  Tensor logits =
+      Tensor::from({3, 2}, std::vector<Scalar>{1, 2, not_a_number, infinity, -infinity, 0});
+  logits.require_gradient();
+  Tape tape;
+  Tensor loss = cross_entropy(logits, {{3}, {0, 7, 7}}, {.label_smoothing = 0.2, .ignored = 7});
+  tape.backward(loss);
+  Tensor alone = Tensor::from({1, 2}, std::vector<Scalar>{1, 2}).require_gradient();
+  Tape own;
+  Tensor expected = cross_entropy(alone, {{1}, {0}}, {.label_smoothing = 0.2});
+  own.backward(expected);
+  CHECK(same_bits(loss, expected));
+  std::vector<Scalar> slopes = alone.gradient().values();
+  slopes.resize(6, 0);
+  CHECK(same_bits(logits.gradient().values(), slopes));
+}
 
 TEST_CASE("token_losses: the loss of each token, at any arrangement") {
   for (const Case& c : cases)
@@ -150,6 +239,15 @@ TEST_CASE("cross_entropy refuses what does not fit, by name") {
   CHECK(refusal([&] {
           cross_entropy(Tensor::zeros({0, 3}), {{0}, {}});
         }) == "cross_entropy: logits of [0, 3] for targets of [0], expected […, V] and […]");
+  CHECK(refusal([&] {
+          cross_entropy(logits, {{2}, {0, 1}}, {.label_smoothing = 1.5});
+        }) == "cross_entropy: label_smoothing 1.5, expected 0 to 1");
+  CHECK(refusal([&] {
+          cross_entropy(logits, {{2}, {5, 5}}, {.ignored = 5});
+        }) == "cross_entropy: every target is the ignored one, 5");
+  CHECK(refusal([&] {
+          cross_entropy(logits, {{2}, {5, -1}}, {.ignored = 5});
+        }) == "cross_entropy: target -1, expected 0 to 2");
   CHECK(refusal([&] {
           cross_entropy(logits, {{2}, {0}});
         }) == "cross_entropy: targets: 1 values for the shape [2]");
