@@ -1,14 +1,9 @@
 #include "nn/language_model.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "core/errors.h"
-#include "core/simd.h"
 #include "core/tape.h"
-#include "nn/positions.h"
-#include "ops/elementwise.h"
 #include "ops/matmul.h"
 #include "ops/shape.h"
 
@@ -29,46 +24,6 @@ void check(const LanguageModelConfig& config) {
       config.block == TransformerBlockConfig::type || config.block == RTransformerBlockConfig::type,
       config.type, ": block \"", config.block,
       "\", expected transformer_block or r_transformer_block");
-  bool learned = config.position == "learned";
-  require(learned || config.position == "none" || config.position == "sinusoid", config.type,
-          ": position \"", config.position, "\", expected none, sinusoid or learned");
-  require(learned == config.max_len.has_value(), config.type, ": max_len ",
-          learned ? "is missing for learned positions" : "without learned positions");
-  if (learned) at_least_1("max_len", *config.max_len);
-  require(config.position != "sinusoid" || config.d_model % 2 == 0, config.type,
-          ": sinusoid positions need an even d_model, not ", config.d_model);
-}
-
-template <class Mixer>
-void take_heads(Mixer& mixer, int64_t n_head) {
-  if constexpr (requires { mixer.n_head; }) mixer.n_head = n_head;
-}
-
-void take_heads(AftConfig& mixer, int64_t n_head) {
-  if (mixer.form == "conv") mixer.n_head = n_head;
-}
-
-/// The mixer's config with what it takes from the model.
-MixerConfig mixer_config(const LanguageModelConfig& model) {
-  MixerConfig config = model.mixer;
-  std::visit(
-      [&](auto& mixer) {
-        mixer.d_model = model.d_model;
-        take_heads(mixer, model.n_head);
-        if constexpr (requires { mixer.attention_dropout; })
-          mixer.attention_dropout = model.attention_dropout;
-        if constexpr (requires { mixer.dropout; }) mixer.dropout = model.dropout;
-      },
-      config);
-  return config;
-}
-
-/// GPT-2's start for what is added to the residual stream.
-void shrink_residual_projections(const Module& block, int64_t n_layer) {
-  auto factor = static_cast<Scalar>(1 / std::sqrt(2.0 * static_cast<double>(n_layer)));
-  for (const auto& [name, weight, decay] : parameters(block))
-    if (name == "mixer.output.weight" || name == "feed_forward.down.weight")
-      simd::axpby(factor, weight.data(), 0, weight.mutable_data(), weight.count());
 }
 
 }  // namespace
@@ -77,9 +32,14 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random,
                              const MixerMaker& own_mixer)
     : config(model) {
   check(config);
-  embedding = Embedding(config.vocab_size, config.d_model, random);
-  if (config.max_len)
-    position_embedding = normal_parameter({*config.max_len, config.d_model}, random);
+  embedding = TokenEmbedding(config.type,
+                             {.vocab_size = config.vocab_size,
+                              .d_model = config.d_model,
+                              .position = config.position,
+                              .max_len = config.max_len,
+                              .scale = config.embedding_scale,
+                              .dropout = config.dropout},
+                             random);
   for (int64_t n = 0; n < config.n_layer; ++n) blocks.push_back(build_block(random, own_mixer));
   if (config.tie_position_biases) tie_position_biases();
   if (config.final_norm) final_norm = LayerNorm(config.d_model);
@@ -102,7 +62,11 @@ std::unique_ptr<Layer> LanguageModel::build_block(Random& random, const MixerMak
                                 .attention_dropout = config.attention_dropout},
         random);
   }
-  TransformerBlockConfig parts{.mixer = mixer_config(config),
+  MixerConfig mixer = sized(config.mixer, {.d_model = config.d_model,
+                                           .n_head = config.n_head,
+                                           .dropout = config.dropout,
+                                           .attention_dropout = config.attention_dropout});
+  TransformerBlockConfig parts{.mixer = mixer,
                                .d_inner = config.d_inner,
                                .norm_first = config.norm_first,
                                .activation = config.activation,
@@ -110,7 +74,7 @@ std::unique_ptr<Layer> LanguageModel::build_block(Random& random, const MixerMak
   auto block = std::make_unique<TransformerBlock>(
       parts, config.d_model, own_mixer ? own_mixer(random) : make_mixer(parts.mixer, random),
       random);
-  if (config.norm_first) shrink_residual_projections(*block, config.n_layer);
+  if (config.norm_first) shrink_residual_projections(*block, 2 * config.n_layer);
   return block;
 }
 
@@ -129,24 +93,6 @@ void LanguageModel::tie_position_biases() {
   }
 }
 
-Tensor LanguageModel::embed(const Tokens& tokens, int64_t first, Context& context) const {
-  require(tokens.shape.size() == 2, config.type, ": tokens of ", tokens.shape, ", expected [B, T]");
-  Tensor x = embedding(tokens);  // [B, T, C]
-  if (config.embedding_scale)
-    x = scale(x, static_cast<Scalar>(std::sqrt(static_cast<double>(config.d_model))));
-  int64_t last = first + tokens.shape[1];
-  if (config.position == "learned") {
-    require(last <= *config.max_len, config.type, ": ", last, " positions are beyond max_len ",
-            *config.max_len);
-    x = x + slice(position_embedding, 0, first, last);
-  } else if (config.position == "sinusoid") {
-    std::vector<int64_t> positions(tokens.shape[1]);
-    std::iota(positions.begin(), positions.end(), first);
-    x = x + sinusoids(config.type, positions, config.d_model);
-  }
-  return context.drop(x, config.dropout);
-}
-
 Tensor LanguageModel::logits(const Tensor& x, Context& context) const {
   Tensor normed = config.final_norm ? final_norm(x) : x;
   return linear(context.drop(normed, config.dropout), output_weight, output_bias);  // [B, T, V]
@@ -159,7 +105,7 @@ Tensor LanguageModel::forward(const Tokens& tokens, const Memory& memory, Contex
   for (const Tensor& block : memory)
     require(block.shape() == memory[0].shape() && block.rank() == 3, config.type, ": memories of ",
             memory[0].shape(), " and ", block.shape(), ", expected one [B, M, C] for all blocks");
-  Tensor x = embed(tokens, memory.empty() ? 0 : memory[0].size(1), context);
+  Tensor x = embedding(tokens, memory.empty() ? 0 : memory[0].size(1), context);
   for (size_t n = 0; n < blocks.size(); ++n) {
     if (block_inputs) block_inputs->push_back(x);
     x = blocks[n]->forward(x, memory.empty() ? Tensor() : memory[n], context);
@@ -175,19 +121,18 @@ LanguageModelState LanguageModel::start(int64_t limit) const {
 
 Tensor LanguageModel::forward(const Tokens& tokens, LanguageModelState& state,
                               Context& context) const {
-  Tensor x = embed(tokens, state.position, context);
+  Tensor x = embedding(tokens, state.position, context);
   for (size_t n = 0; n < blocks.size(); ++n) x = blocks[n]->forward(x, *state.blocks[n], context);
   state.position += tokens.shape[1];
   return logits(x, context);
 }
 
 int64_t LanguageModel::longest() const {
-  return std::min(config.max_len.value_or(unlimited), blocks.front()->longest());
+  return std::min(embedding.longest(), blocks.front()->longest());
 }
 
 void LanguageModel::visit(Visitor& visitor) const {
-  visitor("embedding", embedding);
-  visitor("position_embedding.weight", position_embedding);
+  embedding.visit(visitor);
   visitor("content_bias", content_bias);
   visitor("position_bias", position_bias);
   visitor("blocks", blocks);

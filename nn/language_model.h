@@ -18,6 +18,7 @@
 
 #include "core/array.h"
 #include "nn/r_transformer_block.h"
+#include "nn/token_embedding.h"
 #include "nn/transformer_block.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -103,8 +104,7 @@ using MixerMaker = std::function<std::unique_ptr<Layer>(Random&)>;
 
 struct LanguageModel : Module {
   LanguageModelConfig config;
-  Embedding embedding;
-  Tensor position_embedding;           // [max_len, C], learned only
+  TokenEmbedding embedding;
   Tensor content_bias, position_bias;  // u, v [H, D], where tied
   std::vector<std::unique_ptr<Layer>> blocks;
   LayerNorm final_norm;
@@ -139,7 +139,6 @@ struct LanguageModel : Module {
   void visit(Visitor& visitor) const override;
 
  private:
-  Tensor embed(const Tokens& tokens, int64_t first_position, Context& context) const;
   Tensor logits(const Tensor& x, Context& context) const;
   std::unique_ptr<Layer> build_block(Random& random, const MixerMaker& own_mixer);
   void tie_position_biases();

@@ -1,6 +1,5 @@
 #include "nn/linear.h"
 
-#include "ops/embedding.h"
 #include "ops/matmul.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -28,12 +27,5 @@ void Linear::visit(Visitor& visitor) const {
   visitor("weight", weight, Decay::yes);
   visitor("bias", bias);
 }
-
-Embedding::Embedding(int64_t vocabulary, int64_t width, Random& random)
-    : weight(normal_parameter({vocabulary, width}, random)) {}
-
-Tensor Embedding::operator()(const Tokens& tokens) const { return embedding(weight, tokens); }
-
-void Embedding::visit(Visitor& visitor) const { visitor("weight", weight, Decay::yes); }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "core/array.h"
 #include "core/random.h"
 #include "nn/module.h"
 
@@ -23,16 +22,6 @@ struct Linear : Module {
   Linear() = default;
   Linear(int64_t in, int64_t out, bool with_bias, Random& random);
   Tensor operator()(const Tensor& x) const;
-  void visit(Visitor& visitor) const override;
-};
-
-/// A row of W for each token. W starts normal. PyTorch: nn.Embedding.
-struct Embedding : Module {
-  Tensor weight;  // [V, C]
-
-  Embedding() = default;
-  Embedding(int64_t vocabulary, int64_t width, Random& random);
-  Tensor operator()(const Tokens& tokens) const;
   void visit(Visitor& visitor) const override;
 };
 

@@ -1,6 +1,50 @@
 #include "nn/mixers.h"
 
+#include "core/errors.h"
+
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+template <class Mixer>
+void take_heads(Mixer& mixer, int64_t n_head) {
+  if constexpr (requires { mixer.n_head; }) mixer.n_head = n_head;
+}
+
+void take_heads(AftConfig& mixer, int64_t n_head) {
+  if (mixer.form == "conv") mixer.n_head = n_head;
+}
+
+}  // namespace
+
+MixerConfig sized(MixerConfig config, const MixerSizes& sizes) {
+  std::visit(
+      [&](auto& mixer) {
+        mixer.d_model = sizes.d_model;
+        take_heads(mixer, sizes.n_head);
+        if constexpr (requires { mixer.attention_dropout; })
+          mixer.attention_dropout = sizes.attention_dropout;
+        if constexpr (requires { mixer.dropout; }) mixer.dropout = sizes.dropout;
+      },
+      config);
+  return config;
+}
+
+MixerConfig directed(MixerConfig config, bool causal, const char* model) {
+  std::visit(
+      [&](auto& mixer) {
+        if constexpr (requires { mixer.causal; }) {
+          mixer.causal = causal;
+        } else if constexpr (requires { mixer.bidirectional; }) {
+          mixer.bidirectional = !causal;
+        } else {
+          require(causal, model, ": ", mixer.type, " sees the past alone, expected a mixer that ",
+                  "sees both ways");
+        }
+      },
+      config);
+  return config;
+}
 
 std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Random& random) {
   return std::visit(

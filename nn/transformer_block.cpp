@@ -1,6 +1,9 @@
 #include "nn/transformer_block.h"
 
+#include <cmath>
+
 #include "core/errors.h"
+#include "core/simd.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -53,6 +56,14 @@ void TransformerBlock::visit(Visitor& visitor) const {
   visitor("mixer_norm", mixer_norm);
   visitor("feed_forward", feed_forward);
   visitor("feed_forward_norm", feed_forward_norm);
+}
+
+void shrink_residual_projections(const Module& block, int64_t additions) {
+  auto factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(additions)));
+  for (const auto& [name, weight, decay] : parameters(block))
+    if (name == "mixer.output.weight" || name == "cross_attention.output.weight" ||
+        name == "feed_forward.down.weight")
+      simd::axpby(factor, weight.data(), 0, weight.mutable_data(), weight.count());
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

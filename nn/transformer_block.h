@@ -65,4 +65,8 @@ struct TransformerBlock : Layer {
   Tensor feed(const Tensor& x, Context& context) const;
 };
 
+/// GPT-2's start for a model whose residual stream is added to so many times: what projects into
+/// the stream is divided by the root of that (Radford et al. 2019, section 2.3).
+void shrink_residual_projections(const Module& block, int64_t additions);
+
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -39,22 +39,33 @@ inline RTransformerBlockConfig r_block_of(const LanguageModelConfig& config) {
           .d_inner = config.d_inner};
 }
 
-/// The logits [B, T, V] behind the blocks' memories, one for each or none, and each block's input.
-inline Values oracle(const LanguageModelConfig& config, const Weights& weights,
-                     const Tokens& tokens, const std::vector<Values>& memories,
-                     std::vector<Values>* block_inputs = nullptr) {
+/// The rows of `weight` for tokens [B, T] of which the first stands at `first`, scaled and with
+/// positions as the config says: [B, T, C].
+inline Values embedding_oracle(const TokenEmbeddingConfig& config, const Values& weight,
+                               const Values& positions, const Tokens& tokens, int64_t first) {
   int64_t B = tokens.shape[0], T = tokens.shape[1], C = config.d_model;
-  int64_t M = memories.empty() ? 0 : memories[0].size(1);
   Values x({B, T, C});
   for (int64_t b = 0; b < B; ++b)
     for (int64_t i = 0; i < T; ++i)
       for (int64_t c = 0; c < C; ++c) {
-        double h = weights["embedding.weight"](tokens.values[static_cast<size_t>(b * T + i)], c);
-        if (config.embedding_scale) h *= std::sqrt(static_cast<double>(C));
-        if (config.position == "learned") h += weights["position_embedding.weight"](M + i, c);
-        if (config.position == "sinusoid") h += sinusoid_row(M + i, C)[static_cast<size_t>(c)];
+        double h = weight(tokens.values[static_cast<size_t>(b * T + i)], c);
+        if (config.scale) h *= std::sqrt(static_cast<double>(C));
+        if (config.position == "learned") h += positions(first + i, c);
+        if (config.position == "sinusoid") h += sinusoid_row(first + i, C)[static_cast<size_t>(c)];
         x(b, i, c) = h;
       }
+  return x;
+}
+
+/// The logits [B, T, V] behind the blocks' memories, one for each or none, and each block's input.
+inline Values oracle(const LanguageModelConfig& config, const Weights& weights,
+                     const Tokens& tokens, const std::vector<Values>& memories,
+                     std::vector<Values>* block_inputs = nullptr) {
+  int64_t M = memories.empty() ? 0 : memories[0].size(1);
+  TokenEmbeddingConfig embedding{
+      .d_model = config.d_model, .position = config.position, .scale = config.embedding_scale};
+  Values x = embedding_oracle(embedding, weights["embedding.weight"],
+                              weights["position_embedding.weight"], tokens, M);
   for (int64_t l = 0; l < config.n_layer; ++l) {
     if (block_inputs) block_inputs->push_back(x);
     Weights block = weights.of("blocks." + std::to_string(l));
