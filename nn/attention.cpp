@@ -60,21 +60,30 @@ void Attention::set_window(const char* layer, std::optional<int64_t> size) {
   window = size.value_or(0);
 }
 
-Heads Attention::project(const Tensor& x, const Tensor& source) const {
+Tensor Attention::project_parts(const Tensor& x, int64_t begin, int64_t end) const {
   int64_t width = n_head * d_head;
+  auto rows = [&](const Tensor& parameter) {
+    return parameter.defined() ? slice(parameter, 0, begin * width, end * width) : Tensor();
+  };
+  Tensor parts = linear(x, rows(qkv.weight), rows(qkv.bias));  // [B, T, nHD]
+  return split_heads(parts, (end - begin) * n_head);           // [B, nH, T, D]
+}
+
+Tensor Attention::project_query(const Tensor& x) const { return project_parts(x, 0, 1); }
+
+KeysAndValues Attention::project_source(const Tensor& source) const {
+  Tensor both = project_parts(source, 1, 3);  // [B, 2H, S, D]
+  return {slice(both, 1, 0, n_head), slice(both, 1, n_head, 2 * n_head)};
+}
+
+Heads Attention::project(const Tensor& x, const Tensor& source) const {
   if (source.shares_storage(x)) {
-    Tensor all = split_heads(qkv(x), 3 * n_head);  // [B, 3H, T, D]
+    Tensor all = project_parts(x, 0, 3);  // [B, 3H, T, D]
     auto part = [&](int64_t n) { return slice(all, 1, n * n_head, (n + 1) * n_head); };
     return {part(0), part(1), part(2)};
   }
-  auto rows = [&](const Tensor& parameter, int64_t begin, int64_t end) {
-    return parameter.defined() ? slice(parameter, 0, begin * width, end * width) : Tensor();
-  };
-  Tensor query = linear(x, rows(qkv.weight, 0, 1), rows(qkv.bias, 0, 1));           // [B, T, HD]
-  Tensor key_value = linear(source, rows(qkv.weight, 1, 3), rows(qkv.bias, 1, 3));  // [B, K, 2HD]
-  Tensor split = split_heads(key_value, 2 * n_head);                                // [B, 2H, K, D]
-  return {split_heads(query, n_head), slice(split, 1, 0, n_head),
-          slice(split, 1, n_head, 2 * n_head)};
+  auto [key, value] = project_source(source);
+  return {project_query(x), key, value};
 }
 
 Tensor Attention::forward(const Tensor& x, const Tensor& memory, Context& context) const {

@@ -25,6 +25,12 @@ struct Heads {
   Tensor value;  // [B, H, K, D]
 };
 
+/// Of S tokens that any number of queries attend to.
+struct KeysAndValues {
+  Tensor key;    // [B, H, S, D]
+  Tensor value;  // [B, H, S, D]
+};
+
 struct Attention : Layer {
   Linear qkv;     // [3·H·D, C]: all of q, then k, then v, heads contiguous inside each
   Linear output;  // [C, H·D]
@@ -68,6 +74,12 @@ struct Attention : Layer {
 
   /// q from x [B, T, C], k and v from `source` [B, K, C].
   Heads project(const Tensor& x, const Tensor& source) const;
+  Tensor project_query(const Tensor& x) const;
+  KeysAndValues project_source(const Tensor& source) const;
+
+ private:
+  /// Parts begin … end-1 of the projection's three for x [B, T, C], as heads [B, nH, T, D].
+  Tensor project_parts(const Tensor& x, int64_t begin, int64_t end) const;
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/errors.h"
-#include "nn/encoder_decoder_block.h"
+#include "nn/encoder_decoder.h"
 #include "nn/json.h"
 #include "nn/language_model.h"
 
@@ -14,6 +14,13 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 namespace {
 
 using Json = nlohmann::json;
+
+/// What the mixers of a model take from it, so that its config says it once.
+std::set<std::string> taken_from(const std::string& model) {
+  if (model == LanguageModelConfig::type) return {"d_model", "n_head"};
+  if (model == EncoderDecoderConfig::type) return {"d_model", "n_head", "causal", "bidirectional"};
+  return {};
+}
 
 /// Fills a config's fields from an object, and knows which keys they named.
 class Reader {
@@ -70,8 +77,9 @@ class Reader {
   std::set<std::string> known_;
 };
 
-/// Collects a config's fields into an object; absent options are left out.
+/// Collects the fields of a layer's config into an object; absent options are left out.
 struct Writer {
+  std::string layer{};
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
 
   template <class Value>
@@ -90,6 +98,7 @@ struct Writer {
           config.fields(mixer);
         },
         value);
+    for (const std::string& taken : taken_from(layer)) mixer.object.erase(taken);
     object[key] = mixer.object;
   }
 };
@@ -120,9 +129,8 @@ void Reader::read(const char* key, const Json& entry, MixerConfig& value) const 
          "an object with a type");
   Json fields = entry;
   fields.erase("type");
-  for (const char* owned : {"d_model", "n_head"})
-    require(layer_ != LanguageModelConfig::type || !fields.contains(owned), layer_,
-            ": the mixer takes ", owned, " from the model");
+  for (const std::string& taken : taken_from(layer_))
+    require(!fields.contains(taken), layer_, ": the mixer takes ", taken, " from the model");
   value = read_mixer(entry["type"].get<std::string>(), fields);
 }
 
@@ -136,11 +144,8 @@ Config config_from_json(const std::string& text) {
 template <class Config>
 std::string config_to_json(const Config& config) {
   Config copy = config;
-  Writer writer;
+  Writer writer{Config::type};
   copy.fields(writer);
-  if constexpr (std::is_same_v<Config, LanguageModelConfig>)
-    if (writer.object.contains("mixer"))
-      for (const char* owned : {"d_model", "n_head"}) writer.object["mixer"].erase(owned);
   return writer.object.dump();
 }
 
@@ -157,6 +162,8 @@ template TransformerBlockConfig config_from_json(const std::string&);
 template RTransformerBlockConfig config_from_json(const std::string&);
 template EncoderDecoderBlockConfig config_from_json(const std::string&);
 template LanguageModelConfig config_from_json(const std::string&);
+template EncoderDecoderConfig config_from_json(const std::string&);
 template std::string config_to_json(const LanguageModelConfig&);
+template std::string config_to_json(const EncoderDecoderConfig&);
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,6 +1,7 @@
 #include "nn/encoder_decoder_block.h"
 
 #include "core/errors.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -35,20 +36,38 @@ EncoderDecoderBlock::EncoderDecoderBlock(const EncoderDecoderBlockConfig& config
   cross_attention_norm = LayerNorm(cross.d_model, config.norm_eps);
 }
 
-Tensor EncoderDecoderBlock::forward(const Tensor& x, const Tensor& memory, const Tensor& source,
-                                    Context& context, Context& cross_context) const {
+template <class Mix, class Cross>
+Tensor EncoderDecoderBlock::run(const Tensor& x, Context& context, Mix mix, Cross cross) const {
   auto residual = [&](const Tensor& input, const LayerNorm& norm, auto f) {
     if (norm_first) return context.add_dropped(input, f(norm(input)), dropout);
     return norm(context.add_dropped(input, f(input), dropout));
   };
-  Tensor past = memory.defined() && norm_first ? mixer_norm(memory) : memory;
-  Tensor y = residual(x, mixer_norm,
-                      [&](const Tensor& input) { return mixer->forward(input, past, context); });
-  y = residual(y, cross_attention_norm, [&](const Tensor& input) {
-    return cross_attention->cross(input, source, cross_context);
-  });
+  Tensor y = residual(x, mixer_norm, mix);
+  y = residual(y, cross_attention_norm, cross);
   return residual(y, feed_forward_norm,
                   [&](const Tensor& input) { return feed_forward.forward(input, context); });
+}
+
+Tensor EncoderDecoderBlock::forward(const Tensor& x, const Tensor& memory, const Tensor& source,
+                                    Context& context, Context& cross_context) const {
+  Tensor past = memory.defined() && norm_first ? mixer_norm(memory) : memory;
+  return run(
+      x, context, [&](const Tensor& input) { return mixer->forward(input, past, context); },
+      [&](const Tensor& input) { return cross_attention->cross(input, source, cross_context); });
+}
+
+Tensor EncoderDecoderBlock::forward(const Tensor& x, State& state, const KeysAndValues& source,
+                                    Context& context, Context& cross_context) const {
+  int64_t B = source.key.size(0), rows = x.size(0);
+  require(rows % B == 0, "encoder_decoder_block: ", rows, " rows for ", B,
+          " sources, expected a multiple");
+  return run(
+      x, context, [&](const Tensor& input) { return mixer->forward(input, state, context); },
+      [&](const Tensor& input) {
+        // Rows of one source are to the attention so many more of its queries.
+        Tensor queries = reshape(input, {B, rows / B * x.size(1), x.size(2)});
+        return reshape(cross_attention->cross(queries, source, cross_context), x.shape());
+      });
 }
 
 void EncoderDecoderBlock::visit(Visitor& visitor) const {

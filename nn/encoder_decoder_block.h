@@ -44,7 +44,20 @@ struct EncoderDecoderBlock : Module {
   /// `context` are the mixer's, those of `cross_context` the cross-attention's.
   Tensor forward(const Tensor& x, const Tensor& memory, const Tensor& source, Context& context,
                  Context& cross_context) const;
+
+  /// The mixer's state before the first token.
+  std::unique_ptr<State> start() const { return mixer->start(); }
+  /// x [N, T, C] behind the tokens in `state`, attending to what `cross_attention->source_heads`
+  /// made of B sources; where N is a multiple of B, so many rows in turn attend to each.
+  Tensor forward(const Tensor& x, State& state, const KeysAndValues& source, Context& context,
+                 Context& cross_context) const;
+
   void visit(Visitor& visitor) const override;
+
+ private:
+  /// The three parts in turn, the first two as functions of their normed input.
+  template <class Mix, class Cross>
+  Tensor run(const Tensor& x, Context& context, Mix mix, Cross cross) const;
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

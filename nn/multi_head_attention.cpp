@@ -59,12 +59,22 @@ Heads MultiHeadAttention::rotated(const Heads& heads, int64_t query, int64_t key
   return {rotate(heads.query, query), rotate(heads.key, key), heads.value};
 }
 
-Tensor MultiHeadAttention::cross(const Tensor& x, const Tensor& source, Context& context) const {
+KeysAndValues MultiHeadAttention::source_heads(const Tensor& source) const {
   require(window == 0, "multi_head_attention: window with a context");
   require(position == Position::none,
           "multi_head_attention: position with a context, expected none");
+  return project_source(source);
+}
+
+Tensor MultiHeadAttention::cross(const Tensor& x, const Tensor& source, Context& context) const {
+  return cross(x, source_heads(source), context);
+}
+
+Tensor MultiHeadAttention::cross(const Tensor& x, const KeysAndValues& source,
+                                 Context& context) const {
   Visibility visible{false, 0, context.key_padding_mask, context.attention_mask};
-  return attend(equation(project(x, source), {}), visible, context);  // [B, T, C]
+  Heads heads{project_query(x), source.key, source.value};
+  return attend(equation(heads, {}), visible, context);  // [B, T, C]
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

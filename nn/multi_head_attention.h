@@ -51,6 +51,12 @@ struct MultiHeadAttention : Attention {
   /// distances.
   Tensor cross(const Tensor& x, const Tensor& source, Context& context) const;
 
+  /// The keys and values of `source` [B, S, C], to be made once for all the calls that attend to it
+  /// under fixed weights. Throws as `cross` does.
+  KeysAndValues source_heads(const Tensor& source) const;
+  /// Cross-attention to these.
+  Tensor cross(const Tensor& x, const KeysAndValues& source, Context& context) const;
+
  protected:
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
   Heads rotated(const Heads& heads, int64_t query, int64_t key) const override;
