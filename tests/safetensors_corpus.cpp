@@ -1,8 +1,6 @@
 // The fuzzer's seeds: what it begins with is read or refused as the names of the files say.
 
-#include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <set>
 
 #include "nn/safetensors.h"
@@ -100,12 +98,11 @@ TEST_CASE("safetensors corpus: what is well-formed is read") {
 
 TEST_CASE("safetensors corpus: each kind of mistake is refused with its reason") {
   std::set<std::string> files;
-  for (const auto& [file, reason] : refused) {
-    CAPTURE(file);
-    std::string path = corpus / "refused" / file;
-    CHECK(refusal([&] { read_safetensors(path); }) == path + ": " + reason);
+  for (const Refused& mistake : refused) {
+    std::string path = corpus / "refused" / mistake.file;
+    CHECK(refusal([&] { read_safetensors(path); }) == path + ": " + mistake.reason);
     replay(path);
-    files.insert(file);
+    files.insert(mistake.file);
   }
   CHECK(files == files_in("refused"));
 }
