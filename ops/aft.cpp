@@ -6,6 +6,7 @@
 #include "core/errors.h"
 #include "core/tape.h"
 #include "ops/aft_block.h"
+#include "ops/dense_rows.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -14,11 +15,7 @@ namespace {
 
 /// x, or a copy where its channels do not lie side by side or rows are broadcast.
 Tensor with_own_rows(const Tensor& x) {
-  if (x.rank() != 3) return x;
-  const Dims& strides = x.layout().strides;
-  bool dense = x.size(2) <= 1 || strides[2] == 1;
-  bool own = (x.size(0) <= 1 || strides[0] != 0) && (x.size(1) <= 1 || strides[1] != 0);
-  return dense && own ? x : contiguous(x);
+  return x.rank() != 3 || has_own_rows(x.layout()) ? x : contiguous(x);
 }
 
 }  // namespace

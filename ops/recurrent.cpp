@@ -46,9 +46,7 @@ class RowSink {
  public:
   RowSink(const Tensor& x, std::initializer_list<const Tensor*> others) {
     if (!x.defined() || !(sink_ = x.gradient_sink())) return;
-    const Layout& layout = sink_.target.layout();
-    auto repeats = [&](int axis) { return layout.strides[axis] == 0 && layout.shape[axis] > 1; };
-    direct_ = has_dense_rows(layout) && !repeats(0) && !repeats(1);
+    direct_ = has_own_rows(sink_.target.layout());
     for (const Tensor* other : others) direct_ = direct_ && !other->shares_storage(x);
     target_ = direct_ ? sink_.target : Tensor::empty(sink_.target.shape());
     rows_ = {target_.mutable_data(), target_.layout()};
