@@ -5,6 +5,7 @@
 
 #include "core/errors.h"
 #include "ops/elementwise.h"
+#include "ops/matmul.h"
 #include "ops/recurrent.h"
 #include "ops/shape.h"
 
@@ -62,15 +63,23 @@ LocalRnn::LocalRnn(const LocalRnnConfig& config, Random& random)
   }
 }
 
+Tensor LocalRnn::project(const Tensor& x) const {
+  bool kept_apart = cell == Cell::gru;
+  return linear(x, input.weight, kept_apart ? input.bias : input.bias + hidden.bias);
+}
+
 LocalRnn::Hidden LocalRnn::step(const Tensor& projected, const Hidden& before) const {
   Dims shape = projected.shape();
   if (before.h.defined()) shape[1] = before.h.size(1);
-  Tensor input = expand(projected, shape);
-  // At h = 0 the product with weight_hh is left out, and its bias remains.
-  Tensor recurrent = before.h.defined() ? hidden(before.h) : expand(hidden.bias, shape);
-  if (cell == Cell::rnn) return {tanh(input + recurrent), {}};
-  if (cell == Cell::gru) return {gru_step(input, recurrent, before.h), {}};
-  Tensor both = lstm_step(input, recurrent, before.c);  // [2, B, T, C]
+  Tensor p = expand(projected, shape);
+  // At h = 0 there is no product with weight_hh.
+  if (cell == Cell::gru)
+    return {
+        gru_step(p, before.h.defined() ? hidden(before.h) : expand(hidden.bias, shape), before.h),
+        {}};
+  Tensor sums = before.h.defined() ? linear(before.h, hidden.weight, p) : p;  // [B, T, gC]
+  if (cell == Cell::rnn) return {tanh(sums), {}};
+  Tensor both = lstm_step(sums, before.c);  // [2, B, T, C]
   return {select(both, 0, 0), select(both, 0, 1)};
 }
 
@@ -80,7 +89,7 @@ Tensor LocalRnn::forward(const Tensor& x, const Tensor& memory, Context& context
   int64_t remembered = std::min(M, window - 1), missing = window - 1 - remembered;
   Tensor zeros = missing > 0 ? Tensor::zeros({x.size(0), missing, d_model}) : Tensor();
   Tensor tail = remembered > 0 ? slice(memory, 1, M - remembered, M) : Tensor();
-  Tensor projected = input(concat({zeros, tail, x}, 1));  // [B, s - 1 + T, gC], once a token
+  Tensor projected = project(concat({zeros, tail, x}, 1));  // [B, s - 1 + T, gC], once a token
   Hidden state;
   for (int64_t n = 0; n < window; ++n) state = step(slice(projected, 1, n, n + T), state);
   return state.h;  // [B, T, C]
@@ -95,7 +104,7 @@ Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const 
   Tensor fresh = Tensor::zeros({B, 1, d_model});
   if (!open.h.defined()) {
     // Before the start, windows have run over zero vectors.
-    Tensor nothing = input(fresh);  // [B, 1, gC]
+    Tensor nothing = project(fresh);  // [B, 1, gC]
     Hidden age;
     for (int64_t n = 1; n < window; ++n) {
       age = step(nothing, age);
@@ -104,7 +113,7 @@ Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const 
     }
   }
   std::vector<Tensor> outputs;
-  Tensor projected = input(x);  // [B, T, gC]
+  Tensor projected = project(x);  // [B, T, gC]
   for (int64_t t = 0; t < T; ++t) {
     Tensor token = slice(projected, 1, t, t + 1);    // [B, 1, gC]
     Hidden windows{concat({fresh, open.h}, 1), {}};  // [B, s, C]

@@ -55,7 +55,9 @@ struct LocalRnn : Layer {
   Tensor forward(const Tensor& x, State& state, Context& context) const override;
   void visit(Visitor& visitor) const override;
 
-  /// One step of the cell from the projected input [.., gC]; `before` is undefined at h = c = 0.
+  /// W_ih x + b_ih [.., gC], with b_hh on top but for GRU, which multiplies n's by the gate r.
+  Tensor project(const Tensor& x) const;
+  /// One step of the cell from the projected input; `before` is undefined at h = c = 0.
   Hidden step(const Tensor& projected, const Hidden& before) const;
 };
 

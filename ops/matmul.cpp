@@ -140,22 +140,27 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   require(weight.rank() == 2 && x.rank() >= 1 && x.size(-1) == weight.size(1),
           "linear: ", x.shape(), " with a weight of ", weight.shape(),
           ": expected […, N] and [P, N]");
-  require(!bias.defined() || bias.shape() == Dims{weight.size(0)}, "linear: a bias of ",
-          bias.shape(), ", expected [", weight.size(0), "]");
-  int64_t count = product(Dims(std::span(x.shape().begin(), x.shape().end() - 1)));
+  Dims shape = x.shape();
+  shape[-1] = weight.size(0);
+  Tensor added;
+  if (bias.defined()) {
+    require(broadcast_shape("linear", bias.shape(), shape) == shape, "linear: a bias of ",
+            bias.shape(), " for a result of ", shape);
+    added = expand(bias, shape);
+  }
+  int64_t count = product(Dims(std::span(shape.begin(), shape.end() - 1)));
   Tensor rows = reshape(x, {count, x.size(-1)});
-  Tensor y = Tensor::empty({rows.size(0), weight.size(0)});
-  if (bias.defined()) accumulate(0, y, expand(bias, y.shape()));
+  Tensor y = Tensor::empty({count, weight.size(0)});
+  if (bias.defined()) accumulate(0, reshape(y, shape), added);
   multiply_matrices("linear", 1, rows, transpose(weight), bias.defined() ? 1 : 0, y);
-  record(y, {&rows, &weight, &bias}, [rows, weight, bias](const Tensor& dy) {
+  record(y, {&rows, &weight, &bias}, [rows, weight, added, shape](const Tensor& dy) {
     if (GradientSink dx = rows.gradient_sink())
       multiply_matrices("linear", 1, dy, weight, dx.beta, dx.target);
     if (GradientSink dw = weight.gradient_sink())
       multiply_matrices("linear", 1, transpose(dy), rows, dw.beta, dw.target);
-    if (bias.requires_gradient()) accumulate(expand(bias, dy.shape()).gradient_sink(), dy);
+    if (added.defined() && added.requires_gradient())
+      accumulate(added.gradient_sink(), reshape(dy, shape));
   });
-  Dims shape = x.shape();
-  shape[-1] = weight.size(0);
   return reshape(y, shape);
 }
 

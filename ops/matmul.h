@@ -15,8 +15,8 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
 /// found from the strides and cost nothing. Throws when the inner sizes differ. PyTorch: matmul.
 Tensor matmul(const Tensor& a, const Tensor& b);
 
-/// x Wᵀ + bias for x [..., N], weight W [P, N] and bias [P] or undefined. PyTorch:
-/// functional.linear.
+/// x Wᵀ + bias for x [..., N], weight W [P, N] and a bias that broadcasts to [..., P], or none.
+/// PyTorch: functional.linear, whose bias is [P], and addmm.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

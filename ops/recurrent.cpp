@@ -69,15 +69,13 @@ class RowSink {
   Rows<Scalar> rows_;
 };
 
-void check(const char* operation, int64_t gates, const Tensor& projected, const Tensor& recurrent,
-           const Tensor& before) {
-  const Dims& shape = projected.shape();
-  bool fit = projected.rank() == 3 && recurrent.shape() == shape && shape[2] % gates == 0 &&
-             (!before.defined() || before.shape() == Dims{shape[0], shape[1], shape[2] / gates});
-  require(fit, operation, ": ", shape, " with ", recurrent.shape(), " and ",
-          before.defined() ? before.shape() : Dims{}, ": expected [B, T, ", gates, "C] twice and ",
-          "[B, T, C]");
+/// Each net's state before the step is [B, T, C], or undefined.
+bool is_state(const Tensor& before, const Dims& shape, int64_t gates) {
+  return shape.size() == 3 && shape[2] % gates == 0 &&
+         (!before.defined() || before.shape() == Dims{shape[0], shape[1], shape[2] / gates});
 }
+
+Dims shape_of(const Tensor& x) { return x.defined() ? x.shape() : Dims{}; }
 
 /// Calls body(row, scratch of so many elements) for all rows.
 template <class Body>
@@ -99,17 +97,19 @@ void gru_gates(const Scalar* p, const Scalar* u, Scalar* gates, int64_t C) {
 }
 
 /// i, f, g, o of a row, 4C.
-void lstm_gates(const Scalar* p, const Scalar* u, Scalar* gates, int64_t C) {
-  simd::zip(Binary::add, p, u, gates, 4 * C);
-  simd::map(Unary::sigmoid, gates, gates, 2 * C);
-  simd::map(Unary::tanh, gates + 2 * C, gates + 2 * C, C);
-  simd::map(Unary::sigmoid, gates + 3 * C, gates + 3 * C, C);
+void lstm_gates(const Scalar* sums, Scalar* gates, int64_t C) {
+  simd::map(Unary::sigmoid, sums, gates, 2 * C);
+  simd::map(Unary::tanh, sums + 2 * C, gates + 2 * C, C);
+  simd::map(Unary::sigmoid, sums + 3 * C, gates + 3 * C, C);
 }
 
 }  // namespace
 
 Tensor gru_step(const Tensor& projected, const Tensor& recurrent, const Tensor& hidden) {
-  check("gru_step", 3, projected, recurrent, hidden);
+  const Dims& shape = projected.shape();
+  require(recurrent.shape() == shape && is_state(hidden, shape, 3), "gru_step: ", shape, " with ",
+          recurrent.shape(), " and ", shape_of(hidden),
+          ": expected [B, T, 3C] twice and [B, T, C]");
   Tensor p = with_dense_rows(projected), u = with_dense_rows(recurrent);
   Tensor h = with_dense_rows(hidden);
   int64_t rows = p.size(0) * p.size(1), C = p.size(2) / 3;
@@ -149,47 +149,44 @@ Tensor gru_step(const Tensor& projected, const Tensor& recurrent, const Tensor& 
   return y;
 }
 
-Tensor lstm_step(const Tensor& projected, const Tensor& recurrent, const Tensor& cell) {
-  check("lstm_step", 4, projected, recurrent, cell);
-  Tensor p = with_dense_rows(projected), u = with_dense_rows(recurrent);
-  Tensor c0 = with_dense_rows(cell);
-  int64_t rows = p.size(0) * p.size(1), C = p.size(2) / 4;
-  Tensor y = Tensor::empty({2, p.size(0), p.size(1), C});  // [2, B, T, C]
+Tensor lstm_step(const Tensor& sums, const Tensor& cell) {
+  require(is_state(cell, sums.shape(), 4), "lstm_step: ", sums.shape(), " with ", shape_of(cell),
+          ": expected [B, T, 4C] and [B, T, C]");
+  Tensor s = with_dense_rows(sums), c0 = with_dense_rows(cell);
+  int64_t rows = s.size(0) * s.size(1), C = s.size(2) / 4;
+  Tensor y = Tensor::empty({2, s.size(0), s.size(1), C});  // [2, B, T, C]
   Scalar *hidden = y.mutable_data(), *cells = hidden + rows * C;
-  for_each_row(rows, 4 * C,
-               [&, P = rows_of(p), U = rows_of(u), B = rows_of(c0)](int64_t row, Scalar* gates) {
-                 lstm_gates(P[row], U[row], gates, C);
-                 const Scalar *i = gates, *f = gates + C, *g = gates + 2 * C, *o = gates + 3 * C;
-                 const Scalar* before = B[row];
-                 Scalar *after = cells + row * C, *h = hidden + row * C;
-                 for (int64_t c = 0; c < C; ++c)
-                   after[c] = f[c] * (before ? before[c] : 0) + i[c] * g[c];
-                 simd::map(Unary::tanh, after, h, C);
-                 simd::zip(Binary::multiply, o, h, h, C);
-               });
-  record(y, {&p, &u, &c0}, [p, u, c0, cells, y, rows, C](const Tensor& dy) {
-    RowSink dp(p, {&u, &c0}), du(u, {&p, &c0}), dc(c0, {&p, &u});
-    Rows P = rows_of(p), U = rows_of(u), B = rows_of(c0);
+  for_each_row(rows, 4 * C, [&, S = rows_of(s), B = rows_of(c0)](int64_t row, Scalar* gates) {
+    lstm_gates(S[row], gates, C);
+    const Scalar *i = gates, *f = gates + C, *g = gates + 2 * C, *o = gates + 3 * C;
+    const Scalar* before = B[row];
+    Scalar *after = cells + row * C, *h = hidden + row * C;
+    for (int64_t c = 0; c < C; ++c) after[c] = f[c] * (before ? before[c] : 0) + i[c] * g[c];
+    simd::map(Unary::tanh, after, h, C);
+    simd::zip(Binary::multiply, o, h, h, C);
+  });
+  record(y, {&s, &c0}, [s, c0, cells, y, rows, C](const Tensor& dy) {
+    RowSink ds(s, {&c0}), dc(c0, {&s});
+    Rows S = rows_of(s), B = rows_of(c0);
     Tensor gradient = contiguous(dy);
     for_each_row(rows, 10 * C, [&](int64_t row, Scalar* scratch) {
-      lstm_gates(P[row], U[row], scratch, C);
+      lstm_gates(S[row], scratch, C);
       const Scalar *i = scratch, *f = scratch + C, *g = scratch + 2 * C, *o = scratch + 3 * C;
       const Scalar *dh = gradient.data() + row * C, *dc_after = dh + rows * C, *before = B[row];
       Scalar *d = scratch + 4 * C, *squashed = scratch + 9 * C;  // d: of i, f, g, o; of c
       simd::map(Unary::tanh, cells + row * C, squashed, C);
       for (int64_t c = 0; c < C; ++c) {
-        Scalar s = squashed[c], total = dc_after[c] + dh[c] * o[c] * (1 - s * s);
+        Scalar t = squashed[c], total = dc_after[c] + dh[c] * o[c] * (1 - t * t);
         d[c] = total * g[c] * i[c] * (1 - i[c]);
         d[C + c] = total * (before ? before[c] : 0) * f[c] * (1 - f[c]);
         d[2 * C + c] = total * i[c] * (1 - g[c] * g[c]);
-        d[3 * C + c] = dh[c] * s * o[c] * (1 - o[c]);
+        d[3 * C + c] = dh[c] * t * o[c] * (1 - o[c]);
         d[4 * C + c] = total * f[c];
       }
-      dp.add(row, 0, d, 4 * C);
-      du.add(row, 0, d, 4 * C);
+      ds.add(row, 0, d, 4 * C);
       dc.add(row, 0, d + 4 * C, C);
     });
-    for (const RowSink* sink : {&dp, &du, &dc}) sink->finish();
+    for (const RowSink* sink : {&ds, &dc}) sink->finish();
   });
   return y;
 }

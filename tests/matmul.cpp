@@ -78,7 +78,7 @@ std::vector<OpRow> matmul_rows() {
   return rows;
 }
 
-/// y[…, p] = Σ_n x[…, n] W[p, n] + bias[p]
+/// y[…, p] = Σ_n x[…, n] W[p, n] + bias[p] or bias[…, p]
 Numbers linear_of(const std::vector<Numbers>& in) {
   const Numbers &x = in[0], &weight = in[1];
   Dims shape = x.shape;
@@ -86,7 +86,7 @@ Numbers linear_of(const std::vector<Numbers>& in) {
   Numbers y(shape);
   for_each_index(shape, [&](const Dims& index) {
     int64_t p = index[-1];
-    if (in.size() > 2) y.at(index) = in[2](p);
+    if (in.size() > 2) y.at(index) = in[2].shape.size() == 1 ? in[2](p) : in[2].at(index);
     Dims from = index;
     for (int64_t n = 0; n < x.shape[-1]; ++n) {
       from[-1] = n;
@@ -104,6 +104,12 @@ std::vector<OpRow> linear_rows() {
       int64_t N = x[-1];
       rows.push_back({"linear",
                       {x, {P, N}, {P}},
+                      [](const std::vector<Tensor>& in) { return linear(in[0], in[1], in[2]); },
+                      linear_of});
+      Dims y = x;
+      y[-1] = P;
+      rows.push_back({"linear onto a tensor",
+                      {x, {P, N}, y},
                       [](const std::vector<Tensor>& in) { return linear(in[0], in[1], in[2]); },
                       linear_of});
       rows.push_back({"linear without bias",
@@ -185,5 +191,8 @@ TEST_CASE("products of shapes that do not fit are refused by name") {
         }) == "linear: [3, 4] with a weight of [6, 5]: expected […, N] and [P, N]");
   CHECK(refusal([&] {
           linear(zeros({3, 4}), zeros({6, 4}), zeros({5}));
-        }) == "linear: a bias of [5], expected [6]");
+        }) == "linear: [5] and [3, 6] do not broadcast");
+  CHECK(refusal([&] {
+          linear(zeros({1, 4}), zeros({6, 4}), zeros({3, 6}));
+        }) == "linear: a bias of [3, 6] for a result of [1, 6]");
 }

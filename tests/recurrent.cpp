@@ -47,15 +47,14 @@ Numbers gru_of(const Reference& in) {
   return y;
 }
 
-/// in[2], c, may be missing: 0.
+/// in[1], c, may be missing: 0.
 Numbers lstm_of(const Reference& in) {
   int64_t C = in[0].shape[2] / 4;
   Numbers y({2, in[0].shape[0], in[0].shape[1], C});
   for_each_unit(in[0], C, [&](int64_t b, int64_t t, int64_t c) {
-    Gates gate{in[0], in[1], b, t, c, C};
-    Bounded before = in.size() > 2 ? in[2](b, t, c) : Bounded(0);
-    Bounded i = sigma(gate.sum(0)), f = sigma(gate.sum(1));
-    Bounded g = tanh(gate.sum(2)), o = sigma(gate.sum(3));
+    auto sum = [&](int64_t n) { return in[0](b, t, n * C + c); };
+    Bounded before = in.size() > 1 ? in[1](b, t, c) : Bounded(0);
+    Bounded i = sigma(sum(0)), f = sigma(sum(1)), g = tanh(sum(2)), o = sigma(sum(3));
     Bounded after = f * before + i * g;
     y(0, b, t, c) = o * tanh(after);
     y(1, b, t, c) = after;
@@ -63,62 +62,84 @@ Numbers lstm_of(const Reference& in) {
   return y;
 }
 
-using Step = Tensor (*)(const Tensor&, const Tensor&, const Tensor&);
+Numbers tokens(const Numbers& x, int64_t begin, int64_t end) {
+  Numbers part({x.shape[0], end - begin, x.shape[2]});
+  for_each_index(part.shape, [&](const Dims& at) { part.at(at) = x(at[0], begin + at[1], at[2]); });
+  return part;
+}
 
-std::vector<OpRow> rows_of(const char* name, Step step, int64_t gates,
-                           Numbers (*oracle)(const Reference&)) {
+const std::vector<Dims> units = {{2, 3, 2}, {1, 1, 3}, {3, 2, 1}, {0, 2, 2}};
+
+Dims times(Dims units, int64_t gates) {
+  units[2] *= gates;
+  return units;
+}
+
+std::vector<OpRow> gru_rows() {
   std::vector<OpRow> rows;
-  for (const Dims& of_units : {Dims{2, 3, 2}, Dims{1, 1, 3}, Dims{3, 2, 1}, Dims{0, 2, 2}}) {
-    Dims of_gates = of_units;
-    of_gates[2] *= gates;
-    rows.push_back({text(name, " behind a state"),
+  for (const Dims& of_units : units) {
+    Dims of_gates = times(of_units, 3);
+    rows.push_back({"gru behind a state",
                     {of_gates, of_gates, of_units},
-                    [=](const In& in) { return step(in[0], in[1], in[2]); },
-                    oracle});
-    rows.push_back({text(name, " at the start"),
+                    [](const In& in) { return gru_step(in[0], in[1], in[2]); },
+                    gru_of});
+    rows.push_back({"gru at the start",
                     {of_gates, of_gates},
-                    [=](const In& in) { return step(in[0], in[1], {}); },
-                    oracle});
+                    [](const In& in) { return gru_step(in[0], in[1], {}); },
+                    gru_of});
   }
-  Dims gates_of_two{2, 3, 2 * gates};
-  rows.push_back({text(name, " of one tensor twice"),
-                  {gates_of_two},
-                  [=](const In& in) { return step(in[0], in[0], {}); },
-                  [=](const Reference& in) {
-                    return oracle({in[0], in[0]});
+  rows.push_back({"gru of one tensor twice",
+                  {{2, 3, 6}},
+                  [](const In& in) { return gru_step(in[0], in[0], {}); },
+                  [](const Reference& in) {
+                    return gru_of({in[0], in[0]});
                   }});
   rows.push_back(
-      {text(name, " of a tensor and its next tokens"),
-       {gates_of_two},
-       [=](const In& in) { return step(slice(in[0], 1, 0, 2), slice(in[0], 1, 1, 3), {}); },
-       [=](const Reference& in) {
-         Numbers first({2, 2, 2 * gates}), next = first;
-         for_each_index(first.shape, [&](const Dims& x) {
-           first.at(x) = in[0](x[0], x[1], x[2]);
-           next.at(x) = in[0](x[0], x[1] + 1, x[2]);
-         });
-         return oracle({first, next});
+      {"gru of a tensor and its next tokens",
+       {{2, 3, 6}},
+       [](const In& in) { return gru_step(slice(in[0], 1, 0, 2), slice(in[0], 1, 1, 3), {}); },
+       [](const Reference& in) {
+         return gru_of({tokens(in[0], 0, 2), tokens(in[0], 1, 3)});
        }});
+  return rows;
+}
+
+std::vector<OpRow> lstm_rows() {
+  std::vector<OpRow> rows;
+  for (const Dims& of_units : units) {
+    rows.push_back({"lstm behind a state",
+                    {times(of_units, 4), of_units},
+                    [](const In& in) { return lstm_step(in[0], in[1]); },
+                    lstm_of});
+    rows.push_back({"lstm at the start",
+                    {times(of_units, 4)},
+                    [](const In& in) { return lstm_step(in[0], {}); },
+                    lstm_of});
+  }
   return rows;
 }
 
 }  // namespace
 
-TEST_CASE("gru_step: values and gradients") { check_rows(rows_of("gru", gru_step, 3, gru_of)); }
+TEST_CASE("gru_step: values and gradients") { check_rows(gru_rows()); }
 
-TEST_CASE("lstm_step: values and gradients") { check_rows(rows_of("lstm", lstm_step, 4, lstm_of)); }
+TEST_CASE("lstm_step: values and gradients") { check_rows(lstm_rows()); }
 
 TEST_CASE("steps have the same bits whatever the number of threads") {
-  for (auto [step, gates] : {std::pair<Step, int64_t>{gru_step, 3}, {lstm_step, 4}}) {
+  using Step = std::function<Tensor(const In&)>;
+  const std::vector<std::pair<std::vector<int64_t>, Step>> steps = {
+      {{60, 60, 20}, [](const In& in) { return gru_step(in[0], in[1], in[2]); }},
+      {{80, 20}, [](const In& in) { return lstm_step(in[0], in[1]); }},
+  };
+  for (const auto& [widths, step] : steps) {
     std::vector<std::vector<Scalar>> first;
     for (int threads : {1, 2, 4})
-      with_threads(threads, [&, step = step, gates = gates] {
+      with_threads(threads, [&, &widths = widths, &step = step] {
         RandomValues random(5);
         In in;
-        for (int64_t width : {gates * 20, gates * 20, int64_t{20}})
-          in.push_back(random.tensor({9, 30, width}).require_gradient());
+        for (int64_t width : widths) in.push_back(random.tensor({9, 30, width}).require_gradient());
         Tape tape;
-        Tensor y = step(in[0], in[1], in[2]);
+        Tensor y = step(in);
         tape.backward(y, RandomValues(6).tensor(y.shape()));
         std::vector<std::vector<Scalar>> all = {y.values()};
         for (const Tensor& x : in) all.push_back(x.gradient().values());
@@ -139,10 +160,12 @@ TEST_CASE("steps refuse shapes that do not fit, by name") {
       }) ==
       "gru_step: [2, 3, 6] with [2, 3, 6] and [2, 3, 3]: expected [B, T, 3C] twice and [B, T, C]");
   CHECK(refusal([&] {
-          lstm_step(of({2, 3, 6}), of({2, 3, 6}), {});
-        }) ==
-        "lstm_step: [2, 3, 6] with [2, 3, 6] and []: expected [B, T, 4C] twice and [B, T, C]");
+          lstm_step(of({2, 3, 6}), {});
+        }) == "lstm_step: [2, 3, 6] with []: expected [B, T, 4C] and [B, T, C]");
   CHECK(refusal([&] {
-          lstm_step(of({2, 8}), of({2, 8}), {});
-        }) == "lstm_step: [2, 8] with [2, 8] and []: expected [B, T, 4C] twice and [B, T, C]");
+          lstm_step(of({2, 8}), {});
+        }) == "lstm_step: [2, 8] with []: expected [B, T, 4C] and [B, T, C]");
+  CHECK(refusal([&] {
+          lstm_step(of({2, 3, 8}), of({2, 3, 8}));
+        }) == "lstm_step: [2, 3, 8] with [2, 3, 8]: expected [B, T, 4C] and [B, T, C]");
 }
