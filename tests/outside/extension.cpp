@@ -85,10 +85,10 @@ void check_op() {
          "the gradient of the kernel");
 }
 
-void check_mixer() {
+void check_mixer(int64_t window) {
   Random random{.seed = 2};
-  ConvolutionMixer mixer(6, 4, random);
-  expect(parameter_count(mixer) == 4 * 6 + 6 * 6 + 6, "the mixer's number of parameters");
+  ConvolutionMixer mixer(6, window, random);
+  expect(parameter_count(mixer) == window * 6 + 6 * 6 + 6, "the mixer's number of parameters");
   Tensor x = random_tensor({2, 9, 6}, random);
   Context context;
   Tensor whole = mixer.forward(x, Tensor(), context);
@@ -153,7 +153,7 @@ void check_model() {
 int main() {
   initialize();
   check_op();
-  check_mixer();
+  for (int64_t window : {1, 2, 4, 20}) check_mixer(window);
   check_model();
   return failures > 0;
 }
