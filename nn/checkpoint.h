@@ -42,7 +42,8 @@ struct Checkpoint {
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
 /// Throws one line that begins with the path when the file is missing, cut off, or not such a
-/// checkpoint.
+/// checkpoint, and names its format when that is a later one. Formats that were written once stay
+/// readable.
 Checkpoint read_checkpoint(const std::string& path);
 
 /// The model with the checkpoint's weights. The config may have been changed where no weight's
