@@ -131,6 +131,10 @@ int64_t LanguageModel::longest() const {
   return std::min(embedding.longest(), blocks.front()->longest());
 }
 
+int64_t LanguageModel::most_keys() const {
+  return std::min(longest(), blocks.front()->most_keys());
+}
+
 void LanguageModel::visit(Visitor& visitor) const {
   embedding.visit(visitor);
   visitor("content_bias", content_bias);

@@ -135,6 +135,9 @@ struct LanguageModel : Module {
   /// How many tokens a sequence may have from its start on; `unlimited` where no position is
   /// absolute and learned.
   int64_t longest() const;
+  /// How many tokens one pass may see, those in memory and its own; `unlimited` where no position
+  /// and no distance has a learned row of its own.
+  int64_t most_keys() const;
 
   void visit(Visitor& visitor) const override;
 

@@ -50,6 +50,10 @@ struct Layer : Module {
   /// How many tokens a sequence may have from its start on: a bound where positions are absolute
   /// and learned.
   virtual int64_t longest() const { return unlimited; }
+
+  /// How many tokens one pass may see, those in memory and its own: a bound where a learned table
+  /// has a row for each position or distance.
+  virtual int64_t most_keys() const { return longest(); }
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

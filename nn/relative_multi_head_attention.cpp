@@ -37,6 +37,11 @@ RelativeAttention RelativeMultiHeadAttention::equation(const Heads& heads, const
 
 int64_t RelativeMultiHeadAttention::reach() const { return key_pos_bias.size(0) / 2; }
 
+int64_t RelativeMultiHeadAttention::most_keys() const {
+  int64_t P = key_pos_bias.size(0) / 2;
+  return causal ? P + 1 : P;
+}
+
 void RelativeMultiHeadAttention::visit(Visitor& visitor) const {
   Attention::visit(visitor);
   visitor("value_bias", value_bias);

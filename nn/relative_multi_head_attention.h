@@ -42,6 +42,7 @@ struct RelativeMultiHeadAttention : Attention {
   /// Weights start at N(0, 0.02²); the tables and biases at 0, as the original's. Throws when the
   /// config names no layer.
   RelativeMultiHeadAttention(const RelativeMultiHeadAttentionConfig& config, Random& random);
+  int64_t most_keys() const override;
   void visit(Visitor& visitor) const override;
 
  protected:

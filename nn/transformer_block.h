@@ -56,6 +56,7 @@ struct TransformerBlock : Layer {
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Tensor forward(const Tensor& x, State& state, Context& context) const override;
   int64_t longest() const override { return mixer->longest(); }
+  int64_t most_keys() const override { return mixer->most_keys(); }
   void visit(Visitor& visitor) const override;
 
  private:

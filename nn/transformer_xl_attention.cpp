@@ -66,6 +66,10 @@ int64_t TransformerXLAttention::reach() const {
   return std::min(Attention::reach(), learned() ? position_embeddings.size(0) - 1 : unlimited);
 }
 
+int64_t TransformerXLAttention::most_keys() const {
+  return learned() ? position_embeddings.size(0) : unlimited;
+}
+
 void TransformerXLAttention::visit(Visitor& visitor) const {
   Attention::visit(visitor);
   visitor("content_bias", content_bias);

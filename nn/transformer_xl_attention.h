@@ -61,6 +61,7 @@ struct TransformerXLAttention : Attention {
   /// Weights and E start at N(0, 0.02²) as the original's code has it; u, v and s at 0. Throws when
   /// the config names no layer.
   TransformerXLAttention(const TransformerXLAttentionConfig& config, Random& random);
+  int64_t most_keys() const override;
   void visit(Visitor& visitor) const override;
 
  protected:

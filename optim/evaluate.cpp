@@ -144,10 +144,12 @@ void EvaluationConfig::check(const LanguageModel& model, int64_t tokens) const {
   require(tokens >= 2, "evaluate: a text of ", tokens, " tokens, expected at least 2");
   require(mode != "memory" || tokens > batch_size, "evaluate: ", tokens, " tokens are too few for ",
           batch_size, " streams");
-  int64_t in_a_row = mode == "memory" ? tokens - 1 - (batch_size - 1) * ((tokens - 1) / batch_size)
-                                      : std::min(tgt_len, tokens - 1);
-  require(in_a_row <= model.longest(), "evaluate: mode ", mode, " feeds ", in_a_row,
-          " tokens in a row, but the model has ", model.longest(), " positions");
+  bool streams = mode == "memory";
+  int64_t in_a_row = streams ? tokens - 1 - (batch_size - 1) * ((tokens - 1) / batch_size)
+                             : std::min(tgt_len, tokens - 1);
+  int64_t most = streams ? model.longest() : model.most_keys();
+  require(in_a_row <= most, "evaluate: mode ", mode, " feeds ", in_a_row,
+          " tokens in a row, but the model has ", most, " positions");
 }
 
 Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,

@@ -194,6 +194,12 @@ TEST_CASE("evaluate: bad requests") {
   CHECK(refused({.ext_len = -1}) == "evaluate: ext_len -1, expected at least 0");
   CHECK(refused({.batch_size = 0}) == "evaluate: batch_size 0, expected at least 1");
   CHECK(refused({.batch_size = 10}) == "evaluate: 10 tokens are too few for 10 streams");
+  LanguageModelConfig learned = small_transformer_xl();
+  learned.mixer = TransformerXLAttentionConfig{.positions = "learned", .max_positions = 8};
+  model = loud_model(learned);
+  evaluate(model, text, {.mode = "chunks", .tgt_len = 8});
+  CHECK(refused({.mode = "chunks", .tgt_len = 9}) ==
+        "evaluate: mode chunks feeds 9 tokens in a row, but the model has 8 positions");
   CHECK(refusal([&] { evaluate(model, random_text(1, 7), {}); }) ==
         "evaluate: a text of 1 tokens, expected at least 2");
 }

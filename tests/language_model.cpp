@@ -126,6 +126,39 @@ TEST_CASE("a memory must be one for each block, all alike") {
         }) == "r_transformer_block: takes no memory, only a state");
 }
 
+TEST_CASE("a pass may see as many tokens as there are learned positions for") {
+  struct Case {
+    const char* json;
+    int64_t most;
+  };
+  const std::vector<Case> cases = {
+      {R"("mixer": {"type": "multi_head_attention"}, "position": "learned", "max_len": 5)", 5},
+      {R"("mixer": {"type": "aft", "form": "full", "max_len": 6})", 6},
+      {R"("mixer": {"type": "transformer_xl_attention", "positions": "learned",
+                    "max_positions": 5})",
+       5},
+      {R"("mixer": {"type": "relative_multi_head_attention", "max_positions": 5})", 6},
+      {R"("mixer": {"type": "relative_multi_head_attention", "max_positions": 5,
+                    "causal": false})",
+       5},
+  };
+  RandomValues random(1);
+  for (auto [json, most] : cases) {
+    CAPTURE(json);
+    LanguageModel model = ModelRow(json).make(random);
+    CHECK(model.most_keys() == most);
+    Context context;
+    auto pass = [&](int64_t T) { model.forward(random_tokens(2, T, 7, 1), Memory{}, context); };
+    pass(most);
+    CHECK(refusal([&] { pass(most + 1); }) != "");
+  }
+  for (const char* json : {R"("mixer": {"type": "multi_head_attention", "position": "alibi"})",
+                           R"("mixer": {"type": "transformer_xl_attention"})",
+                           R"("mixer": {"type": "relative_global_attention", "max_seq": 3})",
+                           R"("block": "r_transformer_block", "window": 3)"})
+    CHECK(ModelRow(json).make(random).most_keys() == unlimited);
+}
+
 TEST_CASE("parameters start as their modules say") {
   ModelRow row(R"("mixer": {"type": "multi_head_attention"})");
   row.config.d_model = 64;
