@@ -36,6 +36,14 @@ trained 'a `date` "run'
 trained deep/xl --position learned
 trained rope --model transformer --position rope
 trained vanilla --model transformer
+trained alibi --model transformer --position alibi
+trained shaw --model shaw --max_distance 3
+trained music --model music_transformer
+trained labml --model labml
+trained aft --model aft --window 4
+trained conv --model aft --form conv --window 4
+trained rnn --model local_rnn
+trained r_transformer --model r_transformer
 
 # --- inspect
 
@@ -61,7 +69,7 @@ refuses '--out' inspect xl --out any
 
 # --- What is drawn.
 
-for command in plot; do
+for command in plot 'attention --text line' positions; do
   PATH=$place/nowhere "$char_lm" $command xl > output 2> errors
   [ $? = 2 ] || fail "status of $command without gnuplot"
   grep -qx 'char_lm: gnuplot: not installed, expected it to draw .*\.svg' errors ||
@@ -97,5 +105,77 @@ refuses 'broken/metrics.jsonl: no finite loss in it' plot broken
 refuses '--out xl: expected the name of a file' plot xl --out xl
 refuses '--out no/loss.svg: there is no folder' plot xl --out no/loss.svg
 refuses 'RUN' plot
+
+# --- attention
+
+# has_maps FILE NUMBER: so many panels, and one scale of colours.
+has_maps() {
+  [ "$(grep -c '>layer [0-9]*, ' "$1")" = "$2" ] || fail "not $2 maps in $1"
+  [ "$(grep -c '<text>weight</text>' "$1")" = 1 ] || fail "not one scale in $1"
+}
+
+runs attention xl --text 'line 1
+l%`"'
+shows xl/attention.svg 'attention weights of xl/best.safetensors' 'layer 0, head 0' \
+  'layer 1, head 1' query key ␣ ↵ % '`' 'l'
+has_maps xl/attention.svg 4
+runs attention xl --text 'line 1' --layer 1 --head 0 --checkpoint last --out one.svg
+shows one.svg 'attention weights of xl/last.safetensors' 'layer 1, head 0'
+has_maps one.svg 1
+runs attention aft --text 'line 1' --out aft.svg
+shows aft.svg 'layer 0, mean of 16 channels' 'layer 1, mean of 16 channels'
+has_maps aft.svg 2
+runs attention conv --text 'line 1' --out conv.svg
+shows conv.svg 'layer 0, head 1'
+has_maps conv.svg 4
+for model in rope vanilla alibi shaw music labml r_transformer; do
+  runs attention $model --text 'line' --out maps.svg
+  has_maps maps.svg 4
+done
+
+refuses 'rnn/best.safetensors: the model has no attention' attention rnn --text line
+refuses '--text of 1 characters, expected 2 to 100' attention xl --text l
+refuses '--text of 9 characters, expected 2 to 8' attention vanilla --text 'line line'
+refuses "--text: the model does not know the character 'L', number 1" attention xl --text Line
+refuses '--text is required' attention xl
+refuses '--layer 2, expected 0 to 1' attention xl --text line --layer 2
+refuses '--head -1, expected 0 to 1' attention xl --text line --head -1
+refuses '--head 1, expected 0 to 0' attention aft --text line --head 1
+refuses 'missing/best.safetensors: no such file' attention missing --text line
+refuses '--out no/maps.svg: there is no folder' attention xl --text line --out no/maps.svg
+
+# --- positions
+
+# has_lines MODEL NUMBER TITLE...: so many lines in all panels, which have these titles.
+has_lines() {
+  model=$1
+  lines=$2
+  shift 2
+  runs positions "$model"
+  shows "$model/positions.svg" "learned about distances by $model/best.safetensors" 'layer 0' \
+    'layer 1' "$@"
+  [ "$(grep -c 'id="gnuplot_plot_' "$model/positions.svg")" = "$lines" ] ||
+    fail "not $lines lines in $model/positions.svg"
+}
+
+has_lines xl 8 'bias v·r / √D' 'norm of r' 'head 1' 'distance δ, characters'
+has_lines deep/xl 8 'bias s / √D' 'norm of E'
+has_lines labml 8 'bias S / √D' 'norm of R'
+has_lines music 8 'bias b / √D' 'norm of E' \
+  'distance δ, characters (dashed: the longest in training)'
+has_lines shaw 4 "norm of the keys' a" "norm of the values' b" shared
+has_lines aft 2 'bias w, mean over queries' shared
+has_lines conv 4 'bias w' 'head 1'
+
+nothing='best.safetensors: nothing learned about distances:'
+refuses "alibi/$nothing ALiBi's slopes are fixed" positions alibi
+refuses "rope/$nothing rotary positions are fixed" positions rope
+refuses "vanilla/$nothing its learned positions are absolute" positions vanilla
+refuses "rnn/$nothing it has no positions" positions rnn
+refuses "r_transformer/$nothing it has no positions" positions r_transformer
+refuses 'missing/best.safetensors: no such file' positions missing
+refuses '--checkpoint first, expected best or last' positions xl --checkpoint first
+refuses '--out xl: expected the name of a file' positions xl --out xl
+refuses 'OUT_DIR' positions
 
 [ "$failures" = 0 ]

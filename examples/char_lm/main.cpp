@@ -47,9 +47,10 @@ int main(int count, char** arguments) {
   program.footer(
       "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written; 130 "
       "and 143 ended by SIGINT and SIGTERM, before which train saves a checkpoint.");
-  std::vector commands = {char_lm::train_command(program),    char_lm::eval_command(program),
-                          char_lm::generate_command(program), char_lm::compare_command(program),
-                          char_lm::inspect_command(program),  char_lm::plot_command(program)};
+  std::vector commands = {char_lm::train_command(program),     char_lm::eval_command(program),
+                          char_lm::generate_command(program),  char_lm::compare_command(program),
+                          char_lm::inspect_command(program),   char_lm::plot_command(program),
+                          char_lm::attention_command(program), char_lm::positions_command(program)};
   try {
     program.parse(count, arguments);
   } catch (const CLI::CallForHelp& help) {
@@ -59,6 +60,8 @@ int main(int count, char** arguments) {
   }
   for (const char_lm::Command& command : commands)
     if (command.flags->parsed()) return run(command);
-  return complain("expected train, eval, generate, compare, inspect or plot; see --help",
-                  bad_input);
+  return complain(
+      "expected train, eval, generate, compare, inspect, plot, attention or positions; "
+      "--help explains them",
+      bad_input);
 }

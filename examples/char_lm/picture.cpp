@@ -42,6 +42,14 @@ Picture::Picture(const std::string& path, int width, int height)
   require(has_gnuplot(), "gnuplot: not installed, expected it to draw ", path);
 }
 
+void Picture::place(const Box& box) {
+  auto share = [](int pixels, int all) { return static_cast<double>(pixels) / all; };
+  add("set lmargin at screen ", share(box.left, width_));
+  add("set rmargin at screen ", share(box.left + box.width, width_));
+  add("set tmargin at screen ", 1 - share(box.top, height_));
+  add("set bmargin at screen ", 1 - share(box.top + box.height, height_));
+}
+
 void Picture::range(const char* axis, double low, double high) {
   if (!(low <= high)) low = high = 0;
   double room = high > low ? (high - low) / 20 : high != 0 ? std::abs(high) / 20 : 1;

@@ -7,6 +7,11 @@
 
 namespace char_lm {
 
+/// In pixels, from the top left corner of a picture.
+struct Box {
+  int left = 0, top = 0, width = 0, height = 0;
+};
+
 /// An SVG file that gnuplot shall draw.
 class Picture {
  public:
@@ -18,6 +23,9 @@ class Picture {
   void add(const Parts&... parts) {
     script_ += shiftgrad::text(parts..., '\n');
   }
+
+  /// What is plotted from now on has its axes around this.
+  void place(const Box& box);
 
   /// The axis y or y2 shows all between the two, and a little more.
   void range(const char* axis, double low, double high);

@@ -1,0 +1,59 @@
+#include "attention_maps.h"
+
+#include "core/tape.h"
+
+namespace char_lm {
+
+using shiftgrad::Tensor;
+
+namespace {
+
+using Maps = std::vector<AttentionMap>;
+
+/// From [1, H, T, T].
+Maps maps_of_heads(const Tensor& weights) {
+  std::vector<shiftgrad::Scalar> values = weights.values();
+  int64_t size = weights.size(2) * weights.size(3);
+  Maps maps;
+  for (int64_t h = 0; h < weights.size(1); ++h) {
+    auto first = values.begin() + h * size;
+    maps.push_back({shiftgrad::text("head ", h), {first, first + size}});
+  }
+  return maps;
+}
+
+/// From [1, T, T, C], the mean over each of `heads` equal groups of channels.
+Maps maps_of_channels(const Tensor& weights, int64_t heads) {
+  std::vector<shiftgrad::Scalar> values = weights.values();
+  int64_t size = weights.size(1) * weights.size(2), C = weights.size(3), D = C / heads;
+  Maps maps;
+  for (int64_t h = 0; h < heads; ++h) {
+    bool alone = heads == 1;
+    std::string title =
+        alone ? shiftgrad::text("mean of ", C, " channels") : shiftgrad::text("head ", h);
+    std::vector<double> map(size);
+    for (int64_t n = 0; n < size; ++n)
+      for (int64_t c = h * D; c < (h + 1) * D; ++c)
+        map[n] += static_cast<double>(values[n * C + c]) / static_cast<double>(D);
+    maps.push_back({title, map});
+  }
+  return maps;
+}
+
+}  // namespace
+
+std::vector<Maps> attention_maps(const shiftgrad::LanguageModel& model,
+                                 const std::vector<int32_t>& text) {
+  shiftgrad::Tape::Pause constant;
+  auto* aft = std::get_if<shiftgrad::AftConfig>(&model.config.mixer);
+  int64_t heads = aft && aft->form == "conv" ? model.config.n_head : 1;
+  std::vector<Maps> layers;
+  shiftgrad::Context context;
+  context.recorder = [&](const Tensor& weights) {
+    layers.push_back(aft ? maps_of_channels(weights, heads) : maps_of_heads(weights));
+  };
+  model.forward({{1, std::ssize(text)}, text}, shiftgrad::Memory{}, context);
+  return layers;
+}
+
+}  // namespace char_lm
