@@ -149,7 +149,7 @@ for command in train eval generate compare inspect plot; do runs $command --help
 
 # --- What it is not for.
 
-refuses 'expected train, eval, generate, compare, inspect, plot, attention or positions'
+refuses 'expected train, eval, generate, compare, inspect, plot, attention, positions or context'
 refuses 'sing' sing
 refuses '--learning-rate' train --learning-rate 1
 refuses 'batch_size' train --batch_size many

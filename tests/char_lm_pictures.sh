@@ -69,7 +69,7 @@ refuses '--out' inspect xl --out any
 
 # --- What is drawn.
 
-for command in plot 'attention --text line' positions; do
+for command in plot 'attention --text line' positions context; do
   PATH=$place/nowhere "$char_lm" $command xl > output 2> errors
   [ $? = 2 ] || fail "status of $command without gnuplot"
   grep -qx 'char_lm: gnuplot: not installed, expected it to draw .*\.svg' errors ||
@@ -177,5 +177,52 @@ refuses 'missing/best.safetensors: no such file' positions missing
 refuses '--checkpoint first, expected best or last' positions xl --checkpoint first
 refuses '--out xl: expected the name of a file' positions xl --out xl
 refuses 'OUT_DIR' positions
+
+# --- context
+
+runs context xl vanilla deep/xl --tokens 50
+prints '^Bits per character, of 50 characters, each from exactly so many before it:$'
+prints '^ +context +xl +vanilla +deep/xl$'
+prints '^ +1( +[0-9]\.[0-9]{3}){3}$'
+prints '^ +8( +[0-9]\.[0-9]{3}){3}$'
+prints '^ +9 +[0-9.]+ +- +[0-9.]+$'
+prints '^ +16 +[0-9.]+ +- +[0-9.]+$'
+prints '^vanilla has learned positions for 8 characters only$'
+prints '^ +r +xl +vanilla +deep/xl$'
+prints '^ +0\.1( +(>= )?[0-9]+){3}$'
+shows context.svg xl vanilla deep/xl 'context, characters' 'bits per character' 'trained on 8'
+
+# The same characters from the same context are what eval scores in a sliding window.
+runs eval vanilla --mode sliding --tgt_len 3 --losses each
+expected=$(awk 'NR >= 3 { sum += $1; n++ } END { printf "%.3f", sum / n / log(2) }' each)
+runs context vanilla --lengths 1,3 --tokens 1000000
+prints "^ +3 +$expected\$"
+
+# Blocks are eval's chunks.
+runs context xl vanilla --mode blocks --out blocks.svg
+found=$(awk '$1 == 32 { print $2 }' output)
+prints '^ +8( +[0-9]\.[0-9]{3}){2}$'
+prints '^ +64 +[0-9.]+ +-$'
+shows blocks.svg xl vanilla 'block, characters' 8 64
+runs eval xl --mode chunks --tgt_len 32
+prints "^$found bits per character\$"
+runs context xl --mode blocks --lengths 5,20 --data text --eval_split 1 --out blocks.svg
+prints '^ +20 '
+
+refuses '--lengths: 8 after 8, expected them to rise' context xl --lengths 4,8,8
+refuses '--lengths: 0 after 0, expected them to rise' context xl --lengths 0
+refuses '--lengths: 9, but vanilla has learned positions for 8 only' context xl vanilla --lengths 9
+refuses '--lengths: 100000, expected less than the' context xl --lengths 8,100000
+refuses '--lengths' context xl --lengths some
+refuses '--mode chunks, expected exact or blocks' context xl --mode chunks
+refuses '--tokens 0, expected at least 1' context xl --tokens 0
+refuses '--tokens: --mode blocks scores the whole text' context xl --mode blocks --tokens 5
+refuses 'missing/best.safetensors: no such file' context xl missing
+refuses 'missing: No such file' context xl --data missing
+refuses '--out xl: expected the name of a file' context xl --out xl
+refuses 'RUN' context
+trained other --eval_split 0.3
+refuses 'other: scored on another text than xl; --data gives all the same' context xl other
+runs context xl other --data text --eval_split 0.2 --tokens 20 --lengths 2,4
 
 [ "$failures" = 0 ]

@@ -20,6 +20,7 @@ Command compare_command(CLI::App& program);
 Command inspect_command(CLI::App& program);
 Command plot_command(CLI::App& program);
 Command attention_command(CLI::App& program);
+Command context_command(CLI::App& program);
 Command positions_command(CLI::App& program);
 
 }  // namespace char_lm

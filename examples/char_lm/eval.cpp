@@ -5,12 +5,12 @@
 
 #include "command.h"
 #include "core/errors.h"
-#include "corpus.h"
 #include "fixed.h"
 #include "flags.h"
 #include "nn/atomic_file.h"
 #include "optim/evaluate.h"
 #include "run_folder.h"
+#include "scored_text.h"
 
 namespace char_lm {
 
@@ -25,8 +25,7 @@ namespace {
 struct EvalFlags {
   std::string out_dir;
   std::string checkpoint = "best";
-  std::optional<std::string> data;
-  std::optional<double> eval_split;
+  ScoredText text;
   std::string losses;
   std::optional<std::string> mode;
   std::optional<int64_t> tgt_len, mem_len, clamp_len, batch_size;
@@ -43,19 +42,6 @@ EvaluationConfig evaluation_config(const EvalFlags& flags, const TrainFlags& tra
   config.ext_len = flags.ext_len;
   config.batch_size = flags.batch_size.value_or(config.mode == "memory" ? 1 : 64);
   return config;
-}
-
-/// The validation text of the training, or the end of another.
-std::vector<int32_t> scored_text(const EvalFlags& flags, const SavedRun& run) {
-  TrainFlags texts = run.flags;
-  if (flags.data || flags.eval_split) {
-    texts.data = flags.data.value_or(texts.data);
-    texts.val_data.clear();
-  }
-  texts.eval_split = flags.eval_split.value_or(texts.eval_split);
-  require(0 < texts.eval_split && texts.eval_split <= 1, "--eval_split ", texts.eval_split,
-          ", expected more than 0 and at most 1");
-  return read_corpus(texts, &run.vocabulary).validation;
 }
 
 void write_losses(const std::string& path, const std::vector<double>& losses) {
@@ -84,7 +70,7 @@ Command::Work prepare(const EvalFlags& flags) {
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   if (flags.clamp_len) set_clamp_len(run.checkpoint.model, *flags.clamp_len);
   auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source));
-  std::vector<int32_t> text = scored_text(flags, run);
+  std::vector<int32_t> text = flags.text.read(run);
   EvaluationConfig config = evaluation_config(flags, run.flags);
   config.check(*model, std::ssize(text));
   return [threads, model, text, config, path = flags.losses] {
@@ -103,9 +89,7 @@ Command eval_command(CLI::App& program) {
   auto flags = std::make_shared<EvalFlags>();
   app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
   add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
-  add_flag(*app, "data", flags->data, "FILE", "text (default: the one trained on)");
-  add_flag(*app, "eval_split", flags->eval_split, "SHARE",
-           "of the text, at its end, that is scored, 1 for all (default: as in training)");
+  flags->text.add_flags(*app);
   add_flag(*app, "losses", flags->losses, "FILE",
            "receives the loss of each character but the first, in nats, one a line");
   add_flag(*app, "mode", flags->mode, "NAME",

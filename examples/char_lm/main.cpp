@@ -50,7 +50,8 @@ int main(int count, char** arguments) {
   std::vector commands = {char_lm::train_command(program),     char_lm::eval_command(program),
                           char_lm::generate_command(program),  char_lm::compare_command(program),
                           char_lm::inspect_command(program),   char_lm::plot_command(program),
-                          char_lm::attention_command(program), char_lm::positions_command(program)};
+                          char_lm::attention_command(program), char_lm::positions_command(program),
+                          char_lm::context_command(program)};
   try {
     program.parse(count, arguments);
   } catch (const CLI::CallForHelp& help) {
@@ -61,7 +62,7 @@ int main(int count, char** arguments) {
   for (const char_lm::Command& command : commands)
     if (command.flags->parsed()) return run(command);
   return complain(
-      "expected train, eval, generate, compare, inspect, plot, attention or positions; "
+      "expected train, eval, generate, compare, inspect, plot, attention, positions or context; "
       "--help explains them",
       bad_input);
 }

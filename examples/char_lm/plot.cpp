@@ -1,8 +1,6 @@
 // char_lm plot: the loss curves of several runs.
 
 #include <algorithm>
-#include <filesystem>
-#include <map>
 #include <memory>
 #include <numbers>
 
@@ -10,6 +8,7 @@
 #include "flags.h"
 #include "loss_curve.h"
 #include "picture.h"
+#include "run_folder.h"
 
 namespace char_lm {
 
@@ -19,19 +18,6 @@ struct PlotFlags {
   std::vector<std::string> runs;
   std::string out = "loss.svg";
 };
-
-/// The folders' own names, or the whole paths of those that share one.
-std::vector<std::string> names(const std::vector<std::string>& runs) {
-  std::vector<std::string> result;
-  std::map<std::string, int> uses;
-  for (const std::string& run : runs) {
-    result.push_back(std::filesystem::weakly_canonical(run).filename());
-    ++uses[result.back()];
-  }
-  for (size_t n = 0; n < runs.size(); ++n)
-    if (uses[result[n]] > 1) result[n] = runs[n];
-  return result;
-}
 
 std::string data_name(const char* kind, size_t run) { return shiftgrad::text('$', kind, run); }
 
@@ -84,7 +70,7 @@ void set_ranges(Picture& picture, const std::vector<LossCurve>& curves) {
 Picture picture_of(const PlotFlags& flags) {
   std::vector<LossCurve> curves;
   for (const std::string& run : flags.runs) curves.push_back(read_loss_curve(run));
-  std::vector<std::string> titles = names(flags.runs);
+  std::vector<std::string> titles = run_names(flags.runs);
   auto longer = [](const std::string& a, const std::string& b) { return a.size() < b.size(); };
   int legend = 90 + 8 * static_cast<int>(std::ranges::max(titles, longer).size());
   Picture picture(flags.out, 780 + legend, std::max<int>(480, 60 + 20 * std::ssize(titles)));

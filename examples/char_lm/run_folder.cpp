@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <map>
 
 #include "core/errors.h"
 
@@ -28,6 +29,18 @@ RunFolder make_run_folder(const std::string& out_dir) {
   std::filesystem::create_directories(out_dir, error);
   shiftgrad::require(!error, "--out_dir ", out_dir, ": ", error.message());
   return {out_dir, std::make_shared<FolderLock>(out_dir)};
+}
+
+std::vector<std::string> run_names(const std::vector<std::string>& out_dirs) {
+  std::vector<std::string> result;
+  std::map<std::string, int> uses;
+  for (const std::string& out_dir : out_dirs) {
+    result.push_back(std::filesystem::weakly_canonical(out_dir).filename());
+    ++uses[result.back()];
+  }
+  for (size_t n = 0; n < out_dirs.size(); ++n)
+    if (uses[result[n]] > 1) result[n] = out_dirs[n];
+  return result;
 }
 
 SavedRun load_checkpoint(const std::string& path) {

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "nn/checkpoint.h"
 #include "train_flags.h"
@@ -36,6 +37,10 @@ struct RunFolder {
 
 /// The folder, locked, and made where there was none. Throws when it cannot be.
 RunFolder make_run_folder(const std::string& out_dir);
+
+/// What pictures and tables call the runs: the folders' own names, or the whole paths of those that
+/// share one.
+std::vector<std::string> run_names(const std::vector<std::string>& out_dirs);
 
 /// A checkpoint with what its metadata says.
 struct SavedRun {

@@ -1,0 +1,260 @@
+// char_lm context: the loss of models against how much of the text before they read.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <numbers>
+#include <numeric>
+#include <optional>
+
+#include "command.h"
+#include "context_losses.h"
+#include "context_picture.h"
+#include "effective_context.h"
+#include "fixed.h"
+#include "flags.h"
+#include "optim/evaluate.h"
+#include "picture.h"
+#include "run_folder.h"
+#include "scored_text.h"
+
+namespace char_lm {
+
+using shiftgrad::require;
+
+namespace {
+
+struct ContextFlags {
+  std::vector<std::string> runs;
+  std::string checkpoint = "best";
+  std::string mode = "exact";
+  std::vector<int64_t> lengths;
+  std::optional<int64_t> tokens;
+  ScoredText text;
+  std::string out = "context.svg";
+  int threads = 0;
+
+  bool exact() const { return mode == "exact"; }
+};
+
+/// A model with the text that it is scored on.
+struct Subject {
+  std::string name;
+  std::shared_ptr<shiftgrad::LanguageModel> model;
+  int64_t trained;
+  std::string text;
+  std::vector<int32_t> tokens;
+};
+
+/// losses(subject, n): -log p of each character scored, with contexts or blocks of n characters.
+using Losses = std::function<std::vector<double>(const Subject&, int64_t)>;
+
+Subject read_subject(const std::string& out_dir, const std::string& name,
+                     const ContextFlags& flags) {
+  SavedRun run = load_run(out_dir, flags.checkpoint);
+  Subject subject{
+      name,
+      std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source)),
+      run.flags.model.block_size,
+      {},
+      flags.text.read(run)};
+  for (int32_t token : subject.tokens) subject.text += run.vocabulary.decode(token);
+  return subject;
+}
+
+std::vector<Subject> read_subjects(const ContextFlags& flags) {
+  std::vector<std::string> names = run_names(flags.runs);
+  std::vector<Subject> subjects;
+  for (size_t n = 0; n < names.size(); ++n) {
+    subjects.push_back(read_subject(flags.runs[n], names[n], flags));
+    const Subject &first = subjects.front(), &last = subjects.back();
+    require(last.text == first.text && last.tokens.size() == first.tokens.size(), flags.runs[n],
+            ": scored on another text than ", flags.runs[0], "; --data gives all the same");
+  }
+  return subjects;
+}
+
+/// By default up to twice the length T of a block in steps of T/8, or T to 8T.
+std::vector<int64_t> lengths(const ContextFlags& flags, int64_t T) {
+  if (flags.lengths.empty() && !flags.exact()) return {T, 2 * T, 4 * T, 8 * T};
+  std::vector<int64_t> result = flags.lengths;
+  if (result.empty())
+    for (int64_t step = std::max<int64_t>(1, T / 8), n = step; n <= 2 * T; n += step)
+      result.push_back(n);
+  int64_t before = 0;
+  for (int64_t length : result) {
+    require(length > before, "--lengths: ", length, " after ", before, ", expected them to rise");
+    before = length;
+  }
+  return result;
+}
+
+void check(const Subject& subject, const std::vector<int64_t>& lengths) {
+  require(lengths.front() <= subject.model->most_keys(), "--lengths: ", lengths.front(), ", but ",
+          subject.name, " has learned positions for ", subject.model->most_keys(), " only");
+  require(lengths.back() < std::ssize(subject.tokens), "--lengths: ", lengths.back(),
+          ", expected less than the ", subject.tokens.size(), " characters of the text");
+}
+
+/// As many of the positions that have `context` characters before them as are asked for, spread
+/// evenly.
+std::vector<int64_t> spread(int64_t context, int64_t characters, int64_t count) {
+  int64_t there = characters - context;
+  count = std::min(count, there);
+  std::vector<int64_t> positions;
+  for (int64_t k = 0; k < count; ++k) positions.push_back(context + k * there / count);
+  return positions;
+}
+
+Losses exact_losses(std::vector<int64_t> positions) {
+  return [positions](const Subject& subject, int64_t length) {
+    return context_losses(*subject.model, subject.tokens, positions, length);
+  };
+}
+
+std::vector<double> block_losses(const Subject& subject, int64_t length) {
+  constexpr int64_t tokens_at_once = 8192;
+  shiftgrad::EvaluationConfig config{.mode = "chunks",
+                                     .tgt_len = length,
+                                     .batch_size = std::max<int64_t>(1, tokens_at_once / length)};
+  std::vector<double> losses;
+  evaluate(*subject.model, subject.tokens, config, &losses);
+  return losses;
+}
+
+double bits(const std::vector<double>& nats) {
+  double sum = std::accumulate(nats.begin(), nats.end(), 0.0);
+  return sum / static_cast<double>(nats.size()) / std::numbers::ln2;
+}
+
+/// A table of right-aligned columns under the names.
+class Columns {
+ public:
+  explicit Columns(const std::vector<std::string>& names) {
+    for (const std::string& name : names) widths_.push_back(std::max<size_t>(8, name.size() + 2));
+    print(names);
+  }
+  void print(const std::vector<std::string>& row) const {
+    for (size_t n = 0; n < row.size(); ++n)
+      std::cout << std::setw(static_cast<int>(widths_[n])) << row[n];
+    std::cout << std::endl;
+  }
+
+ private:
+  std::vector<size_t> widths_;
+};
+
+/// The losses of each subject for each length that it can read, printed as they are found.
+std::vector<std::vector<std::vector<double>>> measure(const std::vector<Subject>& subjects,
+                                                      const std::vector<int64_t>& lengths,
+                                                      const char* title, const Losses& losses) {
+  std::vector<std::string> names{title};
+  for (const Subject& subject : subjects) names.push_back(subject.name);
+  Columns table(names);
+  std::vector<std::vector<std::vector<double>>> found(subjects.size());
+  for (int64_t length : lengths) {
+    std::vector<std::string> row{std::to_string(length)};
+    for (size_t n = 0; n < subjects.size(); ++n) {
+      bool readable = length <= subjects[n].model->most_keys();
+      if (readable) found[n].push_back(losses(subjects[n], length));
+      row.push_back(readable ? fixed(bits(found[n].back()), 3) : "-");
+    }
+    table.print(row);
+  }
+  for (const Subject& subject : subjects)
+    if (subject.model->most_keys() < lengths.back())
+      std::cout << subject.name << " has learned positions for " << subject.model->most_keys()
+                << " characters only\n";
+  return found;
+}
+
+void print_effective_context(const std::vector<Subject>& subjects,
+                             const std::vector<int64_t>& lengths,
+                             const std::vector<std::vector<std::vector<double>>>& losses) {
+  std::cout << "\nRelative effective context length in characters, over the share r of the\n"
+               "characters that the models predict worst from a shorter one:\n";
+  std::vector<std::string> names{"r"};
+  for (const Subject& subject : subjects) names.push_back(subject.name);
+  Columns table(names);
+  for (double r : {0.1, 0.5, 1.0}) {
+    std::vector<std::string> row{fixed(r, 1)};
+    for (const EffectiveContext& context : effective_context(losses, lengths, r))
+      row.push_back((context.at_least ? ">= " : "") + std::to_string(context.length));
+    table.print(row);
+  }
+}
+
+std::vector<ContextCurve> curves(const std::vector<Subject>& subjects,
+                                 const std::vector<std::vector<std::vector<double>>>& losses) {
+  std::vector<ContextCurve> result;
+  for (size_t n = 0; n < subjects.size(); ++n) {
+    result.push_back({subjects[n].name, subjects[n].trained, {}});
+    for (const std::vector<double>& nats : losses[n]) result.back().bits.push_back(bits(nats));
+  }
+  return result;
+}
+
+Picture empty_picture(const std::string& path, const std::vector<Subject>& subjects) {
+  size_t longest = 0;
+  for (const Subject& subject : subjects) longest = std::max(longest, subject.name.size());
+  return {path, 700 + 8 * static_cast<int>(longest),
+          std::max(440, 80 + 20 * static_cast<int>(subjects.size()))};
+}
+
+Command::Work prepare(const ContextFlags& flags) {
+  require(flags.exact() || flags.mode == "blocks", "--mode ", flags.mode,
+          ", expected exact or blocks");
+  require(flags.exact() || !flags.tokens, "--tokens: --mode blocks scores the whole text");
+  int64_t count = flags.tokens.value_or(1000);
+  require(count >= 1, "--tokens ", count, ", expected at least 1");
+  auto threads = limit_threads(flags.threads);
+  std::vector<Subject> subjects = read_subjects(flags);
+  std::vector<int64_t> asked = lengths(flags, subjects.front().trained);
+  for (const Subject& subject : subjects) check(subject, asked);
+  Picture picture = empty_picture(flags.out, subjects);
+  std::vector<int64_t> positions = spread(asked.back(), std::ssize(subjects.front().tokens), count);
+  return [=, exact = flags.exact()]() mutable {
+    std::cout << "Bits per character, " << (exact ? "of " : "the text cut into blocks:\n");
+    if (exact)
+      std::cout << positions.size() << " characters, each from exactly so many before it:\n";
+    auto losses = measure(subjects, asked, exact ? "context" : "block",
+                          exact ? exact_losses(positions) : block_losses);
+    if (exact) print_effective_context(subjects, asked, losses);
+    add_context_curves(picture, curves(subjects, losses), asked,
+                       exact ? "context, characters" : "block, characters");
+    picture.draw();
+  };
+}
+
+}  // namespace
+
+Command context_command(CLI::App& program) {
+  CLI::App* app = program.add_subcommand(
+      "context",
+      "Scores models against how much of the text before they read; prints their relative "
+      "effective context lengths (Dai et al. 2019, appendix C) and draws the curves");
+  auto flags = std::make_shared<ContextFlags>();
+  app->add_option("RUN", flags->runs, "folders of training runs")->required();
+  add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
+  add_flag(*app, "mode", flags->mode, "NAME",
+           "exact: each character from exactly so many before it, fed by themselves; blocks: the "
+           "text cut into blocks of so many, as in training, which shows how a model takes longer "
+           "ones");
+  app->add_option("--lengths", flags->lengths,
+                  "of contexts or blocks, rising, such as 16,32,64 (default: for T the block_size "
+                  "of the first run, exact: T/8 to 2T in steps of T/8; blocks: T,2T,4T,8T)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("CHARACTERS");
+  add_flag(*app, "tokens", flags->tokens, "CHARACTERS",
+           "scored in mode exact, spread over the text (default: 1000)");
+  flags->text.add_flags(*app);
+  add_flag(*app, "out", flags->out, "FILE", "SVG to draw");
+  add_flag(*app, "threads", flags->threads, "THREADS", "0 for one a core");
+  return {app, [flags] { return prepare(*flags); }};
+}
+
+}  // namespace char_lm

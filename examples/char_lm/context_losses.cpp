@@ -1,0 +1,47 @@
+#include "context_losses.h"
+
+#include <algorithm>
+
+#include "core/tape.h"
+#include "ops/loss.h"
+#include "ops/shape.h"
+
+namespace char_lm {
+
+using shiftgrad::Tokens;
+
+namespace {
+
+/// A row of `length` tokens from each of `begins` on.
+Tokens rows(std::span<const int32_t> text, std::span<const int64_t> begins, int64_t length) {
+  Tokens cut{{std::ssize(begins), length}, {}};
+  for (int64_t begin : begins)
+    cut.values.insert(cut.values.end(), text.begin() + begin, text.begin() + begin + length);
+  return cut;
+}
+
+}  // namespace
+
+std::vector<double> context_losses(const shiftgrad::LanguageModel& model,
+                                   std::span<const int32_t> text,
+                                   std::span<const int64_t> positions, int64_t length) {
+  constexpr int64_t tokens_at_once = 8192;
+  auto most = static_cast<size_t>(std::max<int64_t>(1, tokens_at_once / length));
+  shiftgrad::Tape::Pause no_gradients;
+  shiftgrad::Context context;
+  std::vector<double> losses;
+  while (!positions.empty()) {
+    std::span<const int64_t> targets = positions.first(std::min(most, positions.size()));
+    positions = positions.subspan(targets.size());
+    std::vector<int64_t> begins;
+    for (int64_t target : targets) begins.push_back(target - length);
+    shiftgrad::Tensor logits =
+        model.forward(rows(text, begins, length), shiftgrad::Memory{}, context);  // [B, length, V]
+    logits = slice(logits, 1, length - 1, length);                                // [B, 1, V]
+    std::vector<double> found = token_losses(logits, rows(text, targets, 1));
+    losses.insert(losses.end(), found.begin(), found.end());
+  }
+  return losses;
+}
+
+}  // namespace char_lm

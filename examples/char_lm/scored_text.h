@@ -1,0 +1,25 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run_folder.h"
+
+namespace char_lm {
+
+/// The flags that say what a model is scored on.
+struct ScoredText {
+  std::optional<std::string> data;
+  std::optional<double> eval_split;
+
+  void add_flags(CLI::App& app);
+
+  /// The validation text of the training, or the end of another, as the run's tokens. Throws one
+  /// line at a bad flag, a file that cannot be read and a character that the run does not know.
+  std::vector<int32_t> read(const SavedRun& run) const;
+};
+
+}  // namespace char_lm
