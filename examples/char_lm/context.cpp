@@ -216,7 +216,7 @@ Command::Work prepare(const ContextFlags& flags) {
   for (const Subject& subject : subjects) check(subject, asked);
   Picture picture = empty_picture(flags.out, subjects);
   std::vector<int64_t> positions = spread(asked.back(), std::ssize(subjects.front().tokens), count);
-  return [=, exact = flags.exact()]() mutable {
+  return [threads, subjects, asked, picture, positions, exact = flags.exact()]() mutable {
     std::cout << "Bits per character, " << (exact ? "of " : "the text cut into blocks:\n");
     if (exact)
       std::cout << positions.size() << " characters, each from exactly so many before it:\n";
