@@ -93,13 +93,21 @@ void LanguageModel::tie_position_biases() {
   }
 }
 
-Tensor LanguageModel::logits(const Tensor& x, Context& context) const {
-  Tensor normed = config.final_norm ? final_norm(x) : x;
-  return linear(context.drop(normed, config.dropout), output_weight, output_bias);  // [B, T, V]
+Tensor LanguageModel::features(const Tensor& x, Context& context) const {
+  return context.drop(config.final_norm ? final_norm(x) : x, config.dropout);
+}
+
+Tensor LanguageModel::logits(const Tensor& features) const {
+  return linear(features, output_weight, output_bias);  // [B, T, V]
 }
 
 Tensor LanguageModel::forward(const Tokens& tokens, const Memory& memory, Context& context,
                               std::vector<Tensor>* block_inputs) const {
+  return logits(features(tokens, memory, context, block_inputs));
+}
+
+Tensor LanguageModel::features(const Tokens& tokens, const Memory& memory, Context& context,
+                               std::vector<Tensor>* block_inputs) const {
   require(memory.empty() || memory.size() == blocks.size(), config.type, ": memory for ",
           memory.size(), " blocks of ", blocks.size());
   for (const Tensor& block : memory)
@@ -110,7 +118,7 @@ Tensor LanguageModel::forward(const Tokens& tokens, const Memory& memory, Contex
     if (block_inputs) block_inputs->push_back(x);
     x = blocks[n]->forward(x, memory.empty() ? Tensor() : memory[n], context);
   }
-  return logits(x, context);
+  return features(x, context);
 }
 
 LanguageModelState LanguageModel::start(int64_t limit) const {
@@ -124,7 +132,7 @@ Tensor LanguageModel::forward(const Tokens& tokens, LanguageModelState& state,
   Tensor x = embedding(tokens, state.position, context);
   for (size_t n = 0; n < blocks.size(); ++n) x = blocks[n]->forward(x, *state.blocks[n], context);
   state.position += tokens.shape[1];
-  return logits(x, context);
+  return logits(features(x, context));
 }
 
 int64_t LanguageModel::longest() const {

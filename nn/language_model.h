@@ -127,6 +127,12 @@ struct LanguageModel : Module {
   Tensor forward(const Tokens& tokens, const Memory& memory, Context& context,
                  std::vector<Tensor>* block_inputs = nullptr) const;
 
+  /// The two halves of that: what the output layer reads of each token, [B, T, C], and the logits
+  /// that it makes of it.
+  Tensor features(const Tokens& tokens, const Memory& memory, Context& context,
+                  std::vector<Tensor>* block_inputs = nullptr) const;
+  Tensor logits(const Tensor& features) const;
+
   /// A state that has seen nothing and keeps at most `limit` tokens a block.
   LanguageModelState start(int64_t limit = unlimited) const;
   /// tokens [B, T] behind what the state has seen: logits [B, T, V].
@@ -142,7 +148,8 @@ struct LanguageModel : Module {
   void visit(Visitor& visitor) const override;
 
  private:
-  Tensor logits(const Tensor& x, Context& context) const;
+  /// Of the last block's output.
+  Tensor features(const Tensor& x, Context& context) const;
   std::unique_ptr<Layer> build_block(Random& random, const MixerMaker& own_mixer);
   void tie_position_biases();
 };

@@ -6,6 +6,8 @@
 
 #include "core/errors.h"
 #include "core/tape.h"
+#include "nn/state_dict.h"
+#include "ops/elementwise.h"
 #include "ops/loss.h"
 #include "optim/clip.h"
 #include "optim/fingerprint.h"
@@ -16,7 +18,7 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 namespace {
 
 // Independent random numbers from one seed; a model is commonly drawn from stream 0.
-constexpr uint64_t batches_stream = 1, dropout_stream = 2;
+constexpr uint64_t batches_stream = 1, dropout_stream = 2, auxiliary_stream = 3;
 
 /// The config, once it is known to be good.
 const TrainerConfig& checked(const TrainerConfig& config) {
@@ -25,6 +27,8 @@ const TrainerConfig& checked(const TrainerConfig& config) {
   };
   at_least(1, "gradient_accumulation_steps", config.gradient_accumulation_steps);
   at_least(0, "mem_len", config.mem_len);
+  require(config.targets <= config.block_size, "trainer: targets ", config.targets,
+          ", expected at most block_size ", config.block_size);
   at_least(0, "max_iters", config.max_iters);
   at_least(0, "lr_decay_iters", config.lr_decay_iters);
   at_least(1, "eval_interval", config.eval_interval);
@@ -39,11 +43,34 @@ const TrainerConfig& checked(const TrainerConfig& config) {
   return config;
 }
 
+/// The length of the training by which everything is scheduled.
+int64_t training_iters(const TrainerConfig& config) {
+  return config.lr_decay_iters > 0 ? config.lr_decay_iters : config.max_iters;
+}
+
 Schedule schedule_of(const TrainerConfig& config) {
   Schedule schedule{config.schedule, config.learning_rate, config.min_lr, config.warmup_iters,
-                    config.lr_decay_iters > 0 ? config.lr_decay_iters : config.max_iters};
+                    training_iters(config)};
   schedule.check();
   return schedule;
+}
+
+AuxiliaryLosses auxiliary_losses(const TrainerConfig& config, const LanguageModelConfig& model) {
+  Random random{config.seed, auxiliary_stream};
+  return {{.intermediate_losses = config.intermediate_losses,
+           .targets = config.targets,
+           .extra_targets_weight = config.extra_targets_weight,
+           .training_iters = training_iters(config)},
+          model,
+          random};
+}
+
+std::vector<Parameter> all_parameters(const LanguageModel& model,
+                                      const AuxiliaryLosses& auxiliary) {
+  Visitor visitor;
+  model.visit(visitor);
+  visitor("auxiliary", auxiliary);
+  return std::move(visitor.parameters);
 }
 
 UpdateRule update_rule(const TrainerConfig& config) {
@@ -64,16 +91,28 @@ std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
                       Random{config.seed, batches_stream});
 }
 
-TrainerState start(const TrainerConfig& config, const LanguageModel& model,
+TrainerState start(const TrainerConfig& config, const std::vector<Parameter>& parameters,
                    std::span<const int32_t> text) {
-  return {
-      .random = Random{config.seed, dropout_stream},
-      .batches = batches(config, text),
-      .memory = {},
-      .optimizer = Optimizer(not_frozen(parameters(model), config.freeze), update_rule(config))};
+  return {.random = Random{config.seed, dropout_stream},
+          .batches = batches(config, text),
+          .memory = {},
+          .optimizer = Optimizer(not_frozen(parameters, config.freeze), update_rule(config))};
 }
 
 constexpr const char *train_text_name = "train_text", *validation_text_name = "validation_text";
+constexpr std::string_view auxiliary_prefix = "auxiliary.";
+
+/// Removes the tensors whose names begin with `prefix` and returns them without it.
+std::map<std::string, StoredTensor> take(std::map<std::string, StoredTensor>& tensors,
+                                         std::string_view prefix) {
+  std::map<std::string, StoredTensor> taken;
+  std::erase_if(tensors, [&](auto& entry) {
+    if (!entry.first.starts_with(prefix)) return false;
+    taken[entry.first.substr(prefix.size())] = std::move(entry.second);
+    return true;
+  });
+  return taken;
+}
 
 /// Throws unless the text is the one of which the fingerprint was saved.
 void check_text(const char* name, std::span<const int32_t> text,
@@ -108,7 +147,8 @@ Trainer::Trainer(LanguageModel& model, std::span<const int32_t> train_text,
       validation_text_(validation_text.empty() ? train_text : validation_text),
       config_(checked(config)),
       schedule_(schedule_of(config)),
-      state_(start(config, model, train_text)) {
+      auxiliary_(auxiliary_losses(config, model.config)),
+      state_(start(config, all_parameters(model, auxiliary_), train_text)) {
   require(validation_text_.size() >= 2, "trainer: a validation text of ", validation_text_.size(),
           " tokens, expected at least 2");
 }
@@ -124,9 +164,11 @@ double Trainer::accumulate(const Batch& batch, double weight, Memory& memory, Co
   if (batch.starts_over) memory.clear();
   std::vector<Tensor> block_inputs;
   Tape tape;
-  Tensor logits = model_.forward(batch.inputs, memory, context, &block_inputs);
-  Tensor loss = cross_entropy(logits, batch.targets);
-  tape.backward(loss, Tensor::full({}, static_cast<Scalar>(weight)));
+  Tensor features = model_.features(batch.inputs, memory, context, &block_inputs);
+  Tensor loss = cross_entropy(model_.logits(features), batch.targets);
+  Tensor others = auxiliary_(block_inputs, features, batch.targets, state_.step, context);
+  Tensor total = others.defined() ? loss + others : loss;
+  tape.backward(total, Tensor::full({}, static_cast<Scalar>(weight)));
   if (config_.mem_len > 0) memory = remember(memory, block_inputs, config_.mem_len);
   return static_cast<double>(loss.item());
 }
@@ -138,7 +180,8 @@ StepReport Trainer::step() {
   for (const Batch& batch : batches) report.tokens += std::ssize(batch.targets.values);
 
   // The frozen ones too: what they got is of no use.
-  for (const Parameter& parameter : parameters(model_)) parameter.value.zero_gradient();
+  for (const Parameter& parameter : all_parameters(model_, auxiliary_))
+    parameter.value.zero_gradient();
   Context context{.training = true, .random = state_.random};
   Memory memory = state_.memory;
   for (const Batch& batch : batches) {
@@ -189,17 +232,27 @@ std::map<std::string, StoredTensor> Trainer::saved() const {
   auto tensors = to_tensors(state_);
   tensors[train_text_name] = stored(fingerprint(train_text_));
   tensors[validation_text_name] = stored(fingerprint(validation_text_));
+  for (auto& [name, tensor] : state_dict(auxiliary_))
+    tensors[std::string(auxiliary_prefix) + name] = std::move(tensor);
   return tensors;
 }
 
-void Trainer::resume(std::map<std::string, StoredTensor> saved, const std::string& source) try {
+void Trainer::resume(std::map<std::string, StoredTensor> saved, const std::string& source) {
+  auto weights = take(saved, auxiliary_prefix);
+  TrainerState resumed = state_from(std::move(saved), source);
+  load_state_dict(auxiliary_, weights, text(source, ": auxiliary losses"));
+  state_ = std::move(resumed);
+}
+
+TrainerState Trainer::state_from(std::map<std::string, StoredTensor> saved,
+                                 const std::string& source) const try {
   check_text(train_text_name, train_text_, saved);
   check_text(validation_text_name, validation_text_, saved);
   saved.erase(train_text_name);
   saved.erase(validation_text_name);
-  TrainerState resumed = from_tensors(saved, state_);
-  check_memory(resumed.memory, model_.config, config_);
-  state_ = std::move(resumed);
+  TrainerState state = from_tensors(saved, state_);
+  check_memory(state.memory, model_.config, config_);
+  return state;
 } catch (const Error& error) {
   fail(source, ": ", error.what());
 }

@@ -2,7 +2,7 @@
 
 // The training loop of a language model:
 //
-//     batch -> forward -> loss -> backward -> clip -> update -> remember
+//     batch -> forward -> losses -> backward -> clip -> update -> remember
 
 #include <functional>
 #include <map>
@@ -10,6 +10,7 @@
 #include <string>
 
 #include "nn/language_model.h"
+#include "optim/auxiliary_losses.h"
 #include "optim/evaluate.h"
 #include "optim/schedule.h"
 #include "optim/trainer_state.h"
@@ -29,6 +30,12 @@ struct TrainerConfig {
   std::string batches = "streams";
   /// Tokens of memory carried from one batch of streams to the next.
   int64_t mem_len = 0;
+
+  /// What else is predicted, see optim/auxiliary_losses.h. The whole training is lr_decay_iters
+  /// long there, or max_iters.
+  double intermediate_losses = 0;
+  int64_t targets = 1;
+  double extra_targets_weight = 0.5;
 
   int64_t max_iters = 2000;
   double learning_rate = 1e-3;
@@ -69,6 +76,9 @@ struct TrainerConfig {
     field("block_size", block_size);
     field("batches", batches);
     field("mem_len", mem_len);
+    field("intermediate_losses", intermediate_losses);
+    field("targets", targets);
+    field("extra_targets_weight", extra_targets_weight);
     field("max_iters", max_iters);
     field("learning_rate", learning_rate);
     field("min_lr", min_lr);
@@ -93,7 +103,8 @@ struct TrainerConfig {
 struct StepReport {
   /// Updates made, this one among them: 1, 2, …
   int64_t step = 0;
-  /// The mean loss of the batch, or of all that made the update, in nats and before the update.
+  /// The mean loss of the next tokens in the batch, or in all that made the update, in nats and
+  /// before the update; without auxiliary losses.
   double loss = 0;
   /// Before clipping.
   double gradient_norm = 0;
@@ -145,8 +156,9 @@ class Trainer {
   /// Whether the last `patience` evaluations were no better than the best.
   bool out_of_patience() const;
 
-  /// All that it takes, beside the config and the weights, to go on in another process with the
-  /// same bits: the state's tensors, and which texts they belong to.
+  /// All that it takes, beside the config and the model's weights, to go on in another process with
+  /// the same bits: the state's tensors, which texts they belong to, and the weights of auxiliary
+  /// losses.
   std::map<std::string, StoredTensor> saved() const;
   /// Goes on from what another trainer saved, whose model now has that one's weights. Throws, in
   /// the name of `source` and with the state as it was, when it does not fit the model and the
@@ -159,13 +171,18 @@ class Trainer {
 
  private:
   std::vector<Batch> next_batches();
-  /// Adds `weight` times the gradients of the batch's loss to what is there, and returns that loss.
+  /// Adds `weight` times the gradients of the batch's losses to what is there, and returns the main
+  /// one.
   double accumulate(const Batch& batch, double weight, Memory& memory, Context& context);
+  /// Throws as `resume` does.
+  TrainerState state_from(std::map<std::string, StoredTensor> saved,
+                          const std::string& source) const;
 
   LanguageModel& model_;
   std::span<const int32_t> train_text_, validation_text_;
   TrainerConfig config_;
   Schedule schedule_;
+  AuxiliaryLosses auxiliary_;
   TrainerState state_;
 };
 

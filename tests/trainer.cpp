@@ -297,6 +297,55 @@ TEST_CASE("trainer: accumulated batches of streams follow each other, each by it
   }
 }
 
+TEST_CASE("trainer: auxiliary losses join the gradient, and the report names the main one") {
+  std::vector<int32_t> text = random_text(200, 7);
+  TrainerConfig config = streams(5);
+  config.intermediate_losses = 1;
+  config.targets = 2;
+  config.grad_clip = 0;
+  config.max_iters = 8;  // of which two with the losses of the first block
+  LanguageModel trained = loud_model(small_transformer_xl());
+  Trainer trainer(trained, text, {}, config);
+
+  LanguageModel model = loud_model(small_transformer_xl());
+  Random random;
+  AuxiliaryLosses auxiliary({.intermediate_losses = 1, .targets = 2, .training_iters = 8},
+                            model.config, random);
+  auto weights = [&] {
+    std::map<std::string, StoredTensor> own;
+    for (const auto& [name, tensor] : trainer.saved())
+      if (name.starts_with("auxiliary.")) own[name.substr(10)] = tensor;
+    return own;
+  };
+  ParallelStreams batches(text, config.batch_size, config.block_size);
+  Memory memory;
+  Context context;
+  for (int step = 0; step < 4; ++step) {
+    load_state_dict(model, state_dict(trained), "trained");
+    load_state_dict(auxiliary, weights(), "trained");
+    Batch batch = batches.next();
+    std::vector<Tensor> block_inputs;
+    std::vector<Parameter> all = parameters(model);
+    for (const Parameter& parameter : parameters(auxiliary)) all.push_back(parameter);
+    for (const Parameter& parameter : all) parameter.value.zero_gradient();
+    Tape tape;
+    Tensor features = model.features(batch.inputs, memory, context, &block_inputs);
+    Tensor loss = cross_entropy(model.logits(features), batch.targets);
+    tape.backward(loss + auxiliary(block_inputs, features, batch.targets, step, context));
+    memory = remember(memory, block_inputs, 5);
+
+    auto before = weights();
+    StepReport report = trainer.step();
+    CHECK(report.loss == static_cast<double>(loss.item()));
+    CHECK(report.gradient_norm == gradient_norm(all));
+    for (const auto& [name, tensor] : weights()) {
+      CAPTURE(name);
+      bool learns = name.starts_with("blocks.1.") || step < 2;
+      CHECK((tensor != before.at(name)) == learns);
+    }
+  }
+}
+
 TEST_CASE("trainer: frozen parameters stay, and the others learn as they would beside constants") {
   std::vector<int32_t> text = random_text(500, 7);
   TrainerConfig config = streams(8);
@@ -415,6 +464,10 @@ TEST_CASE("trainer: bad configs and texts") {
         "freeze \"blocks.2.*\", expected a pattern that matches a parameter, such as "
         "embedding.weight");
   CHECK(refused([](auto& c) { c.freeze = "*"; }) == "freeze \"*\" leaves no parameter to train");
+  CHECK(refused([](auto& c) { c.targets = 9; }) ==
+        "trainer: targets 9, expected at most block_size 8");
+  CHECK(refused([](auto& c) { c.targets = 0; }) ==
+        "auxiliary losses: targets 0, expected at least 1");
   CHECK(refused([](auto& c) { c.mem_len = -1; }) == "trainer: mem_len -1, expected at least 0");
   CHECK(refused([](auto& c) { c.grad_clip = std::nan(""); }) ==
         "trainer: grad_clip nan, expected at least 0");

@@ -107,6 +107,28 @@ TEST_CASE("trainer state: a run in two parts has the bits of one in one piece") 
     }
 }
 
+TEST_CASE("trainer state: the weights of auxiliary losses go on too") {
+  TrainerConfig config = config_of("streams");
+  config.intermediate_losses = 1;
+  config.targets = 2;
+  // Block 1 of 2 predicts for the first 5 of 20 steps.
+  for (int first_part : {2, 5, 8}) {
+    CAPTURE(first_part);
+    Run whole(config), first(config), second(config, 2);
+    whole.steps(first_part);
+    first.steps(first_part);
+    load_state_dict(second.model, state_dict(first.model), "first");
+    second.trainer.resume(first.trainer.saved(), "file");
+    CHECK(second.steps(4) == whole.steps(4));
+    CHECK(state_dict(second.model) == state_dict(whole.model));
+    CHECK(second.trainer.saved() == whole.trainer.saved());
+  }
+  Tensors saved = saved_after(2, config);
+  saved.erase("auxiliary.blocks.1.outputs.0.bias");
+  CHECK(refused(saved, config) == "auxiliary losses: missing tensors \"blocks.1.outputs.0.bias\"");
+  CHECK(refused(saved_after(2, config)).starts_with("unexpected tensors \"optimizer."));
+}
+
 TEST_CASE("trainer state: what was saved does not change with further steps") {
   Run run(config_of("streams"));
   run.steps(2);

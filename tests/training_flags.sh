@@ -53,6 +53,24 @@ paste large/losses accumulated/losses |
   fail "accumulated: $(paste large/losses accumulated/losses)"
 refuses 'gradient_accumulation_steps 0' train $tiny --gradient_accumulation_steps 0
 
+# --- Auxiliary losses: lower blocks and later tokens. The checkpoint's model is without them.
+runs train $tiny --n_layer 2 --out_dir deep
+runs train $tiny --n_layer 2 --intermediate_losses 1 --out_dir layers
+runs train $tiny --n_layer 2 --targets 2 --out_dir targets
+differ layers deep
+differ targets deep
+differ layers targets
+for run in deep layers targets; do
+  runs inspect $run
+  grep -Eo '^[a-z0-9_.]+\.(weight|bias)' output > $run/names
+  cmp -s $run/names deep/names || fail "parameters of $run: $(cat $run/names)"
+done
+runs eval layers
+runs train $tiny --n_layer 2 --targets 1 --extra_targets_weight 3 --out_dir off
+same off deep
+refuses 'intermediate_losses 1 for a model of one block' train $tiny --intermediate_losses 1
+refuses 'targets 9, expected at most block_size 8' train $tiny --targets 9
+
 # --- The end of patience: with this rate, the model soon gets worse.
 runs train $tiny --out_dir impatient --max_iters 400 --learning_rate 0.5 --min_lr 0.5 --patience 2
 grep -Eq 'stopped after step [0-9]+: 2 evaluations were no better than the best' output ||

@@ -24,8 +24,8 @@ void add_positions(LanguageModelConfig& config, const std::string& position, int
   config.embedding_scale = position == "sinusoid";
 }
 
-/// Al-Rfou et al. 2018, "Character-Level Language Modeling with Deeper Self-Attention", without the
-/// auxiliary losses; the block is GPT-2's.
+/// Al-Rfou et al. 2018, "Character-Level Language Modeling with Deeper Self-Attention", but with
+/// GPT-2's block; its auxiliary losses are flags of the training.
 LanguageModelConfig transformer(const ModelFlags& flags) {
   LanguageModelConfig config;
   shiftgrad::MultiHeadAttentionConfig mixer{.window = flags.window};

@@ -31,6 +31,13 @@ struct TrainFlags {
     flag("gradient_accumulation_steps", trainer.gradient_accumulation_steps, "BATCHES",
          "batches that make one update, each weighing as much as it has tokens; a model that reads "
          "in order reads one after the other");
+    flag("intermediate_losses", trainer.intermediate_losses, "WEIGHT",
+         "of the losses of each block but the last, which get output layers of their own; block l "
+         "of L stops after l/2L of lr_decay_iters; 0 for no such losses");
+    flag("targets", trainer.targets, "TOKENS",
+         "that each position predicts, the next one among them");
+    flag("extra_targets_weight", trainer.extra_targets_weight, "WEIGHT",
+         "of the losses of these but the next one");
     flag("max_iters", trainer.max_iters, "STEPS", "length of the training");
     flag("learning_rate", trainer.learning_rate, "RATE", "highest learning rate");
     flag("min_lr", trainer.min_lr, "RATE", "learning rate at the end of its decay");

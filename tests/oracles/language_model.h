@@ -57,10 +57,11 @@ inline Values embedding_oracle(const TokenEmbeddingConfig& config, const Values&
   return x;
 }
 
-/// The logits [B, T, V] behind the blocks' memories, one for each or none, and each block's input.
-inline Values oracle(const LanguageModelConfig& config, const Weights& weights,
-                     const Tokens& tokens, const std::vector<Values>& memories,
-                     std::vector<Values>* block_inputs = nullptr) {
+/// What the output layer reads, [B, T, C], behind the blocks' memories, one for each or none, and
+/// each block's input.
+inline Values features_oracle(const LanguageModelConfig& config, const Weights& weights,
+                              const Tokens& tokens, const std::vector<Values>& memories,
+                              std::vector<Values>* block_inputs = nullptr) {
   int64_t M = memories.empty() ? 0 : memories[0].size(1);
   TokenEmbeddingConfig embedding{
       .d_model = config.d_model, .position = config.position, .scale = config.embedding_scale};
@@ -76,9 +77,21 @@ inline Values oracle(const LanguageModelConfig& config, const Weights& weights,
     x = config.block == "transformer_block" ? oracle(block_of(config), block, input)
                                             : oracle(r_block_of(config), block, input);
   }
-  if (config.final_norm) x = norm_oracle(x, weights.of("final_norm"), 1e-5);
+  return config.final_norm ? norm_oracle(x, weights.of("final_norm"), 1e-5) : x;
+}
+
+inline Values logits_oracle(const LanguageModelConfig& config, const Weights& weights,
+                            const Values& features) {
   const Values& output = weights[config.tie_embedding ? "embedding.weight" : "output.weight"];
-  return linear_oracle(x, output, weights["output.bias"]);
+  return linear_oracle(features, output, weights["output.bias"]);
+}
+
+/// The logits [B, T, V], and each block's input.
+inline Values oracle(const LanguageModelConfig& config, const Weights& weights,
+                     const Tokens& tokens, const std::vector<Values>& memories,
+                     std::vector<Values>* block_inputs = nullptr) {
+  return logits_oracle(config, weights,
+                       features_oracle(config, weights, tokens, memories, block_inputs));
 }
 
 /// The mean over all tokens of log Σ_v e^logit_v - logit_target.
