@@ -10,11 +10,16 @@ namespace shiftgrad {
 
 namespace {
 
-double cosine(const Schedule& schedule, int64_t step) {
+/// How much of learning_rate - min_lr is left once `passed` of the decay is over, 0 to 1.
+double share_left(const std::string& type, double passed) {
+  return type == "linear" ? 1 - passed : 0.5 * (1 + std::cos(std::numbers::pi * passed));
+}
+
+double decaying(const Schedule& schedule, int64_t step) {
   if (step >= schedule.lr_decay_iters) return schedule.min_lr;
-  auto passed = static_cast<double>(step - schedule.warmup_iters);
+  auto steps = static_cast<double>(step - schedule.warmup_iters);
   auto length = static_cast<double>(schedule.lr_decay_iters - schedule.warmup_iters);
-  double share = 0.5 * (1 + std::cos(std::numbers::pi * passed / length));
+  double share = share_left(schedule.type, steps / length);
   return schedule.min_lr + share * (schedule.learning_rate - schedule.min_lr);
 }
 
@@ -23,17 +28,25 @@ double cosine(const Schedule& schedule, int64_t step) {
 double Schedule::at(int64_t step) const {
   auto update = static_cast<double>(step + 1);
   auto warmup = static_cast<double>(warmup_iters);
-  if (type == "inverse_sqrt") {
+  if (type == "inverse_sqrt" || type == "noam") {
     double peak = std::max(warmup, 1.0);
-    return learning_rate * std::min(update / peak, std::sqrt(peak / update));
+    double highest = learning_rate;
+    if (type == "noam") highest /= std::sqrt(static_cast<double>(d_model) * peak);
+    return highest * std::min(update / peak, std::sqrt(peak / update));
   }
   if (step < warmup_iters) return learning_rate * update / (warmup + 1);
-  return type == "cosine" ? cosine(*this, step) : learning_rate;
+  return type == "constant" ? learning_rate : decaying(*this, step);
+}
+
+int64_t warmed_up(int64_t all, int64_t warmup_iters, int64_t step) {
+  if (step >= warmup_iters) return all;
+  return (all * (step + 1) + warmup_iters) / (warmup_iters + 1);
 }
 
 void Schedule::check() const {
-  require(type == "constant" || type == "cosine" || type == "inverse_sqrt", "schedule: type \"",
-          type, "\", expected constant, cosine or inverse_sqrt");
+  const auto types = {"constant", "linear", "cosine", "inverse_sqrt", "noam"};
+  require(std::ranges::find(types, type) != types.end(), "schedule: type \"", type,
+          "\", expected constant, linear, cosine, inverse_sqrt or noam");
   auto at_least_0 = [](const char* field, auto value) {
     require(std::isfinite(static_cast<double>(value)) && value >= 0, "schedule: ", field, " ",
             value, ", expected at least 0");
@@ -42,6 +55,7 @@ void Schedule::check() const {
   at_least_0("min_lr", min_lr);
   at_least_0("warmup_iters", warmup_iters);
   at_least_0("lr_decay_iters", lr_decay_iters);
+  require(d_model >= 1, "schedule: d_model ", d_model, ", expected at least 1");
 }
 
 }  // namespace shiftgrad

@@ -9,21 +9,28 @@ namespace shiftgrad {
 /// w = warmup_iters.
 ///
 ///     constant      learning_rate · n / (w + 1) while n ≤ w, then learning_rate
-///     cosine        the same rise, then half a cosine down to min_lr at step lr_decay_iters, and
-///                   min_lr from there on (Loshchilov & Hutter 2017; nanoGPT's get_lr)
-///     inverse_sqrt  learning_rate · min(n / w, √(w / n)), with w at least 1 (Vaswani et al. 2017,
-///                   section 5.3, "Noam": the paper's rate is that of 1 / √(d_model w) here)
+///     linear        the same rise, then a straight line down to min_lr at step lr_decay_iters, and
+///                   min_lr from there on
+///     cosine        the same with half a cosine (Loshchilov & Hutter 2017; nanoGPT's get_lr)
+///     inverse_sqrt  learning_rate · min(n / w, √(w / n)), with w at least 1
+///     noam          learning_rate / √d_model · min(1 / √n, n / √w³), with w at least 1 (Vaswani et
+///                   al. 2017, section 5.3, where learning_rate is 1)
 struct Schedule {
   std::string type = "cosine";
   double learning_rate = 1e-3;
   double min_lr = 0;
   int64_t warmup_iters = 0;
   int64_t lr_decay_iters = 0;
+  /// Width of the model, of noam only.
+  int64_t d_model = 1;
 
   /// The rate of the update that follows `step` earlier ones.
   double at(int64_t step) const;
   /// Throws when the fields make no schedule, naming the bad one.
   void check() const;
 };
+
+/// A number that grows in the same rise: all · n / (w + 1), rounded up, while n ≤ w, then `all`.
+int64_t warmed_up(int64_t all, int64_t warmup_iters, int64_t step);
 
 }  // namespace shiftgrad

@@ -26,6 +26,10 @@ const TrainerConfig& checked(const TrainerConfig& config) {
     require(value >= least, "trainer: ", field, " ", value, ", expected at least ", least);
   };
   at_least(1, "gradient_accumulation_steps", config.gradient_accumulation_steps);
+  at_least(0, "batch_warmup_iters", config.batch_warmup_iters);
+  require(config.batch_warmup_iters == 0 || config.gradient_accumulation_steps > 1,
+          "trainer: batch_warmup_iters ", config.batch_warmup_iters,
+          " needs gradient_accumulation_steps of more than 1");
   at_least(0, "mem_len", config.mem_len);
   require(config.targets <= config.block_size, "trainer: targets ", config.targets,
           ", expected at most block_size ", config.block_size);
@@ -48,9 +52,13 @@ int64_t training_iters(const TrainerConfig& config) {
   return config.lr_decay_iters > 0 ? config.lr_decay_iters : config.max_iters;
 }
 
-Schedule schedule_of(const TrainerConfig& config) {
-  Schedule schedule{config.schedule, config.learning_rate, config.min_lr, config.warmup_iters,
-                    training_iters(config)};
+Schedule schedule_of(const TrainerConfig& config, int64_t d_model) {
+  Schedule schedule{.type = config.schedule,
+                    .learning_rate = config.learning_rate,
+                    .min_lr = config.min_lr,
+                    .warmup_iters = config.warmup_iters,
+                    .lr_decay_iters = training_iters(config),
+                    .d_model = d_model};
   schedule.check();
   return schedule;
 }
@@ -146,7 +154,7 @@ Trainer::Trainer(LanguageModel& model, std::span<const int32_t> train_text,
       train_text_(train_text),
       validation_text_(validation_text.empty() ? train_text : validation_text),
       config_(checked(config)),
-      schedule_(schedule_of(config)),
+      schedule_(schedule_of(config, model.config.d_model)),
       auxiliary_(auxiliary_losses(config, model.config)),
       state_(start(config, all_parameters(model, auxiliary_), train_text)) {
   require(validation_text_.size() >= 2, "trainer: a validation text of ", validation_text_.size(),
@@ -154,8 +162,10 @@ Trainer::Trainer(LanguageModel& model, std::span<const int32_t> train_text,
 }
 
 std::vector<Batch> Trainer::next_batches() {
+  int64_t count =
+      warmed_up(config_.gradient_accumulation_steps, config_.batch_warmup_iters, state_.step);
   std::vector<Batch> batches;
-  for (int64_t n = 0; n < config_.gradient_accumulation_steps; ++n)
+  for (int64_t n = 0; n < count; ++n)
     batches.push_back(std::visit([](auto& source) { return source.next(); }, state_.batches));
   return batches;
 }

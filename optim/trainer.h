@@ -24,6 +24,9 @@ struct TrainerConfig {
   /// batches are one of N times the rows; of streams they follow each other in time, each behind
   /// the memory of the one before, and the update comes after the last.
   int64_t gradient_accumulation_steps = 1;
+  /// Updates over which these grow in number, as the learning rate in its warm-up: update n is made
+  /// from gradient_accumulation_steps · n / (batch_warmup_iters + 1) batches, rounded up.
+  int64_t batch_warmup_iters = 0;
   /// Tokens in a row of a batch.
   int64_t block_size = 64;
   /// `blocks` (RandomBlocks) or `streams` (ParallelStreams).
@@ -43,7 +46,7 @@ struct TrainerConfig {
   int64_t warmup_iters = 100;
   /// 0: max_iters.
   int64_t lr_decay_iters = 0;
-  /// `constant`, `cosine` or `inverse_sqrt`.
+  /// `constant`, `linear`, `cosine`, `inverse_sqrt` or `noam`.
   std::string schedule = "cosine";
 
   /// `adamw`, `adam` or `sgd`.
@@ -73,6 +76,7 @@ struct TrainerConfig {
   void fields(Fields& field) {
     field("batch_size", batch_size);
     field("gradient_accumulation_steps", gradient_accumulation_steps);
+    field("batch_warmup_iters", batch_warmup_iters);
     field("block_size", block_size);
     field("batches", batches);
     field("mem_len", mem_len);

@@ -181,7 +181,7 @@ for flag in n_layer n_head n_embd block_size batch_size mem_len max_iters learni
   log_interval dropout threads; do
   refuses_flags "$flag" --$flag -1
 done
-refuses_flags 'schedule' --schedule linear
+refuses_flags 'schedule' --schedule step
 refuses_flags 'optimizer' --optimizer lion
 refuses '--out_dir text: ' train $tiny --out_dir text
 refuses '--out_dir text/run: ' train $tiny --out_dir text/run

@@ -1,6 +1,7 @@
 #include "optim/schedule.h"
 
 #include <cmath>
+#include <vector>
 
 #include "refusal.h"
 
@@ -29,20 +30,53 @@ TEST_CASE("schedule: cosine passes through its corners") {
   CHECK(schedule.at(9999) == 0.2);
 }
 
+TEST_CASE("schedule: linear is a straight line behind the same warm-up") {
+  Schedule schedule{.type = "linear",
+                    .learning_rate = 1,
+                    .min_lr = 0.2,
+                    .warmup_iters = 100,
+                    .lr_decay_iters = 500};
+  CHECK(schedule.at(99) == doctest::Approx(100 / 101.0));
+  CHECK(schedule.at(100) == 1);
+  CHECK(schedule.at(200) == doctest::Approx(0.8));
+  CHECK(schedule.at(300) == doctest::Approx(0.6));
+  CHECK(schedule.at(499) == doctest::Approx(0.202));
+  CHECK(schedule.at(500) == 0.2);
+  CHECK(schedule.at(9999) == 0.2);
+}
+
 TEST_CASE("schedule: without warm-up the first rate is the full one") {
-  for (const char* type : {"constant", "cosine", "inverse_sqrt"})
+  for (const char* type : {"constant", "linear", "cosine", "inverse_sqrt", "noam"})
     CHECK(Schedule{.type = type, .learning_rate = 0.3, .lr_decay_iters = 10}.at(0) == 0.3);
 }
 
-TEST_CASE("schedule: inverse square root is the paper's") {
+TEST_CASE("schedule: noam is the paper's, and inverse square root that of its own highest rate") {
   double d_model = 512, warmup = 4000;
-  Schedule schedule{.type = "inverse_sqrt",
-                    .learning_rate = 1 / std::sqrt(d_model * warmup),
-                    .warmup_iters = 4000};
-  for (int n : {1, 2, 3999, 4000, 4001, 100000})
-    CHECK(schedule.at(n - 1) ==
-          doctest::Approx(std::pow(d_model, -0.5) *
-                          std::min(std::pow(n, -0.5), n * std::pow(warmup, -1.5))));
+  Schedule noam{.type = "noam", .learning_rate = 1, .warmup_iters = 4000, .d_model = 512};
+  Schedule by_peak{.type = "inverse_sqrt",
+                   .learning_rate = 1 / std::sqrt(d_model * warmup),
+                   .warmup_iters = 4000};
+  for (int n : {1, 2, 3999, 4000, 4001, 100000}) {
+    double expected =
+        std::pow(d_model, -0.5) * std::min(std::pow(n, -0.5), n * std::pow(warmup, -1.5));
+    CHECK(noam.at(n - 1) == doctest::Approx(expected));
+    CHECK(by_peak.at(n - 1) == doctest::Approx(expected));
+  }
+  noam.learning_rate = 2;
+  CHECK(noam.at(9) == doctest::Approx(4 * by_peak.at(4)));
+}
+
+TEST_CASE("schedule: a number rises as the learning rate does, in whole steps") {
+  auto numbers = [](int64_t all, int64_t warmup_iters) {
+    std::vector<int64_t> result;
+    for (int64_t step = 0; step < 8; ++step) result.push_back(warmed_up(all, warmup_iters, step));
+    return result;
+  };
+  CHECK(numbers(4, 0) == std::vector<int64_t>{4, 4, 4, 4, 4, 4, 4, 4});
+  CHECK(numbers(4, 3) == std::vector<int64_t>{1, 2, 3, 4, 4, 4, 4, 4});
+  CHECK(numbers(4, 6) == std::vector<int64_t>{1, 2, 2, 3, 3, 4, 4, 4});
+  CHECK(numbers(8, 3) == std::vector<int64_t>{2, 4, 6, 8, 8, 8, 8, 8});
+  CHECK(numbers(1, 5) == std::vector<int64_t>{1, 1, 1, 1, 1, 1, 1, 1});
 }
 
 TEST_CASE("schedule: a decay that ends within the warm-up leaves min_lr behind it") {
@@ -53,12 +87,14 @@ TEST_CASE("schedule: a decay that ends within the warm-up leaves min_lr behind i
 }
 
 TEST_CASE("schedule: bad fields") {
-  CHECK(refusal([] { Schedule{.type = "linear"}.check(); }) ==
-        "schedule: type \"linear\", expected constant, cosine or inverse_sqrt");
+  CHECK(refusal([] { Schedule{.type = "step"}.check(); }) ==
+        "schedule: type \"step\", expected constant, linear, cosine, inverse_sqrt or noam");
   CHECK(refusal([] { Schedule{.learning_rate = -1}.check(); }) ==
         "schedule: learning_rate -1, expected at least 0");
   CHECK(refusal([] { Schedule{.min_lr = std::nan("")}.check(); }) ==
         "schedule: min_lr nan, expected at least 0");
   CHECK(refusal([] { Schedule{.warmup_iters = -3}.check(); }) ==
         "schedule: warmup_iters -3, expected at least 0");
+  CHECK(refusal([] { Schedule{.d_model = 0}.check(); }) ==
+        "schedule: d_model 0, expected at least 1");
 }

@@ -257,6 +257,21 @@ TEST_CASE("trainer: N accumulated batches of blocks are one of N times the rows"
   }
 }
 
+TEST_CASE("trainer: the number of accumulated batches rises, and streams keep their places") {
+  std::vector<int32_t> text = random_text(500, 7);
+  TrainerConfig config = streams(0);
+  config.gradient_accumulation_steps = 3;
+  config.batch_warmup_iters = 4;
+  LanguageModel model = new_model(small_transformer_xl());
+  Trainer trainer(model, text, {}, config);
+  int64_t position = 0;
+  for (int64_t batches : {1, 2, 2, 3, 3, 3}) {
+    CHECK(trainer.step().tokens == batches * 4 * 8);
+    position = (position + batches * 8) % 124;  // of streams of 125
+    CHECK(std::get<ParallelStreams>(trainer.state().batches).position == position);
+  }
+}
+
 TEST_CASE("trainer: accumulated batches of streams follow each other, each by its tokens' weight") {
   std::vector<int32_t> text = random_text(100, 7);  // four streams of 25: batches of 8, 8, 8
   text.resize(84);                                  // now of 21: 8, 8, 4
@@ -450,8 +465,12 @@ TEST_CASE("trainer: bad configs and texts") {
         "trainer: mem_len needs batches \"streams\"");
   CHECK(refused([](auto& c) { c.optimizer = "lion"; }) ==
         "trainer: optimizer \"lion\", expected adamw, adam or sgd");
-  CHECK(refused([](auto& c) { c.schedule = "linear"; }) ==
-        "schedule: type \"linear\", expected constant, cosine or inverse_sqrt");
+  CHECK(refused([](auto& c) { c.schedule = "step"; }) ==
+        "schedule: type \"step\", expected constant, linear, cosine, inverse_sqrt or noam");
+  CHECK(refused([](auto& c) { c.batch_warmup_iters = 5; }) ==
+        "trainer: batch_warmup_iters 5 needs gradient_accumulation_steps of more than 1");
+  CHECK(refused([](auto& c) { c.batch_warmup_iters = -1; }) ==
+        "trainer: batch_warmup_iters -1, expected at least 0");
   CHECK(refused([](auto& c) { c.beta1 = 1; }) == "adamw: beta1 1, expected 0 to below 1");
   CHECK(refused([](auto& c) { c.eval_interval = 0; }) ==
         "trainer: eval_interval 0, expected at least 1");

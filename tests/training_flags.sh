@@ -52,6 +52,9 @@ paste large/losses accumulated/losses |
   awk '{ if ($1 - $2 > 1e-4 || $2 - $1 > 1e-4) exit 1 } END { if (NR != 12) exit 1 }' ||
   fail "accumulated: $(paste large/losses accumulated/losses)"
 refuses 'gradient_accumulation_steps 0' train $tiny --gradient_accumulation_steps 0
+runs train $tiny --out_dir rising --gradient_accumulation_steps 3 --batch_warmup_iters 4
+differ rising accumulated
+refuses 'batch_warmup_iters 4 needs' train $tiny --batch_warmup_iters 4
 
 # --- Auxiliary losses: lower blocks and later tokens. The checkpoint's model is without them.
 runs train $tiny --n_layer 2 --out_dir deep
@@ -87,6 +90,18 @@ runs train $tiny --out_dir frozen --freeze 'embedding.*,blocks.0.feed_forward.*'
 differ frozen plain
 refuses 'freeze "head.*", expected a pattern that matches a parameter' train $tiny --freeze 'head.*'
 refuses 'leaves no parameter to train' train $tiny --freeze '*'
+
+# --- Schedules.
+for schedule in constant linear cosine inverse_sqrt noam; do
+  runs train $tiny --out_dir $schedule --schedule $schedule
+  for other in constant linear cosine inverse_sqrt noam; do
+    [ $other = $schedule ] || [ ! -d $other ] || differ $other $schedule
+  done
+done
+# 16^-0.5 · min(3^-0.5, 3 · 2^-1.5)
+runs train $tiny --out_dir noam --schedule noam --learning_rate 1
+sed -n 3p noam/metrics.jsonl > third
+grep -q '"learning_rate":0.1443' third || fail "noam: $(cat third)"
 
 # --- Another run's weights to begin with.
 sed 's/line/nile/' text > other

@@ -31,6 +31,8 @@ struct TrainFlags {
     flag("gradient_accumulation_steps", trainer.gradient_accumulation_steps, "BATCHES",
          "batches that make one update, each weighing as much as it has tokens; a model that reads "
          "in order reads one after the other");
+    flag("batch_warmup_iters", trainer.batch_warmup_iters, "STEPS",
+         "rise of the number of these batches, from one");
     flag("intermediate_losses", trainer.intermediate_losses, "WEIGHT",
          "of the losses of each block but the last, which get output layers of their own; block l "
          "of L stops after l/2L of lr_decay_iters; 0 for no such losses");
@@ -39,12 +41,14 @@ struct TrainFlags {
     flag("extra_targets_weight", trainer.extra_targets_weight, "WEIGHT",
          "of the losses of these but the next one");
     flag("max_iters", trainer.max_iters, "STEPS", "length of the training");
-    flag("learning_rate", trainer.learning_rate, "RATE", "highest learning rate");
+    flag("learning_rate", trainer.learning_rate, "RATE",
+         "highest learning rate; of noam a factor, 1 in its paper");
     flag("min_lr", trainer.min_lr, "RATE", "learning rate at the end of its decay");
     flag("warmup_iters", trainer.warmup_iters, "STEPS", "rise of the learning rate");
     flag("lr_decay_iters", trainer.lr_decay_iters, "STEPS",
          "end of the learning rate's decay, 0 for max_iters");
-    flag("schedule", trainer.schedule, "NAME", "constant, cosine or inverse_sqrt");
+    flag("schedule", trainer.schedule, "NAME",
+         "constant, linear, cosine, inverse_sqrt or noam");
     flag("optimizer", trainer.optimizer, "NAME", "adamw, adam or sgd");
     flag("weight_decay", trainer.weight_decay, "FACTOR", "decay of linear and embedding weights");
     flag("beta1", trainer.beta1, "FACTOR", "decay of the gradient's mean");
