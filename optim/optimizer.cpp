@@ -106,9 +106,13 @@ bool has_second(const UpdateRule& rule) { return !std::holds_alternative<SGD>(ru
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule)
-    : parameters_(std::move(parameters)), rule_(rule) {
+Optimizer::Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule,
+                     std::vector<double> learning_rate_factors)
+    : parameters_(std::move(parameters)), rule_(rule), factors_(std::move(learning_rate_factors)) {
   std::visit([](const auto& checked) { check(checked); }, rule_);
+  if (factors_.empty()) factors_.assign(parameters_.size(), 1);
+  require(factors_.size() == parameters_.size(), "optimizer: ", factors_.size(),
+          " factors of the learning rate, expected ", parameters_.size());
   for (const auto& [name, value, decay] : parameters_) {
     require(value.is_contiguous(), "optimizer: parameter ", name, " is not contiguous");
     Moments start;
@@ -140,7 +144,7 @@ void Optimizer::update_piece(const Piece& piece, double learning_rate) {
     std::visit(
         [&](const auto& rule) {
           double decay = parameter.decay == Decay::yes ? rule.weight_decay : 0;
-          update(rule, learning_rate, decay, moments.updates, block);
+          update(rule, learning_rate * factors_[piece.parameter], decay, moments.updates, block);
         },
         rule_);
   }

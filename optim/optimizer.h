@@ -61,8 +61,10 @@ struct Piece;
 /// Applies an update rule to parameters. Weight decay acts on those with Decay::yes only.
 class Optimizer {
  public:
+  /// Each parameter's learning rate is that of the step times its factor, 1 where none are given.
   /// Throws when a setting of the rule is out of its range, naming it.
-  Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule);
+  Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule,
+            std::vector<double> learning_rate_factors = {});
 
   /// Updates every parameter that has a gradient, in place. The bits do not depend on the number
   /// of threads.
@@ -82,6 +84,7 @@ class Optimizer {
   std::vector<Parameter> parameters_;
   std::vector<Moments> moments_;
   UpdateRule rule_;
+  std::vector<double> factors_;
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

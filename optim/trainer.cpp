@@ -11,7 +11,7 @@
 #include "ops/loss.h"
 #include "optim/clip.h"
 #include "optim/fingerprint.h"
-#include "optim/freeze.h"
+#include "optim/parameter_patterns.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -101,10 +101,12 @@ std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
 
 TrainerState start(const TrainerConfig& config, const std::vector<Parameter>& parameters,
                    std::span<const int32_t> text) {
+  std::vector<Parameter> learning = not_frozen(parameters, config.freeze);
+  std::vector<double> factors = learning_rate_factors(learning, config.lr_scale);
   return {.random = Random{config.seed, dropout_stream},
           .batches = batches(config, text),
           .memory = {},
-          .optimizer = Optimizer(not_frozen(parameters, config.freeze), update_rule(config))};
+          .optimizer = Optimizer(std::move(learning), update_rule(config), std::move(factors))};
 }
 
 constexpr const char *train_text_name = "train_text", *validation_text_name = "validation_text";

@@ -58,8 +58,9 @@ struct TrainerConfig {
   double momentum = 0.9;
   /// The largest norm of the gradient; 0 = no limit.
   double grad_clip = 1;
-  /// Parameters that stay as they are: patterns of names, see optim/freeze.h.
-  std::string freeze{};
+  /// Parameters that stay as they are, and factors of the learning rate, by patterns of names: see
+  /// optim/parameter_patterns.h.
+  std::string freeze{}, lr_scale{};
 
   /// Steps between evaluations; there is always one at the end.
   int64_t eval_interval = 250;
@@ -96,6 +97,7 @@ struct TrainerConfig {
     field("momentum", momentum);
     field("grad_clip", grad_clip);
     field("freeze", freeze);
+    field("lr_scale", lr_scale);
     field("eval_interval", eval_interval);
     field("eval_iters", eval_iters);
     field("save_interval", save_interval);

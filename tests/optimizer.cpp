@@ -81,6 +81,33 @@ TEST_CASE("optimizer: parameters without decay do not decay") {
   CHECK(ten_steps(AdamW{.weight_decay = 0.2}, Decay::no) == ten_steps(AdamW{.weight_decay = 0}));
 }
 
+TEST_CASE("optimizer: a factor of the learning rate is a learning rate of one's own") {
+  auto after_three = [](std::vector<double> rates, std::vector<double> factors) {
+    std::vector<Parameter> weights = three_weights();
+    weights.push_back({"other", Tensor::full({2}, 1).require_gradient(), Decay::yes});
+    std::vector<Scalar> values;
+    for (double rate : rates) {
+      Optimizer optimizer(weights, AdamW{}, factors);
+      for (int t = 0; t < 3; ++t) {
+        set_gradient(weights[0].value, Tensor::full({3}, 1));
+        set_gradient(weights[1].value, Tensor::full({2}, 2));
+        optimizer.step(rate);
+      }
+    }
+    for (const Parameter& weight : weights)
+      for (Scalar value : weight.value.values()) values.push_back(value);
+    return values;
+  };
+  std::vector<Scalar> slow = after_three({0.1}, {}), fast = after_three({0.25}, {1, 1});
+  std::vector<Scalar> mixed = after_three({0.1}, {1, 2.5});
+  for (size_t n = 0; n < 3; ++n) CHECK(mixed[n] == slow[n]);
+  for (size_t n = 3; n < 5; ++n) CHECK(mixed[n] == fast[n]);
+  CHECK(slow != fast);
+  CHECK(refusal([] {
+          Optimizer(three_weights(), SGD{}, {1, 2});
+        }) == "optimizer: 2 factors of the learning rate, expected 1");
+}
+
 TEST_CASE("optimizer: a large parameter is updated as its elements by themselves") {
   int64_t count = 20011;
   Tensor large = Tensor::zeros({count}).require_gradient();

@@ -90,6 +90,7 @@ transformer transformer
 transformer_xl transformer_xl --mem_len 11
 sgd transformer_xl --optimizer sgd --momentum 0.5
 accumulated transformer_xl --gradient_accumulation_steps 2 --dropatt 0.2 --freeze blocks.0.*
+rising transformer_xl --gradient_accumulation_steps 3 --batch_warmup_iters 40 --lr_scale *.bias=2
 auxiliary transformer --intermediate_losses 1 --targets 2
 aft aft --form local --window 4
 END

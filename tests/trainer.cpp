@@ -380,6 +380,23 @@ TEST_CASE("trainer: frozen parameters stay, and the others learn as they would b
   CHECK(std::sqrt(total) == doctest::Approx(std::min(norm, config.grad_clip)).epsilon(1e-3));
 }
 
+TEST_CASE("trainer: parameters so named learn at a rate of their own") {
+  std::vector<int32_t> text = random_text(500, 7);
+  auto weights = [&](const std::string& lr_scale, double rate) {
+    TrainerConfig config = streams(8);
+    config.learning_rate = rate;
+    config.lr_scale = lr_scale;
+    LanguageModel model = loud_model(small_transformer_xl());
+    Trainer(model, text, {}, config).step();
+    return state_dict(model);
+  };
+  auto plain = weights("", 0.01), fast = weights("", 0.02);
+  for (const auto& [name, tensor] : weights("*=9,*=1,blocks.0.*=2", 0.01)) {
+    CAPTURE(name);
+    CHECK(tensor == (name.starts_with("blocks.0.") ? fast : plain).at(name));
+  }
+}
+
 TEST_CASE("trainer: out of patience, it saves and stops, and does not go on when resumed") {
   std::vector<int32_t> text = random_text(500, 7);
   TrainerConfig config = streams(0);
@@ -483,6 +500,9 @@ TEST_CASE("trainer: bad configs and texts") {
         "freeze \"blocks.2.*\", expected a pattern that matches a parameter, such as "
         "embedding.weight");
   CHECK(refused([](auto& c) { c.freeze = "*"; }) == "freeze \"*\" leaves no parameter to train");
+  CHECK(refused([](auto& c) { c.freeze = "blocks.0.*", c.lr_scale = "blocks.0.*=2"; }) ==
+        "lr_scale \"blocks.0.*\", expected a pattern that matches a parameter, such as "
+        "embedding.weight");
   CHECK(refused([](auto& c) { c.targets = 9; }) ==
         "trainer: targets 9, expected at most block_size 8");
   CHECK(refused([](auto& c) { c.targets = 0; }) ==

@@ -91,6 +91,18 @@ differ frozen plain
 refuses 'freeze "head.*", expected a pattern that matches a parameter' train $tiny --freeze 'head.*'
 refuses 'leaves no parameter to train' train $tiny --freeze '*'
 
+# --- A learning rate of their own, for some parameters and for all.
+runs train $tiny --out_dir scaled --lr_scale '*position*=3'
+differ scaled plain
+runs train $tiny --out_dir twice --learning_rate 2e-3 --min_lr 2e-4
+runs train $tiny --out_dir all_scaled --lr_scale '*=2'
+for run in twice all_scaled; do
+  sed -i 's/"learning_rate":[^,]*,//' $run/metrics.jsonl
+done
+same all_scaled twice
+refuses 'lr_scale "*", expected PATTERN=FACTOR' train $tiny --lr_scale '*'
+refuses 'lr_scale "head.*", expected a pattern that matches' train $tiny --lr_scale 'head.*=2'
+
 # --- Schedules.
 for schedule in constant linear cosine inverse_sqrt noam; do
   runs train $tiny --out_dir $schedule --schedule $schedule

@@ -58,6 +58,8 @@ struct TrainFlags {
     flag("freeze", trainer.freeze, "PATTERNS",
          "parameters that stay as they are: names with * in them, separated by commas, such as "
          "embedding.*,blocks.0.*");
+    flag("lr_scale", trainer.lr_scale, "PATTERN=FACTOR,...",
+         "factors of the learning rate of the parameters so named; the last that matches counts");
     flag("eval_interval", trainer.eval_interval, "STEPS", "steps between two evaluations");
     flag("eval_iters", trainer.eval_iters, "BATCHES",
          "batches of an evaluation, 0 for the whole validation text");

@@ -1,0 +1,48 @@
+#include "optim/parameter_patterns.h"
+
+#include "refusal.h"
+
+using namespace shiftgrad;
+
+namespace {
+
+std::vector<Parameter> named(const std::vector<std::string>& names) {
+  std::vector<Parameter> parameters;
+  for (const std::string& name : names) parameters.push_back({name, Tensor::zeros({1}), Decay::no});
+  return parameters;
+}
+
+const std::vector<Parameter> four =
+    named({"embedding.weight", "blocks.0.up.weight", "blocks.0.up.bias", "blocks.10.up.weight"});
+
+}  // namespace
+
+TEST_CASE("parameter patterns: what is not frozen stays, in its order") {
+  auto left = [](const std::string& patterns) {
+    std::vector<std::string> names;
+    for (const Parameter& parameter : not_frozen(four, patterns)) names.push_back(parameter.name);
+    return names;
+  };
+  CHECK(left("").size() == 4);
+  CHECK(left("*.weight") == std::vector<std::string>{"blocks.0.up.bias"});
+  CHECK(left("embedding.weight,blocks.0.*") == std::vector<std::string>{"blocks.10.up.weight"});
+  CHECK(left("blocks.?.*").size() == 2);
+  CHECK(refusal([&] { left("*"); }) == "freeze \"*\" leaves no parameter to train");
+  CHECK(refusal([&] { left("embedding.*,embedding"); }) ==
+        "freeze \"embedding\", expected a pattern that matches a parameter, such as "
+        "embedding.weight");
+}
+
+TEST_CASE("parameter patterns: of the factors of a learning rate, the last that matches counts") {
+  auto factors = [](const std::string& patterns) { return learning_rate_factors(four, patterns); };
+  CHECK(factors("") == std::vector<double>{1, 1, 1, 1});
+  CHECK(factors("blocks.*=0.5") == std::vector<double>{1, 0.5, 0.5, 0.5});
+  CHECK(factors("blocks.*=0.5,*.bias=2e1") == std::vector<double>{1, 0.5, 20, 0.5});
+  CHECK(factors("*.bias=2,*=3") == std::vector<double>{3, 3, 3, 3});
+  CHECK(refusal([&] { factors("head.*=2"); }) ==
+        "lr_scale \"head.*\", expected a pattern that matches a parameter, such as "
+        "embedding.weight");
+  for (const char* entry : {"*", "*=", "*=0", "*=-1", "*=nan", "*=inf", "*=2x", "2", "*=1e999"})
+    CHECK(refusal([&] { factors(entry); }) ==
+          text("lr_scale \"", entry, "\", expected PATTERN=FACTOR with a factor of more than 0"));
+}
