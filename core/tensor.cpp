@@ -55,8 +55,12 @@ Tensor Tensor::view(const Layout& layout) const {
   return {storage_, layout};
 }
 
-Tensor Tensor::require_gradient() const {
-  storage_->requires_gradient = true;
+Tensor Tensor::require_gradient(bool required) const {
+  storage_->requires_gradient = required;
+  if (!required) {
+    storage_->gradient.reset();
+    storage_->gradient_written = false;
+  }
   return *this;
 }
 

@@ -48,8 +48,10 @@ class Tensor {
   Tensor view(const Layout& layout) const;
 
   bool requires_gradient() const { return storage_ && storage_->requires_gradient; }
-  /// Asks for a gradient, as a parameter does; returns the same tensor.
-  Tensor require_gradient() const;
+  /// Asks for a gradient, as a parameter does, or for none, as a parameter does that stays as it
+  /// is: ops recorded from now on compute none for it. Returns the same tensor. PyTorch:
+  /// requires_grad_.
+  Tensor require_gradient(bool required = true) const;
   /// The gradient at this layout, or an undefined tensor when nothing has been accumulated.
   Tensor gradient() const;
   /// Forgets the gradient; its buffer is kept for the next one.

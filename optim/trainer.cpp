@@ -161,6 +161,9 @@ Trainer::Trainer(LanguageModel& model, std::span<const int32_t> train_text,
       state_(start(config, all_parameters(model, auxiliary_), train_text)) {
   require(validation_text_.size() >= 2, "trainer: a validation text of ", validation_text_.size(),
           " tokens, expected at least 2");
+  for (const Parameter& parameter : all_parameters(model, auxiliary_))
+    parameter.value.require_gradient(false);
+  for (const Parameter& learning : state_.optimizer.parameters()) learning.value.require_gradient();
 }
 
 std::vector<Batch> Trainer::next_batches() {
@@ -191,9 +194,7 @@ StepReport Trainer::step() {
   StepReport report{.step = state_.step + 1, .learning_rate = schedule_.at(state_.step)};
   for (const Batch& batch : batches) report.tokens += std::ssize(batch.targets.values);
 
-  // The frozen ones too: what they got is of no use.
-  for (const Parameter& parameter : all_parameters(model_, auxiliary_))
-    parameter.value.zero_gradient();
+  state_.optimizer.zero_gradients();
   Context context{.training = true, .random = state_.random};
   Memory memory = state_.memory;
   for (const Batch& batch : batches) {

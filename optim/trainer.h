@@ -58,8 +58,8 @@ struct TrainerConfig {
   double momentum = 0.9;
   /// The largest norm of the gradient; 0 = no limit.
   double grad_clip = 1;
-  /// Parameters that stay as they are, and factors of the learning rate, by patterns of names: see
-  /// optim/parameter_patterns.h.
+  /// Parameters that stay as they are and get no gradient, and factors of the learning rate, by
+  /// patterns of names: see optim/parameter_patterns.h.
   std::string freeze{}, lr_scale{};
 
   /// Steps between evaluations; there is always one at the end.
@@ -141,8 +141,9 @@ struct TrainerCallbacks {
 
 class Trainer {
  public:
-  /// The model and both texts must outlive the trainer. Without a validation text, evaluations
-  /// score the training text. Throws when the config is bad, naming the field, or a text is too
+  /// The model and both texts must outlive the trainer. From now on the model's parameters require
+  /// a gradient, but for the frozen ones. Without a validation text, evaluations score the training
+  /// text. Throws when the config is bad, naming the field, or a text is too
   /// short.
   Trainer(LanguageModel& model, std::span<const int32_t> train_text,
           std::span<const int32_t> validation_text, const TrainerConfig& config);

@@ -69,6 +69,58 @@ TEST_CASE("a model is its formula, block inputs and gradients of the loss includ
     }
 }
 
+TEST_CASE("a parameter that requires no gradient gets none, and the others' keep their bits") {
+  for (const ModelRow& row : model_rows()) {
+    CAPTURE(row.json);
+    RandomValues random(98);
+    LanguageModel model = row.make(random);
+    Example example(row, 2, 5, 4, random);
+    std::vector<Parameter> all = parameters(model);
+    // Those of all but `without`.
+    auto gradients = [&](size_t without) {
+      for (size_t n = 0; n < all.size(); ++n) {
+        all[n].value.require_gradient(n != without);
+        all[n].value.zero_gradient();
+      }
+      Context context;
+      Tape tape;
+      tape.backward(
+          cross_entropy(model.forward(example.tokens, example.memory(), context), example.targets));
+      std::vector<std::vector<Scalar>> result;
+      for (const Parameter& parameter : all) {
+        Tensor gradient = parameter.value.gradient();
+        result.push_back(gradient.defined() ? gradient.values() : std::vector<Scalar>());
+      }
+      return result;
+    };
+    auto whole = gradients(all.size());
+    for (size_t without = 0; without < all.size(); ++without) {
+      CAPTURE(all[without].name);
+      auto rest = gradients(without);
+      CHECK(rest[without].empty());
+      rest[without] = whole[without];
+      CHECK(rest == whole);
+    }
+  }
+}
+
+TEST_CASE("nothing is recorded below the first parameter that requires a gradient") {
+  RandomValues random(99);
+  LanguageModel model = paper_transformer_xl().make(random);
+  auto recorded = [&](const std::string& prefix) {
+    for (const auto& [name, value, decay] : parameters(model))
+      value.require_gradient(name.starts_with(prefix));
+    Context context;
+    Tape tape;
+    cross_entropy(model.forward(random_tokens(2, 5, 7, 1), {}, context), random_tokens(2, 5, 7, 2));
+    return tape.size();
+  };
+  CHECK(recorded("output.bias") == 2);  // the output layer and the loss
+  CHECK(recorded("blocks.1.") < recorded("blocks.0."));
+  CHECK(recorded("blocks.0.") < recorded(""));
+  CHECK(recorded("no such") == 0);
+}
+
 TEST_CASE("a model has as many parameters as its closed form says") {
   for (const ModelRow& row : model_rows()) {
     CAPTURE(row.json);

@@ -380,6 +380,41 @@ TEST_CASE("trainer: frozen parameters stay, and the others learn as they would b
   CHECK(std::sqrt(total) == doctest::Approx(std::min(norm, config.grad_clip)).epsilon(1e-3));
 }
 
+TEST_CASE("trainer: frozen parameters get no gradient, and the others' have the bits they had") {
+  std::vector<int32_t> text = random_text(500, 7);
+  TrainerConfig config = streams(8);
+  config.grad_clip = 0;
+  auto gradients = [&](const std::string& frozen) {
+    config.freeze = frozen;
+    LanguageModel model = loud_model(small_transformer_xl());
+    Trainer trainer(model, text, {}, config);
+    trainer.step();
+    std::map<std::string, std::vector<Scalar>> result;
+    for (const Parameter& parameter : parameters(model))
+      if (Tensor gradient = parameter.value.gradient(); gradient.defined())
+        result[parameter.name] = gradient.values();
+    return result;
+  };
+  auto all = gradients("");
+  for (const char* frozen : {"embedding.*,blocks.0.*", "blocks.1.*", "*.bias", "*position*"}) {
+    CAPTURE(frozen);
+    auto some = gradients(frozen);
+    CHECK(some.size() < all.size());
+    for (const auto& [name, values] : some) {
+      CAPTURE(name);
+      CHECK(values == all.at(name));
+    }
+  }
+  // What was frozen in one training learns in the next.
+  LanguageModel model = loud_model(small_transformer_xl());
+  config.freeze = "blocks.*";
+  Trainer(model, text, {}, config).step();
+  CHECK(!parameters(*model.blocks[0])[0].value.gradient().defined());
+  config.freeze = "";
+  Trainer(model, text, {}, config).step();
+  CHECK(parameters(*model.blocks[0])[0].value.gradient().defined());
+}
+
 TEST_CASE("trainer: parameters so named learn at a rate of their own") {
   std::vector<int32_t> text = random_text(500, 7);
   auto weights = [&](const std::string& lr_scale, double rate) {
