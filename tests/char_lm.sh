@@ -114,6 +114,16 @@ runs compare $tiny --max_iters 2 --seeds 1 --length 9 --out_dir compared labml l
 awk -F, 'NR > 1 && ($2 < 4900 || $2 > 5100 || $5 != "")' compared/comparison.csv | grep . \
   && fail "not of 5000 parameters: $(cat compared/comparison.csv)"
 
+# Flags of the training that only one model gets.
+runs compare $tiny --max_iters 2 --seeds 1 --length 9 --out_dir compared \
+  shaw:learning_rate=2e-3 shaw
+# rate MODEL: the learning rate of its first step.
+rate() {
+  sed -n 's/.*"step":1,.*"learning_rate":\([^,]*\).*/\1/p' "compared/$1/1337/metrics.jsonl"
+}
+awk -v own="$(rate shaw:learning_rate=2e-3)" -v common="$(rate shaw)" \
+  'BEGIN { exit !(common > 0 && own == 2 * common) }' || fail "learning rates: $(rate shaw)"
+
 # own_mode RUN FLAG...: with the flags, eval prints the score that it prints without.
 own_mode() {
   runs eval "$1"

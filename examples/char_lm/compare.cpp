@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <sstream>
 
 #include "command.h"
@@ -49,11 +50,14 @@ struct CompareFlags {
   TrainFlags training{.out_dir = "comparison"};
 };
 
+/// What all models have in common, or the comparison would be none.
+const std::set<std::string> common_flags = {"data",    "val_data", "eval_split", "out_dir", "seed",     "threads"};
+
 /// The training that "NAME" or "NAME:FLAG=VALUE,FLAG=VALUE" asks for.
 TrainFlags training_of(const std::string& model, TrainFlags flags) {
   CLI::App parser;
-  flags.model.visit([&](const std::string& name, auto& value, auto...) {
-    add_flag(parser, name, value, "", "");
+  flags.visit([&](const std::string& name, auto& value, auto...) {
+    if (!common_flags.contains(name)) add_flag(parser, name, value, "", "");
   });
   std::istringstream parts(model);
   std::string part;
@@ -86,10 +90,7 @@ void fit(Contestant& contestant, int64_t parameters, int64_t vocab_size) {
   contestant.parameters = count(model.d_inner);
 }
 
-std::vector<Contestant> contestants(const CompareFlags& flags) {
-  require(flags.seeds >= 1, "--seeds ", flags.seeds, ", expected at least 1");
-  require(flags.length >= 1, "--length ", flags.length, ", expected at least 1");
-  int64_t vocab_size = read_corpus(flags.training).vocabulary.size();
+std::vector<Contestant> contestants(const CompareFlags& flags, int64_t vocab_size) {
   std::optional<int64_t> parameters = flags.parameters;
   std::vector<Contestant> list;
   for (const std::string& model : flags.models) {
@@ -110,29 +111,33 @@ double writing_speed(const shiftgrad::LanguageModel& model, int64_t length, int6
 }
 
 /// Trains, then scores the checkpoint that did best on the validation split.
-Run run(TrainFlags flags, uint64_t seed, int64_t length) {
+Run run(TrainFlags flags, const std::shared_ptr<const Corpus>& corpus, uint64_t seed,
+        int64_t length) {
   flags.trainer.seed = seed;
   flags.out_dir += "/" + std::to_string(seed);
   shiftgrad::reset_peak();
   Run result;
   {
-    Training training(flags);
+    Training training(flags, corpus);
     training.run({});
     result.training_speed = training.tokens_per_second();
   }
   result.bytes = shiftgrad::allocator_counters().peak_bytes_in_use;
   SavedRun saved = load_run(flags.out_dir, "best");
   shiftgrad::LanguageModel model = make_model(saved.checkpoint, saved.source);
-  Corpus corpus = read_corpus(flags, &saved.vocabulary);
-  result.bits = evaluate(model, corpus.validation, flags.own_evaluation()).bits();
+  result.bits = evaluate(model, corpus->validation, flags.own_evaluation()).bits();
   result.writing_speed = writing_speed(model, length, flags.written_context());
   return result;
 }
 
 Command::Work prepare(const CompareFlags& flags) {
-  auto list = std::make_shared<std::vector<Contestant>>(contestants(flags));
+  require(flags.seeds >= 1, "--seeds ", flags.seeds, ", expected at least 1");
+  require(flags.length >= 1, "--length ", flags.length, ", expected at least 1");
+  auto corpus = read_corpus(flags.training);
+  auto list =
+      std::make_shared<std::vector<Contestant>>(contestants(flags, corpus->vocabulary.size()));
   RunFolder folder = make_run_folder(flags.training.out_dir);
-  return [flags, list, folder] {
+  return [flags, corpus, list, folder] {
     std::vector<Contestant> done;
     for (Contestant& contestant : *list) {
       contestant.training.out_dir += "/" + contestant.name;
@@ -140,7 +145,7 @@ Command::Work prepare(const CompareFlags& flags) {
         std::cout << "== " << contestant.name << ", run " << n + 1 << " of " << flags.seeds
                   << std::endl;
         contestant.runs.push_back(
-            run(contestant.training, flags.training.trainer.seed + n, flags.length));
+            run(contestant.training, corpus, flags.training.trainer.seed + n, flags.length));
       }
       done.push_back(contestant);
       write_csv(folder.path / "comparison.csv", done);
@@ -160,9 +165,10 @@ Command compare_command(CLI::App& program) {
       "prints a table, which comparison.csv and a plot (where gnuplot is installed) "
       "repeat");
   auto flags = std::make_shared<CompareFlags>();
-  app->add_option("MODEL", flags->models,
-                  "as --model names it, with flags of its own behind a colon: "
-                  "aft:form=local,window=32 (default: every kind there is)");
+  app->add_option(
+      "MODEL", flags->models,
+      "as --model names it, with flags of its own behind a colon, those of training too: "
+      "aft:form=local,learning_rate=2e-3 (default: every kind there is)");
   add_flag(*app, "seeds", flags->seeds, "RUNS", "trainings of each model, from --seed on");
   add_flag(*app, "parameters", flags->parameters, "NUMBER",
            "that each model shall have, which decides the width of its feed-forward nets (default: "

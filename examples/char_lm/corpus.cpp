@@ -15,17 +15,18 @@ int64_t boundary(int64_t tokens, double share) {
 
 }  // namespace
 
-Corpus read_corpus(const TrainFlags& flags, const Vocabulary* vocabulary) {
+std::shared_ptr<const Corpus> read_corpus(const TrainFlags& flags, const Vocabulary* vocabulary) {
   std::string data = read_text(flags.data);
   std::string held_back = flags.val_data.empty() ? "" : read_text(flags.val_data);
-  Corpus corpus{vocabulary ? *vocabulary : Vocabulary(data + held_back), {}, {}};
-  corpus.train = corpus.vocabulary.encode(data, text_name(flags.data));
+  auto corpus =
+      std::make_shared<Corpus>(vocabulary ? *vocabulary : Vocabulary(data + held_back));
+  corpus->train = corpus->vocabulary.encode(data, text_name(flags.data));
   if (flags.val_data.empty()) {
-    auto cut = corpus.train.begin() + boundary(std::ssize(corpus.train), flags.eval_split);
-    corpus.validation.assign(cut, corpus.train.end());
-    corpus.train.erase(cut, corpus.train.end());
+    auto cut = corpus->train.begin() + boundary(std::ssize(corpus->train), flags.eval_split);
+    corpus->validation.assign(cut, corpus->train.end());
+    corpus->train.erase(cut, corpus->train.end());
   } else {
-    corpus.validation = corpus.vocabulary.encode(held_back, flags.val_data);
+    corpus->validation = corpus->vocabulary.encode(held_back, flags.val_data);
   }
   return corpus;
 }

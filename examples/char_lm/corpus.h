@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "train_flags.h"
@@ -10,6 +11,7 @@ namespace char_lm {
 
 /// The texts of a run as tokens: what is trained on, and what is not.
 struct Corpus {
+  explicit Corpus(const Vocabulary& known) : vocabulary(known) {}
   Vocabulary vocabulary;
   std::vector<int32_t> train, validation;
 };
@@ -17,6 +19,7 @@ struct Corpus {
 /// Reads --data and --val_data, or holds back the --eval_split of the first. The vocabulary is that
 /// of both, unless one is given. Throws one line at a file that cannot be read, and at a character
 /// that the given vocabulary does not have.
-Corpus read_corpus(const TrainFlags& flags, const Vocabulary* vocabulary = nullptr);
+std::shared_ptr<const Corpus> read_corpus(const TrainFlags& flags,
+                                          const Vocabulary* vocabulary = nullptr);
 
 }  // namespace char_lm

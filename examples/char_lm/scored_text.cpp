@@ -21,7 +21,7 @@ std::vector<int32_t> ScoredText::read(const SavedRun& run) const {
   texts.eval_split = eval_split.value_or(texts.eval_split);
   shiftgrad::require(0 < texts.eval_split && texts.eval_split <= 1, "--eval_split ",
                      texts.eval_split, ", expected more than 0 and at most 1");
-  return read_corpus(texts, &run.vocabulary).validation;
+  return read_corpus(texts, &run.vocabulary)->validation;
 }
 
 }  // namespace char_lm

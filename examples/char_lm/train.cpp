@@ -29,7 +29,7 @@ std::string free_flags_listed() {
 
 std::unique_ptr<Training> start(TrainFlags flags) {
   flags.settle();
-  return std::make_unique<Training>(flags);
+  return std::make_unique<Training>(flags, read_corpus(flags));
 }
 
 /// A new run that begins with the weights of another.
@@ -37,7 +37,7 @@ std::unique_ptr<Training> start_from(const std::string& checkpoint, const Asked&
   SavedRun saved = load_checkpoint(checkpoint);
   TrainFlags flags = started_flags(saved.flags, asked.flags, asked.given, saved.source);
   flags.settle();
-  return std::make_unique<Training>(flags, &saved);
+  return std::make_unique<Training>(flags, read_corpus(flags, &saved.vocabulary), &saved);
 }
 
 /// The run in the folder --out_dir goes on.
@@ -48,7 +48,8 @@ std::unique_ptr<Training> resume(const Asked& asked) {
   SavedRun saved = load_run(out_dir, "last");
   TrainFlags flags = resumed_flags(saved.flags, asked.flags, asked.given, saved.source);
   flags.settle();
-  auto training = std::make_unique<Training>(flags, &saved, folder);
+  auto corpus = read_corpus(flags, &saved.vocabulary);
+  auto training = std::make_unique<Training>(flags, corpus, &saved, folder);
   training->resume(saved);
   return training;
 }

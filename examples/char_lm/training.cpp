@@ -48,12 +48,13 @@ double Training::RecentMean::add(double value) {
   return sum_ / weight_;
 }
 
-Training::Training(const TrainFlags& flags, const SavedRun* saved, std::optional<RunFolder> folder)
+Training::Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus,
+                   const SavedRun* saved, std::optional<RunFolder> folder)
     : flags_(flags),
       threads_(limit_threads(flags.threads)),
-      corpus_(read_corpus(flags, saved ? &saved->vocabulary : nullptr)),
-      model_(saved ? saved_model(flags, *saved) : new_model(flags, corpus_.vocabulary.size())),
-      trainer_(model_, corpus_.train, corpus_.validation, flags.trainer),
+      corpus_(std::move(corpus)),
+      model_(saved ? saved_model(flags, *saved) : new_model(flags, corpus_->vocabulary.size())),
+      trainer_(model_, corpus_->train, corpus_->validation, flags.trainer),
       folder_(folder ? *folder : make_run_folder(flags.out_dir)),
       progress_(flags.trainer.max_iters, 10 * flags.log_interval) {}
 
@@ -98,9 +99,9 @@ void Training::train(const std::function<bool()>& should_stop) {
 
 void Training::announce() {
   progress_.print(text(flags_.model.model, " with ", shiftgrad::parameter_count(model_),
-                       " parameters, on ", text_name(flags_.data), ": ", corpus_.train.size(),
-                       " characters to train on, ", corpus_.validation.size(), " to validate on, ",
-                       corpus_.vocabulary.size(), " different"));
+                       " parameters, on ", text_name(flags_.data), ": ", corpus_->train.size(),
+                       " characters to train on, ", corpus_->validation.size(), " to validate on, ",
+                       corpus_->vocabulary.size(), " different"));
   if (saved_step_)
     progress_.print(text("goes on after step ", step(), " of ", flags_.trainer.max_iters));
 }
@@ -138,7 +139,7 @@ void Training::save() {
 shiftgrad::Checkpoint Training::checkpoint() const {
   shiftgrad::Checkpoint result{
       .model = model_.config,
-      .vocabulary = corpus_.vocabulary.bytes(),
+      .vocabulary = corpus_->vocabulary.bytes(),
       .step = step(),
       .training = flags_.to_json(),
       .weights = state_dict(model_),

@@ -20,10 +20,11 @@ namespace char_lm {
 /// checkpoints and metrics in its folder.
 class Training {
  public:
-  /// The flags are settled. Begins with the weights and the vocabulary of `saved`, if given, and in
-  /// its folder, if that is given too. Throws on bad input, before anything is overwritten.
-  explicit Training(const TrainFlags& flags, const SavedRun* saved = nullptr,
-                    std::optional<RunFolder> folder = {});
+  /// The flags are settled. Begins with the weights of `saved`, if given, whose vocabulary is then
+  /// that of the corpus. `folder` is the run's where it is locked already. Throws on bad input,
+  /// before anything is overwritten.
+  Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus,
+           const SavedRun* saved = nullptr, std::optional<RunFolder> folder = {});
 
   /// Goes on where the run was whose last checkpoint the training began with. Throws when that has
   /// no state to go on from, or one of another text.
@@ -57,7 +58,7 @@ class Training {
 
   TrainFlags flags_;
   std::shared_ptr<shiftgrad::ThreadLimit> threads_;
-  Corpus corpus_;
+  std::shared_ptr<const Corpus> corpus_;
   shiftgrad::LanguageModel model_;
   shiftgrad::Trainer trainer_;
   RunFolder folder_;
