@@ -25,7 +25,7 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 struct Checkpoint {
   LanguageModelConfig model;
-  /// Token n stands for the byte vocabulary[n].
+  /// Token n stands for vocabulary[n]: a byte or a code point, as the program means it.
   std::vector<int32_t> vocabulary;
   /// Updates that made the weights.
   int64_t step = 0;

@@ -212,7 +212,7 @@ for flag in tgt_len mem_len ext_len clamp_len batch_size; do
   refuses "$flag" eval transformer_xl --$flag -1
 done
 
-refuses "--prompt: the model does not know the character 'é', number 2" \
+refuses "--prompt: the model does not know the character U+00E9 'é', number 2" \
   generate transformer --prompt 'lé'
 refuses 'an empty prompt' generate transformer --prompt ''
 printf 'line X' > unknown_prompt

@@ -51,7 +51,8 @@ struct CompareFlags {
 };
 
 /// What all models have in common, or the comparison would be none.
-const std::set<std::string> common_flags = {"data",    "val_data", "eval_split", "out_dir", "seed",     "threads"};
+const std::set<std::string> common_flags = {"data",    "val_data", "eval_split", "vocab",
+                                            "out_dir", "seed",     "threads"};
 
 /// The training that "NAME" or "NAME:FLAG=VALUE,FLAG=VALUE" asks for.
 TrainFlags training_of(const std::string& model, TrainFlags flags) {

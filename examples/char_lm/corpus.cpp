@@ -18,8 +18,13 @@ int64_t boundary(int64_t tokens, double share) {
 std::shared_ptr<const Corpus> read_corpus(const TrainFlags& flags, const Vocabulary* vocabulary) {
   std::string data = read_text(flags.data);
   std::string held_back = flags.val_data.empty() ? "" : read_text(flags.val_data);
-  auto corpus =
-      std::make_shared<Corpus>(vocabulary ? *vocabulary : Vocabulary(data + held_back));
+  auto corpus = std::make_shared<Corpus>(Vocabulary(unit_of(flags.vocab)));
+  if (vocabulary) {
+    corpus->vocabulary = *vocabulary;
+  } else {
+    corpus->vocabulary.add(data, text_name(flags.data));
+    corpus->vocabulary.add(held_back, flags.val_data);
+  }
   corpus->train = corpus->vocabulary.encode(data, text_name(flags.data));
   if (flags.val_data.empty()) {
     auto cut = corpus->train.begin() + boundary(std::ssize(corpus->train), flags.eval_split);

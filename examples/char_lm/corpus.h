@@ -17,8 +17,8 @@ struct Corpus {
 };
 
 /// Reads --data and --val_data, or holds back the --eval_split of the first. The vocabulary is that
-/// of both, unless one is given. Throws one line at a file that cannot be read, and at a character
-/// that the given vocabulary does not have.
+/// of both, unless one is given. Throws one line at a file that cannot be read or is not made of
+/// what --vocab says, and at a character that the given vocabulary does not have.
 std::shared_ptr<const Corpus> read_corpus(const TrainFlags& flags,
                                           const Vocabulary* vocabulary = nullptr);
 

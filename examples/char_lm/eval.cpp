@@ -57,9 +57,22 @@ void set_clamp_len(shiftgrad::LanguageModelConfig& model, int64_t clamp_len) {
   mixer->clamp_len = clamp_len;
 }
 
-void print(const Evaluation& result) {
-  std::cout << fixed(result.bits(), 3) << " bits per character\n"
-            << fixed(result.nats, 4) << " nats per character\n"
+/// How many bytes the text has but for its first token, which is not scored.
+int64_t scored_bytes(const std::vector<int32_t>& text, const Vocabulary& vocabulary) {
+  int64_t bytes = 0;
+  for (size_t n = 1; n < text.size(); ++n) bytes += std::ssize(vocabulary.decode(text[n]));
+  return bytes;
+}
+
+/// Of characters that are more than a byte, also what compares with those that are one.
+void print(const Evaluation& result, int64_t bytes) {
+  std::cout << fixed(result.bits(), 3) << " bits per character\n";
+  if (bytes > result.tokens)
+    std::cout << fixed(result.bits() * static_cast<double>(result.tokens) /
+                           static_cast<double>(bytes),
+                       3)
+              << " bits per byte\n";
+  std::cout << fixed(result.nats, 4) << " nats per character\n"
             << fixed(result.perplexity(), 3) << " perplexity\n"
             << result.tokens << " tokens\n"
             << fixed(result.tokens_per_second(), 0) << " tokens/s" << std::endl;
@@ -73,11 +86,12 @@ Command::Work prepare(const EvalFlags& flags) {
   std::vector<int32_t> text = flags.text.read(run);
   EvaluationConfig config = evaluation_config(flags, run.flags);
   config.check(*model, std::ssize(text));
-  return [threads, model, text, config, path = flags.losses] {
+  return [threads, model, text, config, bytes = scored_bytes(text, run.vocabulary),
+          path = flags.losses] {
     std::vector<double> losses;
     Evaluation result = evaluate(*model, text, config, path.empty() ? nullptr : &losses);
     if (!path.empty()) write_losses(path, losses);
-    print(result);
+    print(result, bytes);
   };
 }
 

@@ -10,6 +10,7 @@
 #include "flags.h"
 #include "run_folder.h"
 #include "text.h"
+#include "utf8.h"
 
 namespace char_lm {
 
@@ -69,9 +70,10 @@ Command::Work prepare(const GenerateFlags& flags) {
           samples = flags.num_samples] {
     shiftgrad::ReadPrompt read(*model, tokens, options);
     for (int64_t n = 0; n < samples; ++n) {
-      write((n > 0 ? between_samples : "") + prompt.text);
-      read.continued(n, [&](int32_t token) { write({vocabulary.decode(token)}); });
-      write("\n");
+      WholeCharacters shown;
+      write((n > 0 ? between_samples : "") + shown.add(prompt.text));
+      read.continued(n, [&](int32_t token) { write(shown.add(vocabulary.decode(token))); });
+      write(shown.rest() + "\n");
     }
   };
 }
@@ -79,7 +81,10 @@ Command::Work prepare(const GenerateFlags& flags) {
 }  // namespace
 
 Command generate_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("generate", "Lets a model write, character by character");
+  CLI::App* app = program.add_subcommand(
+      "generate",
+      "Lets a model write, character by character; where it was trained with --vocab bytes, "
+      "CHARACTERS are bytes");
   auto flags = std::make_shared<GenerateFlags>();
   shiftgrad::GenerateOptions& options = flags->options;
   shiftgrad::Sampling& sampling = options.sampling;

@@ -126,7 +126,7 @@ Command::Work prepare(const InspectFlags& flags) {
     std::cout << run->source << "\nstep             " << checkpoint.step << "\ntrain loss       "
               << loss(checkpoint.train_loss) << "\nvalidation loss  "
               << loss(checkpoint.validation_loss) << "\nvocabulary       " << run->vocabulary.size()
-              << " characters\n\n";
+              << ' ' << run->flags.vocab << "\n\n";
     print_parameters(*model);
     print_settings("model", config_to_json(checkpoint.model));
     print_settings("training", run->flags.to_json());

@@ -41,11 +41,13 @@ TrainFlags resumed_flags(const TrainFlags& saved, const TrainFlags& asked,
 TrainFlags started_flags(const TrainFlags& saved, const TrainFlags& asked,
                          const std::set<std::string>& given, const std::string& source) {
   json flags = as_json(asked), shape = as_json(saved);
-  ModelFlags().visit([&](const std::string& name, auto&&...) {
+  auto take = [&](const std::string& name, auto&&...) {
     if (name == "dropout" || name == "dropatt") return;
     if (given.contains(name)) check_same(name, flags[name], shape[name], source);
     flags[name] = shape[name];
-  });
+  };
+  ModelFlags().visit(take);
+  take("vocab");
   return TrainFlags::from_json(flags.dump(), source);
 }
 

@@ -15,8 +15,8 @@ const std::set<std::string>& free_flags();
 TrainFlags resumed_flags(const TrainFlags& saved, const TrainFlags& asked,
                          const std::set<std::string>& given, const std::string& source);
 
-/// The flags of `asked` for a model that starts with saved weights: those of its shape are the
-/// saved ones. Throws, naming the flag, when another was `given`.
+/// The flags of `asked` for a model that starts with saved weights: those of its shape and its
+/// vocabulary are the saved ones. Throws, naming the flag, when another was `given`.
 TrainFlags started_flags(const TrainFlags& saved, const TrainFlags& asked,
                          const std::set<std::string>& given, const std::string& source);
 

@@ -46,7 +46,7 @@ std::vector<std::string> run_names(const std::vector<std::string>& out_dirs) {
 SavedRun load_checkpoint(const std::string& path) {
   shiftgrad::Checkpoint checkpoint = shiftgrad::read_checkpoint(path);
   TrainFlags flags = TrainFlags::from_json(checkpoint.training, path);
-  Vocabulary vocabulary(checkpoint.vocabulary, path);
+  Vocabulary vocabulary(unit_of(flags.vocab), checkpoint.vocabulary, path);
   return {path, std::move(checkpoint), flags, vocabulary};
 }
 

@@ -11,6 +11,7 @@ namespace char_lm {
 struct TrainFlags {
   std::string data{}, val_data{};
   double eval_split = 0.1;
+  std::string vocab = "bytes";
   std::string out_dir = "out";
   ModelFlags model{};
   shiftgrad::TrainerConfig trainer{.eval_iters = 20};
@@ -25,6 +26,9 @@ struct TrainFlags {
          "text to validate on, all of --data being trained on (default: the end of --data)");
     flag("eval_split", eval_split, "SHARE",
          "of --data, at its end, never trained on; without --val_data");
+    flag("vocab", vocab, "bytes|characters",
+         "what a token is, and everything here calls a character: a byte of any text, or a code "
+         "point of a text in UTF-8");
     flag("out_dir", out_dir, "FOLDER", "where checkpoints and metrics go");
     model.visit(flag);
     flag("batch_size", trainer.batch_size, "ROWS", "rows of a batch");

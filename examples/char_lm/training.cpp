@@ -139,7 +139,7 @@ void Training::save() {
 shiftgrad::Checkpoint Training::checkpoint() const {
   shiftgrad::Checkpoint result{
       .model = model_.config,
-      .vocabulary = corpus_->vocabulary.bytes(),
+      .vocabulary = corpus_->vocabulary.codes(),
       .step = step(),
       .training = flags_.to_json(),
       .weights = state_dict(model_),

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <set>
 
 #include "core/errors.h"
+#include "utf8.h"
 
 namespace char_lm {
 
@@ -13,70 +13,108 @@ using shiftgrad::require;
 
 namespace {
 
-constexpr int32_t unknown = -1;
+constexpr int32_t unknown = -1, last_byte = 0xFF, last_character = 0x10FFFF;
 
 int32_t byte_at(std::string_view text, size_t place) {
   return static_cast<unsigned char>(text[place]);
 }
 
-/// How many bytes the UTF-8 character at `place` has, or 1 where there is none.
-size_t character_length(std::string_view text, size_t place) {
-  int32_t lead = byte_at(text, place);
-  size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 1;
-  if (place + length > text.size()) return 1;
-  for (size_t n = 1; n < length; ++n)
-    if ((byte_at(text, place + n) & 0xC0) != 0x80) return 1;
-  return length;
+std::string hexadecimal(const char* format, int32_t number) {
+  char digits[16];
+  std::snprintf(digits, sizeof digits, format, static_cast<unsigned>(number));
+  return digits;
 }
 
-/// The character as a message can show it: 'x', or byte 0x0A where it has no shape of its own.
+/// Calls action(code, place) for each unit of the text.
+template <class Action>
+void for_each_code(Unit unit, std::string_view text, const std::string& source, Action action) {
+  if (unit == Unit::byte) {
+    for (size_t place = 0; place < text.size(); ++place) action(byte_at(text, place), place);
+    return;
+  }
+  for (size_t place = 0; place < text.size();) {
+    Utf8 next = read_utf8(text.substr(place));
+    require(next.kind == Utf8::Kind::whole, source,
+            ": not UTF-8: ", hexadecimal("0x%02X", byte_at(text, place)), " at offset ", place,
+            "; --vocab bytes takes any bytes");
+    action(next.code, place);
+    place += next.length;
+  }
+}
+
+/// The character as a message can show it: 'x', U+00E9 'é', U+000A where it has no shape of its
+/// own, or byte 0x80 where there is none.
 std::string shown_character(std::string_view text, size_t place) {
   // The unknown byte may stand in the middle of its character.
   size_t start = place;
   while (start > 0 && place - start < 3 && (byte_at(text, start) & 0xC0) == 0x80) --start;
-  if (start + character_length(text, start) <= place) start = place;
+  Utf8 character = read_utf8(text.substr(start));
+  if (start + character.length <= place) {
+    start = place;
+    character = read_utf8(text.substr(start));
+  }
+  if (character.kind != Utf8::Kind::whole) return hexadecimal("byte 0x%02X", byte_at(text, place));
 
-  size_t length = character_length(text, start);
-  int32_t byte = byte_at(text, start);
-  if (length > 1 || (byte >= 0x20 && byte < 0x7F))
-    return shiftgrad::text("'", text.substr(start, length), "'");
-  char name[16];
-  std::snprintf(name, sizeof name, "byte 0x%02X", static_cast<unsigned>(byte));
-  return name;
+  std::string shape = shiftgrad::text("'", text.substr(start, character.length), "'");
+  bool visible = character.code >= 0x20 && (character.code < 0x7F || character.code >= 0xA0);
+  if (visible && character.code < 0x7F) return shape;
+  std::string name = hexadecimal("U+%04X", character.code);
+  return visible ? name + ' ' + shape : name;
 }
 
 }  // namespace
 
-Vocabulary::Vocabulary(std::string_view text) {
-  std::set<unsigned char> distinct(text.begin(), text.end());
-  bytes_.assign(distinct.begin(), distinct.end());
+Unit unit_of(const std::string& vocab) {
+  if (vocab == "bytes") return Unit::byte;
+  if (vocab == "characters") return Unit::character;
+  fail("--vocab ", vocab, ", expected bytes or characters");
+}
+
+Vocabulary::Vocabulary(Unit unit, std::vector<int32_t> codes, const std::string& source)
+    : unit_(unit), codes_(std::move(codes)) {
+  bool bytes = unit == Unit::byte;
+  auto is_code = [&](int32_t code) {
+    bool surrogate = 0xD800 <= code && code <= 0xDFFF;
+    return 0 <= code && (bytes ? code <= last_byte : code <= last_character && !surrogate);
+  };
+  bool rises =
+      std::adjacent_find(codes_.begin(), codes_.end(), std::greater_equal()) == codes_.end();
+  require(rises && std::all_of(codes_.begin(), codes_.end(), is_code), source,
+          ": the vocabulary is not a list of ", bytes ? "bytes" : "code points",
+          " in rising order");
   number_tokens();
 }
 
-Vocabulary::Vocabulary(std::vector<int32_t> bytes, const std::string& source)
-    : bytes_(std::move(bytes)) {
-  auto is_byte = [](int32_t value) { return 0 <= value && value < 256; };
-  bool rises =
-      std::adjacent_find(bytes_.begin(), bytes_.end(), std::greater_equal()) == bytes_.end();
-  require(rises && std::all_of(bytes_.begin(), bytes_.end(), is_byte), source,
-          ": the vocabulary is not a list of bytes in rising order");
+void Vocabulary::add(std::string_view text, const std::string& source) {
+  std::vector<bool> known(unit_ == Unit::byte ? last_byte + 1 : last_character + 1);
+  for (int32_t code : codes_) known[code] = true;
+  for_each_code(unit_, text, source, [&](int32_t code, size_t) { known[code] = true; });
+  codes_.clear();
+  for (size_t code = 0; code < known.size(); ++code)
+    if (known[code]) codes_.push_back(static_cast<int32_t>(code));
   number_tokens();
 }
 
 void Vocabulary::number_tokens() {
-  token_of_byte_.fill(unknown);
-  for (int32_t token = 0; token < size(); ++token) token_of_byte_[bytes_[token]] = token;
+  token_of_code_.assign(codes_.empty() ? 0 : codes_.back() + 1, unknown);
+  for (int32_t token = 0; token < size(); ++token) token_of_code_[codes_[token]] = token;
 }
 
 std::vector<int32_t> Vocabulary::encode(std::string_view text, const std::string& source) const {
-  std::vector<int32_t> tokens(text.size());
-  for (size_t n = 0; n < text.size(); ++n) {
-    tokens[n] = token_of_byte_[byte_at(text, n)];
-    if (tokens[n] == unknown)
-      fail(source, ": the model does not know the character ", shown_character(text, n),
-           ", number ", n + 1);
-  }
+  std::vector<int32_t> tokens;
+  for_each_code(unit_, text, source, [&](int32_t code, size_t place) {
+    bool known = code < std::ssize(token_of_code_) && token_of_code_[code] != unknown;
+    if (!known)
+      fail(source, ": the model does not know the character ", shown_character(text, place),
+           ", number ", tokens.size() + 1);
+    tokens.push_back(token_of_code_[code]);
+  });
   return tokens;
+}
+
+std::string Vocabulary::decode(int32_t token) const {
+  int32_t code = codes_[token];
+  return unit_ == Unit::byte ? std::string{static_cast<char>(code)} : to_utf8(code);
 }
 
 }  // namespace char_lm

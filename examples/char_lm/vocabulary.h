@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -8,26 +7,39 @@
 
 namespace char_lm {
 
-/// The characters that a model knows: distinct bytes in rising order. Token n stands for the n-th.
+/// What a text is made of: bytes, whatever they mean, or the code points of UTF-8.
+enum class Unit { byte, character };
+
+/// That of --vocab `bytes` or `characters`. Throws at another name.
+Unit unit_of(const std::string& vocab);
+
+/// The characters that a model knows: distinct bytes or code points in rising order. Token n stands
+/// for the n-th.
 class Vocabulary {
  public:
-  /// Those that occur in `text`.
-  explicit Vocabulary(std::string_view text);
-  /// Those of a checkpoint, in the name of `source`. Throws unless they are bytes in rising order.
-  Vocabulary(std::vector<int32_t> bytes, const std::string& source);
+  /// None.
+  explicit Vocabulary(Unit unit) : unit_(unit) {}
+  /// Those of a checkpoint, in the name of `source`. Throws unless they are such codes and rise.
+  Vocabulary(Unit unit, std::vector<int32_t> codes, const std::string& source);
 
-  const std::vector<int32_t>& bytes() const { return bytes_; }
-  int64_t size() const { return std::ssize(bytes_); }
+  /// Knows those of the text, too, from now on; their tokens change. Throws, in the name of
+  /// `source`, where a text of code points is not UTF-8.
+  void add(std::string_view text, const std::string& source);
+
+  const std::vector<int32_t>& codes() const { return codes_; }
+  int64_t size() const { return std::ssize(codes_); }
 
   /// Throws, in the name of `source`, at a character that the model does not know, and names it.
   std::vector<int32_t> encode(std::string_view text, const std::string& source) const;
-  char decode(int32_t token) const { return static_cast<char>(bytes_[token]); }
+  /// The bytes that the token stands for.
+  std::string decode(int32_t token) const;
 
  private:
   void number_tokens();
 
-  std::vector<int32_t> bytes_;
-  std::array<int32_t, 256> token_of_byte_;
+  Unit unit_;
+  std::vector<int32_t> codes_;
+  std::vector<int32_t> token_of_code_;  // as far as the last
 };
 
 }  // namespace char_lm
