@@ -155,13 +155,25 @@ fi
 
 runs --help
 prints 'Exit status: 0 '
-for command in train eval generate compare inspect plot; do runs $command --help; done
+for command in train eval generate compare inspect plot; do
+  runs $command --help
+  # Every flag that has a value has a unit and a default.
+  awk '/^  -/ { print flag; flag = $0 } /^          / { flag = flag $0 } /^$/ { print flag; flag = "" }
+    END { print flag }' output | grep '^  --' | grep -v '^  --resume' > flags
+  grep -Ev '^  --[a-z_0-9]+ [A-Za-z|_=,.]+(=[^ ]| .*\(default: )' flags &&
+    fail "no unit or default, in $command"
+done
 
 # --- What it is not for.
 
 refuses 'expected train, eval, generate, compare, inspect, plot, attention, positions or context'
-refuses 'sing' sing
-refuses '--learning-rate' train --learning-rate 1
+refuses 'sing: no such command' sing
+refuses 'trian: no such command, did you mean train?' trian
+refuses '--learning-rate: no such flag, did you mean --learning_rate?' train --learning-rate 1
+refuses '--lerning_rate: no such flag, did you mean --learning_rate?' train --lerning_rate=1
+refuses '--wide: no such flag' train --wide
+refuses 'more: not expected here' train more
+refuses '--chekpoint: no such flag, did you mean --checkpoint?' eval transformer --chekpoint last
 refuses 'batch_size' train --batch_size many
 refuses 'OUT_DIR' eval
 
@@ -181,18 +193,19 @@ refuses_flags() {
   refuses "$expected" train $tiny --out_dir transformer "$@"
 }
 refuses_flags '--n_embd 18 is not divisible by --n_head 4' --n_embd 18 --n_head 4
-refuses_flags '--model lstm, expected one of transformer, transformer_xl' --model lstm
+refuses_flags '--model lstm, expected transformer, transformer_xl, ' --model lstm
 refuses_flags '--mem_len 4: this --model transformer has no memory' --model transformer --mem_len 4
 refuses_flags '--form: --model shaw has no such option' --model shaw --form full
 refuses_flags 'aft: max_len with form simple' --model aft --form simple --max_len 8
-refuses_flags 'learn' --position learnt
+refuses_flags 'none, rope or alibi, did you mean learned?' --position learnt
 for flag in n_layer n_head n_embd block_size batch_size mem_len max_iters learning_rate min_lr \
   warmup_iters lr_decay_iters weight_decay beta1 grad_clip eval_interval eval_iters save_interval \
   log_interval dropout threads; do
   refuses_flags "$flag" --$flag -1
 done
-refuses_flags 'schedule' --schedule step
-refuses_flags 'optimizer' --optimizer lion
+refuses_flags '--schedule cosin, expected constant, linear, cosine, ' --schedule cosin
+refuses_flags 'did you mean cosine?' --schedule cosin
+refuses_flags '--optimizer lion, expected adamw, adam or sgd' --optimizer lion
 refuses '--out_dir text: ' train $tiny --out_dir text
 refuses '--out_dir text/run: ' train $tiny --out_dir text/run
 
@@ -204,7 +217,7 @@ refuses "unknown: the model does not know the character 'U', number 1" \
   eval transformer --data unknown
 printf line > short
 refuses 'a text of 1 tokens' eval transformer --data short
-refuses 'mode "exact"' eval transformer --mode exact
+refuses '--mode exact, expected memory, chunks or sliding' eval transformer --mode exact
 refuses '--clamp_len' eval transformer --clamp_len 4
 refuses 'but the model has 8 positions' eval transformer --tgt_len 9
 refuses 'but the model has 8 positions' eval transformer --mode memory
@@ -233,7 +246,12 @@ done
 
 refuses '--form: --model shaw has no such option' compare $tiny shaw:form=full
 refuses 'shaw:wide: ' compare $tiny shaw:wide
-refuses 'expected one of transformer' compare $tiny swah
+refuses 'r_transformer, did you mean shaw?' compare $tiny swah
+refuses 'shaw:max_distnace=3: --max_distnace: no such flag, did you mean --max_distance?' \
+  compare $tiny shaw:max_distnace=3
+for flag in data=text val_data=text eval_split=0.2 vocab=characters out_dir=x seed=1; do
+  refuses "shaw:$flag: --${flag%=*}: no such flag" compare $tiny "shaw:$flag"
+done
 refuses '--parameters 100 is too few' compare $tiny shaw --parameters 100
 refuses '--seeds 0' compare $tiny shaw --seeds 0
 refuses '--length 0' compare $tiny shaw --length 0

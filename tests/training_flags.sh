@@ -162,12 +162,14 @@ cat > config.json << 'END'
 END
 runs train --config config.json --max_iters 12 --out_dir configured
 same configured plain
+echo '{"schedule": "cosin"}' > cosine.json
 # refuses_config TEXT JSON
 refuses_config() {
   echo "$2" > bad.json
   refuses "bad.json: $1" train --config bad.json --out_dir plain
 }
-refuses_config 'unknown flag "n_layers"' '{"n_layers": 1}'
+refuses_config 'unknown flag "n_layers", did you mean n_layer?' '{"n_layers": 1}'
+refuses '--schedule cosin, expected' train --config cosine.json
 refuses_config 'training flag "n_layer" is "two"' '{"n_layer": "two"}'
 refuses_config 'training flag "n_layer" is 1.5' '{"n_layer": 1.5}'
 refuses_config 'training flag "n_layer" is true' '{"n_layer": true}'

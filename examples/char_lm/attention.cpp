@@ -174,7 +174,7 @@ Command attention_command(CLI::App& program) {
       "transformer the weights that its sums amount to, their mean over the channels");
   auto flags = std::make_shared<AttentionFlags>();
   app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
+  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   add_flag(*app, "text", flags->text, "TEXT",
            "2 to 100 characters that the model reads, nothing before them")
       ->required();

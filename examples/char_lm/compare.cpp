@@ -67,6 +67,8 @@ TrainFlags training_of(const std::string& model, TrainFlags flags) {
   while (std::getline(parts, part, ',')) arguments.push_back("--" + part);
   try {
     parser.parse(arguments);
+  } catch (const CLI::ExtrasError&) {
+    fail(model, ": ", unexpected_argument(parser));
   } catch (const CLI::ParseError& error) {
     fail(model, ": ", error.what());
   }

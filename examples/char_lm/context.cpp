@@ -238,7 +238,7 @@ Command context_command(CLI::App& program) {
       "effective context lengths (Dai et al. 2019, appendix C) and draws the curves");
   auto flags = std::make_shared<ContextFlags>();
   app->add_option("RUN", flags->runs, "folders of training runs")->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
+  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   add_flag(*app, "mode", flags->mode, "NAME",
            "exact: each character from exactly so many before it, fed by themselves; blocks: the "
            "text cut into blocks of so many, as in training, which shows how a model takes longer "

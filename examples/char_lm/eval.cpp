@@ -7,6 +7,7 @@
 #include "core/errors.h"
 #include "fixed.h"
 #include "flags.h"
+#include "near_name.h"
 #include "nn/atomic_file.h"
 #include "optim/evaluate.h"
 #include "run_folder.h"
@@ -20,6 +21,8 @@ using shiftgrad::fail;
 using shiftgrad::require;
 
 namespace {
+
+const std::string modes = "memory|chunks|sliding";
 
 /// What is not given is as in training.
 struct EvalFlags {
@@ -79,6 +82,7 @@ void print(const Evaluation& result, int64_t bytes) {
 }
 
 Command::Work prepare(const EvalFlags& flags) {
+  if (flags.mode) check_choice("--mode", *flags.mode, modes);
   auto threads = limit_threads(flags.threads);
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   if (flags.clamp_len) set_clamp_len(run.checkpoint.model, *flags.clamp_len);
@@ -102,11 +106,12 @@ Command eval_command(CLI::App& program) {
       "eval", "Scores the end of a text; what is not given is as in training");
   auto flags = std::make_shared<EvalFlags>();
   app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
+  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   flags->text.add_flags(*app);
   add_flag(*app, "losses", flags->losses, "FILE",
-           "receives the loss of each character but the first, in nats, one a line");
-  add_flag(*app, "mode", flags->mode, "NAME",
+           "receives the loss of each character but the first, in nats, one a line (default: "
+           "none)");
+  add_flag(*app, "mode", flags->mode, modes,
            "memory: blocks behind a memory; chunks: blocks by themselves; sliding: each token from "
            "the block before it, slow (default: memory where the model has one, else chunks)");
   add_flag(*app, "tgt_len", flags->tgt_len, "TOKENS", "length of a block (default: block_size)");

@@ -24,10 +24,11 @@ CLI::Option* add_flag(CLI::App& app, const std::string& name, Value& value, cons
   return option->type_name(unit)->take_last()->capture_default_str();
 }
 
+/// Says that the first of the arguments which the app could not make sense of is none, and what may
+/// have been meant.
+std::string unexpected_argument(const CLI::App& app);
+
 /// What the flag --threads asks for, as long as it lives; null for 0, which is one thread a core.
-inline std::shared_ptr<shiftgrad::ThreadLimit> limit_threads(int threads) {
-  shiftgrad::require(threads >= 0, "--threads ", threads, ", expected at least 0");
-  return threads == 0 ? nullptr : std::make_shared<shiftgrad::ThreadLimit>(threads);
-}
+std::shared_ptr<shiftgrad::ThreadLimit> limit_threads(int threads);
 
 }  // namespace char_lm

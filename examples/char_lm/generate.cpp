@@ -89,12 +89,12 @@ Command generate_command(CLI::App& program) {
   shiftgrad::GenerateOptions& options = flags->options;
   shiftgrad::Sampling& sampling = options.sampling;
   app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
+  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   CLI::Option* prompt = add_flag(*app, "prompt", flags->prompt, "TEXT",
                                  "what the model continues (default: a new line)")
                             ->default_str("");
   add_flag(*app, "prompt_file", flags->prompt_file, "FILE",
-           "the same from a file, to its last byte; - for standard input")
+           "the same from a file, to its last byte; - for standard input (default: none)")
       ->excludes(prompt);
   add_flag(*app, "length", options.length, "CHARACTERS", "how much to write");
   add_flag(*app, "stop", flags->stop, "TEXT",

@@ -141,7 +141,7 @@ Command inspect_command(CLI::App& program) {
       "inspect", "Lists a checkpoint's parameters, losses, model and training flags");
   auto flags = std::make_shared<InspectFlags>();
   app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
+  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   return {app, [flags] { return prepare(*flags); }};
 }
 

@@ -9,6 +9,7 @@
 
 #include "command.h"
 #include "core/parallel.h"
+#include "flags.h"
 
 namespace {
 
@@ -56,6 +57,10 @@ int main(int count, char** arguments) {
     program.parse(count, arguments);
   } catch (const CLI::CallForHelp& help) {
     return program.exit(help);
+  } catch (const CLI::ExtrasError&) {
+    std::vector<CLI::App*> chosen = program.get_subcommands();
+    return complain(char_lm::unexpected_argument(chosen.empty() ? program : *chosen.front()),
+                    bad_input);
   } catch (const CLI::ParseError& error) {
     return complain(error.what(), bad_input);
   }

@@ -1,10 +1,10 @@
 #include "models.h"
 
 #include "core/errors.h"
+#include "near_name.h"
 
 namespace char_lm {
 
-using shiftgrad::fail;
 using shiftgrad::LanguageModelConfig;
 using shiftgrad::require;
 
@@ -193,12 +193,10 @@ const std::vector<ModelKind>& model_kinds() {
 }
 
 const ModelKind& model_kind(const std::string& name) {
-  std::string known;
-  for (const ModelKind& kind : model_kinds()) {
-    if (kind.name == name) return kind;
-    known = joined(known, kind.name, ", ");
-  }
-  fail("--model ", name, ", expected one of ", known);
+  std::string choices;
+  for (const ModelKind& kind : model_kinds()) choices = joined(choices, kind.name, "|");
+  check_choice("--model", name, choices);
+  return *std::ranges::find(model_kinds(), name, &ModelKind::name);
 }
 
 std::string ModelFlags::kinds() {

@@ -40,7 +40,8 @@ struct ModelFlags {
     flag("mem_len", mem_len, "TOKENS",
          "memory of earlier tokens, 0 for none (default: block_size for a model that reads in "
          "order, else 0)");
-    flag("activation", activation, "NAME", "relu, gelu or gelu_tanh (default: gelu)");
+    flag("activation", activation, "relu|gelu|gelu_tanh",
+         "between the layers of the feed-forward nets (default: gelu)");
     flag("norm_first", norm_first, "BOOL",
          "norms before the layers instead of after them (default: true)");
     flag("tie_embedding", tie_embedding, "BOOL",
@@ -54,10 +55,9 @@ struct ModelFlags {
     flag("dropatt", dropatt, "PROBABILITY",
          "share of attention weights dropped in training, where there is attention (default: "
          "dropout)");
-    flag(
-        "position", position, "NAME",
-        "transformer: learned, sinusoid, none, rope or alibi; transformer_xl: sinusoid or learned; "
-        "music_transformer: none, sinusoid or learned (default: the first)");
+    flag("position", position, "learned|sinusoid|none|rope|alibi",
+         "transformer: any (default: learned); transformer_xl: sinusoid or learned (default: "
+         "sinusoid); music_transformer: none, sinusoid or learned (default: none)");
     flag("window", window, "TOKENS",
          "transformer and transformer_xl: distances below it are attended to (default: all); aft: "
          "reach of the position biases (default: 32, conv 11); local_rnn and r_transformer: tokens "
@@ -78,12 +78,15 @@ struct ModelFlags {
     flag("key_positions", key_positions, "BOOL", "shaw: a table for the keys (default: true)");
     flag("value_positions", value_positions, "BOOL",
          "shaw: a table for the values (default: true)");
-    flag("form", form, "NAME", "aft: local, full, simple or conv (default: local)");
+    flag(
+        "form", form, "local|full|simple|conv",
+        "aft: position biases in a window, everywhere, none, or as a convolution (default: local)");
     flag("max_len", max_len, "TOKENS",
          "aft full and local: rows of the table of positions (default: block_size)");
     flag("factor_rank", factor_rank, "CHANNELS",
          "aft full and local: the table is a product of two of this width (default: 0, a table)");
-    flag("cell", cell, "NAME", "local_rnn and r_transformer: rnn, gru or lstm (default: gru)");
+    flag("cell", cell, "rnn|gru|lstm",
+         "local_rnn and r_transformer: of the recurrent net (default: gru)");
   }
 
  private:

@@ -146,7 +146,7 @@ Command positions_command(CLI::App& program) {
       "layer and head; dashed, the longest distance in training");
   auto flags = std::make_shared<PositionsFlags>();
   app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
+  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   add_flag(*app, "out", flags->out, "FILE", "SVG to draw (default: OUT_DIR/positions.svg)");
   return {app, [flags] { return prepare(*flags); }};
 }

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "core/errors.h"
+#include "near_name.h"
 
 namespace char_lm {
 
@@ -51,8 +52,7 @@ SavedRun load_checkpoint(const std::string& path) {
 }
 
 SavedRun load_run(const std::string& out_dir, const std::string& name) {
-  shiftgrad::require(name == "best" || name == "last", "--checkpoint ", name,
-                     ", expected best or last");
+  check_choice("--checkpoint", name, "best|last");
   return load_checkpoint(RunFolder{out_dir}.checkpoint(name));
 }
 

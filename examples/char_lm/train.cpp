@@ -78,11 +78,11 @@ Command train_command(CLI::App& program) {
         add_flag(*app, name, value, unit, description);
       });
   add_flag(*app, "config", asked->config, "FILE",
-           "flags as a JSON object, {\"n_layer\": 2}; those given beside it win");
-  CLI::Option* init_from =
-      add_flag(*app, "init_from", asked->init_from, "CHECKPOINT",
-               "begin with the weights and the vocabulary of this file; the flags of the model are "
-               "its own, but for --dropout and --dropatt");
+           "flags as a JSON object, {\"n_layer\": 2}; those given beside it win (default: none)");
+  CLI::Option* init_from = add_flag(
+      *app, "init_from", asked->init_from, "CHECKPOINT",
+      "begin with the weights and the vocabulary of this file; --vocab and the flags of the "
+      "model are its own, but for --dropout and --dropatt (default: none)");
   app->add_flag("--resume", asked->resume,
                 "go on with the run in --out_dir from its last checkpoint, bit for bit and with "
                 "its flags; of the others only these may change: " +

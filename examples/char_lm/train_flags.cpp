@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "near_name.h"
 #include "nn/json.h"
 
 namespace char_lm {
@@ -26,6 +27,17 @@ void write(Json& entry, const Value& value) {
 template <class Value>
 void write(Json& entry, const std::optional<Value>& value) {
   if (value) entry = *value;
+}
+
+/// Throws when a value is none of the choices that its unit names.
+template <class Value>
+void check_flag(const std::string&, const Value&, const std::string&) {}
+void check_flag(const std::string& name, const std::string& value, const std::string& unit) {
+  if (unit.find('|') != std::string::npos) check_choice("--" + name, value, unit);
+}
+void check_flag(const std::string& name, const std::optional<std::string>& value,
+                const std::string& unit) {
+  if (value) check_flag(name, *value, unit);
 }
 
 template <class Integer>
@@ -53,6 +65,9 @@ void TrainFlags::settle() {
   require(log_interval >= 1, "--log_interval ", log_interval, ", expected at least 1");
   require(0 < eval_split && eval_split < 1, "--eval_split ", eval_split,
           ", expected more than 0 and less than 1");
+  visit([](const std::string& name, const auto& value, const std::string& unit, auto&&...) {
+    check_flag(name, value, unit);
+  });
   model.mem_len = memory_length(model);
   trainer.mem_len = *model.mem_len;
   trainer.block_size = model.block_size;

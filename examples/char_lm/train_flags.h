@@ -51,9 +51,9 @@ struct TrainFlags {
     flag("warmup_iters", trainer.warmup_iters, "STEPS", "rise of the learning rate");
     flag("lr_decay_iters", trainer.lr_decay_iters, "STEPS",
          "end of the learning rate's decay, 0 for max_iters");
-    flag("schedule", trainer.schedule, "NAME",
-         "constant, linear, cosine, inverse_sqrt or noam");
-    flag("optimizer", trainer.optimizer, "NAME", "adamw, adam or sgd");
+    flag("schedule", trainer.schedule, "constant|linear|cosine|inverse_sqrt|noam",
+         "of the learning rate behind its rise");
+    flag("optimizer", trainer.optimizer, "adamw|adam|sgd", "how gradients become updates");
     flag("weight_decay", trainer.weight_decay, "FACTOR", "decay of linear and embedding weights");
     flag("beta1", trainer.beta1, "FACTOR", "decay of the gradient's mean");
     flag("beta2", trainer.beta2, "FACTOR", "decay of the squared gradient's mean");
@@ -61,9 +61,10 @@ struct TrainFlags {
     flag("grad_clip", trainer.grad_clip, "NORM", "largest norm of the gradient, 0 for no limit");
     flag("freeze", trainer.freeze, "PATTERNS",
          "parameters that stay as they are: names with * in them, separated by commas, such as "
-         "embedding.*,blocks.0.*");
+         "embedding.*,blocks.0.* (default: none)");
     flag("lr_scale", trainer.lr_scale, "PATTERN=FACTOR,...",
-         "factors of the learning rate of the parameters so named; the last that matches counts");
+         "factors of the learning rate of the parameters so named; the last that matches counts "
+         "(default: 1 for all)");
     flag("eval_interval", trainer.eval_interval, "STEPS", "steps between two evaluations");
     flag("eval_iters", trainer.eval_iters, "BATCHES",
          "batches of an evaluation, 0 for the whole validation text");

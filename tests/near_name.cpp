@@ -1,0 +1,39 @@
+#include "examples/char_lm/near_name.h"
+
+#include "refusal.h"
+
+using namespace char_lm;
+
+TEST_CASE("near name: the distance is that of the fewest edits") {
+  CHECK(edit_distance("", "") == 0);
+  CHECK(edit_distance("abc", "abc") == 0);
+  CHECK(edit_distance("", "abc") == 3);
+  CHECK(edit_distance("abc", "") == 3);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("lerning_rate", "learning_rate") == 1);
+  CHECK(edit_distance("learnnig_rate", "learning_rate") == 1);
+  CHECK(edit_distance("ab", "ba") == 1);
+  CHECK(edit_distance("ca", "abc") == 3);  // what was exchanged is not touched again
+}
+
+TEST_CASE("near name: only what is near is suggested, the first of equals") {
+  const std::vector<std::string> names = {"shaw", "labml", "aft", "local_rnn"};
+  CHECK(did_you_mean("swah", names) == ", did you mean shaw?");
+  CHECK(did_you_mean("labm", names) == ", did you mean labml?");
+  CHECK(did_you_mean("localrnn", names) == ", did you mean local_rnn?");
+  CHECK(did_you_mean("lstm", names).empty());
+  CHECK(did_you_mean("", names).empty());
+  CHECK(did_you_mean("x", {}).empty());
+  CHECK(did_you_mean("ab", {"aa", "bb"}) == ", did you mean aa?");
+}
+
+TEST_CASE("near name: a choice that is none is refused with those there are") {
+  check_choice("--cell", "gru", "rnn|gru|lstm");
+  auto refused = [](const std::string& value, const std::string& choices) {
+    return refusal([&] { check_choice("--flag", value, choices); });
+  };
+  CHECK(refused("gur", "rnn|gru|lstm") ==
+        "--flag gur, expected rnn, gru or lstm, did you mean gru?");
+  CHECK(refused("middle", "best|last") == "--flag middle, expected best or last");
+  CHECK(refused("", "only") == "--flag , expected only");
+}
