@@ -92,6 +92,7 @@ LanguageModelConfig aft(const ModelFlags& flags) {
   if (table && !mixer.max_len) mixer.max_len = flags.block_size;
   if (mixer.form == "local" && !mixer.window) mixer.window = 32;
   if (mixer.form == "conv" && !mixer.window) mixer.window = 11;
+  add_positions(config, flags.position.value_or("none"), flags.block_size);
   config.mixer = mixer;
   return config;
 }
@@ -181,7 +182,11 @@ const std::vector<ModelKind>& model_kinds() {
        false,
        {"dropatt", "max_distance", "key_positions", "value_positions"},
        shaw},
-      {"aft", "attention free", false, {"form", "max_len", "window", "factor_rank"}, aft},
+      {"aft",
+       "attention free",
+       false,
+       {"position", "form", "max_len", "window", "factor_rank"},
+       aft},
       {"local_rnn", "a recurrent net over a window", false, {"window", "cell"}, local_rnn},
       {"r_transformer",
        "that below attention",

@@ -57,7 +57,7 @@ struct ModelFlags {
          "dropout)");
     flag("position", position, "learned|sinusoid|none|rope|alibi",
          "transformer: any (default: learned); transformer_xl: sinusoid or learned (default: "
-         "sinusoid); music_transformer: none, sinusoid or learned (default: none)");
+         "sinusoid); music_transformer and aft: none, sinusoid or learned (default: none)");
     flag("window", window, "TOKENS",
          "transformer and transformer_xl: distances below it are attended to (default: all); aft: "
          "reach of the position biases (default: 32, conv 11); local_rnn and r_transformer: tokens "
