@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 
 #include "core/errors.h"
@@ -106,77 +107,99 @@ struct Candidate {
 };
 
 /// The hypotheses for one source.
-struct Beam {
-  /// Under way; those that cannot be, such as all but one at the start, are impossible.
-  std::vector<Hypothesis> rows;
-  std::vector<Hypothesis> done;
-
-  explicit Beam(int64_t width) : rows(static_cast<size_t>(width)) {
-    for (size_t n = 1; n < rows.size(); ++n) rows[n].log_probability = impossible;
+class Beam {
+ public:
+  explicit Beam(const BeamOptions& options)
+      : options_(options), rows_(static_cast<size_t>(options.width)) {
+    for (size_t n = 1; n < rows_.size(); ++n) rows_[n].log_probability = impossible;
   }
 
-  /// The likeliest `count` continuations, the likeliest first, fewer where there are not as many.
-  /// The rows' logits begin at row `first` of the batch.
-  std::vector<Candidate> continuations(const Batch& batch, int64_t first, size_t count) const {
+  /// Those under way. What cannot be, such as all but one at the start, is impossible.
+  const std::vector<Hypothesis>& rows() const { return rows_; }
+  std::vector<Hypothesis> done() && { return std::move(done_); }
+  bool is_over() const { return rows_.front().log_probability == impossible; }
+
+  /// One step, the rows' logits beginning at row `first` of the batch: the best `width` of what has
+  /// ended and of the continuations are left. Gives the row that each row continues; where there is
+  /// no hypothesis it is the first.
+  std::vector<int64_t> step(const Batch& batch, int64_t first, int32_t end) {
+    std::vector<Entry> entries;
+    for (Hypothesis& done : done_) entries.push_back({options_.score(done), std::move(done), {}});
+    for (const auto& [log_probability, row, token] : continuations(batch, first)) {
+      Hypothesis longer{rows_[static_cast<size_t>(row)].tokens, log_probability};
+      double score = options_.score(log_probability, std::ssize(longer.tokens) + 1);
+      if (token == end) {
+        entries.push_back({score, std::move(longer), {}});
+      } else {
+        longer.tokens.push_back(token);
+        entries.push_back({score, std::move(longer), row});
+      }
+    }
+    std::ranges::stable_sort(entries, std::greater(), &Entry::score);
+    entries.resize(std::min(entries.size(), rows_.size()));
+
+    std::vector<int64_t> parents;
+    size_t width = rows_.size();
+    done_.clear();
+    rows_.clear();
+    for (auto& [score, hypothesis, parent] : entries) {
+      (parent ? rows_ : done_).push_back(std::move(hypothesis));
+      if (parent) parents.push_back(*parent);
+    }
+    rows_.resize(width, {{end}, impossible});
+    parents.resize(width, 0);
+    return parents;
+  }
+
+  /// All that is under way ends here.
+  void end_all(const Batch& batch, int64_t first, int32_t end) {
+    for (size_t n = 0; n < rows_.size(); ++n) {
+      if (rows_[n].log_probability == impossible) continue;
+      auto row = first + static_cast<int64_t>(n);
+      double log_p = log_probabilities(batch.logits(row))[static_cast<size_t>(end)];
+      done_.push_back({rows_[n].tokens, rows_[n].log_probability + log_p});
+    }
+    std::ranges::stable_sort(done_, std::greater(),
+                             [&](const Hypothesis& done) { return options_.score(done); });
+  }
+
+ private:
+  /// What may be left of a step: a hypothesis that has ended, or the continuation of a row.
+  struct Entry {
+    double score = 0;
+    Hypothesis hypothesis{};
+    std::optional<int64_t> parent{};
+  };
+
+  /// The likeliest continuations, `width` at most, the likeliest first.
+  std::vector<Candidate> continuations(const Batch& batch, int64_t first) const {
     std::vector<Candidate> all;
-    for (size_t n = 0; n < rows.size(); ++n) {
-      if (rows[n].log_probability == impossible) continue;
+    for (size_t n = 0; n < rows_.size(); ++n) {
+      if (rows_[n].log_probability == impossible) continue;
       auto row = static_cast<int64_t>(n);
       std::vector<double> log_p = log_probabilities(batch.logits(first + row));
       for (size_t v = 0; v < log_p.size(); ++v)
-        all.push_back({rows[n].log_probability + log_p[v], row, static_cast<int32_t>(v)});
+        all.push_back({rows_[n].log_probability + log_p[v], row, static_cast<int32_t>(v)});
     }
-    count = std::min(count, all.size());
+    size_t count = std::min(rows_.size(), all.size());
     std::partial_sort(all.begin(), all.begin() + static_cast<int64_t>(count), all.end());
     all.resize(count);
     return all;
   }
 
-  /// All rows end here.
-  void end_all(const Batch& batch, int64_t first, int32_t end) {
-    for (size_t n = 0; n < rows.size(); ++n) {
-      if (rows[n].log_probability == impossible) continue;
-      auto row = first + static_cast<int64_t>(n);
-      double log_p = log_probabilities(batch.logits(row))[static_cast<size_t>(end)];
-      done.push_back({rows[n].tokens, rows[n].log_probability + log_p});
-    }
-  }
-
-  /// One step: what ends is done, what goes on are the rows from now on. Gives the row that each of
-  /// them continues; a row that is left without a hypothesis continues the first.
-  std::vector<int64_t> step(const Batch& batch, int64_t first, int32_t end) {
-    // No more than `width` of twice as many can end, one for each row.
-    size_t width = rows.size();
-    std::vector<Hypothesis> next;
-    std::vector<int64_t> parents;
-    std::vector<Candidate> ranked = continuations(batch, first, 2 * width);
-    for (size_t rank = 0; rank < ranked.size() && next.size() < width; ++rank) {
-      const auto& [log_probability, row, token] = ranked[rank];
-      Hypothesis longer{rows[static_cast<size_t>(row)].tokens, log_probability};
-      if (token == end) {
-        if (rank < width) done.push_back(std::move(longer));
-        continue;
-      }
-      longer.tokens.push_back(token);
-      next.push_back(std::move(longer));
-      parents.push_back(row);
-    }
-    next.resize(width, {{end}, impossible});
-    parents.resize(width, 0);
-    rows = std::move(next);
-    return parents;
-  }
-
-  bool is_over() const {
-    return done.size() >= rows.size() || rows.front().log_probability == impossible;
-  }
+  BeamOptions options_;
+  std::vector<Hypothesis> rows_;
+  std::vector<Hypothesis> done_;  // the best first
 };
 
 }  // namespace
 
+double BeamOptions::score(double log_probability, int64_t length) const {
+  return log_probability / std::pow((5 + static_cast<double>(length)) / 6, length_penalty);
+}
+
 double BeamOptions::score(const Hypothesis& hypothesis) const {
-  auto n = static_cast<double>(hypothesis.tokens.size() + 1);
-  return hypothesis.log_probability / std::pow((5 + n) / 6, length_penalty);
+  return score(hypothesis.log_probability, std::ssize(hypothesis.tokens) + 1);
 }
 
 std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
@@ -189,7 +212,7 @@ std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
           "beam_search: length_penalty ", beam.length_penalty, ", expected at least 0");
   Tape::Pause constant;
   Batch batch(model, sources, options, beam.width);
-  std::vector<Beam> beams(batch.sources().size(), Beam(beam.width));
+  std::vector<Beam> beams(batch.sources().size(), Beam(beam));
   for (int64_t length = 0; !batch.sources().empty(); ++length) {
     batch.feed();
     std::vector<int64_t> kept, rows;
@@ -205,17 +228,12 @@ std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
       if (own.is_over()) continue;
       kept.push_back(n);
       for (int64_t parent : parents) rows.push_back(first + parent);
-      for (const Hypothesis& row : own.rows) tokens.push_back(row.tokens.back());
+      for (const Hypothesis& row : own.rows()) tokens.push_back(row.tokens.back());
     }
     batch.go_on(kept, rows, std::move(tokens));
   }
   std::vector<std::vector<Hypothesis>> results;
-  for (Beam& own : beams) {
-    std::ranges::stable_sort(own.done, std::greater(),
-                             [&](const Hypothesis& done) { return beam.score(done); });
-    if (std::ssize(own.done) > beam.width) own.done.resize(static_cast<size_t>(beam.width));
-    results.push_back(std::move(own.done));
-  }
+  for (Beam& own : beams) results.push_back(std::move(own).done());
   return results;
 }
 

@@ -42,14 +42,17 @@ struct BeamOptions {
   double length_penalty = 0.6;
 
   double score(const Hypothesis& hypothesis) const;
+  /// Of so many tokens, the end among them where there is one.
+  double score(double log_probability, int64_t length) const;
 };
 
 /// At most `width` targets for each source, the one with the greatest score first. At every step
-/// the likeliest `width` continuations that go on are kept, and of the likeliest `width` of all
-/// those that end are done; the search for a source is over when `width` are. Of equals the earlier
-/// candidate, then the smaller token counts as the likelier. A width of at least the number of all
-/// targets is an exhaustive search. Throws when an option is out of its range, a token that the
-/// model does not have, or a target could be longer than the model's.
+/// the `width` best stay of those that have ended and of all continuations of the others, so that
+/// one that ends too early does not take the place of a better one under way; the search for a
+/// source is over when all of them have ended. Of equals the one that ended first, then the earlier
+/// row, then the smaller token is the better. A width of at least the number of all targets is an
+/// exhaustive search. Throws when an option is out of its range, at a token that the model does not
+/// have, and when a target could be longer than the model's.
 std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
                                                  const PaddedTokens& sources,
                                                  const DecodingOptions& options,

@@ -6,6 +6,7 @@
 
 #include "core/tape.h"
 #include "tests/refusal.h"
+#include "tests/support/named_parameters.h"
 #include "tests/support/specials.h"
 #include "tests/support/translators.h"
 
@@ -181,8 +182,8 @@ TEST_CASE("a batch of unequal sources gives what each alone gives") {
   int64_t ragged = 0;
   for (const TranslatorRow& row : rows()) {
     CAPTURE(row.json);
-    EncoderDecoder model = decided(row, 138);
-    auto sources = random_sequences(12, 6, 6, 139);
+    EncoderDecoder model = decided(row, 218);
+    auto sources = random_sequences(20, 6, 6, 139);
     auto beams = beam_search(model, padded(sources), options, {.width = 3});
     Sampling sampling{.temperature = 1.2, .top_p = 0.95};
     auto samples = sample_targets(model, padded(sources), options, sampling, 5);
@@ -248,6 +249,20 @@ TEST_CASE("a target has at most max_length tokens, which may be none") {
       for (const Hypothesis& hypothesis : beam) CHECK(std::ssize(hypothesis.tokens) <= longest);
     for (const Hypothesis& hypothesis : greedy_targets(model, sources, within))
       CHECK(std::ssize(hypothesis.tokens) <= longest);
+  }
+}
+
+TEST_CASE("an end that is never quite unlikely does not end the search for a longer target") {
+  RandomValues random(146);
+  EncoderDecoder model = paper_transformer().make(random);
+  // At every step the same: token 2 first, then the end, all others behind.
+  assign(model, "source.embedding.weight", 0);
+  assign(model, "output.bias", Values(Tensor::from({6}, std::vector<Scalar>{1, 0, 5, 0, 0, 0})));
+  DecodingOptions within = options;
+  within.max_length = 6;
+  for (int64_t width : {1, 2, 4}) {
+    auto got = beam_search(model, padded({{1, 2}}), within, {.width = width, .length_penalty = 1});
+    CHECK(got[0].front().tokens == Text(6, 2));
   }
 }
 
