@@ -14,21 +14,6 @@ namespace {
 
 using StoredTensors = std::map<std::string, StoredTensor>;
 
-StoredTensor stored_random(const Random& random) {
-  return stored_numbers<uint64_t>({random.seed, random.stream, random.counter});
-}
-
-Random loaded_random(const std::string& name, const StoredTensors& tensors) {
-  auto numbers = loaded_numbers<uint64_t>(name, tensors.at(name), 3);
-  return {numbers[0], numbers[1], numbers[2]};
-}
-
-int64_t loaded_count(const std::string& name, const StoredTensors& tensors) {
-  int64_t count = loaded_numbers<int64_t>(name, tensors.at(name), 1)[0];
-  require(count >= 0, "tensor ", shown(name), ": ", count, ", expected at least 0");
-  return count;
-}
-
 void save(const RandomBlocks& batches, StoredTensors& tensors) {
   tensors["blocks"] = stored_random(batches.random);
 }
@@ -48,16 +33,6 @@ void load(ParallelStreams& batches, const StoredTensors& tensors) {
           ", expected less than ", stream);
 }
 
-void save(const Optimizer& optimizer, StoredTensors& tensors) {
-  for (size_t n = 0; n < optimizer.moments().size(); ++n) {
-    const std::string& name = optimizer.parameters()[n].name;
-    const Moments& moments = optimizer.moments()[n];
-    tensors["optimizer.updates." + name] = stored_numbers<int64_t>({moments.updates});
-    if (moments.first.defined()) tensors["optimizer.first." + name] = stored(moments.first);
-    if (moments.second.defined()) tensors["optimizer.second." + name] = stored(moments.second);
-  }
-}
-
 /// The tensor in the place of one of that shape.
 Tensor loaded_like(const Tensor& start, const std::string& name, const StoredTensors& tensors) {
   if (!start.defined()) return {};
@@ -65,17 +40,6 @@ Tensor loaded_like(const Tensor& start, const std::string& name, const StoredTen
   require(tensor.shape == start.shape(), "tensor ", shown(name), ": ", tensor.shape, ", expected ",
           start.shape());
   return loaded_tensor(name, tensor);
-}
-
-void load(Optimizer& optimizer, const StoredTensors& tensors) {
-  std::vector<Moments> all = optimizer.moments();
-  for (size_t n = 0; n < all.size(); ++n) {
-    const std::string& name = optimizer.parameters()[n].name;
-    all[n].updates = loaded_count("optimizer.updates." + name, tensors);
-    all[n].first = loaded_like(all[n].first, "optimizer.first." + name, tensors);
-    all[n].second = loaded_like(all[n].second, "optimizer.second." + name, tensors);
-  }
-  optimizer.set_moments(std::move(all));
 }
 
 std::string memory_name(size_t block) { return "memory." + std::to_string(block); }
@@ -90,6 +54,42 @@ void check_state_names(const StoredTensors& tensors, const TrainerState& start) 
 }
 
 }  // namespace
+
+StoredTensor stored_random(const Random& random) {
+  return stored_numbers<uint64_t>({random.seed, random.stream, random.counter});
+}
+
+Random loaded_random(const std::string& name, const StoredTensors& tensors) {
+  auto numbers = loaded_numbers<uint64_t>(name, tensors.at(name), 3);
+  return {numbers[0], numbers[1], numbers[2]};
+}
+
+int64_t loaded_count(const std::string& name, const StoredTensors& tensors) {
+  int64_t count = loaded_numbers<int64_t>(name, tensors.at(name), 1)[0];
+  require(count >= 0, "tensor ", shown(name), ": ", count, ", expected at least 0");
+  return count;
+}
+
+void save(const Optimizer& optimizer, StoredTensors& tensors) {
+  for (size_t n = 0; n < optimizer.moments().size(); ++n) {
+    const std::string& name = optimizer.parameters()[n].name;
+    const Moments& moments = optimizer.moments()[n];
+    tensors["optimizer.updates." + name] = stored_numbers<int64_t>({moments.updates});
+    if (moments.first.defined()) tensors["optimizer.first." + name] = stored(moments.first);
+    if (moments.second.defined()) tensors["optimizer.second." + name] = stored(moments.second);
+  }
+}
+
+void load(Optimizer& optimizer, const StoredTensors& tensors) {
+  std::vector<Moments> all = optimizer.moments();
+  for (size_t n = 0; n < all.size(); ++n) {
+    const std::string& name = optimizer.parameters()[n].name;
+    all[n].updates = loaded_count("optimizer.updates." + name, tensors);
+    all[n].first = loaded_like(all[n].first, "optimizer.first." + name, tensors);
+    all[n].second = loaded_like(all[n].second, "optimizer.second." + name, tensors);
+  }
+  optimizer.set_moments(std::move(all));
+}
 
 StoredTensors to_tensors(const TrainerState& state) {
   StoredTensors tensors{

@@ -47,4 +47,12 @@ std::map<std::string, StoredTensor> to_tensors(const TrainerState& state);
 TrainerState from_tensors(const std::map<std::string, StoredTensor>& tensors,
                           const TrainerState& start);
 
+/// The parts of it that other trainers have too. What loads throws as `from_tensors` does, but for
+/// a tensor that is missing: check_names comes first.
+StoredTensor stored_random(const Random& random);
+Random loaded_random(const std::string& name, const std::map<std::string, StoredTensor>& tensors);
+int64_t loaded_count(const std::string& name, const std::map<std::string, StoredTensor>& tensors);
+void save(const Optimizer& optimizer, std::map<std::string, StoredTensor>& tensors);
+void load(Optimizer& optimizer, const std::map<std::string, StoredTensor>& tensors);
+
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

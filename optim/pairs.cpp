@@ -1,0 +1,109 @@
+#include "optim/pairs.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/errors.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+std::vector<int64_t> numbers(size_t count) {
+  std::vector<int64_t> result(count);
+  std::iota(result.begin(), result.end(), 0);
+  return result;
+}
+
+/// Every order is equally likely (Fisher and Yates 1938, as Durstenfeld 1964 has it).
+template <class Value>
+void shuffle(std::vector<Value>& values, Random& random) {
+  for (int64_t n = std::ssize(values) - 1; n > 0; --n)
+    std::swap(values[static_cast<size_t>(n)], values[static_cast<size_t>(random.below(n + 1))]);
+}
+
+void sort_by_length(std::span<const TokenPair> pairs, std::span<int64_t> members) {
+  std::ranges::stable_sort(members, {}, [&](int64_t member) {
+    const TokenPair& pair = pairs[static_cast<size_t>(member)];
+    return std::pair(pair.target.size(), pair.source.size());
+  });
+}
+
+void cut(std::span<const int64_t> members, int64_t size,
+         std::vector<std::vector<int64_t>>& batches) {
+  while (!members.empty()) {
+    auto batch = members.first(std::min(static_cast<size_t>(size), members.size()));
+    batches.emplace_back(batch.begin(), batch.end());
+    members = members.subspan(batch.size());
+  }
+}
+
+}  // namespace
+
+PairBatch make_batch(std::span<const TokenPair> pairs, std::span<const int64_t> members,
+                     const TargetEnds& ends) {
+  std::vector<std::vector<int32_t>> sources, inputs, next;
+  PairBatch batch;
+  for (int64_t member : members) {
+    const auto& [source, target] = pairs[static_cast<size_t>(member)];
+    sources.push_back(source);
+    std::vector<int32_t>& input = inputs.emplace_back(1, ends.begin);
+    input.insert(input.end(), target.begin(), target.end());
+    next.push_back(target);
+    next.back().push_back(ends.end);
+    batch.tokens += std::ssize(input);
+  }
+  batch.source = padded(sources);
+  batch.inputs.tokens = padded(inputs).tokens;
+  batch.next = padded(next, PairBatch::filled_up).tokens;
+  return batch;
+}
+
+std::vector<std::vector<int64_t>> batches_by_length(std::span<const TokenPair> pairs,
+                                                    int64_t batch_size) {
+  std::vector<int64_t> members = numbers(pairs.size());
+  sort_by_length(pairs, members);
+  std::vector<std::vector<int64_t>> batches;
+  cut(members, batch_size, batches);
+  return batches;
+}
+
+PairBatches::PairBatches(std::span<const TokenPair> pairs, int64_t batch_size, uint64_t seed)
+    : pairs_(pairs), batch_size_(batch_size), seed_(seed) {
+  require(!pairs.empty(), "pairs: none, expected at least 1");
+  require(batch_size >= 1, "pairs: batch_size ", batch_size, ", expected at least 1");
+  begin_epoch(0);
+}
+
+void PairBatches::begin_epoch(int64_t epoch) {
+  Random random{.seed = seed_, .stream = static_cast<uint64_t>(epoch)};
+  std::vector<int64_t> members = numbers(pairs_.size());
+  shuffle(members, random);
+  order_.clear();
+  std::span<int64_t> left = members;
+  auto together = static_cast<size_t>(batches_sorted_together * batch_size_);
+  while (!left.empty()) {
+    std::span<int64_t> run = left.first(std::min(together, left.size()));
+    sort_by_length(pairs_, run);
+    cut(run, batch_size_, order_);
+    left = left.subspan(run.size());
+  }
+  shuffle(order_, random);
+  epoch_ = epoch;
+  position_ = 0;
+}
+
+std::vector<int64_t> PairBatches::next() {
+  if (position_ == std::ssize(order_)) begin_epoch(epoch_ + 1);
+  return order_[static_cast<size_t>(position_++)];
+}
+
+void PairBatches::go_to(int64_t epoch, int64_t position) {
+  require(epoch >= 0, "pairs: epoch ", epoch, ", expected at least 0");
+  require(0 <= position && position <= std::ssize(order_), "pairs: batch ", position,
+          " of an epoch, expected 0 to ", order_.size());
+  begin_epoch(epoch);
+  position_ = position;
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
