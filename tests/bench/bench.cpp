@@ -24,7 +24,7 @@ struct Flags {
 std::vector<Case> chosen(const std::string& only) {
   std::vector<Case> list;
   for (auto cases : {training_cases, layer_cases, attention_cases, shift_cases, writing_cases,
-                     evaluation_cases, memory_cases})
+                     evaluation_cases, memory_cases, sequence_cases})
     for (const Case& c : cases())
       if (c.name.find(only) != std::string::npos) list.push_back(c);
   return list;

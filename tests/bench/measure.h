@@ -42,5 +42,6 @@ std::vector<Case> shift_cases();
 std::vector<Case> writing_cases();
 std::vector<Case> evaluation_cases();
 std::vector<Case> memory_cases();
+std::vector<Case> sequence_cases();
 
 }  // namespace shiftgrad::bench

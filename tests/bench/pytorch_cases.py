@@ -57,6 +57,49 @@ def transformer_xl_step(layers, heads, width, length, batch):
     return step
 
 
+def pair_step(layers, heads, width, length, batch):
+    model = models.EncoderDecoder(VOCABULARY, width, layers, heads)
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-3, betas=(0.9, 0.98), fused=True)
+    sources = torch.randint(2, VOCABULARY, (20 * batch, length))
+    targets = torch.randint(2, VOCABULARY, (20 * batch, length + 2))
+
+    def step():
+        rows = torch.randperm(len(sources))[:batch]
+        logits = model(sources[rows], targets[rows, :-1])
+        loss = functional.cross_entropy(
+            logits.flatten(0, 1), targets[rows, 1:].flatten(), label_smoothing=0.1, ignore_index=-1
+        )
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    return step
+
+
+def beam_search(layers, heads, width, length, batch, beam, tokens):
+    """No target ends early. nn.Transformer keeps no state: every step decodes the targets so far."""
+    model = models.EncoderDecoder(VOCABULARY, width, layers, heads).eval()
+    source = torch.randint(2, VOCABULARY, (batch, length))
+    first_rows = torch.arange(batch)[:, None] * beam
+
+    @torch.inference_mode()
+    def step():
+        memory = model.encode(source).repeat_interleave(beam, dim=0)
+        targets = torch.zeros(batch * beam, 1, dtype=torch.long)
+        scores = torch.full((batch, beam), float("-inf"))
+        scores[:, 0] = 0
+        for _ in range(tokens):
+            logits = model.decode(targets, memory)[:, -1]
+            logits[:, 1] = -1e9
+            total = scores[:, :, None] + logits.log_softmax(-1).unflatten(0, (batch, beam))
+            scores, best = total.flatten(1).topk(beam)
+            rows = (first_rows + best // VOCABULARY).flatten()
+            targets = torch.cat([targets[rows], best.flatten()[:, None] % VOCABULARY], dim=1)
+
+    return step
+
+
 def layer(make, length, batch):
     model = make(length)
     x = torch.randn(batch, length, WIDTH, requires_grad=True)
@@ -95,6 +138,12 @@ def cases():
         layers, heads, width, length, batch = shape
         name = f"transformer_xl L{layers} H{heads} d{width} T{length} M{length} B{batch}"
         table[name] = {"einsum": lambda shape=shape: transformer_xl_step(*shape)}
+    table["encoder_decoder L3+3 H4 d256 S64 T65 B32"] = {
+        "nn.Transformer": lambda: pair_step(3, 4, 256, 64, 32)
+    }
+    table["beam 4 L3+3 H4 d256 S64, 50 tokens, B32"] = {
+        "nn.Transformer": lambda: beam_search(3, 4, 256, 64, 32, 4, 50)
+    }
     for name, make in LAYERS.items():
         for size, (length, batch) in LENGTHS.items():
             table[f"{name} {size}"] = {

@@ -274,3 +274,35 @@ class TransformerXL(nn.Module):
             x = x + mixer(mixer_norm(x), mixer_norm(memory), sinusoids, mask)
             x = x + feed_forward(norm(x))
         return functional.linear(self.norm(x), self.embedding.weight).transpose(0, 1), remembered
+
+
+class EncoderDecoder(nn.Module):
+    """nn.Transformer between embeddings with sinusoids, norms first."""
+
+    def __init__(self, vocabulary, width, layers, heads, longest=128):
+        super().__init__()
+        self.source = nn.Embedding(vocabulary, width)
+        self.target = nn.Embedding(vocabulary, width)
+        self.transformer = nn.Transformer(
+            width, heads, layers, layers, 4 * width, dropout=0.0, batch_first=True, norm_first=True
+        )
+        self.output = nn.Linear(width, vocabulary)
+        frequencies = 10000.0 ** (-torch.arange(0, width, 2) / width)
+        angles = torch.arange(longest)[:, None] * frequencies
+        self.register_buffer("positions", torch.cat([angles.sin(), angles.cos()], dim=1))
+
+    def embed(self, table, tokens):
+        return table(tokens) * table.embedding_dim**0.5 + self.positions[: tokens.size(1)]
+
+    def encode(self, source):
+        return self.transformer.encoder(self.embed(self.source, source))
+
+    def decode(self, target, memory):
+        mask = nn.Transformer.generate_square_subsequent_mask(target.size(1))
+        hidden = self.transformer.decoder(
+            self.embed(self.target, target), memory, tgt_mask=mask, tgt_is_causal=True
+        )
+        return self.output(hidden)
+
+    def forward(self, source, target):
+        return self.decode(target, self.encode(source))
