@@ -1,0 +1,58 @@
+#include "decoding.h"
+
+#include <algorithm>
+
+#include "core/errors.h"
+#include "examples/char_lm/flags.h"
+
+namespace seq2seq {
+
+using shiftgrad::require;
+
+void DecodingFlags::add_to(CLI::App& app) {
+  using char_lm::add_flag;
+  add_flag(app, "beam", beam.width, "TARGETS", "kept at each step of the search; 1 is greedy");
+  add_flag(app, "length_penalty", beam.length_penalty, "POWER",
+           "of ((5 + n) / 6) that log P of n tokens is divided by, to compare targets; 0 for none");
+  add_flag(app, "temperature", sampling.temperature, "FACTOR",
+           "above 0 draws the tokens instead: below 1 more certain, above 1 more surprising");
+  add_flag(app, "top_k", sampling.top_k, "TOKENS", "draw among the likeliest, 0 for all");
+  add_flag(app, "top_p", sampling.top_p, "PROBABILITY",
+           "of these, among the fewest likeliest that together have it, 1 for all");
+  add_flag(app, "seed", seed, "NUMBER", "equal seeds draw equal targets");
+  add_flag(app, "max_length", max_length, "TOKENS", "longest target");
+  add_flag(app, "batch_size", batch_size, "LINES", "translated side by side");
+  add_flag(app, "threads", threads, "THREADS", "0 for one a core");
+}
+
+Translator::Translator(const SavedRun& run, const DecodingFlags& flags)
+    : flags_(flags),
+      threads_(char_lm::limit_threads(flags.threads)),
+      symbols_(run.target_symbols),
+      model_(make_model(run)),
+      options_{.begin = target_ends.begin, .end = target_ends.end, .max_length = flags.max_length} {
+  require(flags.batch_size >= 1, "--batch_size ", flags.batch_size, ", expected at least 1");
+  require(flags.beam.width >= 1, "--beam ", flags.beam.width, ", expected at least 1");
+  require(flags.max_length >= 1, "--max_length ", flags.max_length, ", expected at least 1");
+  check(flags.sampling);
+  options_.max_length = std::min(options_.max_length, model_.longest_target() - 1);
+  // Whatever else is wrong with them shows before anything is read.
+  beam_search(model_, shiftgrad::padded({}), options_, flags_.beam);
+}
+
+std::vector<std::string> Translator::translate(const std::vector<std::vector<int32_t>>& sources,
+                                               int64_t first) const {
+  shiftgrad::PaddedTokens batch = shiftgrad::padded(sources);
+  std::vector<std::string> targets;
+  if (flags_.sampling.temperature > 0) {
+    for (const auto& drawn : sample_targets(model_, batch, options_, flags_.sampling, flags_.seed,
+                                            static_cast<uint64_t>(first)))
+      targets.push_back(symbols_.decode(drawn.tokens));
+  } else {
+    for (const auto& best : beam_search(model_, batch, options_, flags_.beam))
+      targets.push_back(symbols_.decode(best.front().tokens));
+  }
+  return targets;
+}
+
+}  // namespace seq2seq

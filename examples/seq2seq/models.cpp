@@ -1,0 +1,139 @@
+#include "models.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/errors.h"
+
+namespace seq2seq {
+
+using shiftgrad::EncoderDecoderConfig;
+using shiftgrad::fail;
+using shiftgrad::MixerConfig;
+using shiftgrad::require;
+
+namespace {
+
+/// How the tokens of one side see each other.
+struct Kind {
+  const char* name;
+  const char* description;
+  bool sees_both_ways;
+  const char* position;  // added to the embeddings
+  MixerConfig (*mixer)(const ModelFlags& flags);
+};
+
+MixerConfig attention(const char* position) {
+  shiftgrad::MultiHeadAttentionConfig mixer;
+  mixer.position = position;
+  return mixer;
+}
+
+MixerConfig aft(const ModelFlags& flags) {
+  shiftgrad::AftConfig mixer{.form = flags.form};
+  bool conv = flags.form == "conv";
+  if (flags.form == "full" || flags.form == "local") mixer.max_len = flags.max_len;
+  if (flags.form == "local" || conv)
+    mixer.window = flags.window > 0 ? flags.window : conv ? 11 : 32;
+  return mixer;
+}
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> list = {
+      {"transformer", "attention with sinusoids (Vaswani et al. 2017)", true, "sinusoid",
+       [](const ModelFlags&) { return attention("none"); }},
+      {"rope", "attention with rotary positions", true, "none",
+       [](const ModelFlags&) { return attention("rope"); }},
+      {"shaw", "clipped distances", true, "none",
+       [](const ModelFlags& flags) -> MixerConfig {
+         return shiftgrad::ShawAttentionConfig{.max_distance = flags.max_distance};
+       }},
+      {"music_transformer", "an embedding for each distance", true, "none",
+       [](const ModelFlags& flags) -> MixerConfig {
+         return shiftgrad::RelativeGlobalAttentionConfig{.max_seq = flags.max_len};
+       }},
+      {"labml", "Transformer-XL's attention with tables", true, "none",
+       [](const ModelFlags& flags) -> MixerConfig {
+         return shiftgrad::RelativeMultiHeadAttentionConfig{.max_positions = flags.max_len};
+       }},
+      {"aft", "attention free", true, "none", aft},
+      {"transformer_xl", "sinusoid distances", false, "none",
+       [](const ModelFlags&) -> MixerConfig { return shiftgrad::TransformerXLAttentionConfig{}; }},
+      {"local_rnn", "a recurrent net over a window", false, "none",
+       [](const ModelFlags& flags) -> MixerConfig {
+         return shiftgrad::LocalRnnConfig{.window = flags.window > 0 ? flags.window : 7,
+                                          .cell = "gru"};
+       }},
+  };
+  return list;
+}
+
+const Kind& kind(const char* flag, const std::string& name, bool of_encoder) {
+  std::string known;
+  for (const Kind& one : kinds()) {
+    if (of_encoder && !one.sees_both_ways) continue;
+    if (one.name == name) return one;
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
+  }
+  fail("--", flag, " ", name, ", expected one of ", known);
+}
+
+void check(const ModelFlags& flags) {
+  auto at_least = [](int64_t least, const char* name, int64_t value) {
+    require(value >= least, "--", name, " ", value, ", expected at least ", least);
+  };
+  at_least(1, "n_layer", flags.n_layer);
+  at_least(1, "n_head", flags.n_head);
+  at_least(1, "n_embd", flags.n_embd);
+  at_least(0, "d_inner", flags.d_inner);
+  at_least(2, "max_len", flags.max_len);
+  at_least(0, "max_distance", flags.max_distance);
+  at_least(0, "window", flags.window);
+  require(flags.n_embd % flags.n_head == 0, "--n_embd ", flags.n_embd,
+          " is not divisible by --n_head ", flags.n_head);
+  require(0 <= flags.dropout && flags.dropout < 1, "--dropout ", flags.dropout,
+          ", expected 0 to less than 1");
+}
+
+}  // namespace
+
+std::string ModelFlags::kinds(bool of_encoder) {
+  std::string list;
+  for (const Kind& one : seq2seq::kinds())
+    if (one.sees_both_ways == of_encoder)
+      list += (list.empty() ? "" : "; ") + std::string(one.name) + ": " + one.description;
+  return list;
+}
+
+void set_dropout(const ModelFlags& flags, EncoderDecoderConfig& config) {
+  config.dropout = config.attention_dropout = flags.dropout;
+}
+
+EncoderDecoderConfig model_config(const ModelFlags& flags, int64_t source_tokens,
+                                  int64_t target_tokens) {
+  check(flags);
+  const Kind& encoder = kind("encoder", flags.encoder, true);
+  const Kind& decoder = kind("decoder", flags.decoder, false);
+  EncoderDecoderConfig config;
+  config.source_vocab_size = source_tokens;
+  config.target_vocab_size = target_tokens;
+  config.d_model = flags.n_embd;
+  config.n_encoder_layer = config.n_decoder_layer = flags.n_layer;
+  config.n_head = flags.n_head;
+  config.d_inner = flags.d_inner > 0 ? flags.d_inner : 4 * flags.n_embd;
+  config.encoder_mixer = encoder.mixer(flags);
+  config.decoder_mixer = decoder.mixer(flags);
+  config.encoder_position = encoder.position;
+  config.decoder_position = decoder.position;
+  // Sinusoids are as large as 1, and would drown embeddings that are not (Vaswani et al., 3.4).
+  config.embedding_scale =
+      config.encoder_position == "sinusoid" || config.decoder_position == "sinusoid";
+  config.norm_first = config.final_norm = flags.norm_first;
+  config.activation = flags.activation;
+  config.share_embedding = flags.share_embedding;
+  config.tie_embedding = flags.tie_embedding;
+  set_dropout(flags, config);
+  return config;
+}
+
+}  // namespace seq2seq

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "nn/encoder_decoder.h"
+
+namespace seq2seq {
+
+/// The flags that shape a model, char_lm's names where it has one.
+struct ModelFlags {
+  std::string encoder = "transformer";
+  std::string decoder = "transformer";
+  int64_t n_layer = 2;
+  int64_t n_head = 4;
+  int64_t n_embd = 96;
+  int64_t d_inner = 0;
+  double dropout = 0.1;
+  int64_t max_len = 128;
+  int64_t max_distance = 8;
+  std::string form = "local";
+  int64_t window = 0;
+  std::string activation = "relu";
+  bool norm_first = true;
+  bool share_embedding = false;
+  bool tie_embedding = false;
+
+  /// The one list of them: calls flag(name, value, unit, description) for each.
+  template <class Flag>
+  void visit(Flag&& flag) {
+    flag("encoder", encoder, "NAME", kinds(true));
+    flag("decoder", decoder, "NAME", "how a target sees its past: those, and " + kinds(false));
+    flag("n_layer", n_layer, "LAYERS", "blocks of the encoder, and of the decoder");
+    flag("n_head", n_head, "HEADS", "attention heads of a block");
+    flag("n_embd", n_embd, "CHANNELS", "width of the model");
+    flag("d_inner", d_inner, "CHANNELS", "width of the feed-forward nets, 0 for 4 n_embd");
+    flag("dropout", dropout, "PROBABILITY",
+         "share of activations and attention weights dropped in training");
+    flag("max_len", max_len, "TOKENS",
+         "longest source and target: rows of AFT's tables, reach of music_transformer's and "
+         "labml's");
+    flag("max_distance", max_distance, "TOKENS", "shaw: distances beyond it count as it");
+    flag("form", form, "NAME", "aft: local, full, simple or conv");
+    flag("window", window, "TOKENS",
+         "aft local and conv: reach of the position biases, 0 for 32 and 11; local_rnn: 0 for 7");
+    flag("activation", activation, "NAME", "relu, gelu or gelu_tanh");
+    flag("norm_first", norm_first, "BOOL", "norms before the layers instead of after them");
+    flag("share_embedding", share_embedding, "BOOL",
+         "one embedding, and one list of symbols, for both sides");
+    flag("tie_embedding", tie_embedding, "BOOL", "the output weight is the target's embedding");
+  }
+
+ private:
+  static std::string kinds(bool of_encoder);
+};
+
+/// Throws, naming the flag, when the flags make no model.
+shiftgrad::EncoderDecoderConfig model_config(const ModelFlags& flags, int64_t source_tokens,
+                                             int64_t target_tokens);
+
+/// Dropout as the flags have it, for a config from a checkpoint, which has none.
+void set_dropout(const ModelFlags& flags, shiftgrad::EncoderDecoderConfig& config);
+
+}  // namespace seq2seq

@@ -1,0 +1,70 @@
+#include "symbols.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/errors.h"
+#include "rows.h"
+
+namespace seq2seq {
+
+Unit unit_named(const std::string& flag, const std::string& name) {
+  if (name == "characters") return Unit::character;
+  if (name == "words") return Unit::word;
+  shiftgrad::fail("--", flag, " ", name, ", expected characters or words");
+}
+
+std::vector<std::string> split(std::string_view line, Unit unit) {
+  std::vector<std::string> symbols;
+  while (!line.empty()) {
+    size_t length = unit == Unit::word ? std::min(line.find(' '), line.size())
+                                       : std::max<size_t>(1, character_length(line));
+    if (length > 0) symbols.emplace_back(line.substr(0, length));
+    line.remove_prefix(unit == Unit::word ? std::min(length + 1, line.size()) : length);
+  }
+  return symbols;
+}
+
+std::string join(const std::vector<std::string>& symbols, Unit unit) {
+  std::string line;
+  for (const std::string& symbol : symbols) {
+    if (unit == Unit::word && !line.empty()) line += ' ';
+    line += symbol;
+  }
+  return line;
+}
+
+Symbols::Symbols(Unit unit, std::vector<std::string> known, int32_t first)
+    : unit_(unit), known_(std::move(known)), first_(first) {
+  for (size_t n = 0; n < known_.size(); ++n)
+    token_of_[known_[n]] = first_ + static_cast<int32_t>(n);
+}
+
+Symbols Symbols::of(const std::vector<std::string_view>& lines, Unit unit, int32_t first) {
+  std::set<std::string> known;
+  for (std::string_view line : lines)
+    for (const std::string& symbol : split(line, unit)) known.insert(symbol);
+  return {unit, {known.begin(), known.end()}, first};
+}
+
+Symbols::Encoded Symbols::encode(std::string_view line) const {
+  Encoded result;
+  for (const std::string& symbol : split(line, unit_)) {
+    auto token = token_of_.find(symbol);
+    if (token == token_of_.end()) {
+      result.unknown = symbol;
+      return result;
+    }
+    result.tokens.push_back(token->second);
+  }
+  return result;
+}
+
+std::string Symbols::decode(const std::vector<int32_t>& tokens) const {
+  std::vector<std::string> symbols;
+  for (int32_t token : tokens)
+    if (token >= first_) symbols.push_back(known_[static_cast<size_t>(token - first_)]);
+  return join(symbols, unit_);
+}
+
+}  // namespace seq2seq

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace seq2seq {
+
+/// What a line is made of: characters, or words with a space between two.
+enum class Unit { character, word };
+
+/// That of a flag's value. Throws, naming the flag, at another than `characters` or `words`.
+Unit unit_named(const std::string& flag, const std::string& name);
+
+/// The symbols of a line.
+std::vector<std::string> split(std::string_view line, Unit unit);
+std::string join(const std::vector<std::string>& symbols, Unit unit);
+
+/// The symbols that a model knows on one side, numbered from `first` on.
+class Symbols {
+ public:
+  Symbols(Unit unit, std::vector<std::string> known, int32_t first);
+
+  /// Those of the lines, in the order of their bytes.
+  static Symbols of(const std::vector<std::string_view>& lines, Unit unit, int32_t first);
+
+  /// The tokens of a line, or the first symbol that the model does not know.
+  struct Encoded {
+    std::vector<int32_t> tokens;
+    std::optional<std::string> unknown;
+  };
+  Encoded encode(std::string_view line) const;
+  /// Of tokens that are symbols; the others, below `first`, are passed over.
+  std::string decode(const std::vector<int32_t>& tokens) const;
+
+  const std::vector<std::string>& known() const { return known_; }
+  Unit unit() const { return unit_; }
+  /// The tokens that there are, with those below `first`.
+  int64_t tokens() const { return first_ + std::ssize(known_); }
+
+ private:
+  Unit unit_;
+  std::vector<std::string> known_;
+  int32_t first_;
+  std::map<std::string, int32_t, std::less<>> token_of_;
+};
+
+}  // namespace seq2seq

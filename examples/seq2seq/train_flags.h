@@ -1,0 +1,84 @@
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "models.h"
+#include "optim/pair_trainer.h"
+#include "rows.h"
+
+namespace seq2seq {
+
+/// All flags of `train`; a checkpoint carries them, so that the other commands know the run.
+struct TrainFlags {
+  std::string data{}, val_data{};
+  double eval_split = 0.05;
+  bool skip_bad_rows = false;
+  std::string source_tokens = "characters";
+  std::string target_tokens = "characters";
+  std::string out_dir = "out";
+  ModelFlags model{};
+  shiftgrad::PairTrainerConfig trainer{};
+  int64_t log_interval = 10;
+  int threads = 0;
+
+  /// The one list of them: calls flag(name, value, unit, description) for each.
+  template <class Flag>
+  void visit(Flag&& flag) {
+    flag(
+        "data", data, "FILE",
+        "pairs to learn from, a line each: source, tab, target, in UTF-8 (default: dates as people "
+        "write them, and in ISO 8601)");
+    flag("val_data", val_data, "FILE",
+         "pairs to validate on, all of --data being trained on (default: the end of --data)");
+    flag("eval_split", eval_split, "SHARE",
+         "of --data, at its end, never trained on; without --val_data");
+    flag("skip_bad_rows", skip_bad_rows, "BOOL",
+         "leave out rows that are none, and say which; without it the first is an error");
+    flag("source_tokens", source_tokens, "UNIT", "characters, or words with a space between two");
+    flag("target_tokens", target_tokens, "UNIT", "characters or words");
+    flag("out_dir", out_dir, "FOLDER", "where checkpoints and metrics go");
+    model.visit(flag);
+    flag("batch_size", trainer.batch_size, "PAIRS",
+         "pairs of a batch, which are of similar length");
+    flag("max_iters", trainer.max_iters, "STEPS", "length of the training");
+    flag("learning_rate", trainer.learning_rate, "RATE", "highest learning rate");
+    flag("min_lr", trainer.min_lr, "RATE", "learning rate at the end of its decay");
+    flag("warmup_iters", trainer.warmup_iters, "STEPS", "rise of the learning rate");
+    flag("lr_decay_iters", trainer.lr_decay_iters, "STEPS",
+         "end of the learning rate's decay, 0 for max_iters");
+    flag("schedule", trainer.schedule, "NAME", "see char_lm train --help");
+    flag("weight_decay", trainer.weight_decay, "FACTOR", "decay of linear and embedding weights");
+    flag("beta1", trainer.beta1, "FACTOR", "decay of the gradient's mean");
+    flag("beta2", trainer.beta2, "FACTOR", "decay of the squared gradient's mean");
+    flag("grad_clip", trainer.grad_clip, "NORM", "largest norm of the gradient, 0 for no limit");
+    flag("label_smoothing", trainer.label_smoothing, "SHARE",
+         "of a target's weight that all tokens have in common");
+    flag("eval_interval", trainer.eval_interval, "STEPS", "steps between two evaluations");
+    flag("eval_pairs", trainer.eval_pairs, "PAIRS", "pairs of an evaluation's losses, 0 for all");
+    flag("save_interval", trainer.save_interval, "STEPS",
+         "steps between two saves of the last checkpoint, 0 for eval_interval");
+    flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics");
+    flag("seed", trainer.seed, "NUMBER", "of the weights, the batches and dropout");
+    flag("threads", threads, "THREADS", "0 for one a core");
+  }
+
+  /// Throws, naming the flag, on what is out of range; settles what depends on other flags.
+  void settle();
+
+  BadRows bad_rows() const { return skip_bad_rows ? BadRows::skip : BadRows::refuse; }
+
+  /// The flags as a JSON object, and back: an object of a checkpoint, in the name of `source`.
+  std::string to_json() const;
+  static TrainFlags from_json(const std::string& text, const std::string& source);
+};
+
+/// The flags that may change when a run goes on, for they do not change its course.
+const std::set<std::string>& free_flags();
+
+/// The flags of the saved run with those of `asked` that were `given`. Throws, naming the flag,
+/// when one of these differs that may not.
+TrainFlags resumed_flags(const TrainFlags& saved, const TrainFlags& asked,
+                         const std::set<std::string>& given, const std::string& source);
+
+}  // namespace seq2seq

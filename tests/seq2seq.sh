@@ -1,0 +1,212 @@
+#!/bin/sh
+# Uses seq2seq, the program $1, as people do, and as they should not.
+. "$(dirname "$0")/char_lm_checks.sh"
+
+# refuses TEXT ARGUMENT...: status 2, nothing on standard output, one line on standard error that
+# contains the text, and all checkpoints as they were.
+refuses() {
+  before=$(cksum ./*/*.safetensors)
+  is_refused "$@"
+  [ ! -s output ] || fail "output of: $*: $(cat output)"
+  [ "$(cksum ./*/*.safetensors)" = "$before" ] || fail "a checkpoint changed by: $*"
+}
+
+# Words turned around.
+awk 'BEGIN {
+  for (n = 0; n < 300; n++) {
+    word = sprintf("%x", n * n + 7)
+    turned = ""
+    for (c = length(word); c > 0; c--) turned = turned substr(word, c, 1)
+    print word "\t" turned
+  }
+}' > pairs.tsv
+tiny="--n_layer 1 --n_head 2 --n_embd 16 --max_len 20 --batch_size 8 --max_iters 20
+  --warmup_iters 2 --eval_interval 10 --log_interval 1"
+
+# --- What it is for.
+
+runs train $tiny --data pairs.tsv --out_dir run
+prints '^transformer to transformer with [0-9]+ parameters, on .*: 285 pairs to train on, 15 to'
+prints '^step 10/20  loss [0-9.]+  [0-9.]+k tokens/s  ETA 0:'
+prints '^step 20  train loss [0-9.]+  validation loss [0-9.]+ nats per token'
+[ "$(ls run)" = "best.safetensors
+last.safetensors
+metrics.jsonl" ] || fail "files: $(ls run)"
+[ "$(grep -c gradient_norm run/metrics.jsonl)" = 20 ] || fail 'metrics'
+
+runs eval run --predictions predictions
+prints '^[0-9.]+ % of the targets exact$'
+prints '^[0-9.]+ % sequence error rate$'
+prints '^[0-9.]+ % token error rate$'
+prints '^15 sources$'
+[ "$(wc -l < predictions)" = 15 ] || fail "predictions: $(cat predictions)"
+tail -n 15 pairs.tsv > last.tsv
+cut -f1,3 predictions > asked
+cmp -s asked last.tsv || fail "other pairs than those held back: $(cat asked)"
+runs eval run --data pairs.tsv --checkpoint last --beam 1 --batch_size 7
+prints '^300 sources$'
+
+# translate: a line for a line, in order, the same whatever the batches and whether alone.
+cut -f1 pairs.tsv > sources
+translates() {
+  "$char_lm" translate run "$@" > output 2> errors || fail "status $? of translate $*: $(cat errors)"
+}
+translates < sources
+[ "$(wc -l < output)" = 300 ] || fail "translate: $(wc -l < output) lines"
+mv output whole
+translates --batch_size 7 < sources
+cmp -s output whole || fail 'other translations in batches of 7'
+translates --threads 1 < sources
+cmp -s output whole || fail 'other translations on one thread'
+head -n 3 sources | tail -n 1 | tr -d '\n' > third
+translates < third
+sed -n 3p whole | cmp -s - output || fail 'another translation alone'
+translates --temperature 1 --seed 3 < sources
+mv output drawn
+translates --temperature 1 --seed 3 --batch_size 11 < sources
+cmp -s output drawn || fail 'other draws in other batches'
+translates --temperature 1 --seed 4 < sources
+cmp -s output drawn && fail 'the same draws from another seed'
+: | translates
+[ ! -s output ] || fail 'a translation of nothing'
+
+# Who types sees an answer before the next line.
+mkfifo typed
+"$char_lm" translate run < typed > answers 2> errors &
+exec 3> typed
+echo 7 >&3
+tries=0
+while [ ! -s answers ] && [ $tries -lt 100 ]; do
+  sleep 0.1
+  tries=$((tries + 1))
+done
+[ "$(wc -l < answers)" = 1 ] || fail 'no answer before the next line'
+exec 3>&-
+wait
+
+# Lines that the model cannot read.
+printf '7\nxyz!\n8\n' > unknown
+status=0
+"$char_lm" translate run < unknown > output 2> errors || status=$?
+[ "$status" = 1 ] || fail "status $status of an unknown character"
+[ "$(wc -l < output)" = 1 ] || fail "before an unknown character: $(cat output)"
+grep -qF 'standard input: line 2: the model does not know the character "x"' errors ||
+  fail "an unknown character: $(cat errors)"
+translates --skip_bad_rows < unknown
+[ "$(wc -l < output)" = 3 ] && [ -z "$(sed -n 2p output)" ] || fail "skipped: $(cat output)"
+grep -qF 'skipped standard input: line 2' errors || fail "skipped: $(cat errors)"
+
+# Every kind of encoder and decoder, words, and one list of symbols for both sides.
+sed 's/./& /g; s/ $//; s/ \t /\t/' pairs.tsv > words.tsv
+while read -r model; do
+  # shellcheck disable=SC2086
+  runs train $tiny --data words.tsv --max_iters 2 --out_dir any \
+    --source_tokens words --target_tokens words $model
+  runs eval any --beam 2 --max_length 8
+done << 'END'
+--encoder rope --decoder rope --norm_first false
+--encoder shaw --decoder shaw --max_distance 2 --share_embedding true --tie_embedding true
+--encoder music_transformer --decoder music_transformer --activation gelu
+--encoder labml --decoder labml
+--encoder aft --decoder aft
+--encoder aft --form full --decoder transformer_xl
+--encoder aft --form simple --decoder aft
+--encoder aft --form conv --window 3 --decoder local_rnn
+END
+
+# The dates that come with the program.
+runs train $tiny --max_iters 2 --max_len 64 --out_dir dates
+prints 'on the dates: 19000 pairs to train on, 1000 to validate on'
+echo '3 March 2021' > date
+"$char_lm" translate dates < date > output 2> errors || fail "dates: $(cat errors)"
+
+# Resumed, a run has the bits of one that was never interrupted.
+runs train $tiny --data pairs.tsv --max_iters 10 --lr_decay_iters 20 --out_dir halves
+runs train --resume --max_iters 20 --out_dir halves --threads 1
+runs train $tiny --data pairs.tsv --lr_decay_iters 20 --out_dir whole_run
+for run in halves whole_run; do
+  "$char_lm" translate $run --checkpoint last --temperature 1 < sources > $run.lines
+  sed 's/,"tokens_per_second.*//' $run/metrics.jsonl >> $run.lines
+done
+cmp -s halves.lines whole_run.lines || fail 'a resumed run differs'
+
+# Bad rows.
+{ cat pairs.tsv; echo 'no tab'; } > bad.tsv
+refuses 'bad.tsv: line 301: 0 tabs' train $tiny --data bad.tsv --out_dir run
+"$char_lm" train $tiny --max_iters 1 --data bad.tsv --skip_bad_rows --out_dir any > output 2> errors ||
+  fail "--skip_bad_rows: $(cat errors)"
+grep -q 'skipped .*bad.tsv: line 301' errors || fail "--skip_bad_rows: $(cat errors)"
+"$char_lm" eval any --data bad.tsv --skip_bad_rows > output 2> errors || fail "eval: $(cat errors)"
+
+# A signal saves and ends.
+"$char_lm" train $tiny --max_iters 100000 --data pairs.tsv --out_dir stopped > output 2> errors &
+pid=$!
+tries=0
+while [ ! -s stopped/last.safetensors ] && [ $tries -lt 100 ]; do
+  sleep 0.1
+  tries=$((tries + 1))
+done
+kill -TERM $pid
+status=0
+wait $pid || status=$?
+[ "$status" = 143 ] || fail "status $status after SIGTERM"
+prints 'train --resume --out_dir stopped goes on'
+
+if command -v gnuplot > /dev/null; then
+  runs attention run --source 1f7 --out map.svg
+  grep -q 'block 0, mean of 2 heads' map.svg || fail 'titles of the maps'
+  runs attention run --source 1f7 --target 7f1 --heads --out map.svg
+  grep -q 'block 0, head 1' map.svg || fail 'titles of the maps'
+fi
+
+runs --help
+for command in train eval translate attention; do runs $command --help; done
+
+# --- What it is not for.
+
+refuses 'expected train, eval, translate or attention'
+refuses 'missing: No such file' train --data missing --out_dir run
+refuses 'line 2: target: 30 tokens, but the model takes at most 19' train $tiny --out_dir run \
+  --data "$(printf 'a\tb\nc\td%029d\n' 0 > long.tsv; echo long.tsv)"
+refuses '--n_embd 18 is not divisible by --n_head 4' train --n_embd 18 --n_head 4 --out_dir run
+refuses '--encoder transformer_xl, expected one of transformer, rope' train \
+  --encoder transformer_xl --out_dir run
+refuses '--decoder lstm, expected one of' train --decoder lstm --out_dir run
+refuses '--source_tokens bytes' train --source_tokens bytes --out_dir run
+refuses '--share_embedding' train --share_embedding true --target_tokens words --out_dir run
+refuses 'label_smoothing 1' train $tiny --data pairs.tsv --label_smoothing 1 --out_dir run
+for flag in n_layer max_iters batch_size learning_rate dropout eval_interval log_interval threads; do
+  refuses "$flag" train $tiny --data pairs.tsv --out_dir run --$flag -1
+done
+refuses '--n_layer 2: that of run/last.safetensors is 1' train --resume --out_dir run --n_layer 2
+refuses '--max_iters 5: the run in run/last.safetensors has made 20' \
+  train --resume --out_dir run --max_iters 5
+sort pairs.tsv > sorted.tsv
+refuses 'others than the run' train --resume --out_dir run --data sorted.tsv
+refuses 'nowhere/last.safetensors: no such file' train --resume --out_dir nowhere
+refuses '--checkpoint first' eval run --checkpoint first
+refuses '--beam 0' eval run --beam 0
+refuses 'length_penalty -1' eval run --length_penalty -1
+refuses '--batch_size 0' translate run --batch_size 0
+refuses 'top_p 2' translate run --top_p 2
+refuses '--max_length 0' eval run --max_length 0
+refuses '--source: the model does not know the character' attention run --source 'é'
+
+# Every way to break a checkpoint.
+mkdir broken
+broken_by() {
+  for command in eval translate; do refuses 'broken/best.safetensors: ' $command broken; done
+}
+whole=run/best.safetensors
+for size in 0 7 100 2000; do
+  head -c $size $whole > broken/best.safetensors
+  broken_by "cutting to $size bytes"
+done
+sed 's/shiftgrad-seq2seq-1/shiftgrad-seq2seq-9/' $whole > broken/best.safetensors
+broken_by 'another format'
+sed 's/\\"n_head\\":2/\\"n_head\\":3/' $whole > broken/best.safetensors
+broken_by 'another config'
+sed 's/source.embedding.weight/source.embedding.wreck/' $whole > broken/best.safetensors
+broken_by 'another name'
+
+[ "$failures" = 0 ]
