@@ -7,11 +7,11 @@
 #include "core/errors.h"
 #include "decoding.h"
 #include "examples/char_lm/flags.h"
-#include "examples/char_lm/picture.h"
+#include "examples/char_lm/map_picture.h"
 
 namespace seq2seq {
 
-using char_lm::gnuplot_string;
+using char_lm::MapPanel;
 using shiftgrad::require;
 using shiftgrad::Tensor;
 using shiftgrad::text;
@@ -27,14 +27,6 @@ struct AttentionFlags {
   DecodingFlags decoding{};
 };
 
-/// Row i has the weights of the source's S tokens from which target token i was made.
-struct Map {
-  std::string title;
-  std::vector<double> weights;  // [T, S]
-};
-/// A row of maps for each block.
-using Maps = std::vector<std::vector<Map>>;
-
 /// The mean over a part of the heads of [1, H, T, S].
 std::vector<double> mean_of_heads(const Tensor& weights, int64_t begin, int64_t end) {
   std::vector<shiftgrad::Scalar> values = weights.values();
@@ -48,15 +40,18 @@ std::vector<double> mean_of_heads(const Tensor& weights, int64_t begin, int64_t 
   return mean;
 }
 
-Maps alignments(const shiftgrad::EncoderDecoder& model, const std::vector<int32_t>& source,
-                const std::vector<int32_t>& target, bool by_head) {
+/// A line of maps for each block: row i has the weights of the source's tokens from which target
+/// token i was made.
+std::vector<std::vector<MapPanel>> alignments(const shiftgrad::EncoderDecoder& model,
+                                              const std::vector<int32_t>& source,
+                                              const std::vector<int32_t>& target, bool by_head) {
   std::vector<int32_t> inputs = {target_ends.begin};
   inputs.insert(inputs.end(), target.begin(), target.end());
-  Maps maps;
+  std::vector<std::vector<MapPanel>> maps;
   shiftgrad::Context context;
   shiftgrad::Encoded encoded = model.encode(shiftgrad::padded({source}), context);
   model.decode(shiftgrad::padded({inputs}), encoded, context, [&](const Tensor& weights) {
-    std::vector<Map>& row = maps.emplace_back();
+    std::vector<MapPanel>& row = maps.emplace_back();
     std::string block = text("block ", maps.size() - 1);
     int64_t heads = weights.size(1);
     for (int64_t h = 0; by_head && h < heads; ++h)
@@ -65,73 +60,6 @@ Maps alignments(const shiftgrad::EncoderDecoder& model, const std::vector<int32_
       row.push_back({text(block, ", mean of ", heads, " heads"), mean_of_heads(weights, 0, heads)});
   });
   return maps;
-}
-
-/// gnuplot's list of the symbols where they stand.
-std::string ticks(const std::vector<std::string>& symbols) {
-  std::string list;
-  for (size_t n = 0; n < symbols.size(); ++n) {
-    std::string shown = symbols[n] == " " ? "␣" : symbols[n] == "%" ? "%%" : symbols[n];
-    list += text(n > 0 ? ", " : "(", gnuplot_string(shown), ' ', n);
-  }
-  return list + ')';
-}
-
-/// Sizes in pixels: square cells that leave room for a symbol each.
-struct Sheet {
-  int columns, rows, width_of_map, height_of_map;
-
-  Sheet(const Maps& maps, int S, int T)
-      : columns(static_cast<int>(maps.front().size())), rows(static_cast<int>(maps.size())) {
-    int cell = std::clamp(480 / std::max(S, T), 14, 26);
-    width_of_map = cell * S;
-    height_of_map = cell * T;
-  }
-  int width() const { return 80 + columns * (width_of_map + 70) + 40; }
-  int height() const { return 40 + rows * (height_of_map + 75); }
-
-  /// The margins of a map, as gnuplot wants them.
-  std::string margins(int row, int column) const {
-    double left = 80 + column * (width_of_map + 70), top = 65 + row * (height_of_map + 75);
-    double w = width(), h = height();
-    return text("set lmargin at screen ", left / w, "\nset rmargin at screen ",
-                (left + width_of_map) / w, "\nset tmargin at screen ", 1 - top / h,
-                "\nset bmargin at screen ", 1 - (top + height_of_map) / h);
-  }
-};
-
-/// Cells that are drawn one by one stay sharp wherever the picture goes. What would be white is
-/// left out.
-void add_map(char_lm::Picture& picture, const std::vector<double>& weights, size_t S) {
-  picture.add("$map << END");
-  for (size_t n = 0; n < weights.size(); ++n)
-    if (weights[n] > 0.001) picture.add(n % S, ' ', n / S, ' ', weights[n]);
-  picture.add("END\nplot $map using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid noborder ",
-              "linecolor palette notitle");
-}
-
-char_lm::Picture picture_of(const std::string& path, const Maps& maps,
-                            const std::vector<std::string>& source,
-                            const std::vector<std::string>& target) {
-  Sheet sheet(maps, static_cast<int>(source.size()), static_cast<int>(target.size()));
-  char_lm::Picture picture(path, sheet.width(), sheet.height());
-  picture.add("set xtics ", ticks(source), " scale 0\nset ytics ", ticks(target), " scale 0");
-  picture.add("set xrange [-0.5:", source.size(), " - 0.5]\nset yrange [", target.size(),
-              " - 0.5:-0.5]");
-  picture.add("set palette defined (0 '#FFFFFF', 0.05 '#C6DBEF', 0.2 '#6BAED6', 0.5 '#2171B5', ",
-              "1 '#08306B')\nset cbrange [0:1]\nunset colorbox\nset border linecolor 'gray60'");
-  picture.add("set multiplot");
-  for (int row = 0; row < sheet.rows; ++row)
-    for (int column = 0; column < sheet.columns; ++column) {
-      const Map& map = maps[static_cast<size_t>(row)][static_cast<size_t>(column)];
-      picture.add(sheet.margins(row, column));
-      picture.add("set title ", gnuplot_string(map.title));
-      picture.add("set xlabel '", row == sheet.rows - 1 ? "source" : "", "'");
-      picture.add("set ylabel '", column == 0 ? "target" : "", "'");
-      add_map(picture, map.weights, source.size());
-    }
-  picture.add("unset multiplot");
-  return picture;
 }
 
 /// The tokens of --source or --target.
@@ -156,8 +84,9 @@ Command::Work prepare(const AttentionFlags& flags) {
   std::vector<std::string> rows = split(target, run.target_symbols.unit());
   rows.push_back("end");
   std::string out = flags.out.empty() ? flags.out_dir + "/attention.svg" : flags.out;
-  Maps maps = alignments(translator.model(), source, tokens, flags.heads);
-  return [picture = picture_of(out, maps, columns, rows)] { picture.draw(); };
+  auto maps = alignments(translator.model(), source, tokens, flags.heads);
+  return [picture = picture_of_maps(out, "cross-attention of " + run.source, maps, {"target", rows},
+                                    {"source", columns})] { picture.draw(); };
 }
 
 }  // namespace
