@@ -42,9 +42,14 @@ const PairTrainerConfig& checked(const PairTrainerConfig& config) {
   return config;
 }
 
-Schedule schedule_of(const PairTrainerConfig& config) {
-  Schedule schedule{config.schedule, config.learning_rate, config.min_lr, config.warmup_iters,
-                    config.lr_decay_iters > 0 ? config.lr_decay_iters : config.max_iters};
+Schedule schedule_of(const PairTrainerConfig& config, int64_t d_model) {
+  Schedule schedule{
+      .type = config.schedule,
+      .learning_rate = config.learning_rate,
+      .min_lr = config.min_lr,
+      .warmup_iters = config.warmup_iters,
+      .lr_decay_iters = config.lr_decay_iters > 0 ? config.lr_decay_iters : config.max_iters,
+      .d_model = d_model};
   schedule.check();
   return schedule;
 }
@@ -106,7 +111,7 @@ PairTrainer::PairTrainer(EncoderDecoder& model, std::span<const TokenPair> train
       validation_(validation.empty() ? train : validation),
       ends_(ends),
       config_(checked(config)),
-      schedule_(schedule_of(config)),
+      schedule_(schedule_of(config, model.config.d_model)),
       batches_(train, config.batch_size, config.seed),
       optimizer_(
           parameters(model),

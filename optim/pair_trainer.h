@@ -24,6 +24,7 @@ struct PairTrainerConfig {
   int64_t warmup_iters = 100;
   /// 0: max_iters.
   int64_t lr_decay_iters = 0;
+  /// One of Schedule's; `noam` is the paper's.
   std::string schedule = "cosine";
   /// Of AdamW.
   double weight_decay = 0.01;

@@ -169,9 +169,9 @@ refuses 'missing: No such file' train --data missing --out_dir run
 refuses 'line 2: target: 30 tokens, but the model takes at most 19' train $tiny --out_dir run \
   --data "$(printf 'a\tb\nc\td%029d\n' 0 > long.tsv; echo long.tsv)"
 refuses '--n_embd 18 is not divisible by --n_head 4' train --n_embd 18 --n_head 4 --out_dir run
-refuses '--encoder transformer_xl, expected one of transformer, rope' train \
+refuses '--encoder transformer_xl, expected transformer, rope' train \
   --encoder transformer_xl --out_dir run
-refuses '--decoder lstm, expected one of' train --decoder lstm --out_dir run
+refuses '--decoder lstm, expected transformer' train --decoder lstm --out_dir run
 refuses '--source_tokens bytes' train --source_tokens bytes --out_dir run
 refuses '--share_embedding' train --share_embedding true --target_tokens words --out_dir run
 refuses 'label_smoothing 1' train $tiny --data pairs.tsv --label_smoothing 1 --out_dir run

@@ -1,17 +1,10 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <functional>
+#include "examples/char_lm/program.h"
 
 namespace seq2seq {
 
-/// A subcommand. `prepare` reads and checks all it needs, so that bad input is found before
-/// anything is overwritten; what it returns does the work.
-struct Command {
-  using Work = std::function<void()>;
-  CLI::App* flags;
-  std::function<Work()> prepare;
-};
+using char_lm::Command;
 
 Command train_command(CLI::App& program);
 Command eval_command(CLI::App& program);

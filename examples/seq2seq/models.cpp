@@ -4,13 +4,14 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "examples/char_lm/near_name.h"
 
 namespace seq2seq {
 
 using shiftgrad::EncoderDecoderConfig;
-using shiftgrad::fail;
 using shiftgrad::MixerConfig;
 using shiftgrad::require;
+using shiftgrad::text;
 
 namespace {
 
@@ -69,13 +70,15 @@ const std::vector<Kind>& kinds() {
 }
 
 const Kind& kind(const char* flag, const std::string& name, bool of_encoder) {
-  std::string known;
+  std::string choices;
+  const Kind* found = nullptr;
   for (const Kind& one : kinds()) {
     if (of_encoder && !one.sees_both_ways) continue;
-    if (one.name == name) return one;
-    known += (known.empty() ? "" : ", ") + std::string(one.name);
+    if (one.name == name) found = &one;
+    choices += text(choices.empty() ? "" : "|", one.name);
   }
-  fail("--", flag, " ", name, ", expected one of ", known);
+  char_lm::check_choice(text("--", flag), name, choices);
+  return *found;
 }
 
 void check(const ModelFlags& flags) {

@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "core/errors.h"
+#include "examples/char_lm/utf8.h"
 
 namespace seq2seq {
 
@@ -28,26 +29,12 @@ std::optional<std::string> row_error(std::string_view row) {
 
 }  // namespace
 
-size_t character_length(std::string_view text) {
-  auto byte = [&](size_t n) { return static_cast<unsigned char>(text[n]); };
-  unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  // Overlong forms, surrogates, and what is above U+10FFFF (Unicode, table 3-7).
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-  unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-  if (byte(1) < low || byte(1) > high) return 0;
-  for (size_t n = 2; n < length; ++n)
-    if ((byte(n) & 0xC0) != 0x80) return 0;
-  return length;
-}
-
 std::optional<std::string> utf8_error(std::string_view text) {
   for (size_t n = 0; n < text.size();) {
-    size_t length = character_length(text.substr(n));
-    if (length == 0) return shiftgrad::text("byte ", n + 1, " is not UTF-8");
-    n += length;
+    char_lm::Utf8 character = char_lm::read_utf8(text.substr(n));
+    if (character.kind != char_lm::Utf8::Kind::whole)
+      return shiftgrad::text("byte ", n + 1, " is not UTF-8");
+    n += character.length;
   }
   return {};
 }

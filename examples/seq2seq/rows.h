@@ -22,10 +22,6 @@ enum class BadRows { refuse, skip };
 /// one side, not in UTF-8. Where bad rows are skipped, standard error says which and why.
 std::vector<Row> read_rows(const std::string& path, BadRows bad);
 
-/// The length of the UTF-8 character at the start of a text that is not empty; 0 where there is
-/// none.
-size_t character_length(std::string_view text);
-
 /// What is wrong with a text: the first byte that is not UTF-8.
 std::optional<std::string> utf8_error(std::string_view text);
 

@@ -8,6 +8,8 @@
 #include <string_view>
 
 #include "core/errors.h"
+#include "examples/char_lm/near_name.h"
+#include "examples/char_lm/out_folder.h"
 #include "nn/config.h"
 #include "nn/json.h"
 #include "nn/state_dict.h"
@@ -143,13 +145,9 @@ void write_run(const std::string& path, const SavedRun& run) {
   write_safetensors(path, content);
 }
 
-std::string checkpoint_path(const std::string& out_dir, const std::string& name) {
-  return out_dir + "/" + name + ".safetensors";
-}
-
 SavedRun load_run(const std::string& out_dir, const std::string& name) {
-  require(name == "best" || name == "last", "--checkpoint ", name, ", expected best or last");
-  std::string path = checkpoint_path(out_dir, name);
+  char_lm::check_choice("--checkpoint", name, "best|last");
+  std::string path = char_lm::RunFolder{out_dir}.checkpoint(name);
   shiftgrad::SafeTensors content = shiftgrad::read_safetensors(path);
   return naming(path, [&] { return run_from(std::move(content), path); });
 }

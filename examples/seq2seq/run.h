@@ -44,8 +44,6 @@ void write_run(const std::string& path, const SavedRun& run);
 /// begins with its path when it is missing, broken, or not by this program.
 SavedRun load_run(const std::string& out_dir, const std::string& name);
 
-std::string checkpoint_path(const std::string& out_dir, const std::string& name);
-
 /// The model with the run's weights. Throws in its name when they do not fit.
 shiftgrad::EncoderDecoder make_model(const SavedRun& run);
 

@@ -3,22 +3,21 @@
 #include <algorithm>
 #include <set>
 
-#include "core/errors.h"
-#include "rows.h"
+#include "examples/char_lm/near_name.h"
+#include "examples/char_lm/utf8.h"
 
 namespace seq2seq {
 
 Unit unit_named(const std::string& flag, const std::string& name) {
-  if (name == "characters") return Unit::character;
-  if (name == "words") return Unit::word;
-  shiftgrad::fail("--", flag, " ", name, ", expected characters or words");
+  char_lm::check_choice("--" + flag, name, "characters|words");
+  return name == "words" ? Unit::word : Unit::character;
 }
 
 std::vector<std::string> split(std::string_view line, Unit unit) {
   std::vector<std::string> symbols;
   while (!line.empty()) {
     size_t length = unit == Unit::word ? std::min(line.find(' '), line.size())
-                                       : std::max<size_t>(1, character_length(line));
+                                       : char_lm::read_utf8(line).length;
     if (length > 0) symbols.emplace_back(line.substr(0, length));
     line.remove_prefix(unit == Unit::word ? std::min(length + 1, line.size()) : length);
   }

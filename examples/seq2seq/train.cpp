@@ -28,10 +28,12 @@ std::unique_ptr<Training> prepare(const Asked& asked) {
     flags.settle();
     return std::make_unique<Training>(flags);
   }
+  // Locked before it is read: nobody else goes on from what this one will.
+  char_lm::RunFolder folder{flags.out_dir, std::make_shared<char_lm::FolderLock>(flags.out_dir)};
   SavedRun saved = load_run(flags.out_dir, "last");
   flags = resumed_flags(saved.flags, asked.flags, asked.given, saved.source);
   flags.settle();
-  return std::make_unique<Training>(flags, &saved);
+  return std::make_unique<Training>(flags, &saved, folder);
 }
 
 /// Trains until the end or a signal; which of both, the exit status says.

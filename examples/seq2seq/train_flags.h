@@ -47,7 +47,9 @@ struct TrainFlags {
     flag("warmup_iters", trainer.warmup_iters, "STEPS", "rise of the learning rate");
     flag("lr_decay_iters", trainer.lr_decay_iters, "STEPS",
          "end of the learning rate's decay, 0 for max_iters");
-    flag("schedule", trainer.schedule, "NAME", "see char_lm train --help");
+    flag("schedule", trainer.schedule, "NAME",
+         "constant, linear, cosine, inverse_sqrt, or noam, which is the paper's: learning_rate 1 "
+         "there");
     flag("weight_decay", trainer.weight_decay, "FACTOR", "decay of linear and embedding weights");
     flag("beta1", trainer.beta1, "FACTOR", "decay of the gradient's mean");
     flag("beta2", trainer.beta2, "FACTOR", "decay of the squared gradient's mean");

@@ -1,7 +1,6 @@
 #include "training.h"
 
 #include <cmath>
-#include <filesystem>
 
 #include "core/errors.h"
 #include "examples/char_lm/fixed.h"
@@ -39,20 +38,15 @@ void check_finite(const shiftgrad::EncoderDecoder& model, int64_t step) {
       require(std::isfinite(value.data()[n]), "step ", step, ": ", name, " is not finite");
 }
 
-void make_folder(const std::string& out_dir) {
-  std::error_code error;
-  std::filesystem::create_directories(out_dir, error);
-  require(!error, "--out_dir ", out_dir, ": ", error.message());
-}
-
 }  // namespace
 
-Training::Training(const TrainFlags& flags, const SavedRun* saved)
+Training::Training(const TrainFlags& flags, const SavedRun* saved, const char_lm::RunFolder& folder)
     : flags_(flags),
       threads_(char_lm::limit_threads(flags.threads)),
       data_(read_data(flags, saved)),
       model_(saved ? saved_model(flags, *saved) : new_model(flags, data_)),
       trainer_(model_, data_.train, data_.validation, target_ends, flags.trainer),
+      folder_(folder.lock ? folder : char_lm::make_run_folder(flags.out_dir)),
       progress_(flags.trainer.max_iters, 10 * flags.log_interval) {
   if (saved) {
     require(!saved->trainer.empty(), saved->source, ": has no state of a training to go on from");
@@ -62,15 +56,14 @@ Training::Training(const TrainFlags& flags, const SavedRun* saved)
     saved_step_ = step();
     progress_.start_at(step());
   }
-  make_folder(flags.out_dir);
 }
 
 void Training::run(const std::function<bool()>& should_stop) try {
   announce();
-  shiftgrad::remove_abandoned_files(flags_.out_dir);
+  shiftgrad::remove_abandoned_files(folder_.path);
   // From now on the folder is this run's, so that whatever ends it, it can go on.
   if (!saved_step_) save("last");
-  metrics_.emplace(flags_.out_dir + "/metrics.jsonl", step());
+  metrics_.emplace(folder_.metrics(), step());
   trainer_.run({
       .on_step = [this](const StepReport& report) { on_step(report); },
       .on_evaluation = [this](const EvaluationReport& report) { on_evaluation(report); },
@@ -82,7 +75,7 @@ void Training::run(const std::function<bool()>& should_stop) try {
                          flags_.out_dir, " goes on"));
 } catch (const shiftgrad::Error& error) {
   if (!saved_step_) throw;
-  fail(error.what(), "; ", checkpoint_path(flags_.out_dir, "last"), " holds step ", *saved_step_);
+  fail(error.what(), "; ", folder_.checkpoint("last"), " holds step ", *saved_step_);
 }
 
 void Training::announce() {
@@ -131,7 +124,7 @@ void Training::save(const std::string& name) {
   }
   bool last = name == "last";
   if (last) run.trainer = trainer_.saved();
-  write_run(checkpoint_path(flags_.out_dir, name), run);
+  write_run(folder_.checkpoint(name), run);
   if (last) saved_step_ = step();
 }
 

@@ -7,6 +7,7 @@
 #include "core/parallel.h"
 #include "data.h"
 #include "examples/char_lm/metrics.h"
+#include "examples/char_lm/out_folder.h"
 #include "examples/char_lm/progress.h"
 #include "optim/pair_trainer.h"
 #include "run.h"
@@ -18,8 +19,10 @@ namespace seq2seq {
 class Training {
  public:
   /// The flags are settled. Goes on where the run was whose last checkpoint is `saved`, if given.
-  /// Throws on bad input, before anything is overwritten.
-  explicit Training(const TrainFlags& flags, const SavedRun* saved = nullptr);
+  /// `folder` is --out_dir where that has been locked. Throws on bad input, before anything is
+  /// overwritten.
+  explicit Training(const TrainFlags& flags, const SavedRun* saved = nullptr,
+                    const char_lm::RunFolder& folder = {});
 
   /// Until the last step, or the first after which `should_stop` says so. Throws one line at
   /// whatever fails.
@@ -37,6 +40,7 @@ class Training {
   Data data_;
   shiftgrad::EncoderDecoder model_;
   shiftgrad::PairTrainer trainer_;
+  char_lm::RunFolder folder_;
   std::optional<char_lm::Metrics> metrics_;
   char_lm::Progress progress_;
   std::optional<shiftgrad::EvaluationReport> evaluation_;

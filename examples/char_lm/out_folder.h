@@ -1,0 +1,36 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace char_lm {
+
+/// Keeps other trainings out of a folder for as long as it lives and this process does, however
+/// that ends. A folder that is not there is not locked, nor is one whose file system has no locks.
+class FolderLock {
+ public:
+  /// Throws when another training has the folder.
+  explicit FolderLock(const std::filesystem::path& folder);
+  ~FolderLock();
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+/// What `train` leaves behind.
+struct RunFolder {
+  std::filesystem::path path;
+  std::shared_ptr<const FolderLock> lock{};
+
+  /// `name` is best or last.
+  std::string checkpoint(const std::string& name) const { return path / (name + ".safetensors"); }
+  std::string metrics() const { return path / "metrics.jsonl"; }
+};
+
+/// The folder, locked, and made where there was none. Throws when it cannot be.
+RunFolder make_run_folder(const std::string& out_dir);
+
+}  // namespace char_lm

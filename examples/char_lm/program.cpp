@@ -1,0 +1,70 @@
+#include "program.h"
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <utility>
+
+#include "flags.h"
+
+namespace char_lm {
+
+namespace {
+
+constexpr int success = 0, failure = 1, bad_input = 2;
+
+int complain(const CLI::App& program, std::string line, int status) {
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  std::cerr << program.get_name() << ": " << line << std::endl;
+  return status;
+}
+
+int run(const CLI::App& program, const Command& command) {
+  Command::Work work;
+  try {
+    work = command.prepare();
+  } catch (const std::exception& error) {
+    return complain(program, error.what(), bad_input);
+  }
+  try {
+    // Gone, and its progress bar with it, by the time that an error is printed.
+    std::exchange(work, {})();
+  } catch (const std::exception& error) {
+    return complain(program, error.what(), failure);
+  }
+  return success;
+}
+
+/// "train, eval or generate"
+std::string listed(const std::vector<Command>& commands) {
+  std::string list;
+  for (size_t n = 0; n < commands.size(); ++n)
+    list += (n == 0 ? "" : n + 1 < commands.size() ? ", " : " or ") + commands[n].flags->get_name();
+  return list;
+}
+
+}  // namespace
+
+int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
+                char** arguments) {
+  program.footer(
+      "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written; 130 "
+      "and 143 ended by SIGINT and SIGTERM, before which train saves a checkpoint.");
+  try {
+    program.parse(count, arguments);
+  } catch (const CLI::CallForHelp& help) {
+    return program.exit(help);
+  } catch (const CLI::ExtrasError&) {
+    std::vector<CLI::App*> chosen = program.get_subcommands();
+    return complain(program, unexpected_argument(chosen.empty() ? program : *chosen.front()),
+                    bad_input);
+  } catch (const CLI::ParseError& error) {
+    return complain(program, error.what(), bad_input);
+  }
+  for (const Command& command : commands)
+    if (command.flags->parsed()) return run(program, command);
+  return complain(program, "expected " + listed(commands) + "; --help explains them", bad_input);
+}
+
+}  // namespace char_lm

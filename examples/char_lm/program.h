@@ -1,0 +1,22 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <vector>
+
+namespace char_lm {
+
+/// A subcommand. `prepare` reads and checks all it needs, so that bad input is found before
+/// anything is overwritten; what it returns does the work.
+struct Command {
+  using Work = std::function<void()>;
+  CLI::App* flags;
+  std::function<Work()> prepare;
+};
+
+/// Runs the command that the arguments name. What goes wrong becomes one line on standard error.
+/// Returns the exit status: 0 done, 1 failed under way, 2 bad flags or bad input.
+int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
+                char** arguments);
+
+}  // namespace char_lm
