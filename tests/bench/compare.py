@@ -44,7 +44,8 @@ def main():
     for case, forms in pytorch_cases.cases().items():
         if options.only not in case:
             continue
-        runs = 7 if "L6" in case or "d256 T256" in case else 15
+        long = "L6" in case or "d256 T256" in case or "encoder_decoder" in case
+        runs = 3 if "beam" in case else 7 if long else 15
         mine, share, theirs = [], [], {form: [] for form in forms}
         steps = {
             form: make()
