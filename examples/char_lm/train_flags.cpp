@@ -2,32 +2,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
-#include <type_traits>
-#include <utility>
 
 #include "core/errors.h"
+#include "flags_json.h"
 #include "near_name.h"
-#include "nn/json.h"
 
 namespace char_lm {
 
-using shiftgrad::fail;
 using shiftgrad::require;
 
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <class Value>
-void write(Json& entry, const Value& value) {
-  entry = value;
-}
-template <class Value>
-void write(Json& entry, const std::optional<Value>& value) {
-  if (value) entry = *value;
-}
 
 /// Throws when a value is none of the choices that its unit names.
 template <class Value>
@@ -38,25 +23,6 @@ void check_flag(const std::string& name, const std::string& value, const std::st
 void check_flag(const std::string& name, const std::optional<std::string>& value,
                 const std::string& unit) {
   if (value) check_flag(name, *value, unit);
-}
-
-template <class Integer>
-bool holds(const nlohmann::json& entry) {
-  if (!entry.is_number_integer()) return false;
-  return entry.is_number_unsigned() ? std::in_range<Integer>(entry.get<uint64_t>())
-                                    : std::in_range<Integer>(entry.get<int64_t>());
-}
-
-/// Throws where nlohmann would round a number or wrap it around, too.
-template <class Value>
-void read(const nlohmann::json& entry, Value& value) {
-  if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
-    require(holds<Value>(entry), "not such a number");
-  entry.get_to(value);
-}
-template <class Value>
-void read(const nlohmann::json& entry, std::optional<Value>& value) {
-  if (!entry.is_null()) read(entry, value.emplace());
 }
 
 }  // namespace
@@ -92,27 +58,10 @@ int64_t TrainFlags::written_context() const {
   return std::max(memory_length(model), model.block_size);
 }
 
-std::string TrainFlags::to_json() const {
-  Json object;
-  TrainFlags(*this).visit(
-      [&](const char* name, auto& value, auto...) { write(object[name], value); });
-  return object.dump();
-}
+std::string TrainFlags::to_json() const { return flags_to_json(*this); }
 
 TrainFlags TrainFlags::from_json(const std::string& text, const std::string& source) {
-  nlohmann::json object = shiftgrad::parse_json(source.c_str(), text, 2);
-  require(object.is_object(), source, ": the training flags are not a JSON object");
-  TrainFlags flags;
-  flags.visit([&](const char* name, auto& value, auto...) {
-    auto entry = object.find(name);
-    if (entry == object.end()) return;
-    try {
-      read(*entry, value);
-    } catch (const std::exception&) {
-      fail(source, ": training flag \"", name, "\" is ", shiftgrad::shown(*entry));
-    }
-  });
-  return flags;
+  return flags_from_json<TrainFlags>(text, source);
 }
 
 }  // namespace char_lm

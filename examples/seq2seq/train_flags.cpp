@@ -2,37 +2,15 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <type_traits>
-#include <utility>
 
 #include "core/errors.h"
-#include "nn/json.h"
+#include "examples/char_lm/flags_json.h"
 #include "symbols.h"
 
 namespace seq2seq {
 
 using nlohmann::json;
-using shiftgrad::fail;
 using shiftgrad::require;
-
-namespace {
-
-template <class Integer>
-bool holds(const json& entry) {
-  if (!entry.is_number_integer()) return false;
-  return entry.is_number_unsigned() ? std::in_range<Integer>(entry.get<uint64_t>())
-                                    : std::in_range<Integer>(entry.get<int64_t>());
-}
-
-/// Throws where nlohmann would round a number or wrap it around, too.
-template <class Value>
-void read(const json& entry, Value& value) {
-  if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
-    require(holds<Value>(entry), "not such a number");
-  entry.get_to(value);
-}
-
-}  // namespace
 
 void TrainFlags::settle() {
   require(log_interval >= 1, "--log_interval ", log_interval, ", expected at least 1");
@@ -50,26 +28,10 @@ void TrainFlags::settle() {
     if (!path->empty()) *path = std::filesystem::absolute(*path);
 }
 
-std::string TrainFlags::to_json() const {
-  nlohmann::ordered_json object;
-  TrainFlags(*this).visit([&](const char* name, auto& value, auto...) { object[name] = value; });
-  return object.dump();
-}
+std::string TrainFlags::to_json() const { return char_lm::flags_to_json(*this); }
 
 TrainFlags TrainFlags::from_json(const std::string& text, const std::string& source) {
-  json object = shiftgrad::parse_json(source.c_str(), text, 2);
-  require(object.is_object(), source, ": the training flags are not a JSON object");
-  TrainFlags flags;
-  flags.visit([&](const char* name, auto& value, auto...) {
-    auto entry = object.find(name);
-    if (entry == object.end()) return;
-    try {
-      read(*entry, value);
-    } catch (const std::exception&) {
-      fail(source, ": training flag \"", name, "\" is ", shiftgrad::shown(*entry));
-    }
-  });
-  return flags;
+  return char_lm::flags_from_json<TrainFlags>(text, source);
 }
 
 const std::set<std::string>& free_flags() {
