@@ -49,7 +49,8 @@ void Tape::backward(const Tensor& loss) {
   backward(loss, Tensor::full(loss.shape(), 1));
 }
 
-void Tape::backward(const Tensor& output, const Tensor& cotangent) {
+void Tape::backward(const Tensor& output, const Tensor& cotangent,
+                    const std::function<void()>& after_entry) {
   require(!spent_, "backward: this tape has run backward already; record a new one");
   require(output.requires_gradient(),
           "backward: the output depends on nothing that requires a gradient");
@@ -62,6 +63,7 @@ void Tape::backward(const Tensor& output, const Tensor& cotangent) {
     Entry& entry = entries_.back();
     if (Tensor gradient = entry.output.gradient(); gradient.defined()) entry.backward(gradient);
     drop_last();
+    if (after_entry) after_entry();
   }
 }
 

@@ -33,8 +33,10 @@ class Tape {
   /// what it saved on the way. Throws when `loss` is not one element, does not depend on anything
   /// that requires a gradient, or when this tape has run backward already.
   void backward(const Tensor& loss);
-  /// The same for Σ output · cotangent, of any shape.
-  void backward(const Tensor& output, const Tensor& cotangent);
+  /// The same for Σ output · cotangent, of any shape. `after_entry`, if given, is called each time
+  /// that an entry has run: the gradient of what is no longer `recorded` then is final.
+  void backward(const Tensor& output, const Tensor& cotangent,
+                const std::function<void()>& after_entry = {});
 
   /// The number of entries.
   size_t size() const { return entries_.size(); }

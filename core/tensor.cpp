@@ -29,7 +29,7 @@ Tensor Tensor::from(const Dims& shape, std::span<const Scalar> values) {
 }
 
 Scalar* Tensor::mutable_data() const {
-  require(storage_->value->recorded == 0, "in-place write: a tensor of shape ", shape(),
+  require(!recorded(), "in-place write: a tensor of shape ", shape(),
           " is recorded on a live tape");
   return storage_->value->data() + layout_.offset;
 }

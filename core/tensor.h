@@ -31,6 +31,8 @@ class Tensor {
   int64_t size(int axis) const { return layout_.shape[axis]; }
   int64_t count() const { return layout_.count(); }
   bool is_contiguous() const { return layout_.is_contiguous(); }
+  /// Whether a live tape has recorded an op that made or read these values.
+  bool recorded() const { return storage_ && storage_->value->recorded > 0; }
   bool shares_storage(const Tensor& other) const { return storage_ == other.storage_; }
 
   /// The first element; the others lie at the layout's strides from it.

@@ -177,6 +177,28 @@ TEST_CASE("after backward only the parameters' gradients are left") {
   CHECK(allocator_counters().bytes_in_use == before);
 }
 
+TEST_CASE("what is no longer recorded has its final gradient") {
+  Tensor early = parameter({1, 2, 3}), late = parameter({4, 5, 6}), unused = parameter({7, 8, 9});
+  Tape tape;
+  Tensor square = late * late;
+  Tensor product = exp(early) * late;
+  Tensor y = square + product;
+  CHECK(early.recorded());
+  CHECK(late.recorded());
+  CHECK_FALSE(unused.recorded());
+  // Backward runs through the sum, the product, the exponential and the square.
+  std::vector<bool> of_late, of_early;
+  Values found;
+  tape.backward(y, cotangent_of_ones(), [&] {
+    of_late.push_back(late.recorded());
+    of_early.push_back(early.recorded());
+    if (found.empty() && !late.recorded()) found = late.gradient().values();
+  });
+  CHECK(of_early == std::vector{true, true, false, false});
+  CHECK(of_late == std::vector{true, true, true, false});
+  CHECK(found == late.gradient().values());
+}
+
 TEST_CASE("a second backward is an error that says so") {
   Tensor x = parameter({1, 2, 3});
   Tape tape;
