@@ -16,6 +16,9 @@ struct Context {
   bool training = false;
   /// Gives each dropout a stream of its own, so that a run is repeatable from its seed.
   Random random{};
+  /// The number of the batch's first member, where the batch is a part of a larger one: each member
+  /// has dropout by its number in the whole.
+  int64_t first_member = 0;
   /// [B, K], true = padding, never attended.
   std::shared_ptr<const Mask> key_padding_mask{};
   /// [T, K] or [B, T, K], true = hidden; 1 for B or T broadcasts.
@@ -27,11 +30,18 @@ struct Context {
   /// What the next dropout drops: nothing but in training.
   DropoutPattern dropout_pattern(double rate) {
     if (!training || rate <= 0) return {};
-    return {random.seed, random.next_stream(), rate};
+    return {random.seed, random.next_stream(), rate, first_member};
   }
 
   /// x, or in training x with some elements dropped.
   Tensor drop(const Tensor& x, double rate) { return dropout(x, dropout_pattern(rate)); }
+
+  /// The same for an x that all members of the batch share.
+  Tensor drop_shared(const Tensor& x, double rate) {
+    DropoutPattern pattern = dropout_pattern(rate);
+    pattern.first_row = 0;
+    return dropout(x, pattern);
+  }
 
   /// residual + drop(x, rate)
   Tensor add_dropped(const Tensor& residual, const Tensor& x, double rate) {

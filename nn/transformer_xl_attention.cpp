@@ -58,8 +58,8 @@ Tensor TransformerXLAttention::position_table(int64_t keys, Context& context) co
   for (int64_t delta = keys - 1; delta >= 0; --delta)
     distances.push_back(clamp_len > 0 ? std::min(delta, clamp_len) : delta);
   Tensor R = sinusoids("transformer_xl_attention", distances, position.weight.size(1));  // [K, C]
-  Tensor r = position(context.drop(R, position_dropout));  // [K, H·D]
-  return reshape(r, {keys, n_head, d_head});               // [K, H, D]
+  Tensor r = position(context.drop_shared(R, position_dropout));  // [K, H·D]
+  return reshape(r, {keys, n_head, d_head});                      // [K, H, D]
 }
 
 int64_t TransformerXLAttention::reach() const {

@@ -232,7 +232,8 @@ void drop_block(const RelativeAttention& a, const AttentionSizes& sizes,
                 const Matrix& gradients) {
   Buffer factors(block.keys);
   for (int64_t i = 0; i < block.rows; ++i) {
-    int64_t row = (block.b * sizes.H + block.h) * sizes.T + block.first + i;
+    int64_t b = a.dropout.first_row + block.b;
+    int64_t row = (b * sizes.H + block.h) * sizes.T + block.first + i;
     a.dropout.factors(row * sizes.K + block.key_begin, block.keys, factors.data());
     auto multiply = [&](const Scalar* x, Scalar* y) {
       simd::zip(simd::Binary::multiply, x, factors.data(), y, block.keys);

@@ -35,11 +35,13 @@ namespace {
 /// y = factors ⊙ x + added, which is null or may be y itself.
 void drop(const DropoutPattern& pattern, const Tensor& x, const Scalar* added, const Tensor& y) {
   Scalar* out = y.mutable_data();
+  int64_t row = x.rank() == 0 || x.count() == 0 ? 0 : x.count() / x.size(0);
+  int64_t first = pattern.first_row * row;
   parallel_ranges(x.count(), 4096, [&](int64_t begin, int64_t end) {
     std::array<Scalar, 512> factors;
     for (int64_t n = begin; n < end; n += 512) {
       int64_t count = std::min<int64_t>(512, end - n);
-      pattern.factors(n, count, factors.data());
+      pattern.factors(first + n, count, factors.data());
       if (!added) {
         simd::zip(simd::Binary::multiply, factors.data(), x.data() + n, out + n, count);
         continue;

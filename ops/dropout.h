@@ -8,11 +8,14 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 /// Which elements a dropout keeps: element n of a tensor counted row-major is kept when the n-th
 /// uniform number of (seed, stream) is at least `rate`, and is multiplied by 1 / (1 - rate) then.
-/// It depends on nothing else, so a backward pass makes the pattern again instead of saving it.
+/// It depends on nothing else, so a backward pass makes the pattern again instead of saving it. A
+/// tensor that is a part of a larger one, cut along its first axis, is counted as that part.
 struct DropoutPattern {
   uint64_t seed = 0;
   uint64_t stream = 0;
   double rate = 0;
+  /// Where the first axis begins in the larger tensor.
+  int64_t first_row = 0;
 
   /// factors[n] = 0 or 1 / (1 - rate) for the elements first … first + count - 1.
   void factors(int64_t first, int64_t count, Scalar* factors) const;

@@ -124,6 +124,22 @@ TEST_CASE("the pattern depends on seed and stream, and on nothing else") {
   }
 }
 
+TEST_CASE("a part of a tensor is dropped as in the whole") {
+  Tensor dropped = dropout(Tensor::full({6, 7, 5}, 1), {1, 2, 0.5});
+  for (int64_t first = 0; first < 6; ++first)
+    for (int64_t last = first; last <= 6; ++last) {
+      DropoutPattern part{1, 2, 0.5, first};
+      Tensor x = Tensor::full({last - first, 7, 5}, 1).require_gradient();
+      std::vector<Scalar> expected = slice(dropped, 0, first, last).values();
+      Tape tape;
+      Tensor y = add_dropped(Tensor::zeros(x.shape()), x, part);
+      CHECK(dropout(x, part).values() == expected);
+      CHECK(y.values() == expected);
+      tape.backward(y, Tensor::full(x.shape(), 1));
+      CHECK(x.gradient().values() == expected);
+    }
+}
+
 TEST_CASE("the fraction kept is 1 - rate, and the mean stays") {
   constexpr int64_t count = 200000;
   for (double rate : {0.1, 0.5, 0.8}) {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "ops/shape.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/models.h"
 #include "tests/support/named_parameters.h"
@@ -123,5 +124,25 @@ TEST_CASE("dropout acts in training only, repeatably from its seed") {
     LanguageModel of_attention = make(0, 0.3);
     CHECK(same_bits(train(of_attention, tokens, 1), expected) == !attends);
     CHECK(same_bits(train(of_attention, tokens, 1, false), expected));
+  }
+}
+
+TEST_CASE("a part of a batch has the dropout of its members in the whole") {
+  for (ModelRow row : model_rows()) {
+    CAPTURE(row.json);
+    row.config.dropout = row.config.attention_dropout = 0.3;
+    RandomValues random(138);
+    LanguageModel model = row.make(random);
+    Tokens tokens = random_tokens(5, 6, 7, 139);
+    Tensor whole = train(model, tokens, 3);  // [5, 6, V]
+    for (auto [first, last] : {std::pair{0, 5}, {0, 2}, {2, 5}, {4, 5}}) {
+      Tokens part{{last - first, 6},
+                  {tokens.values.begin() + first * 6, tokens.values.begin() + last * 6}};
+      Context context{.training = true, .random = {.seed = 3}, .first_member = first};
+      CHECK(relative_error(model.forward(part, {}, context), slice(whole, 0, first, last)) <=
+            exactness);
+      context = {.training = true, .random = {.seed = 3}, .first_member = first + 1};
+      CHECK(relative_error(model.forward(part, {}, context), slice(whole, 0, first, last)) > 0.01);
+    }
   }
 }
