@@ -18,6 +18,9 @@ struct Batch {
   bool starts_over = true;
 };
 
+/// The rows begin … end-1 of a batch.
+Batch rows(const Batch& batch, int64_t begin, int64_t end);
+
 /// Blocks from anywhere in the text, with replacement: for models without memory (Al-Rfou et al.
 /// 2018; nanoGPT's get_batch).
 struct RandomBlocks {

@@ -77,28 +77,31 @@ class Scorer {
   Context context_;
 };
 
-/// Rows of one length that begin at first, first + step, …, below end, at most batch_size at once.
-void feed_rows(Scorer& scorer, int64_t first, int64_t end, int64_t step, int64_t length,
+/// Rows of one length, of which row n begins at first + n · step, at most batch_size at once.
+void feed_rows(Scorer& scorer, int64_t first, int64_t step, const Rows& rows, int64_t length,
                int64_t counted, int64_t batch_size) {
   std::vector<int64_t> begins;
-  for (int64_t begin = first; begin < end; begin += step) {
-    begins.push_back(begin);
-    if (static_cast<int64_t>(begins.size()) < batch_size && begin + step < end) continue;
+  for (int64_t n = rows.begin; n < rows.end; ++n) {
+    begins.push_back(first + n * step);
+    if (static_cast<int64_t>(begins.size()) < batch_size && n + 1 < rows.end) continue;
     scorer.feed(begins, length, counted);
     begins.clear();
   }
 }
 
-void evaluate_chunks(Scorer& scorer, const EvaluationConfig& config) {
+bool is_last(const Peers& peers) { return peers.rank() + 1 == peers.size(); }
+
+void evaluate_chunks(Scorer& scorer, const EvaluationConfig& config, const Peers& peers) {
   int64_t T = config.tgt_len, end = scorer.predictable(), rest = end % T;
-  feed_rows(scorer, 0, end - rest, T, T, T, config.batch_size);
-  if (rest > 0) scorer.feed({end - rest}, rest, rest);
+  feed_rows(scorer, 0, T, own_rows(peers, end / T), T, T, config.batch_size);
+  if (rest > 0 && is_last(peers)) scorer.feed({end - rest}, rest, rest);
 }
 
-void evaluate_sliding(Scorer& scorer, const EvaluationConfig& config) {
+void evaluate_sliding(Scorer& scorer, const EvaluationConfig& config, const Peers& peers) {
   int64_t end = scorer.predictable(), T = std::min(config.tgt_len, end);
-  scorer.feed({0}, T, T);  // where the text has fewer than T tokens before
-  feed_rows(scorer, 1, end - T + 1, 1, T, 1, config.batch_size);
+  // Where the text has fewer than T tokens before.
+  if (peers.rank() == 0) scorer.feed({0}, T, T);
+  feed_rows(scorer, 1, 1, own_rows(peers, end - T), T, 1, config.batch_size);
 }
 
 /// Predicts what follows the tokens begin … end-1 of each stream, counted from the streams' starts.
@@ -116,15 +119,18 @@ void read_streams(Scorer& scorer, const EvaluationConfig& config,
 }
 
 void evaluate_with_memory(Scorer& scorer, const LanguageModel& model,
-                          const EvaluationConfig& config) {
+                          const EvaluationConfig& config, const Peers& peers) {
   int64_t B = config.batch_size, length = scorer.predictable() / B;
+  Rows own = own_rows(peers, B);
+  if (own.count() == 0) return;
   std::vector<int64_t> streams;
-  for (int64_t b = 0; b < B; ++b) streams.push_back(b * length);
+  for (int64_t b = own.begin; b < own.end; ++b) streams.push_back(b * length);
   // What is fed again is no memory in the segment that it is fed with.
   LanguageModelState state = model.start(config.mem_len + config.ext_len);
   read_streams(scorer, config, streams, 0, length, state);
+  if (own.end < B) return;
   // The last stream goes on to the end of the text.
-  state.reorder({B - 1});
+  state.reorder({own.count() - 1});
   read_streams(scorer, config, {streams.back()}, length, scorer.predictable() - streams.back(),
                state);
 }
@@ -153,19 +159,20 @@ void EvaluationConfig::check(const LanguageModel& model, int64_t tokens) const {
 }
 
 Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
-                    const EvaluationConfig& config, std::vector<double>* losses) {
+                    const EvaluationConfig& config, std::vector<double>* losses, Peers& peers) {
   config.check(model, static_cast<int64_t>(text.size()));
   Tape::Pause no_gradients;
   auto start = std::chrono::steady_clock::now();
   Scorer scorer(model, text, losses);
   if (config.mode == "memory")
-    evaluate_with_memory(scorer, model, config);
+    evaluate_with_memory(scorer, model, config, peers);
   else if (config.mode == "chunks")
-    evaluate_chunks(scorer, config);
+    evaluate_chunks(scorer, config, peers);
   else
-    evaluate_sliding(scorer, config);
+    evaluate_sliding(scorer, config, peers);
+  std::vector<double> total = sums(peers, {scorer.nats, static_cast<double>(scorer.tokens)});
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  return {scorer.nats / static_cast<double>(scorer.tokens), scorer.tokens, passed.count()};
+  return {total[0] / total[1], static_cast<int64_t>(total[1]), passed.count()};
 }
 
 double Evaluation::bits() const { return nats / std::numbers::ln2; }

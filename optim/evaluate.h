@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "nn/language_model.h"
+#include "optim/peers.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -48,7 +49,9 @@ struct Evaluation {
 
 /// Throws as the config's `check` does, and at an ext_len where a layer's state cannot forget.
 /// `losses`, if given, receives -log p of each token but the first, in the order of the text.
+/// Several peers share the work, and have one result; `losses` are then 0 where another did it.
 Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
-                    const EvaluationConfig& config, std::vector<double>* losses = nullptr);
+                    const EvaluationConfig& config, std::vector<double>* losses = nullptr,
+                    Peers& peers = alone());
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -8,6 +9,9 @@
 #include "nn/safetensors.h"
 
 namespace shiftgrad {
+
+/// FNV-1a in 64 bits.
+uint64_t hash(std::span<const std::byte> bytes);
 
 /// What tells a text from other texts without keeping it.
 struct Fingerprint {

@@ -9,6 +9,7 @@
 #include "nn/state_dict.h"
 #include "ops/elementwise.h"
 #include "ops/loss.h"
+#include "ops/shape.h"
 #include "optim/clip.h"
 #include "optim/fingerprint.h"
 #include "optim/parameter_patterns.h"
@@ -151,19 +152,43 @@ void check_memory(const Memory& memory, const LanguageModelConfig& model,
 }  // namespace
 
 Trainer::Trainer(LanguageModel& model, std::span<const int32_t> train_text,
-                 std::span<const int32_t> validation_text, const TrainerConfig& config)
+                 std::span<const int32_t> validation_text, const TrainerConfig& config,
+                 Peers& peers)
     : model_(model),
       train_text_(train_text),
       validation_text_(validation_text.empty() ? train_text : validation_text),
       config_(checked(config)),
+      peers_(peers),
       schedule_(schedule_of(config, model.config.d_model)),
       auxiliary_(auxiliary_losses(config, model.config)),
-      state_(start(config, all_parameters(model, auxiliary_), train_text)) {
+      state_(start(config, all_parameters(model, auxiliary_), train_text)),
+      gradient_sums_(peers, state_.optimizer.parameters()) {
+  require(config.batch_size >= peers.size(), "trainer: batch_size ", config.batch_size, " for ",
+          peers.size(), " peers, expected a row for each");
   require(validation_text_.size() >= 2, "trainer: a validation text of ", validation_text_.size(),
           " tokens, expected at least 2");
   for (const Parameter& parameter : all_parameters(model, auxiliary_))
     parameter.value.require_gradient(false);
   for (const Parameter& learning : state_.optimizer.parameters()) learning.value.require_gradient();
+}
+
+void Trainer::check_peers() const {
+  if (peers_.size() == 1) return;
+  auto tensors = saved();
+  tensors.merge(state_dict(model_));
+  // Another text may be why other things differ.
+  std::vector<std::string> names{train_text_name, validation_text_name};
+  for (const auto& [name, tensor] : tensors) names.push_back(name);
+  std::vector<uint64_t> hashes;
+  for (const std::string& name : names) hashes.push_back(hash(tensors.at(name).bytes));
+  std::vector<std::vector<std::byte>> all = peers_.gather(std::as_bytes(std::span(hashes)));
+  for (size_t peer = 1; peer < all.size(); ++peer) {
+    auto [first, other] = std::ranges::mismatch(all[0], all[peer]);
+    if (first == all[0].end() && other == all[peer].end()) continue;
+    size_t n = static_cast<size_t>(first - all[0].begin()) / sizeof(uint64_t);
+    fail("trainer: rank ", peer, " begins with another ", n < names.size() ? names[n] : "state",
+         " than rank 0");
+  }
 }
 
 std::vector<Batch> Trainer::next_batches() {
@@ -175,7 +200,8 @@ std::vector<Batch> Trainer::next_batches() {
   return batches;
 }
 
-double Trainer::accumulate(const Batch& batch, double weight, Memory& memory, Context& context) {
+double Trainer::accumulate(const Batch& batch, double weight, Memory& memory, Context& context,
+                           bool last) {
   if (batch.starts_over) memory.clear();
   std::vector<Tensor> block_inputs;
   Tape tape;
@@ -183,7 +209,8 @@ double Trainer::accumulate(const Batch& batch, double weight, Memory& memory, Co
   Tensor loss = cross_entropy(model_.logits(features), batch.targets);
   Tensor others = auxiliary_(block_inputs, features, batch.targets, state_.step, context);
   Tensor total = others.defined() ? loss + others : loss;
-  tape.backward(total, Tensor::full({}, static_cast<Scalar>(weight)));
+  std::function<void()> start_sums = [&] { gradient_sums_.start(); };
+  tape.backward(total, Tensor::full({}, static_cast<Scalar>(weight)), last ? start_sums : nullptr);
   if (config_.mem_len > 0) memory = remember(memory, block_inputs, config_.mem_len);
   return static_cast<double>(loss.item());
 }
@@ -195,13 +222,17 @@ StepReport Trainer::step() {
   for (const Batch& batch : batches) report.tokens += std::ssize(batch.targets.values);
 
   state_.optimizer.zero_gradients();
-  Context context{.training = true, .random = state_.random};
+  Rows own = own_rows(peers_, config_.batch_size);
+  Context context{.training = true, .random = state_.random, .first_member = own.begin};
   Memory memory = state_.memory;
   for (const Batch& batch : batches) {
+    Batch part = rows(batch, own.begin, own.end);
     double weight =
-        static_cast<double>(std::ssize(batch.targets.values)) / static_cast<double>(report.tokens);
-    report.loss += weight * accumulate(batch, weight, memory, context);
+        static_cast<double>(std::ssize(part.targets.values)) / static_cast<double>(report.tokens);
+    report.loss += weight * accumulate(part, weight, memory, context, &batch == &batches.back());
   }
+  report.waiting_seconds = gradient_sums_.finish();
+  report.loss = sums(peers_, {report.loss})[0];
   report.gradient_norm = clip_gradient_norm(state_.optimizer.parameters(), config_.grad_clip);
   require(std::isfinite(report.loss) && std::isfinite(report.gradient_norm), "trainer: step ",
           report.step, ": loss ", report.loss, ", gradient norm ", report.gradient_norm,
@@ -229,7 +260,8 @@ EvaluationReport Trainer::evaluate() {
                                {.mode = streams ? "memory" : "chunks",
                                 .tgt_len = config_.block_size,
                                 .mem_len = config_.mem_len,
-                                .batch_size = std::min(config_.batch_size, most)});
+                                .batch_size = std::min(config_.batch_size, most)},
+                               nullptr, peers_);
   };
   EvaluationReport report{state_.step, score(train_text_), score(validation_text_)};
   require(std::isfinite(report.train.nats) && std::isfinite(report.validation.nats),
@@ -242,7 +274,9 @@ EvaluationReport Trainer::evaluate() {
 }
 
 std::map<std::string, StoredTensor> Trainer::saved() const {
-  auto tensors = to_tensors(state_);
+  TrainerState whole = state_;
+  for (Tensor& layer : whole.memory) layer = gather_rows(peers_, layer);
+  auto tensors = to_tensors(whole);
   tensors[train_text_name] = stored(fingerprint(train_text_));
   tensors[validation_text_name] = stored(fingerprint(validation_text_));
   for (auto& [name, tensor] : state_dict(auxiliary_))
@@ -265,6 +299,8 @@ TrainerState Trainer::state_from(std::map<std::string, StoredTensor> saved,
   saved.erase(validation_text_name);
   TrainerState state = from_tensors(saved, state_);
   check_memory(state.memory, model_.config, config_);
+  Rows own = own_rows(peers_, config_.batch_size);
+  for (Tensor& layer : state.memory) layer = contiguous(slice(layer, 0, own.begin, own.end));
   return state;
 } catch (const Error& error) {
   fail(source, ": ", error.what());
@@ -286,7 +322,8 @@ void Trainer::run(const TrainerCallbacks& callbacks) {
       EvaluationReport scores = evaluate();
       if (callbacks.on_evaluation) callbacks.on_evaluation(scores);
     }
-    bool stop = callbacks.should_stop && callbacks.should_stop();
+    bool asked = callbacks.should_stop && callbacks.should_stop();
+    bool stop = sums(peers_, {asked ? 1.0 : 0.0})[0] > 0;
     if (callbacks.on_save && (stop || out_of_patience() || due(save_interval))) callbacks.on_save();
     if (stop) return;
   }

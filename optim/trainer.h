@@ -12,6 +12,8 @@
 #include "nn/language_model.h"
 #include "optim/auxiliary_losses.h"
 #include "optim/evaluate.h"
+#include "optim/gradient_sums.h"
+#include "optim/peers.h"
 #include "optim/schedule.h"
 #include "optim/trainer_state.h"
 
@@ -118,6 +120,8 @@ struct StepReport {
   /// Trained on in this step, and how long that took.
   int64_t tokens = 0;
   double seconds = 0;
+  /// Of these, spent waiting for other peers' gradients.
+  double waiting_seconds = 0;
 };
 
 struct EvaluationReport {
@@ -141,12 +145,18 @@ struct TrainerCallbacks {
 
 class Trainer {
  public:
-  /// The model and both texts must outlive the trainer. From now on the model's parameters require
-  /// a gradient, but for the frozen ones. Without a validation text, evaluations score the training
-  /// text. Throws when the config is bad, naming the field, or a text is too
-  /// short.
+  /// The model, both texts and the peers must outlive the trainer. From now on the model's
+  /// parameters require a gradient, but for the frozen ones. Without a validation text, evaluations
+  /// score the training text. Of several peers, each has the same model, texts and config, makes
+  /// the same calls, and takes its rows of each batch; what comes out is that of all. Throws when
+  /// the config is bad, naming the field, or a text is too short.
   Trainer(LanguageModel& model, std::span<const int32_t> train_text,
-          std::span<const int32_t> validation_text, const TrainerConfig& config);
+          std::span<const int32_t> validation_text, const TrainerConfig& config,
+          Peers& peers = alone());
+
+  /// Throws unless all peers begin with the same weights, texts and state. To be called before the
+  /// first step, and before anything is written.
+  void check_peers() const;
 
   /// One update. Throws, with the weights as they were, when the loss or the gradient's
   /// norm is not finite.
@@ -179,8 +189,8 @@ class Trainer {
  private:
   std::vector<Batch> next_batches();
   /// Adds `weight` times the gradients of the batch's losses to what is there, and returns the main
-  /// one.
-  double accumulate(const Batch& batch, double weight, Memory& memory, Context& context);
+  /// one. After the last batch of a step, the gradients are final.
+  double accumulate(const Batch& batch, double weight, Memory& memory, Context& context, bool last);
   /// Throws as `resume` does.
   TrainerState state_from(std::map<std::string, StoredTensor> saved,
                           const std::string& source) const;
@@ -188,9 +198,12 @@ class Trainer {
   LanguageModel& model_;
   std::span<const int32_t> train_text_, validation_text_;
   TrainerConfig config_;
+  Peers& peers_;
   Schedule schedule_;
   AuxiliaryLosses auxiliary_;
+  /// The memory is that of the own rows.
   TrainerState state_;
+  GradientSums gradient_sums_;
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

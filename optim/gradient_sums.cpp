@@ -1,0 +1,68 @@
+#include "optim/gradient_sums.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ranges>
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// The parameter's gradient; without one, an undefined tensor.
+std::span<Scalar> gradient_of(const Parameter& parameter) {
+  Tensor gradient = parameter.value.gradient();
+  if (!gradient.defined()) return {};
+  return {gradient.mutable_data(), static_cast<size_t>(gradient.count())};
+}
+
+}  // namespace
+
+GradientSums::GradientSums(Peers& peers, std::vector<Parameter> parameters) : peers_(peers) {
+  if (peers.size() == 1) return;
+  int64_t room = 0;
+  for (Parameter& parameter : parameters | std::views::reverse) {
+    if (room < parameter.value.count()) {
+      buckets_.emplace_back();
+      room = bucket_size;
+    }
+    room -= parameter.value.count();
+    buckets_.back().push_back(std::move(parameter));
+  }
+}
+
+void GradientSums::start() {
+  while (started_ < buckets_.size() &&
+         std::ranges::none_of(buckets_[started_], [](const Parameter& parameter) {
+           return parameter.value.recorded();
+         }))
+    start_next();
+}
+
+void GradientSums::start_next() {
+  std::vector<Scalar> values;
+  for (const Parameter& parameter : buckets_[started_++]) {
+    std::span<Scalar> gradient = gradient_of(parameter);
+    values.insert(values.end(), gradient.begin(), gradient.end());
+  }
+  peers_.start_sum(std::move(values));
+}
+
+double GradientSums::finish() {
+  if (buckets_.empty()) return 0;
+  while (started_ < buckets_.size()) start_next();
+  started_ = 0;
+  auto begin = std::chrono::steady_clock::now();
+  std::vector<std::vector<Scalar>> sums = peers_.finish_sums();
+  std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+  for (size_t n = 0; n < buckets_.size(); ++n) {
+    auto next = sums[n].begin();
+    for (const Parameter& parameter : buckets_[n]) {
+      std::span<Scalar> gradient = gradient_of(parameter);
+      std::copy_n(next, gradient.size(), gradient.begin());
+      next += std::ssize(gradient);
+    }
+  }
+  return waited.count();
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,58 @@
+#include "optim/peers.h"
+
+#include <cstring>
+#include <utility>
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// What each peer has of numbers, by rank.
+template <class Number>
+std::vector<std::vector<Number>> gather_numbers(Peers& peers, std::span<const Number> mine) {
+  std::vector<std::vector<Number>> all;
+  for (const std::vector<std::byte>& bytes : peers.gather(std::as_bytes(mine))) {
+    std::vector<Number>& numbers = all.emplace_back(bytes.size() / sizeof(Number));
+    if (!bytes.empty()) std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  }
+  return all;
+}
+
+}  // namespace
+
+void Alone::start_sum(std::vector<Scalar> values) { sums_.push_back(std::move(values)); }
+
+std::vector<std::vector<Scalar>> Alone::finish_sums() { return std::exchange(sums_, {}); }
+
+std::vector<std::vector<std::byte>> Alone::gather(std::span<const std::byte> mine) {
+  return {{mine.begin(), mine.end()}};
+}
+
+Peers& alone() {
+  thread_local Alone peers;
+  return peers;
+}
+
+Rows own_rows(const Peers& peers, int64_t rows) {
+  return {rows * peers.rank() / peers.size(), rows * (peers.rank() + 1) / peers.size()};
+}
+
+std::vector<double> sums(Peers& peers, const std::vector<double>& values) {
+  std::vector<std::vector<double>> all = gather_numbers(peers, std::span(values));
+  std::vector<double> totals = all[0];
+  for (size_t peer = 1; peer < all.size(); ++peer)
+    for (size_t n = 0; n < totals.size(); ++n) totals[n] += all[peer][n];
+  return totals;
+}
+
+Tensor gather_rows(Peers& peers, const Tensor& part) {
+  std::vector<Scalar> joined;
+  for (const std::vector<Scalar>& rows :
+       gather_numbers(peers, std::span<const Scalar>(part.values())))
+    joined.insert(joined.end(), rows.begin(), rows.end());
+  Dims shape = part.shape();
+  shape[0] = static_cast<int64_t>(joined.size()) / (part.count() / shape[0]);
+  return Tensor::from(shape, joined);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,0 +1,59 @@
+#include "optim/peers.h"
+
+#include <doctest/doctest.h>
+
+#include "ops/shape.h"
+#include "tests/support/random_values.h"
+#include "tests/support/threads_as_peers.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+TEST_CASE("peers: shares follow each other and differ by a row at most") {
+  for (int64_t size : {1, 2, 3, 4, 7})
+    for (int64_t count = 0; count < 20; ++count) {
+      std::vector<Rows> shares(size);
+      ThreadsAsPeers::run(size,
+                          [&](Peers& peers) { shares[peers.rank()] = own_rows(peers, count); });
+      int64_t next = 0;
+      for (const Rows& share : shares) {
+        CHECK(share.begin == next);
+        CHECK((share.count() == count / size || share.count() == (count + size - 1) / size));
+        next = share.end;
+      }
+      CHECK(next == count);
+    }
+}
+
+TEST_CASE("peers: alone, everything is one's own") {
+  Peers& peers = alone();
+  CHECK(peers.rank() == 0);
+  CHECK(peers.size() == 1);
+  peers.start_sum({1, 2});
+  peers.start_sum({});
+  peers.start_sum({3});
+  CHECK(peers.finish_sums() == std::vector<std::vector<Scalar>>{{1, 2}, {}, {3}});
+  CHECK(peers.finish_sums().empty());
+  CHECK(sums(peers, {0.1, -0.0}) == std::vector{0.1, -0.0});
+  CHECK(peers.speaks_for_failed());
+}
+
+TEST_CASE("peers: sums are added in the order of the ranks") {
+  std::vector<double> terms{0.1, 1e20, -1e20};
+  ThreadsAsPeers::run(3, [&](Peers& peers) {
+    double mine = terms[peers.rank()];
+    CHECK(sums(peers, {mine, 1}) == std::vector{0.1 + 1e20 - 1e20, 3.0});
+  });
+}
+
+TEST_CASE("peers: rows that are gathered are those of the whole") {
+  RandomValues random(1);
+  Tensor whole = random.tensor({5, 3, 2});
+  for (int64_t size : {1, 2, 3, 5})
+    ThreadsAsPeers::run(size, [&](Peers& peers) {
+      Rows own = own_rows(peers, 5);
+      Tensor gathered = gather_rows(peers, slice(whole, 0, own.begin, own.end));
+      CHECK(gathered.shape() == whole.shape());
+      CHECK(gathered.values() == whole.values());
+    });
+}

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <barrier>
+#include <exception>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "optim/peers.h"
+
+namespace shiftgrad::test {
+
+/// Threads of this process as peers, which add up in the order of the ranks.
+class ThreadsAsPeers {
+ public:
+  /// Calls work(peers) on so many threads at once. Throws what the first of them threw.
+  static void run(int64_t size, const std::function<void(Peers&)>& work) {
+    ThreadsAsPeers all(size);
+    std::vector<std::exception_ptr> failures(size);
+    {
+      std::vector<std::jthread> threads;
+      for (int64_t rank = 0; rank < size; ++rank)
+        threads.emplace_back([&, rank] {
+          Peer peer(all, rank);
+          try {
+            work(peer);
+          } catch (...) {
+            failures[rank] = std::current_exception();
+            all.barrier_.arrive_and_drop();
+          }
+        });
+    }
+    for (const std::exception_ptr& failure : failures)
+      if (failure) std::rethrow_exception(failure);
+  }
+
+ private:
+  explicit ThreadsAsPeers(int64_t size) : gathered_(size), barrier_(size) {}
+
+  class Peer : public Alone {
+   public:
+    Peer(ThreadsAsPeers& all, int64_t rank) : all_(all), rank_(rank) {}
+    int64_t rank() const override { return rank_; }
+    int64_t size() const override { return std::ssize(all_.gathered_); }
+
+    std::vector<std::vector<Scalar>> finish_sums() override {
+      std::vector<std::vector<Scalar>> sums = Alone::finish_sums();
+      for (std::vector<Scalar>& values : sums) {
+        auto parts = gather(std::as_bytes(std::span(values)));
+        std::fill(values.begin(), values.end(), Scalar{0});
+        for (const std::vector<std::byte>& part : parts) {
+          REQUIRE(part.size() == values.size() * sizeof(Scalar));
+          auto* mine = reinterpret_cast<const Scalar*>(part.data());
+          for (size_t n = 0; n < values.size(); ++n) values[n] += mine[n];
+        }
+      }
+      return sums;
+    }
+
+    std::vector<std::vector<std::byte>> gather(std::span<const std::byte> mine) override {
+      all_.gathered_[rank_].assign(mine.begin(), mine.end());
+      all_.barrier_.arrive_and_wait();
+      auto result = all_.gathered_;
+      all_.barrier_.arrive_and_wait();
+      return result;
+    }
+
+   private:
+    ThreadsAsPeers& all_;
+    int64_t rank_;
+  };
+
+  std::vector<std::vector<std::byte>> gathered_;
+  std::barrier<> barrier_;
+};
+
+}  // namespace shiftgrad::test
