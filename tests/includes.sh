@@ -41,6 +41,7 @@ only_in() {
 only_in 'core/(blas|openblas)\.cpp' '(cblas|openblas_config|f77blas)'
 only_in 'core/(parallel|allocator)\.cpp' '(tbb|oneapi)/'
 only_in '(core/simd|ops/)[^:]*' 'hwy/'
+only_in 'optim/mpi_peers\.cpp' 'mpi\.h'
 
 for folder in $folders; do
   for page in README.md meson.build; do

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "optim/peers.h"
 #include "program.h"
 
 namespace char_lm {
 
-Command train_command(CLI::App& program);
+/// One training by all peers.
+Command train_command(CLI::App& program, shiftgrad::Peers& peers);
 Command eval_command(CLI::App& program);
 Command generate_command(CLI::App& program);
 Command compare_command(CLI::App& program);

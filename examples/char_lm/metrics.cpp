@@ -38,11 +38,13 @@ Metrics::Metrics(const std::string& path, int64_t step) : path_(path) {
 }
 
 void Metrics::write(const shiftgrad::StepReport& report, double tokens_per_second) {
-  write(Json{{"step", report.step},
-             {"loss", report.loss},
-             {"learning_rate", report.learning_rate},
-             {"gradient_norm", report.gradient_norm},
-             {"tokens_per_second", tokens_per_second}});
+  Json line{{"step", report.step},
+            {"loss", report.loss},
+            {"learning_rate", report.learning_rate},
+            {"gradient_norm", report.gradient_norm},
+            {"tokens_per_second", tokens_per_second}};
+  if (report.waiting_seconds > 0) line["waiting"] = report.waiting_seconds / report.seconds;
+  write(line);
 }
 
 void Metrics::write(const shiftgrad::EvaluationReport& report) {

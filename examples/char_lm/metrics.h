@@ -9,7 +9,8 @@
 namespace char_lm {
 
 /// A run's course as JSON lines: some of `step`, `loss`, `learning_rate`, `gradient_norm`,
-/// `tokens_per_second`, `train_loss` and `validation_loss`, losses in nats.
+/// `tokens_per_second`, `waiting` (the share of the step that was spent waiting for other
+/// processes), `train_loss` and `validation_loss`, losses in nats.
 class Metrics {
  public:
   /// Goes on after `step`: what the file says of later steps, or in a line that was cut off, is

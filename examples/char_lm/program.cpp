@@ -6,32 +6,37 @@
 #include <string>
 #include <utility>
 
+#include "core/errors.h"
 #include "flags.h"
 
 namespace char_lm {
+
+using shiftgrad::Peers;
 
 namespace {
 
 constexpr int success = 0, failure = 1, bad_input = 2;
 
-int complain(const CLI::App& program, std::string line, int status) {
+int complain(const CLI::App& program, std::string line, int status, Peers& peers) {
   std::replace(line.begin(), line.end(), '\n', ' ');
-  std::cerr << program.get_name() << ": " << line << std::endl;
+  if (peers.rank() > 0) line = shiftgrad::text("rank ", peers.rank(), ": ", line);
+  if (peers.speaks_for_failed()) std::cerr << program.get_name() << ": " << line << std::endl;
+  peers.end_waiting(status);
   return status;
 }
 
-int run(const CLI::App& program, const Command& command) {
+int run(const CLI::App& program, const Command& command, Peers& peers) {
   Command::Work work;
   try {
     work = command.prepare();
   } catch (const std::exception& error) {
-    return complain(program, error.what(), bad_input);
+    return complain(program, error.what(), bad_input, peers);
   }
   try {
     // Gone, and its progress bar with it, by the time that an error is printed.
     std::exchange(work, {})();
   } catch (const std::exception& error) {
-    return complain(program, error.what(), failure);
+    return complain(program, error.what(), failure, peers);
   }
   return success;
 }
@@ -47,7 +52,7 @@ std::string listed(const std::vector<Command>& commands) {
 }  // namespace
 
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
-                char** arguments) {
+                char** arguments, Peers& peers) {
   program.footer(
       "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written; 130 "
       "and 143 ended by SIGINT and SIGTERM, before which train saves a checkpoint.");
@@ -58,13 +63,14 @@ int run_program(CLI::App& program, const std::vector<Command>& commands, int cou
   } catch (const CLI::ExtrasError&) {
     std::vector<CLI::App*> chosen = program.get_subcommands();
     return complain(program, unexpected_argument(chosen.empty() ? program : *chosen.front()),
-                    bad_input);
+                    bad_input, peers);
   } catch (const CLI::ParseError& error) {
-    return complain(program, error.what(), bad_input);
+    return complain(program, error.what(), bad_input, peers);
   }
   for (const Command& command : commands)
-    if (command.flags->parsed()) return run(program, command);
-  return complain(program, "expected " + listed(commands) + "; --help explains them", bad_input);
+    if (command.flags->parsed()) return run(program, command, peers);
+  return complain(program, "expected " + listed(commands) + "; --help explains them", bad_input,
+                  peers);
 }
 
 }  // namespace char_lm

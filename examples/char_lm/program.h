@@ -4,6 +4,8 @@
 #include <functional>
 #include <vector>
 
+#include "optim/peers.h"
+
 namespace char_lm {
 
 /// A subcommand. `prepare` reads and checks all it needs, so that bad input is found before
@@ -14,9 +16,10 @@ struct Command {
   std::function<Work()> prepare;
 };
 
-/// Runs the command that the arguments name. What goes wrong becomes one line on standard error.
-/// Returns the exit status: 0 done, 1 failed under way, 2 bad flags or bad input.
+/// Runs the command that the arguments name. What goes wrong becomes one line on standard error,
+/// and ends all peers. Returns the exit status: 0 done, 1 failed under way, 2 bad flags or bad
+/// input.
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
-                char** arguments);
+                char** arguments, shiftgrad::Peers& peers = shiftgrad::alone());
 
 }  // namespace char_lm

@@ -34,8 +34,10 @@ int64_t terminal_width() {
 
 }  // namespace
 
-Progress::Progress(int64_t steps, int64_t lines_interval)
-    : steps_(steps), lines_interval_(lines_interval), terminal_(::isatty(STDOUT_FILENO) == 1) {}
+Progress::Progress(int64_t steps, int64_t lines_interval, bool passed_on)
+    : steps_(steps),
+      lines_interval_(lines_interval),
+      terminal_(!passed_on && ::isatty(STDOUT_FILENO) == 1) {}
 
 Progress::~Progress() { erase(); }
 

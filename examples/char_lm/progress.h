@@ -7,11 +7,12 @@
 namespace char_lm {
 
 /// How far a training run is, on standard output: a bar that redraws itself on a terminal, plain
-/// lines elsewhere.
+/// lines elsewhere, and where mpirun passes them on.
 class Progress {
  public:
-  /// `lines_interval`: steps between two plain lines.
-  Progress(int64_t steps, int64_t lines_interval);
+  /// `lines_interval`: steps between two plain lines; `passed_on`: what looks like a terminal is
+  /// none.
+  Progress(int64_t steps, int64_t lines_interval, bool passed_on = false);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

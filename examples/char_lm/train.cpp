@@ -11,6 +11,8 @@
 
 namespace char_lm {
 
+using shiftgrad::Peers;
+
 namespace {
 
 /// The flags of `train`, and which of them came from the command line or the config file.
@@ -27,37 +29,42 @@ std::string free_flags_listed() {
   return list;
 }
 
-std::unique_ptr<Training> start(TrainFlags flags) {
+std::unique_ptr<Training> start(TrainFlags flags, Peers& peers) {
   flags.settle();
-  return std::make_unique<Training>(flags, read_corpus(flags));
+  return std::make_unique<Training>(flags, read_corpus(flags), nullptr, std::nullopt, peers);
 }
 
 /// A new run that begins with the weights of another.
-std::unique_ptr<Training> start_from(const std::string& checkpoint, const Asked& asked) {
+std::unique_ptr<Training> start_from(const std::string& checkpoint, const Asked& asked,
+                                     Peers& peers) {
   SavedRun saved = load_checkpoint(checkpoint);
   TrainFlags flags = started_flags(saved.flags, asked.flags, asked.given, saved.source);
   flags.settle();
-  return std::make_unique<Training>(flags, read_corpus(flags, &saved.vocabulary), &saved);
+  auto corpus = read_corpus(flags, &saved.vocabulary);
+  return std::make_unique<Training>(flags, corpus, &saved, std::nullopt, peers);
 }
 
 /// The run in the folder --out_dir goes on.
-std::unique_ptr<Training> resume(const Asked& asked) {
+std::unique_ptr<Training> resume(const Asked& asked, Peers& peers) {
   // Locked before it is read: nobody else goes on from what this one will.
   const std::string& out_dir = asked.flags.out_dir;
-  RunFolder folder{out_dir, std::make_shared<FolderLock>(out_dir)};
+  RunFolder folder{out_dir, peers.rank() == 0 ? std::make_shared<FolderLock>(out_dir) : nullptr};
   SavedRun saved = load_run(out_dir, "last");
   TrainFlags flags = resumed_flags(saved.flags, asked.flags, asked.given, saved.source);
   flags.settle();
   auto corpus = read_corpus(flags, &saved.vocabulary);
-  auto training = std::make_unique<Training>(flags, corpus, &saved, folder);
+  auto training = std::make_unique<Training>(flags, corpus, &saved, folder, peers);
   training->resume(saved);
   return training;
 }
 
-std::unique_ptr<Training> prepare(Asked asked) {
+std::unique_ptr<Training> prepare(Asked asked, Peers& peers) {
   if (!asked.config.empty()) asked.given.merge(read_config(asked.config, asked.given, asked.flags));
-  if (asked.resume) return resume(asked);
-  return asked.init_from.empty() ? start(asked.flags) : start_from(asked.init_from, asked);
+  auto training = asked.resume              ? resume(asked, peers)
+                  : asked.init_from.empty() ? start(asked.flags, peers)
+                                            : start_from(asked.init_from, asked, peers);
+  training->check_peers();
+  return training;
 }
 
 /// Trains until the end or a signal; which of both, the exit status says.
@@ -70,7 +77,7 @@ void work(std::unique_ptr<Training> training) {
 
 }  // namespace
 
-Command train_command(CLI::App& program) {
+Command train_command(CLI::App& program, Peers& peers) {
   CLI::App* app = program.add_subcommand("train", "Trains a model on a text");
   auto asked = std::make_shared<Asked>();
   asked->flags.visit(
@@ -90,12 +97,13 @@ Command train_command(CLI::App& program) {
       ->excludes(init_from);
   app->footer(
       "SIGINT and SIGTERM save a checkpoint after the step under way and then end the program "
-      "(status 130 or 143); a second one ends it at once.");
-  return {app, [=]() -> Command::Work {
+      "(status 130 or 143); a second one ends it at once. In a build with MPI, the processes that "
+      "mpirun starts train one model.");
+  return {app, [=, &peers]() -> Command::Work {
             asked->flags.visit([&](const std::string& name, auto&&...) {
               if (app->count("--" + name) > 0) asked->given.insert(name);
             });
-            auto training = std::make_shared<std::unique_ptr<Training>>(prepare(*asked));
+            auto training = std::make_shared<std::unique_ptr<Training>>(prepare(*asked, peers));
             return [training] { work(std::move(*training)); };
           }};
 }

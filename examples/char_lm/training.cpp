@@ -49,14 +49,17 @@ double Training::RecentMean::add(double value) {
 }
 
 Training::Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus,
-                   const SavedRun* saved, std::optional<RunFolder> folder)
+                   const SavedRun* saved, std::optional<RunFolder> folder, shiftgrad::Peers& peers)
     : flags_(flags),
+      peers_(peers),
       threads_(limit_threads(flags.threads)),
       corpus_(std::move(corpus)),
       model_(saved ? saved_model(flags, *saved) : new_model(flags, corpus_->vocabulary.size())),
-      trainer_(model_, corpus_->train, corpus_->validation, flags.trainer),
-      folder_(folder ? *folder : make_run_folder(flags.out_dir)),
-      progress_(flags.trainer.max_iters, 10 * flags.log_interval) {}
+      trainer_(model_, corpus_->train, corpus_->validation, flags.trainer, peers),
+      folder_(folder       ? *folder
+              : is_first() ? make_run_folder(flags.out_dir)
+                           : RunFolder{flags.out_dir}),
+      progress_(flags.trainer.max_iters, 10 * flags.log_interval, peers.size() > 1) {}
 
 void Training::resume(const SavedRun& saved) {
   require(!saved.checkpoint.trainer.empty(), saved.source,
@@ -72,23 +75,28 @@ void Training::resume(const SavedRun& saved) {
 
 void Training::run(const std::function<bool()>& should_stop) try {
   train(should_stop);
+  // Whoever ends by a signal, and with it all others, waits for the last checkpoint.
+  peers_.gather({});
 } catch (const shiftgrad::Error& error) {
-  if (!saved_step_) throw;
+  if (!saved_step_ || !is_first()) throw;
   fail(error.what(), "; ", folder_.checkpoint("last"), " holds step ", *saved_step_);
 }
 
 void Training::train(const std::function<bool()>& should_stop) {
-  announce();
-  shiftgrad::remove_abandoned_files(folder_.path);
+  if (is_first()) {
+    announce();
+    shiftgrad::remove_abandoned_files(folder_.path);
+  }
   // From now on the folder is this run's, so that whatever ends it, it can go on.
   if (!saved_step_) save();
-  metrics_.emplace(folder_.metrics(), step());
+  if (is_first()) metrics_.emplace(folder_.metrics(), step());
   trainer_.run({
       .on_step = [this](const StepReport& report) { on_step(report); },
       .on_evaluation = [this](const EvaluationReport& report) { on_evaluation(report); },
       .on_save = [this] { save(); },
       .should_stop = should_stop,
   });
+  if (!is_first()) return;
   if (trainer_.out_of_patience())
     progress_.print(text("stopped after step ", step(), ": ", flags_.trainer.patience,
                          " evaluations were no better than the best"));
@@ -107,6 +115,7 @@ void Training::announce() {
 }
 
 void Training::on_step(const StepReport& report) {
+  if (!is_first()) return;
   double loss = loss_.add(report.loss);
   speeds_.push_back(static_cast<double>(report.tokens) / report.seconds);
   double speed = tokens_per_second_.add(speeds_.back());
@@ -115,6 +124,7 @@ void Training::on_step(const StepReport& report) {
 }
 
 void Training::on_evaluation(const EvaluationReport& report) {
+  if (!is_first()) return;
   metrics_->write(report);
   evaluation_ = report;
   // Before the last checkpoint: a run that ends between both comes by here again.
@@ -129,9 +139,11 @@ void Training::on_evaluation(const EvaluationReport& report) {
 }
 
 void Training::save() {
+  auto state = trainer_.saved();  // takes all peers
+  if (!is_first()) return;
   check_finite(model_, step());
   shiftgrad::Checkpoint last = checkpoint();
-  last.trainer = trainer_.saved();
+  last.trainer = std::move(state);
   write_checkpoint(folder_.checkpoint("last"), last);
   saved_step_ = step();
 }

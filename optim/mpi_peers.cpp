@@ -1,0 +1,149 @@
+// Peers on MPI. The sums are made by a thread of their own, one after the other in the order in
+// which they were begun, so that they run beside the backward pass.
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "core/errors.h"
+#include "optim/launched_peers.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+class MpiPeers : public Peers {
+ public:
+  MpiPeers() {
+    int threads = MPI_THREAD_SINGLE, rank = 0, size = 0;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &threads);
+    require(threads == MPI_THREAD_MULTIPLE, "MPI: cannot be used by several threads");
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    rank_ = rank;
+    size_ = size;
+    MPI_Comm_dup(MPI_COMM_WORLD, &for_sums_);
+    MPI_Comm_dup(MPI_COMM_WORLD, &for_failures_);
+    thread_ = std::thread([this] { add_up(); });
+  }
+
+  ~MpiPeers() override {
+    {
+      std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+    MPI_Finalize();
+  }
+
+  int64_t rank() const override { return rank_; }
+  int64_t size() const override { return size_; }
+
+  void start_sum(std::vector<Scalar> values) override {
+    std::lock_guard lock(mutex_);
+    sums_.push_back(std::move(values));
+    changed_.notify_all();
+  }
+
+  std::vector<std::vector<Scalar>> finish_sums() override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return finished_ == sums_.size(); });
+    std::vector<std::vector<Scalar>> result(std::move_iterator(sums_.begin()),
+                                            std::move_iterator(sums_.end()));
+    sums_.clear();
+    finished_ = 0;
+    return result;
+  }
+
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> mine) override {
+    auto size = static_cast<int64_t>(mine.size());
+    std::vector<int64_t> sizes(size_);
+    MPI_Allgather(&size, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
+    int64_t total = std::accumulate(sizes.begin(), sizes.end(), int64_t{0});
+    require(total <= INT_MAX, "MPI: ", total, " bytes to be gathered, expected less than 2 GiB");
+    std::vector<int> counts(sizes.begin(), sizes.end()), begins(size_, 0);
+    std::partial_sum(counts.begin(), counts.end() - 1, begins.begin() + 1);
+    std::vector<std::byte> joined(total);
+    MPI_Allgatherv(mine.data(), static_cast<int>(size), MPI_BYTE, joined.data(), counts.data(),
+                   begins.data(), MPI_BYTE, MPI_COMM_WORLD);
+    std::vector<std::vector<std::byte>> all;
+    for (int64_t peer = 0; peer < size_; ++peer) {
+      auto first = joined.begin() + begins[peer];
+      all.emplace_back(first, first + counts[peer]);
+    }
+    return all;
+  }
+
+  bool speaks_for_failed() override {
+    // One after the other, so that one line is printed even when some fail and others do not.
+    auto patience = std::chrono::milliseconds(5000 + 5000 * rank_ / size_);
+    auto deadline = std::chrono::steady_clock::now() + patience;
+    MPI_Request request{};
+    MPI_Ibarrier(for_failures_, &request);
+    for (int all = 0; std::chrono::steady_clock::now() < deadline;) {
+      MPI_Test(&request, &all, MPI_STATUS_IGNORE);
+      if (all) {
+        all_failed_ = true;
+        return rank_ == 0;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return true;
+  }
+
+  void end_waiting(int status) override {
+    std::lock_guard lock(mutex_);
+    if (!all_failed_ || finished_ < sums_.size()) MPI_Abort(MPI_COMM_WORLD, status);
+  }
+
+ private:
+  /// The life of the thread.
+  void add_up() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return ending_ || finished_ < sums_.size(); });
+      if (finished_ == sums_.size()) return;
+      std::vector<Scalar>& values = sums_[finished_];
+      lock.unlock();
+      MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), scalar, MPI_SUM,
+                    for_sums_);
+      lock.lock();
+      ++finished_;
+      changed_.notify_all();
+    }
+  }
+
+  const MPI_Datatype scalar = sizeof(Scalar) == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
+  int64_t rank_ = 0, size_ = 1;
+  /// Each has its calls from one thread at a time, and so in the same order for all peers.
+  MPI_Comm for_sums_{}, for_failures_{};
+  bool all_failed_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  /// Places stay while others are added.
+  std::deque<std::vector<Scalar>> sums_;
+  size_t finished_ = 0;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Peers> launched_peers() {
+  // What Open MPI's mpirun and the others, by the process management interface, tell a process.
+  bool launched = std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE");
+  if (!launched) return std::make_unique<Alone>();
+  return std::make_unique<MpiPeers>();
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

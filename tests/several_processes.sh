@@ -1,0 +1,187 @@
+#!/bin/sh
+# Trains with char_lm, the program $1, in several processes that mpirun, the program $2, starts:
+# what they become is compared with the run of one process and with each other, and everything that
+# may end one of them has to end all.
+. "$(dirname "$0")/char_lm_checks.sh"
+mpirun=$2
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 }' > text
+tiny="--data $place/text --n_layer 2 --n_head 2 --n_embd 16 --block_size 8 --batch_size 6
+  --dropout 0.1 --dropatt 0.1 --warmup_iters 4 --lr_decay_iters 50 --max_iters 50 --log_interval 1
+  --eval_interval 25 --eval_iters 3 --threads 1"
+
+# start N COMMAND...: so many processes.
+start() {
+  number=$1
+  shift
+  timeout 30 "$mpirun" -n "$number" --oversubscribe --bind-to none "$@" < /dev/null
+}
+
+# train N RUN ARGUMENT...: a training in the folder RUN without a word on standard error, by N
+# processes, or for 0 by one without mpirun.
+train() {
+  number=$1 run=$2
+  shift 2
+  mkdir -p "$run"
+  (cd "$run" && if [ "$number" = 0 ]; then "$char_lm" train "$@"; else
+    start "$number" "$char_lm" train "$@"; fi > output 2> errors) ||
+    fail "status $? of $run: $*: $(cat "$run/errors")"
+  [ ! -s "$run/errors" ] || fail "errors of $run: $*: $(cat "$run/errors")"
+  [ "$(grep -Ec '^step ([0-9]+)/\1 ' "$run/output")" = 1 ] ||
+    fail "not one last step: $(cat "$run/output")"
+}
+
+# ends STATUS TEXT COMMAND...: it ends so, in time, with one line of char_lm that has the text in
+# it. What else is on standard error is mpirun's.
+ends() {
+  wanted=$1 expected=$2
+  shift 2
+  status=0
+  "$@" > output 2> errors || status=$?
+  ended
+}
+ended() {
+  [ "$status" = "$wanted" ] || fail "status $status, expected $wanted: $(cat errors)"
+  [ "$(grep -c '^char_lm: ' errors)" = 1 ] || fail "not one line: $(cat errors)"
+  grep -qF -- "$expected" errors || fail "no '$expected' in: $(cat errors)"
+}
+
+# near A B: the runs have the same losses and norms at the same steps, up to rounding.
+near() {
+  for run in "$1" "$2"; do
+    sed 's/"tokens_per_second[^}]*//; s/[^0-9.e+-]/ /g' "$run/out/metrics.jsonl" > "$run/numbers"
+  done
+  paste -d' ' "$1/numbers" "$2/numbers" > both
+  awk '{ for (n = 1; n <= NF / 2; n++) {
+           away = $n - $(n + NF / 2)
+           if (away * away > 1e-6 * $n * $n) wrong = 1 } }
+       NF % 2 { wrong = 1 }
+       END { exit wrong || NR != 52 }' both || fail "$1 and $2 differ: $(cat both)"
+}
+
+# same A B: the runs left the same bits.
+same() {
+  cmp "$1/out/last.safetensors" "$2/out/last.safetensors" || fail "the last of $1 and $2"
+  for run in "$1" "$2"; do
+    sed 's/,"tokens_per_second[^}]*//' "$run/out/metrics.jsonl" > "$run/timeless"
+  done
+  cmp "$1/timeless" "$2/timeless" || fail "the metrics of $1 and $2"
+}
+
+# whole FOLDER: its last checkpoint can be read and gone on from.
+whole() {
+  "$char_lm" generate "$1" --checkpoint last --length 3 > written 2>&1 || fail "$1: $(cat written)"
+}
+
+# --- Any number of processes makes the steps of one.
+
+while read -r name model; do
+  flags="$tiny --model $model"
+  train 0 "${name}_1" $flags
+  grep -q waiting "${name}_1/out/metrics.jsonl" && fail "one process of $name has waited"
+  for number in 2 4; do
+    train $number "${name}_$number" $flags
+    near "${name}_1" "${name}_$number"
+    grep -q '"waiting":0' "${name}_$number/out/metrics.jsonl" || fail "$name waited for nobody"
+    train $number "${name}_${number}_again" $flags
+    same "${name}_$number" "${name}_${number}_again"
+  done
+  # As many go on with the same bits, others with the same steps.
+  train 2 "${name}_parts" $flags --max_iters 20
+  cp -r "${name}_parts" "${name}_more"
+  cp -r "${name}_parts" "${name}_fewer"
+  train 2 "${name}_parts" --resume --max_iters 50
+  train 4 "${name}_more" --resume --max_iters 50
+  train 0 "${name}_fewer" --resume --max_iters 50
+  # The end of the first part was evaluated too.
+  sed -i '/"step":20,"train_loss"/d' "${name}"_*/out/metrics.jsonl
+  same "${name}_2" "${name}_parts"
+  near "${name}_1" "${name}_more"
+  near "${name}_1" "${name}_fewer"
+done << 'END'
+transformer transformer
+transformer_xl transformer_xl --mem_len 11 --gradient_accumulation_steps 2
+END
+
+# --- What one or all of them refuse is said once, and nothing is written.
+
+sum=$(cksum transformer_2/out/*)
+bad_data() {
+  start 1 "$char_lm" train $tiny --out_dir transformer_2/out : -n 1 "$char_lm" train $tiny "$@" \
+    --out_dir transformer_2/out
+}
+ends 2 "char_lm: rank 1: $place/missing: No such file" bad_data --data missing
+sed 's/line 0/line 1/' text > other
+ends 2 'rank 1 begins with another train_text than rank 0' bad_data --data other
+ends 2 'rank 1 begins with another' bad_data --seed 3
+ends 2 'char_lm: trainer: batch_size 3 for 4 peers' start 4 "$char_lm" train $tiny --batch_size 3 \
+  --out_dir transformer_2/out
+ends 2 "char_lm: $place/missing: No such file" start 4 "$char_lm" train $tiny --data missing
+ends 2 'char_lm: ' start 4 "$char_lm" train --no_such_flag
+ends 2 'char_lm: --out_dir text: ' start 2 "$char_lm" train $tiny --out_dir text
+[ "$(cksum transformer_2/out/*)" = "$sum" ] || fail 'what was refused has changed a run'
+
+# --- What ends one of them ends all, and leaves the last checkpoint.
+
+ends 1 'diverged/last.safetensors holds step 0' start 4 "$char_lm" train $tiny --out_dir diverged \
+  --optimizer sgd --learning_rate 1e30 --grad_clip 0
+whole diverged
+
+# begin RUN: a long training by four processes under way; $process waits for it, $peers are they.
+begin() {
+  rm -rf "$1"
+  start 4 "$char_lm" train $tiny --max_iters 1000000 --save_interval 1 --out_dir "$1" > output \
+    2> errors &
+  process=$!
+  until [ -s "$1/metrics.jsonl" ]; do
+    kill -0 $process 2> /dev/null || { fail "no $1: $(cat errors)"; return; }
+    sleep 0.1
+  done
+  peers=$(pgrep -f -- "^$char_lm train .* --out_dir $1\$")
+  [ "$(echo "$peers" | wc -l)" = 4 ] || fail "peers of $1: $peers"
+}
+
+# over RUN: it has ended, in time, as badly as it should, and may go on.
+over() {
+  status=0
+  wait $process || status=$?
+  [ $status != 0 ] && [ $status != 124 ] || fail "status $status of $1: $(cat errors)"
+  for tenth in $(seq 100); do kill -0 $peers 2> /dev/null || break; sleep 0.1; done
+  kill -0 $peers 2> /dev/null && fail "a peer of $1 lives on after ${tenth} tenths of a second"
+  whole "$1"
+}
+
+for position in first last; do
+  begin "killed_$position"
+  kill -9 $(echo "$peers" | if [ $position = first ]; then head -n 1; else tail -n 1; fi)
+  over "killed_$position"
+  grep -q 'signal 9' errors || fail "no word about the signal in: $(cat errors)"
+  grep '^char_lm: ' errors && fail 'a peer that was not killed has complained'
+done
+steps=$(($(sed -n 's/.*"step":\([0-9]*\).*/\1/p' killed_last/metrics.jsonl | tail -n 1) + 5))
+runs train --resume --out_dir killed_last --max_iters $steps
+
+# Asked to stop, all save and stop.
+begin asked
+kill -TERM $(echo "$peers" | tail -n 1)
+over asked
+grep -Eq 'stopped after step [0-9]+; train --resume --out_dir asked goes on' output ||
+  fail "asked to stop: $(cat output errors)"
+
+# The folder becomes a file, which not even root can write into.
+begin unwritable
+mv unwritable kept
+touch unwritable
+wanted=1 expected='unwritable/last.safetensors: '
+status=0
+wait $process || status=$?
+ended
+whole kept
+
+if mkdir disk && mount -t tmpfs -o size=64k none disk 2> /dev/null; then
+  ends 1 'No space left on device' start 2 "$char_lm" train $tiny --out_dir disk/out
+  umount disk
+fi
+
+[ "$failures" = 0 ]
