@@ -11,11 +11,11 @@ tiny="--data $place/text --n_layer 2 --n_head 2 --n_embd 16 --block_size 8 --bat
   --dropout 0.1 --dropatt 0.1 --warmup_iters 4 --lr_decay_iters 50 --max_iters 50 --log_interval 1
   --eval_interval 25 --eval_iters 3 --threads 1"
 
-# start N COMMAND...: so many processes.
+# start N COMMAND...: so many processes, for 30 seconds at most, or so many as are allowed.
 start() {
   number=$1
   shift
-  timeout 30 "$mpirun" -n "$number" --oversubscribe --bind-to none "$@" < /dev/null
+  timeout "${allowed-30}" "$mpirun" -n "$number" --oversubscribe --bind-to none "$@" < /dev/null
 }
 
 # train N RUN ARGUMENT...: a training in the folder RUN without a word on standard error, by N
@@ -25,7 +25,7 @@ train() {
   shift 2
   mkdir -p "$run"
   (cd "$run" && if [ "$number" = 0 ]; then "$char_lm" train "$@"; else
-    start "$number" "$char_lm" train "$@"; fi > output 2> errors) ||
+    allowed=200 start "$number" "$char_lm" train "$@"; fi > output 2> errors) ||
     fail "status $? of $run: $*: $(cat "$run/errors")"
   [ ! -s "$run/errors" ] || fail "errors of $run: $*: $(cat "$run/errors")"
   [ "$(grep -Ec '^step ([0-9]+)/\1 ' "$run/output")" = 1 ] ||
