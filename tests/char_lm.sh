@@ -3,15 +3,6 @@
 tests=$(realpath "$(dirname "$0")")
 . "$(dirname "$0")/char_lm_checks.sh"
 
-# refuses TEXT ARGUMENT...: status 2, nothing on standard output, one line on standard error that
-# contains the text, and all checkpoints as they were.
-refuses() {
-  before=$(cksum ./*/*.safetensors)
-  is_refused "$@"
-  [ ! -s output ] || fail "output of: $*: $(cat output)"
-  [ "$(cksum ./*/*.safetensors)" = "$before" ] || fail "a checkpoint changed by: $*"
-}
-
 awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 }' > text
 tiny="--data text --n_layer 1 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4
   --max_iters 20 --warmup_iters 2 --eval_interval 10 --log_interval 1"

@@ -1,5 +1,5 @@
-# What the tests of char_lm share. Read by a test whose $1 is that program, it goes to an empty folder
-# of its own that disappears at the end.
+# What the tests of char_lm and seq2seq share. Read by a test whose $1 is the program, it goes to an
+# empty folder of its own that disappears at the end.
 set -u
 char_lm=$(realpath "$1")
 place=$(mktemp -d)
@@ -32,4 +32,15 @@ is_refused() {
   [ "$status" = 2 ] || fail "status $status of: $*"
   [ "$(wc -l < errors)" = 1 ] || fail "not one line for: $*: $(cat errors)"
   grep -qF -- "$expected" errors || fail "no '$expected' in: $(cat errors)"
+}
+
+# all_files: each with its checksum, but for what the last command wrote.
+all_files() { find . -type f ! -name output ! -name errors -exec cksum {} + | sort; }
+
+# refuses TEXT ARGUMENT...: is_refused, with nothing on standard output and all files as they were.
+refuses() {
+  before=$(all_files)
+  is_refused "$@"
+  [ ! -s output ] || fail "output of: $*: $(cat output)"
+  [ "$(all_files)" = "$before" ] || fail "a file changed by: $*"
 }

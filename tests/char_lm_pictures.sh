@@ -14,15 +14,6 @@ shows() {
   done
 }
 
-# refuses TEXT ARGUMENT...: status 2, nothing on standard output, one line on standard error that
-# contains the text, and no file more or less.
-refuses() {
-  before=$(find . -type f ! -name output ! -name errors | sort)
-  is_refused "$@"
-  [ ! -s output ] || fail "output of: $*: $(cat output)"
-  [ "$(find . -type f ! -name output ! -name errors | sort)" = "$before" ] || fail "files of: $*"
-}
-
 awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 " <&>`\"\\%'"'"'" }' > text
 # trained FOLDER FLAG...: a run of a tiny model.
 trained() {

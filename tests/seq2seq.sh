@@ -2,15 +2,6 @@
 # Uses seq2seq, the program $1, as people do, and as they should not.
 . "$(dirname "$0")/char_lm_checks.sh"
 
-# refuses TEXT ARGUMENT...: status 2, nothing on standard output, one line on standard error that
-# contains the text, and all checkpoints as they were.
-refuses() {
-  before=$(cksum ./*/*.safetensors)
-  is_refused "$@"
-  [ ! -s output ] || fail "output of: $*: $(cat output)"
-  [ "$(cksum ./*/*.safetensors)" = "$before" ] || fail "a checkpoint changed by: $*"
-}
-
 # Words turned around.
 awk 'BEGIN {
   for (n = 0; n < 300; n++) {

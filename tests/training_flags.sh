@@ -2,14 +2,6 @@
 # What the flags of char_lm's `train` (the program $1) that change how it learns make of a training.
 . "$(dirname "$0")/char_lm_checks.sh"
 
-# refuses TEXT ARGUMENT...: status 2, one line on standard error that has the text in it, and no file
-# is written.
-refuses() {
-  before=$(cksum ./*/*)
-  is_refused "$@"
-  [ "$(cksum ./*/*)" = "$before" ] || fail "a file changed by: $*"
-}
-
 # losses RUN: its metrics without speeds.
 losses() { sed 's/,"tokens_per_second[^}]*//' "$1/metrics.jsonl"; }
 
