@@ -1,15 +1,12 @@
 #include "run.h"
 
-#include <cmath>
-#include <limits>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <string_view>
 
 #include "core/errors.h"
 #include "examples/char_lm/near_name.h"
 #include "examples/char_lm/out_folder.h"
+#include "nn/checkpoint_parts.h"
 #include "nn/config.h"
 #include "nn/json.h"
 #include "nn/state_dict.h"
@@ -17,63 +14,32 @@
 namespace seq2seq {
 
 using nlohmann::json;
-using shiftgrad::fail;
-using shiftgrad::parse_json;
+using shiftgrad::naming;
 using shiftgrad::require;
+using shiftgrad::set_loss;
 using shiftgrad::shown;
 using shiftgrad::text;
 
 namespace {
 
 constexpr const char* format = "shiftgrad-seq2seq-1";
-constexpr int max_depth = 16;
-constexpr std::string_view trainer_prefix = "trainer.";
 
-/// The metadata of a file, each text checked before it is believed.
-class Metadata {
- public:
-  explicit Metadata(const std::map<std::string, std::string>& texts) : texts_(texts) {}
-
-  const std::string& at(const char* key) const {
-    auto entry = texts_.find(key);
-    require(entry != texts_.end(), "no ", key, " in the metadata");
-    return entry->second;
+Symbols symbols_from(const shiftgrad::Metadata& metadata, const char* key, Unit unit) {
+  json list = metadata.json(key);
+  require(list.is_array(), key, " ", shown(list), ", expected a list");
+  std::vector<std::string> known;
+  for (const json& symbol : list) {
+    require(symbol.is_string() && split(symbol.get<std::string>(), unit).size() == 1, key, ": ",
+            shown(symbol), ", expected a symbol");
+    known.push_back(symbol);
   }
-
-  int64_t count(const char* key) const {
-    json value = parse_json(key, at(key), max_depth);
-    require(value.is_number_integer() && value >= 0 && value <= std::numeric_limits<int64_t>::max(),
-            key, " ", shown(value), ", expected a number of updates");
-    return value;
-  }
-
-  std::optional<double> loss(const char* key) const {
-    if (!texts_.contains(key)) return {};
-    json value = parse_json(key, at(key), max_depth);
-    require(value.is_number(), key, " ", shown(value), ", expected a number");
-    return value;
-  }
-
-  Symbols symbols(const char* key, Unit unit) const {
-    json list = parse_json(key, at(key), max_depth);
-    require(list.is_array(), key, " ", shown(list), ", expected a list");
-    std::vector<std::string> known;
-    for (const json& symbol : list) {
-      require(symbol.is_string() && split(symbol.get<std::string>(), unit).size() == 1, key, ": ",
-              shown(symbol), ", expected a symbol");
-      known.push_back(symbol);
-    }
-    require(std::set(known.begin(), known.end()).size() == known.size(), key,
-            ": a symbol stands twice");
-    return {unit, known, first_symbol};
-  }
-
- private:
-  const std::map<std::string, std::string>& texts_;
-};
+  require(std::set(known.begin(), known.end()).size() == known.size(), key,
+          ": a symbol stands twice");
+  return {unit, known, first_symbol};
+}
 
 SavedRun run_from(shiftgrad::SafeTensors content, const std::string& path) {
-  Metadata metadata(content.metadata);
+  shiftgrad::Metadata metadata(content.metadata);
   require(content.metadata.contains("format") && metadata.at("format") == format,
           "is not a checkpoint of the format ", format);
   TrainFlags flags = TrainFlags::from_json(metadata.at("training"), "training");
@@ -81,10 +47,10 @@ SavedRun run_from(shiftgrad::SafeTensors content, const std::string& path) {
       .source = path,
       .flags = flags,
       .model = shiftgrad::config_from_json<shiftgrad::EncoderDecoderConfig>(metadata.at("model")),
-      .source_symbols =
-          metadata.symbols("source_symbols", unit_named("source_tokens", flags.source_tokens)),
-      .target_symbols =
-          metadata.symbols("target_symbols", unit_named("target_tokens", flags.target_tokens)),
+      .source_symbols = symbols_from(metadata, "source_symbols",
+                                     unit_named("source_tokens", flags.source_tokens)),
+      .target_symbols = symbols_from(metadata, "target_symbols",
+                                     unit_named("target_tokens", flags.target_tokens)),
       .step = metadata.count("step"),
       .train_loss = metadata.loss("train_loss"),
       .validation_loss = metadata.loss("validation_loss")};
@@ -93,55 +59,22 @@ SavedRun run_from(shiftgrad::SafeTensors content, const std::string& path) {
           run.source_symbols.tokens(), " and ", run.target_symbols.tokens(),
           " tokens for a model of ", run.model.source_vocab_size, " and ",
           run.model.target_vocab_size);
-  for (auto& [name, tensor] : content.tensors) {
-    bool weight = !name.starts_with(trainer_prefix);
-    std::string own_name = weight ? name : name.substr(trainer_prefix.size());
-    (weight ? run.weights : run.trainer)[own_name] = std::move(tensor);
-  }
+  separate(std::move(content.tensors), run.weights, run.trainer);
   return run;
-}
-
-/// No size in the config is more than the weights could have: nothing is allocated on the word of a
-/// damaged file alone.
-void check_sizes(const SavedRun& run) {
-  int64_t values = 0;
-  for (const auto& [name, tensor] : run.weights)
-    values += static_cast<int64_t>(tensor.bytes.size()) / size_of(tensor.dtype);
-  const shiftgrad::EncoderDecoderConfig& model = run.model;
-  for (int64_t size :
-       {model.d_model, model.n_encoder_layer, model.n_decoder_layer, model.n_head, model.d_inner})
-    require(size <= values, "a model with a size of ", size, " cannot have ", values, " weights");
-}
-
-/// action(), its errors beginning with `source`.
-template <class Action>
-auto naming(const std::string& source, Action action) {
-  try {
-    return action();
-  } catch (const shiftgrad::Error& error) {
-    fail(source, ": ", error.what());
-  } catch (const std::bad_alloc&) {
-    fail(source, ": the model does not fit into memory");
-  }
 }
 
 }  // namespace
 
 void write_run(const std::string& path, const SavedRun& run) {
-  shiftgrad::SafeTensors content{run.weights,
+  shiftgrad::SafeTensors content{joined(run.weights, run.trainer),
                                  {{"format", format},
                                   {"model", config_to_json(run.model)},
                                   {"source_symbols", json(run.source_symbols.known()).dump()},
                                   {"target_symbols", json(run.target_symbols.known()).dump()},
                                   {"step", std::to_string(run.step)},
                                   {"training", run.flags.to_json()}}};
-  auto add_loss = [&](const char* key, std::optional<double> loss) {
-    if (loss && std::isfinite(*loss)) content.metadata[key] = json(*loss).dump();
-  };
-  add_loss("train_loss", run.train_loss);
-  add_loss("validation_loss", run.validation_loss);
-  for (const auto& [name, tensor] : run.trainer)
-    content.tensors[std::string(trainer_prefix) + name] = tensor;
+  set_loss(content.metadata, "train_loss", run.train_loss);
+  set_loss(content.metadata, "validation_loss", run.validation_loss);
   write_safetensors(path, content);
 }
 
@@ -154,7 +87,10 @@ SavedRun load_run(const std::string& out_dir, const std::string& name) {
 
 shiftgrad::EncoderDecoder make_model(const SavedRun& run) {
   shiftgrad::EncoderDecoder model = naming(run.source, [&] {
-    check_sizes(run);
+    const shiftgrad::EncoderDecoderConfig& config = run.model;
+    check_sizes(run.weights, {config.d_model, config.n_encoder_layer, config.n_decoder_layer,
+                              config.n_head, config.d_inner, config.encoder_max_len.value_or(0),
+                              config.decoder_max_len.value_or(0)});
     shiftgrad::Random random;
     return shiftgrad::EncoderDecoder(run.model, random);
   });
