@@ -22,6 +22,16 @@ void require_complete(const char* operation, const char* name, const Array<T>& a
           ": ", array.values.size(), " values for the shape ", array.shape);
 }
 
+/// The rows begin … end-1 along the first axis.
+template <class T>
+Array<T> rows(const Array<T>& array, int64_t begin, int64_t end) {
+  Dims shape = array.shape;
+  int64_t size = product(shape) / shape[0];
+  shape[0] = end - begin;
+  auto first = array.values.begin();
+  return {shape, {first + begin * size, first + end * size}};
+}
+
 /// Indices into a vocabulary, `[B, T]`.
 using Tokens = Array<int32_t>;
 

@@ -34,12 +34,7 @@ Batch cut(std::span<const int32_t> text, const std::vector<int64_t>& begins, int
 }  // namespace
 
 Batch rows(const Batch& batch, int64_t begin, int64_t end) {
-  auto cut = [&](const Tokens& tokens) {
-    int64_t T = tokens.shape[1];
-    auto first = tokens.values.begin();
-    return Tokens{{end - begin, T}, {first + begin * T, first + end * T}};
-  };
-  return {cut(batch.inputs), cut(batch.targets), batch.starts_over};
+  return {rows(batch.inputs, begin, end), rows(batch.targets, begin, end), batch.starts_over};
 }
 
 RandomBlocks::RandomBlocks(std::span<const int32_t> tokens, int64_t batch, int64_t block,

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "core/errors.h"
 #include "core/tape.h"
 #include "nn/tensor_names.h"
 #include "ops/loss.h"
-#include "optim/clip.h"
 #include "optim/fingerprint.h"
 #include "optim/stored_numbers.h"
 
@@ -27,31 +25,17 @@ double seconds_since(Clock::time_point start) {
 
 /// The config, once it is known to be good.
 const PairTrainerConfig& checked(const PairTrainerConfig& config) {
-  auto at_least = [](int64_t least, const char* field, int64_t value) {
-    require(value >= least, "trainer: ", field, " ", value, ", expected at least ", least);
-  };
-  at_least(1, "batch_size", config.batch_size);
-  at_least(0, "max_iters", config.max_iters);
-  at_least(0, "lr_decay_iters", config.lr_decay_iters);
-  at_least(1, "eval_interval", config.eval_interval);
-  at_least(0, "eval_pairs", config.eval_pairs);
-  at_least(0, "save_interval", config.save_interval);
-  require(config.grad_clip >= 0, "trainer: grad_clip ", config.grad_clip, ", expected at least 0");
-  require(0 <= config.label_smoothing && config.label_smoothing < 1, "trainer: label_smoothing ",
-          config.label_smoothing, ", expected 0 to less than 1");
+  config.check();
   return config;
 }
 
-Schedule schedule_of(const PairTrainerConfig& config, int64_t d_model) {
-  Schedule schedule{
-      .type = config.schedule,
-      .learning_rate = config.learning_rate,
-      .min_lr = config.min_lr,
-      .warmup_iters = config.warmup_iters,
-      .lr_decay_iters = config.lr_decay_iters > 0 ? config.lr_decay_iters : config.max_iters,
-      .d_model = d_model};
-  schedule.check();
-  return schedule;
+PairTrainerState start(const EncoderDecoder& model, std::span<const TokenPair> pairs,
+                       const PairTrainerConfig& config) {
+  PairBatches batches(pairs, config.batch_size, config.seed);
+  AdamW rule{.beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
+  return {{.random = {.seed = config.seed, .stream = dropout_stream},
+           .optimizer = Optimizer(parameters(model), rule)},
+          std::move(batches)};
 }
 
 Fingerprint fingerprint(std::span<const TokenPair> pairs) {
@@ -84,130 +68,106 @@ void check_pairs(const char* name, std::span<const TokenPair> pairs,
 
 }  // namespace
 
+void PairTrainerConfig::check() const {
+  auto at_least = [](int64_t least, const char* field, int64_t value) {
+    require(value >= least, "trainer: ", field, " ", value, ", expected at least ", least);
+  };
+  at_least(0, "lr_decay_iters", lr_decay_iters);
+  at_least(0, "eval_pairs", eval_pairs);
+  require(0 <= label_smoothing && label_smoothing < 1, "trainer: label_smoothing ", label_smoothing,
+          ", expected 0 to less than 1");
+}
+
 Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pairs,
-                    const TargetEnds& ends, int64_t batch_size) {
+                    const TargetEnds& ends, int64_t batch_size, Peers& peers) {
   Tape::Pause constant;
   Clock::time_point start = Clock::now();
-  Evaluation result;
-  double total = 0;
+  std::vector<std::vector<int64_t>> batches = batches_by_length(pairs, batch_size);
+  double nats = 0, tokens = 0;
   Context context;
-  for (const std::vector<int64_t>& members : batches_by_length(pairs, batch_size)) {
-    PairBatch batch = make_batch(pairs, members, ends);
+  Rows own = own_rows(peers, std::ssize(batches));
+  for (int64_t n = own.begin; n < own.end; ++n) {
+    PairBatch batch = make_batch(pairs, batches[static_cast<size_t>(n)], ends);
     Tensor logits = model.forward(batch.source, batch.inputs, context);  // [B, T, V]
     Tensor loss = cross_entropy(logits, batch.next, {.ignored = PairBatch::filled_up});
-    total += static_cast<double>(loss.item()) * static_cast<double>(batch.tokens);
-    result.tokens += batch.tokens;
+    nats += static_cast<double>(loss.item()) * static_cast<double>(batch.tokens);
+    tokens += static_cast<double>(batch.tokens);
   }
-  result.nats = total / static_cast<double>(result.tokens);
-  result.seconds = seconds_since(start);
-  return result;
+  std::vector<double> total = sums(peers, {nats, tokens});
+  return {total[0] / total[1], static_cast<int64_t>(total[1]), seconds_since(start)};
 }
 
 PairTrainer::PairTrainer(EncoderDecoder& model, std::span<const TokenPair> train,
                          std::span<const TokenPair> validation, const TargetEnds& ends,
-                         const PairTrainerConfig& config)
-    : model_(model),
+                         const PairTrainerConfig& config, Peers& peers)
+    : TrainingLoop(loop_config(config, model.config.d_model), peers),
+      model_(model),
       train_(train),
       validation_(validation.empty() ? train : validation),
       ends_(ends),
       config_(checked(config)),
-      schedule_(schedule_of(config, model.config.d_model)),
-      batches_(train, config.batch_size, config.seed),
-      optimizer_(
-          parameters(model),
-          AdamW{.beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay}),
-      random_{.seed = config.seed, .stream = dropout_stream} {}
+      state_(start(model, train, config)),
+      gradient_sums_(peers, state_.optimizer.parameters()) {}
+
+void PairTrainer::begin(Beginning& beginning) const {
+  beginning({{train_name, stored(fingerprint(train_))},
+             {validation_name, stored(fingerprint(validation_))}});
+  PairTrainerConfig(config_).fields(beginning);
+  beginning.model(model_);
+}
 
 StepReport PairTrainer::step() {
-  Clock::time_point start = Clock::now();
-  PairBatch batch = make_batch(train_, batches_.next(), ends_);
-  StepReport report{.step = step_ + 1, .learning_rate = schedule_.at(step_)};
+  StepReport report = begin_step();
+  PairBatch batch = make_batch(train_, state_.batches.next(), ends_);
   report.tokens = batch.tokens;
 
-  optimizer_.zero_gradients();
-  Context context{.training = true, .random = random_};
+  Rows own = own_rows(peers_, batch.count());
+  // Who has no row of a small batch takes one with no weight, for all have to add up the same sums.
+  PairBatch part = rows(batch, own.begin, std::max(own.end, own.begin + 1));
+  double weight =
+      own.count() == 0 ? 0 : static_cast<double>(part.tokens) / static_cast<double>(batch.tokens);
+  Context context{.training = true, .random = state_.random, .first_member = own.begin};
   Tape tape;
-  Tensor logits = model_.forward(batch.source, batch.inputs, context);  // [B, T, V]
+  Tensor logits = model_.forward(part.source, part.inputs, context);  // [B, T, V]
   Tensor loss =
-      cross_entropy(logits, batch.next,
+      cross_entropy(logits, part.next,
                     {.label_smoothing = config_.label_smoothing, .ignored = PairBatch::filled_up});
-  tape.backward(loss);
-  report.loss = static_cast<double>(loss.item());
-  report.gradient_norm = clip_gradient_norm(optimizer_.parameters(), config_.grad_clip);
-  require(std::isfinite(report.loss) && std::isfinite(report.gradient_norm), "trainer: step ",
-          report.step, ": loss ", report.loss, ", gradient norm ", report.gradient_norm,
-          ": not finite; the weights are those before this step");
-
-  optimizer_.step(report.learning_rate);
-  random_ = context.random;
-  step_ = report.step;
-  report.seconds = seconds_since(start);
+  tape.backward(loss, Tensor::full({}, static_cast<Scalar>(weight)),
+                [&] { gradient_sums_.start(); });
+  report.loss = weight * static_cast<double>(loss.item());
+  end_step(report, gradient_sums_, context);
   return report;
 }
 
 EvaluationReport PairTrainer::evaluate() {
   auto score = [&](std::span<const TokenPair> pairs) {
-    return shiftgrad::evaluate(model_, spaced(pairs, config_.eval_pairs), ends_,
-                               config_.batch_size);
+    return shiftgrad::evaluate(model_, spaced(pairs, config_.eval_pairs), ends_, config_.batch_size,
+                               peers_);
   };
-  EvaluationReport report{step_, score(train_), score(validation_)};
-  require(std::isfinite(report.train.nats) && std::isfinite(report.validation.nats),
-          "trainer: evaluation after step ", step_, ": train loss ", report.train.nats,
-          ", validation loss ", report.validation.nats, ": not finite");
-  report.best = report.validation.nats < best_loss_;
-  if (report.best) best_loss_ = report.validation.nats;
-  return report;
-}
-
-void PairTrainer::run(const TrainerCallbacks& callbacks) {
-  auto due = [&](int64_t interval) { return step_ % interval == 0 || step_ == config_.max_iters; };
-  int64_t save_interval = config_.save_interval > 0 ? config_.save_interval : config_.eval_interval;
-  while (step_ < config_.max_iters) {
-    StepReport report = step();
-    if (callbacks.on_step) callbacks.on_step(report);
-    if (due(config_.eval_interval)) {
-      EvaluationReport scores = evaluate();
-      if (callbacks.on_evaluation) callbacks.on_evaluation(scores);
-    }
-    bool stop = callbacks.should_stop && callbacks.should_stop();
-    if (callbacks.on_save && (stop || due(save_interval))) callbacks.on_save();
-    if (stop) return;
-  }
+  return judged(score(train_), score(validation_));
 }
 
 std::map<std::string, StoredTensor> PairTrainer::saved() const {
   std::map<std::string, StoredTensor> tensors{
-      {"step", stored_numbers<int64_t>({step_})},
-      {"best_loss", stored_numbers<double>({best_loss_})},
-      {"dropout", stored_random(random_)},
-      {"batches", stored_numbers<int64_t>({batches_.epoch(), batches_.position()})},
+      {"batches", stored_numbers<int64_t>({state_.batches.epoch(), state_.batches.position()})},
       {train_name, stored(fingerprint(train_))},
       {validation_name, stored(fingerprint(validation_))}};
-  save(optimizer_, tensors);
+  save(state_, tensors);
   return tensors;
 }
 
-void PairTrainer::resume(const std::map<std::string, StoredTensor>& saved_state,
+void PairTrainer::resume(std::map<std::string, StoredTensor> saved_state,
                          const std::string& source) try {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : saved()) names.push_back(name);
   check_names(names, saved_state);
   check_pairs(train_name, train_, saved_state);
   check_pairs(validation_name, validation_, saved_state);
-  PairBatches batches = batches_;
-  Optimizer optimizer = optimizer_;
-  int64_t step = loaded_count("step", saved_state);
-  double best_loss = loaded_numbers<double>("best_loss", saved_state.at("best_loss"), 1)[0];
-  require(!std::isnan(best_loss), "tensor \"best_loss\": nan, expected a loss");
-  Random random = loaded_random("dropout", saved_state);
+  PairTrainerState resumed = state_;
+  load(resumed, saved_state);
   auto place = loaded_numbers<int64_t>("batches", saved_state.at("batches"), 2);
-  batches.go_to(place[0], place[1]);
-  load(optimizer, saved_state);
-  std::swap(batches_, batches);
-  std::swap(optimizer_, optimizer);
-  random_ = random;
-  step_ = step;
-  best_loss_ = best_loss;
+  resumed.batches.go_to(place[0], place[1]);
+  state_ = std::move(resumed);
 } catch (const Error& error) {
   fail(source, ": ", error.what());
 }

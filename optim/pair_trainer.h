@@ -2,15 +2,14 @@
 
 // The training loop of an encoder-decoder:
 //
-//     batch -> forward -> loss, its labels smoothed -> backward -> clip -> update
+//     batch -> forward -> loss, its labels smoothed -> backward -> update
 
-#include <limits>
 #include <map>
 #include <span>
 #include <string>
 
 #include "optim/pairs.h"
-#include "optim/trainer.h"
+#include "optim/training_loop.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -37,62 +36,77 @@ struct PairTrainerConfig {
   /// An evaluation scores so many pairs of each set, evenly spaced; 0: all.
   int64_t eval_pairs = 1000;
   int64_t save_interval = 0;
+  int64_t patience = 0;
   uint64_t seed = 1337;
+
+  /// Throws when a field is bad that the loop does not know, naming it.
+  void check() const;
+
+  template <class Fields>
+  void fields(Fields& field) {
+    field("batch_size", batch_size);
+    field("max_iters", max_iters);
+    field("learning_rate", learning_rate);
+    field("min_lr", min_lr);
+    field("warmup_iters", warmup_iters);
+    field("lr_decay_iters", lr_decay_iters);
+    field("schedule", schedule);
+    field("weight_decay", weight_decay);
+    field("beta1", beta1);
+    field("beta2", beta2);
+    field("grad_clip", grad_clip);
+    field("label_smoothing", label_smoothing);
+    field("eval_interval", eval_interval);
+    field("eval_pairs", eval_pairs);
+    field("save_interval", save_interval);
+    field("patience", patience);
+    field("seed", seed);
+  }
 };
 
-/// -log p of each target token and end, the mean over all of them.
-Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pairs,
-                    const TargetEnds& ends, int64_t batch_size);
+/// What changes from step to step in the training of an encoder-decoder.
+struct PairTrainerState : LoopState {
+  PairBatches batches;
+};
 
-class PairTrainer {
+/// -log p of each target token and end, the mean over all of them. Of several peers, each scores
+/// its share of the batches, and all get the mean over all.
+Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pairs,
+                    const TargetEnds& ends, int64_t batch_size, Peers& peers = alone());
+
+class PairTrainer : public TrainingLoop {
  public:
-  /// The model and both sets must outlive the trainer. Without validation pairs, evaluations score
-  /// the training pairs. Throws when the config is bad, naming the field, or there is no pair to
-  /// train on.
+  /// The model, both sets and the peers must outlive the trainer. Without validation pairs,
+  /// evaluations score the training pairs. Throws when the config is bad, naming the field, or
+  /// there is no pair to train on.
   PairTrainer(EncoderDecoder& model, std::span<const TokenPair> train,
               std::span<const TokenPair> validation, const TargetEnds& ends,
-              const PairTrainerConfig& config);
+              const PairTrainerConfig& config, Peers& peers = alone());
 
-  /// One update. Throws, with the weights as they were, when the loss or the gradient's norm is not
-  /// finite.
-  StepReport step();
+  StepReport step() override;
 
-  /// `eval_pairs` of either set, without label smoothing. Throws when a loss is not
-  /// finite.
-  EvaluationReport evaluate();
+  /// `eval_pairs` of either set, without label smoothing.
+  EvaluationReport evaluate() override;
 
-  /// Steps until max_iters, with an evaluation every eval_interval steps and at the end.
-  void run(const TrainerCallbacks& callbacks);
-
-  /// Updates made.
-  int64_t step_count() const { return step_; }
-
-  /// All that it takes, beside the config and the weights, to go on in another process with the
-  /// same bits:
+  /// The loop's state, and
   ///
-  ///     step             I64 [1]
-  ///     best_loss        F64 [1]
-  ///     dropout          U64 [3]: seed, stream, counter
-  ///     batches          I64 [2]: epoch, and batches of it that were given
-  ///     optimizer.*      as in trainer_state.h
-  ///     train_pairs, validation_pairs: which data they belong to
-  std::map<std::string, StoredTensor> saved() const;
-  /// Goes on from what another trainer saved, whose model now has that one's weights. Throws, in
-  /// the name of `source` and with the state as it was, when it does not fit or the pairs are
-  /// others.
-  void resume(const std::map<std::string, StoredTensor>& saved, const std::string& source);
+  ///     batches                         I64 [2]: epoch, and batches of it that were given
+  ///     train_pairs, validation_pairs   which data they belong to
+  std::map<std::string, StoredTensor> saved() const override;
+  void resume(std::map<std::string, StoredTensor> saved, const std::string& source) override;
+
+  PairTrainerState& state() override { return state_; }
+  const PairTrainerState& state() const override { return state_; }
 
  private:
+  void begin(Beginning& beginning) const override;
+
   EncoderDecoder& model_;
   std::span<const TokenPair> train_, validation_;
   TargetEnds ends_;
   PairTrainerConfig config_;
-  Schedule schedule_;
-  PairBatches batches_;
-  Optimizer optimizer_;
-  Random random_;
-  int64_t step_ = 0;
-  double best_loss_ = std::numeric_limits<double>::infinity();
+  PairTrainerState state_;
+  GradientSums gradient_sums_;
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -59,6 +59,18 @@ PairBatch make_batch(std::span<const TokenPair> pairs, std::span<const int64_t> 
   return batch;
 }
 
+PairBatch rows(const PairBatch& batch, int64_t begin, int64_t end) {
+  PairBatch part;
+  part.source.tokens = rows(batch.source.tokens, begin, end);
+  if (batch.source.padding)
+    part.source.padding = std::make_shared<Mask>(rows(*batch.source.padding, begin, end));
+  part.inputs.tokens = rows(batch.inputs.tokens, begin, end);
+  part.next = rows(batch.next, begin, end);
+  part.tokens =
+      std::ssize(part.next.values) - std::ranges::count(part.next.values, PairBatch::filled_up);
+  return part;
+}
+
 std::vector<std::vector<int64_t>> batches_by_length(std::span<const TokenPair> pairs,
                                                     int64_t batch_size) {
   std::vector<int64_t> members = numbers(pairs.size());

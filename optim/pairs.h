@@ -30,10 +30,16 @@ struct PairBatch {
   PaddedTokens inputs;  ///< begin, then the target, without a mask: what is filled up lies behind
   Tokens next;          ///< the target, then end; `filled_up` behind that
   int64_t tokens = 0;   ///< of `next` that count
+
+  /// Pairs.
+  int64_t count() const { return next.shape[0]; }
 };
 
 PairBatch make_batch(std::span<const TokenPair> pairs, std::span<const int64_t> members,
                      const TargetEnds& ends);
+
+/// The rows begin … end-1 of a batch, filled up as they are in it.
+PairBatch rows(const PairBatch& batch, int64_t begin, int64_t end);
 
 /// The pairs by length, `batch_size` at a time: for scoring.
 std::vector<std::vector<int64_t>> batches_by_length(std::span<const TokenPair> pairs,

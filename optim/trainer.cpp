@@ -1,8 +1,6 @@
 #include "optim/trainer.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 
 #include "core/errors.h"
 #include "core/tape.h"
@@ -10,7 +8,6 @@
 #include "ops/elementwise.h"
 #include "ops/loss.h"
 #include "ops/shape.h"
-#include "optim/clip.h"
 #include "optim/fingerprint.h"
 #include "optim/parameter_patterns.h"
 
@@ -23,45 +20,8 @@ constexpr uint64_t batches_stream = 1, dropout_stream = 2, auxiliary_stream = 3;
 
 /// The config, once it is known to be good.
 const TrainerConfig& checked(const TrainerConfig& config) {
-  auto at_least = [](int64_t least, const char* field, int64_t value) {
-    require(value >= least, "trainer: ", field, " ", value, ", expected at least ", least);
-  };
-  at_least(1, "gradient_accumulation_steps", config.gradient_accumulation_steps);
-  at_least(0, "batch_warmup_iters", config.batch_warmup_iters);
-  require(config.batch_warmup_iters == 0 || config.gradient_accumulation_steps > 1,
-          "trainer: batch_warmup_iters ", config.batch_warmup_iters,
-          " needs gradient_accumulation_steps of more than 1");
-  at_least(0, "mem_len", config.mem_len);
-  require(config.targets <= config.block_size, "trainer: targets ", config.targets,
-          ", expected at most block_size ", config.block_size);
-  at_least(0, "max_iters", config.max_iters);
-  at_least(0, "lr_decay_iters", config.lr_decay_iters);
-  at_least(1, "eval_interval", config.eval_interval);
-  at_least(0, "eval_iters", config.eval_iters);
-  at_least(0, "save_interval", config.save_interval);
-  at_least(0, "patience", config.patience);
-  require(config.batches == "blocks" || config.batches == "streams", "trainer: batches \"",
-          config.batches, "\", expected blocks or streams");
-  require(config.mem_len == 0 || config.batches == "streams",
-          "trainer: mem_len needs batches \"streams\"");
-  require(config.grad_clip >= 0, "trainer: grad_clip ", config.grad_clip, ", expected at least 0");
+  config.check();
   return config;
-}
-
-/// The length of the training by which everything is scheduled.
-int64_t training_iters(const TrainerConfig& config) {
-  return config.lr_decay_iters > 0 ? config.lr_decay_iters : config.max_iters;
-}
-
-Schedule schedule_of(const TrainerConfig& config, int64_t d_model) {
-  Schedule schedule{.type = config.schedule,
-                    .learning_rate = config.learning_rate,
-                    .min_lr = config.min_lr,
-                    .warmup_iters = config.warmup_iters,
-                    .lr_decay_iters = training_iters(config),
-                    .d_model = d_model};
-  schedule.check();
-  return schedule;
 }
 
 AuxiliaryLosses auxiliary_losses(const TrainerConfig& config, const LanguageModelConfig& model) {
@@ -104,10 +64,11 @@ TrainerState start(const TrainerConfig& config, const std::vector<Parameter>& pa
                    std::span<const int32_t> text) {
   std::vector<Parameter> learning = not_frozen(parameters, config.freeze);
   std::vector<double> factors = learning_rate_factors(learning, config.lr_scale);
-  return {.random = Random{config.seed, dropout_stream},
-          .batches = batches(config, text),
-          .memory = {},
-          .optimizer = Optimizer(std::move(learning), update_rule(config), std::move(factors))};
+  LoopState loop{
+      .random = Random{config.seed, dropout_stream},
+      .optimizer = Optimizer(std::move(learning), update_rule(config), std::move(factors))};
+  auto source = batches(config, text);
+  return {std::move(loop), std::move(source), {}};
 }
 
 constexpr const char *train_text_name = "train_text", *validation_text_name = "validation_text";
@@ -154,17 +115,14 @@ void check_memory(const Memory& memory, const LanguageModelConfig& model,
 Trainer::Trainer(LanguageModel& model, std::span<const int32_t> train_text,
                  std::span<const int32_t> validation_text, const TrainerConfig& config,
                  Peers& peers)
-    : model_(model),
+    : TrainingLoop(loop_config(config, model.config.d_model), peers),
+      model_(model),
       train_text_(train_text),
       validation_text_(validation_text.empty() ? train_text : validation_text),
       config_(checked(config)),
-      peers_(peers),
-      schedule_(schedule_of(config, model.config.d_model)),
       auxiliary_(auxiliary_losses(config, model.config)),
       state_(start(config, all_parameters(model, auxiliary_), train_text)),
       gradient_sums_(peers, state_.optimizer.parameters()) {
-  require(config.batch_size >= peers.size(), "trainer: batch_size ", config.batch_size, " for ",
-          peers.size(), " peers, expected a row for each");
   require(validation_text_.size() >= 2, "trainer: a validation text of ", validation_text_.size(),
           " tokens, expected at least 2");
   for (const Parameter& parameter : all_parameters(model, auxiliary_))
@@ -172,23 +130,11 @@ Trainer::Trainer(LanguageModel& model, std::span<const int32_t> train_text,
   for (const Parameter& learning : state_.optimizer.parameters()) learning.value.require_gradient();
 }
 
-void Trainer::check_peers() const {
-  if (peers_.size() == 1) return;
-  auto tensors = saved();
-  tensors.merge(state_dict(model_));
-  // Another text may be why other things differ.
-  std::vector<std::string> names{train_text_name, validation_text_name};
-  for (const auto& [name, tensor] : tensors) names.push_back(name);
-  std::vector<uint64_t> hashes;
-  for (const std::string& name : names) hashes.push_back(hash(tensors.at(name).bytes));
-  std::vector<std::vector<std::byte>> all = peers_.gather(std::as_bytes(std::span(hashes)));
-  for (size_t peer = 1; peer < all.size(); ++peer) {
-    auto [first, other] = std::ranges::mismatch(all[0], all[peer]);
-    if (first == all[0].end() && other == all[peer].end()) continue;
-    size_t n = static_cast<size_t>(first - all[0].begin()) / sizeof(uint64_t);
-    fail("trainer: rank ", peer, " begins with another ", n < names.size() ? names[n] : "state",
-         " than rank 0");
-  }
+void Trainer::begin(Beginning& beginning) const {
+  beginning({{train_text_name, stored(fingerprint(train_text_))},
+             {validation_text_name, stored(fingerprint(validation_text_))}});
+  TrainerConfig(config_).fields(beginning);
+  beginning.model(model_);
 }
 
 std::vector<Batch> Trainer::next_batches() {
@@ -216,12 +162,10 @@ double Trainer::accumulate(const Batch& batch, double weight, Memory& memory, Co
 }
 
 StepReport Trainer::step() {
-  auto start = std::chrono::steady_clock::now();
+  StepReport report = begin_step();
   std::vector<Batch> batches = next_batches();
-  StepReport report{.step = state_.step + 1, .learning_rate = schedule_.at(state_.step)};
   for (const Batch& batch : batches) report.tokens += std::ssize(batch.targets.values);
 
-  state_.optimizer.zero_gradients();
   Rows own = own_rows(peers_, config_.batch_size);
   Context context{.training = true, .random = state_.random, .first_member = own.begin};
   Memory memory = state_.memory;
@@ -231,18 +175,8 @@ StepReport Trainer::step() {
         static_cast<double>(std::ssize(part.targets.values)) / static_cast<double>(report.tokens);
     report.loss += weight * accumulate(part, weight, memory, context, &batch == &batches.back());
   }
-  report.waiting_seconds = gradient_sums_.finish();
-  report.loss = sums(peers_, {report.loss})[0];
-  report.gradient_norm = clip_gradient_norm(state_.optimizer.parameters(), config_.grad_clip);
-  require(std::isfinite(report.loss) && std::isfinite(report.gradient_norm), "trainer: step ",
-          report.step, ": loss ", report.loss, ", gradient norm ", report.gradient_norm,
-          ": not finite; the weights are those before this step");
-
-  state_.optimizer.step(report.learning_rate);
+  end_step(report, gradient_sums_, context);
   state_.memory = memory;
-  state_.random = context.random;
-  state_.step = report.step;
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
 }
 
@@ -263,14 +197,7 @@ EvaluationReport Trainer::evaluate() {
                                 .batch_size = std::min(config_.batch_size, most)},
                                nullptr, peers_);
   };
-  EvaluationReport report{state_.step, score(train_text_), score(validation_text_)};
-  require(std::isfinite(report.train.nats) && std::isfinite(report.validation.nats),
-          "trainer: evaluation after step ", state_.step, ": train loss ", report.train.nats,
-          ", validation loss ", report.validation.nats, ": not finite");
-  report.best = report.validation.nats < state_.best_loss;
-  if (report.best) state_.best_loss = report.validation.nats;
-  state_.evaluations_since_best = report.best ? 0 : state_.evaluations_since_best + 1;
-  return report;
+  return judged(score(train_text_), score(validation_text_));
 }
 
 std::map<std::string, StoredTensor> Trainer::saved() const {
@@ -304,29 +231,6 @@ TrainerState Trainer::state_from(std::map<std::string, StoredTensor> saved,
   return state;
 } catch (const Error& error) {
   fail(source, ": ", error.what());
-}
-
-bool Trainer::out_of_patience() const {
-  return config_.patience > 0 && state_.evaluations_since_best >= config_.patience;
-}
-
-void Trainer::run(const TrainerCallbacks& callbacks) {
-  auto due = [&](int64_t interval) {
-    return state_.step % interval == 0 || state_.step == config_.max_iters;
-  };
-  int64_t save_interval = config_.save_interval > 0 ? config_.save_interval : config_.eval_interval;
-  while (state_.step < config_.max_iters && !out_of_patience()) {
-    StepReport report = step();
-    if (callbacks.on_step) callbacks.on_step(report);
-    if (due(config_.eval_interval)) {
-      EvaluationReport scores = evaluate();
-      if (callbacks.on_evaluation) callbacks.on_evaluation(scores);
-    }
-    bool asked = callbacks.should_stop && callbacks.should_stop();
-    bool stop = sums(peers_, {asked ? 1.0 : 0.0})[0] > 0;
-    if (callbacks.on_save && (stop || out_of_patience() || due(save_interval))) callbacks.on_save();
-    if (stop) return;
-  }
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -13,32 +13,43 @@
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
-/// What changes from step to step, but for the weights.
-struct TrainerState {
+/// What changes from step to step in every training, but for the weights and the place in the data.
+struct LoopState {
   /// Updates made.
   int64_t step = 0;
   /// Dropout's.
   Random random;
-  std::variant<RandomBlocks, ParallelStreams> batches;
-  Memory memory;
   Optimizer optimizer;
   /// The lowest validation loss so far.
   double best_loss = std::numeric_limits<double>::infinity();
   int64_t evaluations_since_best = 0;
 };
 
-/// The whole state as tensors for a file:
+/// Adds it to tensors for a file:
 ///
 ///     step                     I64 [1]
 ///     best_loss                F64 [1]
 ///     evaluations_since_best   I64 [1]
 ///     dropout                  U64 [3]: seed, stream, counter
-///     blocks                   U64 [3], the same for RandomBlocks
-///     streams                  I64 [1], the position of ParallelStreams
-///     memory.N                 [B, M, C] of block N, where there is a memory
 ///     optimizer.updates.NAME   I64 [1] of a parameter
 ///     optimizer.first.NAME     of its shape, where the update rule has such moments
 ///     optimizer.second.NAME
+void save(const LoopState& state, std::map<std::string, StoredTensor>& tensors);
+/// Reads it back. Throws one line when a tensor is of another type or shape, or a number out of
+/// range. That none is missing, check_names sees to.
+void load(LoopState& state, const std::map<std::string, StoredTensor>& tensors);
+
+/// That of a language model's training.
+struct TrainerState : LoopState {
+  std::variant<RandomBlocks, ParallelStreams> batches;
+  Memory memory;
+};
+
+/// The whole state as tensors for a file: the loop's, and
+///
+///     blocks     U64 [3], of RandomBlocks: seed, stream, counter
+///     streams    I64 [1], the position of ParallelStreams
+///     memory.N   [B, M, C] of block N, where there is a memory
 std::map<std::string, StoredTensor> to_tensors(const TrainerState& state);
 
 /// The state that was saved, for a trainer that starts as `start` does. Throws one line when a
@@ -46,13 +57,5 @@ std::map<std::string, StoredTensor> to_tensors(const TrainerState& state);
 /// of the memory are for the caller to check.
 TrainerState from_tensors(const std::map<std::string, StoredTensor>& tensors,
                           const TrainerState& start);
-
-/// The parts of it that other trainers have too. What loads throws as `from_tensors` does, but for
-/// a tensor that is missing: check_names comes first.
-StoredTensor stored_random(const Random& random);
-Random loaded_random(const std::string& name, const std::map<std::string, StoredTensor>& tensors);
-int64_t loaded_count(const std::string& name, const std::map<std::string, StoredTensor>& tensors);
-void save(const Optimizer& optimizer, std::map<std::string, StoredTensor>& tensors);
-void load(Optimizer& optimizer, const std::map<std::string, StoredTensor>& tensors);
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -2,22 +2,15 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-
-#include "nn/state_dict.h"
-#include "nn/tensor_file.h"
 #include "optim/trainer.h"
 #include "refusal.h"
 #include "small_models.h"
-#include "tests/support/threads_as_peers.h"
+#include "tests/support/parallel_training.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;
 
 namespace {
-
-/// AdamW divides by gradients that are nearly 0, and so makes roundings larger.
-constexpr double tolerance = sizeof(Scalar) == 4 ? 2e-4 : 1e-10;
 
 struct Setting {
   LanguageModelConfig model;
@@ -56,64 +49,14 @@ LanguageModel new_model(const Setting& setting) {
   return LanguageModel(setting.model, random);
 }
 
-/// What a training is at some step.
-struct Result {
-  std::vector<double> losses, norms;
-  std::map<std::string, StoredTensor> weights, state;
-  EvaluationReport evaluation;
-
-  bool has_bits_of(const Result& other) const {
-    return losses == other.losses && norms == other.norms && weights == other.weights &&
-           state == other.state && evaluation.train.nats == other.evaluation.train.nats &&
-           evaluation.validation.nats == other.evaluation.validation.nats;
-  }
-};
-
-/// So many steps by so many peers, from the start or from where another result was; of the last.
-Result train(const Setting& setting, int64_t peers, int steps, const Result* from = nullptr) {
+/// So many steps by so many peers, from the start or from where another training was.
+Trained train(const Setting& setting, int64_t peers, int64_t steps, const Trained* from = nullptr) {
   std::vector<int32_t> text = random_text(500, 7), validation = random_text(99, 7, 12);
-  std::vector<Result> results(peers);
-  ThreadsAsPeers::run(peers, [&](Peers& peer) {
+  return by_peers(peers, [&](Peers& peer) {
     LanguageModel model = new_model(setting);
     Trainer trainer(model, text, validation, setting.training, peer);
-    if (from) {
-      load_state_dict(model, from->weights, "before");
-      trainer.resume(from->state, "before");
-    }
-    trainer.check_peers();
-    Result& result = results[peer.rank()];
-    for (int n = 0; n < steps; ++n) {
-      StepReport report = trainer.step();
-      result.losses.push_back(report.loss);
-      result.norms.push_back(report.gradient_norm);
-      CHECK(report.tokens % (6 * setting.training.gradient_accumulation_steps) == 0);
-    }
-    result.evaluation = trainer.evaluate();
-    result.weights = state_dict(model);
-    result.state = trainer.saved();
+    return trained(model, trainer, steps, from);
   });
-  for (const Result& result : results) CHECK(result.has_bits_of(results[0]));
-  return results.back();
-}
-
-/// How far apart the weights are, beside the largest.
-double distance(const Result& a, const Result& b) {
-  double farthest = 0, largest = 0;
-  for (const auto& [name, tensor] : a.weights) {
-    std::vector<Scalar> x = loaded_tensor(name, tensor).values();
-    std::vector<Scalar> y = loaded_tensor(name, b.weights.at(name)).values();
-    for (size_t n = 0; n < x.size(); ++n) {
-      farthest = std::max(farthest, static_cast<double>(std::abs(x[n] - y[n])));
-      largest = std::max(largest, static_cast<double>(std::abs(x[n])));
-    }
-  }
-  return farthest / largest;
-}
-
-double distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double farthest = 0;
-  for (size_t n = 0; n < a.size(); ++n) farthest = std::max(farthest, std::abs(a[n] / b[n] - 1));
-  return farthest;
 }
 
 }  // namespace
@@ -123,21 +66,16 @@ TEST_CASE("data parallel: any number of peers makes the steps of one") {
     CAPTURE(setting.training.batches);
     CAPTURE(setting.training.gradient_accumulation_steps);
     CAPTURE(setting.model.dropout);
-    Result one = train(setting, 1, 50);
+    Trained one = train(setting, 1, 50);
     for (int64_t peers : {2, 3, 4}) {
       CAPTURE(peers);
-      Result several = train(setting, peers, 50);
-      CHECK(distance(several, one) < tolerance);
-      CHECK(distance(several.losses, one.losses) < tolerance);
-      CHECK(distance(several.norms, one.norms) < tolerance);
-      CHECK(several.evaluation.validation.nats ==
-            doctest::Approx(one.evaluation.validation.nats).epsilon(tolerance));
-      CHECK(several.evaluation.validation.tokens == one.evaluation.validation.tokens);
+      check_near(train(setting, peers, 50), one);
     }
     // What the tolerance has to tell from rounding.
     Setting other = setting;
     ++other.training.seed;
-    if (setting.model.dropout > 0) CHECK(distance(train(other, 1, 50), one) > 10 * tolerance);
+    if (setting.model.dropout > 0)
+      CHECK(weights_apart(train(other, 1, 50), one) > 10 * parallel_tolerance);
   }
 }
 
@@ -146,26 +84,17 @@ TEST_CASE("data parallel: repeatable, and resumed with the same bits by as many 
     for (int64_t peers : {2, 3}) {
       CAPTURE(setting.training.batches);
       CAPTURE(peers);
-      Result whole = train(setting, peers, 12), half = train(setting, peers, 5);
+      Trained whole = train(setting, peers, 12), half = train(setting, peers, 5);
       CHECK(train(setting, peers, 12).has_bits_of(whole));
-      Result resumed = train(setting, peers, 7, &half);
-      whole.losses.erase(whole.losses.begin(), whole.losses.begin() + 5);
-      whole.norms.erase(whole.norms.begin(), whole.norms.begin() + 5);
-      // The half was evaluated too.
-      whole.state.erase("evaluations_since_best");
-      resumed.state.erase("evaluations_since_best");
-      whole.state.erase("best_loss");
-      resumed.state.erase("best_loss");
-      CHECK(resumed.has_bits_of(whole));
+      CHECK(train(setting, peers, 7, &half).after(0).has_bits_of(whole.after(5)));
     }
 }
 
 TEST_CASE("data parallel: resumed by another number of peers") {
   for (const Setting& setting : settings()) {
     CAPTURE(setting.training.batches);
-    Result whole = train(setting, 1, 20), half = train(setting, 4, 10);
-    for (int64_t peers : {1, 2, 3})
-      CHECK(distance(train(setting, peers, 10, &half), whole) < tolerance);
+    Trained whole = train(setting, 1, 20), half = train(setting, 4, 10);
+    for (int64_t peers : {1, 2, 3}) check_near(train(setting, peers, 10, &half), whole.after(10));
   }
 }
 
@@ -228,13 +157,16 @@ TEST_CASE("data parallel: what cannot be") {
           if (peers.rank() == 2) parameters(model)[3].value.mutable_data()[1] += 1;
           Trainer(model, text, text, setting.training, peers).check_peers();
         }) == "trainer: rank 2 begins with another blocks.0.mixer.content_bias than rank 0");
-  CHECK(refused(2,
-                [&](Peers& peers) {
-                  LanguageModel model = new_model(setting);
-                  Setting own = setting;
-                  if (peers.rank() == 1) own.training.optimizer = "sgd";
-                  Trainer(model, text, text, own.training, peers).check_peers();
-                }) ==
-        "trainer: rank 1 begins with another optimizer.second.blocks.0.feed_forward.down.bias than "
-        "rank 0");
+  CHECK(refused(2, [&](Peers& peers) {
+          LanguageModel model = new_model(setting);
+          Setting own = setting;
+          if (peers.rank() == 1) own.training.learning_rate *= 2;
+          Trainer(model, text, text, own.training, peers).check_peers();
+        }) == "trainer: rank 1 begins with another learning_rate than rank 0");
+  CHECK(refused(2, [&](Peers& peers) {
+          Setting own = setting;
+          if (peers.rank() == 1) own.model.attention_dropout += 0.1;
+          LanguageModel model = new_model(own);
+          Trainer(model, text, text, own.training, peers).check_peers();
+        }) == "trainer: rank 1 begins with another attention_dropout than rank 0");
 }

@@ -5,34 +5,12 @@
 #include "tests/refusal.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/named_parameters.h"
-#include "tests/support/translators.h"
+#include "tests/support/reversals.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;
 
 namespace {
-
-constexpr TargetEnds ends{.begin = 0, .end = 1};
-
-/// Sequences of the symbols 2 … 5 and, as their targets, the same from the end to the start.
-std::vector<TokenPair> reversals(int64_t count, uint64_t seed) {
-  std::vector<TokenPair> pairs;
-  for (std::vector<int32_t> source : random_sequences(count, 5, 4, seed)) {
-    for (int32_t& token : source) token += 2;
-    pairs.push_back({source, {source.rbegin(), source.rend()}});
-  }
-  return pairs;
-}
-
-EncoderDecoder small_model(double dropout = 0) {
-  TranslatorRow row(R"("shaw_attention", "max_distance": 4)",
-                    R"("shaw_attention", "max_distance": 4)");
-  row.config.d_model = 16;
-  row.config.d_inner = 32;
-  row.config.dropout = row.config.attention_dropout = dropout;
-  Random random{.seed = 3};
-  return {row.config, random};
-}
 
 std::vector<Scalar> weights_of(const EncoderDecoder& model) {
   std::vector<Scalar> all;
@@ -49,8 +27,8 @@ constexpr PairTrainerConfig short_run{.batch_size = 4, .max_iters = 12, .warmup_
 
 TEST_CASE("a small model learns to turn sequences around, and says so when it writes") {
   std::vector<TokenPair> train = reversals(400, 161), validation = reversals(40, 162);
-  EncoderDecoder model = small_model();
-  PairTrainer trainer(model, train, validation, ends,
+  EncoderDecoder model = small_translator();
+  PairTrainer trainer(model, train, validation, reversal_ends,
                       {.batch_size = 32,
                        .max_iters = 300,
                        .learning_rate = 1e-2,
@@ -58,13 +36,13 @@ TEST_CASE("a small model learns to turn sequences around, and says so when it wr
                        .label_smoothing = 0.05});
   double first = trainer.evaluate().validation.nats;
   trainer.run({});
-  CHECK(trainer.step_count() == 300);
+  CHECK(trainer.state().step == 300);
   double last = trainer.evaluate().validation.nats;
   CHECK(first > 1.5);
   CHECK(last < 0.3);
   std::vector<std::vector<int32_t>> sources;
   for (const TokenPair& pair : validation) sources.push_back(pair.source);
-  DecodingOptions options{.begin = ends.begin, .end = ends.end, .max_length = 10};
+  DecodingOptions options{.begin = reversal_ends.begin, .end = reversal_ends.end, .max_length = 10};
   auto beams = beam_search(model, padded(sources), options, {});
   int64_t right = 0;
   for (size_t n = 0; n < validation.size(); ++n)
@@ -74,12 +52,12 @@ TEST_CASE("a small model learns to turn sequences around, and says so when it wr
 
 TEST_CASE("a resumed training has the bits of one that was never interrupted, on any threads") {
   std::vector<TokenPair> train = reversals(30, 163);
-  EncoderDecoder whole = small_model(0.1);
-  PairTrainer uninterrupted(whole, train, {}, ends, short_run);
+  EncoderDecoder whole = small_translator(0.1);
+  PairTrainer uninterrupted(whole, train, {}, reversal_ends, short_run);
   uninterrupted.run({});
 
-  EncoderDecoder begun = small_model(0.1), resumed = small_model(0.1);
-  PairTrainer first(begun, train, {}, ends, short_run);
+  EncoderDecoder begun = small_translator(0.1), resumed = small_translator(0.1);
+  PairTrainer first(begun, train, {}, reversal_ends, short_run);
   ThreadLimit limit(1);
   for (int n = 0; n < 9; ++n) first.step();
   std::vector<Scalar> weights = weights_of(begun);
@@ -88,36 +66,36 @@ TEST_CASE("a resumed training has the bits of one that was never interrupted, on
     std::copy_n(next, parameter.value.count(), parameter.value.mutable_data());
     next += parameter.value.count();
   }
-  PairTrainer second(resumed, train, {}, ends, short_run);
+  PairTrainer second(resumed, train, {}, reversal_ends, short_run);
   second.resume(first.saved(), "test");
-  CHECK(second.step_count() == 9);
+  CHECK(second.state().step == 9);
   second.run({});
   CHECK(same_bits(weights_of(resumed), weights_of(whole)));
 }
 
 TEST_CASE("a score is the mean over the targets' tokens, whatever the batches") {
   std::vector<TokenPair> pairs = reversals(13, 164);
-  EncoderDecoder model = small_model();
+  EncoderDecoder model = small_translator();
   double sum = 0, tokens = 0;
   for (const TokenPair& pair : pairs) {
     std::span<const TokenPair> alone(&pair, 1);
-    Evaluation one = evaluate(model, alone, ends, 1);
+    Evaluation one = evaluate(model, alone, reversal_ends, 1);
     CHECK(one.tokens == std::ssize(pair.target) + 1);
     sum += one.nats * static_cast<double>(one.tokens);
     tokens += static_cast<double>(one.tokens);
   }
   for (int64_t batch_size : {1, 4, 20})
-    CHECK(evaluate(model, pairs, ends, batch_size).nats ==
+    CHECK(evaluate(model, pairs, reversal_ends, batch_size).nats ==
           doctest::Approx(sum / tokens).epsilon(10 * exactness));
 }
 
 TEST_CASE("pair_trainer: what is refused") {
   std::vector<TokenPair> pairs = reversals(10, 165), others = reversals(10, 166);
-  EncoderDecoder model = small_model();
+  EncoderDecoder model = small_translator();
   auto refused = [&](auto change) {
     PairTrainerConfig config = short_run;
     change(config);
-    return refusal([&] { PairTrainer(model, pairs, {}, ends, config); });
+    return refusal([&] { PairTrainer(model, pairs, {}, reversal_ends, config); });
   };
   using Config = PairTrainerConfig;
   CHECK(refused([](Config& c) { c.batch_size = 0; }) ==
@@ -127,22 +105,22 @@ TEST_CASE("pair_trainer: what is refused") {
   CHECK(refused([](Config& c) { c.eval_interval = 0; }) ==
         "trainer: eval_interval 0, expected at least 1");
 
-  PairTrainer trainer(model, pairs, {}, ends, short_run);
-  auto saved = PairTrainer(model, others, {}, ends, short_run).saved();
+  PairTrainer trainer(model, pairs, {}, reversal_ends, short_run);
+  auto saved = PairTrainer(model, others, {}, reversal_ends, short_run).saved();
   CHECK(refusal([&] { trainer.resume(saved, "old.file"); }) ==
         "old.file: train_pairs: others than the run's");
   saved = trainer.saved();
   saved.erase("batches");
   CHECK(refusal([&] { trainer.resume(saved, "old.file"); }).starts_with("old.file: "));
-  CHECK(trainer.step_count() == 0);
+  CHECK(trainer.state().step == 0);
 }
 
 TEST_CASE("a training that diverges ends with the weights before it") {
   std::vector<TokenPair> pairs = reversals(10, 167);
-  EncoderDecoder model = small_model();
+  EncoderDecoder model = small_translator();
   parameter(model, "output.bias").mutable_data()[2] = std::numeric_limits<Scalar>::infinity();
   std::vector<Scalar> before = weights_of(model);
-  PairTrainer trainer(model, pairs, {}, ends, short_run);
+  PairTrainer trainer(model, pairs, {}, reversal_ends, short_run);
   CHECK(refusal([&] { trainer.step(); }).starts_with("trainer: step 1: loss "));
   CHECK(same_bits(weights_of(model), before));
 }

@@ -33,7 +33,7 @@ class Training {
   void on_step(const shiftgrad::StepReport& report);
   void on_evaluation(const shiftgrad::EvaluationReport& report);
   void save(const std::string& name);
-  int64_t step() const { return trainer_.step_count(); }
+  int64_t step() const { return trainer_.state().step; }
 
   TrainFlags flags_;
   std::shared_ptr<shiftgrad::ThreadLimit> threads_;

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "nn/config.h"
+#include "nn/safetensors.h"
+#include "nn/state_dict.h"
+#include "optim/peers.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// What a training begins with, as hashes under names, by which peers find what they do not have in
+/// common.
+class Beginning {
+ public:
+  /// The fields of a config, which call this.
+  void operator()(const std::string& name, const std::string& value);
+  template <class Number>
+  requires std::is_arithmetic_v<Number>
+  void operator()(const std::string& name, Number value) {
+    add(name, std::as_bytes(std::span(&value, 1)));
+  }
+  void operator()(const std::map<std::string, StoredTensor>& tensors);
+
+  /// Its config, dropout and weights.
+  template <class Model>
+  void model(const Model& model) {
+    (*this)("model", config_to_json(model.config));
+    (*this)("dropout", model.config.dropout);
+    (*this)("attention_dropout", model.config.attention_dropout);
+    (*this)(state_dict(model));
+  }
+
+  /// Throws unless all peers have the same, in the name of the first that differs.
+  void check_same(Peers& peers) const;
+
+ private:
+  void add(const std::string& name, std::span<const std::byte> bytes);
+
+  std::vector<std::string> names_;
+  std::vector<uint64_t> hashes_;
+};
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
