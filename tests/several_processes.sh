@@ -1,15 +1,17 @@
 #!/bin/sh
-# Trains with char_lm, the program $1, in several processes that mpirun, the program $2, starts:
-# what they become is compared with the run of one process and with each other, and everything that
-# may end one of them has to end all.
+# Trains with char_lm and seq2seq, the programs $1 and $2, in several processes that mpirun, the
+# program $3, starts: what they become is compared with the run of one process and with each other,
+# and everything that may end one of them has to end all.
+seq2seq=$(realpath "$2")
 . "$(dirname "$0")/char_lm_checks.sh"
-mpirun=$2
+mpirun=$3
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 }' > text
-tiny="--data $place/text --n_layer 2 --n_head 2 --n_embd 16 --block_size 8 --batch_size 6
-  --dropout 0.1 --dropatt 0.1 --warmup_iters 4 --lr_decay_iters 50 --max_iters 50 --log_interval 1
-  --eval_interval 25 --eval_iters 3 --threads 1"
+awk 'BEGIN { for (n = 0; n < 300; n++) printf("%x\t%o\n", n * n, n * n) }' > pairs
+small="--n_layer 2 --n_head 2 --n_embd 16 --batch_size 6 --dropout 0.1 --warmup_iters 4
+  --lr_decay_iters 50 --max_iters 50 --log_interval 1 --eval_interval 25 --threads 1"
+tiny="$small --data $place/text --block_size 8 --dropatt 0.1 --eval_iters 3"
 
 # start N COMMAND...: so many processes, for 30 seconds at most, or so many as are allowed.
 start() {
@@ -18,21 +20,21 @@ start() {
   timeout "${allowed-30}" "$mpirun" -n "$number" --oversubscribe --bind-to none "$@" < /dev/null
 }
 
-# train N RUN ARGUMENT...: a training in the folder RUN without a word on standard error, by N
-# processes, or for 0 by one without mpirun.
+# train N RUN ARGUMENT...: a training by $program in the folder RUN without a word on standard
+# error, by N processes, or for 0 by one without mpirun.
 train() {
   number=$1 run=$2
   shift 2
   mkdir -p "$run"
-  (cd "$run" && if [ "$number" = 0 ]; then "$char_lm" train "$@"; else
-    allowed=200 start "$number" "$char_lm" train "$@"; fi > output 2> errors) ||
+  (cd "$run" && if [ "$number" = 0 ]; then "$program" train "$@"; else
+    allowed=200 start "$number" "$program" train "$@"; fi > output 2> errors) ||
     fail "status $? of $run: $*: $(cat "$run/errors")"
   [ ! -s "$run/errors" ] || fail "errors of $run: $*: $(cat "$run/errors")"
   [ "$(grep -Ec '^step ([0-9]+)/\1 ' "$run/output")" = 1 ] ||
     fail "not one last step: $(cat "$run/output")"
 }
 
-# ends STATUS TEXT COMMAND...: it ends so, in time, with one line of char_lm that has the text in
+# ends STATUS TEXT COMMAND...: it ends so, in time, with one line of $program that has the text in
 # it. What else is on standard error is mpirun's.
 ends() {
   wanted=$1 expected=$2
@@ -43,7 +45,7 @@ ends() {
 }
 ended() {
   [ "$status" = "$wanted" ] || fail "status $status, expected $wanted: $(cat errors)"
-  [ "$(grep -c '^char_lm: ' errors)" = 1 ] || fail "not one line: $(cat errors)"
+  [ "$(grep -c "^$(basename "$program"): " errors)" = 1 ] || fail "not one line: $(cat errors)"
   grep -qF -- "$expected" errors || fail "no '$expected' in: $(cat errors)"
 }
 
@@ -76,8 +78,9 @@ whole() {
 
 # --- Any number of processes makes the steps of one.
 
-while read -r name model; do
-  flags="$tiny --model $model"
+while read -r name program flags; do
+  [ "$program" = seq2seq ] && program=$seq2seq flags="$small --data $place/pairs $flags"
+  [ "$program" = char_lm ] && program=$char_lm flags="$tiny $flags"
   train 0 "${name}_1" $flags
   grep -q waiting "${name}_1/out/metrics.jsonl" && fail "one process of $name has waited"
   for number in 2 4; do
@@ -100,12 +103,19 @@ while read -r name model; do
   near "${name}_1" "${name}_more"
   near "${name}_1" "${name}_fewer"
 done << 'END'
-transformer transformer
-transformer_xl transformer_xl --mem_len 11 --gradient_accumulation_steps 2
+transformer char_lm --model transformer
+transformer_xl char_lm --model transformer_xl --mem_len 11 --gradient_accumulation_steps 2
+pairs seq2seq --eval_pairs 20
 END
 
 # --- What one or all of them refuse is said once, and nothing is written.
 
+program=$seq2seq
+sed 's/^1	/1	5/' pairs > other_pairs
+ends 2 'rank 1 begins with another train_pairs than rank 0' start 1 "$seq2seq" train $small \
+  --data pairs : -n 1 "$seq2seq" train $small --data other_pairs
+[ -e out/last.safetensors ] && fail 'seq2seq has begun with two sets of pairs'
+program=$char_lm
 sum=$(cksum transformer_2/out/*)
 bad_data() {
   start 1 "$char_lm" train $tiny --out_dir transformer_2/out : -n 1 "$char_lm" train $tiny "$@" \
@@ -114,7 +124,7 @@ bad_data() {
 ends 2 "char_lm: rank 1: $place/missing: No such file" bad_data --data missing
 sed 's/line 0/line 1/' text > other
 ends 2 'rank 1 begins with another train_text than rank 0' bad_data --data other
-ends 2 'rank 1 begins with another' bad_data --seed 3
+ends 2 'rank 1 begins with another learning_rate than rank 0' bad_data --learning_rate 0.1
 ends 2 'char_lm: trainer: batch_size 3 for 4 peers' start 4 "$char_lm" train $tiny --batch_size 3 \
   --out_dir transformer_2/out
 ends 2 "char_lm: $place/missing: No such file" start 4 "$char_lm" train $tiny --data missing

@@ -23,11 +23,15 @@ FolderLock::~FolderLock() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-RunFolder make_run_folder(const std::string& out_dir) {
+RunFolder lock_run_folder(const std::string& out_dir, const shiftgrad::Peers& peers) {
+  return {out_dir, peers.rank() == 0 ? std::make_shared<FolderLock>(out_dir) : nullptr};
+}
+
+RunFolder make_run_folder(const std::string& out_dir, const shiftgrad::Peers& peers) {
   std::error_code error;
-  std::filesystem::create_directories(out_dir, error);
+  if (peers.rank() == 0) std::filesystem::create_directories(out_dir, error);
   shiftgrad::require(!error, "--out_dir ", out_dir, ": ", error.message());
-  return {out_dir, std::make_shared<FolderLock>(out_dir)};
+  return lock_run_folder(out_dir, peers);
 }
 
 }  // namespace char_lm

@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "optim/peers.h"
+
 namespace char_lm {
 
 /// Keeps other trainings out of a folder for as long as it lives and this process does, however
@@ -30,7 +32,11 @@ struct RunFolder {
   std::string metrics() const { return path / "metrics.jsonl"; }
 };
 
-/// The folder, locked, and made where there was none. Throws when it cannot be.
-RunFolder make_run_folder(const std::string& out_dir);
+/// The folder, locked, which of several peers the first does; and made where there was none. Throws
+/// when it cannot be.
+RunFolder lock_run_folder(const std::string& out_dir,
+                          const shiftgrad::Peers& peers = shiftgrad::alone());
+RunFolder make_run_folder(const std::string& out_dir,
+                          const shiftgrad::Peers& peers = shiftgrad::alone());
 
 }  // namespace char_lm

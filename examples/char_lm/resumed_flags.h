@@ -1,23 +1,35 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
-#include "train_flags.h"
-
 namespace char_lm {
 
-/// The flags that may change when a run goes on, for they do not change its course.
-const std::set<std::string>& free_flags();
+/// Adds --resume to a command that trains on `data`, and what its help says of signals and
+/// processes. `free`: the flags that may change when a run goes on, for they do not change its
+/// course.
+CLI::Option* add_resume_flag(CLI::App& app, bool& resume, const std::set<std::string>& free,
+                             const std::string& data);
+
+/// Throws, naming the flag, unless what is wanted of it is what was saved.
+void check_same_flag(const std::string& name, const nlohmann::json& wanted,
+                     const nlohmann::json& saved, const std::string& source);
 
 /// The flags of the saved run with those of `asked` that were `given`. Throws, naming the flag,
-/// when one of these differs that may not.
-TrainFlags resumed_flags(const TrainFlags& saved, const TrainFlags& asked,
-                         const std::set<std::string>& given, const std::string& source);
-
-/// The flags of `asked` for a model that starts with saved weights: those of its shape and its
-/// vocabulary are the saved ones. Throws, naming the flag, when another was `given`.
-TrainFlags started_flags(const TrainFlags& saved, const TrainFlags& asked,
-                         const std::set<std::string>& given, const std::string& source);
+/// when one of these differs that is not free.
+template <class Flags>
+Flags resumed_flags(const Flags& saved, const Flags& asked, const std::set<std::string>& given,
+                    const std::set<std::string>& free, const std::string& source) {
+  auto flags = nlohmann::json::parse(saved.to_json());
+  auto wanted = nlohmann::json::parse(asked.to_json());
+  for (const std::string& name : given) {
+    if (!free.contains(name)) check_same_flag(name, wanted[name], flags[name], source);
+    flags[name] = wanted[name];
+  }
+  flags["out_dir"] = asked.out_dir;
+  return Flags::from_json(flags.dump(), source);
+}
 
 }  // namespace char_lm

@@ -64,4 +64,11 @@ TrainFlags TrainFlags::from_json(const std::string& text, const std::string& sou
   return flags_from_json<TrainFlags>(text, source);
 }
 
+const std::set<std::string>& free_flags() {
+  static const std::set<std::string> names = {"data",         "val_data",      "out_dir",
+                                              "max_iters",    "eval_interval", "save_interval",
+                                              "log_interval", "patience",      "threads"};
+  return names;
+}
+
 }  // namespace char_lm

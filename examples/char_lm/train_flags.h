@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "models.h"
@@ -92,5 +93,8 @@ struct TrainFlags {
   std::string to_json() const;
   static TrainFlags from_json(const std::string& text, const std::string& source);
 };
+
+/// The flags that may change when a run goes on, for they do not change its course.
+const std::set<std::string>& free_flags();
 
 }  // namespace char_lm

@@ -6,7 +6,7 @@ namespace seq2seq {
 
 using char_lm::Command;
 
-Command train_command(CLI::App& program);
+Command train_command(CLI::App& program, shiftgrad::Peers& peers);
 Command eval_command(CLI::App& program);
 Command translate_command(CLI::App& program);
 Command attention_command(CLI::App& program);

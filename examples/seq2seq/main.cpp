@@ -1,17 +1,20 @@
 // seq2seq: trains encoder-decoders on pairs of lines, scores them and lets them translate.
 
+#include <memory>
 #include <vector>
 
 #include "command.h"
 #include "core/parallel.h"
+#include "optim/launched_peers.h"
 
 int main(int count, char** arguments) {
   shiftgrad::initialize();
+  std::unique_ptr<shiftgrad::Peers> peers = shiftgrad::launched_peers();
   CLI::App program{
       "Encoder-decoders from a line to a line: train one, score it, let it translate, see what it "
       "attends to.",
       "seq2seq"};
-  std::vector commands = {seq2seq::train_command(program), seq2seq::eval_command(program),
+  std::vector commands = {seq2seq::train_command(program, *peers), seq2seq::eval_command(program),
                           seq2seq::translate_command(program), seq2seq::attention_command(program)};
-  return char_lm::run_program(program, commands, count, arguments);
+  return char_lm::run_program(program, commands, count, arguments, *peers);
 }

@@ -1,7 +1,6 @@
 #include "train_flags.h"
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "core/errors.h"
 #include "examples/char_lm/flags_json.h"
@@ -9,7 +8,6 @@
 
 namespace seq2seq {
 
-using nlohmann::json;
 using shiftgrad::require;
 
 void TrainFlags::settle() {
@@ -35,22 +33,10 @@ TrainFlags TrainFlags::from_json(const std::string& text, const std::string& sou
 }
 
 const std::set<std::string>& free_flags() {
-  static const std::set<std::string> names = {"data",          "val_data",     "skip_bad_rows",
-                                              "out_dir",       "max_iters",    "eval_interval",
-                                              "save_interval", "log_interval", "threads"};
+  static const std::set<std::string> names = {
+      "data",          "val_data",      "skip_bad_rows", "out_dir",  "max_iters",
+      "eval_interval", "save_interval", "log_interval",  "patience", "threads"};
   return names;
-}
-
-TrainFlags resumed_flags(const TrainFlags& saved, const TrainFlags& asked,
-                         const std::set<std::string>& given, const std::string& source) {
-  json flags = json::parse(saved.to_json()), wanted = json::parse(asked.to_json());
-  for (const std::string& name : given) {
-    require(free_flags().contains(name) || wanted[name] == flags[name], "--", name, " ",
-            wanted[name], ": that of ", source, " is ", flags[name], " and has to stay");
-    flags[name] = wanted[name];
-  }
-  flags["out_dir"] = asked.out_dir;
-  return TrainFlags::from_json(flags.dump(), source);
 }
 
 }  // namespace seq2seq

@@ -58,6 +58,8 @@ struct TrainFlags {
          "of a target's weight that all tokens have in common");
     flag("eval_interval", trainer.eval_interval, "STEPS", "steps between two evaluations");
     flag("eval_pairs", trainer.eval_pairs, "PAIRS", "pairs of an evaluation's losses, 0 for all");
+    flag("patience", trainer.patience, "EVALUATIONS",
+         "in a row and none the best that end the training, 0 for no end");
     flag("save_interval", trainer.save_interval, "STEPS",
          "steps between two saves of the last checkpoint, 0 for eval_interval");
     flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics");
@@ -77,10 +79,5 @@ struct TrainFlags {
 
 /// The flags that may change when a run goes on, for they do not change its course.
 const std::set<std::string>& free_flags();
-
-/// The flags of the saved run with those of `asked` that were `given`. Throws, naming the flag,
-/// when one of these differs that may not.
-TrainFlags resumed_flags(const TrainFlags& saved, const TrainFlags& asked,
-                         const std::set<std::string>& given, const std::string& source);
 
 }  // namespace seq2seq

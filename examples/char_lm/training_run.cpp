@@ -1,0 +1,142 @@
+#include "training_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/errors.h"
+#include "nn/atomic_file.h"
+
+namespace char_lm {
+
+using shiftgrad::EvaluationReport;
+using shiftgrad::require;
+using shiftgrad::StepReport;
+using shiftgrad::text;
+
+namespace {
+
+/// An update can spoil the weights without the loss before it showing that.
+void check_finite(const shiftgrad::Module& model, int64_t step) {
+  for (const auto& [name, value, decay] : parameters(model))
+    for (int64_t n = 0; n < value.count(); ++n)
+      require(std::isfinite(value.data()[n]), "step ", step, ": ", name, " is not finite");
+}
+
+}  // namespace
+
+double TrainingRun::RecentMean::add(double value) {
+  constexpr double newest = 0.05;
+  weight_ += newest * (1 - weight_);
+  sum_ += newest * (value - sum_);
+  return sum_ / weight_;
+}
+
+TrainingRun::TrainingRun(Subject subject, RunFolder folder, const Lengths& lengths,
+                         shiftgrad::Peers& peers)
+    : subject_(std::move(subject)),
+      folder_(std::move(folder)),
+      lengths_(lengths),
+      peers_(peers),
+      progress_(lengths.max_iters, 10 * lengths.log_interval, peers.size() > 1) {}
+
+void TrainingRun::resume(const RunState& saved, const std::string& source) {
+  require(!saved.trainer.empty(), source, ": has no state of a training to go on from");
+  subject_.trainer.resume(saved.trainer, source);
+  require(step() == saved.step, source, ": weights of step ", saved.step,
+          " with the state of step ", step());
+  require(step() <= lengths_.max_iters, "--max_iters ", lengths_.max_iters, ": the run in ", source,
+          " has made ", step(), " steps");
+  saved_step_ = step();
+  progress_.start_at(step());
+}
+
+void TrainingRun::run(const std::function<bool()>& should_stop) try {
+  train(should_stop);
+  // Whoever ends by a signal, and with it all others, waits for the last checkpoint.
+  peers_.gather({});
+} catch (const shiftgrad::Error& error) {
+  if (!saved_step_ || !is_first()) throw;
+  shiftgrad::fail(error.what(), "; ", folder_.checkpoint("last"), " holds step ", *saved_step_);
+}
+
+void TrainingRun::train(const std::function<bool()>& should_stop) {
+  if (is_first()) {
+    announce();
+    shiftgrad::remove_abandoned_files(folder_.path);
+  }
+  // From now on the folder is this run's, so that whatever ends it, it can go on.
+  if (!saved_step_) save();
+  if (is_first()) metrics_.emplace(folder_.metrics(), step());
+  subject_.trainer.run({
+      .on_step = [this](const StepReport& report) { on_step(report); },
+      .on_evaluation = [this](const EvaluationReport& report) { on_evaluation(report); },
+      .on_save = [this] { save(); },
+      .should_stop = should_stop,
+  });
+  if (is_first()) explain_end();
+}
+
+void TrainingRun::announce() {
+  progress_.print(subject_.description);
+  if (saved_step_) progress_.print(text("goes on after step ", step(), " of ", lengths_.max_iters));
+}
+
+void TrainingRun::explain_end() {
+  if (subject_.trainer.out_of_patience())
+    progress_.print(text("stopped after step ", step(), ": ", lengths_.patience,
+                         " evaluations were no better than the best"));
+  else if (step() < lengths_.max_iters)
+    progress_.print(text("stopped after step ", step(), "; train --resume --out_dir ",
+                         folder_.path.string(), " goes on"));
+}
+
+void TrainingRun::on_step(const StepReport& report) {
+  if (!is_first()) return;
+  double loss = loss_.add(report.loss);
+  speeds_.push_back(static_cast<double>(report.tokens) / report.seconds);
+  double speed = tokens_per_second_.add(speeds_.back());
+  if (report.step % lengths_.log_interval == 0) metrics_->write(report, speed);
+  progress_.show(report.step, loss, speed);
+}
+
+void TrainingRun::on_evaluation(const EvaluationReport& report) {
+  if (!is_first()) return;
+  metrics_->write(report);
+  evaluation_ = report;
+  // Before the last checkpoint: a run that ends between both comes by here again.
+  if (report.best) {
+    check_finite(subject_.model, step());
+    subject_.write(folder_.checkpoint("best"), now());
+  }
+  progress_.print(
+      text("step ", report.step, "  ", subject_.scores(report), report.best ? "  best" : ""));
+}
+
+void TrainingRun::save() {
+  RunState last = now();
+  last.trainer = subject_.trainer.saved();  // takes all peers
+  if (!is_first()) return;
+  check_finite(subject_.model, step());
+  subject_.write(folder_.checkpoint("last"), last);
+  saved_step_ = step();
+}
+
+RunState TrainingRun::now() const {
+  RunState state{.step = step()};
+  if (evaluation_ && evaluation_->step == step()) {
+    state.train_loss = evaluation_->train.nats;
+    state.validation_loss = evaluation_->validation.nats;
+  }
+  return state;
+}
+
+double TrainingRun::tokens_per_second() const {
+  std::vector<double> speeds = speeds_;
+  if (speeds.empty()) return 0;
+  auto middle = speeds.begin() + std::ssize(speeds) / 2;
+  std::nth_element(speeds.begin(), middle, speeds.end());
+  return *middle;
+}
+
+}  // namespace char_lm
