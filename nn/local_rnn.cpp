@@ -6,7 +6,6 @@
 #include "core/errors.h"
 #include "ops/elementwise.h"
 #include "ops/matmul.h"
-#include "ops/recurrent.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -85,14 +84,13 @@ LocalRnn::Hidden LocalRnn::step(const Tensor& projected, const Hidden& before) c
 
 Tensor LocalRnn::forward(const Tensor& x, const Tensor& memory, Context& context) const {
   context.refuse_masks("local_rnn");
-  int64_t T = x.size(1), M = memory.defined() ? memory.size(1) : 0;
+  int64_t M = memory.defined() ? memory.size(1) : 0;
   int64_t remembered = std::min(M, window - 1), missing = window - 1 - remembered;
   Tensor zeros = missing > 0 ? Tensor::zeros({x.size(0), missing, d_model}) : Tensor();
   Tensor tail = remembered > 0 ? slice(memory, 1, M - remembered, M) : Tensor();
   Tensor projected = project(concat({zeros, tail, x}, 1));  // [B, s - 1 + T, gC], once a token
-  Hidden state;
-  for (int64_t n = 0; n < window; ++n) state = step(slice(projected, 1, n, n + T), state);
-  return state.h;  // [B, T, C]
+  Tensor bias = cell == Cell::gru ? hidden.bias : Tensor();
+  return recurrent_windows(cell, projected, hidden.weight, bias, window);  // [B, T, C]
 }
 
 std::unique_ptr<State> LocalRnn::start(int64_t) const { return std::make_unique<LocalRnnState>(); }

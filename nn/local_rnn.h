@@ -12,6 +12,7 @@
 
 #include "nn/layer.h"
 #include "nn/linear.h"
+#include "ops/recurrent.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -40,7 +41,7 @@ struct LocalRnn : Layer {
     Tensor h, c;
   };
 
-  enum class Cell { rnn, gru, lstm };
+  using Cell = RecurrentCell;
   Cell cell = Cell::rnn;
   int64_t d_model = 0, window = 0;
   Linear input;   // weight_ih [gC, C], bias_ih [gC] for g gates

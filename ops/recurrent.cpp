@@ -1,5 +1,6 @@
 #include "ops/recurrent.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <vector>
 
@@ -9,14 +10,12 @@
 #include "core/simd.h"
 #include "core/tape.h"
 #include "ops/dense_rows.h"
+#include "ops/recurrent_cells.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 namespace {
-
-using simd::Binary;
-using simd::Unary;
 
 /// The rows of a [B, T, X], each without a gap in it; all null for an undefined tensor.
 template <class Element>
@@ -86,21 +85,18 @@ void for_each_row(int64_t rows, int64_t scratch_size, Body body) {
   });
 }
 
-/// r, z, n of a row, 3C.
-void gru_gates(const Scalar* p, const Scalar* u, Scalar* gates, int64_t C) {
-  Scalar* n = gates + 2 * C;
-  simd::zip(Binary::add, p, u, gates, 2 * C);
-  simd::map(Unary::sigmoid, gates, gates, 2 * C);
-  simd::zip(Binary::multiply, gates, u + 2 * C, n, C);
-  simd::zip(Binary::add, p + 2 * C, n, n, C);
-  simd::map(Unary::tanh, n, n, C);
-}
+constexpr CellColumns gru = columns(RecurrentCell::gru), lstm = columns(RecurrentCell::lstm);
 
-/// i, f, g, o of a row, 4C.
-void lstm_gates(const Scalar* sums, Scalar* gates, int64_t C) {
-  simd::map(Unary::sigmoid, sums, gates, 2 * C);
-  simd::map(Unary::tanh, sums + 2 * C, gates + 2 * C, C);
-  simd::map(Unary::sigmoid, sums + 3 * C, gates + 3 * C, C);
+/// All that a step of one net leaves, from p and u; a null u is 0.
+void run(RecurrentCell cell, const Scalar* p, const Scalar* u, const Scalar* before, Scalar* row,
+         int64_t C) {
+  int64_t gates = columns(cell).gates * C;
+  if (u) {
+    std::copy_n(u, gates, row);
+  } else {
+    std::fill_n(row, gates, Scalar{0});
+  }
+  cell_forward(cell, p, nullptr, before, row, C);
 }
 
 }  // namespace
@@ -114,35 +110,24 @@ Tensor gru_step(const Tensor& projected, const Tensor& recurrent, const Tensor& 
   Tensor h = with_dense_rows(hidden);
   int64_t rows = p.size(0) * p.size(1), C = p.size(2) / 3;
   Tensor y = Tensor::empty({p.size(0), p.size(1), C});  // [B, T, C]
-  Scalar* out = y.mutable_data();
-  for_each_row(rows, 3 * C,
-               [&, P = rows_of(p), U = rows_of(u), H = rows_of(h)](int64_t row, Scalar* gates) {
-                 gru_gates(P[row], U[row], gates, C);
-                 const Scalar *z = gates + C, *n = gates + 2 * C, *before = H[row];
-                 Scalar* after = out + row * C;
-                 for (int64_t c = 0; c < C; ++c)
-                   after[c] = n[c] + z[c] * ((before ? before[c] : 0) - n[c]);
+  Scalar* after = y.mutable_data();
+  for_each_row(rows, gru.row * C,
+               [&, P = rows_of(p), U = rows_of(u), H = rows_of(h)](int64_t row, Scalar* kept) {
+                 run(RecurrentCell::gru, P[row], U[row], H[row], kept, C);
+                 std::copy_n(kept + gru.hidden * C, C, after + row * C);
                });
   record(y, {&p, &u, &h}, [p, u, h, rows, C](const Tensor& dy) {
     RowSink dp(p, {&u, &h}), du(u, {&p, &h}), dh(h, {&p, &u});
     Rows P = rows_of(p), U = rows_of(u), H = rows_of(h), G = rows_of(dy);
-    for_each_row(rows, 8 * C, [&](int64_t row, Scalar* scratch) {
-      gru_gates(P[row], U[row], scratch, C);
-      const Scalar *r = scratch, *z = scratch + C, *n = scratch + 2 * C;
-      const Scalar *g = G[row], *u_n = U[row] + 2 * C, *before = H[row];
-      Scalar* d = scratch + 3 * C;  // of r, z and n before their functions; of u_n; of h
-      for (int64_t c = 0; c < C; ++c) {
-        Scalar dn = g[c] * (1 - z[c]) * (1 - n[c] * n[c]);
-        d[c] = dn * u_n[c] * r[c] * (1 - r[c]);
-        d[C + c] = g[c] * ((before ? before[c] : 0) - n[c]) * z[c] * (1 - z[c]);
-        d[2 * C + c] = dn;
-        d[3 * C + c] = dn * r[c];
-        d[4 * C + c] = g[c] * z[c];
-      }
-      dp.add(row, 0, d, 3 * C);
-      du.add(row, 0, d, 2 * C);
-      du.add(row, 2 * C, d + 3 * C, C);
-      dh.add(row, 0, d + 4 * C, C);
+    for_each_row(rows, (gru.row + gru.gradient + 1) * C, [&](int64_t row, Scalar* kept) {
+      Scalar *d = kept + gru.row * C, *passed = d + gru.gradient * C;
+      run(RecurrentCell::gru, P[row], U[row], H[row], kept, C);
+      std::copy_n(G[row], C, passed);
+      cell_backward(RecurrentCell::gru, kept, H[row], passed, nullptr, d, C);
+      dp.add(row, 0, d, 2 * C);
+      dp.add(row, 2 * C, d + 3 * C, C);
+      du.add(row, 0, d, 3 * C);
+      dh.add(row, 0, passed, C);
     });
     for (const RowSink* sink : {&dp, &du, &dh}) sink->finish();
   });
@@ -156,35 +141,23 @@ Tensor lstm_step(const Tensor& sums, const Tensor& cell) {
   int64_t rows = s.size(0) * s.size(1), C = s.size(2) / 4;
   Tensor y = Tensor::empty({2, s.size(0), s.size(1), C});  // [2, B, T, C]
   Scalar *hidden = y.mutable_data(), *cells = hidden + rows * C;
-  for_each_row(rows, 4 * C, [&, S = rows_of(s), B = rows_of(c0)](int64_t row, Scalar* gates) {
-    lstm_gates(S[row], gates, C);
-    const Scalar *i = gates, *f = gates + C, *g = gates + 2 * C, *o = gates + 3 * C;
-    const Scalar* before = B[row];
-    Scalar *after = cells + row * C, *h = hidden + row * C;
-    for (int64_t c = 0; c < C; ++c) after[c] = f[c] * (before ? before[c] : 0) + i[c] * g[c];
-    simd::map(Unary::tanh, after, h, C);
-    simd::zip(Binary::multiply, o, h, h, C);
+  for_each_row(rows, lstm.row * C, [&, S = rows_of(s), B = rows_of(c0)](int64_t row, Scalar* kept) {
+    run(RecurrentCell::lstm, S[row], nullptr, B[row], kept, C);
+    std::copy_n(kept + lstm.hidden * C, C, hidden + row * C);
+    std::copy_n(kept + lstm.state * C, C, cells + row * C);
   });
-  record(y, {&s, &c0}, [s, c0, cells, y, rows, C](const Tensor& dy) {
+  record(y, {&s, &c0}, [s, c0, rows, C](const Tensor& dy) {
     RowSink ds(s, {&c0}), dc(c0, {&s});
     Rows S = rows_of(s), B = rows_of(c0);
     Tensor gradient = contiguous(dy);
-    for_each_row(rows, 10 * C, [&](int64_t row, Scalar* scratch) {
-      lstm_gates(S[row], scratch, C);
-      const Scalar *i = scratch, *f = scratch + C, *g = scratch + 2 * C, *o = scratch + 3 * C;
-      const Scalar *dh = gradient.data() + row * C, *dc_after = dh + rows * C, *before = B[row];
-      Scalar *d = scratch + 4 * C, *squashed = scratch + 9 * C;  // d: of i, f, g, o; of c
-      simd::map(Unary::tanh, cells + row * C, squashed, C);
-      for (int64_t c = 0; c < C; ++c) {
-        Scalar t = squashed[c], total = dc_after[c] + dh[c] * o[c] * (1 - t * t);
-        d[c] = total * g[c] * i[c] * (1 - i[c]);
-        d[C + c] = total * (before ? before[c] : 0) * f[c] * (1 - f[c]);
-        d[2 * C + c] = total * i[c] * (1 - g[c] * g[c]);
-        d[3 * C + c] = dh[c] * t * o[c] * (1 - o[c]);
-        d[4 * C + c] = total * f[c];
-      }
+    for_each_row(rows, (lstm.row + lstm.gradient + 2) * C, [&](int64_t row, Scalar* kept) {
+      Scalar *d = kept + lstm.row * C, *dh = d + lstm.gradient * C, *dcell = dh + C;
+      run(RecurrentCell::lstm, S[row], nullptr, B[row], kept, C);
+      std::copy_n(gradient.data() + row * C, C, dh);
+      std::copy_n(gradient.data() + (rows + row) * C, C, dcell);
+      cell_backward(RecurrentCell::lstm, kept, B[row], dh, dcell, d, C);
       ds.add(row, 0, d, 4 * C);
-      dc.add(row, 0, d + 4 * C, C);
+      dc.add(row, 0, dcell, C);
     });
     for (const RowSink* sink : {&ds, &dc}) sink->finish();
   });

@@ -1,9 +1,9 @@
 #pragma once
 
-// One step of a gated recurrent net, from its two products to the new hidden state, in one pass
-// over memory. p is W_ih x + b_ih and u is W_hh h + b_hh, [B, T, gC] each for B·T independent nets
-// of C units; gates lie one after the other. The arithmetic is that of PyTorch's GRUCell and
-// LSTMCell.
+// Recurrent nets: one step of a gated one, from its two products to the new hidden state, in one
+// pass over memory, and all steps over windows of tokens. p is W_ih x + b_ih and u is
+// W_hh h + b_hh, [B, T, gC] each for B·T independent nets of C units; gates lie one after the
+// other. The arithmetic is that of PyTorch's RNNCell, GRUCell and LSTMCell.
 
 #include "core/tensor.h"
 
@@ -24,5 +24,17 @@ Tensor gru_step(const Tensor& projected, const Tensor& recurrent, const Tensor& 
 /// sums p + u [B, T, 4C] and cell c [B, T, C], undefined for c = 0: h' and c' as [2, B, T, C].
 /// Throws when the shapes do not fit together.
 Tensor lstm_step(const Tensor& sums, const Tensor& cell);
+
+enum class RecurrentCell { rnn, gru, lstm };
+
+/// The last h of a cell that runs from h = c = 0 over each window of tokens, with u = W h + b:
+///
+///     y_t = h_s,     h_n = cell(p_{t+n-1}, u, h_{n-1}),  n = 1 … s
+///
+/// projected p [B, s - 1 + T, gC], weight W [gC, C], bias b [gC] or undefined: y [B, T, C] for
+/// windows of s tokens. `rnn` is Elman's net, h' = tanh(p + u). Throws when the shapes do not fit
+/// together.
+Tensor recurrent_windows(RecurrentCell cell, const Tensor& projected, const Tensor& weight,
+                         const Tensor& bias, int64_t window);
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

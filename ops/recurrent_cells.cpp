@@ -1,0 +1,175 @@
+// Compiled once for each instruction set: foreach_target.h includes this file again and again.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/recurrent_cells.cpp"
+#include <hwy/foreach_target.h>
+// Below foreach_target.h, as Highway wants it.
+#include "core/simd_functions-inl.h"
+#include "core/simd_loops-inl.h"
+#include "ops/recurrent_cells.h"
+
+HWY_BEFORE_NAMESPACE();
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using namespace simd::HWY_NAMESPACE;
+
+/// Some neighbouring units: a vector of each column.
+template <class Access>
+struct Units {
+  Access access;
+  int64_t C, c;
+
+  HWY_INLINE Vector get(const Scalar* row, int64_t column) const {
+    return access.load(row + column * C + c);
+  }
+  HWY_INLINE void put(Vector v, Scalar* row, int64_t column) const {
+    access.store(v, row + column * C + c);
+  }
+};
+
+/// Calls body(units) for all C.
+template <class Body>
+HWY_INLINE void for_units(int64_t C, Body body) {
+  for_vectors(C, [&](auto access, int64_t c) HWY_ATTR {
+    body(Units<decltype(access)>{access, C, c});
+  });
+}
+
+HWY_INLINE Vector sigmoid(Vector x) { return Sigmoid::value(x); }
+HWY_INLINE Vector sigmoid_gradient(Vector gate, Vector d) {
+  return Sigmoid::gradient(gate, gate, d);
+}
+HWY_INLINE Vector tanh_gradient(Vector gate, Vector d) { return Tanh::gradient(gate, gate, d); }
+
+/// What the sums of a step are made of.
+struct Sums {
+  const Scalar *p, *bias, *row;
+
+  template <class Units>
+  HWY_INLINE Vector u(const Units& units, int64_t gate) const {
+    Vector product = units.get(row, gate);
+    return bias ? hn::Add(product, units.get(bias, gate)) : product;
+  }
+  template <class Units>
+  HWY_INLINE Vector sum(const Units& units, int64_t gate) const {
+    return hn::Add(units.get(p, gate), u(units, gate));
+  }
+};
+
+void rnn_forward(const Sums& of, Scalar* row, int64_t C) {
+  for_units(C, [&](auto units) HWY_ATTR { units.put(tanh(of.sum(units, 0)), row, 0); });
+}
+
+void gru_forward(const Sums& of, const Scalar* before, Scalar* row, int64_t C) {
+  for_units(C, [&](auto units) HWY_ATTR {
+    Vector h = before ? units.get(before, 0) : constant(0);
+    Vector r = sigmoid(of.sum(units, 0)), z = sigmoid(of.sum(units, 1)), u_n = of.u(units, 2);
+    Vector n = tanh(hn::MulAdd(r, u_n, units.get(of.p, 2)));
+    units.put(r, row, 0);
+    units.put(z, row, 1);
+    units.put(n, row, 2);
+    units.put(u_n, row, 3);
+    units.put(hn::MulAdd(z, hn::Sub(h, n), n), row, 4);
+  });
+}
+
+void lstm_forward(const Sums& of, const Scalar* before, Scalar* row, int64_t C) {
+  for_units(C, [&](auto units) HWY_ATTR {
+    Vector c = before ? units.get(before, 0) : constant(0);
+    Vector i = sigmoid(of.sum(units, 0)), f = sigmoid(of.sum(units, 1));
+    Vector g = tanh(of.sum(units, 2)), o = sigmoid(of.sum(units, 3));
+    Vector after = hn::MulAdd(f, c, hn::Mul(i, g));
+    units.put(i, row, 0);
+    units.put(f, row, 1);
+    units.put(g, row, 2);
+    units.put(o, row, 3);
+    units.put(after, row, 4);
+    units.put(hn::Mul(o, tanh(after)), row, 5);
+  });
+}
+
+void cell_forward(RecurrentCell cell, const Scalar* p, const Scalar* bias, const Scalar* before,
+                  Scalar* row, int64_t C) {
+  Sums of{p, bias, row};
+  if (cell == RecurrentCell::rnn) return rnn_forward(of, row, C);
+  if (cell == RecurrentCell::gru) return gru_forward(of, before, row, C);
+  lstm_forward(of, before, row, C);
+}
+
+void rnn_backward(const Scalar* row, Scalar* dh, Scalar* d, int64_t C) {
+  for_units(C, [&](auto units) HWY_ATTR {
+    units.put(tanh_gradient(units.get(row, 0), units.get(dh, 0)), d, 0);
+    units.put(constant(0), dh, 0);
+  });
+}
+
+void gru_backward(const Scalar* row, const Scalar* before, Scalar* dh, Scalar* d, int64_t C) {
+  for_units(C, [&](auto units) HWY_ATTR {
+    Vector h = before ? units.get(before, 0) : constant(0);
+    Vector r = units.get(row, 0), z = units.get(row, 1), n = units.get(row, 2);
+    Vector u_n = units.get(row, 3), dafter = units.get(dh, 0);
+    Vector dn = tanh_gradient(n, hn::NegMulAdd(dafter, z, dafter));
+    units.put(sigmoid_gradient(r, hn::Mul(dn, u_n)), d, 0);
+    units.put(sigmoid_gradient(z, hn::Mul(dafter, hn::Sub(h, n))), d, 1);
+    units.put(hn::Mul(dn, r), d, 2);
+    units.put(dn, d, 3);
+    units.put(hn::Mul(dafter, z), dh, 0);
+  });
+}
+
+void lstm_backward(const Scalar* row, const Scalar* before, Scalar* dh, Scalar* dc, Scalar* d,
+                   int64_t C) {
+  for_units(C, [&](auto units) HWY_ATTR {
+    Vector c = before ? units.get(before, 0) : constant(0);
+    Vector i = units.get(row, 0), f = units.get(row, 1), g = units.get(row, 2);
+    Vector o = units.get(row, 3), t = tanh(units.get(row, 4)), dafter = units.get(dh, 0);
+    Vector total = hn::Add(units.get(dc, 0), tanh_gradient(t, hn::Mul(dafter, o)));
+    units.put(sigmoid_gradient(i, hn::Mul(total, g)), d, 0);
+    units.put(sigmoid_gradient(f, hn::Mul(total, c)), d, 1);
+    units.put(tanh_gradient(g, hn::Mul(total, i)), d, 2);
+    units.put(sigmoid_gradient(o, hn::Mul(dafter, t)), d, 3);
+    units.put(hn::Mul(total, f), dc, 0);
+    units.put(constant(0), dh, 0);
+  });
+}
+
+void cell_backward(RecurrentCell cell, const Scalar* row, const Scalar* before, Scalar* dh,
+                   Scalar* dc, Scalar* d, int64_t C) {
+  if (cell == RecurrentCell::rnn) return rnn_backward(row, dh, d, C);
+  if (cell == RecurrentCell::gru) return gru_backward(row, before, dh, d, C);
+  lstm_backward(row, before, dh, dc, d, C);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::HWY_NAMESPACE
+
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+HWY_EXPORT(cell_forward);
+HWY_EXPORT(cell_backward);
+
+void cell_forward(RecurrentCell cell, const Scalar* p, const Scalar* bias, const Scalar* before,
+                  Scalar* row, int64_t C) {
+  HWY_DYNAMIC_DISPATCH(cell_forward)(cell, p, bias, before, row, C);
+}
+
+void cell_backward(RecurrentCell cell, const Scalar* row, const Scalar* before, Scalar* dh,
+                   Scalar* dc, Scalar* d, int64_t C) {
+  HWY_DYNAMIC_DISPATCH(cell_backward)(cell, row, before, dh, dc, d, C);
+}
+
+void add_projected_gradient(RecurrentCell cell, const Scalar* d, Scalar* dp, int64_t C) {
+  bool gru = cell == RecurrentCell::gru;
+  int64_t alike = gru ? 2 : columns(cell).gates;
+  simd::axpby(1, d, 1, dp, alike * C);
+  if (gru) simd::axpby(1, d + 3 * C, 1, dp + 2 * C, C);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+
+#endif

@@ -1,0 +1,206 @@
+// A cell over every window of s tokens. Window r, of T in each of B batch members, begins at token
+// first(r); step n of all windows is a product,
+//
+//     u = h_{n-1} W_hhᵀ,     h_n = cell(p_{first(r) + n}, u, h_{n-1})          [windows, gC]
+//
+// and the way back, with d_n the gradient of a step's sums, is
+//
+//     dh_{n-1} = d_n W_hh,     dp_{first(r) + n} += d_n,     dW_hh += Σ_n d_nᵀ h_{n-1}
+//
+// Windows are cut into groups, one to a task, and these into blocks: all steps of a block follow
+// one another while it lies in the caches. dW_hh has a sum for each group. The last windows of a
+// group reach into tokens of the next; what those get waits until all groups are done.
+//
+// Time O(B T s C²). Memory O(B T s C) for the rows of `recurrent_cells.h`, when recording, and
+// O((s + C) C) for each group.
+
+#include <algorithm>
+#include <array>
+
+#include "core/accumulate.h"
+#include "core/blas.h"
+#include "core/errors.h"
+#include "core/parallel.h"
+#include "core/simd.h"
+#include "core/tape.h"
+#include "ops/recurrent.h"
+#include "ops/recurrent_cells.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// Neighbouring windows.
+struct Block {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+};
+
+/// Where what the windows pass back is added up; undefined where nobody wants it.
+struct Sums {
+  Tensor projected;     // [B, s - 1 + T, gC]
+  Tensor beyond;        // [groups, s - 1, gC], of the tokens behind a group's
+  Tensor weight, bias;  // [groups, gC, C], [groups, gC]
+};
+
+/// A cell and all of its windows.
+struct Windows {
+  RecurrentCell cell;
+  Tensor projected, weight, bias;  // [B, s - 1 + T, gC], [gC, C], [gC] or undefined
+  int64_t s;
+  int64_t T = projected.size(1) - s + 1, C = weight.size(1), gates = weight.size(0);
+  int64_t count = projected.size(0) * T;
+  CellColumns column = columns(cell);
+  Tensor rows = {};  // [windows, s, row], of a block step by step; undefined when not recording
+
+  void forward(const Tensor& y) const {
+    parallel_for(groups(), [&](int64_t group) {
+      for_each_block(group, [&](const Block& block) { forward(block, y.mutable_data()); });
+    });
+  }
+
+  void backward(const Tensor& dy) const {
+    Tensor dh = contiguous(dy);
+    int64_t parts = std::max<int64_t>(groups(), 1);
+    Sums sums;
+    if (GradientSink dp = projected.gradient_sink()) {
+      sums.projected = dp.target;
+      sums.beyond = Tensor::zeros({groups(), s - 1, gates});
+      if (dp.beta == 0) clear(dp.target);
+    }
+    if (weight.requires_gradient()) sums.weight = Tensor::zeros({parts, gates, C});
+    if (bias.defined() && bias.requires_gradient()) sums.bias = Tensor::zeros({parts, gates});
+    parallel_for(groups(), [&](int64_t group) {
+      for_each_block(group, [&](const Block& block) { backward(group, block, dh.data(), sums); });
+    });
+    if (sums.projected.defined()) add_beyond(sums);
+    join(sums.weight, weight);
+    join(sums.bias, bias);
+  }
+
+ private:
+  // How the windows are cut depends on their number alone.
+  static constexpr int64_t most_groups = 16, fewest_windows = 32, most_windows = 256;
+  static int64_t parts(int64_t whole, int64_t part) { return (whole + part - 1) / part; }
+  int64_t group_length() const { return std::max(fewest_windows, parts(count, most_groups)); }
+  int64_t groups() const { return parts(count, group_length()); }
+  int64_t end(int64_t group) const { return std::min(count, (group + 1) * group_length()); }
+
+  template <class Body>
+  void for_each_block(int64_t group, Body body) const {
+    int64_t length = parts(group_length(), parts(group_length(), most_windows));
+    for (int64_t begin = group * group_length(); begin < end(group); begin += length)
+      body(Block{begin, std::min(end(group), begin + length)});
+  }
+
+  int64_t first(int64_t window) const { return window / T * projected.size(1) + window % T; }
+  ConstMatrix weights() const { return ConstMatrix::row_major(weight.data(), gates, C); }
+  static Scalar* at(const Matrix& m, int64_t r) { return m.data + r * m.row_stride; }
+
+  void forward(const Block& block, Scalar* y) const {
+    // Unless they are kept, a step needs those of the one before only.
+    int64_t kept = rows.defined() ? s : 2, width = column.row * C, size = block.size() * width;
+    Tensor own = rows.defined() ? Tensor() : Tensor::empty({kept, size});
+    Scalar* data =
+        rows.defined() ? rows.mutable_data() + block.begin * s * width : own.mutable_data();
+    Matrix before{}, now{};
+    for (int64_t n = 0; n < s; ++n, before = now) {
+      now = Matrix::row_major(data + n % kept * size, block.size(), width);
+      if (n > 0)
+        gemm(1, before.columns_from(column.hidden * C, C), weights().transposed(), 0,
+             now.columns_from(0, gates));
+      for (int64_t r = 0; r < now.rows; ++r) {
+        if (n == 0) std::fill_n(at(now, r), gates, Scalar{0});
+        cell_forward(cell, projected.data() + (first(block.begin + r) + n) * gates,
+                     bias.defined() ? bias.data() : nullptr,
+                     n > 0 ? at(before, r) + column.state * C : nullptr, at(now, r), C);
+      }
+    }
+    for (int64_t r = 0; r < now.rows; ++r)
+      std::copy_n(at(now, r) + column.hidden * C, C, y + (block.begin + r) * C);
+  }
+
+  void backward(int64_t group, const Block& block, const Scalar* dy, const Sums& sums) const {
+    int64_t size = block.size(), width = column.row * C;
+    Tensor gradients = Tensor::empty({s * size, column.gradient * C});
+    Tensor hidden = Tensor::empty({size, C}), state = Tensor::zeros({size, C});
+    Matrix kept = Matrix::row_major(rows.mutable_data() + block.begin * s * width, s * size, width);
+    Matrix all = Matrix::row_major(gradients.mutable_data(), s * size, column.gradient * C);
+    Matrix dh = Matrix::row_major(hidden.mutable_data(), size, C);
+    Matrix dc = Matrix::row_major(state.mutable_data(), size, C);
+    std::copy_n(dy + block.begin * C, size * C, dh.data);
+    for (int64_t n = s - 1; n >= 0; --n) {
+      for (int64_t r = 0; r < size; ++r) {
+        int64_t row = n * size + r;
+        cell_backward(cell, at(kept, row),
+                      n > 0 ? at(kept, row - size) + column.state * C : nullptr, at(dh, r),
+                      at(dc, r), at(all, row), C);
+        pass_on(group, first(block.begin + r) + n, at(all, row), sums);
+      }
+      if (n > 0) gemm(1, all.block(n * size, size, 0, gates), weights(), 1, dh);
+    }
+    if (!sums.weight.defined()) return;
+    int64_t with_product = (s - 1) * size;
+    gemm(1, all.block(size, with_product, 0, gates).transposed(),
+         kept.block(0, with_product, column.hidden * C, C), 1,
+         Matrix::row_major(sums.weight.mutable_data() + group * gates * C, gates, C));
+  }
+
+  /// A step's gradient to its token, and to the bias.
+  void pass_on(int64_t group, int64_t token, const Scalar* d, const Sums& sums) const {
+    if (sums.bias.defined()) simd::axpby(1, d, 1, sums.bias.mutable_data() + group * gates, gates);
+    if (!sums.projected.defined()) return;
+    int64_t next = first(end(group));
+    Scalar* to = token < next
+                     ? sums.projected.mutable_data() + token * gates
+                     : sums.beyond.mutable_data() + (group * (s - 1) + token - next) * gates;
+    add_projected_gradient(cell, d, to, C);
+  }
+
+  void add_beyond(const Sums& sums) const {
+    int64_t tokens = projected.size(0) * projected.size(1);
+    for (int64_t group = 0; group < groups(); ++group) {
+      int64_t next = first(end(group)), length = std::min(s - 1, tokens - next);
+      simd::axpby(1, sums.beyond.data() + group * (s - 1) * gates, 1,
+                  sums.projected.mutable_data() + next * gates, length * gates);
+    }
+  }
+
+  /// The groups' sums to their parameter.
+  static void join(const Tensor& of_groups, const Tensor& parameter) {
+    if (of_groups.defined())
+      accumulate(expand(unsqueeze(parameter, 0), of_groups.shape()).gradient_sink(), of_groups);
+  }
+
+  static void clear(const Tensor& x) {
+    parallel_ranges(x.count(), int64_t{1} << 16, [&](int64_t begin, int64_t end) {
+      std::fill(x.mutable_data() + begin, x.mutable_data() + end, Scalar{0});
+    });
+  }
+};
+
+}  // namespace
+
+Tensor recurrent_windows(RecurrentCell cell, const Tensor& projected, const Tensor& weight,
+                         const Tensor& bias, int64_t window) {
+  int64_t gates = columns(cell).gates;
+  require(projected.rank() == 3 && weight.rank() == 2 && window >= 1 &&
+              projected.size(1) >= window - 1 && projected.size(2) == weight.size(0) &&
+              weight.size(0) == gates * weight.size(1) &&
+              (!bias.defined() || bias.shape() == Dims{weight.size(0)}),
+          "recurrent_windows: ", projected.shape(), " with ", weight.shape(), " and ",
+          bias.defined() ? bias.shape() : Dims{}, " for windows of ", window, ": expected [B, ",
+          window - 1, " + T, ", gates, "C], [", gates, "C, C] and [", gates, "C]");
+  Windows windows{cell, contiguous(projected), contiguous(weight),
+                  bias.defined() ? contiguous(bias) : Tensor(), window};
+  std::array<const Tensor*, 3> inputs = {&windows.projected, &windows.weight, &windows.bias};
+  if (recording(inputs))
+    windows.rows = Tensor::empty({windows.count, window, windows.column.row * windows.C});
+  Tensor y = Tensor::empty({projected.size(0), windows.T, windows.C});
+  windows.forward(y);
+  record(y, inputs, [windows](const Tensor& dy) { windows.backward(dy); });
+  return y;
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
