@@ -4,6 +4,8 @@
 
 #include "core/accumulate.h"
 #include "core/errors.h"
+#include "core/parallel.h"
+#include "core/simd.h"
 #include "core/tape.h"
 #include "ops/aft_block.h"
 #include "ops/dense_rows.h"
@@ -16,6 +18,21 @@ namespace {
 /// x, or a copy where its channels do not lie side by side or rows are broadcast.
 Tensor with_own_rows(const Tensor& x) {
   return x.rank() != 3 || has_own_rows(x.layout()) ? x : contiguous(x);
+}
+
+/// y[g, i, c] = beta y[g, i, c] + x[g, i, c + start + step · i], row by row.
+void add_shifted(const Tensor& x, int64_t start, int64_t step, Scalar beta, const Tensor& y) {
+  int64_t T = x.size(1), columns = x.size(2), width = y.size(2);
+  parallel_ranges(x.size(0) * T, 64, [&](int64_t first_row, int64_t end_row) {
+    for (int64_t row = first_row; row < end_row; ++row) {
+      int64_t shift = start + step * (row % T);
+      int64_t begin = std::max<int64_t>(0, -shift), end = std::min(width, columns - shift);
+      Scalar* to = y.mutable_data() + row * width;
+      if (beta == 0) std::fill_n(to, width, Scalar{0});
+      if (begin < end)
+        simd::axpby(1, x.data() + row * columns + begin + shift, 1, to + begin, end - begin);
+    }
+  });
 }
 
 }  // namespace
@@ -60,17 +77,12 @@ Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
 Tensor shifted_rows(const Tensor& input, int64_t width, int64_t start, int64_t step) {
   require(input.rank() == 3, "shifted_rows: ", input.shape(), ", expected [G, T, m]");
   Tensor x = contiguous(input);
-  int64_t T = x.size(1), columns = x.size(2);
-  Tensor y = Tensor::zeros({x.size(0), T, width});
-  for (int64_t row = 0; row < x.size(0) * T; ++row) {
-    int64_t shift = start + step * (row % T);
-    int64_t begin = std::max<int64_t>(0, -shift), end = std::min(width, columns - shift);
-    if (begin < end)
-      std::copy_n(x.data() + row * columns + begin + shift, end - begin,
-                  y.mutable_data() + row * width + begin);
-  }
+  Tensor y = Tensor::empty({x.size(0), x.size(1), width});
+  add_shifted(x, start, step, 0, y);
   record(y, {&x}, [x, start, step](const Tensor& dy) {
-    accumulate(x.gradient_sink(), shifted_rows(dy, x.size(2), -start, -step));
+    deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
+      add_shifted(contiguous(dy), -start, -step, beta, dx);
+    });
   });
   return y;
 }
