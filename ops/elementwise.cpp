@@ -69,6 +69,19 @@ Tensor zipped(Binary f, const Tensor& a, const Tensor& b) {
   return y;
 }
 
+/// dy · other, to the gradient of x.
+void deliver_product(const Tensor& x, const Tensor& dy, const Tensor& other) {
+  deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
+    apply<2>({&dy, &other}, dx, [beta](auto in, Scalar* out, int64_t n) {
+      if (beta == 0) {
+        simd::zip(Binary::multiply, in[0], in[1], out, n);
+      } else {
+        simd::multiply_add(in[0], in[1], out, n);
+      }
+    });
+  });
+}
+
 struct Operands {
   Tensor a, b;
 
@@ -105,8 +118,8 @@ Tensor multiply(const Tensor& left, const Tensor& right) {
   auto [a, b] = Operands("multiply", left, right);
   Tensor y = zipped(Binary::multiply, a, b);
   record(y, {&a, &b}, [a = a, b = b](const Tensor& dy) {
-    if (a.requires_gradient()) accumulate(a.gradient_sink(), zipped(Binary::multiply, dy, b));
-    if (b.requires_gradient()) accumulate(b.gradient_sink(), zipped(Binary::multiply, dy, a));
+    deliver_product(a, dy, b);
+    deliver_product(b, dy, a);
   });
   return y;
 }
