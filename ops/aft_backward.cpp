@@ -15,8 +15,8 @@
 
 #include "core/accumulate.h"
 #include "core/parallel.h"
-#include "core/simd.h"
 #include "ops/aft_block.h"
+#include "ops/aft_rows.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -36,11 +36,14 @@ struct TokenGradient {
     token_stride = sink.target.layout().strides[1];
     beta = sink.beta;
   }
-  Scalar* row(int64_t b, int64_t j, int64_t channel) const {
-    return data + b * member_stride + j * token_stride + channel;
+  /// Where a token's row is added to; what was there before comes with the first one.
+  aft_rows::RowSink row(int64_t b, int64_t j, int64_t channel, bool first = false) const {
+    if (!data) return {nullptr, 0};
+    return {data + b * member_stride + j * token_stride + channel, first ? beta : 1};
   }
-  void begin(int64_t b, int64_t j, int64_t channel, int64_t width) const {
-    if (data && beta == 0) std::fill_n(row(b, j, channel), width, Scalar{0});
+  /// The first one, when nothing is to be added.
+  void clear(int64_t b, int64_t j, int64_t channel, int64_t width) const {
+    if (data && beta == 0) std::fill_n(row(b, j, channel).target, width, Scalar{0});
   }
 };
 
@@ -63,9 +66,10 @@ class BackwardBlock {
   }
 
   void run() const {
-    for (int64_t b = task.members.begin; b < task.members.end; ++b) begin(b);
     Span queries = p.queries_near(task.block);
-    for (int64_t block = queries.begin; block < queries.end; ++block) near(block);
+    if (queries.size() == 0) clear();
+    for (int64_t block = queries.begin; block < queries.end; ++block)
+      near(block, block == queries.begin);
     for (int64_t b = task.members.begin; b < task.members.end; ++b)
       for (const AftPiece& piece : pieces_) {
         if (queries.end < p.query_blocks())
@@ -78,24 +82,22 @@ class BackwardBlock {
   }
 
  private:
-  void begin(int64_t b) const {
-    for (int64_t j = keys_.begin; j < keys_.end; ++j)
-      for (const TokenGradient* gradient : {&gradients.key, &gradients.value})
-        gradient->begin(b, j, task.group * (p.C / p.G), p.C / p.G);
+  void clear() const {
+    for (int64_t b = task.members.begin; b < task.members.end; ++b)
+      for (int64_t j = keys_.begin; j < keys_.end; ++j)
+        for (const TokenGradient* gradient : {&gradients.key, &gradients.value})
+          gradient->clear(b, j, task.group * (p.C / p.G), p.C / p.G);
   }
 
   /// What key j gets for its term from [dden | dnum].
-  void give(int64_t b, const AftPiece& piece, int64_t j, const Scalar* term,
-            const Scalar* received) const {
-    if (p.is_padding(b, j)) return;
-    const Scalar *below = received, *above = received + piece.width;
-    if (gradients.key.data) {
-      Scalar* dkey = gradients.key.row(b, j, piece.channel);
-      simd::multiply_add(term, below, dkey, piece.width);
-      simd::multiply_add(term + piece.width, above, dkey, piece.width);
-    }
-    if (gradients.value.data)
-      simd::multiply_add(term, above, gradients.value.row(b, j, piece.channel), piece.width);
+  void give(int64_t b, const AftPiece& piece, int64_t j, const Scalar* term, const Scalar* received,
+            bool first) const {
+    if (!p.is_padding(b, j))
+      return aft_rows::term_gradient(term, term + piece.width, received, received + piece.width,
+                                     gradients.key.row(b, j, piece.channel, first),
+                                     gradients.value.row(b, j, piece.channel, first), piece.width);
+    for (const TokenGradient* gradient : {&gradients.key, &gradients.value})
+      if (first) gradient->clear(b, j, piece.channel, piece.width);
   }
 
   Matrix terms(int64_t b, const AftPiece& piece, int64_t seen, const Scalar* reference) const {
@@ -107,7 +109,8 @@ class BackwardBlock {
   void far(int64_t b, const AftPiece& piece, const Scalar* maximum, const Scalar* received) const {
     Matrix t = terms(b, piece, p.K, maximum);
     for (int64_t j = keys_.begin; j < keys_.end; ++j)
-      give(b, piece, j, t.data + (j - keys_.begin) * t.row_stride, received + 2 * piece.channel);
+      give(b, piece, j, t.data + (j - keys_.begin) * t.row_stride, received + 2 * piece.channel,
+           false);
   }
 
   bool wants_bias(Span queries) const {
@@ -116,7 +119,7 @@ class BackwardBlock {
   }
 
   /// All that one block of queries gives.
-  void near(int64_t block) const {
+  void near(int64_t block, bool first) const {
     Span queries = p.queries(block);
     Matrix weights = Matrix::row_major(weights_.mutable_data(), queries.size(), keys_.size());
     Matrix dweights =
@@ -126,7 +129,7 @@ class BackwardBlock {
     Scalar begun = 0;
     for (int64_t b = task.members.begin; b < task.members.end; ++b)
       for (const AftPiece& piece : pieces_) {
-        near_keys(b, piece, block, weights, biased ? &dweights : nullptr, begun);
+        near_keys(b, piece, block, first, weights, biased ? &dweights : nullptr, begun);
         begun = 1;
       }
     if (biased) put_bias(queries, weights, dweights);
@@ -134,7 +137,7 @@ class BackwardBlock {
       for (const AftSingle& single : record.singles_of(b, block, task.group)) add_single(b, single);
   }
 
-  void near_keys(int64_t b, const AftPiece& piece, int64_t block, const Matrix& weights,
+  void near_keys(int64_t b, const AftPiece& piece, int64_t block, bool first, const Matrix& weights,
                  const Matrix* dweights, Scalar begun) const {
     Span queries = p.queries(block);
     Matrix t = terms(b, piece, p.end(queries.begin), record.reference_row(b, block));
@@ -145,7 +148,7 @@ class BackwardBlock {
     gemm(1, w.transposed(), from, 0, received);
     for (int64_t j = keys_.begin; j < keys_.end; ++j)
       give(b, piece, j, t.data + (j - keys_.begin) * t.row_stride,
-           received.data + (j - keys_.begin) * received.row_stride);
+           received.data + (j - keys_.begin) * received.row_stride, first);
     if (dweights) gemm(1, from, t.transposed(), begun, *dweights);
   }
 
@@ -166,15 +169,15 @@ class BackwardBlock {
   }
 
   void add_single(int64_t b, const AftSingle& single) const {
-    auto [i, c] = single;
+    int64_t i = single.query, c = single.channel;
     Scalar dy = passed.dy.data()[(b * p.T + i) * p.C + c];
     if (dy == 0) return;
     Span band = p.band(i);
     for (int64_t j = keys_.begin; j < std::min(p.end(i), keys_.end); ++j) {
       if (p.is_padding(b, j)) continue;
       AftSingleGradient gradient = aft_single_gradient(p, record, dy, b, task.group, single, j);
-      if (gradients.key.data) *gradients.key.row(b, j, c) += gradient.dkey;
-      if (gradients.value.data) *gradients.value.row(b, j, c) += gradient.dvalue;
+      if (gradients.key.data) *gradients.key.row(b, j, c).target += gradient.dkey;
+      if (gradients.value.data) *gradients.value.row(b, j, c).target += gradient.dvalue;
       if (gradients.bias.defined() && band.begin <= j && j < band.end)
         bias_row(i)[j - p.first(i)] += gradient.dkey;
     }

@@ -5,6 +5,7 @@
 
 #include "core/parallel.h"
 #include "core/simd.h"
+#include "ops/aft_rows.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -78,7 +79,7 @@ AftTask AftProblem::task(int64_t number) const {
 
 AftRecord::AftRecord(const AftProblem& p)
     : y(Tensor::empty({p.B, p.T, p.C})),
-      log_total(Tensor::empty({p.B, p.T, p.C})),
+      inverse(Tensor::empty({p.B, p.T, p.C})),
       reference(Tensor::empty({p.B, p.query_blocks(), p.C})),
       top(Tensor::empty({p.G, p.T})),
       singles(static_cast<size_t>(p.B * p.query_blocks() * p.G)) {}
@@ -124,9 +125,6 @@ namespace {
 /// Puts 0 where the terms of key j are too large or no numbers.
 void drop_unfit(Scalar* term, int64_t width, int64_t j, int64_t* first_unfit) {
   auto fits = [](Scalar x) { return std::abs(x) <= largest_term; };
-  bool all = true;
-  for (int64_t c = 0; c < 2 * width; ++c) all &= fits(term[c]);
-  if (all) return;
   for (int64_t c = 0; c < width; ++c) {
     if (fits(term[c]) && fits(term[width + c])) continue;
     term[c] = term[width + c] = 0;
@@ -144,12 +142,9 @@ void aft_terms(const AftProblem& p, int64_t b, const AftPiece& piece, Span keys,
       std::fill_n(term, 2 * piece.width, Scalar{0});
       continue;
     }
-    simd::zip(simd::Binary::subtract, p.key_row(b, j) + piece.channel, reference, term,
-              piece.width);
-    simd::map(simd::Unary::exp, term, term, piece.width);
-    simd::zip(simd::Binary::multiply, term, p.value_row(b, j) + piece.channel, term + piece.width,
-              piece.width);
-    if (j >= seen) drop_unfit(term, piece.width, j, first_unfit);
+    bool fit = aft_rows::terms(p.key_row(b, j) + piece.channel, p.value_row(b, j) + piece.channel,
+                               reference, largest_term, term, term + piece.width, piece.width);
+    if (j >= seen && !fit) drop_unfit(term, piece.width, j, first_unfit);
   }
 }
 

@@ -105,6 +105,7 @@ struct AftProblem {
 /// A (query, channel) of one batch member that is computed by itself.
 struct AftSingle {
   int64_t query, channel;
+  Scalar log_total = 0;  // log Σ_j e^(k_j + w_ij) - m
 };
 
 /// For a sequence of key blocks, sums over the keys of all that come before (or after) a border:
@@ -125,7 +126,7 @@ struct AftFarSums {
 /// What the forward pass leaves for the backward pass.
 struct AftRecord {
   Tensor y;                  // [B, T, C]
-  Tensor log_total;          // [B, T, C], log Σ_j e^(k_j + w_ij) - m; +infinity without a key
+  Tensor inverse;            // [B, T, C], 1 / den; 0 without a key and for singles
   Tensor reference;          // [B, query blocks, C], m
   Tensor top;                // [G, T]
   AftFarSums before, after;  // after: two-way only
@@ -187,9 +188,9 @@ struct AftPassed {
 
 AftPassed aft_pass_on(const AftProblem& p, const AftRecord& record, const Tensor& dy);
 
-/// y and log_total of a single.
+/// y, log_total and inverse of a single.
 void aft_single(const AftProblem& p, AftRecord& record, int64_t b, int64_t group,
-                const AftSingle& single);
+                AftSingle& single);
 /// What a single gives to key j, a near one, when its y has the gradient dy; its bias gets dkey
 /// too.
 struct AftSingleGradient {

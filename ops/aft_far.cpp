@@ -13,6 +13,7 @@
 #include "core/parallel.h"
 #include "core/simd.h"
 #include "ops/aft_block.h"
+#include "ops/aft_rows.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -56,12 +57,8 @@ struct Builder {
 
  private:
   void add(int64_t j, const Border& to) const {
-    Lanes term;
-    simd::zip(simd::Binary::subtract, p.key_row(b, j) + piece.channel, to.maximum, term.data(),
-              piece.width);
-    simd::map(simd::Unary::exp, term.data(), term.data(), piece.width);
-    simd::multiply_add(term.data(), p.value_row(b, j) + piece.channel, to.numerator(), piece.width);
-    simd::axpby(1, term.data(), 1, to.denominator(), piece.width);
+    aft_rows::add_term(p.key_row(b, j) + piece.channel, p.value_row(b, j) + piece.channel,
+                       to.maximum, to.numerator(), to.denominator(), piece.width);
   }
 };
 

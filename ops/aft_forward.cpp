@@ -8,17 +8,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/parallel.h"
 #include "core/simd.h"
 #include "ops/aft_block.h"
+#include "ops/aft_rows.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 namespace {
 
-constexpr Scalar infinity = std::numeric_limits<Scalar>::infinity();
 /// Keys of one product.
 constexpr int64_t most_keys = 128;
 
@@ -90,6 +89,7 @@ class ForwardBlock {
       ConstMatrix some = weights().columns_from(j - near_keys_.begin, keys.size());
       gemm(1, some, terms, j == near_keys_.begin ? 0 : 1, sums);
     }
+    earliest_unfit_ = *std::min_element(first_unfit_.begin(), first_unfit_.begin() + piece.width);
     return sums;
   }
 
@@ -118,29 +118,23 @@ class ForwardBlock {
     }
   }
 
-  /// y_i and log_total_i from [den | num].
+  /// y_i and 1 / den_i from [den | num].
   void finish(int64_t b, const AftPiece& piece, int64_t i, const Scalar* sums) {
     int64_t at = (b * p.T + i) * p.C + piece.channel;
-    Scalar *y = record.y.mutable_data() + at, *log_total = record.log_total.mutable_data() + at;
+    Scalar *y = record.y.mutable_data() + at, *inverse = record.inverse.mutable_data() + at;
     if (p.end(i) <= p.first_keys[static_cast<size_t>(b)]) {
       std::fill_n(y, piece.width, Scalar{0});
-      std::fill_n(log_total, piece.width, infinity);
+      std::fill_n(inverse, piece.width, Scalar{0});
       return;
     }
-    simd::zip(simd::Binary::divide, sums + piece.width, sums, y, piece.width);
-    simd::map(simd::Unary::log, sums, log_total, piece.width);
-    Scalar top = record.top.data()[group_ * p.T + i];
-    bool alone = false;
-    for (int64_t c = 0; c < piece.width; ++c) {
-      log_total[c] += top;
-      alone |= is_alone(i, c, sums[c]);
-    }
-    if (!alone) return;
+    bool small =
+        aft_rows::quotient(sums + piece.width, sums, 1 / largest_term, y, inverse, piece.width);
+    if (!small && earliest_unfit_ >= p.end(i)) return;
     for (int64_t c = 0; c < piece.width; ++c)
       if (is_alone(i, c, sums[c])) {
         AftSingle single{i, piece.channel + c};
-        record.singles_of(b, block_, group_).push_back(single);
         aft_single(p, record, b, group_, single);
+        record.singles_of(b, block_, group_).push_back(single);
       }
   }
 
@@ -155,6 +149,7 @@ class ForwardBlock {
   Span queries_, near_, near_keys_{0, 0};
   Tensor weights_, terms_, sums_, far_;
   std::vector<int64_t> first_unfit_;  // by channel, the first key that is not in the product
+  int64_t earliest_unfit_ = 0;        // of all channels
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "core/parallel.h"
 #include "core/simd.h"
 #include "ops/aft_block.h"
+#include "ops/aft_rows.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -46,17 +47,10 @@ struct PassOn {
 
   void pass(int64_t i) const {
     int64_t at = (b * p.T + i) * p.C + piece.channel;
-    const Scalar *gradient = passed.dy.data() + at, *y = record.y.data() + at;
-    const Scalar* log_total = record.log_total.data() + at;
-    Scalar *below = passed.of_query(b, i, piece), *above = below + piece.width;
-    for (int64_t c = 0; c < piece.width; ++c) above[c] = top(i) - log_total[c];
-    simd::map(simd::Unary::exp, above, above, piece.width);
-    for (int64_t c = 0; c < piece.width; ++c) {
-      // A query without a gradient must not show, not even when its y is no number.
-      bool silent = gradient[c] == 0;
-      above[c] = silent ? 0 : above[c] * gradient[c];
-      below[c] = silent ? 0 : -above[c] * y[c];
-    }
+    Scalar* below = passed.of_query(b, i, piece);
+    aft_rows::quotient_gradient(passed.dy.data() + at, record.y.data() + at,
+                                record.inverse.data() + at, below, below + piece.width,
+                                piece.width);
   }
 
   /// Σ_i e^(far_max - log total_i) [-dy y | dy]
@@ -77,7 +71,7 @@ struct PassOn {
       int64_t c = single.channel, at = (b * p.T + single.query) * p.C + c;
       Scalar gradient = passed.dy.data()[at];
       if (!is_here(single) || gradient == 0) continue;
-      Scalar share = gradient * std::exp(far_maximum[c] - m[c] - record.log_total.data()[at]);
+      Scalar share = gradient * std::exp(far_maximum[c] - m[c] - single.log_total);
       below[c - piece.channel] -= share * record.y.data()[at];
       above[c - piece.channel] += share;
     }

@@ -35,14 +35,14 @@ double wide(Scalar x) { return static_cast<double>(x); }
 }  // namespace
 
 void aft_single(const AftProblem& p, AftRecord& record, int64_t b, int64_t group,
-                const AftSingle& single) {
-  auto [i, c] = single;
+                AftSingle& single) {
+  int64_t i = single.query, c = single.channel;
   int64_t block = i / p.rows();
   Span near = p.near(block);
   Sum sum;
-  auto add_side = [&, channel = c](const AftFarSums& side, int64_t border) {
-    sum.add(wide(side.maximum(b, border)[channel]), wide(side.numerator(b, border)[channel]),
-            wide(side.denominator(b, border)[channel]));
+  auto add_side = [&](const AftFarSums& side, int64_t border) {
+    sum.add(wide(side.maximum(b, border)[c]), wide(side.numerator(b, border)[c]),
+            wide(side.denominator(b, border)[c]));
   };
   if (near.begin > 0) add_side(record.before, near.begin);
   if (!p.visibility.causal && near.end < p.key_blocks()) add_side(record.after, near.end);
@@ -55,17 +55,18 @@ void aft_single(const AftProblem& p, AftRecord& record, int64_t b, int64_t group
   }
   int64_t at = (b * p.T + i) * p.C + c;
   record.y.mutable_data()[at] = static_cast<Scalar>(sum.numerator / sum.denominator);
-  record.log_total.mutable_data()[at] = static_cast<Scalar>(
-      sum.maximum - wide(record.reference_row(b, block)[c]) + std::log(sum.denominator));
+  record.inverse.mutable_data()[at] = 0;
+  single.log_total = static_cast<Scalar>(sum.maximum - wide(record.reference_row(b, block)[c]) +
+                                         std::log(sum.denominator));
 }
 
 AftSingleGradient aft_single_gradient(const AftProblem& p, const AftRecord& record, Scalar dy,
                                       int64_t b, int64_t group, const AftSingle& single,
                                       int64_t j) {
-  auto [i, c] = single;
+  int64_t i = single.query, c = single.channel;
   int64_t at = (b * p.T + i) * p.C + c;
   double exponent = wide(p.key_row(b, j)[c]) - wide(record.reference_row(b, i / p.rows())[c]) +
-                    wide(p.bias_at(group, i, j)) - wide(record.log_total.data()[at]);
+                    wide(p.bias_at(group, i, j)) - wide(single.log_total);
   double probability = std::exp(exponent);
   if (probability == 0) return {0, 0};
   double dvalue = probability * wide(dy);

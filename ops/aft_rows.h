@@ -1,0 +1,37 @@
+#pragma once
+
+// What `aft_mix` does to rows of neighbouring channels, each in one pass over memory. Terms are
+// t_j = e^(k_j - m) and t_j v_j; a query's sums over them den and num.
+
+#include "core/scalar.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION::aft_rows {
+
+/// t and t v. Returns whether no element of them is greater than `largest`, or no number.
+bool terms(const Scalar* k, const Scalar* v, const Scalar* m, Scalar largest, Scalar* t, Scalar* tv,
+           int64_t width);
+
+/// num += t v, den += t
+void add_term(const Scalar* k, const Scalar* v, const Scalar* m, Scalar* numerator,
+              Scalar* denominator, int64_t width);
+
+/// y = num / den and 1 / den. Returns whether a den is less than `smallest`.
+bool quotient(const Scalar* numerator, const Scalar* denominator, Scalar smallest, Scalar* y,
+              Scalar* inverse, int64_t width);
+
+/// dnum = dy / den, dden = -dnum y; both 0 where dy is, even if y is no number.
+void quotient_gradient(const Scalar* dy, const Scalar* y, const Scalar* inverse,
+                       Scalar* ddenominator, Scalar* dnumerator, int64_t width);
+
+/// Where a gradient is added: target = beta target + gradient, a beta of 0 never reading it; null
+/// for nowhere.
+struct RowSink {
+  Scalar* target;
+  Scalar beta;
+};
+
+/// dk = t dden + t v dnum, dv = t dnum
+void term_gradient(const Scalar* t, const Scalar* tv, const Scalar* ddenominator,
+                   const Scalar* dnumerator, const RowSink& dk, const RowSink& dv, int64_t width);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::aft_rows
