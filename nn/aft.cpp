@@ -89,14 +89,13 @@ Aft::Projections Aft::project(const Tensor& x, const Tensor& source) const {
     Tensor channels = reshape(expand(unsqueeze(k, 3), by_head), source.shape());  // [B, K, C]
     return {sigmoid(query(x)), channels, value(source)};
   }
-  auto third = [&](const Tensor& input, int64_t begin, int64_t end) {
+  auto third = [&](const Tensor& input, int64_t part) {
     auto rows = [&](const Tensor& p) {
-      return p.defined() ? slice(p, 0, begin * d_model, end * d_model) : Tensor();
+      return p.defined() ? slice(p, 0, part * d_model, (part + 1) * d_model) : Tensor();
     };
     return linear(input, rows(qkv.weight), rows(qkv.bias));
   };
-  Tensor kv = third(source, 1, 3);  // [B, K, 2C]
-  return {sigmoid(third(x, 0, 1)), slice(kv, 2, 0, d_model), slice(kv, 2, d_model, 2 * d_model)};
+  return {sigmoid(third(x, 0)), third(source, 1), third(source, 2)};
 }
 
 AftBand Aft::table_band(int64_t M, int64_t T) const {
