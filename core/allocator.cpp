@@ -1,5 +1,7 @@
 #include "core/allocator.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -152,11 +154,22 @@ void* find_elsewhere(const SizeClass& size) {
   return nullptr;
 }
 
+/// Large blocks ask for huge pages: a table of the CPU then has one entry for 2 MiB, not for 4 KiB.
+void* aligned_block(size_t bytes) {
+  constexpr size_t huge_page = size_t{2} << 20;
+  if (bytes < huge_page) return std::aligned_alloc(alignment, bytes);
+  void* block = std::aligned_alloc(huge_page, bytes);
+#ifdef MADV_HUGEPAGE
+  if (block) madvise(block, bytes, MADV_HUGEPAGE);
+#endif
+  return block;
+}
+
 void* allocate_from_system(const SizeClass& size) {
   auto bytes = static_cast<size_t>(size.block_bytes);
-  if (void* block = std::aligned_alloc(alignment, bytes)) return block;
+  if (void* block = aligned_block(bytes)) return block;
   release_cached();
-  if (void* block = std::aligned_alloc(alignment, bytes)) return block;
+  if (void* block = aligned_block(bytes)) return block;
   fail("allocate: the system has no block of ", bytes, " bytes; ",
        allocator_counters().bytes_in_use, " are in use");
 }

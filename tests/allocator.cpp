@@ -46,6 +46,15 @@ TEST_CASE("allocate: aligned blocks of which every byte can be written") {
   }
 }
 
+TEST_CASE("allocate: large blocks begin where a huge page may") {
+  constexpr size_t huge_page = size_t{2} << 20;
+  for (size_t bytes : {huge_page, huge_page + 1, 5 * huge_page / 2, 7 * huge_page}) {
+    Block block(bytes);
+    CHECK(reinterpret_cast<uintptr_t>(block.memory) % huge_page == 0);
+    std::memset(block.memory, 1, bytes);
+  }
+}
+
 TEST_CASE("allocate: a block is at most a quarter too large") {
   auto check = [](size_t bytes) {
     int64_t before = in_use();
