@@ -3,9 +3,10 @@
 //
 //     mpirun -n N several_processes D_MODEL N_LAYER BLOCK_SIZE BATCH_SIZE STEPS
 //
-// The first prints a line of JSON, with times in seconds and medians over the steps: the step of
-// one process on its rows alone, when each bucket of gradients is begun in it and how many bytes
-// that has, and the step and its waiting for others in both ways.
+// The first prints a line of JSON, with times in seconds and medians over the steps: sums of so
+// many bytes and nothing beside them, the step of one process on its rows alone, when each bucket
+// of gradients is begun in it and how many bytes that has, and the step and its waiting for others
+// in both ways.
 
 #include <algorithm>
 #include <chrono>
@@ -107,6 +108,20 @@ class Unanswered : public Alone {
   int64_t size() const override { return 2; }
 };
 
+/// What a sum of so many scalars takes by itself.
+nlohmann::json measured_sum(size_t count, int times, Peers& peers) {
+  std::vector<double> seconds;
+  for (int n = -3; n < times; ++n) {
+    std::vector<Scalar> values(count);
+    peers.gather({});
+    Clock::time_point start = Clock::now();
+    peers.start_sum(std::move(values));
+    peers.finish_sums();
+    if (n >= 0) seconds.push_back(seconds_since(start));
+  }
+  return {{"bytes", count * sizeof(Scalar)}, {"seconds", median(seconds)}};
+}
+
 nlohmann::json compare(const Shape& shape, Peers& peers) {
   Unanswered nobody;
   Observed alone(nobody, false), overlapped(peers, false), behind(peers, true);
@@ -115,6 +130,8 @@ nlohmann::json compare(const Shape& shape, Peers& peers) {
   nlohmann::json result{
       {"processes", peers.size()}, {"rows", rows},         {"tokens", rows * shape.block_size},
       {"alone", one["step"]},      {"begun", alone.begun}, {"bytes", alone.bytes}};
+  for (size_t count : {1, 1 << 18})
+    result["sums"].push_back(measured_sum(count, shape.steps, peers));
   result["overlapped"] = measured(shape, shape.batch_size, overlapped);
   result["behind"] = measured(shape, shape.batch_size, behind);
   return result;

@@ -17,7 +17,7 @@ for name in a b; do
   ip -n $host address add 10.111.0.$number/24 dev $host
   ip -n $host link set lo up
   ip -n $host link set $host up
-  tc -n $host qdisc add dev $host root tbf rate "$rate" burst 256kb latency 100ms
+  tc -n $host qdisc add dev $host root tbf rate "$rate" burst 128kb latency 100ms
   number=$((number + 1))
 done
 # What mpirun calls in place of ssh: HOST COMMAND.
