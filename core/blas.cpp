@@ -90,12 +90,18 @@ void with_blas_forms(ConstMatrix a, ConstMatrix b, Multiply&& multiply) {
 
 /// c = added + beta c
 void add_scaled(const ConstMatrix& added, Scalar beta, const Matrix& c) {
-  for (int64_t row = 0; row < c.rows; ++row)
+  for (int64_t row = 0; row < c.rows; ++row) {
+    if (added.column_stride == 1 && c.column_stride == 1) {
+      simd::axpby(1, added.data + row * added.row_stride, beta, c.data + row * c.row_stride,
+                  c.columns);
+      continue;
+    }
     for (int64_t column = 0; column < c.columns; ++column) {
       Scalar& element = c.data[row * c.row_stride + column * c.column_stride];
       Scalar kept = beta == 0 ? 0 : beta * element;
       element = kept + added.data[row * added.row_stride + column * added.column_stride];
     }
+  }
 }
 
 /// c = alpha a b + beta c for a c of one column.
@@ -173,6 +179,27 @@ int64_t strip_length(int64_t size) {
   return (length + multiple - 1) / multiple * multiple;
 }
 
+/// Sums far longer than c is wide, as those of a weight's gradient over many tokens, are cut into
+/// so many parts: strips of c would each pack all of one operand.
+constexpr int64_t inner_parts = 4;
+
+/// Each part has a product of its own; they are added up in order.
+void multiply_in_parts(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
+                       const Matrix& c) {
+  Packed products(inner_parts * c.rows, c.columns);
+  int64_t length = (a.columns + inner_parts - 1) / inner_parts;
+  auto part = [&](int64_t n) { return products.matrix().rows_from(n * c.rows, c.rows); };
+  parallel_for(inner_parts, [&](int64_t n) {
+    int64_t begin = n * length, count = std::min(length, a.columns - begin);
+    multiply(alpha, a.columns_from(begin, count), b.rows_from(begin, count), 0, part(n));
+  });
+  parallel_ranges(c.rows, 32, [&](int64_t begin, int64_t end) {
+    for (int64_t n = 0; n < inner_parts; ++n)
+      add_scaled(part(n).rows_from(begin, end - begin), n == 0 ? beta : 1,
+                 c.rows_from(begin, end - begin));
+  });
+}
+
 }  // namespace
 
 void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
@@ -193,7 +220,9 @@ void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matr
   check_sizes(a, b, c);
   if (products < worthwhile_products) return gemm(alpha, a, b, beta, c);
   with_blas_forms(a, b, [&](const ConstMatrix& formed_a, const ConstMatrix& formed_b) {
-    if (c.rows >= c.columns) {
+    if (a.columns >= 2 * inner_parts * std::max(c.rows, c.columns)) {
+      multiply_in_parts(alpha, formed_a, formed_b, beta, c);
+    } else if (c.rows >= c.columns) {
       parallel_ranges(c.rows, strip_length(c.rows), [&](int64_t begin, int64_t end) {
         multiply(alpha, formed_a.rows_from(begin, end - begin), formed_b, beta,
                  c.rows_from(begin, end - begin));

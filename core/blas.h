@@ -19,7 +19,8 @@ void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
 /// work up costs one of them.
 inline constexpr double worthwhile_products = 4e5;
 
-/// The same on all threads: c is cut into tiles, whose borders depend on its sizes only.
+/// The same on all threads: c is cut into tiles, or its sums into parts where they are far longer
+/// than c is wide. What is cut where depends on the sizes only.
 void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

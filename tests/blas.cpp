@@ -203,12 +203,17 @@ TEST_CASE("gemm: what is refused") {
         }) == "gemm: a size or stride of 2147483648: BLAS takes at most 2147483647");
 }
 
-TEST_CASE("parallel_gemm: tall, wide and small results, in every order of the operands") {
+TEST_CASE(
+    "parallel_gemm: tall, wide and small results, and long sums, in every order of the operands") {
   struct Sizes {
     int64_t m, k, n;
   };
-  for (auto [m, k, n] :
-       {Sizes{260, 64, 64}, {64, 64, 260}, {1, 1000, 1100}, {1100, 1000, 1}, {3, 4, 5}})
+  for (auto [m, k, n] : {Sizes{260, 64, 64},
+                         {64, 64, 260},
+                         {33, 1001, 40},
+                         {1, 1000, 1100},
+                         {1100, 1000, 1},
+                         {3, 4, 5}})
     for (Order a_order : {Order::rows, Order::columns, Order::scattered}) {
       Example a(m, k, a_order, 1);
       for (Order b_order : {Order::rows, Order::columns, Order::scattered}) {
@@ -225,7 +230,8 @@ TEST_CASE("parallel_gemm: the same bits with any number of threads") {
   struct Sizes {
     int64_t m, k, n;
   };
-  for (auto [m, k, n] : {Sizes{777, 128, 130}, {130, 128, 777}, {384, 768, 128}, {1, 512, 2100}}) {
+  for (auto [m, k, n] :
+       {Sizes{777, 128, 130}, {130, 128, 777}, {384, 768, 128}, {33, 1001, 40}, {1, 512, 2100}}) {
     Example a(m, k, Order::rows, 1), b(k, n, Order::columns, 2), c(m, n, Order::rows, 3);
     std::vector<Scalar> start = c.memory, serial;
     for (int threads : {1, 2, 4}) {
