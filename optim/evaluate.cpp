@@ -156,6 +156,10 @@ void EvaluationConfig::check(const LanguageModel& model, int64_t tokens) const {
   int64_t most = streams ? model.longest() : model.most_keys();
   require(in_a_row <= most, "evaluate: mode ", mode, " feeds ", in_a_row,
           " tokens in a row, but the model has ", most, " positions");
+  int64_t keys = std::min(in_a_row, mem_len + ext_len + tgt_len);
+  require(!streams || keys <= model.most_keys(), "evaluate: a memory of ", mem_len, " and ",
+          tgt_len, " tokens make ", keys, " keys, but the model has ", model.most_keys(),
+          " positions");
 }
 
 Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,

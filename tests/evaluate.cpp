@@ -200,6 +200,9 @@ TEST_CASE("evaluate: bad requests") {
   evaluate(model, text, {.mode = "chunks", .tgt_len = 8});
   CHECK(refused({.mode = "chunks", .tgt_len = 9}) ==
         "evaluate: mode chunks feeds 9 tokens in a row, but the model has 8 positions");
+  evaluate(model, text, {.mode = "memory", .tgt_len = 3, .mem_len = 4, .ext_len = 1});
+  CHECK(refused({.mode = "memory", .tgt_len = 3, .mem_len = 4, .ext_len = 2}) ==
+        "evaluate: a memory of 4 and 3 tokens make 9 keys, but the model has 8 positions");
   CHECK(refusal([&] { evaluate(model, random_text(1, 7), {}); }) ==
         "evaluate: a text of 1 tokens, expected at least 2");
 }
