@@ -25,6 +25,7 @@ Tensor gru_step(const Tensor& projected, const Tensor& recurrent, const Tensor& 
 /// Throws when the shapes do not fit together.
 Tensor lstm_step(const Tensor& sums, const Tensor& cell);
 
+/// PyTorch's cells; `rnn` is Elman's net, h' = tanh(p + u).
 enum class RecurrentCell { rnn, gru, lstm };
 
 /// The last h of a cell that runs from h = c = 0 over each window of tokens, with u = W h + b:
@@ -32,8 +33,8 @@ enum class RecurrentCell { rnn, gru, lstm };
 ///     y_t = h_s,     h_n = cell(p_{t+n-1}, u, h_{n-1}),  n = 1 … s
 ///
 /// projected p [B, s - 1 + T, gC], weight W [gC, C], bias b [gC] or undefined: y [B, T, C] for
-/// windows of s tokens. `rnn` is Elman's net, h' = tanh(p + u). Throws when the shapes do not fit
-/// together.
+/// windows of s tokens. Throws when the shapes do not fit together. PyTorch: nn.LSTM and the like
+/// over x.unfold(1, s, 1), which projects each token s times.
 Tensor recurrent_windows(RecurrentCell cell, const Tensor& projected, const Tensor& weight,
                          const Tensor& bias, int64_t window);
 
