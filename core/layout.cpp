@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <numeric>
-#include <utility>
-#include <vector>
 
 #include "core/errors.h"
 
@@ -13,8 +10,9 @@ namespace shiftgrad {
 Dims::Dims(std::initializer_list<int64_t> values)
     : Dims(std::span<const int64_t>(values.begin(), values.size())) {}
 
-Dims::Dims(std::span<const int64_t> values) {
-  for (int64_t value : values) push_back(value);
+Dims::Dims(std::span<const int64_t> values) : size_(static_cast<int>(values.size())) {
+  require(values.size() <= max_rank, "shape: more than ", max_rank, " axes");
+  std::copy(values.begin(), values.end(), begin());
 }
 
 Dims Dims::filled(int count, int64_t value) {
@@ -22,8 +20,6 @@ Dims Dims::filled(int count, int64_t value) {
   for (int axis = 0; axis < count; ++axis) dims.push_back(value);
   return dims;
 }
-
-void Dims::push_back(int64_t value) { insert(size_, value); }
 
 void Dims::insert(int axis, int64_t value) {
   require(size_ < max_rank, "shape: more than ", max_rank, " axes");
@@ -45,10 +41,6 @@ std::ostream& operator<<(std::ostream& out, const Dims& dims) {
   out << '[';
   for (int axis = 0; axis < dims.size(); ++axis) out << (axis ? ", " : "") << dims[axis];
   return out << ']';
-}
-
-int64_t product(const Dims& dims) {
-  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 
 int normalized_axis(const char* operation, int axis, int rank) {
@@ -93,18 +85,19 @@ bool Layout::is_contiguous() const {
 
 namespace {
 
-/// Whether the axes, from the smallest stride up, each step over all that the smaller ones reach.
+/// Whether each axis steps over all that the axes of smaller strides reach.
 bool nests(const Layout& layout) {
   if (layout.is_contiguous()) return true;
-  std::vector<std::pair<int64_t, int64_t>> axes;  // stride, size
-  for (int axis = 0; axis < layout.rank(); ++axis)
-    if (layout.shape[axis] > 1 && layout.strides[axis] != 0)
-      axes.emplace_back(std::abs(layout.strides[axis]), layout.shape[axis]);
-  std::sort(axes.begin(), axes.end());
-  int64_t reach = 1;
-  for (auto [stride, size] : axes) {
+  auto steps = [&](int axis) { return layout.shape[axis] > 1 && layout.strides[axis] != 0; };
+  for (int axis = 0; axis < layout.rank(); ++axis) {
+    if (!steps(axis)) continue;
+    int64_t stride = std::abs(layout.strides[axis]), reach = 1;
+    for (int other = 0; other < layout.rank(); ++other) {
+      int64_t step = std::abs(layout.strides[other]);
+      if (steps(other) && (step < stride || (step == stride && other < axis)))
+        reach += (layout.shape[other] - 1) * step;
+    }
     if (stride < reach) return false;
-    reach += (size - 1) * stride;
   }
   return true;
 }

@@ -13,6 +13,8 @@
 #include <ostream>
 #include <span>
 
+#include "core/errors.h"
+
 namespace shiftgrad {
 
 /// A short list of sizes, strides or axes, kept inline; at most `max_rank` long.
@@ -39,7 +41,10 @@ class Dims {
   int64_t back() const { return values_[size_ - 1]; }
 
   /// Throws when the list is already `max_rank` long.
-  void push_back(int64_t value);
+  void push_back(int64_t value) {
+    require(size_ < max_rank, "shape: more than ", max_rank, " axes");
+    values_[size_++] = value;
+  }
   void insert(int axis, int64_t value);
   void erase(int axis);
   bool operator==(const Dims& other) const;
@@ -53,7 +58,11 @@ class Dims {
 std::ostream& operator<<(std::ostream& out, const Dims& dims);
 
 /// The product of the entries; 1 for an empty list.
-int64_t product(const Dims& dims);
+inline int64_t product(const Dims& dims) {
+  int64_t result = 1;
+  for (int64_t size : dims) result *= size;
+  return result;
+}
 
 /// The axis as a number in 0 … rank-1; a negative one counts from the end. Throws when there is no
 /// such axis, in the name of `operation`.
