@@ -150,18 +150,21 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
   int64_t count = product(Dims(std::span(shape.begin(), shape.end() - 1)));
   Tensor rows = reshape(x, {count, x.size(-1)});
-  Tensor y = Tensor::empty({count, weight.size(0)});
-  if (bias.defined()) accumulate(0, reshape(y, shape), added);
-  multiply_matrices("linear", 1, rows, transpose(weight), bias.defined() ? 1 : 0, y);
-  record(y, {&rows, &weight, &bias}, [rows, weight, added, shape](const Tensor& dy) {
+  Tensor y = Tensor::empty(shape);
+  if (bias.defined()) accumulate(0, y, added);
+  if (y.count() > 0)
+    parallel_gemm(1, matrix(rows.data(), rows.layout()),
+                  matrix(weight.data(), weight.layout()).transposed(), bias.defined() ? 1 : 0,
+                  Matrix::row_major(y.mutable_data(), count, weight.size(0)));
+  record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
+    Tensor dy_rows = reshape(dy, {count, weight.size(0)});
     if (GradientSink dx = rows.gradient_sink())
-      multiply_matrices("linear", 1, dy, weight, dx.beta, dx.target);
+      multiply_matrices("linear", 1, dy_rows, weight, dx.beta, dx.target);
     if (GradientSink dw = weight.gradient_sink())
-      multiply_matrices("linear", 1, transpose(dy), rows, dw.beta, dw.target);
-    if (added.defined() && added.requires_gradient())
-      accumulate(added.gradient_sink(), reshape(dy, shape));
+      multiply_matrices("linear", 1, transpose(dy_rows), rows, dw.beta, dw.target);
+    if (added.defined() && added.requires_gradient()) accumulate(added.gradient_sink(), dy);
   });
-  return reshape(y, shape);
+  return y;
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
