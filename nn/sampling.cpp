@@ -31,16 +31,14 @@ std::vector<double> penalised(std::span<const Scalar> logits, const Sampling& sa
   return result;
 }
 
-/// The `count` likeliest tokens, the likeliest first.
-std::vector<int32_t> likeliest(const std::vector<double>& logits, int64_t count) {
-  std::vector<int32_t> tokens(logits.size());
-  std::iota(tokens.begin(), tokens.end(), 0);
+/// Leaves the `count` likeliest of the tokens, the likeliest first.
+void keep_likeliest(std::vector<int32_t>& tokens, const std::vector<double>& logits,
+                    int64_t count) {
   std::partial_sort(tokens.begin(), tokens.begin() + count, tokens.end(),
                     [&](int32_t a, int32_t b) {
                       return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
                     });
   tokens.resize(count);
-  return tokens;
 }
 
 /// How many of the candidates, the likeliest first, it takes to have `share` of their sum.
@@ -60,19 +58,23 @@ void check_logits(std::span<const Scalar> logits) {
           "sampling: no logit is more than -inf, so no token can be chosen");
 }
 
-/// What the filters leave over, the likeliest first.
+/// What the filters leave over. Only top_k and top_p put it in an order, the likeliest first:
+/// sorting takes longer than all the rest.
 std::vector<Candidate> candidates(std::span<const Scalar> logits, const Sampling& sampling,
                                   std::span<const int32_t> text) {
   check(sampling);
   check_logits(logits);
   std::vector<double> x = penalised(logits, sampling, text);
-  auto count = static_cast<int64_t>(x.size());
-  if (sampling.top_k > 0) count = std::min(sampling.top_k, count);
-  if (sampling.temperature == 0) count = 1;
-  std::vector<int32_t> tokens = likeliest(x, count);
-  std::vector<Candidate> left = {{tokens.front(), 1}};
-  for (int32_t token : std::span(tokens).subspan(1)) {
-    double weight = std::exp((x[token] - x[tokens.front()]) / sampling.temperature);
+  auto greatest = std::max_element(x.begin(), x.end());
+  if (sampling.temperature == 0) return {{static_cast<int32_t>(greatest - x.begin()), 1}};
+  int64_t count = sampling.top_k > 0 ? std::min(sampling.top_k, std::ssize(x)) : std::ssize(x);
+  std::vector<int32_t> tokens(x.size());
+  std::iota(tokens.begin(), tokens.end(), 0);
+  if (count < std::ssize(x) || sampling.top_p < 1) keep_likeliest(tokens, x, count);
+  std::vector<Candidate> left;
+  left.reserve(tokens.size());
+  for (int32_t token : tokens) {
+    double weight = std::exp((x[token] - *greatest) / sampling.temperature);
     if (weight > 0) left.push_back({token, weight});
   }
   if (sampling.top_p < 1) left.erase(left.begin() + nucleus(left, sampling.top_p), left.end());
@@ -111,11 +113,12 @@ int32_t sample(std::span<const Scalar> logits, const Sampling& sampling, Random&
                std::span<const int32_t> text) {
   std::vector<Candidate> left = candidates(logits, sampling, text);
   if (sampling.temperature == 0) return left.front().token;
-  std::vector<double> cumulative;
-  double total = 0;
-  for (const Candidate& candidate : left) cumulative.push_back(total += candidate.weight);
-  auto chosen = std::upper_bound(cumulative.begin(), cumulative.end(), random.uniform() * total);
-  return left[std::min<int64_t>(chosen - cumulative.begin(), std::ssize(left) - 1)].token;
+  double total = 0, sum = 0;
+  for (const Candidate& candidate : left) total += candidate.weight;
+  double chosen = random.uniform() * total;
+  for (const Candidate& candidate : left)
+    if ((sum += candidate.weight) > chosen) return candidate.token;
+  return left.back().token;
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
