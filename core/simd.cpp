@@ -96,61 +96,76 @@ Scalar dot(const Scalar* a, const Scalar* b, int64_t n) {
   });
 }
 
-/// The sums of four vectors. Adding even lanes to odd ones halves a sum's lanes, so that two
-/// vectors fit into one, and then four.
-HWY_INLINE void store_sums(const Vector (&totals)[4], Scalar* sums) {
-#if HWY_TARGET == HWY_SCALAR
-  for (int n = 0; n < 4; ++n) sums[n] = hn::GetLane(totals[n]);
-#else
-  const Lanes lanes;
-  auto halved = [&](Vector a, Vector b) HWY_ATTR {
-    return hn::Add(hn::ConcatEven(lanes, b, a), hn::ConcatOdd(lanes, b, a));
-  };
-  HWY_ALIGN Scalar stored[2 * HWY_MAX_BYTES / sizeof(Scalar)];
-  Vector first = halved(totals[0], totals[1]), second = halved(totals[2], totals[3]);
-  if (lane_count() == 2) {
-    hn::Store(first, lanes, stored);
-    hn::Store(second, lanes, stored + 2);
-  } else {
-    Vector all = halved(first, second);
-    for (int64_t each = lane_count() / 4; each > 1; each /= 2) all = halved(all, all);
-    hn::Store(all, lanes, stored);
+/// The sums of N vectors' lanes, lanes / N of each. Adding even lanes to odd ones halves a sum's
+/// lanes, so that those of two vectors fit into one.
+template <size_t size, size_t N = size, size_t first = 0>
+HWY_INLINE Vector joined(const Vector (&sums)[size]) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (N > 1) {
+    const Lanes all;
+    const Vector a = joined<size, N / 2, first>(sums);
+    const Vector b = joined<size, N / 2, first + N / 2>(sums);
+    return hn::Add(hn::ConcatEven(all, b, a), hn::ConcatOdd(all, b, a));
   }
-  std::copy(stored, stored + 4, sums);
 #endif
+  return sums[first];
 }
 
-/// The products of M rows of x with four of a, all sums at once, so that each vector is loaded once
-/// for many and no addition waits for the one before.
+constexpr int64_t tile_rows = std::min<int64_t>(4, lanes);
+
+/// The products of M rows of x with a few of a, all sums at once, so that each vector is loaded
+/// once for many and no addition waits for the one before. The last row of a stands in for those
+/// that are missing.
 template <int M>
-HWY_INLINE void product_tile(ConstMatrix x, ConstMatrix a, Scalar (&sums)[M][4]) {
-  Vector totals[M][4];
+HWY_INLINE void product_tile(ConstMatrix x, ConstMatrix a, Vector (&sums)[M]) {
+  const Scalar* rows[tile_rows] = {a.data};
+  for (int64_t r = 1; r < tile_rows; ++r) rows[r] = rows[r - 1] + (r < a.rows ? a.row_stride : 0);
+  Vector totals[M][tile_rows];
   for (auto& row : totals)
     for (Vector& total : row) total = hn::Zero(Lanes());
   for_vectors(a.columns, [&](auto access, int64_t i) HWY_ATTR {
     Vector from_x[M];
     for (int m = 0; m < M; ++m) from_x[m] = access.load(x.data + m * x.row_stride + i);
-    for (int64_t r = 0; r < 4; ++r) {
-      const Vector shared = access.load(a.data + std::min(r, a.rows - 1) * a.row_stride + i);
+    for (int64_t r = 0; r < tile_rows; ++r) {
+      const Vector shared = access.load(rows[r] + i);
       for (int m = 0; m < M; ++m) totals[m][r] = hn::MulAdd(shared, from_x[m], totals[m][r]);
     }
   });
-  for (int m = 0; m < M; ++m) store_sums(totals[m], sums[m]);
+  for (int m = 0; m < M; ++m) sums[m] = joined(totals[m]);
 }
 
-/// M rows of x with all of a. Where a has fewer than four rows left, its last one stands in for
-/// those that are missing.
+/// row = alpha sums + beta row, for the first `count` lanes.
+HWY_INLINE void store_sums(Scalar alpha, Vector sums, Scalar beta, Scalar* row, int64_t step,
+                           int64_t count) {
+  if (step == 1) {
+    for_vectors(count, [&](auto access, int64_t) HWY_ATTR {
+      Vector old = beta == 0 ? hn::Zero(Lanes()) : hn::Mul(constant(beta), access.load(row));
+      access.store(hn::MulAdd(constant(alpha), sums, old), row);
+    });
+  } else {
+    HWY_ALIGN Scalar stored[lanes];
+    hn::Store(sums, Lanes(), stored);
+    for (int64_t n = 0; n < count; ++n)
+      row[n * step] = alpha * stored[n] + (beta == 0 ? 0 : beta * row[n * step]);
+  }
+}
+
+/// M rows of x with all of a.
 template <int M>
-HWY_INLINE void products_of(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {
-  for (int64_t r = 0; r < a.rows; r += 4) {
-    const int64_t count = std::min<int64_t>(4, a.rows - r);
-    Scalar sums[M][4];
-    product_tile<M>(x, a.rows_from(r, count), sums);
+HWY_NOINLINE void products_of(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {
+  for (int64_t begin = 0; begin < a.rows; begin += lanes) {
+    const int64_t count = std::min(lanes, a.rows - begin);
+    Vector parts[M][lanes / tile_rows];
+    for (auto& row : parts)
+      for (Vector& part : row) part = hn::Zero(Lanes());
+    for (int64_t r = 0; r < count; r += tile_rows) {
+      Vector sums[M];
+      product_tile<M>(x, a.rows_from(begin + r, std::min(tile_rows, count - r)), sums);
+      for (int m = 0; m < M; ++m) parts[m][r / tile_rows] = sums[m];
+    }
     for (int m = 0; m < M; ++m)
-      for (int64_t n = 0; n < count; ++n) {
-        Scalar& to = y.data[m * y.row_stride + (r + n) * y.column_stride];
-        to = alpha * sums[m][n] + (beta == 0 ? 0 : beta * to);
-      }
+      store_sums(alpha, joined(parts[m]), beta, y.data + m * y.row_stride + begin * y.column_stride,
+                 y.column_stride, count);
   }
 }
 

@@ -56,14 +56,13 @@ struct Part {
   }
 };
 
-HWY_INLINE int64_t lane_count() { return static_cast<int64_t>(hn::Lanes(Lanes())); }
+constexpr int64_t lanes = static_cast<int64_t>(hn::MaxLanes(Lanes()));
 
 /// Calls body(access, i) for the vectors that begin at element i of 0 … n-1.
 template <class Body>
 HWY_INLINE void for_vectors(int64_t n, Body body) {
-  const int64_t step = lane_count();
   int64_t i = 0;
-  for (; i + step <= n; i += step) body(Whole{}, i);
+  for (; i + lanes <= n; i += lanes) body(Whole{}, i);
   if (i < n) body(Part{n - i}, i);
 }
 
@@ -71,16 +70,15 @@ HWY_INLINE void for_vectors(int64_t n, Body body) {
 /// each addition need not wait for the one before.
 template <class Body, class Join>
 HWY_INLINE Vector fold(int64_t n, Vector start, Body body, Join join) {
-  const int64_t step = lane_count();
   Vector a = start, b = start, c = start, d = start;
   int64_t i = 0;
-  for (; i + 4 * step <= n; i += 4 * step) {
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
     a = body(Whole{}, i, a);
-    b = body(Whole{}, i + step, b);
-    c = body(Whole{}, i + 2 * step, c);
-    d = body(Whole{}, i + 3 * step, d);
+    b = body(Whole{}, i + lanes, b);
+    c = body(Whole{}, i + 2 * lanes, c);
+    d = body(Whole{}, i + 3 * lanes, d);
   }
-  for (; i + step <= n; i += step) a = body(Whole{}, i, a);
+  for (; i + lanes <= n; i += lanes) a = body(Whole{}, i, a);
   if (i < n) {
     Part rest{n - i};
     b = rest.keep(body(rest, i, b), b);
