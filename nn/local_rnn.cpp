@@ -98,11 +98,10 @@ std::unique_ptr<State> LocalRnn::start(int64_t) const { return std::make_unique<
 Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const {
   context.refuse_masks("local_rnn");
   Hidden& open = dynamic_cast<LocalRnnState&>(state).open;
-  int64_t B = x.size(0), T = x.size(1);
-  Tensor fresh = Tensor::zeros({B, 1, d_model});
+  int64_t T = x.size(1);
   if (!open.h.defined()) {
     // Before the start, windows have run over zero vectors.
-    Tensor nothing = project(fresh);  // [B, 1, gC]
+    Tensor nothing = project(Tensor::zeros({x.size(0), 1, d_model}));  // [B, 1, gC]
     Hidden age;
     for (int64_t n = 1; n < window; ++n) {
       age = step(nothing, age);
@@ -113,14 +112,16 @@ Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const 
   std::vector<Tensor> outputs;
   Tensor projected = project(x);  // [B, T, gC]
   for (int64_t t = 0; t < T; ++t) {
-    Tensor token = slice(projected, 1, t, t + 1);    // [B, 1, gC]
-    Hidden windows{concat({fresh, open.h}, 1), {}};  // [B, s, C]
-    if (cell == Cell::lstm) windows.c = concat({fresh, open.c}, 1);
-    Hidden moved = step(token, windows);
-    outputs.push_back(slice(moved.h, 1, window - 1, window));
-    if (window == 1) continue;
-    open.h = slice(moved.h, 1, 0, window - 1);
-    if (cell == Cell::lstm) open.c = slice(moved.c, 1, 0, window - 1);
+    Tensor token = slice(projected, 1, t, t + 1);  // [B, 1, gC]
+    Hidden fresh = step(token, {});                // [B, 1, C]
+    if (window == 1) {
+      outputs.push_back(fresh.h);
+      continue;
+    }
+    Hidden moved = step(token, open);  // [B, s - 1, C]
+    outputs.push_back(slice(moved.h, 1, window - 2, window - 1));
+    open.h = concat({fresh.h, slice(moved.h, 1, 0, window - 2)}, 1);
+    if (cell == Cell::lstm) open.c = concat({fresh.c, slice(moved.c, 1, 0, window - 2)}, 1);
   }
   return concat(outputs, 1);  // [B, T, C]
 }
