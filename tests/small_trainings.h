@@ -1,0 +1,30 @@
+#pragma once
+
+#include "optim/trainer.h"
+#include "small_models.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+inline TrainerConfig streams(int64_t mem_len) {
+  return {.batch_size = 4,
+          .block_size = 8,
+          .batches = "streams",
+          .mem_len = mem_len,
+          .max_iters = 20,
+          .learning_rate = 1e-2,
+          .min_lr = 1e-3,
+          .warmup_iters = 5};
+}
+
+inline TrainerConfig blocks() {
+  TrainerConfig config = streams(0);
+  config.batches = "blocks";
+  return config;
+}
+
+inline LanguageModel new_model(const LanguageModelConfig& config) {
+  Random random{.seed = 1};
+  return LanguageModel(config, random);
+}
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

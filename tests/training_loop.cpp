@@ -1,0 +1,111 @@
+// The loop that all trainers have, in the training of a language model.
+
+#include "optim/training_loop.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "refusal.h"
+#include "small_trainings.h"
+
+using namespace shiftgrad;
+
+TEST_CASE("training loop: reports and evaluates as its config says") {
+  LanguageModel model = new_model(small_transformer(8));
+  std::vector<int32_t> text = random_text(500, 7), validation = random_text(90, 7, 12);
+  TrainerConfig config = blocks();
+  config.eval_interval = 8;
+  config.eval_iters = 2;
+  Trainer trainer(model, text, validation, config);
+  std::vector<StepReport> steps;
+  std::vector<EvaluationReport> evaluations;
+  trainer.run({.on_step = [&](const StepReport& report) { steps.push_back(report); },
+               .on_evaluation = [&](const EvaluationReport& r) { evaluations.push_back(r); }});
+  REQUIRE(steps.size() == 20);
+  CHECK(steps[0].step == 1);
+  CHECK(steps[0].learning_rate == doctest::Approx(1e-2 / 6));
+  CHECK(steps[5].learning_rate == doctest::Approx(1e-2));
+  CHECK(steps[0].tokens == 32);
+  CHECK(steps[0].gradient_norm > 0);
+  REQUIRE(evaluations.size() == 3);
+  double best = std::numeric_limits<double>::infinity();
+  for (size_t n = 0; n < 3; ++n) {
+    CHECK(evaluations[n].step == std::vector<int64_t>{8, 16, 20}[n]);
+    CHECK(evaluations[n].validation.tokens == 64);
+    CHECK(evaluations[n].train.tokens == 64);
+    CHECK(evaluations[n].best == (evaluations[n].validation.nats < best));
+    best = std::min(best, evaluations[n].validation.nats);
+  }
+  CHECK(trainer.state().best_loss == best);
+}
+
+TEST_CASE("training loop: out of patience, it saves and stops, and does not go on when resumed") {
+  std::vector<int32_t> text = random_text(500, 7);
+  TrainerConfig config = streams(0);
+  config.eval_interval = 2;
+  config.learning_rate = config.min_lr = 0;
+  LanguageModel model = new_model(small_transformer_xl());
+  auto last_step = [&](int64_t patience) {
+    config.patience = patience;
+    Trainer trainer(model, text, {}, config);
+    int64_t saved = 0;
+    trainer.run({.on_save = [&] { saved = trainer.state().step; }});
+    CHECK(saved == trainer.state().step);
+    CHECK(trainer.out_of_patience() == (patience > 0));
+    Trainer resumed(model, text, {}, config);
+    resumed.resume(trainer.saved(), "file");
+    resumed.run({});
+    CHECK(resumed.state().step == saved);
+    return saved;
+  };
+  // With weights that stand still, the first evaluation is the best.
+  CHECK(last_step(0) == 20);
+  CHECK(last_step(1) == 4);
+  CHECK(last_step(3) == 8);
+}
+
+TEST_CASE("training loop: saves after every save_interval, at the end, and when stopped") {
+  LanguageModel model = new_model(small_transformer_xl());
+  std::vector<int32_t> text = random_text(500, 7);
+  auto saves = [&](int64_t save_interval, int64_t stop) {
+    TrainerConfig config = streams(0);
+    config.eval_interval = 6;
+    config.save_interval = save_interval;
+    Trainer trainer(model, text, {}, config);
+    std::vector<int64_t> steps;
+    trainer.run({.on_evaluation = [&](auto&) { steps.push_back(-trainer.state().step); },
+                 .on_save = [&] { steps.push_back(trainer.state().step); },
+                 .should_stop = [&] { return trainer.state().step == stop; }});
+    return steps;
+  };
+  CHECK(saves(0, 0) == std::vector<int64_t>{-6, 6, -12, 12, -18, 18, -20, 20});
+  CHECK(saves(8, 0) == std::vector<int64_t>{-6, 8, -12, 16, -18, -20, 20});
+  CHECK(saves(7, 9) == std::vector<int64_t>{-6, 7, 9});
+  CHECK(saves(9, 9) == std::vector<int64_t>{-6, 9});
+}
+
+TEST_CASE("training loop: stops when asked") {
+  LanguageModel model = new_model(small_transformer_xl());
+  std::vector<int32_t> text = random_text(500, 7);
+  Trainer trainer(model, text, {}, streams(0));
+  trainer.run({.should_stop = [&] { return trainer.state().step == 3; }});
+  CHECK(trainer.state().step == 3);
+  trainer.run({});
+  CHECK(trainer.state().step == 20);
+}
+
+TEST_CASE("training loop: a loss that is not a number stops it and changes no weight") {
+  LanguageModel model = new_model(small_transformer_xl());
+  std::vector<int32_t> text = random_text(500, 7);
+  Trainer trainer(model, text, {}, streams(0));
+  trainer.step();
+  model.output_bias.mutable_data()[2] = std::numeric_limits<Scalar>::quiet_NaN();
+  std::vector<Scalar> before = model.embedding.weight.values();
+  CHECK(refusal([&] { trainer.step(); }) ==
+        "trainer: step 2: loss nan, gradient norm nan: not finite; "
+        "the weights are those before this step");
+  CHECK(model.embedding.weight.values() == before);
+  CHECK(trainer.state().step == 1);
+  CHECK(refusal([&] { trainer.evaluate(); }) ==
+        "trainer: evaluation after step 1: train loss nan, validation loss nan: not finite");
+}
