@@ -10,6 +10,7 @@
 #include "core/tape.h"
 #include "ops/loss.h"
 #include "ops/shape.h"
+#include "optim/checked.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -138,9 +139,7 @@ void evaluate_with_memory(Scorer& scorer, const LanguageModel& model,
 }  // namespace
 
 void EvaluationConfig::check(const LanguageModel& model, int64_t tokens) const {
-  auto at_least = [](int64_t least, const char* field, int64_t value) {
-    require(value >= least, "evaluate: ", field, " ", value, ", expected at least ", least);
-  };
+  AtLeast at_least{"evaluate"};
   require(mode == "memory" || mode == "chunks" || mode == "sliding", "evaluate: mode \"", mode,
           "\", expected memory, chunks or sliding");
   at_least(1, "tgt_len", tgt_len);

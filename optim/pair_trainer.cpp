@@ -7,6 +7,7 @@
 #include "core/tape.h"
 #include "nn/tensor_names.h"
 #include "ops/loss.h"
+#include "optim/checked.h"
 #include "optim/fingerprint.h"
 #include "optim/stored_numbers.h"
 
@@ -21,12 +22,6 @@ constexpr uint64_t dropout_stream = 2;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// The config, once it is known to be good.
-const PairTrainerConfig& checked(const PairTrainerConfig& config) {
-  config.check();
-  return config;
 }
 
 PairTrainerState start(const EncoderDecoder& model, std::span<const TokenPair> pairs,
@@ -69,9 +64,7 @@ void check_pairs(const char* name, std::span<const TokenPair> pairs,
 }  // namespace
 
 void PairTrainerConfig::check() const {
-  auto at_least = [](int64_t least, const char* field, int64_t value) {
-    require(value >= least, "trainer: ", field, " ", value, ", expected at least ", least);
-  };
+  AtLeast at_least{"trainer"};
   at_least(0, "lr_decay_iters", lr_decay_iters);
   at_least(0, "eval_pairs", eval_pairs);
   require(0 <= label_smoothing && label_smoothing < 1, "trainer: label_smoothing ", label_smoothing,

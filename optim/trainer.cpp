@@ -8,6 +8,7 @@
 #include "ops/elementwise.h"
 #include "ops/loss.h"
 #include "ops/shape.h"
+#include "optim/checked.h"
 #include "optim/fingerprint.h"
 #include "optim/parameter_patterns.h"
 
@@ -17,12 +18,6 @@ namespace {
 
 // Independent random numbers from one seed; a model is commonly drawn from stream 0.
 constexpr uint64_t batches_stream = 1, dropout_stream = 2, auxiliary_stream = 3;
-
-/// The config, once it is known to be good.
-const TrainerConfig& checked(const TrainerConfig& config) {
-  config.check();
-  return config;
-}
 
 AuxiliaryLosses auxiliary_losses(const TrainerConfig& config, const LanguageModelConfig& model) {
   Random random{config.seed, auxiliary_stream};

@@ -1,13 +1,12 @@
 #include "optim/trainer_config.h"
 
 #include "core/errors.h"
+#include "optim/checked.h"
 
 namespace shiftgrad {
 
 void TrainerConfig::check() const {
-  auto at_least = [](int64_t least, const char* field, int64_t value) {
-    require(value >= least, "trainer: ", field, " ", value, ", expected at least ", least);
-  };
+  AtLeast at_least{"trainer"};
   at_least(1, "gradient_accumulation_steps", gradient_accumulation_steps);
   at_least(0, "batch_warmup_iters", batch_warmup_iters);
   require(batch_warmup_iters == 0 || gradient_accumulation_steps > 1,

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "optim/checked.h"
 #include "optim/clip.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -11,9 +12,7 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 using Clock = std::chrono::steady_clock;
 
 void LoopConfig::check() const {
-  auto at_least = [](int64_t least, const char* field, int64_t value) {
-    require(value >= least, "trainer: ", field, " ", value, ", expected at least ", least);
-  };
+  AtLeast at_least{"trainer"};
   at_least(1, "batch_size", batch_size);
   at_least(0, "max_iters", max_iters);
   at_least(1, "eval_interval", eval_interval);
