@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "nn/sliding_cache.h"
 #include "ops/matmul.h"
@@ -44,13 +45,14 @@ Tensor swap_heads_and_tokens(const Tensor& x) { return transpose(x, 1, 2); }
 
 void Attention::build(const char* layer, int64_t d_model, int64_t heads,
                       std::optional<int64_t> head_size, bool with_bias, Random& random) {
-  require(d_model >= 1, layer, ": d_model ", d_model, ", expected at least 1");
-  require(heads >= 1, layer, ": n_head ", heads, ", expected at least 1");
+  AtLeast at_least{layer};
+  at_least(1, "d_model", d_model);
+  at_least(1, "n_head", heads);
   require(head_size || d_model % heads == 0, layer, ": d_model ", d_model,
           " is not divisible by n_head ", heads);
   n_head = heads;
   d_head = head_size.value_or(d_model / heads);
-  require(d_head >= 1, layer, ": d_head ", d_head, ", expected at least 1");
+  at_least(1, "d_head", d_head);
   qkv = Linear(d_model, 3 * n_head * d_head, with_bias, random);
   output = Linear(n_head * d_head, d_model, with_bias, random);
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "core/tape.h"
 
@@ -207,9 +208,9 @@ std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
                                                  const DecodingOptions& options,
                                                  const BeamOptions& beam) {
   check(model, options);
-  require(beam.width >= 1, "beam_search: width ", beam.width, ", expected at least 1");
-  require(beam.length_penalty >= 0 && std::isfinite(beam.length_penalty),
-          "beam_search: length_penalty ", beam.length_penalty, ", expected at least 0");
+  AtLeast at_least{"beam_search"};
+  at_least(1, "width", beam.width);
+  at_least(0, "length_penalty", beam.length_penalty);
   Tape::Pause constant;
   Batch batch(model, sources, options, beam.width);
   std::vector<Beam> beams(batch.sources().size(), Beam(beam));

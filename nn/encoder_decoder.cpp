@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "ops/matmul.h"
 #include "ops/shape.h"
@@ -11,16 +12,14 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 namespace {
 
 void check(const EncoderDecoderConfig& config) {
-  auto at_least_1 = [&](const char* key, int64_t value) {
-    require(value >= 1, config.type, ": ", key, " ", value, ", expected at least 1");
-  };
-  at_least_1("source_vocab_size", config.source_vocab_size);
-  at_least_1("target_vocab_size", config.target_vocab_size);
-  at_least_1("d_model", config.d_model);
-  at_least_1("n_encoder_layer", config.n_encoder_layer);
-  at_least_1("n_decoder_layer", config.n_decoder_layer);
-  at_least_1("n_head", config.n_head);
-  at_least_1("d_inner", config.d_inner);
+  AtLeast at_least{config.type};
+  at_least(1, "source_vocab_size", config.source_vocab_size);
+  at_least(1, "target_vocab_size", config.target_vocab_size);
+  at_least(1, "d_model", config.d_model);
+  at_least(1, "n_encoder_layer", config.n_encoder_layer);
+  at_least(1, "n_decoder_layer", config.n_decoder_layer);
+  at_least(1, "n_head", config.n_head);
+  at_least(1, "d_inner", config.d_inner);
   require(!config.share_embedding || config.source_vocab_size == config.target_vocab_size,
           config.type, ": share_embedding with vocabularies of ", config.source_vocab_size, " and ",
           config.target_vocab_size, ", expected one size");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "core/tape.h"
 #include "ops/shape.h"
@@ -75,8 +76,9 @@ class ReadPrompt::Continuation {
 
 void check(const LanguageModel& model, const std::vector<int32_t>& prompt,
            const GenerateOptions& options) {
-  require(options.length >= 0, "generate: length ", options.length, ", expected at least 0");
-  require(options.mem_len >= 0, "generate: mem_len ", options.mem_len, ", expected at least 0");
+  AtLeast at_least{"generate"};
+  at_least(0, "length", options.length);
+  at_least(0, "mem_len", options.mem_len);
   check(options.sampling);
   require(!prompt.empty(), "generate: an empty prompt, expected at least one token");
   auto known = [&](const std::vector<int32_t>& tokens, const char* place) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "core/tape.h"
 #include "ops/matmul.h"
@@ -12,14 +13,12 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 namespace {
 
 void check(const LanguageModelConfig& config) {
-  auto at_least_1 = [&](const char* key, int64_t value) {
-    require(value >= 1, config.type, ": ", key, " ", value, ", expected at least 1");
-  };
-  at_least_1("vocab_size", config.vocab_size);
-  at_least_1("d_model", config.d_model);
-  at_least_1("n_layer", config.n_layer);
-  at_least_1("n_head", config.n_head);
-  at_least_1("d_inner", config.d_inner);
+  AtLeast at_least{config.type};
+  at_least(1, "vocab_size", config.vocab_size);
+  at_least(1, "d_model", config.d_model);
+  at_least(1, "n_layer", config.n_layer);
+  at_least(1, "n_head", config.n_head);
+  at_least(1, "d_inner", config.d_inner);
   require(
       config.block == TransformerBlockConfig::type || config.block == RTransformerBlockConfig::type,
       config.type, ": block \"", config.block,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "ops/elementwise.h"
 #include "ops/matmul.h"
@@ -52,8 +53,9 @@ struct LocalRnnState : State {
 
 LocalRnn::LocalRnn(const LocalRnnConfig& config, Random& random)
     : cell(cell_named(config.cell)), d_model(config.d_model), window(config.window) {
-  require(d_model >= 1, config.type, ": d_model ", d_model, ", expected at least 1");
-  require(window >= 1, config.type, ": window ", window, ", expected at least 1");
+  AtLeast at_least{config.type};
+  at_least(1, "d_model", d_model);
+  at_least(1, "window", window);
   double reach = 1 / std::sqrt(static_cast<double>(d_model));
   int64_t rows = gates(cell) * d_model;
   for (Linear* part : {&input, &hidden}) {

@@ -1,7 +1,6 @@
 #include "optim/auxiliary_losses.h"
 
-#include <cmath>
-
+#include "core/checked.h"
 #include "core/errors.h"
 #include "ops/elementwise.h"
 #include "ops/loss.h"
@@ -12,14 +11,10 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 namespace {
 
 void check(const AuxiliaryLossesConfig& config, const LanguageModelConfig& model) {
-  auto at_least_0 = [](const char* field, double value) {
-    require(std::isfinite(value) && value >= 0, "auxiliary losses: ", field, " ", value,
-            ", expected at least 0");
-  };
-  at_least_0("intermediate_losses", config.intermediate_losses);
-  at_least_0("extra_targets_weight", config.extra_targets_weight);
-  require(config.targets >= 1, "auxiliary losses: targets ", config.targets,
-          ", expected at least 1");
+  AtLeast at_least{"auxiliary losses"};
+  at_least(0, "intermediate_losses", config.intermediate_losses);
+  at_least(0, "extra_targets_weight", config.extra_targets_weight);
+  at_least(1, "targets", config.targets);
   require(config.intermediate_losses == 0 || model.n_layer > 1,
           "auxiliary losses: intermediate_losses ", config.intermediate_losses,
           " for a model of one block, which is the last");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/checked.h"
 #include "core/errors.h"
 
 namespace shiftgrad {
@@ -11,8 +12,9 @@ namespace {
 
 void check(const char* name, std::span<const int32_t> text, int64_t batch_size, int64_t block_size,
            int64_t streams) {
-  require(batch_size >= 1, name, ": batch_size ", batch_size, ", expected at least 1");
-  require(block_size >= 1, name, ": block_size ", block_size, ", expected at least 1");
+  AtLeast at_least{name};
+  at_least(1, "batch_size", batch_size);
+  at_least(1, "block_size", block_size);
   auto tokens = static_cast<int64_t>(text.size());
   require(tokens / streams > block_size, name, ": the text has ", tokens, " tokens, too few for ",
           streams > 1 ? std::to_string(streams) + " streams" : "a block",

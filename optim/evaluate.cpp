@@ -6,11 +6,11 @@
 #include <numbers>
 #include <vector>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "core/tape.h"
 #include "ops/loss.h"
 #include "ops/shape.h"
-#include "optim/checked.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 

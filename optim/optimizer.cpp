@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "core/parallel.h"
 #include "core/simd.h"
@@ -80,20 +81,16 @@ void check_fraction(const char* rule, const char* field, double value) {
   require(0 <= value && value < 1, rule, ": ", field, " ", value, ", expected 0 to below 1");
 }
 
-void check_positive(const char* rule, const char* field, double value) {
-  require(value >= 0 && std::isfinite(value), rule, ": ", field, " ", value,
-          ", expected at least 0");
-}
-
 template <class Rule>
 void check(const Rule& rule) {
-  check_positive(rule.type, "weight_decay", rule.weight_decay);
+  AtLeast at_least{rule.type};
+  at_least(0, "weight_decay", rule.weight_decay);
   if constexpr (std::is_same_v<Rule, SGD>) {
     check_fraction(rule.type, "momentum", rule.momentum);
   } else {
     check_fraction(rule.type, "beta1", rule.beta1);
     check_fraction(rule.type, "beta2", rule.beta2);
-    check_positive(rule.type, "eps", rule.eps);
+    at_least(0, "eps", rule.eps);
   }
 }
 

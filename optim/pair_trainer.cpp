@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "core/tape.h"
 #include "nn/tensor_names.h"
 #include "ops/loss.h"
-#include "optim/checked.h"
 #include "optim/fingerprint.h"
 #include "optim/stored_numbers.h"
 

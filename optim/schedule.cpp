@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/checked.h"
 #include "core/errors.h"
 
 namespace shiftgrad {
@@ -47,15 +48,12 @@ void Schedule::check() const {
   const auto types = {"constant", "linear", "cosine", "inverse_sqrt", "noam"};
   require(std::ranges::find(types, type) != types.end(), "schedule: type \"", type,
           "\", expected constant, linear, cosine, inverse_sqrt or noam");
-  auto at_least_0 = [](const char* field, auto value) {
-    require(std::isfinite(static_cast<double>(value)) && value >= 0, "schedule: ", field, " ",
-            value, ", expected at least 0");
-  };
-  at_least_0("learning_rate", learning_rate);
-  at_least_0("min_lr", min_lr);
-  at_least_0("warmup_iters", warmup_iters);
-  at_least_0("lr_decay_iters", lr_decay_iters);
-  require(d_model >= 1, "schedule: d_model ", d_model, ", expected at least 1");
+  AtLeast at_least{"schedule"};
+  at_least(0, "learning_rate", learning_rate);
+  at_least(0, "min_lr", min_lr);
+  at_least(0, "warmup_iters", warmup_iters);
+  at_least(0, "lr_decay_iters", lr_decay_iters);
+  at_least(1, "d_model", d_model);
 }
 
 }  // namespace shiftgrad

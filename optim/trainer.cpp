@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "core/tape.h"
 #include "nn/state_dict.h"
 #include "ops/elementwise.h"
 #include "ops/loss.h"
 #include "ops/shape.h"
-#include "optim/checked.h"
 #include "optim/fingerprint.h"
 #include "optim/parameter_patterns.h"
 

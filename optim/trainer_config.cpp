@@ -1,7 +1,7 @@
 #include "optim/trainer_config.h"
 
+#include "core/checked.h"
 #include "core/errors.h"
-#include "optim/checked.h"
 
 namespace shiftgrad {
 

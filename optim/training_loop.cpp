@@ -3,8 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/checked.h"
 #include "core/errors.h"
-#include "optim/checked.h"
 #include "optim/clip.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "core/errors.h"
@@ -7,11 +8,14 @@
 namespace shiftgrad {
 
 /// Checks the fields of an owner's config: throws "trainer: eval_interval 0, expected at least 1".
+/// Infinity is refused as well.
 struct AtLeast {
   const char* owner;
 
-  void operator()(int64_t least, const char* field, int64_t value) const {
-    require(value >= least, owner, ": ", field, " ", value, ", expected at least ", least);
+  template <class Value>
+  void operator()(int64_t least, const char* field, Value value) const {
+    require(std::isfinite(static_cast<double>(value)) && value >= least, owner, ": ", field, " ",
+            value, ", expected at least ", least);
   }
 };
 
