@@ -7,10 +7,10 @@
 #include <limits>
 #include <optional>
 
-#include "core/allocator.h"
 #include "core/errors.h"
 #include "core/parallel.h"
 #include "core/simd.h"
+#include "core/storage.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -61,21 +61,17 @@ std::optional<BlasForm> blas_form(const MatrixView<Element>& m) {
 class Packed {
  public:
   Packed(int64_t rows, int64_t columns)
-      : bytes_(static_cast<size_t>(rows * columns) * sizeof(Scalar)),
-        matrix_(Matrix::row_major(static_cast<Scalar*>(allocate(bytes_)), rows, columns)) {}
+      : elements_(rows * columns), matrix_(Matrix::row_major(elements_.data(), rows, columns)) {}
   explicit Packed(const ConstMatrix& m) : Packed(m.rows, m.columns) {
     for (int64_t r = 0; r < m.rows; ++r)
       for (int64_t c = 0; c < m.columns; ++c)
         matrix_.data[r * m.columns + c] = m.data[r * m.row_stride + c * m.column_stride];
   }
-  ~Packed() { release(matrix_.data, bytes_); }
-  Packed(const Packed&) = delete;
-  Packed& operator=(const Packed&) = delete;
 
   const Matrix& matrix() const { return matrix_; }
 
  private:
-  size_t bytes_;
+  Buffer elements_;
   Matrix matrix_;
 };
 
