@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace shiftgrad {
 
@@ -15,6 +16,25 @@ void* allocate(size_t bytes);
 
 /// Takes back what allocate(bytes) gave, on any thread; `bytes` must be the same number.
 void release(void* block, size_t bytes);
+
+/// What makes a std::vector take its memory from `allocate`.
+template <class T>
+struct CachedMemory {
+  using value_type = T;
+
+  CachedMemory() = default;
+  template <class Other>
+  CachedMemory(const CachedMemory<Other>&) {}
+
+  T* allocate(size_t count) { return static_cast<T*>(shiftgrad::allocate(count * sizeof(T))); }
+  void deallocate(T* block, size_t count) { release(block, count * sizeof(T)); }
+  bool operator==(const CachedMemory&) const = default;
+};
+
+/// For what a step needs anew each time and is longer than a few elements: the C library would give
+/// the memory back to the system and take it again.
+template <class T>
+using CachedVector = std::vector<T, CachedMemory<T>>;
 
 /// Whether released blocks are kept. They are not under a sanitizer, which has to see every block
 /// come and go.

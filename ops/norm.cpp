@@ -5,9 +5,9 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "core/accumulate.h"
+#include "core/allocator.h"
 #include "core/errors.h"
 #include "core/parallel.h"
 #include "core/tape.h"
@@ -29,7 +29,7 @@ using RateOf = std::function<Rate(double q)>;
 constexpr int64_t rows_per_tile = 16;
 
 /// The gradients of weight and bias, one after the other.
-using ParameterGradients = std::vector<double>;
+using ParameterGradients = CachedVector<double>;
 
 ParameterGradients sum_of(ParameterGradients a, const ParameterGradients& b) {
   for (size_t n = 0; n < a.size(); ++n) a[n] += b[n];
@@ -52,7 +52,7 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain
           ": weight ", gain.shape(), " and bias ", shift.shape(), ", expected [", C, "]");
   Tensor x = contiguous(input), weight = contiguous(gain), bias = contiguous(shift);
   Tensor y = Tensor::empty(x.shape());
-  auto normed = std::make_shared<std::vector<NormedRow>>(rows);
+  auto normed = std::make_shared<CachedVector<NormedRow>>(rows);
   Scalar* out = y.mutable_data();
   parallel_ranges(rows, rows_per_tile, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {

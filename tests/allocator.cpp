@@ -55,6 +55,21 @@ TEST_CASE("allocate: large blocks begin where a huge page may") {
   }
 }
 
+TEST_CASE("CachedVector: has its elements in a block of the allocator, and gives it back") {
+  int64_t before = in_use();
+  {
+    CachedVector<double> elements(1000, 1.5);
+    CHECK(in_use() - before >= 8000);
+    elements.resize(3000, 2.5);
+    CHECK(in_use() - before >= 24000);
+    CHECK(std::count(elements.begin(), elements.end(), 1.5) == 1000);
+    CHECK(std::count(elements.begin(), elements.end(), 2.5) == 2000);
+    CachedVector<double> other = std::move(elements);
+    CHECK(other.size() == 3000);
+  }
+  CHECK(in_use() == before);
+}
+
 TEST_CASE("allocate: a block is at most a quarter too large") {
   auto check = [](size_t bytes) {
     int64_t before = in_use();

@@ -32,15 +32,16 @@ std::vector<Case> chosen(const std::string& only) {
 
 void print_table(const std::vector<Case>& cases, int runs, double peak) {
   std::printf("sgemm peak %.0f GF/s on %d threads\n", peak, thread_count());
-  std::printf("%-48s %9s %9s %9s %9s %7s %7s %7s %8s\n", "", "min ms", "median", "max", "tokens/s",
-              "GF/s", "of peak", "allocs", "MB");
+  std::printf("%-48s %9s %9s %9s %9s %7s %7s %7s %7s %8s\n", "", "min ms", "median", "max",
+              "tokens/s", "GF/s", "of peak", "allocs", "faults", "MB");
   for (const Case& c : cases) {
     Result r = c.run(runs);
     double gflops = r.flops / r.median() * 1e-6;
-    std::printf("%-48s %9.2f %9.2f %9.2f %9.0f %7.1f %6.0f%% %7ld %8.1f\n", c.name.c_str(),
+    std::printf("%-48s %9.2f %9.2f %9.2f %9.0f %7.1f %6.0f%% %7ld %7ld %8.1f\n", c.name.c_str(),
                 r.milliseconds.front(), r.median(), r.milliseconds.back(),
                 1000 * r.tokens / r.median(), gflops, 100 * gflops / peak,
-                static_cast<long>(r.allocations), static_cast<double>(r.bytes) / 1e6);
+                static_cast<long>(r.allocations), static_cast<long>(r.page_faults),
+                static_cast<double>(r.bytes) / 1e6);
     std::fflush(stdout);
   }
 }
@@ -55,6 +56,7 @@ void print_json(const std::vector<Case>& cases, int runs, double peak) {
                     {"flops", r.flops},
                     {"share_of_peak", r.flops / r.median() * 1e-6 / peak},
                     {"system_allocations", r.allocations},
+                    {"page_faults", r.page_faults},
                     {"bytes", r.bytes}});
   }
   nlohmann::ordered_json report = {

@@ -14,6 +14,7 @@ struct Result {
   double flops = 0;                  // of one run, by formula; 0 where none is stated
   double tokens = 0;                 // of one run
   int64_t allocations = 0;           // from the system, in the timed runs together
+  int64_t page_faults = 0;           // in them together
   int64_t bytes = 0;                 // the most in use in them, beyond what was in use before
 
   double median() const { return milliseconds[milliseconds.size() / 2]; }
