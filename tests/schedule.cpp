@@ -91,6 +91,8 @@ TEST_CASE("schedule: bad fields") {
         "schedule: type \"step\", expected constant, linear, cosine, inverse_sqrt or noam");
   CHECK(refusal([] { Schedule{.learning_rate = -1}.check(); }) ==
         "schedule: learning_rate -1, expected at least 0");
+  CHECK(refusal([] { Schedule{.learning_rate = INFINITY}.check(); }) ==
+        "schedule: learning_rate inf, expected at least 0");
   CHECK(refusal([] { Schedule{.min_lr = std::nan("")}.check(); }) ==
         "schedule: min_lr nan, expected at least 0");
   CHECK(refusal([] { Schedule{.warmup_iters = -3}.check(); }) ==
