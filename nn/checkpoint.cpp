@@ -46,12 +46,10 @@ Checkpoint checkpoint_from(SafeTensors content) {
   Checkpoint checkpoint;
   checkpoint.model = config_from_json<LanguageModelConfig>(metadata.at("model"));
   checkpoint.vocabulary = vocabulary_from(metadata);
-  checkpoint.step = metadata.count("step");
-  checkpoint.train_loss = metadata.loss("train_loss");
-  checkpoint.validation_loss = metadata.loss("validation_loss");
+  checkpoint.state = take_state(content);
   checkpoint.training = metadata.at("training");
   require(metadata.json("training").is_object(), "training is not a JSON object");
-  separate(std::move(content.tensors), checkpoint.weights, checkpoint.trainer);
+  checkpoint.weights = std::move(content.tensors);
   auto tokens = static_cast<int64_t>(checkpoint.vocabulary.size());
   require(tokens == checkpoint.model.vocab_size, "a vocabulary of ", tokens, " tokens",
           " for a model with vocab_size ", checkpoint.model.vocab_size);
@@ -61,14 +59,12 @@ Checkpoint checkpoint_from(SafeTensors content) {
 }  // namespace
 
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
-  SafeTensors content{joined(checkpoint.weights, checkpoint.trainer),
+  SafeTensors content{checkpoint.weights,
                       {{"format", std::string(format)},
                        {"model", config_to_json(checkpoint.model)},
                        {"vocabulary", json(checkpoint.vocabulary).dump()},
-                       {"step", std::to_string(checkpoint.step)},
                        {"training", checkpoint.training}}};
-  set_loss(content.metadata, "train_loss", checkpoint.train_loss);
-  set_loss(content.metadata, "validation_loss", checkpoint.validation_loss);
+  add_state(content, checkpoint.state);
   write_safetensors(path, content);
 }
 

@@ -14,12 +14,11 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "nn/language_model.h"
-#include "nn/safetensors.h"
+#include "nn/run_state.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -27,15 +26,10 @@ struct Checkpoint {
   LanguageModelConfig model;
   /// Token n stands for vocabulary[n]: a byte or a code point, as the program means it.
   std::vector<int32_t> vocabulary;
-  /// Updates that made the weights.
-  int64_t step = 0;
-  /// In nats, where measured.
-  std::optional<double> train_loss{}, validation_loss{};
+  RunState state{};
   /// A JSON object; what is in it is up to the program.
   std::string training = "{}";
   std::map<std::string, StoredTensor> weights;
-  /// What `Trainer::saved` gives, or nothing.
-  std::map<std::string, StoredTensor> trainer{};
 };
 
 /// Writes the file whole, or leaves what was there and throws one line that begins with the path.

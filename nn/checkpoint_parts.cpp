@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "nn/json.h"
 
@@ -12,7 +11,28 @@ namespace shiftgrad {
 namespace {
 
 constexpr int max_depth = 16;
-constexpr std::string_view trainer_prefix = "trainer.";
+const std::string trainer_prefix = "trainer.";
+
+/// A number of updates.
+int64_t count(const SafeTensors& content, const char* key) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  nlohmann::json value = Metadata(content.metadata).json(key);
+  require(value.is_number_integer() && value >= 0 && value <= most, key, " ", shown(value),
+          ", expected a number of updates");
+  return value;
+}
+
+/// Nothing where the key is missing.
+std::optional<double> loss(const SafeTensors& content, const char* key) {
+  if (!content.metadata.contains(key)) return {};
+  nlohmann::json value = Metadata(content.metadata).json(key);
+  require(value.is_number(), key, " ", shown(value), ", expected a number");
+  return value;
+}
+
+void add_loss(SafeTensors& content, const char* key, std::optional<double> loss) {
+  if (loss && std::isfinite(*loss)) content.metadata[key] = nlohmann::json(*loss).dump();
+}
 
 }  // namespace
 
@@ -24,41 +44,27 @@ const std::string& Metadata::at(const char* key) const {
 
 nlohmann::json Metadata::json(const char* key) const { return parse_json(key, at(key), max_depth); }
 
-int64_t Metadata::count(const char* key) const {
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();
-  nlohmann::json value = json(key);
-  require(value.is_number_integer() && value >= 0 && value <= most, key, " ", shown(value),
-          ", expected a number of updates");
-  return value;
+void add_state(SafeTensors& content, const RunState& state) {
+  content.metadata["step"] = std::to_string(state.step);
+  add_loss(content, "train_loss", state.train_loss);
+  add_loss(content, "validation_loss", state.validation_loss);
+  for (const auto& [name, tensor] : state.trainer) content.tensors[trainer_prefix + name] = tensor;
 }
 
-std::optional<double> Metadata::loss(const char* key) const {
-  if (!texts_.contains(key)) return {};
-  nlohmann::json value = json(key);
-  require(value.is_number(), key, " ", shown(value), ", expected a number");
-  return value;
-}
-
-void set_loss(std::map<std::string, std::string>& metadata, const char* key,
-              std::optional<double> loss) {
-  if (loss && std::isfinite(*loss)) metadata[key] = nlohmann::json(*loss).dump();
-}
-
-NamedTensors joined(const NamedTensors& weights, const NamedTensors& trainer) {
-  NamedTensors tensors = weights;
-  for (const auto& [name, tensor] : trainer) tensors[std::string(trainer_prefix) + name] = tensor;
-  return tensors;
-}
-
-void separate(NamedTensors tensors, NamedTensors& weights, NamedTensors& trainer) {
-  for (auto& [name, tensor] : tensors) {
-    bool weight = !name.starts_with(trainer_prefix);
-    std::string own_name = weight ? name : name.substr(trainer_prefix.size());
-    (weight ? weights : trainer)[own_name] = std::move(tensor);
+RunState take_state(SafeTensors& content) {
+  RunState state{.step = count(content, "step"),
+                 .train_loss = loss(content, "train_loss"),
+                 .validation_loss = loss(content, "validation_loss")};
+  auto entry = content.tensors.lower_bound(trainer_prefix);
+  while (entry != content.tensors.end() && entry->first.starts_with(trainer_prefix)) {
+    state.trainer[entry->first.substr(trainer_prefix.size())] = std::move(entry->second);
+    entry = content.tensors.erase(entry);
   }
+  return state;
 }
 
-void check_sizes(const NamedTensors& weights, std::initializer_list<int64_t> sizes) {
+void check_sizes(const std::map<std::string, StoredTensor>& weights,
+                 std::initializer_list<int64_t> sizes) {
   int64_t values = 0;
   for (const auto& [name, tensor] : weights)
     values += static_cast<int64_t>(tensor.bytes.size()) / size_of(tensor.dtype);

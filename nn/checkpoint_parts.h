@@ -1,18 +1,17 @@
 #pragma once
 
-// What the files of all trainings have in common, whatever the model: numbers in the metadata, and
-// beside the weights, under names of the form "trainer.NAME", what it takes to go on.
+// What the files of all trainings have in common, whatever the model: a RunState, its numbers in
+// the metadata and its tensors beside the weights, under names of the form "trainer.NAME".
 
 #include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <new>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 
 #include "core/errors.h"
-#include "nn/safetensors.h"
+#include "nn/run_state.h"
 
 namespace shiftgrad {
 
@@ -24,28 +23,21 @@ class Metadata {
 
   const std::string& at(const char* key) const;
   nlohmann::json json(const char* key) const;
-  /// A number of updates.
-  int64_t count(const char* key) const;
-  /// Nothing where the key is missing.
-  std::optional<double> loss(const char* key) const;
 
  private:
   const std::map<std::string, std::string>& texts_;
 };
 
-/// Writes a loss for `Metadata::loss`, if it was measured and is finite.
-void set_loss(std::map<std::string, std::string>& metadata, const char* key,
-              std::optional<double> loss);
+/// Writes the state beside weights; of the losses, those that are finite.
+void add_state(SafeTensors& content, const RunState& state);
 
-using NamedTensors = std::map<std::string, StoredTensor>;
-
-/// Weights and what is the trainer's in one map, and apart again.
-NamedTensors joined(const NamedTensors& weights, const NamedTensors& trainer);
-void separate(NamedTensors tensors, NamedTensors& weights, NamedTensors& trainer);
+/// Takes it from the tensors again, so that the weights are left. Throws as Metadata does.
+RunState take_state(SafeTensors& content);
 
 /// Throws when a size of a model is more than the weights could have: nothing is allocated on the
 /// word of a damaged file alone.
-void check_sizes(const NamedTensors& weights, std::initializer_list<int64_t> sizes);
+void check_sizes(const std::map<std::string, StoredTensor>& weights,
+                 std::initializer_list<int64_t> sizes);
 
 /// action(), its errors beginning with `source`.
 template <class Action>

@@ -14,9 +14,7 @@ namespace {
 Checkpoint example(const LanguageModel& model) {
   return {.model = model.config,
           .vocabulary = {10, 32, 97, 98, 99, 0, 255},
-          .step = 1234,
-          .train_loss = 1.25,
-          .validation_loss = 1.0 / 3,
+          .state = {.step = 1234, .train_loss = 1.25, .validation_loss = 1.0 / 3},
           .training = R"({"batch_size":12,"optimizer":"adamw"})",
           .weights = state_dict(model)};
 }
@@ -52,9 +50,9 @@ TEST_CASE("checkpoint: a model comes back whole") {
     write_checkpoint(folder.file("model"), example(model));
     Checkpoint read = read_checkpoint(folder.file("model"));
     CHECK(read.vocabulary == std::vector<int32_t>{10, 32, 97, 98, 99, 0, 255});
-    CHECK(read.step == 1234);
-    CHECK(read.train_loss == 1.25);
-    CHECK(read.validation_loss == 1.0 / 3);
+    CHECK(read.state.step == 1234);
+    CHECK(read.state.train_loss == 1.25);
+    CHECK(read.state.validation_loss == 1.0 / 3);
     CHECK(read.training == R"({"batch_size":12,"optimizer":"adamw"})");
     CHECK(read.weights == state_dict(model));
     CHECK(logits_of(make_model(read, "file")) == logits_of(model));
@@ -65,10 +63,10 @@ TEST_CASE("checkpoint: what training goes on from lies beside the weights") {
   TemporaryFolder folder;
   LanguageModel model = loud_model(small_transformer_xl());
   Checkpoint checkpoint = example(model);
-  checkpoint.trainer["step"] = {DType::i64, {1}, std::vector<std::byte>(8)};
+  checkpoint.state.trainer["step"] = {DType::i64, {1}, std::vector<std::byte>(8)};
   write_checkpoint(folder.file("model"), checkpoint);
   Checkpoint read = read_checkpoint(folder.file("model"));
-  CHECK(read.trainer == checkpoint.trainer);
+  CHECK(read.state.trainer == checkpoint.state.trainer);
   CHECK(read.weights == checkpoint.weights);
   CHECK(logits_of(make_model(read, "file")) == logits_of(model));
 }
@@ -76,12 +74,12 @@ TEST_CASE("checkpoint: what training goes on from lies beside the weights") {
 TEST_CASE("checkpoint: losses that were not measured stay so") {
   TemporaryFolder folder;
   Checkpoint unmeasured = example(loud_model(small_transformer_xl()));
-  unmeasured.train_loss = std::numeric_limits<double>::quiet_NaN();
-  unmeasured.validation_loss.reset();
+  unmeasured.state.train_loss = std::numeric_limits<double>::quiet_NaN();
+  unmeasured.state.validation_loss.reset();
   write_checkpoint(folder.file("model"), unmeasured);
   Checkpoint read = read_checkpoint(folder.file("model"));
-  CHECK(!read.train_loss.has_value());
-  CHECK(!read.validation_loss.has_value());
+  CHECK(!read.state.train_loss.has_value());
+  CHECK(!read.state.validation_loss.has_value());
 }
 
 TEST_CASE("checkpoint: the config may be changed where no shape depends on it") {

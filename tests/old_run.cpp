@@ -12,7 +12,7 @@ using namespace shiftgrad;
 TEST_CASE("old run: its checkpoint predicts what it did when it was written") {
   const std::string folder = TESTS_FOLDER "/data/old_run/";
   Checkpoint checkpoint = read_checkpoint(folder + "best.safetensors");
-  CHECK(checkpoint.step == 40);
+  CHECK(checkpoint.state.step == 40);
   LanguageModel model = make_model(checkpoint, "old run");
   CHECK(parameter_count(model) == 2063);
 

@@ -122,13 +122,13 @@ Command::Work prepare(const InspectFlags& flags) {
   auto run = std::make_shared<SavedRun>(load_run(flags.out_dir, flags.checkpoint));
   auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run->checkpoint, run->source));
   return [run, model] {
-    const shiftgrad::Checkpoint& checkpoint = run->checkpoint;
-    std::cout << run->source << "\nstep             " << checkpoint.step << "\ntrain loss       "
-              << loss(checkpoint.train_loss) << "\nvalidation loss  "
-              << loss(checkpoint.validation_loss) << "\nvocabulary       " << run->vocabulary.size()
-              << ' ' << run->flags.vocab << "\n\n";
+    const shiftgrad::RunState& state = run->checkpoint.state;
+    std::cout << run->source << "\nstep             " << state.step << "\ntrain loss       "
+              << loss(state.train_loss) << "\nvalidation loss  " << loss(state.validation_loss)
+              << "\nvocabulary       " << run->vocabulary.size() << ' ' << run->flags.vocab
+              << "\n\n";
     print_parameters(*model);
-    print_settings("model", config_to_json(checkpoint.model));
+    print_settings("model", config_to_json(run->checkpoint.model));
     print_settings("training", run->flags.to_json());
     std::cout << std::flush;
   };

@@ -8,6 +8,7 @@
 
 namespace char_lm {
 
+using shiftgrad::RunState;
 using shiftgrad::text;
 
 namespace {
@@ -54,20 +55,14 @@ TrainingRun::Subject Training::subject() {
       .write = [this](const std::string& path, const RunState& state) { write(path, state); }};
 }
 
-void Training::resume(const SavedRun& saved) {
-  const shiftgrad::Checkpoint& checkpoint = saved.checkpoint;
-  run_.resume({.step = checkpoint.step, .trainer = checkpoint.trainer}, saved.source);
-}
+void Training::resume(const SavedRun& saved) { run_.resume(saved.checkpoint.state, saved.source); }
 
 void Training::write(const std::string& path, const RunState& state) const {
   shiftgrad::write_checkpoint(path, {.model = model_.config,
                                      .vocabulary = corpus_->vocabulary.codes(),
-                                     .step = state.step,
-                                     .train_loss = state.train_loss,
-                                     .validation_loss = state.validation_loss,
+                                     .state = state,
                                      .training = flags_.to_json(),
-                                     .weights = state_dict(model_),
-                                     .trainer = state.trainer});
+                                     .weights = state_dict(model_)});
 }
 
 }  // namespace char_lm

@@ -36,7 +36,7 @@ class Training {
 
  private:
   TrainingRun::Subject subject();
-  void write(const std::string& path, const RunState& state) const;
+  void write(const std::string& path, const shiftgrad::RunState& state) const;
 
   TrainFlags flags_;
   std::shared_ptr<shiftgrad::ThreadLimit> threads_;

@@ -11,6 +11,7 @@ namespace char_lm {
 
 using shiftgrad::EvaluationReport;
 using shiftgrad::require;
+using shiftgrad::RunState;
 using shiftgrad::StepReport;
 using shiftgrad::text;
 

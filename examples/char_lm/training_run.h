@@ -1,27 +1,19 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "metrics.h"
+#include "nn/run_state.h"
 #include "optim/training_loop.h"
 #include "out_folder.h"
 #include "progress.h"
 #include "stop_request.h"
 
 namespace char_lm {
-
-/// What a checkpoint says of a run, beside its model and data.
-struct RunState {
-  int64_t step = 0;
-  std::optional<double> train_loss{}, validation_loss{};
-  /// All that it takes to go on; none in the best checkpoint.
-  std::map<std::string, shiftgrad::StoredTensor> trainer{};
-};
 
 /// A training run under way. It reports on standard output, and leaves checkpoints and metrics in
 /// its folder; of several peers, the first does.
@@ -35,8 +27,8 @@ class TrainingRun {
     std::string description;
     /// What is said of an evaluation.
     std::function<std::string(const shiftgrad::EvaluationReport&)> scores;
-    /// Writes a checkpoint of the model as it is now.
-    std::function<void(const std::string& path, const RunState& state)> write;
+    /// Writes a checkpoint of the model as it is now. The best has nothing of the trainer's.
+    std::function<void(const std::string& path, const shiftgrad::RunState& state)> write;
   };
   struct Lengths {
     int64_t max_iters, log_interval, patience;
@@ -47,7 +39,7 @@ class TrainingRun {
 
   /// Goes on where the run was whose last checkpoint, `source`, the model is from. Throws when that
   /// has no state to go on from, or one that does not fit.
-  void resume(const RunState& saved, const std::string& source);
+  void resume(const shiftgrad::RunState& saved, const std::string& source);
 
   /// Until the last step, or the first after which `should_stop`, which may be empty, says so.
   /// Throws one line at whatever fails, which names the checkpoint that is left.
@@ -73,7 +65,7 @@ class TrainingRun {
   void save();
   /// Says why the training ended before its last step, if it did.
   void explain_end();
-  RunState now() const;
+  shiftgrad::RunState now() const;
   int64_t step() const { return subject_.trainer.state().step; }
   bool is_first() const { return peers_.rank() == 0; }
 

@@ -16,7 +16,6 @@ namespace seq2seq {
 using nlohmann::json;
 using shiftgrad::naming;
 using shiftgrad::require;
-using shiftgrad::set_loss;
 using shiftgrad::shown;
 using shiftgrad::text;
 
@@ -51,30 +50,26 @@ SavedRun run_from(shiftgrad::SafeTensors content, const std::string& path) {
                                      unit_named("source_tokens", flags.source_tokens)),
       .target_symbols = symbols_from(metadata, "target_symbols",
                                      unit_named("target_tokens", flags.target_tokens)),
-      .step = metadata.count("step"),
-      .train_loss = metadata.loss("train_loss"),
-      .validation_loss = metadata.loss("validation_loss")};
+      .state = take_state(content)};
   require(run.source_symbols.tokens() == run.model.source_vocab_size &&
               run.target_symbols.tokens() == run.model.target_vocab_size,
           run.source_symbols.tokens(), " and ", run.target_symbols.tokens(),
           " tokens for a model of ", run.model.source_vocab_size, " and ",
           run.model.target_vocab_size);
-  separate(std::move(content.tensors), run.weights, run.trainer);
+  run.weights = std::move(content.tensors);
   return run;
 }
 
 }  // namespace
 
 void write_run(const std::string& path, const SavedRun& run) {
-  shiftgrad::SafeTensors content{joined(run.weights, run.trainer),
+  shiftgrad::SafeTensors content{run.weights,
                                  {{"format", format},
                                   {"model", config_to_json(run.model)},
                                   {"source_symbols", json(run.source_symbols.known()).dump()},
                                   {"target_symbols", json(run.target_symbols.known()).dump()},
-                                  {"step", std::to_string(run.step)},
                                   {"training", run.flags.to_json()}}};
-  set_loss(content.metadata, "train_loss", run.train_loss);
-  set_loss(content.metadata, "validation_loss", run.validation_loss);
+  add_state(content, run.state);
   write_safetensors(path, content);
 }
 

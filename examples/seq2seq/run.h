@@ -16,7 +16,7 @@
 
 #include "nn/beam_search.h"
 #include "nn/encoder_decoder.h"
-#include "nn/safetensors.h"
+#include "nn/run_state.h"
 #include "optim/pairs.h"
 #include "symbols.h"
 #include "train_flags.h"
@@ -32,9 +32,8 @@ struct SavedRun {
   TrainFlags flags;
   shiftgrad::EncoderDecoderConfig model;
   Symbols source_symbols, target_symbols;
-  int64_t step = 0;
-  std::optional<double> train_loss{}, validation_loss{};
-  std::map<std::string, shiftgrad::StoredTensor> weights{}, trainer{};
+  shiftgrad::RunState state{};
+  std::map<std::string, shiftgrad::StoredTensor> weights{};
 };
 
 /// Writes the file whole, or leaves what was there and throws one line that begins with the path.

@@ -40,7 +40,7 @@ Training::Training(const TrainFlags& flags, const SavedRun* saved,
       trainer_(model_, data_.train, data_.validation, target_ends, flags.trainer, peers),
       run_(subject(), folder ? *folder : char_lm::make_run_folder(flags.out_dir, peers),
            {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience}, peers) {
-  if (saved) run_.resume({.step = saved->step, .trainer = saved->trainer}, saved->source);
+  if (saved) run_.resume(saved->state, saved->source);
 }
 
 char_lm::TrainingRun::Subject Training::subject() {
@@ -53,22 +53,19 @@ char_lm::TrainingRun::Subject Training::subject() {
                    " to validate on, ", data_.source_symbols.known().size(), " and ",
                    data_.target_symbols.known().size(), " symbols"),
           .scores = scores,
-          .write = [this](const std::string& path, const char_lm::RunState& state) {
+          .write = [this](const std::string& path, const shiftgrad::RunState& state) {
             write(path, state);
           }};
 }
 
-void Training::write(const std::string& path, const char_lm::RunState& state) const {
+void Training::write(const std::string& path, const shiftgrad::RunState& state) const {
   write_run(path, {.source = {},
                    .flags = flags_,
                    .model = model_.config,
                    .source_symbols = data_.source_symbols,
                    .target_symbols = data_.target_symbols,
-                   .step = state.step,
-                   .train_loss = state.train_loss,
-                   .validation_loss = state.validation_loss,
-                   .weights = state_dict(model_),
-                   .trainer = state.trainer});
+                   .state = state,
+                   .weights = state_dict(model_)});
 }
 
 }  // namespace seq2seq

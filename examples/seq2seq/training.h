@@ -29,7 +29,7 @@ class Training {
 
  private:
   char_lm::TrainingRun::Subject subject();
-  void write(const std::string& path, const char_lm::RunState& state) const;
+  void write(const std::string& path, const shiftgrad::RunState& state) const;
 
   TrainFlags flags_;
   std::shared_ptr<shiftgrad::ThreadLimit> threads_;
