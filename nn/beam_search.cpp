@@ -47,7 +47,7 @@ class Batch {
  public:
   Batch(const EncoderDecoder& model, const PaddedTokens& sources, const DecodingOptions& options,
         int64_t width)
-      : model_(model), width_(width), state_(model.start(model.encode(sources, context_))) {
+      : model_(model), state_(model.start(model.encode(sources, context_))) {
     sources_.resize(static_cast<size_t>(sources.tokens.shape[0]));
     std::iota(sources_.begin(), sources_.end(), 0);
     next_.assign(sources_.size() * static_cast<size_t>(width), options.begin);
@@ -83,12 +83,9 @@ class Batch {
     next_ = std::move(tokens);
   }
 
-  int64_t width() const { return width_; }
-
  private:
   const EncoderDecoder& model_;
   Context context_{};
-  int64_t width_;
   DecoderState state_;
   std::vector<int64_t> sources_;
   std::vector<int32_t> next_;  // [N]
