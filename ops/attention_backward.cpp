@@ -10,6 +10,7 @@
 // (keys, values, tables); those of all tasks are added up afterwards, in a fixed tree.
 
 #include <algorithm>
+#include <array>
 
 #include "core/accumulate.h"
 #include "core/parallel.h"
