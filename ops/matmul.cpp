@@ -56,26 +56,11 @@ void for_each(const Steps& part, int64_t begin, int64_t end, Visit visit) {
   });
 }
 
-}  // namespace
-
-void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
-                       Scalar beta, const Tensor& c) {
-  require(a.rank() >= 2 && b.rank() == a.rank() && c.rank() == a.rank() &&
-              a.size(-1) == b.size(-2) && c.size(-2) == a.size(-2) && c.size(-1) == b.size(-1),
-          operation, ": ", a.shape(), " x ", b.shape(), " into ", c.shape());
-  if (c.count() == 0) return;
-  if (repeats_within_matrices(c.layout())) {
-    Tensor products = Tensor::empty(c.shape());
-    multiply_matrices(operation, alpha, a, b, 0, products);
-    return accumulate(beta, c, products);
-  }
-  ConstMatrix left = matrix(a.data(), a.layout()), right = matrix(b.data(), b.layout());
-  Matrix product = matrix(c.mutable_data(), c.layout());
-  Stack stack({&a.layout(), &b.layout(), &c.layout()});
-  Steps kept = steps(stack.kept), summed = steps(stack.summed);
-  if (kept.count() * summed.count() == 1) return parallel_gemm(alpha, left, right, beta, product);
-
-  // One task is some rows of one product; with few products their rows are cut finer.
+/// product = alpha left right + beta product at each position of the stack that is kept, summed over
+/// the others; the matrices are those of the first position. One task is some rows of one product;
+/// with few products their rows are cut finer.
+void multiply_stack(Scalar alpha, const ConstMatrix& left, const ConstMatrix& right, Scalar beta,
+                    const Matrix& product, const Steps& kept, const Steps& summed) {
   constexpr int64_t enough_tasks = 16, fewest_rows = 64;
   int64_t rows = product.rows;
   int64_t wanted = (enough_tasks + kept.count() - 1) / std::max<int64_t>(kept.count(), 1);
@@ -105,6 +90,27 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
   parallel_ranges(kept.count() * tiles, together, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) one_task(task);
   });
+}
+
+}  // namespace
+
+void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
+                       Scalar beta, const Tensor& c) {
+  require(a.rank() >= 2 && b.rank() == a.rank() && c.rank() == a.rank() &&
+              a.size(-1) == b.size(-2) && c.size(-2) == a.size(-2) && c.size(-1) == b.size(-1),
+          operation, ": ", a.shape(), " x ", b.shape(), " into ", c.shape());
+  if (c.count() == 0) return;
+  if (repeats_within_matrices(c.layout())) {
+    Tensor products = Tensor::empty(c.shape());
+    multiply_matrices(operation, alpha, a, b, 0, products);
+    return accumulate(beta, c, products);
+  }
+  ConstMatrix left = matrix(a.data(), a.layout()), right = matrix(b.data(), b.layout());
+  Matrix product = matrix(c.mutable_data(), c.layout());
+  Stack stack({&a.layout(), &b.layout(), &c.layout()});
+  Steps kept = steps(stack.kept), summed = steps(stack.summed);
+  if (kept.count() * summed.count() == 1) return parallel_gemm(alpha, left, right, beta, product);
+  multiply_stack(alpha, left, right, beta, product, kept, summed);
 }
 
 Tensor matmul(const Tensor& left, const Tensor& right) {
