@@ -146,13 +146,13 @@ Tensor AftState::feed(const Tensor& key, const Tensor& value, const AftBand& ban
   Tensor y = Tensor::empty({B, T, C});
   Tensor none = Tensor::empty({B, 0, C});
   for (int64_t t = 0; t < T; ++t, ++position_) {
-    Tensor k = slice(key, 1, t, t + 1), v = slice(value, 1, t, t + 1);
+    Tensor k = slice(key, 1, t, t + 1), v = slice(value, 1, t, t + 1);  // [B, 1, C]
     if (near_ == 0) {
       let_go(k, v);
       mix(none, none, band, t, y);
       continue;
     }
-    Tensor keys = keys_.append(k), values = values_.append(v);
+    Tensor keys = keys_.append(k), values = values_.append(v);  // [B, held, C]
     int64_t held = keys.size(1);
     if (held > near_) let_go(slice(keys, 1, 0, 1), slice(values, 1, 0, 1));
     int64_t begin = std::max<int64_t>(0, held - near_);

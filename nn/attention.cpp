@@ -112,7 +112,8 @@ Tensor Attention::forward(const Tensor& x, State& state, Context& context) const
     past.positions = position_table(std::max(K, std::min(2 * K - 1, reach()) + 1), context);
     made = past.positions.defined() ? past.positions.size(0) : K;
   }
-  Tensor positions = past.positions.defined() ? slice(past.positions, 0, made - K, made) : Tensor();
+  Tensor positions;
+  if (past.positions.defined()) positions = slice(past.positions, 0, made - K, made);  // [K, H, D]
   return attend(equation(heads, positions), visibility(context), context);
 }
 

@@ -65,7 +65,7 @@ Tensor EncoderDecoderBlock::forward(const Tensor& x, State& state, const KeysAnd
       x, context, [&](const Tensor& input) { return mixer->forward(input, state, context); },
       [&](const Tensor& input) {
         // Rows of one source are to the attention so many more of its queries.
-        Tensor queries = reshape(input, {B, rows / B * x.size(1), x.size(2)});
+        Tensor queries = reshape(input, {B, rows / B * x.size(1), x.size(2)});  // [B, rows/B·T, C]
         return reshape(cross_attention->cross(queries, source, cross_context), x.shape());
       });
 }

@@ -72,7 +72,7 @@ Tensor LocalRnn::project(const Tensor& x) const {
 LocalRnn::Hidden LocalRnn::step(const Tensor& projected, const Hidden& before) const {
   Dims shape = projected.shape();
   if (before.h.defined()) shape[1] = before.h.size(1);
-  Tensor p = expand(projected, shape);
+  Tensor p = expand(projected, shape);  // [B, T, gC]
   // At h = 0 there is no product with weight_hh.
   if (cell == Cell::gru)
     return {
@@ -120,8 +120,8 @@ Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const 
       outputs.push_back(fresh.h);
       continue;
     }
-    Hidden moved = step(token, open);  // [B, s - 1, C]
-    outputs.push_back(slice(moved.h, 1, window - 2, window - 1));
+    Hidden moved = step(token, open);                              // [B, s - 1, C]
+    outputs.push_back(slice(moved.h, 1, window - 2, window - 1));  // [B, 1, C]
     open.h = concat({fresh.h, slice(moved.h, 1, 0, window - 2)}, 1);
     if (cell == Cell::lstm) open.c = concat({fresh.c, slice(moved.c, 1, 0, window - 2)}, 1);
   }

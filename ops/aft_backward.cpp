@@ -206,7 +206,7 @@ void aft_backward(const AftProblem& p, const AftRecord& record, const Tensor& dy
     BackwardBlock(p, record, passed, gradients, task).run();
   });
   if (!biased) return;
-  Tensor shared = expand(unsqueeze(p.bias, 0), {chunks, p.G, p.T, p.n});
+  Tensor shared = expand(unsqueeze(p.bias, 0), {chunks, p.G, p.T, p.n});  // [chunks, G, T, n]
   accumulate(shared.gradient_sink(), gradients.bias);
 }
 

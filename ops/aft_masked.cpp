@@ -137,7 +137,8 @@ Tensor aft_mix_masked(const AftProblem& p) {
     accumulate(p.value.gradient_sink(), g.dvalue);
     if (!p.bias.requires_gradient()) return;
     Dims by_strip{p.B, p.G, strips / p.G, p.T, p.K};
-    Tensor shared = expand(unsqueeze(unsqueeze(p.bias, 1), 0), by_strip);
+    Tensor shared =
+        expand(unsqueeze(unsqueeze(p.bias, 1), 0), by_strip);  // [B, G, strips / G, T, K]
     accumulate(shared.gradient_sink(), reshape(g.dbias, by_strip));
   });
   return y;

@@ -56,9 +56,9 @@ void for_each(const Steps& part, int64_t begin, int64_t end, Visit visit) {
   });
 }
 
-/// product = alpha left right + beta product at each position of the stack that is kept, summed over
-/// the others; the matrices are those of the first position. One task is some rows of one product;
-/// with few products their rows are cut finer.
+/// product = alpha left right + beta product at each position of the stack that is kept, summed
+/// over the others; the matrices are those of the first position. One task is some rows of one
+/// product; with few products their rows are cut finer.
 void multiply_stack(Scalar alpha, const ConstMatrix& left, const ConstMatrix& right, Scalar beta,
                     const Matrix& product, const Steps& kept, const Steps& summed) {
   constexpr int64_t enough_tasks = 16, fewest_rows = 64;
@@ -128,10 +128,10 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
     shape.push_back(x.size(-1));
     return expand(x, shape);
   };
-  Tensor a = stacked(left), b = stacked(right);
+  Tensor a = stacked(left), b = stacked(right);  // […, M, N], […, N, P]
   Dims shape = a.shape();
   shape[-1] = b.size(-1);
-  Tensor c = Tensor::empty(shape);
+  Tensor c = Tensor::empty(shape);  // […, M, P]
   multiply_matrices("matmul", 1, a, b, 0, c);
   record(c, {&a, &b}, [a, b](const Tensor& dc) {
     if (GradientSink da = a.gradient_sink())
@@ -155,15 +155,15 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     added = expand(bias, shape);
   }
   int64_t count = product(Dims(std::span(shape.begin(), shape.end() - 1)));
-  Tensor rows = reshape(x, {count, x.size(-1)});
-  Tensor y = Tensor::empty(shape);
+  Tensor rows = reshape(x, {count, x.size(-1)});  // [count, N]
+  Tensor y = Tensor::empty(shape);                // […, P]
   if (bias.defined()) accumulate(0, y, added);
   if (y.count() > 0)
     parallel_gemm(1, matrix(rows.data(), rows.layout()),
                   matrix(weight.data(), weight.layout()).transposed(), bias.defined() ? 1 : 0,
                   Matrix::row_major(y.mutable_data(), count, weight.size(0)));
   record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
-    Tensor dy_rows = reshape(dy, {count, weight.size(0)});
+    Tensor dy_rows = reshape(dy, {count, weight.size(0)});  // [count, P]
     if (GradientSink dx = rows.gradient_sink())
       multiply_matrices("linear", 1, dy_rows, weight, dx.beta, dx.target);
     if (GradientSink dw = weight.gradient_sink())

@@ -81,7 +81,8 @@ Tensor AuxiliaryLosses::block_loss(const Head& head, const Tensor& features,
   for (int64_t target = first; target <= config_.targets; ++target) {
     int64_t positions = targets.shape[1] - target + 1;
     if (positions < 1) break;
-    Tensor logits = (*head.outputs[target - first])(slice(features, 1, 0, positions));
+    Tensor seen = slice(features, 1, 0, positions);         // [B, positions, C]
+    Tensor logits = (*head.outputs[target - first])(seen);  // [B, positions, V]
     Tensor loss = cross_entropy(logits, shifted(targets, target));
     double factor = target == 1 ? 1 : config_.extra_targets_weight;
     total = plus(total, scale(loss, static_cast<Scalar>(factor)));
