@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/errors.h"
+#include "core/openblas.h"
 #include "core/parallel.h"
 #include "core/simd.h"
 #include "core/storage.h"
@@ -20,9 +21,11 @@ namespace {
 #ifdef SHIFTGRAD_DOUBLE
 constexpr auto blas_gemm = cblas_dgemm;
 constexpr auto blas_gemv = cblas_dgemv;
+constexpr auto blas_copy = cblas_domatcopy;
 #else
 constexpr auto blas_gemm = cblas_sgemm;
 constexpr auto blas_gemv = cblas_sgemv;
+constexpr auto blas_copy = cblas_somatcopy;
 #endif
 
 /// Products of so few rows are our own: BLAS would copy the other matrix first.
@@ -114,13 +117,40 @@ void multiply_column(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, S
             beta, c.data, c_step);
 }
 
-/// c = alpha a b + beta c for a c whose rows lie at a distance of `leading`.
+/// The number of multiplications in c = a b.
+double multiplications(const ConstMatrix& a, const ConstMatrix& b) {
+  return static_cast<double>(a.rows) * static_cast<double>(a.columns) *
+         static_cast<double>(b.columns);
+}
+
+/// Calls body(begin, length) for pieces of 0 … size-1.
+template <class Body>
+void for_pieces(int64_t size, int64_t length, Body body) {
+  for (int64_t begin = 0; begin < size; begin += length)
+    body(begin, std::min(length, size - begin));
+}
+
+/// c = alpha a b + beta c for a c whose rows lie at a distance of `leading`. Where that lets BLAS
+/// read the matrices in place, in pieces of just below a million multiplications.
 void multiply_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
                    const Matrix& c, int64_t leading) {
   BlasForm a_form = *blas_form(a), b_form = *blas_form(b);
-  blas_gemm(CblasRowMajor, a_form.transpose, b_form.transpose, blas_size(c.rows),
-            blas_size(c.columns), blas_size(a.columns), alpha, a.data, blas_size(a_form.leading),
-            b.data, blas_size(b_form.leading), beta, c.data, blas_size(leading));
+  blasint m = blas_size(c.rows), n = blas_size(c.columns), k = blas_size(a.columns);
+  blasint a_leading = blas_size(a_form.leading), b_leading = blas_size(b_form.leading);
+  constexpr int64_t rows = 60, columns = 64, depth = 256;
+  if (multiplications(a, b) <= rows * columns * depth || b_form.transpose == CblasTrans ||
+      !openblas_reads_in_place())
+    return blas_gemm(CblasRowMajor, a_form.transpose, b_form.transpose, m, n, k, alpha, a.data,
+                     a_leading, b.data, b_leading, beta, c.data, blas_size(leading));
+  for_pieces(n, columns, [&](int64_t column, int64_t width) {
+    for_pieces(k, depth, [&](int64_t inner, int64_t length) {
+      ConstMatrix part = b.block(inner, length, column, width);
+      for_pieces(m, rows, [&](int64_t row, int64_t height) {
+        multiply_rows(alpha, a.block(row, height, inner, length), part, inner == 0 ? beta : 1,
+                      c.block(row, height, column, width), leading);
+      });
+    });
+  });
 }
 
 /// Whether c = a b is of few rows, and sums over elements that lie side by side in a and in b.
@@ -153,6 +183,23 @@ void multiply(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar b
   }
 }
 
+/// Whether b's columns lie dense, and to copy it in rows costs little beside what `multiply_rows`
+/// gains by that: b is read once for the many times that a's rows are multiplied with it.
+bool is_worth_turning(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
+  constexpr int64_t many_rows = 128;
+  return a.rows >= many_rows && leading_of_rows(c) && !leading_of_rows(b) &&
+         leading_of_rows(b.transposed()) && openblas_reads_in_place();
+}
+
+/// rows = b, of which the columns lie dense, on all threads.
+void turn(const ConstMatrix& b, const Matrix& rows) {
+  blasint leading = blas_size(*leading_of_rows(b.transposed()));
+  parallel_ranges(b.columns, 128, [&](int64_t begin, int64_t end) {
+    blas_copy(CblasRowMajor, CblasTrans, blas_size(end - begin), blas_size(b.rows), 1,
+              b.data + begin * leading, leading, rows.data + begin, blas_size(rows.row_stride));
+  });
+}
+
 void check_sizes(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
   require(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns, "gemm: [", a.rows,
           ", ", a.columns, "] x [", b.rows, ", ", b.columns, "] to [", c.rows, ", ", c.columns,
@@ -162,8 +209,9 @@ void check_sizes(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
 }
 
 /// The length of the strips into which an axis of c is cut for the threads. Their number is a power
-/// of two, so that they go out evenly on most machines; shorter strips of 64 or 96 cost up to a
-/// tenth of the speed, since each strip packs the whole other operand for itself.
+/// of two, so that they go out evenly on most machines; where BLAS packs its operands, shorter
+/// strips of 64 or 96 cost up to a tenth of the speed, since each packs the whole other one for
+/// itself.
 int64_t strip_length(int64_t size) {
   auto strips_of = [&](int64_t longest) {
     return std::bit_ceil(static_cast<uint64_t>((size + longest - 1) / longest));
@@ -211,10 +259,14 @@ void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
 }
 
 void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  double products =
-      static_cast<double>(a.rows) * static_cast<double>(a.columns) * static_cast<double>(b.columns);
   check_sizes(a, b, c);
-  if (products < worthwhile_products) return gemm(alpha, a, b, beta, c);
+  if (multiplications(a, b) < worthwhile_products) return gemm(alpha, a, b, beta, c);
+  std::optional<Packed> turned;
+  if (is_worth_turning(a, b, c)) {
+    turned.emplace(b.rows, b.columns);
+    turn(b, turned->matrix());
+    b = turned->matrix();
+  }
   with_blas_forms(a, b, [&](const ConstMatrix& formed_a, const ConstMatrix& formed_b) {
     if (a.columns >= 2 * inner_parts * std::max(c.rows, c.columns)) {
       multiply_in_parts(alpha, formed_a, formed_b, beta, c);

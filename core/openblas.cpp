@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 
 // Exported by OpenBLAS libraries that choose their kernels at run time, but in no header.
@@ -28,12 +29,15 @@ bool has_avx512() {
 #endif
 }
 
-/// The kernels without AVX-512 that OpenBLAS falls back on for a model it does not know.
-bool is_fallback(std::string_view core) {
-  constexpr std::array<std::string_view, 5> fallbacks = {"Prescott", "Nehalem", "Sandybridge",
-                                                         "Haswell", "Zen"};
-  return std::find(fallbacks.begin(), fallbacks.end(), core) != fallbacks.end();
+bool is_one_of(std::span<const std::string_view> cores, std::string_view core) {
+  return std::find(cores.begin(), cores.end(), core) != cores.end();
 }
+
+/// The kernels without AVX-512 that OpenBLAS falls back on for a model it does not know.
+constexpr std::array<std::string_view, 5> fallbacks = {"Prescott", "Nehalem", "Sandybridge",
+                                                       "Haswell", "Zen"};
+/// Those with AVX-512.
+constexpr std::array<std::string_view, 3> wide = {"SkylakeX", "Cooperlake", "SapphireRapids"};
 
 }  // namespace
 
@@ -42,13 +46,16 @@ void use_one_openblas_thread() { openblas_set_num_threads(1); }
 void recognise_new_cpu() {
   constexpr const char* choice = "OPENBLAS_CORETYPE";
   bool can_choose_again = gotoblas_dynamic_init && gotoblas_dynamic_quit;
-  if (!can_choose_again || std::getenv(choice) || !has_avx512() || !is_fallback(openblas_core()))
+  if (!can_choose_again || std::getenv(choice) || !has_avx512() ||
+      !is_one_of(fallbacks, openblas_core()))
     return;
   setenv(choice, "SkylakeX", 1);
   gotoblas_dynamic_quit();
   gotoblas_dynamic_init();
   unsetenv(choice);
 }
+
+bool openblas_reads_in_place() { return is_one_of(wide, openblas_get_corename()); }
 
 std::string openblas_core() { return openblas_get_corename(); }
 

@@ -55,8 +55,10 @@ struct Windows {
   Tensor rows = {};  // [windows, s, row], of a block step by step; undefined when not recording
 
   void forward(const Tensor& y) const {
+    Tensor turned = contiguous(transpose(weight));  // [C, gC], in which products are faster
+    ConstMatrix weights = ConstMatrix::row_major(turned.data(), C, gates);
     parallel_for(groups(), [&](int64_t group) {
-      for_each_block(group, [&](const Block& block) { forward(block, y.mutable_data()); });
+      for_each_block(group, [&](const Block& block) { forward(block, weights, y.mutable_data()); });
     });
   }
 
@@ -98,7 +100,7 @@ struct Windows {
   ConstMatrix weights() const { return ConstMatrix::row_major(weight.data(), gates, C); }
   static Scalar* at(const Matrix& m, int64_t r) { return m.data + r * m.row_stride; }
 
-  void forward(const Block& block, Scalar* y) const {
+  void forward(const Block& block, const ConstMatrix& turned_weights, Scalar* y) const {
     // Unless they are kept, a step needs those of the one before only.
     int64_t kept = rows.defined() ? s : 2, width = column.row * C, size = block.size() * width;
     Tensor own = rows.defined() ? Tensor() : Tensor::empty({kept, size});
@@ -108,7 +110,7 @@ struct Windows {
     for (int64_t n = 0; n < s; ++n, before = now) {
       now = Matrix::row_major(data + n % kept * size, block.size(), width);
       if (n > 0)
-        gemm(1, before.columns_from(column.hidden * C, C), weights().transposed(), 0,
+        gemm(1, before.columns_from(column.hidden * C, C), turned_weights, 0,
              now.columns_from(0, gates));
       for (int64_t r = 0; r < now.rows; ++r) {
         if (n == 0) std::fill_n(at(now, r), gates, Scalar{0});

@@ -226,6 +226,26 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("gemm: beyond what one call of BLAS multiplies in place, by little and by much") {
+  struct Sizes {
+    int64_t m, k, n;
+  };
+  for (auto [m, k, n] : {Sizes{60, 256, 64}, {61, 257, 65}, {130, 260, 70}, {16, 600, 130}})
+    for (Order a_order : {Order::rows, Order::padded_columns}) {
+      Example a(m, k, a_order, 1);
+      for (Order b_order : {Order::padded_rows, Order::padded_columns}) {
+        Example b(k, n, b_order, 2);
+        for (Order c_order : {Order::padded_rows, Order::columns})
+          for (Scalar beta : {Scalar(0), Scalar(-1.5)}) {
+            Example c(m, n, c_order, 3);
+            if (beta == 0) std::fill(c.memory.begin(), c.memory.end(), Scalar(1e30));
+            check_gemm(gemm, Scalar(0.5), a, b, beta, c);
+            check_gemm(parallel_gemm, Scalar(0.5), a, b, beta, c);
+          }
+      }
+    }
+}
+
 TEST_CASE("parallel_gemm: the same bits with any number of threads") {
   struct Sizes {
     int64_t m, k, n;
@@ -270,10 +290,24 @@ TEST_CASE("openblas: on a CPU it does not know" * doctest::skip()) {
   check_gemm(gemm, 1, a, b, 1, c);
 }
 
+namespace {
+
+/// Runs cases in a process of their own where OpenBLAS has the kernels of another CPU.
+bool pass_with_kernels(const std::string& core, const std::string& cases) {
+  std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  std::string command = "OPENBLAS_CORETYPE=" + core + " '" + program +
+                        "' --no-skip --minimal --test-case='" + cases + "'";
+  return std::system(command.c_str()) == 0;
+}
+
+}  // namespace
+
 TEST_CASE("openblas: a new CPU is recognised, and a choice of the user's stands") {
   if (!__builtin_cpu_supports("avx512vl")) return;
-  std::string program = std::filesystem::read_symlink("/proc/self/exe");
-  std::string command = "OPENBLAS_CORETYPE=Prescott '" + program +
-                        "' --no-skip --minimal --test-case='openblas: on a CPU*'";
-  CHECK(std::system(command.c_str()) == 0);
+  CHECK(pass_with_kernels("Prescott", "openblas: on a CPU*"));
+}
+
+TEST_CASE("openblas: large products with the kernels of a CPU without AVX-512") {
+  if (!__builtin_cpu_supports("avx2")) return;
+  CHECK(pass_with_kernels("Haswell", "gemm: beyond*"));
 }
