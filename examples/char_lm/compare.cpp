@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "at_least.h"
 #include "command.h"
 #include "comparison.h"
 #include "core/allocator.h"
@@ -134,8 +135,8 @@ Run run(TrainFlags flags, const std::shared_ptr<const Corpus>& corpus, uint64_t 
 }
 
 Command::Work prepare(const CompareFlags& flags) {
-  require(flags.seeds >= 1, "--seeds ", flags.seeds, ", expected at least 1");
-  require(flags.length >= 1, "--length ", flags.length, ", expected at least 1");
+  check_at_least("--seeds", flags.seeds, 1);
+  check_at_least("--length", flags.length, 1);
   auto corpus = read_corpus(flags.training);
   auto list =
       std::make_shared<std::vector<Contestant>>(contestants(flags, corpus->vocabulary.size()));

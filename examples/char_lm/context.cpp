@@ -10,6 +10,7 @@
 #include <numeric>
 #include <optional>
 
+#include "at_least.h"
 #include "command.h"
 #include "context_losses.h"
 #include "context_picture.h"
@@ -209,7 +210,7 @@ Command::Work prepare(const ContextFlags& flags) {
           ", expected exact or blocks");
   require(flags.exact() || !flags.tokens, "--tokens: --mode blocks scores the whole text");
   int64_t count = flags.tokens.value_or(1000);
-  require(count >= 1, "--tokens ", count, ", expected at least 1");
+  check_at_least("--tokens", count, 1);
   auto threads = limit_threads(flags.threads);
   std::vector<Subject> subjects = read_subjects(flags);
   std::vector<int64_t> asked = lengths(flags, subjects.front().trained);

@@ -1,5 +1,6 @@
 #include "flags.h"
 
+#include "at_least.h"
 #include "near_name.h"
 
 namespace char_lm {
@@ -19,7 +20,7 @@ std::string unexpected_argument(const CLI::App& app) {
 }
 
 std::shared_ptr<shiftgrad::ThreadLimit> limit_threads(int threads) {
-  shiftgrad::require(threads >= 0, "--threads ", threads, ", expected at least 0");
+  check_at_least("--threads", threads, 0);
   return threads == 0 ? nullptr : std::make_shared<shiftgrad::ThreadLimit>(threads);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "at_least.h"
 #include "command.h"
 #include "core/errors.h"
 #include "flags.h"
@@ -58,7 +59,7 @@ shiftgrad::GenerateOptions generate_options(const GenerateFlags& flags, const Sa
 }
 
 Command::Work prepare(const GenerateFlags& flags) {
-  require(flags.num_samples >= 1, "--num_samples ", flags.num_samples, ", expected at least 1");
+  check_at_least("--num_samples", flags.num_samples, 1);
   auto threads = limit_threads(flags.threads);
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source));

@@ -1,5 +1,6 @@
 #include "models.h"
 
+#include "at_least.h"
 #include "core/errors.h"
 #include "near_name.h"
 
@@ -117,21 +118,18 @@ LanguageModelConfig r_transformer(const ModelFlags& flags) {
 }
 
 void check(const ModelFlags& flags) {
-  auto at_least_1 = [](const char* name, int64_t value) {
-    require(value >= 1, "--", name, " ", value, ", expected at least 1");
-  };
-  at_least_1("n_layer", flags.n_layer);
-  at_least_1("n_head", flags.n_head);
-  at_least_1("n_embd", flags.n_embd);
-  at_least_1("block_size", flags.block_size);
-  require(flags.d_inner >= 0, "--d_inner ", flags.d_inner, ", expected at least 0");
+  check_at_least("--n_layer", flags.n_layer, 1);
+  check_at_least("--n_head", flags.n_head, 1);
+  check_at_least("--n_embd", flags.n_embd, 1);
+  check_at_least("--block_size", flags.block_size, 1);
+  check_at_least("--d_inner", flags.d_inner, 0);
   require(flags.d_head || flags.n_embd % flags.n_head == 0, "--n_embd ", flags.n_embd,
           " is not divisible by --n_head ", flags.n_head);
   require(0 <= flags.dropout && flags.dropout < 1, "--dropout ", flags.dropout,
           ", expected 0 to less than 1");
   double dropatt = flags.dropatt.value_or(0);
   require(0 <= dropatt && dropatt < 1, "--dropatt ", dropatt, ", expected 0 to less than 1");
-  require(memory_length(flags) >= 0, "--mem_len ", *flags.mem_len, ", expected at least 0");
+  check_at_least("--mem_len", memory_length(flags), 0);
 }
 
 /// Throws when an option was given that this kind has no use for.

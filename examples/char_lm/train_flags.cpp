@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "at_least.h"
 #include "core/errors.h"
 #include "flags_json.h"
 #include "near_name.h"
@@ -28,7 +29,7 @@ void check_flag(const std::string& name, const std::optional<std::string>& value
 }  // namespace
 
 void TrainFlags::settle() {
-  require(log_interval >= 1, "--log_interval ", log_interval, ", expected at least 1");
+  check_at_least("--log_interval", log_interval, 1);
   require(0 < eval_split && eval_split < 1, "--eval_split ", eval_split,
           ", expected more than 0 and less than 1");
   visit([](const std::string& name, const auto& value, const std::string& unit, auto&&...) {

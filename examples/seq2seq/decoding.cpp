@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
-#include "core/errors.h"
+#include "examples/char_lm/at_least.h"
 #include "examples/char_lm/flags.h"
 
 namespace seq2seq {
-
-using shiftgrad::require;
 
 void DecodingFlags::add_to(CLI::App& app) {
   using char_lm::add_flag;
@@ -31,9 +29,10 @@ Translator::Translator(const SavedRun& run, const DecodingFlags& flags)
       symbols_(run.target_symbols),
       model_(make_model(run)),
       options_{.begin = target_ends.begin, .end = target_ends.end, .max_length = flags.max_length} {
-  require(flags.batch_size >= 1, "--batch_size ", flags.batch_size, ", expected at least 1");
-  require(flags.beam.width >= 1, "--beam ", flags.beam.width, ", expected at least 1");
-  require(flags.max_length >= 1, "--max_length ", flags.max_length, ", expected at least 1");
+  using char_lm::check_at_least;
+  check_at_least("--batch_size", flags.batch_size, 1);
+  check_at_least("--beam", flags.beam.width, 1);
+  check_at_least("--max_length", flags.max_length, 1);
   check(flags.sampling);
   options_.max_length = std::min(options_.max_length, model_.longest_target() - 1);
   // Whatever else is wrong with them shows before anything is read.

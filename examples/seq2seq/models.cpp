@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "examples/char_lm/at_least.h"
 #include "examples/char_lm/near_name.h"
 
 namespace seq2seq {
@@ -82,16 +83,14 @@ const Kind& kind(const char* flag, const std::string& name, bool of_encoder) {
 }
 
 void check(const ModelFlags& flags) {
-  auto at_least = [](int64_t least, const char* name, int64_t value) {
-    require(value >= least, "--", name, " ", value, ", expected at least ", least);
-  };
-  at_least(1, "n_layer", flags.n_layer);
-  at_least(1, "n_head", flags.n_head);
-  at_least(1, "n_embd", flags.n_embd);
-  at_least(0, "d_inner", flags.d_inner);
-  at_least(2, "max_len", flags.max_len);
-  at_least(0, "max_distance", flags.max_distance);
-  at_least(0, "window", flags.window);
+  using char_lm::check_at_least;
+  check_at_least("--n_layer", flags.n_layer, 1);
+  check_at_least("--n_head", flags.n_head, 1);
+  check_at_least("--n_embd", flags.n_embd, 1);
+  check_at_least("--d_inner", flags.d_inner, 0);
+  check_at_least("--max_len", flags.max_len, 2);
+  check_at_least("--max_distance", flags.max_distance, 0);
+  check_at_least("--window", flags.window, 0);
   require(flags.n_embd % flags.n_head == 0, "--n_embd ", flags.n_embd,
           " is not divisible by --n_head ", flags.n_head);
   require(0 <= flags.dropout && flags.dropout < 1, "--dropout ", flags.dropout,

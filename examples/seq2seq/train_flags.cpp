@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/errors.h"
+#include "examples/char_lm/at_least.h"
 #include "examples/char_lm/flags_json.h"
 #include "symbols.h"
 
@@ -11,7 +12,7 @@ namespace seq2seq {
 using shiftgrad::require;
 
 void TrainFlags::settle() {
-  require(log_interval >= 1, "--log_interval ", log_interval, ", expected at least 1");
+  char_lm::check_at_least("--log_interval", log_interval, 1);
   require(0 < eval_split && eval_split < 1, "--eval_split ", eval_split,
           ", expected more than 0 and less than 1");
   unit_named("source_tokens", source_tokens);
