@@ -11,19 +11,18 @@
 
 using char_lm::effective_context;
 using char_lm::EffectiveContext;
+using char_lm::ModelLosses;
 
 namespace {
 
-using Losses = std::vector<std::vector<double>>;
-
 /// The definition, step by step.
-int64_t naive(const std::vector<Losses>& losses, const std::vector<int64_t>& lengths, double r,
+int64_t naive(const std::vector<ModelLosses>& losses, const std::vector<int64_t>& lengths, double r,
               size_t model) {
   for (size_t n = 0; n + 1 < lengths.size(); ++n) {
     std::vector<std::pair<double, double>> positions;  // b(c, t), l(c', t)
     for (size_t t = 0; t < losses[0][0].size(); ++t) {
       double best = losses[0][n][t];
-      for (const Losses& other : losses) best = std::min(best, other[n][t]);
+      for (const ModelLosses& other : losses) best = std::min(best, other[n][t]);
       positions.emplace_back(best, losses[model][n + 1][t]);
     }
     std::sort(positions.begin(), positions.end(), std::greater<>());
@@ -52,8 +51,8 @@ TEST_CASE("effective context: as the definition has it") {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     shiftgrad::Random random{seed};
     // Each model gains less and less, by chance more or less at each position.
-    std::vector<Losses> losses(3, Losses(lengths.size(), std::vector<double>(40)));
-    for (Losses& model : losses) {
+    std::vector<ModelLosses> losses(3, ModelLosses(lengths.size(), std::vector<double>(40)));
+    for (ModelLosses& model : losses) {
       double fall = random.uniform(), start = 2 + random.uniform();
       for (size_t n = 0; n < lengths.size(); ++n)
         for (double& loss : model[n])
@@ -72,7 +71,7 @@ TEST_CASE("effective context: as the definition has it") {
 }
 
 TEST_CASE("effective context: the first length that a longer one hardly improves on") {
-  const std::vector<Losses> losses = {{{2, 2}, {1, 2}, {1, 1.99}, {0, 0}}};
+  const std::vector<ModelLosses> losses = {{{2, 2}, {1, 2}, {1, 1.99}, {0, 0}}};
   const std::vector<int64_t> lengths = {10, 20, 30, 40};
   CHECK(lengths_of(effective_context(losses, lengths, 1)) == std::vector<int64_t>{20});
   // Half of the positions: only the second, which the third length improves on by 0.0099…
@@ -84,13 +83,13 @@ TEST_CASE("effective context: the first length that a longer one hardly improves
 }
 
 TEST_CASE("effective context: a weak model has to improve on the best") {
-  const Losses good = {{2, 2}, {1, 1}, {1, 1}}, weak = {{5, 5}, {4, 4}, {3, 3}};
+  const ModelLosses good = {{2, 2}, {1, 1}, {1, 1}}, weak = {{5, 5}, {4, 4}, {3, 3}};
   CHECK(lengths_of(effective_context({weak}, {1, 2, 3}, 1)) == std::vector<int64_t>{3});
   CHECK(lengths_of(effective_context({good, weak}, {1, 2, 3}, 1)) == std::vector<int64_t>{2, 1});
 }
 
 TEST_CASE("effective context: the end of the list, and of a model") {
-  const Losses gaining = {{3}, {2}, {1}}, stopping = {{3}, {2}};
+  const ModelLosses gaining = {{3}, {2}, {1}}, stopping = {{3}, {2}};
   std::vector<EffectiveContext> found = effective_context({gaining, stopping}, {1, 2, 3}, 1);
   CHECK(found[0].length == 3);
   CHECK(found[0].at_least);

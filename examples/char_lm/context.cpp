@@ -149,13 +149,13 @@ class Columns {
 };
 
 /// The losses of each subject for each length that it can read, printed as they are found.
-std::vector<std::vector<std::vector<double>>> measure(const std::vector<Subject>& subjects,
-                                                      const std::vector<int64_t>& lengths,
-                                                      const char* title, const Losses& losses) {
+std::vector<ModelLosses> measure(const std::vector<Subject>& subjects,
+                                 const std::vector<int64_t>& lengths, const char* title,
+                                 const Losses& losses) {
   std::vector<std::string> names{title};
   for (const Subject& subject : subjects) names.push_back(subject.name);
   Columns table(names);
-  std::vector<std::vector<std::vector<double>>> found(subjects.size());
+  std::vector<ModelLosses> found(subjects.size());
   for (int64_t length : lengths) {
     std::vector<std::string> row{std::to_string(length)};
     for (size_t n = 0; n < subjects.size(); ++n) {
@@ -174,7 +174,7 @@ std::vector<std::vector<std::vector<double>>> measure(const std::vector<Subject>
 
 void print_effective_context(const std::vector<Subject>& subjects,
                              const std::vector<int64_t>& lengths,
-                             const std::vector<std::vector<std::vector<double>>>& losses) {
+                             const std::vector<ModelLosses>& losses) {
   std::cout << "\nRelative effective context length in characters, over the share r of the\n"
                "characters that the models predict worst from a shorter one:\n";
   std::vector<std::string> names{"r"};
@@ -189,7 +189,7 @@ void print_effective_context(const std::vector<Subject>& subjects,
 }
 
 std::vector<ContextCurve> curves(const std::vector<Subject>& subjects,
-                                 const std::vector<std::vector<std::vector<double>>>& losses) {
+                                 const std::vector<ModelLosses>& losses) {
   std::vector<ContextCurve> result;
   for (size_t n = 0; n < subjects.size(); ++n) {
     result.push_back({subjects[n].name, subjects[n].trained, {}});

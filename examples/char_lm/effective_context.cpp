@@ -10,13 +10,11 @@ namespace {
 
 constexpr double least_gain = 0.01;
 
-using Losses = std::vector<std::vector<double>>;
-
 /// b(c, t) for all t, c being the n-th length.
-std::vector<double> baseline(const std::vector<Losses>& losses, size_t n) {
-  auto known = [n](const Losses& model) { return model[std::min(n, model.size() - 1)]; };
+std::vector<double> baseline(const std::vector<ModelLosses>& losses, size_t n) {
+  auto known = [n](const ModelLosses& model) { return model[std::min(n, model.size() - 1)]; };
   std::vector<double> best = known(losses.front());
-  for (const Losses& model : losses) {
+  for (const ModelLosses& model : losses) {
     const std::vector<double>& own = known(model);
     for (size_t t = 0; t < best.size(); ++t) best[t] = std::min(best[t], own[t]);
   }
@@ -42,10 +40,10 @@ double gain(const std::vector<double>& before, const std::vector<double>& after,
 
 }  // namespace
 
-std::vector<EffectiveContext> effective_context(const std::vector<Losses>& losses,
+std::vector<EffectiveContext> effective_context(const std::vector<ModelLosses>& losses,
                                                 const std::vector<int64_t>& lengths, double r) {
   std::vector<EffectiveContext> result;
-  for (const Losses& model : losses) {
+  for (const ModelLosses& model : losses) {
     size_t n = 0;
     while (n + 1 < model.size() && gain(baseline(losses, n), model[n + 1], r) >= least_gain) ++n;
     result.push_back({lengths[n], n + 1 == lengths.size()});

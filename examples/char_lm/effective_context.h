@@ -24,11 +24,12 @@ struct EffectiveContext {
   bool at_least = false;
 };
 
-/// losses[i][n][k] is that of model i with lengths[n] tokens of context, which rise, at the k-th
-/// position scored. A model that cannot read so many stops earlier, after at least one length, and
-/// longer ones gain it nothing. Of each model, for the share 0 < r <= 1 of the positions.
-std::vector<EffectiveContext> effective_context(
-    const std::vector<std::vector<std::vector<double>>>& losses,
-    const std::vector<int64_t>& lengths, double r);
+/// losses[n][k] is that of a model with the n-th length of context at the k-th position scored.
+using ModelLosses = std::vector<std::vector<double>>;
+
+/// Of each model, for the share 0 < r <= 1 of the positions. The lengths rise. A model that cannot
+/// read so much stops earlier, after at least one length, and longer ones gain it nothing.
+std::vector<EffectiveContext> effective_context(const std::vector<ModelLosses>& losses,
+                                                const std::vector<int64_t>& lengths, double r);
 
 }  // namespace char_lm
