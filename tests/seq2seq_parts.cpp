@@ -140,6 +140,17 @@ TEST_CASE("written dates are what their ISO form says, each day once") {
   CHECK(written_dates(10)[9].source == rows[9].source);
 }
 
+// A form of each kind that draws more than one of its parts.
+TEST_CASE("written dates are the same from every compiler") {
+  std::vector<Row> rows = written_dates(23);
+  CHECK(rows[0].source == "OCTOBER 1, 2024");
+  CHECK(rows[7].source == "20th OCT 1931");
+  CHECK(rows[8].source == "2078 December 09");
+  CHECK(rows[15].source == "mon, 26 January 1903");
+  CHECK(rows[16].source == "31st-March-2082");
+  CHECK(rows[22].source == "the 1st of FEB '79");
+}
+
 TEST_CASE("lines: the first is waited for, the others come as they are there") {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <chrono>
 #include <cstdio>
+#include <initializer_list>
 #include <numeric>
 #include <string>
 
@@ -49,46 +50,43 @@ std::string upper(std::string word) {
   return word;
 }
 
+/// The parts joined, the last one first. Braces draw them in the order in which they stand there,
+/// where a compiler may draw a function's arguments in any; this order is as old as the dates.
+std::string backwards(std::initializer_list<std::string> parts) {
+  std::string line;
+  for (const std::string& part : parts) line = part + line;
+  return line;
+}
+
 /// The parts of a date in one of their forms each, drawn at random.
 class Writer {
  public:
   Writer(sys_days date, Random& random) : date_(date), parts_(date), random_(random) {}
 
   std::string written() {
-    std::string date;
     switch (random_.below(10)) {
       case 0:
-        date = text(day(), ' ', month(), ' ', year());
-        break;
+        return backwards({year(), " ", month(), " ", day()});
       case 1:
-        date = text(month(), ' ', day(), ", ", year());
-        break;
+        return backwards({year(), ", ", day(), " ", month()});
       case 2:
-        date = text(month(), " the ", ordinal(number_of_day()), ' ', full_year());
-        break;
+        return text(month(), " the ", ordinal(number_of_day()), ' ', full_year());
       case 3:
-        date = text("the ", ordinal(number_of_day()), " of ", month(), ' ', year());
-        break;
+        return backwards({year(), " ", month(), " of ", ordinal(number_of_day()), "the "});
       case 4:
-        date = text(full_year(), ' ', month(), ' ', day());
-        break;
+        return backwards({day(), " ", month(), " ", text(full_year())});
       case 5:
-        date = text(day(), '-', month(), '-', year());
-        break;
+        return backwards({year(), "-", month(), "-", day()});
       case 6:
-        date = text(full_year(), '/', number_of_month(), '/', number_of_day());
-        break;
+        return text(full_year(), '/', number_of_month(), '/', number_of_day());
       case 7:
-        date =
-            text(full_year(), '.', two_digits(number_of_month()), '.', two_digits(number_of_day()));
-        break;
+        return text(full_year(), '.', two_digits(number_of_month()), '.',
+                    two_digits(number_of_day()));
       case 8:
-        date = text(full_year(), two_digits(number_of_month()), two_digits(number_of_day()));
-        break;
+        return text(full_year(), two_digits(number_of_month()), two_digits(number_of_day()));
       default:
-        return text(weekday(), ", ", day(), ' ', month(), ' ', full_year());
+        return backwards({text(full_year()), " ", month(), " ", day(), ", ", weekday()});
     }
-    return date;
   }
 
  private:
