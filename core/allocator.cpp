@@ -157,16 +157,17 @@ void* find_elsewhere(const SizeClass& size) {
 /// Large blocks ask for huge pages: a table of the CPU then has one entry for 2 MiB, not for 4 KiB.
 void* aligned_block(size_t bytes) {
   constexpr size_t huge_page = size_t{2} << 20;
-  if (bytes < huge_page) return std::aligned_alloc(alignment, bytes);
-  void* block = std::aligned_alloc(huge_page, bytes);
+  bool large = bytes >= huge_page;
+  void* block = nullptr;
+  if (posix_memalign(&block, large ? huge_page : alignment, bytes) != 0) return nullptr;
 #ifdef MADV_HUGEPAGE
-  if (block) madvise(block, bytes, MADV_HUGEPAGE);
+  if (large) madvise(block, bytes, MADV_HUGEPAGE);
 #endif
   return block;
 }
 
-void* allocate_from_system(const SizeClass& size) {
-  auto bytes = static_cast<size_t>(size.block_bytes);
+void* allocate_from_system(size_t requested, const SizeClass& size) {
+  auto bytes = caching ? static_cast<size_t>(size.block_bytes) : std::max<size_t>(1, requested);
   if (void* block = aligned_block(bytes)) return block;
   release_cached();
   if (void* block = aligned_block(bytes)) return block;
@@ -183,7 +184,7 @@ void* allocate(size_t bytes) {
   Shard& home = shard_of_this_thread();
   if (void* block = home.hand_out(size)) return block;
   if (void* block = find_elsewhere(size)) return home.hand_out(block, size, false);
-  return home.hand_out(allocate_from_system(size), size, true);
+  return home.hand_out(allocate_from_system(bytes, size), size, true);
 }
 
 void release(void* block, size_t bytes) {

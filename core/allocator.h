@@ -37,7 +37,7 @@ template <class T>
 using CachedVector = std::vector<T, CachedMemory<T>>;
 
 /// Whether released blocks are kept. They are not under a sanitizer, which has to see every block
-/// come and go.
+/// come and go, nor are they larger there than the request.
 bool allocator_caches();
 
 /// Gives all cached blocks back to the system. (PyTorch: torch.cuda.empty_cache)

@@ -1,5 +1,7 @@
 #include "core/allocator.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -81,6 +83,14 @@ TEST_CASE("allocate: a block is at most a quarter too large") {
   };
   for (size_t bytes = 0; bytes < 5000; ++bytes) check(bytes);
   for (size_t bytes = 5000; bytes < 50'000'000; bytes += bytes / 7) check(bytes);
+}
+
+TEST_CASE("allocate: a block ends for a sanitizer where the request does") {
+  if (allocator_caches()) return;
+  for (size_t bytes : {1, 63, 64, 65, 1000, 5'000'001}) {
+    Block block(bytes);
+    CHECK(malloc_usable_size(block.memory) == bytes);
+  }
 }
 
 TEST_CASE("allocate: what cannot be had is an error") {
