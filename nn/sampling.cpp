@@ -17,16 +17,19 @@ struct Candidate {
   double weight;
 };
 
-/// The logits behind `text`.
+/// The logits behind `text`; finite ones stay finite.
 std::vector<double> penalised(std::span<const Scalar> logits, const Sampling& sampling,
                               std::span<const int32_t> text) {
+  constexpr double greatest = std::numeric_limits<double>::max();
   std::vector<double> result(logits.begin(), logits.end());
   if (sampling.repetition_penalty == 1) return result;
   auto window = static_cast<size_t>(sampling.repetition_window);
   if (window > 0 && window < text.size()) text = text.last(window);
   for (int32_t token : text) {
     auto x = static_cast<double>(logits[token]);
-    result[token] = x < 0 ? x * sampling.repetition_penalty : x / sampling.repetition_penalty;
+    if (std::isinf(x)) continue;
+    double less = x < 0 ? x * sampling.repetition_penalty : x / sampling.repetition_penalty;
+    result[token] = std::clamp(less, -greatest, greatest);
   }
   return result;
 }

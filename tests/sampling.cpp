@@ -204,6 +204,16 @@ TEST_CASE("probabilities: the penalty is for the last tokens of the window, 0 fo
     CHECK(penalised(window) == std::vector{true, true, true, false});
 }
 
+TEST_CASE("probabilities: a penalty beyond all bounds leaves tokens to choose from") {
+  std::vector<int32_t> text = {0, 1, 2};
+  check_close(
+      probabilities(std::vector<Scalar>{5, 2, -infinity}, {.repetition_penalty = 1e-308}, text),
+      {0.5, 0.5, 0});
+  check_close(
+      probabilities(std::vector<Scalar>{-5, -9, -infinity}, {.repetition_penalty = 1e308}, text),
+      {0.5, 0.5, 0});
+}
+
 TEST_CASE("sample: draws each token with its probability") {
   check_draws(some_logits, {.temperature = 1.5, .top_k = 6});
   check_draws(some_logits, {.top_p = 0.8});
