@@ -165,9 +165,8 @@ Command::Work prepare(const CompareFlags& flags) {
 Command compare_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "compare",
-      "Trains models on the same data, with equally many steps and parameters, and "
-      "prints a table, which comparison.csv and a plot (where gnuplot is installed) "
-      "repeat");
+      "Trains models on the same data, with equally many steps and parameters, and prints a table, "
+      "which comparison.csv and a plot (where gnuplot is installed) repeat");
   auto flags = std::make_shared<CompareFlags>();
   app->add_option(
       "MODEL", flags->models,

@@ -137,8 +137,7 @@ Command eval_command(CLI::App& program) {
   app->footer(
       "The sequence error rate is the share of targets that are not a reference; the token error "
       "rate the edits that would make them one, as a share of its tokens. Of several references "
-      "for "
-      "one source the nearest counts. Of pronunciations these are WER and PER.");
+      "for one source the nearest counts. Of pronunciations these are WER and PER.");
   return {app, [flags] { return prepare(*flags); }};
 }
 
