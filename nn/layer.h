@@ -32,8 +32,10 @@ struct State {
   virtual void reorder(const std::vector<int64_t>& members) = 0;
 };
 
+/// A number of tokens without a bound.
 inline constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 
+/// A mixer, or a block around one.
 struct Layer : Module {
   /// x [B, T, C] behind `memory` [B, M, C], which may be undefined: the output [B, T, C]. The masks
   /// of the context cover the K = M + T keys.

@@ -155,6 +155,7 @@ inline constexpr int64_t widest_product = 256, widest_sum = 64;
 /// Terms up to this take part in a product, sums from its inverse on are divided by.
 inline constexpr Scalar largest_term = sizeof(Scalar) == 8 ? 1e100 : 1e12;
 
+/// Over the keys before each border, and over those after it.
 AftFarSums aft_sums_before(const AftProblem& p);
 AftFarSums aft_sums_after(const AftProblem& p);
 
@@ -169,7 +170,9 @@ void aft_weights(const AftProblem& p, const Tensor& top, int64_t group, Span que
 void aft_terms(const AftProblem& p, int64_t b, const AftPiece& piece, Span keys, int64_t seen,
                const Scalar* reference, const Matrix& terms, int64_t* first_unfit);
 
+/// Fills the record.
 void aft_forward(const AftProblem& p, AftRecord& record);
+/// Adds to the gradients of key, value and bias, given that of y.
 void aft_backward(const AftProblem& p, const AftRecord& record, const Tensor& dy);
 
 /// What queries pass on to their sums in the backward pass, [dden | dnum] piece by piece.
@@ -186,6 +189,7 @@ struct AftPassed {
   }
 };
 
+/// Given dy, the gradient of y. Singles pass on nothing.
 AftPassed aft_pass_on(const AftProblem& p, const AftRecord& record, const Tensor& dy);
 
 /// y, log_total and inverse of a single.

@@ -11,6 +11,7 @@
 
 namespace shiftgrad {
 
+/// Rows of a text side by side.
 struct Batch {
   Tokens inputs;   // [B, T]
   Tokens targets;  // [B, T]
@@ -32,6 +33,7 @@ struct RandomBlocks {
   /// Throws when a size is less than 1 or the text has no block_size + 1 tokens.
   RandomBlocks(std::span<const int32_t> text, int64_t batch_size, int64_t block_size,
                const Random& random);
+  /// The next ones, without end: [batch_size, block_size].
   Batch next();
 };
 
@@ -50,6 +52,7 @@ struct ParallelStreams {
 
   /// Throws when a size is less than 1 or a stream has no block_size + 1 tokens.
   ParallelStreams(std::span<const int32_t> text, int64_t batch_size, int64_t block_size);
+  /// The next one, without end: [batch_size, T], T at most block_size.
   Batch next();
 };
 

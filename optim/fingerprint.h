@@ -20,6 +20,7 @@ struct Fingerprint {
   uint64_t hash = 0;
 };
 
+/// That of a text.
 Fingerprint fingerprint(std::span<const int32_t> text);
 
 /// Both numbers as a tensor of a file, U64 [2].

@@ -35,6 +35,7 @@ struct PairBatch {
   int64_t count() const { return next.shape[0]; }
 };
 
+/// A batch of the pairs with these numbers, each sequence filled up to the longest on its side.
 PairBatch make_batch(std::span<const TokenPair> pairs, std::span<const int64_t> members,
                      const TargetEnds& ends);
 

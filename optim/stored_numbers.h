@@ -14,6 +14,7 @@
 
 namespace shiftgrad {
 
+/// How a file stores a number of 64 bits.
 template <class Number>
 constexpr DType number_type() {
   static_assert(sizeof(Number) == 8);
@@ -21,6 +22,7 @@ constexpr DType number_type() {
   return std::is_signed_v<Number> ? DType::i64 : DType::u64;
 }
 
+/// The numbers as a tensor of a file, [n].
 template <class Number>
 StoredTensor stored_numbers(std::initializer_list<Number> numbers) {
   StoredTensor tensor{number_type<Number>(), {static_cast<int64_t>(numbers.size())}, {}};

@@ -21,6 +21,7 @@
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
+/// Of one update.
 struct StepReport {
   /// Updates made, this one among them: 1, 2, …
   int64_t step = 0;
@@ -37,6 +38,7 @@ struct StepReport {
   double waiting_seconds = 0;
 };
 
+/// Of one evaluation in a training.
 struct EvaluationReport {
   int64_t step = 0;
   Evaluation train, validation;
