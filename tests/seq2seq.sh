@@ -121,6 +121,40 @@ for run in halves whole_run; do
 done
 cmp -s halves.lines whole_run.lines || fail 'a resumed run differs'
 
+# Flags in a file; those on the command line win.
+cat > config.json << 'END'
+{"data": "pairs.tsv", "n_layer": 1, "n_head": 2, "n_embd": 16, "max_len": 20, "batch_size": 8,
+ "max_iters": 99, "lr_decay_iters": 20, "warmup_iters": 2, "eval_interval": 10, "log_interval": 1}
+END
+runs train --config config.json --max_iters 20 --out_dir configured
+sed 's/,"tokens_per_second.*//' configured/metrics.jsonl > configured.lines
+sed 's/,"tokens_per_second.*//' whole_run/metrics.jsonl | cmp -s - configured.lines ||
+  fail 'other flags than those in the config'
+echo '{"n_layers": 1}' > wrong.json
+refuses 'wrong.json: unknown flag "n_layers", did you mean n_layer?' train --config wrong.json
+refuses '--lr_decay_iters 20: that of' train --config config.json --resume --out_dir any
+
+# Another run's weights to begin with.
+awk '{ print $2 "\t" $1 }' pairs.tsv > other.tsv
+start='--init_from whole_run/best.safetensors'
+# shellcheck disable=SC2086
+runs train $start $tiny --data other.tsv --max_iters 0 --out_dir tuned
+"$char_lm" translate tuned --checkpoint last --temperature 1 < sources > tuned.lines
+"$char_lm" translate whole_run --temperature 1 < sources | cmp -s - tuned.lines ||
+  fail 'other weights than those to begin with'
+# shellcheck disable=SC2086
+runs train $start $tiny --data other.tsv --max_iters 30 --dropout 0.3 --out_dir tuned
+grep -q '"step":30,' tuned/metrics.jsonl || fail 'no training after --init_from'
+printf 'xyz\t1\n7\t7\n' > foreign.tsv
+# shellcheck disable=SC2086
+refuses 'the model does not know the character "x"' train $start $tiny --data foreign.tsv --out_dir any
+# shellcheck disable=SC2086
+refuses '--n_layer 2: that of whole_run/best.safetensors is 1 and has to stay' \
+  train $start --data other.tsv --n_layer 2 --out_dir any
+refuses '--target_tokens "words": that of' train $start --data other.tsv --target_tokens words
+refuses 'missing: no such file' train --init_from missing --out_dir any
+refuses '--init_from excludes --resume' train --resume $start
+
 # Bad rows.
 { cat pairs.tsv; echo 'no tab'; } > bad.tsv
 refuses 'bad.tsv: line 301: 0 tabs' train $tiny --data bad.tsv --out_dir run

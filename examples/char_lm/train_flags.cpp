@@ -72,4 +72,12 @@ const std::set<std::string>& free_flags() {
   return names;
 }
 
+std::set<std::string> weight_flags() {
+  std::set<std::string> names = {"vocab"};
+  ModelFlags().visit([&](const std::string& name, auto&&...) {
+    if (name != "dropout" && name != "dropatt") names.insert(name);
+  });
+  return names;
+}
+
 }  // namespace char_lm

@@ -73,11 +73,14 @@ void write_run(const std::string& path, const SavedRun& run) {
   write_safetensors(path, content);
 }
 
-SavedRun load_run(const std::string& out_dir, const std::string& name) {
-  char_lm::check_choice("--checkpoint", name, "best|last");
-  std::string path = char_lm::RunFolder{out_dir}.checkpoint(name);
+SavedRun load_checkpoint(const std::string& path) {
   shiftgrad::SafeTensors content = shiftgrad::read_safetensors(path);
   return naming(path, [&] { return run_from(std::move(content), path); });
+}
+
+SavedRun load_run(const std::string& out_dir, const std::string& name) {
+  char_lm::check_choice("--checkpoint", name, "best|last");
+  return load_checkpoint(char_lm::RunFolder{out_dir}.checkpoint(name));
 }
 
 shiftgrad::EncoderDecoder make_model(const SavedRun& run) {

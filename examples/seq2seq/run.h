@@ -39,8 +39,11 @@ struct SavedRun {
 /// Writes the file whole, or leaves what was there and throws one line that begins with the path.
 void write_run(const std::string& path, const SavedRun& run);
 
-/// The checkpoint that was called `name`, best or last, in a run's folder. Throws one line that
-/// begins with its path when it is missing, broken, or not by this program.
+/// Throws one line that begins with the path when the file is missing, broken, or not by this
+/// program.
+SavedRun load_checkpoint(const std::string& path);
+
+/// The checkpoint that was called `name`, best or last, in a run's folder.
 SavedRun load_run(const std::string& out_dir, const std::string& name);
 
 /// The model with the run's weights. Throws in its name when they do not fit.

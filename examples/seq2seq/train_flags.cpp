@@ -40,4 +40,12 @@ const std::set<std::string>& free_flags() {
   return names;
 }
 
+std::set<std::string> weight_flags() {
+  std::set<std::string> names = {"source_tokens", "target_tokens"};
+  ModelFlags().visit([&](const std::string& name, auto&&...) {
+    if (name != "dropout") names.insert(name);
+  });
+  return names;
+}
+
 }  // namespace seq2seq

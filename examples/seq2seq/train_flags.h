@@ -80,4 +80,7 @@ struct TrainFlags {
 /// The flags that may change when a run goes on, for they do not change its course.
 const std::set<std::string>& free_flags();
 
+/// The flags that saved weights decide: those of the model, but for dropout, and of what it knows.
+std::set<std::string> weight_flags();
+
 }  // namespace seq2seq

@@ -39,9 +39,7 @@ Training::Training(const TrainFlags& flags, const SavedRun* saved,
       model_(saved ? saved_model(flags, *saved) : new_model(flags, data_)),
       trainer_(model_, data_.train, data_.validation, target_ends, flags.trainer, peers),
       run_(subject(), folder ? *folder : char_lm::make_run_folder(flags.out_dir, peers),
-           {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience}, peers) {
-  if (saved) run_.resume(saved->state, saved->source);
-}
+           {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience}, peers) {}
 
 char_lm::TrainingRun::Subject Training::subject() {
   return {.model = model_,

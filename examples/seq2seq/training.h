@@ -15,12 +15,15 @@ namespace seq2seq {
 /// An encoder-decoder's training that has been checked and may start.
 class Training {
  public:
-  /// The flags are settled. Goes on where the run was whose last checkpoint is `saved`, if given.
-  /// `folder` is the run's where it is locked already. Throws on bad input, before anything is
-  /// overwritten.
+  /// The flags are settled. Begins with the weights and the symbols of `saved`, if given. `folder`
+  /// is the run's where it is locked already. Throws on bad input, before anything is overwritten.
   explicit Training(const TrainFlags& flags, const SavedRun* saved = nullptr,
                     std::optional<char_lm::RunFolder> folder = {},
                     shiftgrad::Peers& peers = shiftgrad::alone());
+
+  /// Goes on where the run was whose last checkpoint the training began with; throws as
+  /// TrainingRun::resume does.
+  void resume(const SavedRun& saved) { run_.resume(saved.state, saved.source); }
 
   /// Throws unless all peers are about to begin the same training.
   void check_peers() const { trainer_.check_peers(); }

@@ -32,4 +32,18 @@ Flags resumed_flags(const Flags& saved, const Flags& asked, const std::set<std::
   return Flags::from_json(flags.dump(), source);
 }
 
+/// The flags of `asked` for a model that starts with saved weights, which decide those
+/// `of_weights`. Throws, naming the flag, when another of these was `given`.
+template <class Flags>
+Flags started_flags(const Flags& saved, const Flags& asked, const std::set<std::string>& given,
+                    const std::set<std::string>& of_weights, const std::string& source) {
+  auto flags = nlohmann::json::parse(asked.to_json());
+  auto decided = nlohmann::json::parse(saved.to_json());
+  for (const std::string& name : of_weights) {
+    if (given.contains(name)) check_same_flag(name, flags[name], decided[name], source);
+    flags[name] = decided[name];
+  }
+  return Flags::from_json(flags.dump(), source);
+}
+
 }  // namespace char_lm

@@ -1,4 +1,4 @@
-#include "resumed_flags.h"
+#include "saved_flags.h"
 
 #include "core/errors.h"
 
