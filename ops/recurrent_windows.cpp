@@ -55,7 +55,8 @@ struct Windows {
   Tensor rows = {};  // [windows, s, row], of a block step by step; undefined when not recording
 
   void forward(const Tensor& y) const {
-    Tensor turned = contiguous(transpose(weight));  // [C, gC], in which products are faster
+    Tensor turned =
+        contiguous(transpose(weight.detach()));  // [C, gC], in which products are faster
     ConstMatrix weights = ConstMatrix::row_major(turned.data(), C, gates);
     parallel_for(groups(), [&](int64_t group) {
       for_each_block(group, [&](const Block& block) { forward(block, weights, y.mutable_data()); });
