@@ -1,11 +1,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "config_file.h"
 #include "flags.h"
+#include "out_folder.h"
 #include "saved_flags.h"
 
 namespace char_lm {
@@ -29,10 +32,10 @@ struct Asked {
         });
     add_flag(app, "config", config, "FILE",
              "flags as a JSON object, {\"n_layer\": 2}; those given beside it win (default: none)");
-    CLI::Option* start = add_flag(
-        app, "init_from", init_from, "CHECKPOINT",
-        "begin with the weights and the " + vocabulary +
-            " of this file; flags that decide those are its own (default: none)");
+    CLI::Option* start =
+        add_flag(app, "init_from", init_from, "CHECKPOINT",
+                 "begin with the weights and the " + vocabulary +
+                     " of this file; flags that decide those are its own (default: none)");
     add_resume_flag(app, resume, free, data)->excludes(start);
   }
 
@@ -44,5 +47,37 @@ struct Asked {
     if (!config.empty()) given.merge(read_config(config, given, flags));
   }
 };
+
+/// The training that was asked for: a new run, one that begins with the weights of another, or one
+/// that goes on. `load(path)` reads a checkpoint, and make(flags, saved, folder) a training that
+/// begins with its weights, or with new ones if `saved` is null. Of a saved run's flags those
+/// `of_weights` are decided, and those `free` may change when it goes on.
+template <class Training, class Flags, class Load, class Make>
+std::unique_ptr<Training> prepare(const Asked<Flags>& asked,
+                                  const std::set<std::string>& of_weights,
+                                  const std::set<std::string>& free, shiftgrad::Peers& peers,
+                                  Load load, Make make) {
+  std::unique_ptr<Training> training;
+  Flags flags = asked.flags;
+  if (asked.resume) {
+    // Locked before it is read: nobody else goes on from what this one will.
+    RunFolder folder = lock_run_folder(flags.out_dir, peers);
+    auto saved = load(folder.checkpoint("last"));
+    flags = resumed_flags(saved.flags, flags, asked.given, free, saved.source);
+    flags.settle();
+    training = make(flags, &saved, folder);
+    training->resume(saved);
+  } else if (!asked.init_from.empty()) {
+    auto saved = load(asked.init_from);
+    flags = started_flags(saved.flags, flags, asked.given, of_weights, saved.source);
+    flags.settle();
+    training = make(flags, &saved, std::nullopt);
+  } else {
+    flags.settle();
+    training = make(flags, nullptr, std::nullopt);
+  }
+  training->check_peers();
+  return training;
+}
 
 }  // namespace char_lm
