@@ -3,6 +3,9 @@
 // The element type is chosen at build time: the same sources give a library of floats and, with
 // SHIFTGRAD_DOUBLE, one of doubles. Whatever depends on it lives in an inline namespace of its own,
 // so that both can be linked into one program without either calling the other's code.
+//
+// The namespace is an ABI tag as well: a function of another namespace that returns a Tensor has
+// the tag in its symbol, so a caller built for the other precision finds nothing to link with.
 
 #ifdef SHIFTGRAD_DOUBLE
 #define SHIFTGRAD_PRECISION f64
@@ -10,12 +13,16 @@
 #define SHIFTGRAD_PRECISION f32
 #endif
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad {
 
 #ifdef SHIFTGRAD_DOUBLE
+inline namespace [[gnu::abi_tag("f64")]] f64 {
 using Scalar = double;
+}
 #else
+inline namespace [[gnu::abi_tag("f32")]] f32 {
 using Scalar = float;
+}
 #endif
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad

@@ -42,6 +42,25 @@ for package in shiftgrad shiftgrad-f64; do
     "$tests/outside/convolution_mixer.cpp"
   prints ''
 done
+
+# Parts of one program have to be of one precision: else they do not link.
+for package in shiftgrad shiftgrad-f64; do
+  # shellcheck disable=SC2046
+  ${CXX:-c++} -std=c++20 -c "$tests/outside/maker.cpp" -o "$place/maker.o" \
+    $(pkg-config --cflags "$package")
+  for other in shiftgrad shiftgrad-f64; do
+    if [ "$other" = "$package" ]; then
+      compile "$package" "$tests/outside/reader.cpp" "$place/maker.o"
+      prints 8
+    elif compile "$other" "$tests/outside/reader.cpp" "$place/maker.o" 2> "$place/errors"; then
+      echo "a maker of $package was linked to a reader of $other"
+      exit 1
+    else
+      grep -q 'undefined reference.*eight' "$place/errors" || { cat "$place/errors"; exit 1; }
+    fi
+  done
+done
+
 rm "$libraries"/libshiftgrad*.so*
 compile shiftgrad --static "$tests/outside/program.cpp"
 prints '4 8'

@@ -1,0 +1,7 @@
+#include <iostream>
+
+#include "core/tensor.h"
+
+shiftgrad::Tensor eight();
+
+int main() { std::cout << eight().item() << '\n'; }
