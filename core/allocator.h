@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/errors.h"
+
 namespace shiftgrad {
 
 /// Uninitialised memory for at least `bytes` bytes, aligned to 64; never null, also for 0 bytes.
@@ -26,7 +28,12 @@ struct CachedMemory {
   template <class Other>
   CachedMemory(const CachedMemory<Other>&) {}
 
-  T* allocate(size_t count) { return static_cast<T*>(shiftgrad::allocate(count * sizeof(T))); }
+  T* allocate(size_t count) {
+    size_t bytes = 0;
+    require(!__builtin_mul_overflow(count, sizeof(T), &bytes), "allocate: ", count,
+            " elements, expected fewer");
+    return static_cast<T*>(shiftgrad::allocate(bytes));
+  }
   void deallocate(T* block, size_t count) { release(block, count * sizeof(T)); }
   bool operator==(const CachedMemory&) const = default;
 };

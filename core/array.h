@@ -26,7 +26,8 @@ void require_complete(const char* operation, const char* name, const Array<T>& a
 template <class T>
 Array<T> rows(const Array<T>& array, int64_t begin, int64_t end) {
   Dims shape = array.shape;
-  int64_t size = product(shape) / shape[0];
+  shape[0] = 1;
+  int64_t size = product(shape);
   shape[0] = end - begin;
   auto first = array.values.begin();
   return {shape, {first + begin * size, first + end * size}};

@@ -43,12 +43,6 @@ std::ostream& operator<<(std::ostream& out, const Dims& dims) {
   return out << ']';
 }
 
-int normalized_axis(const char* operation, int axis, int rank) {
-  require(-rank <= axis && axis < rank, operation, ": axis ", axis, " of a tensor with ", rank,
-          " axes");
-  return axis < 0 ? axis + rank : axis;
-}
-
 Dims broadcast_shape(const char* operation, const Dims& a, const Dims& b) {
   const Dims& longer = a.size() >= b.size() ? a : b;
   const Dims& shorter = a.size() >= b.size() ? b : a;
@@ -67,7 +61,8 @@ Layout Layout::contiguous(const Dims& shape) {
   int64_t stride = 1;
   for (int axis = shape.size() - 1; axis >= 0; --axis) {
     layout.strides[axis] = stride;
-    stride *= shape[axis];
+    require(!__builtin_mul_overflow(stride, shape[axis], &stride), "shape: ", shape,
+            " has too many elements");
   }
   return layout;
 }
@@ -103,6 +98,19 @@ bool nests(const Layout& layout) {
 }
 
 }  // namespace
+
+bool Layout::fits(int64_t size) const {
+  if (count() == 0) return true;
+  int64_t first = offset, last = offset;
+  for (int axis = 0; axis < rank(); ++axis) {
+    int64_t reach = 0;
+    int64_t& end = strides[axis] < 0 ? first : last;
+    if (__builtin_mul_overflow(shape[axis] - 1, strides[axis], &reach) ||
+        __builtin_add_overflow(end, reach, &end))
+      return false;
+  }
+  return first >= 0 && last < size;
+}
 
 bool Layout::covers(int64_t size) const {
   bool forward = std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s >= 0; });
@@ -179,15 +187,13 @@ namespace {
 Dims completed(const Dims& target, const Dims& shape) {
   Dims result = target;
   int unknown = -1;
-  int64_t known = 1;
   for (int axis = 0; axis < target.size(); ++axis) {
     require(target[axis] >= 0 || (target[axis] == -1 && unknown < 0), "reshape: ", target,
             " as a shape");
-    if (target[axis] == -1)
-      unknown = axis;
-    else
-      known *= target[axis];
+    if (target[axis] == -1) unknown = axis;
   }
+  if (unknown >= 0) result[unknown] = 1;
+  int64_t known = product(result);
   // Beside an axis of no elements any size would do.
   if (unknown >= 0 && known > 0) result[unknown] = product(shape) / known;
   require((unknown < 0 || known > 0) && product(result) == product(shape), "reshape: ", shape,

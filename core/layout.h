@@ -57,16 +57,22 @@ class Dims {
 /// Prints `[2, 3, 4]`.
 std::ostream& operator<<(std::ostream& out, const Dims& dims);
 
-/// The product of the entries; 1 for an empty list.
+/// The product of the entries; 1 for an empty list. Throws when it is beyond int64_t.
 inline int64_t product(const Dims& dims) {
   int64_t result = 1;
-  for (int64_t size : dims) result *= size;
+  for (int64_t size : dims)
+    require(!__builtin_mul_overflow(result, size, &result), "shape: ", dims,
+            " has too many elements");
   return result;
 }
 
 /// The axis as a number in 0 … rank-1; a negative one counts from the end. Throws when there is no
 /// such axis, in the name of `operation`.
-int normalized_axis(const char* operation, int axis, int rank);
+inline int normalized_axis(const char* operation, int axis, int rank) {
+  require(-rank <= axis && axis < rank, operation, ": axis ", axis, " of a tensor with ", rank,
+          " axes");
+  return axis < 0 ? axis + rank : axis;
+}
 
 /// The shape that both broadcast to (aligned at the last axis, size 1 stretches, as in NumPy).
 /// Throws when there is none, in the name of `operation`.
@@ -77,7 +83,8 @@ struct Layout {
   Dims strides;
   int64_t offset = 0;
 
-  /// The row-major layout of `shape` from offset 0.
+  /// The row-major layout of `shape` from offset 0. Throws when it has more elements than int64_t
+  /// can count.
   static Layout contiguous(const Dims& shape);
 
   int rank() const { return shape.size(); }
@@ -85,6 +92,8 @@ struct Layout {
 
   /// Row-major without gaps, wherever it starts.
   bool is_contiguous() const;
+  /// Every index lies in a buffer of elements 0 … size-1.
+  bool fits(int64_t size) const;
   /// Holds each of the elements 0 … size-1 of a buffer exactly once, in any order.
   bool covers(int64_t size) const;
   /// Repeats elements along an axis of stride 0.
