@@ -29,17 +29,20 @@ Tensor Tensor::from(const Dims& shape, std::span<const Scalar> values) {
 }
 
 Scalar* Tensor::mutable_data() const {
+  require_defined("mutable_data", "the tensor", *this);
   require(!recorded(), "in-place write: a tensor of shape ", shape(),
           " is recorded on a live tape");
   return storage_->value->data() + layout_.offset;
 }
 
 Scalar Tensor::item() const {
-  require(defined() && count() == 1, "item: ", shape(), ", expected one element");
+  require_defined("item", "the tensor", *this);
+  require(count() == 1, "item: ", shape(), ", expected one element");
   return *data();
 }
 
 std::vector<Scalar> Tensor::values() const {
+  require_defined("values", "the tensor", *this);
   std::vector<Scalar> result;
   result.reserve(static_cast<size_t>(count()));
   Walk<1>({&layout_}).range(0, count(), [&](const Walk<1>::Run& run) {
@@ -50,12 +53,17 @@ std::vector<Scalar> Tensor::values() const {
 }
 
 Tensor Tensor::view(const Layout& layout) const {
+  require_defined("view", "the tensor", *this);
+  require(layout.fits(storage_->value->count()), "view: shape ", layout.shape, " with strides ",
+          layout.strides, " from ", layout.offset, " reaches beyond the ", storage_->value->count(),
+          " elements of the storage");
   require(!layout.overlaps(), "view: shape ", layout.shape, " with strides ", layout.strides,
           " overlaps itself");
   return {storage_, layout};
 }
 
 Tensor Tensor::require_gradient(bool required) const {
+  require_defined("require_gradient", "the tensor", *this);
   storage_->requires_gradient = required;
   if (!required) {
     storage_->gradient.reset();
@@ -71,7 +79,10 @@ Tensor Tensor::gradient() const {
   return {std::move(mirror), layout_};
 }
 
-void Tensor::zero_gradient() const { storage_->gradient_written = false; }
+void Tensor::zero_gradient() const {
+  require_defined("zero_gradient", "the tensor", *this);
+  storage_->gradient_written = false;
+}
 
 GradientSink Tensor::gradient_sink() const {
   if (!requires_gradient()) return {};

@@ -27,26 +27,28 @@ class Tensor {
   const Layout& layout() const { return layout_; }
   const Dims& shape() const { return layout_.shape; }
   int rank() const { return layout_.rank(); }
-  /// The size of one axis; a negative axis counts from the end.
-  int64_t size(int axis) const { return layout_.shape[axis]; }
+  /// The size of one axis; a negative axis counts from the end. Throws when there is no such axis.
+  int64_t size(int axis) const { return layout_.shape[normalized_axis("size", axis, rank())]; }
   int64_t count() const { return layout_.count(); }
   bool is_contiguous() const { return layout_.is_contiguous(); }
   /// Whether a live tape has recorded an op that made or read these values.
   bool recorded() const { return storage_ && storage_->value->recorded > 0; }
   bool shares_storage(const Tensor& other) const { return storage_ == other.storage_; }
 
-  /// The first element; the others lie at the layout's strides from it.
-  const Scalar* data() const { return storage_->value->data() + layout_.offset; }
-  /// The same for writing. Throws while a live tape has recorded these values: it would hand
-  /// wrong gradients to whoever read them.
+  /// The first element; the others lie at the layout's strides from it. This and what follows
+  /// throws where the tensor is undefined.
+  const Scalar* data() const;
+  /// The first element, to be written. Throws while a live tape has recorded these values: it would
+  /// hand wrong gradients to whoever read them.
   Scalar* mutable_data() const;
   /// The only element. Throws when there is not exactly one.
   Scalar item() const;
-  /// A row-major copy.
+  /// A row-major copy. A gradient is undefined until a backward pass has written it.
   std::vector<Scalar> values() const;
 
   /// The same storage under another layout, for values and gradient alike. Throws when the layout
-  /// overlaps itself other than by broadcasting: a gradient could not be accumulated into it.
+  /// reaches beyond the storage, or overlaps itself other than by broadcasting: a gradient could
+  /// not be accumulated into it.
   Tensor view(const Layout& layout) const;
 
   bool requires_gradient() const { return storage_ && storage_->requires_gradient; }
@@ -72,6 +74,16 @@ class Tensor {
   std::shared_ptr<Storage> storage_;
   Layout layout_;
 };
+
+/// Throws, in the name of `operation`, when its argument `name` is undefined.
+inline void require_defined(const char* operation, const char* name, const Tensor& x) {
+  require(x.defined(), operation, ": ", name, " is undefined");
+}
+
+inline const Scalar* Tensor::data() const {
+  require_defined("data", "the tensor", *this);
+  return storage_->value->data() + layout_.offset;
+}
 
 /// target = beta · target + gradient, where beta is 0 for the first writer and 1 for later ones, so
 /// that a GEMM can write a gradient in place.

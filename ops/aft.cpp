@@ -45,10 +45,13 @@ AftProblem::AftProblem(const Tensor& k, const Tensor& v, const AftBand& band,
       start(band.start),
       step(band.step),
       visibility(visible) {
+  require_defined("aft", "key", k);
+  require_defined("aft", "value", v);
+  require_defined("aft", "the band", bias);
   require(k.rank() == 3 && k.shape() == v.shape(), "aft: keys ", k.shape(), " and values ",
           v.shape(), ", expected [B, K, C] twice");
-  require(bias.rank() == 3 && k.size(2) % bias.size(0) == 0, "aft: biases ", bias.shape(), " for ",
-          k.size(2), " channels, expected [G, T, n]");
+  require(bias.rank() == 3 && bias.size(0) >= 1 && k.size(2) % bias.size(0) == 0, "aft: biases ",
+          bias.shape(), " for ", k.size(2), " channels, expected [G, T, n]");
   B = k.size(0), K = k.size(1), C = k.size(2);
   G = bias.size(0), T = bias.size(1), n = bias.size(2);
   visibility.check("aft", B, T, K);
@@ -75,6 +78,7 @@ Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
 }
 
 Tensor shifted_rows(const Tensor& input, int64_t width, int64_t start, int64_t step) {
+  require_defined("shifted_rows", "x", input);
   require(input.rank() == 3, "shifted_rows: ", input.shape(), ", expected [G, T, m]");
   Tensor x = contiguous(input);
   Tensor y = Tensor::empty({x.size(0), x.size(1), width});
@@ -88,6 +92,7 @@ Tensor shifted_rows(const Tensor& input, int64_t width, int64_t start, int64_t s
 }
 
 AftBand widened(const AftBand& band, int64_t K) {
+  require_defined("widened", "the band", band.bias);
   return {shifted_rows(band.bias, K, -band.start, -band.step), 0, 0};
 }
 

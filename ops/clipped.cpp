@@ -64,12 +64,14 @@ Tensor transferred(const Tensor& input, int64_t width, int64_t k, Transfer forwa
 }  // namespace
 
 Tensor gather_by_distance(const Tensor& x, int64_t K) {
+  require_defined("gather_by_distance", "x", x);
   require(x.rank() >= 2 && x.size(-1) % 2 == 1 && K >= 1, "gather_by_distance: ", x.shape(),
           " for ", K, " keys, expected […, T, 2k+1]");
   return transferred(x, K, x.size(-1) / 2, gather, bucket);
 }
 
 Tensor bucket_by_distance(const Tensor& x, int64_t k) {
+  require_defined("bucket_by_distance", "x", x);
   require(x.rank() >= 2 && x.size(-1) >= 1 && k >= 0, "bucket_by_distance: ", x.shape(),
           " for a clipping distance of ", k, ", expected […, T, K]");
   return transferred(x, 2 * k + 1, k, bucket, gather);

@@ -66,6 +66,7 @@ void check_rate(const char* operation, double rate) {
 }  // namespace
 
 Tensor dropout(const Tensor& input, const DropoutPattern& pattern) {
+  require_defined("dropout", "x", input);
   check_rate("dropout", pattern.rate);
   if (pattern.rate == 0) return input;
   Tensor x = contiguous(input), y = Tensor::empty(x.shape());
@@ -75,6 +76,8 @@ Tensor dropout(const Tensor& input, const DropoutPattern& pattern) {
 }
 
 Tensor add_dropped(const Tensor& residual, const Tensor& input, const DropoutPattern& pattern) {
+  require_defined("add_dropped", "residual", residual);
+  require_defined("add_dropped", "x", input);
   check_rate("add_dropped", pattern.rate);
   require(residual.shape() == input.shape(), "add_dropped: ", residual.shape(), " and ",
           input.shape(), ", expected equal shapes");

@@ -49,7 +49,8 @@ void apply(const std::array<const Tensor*, N>& inputs, const Tensor& y, F f) {
   });
 }
 
-Tensor unary(Unary f, const Tensor& x) {
+Tensor unary(const char* operation, Unary f, const Tensor& x) {
+  require_defined(operation, "x", x);
   Tensor y = Tensor::empty(x.shape());
   apply<1>({&x}, y, [f](auto in, Scalar* out, int64_t n) { simd::map(f, in[0], out, n); });
   record(y, {&x}, [f, x, y](const Tensor& dy) {
@@ -86,6 +87,8 @@ struct Operands {
   Tensor a, b;
 
   Operands(const char* operation, const Tensor& left, const Tensor& right) {
+    require_defined(operation, "the left operand", left);
+    require_defined(operation, "the right operand", right);
     Dims shape = broadcast_shape(operation, left.shape(), right.shape());
     a = left.view(left.layout().expand(shape));
     b = right.view(right.layout().expand(shape));
@@ -137,6 +140,7 @@ Tensor divide(const Tensor& left, const Tensor& right) {
 }
 
 Tensor scale(const Tensor& x, Scalar factor) {
+  require_defined("scale", "x", x);
   Tensor y = Tensor::empty(x.shape());
   apply<1>({&x}, y,
            [factor](auto in, Scalar* out, int64_t n) { simd::axpby(factor, in[0], 0, out, n); });
@@ -144,17 +148,20 @@ Tensor scale(const Tensor& x, Scalar factor) {
   return y;
 }
 
-Tensor offset(const Tensor& x, Scalar offset) { return add(x, Tensor::full({}, offset)); }
+Tensor offset(const Tensor& x, Scalar offset) {
+  require_defined("offset", "x", x);
+  return add(x, Tensor::full({}, offset));
+}
 
-Tensor negate(const Tensor& x) { return unary(Unary::negate, x); }
-Tensor exp(const Tensor& x) { return unary(Unary::exp, x); }
-Tensor log(const Tensor& x) { return unary(Unary::log, x); }
-Tensor sqrt(const Tensor& x) { return unary(Unary::sqrt, x); }
-Tensor square(const Tensor& x) { return unary(Unary::square, x); }
-Tensor tanh(const Tensor& x) { return unary(Unary::tanh, x); }
-Tensor sigmoid(const Tensor& x) { return unary(Unary::sigmoid, x); }
-Tensor relu(const Tensor& x) { return unary(Unary::relu, x); }
-Tensor gelu(const Tensor& x) { return unary(Unary::gelu, x); }
-Tensor gelu_tanh(const Tensor& x) { return unary(Unary::gelu_tanh, x); }
+Tensor negate(const Tensor& x) { return unary("negate", Unary::negate, x); }
+Tensor exp(const Tensor& x) { return unary("exp", Unary::exp, x); }
+Tensor log(const Tensor& x) { return unary("log", Unary::log, x); }
+Tensor sqrt(const Tensor& x) { return unary("sqrt", Unary::sqrt, x); }
+Tensor square(const Tensor& x) { return unary("square", Unary::square, x); }
+Tensor tanh(const Tensor& x) { return unary("tanh", Unary::tanh, x); }
+Tensor sigmoid(const Tensor& x) { return unary("sigmoid", Unary::sigmoid, x); }
+Tensor relu(const Tensor& x) { return unary("relu", Unary::relu, x); }
+Tensor gelu(const Tensor& x) { return unary("gelu", Unary::gelu, x); }
+Tensor gelu_tanh(const Tensor& x) { return unary("gelu_tanh", Unary::gelu_tanh, x); }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -33,6 +33,7 @@ void scatter_add(const std::vector<int32_t>& tokens, const Tensor& dy, const Ten
 }  // namespace
 
 Tensor embedding(const Tensor& weight, const Tokens& tokens) {
+  require_defined("embedding", "weight", weight);
   require(weight.rank() == 2, "embedding: a weight of ", weight.shape(), ", expected [V, C]");
   require_complete("embedding", "tokens", tokens);
   int64_t V = weight.size(0), C = weight.size(1);

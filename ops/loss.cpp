@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t rows_per_tile = 32;
 
 void check(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options = {}) {
+  require_defined("cross_entropy", "logits", logits);
   Dims expected = targets.shape;
   expected.push_back(logits.rank() > 0 ? logits.size(-1) : 0);
   require(logits.shape() == expected && logits.count() > 0, "cross_entropy: logits of ",

@@ -96,6 +96,9 @@ void multiply_stack(Scalar alpha, const ConstMatrix& left, const ConstMatrix& ri
 
 void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
                        Scalar beta, const Tensor& c) {
+  require_defined(operation, "a", a);
+  require_defined(operation, "b", b);
+  require_defined(operation, "c", c);
   require(a.rank() >= 2 && b.rank() == a.rank() && c.rank() == a.rank() &&
               a.size(-1) == b.size(-2) && c.size(-2) == a.size(-2) && c.size(-1) == b.size(-1),
           operation, ": ", a.shape(), " x ", b.shape(), " into ", c.shape());
@@ -114,6 +117,8 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
 }
 
 Tensor matmul(const Tensor& left, const Tensor& right) {
+  require_defined("matmul", "the left operand", left);
+  require_defined("matmul", "the right operand", right);
   require(left.rank() >= 2 && right.rank() >= 2, "matmul: ", left.shape(), " x ", right.shape(),
           ": expected at least two axes each");
   require(left.size(-1) == right.size(-2), "matmul: ", left.shape(), " x ", right.shape(),
@@ -143,6 +148,8 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  require_defined("linear", "x", x);
+  require_defined("linear", "weight", weight);
   require(weight.rank() == 2 && x.rank() >= 1 && x.size(-1) == weight.size(1),
           "linear: ", x.shape(), " with a weight of ", weight.shape(),
           ": expected […, N] and [P, N]");

@@ -45,6 +45,9 @@ Tensor as_tensor(std::span<const double> values) {
 
 Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain,
                   const Tensor& shift, const RateOf& rate_of) {
+  require_defined(operation, "x", input);
+  require_defined(operation, "weight", gain);
+  require_defined(operation, "bias", shift);
   require(input.rank() >= 1 && input.size(-1) >= 1, operation, ": ", input.shape(),
           ", expected […, C]");
   int64_t C = input.size(-1), rows = input.count() / C;
@@ -102,6 +105,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 
 Tensor deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
                       bool unbiased) {
+  require_defined("deviation_norm", "x", x);
   int64_t fewest = unbiased ? 2 : 1;
   require(x.rank() >= 1 && x.size(-1) >= fewest, "deviation_norm: ", x.shape(),
           ", expected at least ", fewest, " elements a row");

@@ -102,6 +102,8 @@ void run(RecurrentCell cell, const Scalar* p, const Scalar* u, const Scalar* bef
 }  // namespace
 
 Tensor gru_step(const Tensor& projected, const Tensor& recurrent, const Tensor& hidden) {
+  require_defined("gru_step", "projected", projected);
+  require_defined("gru_step", "recurrent", recurrent);
   const Dims& shape = projected.shape();
   require(recurrent.shape() == shape && is_state(hidden, shape, 3), "gru_step: ", shape, " with ",
           recurrent.shape(), " and ", shape_of(hidden),
@@ -135,6 +137,7 @@ Tensor gru_step(const Tensor& projected, const Tensor& recurrent, const Tensor& 
 }
 
 Tensor lstm_step(const Tensor& sums, const Tensor& cell) {
+  require_defined("lstm_step", "sums", sums);
   require(is_state(cell, sums.shape(), 4), "lstm_step: ", sums.shape(), " with ", shape_of(cell),
           ": expected [B, T, 4C] and [B, T, C]");
   Tensor s = with_dense_rows(sums), c0 = with_dense_rows(cell);

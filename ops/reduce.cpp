@@ -13,6 +13,7 @@
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 Tensor sum(const Tensor& x, const Dims& axes) {
+  require_defined("sum", "x", x);
   Dims shape = x.shape();
   for (int64_t axis : axes) shape[normalized_axis("sum", static_cast<int>(axis), x.rank())] = 1;
   Tensor y = Tensor::zeros(shape);
@@ -22,19 +23,25 @@ Tensor sum(const Tensor& x, const Dims& axes) {
 }
 
 Tensor sum(const Tensor& x) {
+  require_defined("sum", "x", x);
   Dims all;
   for (int axis = 0; axis < x.rank(); ++axis) all.push_back(axis);
   return reshape(sum(x, all), {});
 }
 
 Tensor mean(const Tensor& x, const Dims& axes) {
+  require_defined("mean", "x", x);
   Tensor total = sum(x, axes);
   return scale(total, static_cast<Scalar>(total.count()) / static_cast<Scalar>(x.count()));
 }
 
-Tensor mean(const Tensor& x) { return scale(sum(x), 1 / static_cast<Scalar>(x.count())); }
+Tensor mean(const Tensor& x) {
+  require_defined("mean", "x", x);
+  return scale(sum(x), 1 / static_cast<Scalar>(x.count()));
+}
 
 Tensor maximum(const Tensor& x, int axis) {
+  require_defined("maximum", "x", x);
   axis = normalized_axis("maximum", axis, x.rank());
   require(x.size(axis) > 0, "maximum: axis ", axis, " of ", x.shape(), " is empty");
   Layout first = x.layout().slice(axis, 0, 1);

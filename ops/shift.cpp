@@ -15,6 +15,7 @@ namespace {
 
 /// x with a zero column before its columns, which then begin at 1, or after them (at 0).
 Tensor padded(const char* operation, const Tensor& x, int64_t begin) {
+  require_defined(operation, "x", x);
   require(x.rank() >= 2, operation, ": ", x.shape(), ", expected […, T, K]");
   Dims shape = x.shape();
   shape[-1] += 1;
@@ -34,6 +35,8 @@ Tensor pad_left(const Tensor& x) { return padded("rel_shift", x, 1); }
 Tensor pad_right(const Tensor& x) { return padded("shift_right", x, 0); }
 
 Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
+  require_defined("matmul_left_padded", "a", a);
+  require_defined("matmul_left_padded", "b", b);
   auto fits = [&](int axis) {
     return b.size(axis) == a.size(axis) || (axis < -2 && b.size(axis) == 1);
   };
@@ -59,7 +62,10 @@ Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
   return y;
 }
 
-Tensor rel_shift_view(const Tensor& padded) { return padded.view(padded.layout().rel_shift()); }
+Tensor rel_shift_view(const Tensor& padded) {
+  require_defined("rel_shift_view", "padded", padded);
+  return padded.view(padded.layout().rel_shift());
+}
 
 Tensor rel_shift(const Tensor& x, bool zero_triu) {
   Tensor shifted = rel_shift_view(pad_left(x));
@@ -72,6 +78,8 @@ Tensor rel_shift(const Tensor& x, bool zero_triu) {
 }
 
 Tensor relative_product(const Tensor& q, const Tensor& rows, int64_t K) {
+  require_defined("relative_product", "q", q);
+  require_defined("relative_product", "rows", rows);
   require(q.rank() == 4 && rows.rank() == 3 && rows.size(2) == q.size(3) &&
               (rows.size(1) == q.size(1) || rows.size(1) == 1) && 0 <= K && K <= rows.size(0),
           "relative_product: ", q.shape(), " with ", rows.shape(), " for ", K,
@@ -82,6 +90,7 @@ Tensor relative_product(const Tensor& q, const Tensor& rows, int64_t K) {
 }
 
 Tensor relative_bias(const Tensor& rows, int64_t T, int64_t K) {
+  require_defined("relative_bias", "rows", rows);
   require(rows.rank() == 2 && T >= 0 && 0 <= K && K <= rows.size(0),
           "relative_bias: ", rows.shape(), " for ", T, " queries and ", K,
           " keys: expected [n, H] with n of at least the keys");

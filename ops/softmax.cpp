@@ -49,6 +49,7 @@ void softmax_row_again(const SoftmaxRow& row, Scalar* y, int64_t length) {
 }
 
 Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor) {
+  require_defined("masked_softmax", "scores", scores);
   require(scores.rank() == 4, "softmax: scores of ", scores.shape(), ", expected [B, H, T, K]");
   int64_t B = scores.size(0), T = scores.size(2), K = scores.size(3);
   visibility.check("softmax", B, T, K);
@@ -78,6 +79,7 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
 }
 
 Tensor softmax(const Tensor& x) {
+  require_defined("softmax", "x", x);
   require(x.rank() >= 1 && x.rank() <= Dims::max_rank, "softmax: ", x.shape(),
           ", expected at least one axis");
   int64_t K = x.size(-1);

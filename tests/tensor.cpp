@@ -52,7 +52,53 @@ TEST_CASE("values and item read through the layout") {
   CHECK(expand(select(x, 1, 2), {2, 3}).values() == Values{2, 6, 10, 2, 6, 10});
   CHECK(*slice(x, 0, 1, 2).data() == 4);
   CHECK(refusal([&] { x.item(); }) == "item: [3, 4], expected one element");
-  CHECK(refusal([] { Tensor().item(); }) == "item: [], expected one element");
+}
+
+TEST_CASE("an undefined tensor is refused by name, whatever is asked of it") {
+  Tensor none;
+  auto said = [](const char* operation) {
+    return std::string(operation) + ": the tensor is undefined";
+  };
+  CHECK(refusal([&] { none.values(); }) == said("values"));
+  CHECK(refusal([&] { none.item(); }) == said("item"));
+  CHECK(refusal([&] { none.data(); }) == said("data"));
+  CHECK(refusal([&] { none.mutable_data(); }) == said("mutable_data"));
+  CHECK(refusal([&] { none.view({}); }) == said("view"));
+  CHECK(refusal([&] { none.require_gradient(); }) == said("require_gradient"));
+  CHECK(refusal([&] { none.zero_gradient(); }) == said("zero_gradient"));
+  CHECK(refusal([&] { accumulate(1, none, Tensor::full({}, 1)); }) ==
+        "accumulate: the target is undefined");
+  CHECK(refusal([&] { accumulate(1, Tensor::full({}, 1), none); }) ==
+        "accumulate: the source is undefined");
+}
+
+TEST_CASE("an axis that is not there has no size") {
+  Tensor x = counting({3, 4});
+  CHECK(x.size(1) == 4);
+  CHECK(x.size(-2) == 3);
+  CHECK(refusal([&] { x.size(2); }) == "size: axis 2 of a tensor with 2 axes");
+  CHECK(refusal([&] { x.size(-3); }) == "size: axis -3 of a tensor with 2 axes");
+  CHECK(refusal([] { Tensor().size(0); }) == "size: axis 0 of a tensor with 0 axes");
+}
+
+TEST_CASE("a shape of more elements than can be counted or held is refused") {
+  constexpr int64_t large = int64_t{1} << 31;
+  std::string uncountable = "shape: [2147483648, 2147483648, 2147483648] has too many elements";
+  CHECK(refusal([] { Tensor::empty({large, large, large}); }) == uncountable);
+  CHECK(refusal([] { Tensor::full({large, large, large}, 1); }) == uncountable);
+  CHECK(refusal([] { Tensor::from({large, large, large}, Values{}); }) == uncountable);
+  // Their product alone wraps around to 0, and 4 or 8 times it does.
+  CHECK(refusal([] {
+          Tensor::empty({large, 2 * large, 4});
+        }) == "shape: [2147483648, 4294967296, 4] has too many elements");
+  CHECK(refusal([] {
+          Tensor::empty({large, large});
+        }) == "buffer: 4611686018427387904 elements, expected fewer");
+  CHECK(refusal([] { Tensor::empty({large, large / 8}); }).starts_with("allocate: "));
+  CHECK(refusal([] { CachedVector<double> numbers(size_t{1} << 59); }).starts_with("allocate: "));
+  CHECK(refusal([] {
+          expand(Tensor::full({1, 1, 1}, 1), {large, large, large}).count();
+        }) == uncountable);
 }
 
 TEST_CASE("values are aligned to 64 bytes") {
@@ -79,6 +125,19 @@ TEST_CASE("a view that overlaps itself is refused, one that repeats is not") {
           x.view({{3, 3}, {1, 1}, 0});
         }) == "view: shape [3, 3] with strides [1, 1] overlaps itself");
   CHECK(x.view({{3, 3}, {0, 1}, 2}).values() == Values{2, 3, 4, 2, 3, 4, 2, 3, 4});
+}
+
+TEST_CASE("a view that reaches beyond the storage is refused") {
+  Tensor x = counting({9});
+  CHECK(refusal([&] {
+          x.view({{3, 3}, {3, 1}, 1});
+        }) ==
+        "view: shape [3, 3] with strides [3, 1] from 1 reaches beyond the 9 elements of the "
+        "storage");
+  CHECK_THROWS_AS(x.view({{2}, {-1}, 0}), Error);
+  CHECK_THROWS_AS(x.view({{2}, {int64_t{1} << 62}, int64_t{1} << 62}), Error);
+  CHECK(x.view({{2}, {-8}, 8}).values() == Values{8, 0});
+  CHECK(x.view({{0, 5}, {5, 1}, 100}).values().empty());
 }
 
 TEST_CASE("the gradient of a view lies at the view's place in the storage") {
