@@ -34,6 +34,9 @@ struct Storage {
   /// Of the same size; made by the first writer.
   std::shared_ptr<Buffer> gradient;
   bool requires_gradient = false;
+  /// Whether an op made the values from something that requires a gradient, on a tape or on none.
+  /// PyTorch: not is_leaf.
+  bool computed = false;
   /// Whether `gradient` holds anything yet: the first writer overwrites, later ones add.
   bool gradient_written = false;
 };

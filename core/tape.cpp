@@ -28,12 +28,19 @@ void Tape::append(const Tensor& output, std::span<const Tensor* const> inputs, B
   require(!spent_, "tape: recording after the backward pass; make a new Tape for each pass");
   Entry entry{output.require_gradient(), {}, std::move(backward)};
   ++output.storage_->value->recorded;
+  output.storage_->computed = true;
   for (const Tensor* input : inputs)
     if (input && input->defined()) {
       ++input->storage_->value->recorded;
       entry.inputs.push_back(input->storage_);
     }
   entries_.push_back(std::move(entry));
+}
+
+void Tape::pass_over(const Tensor& output, std::span<const Tensor* const> inputs) {
+  for (const Tensor* input : inputs)
+    if (input && input->defined() && (input->requires_gradient() || input->storage_->computed))
+      output.storage_->computed = true;
 }
 
 void Tape::drop_last() {
@@ -43,8 +50,14 @@ void Tape::drop_last() {
   entries_.pop_back();
 }
 
+bool Tape::made(const Tensor& output) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry& entry) { return entry.output.shares_storage(output); });
+}
+
 void Tape::backward(const Tensor& loss) {
-  require(loss.defined() && loss.count() == 1, "backward: a loss of shape ", loss.shape(),
+  require_defined("backward", "the loss", loss);
+  require(loss.count() == 1, "backward: a loss of shape ", loss.shape(),
           ", expected one element; give a cotangent for more");
   backward(loss, Tensor::full(loss.shape(), 1));
 }
@@ -52,6 +65,10 @@ void Tape::backward(const Tensor& loss) {
 void Tape::backward(const Tensor& output, const Tensor& cotangent,
                     const std::function<void()>& after_entry) {
   require(!spent_, "backward: this tape has run backward already; record a new one");
+  require_defined("backward", "the output", output);
+  require_defined("backward", "the cotangent", cotangent);
+  require(!output.storage_->computed || made(output),
+          "backward: this tape did not record the output; make the Tape before the forward pass");
   require(output.requires_gradient(),
           "backward: the output depends on nothing that requires a gradient");
   require(output.shape() == cotangent.shape(), "backward: a cotangent of shape ", cotangent.shape(),

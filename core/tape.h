@@ -30,8 +30,9 @@ class Tape {
   Tape& operator=(const Tape&) = delete;
 
   /// Adds ∂loss/∂x to the gradient of everything the loss was made from, freeing each entry and
-  /// what it saved on the way. Throws when `loss` is not one element, does not depend on anything
-  /// that requires a gradient, or when this tape has run backward already.
+  /// what it saved on the way. Throws when `loss` is not one element, depends on nothing that
+  /// requires a gradient, was not recorded by this tape, or when this tape has run backward
+  /// already.
   void backward(const Tensor& loss);
   /// The same for Σ output · cotangent, of any shape. `after_entry`, if given, is called each time
   /// that an entry has run: the gradient of what is no longer `recorded` then is final.
@@ -58,6 +59,9 @@ class Tape {
 
   /// Appends an entry; see `record` below.
   void append(const Tensor& output, std::span<const Tensor* const> inputs, Backward backward);
+  /// Notes of an output that no tape records whether gradients would flow from it, so that a
+  /// backward pass from there can say what is wrong.
+  static void pass_over(const Tensor& output, std::span<const Tensor* const> inputs);
 
  private:
   struct Entry {
@@ -65,6 +69,7 @@ class Tape {
     std::vector<std::shared_ptr<Storage>> inputs;
     Backward backward;
   };
+  bool made(const Tensor& output) const;
   void drop_last();
 
   std::vector<Entry> entries_;
@@ -80,7 +85,10 @@ bool recording(std::span<const Tensor* const> inputs);
 /// now on and `backward(gradient of output)` will run in the backward pass.
 template <class Backward>
 void record(const Tensor& output, std::span<const Tensor* const> inputs, Backward backward) {
-  if (recording(inputs)) Tape::current()->append(output, inputs, std::move(backward));
+  if (recording(inputs))
+    Tape::current()->append(output, inputs, std::move(backward));
+  else
+    Tape::pass_over(output, inputs);
 }
 
 template <class Backward>

@@ -65,6 +65,7 @@ Tensor Tensor::view(const Layout& layout) const {
 Tensor Tensor::require_gradient(bool required) const {
   require_defined("require_gradient", "the tensor", *this);
   storage_->requires_gradient = required;
+  if (!recorded()) storage_->computed = false;
   if (!required) {
     storage_->gradient.reset();
     storage_->gradient_written = false;

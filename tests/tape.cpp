@@ -101,6 +101,70 @@ TEST_CASE("tapes nest: the innermost records") {
   CHECK(z.gradient().values() == Values{8, 10, 12});
 }
 
+TEST_CASE("backward is refused for an output that another tape recorded, or none") {
+  Tensor x = parameter({1, 2, 3});
+  const std::string not_here =
+      "backward: this tape did not record the output; make the Tape before the forward pass";
+  auto loss_with_a_tape_of_its_own = [&] {
+    Tape own;
+    return sum(x * x);
+  };
+  {
+    Tape tape;
+    Tensor loss = loss_with_a_tape_of_its_own();
+    CHECK(refusal([&] { tape.backward(loss); }) == not_here);
+    CHECK_FALSE(x.gradient().defined());
+    // What is refused leaves the tape as it was.
+    tape.backward(sum(x));
+    CHECK(x.gradient().values() == ones);
+  }
+  Tensor early = sum(x * x);
+  Tape tape;
+  CHECK(refusal([&] { tape.backward(early); }) == not_here);
+  CHECK(refusal([&] { tape.backward(scale(early, 2)); }) == not_here);
+  Tensor paused;
+  {
+    Tape::Pause pause;
+    paused = sum(exp(x));
+  }
+  CHECK(refusal([&] { tape.backward(paused); }) == not_here);
+  Tensor inside;
+  {
+    Tape inner;
+    inside = sum(x * x);
+    CHECK(refusal([&] { tape.backward(inside); }) == not_here);
+    inner.backward(inside);
+  }
+  CHECK(refusal([&] { tape.backward(inside); }) == not_here);
+}
+
+TEST_CASE("backward says when nothing requires a gradient, and only then") {
+  const std::string nothing = "backward: the output depends on nothing that requires a gradient";
+  Tensor constant = Tensor::full({3}, 2), x = parameter({1, 2, 3});
+  Tape tape;
+  CHECK(refusal([&] { tape.backward(sum(constant * constant)); }) == nothing);
+  CHECK(refusal([&] { tape.backward(sum(x.detach())); }) == nothing);
+  CHECK(refusal([&] { tape.backward(sum(exp(x).detach())); }) == nothing);
+  CHECK(refusal([&] { tape.backward(x, Tensor()); }) == "backward: the cotangent is undefined");
+}
+
+TEST_CASE("the gradient of a parameter with respect to itself is the cotangent") {
+  Tensor x = parameter({1, 2, 3});
+  Tape tape;
+  tape.backward(slice(x, 0, 1, 2), Tensor::full({1}, 5));
+  CHECK(x.gradient().values() == Values{0, 5, 0});
+}
+
+TEST_CASE("what was computed from a parameter can become one") {
+  Tensor x = parameter({1, 2, 3});
+  Tensor start = x * x;
+  start.require_gradient();
+  Tape tape;
+  tape.backward(start, cotangent_of_ones());
+  CHECK(start.gradient().values() == ones);
+  CHECK_FALSE(x.gradient().defined());
+}
+
 TEST_CASE("each thread has its own tape") {
   Tape tape;
   Tape* of_other = &tape;
@@ -225,8 +289,7 @@ TEST_CASE("backward names what it cannot start from") {
   Tensor y = x * x;
   CHECK(refusal([&] { tape.backward(y); }) ==
         "backward: a loss of shape [3], expected one element; give a cotangent for more");
-  CHECK(refusal([&] { tape.backward(Tensor()); }) ==
-        "backward: a loss of shape [], expected one element; give a cotangent for more");
+  CHECK(refusal([&] { tape.backward(Tensor()); }) == "backward: the loss is undefined");
   CHECK(refusal([&] { tape.backward(Tensor::full({}, 1)); }) ==
         "backward: the output depends on nothing that requires a gradient");
   CHECK(refusal([&] { tape.backward(y, Tensor::full({4}, 1)); }) ==
