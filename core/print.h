@@ -1,0 +1,19 @@
+#pragma once
+
+#include <ostream>
+
+#include "core/tensor.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+/// Prints the shape, the precision and the values, four digits of each, and of an axis longer than
+/// six its first three and its last three:
+///
+///     Tensor [2, 8] float
+///     [[     1    2.5      3 …      6      7      8]
+///      [-0.125      0      0 …      0      0 1e+10]]
+///
+/// PyTorch: print(x).
+std::ostream& operator<<(std::ostream& out, const Tensor& x);
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
