@@ -153,6 +153,16 @@ Tensor offset(const Tensor& x, Scalar offset) {
   return add(x, Tensor::full({}, offset));
 }
 
+Tensor operator+(const Tensor& x, Scalar number) { return offset(x, number); }
+Tensor operator+(Scalar number, const Tensor& x) { return offset(x, number); }
+Tensor operator-(const Tensor& x, Scalar number) { return offset(x, -number); }
+Tensor operator-(Scalar number, const Tensor& x) { return subtract(Tensor::full({}, number), x); }
+Tensor operator*(const Tensor& x, Scalar number) { return scale(x, number); }
+Tensor operator*(Scalar number, const Tensor& x) { return scale(x, number); }
+Tensor operator/(const Tensor& x, Scalar number) { return divide(x, Tensor::full({}, number)); }
+Tensor operator/(Scalar number, const Tensor& x) { return divide(Tensor::full({}, number), x); }
+Tensor operator-(const Tensor& x) { return negate(x); }
+
 Tensor negate(const Tensor& x) { return unary("negate", Unary::negate, x); }
 Tensor exp(const Tensor& x) { return unary("exp", Unary::exp, x); }
 Tensor log(const Tensor& x) { return unary("log", Unary::log, x); }

@@ -18,6 +18,17 @@ inline Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b
 inline Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }
 inline Tensor operator/(const Tensor& a, const Tensor& b) { return divide(a, b); }
 
+/// Arithmetic with a number, which stands for a tensor full of it.
+Tensor operator+(const Tensor& x, Scalar number);
+Tensor operator+(Scalar number, const Tensor& x);
+Tensor operator-(const Tensor& x, Scalar number);
+Tensor operator-(Scalar number, const Tensor& x);
+Tensor operator*(const Tensor& x, Scalar number);
+Tensor operator*(Scalar number, const Tensor& x);
+Tensor operator/(const Tensor& x, Scalar number);
+Tensor operator/(Scalar number, const Tensor& x);
+Tensor operator-(const Tensor& x);
+
 /// factor · x.
 Tensor scale(const Tensor& x, Scalar factor);
 /// x + offset.

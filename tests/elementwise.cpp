@@ -73,6 +73,26 @@ std::vector<OpRow> rows_of_one() {
         "offset", shape, [](const Tensor& x) { return offset(x, 1.5); },
         [](B x) { return x + B(1.5); }));
 
+    rows.push_back(each(
+        "-x", shape, [](const Tensor& x) { return -x; }, [](B x) { return -x; }));
+    rows.push_back(each(
+        "x + 2", shape, [](const Tensor& x) { return x + 2; }, [](B x) { return x + B(2); }));
+    rows.push_back(each(
+        "2 + x", shape, [](const Tensor& x) { return 2 + x; }, [](B x) { return B(2) + x; }));
+    rows.push_back(each(
+        "x - 2", shape, [](const Tensor& x) { return x - 2; }, [](B x) { return x - B(2); }));
+    rows.push_back(each(
+        "2 - x", shape, [](const Tensor& x) { return 2 - x; }, [](B x) { return B(2) - x; }));
+    rows.push_back(each(
+        "x * 0.5", shape, [](const Tensor& x) { return x * 0.5; }, [](B x) { return x * B(0.5); }));
+    rows.push_back(each(
+        "0.5 * x", shape, [](const Tensor& x) { return 0.5 * x; }, [](B x) { return B(0.5) * x; }));
+    rows.push_back(each(
+        "x / 3", shape, [](const Tensor& x) { return x / 3; }, [](B x) { return x / B(3); }));
+    rows.push_back(each(
+        "3 / x", shape, [](const Tensor& x) { return 3 / x; }, [](B x) { return B(3) / x; }, 0.5,
+        2));
+
     // The same tensor in both places.
     rows.push_back(each(
         "x + x", shape, [](const Tensor& x) { return x + x; }, [](B x) { return x + x; }));
