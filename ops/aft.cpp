@@ -37,28 +37,36 @@ void add_shifted(const Tensor& x, int64_t start, int64_t step, Scalar beta, cons
 
 }  // namespace
 
+void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
+               const Visibility& visibility) {
+  const Tensor& bias = band.bias;
+  require_defined("aft", "key", key);
+  require_defined("aft", "value", value);
+  require_defined("aft", "the band", bias);
+  require(key.rank() == 3 && key.shape() == value.shape(), "aft: keys ", key.shape(),
+          " and values ", value.shape(), ", expected [B, K, C] twice");
+  require(bias.rank() == 3 && bias.size(0) >= 1 && key.size(2) % bias.size(0) == 0, "aft: biases ",
+          bias.shape(), " for ", key.size(2), " channels, expected [G, T, n]");
+  int64_t K = key.size(1), T = bias.size(1);
+  visibility.check("aft", key.size(0), T, K);
+  require(T <= K, "aft: ", T, " queries of ", K, " keys");
+  require(band.step >= 0, "aft: a band that moves by ", band.step, " a query, expected at least 0");
+}
+
 AftProblem::AftProblem(const Tensor& k, const Tensor& v, const AftBand& band,
                        const Visibility& visible)
     : key(with_own_rows(k)),
       value(with_own_rows(v)),
       bias(band.bias),
+      B(k.size(0)),
+      T(bias.size(1)),
+      K(k.size(1)),
+      C(k.size(2)),
+      G(bias.size(0)),
+      n(bias.size(2)),
       start(band.start),
       step(band.step),
       visibility(visible) {
-  require_defined("aft", "key", k);
-  require_defined("aft", "value", v);
-  require_defined("aft", "the band", bias);
-  require(k.rank() == 3 && k.shape() == v.shape(), "aft: keys ", k.shape(), " and values ",
-          v.shape(), ", expected [B, K, C] twice");
-  require(bias.rank() == 3 && bias.size(0) >= 1 && k.size(2) % bias.size(0) == 0, "aft: biases ",
-          bias.shape(), " for ", k.size(2), " channels, expected [G, T, n]");
-  B = k.size(0), K = k.size(1), C = k.size(2);
-  G = bias.size(0), T = bias.size(1), n = bias.size(2);
-  visibility.check("aft", B, T, K);
-  bool all_keys = start == 0 && step == 0 && n == K;
-  require(!visibility.hidden || all_keys, "aft: an attention_mask needs a band with all keys");
-  require(T <= K, "aft: ", T, " queries of ", K, " keys");
-  require(step >= 0, "aft: a band that moves by ", step, " a query, expected at least 0");
   for (int64_t b = 0; b < B; ++b) {
     int64_t j = 0;
     while (j < K && is_padding(b, j)) ++j;
@@ -68,8 +76,9 @@ AftProblem::AftProblem(const Tensor& k, const Tensor& v, const AftBand& band,
 
 Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
                const Visibility& visibility) {
+  check_aft(key, value, band, visibility);
+  if (visibility.hidden) return composed_aft(key, value, band, visibility);
   AftProblem p(key, value, band, visibility);
-  if (visibility.hidden) return aft_mix_masked(p);
   auto saved = std::make_shared<AftRecord>(p);
   aft_forward(p, *saved);
   record(saved->y, {&p.key, &p.value, &p.bias},

@@ -17,6 +17,7 @@
 // code, lets the future be seen in the last bits, and overflows.
 
 #include "core/tensor.h"
+#include "ops/softmax.h"
 #include "ops/visibility.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -29,10 +30,19 @@ struct AftBand {
 };
 
 /// key and value [B, K, C]: y [B, T, C] for the last T of the K tokens. A query that sees no key
-/// gets exactly 0. Where `visibility.hidden` hides keys from single queries no sums are shared: the
-/// band must then hold all keys (start 0, step 0, n = K), and the cost is O(T K C). Windows are not
-/// for it.
+/// gets exactly 0. Where `visibility.hidden` hides keys from single queries no sums are shared, and
+/// composed_aft does the work. Windows are not for it.
 Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
+               const Visibility& visibility);
+
+/// The same from plain ops, as the paper writes it: for readers, for masks of single queries, for
+/// whoever wants to see the weights e^(k_j + w_ij) / Σ_j e^(k_j + w_ij) [B, T, K, C], and for the
+/// tests of the above. Time and memory O(B T K C).
+Tensor composed_aft(const Tensor& key, const Tensor& value, const AftBand& band,
+                    const Visibility& visibility, const ProbabilityRecorder& recorder = {});
+
+/// Throws, in the name of aft, when the tensors do not fit together.
+void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
                const Visibility& visibility);
 
 /// y[g, i, c] = x[g, i, c + start + step · i], 0 where x has no such column: [G, T, m] gives

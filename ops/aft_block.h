@@ -58,7 +58,7 @@ struct AftProblem {
   Visibility visibility;
   std::vector<int64_t> first_keys;  // of each batch member, the first that is no padding, or K
 
-  /// Throws when the tensors do not fit together.
+  /// From tensors that `check_aft` has let through.
   AftProblem(const Tensor& key, const Tensor& value, const AftBand& band,
              const Visibility& visibility);
 
@@ -202,8 +202,5 @@ struct AftSingleGradient {
 };
 AftSingleGradient aft_single_gradient(const AftProblem& p, const AftRecord& record, Scalar dy,
                                       int64_t b, int64_t group, const AftSingle& single, int64_t j);
-
-/// The sums query by query, for masks that hide keys from single queries. Every key is in the band.
-Tensor aft_mix_masked(const AftProblem& p);
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -10,10 +10,9 @@
 // Dai et al. 2019 (u, v, r), Huang et al. 2018 (r, s), Shaw et al. 2018 (a, b), Press et al. 2022
 // (s). What is undefined is left out.
 
-#include <functional>
-
 #include "core/tensor.h"
 #include "ops/dropout.h"
+#include "ops/softmax.h"
 #include "ops/visibility.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -52,11 +51,9 @@ struct RelativeAttention {
 /// scaled_dot_product_attention, for u = v = r = s = a = b = 0.
 Tensor relative_attention(const RelativeAttention& attention);
 
-/// Receives the probabilities [B, H, T, K] before dropout.
-using ProbabilityRecorder = std::function<void(const Tensor& probabilities)>;
-
 /// The same from plain ops, as the papers write it, with tensors [B, H, T, K] for the scores: for
-/// readers, for whoever wants to see the probabilities, and for the tests of the above.
+/// readers, for whoever wants to see the probabilities [B, H, T, K] before dropout, and for the
+/// tests of the above.
 Tensor composed_attention(const RelativeAttention& attention,
                           const ProbabilityRecorder& recorder = {});
 

@@ -14,4 +14,11 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 Tensor deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
                       bool unbiased = true);
 
+/// The two norms from plain ops, as the papers write them: for readers and for the tests of the
+/// above. The gradient of a deviation of 0 is not a number here.
+Tensor composed_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                           double epsilon = 1e-5);
+Tensor composed_deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
+                               double epsilon, bool unbiased = true);
+
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -38,4 +38,13 @@ enum class RecurrentCell { rnn, gru, lstm };
 Tensor recurrent_windows(RecurrentCell cell, const Tensor& projected, const Tensor& weight,
                          const Tensor& bias, int64_t window);
 
+/// The windows from plain ops, one step of all of them at a time: for readers and for the tests of
+/// the above.
+Tensor composed_windows(RecurrentCell cell, const Tensor& projected, const Tensor& weight,
+                        const Tensor& bias, int64_t window);
+
+/// Throws, in the name of recurrent_windows, when the shapes do not fit together.
+void check_windows(RecurrentCell cell, const Tensor& projected, const Tensor& weight,
+                   const Tensor& bias, int64_t window);
+
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

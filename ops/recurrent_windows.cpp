@@ -185,8 +185,8 @@ struct Windows {
 
 }  // namespace
 
-Tensor recurrent_windows(RecurrentCell cell, const Tensor& projected, const Tensor& weight,
-                         const Tensor& bias, int64_t window) {
+void check_windows(RecurrentCell cell, const Tensor& projected, const Tensor& weight,
+                   const Tensor& bias, int64_t window) {
   require_defined("recurrent_windows", "projected", projected);
   require_defined("recurrent_windows", "weight", weight);
   int64_t gates = columns(cell).gates;
@@ -197,6 +197,11 @@ Tensor recurrent_windows(RecurrentCell cell, const Tensor& projected, const Tens
           "recurrent_windows: ", projected.shape(), " with ", weight.shape(), " and ",
           bias.defined() ? bias.shape() : Dims{}, " for windows of ", window, ": expected [B, ",
           window - 1, " + T, ", gates, "C], [", gates, "C, C] and [", gates, "C]");
+}
+
+Tensor recurrent_windows(RecurrentCell cell, const Tensor& projected, const Tensor& weight,
+                         const Tensor& bias, int64_t window) {
+  check_windows(cell, projected, weight, bias, window);
   Windows windows{cell, contiguous(projected), contiguous(weight),
                   bias.defined() ? contiguous(bias) : Tensor(), window};
   std::array<const Tensor*, 3> inputs = {&windows.projected, &windows.weight, &windows.bias};

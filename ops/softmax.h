@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "core/tensor.h"
 #include "ops/visibility.h"
 
@@ -13,5 +15,8 @@ Tensor softmax(const Tensor& x);
 /// on no gradient. PyTorch: softmax(scores.masked_fill(hidden, -inf) * factor, -1), but for that
 /// row.
 Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor);
+
+/// Receives what a masked softmax gives, for whoever wants to see it.
+using ProbabilityRecorder = std::function<void(const Tensor& probabilities)>;
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -1,6 +1,6 @@
-// aft_mix over several blocks of queries against sums written out: block borders, keys that jump in
-// the middle of a block, padding at its start, both directions. And what a query does not see, or
-// another batch member holds, changes no bit.
+// aft_mix over several blocks of queries, and its twin, against sums written out: block borders,
+// keys that jump in the middle of a block, padding at its start, both directions. And what a query
+// does not see, or another batch member holds, changes no bit.
 
 #include <doctest/doctest.h>
 
@@ -85,12 +85,13 @@ struct Inputs {
 struct Pass {
   Tensor y, dkey, dvalue, dbias;
 
-  explicit Pass(const Inputs& in) {
+  explicit Pass(const Inputs& in, bool composed = false) {
     auto leaf = [](const Tensor& x) { return x.detach().require_gradient(); };
     Tensor key = leaf(in.key), value = leaf(in.value), bias = leaf(in.bias);
     Tape tape;
-    y = aft_mix(key, value, {bias, in.form.start, in.form.step},
-                {in.form.causal, 0, in.padding, nullptr});
+    AftBand band{bias, in.form.start, in.form.step};
+    Visibility visible{in.form.causal, 0, in.padding, nullptr};
+    y = composed ? composed_aft(key, value, band, visible) : aft_mix(key, value, band, visible);
     tape.backward(y, in.dy);
     dkey = key.gradient().detach();
     dvalue = value.gradient().detach();
@@ -158,12 +159,12 @@ constexpr bool is_double = sizeof(Scalar) == 8;
 constexpr double hard = is_double ? 1e-9 : 2e-4;
 constexpr double easy = is_double ? 1e-12 : 2e-5;
 
-void check(const Inputs& in, double allowed) {
+void check(const Inputs& in, const Expected& expected, bool composed, double allowed) {
   CAPTURE(in.form.name);
   CAPTURE(in.T);
   CAPTURE(in.K());
-  Pass pass(in);
-  Expected expected(in);
+  CAPTURE(composed);
+  Pass pass(in, composed);
   auto close = [&](const Tensor& got, const Values& wanted, double terms = 1e-3) {
     std::vector<Scalar> values = got.values();
     double scale = std::max(greatest(wanted), terms), error = 0;
@@ -178,6 +179,12 @@ void check(const Inputs& in, double allowed) {
   CHECK(close(pass.dvalue, expected.dvalue));
   CHECK(close(pass.dkey, expected.dkey));
   if (in.form.n > 0) CHECK(close(pass.dbias, expected.dbias, greatest(expected.bias_terms)));
+}
+
+/// The kernel and its twin from plain ops.
+void check(const Inputs& in, double allowed) {
+  Expected expected(in);
+  for (bool composed : {false, true}) check(in, expected, composed, allowed);
 }
 
 /// Whether the first rows of each batch member hold the same bits.

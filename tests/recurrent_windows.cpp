@@ -77,9 +77,15 @@ std::vector<OpRow> rows() {
       list.push_back({"without a bias", shapes,
                       [=](const In& in) { return recurrent_windows(cell, in[0], in[1], {}, s); },
                       oracle});
+      list.push_back({"composed, without a bias", shapes,
+                      [=](const In& in) { return composed_windows(cell, in[0], in[1], {}, s); },
+                      oracle});
       shapes.push_back({g});
       list.push_back({"with a bias", shapes,
                       [=](const In& in) { return recurrent_windows(cell, in[0], in[1], in[2], s); },
+                      oracle});
+      list.push_back({"composed, with a bias", shapes,
+                      [=](const In& in) { return composed_windows(cell, in[0], in[1], in[2], s); },
                       oracle});
     }
   return list;
