@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/checked.h"
 #include "core/errors.h"
 #include "nn/aft_state.h"
 #include "ops/elementwise.h"
@@ -57,6 +58,7 @@ Aft::Aft(const AftConfig& config, Random& random)
       window(config.window.value_or(0)),
       n_head(config.n_head.value_or(1)) {
   check(config, form);
+  name = config.type;
   if (form == Form::conv) {
     query = Linear(d_model, d_model, config.bias, random);
     key = Linear(d_model, n_head, config.bias, random);
@@ -142,6 +144,7 @@ Tensor Aft::weights(const Tensor& key, const AftBand& biases, const Visibility& 
 }
 
 Tensor Aft::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+  check_input(name, x, memory, d_model);
   bool remembers = memory.defined() && memory.size(1) > 0;
   int64_t M = remembers ? memory.size(1) : 0, T = x.size(1);
   auto [gate, k, v] = project(x, remembers ? concat({memory, x}, 1) : x);
@@ -152,14 +155,16 @@ Tensor Aft::forward(const Tensor& x, const Tensor& memory, Context& context) con
   return output(gate * aft_mix(k, v, biases, visible));  // [B, T, C]
 }
 
-std::unique_ptr<State> Aft::start(int64_t) const {
+std::unique_ptr<State> Aft::start(int64_t limit) const {
   require(causal, "aft: only a causal layer can be fed in pieces");
+  AtLeast{name.c_str()}(0, "limit", limit);
   bool all = form == Form::full;
-  return std::make_unique<AftState>(all ? max_len : form == Form::simple ? 0 : window);
+  return new_state<AftState>(all ? max_len : form == Form::simple ? 0 : window);
 }
 
 Tensor Aft::forward(const Tensor& x, State& state, Context&) const {
-  auto& sums = dynamic_cast<AftState&>(state);
+  auto& sums = own_state<AftState>(state, x);
+  check_input(name, x, {}, d_model);
   auto [gate, k, v] = project(x, x);
   AftBand biases = band(sums.position(), x.size(1));
   return output(gate * sums.feed(k, v, biases));  // [B, T, C]

@@ -45,6 +45,7 @@ Tensor swap_heads_and_tokens(const Tensor& x) { return transpose(x, 1, 2); }
 
 void Attention::build(const char* layer, int64_t d_model, int64_t heads,
                       std::optional<int64_t> head_size, bool with_bias, Random& random) {
+  name = layer;
   AtLeast at_least{layer};
   at_least(1, "d_model", d_model);
   at_least(1, "n_head", heads);
@@ -89,6 +90,7 @@ Heads Attention::project(const Tensor& x, const Tensor& source) const {
 }
 
 Tensor Attention::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+  check_input(name, x, memory, qkv.weight.size(1));
   bool remembers = memory.defined() && memory.size(1) > 0;
   Heads heads = project(x, remembers ? concat({memory, x}, 1) : x);
   int64_t K = heads.key.size(2);
@@ -98,15 +100,18 @@ Tensor Attention::forward(const Tensor& x, const Tensor& memory, Context& contex
 
 std::unique_ptr<State> Attention::start(int64_t limit) const {
   require(causal, "attention: only a causal layer can be fed in pieces");
-  return std::make_unique<AttentionState>(limit, reach());
+  AtLeast{name.c_str()}(0, "limit", limit);
+  return new_state<AttentionState>(limit, reach());
 }
 
 Tensor Attention::forward(const Tensor& x, State& state, Context& context) const {
-  auto& past = dynamic_cast<AttentionState&>(state);
+  auto& past = own_state<AttentionState>(state, x);
+  check_input(name, x, {}, qkv.weight.size(1));
+  int64_t T = x.size(1);
   Heads heads = rotated(project(x, x), past.seen, past.seen);
   heads.key = swap_heads_and_tokens(past.keys.append(swap_heads_and_tokens(heads.key)));
   heads.value = swap_heads_and_tokens(past.values.append(swap_heads_and_tokens(heads.value)));
-  past.seen += x.size(1);
+  past.seen += T;
   int64_t K = heads.key.size(2), made = past.positions.defined() ? past.positions.size(0) : 0;
   if (made < K) {
     past.positions = position_table(std::max(K, std::min(2 * K - 1, reach()) + 1), context);

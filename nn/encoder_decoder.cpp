@@ -139,6 +139,8 @@ DecoderState EncoderDecoder::start(const Encoded& source) const {
 }
 
 Tensor EncoderDecoder::decode(const Tokens& targets, DecoderState& state, Context& context) const {
+  require(state.blocks.size() == decoder.size(), config.type,
+          ": a State of another model; use the one that start() of this model gave");
   Context own = with_padding(context, nullptr);
   Context cross = with_padding(context, state.source_padding);
   Tensor x = target_embedding(targets, state.position, own);  // [N, T, C]

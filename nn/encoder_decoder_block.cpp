@@ -50,6 +50,7 @@ Tensor EncoderDecoderBlock::run(const Tensor& x, Context& context, Mix mix, Cros
 
 Tensor EncoderDecoderBlock::forward(const Tensor& x, const Tensor& memory, const Tensor& source,
                                     Context& context, Context& cross_context) const {
+  check_input(EncoderDecoderBlockConfig::type, x, memory, mixer_norm.weight.size(0));
   Tensor past = memory.defined() && norm_first ? mixer_norm(memory) : memory;
   return run(
       x, context, [&](const Tensor& input) { return mixer->forward(input, past, context); },
@@ -58,6 +59,7 @@ Tensor EncoderDecoderBlock::forward(const Tensor& x, const Tensor& memory, const
 
 Tensor EncoderDecoderBlock::forward(const Tensor& x, State& state, const KeysAndValues& source,
                                     Context& context, Context& cross_context) const {
+  check_input(EncoderDecoderBlockConfig::type, x, {}, mixer_norm.weight.size(0));
   int64_t B = source.key.size(0), rows = x.size(0);
   require(rows % B == 0, "encoder_decoder_block: ", rows, " rows for ", B,
           " sources, expected a multiple");

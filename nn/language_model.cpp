@@ -128,6 +128,8 @@ LanguageModelState LanguageModel::start(int64_t limit) const {
 
 Tensor LanguageModel::forward(const Tokens& tokens, LanguageModelState& state,
                               Context& context) const {
+  require(state.blocks.size() == blocks.size(), config.type,
+          ": a State of another model; use the one that start() of this model gave");
   Tensor x = embedding(tokens, state.position, context);
   for (size_t n = 0; n < blocks.size(); ++n) x = blocks[n]->forward(x, *state.blocks[n], context);
   state.position += tokens.shape[1];

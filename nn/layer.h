@@ -14,6 +14,9 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "nn/context.h"
@@ -30,15 +33,25 @@ struct State {
   virtual void forget_newest(int64_t count) = 0;
   /// Batch member b continues from what was member members[b] until now (for beams).
   virtual void reorder(const std::vector<int64_t>& members) = 0;
+
+  /// The layer that started it, by `Layer::identity`. A clone has to keep it, as a copy does.
+  int64_t layer = 0;
 };
 
 /// A number of tokens without a bound.
 inline constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 
+/// Throws, in the name of `layer`, unless x is [B, T, C] and `memory` undefined or [B, M, C].
+void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, int64_t C);
+
 /// A mixer, or a block around one.
 struct Layer : Module {
+  /// What errors call the layer: its type in configs.
+  std::string name = "layer";
+
   /// x [B, T, C] behind `memory` [B, M, C], which may be undefined: the output [B, T, C]. The masks
-  /// of the context cover the K = M + T keys.
+  /// of the context cover the K = M + T keys. Throws on other shapes of x and memory, as
+  /// `check_input` does.
   virtual Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const = 0;
 
   /// A state that has seen nothing and will keep at most `limit` tokens (fewer where the variant
@@ -46,7 +59,7 @@ struct Layer : Module {
   virtual std::unique_ptr<State> start(int64_t limit = unlimited) const = 0;
 
   /// x behind the tokens in `state`, which then holds x too. The weights must not change between
-  /// calls; not for recording.
+  /// calls. Throws on the state of another layer, and while a tape records.
   virtual Tensor forward(const Tensor& x, State& state, Context& context) const = 0;
 
   /// How many tokens a sequence may have from its start on: a bound where positions are absolute
@@ -56,6 +69,37 @@ struct Layer : Module {
   /// How many tokens one pass may see, those in memory and its own: a bound where a learned table
   /// has a row for each position or distance.
   virtual int64_t most_keys() const { return longest(); }
+
+  /// A number of the layer's own, which a copy has too, since it shares the parameters.
+  int64_t identity() const { return identity_; }
+
+ protected:
+  /// An Own made from `parts`, which knows this layer as its own: what `start` gives.
+  template <class Own, class... Parts>
+  std::unique_ptr<Own> new_state(Parts&&... parts) const {
+    auto state = std::make_unique<Own>(std::forward<Parts>(parts)...);
+    state->layer = identity_;
+    return state;
+  }
+
+  /// The state as the Own that this layer's `new_state` made, for feeding x. Throws, in the layer's
+  /// name, on the state of another layer, and where a tape would record.
+  template <class Own>
+  Own& own_state(State& state, const Tensor& x) const {
+    auto* own = dynamic_cast<Own*>(&state);
+    require(own && state.layer == identity_, name,
+            ": a State of another layer; use the one that start() of this layer gave");
+    refuse_recording(x);
+    return *own;
+  }
+
+  /// Throws, in the layer's name, where a tape would record x or the parameters.
+  void refuse_recording(const Tensor& x) const;
+
+ private:
+  static int64_t new_identity();
+
+  int64_t identity_ = new_identity();
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -53,6 +53,7 @@ struct LocalRnnState : State {
 
 LocalRnn::LocalRnn(const LocalRnnConfig& config, Random& random)
     : cell(cell_named(config.cell)), d_model(config.d_model), window(config.window) {
+  name = config.type;
   AtLeast at_least{config.type};
   at_least(1, "d_model", d_model);
   at_least(1, "window", window);
@@ -85,6 +86,7 @@ LocalRnn::Hidden LocalRnn::step(const Tensor& projected, const Hidden& before) c
 }
 
 Tensor LocalRnn::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+  check_input(name, x, memory, d_model);
   context.refuse_masks("local_rnn");
   int64_t M = memory.defined() ? memory.size(1) : 0;
   int64_t remembered = std::min(M, window - 1), missing = window - 1 - remembered;
@@ -95,11 +97,15 @@ Tensor LocalRnn::forward(const Tensor& x, const Tensor& memory, Context& context
   return recurrent_windows(cell, projected, hidden.weight, bias, window);  // [B, T, C]
 }
 
-std::unique_ptr<State> LocalRnn::start(int64_t) const { return std::make_unique<LocalRnnState>(); }
+std::unique_ptr<State> LocalRnn::start(int64_t limit) const {
+  AtLeast{name.c_str()}(0, "limit", limit);
+  return new_state<LocalRnnState>();
+}
 
 Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const {
+  Hidden& open = own_state<LocalRnnState>(state, x).open;
+  check_input(name, x, {}, d_model);
   context.refuse_masks("local_rnn");
-  Hidden& open = dynamic_cast<LocalRnnState&>(state).open;
   int64_t T = x.size(1);
   if (!open.h.defined()) {
     // Before the start, windows have run over zero vectors.

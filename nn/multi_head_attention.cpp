@@ -63,15 +63,23 @@ KeysAndValues MultiHeadAttention::source_heads(const Tensor& source) const {
   require(window == 0, "multi_head_attention: window with a context");
   require(position == Position::none,
           "multi_head_attention: position with a context, expected none");
+  int64_t C = qkv.weight.size(1);
+  require(source.defined() && source.rank() == 3 && source.size(2) == C, name, ": source ",
+          source.shape(), ", expected [B, S, ", C, "]");
   return project_source(source);
 }
 
 Tensor MultiHeadAttention::cross(const Tensor& x, const Tensor& source, Context& context) const {
-  return cross(x, source_heads(source), context);
+  check_input(name, x, {}, qkv.weight.size(1));
+  KeysAndValues heads = source_heads(source);
+  require(source.size(0) == x.size(0), name, ": source ", source.shape(), " for x ", x.shape(),
+          ", expected [", x.size(0), ", S, ", x.size(2), "]");
+  return cross(x, heads, context);
 }
 
 Tensor MultiHeadAttention::cross(const Tensor& x, const KeysAndValues& source,
                                  Context& context) const {
+  check_input(name, x, {}, qkv.weight.size(1));
   Visibility visible{false, 0, context.key_padding_mask, context.attention_mask};
   Heads heads{project_query(x), source.key, source.value};
   return attend(equation(heads, {}), visible, context);  // [B, T, C]

@@ -19,6 +19,7 @@ struct RTransformerState : State {
     auto copy = std::make_unique<RTransformerState>();
     copy->local = local->clone();
     copy->attention = attention->clone();
+    copy->layer = layer;
     return copy;
   }
   void forget_newest(int64_t count) override {
@@ -40,6 +41,7 @@ RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Rand
       attention_norm(LayerNorm::of_deviation(config.d_model)),
       feed_forward_norm(LayerNorm::of_deviation(config.d_model)),
       dropout(config.dropout) {
+  name = config.type;
   require(config.d_model >= 2, config.type, ": d_model ", config.d_model,
           ", expected at least 2 for its norm");
   require(config.d_inner >= 1, config.type, ": d_inner ", config.d_inner, ", expected at least 1");
@@ -57,6 +59,7 @@ Tensor RTransformerBlock::run(const Tensor& input, Context& context, Local local
 }
 
 Tensor RTransformerBlock::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+  check_input(name, x, {}, local_rnn.d_model);
   require(!memory.defined(), "r_transformer_block: takes no memory, only a state");
   return run(
       x, context, [&](const Tensor& y) { return local_rnn.forward(y, {}, context); },
@@ -64,14 +67,15 @@ Tensor RTransformerBlock::forward(const Tensor& x, const Tensor& memory, Context
 }
 
 std::unique_ptr<State> RTransformerBlock::start(int64_t limit) const {
-  auto state = std::make_unique<RTransformerState>();
+  auto state = new_state<RTransformerState>();
   state->local = local_rnn.start(limit);
   state->attention = attention.start(limit);
   return state;
 }
 
 Tensor RTransformerBlock::forward(const Tensor& x, State& state, Context& context) const {
-  auto& parts = dynamic_cast<RTransformerState&>(state);
+  auto& parts = own_state<RTransformerState>(state, x);
+  check_input(name, x, {}, local_rnn.d_model);
   return run(
       x, context, [&](const Tensor& y) { return local_rnn.forward(y, *parts.local, context); },
       [&](const Tensor& y) { return attention.forward(y, *parts.attention, context); });

@@ -15,6 +15,7 @@ TransformerBlock::TransformerBlock(const TransformerBlockConfig& config, Random&
 TransformerBlock::TransformerBlock(const TransformerBlockConfig& config, int64_t d_model,
                                    std::unique_ptr<Layer> any_mixer, Random& random)
     : mixer(std::move(any_mixer)), norm_first(config.norm_first), dropout(config.dropout) {
+  name = config.type;
   require(config.d_inner >= 1, config.type, ": d_inner ", config.d_inner, ", expected at least 1");
   require(config.norm_eps > 0, config.type, ": norm_eps ", config.norm_eps, ", expected above 0");
   mixer_norm = LayerNorm(d_model, config.norm_eps);
@@ -35,6 +36,7 @@ Tensor TransformerBlock::feed(const Tensor& x, Context& context) const {
 }
 
 Tensor TransformerBlock::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+  check_input(name, x, memory, mixer_norm.weight.size(0));
   Tensor past = memory.defined() && norm_first ? mixer_norm(memory) : memory;  // [B, M, C]
   Tensor mixed = residual(x, mixer_norm, context, [&](const Tensor& input) {
     return mixer->forward(input, past, context);
@@ -45,6 +47,8 @@ Tensor TransformerBlock::forward(const Tensor& x, const Tensor& memory, Context&
 std::unique_ptr<State> TransformerBlock::start(int64_t limit) const { return mixer->start(limit); }
 
 Tensor TransformerBlock::forward(const Tensor& x, State& state, Context& context) const {
+  refuse_recording(x);
+  check_input(name, x, {}, mixer_norm.weight.size(0));
   Tensor mixed = residual(x, mixer_norm, context, [&](const Tensor& input) {
     return mixer->forward(input, state, context);
   });

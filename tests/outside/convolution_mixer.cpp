@@ -14,7 +14,10 @@ using namespace shiftgrad;
 namespace {
 
 struct RecentTokens : State {
-  Tensor tokens;  // [B, up to s - 1, C], undefined at the start
+  int64_t limit;
+  Tensor tokens;  // [B, up to limit, C], undefined at the start
+
+  explicit RecentTokens(int64_t limit) : limit(limit) {}
 
   std::unique_ptr<State> clone() const override { return std::make_unique<RecentTokens>(*this); }
   void forget_newest(int64_t count) override {
@@ -28,36 +31,38 @@ struct RecentTokens : State {
   }
 };
 
+/// The last `count` of the tokens, or all there are.
+Tensor newest(const Tensor& tokens, int64_t count) {
+  int64_t K = tokens.size(1);
+  return slice(tokens, 1, std::max<int64_t>(0, K - count), K);
+}
+
 }  // namespace
 
 ConvolutionMixer::ConvolutionMixer(int64_t d_model, int64_t window, Random& random)
     : output(d_model, d_model, true, random) {
+  name = "convolution";
   require(window >= 1, "convolution: window ", window, ", expected at least 1");
   kernel = normal_parameter({window, d_model}, random, 1 / std::sqrt(window));
 }
 
-Tensor ConvolutionMixer::in_sight(const Tensor& past, const Tensor& x) const {
-  if (!past.defined() && !x.defined()) return {};
-  Tensor all = concat({past, x}, 1);
-  int64_t K = all.size(1);
-  return slice(all, 1, std::max<int64_t>(0, K - kernel.size(0) + 1), K);
-}
-
 Tensor ConvolutionMixer::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+  check_input(name, x, memory, kernel.size(1));
   context.refuse_masks("convolution");
-  Tensor all = concat({in_sight(memory, {}), x}, 1);  // [B, up to s - 1 + T, C]
+  Tensor past = memory.defined() ? newest(memory, kernel.size(0) - 1) : memory;
+  Tensor all = concat({past, x}, 1);  // [B, up to s - 1 + T, C]
   Tensor y = causal_convolution(all, kernel);
   return output(slice(y, 1, all.size(1) - x.size(1), all.size(1)));  // [B, T, C]
 }
 
-std::unique_ptr<State> ConvolutionMixer::start(int64_t) const {
-  return std::make_unique<RecentTokens>();
+std::unique_ptr<State> ConvolutionMixer::start(int64_t limit) const {
+  return new_state<RecentTokens>(std::min(limit, kernel.size(0) - 1));
 }
 
 Tensor ConvolutionMixer::forward(const Tensor& x, State& state, Context& context) const {
-  Tensor& past = dynamic_cast<RecentTokens&>(state).tokens;
-  Tensor y = forward(x, past, context);
-  past = in_sight(past, x).detach();
+  auto& past = own_state<RecentTokens>(state, x);
+  Tensor y = forward(x, past.tokens, context);
+  past.tokens = newest(concat({past.tokens, x}, 1), past.limit).detach();
   return y;
 }
 

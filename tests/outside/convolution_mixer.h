@@ -18,15 +18,11 @@ struct ConvolutionMixer : shiftgrad::Layer {
 
   shiftgrad::Tensor forward(const shiftgrad::Tensor& x, const shiftgrad::Tensor& memory,
                             shiftgrad::Context& context) const override;
-  /// The last s - 1 tokens.
+  /// The last s - 1 tokens, or `limit` where that is less.
   std::unique_ptr<shiftgrad::State> start(int64_t limit = shiftgrad::unlimited) const override;
   shiftgrad::Tensor forward(const shiftgrad::Tensor& x, shiftgrad::State& state,
                             shiftgrad::Context& context) const override;
   void visit(shiftgrad::Visitor& visitor) const override;
-
- private:
-  /// The last s - 1 tokens of `past` and x, both of which may be undefined.
-  shiftgrad::Tensor in_sight(const shiftgrad::Tensor& past, const shiftgrad::Tensor& x) const;
 };
 
 }  // namespace outside

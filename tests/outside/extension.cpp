@@ -85,6 +85,17 @@ void check_op() {
          "the gradient of the kernel");
 }
 
+/// The text of the Error that `action` throws, if it does.
+template <class Action>
+std::string refused(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
 void check_mixer(int64_t window) {
   Random random{.seed = 2};
   ConvolutionMixer mixer(6, window, random);
@@ -92,16 +103,26 @@ void check_mixer(int64_t window) {
   Tensor x = random_tensor({2, 9, 6}, random);
   Context context;
   Tensor whole = mixer.forward(x, Tensor(), context);
-  std::unique_ptr<State> state = mixer.start();
-  std::vector<Tensor> fed, remembered;
+  std::unique_ptr<State> state = mixer.start(), short_state = mixer.start(2);
+  std::vector<Tensor> fed, remembered, limited, behind_two;
   for (auto [begin, end] : {std::pair{0, 1}, {1, 3}, {3, 9}}) {
     Tensor piece = slice(x, 1, begin, end);
     fed.push_back(mixer.forward(piece, *state, context));
     remembered.push_back(mixer.forward(piece, slice(x, 1, 0, begin), context));
+    limited.push_back(mixer.forward(piece, *short_state, context));
+    Tensor two = slice(x, 1, std::max(0, begin - 2), begin);
+    behind_two.push_back(mixer.forward(piece, two, context));
   }
   double bound = sizeof(Scalar) == 8 ? 1e-12 : 1e-5;
   expect(error(concat(fed, 1), whole) < bound, "pieces through a state to give the whole");
   expect(error(concat(remembered, 1), whole) < bound, "pieces behind a memory to give the whole");
+  expect(error(concat(limited, 1), concat(behind_two, 1)) < bound, "a limit to be a short memory");
+  expect(refused([&] { mixer.forward(slice(x, 0, 0, 1), slice(x, 1, 0, 1), context); }) ==
+             "convolution: memory [2, 1, 6] for x [1, 9, 6], expected [1, M, 6]",
+         "a memory of another batch to be refused");
+  ConvolutionMixer other(6, window, random);
+  expect(refused([&] { other.forward(x, *state, context); }).starts_with("convolution: a State of"),
+         "a state of another mixer to be refused");
 }
 
 /// Bits that the one before and the fourth before decide, by exclusive or.

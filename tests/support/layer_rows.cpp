@@ -12,6 +12,7 @@ template <class Config>
 LayerRow row(const std::string& name, const Config& config, int64_t d_model) {
   LayerRow result;
   result.name = name;
+  result.type = Config::type;
   result.d_model = d_model;
   result.make = [config]() -> std::unique_ptr<Layer> {
     Random random;

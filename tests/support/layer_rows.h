@@ -15,6 +15,8 @@ namespace shiftgrad::test {
 
 struct LayerRow {
   std::string name;
+  /// What errors call it.
+  std::string type;
   int64_t d_model;
   /// The layer, its parameters as they start.
   std::function<std::unique_ptr<Layer>()> make;

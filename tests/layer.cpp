@@ -1,0 +1,169 @@
+// What every layer refuses in its own name: other shapes, states that are not its own, recording
+// through a state.
+
+#include "nn/layer.h"
+
+#include <doctest/doctest.h>
+
+#include "core/tape.h"
+#include "nn/language_model.h"
+#include "tests/refusal.h"
+#include "tests/support/layer_pieces.h"
+#include "tests/support/mismatch.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+const std::string foreign =
+    ": a State of another layer; use the one that start() of this layer gave";
+
+/// A causal layer, its row and tokens for it.
+struct Subject {
+  LayerRow row;
+  std::unique_ptr<Layer> layer;
+  Tensor x;
+
+  std::string refused(State& state) const {
+    Context context;
+    return refusal([&] { layer->forward(x, state, context); });
+  }
+  Tensor forward(State& state) const {
+    Context context;
+    return layer->forward(x, state, context);
+  }
+};
+
+std::vector<Subject> causal_layers() {
+  std::vector<Subject> subjects;
+  RandomValues random(21);
+  for (const LayerRow& row : layer_rows())
+    if (row.causal)
+      subjects.push_back({row, random_layer(row, random), random.tensor({2, 3, row.d_model})});
+  return subjects;
+}
+
+}  // namespace
+
+TEST_CASE("x of another shape is refused in the layer's name") {
+  for (const LayerRow& row : layer_rows()) {
+    CAPTURE(row.name);
+    std::unique_ptr<Layer> layer = row.make();
+    int64_t C = row.d_model;
+    Context context;
+    std::string expected = text(", expected [B, T, ", C, "]");
+    for (const Dims& shape : {Dims{5, C}, {C}, {2, 5, C + 1}, {2, 5, C, 1}, {2, C, 5}}) {
+      if (shape[-1] == C && shape.size() == 3) continue;
+      Tensor x = Tensor::zeros(shape);
+      std::string message = text(row.type, ": x ", shape, expected);
+      CHECK(refusal([&] { layer->forward(x, {}, context); }) == message);
+      if (!row.causal) continue;
+      std::unique_ptr<State> state = layer->start();
+      CHECK(refusal([&] { layer->forward(x, *state, context); }) == message);
+      state = layer->start(2);
+      CHECK(refusal([&] { layer->forward(x, *state, context); }) == message);
+    }
+    CHECK(refusal([&] { layer->forward(Tensor(), Tensor(), context); }) ==
+          row.type + ": x is undefined" + expected);
+  }
+}
+
+TEST_CASE("memory of another shape is refused in the layer's name") {
+  for (const LayerRow& row : layer_rows()) {
+    if (!row.takes_memory) continue;
+    CAPTURE(row.name);
+    std::unique_ptr<Layer> layer = row.make();
+    int64_t C = row.d_model;
+    Tensor x = Tensor::zeros({2, 3, C});
+    Context context;
+    for (const Dims& shape : {Dims{2, 3, C - 1}, {1, 3, C}, {3, C}, {2, 2, 3, C}, {2, 0, C + 1}})
+      CHECK(refusal([&] { layer->forward(x, Tensor::zeros(shape), context); }) ==
+            text(row.type, ": memory ", shape, " for x ", x.shape(), ", expected [2, M, ", C, "]"));
+  }
+}
+
+TEST_CASE("a state of another layer is refused, and left as it was") {
+  std::vector<Subject> subjects = causal_layers();
+  for (const Subject& owner : subjects) {
+    CAPTURE(owner.row.name);
+    std::unique_ptr<State> state = owner.layer->start(), empty = owner.layer->start();
+    std::unique_ptr<State> limited = owner.layer->start(1);
+    owner.forward(*state);
+    for (const Subject& other : subjects) {
+      if (&other == &owner) continue;
+      CAPTURE(other.row.name);
+      for (State* one : {state.get(), empty.get(), limited.get()})
+        CHECK(other.refused(*one).ends_with(foreign));
+      CHECK(other.refused(*state->clone()).ends_with(foreign));
+    }
+    Subject twin{owner.row, owner.row.make(), owner.x};
+    CHECK(twin.refused(*state).ends_with(foreign));
+    Tensor twice = whole(*owner.layer, concat({owner.x, owner.x}, 1));
+    CHECK(relative_error(owner.forward(*state->clone()), tokens(twice, 3, 6)) <= exactness);
+    CHECK(relative_error(owner.forward(*state), tokens(twice, 3, 6)) <= exactness);
+  }
+}
+
+TEST_CASE("the refusal of a state names the layer that remembers") {
+  for (const Subject& subject : causal_layers()) {
+    CAPTURE(subject.row.name);
+    std::unique_ptr<State> state = subject.row.make()->start();
+    bool is_block = subject.row.name.starts_with("block");
+    std::string message = subject.refused(*state);
+    CHECK((is_block || message == subject.row.type + foreign));
+    CHECK(message != "layer" + foreign);
+  }
+}
+
+TEST_CASE("a copy of a layer shares its parameters, and its states") {
+  Random random;
+  Aft layer({.d_model = 4, .form = "simple"}, random);
+  std::unique_ptr<State> state = layer.start();
+  Aft copy = layer;
+  Context context;
+  CHECK(copy.forward(Tensor::zeros({1, 2, 4}), *state, context).defined());
+}
+
+TEST_CASE("a state of another model is refused") {
+  LanguageModelConfig config{
+      .vocab_size = 3, .d_model = 4, .n_layer = 2, .n_head = 2, .d_inner = 4};
+  Random random;
+  LanguageModel two(config, random);
+  config.n_layer = 1;
+  LanguageModel one(config, random);
+  LanguageModelState state = one.start(), taken = two.start();
+  LanguageModelState moved = std::move(taken);
+  Context context;
+  Tokens tokens{{1, 1}, {0}};
+  std::string message =
+      "language_model: a State of another model; use the one that start() of this model gave";
+  CHECK(refusal([&] { two.forward(tokens, state, context); }) == message);
+  CHECK(refusal([&] { two.forward(tokens, taken, context); }) == message);
+  CHECK(two.forward(tokens, moved, context).defined());
+}
+
+TEST_CASE("recording through a state is refused in the layer's name") {
+  for (const Subject& subject : causal_layers()) {
+    CAPTURE(subject.row.name);
+    std::unique_ptr<State> state = subject.layer->start();
+    Tensor expected = whole(*subject.layer, subject.x);
+    Tape tape;
+    for (int times = 0; times < 2; ++times)
+      CHECK(subject.refused(*state) ==
+            subject.row.type + ": a State is for fixed weights; not for recording");
+    {
+      Tape::Pause evaluation;
+      CHECK(relative_error(subject.forward(*state->clone()), expected) <= exactness);
+    }
+    for (const Parameter& parameter : parameters(*subject.layer))
+      parameter.value.require_gradient(false);
+    CHECK(relative_error(subject.forward(*state), expected) <= exactness);
+    CHECK(tape.size() == 0);
+  }
+}
+
+TEST_CASE("a negative limit is refused") {
+  for (const Subject& subject : causal_layers())
+    CHECK(refusal([&] { subject.layer->start(-1); }).ends_with(": limit -1, expected at least 0"));
+}
