@@ -48,6 +48,14 @@ void check(const AftConfig& config, Aft::Form form) {
           " of a two-way conv, expected an odd number");
 }
 
+/// Throws when anything is asked of single keys, where sums stand for them.
+void refuse_single_keys(const Context& context) {
+  const char* instead = " through a State that sums up tokens; give start() a limit, or a memory";
+  require(!context.key_padding_mask, "aft: takes no key_padding_mask", instead);
+  require(!context.attention_mask, "aft: takes no attention_mask", instead);
+  require(!context.recorder, "aft: takes no recorder", instead);
+}
+
 }  // namespace
 
 Aft::Aft(const AftConfig& config, Random& random)
@@ -146,11 +154,19 @@ Tensor Aft::weights(const Tensor& key, const AftBand& biases, const Visibility& 
 Tensor Aft::forward(const Tensor& x, const Tensor& memory, Context& context) const {
   check_input(name, x, memory, d_model);
   bool remembers = memory.defined() && memory.size(1) > 0;
-  int64_t M = remembers ? memory.size(1) : 0, T = x.size(1);
-  auto [gate, k, v] = project(x, remembers ? concat({memory, x}, 1) : x);
-  Visibility visible{causal, 0, context.key_padding_mask, context.attention_mask};
-  AftBand biases = band(M, T);
-  if (visible.hidden) biases = widened(biases, M + T);
+  int64_t M = remembers ? memory.size(1) : 0;
+  Projections projections = project(x, remembers ? concat({memory, x}, 1) : x);
+  return mix(projections, band(M, x.size(1)), visibility(context), context);
+}
+
+Visibility Aft::visibility(const Context& context) const {
+  return {causal, 0, context.key_padding_mask, context.attention_mask};
+}
+
+Tensor Aft::mix(const Projections& projections, const AftBand& narrow, const Visibility& visible,
+                Context& context) const {
+  const auto& [gate, k, v] = projections;
+  AftBand biases = visible.hidden ? widened(narrow, k.size(1)) : narrow;
   if (context.recorder) context.recorder(weights(k, biases, visible));
   return output(gate * aft_mix(k, v, biases, visible));  // [B, T, C]
 }
@@ -158,16 +174,25 @@ Tensor Aft::forward(const Tensor& x, const Tensor& memory, Context& context) con
 std::unique_ptr<State> Aft::start(int64_t limit) const {
   require(causal, "aft: only a causal layer can be fed in pieces");
   AtLeast{name.c_str()}(0, "limit", limit);
-  bool all = form == Form::full;
-  return new_state<AftState>(all ? max_len : form == Form::simple ? 0 : window);
+  // A limit that no sequence exceeds is none.
+  if (limit < longest() - 1) return new_state<AftState>(limit, AftState::Older::forgotten);
+  int64_t near = form == Form::full ? max_len : form == Form::simple ? 0 : window;
+  return new_state<AftState>(near, AftState::Older::summed);
 }
 
-Tensor Aft::forward(const Tensor& x, State& state, Context&) const {
-  auto& sums = own_state<AftState>(state, x);
+Tensor Aft::forward(const Tensor& x, State& state, Context& context) const {
+  auto& past = own_state<AftState>(state, x);
   check_input(name, x, {}, d_model);
+  int64_t M = past.position(), T = x.size(1);
+  AftBand biases = band(M, T);
+  if (!past.forgets() && form != Form::full) refuse_single_keys(context);
   auto [gate, k, v] = project(x, x);
-  AftBand biases = band(sums.position(), x.size(1));
-  return output(gate * sums.feed(k, v, biases));  // [B, T, C]
+  bool by_key = context.key_padding_mask || context.attention_mask || context.recorder;
+  if (!past.forgets() && !by_key) return output(gate * past.feed(k, v, biases));  // [B, T, C]
+  Visibility visible = visibility(context);
+  visible.check(name.c_str(), x.size(0), T, M + T);
+  auto [keys, values] = past.append(k, v);
+  return mix({gate, keys, values}, biases, visible, context);
 }
 
 int64_t Aft::longest() const { return max_len > 0 ? max_len : unlimited; }

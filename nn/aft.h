@@ -74,7 +74,8 @@ struct Aft : Layer {
 
   Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override;
   /// Running sums of far keys in double and the keys and values of the last s tokens: constant cost
-  /// a token, but for the full form, which keeps all max_len. Causal only.
+  /// a token, but for the full form, which keeps all max_len. Sums take no masks and no recorder.
+  /// With a limit, the keys and values of that many tokens. Causal only.
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Tensor forward(const Tensor& x, State& state, Context& context) const override;
   int64_t longest() const override;
@@ -94,6 +95,10 @@ struct Aft : Layer {
   Tensor weights(const Tensor& key, const AftBand& biases, const Visibility& visible) const;
 
  private:
+  /// y [B, T, C] of T queries over K keys, told to the recorder.
+  Tensor mix(const Projections& projections, const AftBand& biases, const Visibility& visible,
+             Context& context) const;
+  Visibility visibility(const Context& context) const;
   void build_positions(const AftConfig& config, Random& random);
   AftBand table_band(int64_t M, int64_t T) const;
   AftBand conv_band(int64_t M, int64_t T) const;

@@ -161,14 +161,24 @@ Tensor AftState::feed(const Tensor& key, const Tensor& value, const AftBand& ban
   return y;
 }
 
+AftState::KeysAndValues AftState::append(const Tensor& key, const Tensor& value) {
+  KeysAndValues all{keys_.append(key), values_.append(value)};
+  position_ += key.size(1);
+  return all;
+}
+
 void AftState::forget_newest(int64_t count) {
-  require(count == 0, "state: aft cannot forget tokens, they are summed up");
+  require(count == 0 || forgets(), "state: aft cannot forget tokens, they are summed up");
+  if (!forgets()) return;
+  keys_.forget_newest(count);
+  values_.forget_newest(count);
 }
 
 void AftState::reorder(const std::vector<int64_t>& members) {
-  if (far_.maximum.empty() || members.empty()) return;
+  if (members.empty()) return;
   keys_.reorder(members);
   values_.reorder(members);
+  if (far_.maximum.empty()) return;
   auto chosen = [&](const auto& all) {
     std::remove_cvref_t<decltype(all)> result;
     for (int64_t member : members)

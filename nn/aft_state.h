@@ -8,25 +8,36 @@
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
-/// What AFT keeps of the past: the keys and values of the last `near` tokens, which position biases
-/// can reach, and of all before them three numbers a channel:
+/// What AFT keeps of the past: the keys and values of the last `near` tokens, and, unless older
+/// ones are to be forgotten, of all before them three numbers a channel:
 ///
 ///     m = max k,   Σ e^(k - m) v,   Σ e^(k - m)
 ///
 /// the sums in double and rescaled whenever m grows, so that they stay exact over any number of
-/// steps. A token costs O(near · C), whatever came before.
+/// steps. `near` is how far position biases reach, so a token costs O(near · C), whatever came
+/// before; or a limit, beyond which all is forgotten.
 class AftState : public State {
  public:
-  explicit AftState(int64_t near) : near_(near), keys_(near), values_(near) {}
+  enum class Older { summed, forgotten };
+  AftState(int64_t near, Older older) : near_(near), older_(older), keys_(near), values_(near) {}
 
   /// key and value [B, T, C] behind all that was fed before; `band` is theirs. Gives y [B, T, C].
+  /// Only where older tokens are summed.
   Tensor feed(const Tensor& key, const Tensor& value, const AftBand& band);
 
-  /// The number of tokens fed so far.
-  int64_t position() const { return position_; }
+  struct KeysAndValues {
+    Tensor key, value;  // [B, K, C]
+  };
+  /// Takes key and value [B, T, C] as `feed` does, but gives all that are kept, these among them.
+  KeysAndValues append(const Tensor& key, const Tensor& value);
+
+  /// The number of tokens behind which the next one stands: those fed so far, or those kept of them
+  /// where older ones are forgotten.
+  int64_t position() const { return older_ == Older::summed ? position_ : keys_.size(); }
+  bool forgets() const { return older_ == Older::forgotten; }
 
   std::unique_ptr<State> clone() const override { return std::make_unique<AftState>(*this); }
-  /// Throws: sums cannot be taken apart.
+  /// Throws where older tokens are summed: sums cannot be taken apart.
   void forget_newest(int64_t count) override;
   void reorder(const std::vector<int64_t>& members) override;
 
@@ -52,6 +63,7 @@ class AftState : public State {
   void add_run(const Near& near, int64_t begin, int64_t end, const Scalar* greatest);
 
   int64_t near_, position_ = 0, channels_ = 0;
+  Older older_;
   SlidingCache keys_, values_;  // [B, near, C]
   Far far_;
   // Room for a token: greatest, factor, two sums and a run of terms, each C at most.

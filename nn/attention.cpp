@@ -108,6 +108,7 @@ Tensor Attention::forward(const Tensor& x, State& state, Context& context) const
   auto& past = own_state<AttentionState>(state, x);
   check_input(name, x, {}, qkv.weight.size(1));
   int64_t T = x.size(1);
+  visibility(context).check("relative_attention", x.size(0), T, past.keys.size() + T);
   Heads heads = rotated(project(x, x), past.seen, past.seen);
   heads.key = swap_heads_and_tokens(past.keys.append(swap_heads_and_tokens(heads.key)));
   heads.value = swap_heads_and_tokens(past.values.append(swap_heads_and_tokens(heads.value)));

@@ -50,16 +50,22 @@ struct Layer : Module {
   std::string name = "layer";
 
   /// x [B, T, C] behind `memory` [B, M, C], which may be undefined: the output [B, T, C]. The masks
-  /// of the context cover the K = M + T keys. Throws on other shapes of x and memory, as
-  /// `check_input` does.
+  /// of the context cover the K = M + T keys; a layer obeys them, or throws. Throws on other shapes
+  /// of x and memory, as `check_input` does.
   virtual Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const = 0;
 
-  /// A state that has seen nothing and will keep at most `limit` tokens (fewer where the variant
-  /// cannot see that far).
+  /// A state that has seen nothing and will keep at most `limit` tokens. A call with it then gives
+  /// what `forward` gives behind a memory of the last `limit` tokens that were fed before: older
+  /// ones are forgotten, and positions count from the oldest that is kept. (Rotary positions are
+  /// counted from the start; their differences are the same.) A layer keeps fewer tokens where it
+  /// cannot see as far, and none where sums or hidden states stand for them. In a block each layer
+  /// that remembers has that limit.
   virtual std::unique_ptr<State> start(int64_t limit = unlimited) const = 0;
 
   /// x behind the tokens in `state`, which then holds x too. The weights must not change between
-  /// calls. Throws on the state of another layer, and while a tape records.
+  /// calls. The masks of the context cover the M kept tokens and x; a layer obeys them and the
+  /// recorder, or throws where sums or hidden states stand for the tokens. Throws on the state of
+  /// another layer, and while a tape records.
   virtual Tensor forward(const Tensor& x, State& state, Context& context) const = 0;
 
   /// How many tokens a sequence may have from its start on: a bound where positions are absolute

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/checked.h"
 #include "core/errors.h"
@@ -31,16 +32,21 @@ Tensor uniform_parameter(const Dims& shape, double reach, Random& random) {
   return parameter.require_gradient();
 }
 
-/// Windows that began 1 … s-1 tokens ago, oldest last: their hidden states [B, s-1, C].
+/// Windows that began 1 … s-1 tokens ago, oldest last: their hidden states [B, s-1, C]. Or, under a
+/// limit that cuts windows, a memory of that length.
 struct LocalRnnState : State {
   LocalRnn::Hidden open;
+  std::optional<int64_t> limit;
+  Tensor memory;
+
+  explicit LocalRnnState(std::optional<int64_t> limit) : limit(limit) {}
 
   std::unique_ptr<State> clone() const override { return std::make_unique<LocalRnnState>(*this); }
   void forget_newest(int64_t count) override {
     require(count == 0, "state: local_rnn cannot forget tokens, its windows have moved on");
   }
   void reorder(const std::vector<int64_t>& members) override {
-    for (Tensor* part : {&open.h, &open.c}) {
+    for (Tensor* part : {&open.h, &open.c, &memory}) {
       std::vector<Tensor> rows;
       for (int64_t member : members)
         if (part->defined()) rows.push_back(slice(*part, 0, member, member + 1));
@@ -99,13 +105,24 @@ Tensor LocalRnn::forward(const Tensor& x, const Tensor& memory, Context& context
 
 std::unique_ptr<State> LocalRnn::start(int64_t limit) const {
   AtLeast{name.c_str()}(0, "limit", limit);
-  return new_state<LocalRnnState>();
+  return new_state<LocalRnnState>(limit < window - 1 ? std::optional(limit) : std::nullopt);
 }
 
 Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const {
-  Hidden& open = own_state<LocalRnnState>(state, x).open;
+  auto& past = own_state<LocalRnnState>(state, x);
   check_input(name, x, {}, d_model);
   context.refuse_masks("local_rnn");
+  if (past.limit) {
+    Tensor y = forward(x, past.memory, context);
+    Tensor all = concat({past.memory, x}, 1);  // [B, M + T, C]
+    past.memory = slice(all, 1, std::max<int64_t>(0, all.size(1) - *past.limit), all.size(1));
+    past.memory = contiguous(past.memory).detach();
+    return y;
+  }
+  return slide(x, past.open);
+}
+
+Tensor LocalRnn::slide(const Tensor& x, Hidden& open) const {
   int64_t T = x.size(1);
   if (!open.h.defined()) {
     // Before the start, windows have run over zero vectors.

@@ -51,7 +51,8 @@ struct LocalRnn : Layer {
   LocalRnn(const LocalRnnConfig& config, Random& random);
 
   Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override;
-  /// The hidden states of the s - 1 windows that are still open: constant cost a token.
+  /// The hidden states of the s - 1 windows that are still open: constant cost a token. With a
+  /// limit below s - 1, the last inputs instead, since windows would reach behind it.
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Tensor forward(const Tensor& x, State& state, Context& context) const override;
   void visit(Visitor& visitor) const override;
@@ -60,6 +61,10 @@ struct LocalRnn : Layer {
   Tensor project(const Tensor& x) const;
   /// One step of the cell from the projected input; `before` is undefined at h = c = 0.
   Hidden step(const Tensor& projected, const Hidden& before) const;
+
+ private:
+  /// y [B, T, C] from the windows that are open before x, which then are those open behind it.
+  Tensor slide(const Tensor& x, Hidden& open) const;
 };
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

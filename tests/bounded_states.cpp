@@ -92,6 +92,11 @@ TEST_CASE("a limited memory costs the same for every token") {
   check_constant_cost(
       RelativeMultiHeadAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 40}, 25, 25);
   check_constant_cost(ShawAttentionConfig{.d_model = 4, .n_head = 2, .max_distance = 3}, 25, 25);
+  check_constant_cost(AftConfig{.d_model = 4, .form = "full", .max_len = 40}, 25, 25);
+  check_constant_cost(AftConfig{.d_model = 4, .form = "local", .max_len = 40, .window = 9}, 25, 25);
+  check_constant_cost(AftConfig{.d_model = 4, .form = "simple"}, 25, 25);
+  check_constant_cost(AftConfig{.d_model = 4, .form = "conv", .window = 9, .n_head = 2}, 25, 25);
+  check_constant_cost(LocalRnnConfig{.d_model = 4, .window = 6, .cell = "gru"}, 3, 3);
 }
 
 TEST_CASE("a table of positions bounds a state by itself") {

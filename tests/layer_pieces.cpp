@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "nn/r_transformer_block.h"
+#include "ops/elementwise.h"
 #include "tests/refusal.h"
 #include "tests/support/mismatch.h"
 
@@ -63,13 +65,66 @@ TEST_CASE("a memory of all that a query can see is enough") {
 
 TEST_CASE("a state of limited length is a memory of that length") {
   for_each_causal(13, [](const LayerRow& row, const Layer& layer, const Tensor& x, const Tensor&) {
-    if (!row.takes_memory || !row.forgets) return;
-    for (int64_t limit : {0, 1, 4}) {
+    if (!row.takes_memory) return;
+    for (int64_t limit : {0, 1, 2, 4, 30})
+      for (const auto& pattern : {std::vector<int64_t>{2, 3, 1, 1}, {1}}) {
+        CAPTURE(limit);
+        std::vector<int64_t> lengths = cuts(pattern, x.size(1));
+        std::unique_ptr<State> state = layer.start(limit);
+        Tensor limited = feed_with_memory(layer, x, lengths, limit);
+        CHECK(relative_error(feed(layer, *state, x, lengths), limited) <= exactness);
+      }
+  });
+}
+
+TEST_CASE("a limit above what is fed is none") {
+  for_each_causal(13, [](const LayerRow&, const Layer& layer, const Tensor& x, const Tensor& y) {
+    std::unique_ptr<State> state = layer.start(x.size(1));
+    CHECK(relative_error(feed(layer, *state, x, cuts({2, 3, 1, 1}, x.size(1))), y) <= exactness);
+  });
+}
+
+TEST_CASE("the limit of an r_transformer_block is that of its parts") {
+  for (std::string cell : {"rnn", "gru", "lstm"})
+    for (int64_t limit : {0, 1, 2, 4}) {
+      CAPTURE(cell);
       CAPTURE(limit);
-      std::vector<int64_t> lengths = cuts({2, 3, 1, 1}, x.size(1));
+      RandomValues random(9);
+      Random start;
+      RTransformerBlock block({.d_model = 6, .n_head = 2, .window = 4, .cell = cell, .d_inner = 5},
+                              start);
+      randomize(block, random);
+      Tensor x = random.tensor({2, 9, 6});
+      std::vector<int64_t> lengths = cuts({1, 3, 1}, 9);
+      std::unique_ptr<State> state = block.start(limit);
+      Tensor limited = feed(block, *state, x, lengths);
+      Context context;
+      Tensor y = x + feed_with_memory(block.local_rnn, block.local_norm(x), lengths, limit);
+      y = y + feed_with_memory(block.attention, block.attention_norm(y), lengths, limit);
+      y = y + block.feed_forward.forward(block.feed_forward_norm(y), context);
+      CHECK(relative_error(limited, y) <= exactness);
+    }
+}
+
+TEST_CASE("a state with a limit is cloned and reordered as others are") {
+  const std::vector<int64_t> members{2, 0, 0, 1};
+  for_each_causal(9, [&](const LayerRow& row, const Layer& layer, const Tensor& x, const Tensor&) {
+    if (!row.takes_memory) return;
+    for (int64_t limit : {1, 3}) {
+      CAPTURE(limit);
+      int64_t T = x.size(1), half = T / 2;
+      std::vector<Tensor> rows;
+      for (int64_t member : members) rows.push_back(slice(x, 0, member, member + 1));
+      Tensor picked = concat(rows, 0);
       std::unique_ptr<State> state = layer.start(limit);
-      Tensor limited = feed_with_memory(layer, x, lengths, limit);
-      CHECK(relative_error(feed(layer, *state, x, lengths), limited) <= exactness);
+      feed(layer, *state, tokens(x, 0, half), cuts({1}, half));
+      std::unique_ptr<State> clone = state->clone();
+      RandomValues random(6);
+      feed(layer, *state, random.tensor({3, T - half, x.size(2)}), cuts({2}, T - half));
+      clone->reorder(members);
+      Tensor rest = feed(layer, *clone, tokens(picked, half, T), cuts({1}, T - half));
+      Tensor expected = feed_with_memory(layer, picked, cuts({1}, T), limit);
+      CHECK(relative_error(rest, tokens(expected, half, T)) <= exactness);
     }
   });
 }

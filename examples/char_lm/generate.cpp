@@ -117,7 +117,7 @@ Command generate_command(CLI::App& program) {
            "that count as just written, the prompt's too, 0 for all");
   add_flag(*app, "seed", options.seed, "NUMBER", "equal seeds write equal texts");
   add_flag(*app, "mem_len", flags->mem_len, "TOKENS",
-           "how much of the text the model remembers (default: as in training)");
+           "how much of the text the model remembers (default: as in training, aft all of it)");
   add_flag(*app, "threads", flags->threads, "THREADS", "0 for one a core");
   return {app, [flags] { return prepare(*flags); }};
 }

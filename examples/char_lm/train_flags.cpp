@@ -56,6 +56,8 @@ shiftgrad::EvaluationConfig TrainFlags::own_evaluation() const {
 }
 
 int64_t TrainFlags::written_context() const {
+  // Sums over all of the text cost no more than a part of it.
+  if (model.model == "aft") return shiftgrad::unlimited;
   return std::max(memory_length(model), model.block_size);
 }
 
