@@ -9,7 +9,6 @@
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/shape.h"
-#include "ops/softmax.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -143,14 +142,6 @@ AftBand Aft::band(int64_t M, int64_t T) const {
   return table_band(M, T);
 }
 
-Tensor Aft::weights(const Tensor& key, const AftBand& biases, const Visibility& visible) const {
-  Tensor w = widened(biases, key.size(1)).bias;  // [G, T, K]
-  int64_t G = w.size(0), T = w.size(1), K = w.size(2);
-  w = reshape(expand(unsqueeze(w, 1), {G, d_model / G, T, K}), {d_model, T, K});
-  Tensor k = unsqueeze(transpose(key, 1, 2), 2);                    // [B, C, 1, K]
-  return permute(masked_softmax(k + w, visible, 1), {0, 2, 3, 1});  // [B, T, K, C]
-}
-
 Tensor Aft::forward(const Tensor& x, const Tensor& memory, Context& context) const {
   check_input(name, x, memory, d_model);
   bool remembers = memory.defined() && memory.size(1) > 0;
@@ -163,12 +154,12 @@ Visibility Aft::visibility(const Context& context) const {
   return {causal, 0, context.key_padding_mask, context.attention_mask};
 }
 
-Tensor Aft::mix(const Projections& projections, const AftBand& narrow, const Visibility& visible,
+Tensor Aft::mix(const Projections& projections, const AftBand& biases, const Visibility& visible,
                 Context& context) const {
   const auto& [gate, k, v] = projections;
-  AftBand biases = visible.hidden ? widened(narrow, k.size(1)) : narrow;
-  if (context.recorder) context.recorder(weights(k, biases, visible));
-  return output(gate * aft_mix(k, v, biases, visible));  // [B, T, C]
+  Tensor mixed = context.recorder ? composed_aft(k, v, biases, visible, context.recorder)
+                                  : aft_mix(k, v, biases, visible);
+  return output(gate * mixed);  // [B, T, C]
 }
 
 std::unique_ptr<State> Aft::start(int64_t limit) const {

@@ -90,10 +90,6 @@ struct Aft : Layer {
   /// The position biases of T queries behind M keys, as the band that aft_mix takes.
   AftBand band(int64_t M, int64_t T) const;
 
-  /// e^(k_t' + w_tt') / Σ for each key of each query, [B, T, K, C]: what the recorder is told,
-  /// since the sums never form it. A key that is not visible has exactly 0.
-  Tensor weights(const Tensor& key, const AftBand& biases, const Visibility& visible) const;
-
  private:
   /// y [B, T, C] of T queries over K keys, told to the recorder.
   Tensor mix(const Projections& projections, const AftBand& biases, const Visibility& visible,
