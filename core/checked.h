@@ -19,6 +19,16 @@ struct AtLeast {
   }
 };
 
+/// The same for the other side: throws "aft: window 2000000000, expected at most 1073741824".
+struct AtMost {
+  const char* owner;
+
+  template <class Value>
+  void operator()(int64_t most, const char* field, Value value) const {
+    require(value <= most, owner, ": ", field, " ", value, ", expected at most ", most);
+  }
+};
+
 /// The config, once it is known to be good.
 template <class Config>
 const Config& checked(const Config& config) {

@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "core/errors.h"
 #include "nn/aft_state.h"
+#include "nn/sizes.h"
 #include "ops/elementwise.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"
@@ -64,8 +65,11 @@ Aft::Aft(const AftConfig& config, Random& random)
       max_len(config.max_len.value_or(0)),
       window(config.window.value_or(0)),
       n_head(config.n_head.value_or(1)) {
+  check_sizes(config);
   check(config, form);
   name = config.type;
+  // Positions in the table are never farther apart.
+  if (form == Form::local) window = std::min(window, max_len);
   if (form == Form::conv) {
     query = Linear(d_model, d_model, config.bias, random);
     key = Linear(d_model, n_head, config.bias, random);

@@ -33,7 +33,7 @@ struct AftConfig {
   std::string form = "full";
   /// The length of the position table, for full and local.
   std::optional<int64_t> max_len{};
-  /// s, for local and conv.
+  /// s, for local and conv; a local one beyond max_len is max_len.
   std::optional<int64_t> window{};
   bool causal = true;
   bool bias = true;

@@ -4,6 +4,7 @@
 
 #include "core/checked.h"
 #include "core/errors.h"
+#include "nn/sizes.h"
 #include "ops/matmul.h"
 #include "ops/shape.h"
 
@@ -69,6 +70,7 @@ PaddedTokens padded(const std::vector<std::vector<int32_t>>& sequences, int32_t 
 }
 
 EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Random& random) : config(model) {
+  check_sizes(config);
   check(config);
   TokenEmbeddingConfig tokens{.vocab_size = config.source_vocab_size,
                               .d_model = config.d_model,

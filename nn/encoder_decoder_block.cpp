@@ -1,6 +1,7 @@
 #include "nn/encoder_decoder_block.h"
 
 #include "core/errors.h"
+#include "nn/sizes.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -26,6 +27,7 @@ MultiHeadAttentionConfig cross_config(const EncoderDecoderBlockConfig& config) {
 
 EncoderDecoderBlock::EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Random& random)
     : norm_first(config.norm_first), dropout(config.dropout) {
+  check_sizes(config);
   TransformerBlock own(config, random);
   mixer = std::move(own.mixer);
   mixer_norm = own.mixer_norm;

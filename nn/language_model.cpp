@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "core/errors.h"
 #include "core/tape.h"
+#include "nn/sizes.h"
 #include "ops/matmul.h"
 #include "ops/shape.h"
 
@@ -30,6 +31,7 @@ void check(const LanguageModelConfig& config) {
 LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random,
                              const MixerMaker& own_mixer)
     : config(model) {
+  check_sizes(config);
   check(config);
   embedding = TokenEmbedding(config.type,
                              {.vocab_size = config.vocab_size,

@@ -6,6 +6,7 @@
 
 #include "core/checked.h"
 #include "core/errors.h"
+#include "nn/sizes.h"
 #include "ops/elementwise.h"
 #include "ops/matmul.h"
 #include "ops/shape.h"
@@ -31,6 +32,9 @@ Tensor uniform_parameter(const Dims& shape, double reach, Random& random) {
     parameter.mutable_data()[n] = static_cast<Scalar>(reach * (2 * random.uniform() - 1));
   return parameter.require_gradient();
 }
+
+/// No weight knows of the window, and each of its tokens is a step of the net.
+constexpr int64_t longest_window = 65536;
 
 /// Windows that began 1 … s-1 tokens ago, oldest last: their hidden states [B, s-1, C]. Or, under a
 /// limit that cuts windows, a memory of that length.
@@ -60,9 +64,11 @@ struct LocalRnnState : State {
 LocalRnn::LocalRnn(const LocalRnnConfig& config, Random& random)
     : cell(cell_named(config.cell)), d_model(config.d_model), window(config.window) {
   name = config.type;
+  check_sizes(config);
   AtLeast at_least{config.type};
   at_least(1, "d_model", d_model);
   at_least(1, "window", window);
+  AtMost{config.type}(longest_window, "window", window);
   double reach = 1 / std::sqrt(static_cast<double>(d_model));
   int64_t rows = gates(cell) * d_model;
   for (Linear* part : {&input, &hidden}) {
@@ -128,11 +134,14 @@ Tensor LocalRnn::slide(const Tensor& x, Hidden& open) const {
     // Before the start, windows have run over zero vectors.
     Tensor nothing = project(Tensor::zeros({x.size(0), 1, d_model}));  // [B, 1, gC]
     Hidden age;
+    std::vector<Tensor> h, c;
     for (int64_t n = 1; n < window; ++n) {
       age = step(nothing, age);
-      open.h = concat({open.h, age.h}, 1);
-      if (cell == Cell::lstm) open.c = concat({open.c, age.c}, 1);
+      h.push_back(age.h);
+      if (cell == Cell::lstm) c.push_back(age.c);
     }
+    if (!h.empty()) open.h = concat(h, 1);
+    if (!c.empty()) open.c = concat(c, 1);
   }
   std::vector<Tensor> outputs;
   Tensor projected = project(x);  // [B, T, gC]

@@ -22,7 +22,7 @@ struct LocalRnnConfig {
   using Layer = LocalRnn;
   static constexpr const char* type = "local_rnn";
   int64_t d_model = 0;
-  /// s, the tokens in a window.
+  /// s, the tokens in a window, at most 65536.
   int64_t window = 0;
   /// `rnn`, `gru` or `lstm`.
   std::string cell = "rnn";

@@ -6,6 +6,7 @@
 
 #include "core/errors.h"
 #include "nn/positions.h"
+#include "nn/sizes.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -34,6 +35,7 @@ MultiHeadAttention::Position position_named(const std::string& name) {
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Random& random)
     : position(position_named(config.position)) {
+  check_sizes(config);
   build(config.type, config.d_model, config.n_head, std::nullopt, config.bias, random);
   causal = config.causal;
   set_window(config.type, config.window);

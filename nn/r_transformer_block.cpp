@@ -1,6 +1,7 @@
 #include "nn/r_transformer_block.h"
 
 #include "core/errors.h"
+#include "nn/sizes.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -42,6 +43,7 @@ RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Rand
       feed_forward_norm(LayerNorm::of_deviation(config.d_model)),
       dropout(config.dropout) {
   name = config.type;
+  check_sizes(config);
   require(config.d_model >= 2, config.type, ": d_model ", config.d_model,
           ", expected at least 2 for its norm");
   require(config.d_inner >= 1, config.type, ": d_inner ", config.d_inner, ", expected at least 1");

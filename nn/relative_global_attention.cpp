@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/errors.h"
+#include "nn/sizes.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
@@ -33,6 +34,7 @@ Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int
 
 RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config,
                                                  Random& random) {
+  check_sizes(config);
   build(config.type, config.d_model, config.n_head, std::nullopt, true, random);
   require(config.max_seq >= 1, config.type, ": max_seq ", config.max_seq, ", expected at least 1");
   causal = !config.bidirectional;

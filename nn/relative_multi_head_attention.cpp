@@ -1,12 +1,14 @@
 #include "nn/relative_multi_head_attention.h"
 
 #include "core/errors.h"
+#include "nn/sizes.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 RelativeMultiHeadAttention::RelativeMultiHeadAttention(
     const RelativeMultiHeadAttentionConfig& config, Random& random) {
+  check_sizes(config);
   build(config.type, config.d_model, config.n_head, std::nullopt, false, random);
   require(config.max_positions >= 1, config.type, ": max_positions ", config.max_positions,
           ", expected at least 1");

@@ -1,11 +1,13 @@
 #include "nn/shaw_attention.h"
 
 #include "core/errors.h"
+#include "nn/sizes.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 ShawAttention::ShawAttention(const ShawAttentionConfig& config, Random& random) {
+  check_sizes(config);
   build(config.type, config.d_model, config.n_head, std::nullopt, config.bias, random);
   require(config.max_distance && *config.max_distance >= 0, config.type, ": max_distance ",
           config.max_distance.value_or(-1), ", expected at least 0");

@@ -4,6 +4,7 @@
 
 #include "core/errors.h"
 #include "core/simd.h"
+#include "nn/sizes.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -16,6 +17,7 @@ TransformerBlock::TransformerBlock(const TransformerBlockConfig& config, int64_t
                                    std::unique_ptr<Layer> any_mixer, Random& random)
     : mixer(std::move(any_mixer)), norm_first(config.norm_first), dropout(config.dropout) {
   name = config.type;
+  check_sizes(config);
   require(config.d_inner >= 1, config.type, ": d_inner ", config.d_inner, ", expected at least 1");
   require(config.norm_eps > 0, config.type, ": norm_eps ", config.norm_eps, ", expected above 0");
   mixer_norm = LayerNorm(d_model, config.norm_eps);

@@ -4,12 +4,14 @@
 
 #include "core/errors.h"
 #include "nn/positions.h"
+#include "nn/sizes.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& config,
                                                Random& random) {
+  check_sizes(config);
   const char* layer = config.type;
   build(layer, config.d_model, config.n_head, config.d_head, false, random);
   set_window(layer, config.window);

@@ -2,6 +2,7 @@
 
 #include "nn/aft.h"
 
+#include "core/allocator.h"
 #include "ops/elementwise.h"
 #include "ops/shape.h"
 #include "tests/oracles/aft.h"
@@ -75,6 +76,28 @@ Input random_input(int64_t B, int64_t T, int64_t M, int64_t C, double size, Rand
 }
 
 }  // namespace
+
+TEST_CASE("a window longer than the table is as long as the table") {
+  for (bool causal : {true, false}) {
+    auto run = [&](int64_t window, bool fed) {
+      RandomValues random(5);
+      Aft layer =
+          make({.d_model = 6, .form = "local", .max_len = 12, .window = window, .causal = causal},
+               random);
+      Tensor x = random.tensor({2, 9, 6});
+      Context context;
+      reset_peak();
+      int64_t before = allocator_counters().bytes_in_use;
+      Tensor y = fed ? layer.forward(x, *layer.start(), context) : layer.forward(x, {}, context);
+      CHECK(allocator_counters().peak_bytes_in_use - before < 1'000'000);
+      return y.values();
+    };
+    for (int64_t window : {13, 40, 1'000'000'000}) {
+      CHECK(run(window, false) == run(12, false));
+      if (causal) CHECK(run(window, true) == run(12, true));
+    }
+  }
+}
 
 TEST_CASE("aft: keys around +60 and -60, and far apart") {
   for (const AftConfig& config : every_form(4))

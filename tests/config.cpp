@@ -6,7 +6,7 @@
 
 #include <sstream>
 
-#include "nn/encoder_decoder_block.h"
+#include "nn/encoder_decoder.h"
 #include "nn/language_model.h"
 #include "tests/refusal.h"
 
@@ -230,6 +230,90 @@ TEST_CASE("recurrent nets and blocks") {
   });
   CHECK(error_of<EncoderDecoderBlockConfig>(with(mixer, R"("d_inner": 3, "n_head": 3)")) ==
         "multi_head_attention: d_model 4 is not divisible by n_head 3");
+}
+
+namespace {
+
+/// Changes the n-th size among a config's fields, and knows its key.
+struct SizeChange {
+  int n;
+  int64_t size;
+  std::string key{};
+
+  template <class Value, class... Rest>
+  void operator()(const char*, const Value&, const Rest&...) {}
+  template <class... Rest>
+  void operator()(const char* name, int64_t& value, const Rest&...) {
+    change(name, value);
+  }
+  template <class... Rest>
+  void operator()(const char* name, std::optional<int64_t>& value, const Rest&...) {
+    change(name, value);
+  }
+
+ private:
+  template <class Value>
+  void change(const char* name, Value& value) {
+    if (n-- != 0) return;
+    key = name;
+    value = size;
+  }
+};
+
+/// Each size in turn is too large, and refused by its key.
+template <class Config>
+void check_too_large(const Config& good, int sizes) {
+  int changed = 0;
+  for (int64_t size :
+       {(int64_t{1} << 30) + 1, int64_t{1} << 31, int64_t{1} << 58, int64_t{1} << 62, INT64_MAX})
+    for (int n = 0;; ++n, ++changed) {
+      Config config = good;
+      SizeChange change{n, size};
+      config.fields(change);
+      if (change.key.empty()) break;
+      CAPTURE(change.key);
+      CHECK(refusal([&] {
+              Random random;
+              typename Config::Layer layer(config, random);
+            }) == text(Config::type, ": ", change.key, " ", size, ", expected at most 1073741824"));
+    }
+  CHECK(changed == 5 * sizes);
+}
+
+}  // namespace
+
+TEST_CASE("every size in every config has a greatest value") {
+  MultiHeadAttentionConfig mixer{.d_model = 4, .n_head = 2};
+  check_too_large(mixer, 3);
+  check_too_large(RelativeMultiHeadAttentionConfig{.d_model = 4, .n_head = 2}, 3);
+  check_too_large(RelativeGlobalAttentionConfig{.d_model = 4, .n_head = 2, .max_seq = 3}, 3);
+  check_too_large(ShawAttentionConfig{.d_model = 4, .n_head = 2, .max_distance = 3}, 3);
+  check_too_large(TransformerXLAttentionConfig{.d_model = 4, .n_head = 2}, 6);
+  check_too_large(AftConfig{.d_model = 4, .form = "simple"}, 5);
+  check_too_large(LocalRnnConfig{.d_model = 4, .window = 3}, 2);
+  check_too_large(TransformerBlockConfig{.mixer = mixer, .d_inner = 3}, 1);
+  check_too_large(EncoderDecoderBlockConfig{{.mixer = mixer, .d_inner = 3}}, 2);
+  LanguageModelConfig model{
+      .vocab_size = 5, .d_model = 4, .n_layer = 2, .n_head = 2, .d_inner = 3, .mixer = mixer};
+  check_too_large(model, 6);
+  model.block = "r_transformer_block";
+  check_too_large(model, 7);
+  EncoderDecoderConfig pairs;
+  pairs.source_vocab_size = pairs.target_vocab_size = pairs.d_model = 4;
+  pairs.n_encoder_layer = pairs.n_decoder_layer = pairs.n_head = pairs.d_inner = 2;
+  check_too_large(pairs, 9);
+}
+
+TEST_CASE("sizes whose products would not fit into 64 bits") {
+  auto too_large = [](const std::string& json) {
+    std::string reason = error_of<TransformerXLAttentionConfig>(json);
+    CHECK(reason.find('\n') == std::string::npos);
+    return !reason.empty();
+  };
+  CHECK(too_large(R"({"d_model": 2, "n_head": 1073741824, "d_head": 1073741824})"));
+  CHECK(too_large(R"({"d_model": 1073741824, "n_head": 1, "d_head": 1073741824})"));
+  CHECK(error_of<LocalRnnConfig>(R"({"d_model": 4, "window": 65537})") ==
+        "local_rnn: window 65537, expected at most 65536");
 }
 
 TEST_CASE("a key that stands twice") {
