@@ -8,7 +8,7 @@
 #include "nn/checkpoint_parts.h"
 #include "nn/config.h"
 #include "nn/json.h"
-#include "nn/state_dict.h"
+#include "nn/load_weights.h"
 
 namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
@@ -74,15 +74,8 @@ Checkpoint read_checkpoint(const std::string& path) {
 }
 
 LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source) {
-  LanguageModel model = naming(source, [&] {
-    const LanguageModelConfig& config = checkpoint.model;
-    check_sizes(checkpoint.weights, {config.vocab_size, config.d_model, config.n_layer,
-                                     config.n_head, config.d_inner, config.max_len.value_or(0)});
-    Random random;
-    return LanguageModel(checkpoint.model, random);
-  });
-  load_state_dict(model, checkpoint.weights, source);
-  return model;
+  return loaded_model(checkpoint.weights, source,
+                      [&](Random& random) { return LanguageModel(checkpoint.model, random); });
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

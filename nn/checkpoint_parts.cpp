@@ -63,13 +63,4 @@ RunState take_state(SafeTensors& content) {
   return state;
 }
 
-void check_sizes(const std::map<std::string, StoredTensor>& weights,
-                 std::initializer_list<int64_t> sizes) {
-  int64_t values = 0;
-  for (const auto& [name, tensor] : weights)
-    values += static_cast<int64_t>(tensor.bytes.size()) / size_of(tensor.dtype);
-  for (int64_t size : sizes)
-    require(size <= values, "a model with a size of ", size, " cannot have ", values, " weights");
-}
-
 }  // namespace shiftgrad

@@ -4,7 +4,6 @@
 // the metadata and its tensors beside the weights, under names of the form "trainer.NAME".
 
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <new>
 #include <nlohmann/json_fwd.hpp>
@@ -33,11 +32,6 @@ void add_state(SafeTensors& content, const RunState& state);
 
 /// Takes it from the tensors again, so that the weights are left. Throws as Metadata does.
 RunState take_state(SafeTensors& content);
-
-/// Throws when a size of a model is more than the weights could have: nothing is allocated on the
-/// word of a damaged file alone.
-void check_sizes(const std::map<std::string, StoredTensor>& weights,
-                 std::initializer_list<int64_t> sizes);
 
 /// action(), its errors beginning with `source`.
 template <class Action>

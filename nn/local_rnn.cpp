@@ -26,13 +26,6 @@ int64_t gates(LocalRnn::Cell cell) {
   return cell == LocalRnn::Cell::rnn ? 1 : cell == LocalRnn::Cell::gru ? 3 : 4;
 }
 
-Tensor uniform_parameter(const Dims& shape, double reach, Random& random) {
-  Tensor parameter = Tensor::empty(shape);
-  for (int64_t n = 0; n < parameter.count(); ++n)
-    parameter.mutable_data()[n] = static_cast<Scalar>(reach * (2 * random.uniform() - 1));
-  return parameter.require_gradient();
-}
-
 /// No weight knows of the window, and each of its tokens is a step of the net.
 constexpr int64_t longest_window = 65536;
 
@@ -72,8 +65,8 @@ LocalRnn::LocalRnn(const LocalRnnConfig& config, Random& random)
   double reach = 1 / std::sqrt(static_cast<double>(d_model));
   int64_t rows = gates(cell) * d_model;
   for (Linear* part : {&input, &hidden}) {
-    part->weight = uniform_parameter({rows, d_model}, reach, random);
-    part->bias = uniform_parameter({rows}, reach, random);
+    part->weight = uniform_parameter({rows, d_model}, random, reach);
+    part->bias = uniform_parameter({rows}, random, reach);
   }
 }
 

@@ -1,10 +1,8 @@
 #include "nn/state_dict.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "core/errors.h"
-#include "nn/json.h"
 #include "nn/tensor_file.h"
 #include "nn/tensor_names.h"
 
@@ -12,8 +10,14 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 
 namespace {
 
-void copy_values(const Tensor& target, const Tensor& source) {
-  std::copy_n(source.data(), source.count(), target.mutable_data());
+/// Compares all names, shapes and types before anything is copied.
+void check(const std::vector<Parameter>& wanted,
+           const std::map<std::string, StoredTensor>& tensors) {
+  std::vector<std::string> names;
+  for (const Parameter& parameter : wanted) names.push_back(parameter.name);
+  check_names(names, tensors);
+  for (const auto& [name, value, decay] : wanted)
+    check_stored(name, tensors.at(name), value.shape());
 }
 
 }  // namespace
@@ -25,20 +29,20 @@ std::map<std::string, StoredTensor> state_dict(const Module& module) {
   return tensors;
 }
 
+void check_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors,
+                      const std::string& source) try {
+  check(parameters(module), tensors);
+} catch (const Error& error) {
+  fail(source, ": ", error.what());
+}
+
 void load_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors,
                      const std::string& source) try {
   std::vector<Parameter> wanted = parameters(module);
-  std::vector<std::string> names;
-  for (const Parameter& parameter : wanted) names.push_back(parameter.name);
-  check_names(names, tensors);
-  std::vector<Tensor> loaded;
-  for (const auto& [name, value, decay] : wanted) {
-    const StoredTensor& tensor = tensors.at(name);
-    require(tensor.shape == value.shape(), "tensor ", shown(name), ": ", tensor.shape,
-            ", expected ", value.shape());
-    loaded.push_back(loaded_tensor(name, tensor));
-  }
-  for (size_t n = 0; n < wanted.size(); ++n) copy_values(wanted[n].value, loaded[n]);
+  check(wanted, tensors);
+  std::vector<Scalar*> targets;  // asked for together: a recorded one throws
+  for (const Parameter& parameter : wanted) targets.push_back(parameter.value.mutable_data());
+  for (size_t n = 0; n < wanted.size(); ++n) copy_stored(tensors.at(wanted[n].name), targets[n]);
 } catch (const Error& error) {
   fail(source, ": ", error.what());
 }

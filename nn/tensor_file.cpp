@@ -20,10 +20,14 @@ StoredTensor stored_values(DType dtype, const Dims& shape, const std::vector<T>&
   return {dtype, shape, {bytes.begin(), bytes.end()}};
 }
 
+void check_dtype(const std::string& name, const StoredTensor& stored, DType dtype) {
+  require(stored.dtype == dtype, "tensor ", shown(name), ": ", stored.dtype, ", expected ", dtype);
+}
+
 /// The bytes as values of T. Throws when the tensor has another type than `dtype`.
 template <class T>
 std::vector<T> values_of(const std::string& name, const StoredTensor& stored, DType dtype) {
-  require(stored.dtype == dtype, "tensor ", shown(name), ": ", stored.dtype, ", expected ", dtype);
+  check_dtype(name, stored, dtype);
   std::vector<T> values(stored.bytes.size() / sizeof(T));
   std::copy(stored.bytes.begin(), stored.bytes.end(),
             std::as_writable_bytes(std::span(values)).begin());
@@ -43,6 +47,17 @@ StoredTensor stored(const Tokens& tokens) {
 
 StoredTensor stored(const Mask& mask) {
   return stored_values(DType::boolean, mask.shape, mask.values);
+}
+
+void check_stored(const std::string& name, const StoredTensor& stored, const Dims& shape) {
+  require(stored.shape == shape, "tensor ", shown(name), ": ", stored.shape, ", expected ", shape);
+  check_dtype(name, stored, scalar_dtype);
+  auto bytes = std::ssize(stored.bytes), expected = byte_count(stored.dtype, shape);
+  require(bytes == expected, "tensor ", shown(name), ": ", bytes, " bytes, expected ", expected);
+}
+
+void copy_stored(const StoredTensor& stored, Scalar* target) {
+  std::ranges::copy(stored.bytes, reinterpret_cast<std::byte*>(target));
 }
 
 Tensor loaded_tensor(const std::string& name, const StoredTensor& stored) {

@@ -15,6 +15,12 @@ StoredTensor stored(const Tensor& tensor);
 StoredTensor stored(const Tokens& tokens);
 StoredTensor stored(const Mask& mask);
 
+/// Throws unless the tensor that a file calls `name` has this shape and Scalar's type, F32 or F64
+/// by the build.
+void check_stored(const std::string& name, const StoredTensor& stored, const Dims& shape);
+/// Copies the values of a tensor of Scalar's type, row-major.
+void copy_stored(const StoredTensor& stored, Scalar* target);
+
 /// The values of the tensor that a file calls `name`. Throws when they are not of Scalar's type,
 /// F32 or F64 by the build.
 Tensor loaded_tensor(const std::string& name, const StoredTensor& stored);

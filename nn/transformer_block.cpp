@@ -65,6 +65,7 @@ void TransformerBlock::visit(Visitor& visitor) const {
 }
 
 void shrink_residual_projections(const Module& block, int64_t additions) {
+  if (!parameters_are_filled()) return;
   auto factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(additions)));
   for (const auto& [name, weight, decay] : parameters(block))
     if (name == "mixer.output.weight" || name == "cross_attention.output.weight" ||

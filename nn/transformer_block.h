@@ -67,7 +67,8 @@ struct TransformerBlock : Layer {
 };
 
 /// GPT-2's start for a model whose residual stream is added to so many times: what projects into
-/// the stream is divided by the root of that (Radford et al. 2019, section 2.3).
+/// the stream is divided by the root of that (Radford et al. 2019, section 2.3). Does nothing while
+/// parameters have no values.
 void shrink_residual_projections(const Module& block, int64_t additions);
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

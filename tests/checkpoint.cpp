@@ -1,7 +1,11 @@
 #include "nn/checkpoint.h"
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 
+#include "core/allocator.h"
+#include "nn/parameters.h"
 #include "nn/state_dict.h"
 #include "refusal.h"
 #include "small_models.h"
@@ -130,17 +134,103 @@ TEST_CASE("checkpoint: metadata that does not fit") {
   CHECK(refused("training", "{,}") == "training: not JSON: a mistake at byte 2");
 }
 
+namespace {
+
+/// How the file of a model is refused once `damage` has changed what its config says: in one line
+/// that begins with the file's name, at once, and before memory is asked for on its word.
+template <class Damage>
+std::string refused_cheaply(const LanguageModelConfig& config, Damage damage) {
+  Checkpoint checkpoint = example(loud_model(config));
+  damage(checkpoint.model);
+  reset_peak();
+  int64_t before = allocator_counters().bytes_in_use;
+  auto start = std::chrono::steady_clock::now();
+  std::string reason = refusal([&] { make_model(checkpoint, "file"); });
+  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  CHECK(seconds.count() < 5);
+  CHECK(allocator_counters().peak_bytes_in_use - before < 20'000'000);
+  CHECK(reason.starts_with("file: "));
+  CHECK(reason.find('\n') == reason.npos);
+  return reason.substr(std::min(reason.size(), size_t{6}));
+}
+
+LanguageModelConfig small_model(const MixerConfig& mixer) {
+  LanguageModelConfig config = small_transformer_xl();
+  config.mixer = mixer;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: sizes that no model has") {
+  for (auto [key, size] : {std::pair{"d_model", &LanguageModelConfig::d_model},
+                           std::pair{"n_layer", &LanguageModelConfig::n_layer},
+                           std::pair{"d_inner", &LanguageModelConfig::d_inner}})
+    CHECK(refused_cheaply(small_transformer_xl(),
+                          [&](auto& config) { config.*size = int64_t{1} << 60; }) ==
+          std::string("language_model: ") + key +
+              " 1152921504606846976, expected at most 1073741824");
+}
+
 TEST_CASE("checkpoint: sizes that the weights cannot have") {
-  Checkpoint checkpoint = example(loud_model(small_transformer_xl()));
-  for (int64_t LanguageModelConfig::*size :
-       {&LanguageModelConfig::d_model, &LanguageModelConfig::n_layer,
-        &LanguageModelConfig::d_inner}) {
-    Checkpoint damaged = checkpoint;
-    damaged.model.*size = int64_t{1} << 60;
-    CHECK(refusal([&] {
-            make_model(damaged, "file");
-          }).starts_with("file: a model with a size of 1152921504606846976 cannot have "));
+  using Config = LanguageModelConfig;
+  auto shaw = [](Config& config) { return &std::get<ShawAttentionConfig>(config.mixer); };
+  auto music = [](Config& config) {
+    return &std::get<RelativeGlobalAttentionConfig>(config.mixer);
+  };
+  auto labml = [](Config& config) {
+    return &std::get<RelativeMultiHeadAttentionConfig>(config.mixer);
+  };
+  auto xl = [](Config& config) { return &std::get<TransformerXLAttentionConfig>(config.mixer); };
+  auto aft = [](Config& config) { return &std::get<AftConfig>(config.mixer); };
+  const Config of_shaw = small_model(ShawAttentionConfig{.max_distance = 3}),
+               of_music = small_model(RelativeGlobalAttentionConfig{.max_seq = 5}),
+               of_labml = small_model(RelativeMultiHeadAttentionConfig{.max_positions = 5}),
+               of_learned_xl = small_model(
+                   TransformerXLAttentionConfig{.positions = "learned", .max_positions = 5}),
+               of_aft = small_model(AftConfig{.max_len = 9, .factor_rank = 2}),
+               of_conv = small_model(AftConfig{.form = "conv", .window = 3});
+
+  struct Damaged {
+    Config model;
+    std::function<void(Config&)> damage;
+  };
+  for (const auto& [model, damage] : std::vector<Damaged>{
+           {small_transformer_xl(), [](Config& config) { config.n_layer = 1'000'000'000; }},
+           {small_transformer_xl(),
+            [](Config& config) { config.d_model = config.d_inner = config.n_layer = 3712; }},
+           {small_transformer_xl(), [](Config& config) { config.d_inner = 1'000'000'000; }},
+           {small_transformer_xl(), [](Config& config) { config.vocab_size = 1'000'000'000; }},
+           {small_transformer_xl(), [=](Config& config) { xl(config)->d_head = 100'000'000; }},
+           {small_transformer(9), [](Config& config) { config.max_len = 1'000'000'000; }},
+           {of_shaw, [=](Config& config) { shaw(config)->max_distance = 25'000'000; }},
+           {of_music, [=](Config& config) { music(config)->max_seq = 1'000'000'000; }},
+           {of_labml, [=](Config& config) { labml(config)->max_positions = 1'000'000'000; }},
+           {of_learned_xl, [=](Config& config) { xl(config)->max_positions = 1'000'000'000; }},
+           {of_aft, [=](Config& config) { aft(config)->max_len = 1'000'000'000; }},
+           {of_aft, [=](Config& config) { aft(config)->factor_rank = 1'000'000'000; }},
+           {of_conv, [=](Config& config) { aft(config)->window = 1'000'000'000; }},
+       }) {
+    std::string reason = refused_cheaply(model, damage);
+    CAPTURE(reason);
+    CHECK(reason.starts_with("the config asks for more parameters than the "));
   }
+}
+
+TEST_CASE("checkpoint: parameters that are to be loaded are neither drawn nor too many") {
+  LanguageModelConfig config = small_transformer_xl();
+  LanguageModel trained = loud_model(config);
+  Random random;
+  {
+    UnfilledParameters unfilled(state_dict(trained));
+    LanguageModel model(config, random);
+    CHECK(parameter_count(model) == parameter_count(trained));
+    CHECK(random == Random{});
+    CHECK(refusal([&] { constant_parameter({2'000'000'000, 4}, 1); }).ends_with("[2000000000, 4]"));
+  }
+  CHECK(constant_parameter({2}, 3).values() == std::vector<Scalar>{3, 3});
+  LanguageModel filled(config, random);
+  CHECK(!(random == Random{}));
 }
 
 TEST_CASE("checkpoint: paths that cannot be written leave nothing behind") {

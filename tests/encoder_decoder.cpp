@@ -3,6 +3,8 @@
 
 #include "nn/encoder_decoder.h"
 
+#include "core/allocator.h"
+#include "nn/load_weights.h"
 #include "ops/loss.h"
 #include "ops/shape.h"
 #include "tests/refusal.h"
@@ -199,6 +201,36 @@ TEST_CASE("a shared embedding is one parameter, under the source's name") {
   CHECK(times("decoder.1.cross_attention.qkv.weight") == 1);
   for (const char* name : {"target.embedding.weight", "output.weight", "encoder_norm.weight"})
     CHECK(times(name) == 0);
+}
+
+TEST_CASE("a model made to be loaded holds what the file has, and no more is made for it") {
+  EncoderDecoderConfig config;
+  config.source_vocab_size = config.target_vocab_size = 600;
+  config.d_model = 8;
+  config.n_encoder_layer = config.n_decoder_layer = config.n_head = 2;
+  config.d_inner = 12;
+  auto load = [](const EncoderDecoderConfig& from, const auto& weights) {
+    return loaded_model(weights, "file",
+                        [&](Random& random) { return EncoderDecoder(from, random); });
+  };
+  for (bool share : {false, true}) {
+    config.share_embedding = config.tie_embedding = share;
+    Random random{.seed = 5};
+    EncoderDecoder model(config, random);
+    auto weights = state_dict(model);
+    CHECK(state_dict(load(config, weights)) == weights);
+    for (int64_t EncoderDecoderConfig::*size :
+         {&EncoderDecoderConfig::d_model, &EncoderDecoderConfig::d_inner,
+          &EncoderDecoderConfig::n_encoder_layer, &EncoderDecoderConfig::n_decoder_layer}) {
+      EncoderDecoderConfig damaged = config;
+      damaged.*size = 100'000'000;
+      reset_peak();
+      int64_t before = allocator_counters().bytes_in_use;
+      CHECK(
+          refusal([&] { load(damaged, weights); }).starts_with("file: the config asks for more "));
+      CHECK(allocator_counters().peak_bytes_in_use - before < 30'000'000);
+    }
+  }
 }
 
 TEST_CASE("a config goes through JSON and back") {

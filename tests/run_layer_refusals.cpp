@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+
 #include "nn/config.h"
 #include "nn/language_model.h"
 #include "tests/support/layer_case.h"
@@ -103,6 +105,27 @@ TEST_CASE("run_layer leaves what lies at OUT alone when it fails") {
   write_safetensors(path, good_case<MultiHeadAttentionConfig>(heads));
   Outcome nowhere = run_program(folder, path + " " + folder.file("no/folder"));
   check_refused(nowhere, folder.file("no/folder"));
+}
+
+TEST_CASE("run_layer refuses sizes that the case cannot fill, before it makes them") {
+  auto refused = [](const std::string& layer, const std::string& config, const std::string& error) {
+    CAPTURE(config);
+    auto start = std::chrono::steady_clock::now();
+    check_refused(run_case({{}, {{"layer", layer}, {"config", config}}}), error);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+  };
+  refused("aft", R"({"d_model": 2, "form": "local", "max_len": 3, "window": 4611686018427387904})",
+          "aft: window 4611686018427387904, expected at most 1073741824");
+  refused("shaw_attention", R"({"d_model": 2, "n_head": 1, "max_distance": 9223372036854775807})",
+          "shaw_attention: max_distance 9223372036854775807, expected at most 1073741824");
+  refused("shaw_attention", R"({"d_model": 2, "n_head": 1, "max_distance": 900000000})",
+          "more parameters than the 0 values that are there, the next one being [1800000001, 2]");
+  refused("relative_global_attention", R"({"d_model": 2, "n_head": 1, "max_seq": 900000000})",
+          "more parameters than the 0 values that are there");
+  refused("language_model",
+          R"({"vocab_size": 1, "d_model": 1, "n_layer": 900000000, "n_head": 1, "d_inner": 1,)"
+          R"( "mixer": {"type": "aft", "form": "simple"}})",
+          "more parameters than the 0 values that are there");
 }
 
 TEST_CASE("run_layer refuses cases that do not describe their layer") {

@@ -1,7 +1,10 @@
 #include "nn/state_dict.h"
 
+#include "core/allocator.h"
+#include "core/tape.h"
 #include "nn/linear.h"
 #include "nn/tensor_file.h"
+#include "ops/elementwise.h"
 #include "refusal.h"
 #include "small_models.h"
 
@@ -42,6 +45,26 @@ TEST_CASE("state_dict: values come back in the same storage") {
   CHECK(to.weight.requires_gradient());
   from.weight.mutable_data()[0] = 7;
   CHECK(to.weight.data()[0] == 1);
+}
+
+TEST_CASE("state_dict: a recorded parameter refuses all of them") {
+  Linear module = linear_of(1);
+  std::vector<Scalar> before = module.weight.values();
+  Tape tape;
+  Tensor recorded = module.bias + module.bias;
+  CHECK(refusal([&] { load_state_dict(module, state_dict(linear_of(100)), "file"); }) ==
+        "file: in-place write: a tensor of shape [3] is recorded on a live tape");
+  CHECK(module.weight.values() == before);
+}
+
+TEST_CASE("state_dict: nothing but the values is copied") {
+  Random random;
+  Linear large(1000, 1000, true, random);
+  std::map<std::string, StoredTensor> tensors = state_dict(large);
+  reset_peak();
+  int64_t before = allocator_counters().bytes_in_use;
+  load_state_dict(large, tensors, "file");
+  CHECK(allocator_counters().peak_bytes_in_use - before < 1'000'000);
 }
 
 TEST_CASE("state_dict: what does not fit is named, and nothing is loaded") {

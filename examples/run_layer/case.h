@@ -16,6 +16,7 @@ class Case {
 
   std::string layer, config;
 
+  const std::map<std::string, StoredTensor>& tensors() const { return content_.tensors; }
   bool has(const std::string& name) const { return content_.tensors.contains(name); }
   /// The tensor under `name`. Throws when there is none, or of another type.
   Tensor take(const std::string& name);

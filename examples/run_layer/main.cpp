@@ -32,6 +32,16 @@ int64_t width(const Config& config) {
     return std::visit([](const auto& mixer) { return mixer.d_model; }, config.mixer);
 }
 
+/// The layer or model of a config, with the case's parameters.
+template <class Config>
+typename Config::Layer make_layer(Case& given, const Config& config) {
+  UnfilledParameters unfilled(given.tensors());
+  Random random;
+  typename Config::Layer layer(config, random);
+  given.take_parameters(layer);
+  return layer;
+}
+
 /// A tensor [B, T, C] under a name; B and T at least 1 each, or B as given.
 Tensor take_sequence(Case& given, const std::string& name, int64_t C, int64_t B = 0) {
   Tensor x = given.take(name);
@@ -84,9 +94,7 @@ Answer differentiate(Case& given, const Module& module, const std::vector<std::s
 template <class Config>
 Answer run_sequence_layer(Case& given) {
   auto config = config_from_json<Config>(given.config);
-  Random random;
-  typename Config::Layer layer(config, random);
-  given.take_parameters(layer);
+  auto layer = make_layer(given, config);
   Tensor x = take_sequence(given, "input.x", width(config));
   if (std::is_same_v<Config, RTransformerBlockConfig>) refuse(given, "input.memory");
   Tensor memory = take_memory(given, "input.memory", x.size(0), x.size(2));
@@ -98,9 +106,7 @@ Answer run_sequence_layer(Case& given) {
 Answer run_multi_head_attention(Case& given) {
   if (!given.has("input.context")) return run_sequence_layer<MultiHeadAttentionConfig>(given);
   auto config = config_from_json<MultiHeadAttentionConfig>(given.config);
-  Random random;
-  MultiHeadAttention layer(config, random);
-  given.take_parameters(layer);
+  auto layer = make_layer(given, config);
   Tensor x = take_sequence(given, "input.x", config.d_model);
   Tensor source = take_sequence(given, "input.context", config.d_model, x.size(0));
   refuse(given, "input.memory");
@@ -112,9 +118,7 @@ Answer run_multi_head_attention(Case& given) {
 
 Answer run_encoder_decoder_block(Case& given) {
   auto config = config_from_json<EncoderDecoderBlockConfig>(given.config);
-  Random random;
-  EncoderDecoderBlock block(config, random);
-  given.take_parameters(block);
+  auto block = make_layer(given, config);
   Tensor x = take_sequence(given, "input.x", width(config));
   Tensor source = take_sequence(given, "input.context", width(config), x.size(0));
   Tensor memory = take_memory(given, "input.memory", x.size(0), x.size(2));
@@ -178,9 +182,7 @@ Memory take_memories(Case& given, int64_t B, const LanguageModelConfig& config) 
 Answer run_language_model(Case& given) {
   auto config = config_from_json<LanguageModelConfig>(given.config);
   if (config.block == RTransformerBlockConfig::type) refuse(given, "input.memory.0");
-  Random random;
-  LanguageModel model(config, random);
-  given.take_parameters(model);
+  auto model = make_layer(given, config);
   Tokens tokens = take_tokens(given, "input.tokens", config);
   Tokens targets = take_tokens(given, "input.targets", config);
   require(targets.shape == tokens.shape, given.layer, ": tensor \"input.targets\" is ",

@@ -9,7 +9,7 @@
 #include "nn/checkpoint_parts.h"
 #include "nn/config.h"
 #include "nn/json.h"
-#include "nn/state_dict.h"
+#include "nn/load_weights.h"
 
 namespace seq2seq {
 
@@ -84,16 +84,9 @@ SavedRun load_run(const std::string& out_dir, const std::string& name) {
 }
 
 shiftgrad::EncoderDecoder make_model(const SavedRun& run) {
-  shiftgrad::EncoderDecoder model = naming(run.source, [&] {
-    const shiftgrad::EncoderDecoderConfig& config = run.model;
-    check_sizes(run.weights, {config.d_model, config.n_encoder_layer, config.n_decoder_layer,
-                              config.n_head, config.d_inner, config.encoder_max_len.value_or(0),
-                              config.decoder_max_len.value_or(0)});
-    shiftgrad::Random random;
+  return shiftgrad::loaded_model(run.weights, run.source, [&](shiftgrad::Random& random) {
     return shiftgrad::EncoderDecoder(run.model, random);
   });
-  load_state_dict(model, run.weights, run.source);
-  return model;
 }
 
 Line read_line(const std::string& line, const Symbols& symbols, int64_t longest) {

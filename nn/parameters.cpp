@@ -1,0 +1,77 @@
+#include "nn/parameters.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/errors.h"
+
+namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+
+namespace {
+
+thread_local UnfilledParameters* unfilled = nullptr;
+thread_local bool filled = true;
+
+/// What a parameter takes besides its values, counted in values: a small one is not for nothing.
+constexpr int64_t cost_of_one = 1000;
+/// So much is always allowed: a small model that lacks a tensor is told which.
+constexpr int64_t spare = 1'000'000;
+
+/// A parameter whose values `fill` writes, if it is to have any.
+template <class Fill>
+Tensor parameter(const Dims& shape, Fill fill) {
+  if (unfilled) unfilled->add(shape);
+  Tensor result = Tensor::empty(shape);
+  if (filled) fill(result.mutable_data(), result.count());
+  return result.require_gradient();
+}
+
+}  // namespace
+
+Tensor normal_parameter(const Dims& shape, Random& random, double deviation) {
+  return parameter(shape, [&](Scalar* values, int64_t count) {
+    for (int64_t n = 0; n < count; ++n)
+      values[n] = static_cast<Scalar>(deviation * random.normal());
+  });
+}
+
+Tensor uniform_parameter(const Dims& shape, Random& random, double reach) {
+  return parameter(shape, [&](Scalar* values, int64_t count) {
+    for (int64_t n = 0; n < count; ++n)
+      values[n] = static_cast<Scalar>(reach * (2 * random.uniform() - 1));
+  });
+}
+
+Tensor constant_parameter(const Dims& shape, Scalar value) {
+  return parameter(shape,
+                   [&](Scalar* values, int64_t count) { std::fill_n(values, count, value); });
+}
+
+bool parameters_are_filled() { return filled; }
+
+UnfilledParameters::UnfilledParameters(const std::map<std::string, StoredTensor>& weights)
+    : outer_(unfilled), outer_filled_(filled) {
+  for (const auto& [name, tensor] : weights)
+    given_ += static_cast<int64_t>(tensor.bytes.size()) / size_of(tensor.dtype);
+  room_ = 2 * (given_ + cost_of_one * std::ssize(weights)) + spare;
+  unfilled = this;
+  filled = false;
+}
+
+UnfilledParameters::~UnfilledParameters() {
+  unfilled = outer_;
+  filled = outer_filled_;
+}
+
+void UnfilledParameters::add(const Dims& shape) {
+  int64_t count = byte_count(DType::u8, shape);  // of one byte each
+  require(count <= room_ - cost_of_one, "the config asks for more parameters than the ", given_,
+          " values that are there, the next one being ", shape);
+  room_ -= count + cost_of_one;
+}
+
+UnfilledParameters::Pause::Pause() : outer_(filled) { filled = true; }
+
+UnfilledParameters::Pause::~Pause() { filled = outer_; }
+
+}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
