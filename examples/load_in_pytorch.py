@@ -145,6 +145,7 @@ def load(path):
         weights = {name: file.get_tensor(name) for name in file.keys()}
     config = json.loads(metadata["model"])
     expect(config["block"] == "transformer_block", config["block"])
+    expect(not config.get("own_mixer"), "a mixer of the program's own")
     expect(config["mixer"]["type"] in TransformerBlock.mixers, config["mixer"]["type"])
     expect(config["final_norm"], "a model without final_norm")
     expect(config["norm_first"], "a norm behind its layer")

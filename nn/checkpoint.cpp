@@ -56,6 +56,16 @@ Checkpoint checkpoint_from(SafeTensors content) {
   return checkpoint;
 }
 
+/// What is refused when a checkpoint is read is refused before it is written.
+void check_readable(const SafeTensors& content, const Checkpoint& checkpoint,
+                    const std::string& path) {
+  naming(path, [&] { checkpoint_from({{}, content.metadata}); });
+  const LanguageModelConfig& config = checkpoint.model;
+  if (config.own_mixer) return;
+  check_loadable(checkpoint.weights, path,
+                 [&](Random& random) { return LanguageModel(config, random); });
+}
+
 }  // namespace
 
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
@@ -65,6 +75,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
                        {"vocabulary", json(checkpoint.vocabulary).dump()},
                        {"training", checkpoint.training}}};
   add_state(content, checkpoint.state);
+  check_readable(content, checkpoint, path);
   write_safetensors(path, content);
 }
 
@@ -73,9 +84,13 @@ Checkpoint read_checkpoint(const std::string& path) {
   return naming(path, [&] { return checkpoint_from(std::move(content)); });
 }
 
-LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source) {
-  return loaded_model(checkpoint.weights, source,
-                      [&](Random& random) { return LanguageModel(checkpoint.model, random); });
+LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source,
+                         const MixerMaker& own_mixer) {
+  require(checkpoint.model.own_mixer || !own_mixer, source,
+          ": the maker of an own mixer for a model that has none");
+  return loaded_model(checkpoint.weights, source, [&](Random& random) {
+    return LanguageModel(checkpoint.model, random, own_mixer);
+  });
 }
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

@@ -4,7 +4,7 @@
 // it takes to use them as the file's metadata:
 //
 //     format      "shiftgrad-1"
-//     model       LanguageModelConfig as JSON
+//     model       LanguageModelConfig as JSON; `own_mixer` where the mixer is the program's own
 //     vocabulary  [10, 32, …]
 //     step, train_loss, validation_loss
 //     training    the flags it was trained with, as JSON
@@ -33,6 +33,8 @@ struct Checkpoint {
 };
 
 /// Writes the file whole, or leaves what was there and throws one line that begins with the path.
+/// Refuses what could not be read back: what read_checkpoint refuses, and weights that are not
+/// those of the config, unless the model has a mixer of the program's own.
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
 /// Throws one line that begins with the path when the file is missing, cut off, or not such a
@@ -41,8 +43,10 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 Checkpoint read_checkpoint(const std::string& path);
 
 /// The model with the checkpoint's weights. The config may have been changed where no weight's
-/// shape depends on it, such as clamp_len. Throws one line that begins with `source` when the
-/// weights do not fit the config.
-LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source);
+/// shape depends on it, such as clamp_len. A model with a mixer of the program's own needs the
+/// maker of it, and no other takes one. Throws one line that begins with `source` when the weights
+/// do not fit the config.
+LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source,
+                         const MixerMaker& own_mixer = {});
 
 }  // namespace shiftgrad::inline SHIFTGRAD_PRECISION

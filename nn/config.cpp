@@ -29,8 +29,8 @@ class Reader {
     require(object.is_object(), layer_, ": the config is not a JSON object");
   }
 
-  template <class Value>
-  void operator()(const char* key, Value& value) {
+  template <class Value, class... Usual>
+  void operator()(const char* key, Value& value, const Usual&...) {
     known_.insert(key);
     auto entry = object_.find(key);
     bool needed = std::is_same_v<Value, MixerConfig>;
@@ -77,7 +77,8 @@ class Reader {
   std::set<std::string> known_;
 };
 
-/// Collects the fields of a layer's config into an object; absent options are left out.
+/// Collects the fields of a layer's config into an object. Absent options are left out, and what is
+/// as usual where the config says what is.
 struct Writer {
   std::string layer{};
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
@@ -89,6 +90,10 @@ struct Writer {
   template <class Value>
   void operator()(const char* key, const std::optional<Value>& value) {
     if (value) object[key] = *value;
+  }
+  template <class Value>
+  void operator()(const char* key, const Value& value, const Value& usual) {
+    if (value != usual) object[key] = value;
   }
   void operator()(const char* key, const MixerConfig& value) {
     Writer mixer;

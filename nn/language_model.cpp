@@ -26,11 +26,19 @@ void check(const LanguageModelConfig& config) {
       "\", expected transformer_block or r_transformer_block");
 }
 
+std::unique_ptr<Layer> made_by(const MixerMaker& maker, Random& random) {
+  UnfilledParameters::Pause pause;
+  return maker(random);
+}
+
 }  // namespace
 
 LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random,
                              const MixerMaker& own_mixer)
     : config(model) {
+  require(own_mixer || !config.own_mixer, config.type,
+          ": own_mixer true, which needs the maker of that mixer");
+  config.own_mixer = own_mixer != nullptr;
   check_sizes(config);
   check(config);
   embedding = TokenEmbedding(config.type,
@@ -73,7 +81,7 @@ std::unique_ptr<Layer> LanguageModel::build_block(Random& random, const MixerMak
                                .activation = config.activation,
                                .dropout = config.dropout};
   auto block = std::make_unique<TransformerBlock>(
-      parts, config.d_model, own_mixer ? own_mixer(random) : make_mixer(parts.mixer, random),
+      parts, config.d_model, own_mixer ? made_by(own_mixer, random) : make_mixer(mixer, random),
       random);
   if (config.norm_first) shrink_residual_projections(*block, 2 * config.n_layer);
   return block;

@@ -38,6 +38,8 @@ struct LanguageModelConfig {
   std::string block = "transformer_block";
   /// Takes d_model and n_head from the model.
   MixerConfig mixer{};
+  /// The blocks have a mixer of the program's own in its place, which only its maker can make.
+  bool own_mixer = false;
   int64_t window = 0;
   std::string cell = "rnn";
   bool norm_first = true;
@@ -69,6 +71,7 @@ struct LanguageModelConfig {
       field("cell", cell);
     } else {
       field("mixer", mixer);
+      field("own_mixer", own_mixer, false);
       field("norm_first", norm_first);
       field("activation", activation);
     }
@@ -116,8 +119,7 @@ struct LanguageModel : Module {
   /// when the config names no model.
   ///
   /// `own_mixer`, if given, makes what the transformer_blocks have in place of the config's mixer.
-  /// The config then does not describe the model, so it cannot become a checkpoint; its weights
-  /// are still in its `state_dict`.
+  /// The model's config then says so: a model of that config cannot be made without it.
   LanguageModel(const LanguageModelConfig& config, Random& random,
                 const MixerMaker& own_mixer = {});
 

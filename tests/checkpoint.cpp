@@ -7,6 +7,7 @@
 #include "core/allocator.h"
 #include "nn/parameters.h"
 #include "nn/state_dict.h"
+#include "ops/elementwise.h"
 #include "refusal.h"
 #include "small_models.h"
 #include "temporary_folder.h"
@@ -231,6 +232,111 @@ TEST_CASE("checkpoint: parameters that are to be loaded are neither drawn nor to
   CHECK(constant_parameter({2}, 3).values() == std::vector<Scalar>{3, 3});
   LanguageModel filled(config, random);
   CHECK(!(random == Random{}));
+}
+
+namespace {
+
+/// The paper's attention without its last two terms: parameters of the same names and shapes, and
+/// another score.
+struct ShortAttention : TransformerXLAttention {
+  using TransformerXLAttention::TransformerXLAttention;
+
+ protected:
+  RelativeAttention equation(const Heads& heads, const Tensor& positions) const override {
+    RelativeAttention score = TransformerXLAttention::equation(heads, positions);
+    score.content_bias = score.position_bias = Tensor();
+    return score;
+  }
+};
+
+std::unique_ptr<Layer> make_short_attention(Random& random) {
+  return std::make_unique<ShortAttention>(TransformerXLAttentionConfig{.d_model = 16, .n_head = 2},
+                                          random);
+}
+
+/// One whose weights matter.
+LanguageModel short_model() {
+  Random random;
+  LanguageModel model(small_transformer_xl(), random, make_short_attention);
+  load_state_dict(model, state_dict(loud_model(small_transformer_xl())), "loud");
+  return model;
+}
+
+}  // namespace
+
+TEST_CASE("checkpoint: a mixer of the program's own comes back through its maker alone") {
+  TemporaryFolder folder;
+  std::string path = folder.file("model");
+  LanguageModel model = short_model();
+  write_checkpoint(path, example(model));
+  Checkpoint read = read_checkpoint(path);
+  CHECK(refusal([&] { make_model(read, path); }) ==
+        path + ": language_model: own_mixer true, which needs the maker of that mixer");
+  LanguageModel again = make_model(read, path, make_short_attention);
+  CHECK(logits_of(again) == logits_of(model));
+  CHECK(state_dict(again) == state_dict(model));
+  // What was read is written as what it is.
+  write_checkpoint(path, example(again));
+  CHECK(read_checkpoint(path).model.own_mixer);
+
+  LanguageModel plain = loud_model(small_transformer_xl());
+  CHECK(logits_of(plain) != logits_of(model));
+  CHECK(refusal([&] { make_model(example(plain), "file", make_short_attention); }) ==
+        "file: the maker of an own mixer for a model that has none");
+}
+
+TEST_CASE("checkpoint: an own mixer has its values as it is made") {
+  // A constant of a mixer is no parameter, so no file has it.
+  struct Shifted : ShortAttention {
+    Tensor shift = constant_parameter({16}, 2).detach();
+    using ShortAttention::ShortAttention;
+    Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override {
+      return ShortAttention::forward(x, memory, context) + shift;
+    }
+  };
+  auto maker = [](Random& random) {
+    return std::make_unique<Shifted>(TransformerXLAttentionConfig{.d_model = 16, .n_head = 2},
+                                     random);
+  };
+  Random random;
+  LanguageModel model(small_transformer_xl(), random, maker);
+  CHECK(logits_of(make_model(example(model), "file", maker)) == logits_of(model));
+}
+
+TEST_CASE("checkpoint: what could not be read back is not written") {
+  TemporaryFolder folder;
+  std::string path = folder.file("model");
+  const Checkpoint good = example(loud_model(small_transformer_xl()));
+  write_checkpoint(path, good);
+  SafeTensors before = read_safetensors(path);
+  auto refused = [&](auto damage) {
+    Checkpoint checkpoint = good;
+    damage(checkpoint);
+    std::string reason = refusal([&] { write_checkpoint(path, checkpoint); });
+    CHECK(read_safetensors(path) == before);
+    CHECK(reason.starts_with(path + ": "));
+    return reason.substr(std::min(reason.size(), path.size() + 2));
+  };
+  CHECK(refused([](Checkpoint& checkpoint) { checkpoint.vocabulary.clear(); }) ==
+        "a vocabulary of 0 tokens for a model with vocab_size 7");
+  CHECK(refused([](Checkpoint& checkpoint) {
+          checkpoint.vocabulary.clear();
+          checkpoint.model.vocab_size = 0;
+        }) == "language_model: vocab_size 0, expected at least 1");
+  CHECK(refused([](Checkpoint& checkpoint) { checkpoint.vocabulary[0] = 32; }) ==
+        "vocabulary: 32 stands twice");
+  CHECK(refused([](Checkpoint& checkpoint) { checkpoint.vocabulary[0] = -1; }) ==
+        "vocabulary: -1, expected a character's code");
+  CHECK(refused([](Checkpoint& checkpoint) { checkpoint.state.step = -1; }) ==
+        "step -1, expected a number of updates");
+  CHECK(refused([](Checkpoint& checkpoint) { checkpoint.training = "[]"; }) ==
+        "training is not a JSON object");
+  CHECK(refused([](Checkpoint& checkpoint) { checkpoint.weights.erase("output.bias"); }) ==
+        "missing tensors \"output.bias\"");
+  CHECK(refused([](Checkpoint& checkpoint) { checkpoint.model.d_inner = 8; }) ==
+        "tensor \"blocks.0.feed_forward.up.weight\": [24, 16], expected [8, 16]");
+  CHECK(refused([](Checkpoint& checkpoint) { checkpoint.model.activation = "sine"; }) ==
+        "activation \"sine\", expected relu, gelu or gelu_tanh");
 }
 
 TEST_CASE("checkpoint: paths that cannot be written leave nothing behind") {

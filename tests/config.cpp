@@ -406,6 +406,16 @@ TEST_CASE("a model's config can be written and read back") {
   }
 }
 
+TEST_CASE("a mixer of the program's own is written where there is one") {
+  LanguageModelConfig config{.vocab_size = 5, .d_model = 4, .n_layer = 1, .n_head = 2};
+  CHECK(config_to_json(config).find("own_mixer") == std::string::npos);
+  config.own_mixer = true;
+  CHECK(config_to_json(config).find(R"("own_mixer":true)") != std::string::npos);
+  CHECK(config_from_json<LanguageModelConfig>(config_to_json(config)).own_mixer);
+  CHECK(error_of<LanguageModelConfig>(config_to_json(config)) ==
+        "language_model: own_mixer true, which needs the maker of that mixer");
+}
+
 TEST_CASE("lengths beyond a table are refused by its name") {
   auto run = [](const auto& config, int64_t M, int64_t T) {
     Random random;

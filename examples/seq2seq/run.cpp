@@ -60,6 +60,10 @@ SavedRun run_from(shiftgrad::SafeTensors content, const std::string& path) {
   return run;
 }
 
+auto maker(const SavedRun& run) {
+  return [&](shiftgrad::Random& random) { return shiftgrad::EncoderDecoder(run.model, random); };
+}
+
 }  // namespace
 
 void write_run(const std::string& path, const SavedRun& run) {
@@ -70,6 +74,8 @@ void write_run(const std::string& path, const SavedRun& run) {
                                   {"target_symbols", json(run.target_symbols.known()).dump()},
                                   {"training", run.flags.to_json()}}};
   add_state(content, run.state);
+  naming(path, [&] { run_from({{}, content.metadata}, path); });
+  shiftgrad::check_loadable(run.weights, path, maker(run));
   write_safetensors(path, content);
 }
 
@@ -84,9 +90,7 @@ SavedRun load_run(const std::string& out_dir, const std::string& name) {
 }
 
 shiftgrad::EncoderDecoder make_model(const SavedRun& run) {
-  return shiftgrad::loaded_model(run.weights, run.source, [&](shiftgrad::Random& random) {
-    return shiftgrad::EncoderDecoder(run.model, random);
-  });
+  return shiftgrad::loaded_model(run.weights, run.source, maker(run));
 }
 
 Line read_line(const std::string& line, const Symbols& symbols, int64_t longest) {
