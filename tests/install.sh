@@ -31,10 +31,16 @@ prints() {
 
 # The README's own example: what is indented from its first #include to the line of a lone brace.
 sed -n '/^    #include <iostream>/,/^    }$/s/^    //p' "$tests/../README.md" > "$place/readme.cpp"
+grep -q 'initialize();' "$place/readme.cpp" || { echo "README's program lacks initialize()"; exit 1; }
 compile shiftgrad "$place/readme.cpp"
 prints 10
 
-# The size of a Scalar, and a sum over four columns of 2; then an op and a mixer of the stranger's own.
+# The attention in nn/README.md is the one that is compiled below.
+sed -n '/^    struct ForgettingAttention/,/^    };$/s/^    //p' "$tests/../nn/README.md" > "$place/page"
+sed -n '/^struct ForgettingAttention/,/^};$/p' "$tests/outside/forgetting_attention.h" > "$place/code"
+grep -vx '' "$place/code" | diff "$place/page" - || { echo 'nn/README.md has another attention'; exit 1; }
+
+# The size of a Scalar, and a sum over four columns of 2; then an op, a mixer and an attention of the stranger's own.
 for package in shiftgrad shiftgrad-f64; do
   compile "$package" "$tests/outside/program.cpp"
   [ "$package" = shiftgrad ] && prints '4 8' || prints '8 8'

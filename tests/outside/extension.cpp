@@ -1,5 +1,6 @@
-// Someone else's op and mixer, checked as the project checks its own: gradients by difference
-// quotients, pieces against the whole, and a model that learns what only the mixer can tell it.
+// Someone else's op, mixer and attention, checked as the project checks its own: gradients by
+// difference quotients, pieces against the whole, a model that learns what only the mixer can tell
+// it, and the attention against the one that it is made after.
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +13,11 @@
 #include "convolution_mixer.h"
 #include "core/parallel.h"
 #include "core/tape.h"
+#include "forgetting_attention.h"
 #include "nn/generate.h"
 #include "nn/language_model.h"
+#include "nn/multi_head_attention.h"
+#include "nn/positions.h"
 #include "ops/elementwise.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"
@@ -21,6 +25,7 @@
 
 using namespace shiftgrad;
 using outside::ConvolutionMixer;
+using outside::ForgettingAttention;
 
 namespace {
 
@@ -96,10 +101,10 @@ std::string refused(Action action) {
   return {};
 }
 
-void check_mixer(int64_t window) {
-  Random random{.seed = 2};
-  ConvolutionMixer mixer(6, window, random);
-  expect(parameter_count(mixer) == window * 6 + 6 * 6 + 6, "the mixer's number of parameters");
+constexpr double exactness = sizeof(Scalar) == 8 ? 1e-12 : 1e-5;
+
+void check_pieces(const Layer& mixer) {
+  Random random{.seed = 4};
   Tensor x = random_tensor({2, 9, 6}, random);
   Context context;
   Tensor whole = mixer.forward(x, Tensor(), context);
@@ -113,16 +118,53 @@ void check_mixer(int64_t window) {
     Tensor two = slice(x, 1, std::max(0, begin - 2), begin);
     behind_two.push_back(mixer.forward(piece, two, context));
   }
-  double bound = sizeof(Scalar) == 8 ? 1e-12 : 1e-5;
-  expect(error(concat(fed, 1), whole) < bound, "pieces through a state to give the whole");
-  expect(error(concat(remembered, 1), whole) < bound, "pieces behind a memory to give the whole");
-  expect(error(concat(limited, 1), concat(behind_two, 1)) < bound, "a limit to be a short memory");
+  expect(error(concat(fed, 1), whole) < exactness, "pieces through a state to give the whole");
+  expect(error(concat(remembered, 1), whole) < exactness,
+         "pieces behind a memory to give the whole");
+  expect(error(concat(limited, 1), concat(behind_two, 1)) < exactness,
+         "a limit to be a short memory");
+}
+
+void check_mixer(int64_t window) {
+  Random random{.seed = 2};
+  ConvolutionMixer mixer(6, window, random), other(6, window, random);
+  expect(parameter_count(mixer) == window * 6 + 6 * 6 + 6, "the mixer's number of parameters");
+  check_pieces(mixer);
+  Tensor x = random_tensor({2, 3, 6}, random);
+  Context context;
   expect(refused([&] { mixer.forward(slice(x, 0, 0, 1), slice(x, 1, 0, 1), context); }) ==
-             "convolution: memory [2, 1, 6] for x [1, 9, 6], expected [1, M, 6]",
+             "convolution: memory [2, 1, 6] for x [1, 3, 6], expected [1, M, 6]",
          "a memory of another batch to be refused");
-  ConvolutionMixer other(6, window, random);
+  std::unique_ptr<State> state = mixer.start();
   expect(refused([&] { other.forward(x, *state, context); }).starts_with("convolution: a State of"),
          "a state of another mixer to be refused");
+}
+
+/// With ALiBi's slopes it is ALiBi, and it learns them.
+void check_attention() {
+  constexpr int64_t heads = 3;
+  Random random{.seed = 5}, same = random, inputs{.seed = 6};
+  ForgettingAttention attention(6, heads, random);
+  MultiHeadAttention alibi({.d_model = 6, .n_head = heads, .position = "alibi"}, same);
+  expect(parameter_count(attention) == parameter_count(alibi) + heads,
+         "the attention's number of parameters");
+  std::vector<double> slopes = alibi_slopes(heads);
+  std::copy(slopes.begin(), slopes.end(), attention.slope.mutable_data());
+
+  Tensor x = random_tensor({2, 5, 6}, inputs), cotangent = random_tensor({2, 5, 6}, inputs);
+  Context context;
+  auto f = [&] { return attention.forward(x, Tensor(), context); };
+  expect(error(f(), alibi.forward(x, Tensor(), context)) < exactness, "ALiBi with ALiBi's slopes");
+  check_pieces(attention);
+  if (sizeof(Scalar) < 8) return;
+  attention.slope.require_gradient();
+  {
+    Tape tape;
+    tape.backward(f(), cotangent);
+  }
+  expect(
+      error(attention.slope.gradient(), difference_quotients(attention.slope, cotangent, f)) < 1e-7,
+      "the gradient of the slopes");
 }
 
 /// Bits that the one before and the fourth before decide, by exclusive or.
@@ -175,6 +217,7 @@ int main() {
   initialize();
   check_op();
   for (int64_t window : {1, 2, 4, 20}) check_mixer(window);
+  check_attention();
   check_model();
   return failures > 0;
 }

@@ -1,12 +1,14 @@
 // Someone else's program: the product of two matrices and the gradient of its sum.
 #include <iostream>
 
+#include "core/parallel.h"
 #include "core/tape.h"
 #include "ops/matmul.h"
 #include "ops/reduce.h"
 
 int main() {
   using namespace shiftgrad;
+  initialize();
   Tensor a = Tensor::full({2, 3}, 1).require_gradient();
   Tensor b = Tensor::full({3, 4}, 2).require_gradient();
   Tape tape;
