@@ -1,11 +1,14 @@
 #!/bin/sh
-# Feeds the safetensors reader with whatever libFuzzer makes of the corpus, for $2 seconds or a minute.
-# Builds what it runs with clang in the folder $1; skipped where there is no clang with libFuzzer.
+# Feeds what reads files with whatever libFuzzer makes of its seeds, for $2 seconds each, 20 without it:
+# the safetensors reader, then what the programs make of checkpoints and of texts. Builds that with
+# clang in the folder $1, where what was found lies, too; skipped where there is no clang with
+# libFuzzer. $3 is one of the targets.
 set -eu
 source=$(cd "$(dirname "$0")/.." && pwd)
 mkdir -p "$1"
 build=$(realpath "$1")
-seconds=${2-60}
+seconds=${2-20}
+targets=${3-safetensors checkpoint text}
 
 empty_target='extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }'
 has_fuzzer() {
@@ -17,8 +20,19 @@ has_fuzzer $CXX || { echo "SKIPPED: no clang++ with libFuzzer is installed"; exi
 
 [ -f "$build/build.ninja" ] ||
   meson setup "$build" "$source" -Dsanitizers=fuzzer -Ddebug=true -Doptimization=1
-ninja -C "$build" tests/fuzz/fuzz-safetensors
-mkdir -p "$build/found"
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
-"$build/tests/fuzz/fuzz-safetensors" -max_total_time="$seconds" -max_len=4096 -timeout=10 \
-  -artifact_prefix="$build/" "$build/found" "$source/tests/fuzz/corpus"
+
+# fuzz TARGET LONGEST FOLDER...: inputs of so many bytes, which begin with those in the folders.
+fuzz() {
+  target=$1 longest=$2
+  shift 2
+  case " $targets " in *" $target "*) ;; *) return 0 ;; esac
+  ninja -C "$build" "tests/fuzz/fuzz-$target"
+  mkdir -p "$build/found/$target"
+  # What a small file makes a program take is small.
+  "$build/tests/fuzz/fuzz-$target" -max_total_time="$seconds" -max_len="$longest" -timeout=10 \
+    -malloc_limit_mb=256 -rss_limit_mb=1024 -artifact_prefix="$build/" "$build/found/$target" "$@"
+}
+fuzz safetensors 4096 "$source/tests/fuzz/corpus"
+fuzz checkpoint 20000
+fuzz text 1000

@@ -3,24 +3,17 @@
 // after it has been written and read again, as a file and as tensors in memory.
 
 #include <cstdint>
-#include <cstdlib>
-#include <iostream>
 #include <string_view>
 
 #include "core/errors.h"
 #include "nn/tensor_file.h"
+#include "tests/fuzz/expect.h"
 #include "tests/temporary_folder.h"
 
+using fuzz::expect;
 using namespace shiftgrad;
 
 namespace {
-
-/// Ends the program otherwise, upon which the fuzzer keeps the input.
-void expect(bool condition, std::string_view what) {
-  if (condition) return;
-  std::cerr << "expected " << what << std::endl;
-  std::abort();
-}
 
 void expect_line(const Error& error, const std::string& beginning) {
   std::string_view line = error.what();

@@ -1,0 +1,99 @@
+#include "tests/fuzz/programs.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <sstream>
+
+#include "examples/char_lm/command.h"
+#include "examples/seq2seq/command.h"
+#include "tests/fuzz/expect.h"
+#include "tests/temporary_folder.h"
+
+namespace fuzz {
+
+namespace {
+
+/// Collects what is written to a stream, for as long as it lives.
+class Captured {
+ public:
+  explicit Captured(std::ostream& stream) : stream_(stream), before_(stream.rdbuf(&text_)) {}
+  ~Captured() { stream_.rdbuf(before_); }
+  std::string text() const { return text_.str(); }
+
+ private:
+  std::ostream& stream_;
+  std::stringbuf text_;
+  std::streambuf* before_;
+};
+
+/// Makes a text this process's standard input.
+void read_from(const std::string& text) {
+  write_text("standard_input", text);
+  int descriptor = ::open("standard_input", O_RDONLY);
+  expect(descriptor >= 0 && ::dup2(descriptor, STDIN_FILENO) == STDIN_FILENO, "a standard input");
+  ::close(descriptor);
+}
+
+std::vector<char_lm::Command> commands(CLI::App& app) {
+  if (app.get_name() == "seq2seq")
+    return {seq2seq::eval_command(app), seq2seq::translate_command(app)};
+  return {char_lm::inspect_command(app), char_lm::generate_command(app),
+          char_lm::eval_command(app)};
+}
+
+int status_of(const std::string& program, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), program);
+  std::vector<char*> pointers;
+  for (std::string& argument : arguments) pointers.push_back(argument.data());
+  CLI::App app{"", program};
+  return char_lm::run_program(app, commands(app), static_cast<int>(pointers.size()),
+                              pointers.data());
+}
+
+/// The lines that do not speak of a row that was skipped.
+std::vector<std::string> complaints(const std::string& program, const std::string& errors) {
+  std::vector<std::string> result;
+  std::istringstream lines(errors);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with(program + ": skipped ")) result.push_back(line);
+  return result;
+}
+
+}  // namespace
+
+void expect_no_control_characters(const std::string& text) {
+  for (char character : text) {
+    auto byte = static_cast<unsigned char>(character);
+    expect(byte == '\n' || (byte >= 0x20 && byte != 0x7F), "no control characters in: " + text);
+  }
+}
+
+Outcome run(const std::string& program, const std::vector<std::string>& arguments,
+            const std::string& input) {
+  read_from(input);
+  Outcome outcome;
+  std::string errors;
+  {
+    Captured output(std::cout), error(std::cerr);
+    outcome.status = status_of(program, arguments);
+    outcome.output = output.text();
+    errors = error.text();
+  }
+  expect_no_control_characters(errors);
+  std::vector<std::string> lines = complaints(program, errors);
+  if (outcome.status == 0) {
+    expect(lines.empty(), "no errors of a command that succeeds: " + errors);
+    return outcome;
+  }
+  expect(outcome.status == 1 || outcome.status == 2, "a status of 0, 1 or 2");
+  expect(lines.size() == 1 && lines[0].starts_with(program + ": "),
+         "one line that begins with the program's name: " + errors);
+  for (const char* foreign :
+       {"std::", "vector::", "basic_string", "json.exception", "fit into memory"})
+    expect(lines[0].find(foreign) == std::string::npos, "an error of our own: " + errors);
+  return outcome;
+}
+
+}  // namespace fuzz
