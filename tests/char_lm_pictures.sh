@@ -216,4 +216,69 @@ trained other --eval_split 0.3
 refuses 'other: scored on another text than xl; --data gives all the same' context xl other
 runs context xl other --data text --eval_split 0.2 --tokens 20 --lengths 2,4
 
+
+# --- Names that an interpreter would take for commands.
+
+# gnuplot opens a pipe for an output that begins with |, and runs what stands in ` `.
+for name in '|echo>PWNED #' '`echo>PWNED`' '!echo>PWNED' '$(echo>PWNED)' "';system('echo>PWNED');'" \
+  '";system("echo>PWNED");"'; do
+  cp -r shaw "$name"
+  for command in 'attention --text line' positions; do
+    runs $command "$name"
+  done
+  shows "$name/attention.svg" 'layer 1, head 1'
+  shows "$name/positions.svg" 'layer 1'
+  for command in plot context 'attention --text line' positions; do
+    runs $command "$name" --out "$name.svg"
+    [ -f "$name.svg" ] || fail "$command drew no $name.svg"
+    rm "$name.svg"
+  done
+  [ ! -e PWNED ] || fail "a command in the name $name was run"
+done
+cp -r shaw '@GPVAL_TERM %s %d {}^2_'
+runs plot '@GPVAL_TERM %s %d {}^2_' --out formats.svg
+shows formats.svg '@GPVAL_TERM %s %d {}^2_'
+
+# --- Pictures are whole files of their own.
+
+# What lies beside a picture, whatever its name, stays; a link to elsewhere is not followed.
+echo mine > beside.svg.draft
+echo mine > elsewhere
+ln -s elsewhere linked.svg.draft
+for name in beside linked; do
+  runs plot xl --out $name.svg
+  [ "$(cat $name.svg.draft)" = mine ] || fail "$name.svg.draft was changed"
+done
+[ "$(ls -A | grep -c '^\.shiftgrad')" = 0 ] || fail 'a temporary file was left'
+
+# What is drawn is the same whatever stands in the user's settings.
+mkdir -p home/.config/gnuplot
+echo 'set title "from the settings"' | tee home/.gnuplot > home/.config/gnuplot/gnuplotrc
+HOME=$place/home XDG_CONFIG_HOME=$place/home/.config runs plot xl --out settings.svg
+runs plot xl --out plain.svg
+cmp settings.svg plain.svg || fail "the user's settings changed a picture"
+
+# A gnuplot that ends before its time is an error in one line, and the old picture stays.
+mkdir ending
+end_by() {
+  printf '#!/bin/sh\n[ "$1" = --version ] && exit\n%s\n' "$1" > ending/gnuplot
+  chmod +x ending/gnuplot
+  status=0
+  before=$(cksum plain.svg)
+  PATH=$place/ending:$PATH "$char_lm" plot xl xl xl --out plain.svg > output 2> errors || status=$?
+  [ "$status" = 1 ] || fail "status $status with a gnuplot that does $1"
+  [ "$(cat errors)" = "char_lm: $2" ] || fail "with a gnuplot that does $1: $(cat errors)"
+  [ "$(cksum plain.svg)" = "$before" ] || fail "a gnuplot that does $1 changed the picture"
+}
+end_by 'exit 3' 'gnuplot: failed with exit status 3'
+end_by 'kill -9 $$' 'gnuplot: ended by signal 9 (Killed)'
+end_by 'echo "<svg>"' 'plain.svg: gnuplot did not draw a whole picture'
+
+# Bytes that XML cannot hold are shown by their numbers.
+cp -r shaw "$(printf 'bell\007 tab\t line\nhigh\377 \357\277\277')"
+runs plot "$(printf 'bell\007 tab\t line\nhigh\377 \357\277\277')" --out control.svg
+shows control.svg 'bell\x07 tab\x09 line\x0Ahigh\xFF \xEF\xBF\xBF'
+python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("control.svg")' ||
+  fail 'control characters make a picture malformed'
+
 [ "$failures" = 0 ]

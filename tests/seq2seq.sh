@@ -182,6 +182,22 @@ if command -v gnuplot > /dev/null; then
   grep -q 'block 0, mean of 2 heads' map.svg || fail 'titles of the maps'
   runs attention run --source 1f7 --target 7f1 --heads --out map.svg
   grep -q 'block 0, head 1' map.svg || fail 'titles of the maps'
+
+  # A name is never a command.
+  cp -r run '|echo>PWNED #'
+  runs attention '|echo>PWNED #' --source 1f7
+  runs attention run --source 1f7 --out '|echo>PWNED #.svg'
+  [ -f '|echo>PWNED #.svg' ] || fail 'no picture of a name that begins with |'
+  [ ! -e PWNED ] || fail 'a command in a name was run'
+
+  # A percent sign in a word is no format, and a control character not one of the picture's.
+  printf '50%%s %%\tx\001y %%%%\n100%% %%d\t%%n\n' > percent.tsv
+  awk 'BEGIN { for (n = 0; n < 20; n++) print "%s" n " 7%\t" n "%" }' >> percent.tsv
+  runs train $tiny --data percent.tsv --source_tokens words --target_tokens words --out_dir percent
+  runs attention percent --source '50%s %' --target "$(printf 'x\001y %%%%')" --out percent.svg
+  for word in '50%s' '%' 'x\x01y' '%%'; do
+    grep -q -F "<text>$word</text>" percent.svg || fail "no '$word' in $(grep '<text>' percent.svg)"
+  done
 fi
 
 runs --help

@@ -1,22 +1,86 @@
 #include "gnuplot.h"
 
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
+#include <cstring>
+#include <memory>
 
 #include "core/errors.h"
+#include "nn/read_file.h"
+
+extern char** environ;
 
 namespace char_lm {
 
-bool has_gnuplot() { return std::system("command -v gnuplot > /dev/null") == 0; }
+using shiftgrad::Descriptor;
+using shiftgrad::require;
 
-bool gnuplot(const std::string& script) {
-  if (!has_gnuplot()) return false;
-  std::FILE* pipe = ::popen("gnuplot", "w");
-  shiftgrad::require(pipe, "gnuplot: cannot be started");
-  bool written = std::fwrite(script.data(), 1, script.size(), pipe) == script.size();
-  int status = ::pclose(pipe);
-  shiftgrad::require(written && status == 0, "gnuplot: failed with status ", status);
-  return true;
+namespace {
+
+/// Starts gnuplot between two descriptors. Gives 0 or the reason why not.
+int start(const char* argument, int input, int output, pid_t& process) {
+  posix_spawn_file_actions_t streams;
+  ::posix_spawn_file_actions_init(&streams);
+  ::posix_spawn_file_actions_adddup2(&streams, input, STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&streams, output, STDOUT_FILENO);
+  std::string name = "gnuplot", option = argument;
+  char* arguments[] = {name.data(), option.data(), nullptr};
+  int error = ::posix_spawnp(&process, name.c_str(), &streams, nullptr, arguments, environ);
+  ::posix_spawn_file_actions_destroy(&streams);
+  return error;
+}
+
+/// Waits for the end of a process. Gives how it ended, or nothing where all went well.
+std::string failure_of(pid_t process) {
+  int status = 0;
+  while (::waitpid(process, &status, 0) < 0)
+    if (errno != EINTR) return std::strerror(errno);
+  if (WIFSIGNALED(status))
+    return shiftgrad::text("ended by signal ", WTERMSIG(status), " (",
+                           ::strsignal(WTERMSIG(status)), ")");
+  int code = WEXITSTATUS(status);
+  return code == 0 ? "" : shiftgrad::text("failed with exit status ", code);
+}
+
+/// A file without a name that holds the text and is read from its start. Unlike a pipe it can
+/// neither fill up nor lose its reader.
+std::unique_ptr<std::FILE, int (*)(std::FILE*)> nameless_file(const std::string& text) {
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
+  bool written = file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
+                 std::fflush(file.get()) == 0;
+  require(written, "gnuplot: no temporary file for its script: ", std::strerror(errno));
+  std::rewind(file.get());
+  return file;
+}
+
+}  // namespace
+
+bool has_gnuplot() {
+  Descriptor nothing("/dev/null", O_RDWR);
+  pid_t process = 0;
+  bool started = start("--version", nothing.number(), nothing.number(), process) == 0;
+  if (started) failure_of(process);
+  return started;
+}
+
+std::string gnuplot(const std::string& script) {
+  auto input = nameless_file(script);
+  int ends[2];
+  require(::pipe2(ends, O_CLOEXEC) == 0, "gnuplot: no pipe: ", std::strerror(errno));
+  Descriptor result(ends[0]), output(ends[1]);
+  pid_t process = 0;
+  // Without the settings in ~/.gnuplot.
+  int error = start("-d", ::fileno(input.get()), output.number(), process);
+  require(error == 0, "gnuplot: cannot be started: ", std::strerror(error));
+  output.close();
+  std::string written = shiftgrad::read_to_end(result.number(), "gnuplot");
+  std::string failure = failure_of(process);
+  require(failure.empty(), "gnuplot: ", failure);
+  return written;
 }
 
 }  // namespace char_lm

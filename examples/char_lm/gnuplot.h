@@ -7,7 +7,8 @@ namespace char_lm {
 /// Whether it is installed.
 bool has_gnuplot();
 
-/// Lets gnuplot run a script. False where it is not installed; throws when it fails.
-bool gnuplot(const std::string& script);
+/// What gnuplot writes to its standard output when it runs a script, without the settings of the
+/// user's own. Throws when it cannot be started or fails.
+std::string gnuplot(const std::string& script);
 
 }  // namespace char_lm

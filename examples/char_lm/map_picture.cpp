@@ -14,7 +14,6 @@ std::string shown(const std::string& symbol) {
   if (symbol == " ") return "␣";
   if (symbol == "\n") return "↵";
   if (symbol == "\t") return "⇥";
-  if (symbol == "%") return "%%";  // gnuplot reads a tick as a format
   auto first = static_cast<unsigned char>(symbol.front());
   if (symbol.size() > 1 || (first > 0x20 && first < 0x7F)) return symbol;
   char digits[4];
@@ -22,11 +21,18 @@ std::string shown(const std::string& symbol) {
   return digits;
 }
 
+/// A tick's text, which gnuplot reads as a format: a percent sign is written twice.
+std::string tick(const std::string& text) {
+  std::string format;
+  for (char character : text) format += std::string(character == '%' ? 2 : 1, character);
+  return gnuplot_string(format);
+}
+
 /// gnuplot's list of the symbols where they stand.
 std::string ticks(const std::vector<std::string>& symbols) {
   std::string list;
   for (size_t n = 0; n < symbols.size(); ++n)
-    list += shiftgrad::text(n > 0 ? ", " : "(", gnuplot_string(shown(symbols[n])), ' ', n);
+    list += shiftgrad::text(n > 0 ? ", " : "(", tick(shown(symbols[n])), ' ', n);
   return list + ')';
 }
 

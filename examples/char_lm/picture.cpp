@@ -11,7 +11,7 @@
 
 #include "gnuplot.h"
 #include "nn/atomic_file.h"
-#include "text.h"
+#include "utf8.h"
 
 namespace char_lm {
 
@@ -27,12 +27,6 @@ void check_place(const std::string& path) {
           folder.string());
   require(::access(folder.c_str(), W_OK) == 0, "--out ", path, ": ", std::strerror(errno));
 }
-
-/// A file that is gone when this is.
-struct Draft {
-  std::string path;
-  ~Draft() { std::remove(path.c_str()); }
-};
 
 }  // namespace
 
@@ -56,25 +50,24 @@ void Picture::range(const char* axis, double low, double high) {
   add("set ", axis, "range [", low - room, ':', high + room, ']');
 }
 
+// What gnuplot opens can be a command to it, so it never gets the name of a file.
 void Picture::draw() const {
-  Draft draft{path_ + ".draft"};
-  gnuplot(shiftgrad::text("set terminal svg size ", width_, ",", height_,
-                          " font 'DejaVu Sans,Arial,sans-serif,12' background 'white' noenhanced\n",
-                          "set encoding utf8\nset output ", gnuplot_string(draft.path), '\n',
-                          script_));
-  std::string svg = read_text(draft.path);
+  std::string svg = gnuplot(shiftgrad::text(
+      "set terminal svg size ", width_, ",", height_,
+      " font 'DejaVu Sans,Arial,sans-serif,12' background 'white' noenhanced\nset encoding utf8\n",
+      script_, "unset output\n"));
+  require(svg.find("</svg>") != std::string::npos, path_, ": gnuplot did not draw a whole picture");
   std::span<const std::byte> bytes = std::as_bytes(std::span(svg));
   shiftgrad::write_file_atomically(path_, std::span(&bytes, 1));
 }
 
 std::string gnuplot_string(std::string_view text) {
   std::string result = "\"";
-  for (char character : text) {
-    auto byte = static_cast<unsigned char>(character);
+  for (char character : printable(text)) {
+    bool special = std::strchr("\"\\`", character);
     char octal[8];
-    std::snprintf(octal, sizeof octal, "\\%03o", byte);
-    bool plain = byte >= 0x20 && byte != 0x7F && !std::strchr("\"\\`", character);
-    result += plain ? std::string(1, character) : octal;
+    std::snprintf(octal, sizeof octal, "\\%03o", static_cast<unsigned char>(character));
+    result += special ? octal : std::string(1, character);
   }
   return result + '"';
 }

@@ -38,7 +38,7 @@ class Picture {
   int width_, height_;
 };
 
-/// The text as a constant of gnuplot's, whatever is in it.
+/// The text as a constant of gnuplot's, whatever is in it: one line, as printable() has it.
 std::string gnuplot_string(std::string_view text);
 
 /// One of eight colours that the colour-blind can tell apart too (Okabe and Ito 2008), from 0 on,

@@ -1,0 +1,16 @@
+#include "nn/descriptor.h"
+
+#include <cerrno>
+#include <system_error>
+
+#include "core/errors.h"
+
+namespace shiftgrad {
+
+std::string system_reason() { return std::generic_category().message(errno); }
+
+void check_system(bool success, const char* problem) {
+  if (!success) fail(problem, ": ", system_reason());
+}
+
+}  // namespace shiftgrad

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+
+namespace shiftgrad {
+
+/// An open file, folder or end of a pipe, closed at the end of its scope.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  /// Opens `path`, and may fail: is_open() says whether it did.
+  Descriptor(const std::string& path, int flags, mode_t mode = 0666)
+      : number_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
+  ~Descriptor() {
+    if (is_open()) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+
+  bool is_open() const { return number_ >= 0; }
+  int number() const { return number_; }
+  /// Closes it now and says whether that went well.
+  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
+
+ private:
+  int number_;
+};
+
+/// The system's words for errno.
+std::string system_reason();
+
+/// Throws `problem` and the system's reason unless a system call succeeded.
+void check_system(bool success, const char* problem);
+
+}  // namespace shiftgrad

@@ -1,0 +1,88 @@
+#include "nn/read_file.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <new>
+
+#include "core/errors.h"
+
+namespace shiftgrad {
+
+namespace {
+
+/// Reads at most `count` bytes, none only at the end.
+size_t read_some(int descriptor, void* target, size_t count) {
+  ssize_t read = 0;
+  do {
+    read = ::read(descriptor, target, count);
+  } while (read < 0 && errno == EINTR);
+  check_system(read >= 0, "cannot be read");
+  return static_cast<size_t>(read);
+}
+
+std::string read_all(int descriptor) {
+  std::string content;
+  char piece[1 << 16];
+  while (size_t count = read_some(descriptor, piece, sizeof piece)) content.append(piece, count);
+  return content;
+}
+
+/// What the action gives. Its errors begin with `name`.
+template <class Action>
+auto named(const std::string& name, Action action) {
+  try {
+    return action();
+  } catch (const std::bad_alloc&) {
+    fail(name, ": too large for the memory");
+  } catch (const Error& error) {
+    fail(name, ": ", error.what());
+  }
+}
+
+struct stat status_of(const Descriptor& file) {
+  if (!file.is_open()) fail(system_reason());
+  struct stat status {};
+  check_system(::fstat(file.number(), &status) == 0, "cannot be read");
+  return status;
+}
+
+}  // namespace
+
+std::string read_to_end(int descriptor, const std::string& name) {
+  return named(name, [&] { return read_all(descriptor); });
+}
+
+std::string read_file(const std::string& path) {
+  return named(path, [&] {
+    Descriptor file(path, O_RDONLY);
+    require(!S_ISDIR(status_of(file).st_mode), "a folder, expected a file");
+    return read_all(file.number());
+  });
+}
+
+std::string read_regular_file(const std::string& path) {
+  return named(path, [&] { return RegularFile(path).rest(); });
+}
+
+// Whoever opens a pipe would wait for its other end, but for O_NONBLOCK.
+RegularFile::RegularFile(const std::string& path)
+    : descriptor_(path, O_RDONLY | O_NONBLOCK | O_NOCTTY) {
+  struct stat status = status_of(descriptor_);
+  require(S_ISREG(status.st_mode), "is not a regular file");
+  size_ = static_cast<uint64_t>(status.st_size);
+}
+
+void RegularFile::read(void* target, uint64_t count) {
+  auto* place = static_cast<char*>(target);
+  while (count > 0) {
+    size_t read = read_some(descriptor_.number(), place, count);
+    require(read > 0, "cannot be read to its end");
+    place += read;
+    count -= read;
+  }
+}
+
+std::string RegularFile::rest() { return read_all(descriptor_.number()); }
+
+}  // namespace shiftgrad
