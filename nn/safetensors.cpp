@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <new>
 #include <span>
-#include <system_error>
 #include <utility>
 
 #include "core/errors.h"
 #include "nn/atomic_file.h"
 #include "nn/json.h"
+#include "nn/read_file.h"
 #include "nn/safetensors_header.h"
 
 namespace shiftgrad {
@@ -25,11 +23,6 @@ namespace {
 constexpr uint64_t length_size = 8;
 constexpr uint64_t longest_header = 100'000'000;
 
-void read_bytes(std::ifstream& file, void* target, uint64_t count) {
-  file.read(static_cast<char*>(target), static_cast<std::streamsize>(count));
-  require(file.good(), "cannot be read to its end");
-}
-
 void check_truth_values(const std::string& name, std::span<const std::byte> values) {
   for (std::byte value : values)
     if (value > std::byte{1})
@@ -37,31 +30,26 @@ void check_truth_values(const std::string& name, std::span<const std::byte> valu
            ", expected 0 or 1");
 }
 
-SafeTensors read_file(const std::string& path) {
-  // Asked before opening, which would wait for the other end of a pipe.
-  auto status = std::filesystem::status(path);
-  require(exists(status), "no such file");
-  require(is_regular_file(status), "is not a regular file");
-  std::ifstream file(path, std::ios::binary);
-  require(file.is_open(), std::generic_category().message(errno));
-
-  uint64_t file_size = std::filesystem::file_size(path);
+SafeTensors read_content(const std::string& path) {
+  require(std::filesystem::exists(path), "no such file");
+  RegularFile file(path);
+  uint64_t file_size = file.size();
   require(file_size >= length_size, "is ", file_size, " bytes long, expected at least ",
           length_size);
   uint64_t header_size = 0;
-  read_bytes(file, &header_size, length_size);
+  file.read(&header_size, length_size);
   require(header_size <= longest_header, "a header of ", header_size, " bytes, expected at most ",
           longest_header);
   require(header_size <= file_size - length_size, "a header of ", header_size,
           " bytes in a file of ", file_size);
   std::string text(header_size, ' ');
-  read_bytes(file, text.data(), header_size);
+  file.read(text.data(), header_size);
   auto header = parse_safetensors_header(text, file_size - length_size - header_size);
 
   SafeTensors content{{}, std::move(header.metadata)};
   for (const auto& [name, dtype, shape, begin, end] : header.entries) {
     std::vector<std::byte> bytes(end - begin);
-    read_bytes(file, bytes.data(), bytes.size());
+    file.read(bytes.data(), bytes.size());
     if (dtype == DType::boolean) check_truth_values(name, bytes);
     content.tensors[name] = {dtype, shape, std::move(bytes)};
   }
@@ -72,7 +60,7 @@ SafeTensors read_file(const std::string& path) {
 
 SafeTensors read_safetensors(const std::string& path) {
   try {
-    return read_file(path);
+    return read_content(path);
   } catch (const std::filesystem::filesystem_error& error) {
     fail(path, ": ", error.code().message());
   } catch (const std::bad_alloc&) {

@@ -1,7 +1,8 @@
 #include "nn/generate.h"
 
+#include <unistd.h>
+
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "command.h"
 #include "core/errors.h"
 #include "flags.h"
+#include "nn/read_file.h"
 #include "run_folder.h"
 #include "text.h"
 #include "utf8.h"
@@ -41,7 +43,7 @@ Prompt read_prompt(const GenerateFlags& flags) {
   const std::string& file = flags.prompt_file;
   if (file.empty()) return {flags.prompt, "--prompt"};
   if (file != "-") return {read_text(file), file};
-  std::string text(std::istreambuf_iterator<char>(std::cin), {});
+  std::string text = shiftgrad::read_to_end(STDIN_FILENO, "standard input");
   require(!text.empty(), "--prompt_file -: nothing on standard input, expected a text");
   return {text, "standard input"};
 }

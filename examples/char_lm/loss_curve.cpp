@@ -5,8 +5,8 @@
 
 #include "core/errors.h"
 #include "nn/json.h"
+#include "nn/read_file.h"
 #include "run_folder.h"
-#include "text.h"
 
 namespace char_lm {
 
@@ -35,7 +35,8 @@ void read_line(const std::string& text, const std::string& place, LossCurve& cur
 
 LossCurve read_loss_curve(const std::string& out_dir) {
   std::string path = RunFolder{out_dir}.metrics();
-  std::string text = read_text(path);
+  std::string text = shiftgrad::read_regular_file(path);
+  require(!text.empty(), path, ": an empty file");
   LossCurve curve;
   size_t begin = 0;
   for (int number = 1; begin < text.size(); ++number) {

@@ -2,11 +2,14 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <sstream>
 
 #include "core/errors.h"
 #include "nn/atomic_file.h"
+#include "nn/read_file.h"
 
 namespace char_lm {
 
@@ -21,10 +24,17 @@ bool belongs(const std::string& line, int64_t step) {
          object["step"] <= step;
 }
 
-void drop_lines_after(const std::string& path, int64_t step) {
-  std::ifstream file(path);
+/// What a run that goes on after `step` keeps.
+std::string lines_up_to(const std::string& path, int64_t step) {
+  if (step == 0 || !std::filesystem::exists(path)) return "";
+  std::istringstream file(shiftgrad::read_regular_file(path));
   std::string line, kept;
-  while (step > 0 && std::getline(file, line) && belongs(line, step)) kept += line + '\n';
+  while (std::getline(file, line) && belongs(line, step)) kept += line + '\n';
+  return kept;
+}
+
+void drop_lines_after(const std::string& path, int64_t step) {
+  std::string kept = lines_up_to(path, step);
   std::span<const std::byte> bytes = std::as_bytes(std::span(kept));
   shiftgrad::write_file_atomically(path, std::span(&bytes, 1));
 }

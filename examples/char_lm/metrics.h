@@ -15,7 +15,7 @@ class Metrics {
  public:
   /// Goes on after `step`: what the file says of later steps, or in a line that was cut off, is
   /// dropped. From step 0 it begins anew. Throws, in the name of the path, when it cannot be
-  /// written.
+  /// written, or read to its end: then it stays as it is.
   Metrics(const std::string& path, int64_t step);
 
   /// Throw when the line cannot be written.

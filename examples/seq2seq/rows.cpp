@@ -1,15 +1,12 @@
 #include "rows.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
+#include <sstream>
 
 #include "core/errors.h"
 #include "examples/char_lm/utf8.h"
+#include "nn/read_file.h"
 
 namespace seq2seq {
 
@@ -46,9 +43,7 @@ void report_bad_row(const std::string& place, int64_t line, const std::string& e
 }
 
 std::vector<Row> read_rows(const std::string& path, BadRows bad) {
-  require(!std::filesystem::is_directory(path), path, ": a folder, expected a file");
-  std::ifstream file(path, std::ios::binary);
-  require(file.is_open(), path, ": ", std::strerror(errno));
+  std::istringstream file(shiftgrad::read_file(path));
   std::vector<Row> rows;
   std::string line;
   for (int64_t number = 1; std::getline(file, line); ++number) {
@@ -60,7 +55,6 @@ std::vector<Row> read_rows(const std::string& path, BadRows bad) {
     size_t tab = line.find('\t');
     rows.push_back({line.substr(0, tab), line.substr(tab + 1), number});
   }
-  require(!file.bad(), path, ": cannot be read");
   require(!rows.empty(), path, ": no rows");
   return rows;
 }

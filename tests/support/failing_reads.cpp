@@ -1,0 +1,37 @@
+// Loaded before a program (LD_PRELOAD), it lets reads of the file $FAILING_FILE fail from byte
+// $FAILING_AFTER on, as those of a broken disk do.
+
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+namespace {
+
+/// How many bytes can be read from here on, or -1 for any.
+off_t readable(int descriptor) {
+  const char* path = std::getenv("FAILING_FILE");
+  const char* after = std::getenv("FAILING_AFTER");
+  struct stat failing {
+  }, own{};
+  bool is_failing = path && after && ::stat(path, &failing) == 0 &&
+                    ::fstat(descriptor, &own) == 0 && failing.st_dev == own.st_dev &&
+                    failing.st_ino == own.st_ino;
+  if (!is_failing) return -1;
+  return std::max<off_t>(0, std::atoll(after) - ::lseek(descriptor, 0, SEEK_CUR));
+}
+
+}  // namespace
+
+extern "C" ssize_t read(int descriptor, void* target, size_t count) {
+  off_t most = readable(descriptor);
+  if (most == 0) {
+    errno = EIO;
+    return -1;
+  }
+  if (most > 0) count = std::min(count, static_cast<size_t>(most));
+  return ::syscall(SYS_read, descriptor, target, count);
+}
