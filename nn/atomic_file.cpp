@@ -1,105 +1,140 @@
 #include "nn/atomic_file.h"
 
 #include <fcntl.h>
-#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cerrno>
-#include <charconv>
+#include <cstdio>
 #include <filesystem>
+#include <optional>
+#include <random>
 #include <string_view>
-#include <system_error>
-#include <utility>
 
 #include "core/errors.h"
+#include "nn/descriptor.h"
 
 namespace shiftgrad {
 
 namespace {
 
-/// Throws `problem` and the reason in errno unless a system call succeeded.
-void check(bool success, const char* problem) {
-  if (!success) fail(problem, ": ", std::generic_category().message(errno));
-}
-
-/// An open file or folder, closed at the end of its scope.
-class Descriptor {
- public:
-  Descriptor(const std::string& path, int flags)
-      : number_(::open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
-  ~Descriptor() {
-    if (is_open()) ::close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  bool is_open() const { return number_ >= 0; }
-  int number() const { return number_; }
-  /// Closes it now and says whether that went well.
-  bool close() { return ::close(std::exchange(number_, -1)) == 0; }
-
- private:
-  int number_;
-};
-
 void write_all(int file, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     ssize_t written = ::write(file, bytes.data(), bytes.size());
-    check(written >= 0 || errno == EINTR, "cannot be written");
+    check_system(written >= 0 || errno == EINTR, "cannot be written");
     if (written > 0) bytes = bytes.subspan(static_cast<size_t>(written));
   }
 }
 
 constexpr std::string_view temporary_prefix = ".shiftgrad-", temporary_suffix = ".tmp";
+constexpr size_t random_digits = 16;
 
-/// A name no other writer of this or another process will choose. One that is taken all the same
-/// was left by a process that was killed.
-std::string temporary_path(const std::filesystem::path& folder) {
-  static std::atomic<int64_t> next = 0;
-  std::filesystem::path path;
-  do path = folder / text(temporary_prefix, ::getpid(), '-', next++, temporary_suffix);
-  while (std::filesystem::exists(std::filesystem::symlink_status(path)));
-  return path;
+/// A name that nobody can know beforehand.
+std::string temporary_name() {
+  std::random_device random;
+  char digits[random_digits + 1];
+  std::snprintf(digits, sizeof digits, "%08x%08x", random(), random());
+  return text(temporary_prefix, digits, temporary_suffix);
 }
 
-/// The process that gave a file such a name, or 0 when none did.
-pid_t writer_of(const std::string& name) {
-  if (!name.starts_with(temporary_prefix) || !name.ends_with(temporary_suffix)) return 0;
-  pid_t process = 0;
-  const char *digits = name.data() + temporary_prefix.size(), *end = name.data() + name.size();
-  auto [rest, error] = std::from_chars(digits, end, process);
-  return error == std::errc() && *rest == '-' && process > 0 ? process : 0;
+bool is_temporary_name(std::string_view name) {
+  if (!name.starts_with(temporary_prefix) || !name.ends_with(temporary_suffix)) return false;
+  name.remove_prefix(temporary_prefix.size());
+  name.remove_suffix(std::min(name.size(), temporary_suffix.size()));
+  return name.size() == random_digits &&
+         name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-bool has_ended(pid_t process) { return ::kill(process, 0) != 0 && errno == ESRCH; }
+/// Whether nobody else has locked the file. It is ours, then, until it is closed; where the file
+/// system has no locks, nobody has, and `without_locks` decides.
+bool lock(const Descriptor& file, bool without_locks) {
+  if (::flock(file.number(), LOCK_EX | LOCK_NB) == 0) return true;
+  return errno != EWOULDBLOCK && without_locks;
+}
 
-void write_new_file(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
-  Descriptor file(path, O_WRONLY | O_CREAT | O_EXCL);
-  check(file.is_open(), "no temporary file can be made next to it");
-  for (std::span<const std::byte> piece : pieces) write_all(file.number(), piece);
-  check(::fsync(file.number()) == 0, "cannot be written");
-  check(file.close(), "cannot be written");
+std::optional<struct stat> status_of(const Descriptor& file) {
+  struct stat status {};
+  if (!file.is_open() || ::fstat(file.number(), &status) != 0) return std::nullopt;
+  return status;
+}
+
+/// A new file that is locked for as long as it is written, whoever looks from which machine, and
+/// disappears at the end of its scope unless it has become another.
+class Temporary {
+ public:
+  Temporary(const std::filesystem::path& folder, mode_t mode) {
+    // Whoever removes abandoned files may take it for one before it is locked.
+    for (int attempt = 0; attempt < 100 && !is_ours(); ++attempt) {
+      path_ = folder / temporary_name();
+      file_ = Descriptor(path_, O_WRONLY | O_CREAT | O_EXCL, mode);
+      check_system(file_.is_open() || errno == EEXIST, "no temporary file can be made next to it");
+    }
+    require(is_ours(), "its temporary files are removed by other processes");
+  }
+  ~Temporary() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  /// Gives it the owner, if that is allowed, and the mode of another.
+  void resemble(const struct stat& old) {
+    if (::fchown(file_.number(), old.st_uid, old.st_gid) != 0) errno = 0;
+    if (::fchmod(file_.number(), old.st_mode & 07777) != 0) errno = 0;
+  }
+  void write(std::span<const std::byte> bytes) { write_all(file_.number(), bytes); }
+  /// Takes the place of what is there. Still locked meanwhile, and on the disk, so that closing it
+  /// has no error to tell.
+  void become(const std::filesystem::path& path) {
+    check_system(::fsync(file_.number()) == 0, "cannot be written");
+    check_system(::rename(path_.c_str(), path.c_str()) == 0, "cannot be replaced");
+    path_.clear();
+  }
+
+ private:
+  bool is_ours() const {
+    auto status = status_of(file_);
+    return status && lock(file_, true) && status_of(file_)->st_nlink > 0;
+  }
+
+  std::filesystem::path path_;
+  Descriptor file_{-1};
+};
+
+/// What is at the end of a path and its links, or nothing.
+std::optional<struct stat> old_file(const std::filesystem::path& path) {
+  auto status = std::filesystem::status(path);
+  bool is_link = is_symlink(std::filesystem::symlink_status(path));
+  require(exists(status) || !is_link, "a symbolic link to a file that does not exist");
+  require(!exists(status) || is_regular_file(status), "exists and is not a regular file");
+  struct stat old {};
+  if (!exists(status) || ::stat(path.c_str(), &old) != 0) return std::nullopt;
+  return old;
 }
 
 void replace_file(std::filesystem::path path, std::span<const std::span<const std::byte>> pieces) {
-  auto status = std::filesystem::status(path);
-  require(!exists(status) || is_regular_file(status), "exists and is not a regular file");
-  if (exists(status)) path = canonical(path);
+  std::optional<struct stat> old = old_file(path);
+  if (old) path = canonical(path);
   std::filesystem::path folder_path = path.has_parent_path() ? path.parent_path() : ".";
   Descriptor folder(folder_path, O_RDONLY | O_DIRECTORY);
-  check(folder.is_open(), "its folder cannot be opened");
+  check_system(folder.is_open(), "its folder cannot be opened");
 
-  std::string temporary = temporary_path(folder_path);
-  try {
-    write_new_file(temporary, pieces);
-    check(::rename(temporary.c_str(), path.c_str()) == 0, "cannot be replaced");
-  } catch (...) {
-    ::unlink(temporary.c_str());
-    throw;
-  }
+  // Nobody sees more of it than they saw of the old file.
+  Temporary file(folder_path, old ? 0600 : 0666);
+  for (std::span<const std::byte> piece : pieces) file.write(piece);
+  if (old) file.resemble(*old);
+  file.become(path);
   // The new name is on the disk when the folder is; some file systems cannot be asked for that.
-  check(::fsync(folder.number()) == 0 || errno == EINVAL, "its folder cannot be written");
+  check_system(::fsync(folder.number()) == 0 || errno == EINVAL, "its folder cannot be written");
+}
+
+/// Removes a temporary file unless somebody writes it, which is so as long as it is locked.
+void remove_unless_locked(const std::filesystem::path& path) {
+  Descriptor file(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  auto status = status_of(file);
+  if (status && S_ISREG(status->st_mode) && lock(file, false)) ::unlink(path.c_str());
 }
 
 }  // namespace
@@ -117,10 +152,8 @@ void write_file_atomically(const std::string& path,
 
 void remove_abandoned_files(const std::string& folder) {
   std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    pid_t writer = writer_of(entry.path().filename());
-    if (writer > 0 && has_ended(writer)) std::filesystem::remove(entry.path(), ignored);
-  }
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+    if (is_temporary_name(entry.path().filename().native())) remove_unless_locked(entry.path());
 }
 
 }  // namespace shiftgrad

@@ -2,11 +2,14 @@
 
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <set>
 #include <thread>
+#include <vector>
 
 #include "core/sanitizer.h"
 #include "refusal.h"
@@ -176,14 +179,130 @@ TEST_CASE(
   CHECK(folder.entries() == 1);
 }
 
-TEST_CASE("remove_abandoned_files: leaves those of running processes and all others") {
+TEST_CASE("write_file_atomically: the mode of a replaced file stays, a new one has the usual") {
   TemporaryFolder folder;
-  std::string own = text(".shiftgrad-", ::getpid(), "-0.tmp");
-  for (const std::string& name : {own, std::string(".shiftgrad-x-0.tmp"), std::string("file.tmp"),
-                                  std::string(".shiftgrad-99999999")})
-    write_text(folder.file(name), "");
-  write_text(folder.file(".shiftgrad-999999999-0.tmp"), "");
+  auto mode = [&](const std::string& name) {
+    struct stat status {};
+    REQUIRE(::stat(folder.file(name).c_str(), &status) == 0);
+    return status.st_mode & 07777;
+  };
+  mode_t mask = ::umask(027);
+  for (mode_t old : {0600, 0640, 0666, 0444, 0755}) {
+    write_text(folder.file("old"), "old");
+    REQUIRE(::chmod(folder.file("old").c_str(), old) == 0);
+    write_atomically(folder.file("old"), "new");
+    CHECK(mode("old") == old);
+    CHECK(read_text(folder.file("old")) == "new");
+    std::filesystem::remove(folder.file("old"));
+  }
+  write_atomically(folder.file("new"), "new");
+  CHECK(mode("new") == 0640);
+  ::umask(mask);
+}
+
+TEST_CASE("write_file_atomically: a link to nothing stays, as does a chain of links") {
+  TemporaryFolder folder;
+  std::string link = folder.file("link"), chain = folder.file("chain"),
+              round = folder.file("round");
+  std::filesystem::create_symlink("absent", link);
+  std::filesystem::create_symlink("link", chain);
+  std::filesystem::create_symlink("round", round);
+  CHECK(refused(link) == link + ": a symbolic link to a file that does not exist");
+  CHECK(refused(chain) == chain + ": a symbolic link to a file that does not exist");
+  CHECK(refused(round) == round + ": Too many levels of symbolic links");
+  CHECK(std::filesystem::is_symlink(link));
+  CHECK(folder.entries() == 3);
+  write_text(folder.file("absent"), "old");
+  write_atomically(chain, "new");
+  CHECK(std::filesystem::is_symlink(chain));
+  CHECK(read_text(folder.file("absent")) == "new");
+}
+
+namespace {
+
+/// The names of the temporary files in a folder.
+std::vector<std::string> temporaries(const TemporaryFolder& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.file("")))
+    if (entry.path().filename().string().starts_with(".shiftgrad-"))
+      names.push_back(entry.path().filename());
+  return names;
+}
+
+/// A writer in a process of its own, stopped when it has written a part.
+class HalfWriter {
+ public:
+  explicit HalfWriter(const std::string& path) : process_(::fork()) {
+    if (process_ != 0) return;
+    // The signal that says so stops the process in the middle.
+    rlimit limit{2, RLIM_INFINITY};
+    std::signal(SIGXFSZ, [](int) { ::raise(SIGSTOP); });
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      write_atomically(path, "new text");
+    } catch (...) {
+    }
+    ::_exit(0);
+  }
+  ~HalfWriter() { end(); }
+  void wait_until_stopped() const {
+    int status = 0;
+    ::waitpid(process_, &status, WUNTRACED);
+  }
+  void end() {
+    if (process_ <= 0) return;
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+    process_ = -1;
+  }
+
+ private:
+  pid_t process_;
+};
+
+}  // namespace
+
+TEST_CASE("remove_abandoned_files: leaves what a living process writes, removes it afterwards") {
+  TemporaryFolder folder;
+  HalfWriter writer(folder.file("file"));
+  writer.wait_until_stopped();
+  REQUIRE(temporaries(folder).size() == 1);
+  std::string name = temporaries(folder).front();
+  CHECK(read_text(folder.file(name)) == "ne");
   remove_abandoned_files(folder.file(""));
-  CHECK(folder.entries() == 4);
+  CHECK(temporaries(folder) == std::vector{name});
+  // Nothing in the name says which process it was: that means nothing on another machine.
+  writer.end();
+  remove_abandoned_files(folder.file(""));
+  CHECK(folder.entries() == 0);
+}
+
+TEST_CASE("write_file_atomically: the name of a temporary file cannot be guessed") {
+  std::set<std::string> names;
+  for (int n = 0; n < 3; ++n) {
+    TemporaryFolder folder;
+    HalfWriter writer(folder.file("file"));
+    writer.wait_until_stopped();
+    REQUIRE(temporaries(folder).size() == 1);
+    names.insert(temporaries(folder).front());
+  }
+  CHECK(names.size() == 3);
+}
+
+TEST_CASE("remove_abandoned_files: leaves all that no writer has named, and what is no file") {
+  TemporaryFolder folder;
+  for (const char* name :
+       {".shiftgrad-x-0.tmp", "file.tmp", ".shiftgrad-0123456789abcdef", ".shiftgrad-.tmp",
+        ".shiftgrad-0123456789abcdeg.tmp", ".shiftgrad-0123456789abcdef0.tmp"})
+    write_text(folder.file(name), "");
+  write_text(folder.file("target"), "kept");
+  std::filesystem::create_symlink("target", folder.file(".shiftgrad-00000000000000aa.tmp"));
+  std::filesystem::create_directory(folder.file(".shiftgrad-00000000000000ab.tmp"));
+  REQUIRE(::mkfifo(folder.file(".shiftgrad-00000000000000ac.tmp").c_str(), 0600) == 0);
+  int64_t others = folder.entries();
+  write_text(folder.file(".shiftgrad-0123456789abcdef.tmp"), "");
+  remove_abandoned_files(folder.file(""));
+  CHECK(folder.entries() == others);
+  CHECK(read_text(folder.file("target")) == "kept");
   remove_abandoned_files(folder.file("absent"));
 }
