@@ -94,4 +94,131 @@ as_seq2seq refuses 'run: a folder, expected a file' train $pairs --data run
 "$char_lm" generate run --prompt_file - < . > output 2> errors && fail 'a folder is no prompt'
 grep -qF 'standard input: cannot be read: Is a directory' errors || fail "a folder: $(cat errors)"
 
+# --- What cannot be printed is an error, whatever prints it.
+
+# unprintable REDIRECTION ARGUMENT...: status 1 and one line where standard output is no good.
+unprintable() {
+  where=$1
+  shift
+  status=0
+  case $where in
+    full) timeout 60 "$char_lm" "$@" > /dev/full 2> errors || status=$? ;;
+    closed) timeout 60 "$char_lm" "$@" >&- 2> errors || status=$? ;;
+    # The reader of the pipe has gone.
+    pipe)
+      (
+        trap '' PIPE
+        { sleep 0.2; timeout 60 "$char_lm" "$@" 2> errors; echo $? > status; } | true
+      )
+      read -r status < status
+      ;;
+  esac
+  [ "$status" = 1 ] || fail "status $status of: $* with a standard output that is $where"
+  [ "$(cat errors)" = "${char_lm##*/}: standard output: cannot be written" ] ||
+    fail "$* with a standard output that is $where: $(cat errors)"
+}
+
+for where in full closed pipe; do
+  [ $where != full ] || [ -c /dev/full ] || continue
+  for command in 'eval run' 'inspect run' 'generate run' 'generate run --length 0' '--help' \
+    'eval --help' "train $tiny --out_dir unprinted_$where" \
+    "compare transformer shaw $tiny --out_dir compared_$where --seeds 1 --length 1"; do
+    unprintable $where $command
+  done
+  if command -v gnuplot > /dev/null; then unprintable $where context run --tokens 9; fi
+  as_seq2seq unprintable $where eval lines
+  as_seq2seq unprintable $where train $pairs --out_dir unprinted_lines_$where
+  cut -f 1 pairs.tsv > sources
+  as_seq2seq unprintable $where translate lines < sources
+done
+# What was to be written is whole all the same, and no file was taken for the closed output.
+for where in closed pipe; do
+  runs eval unprinted_$where
+  as_seq2seq runs eval unprinted_lines_$where
+done
+runs eval run --losses losses >&- && [ "$(grep -vc '^[0-9.]*$' losses)" = 0 ] || fail 'losses'
+
+# --- A pipe in the place of a file.
+
+# Where a text is read, what comes through it.
+mkfifo pipe
+cat text > pipe &
+runs train $tiny --data pipe --out_dir piped
+wait $!
+cat text | runs train $tiny --data /dev/stdin --out_dir piped_in
+for run in piped piped_in; do
+  for part in best last; do
+    "$char_lm" inspect $run --checkpoint $part | sed '1d; /^  data /d; /out_dir/d' > $run.$part
+    "$char_lm" inspect run --checkpoint $part | sed '1d; /^  data /d; /out_dir/d' |
+      cmp - $run.$part || fail "$run is not the run of a file"
+  done
+done
+cat pairs.tsv > pipe &
+as_seq2seq runs eval lines --data pipe
+wait $!
+echo line > pipe &
+runs generate run --prompt_file pipe --length 2
+wait $!
+
+# Where a file is kept, it is refused without waiting for its other end.
+cp -r run waiting
+for file in best.safetensors last.safetensors metrics.jsonl; do
+  rm waiting/$file
+  mkfifo waiting/$file
+done
+whole_char_lm=$char_lm
+printf '#!/bin/sh\nexec timeout 20 "%s" "$@"\n' "$char_lm" > limited
+chmod +x limited
+char_lm=$place/limited
+no_file='is not a regular file'
+for command in eval inspect generate context; do
+  refuses "waiting/best.safetensors: $no_file" $command waiting
+done
+refuses "waiting/metrics.jsonl: $no_file" plot waiting
+refuses "waiting/last.safetensors: $no_file" train --resume --out_dir waiting
+cp run/last.safetensors waiting/new
+mv waiting/new waiting/last.safetensors
+fails "waiting/metrics.jsonl: $no_file" train --resume --out_dir waiting
+char_lm=$whole_char_lm
+
+# --- Marks and lines that are longer than any.
+
+# The byte order mark before a text is no letter of it.
+bom=$(printf '\357\273\277')
+for file in text pairs.tsv; do (printf %s "$bom"; cat $file) > marked_$file; done
+for units in bytes characters; do
+  runs train $tiny --vocab $units --out_dir plain_$units
+  runs train $tiny --vocab $units --data marked_text --val_data marked_text --out_dir both_$units
+  runs train $tiny --vocab $units --data marked_text --out_dir marked_$units
+  for run in plain_$units marked_$units; do
+    "$char_lm" inspect $run | sed '1d; /^  data /d; /out_dir/d' > $run.shown
+  done
+  cmp plain_$units.shown marked_$units.shown || fail "a byte order mark among the $units"
+done
+(printf %s "$bom"; printf line) > marked_prompt
+runs generate run --prompt_file marked_prompt --length 0
+[ "$(cat output)" = line ] || fail "the prompt with a mark: $(cat output)"
+"$char_lm" generate run --prompt_file - --length 0 < marked_prompt > output 2>&1
+[ "$(cat output)" = line ] || fail "the prompt with a mark from standard input: $(cat output)"
+(printf %s "$bom"; echo '{"n_layer": 1}') > marked.json
+runs train $tiny --config marked.json --out_dir configured
+as_seq2seq runs train $pairs --data marked_pairs.tsv --out_dir marked_lines
+for run in lines marked_lines; do
+  "$seq2seq" eval $run --data pairs.tsv --predictions $run.predictions > output 2>&1 ||
+    fail "eval of $run: $(cat output)"
+done
+cmp lines.predictions marked_lines.predictions || fail 'a byte order mark among the pairs'
+as_seq2seq runs eval lines --data marked_pairs.tsv
+(printf %s "$bom"; head -n 3 pairs.tsv | cut -f 1) | as_seq2seq runs translate lines
+
+# A line as long as a disk is refused in the time that it takes to read it.
+status=0
+head -c 50000000 /dev/zero | tr '\0' 1 > long
+(cat long; echo) | timeout 20 "$seq2seq" translate lines > output 2> errors || status=$?
+[ "$status" = 1 ] || fail "status $status for a long line"
+grep -qF 'standard input: line 1: 50000000 tokens, but the model takes at most 20' errors ||
+  fail "a long line: $(cat errors)"
+(cat long; printf '\t1\n') > long.tsv
+as_seq2seq refuses 'long.tsv: line 1: ' eval lines --data long.tsv
+
 [ "$failures" = 0 ]

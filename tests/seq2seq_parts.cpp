@@ -1,10 +1,12 @@
 // What the example seq2seq is made of, but for its models.
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <set>
@@ -69,6 +71,8 @@ TEST_CASE("symbols: characters of UTF-8, or words") {
   CHECK(known.encode("äba").tokens == std::vector<int32_t>{4, 3, 2});
   CHECK(known.encode("axb").unknown == "x");
   CHECK(known.decode({4, 0, 3, 1, 2}) == "äba");
+  CHECK(known.encode("äba", 2).tokens == std::vector<int32_t>{4, 3});
+  CHECK(known.encode("äba", 2).count == 3);
   CHECK(refusal([] { unit_named("source_tokens", "bytes"); }) ==
         "--source_tokens bytes, expected characters or words");
 }
@@ -100,9 +104,11 @@ TEST_CASE("rows: bad ones are named with their line, or skipped") {
   CHECK(refusal([&] { read_rows(folder.file("none"), BadRows::refuse); }) ==
         folder.file("none") + ": No such file or directory");
 
-  std::ofstream(path, std::ios::binary) << "a\tb\r\nbad\nc d\te";
+  std::ofstream(path, std::ios::binary) << "\xEF\xBB\xBF"
+                                        << "a\tb\r\nbad\nc d\te";
   std::vector<Row> rows = read_rows(path, BadRows::skip);
   REQUIRE(rows.size() == 2);
+  CHECK(rows[0].source == "a");
   CHECK(rows[0].target == "b");
   CHECK(rows[1].source == "c d");
   CHECK(rows[1].line == 3);
@@ -173,4 +179,40 @@ TEST_CASE("lines: the first is waited for, the others come as they are there") {
   later.join();
   CHECK(rest == Words{"three", "", "five"});
   ::close(ends[0]);
+}
+
+TEST_CASE("lines: a byte order mark before the first is none of it, wherever it is cut") {
+  std::string text = "\xEF\xBB\xBFone\n\xEF\xBB\xBFtwo\n";
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  std::thread writer([&] {
+    for (char byte : text) CHECK(::write(ends[1], &byte, 1) == 1);
+    ::close(ends[1]);
+  });
+  Lines lines(ends[0]);
+  CHECK(lines.next(1) == Words{"one"});
+  CHECK(lines.next(1) == Words{"\xEF\xBB\xBFtwo"});
+  CHECK(lines.next(1).empty());
+  writer.join();
+  ::close(ends[0]);
+}
+
+TEST_CASE("lines: a long one and many short ones take as long as their bytes") {
+  TemporaryFolder folder;
+  std::string path = folder.file("lines");
+  write_text(path, "");
+  std::filesystem::resize_file(path, 100'000'000);  // of zeros
+  std::ofstream(path, std::ios::app) << std::string(1'000'001, '\n');
+  int file = ::open(path.c_str(), O_RDONLY);
+  REQUIRE(file >= 0);
+  Lines lines(file);
+  auto start = std::chrono::steady_clock::now();
+  CHECK(lines.next(1).at(0).size() == 100'000'000);
+  size_t empty = 0;
+  for (Words next = lines.next(100); !next.empty(); next = lines.next(100)) empty += next.size();
+  std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  CHECK(empty == 1'000'000);
+  // Less than a second; 17 where each piece is searched from the line's start.
+  CHECK(passed.count() < 8);
+  ::close(file);
 }

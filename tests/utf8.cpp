@@ -56,6 +56,19 @@ TEST_CASE("UTF-8: overlong forms, surrogates and what is beyond Unicode are brok
     CHECK(read_utf8(bytes).kind == Kind::broken);
 }
 
+TEST_CASE("byte order mark: dropped where it stands first, once") {
+  auto without = [](std::string text) {
+    drop_byte_order_mark(text);
+    return text;
+  };
+  CHECK(without("\xEF\xBB\xBF"
+                "a") == "a");
+  CHECK(without("\xEF\xBB\xBF") == "");
+  CHECK(without("\xEF\xBB\xBF\xEF\xBB\xBF") == "\xEF\xBB\xBF");
+  for (const char* other : {"", "a", "\xEF\xBB", "\xEF\xBB\xBE", "a\xEF\xBB\xBF"})
+    CHECK(without(other) == other);
+}
+
 TEST_CASE("printable: what has no shape is shown by its bytes") {
   CHECK(printable("") == "");
   CHECK(printable("aé€😀 \\`\"") == "aé€😀 \\`\"");

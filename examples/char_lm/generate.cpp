@@ -44,13 +44,14 @@ Prompt read_prompt(const GenerateFlags& flags) {
   if (file.empty()) return {flags.prompt, "--prompt"};
   if (file != "-") return {read_text(file), file};
   std::string text = shiftgrad::read_to_end(STDIN_FILENO, "standard input");
+  drop_byte_order_mark(text);
   require(!text.empty(), "--prompt_file -: nothing on standard input, expected a text");
   return {text, "standard input"};
 }
 
 void write(const std::string& text) {
-  std::cout << text << std::flush;
-  require(std::cout.good(), "standard output: cannot be written");
+  std::cout << text;
+  flush_output();
 }
 
 shiftgrad::GenerateOptions generate_options(const GenerateFlags& flags, const SavedRun& run) {

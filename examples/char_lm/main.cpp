@@ -8,6 +8,7 @@
 #include "optim/launched_peers.h"
 
 int main(int count, char** arguments) {
+  char_lm::keep_standard_streams();
   shiftgrad::initialize();
   std::unique_ptr<shiftgrad::Peers> peers = shiftgrad::launched_peers();
   CLI::App program{

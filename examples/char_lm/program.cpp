@@ -1,6 +1,10 @@
 #include "program.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -25,6 +29,18 @@ int complain(const CLI::App& program, std::string line, int status, Peers& peers
   return status;
 }
 
+/// Does the work, which is not done before all that it printed has arrived.
+int finish(const CLI::App& program, Command::Work work, Peers& peers) {
+  try {
+    // Gone, and its progress bar with it, by the time that an error is printed.
+    std::exchange(work, {})();
+    flush_output();
+  } catch (const std::exception& error) {
+    return complain(program, error.what(), failure, peers);
+  }
+  return success;
+}
+
 int run(const CLI::App& program, const Command& command, Peers& peers) {
   Command::Work work;
   try {
@@ -32,13 +48,7 @@ int run(const CLI::App& program, const Command& command, Peers& peers) {
   } catch (const std::exception& error) {
     return complain(program, error.what(), bad_input, peers);
   }
-  try {
-    // Gone, and its progress bar with it, by the time that an error is printed.
-    std::exchange(work, {})();
-  } catch (const std::exception& error) {
-    return complain(program, error.what(), failure, peers);
-  }
-  return success;
+  return finish(program, std::move(work), peers);
 }
 
 /// "train, eval or generate"
@@ -51,6 +61,19 @@ std::string listed(const std::vector<Command>& commands) {
 
 }  // namespace
 
+void keep_standard_streams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // What is opened has the lowest number that is free, and cannot be used in the stream's way.
+    bool is_closed = ::fcntl(stream, F_GETFD) < 0 && errno == EBADF;
+    if (is_closed && ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+  }
+}
+
+void flush_output() {
+  std::cout.flush();
+  shiftgrad::require(std::cout.good(), "standard output: cannot be written");
+}
+
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
                 char** arguments, Peers& peers) {
   program.footer(
@@ -59,7 +82,8 @@ int run_program(CLI::App& program, const std::vector<Command>& commands, int cou
   try {
     program.parse(count, arguments);
   } catch (const CLI::CallForHelp& help) {
-    return program.exit(help);
+    return finish(
+        program, [&] { program.exit(help); }, peers);
   } catch (const CLI::ExtrasError&) {
     std::vector<CLI::App*> chosen = program.get_subcommands();
     return complain(program, unexpected_argument(chosen.empty() ? program : *chosen.front()),

@@ -3,6 +3,7 @@
 #include "core/errors.h"
 #include "embedded_files.h"
 #include "nn/read_file.h"
+#include "utf8.h"
 
 namespace char_lm {
 
@@ -17,6 +18,7 @@ std::string embedded_source() {
 std::string read_text(const std::string& path) {
   if (path.empty()) return embedded_source();
   std::string text = shiftgrad::read_file(path);
+  drop_byte_order_mark(text);
   require(!text.empty(), path, ": an empty file");
   return text;
 }

@@ -74,6 +74,10 @@ Utf8 read_utf8(std::string_view text) {
   return {Utf8::Kind::whole, length, code};
 }
 
+void drop_byte_order_mark(std::string& text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
+}
+
 std::string to_utf8(int32_t code) {
   auto tail = [&](int shift) { return static_cast<char>(0x80 | (code >> shift & 0x3F)); };
   auto lead = [&](int mark, int shift) { return static_cast<char>(mark | code >> shift); };

@@ -23,6 +23,9 @@ struct Utf8 {
 /// Reads the start of a text that is not empty.
 Utf8 read_utf8(std::string_view text);
 
+/// Takes away the byte order mark that may stand at the start of a text, and is no part of it.
+void drop_byte_order_mark(std::string& text);
+
 /// The bytes of a code point.
 std::string to_utf8(int32_t code);
 

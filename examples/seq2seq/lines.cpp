@@ -3,10 +3,13 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/errors.h"
+#include "examples/char_lm/utf8.h"
 
 namespace seq2seq {
 
@@ -20,7 +23,15 @@ bool is_ready(int descriptor) {
 
 }  // namespace
 
+size_t Lines::line_end() {
+  size_t end = buffer_.find('\n', searched_);
+  searched_ = std::min(end, buffer_.size());
+  return end;
+}
+
 void Lines::read() {
+  buffer_.erase(0, begin_);
+  searched_ -= std::exchange(begin_, 0);
   char piece[1 << 16];
   ssize_t count = 0;
   do {
@@ -36,12 +47,16 @@ void Lines::read() {
 std::vector<std::string> Lines::next(size_t most) {
   std::vector<std::string> lines;
   while (lines.size() < most) {
-    while (!has_line() && !at_end_ && (lines.empty() || is_ready(descriptor_))) read();
-    size_t end = buffer_.find('\n');
+    size_t end = line_end();
+    while (end == std::string::npos && !at_end_ && (lines.empty() || is_ready(descriptor_))) {
+      read();
+      end = line_end();
+    }
     if (end == std::string::npos) break;
-    std::string& line = lines.emplace_back(buffer_, 0, end);
+    std::string& line = lines.emplace_back(buffer_, begin_, end - begin_);
     if (line.ends_with('\r')) line.pop_back();
-    buffer_.erase(0, end + 1);
+    if (std::exchange(at_start_, false)) char_lm::drop_byte_order_mark(line);
+    begin_ = searched_ = end + 1;
   }
   return lines;
 }

@@ -6,7 +6,7 @@
 namespace seq2seq {
 
 /// The lines of a file descriptor as they come, so that neither who types waits for more lines than
-/// one, nor a file is read line by line.
+/// one, nor a file is read line by line. A byte order mark before the first is dropped.
 class Lines {
  public:
   explicit Lines(int descriptor) : descriptor_(descriptor) {}
@@ -16,12 +16,15 @@ class Lines {
   std::vector<std::string> next(size_t most);
 
  private:
-  bool has_line() const { return buffer_.find('\n') != std::string::npos; }
+  /// Where in the buffer the next line ends, or npos.
+  size_t line_end();
   void read();
 
   int descriptor_;
   std::string buffer_;
-  bool at_end_ = false;
+  size_t begin_ = 0;     // of the next line
+  size_t searched_ = 0;  // there is no end between it and this
+  bool at_start_ = true, at_end_ = false;
 };
 
 }  // namespace seq2seq

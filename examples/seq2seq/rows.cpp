@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <sstream>
+#include <utility>
 
 #include "core/errors.h"
 #include "examples/char_lm/utf8.h"
@@ -43,7 +44,9 @@ void report_bad_row(const std::string& place, int64_t line, const std::string& e
 }
 
 std::vector<Row> read_rows(const std::string& path, BadRows bad) {
-  std::istringstream file(shiftgrad::read_file(path));
+  std::string content = shiftgrad::read_file(path);
+  char_lm::drop_byte_order_mark(content);
+  std::istringstream file(std::move(content));
   std::vector<Row> rows;
   std::string line;
   for (int64_t number = 1; std::getline(file, line); ++number) {

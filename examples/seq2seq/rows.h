@@ -17,9 +17,10 @@ struct Row {
 /// What to do with a row that is none.
 enum class BadRows { refuse, skip };
 
-/// The pairs of a file: lines of a source, a tab and a target, in UTF-8. Throws one line that names
-/// the file, and the line at a row that is none: without its tab or with several, with nothing on
-/// one side, not in UTF-8. Where bad rows are skipped, standard error says which and why.
+/// The pairs of a file: lines of a source, a tab and a target, in UTF-8 with or without a byte
+/// order mark. Throws one line that names the file, and the line at a row that is none: without its
+/// tab or with several, with nothing on one side, not in UTF-8. Where bad rows are skipped,
+/// standard error says which and why.
 std::vector<Row> read_rows(const std::string& path, BadRows bad);
 
 /// What is wrong with a text: the first byte that is not UTF-8.

@@ -96,12 +96,11 @@ shiftgrad::EncoderDecoder make_model(const SavedRun& run) {
 Line read_line(const std::string& line, const Symbols& symbols, int64_t longest) {
   if (line.empty()) return {{}, "nothing on it"};
   if (auto error = utf8_error(line)) return {{}, error};
-  auto [tokens, unknown] = symbols.encode(line);
+  auto [tokens, count, unknown] = symbols.encode(line, longest);
   const char* unit = symbols.unit() == Unit::word ? "word " : "character ";
   if (unknown) return {{}, text("the model does not know the ", unit, shown(*unknown))};
   if (tokens.empty()) return {{}, "no word on it"};
-  if (std::ssize(tokens) > longest)
-    return {{}, text(tokens.size(), " tokens, but the model takes at most ", longest)};
+  if (count > longest) return {{}, text(count, " tokens, but the model takes at most ", longest)};
   return {std::move(tokens), {}};
 }
 

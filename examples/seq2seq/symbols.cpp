@@ -13,14 +13,25 @@ Unit unit_named(const std::string& flag, const std::string& name) {
   return name == "words" ? Unit::word : Unit::character;
 }
 
+namespace {
+
+/// Takes the next symbol of a line away, and gives it; empty when there is none left.
+std::string_view take_symbol(std::string_view& line, Unit unit) {
+  if (unit == Unit::word) line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  if (line.empty()) return line;
+  size_t length =
+      unit == Unit::word ? std::min(line.find(' '), line.size()) : char_lm::read_utf8(line).length;
+  std::string_view symbol = line.substr(0, length);
+  line.remove_prefix(length);
+  return symbol;
+}
+
+}  // namespace
+
 std::vector<std::string> split(std::string_view line, Unit unit) {
   std::vector<std::string> symbols;
-  while (!line.empty()) {
-    size_t length = unit == Unit::word ? std::min(line.find(' '), line.size())
-                                       : char_lm::read_utf8(line).length;
-    if (length > 0) symbols.emplace_back(line.substr(0, length));
-    line.remove_prefix(unit == Unit::word ? std::min(length + 1, line.size()) : length);
-  }
+  for (auto symbol = take_symbol(line, unit); !symbol.empty(); symbol = take_symbol(line, unit))
+    symbols.emplace_back(symbol);
   return symbols;
 }
 
@@ -40,21 +51,22 @@ Symbols::Symbols(Unit unit, std::vector<std::string> known, int32_t first)
 }
 
 Symbols Symbols::of(const std::vector<std::string_view>& lines, Unit unit, int32_t first) {
-  std::set<std::string> known;
+  std::set<std::string, std::less<>> known;
   for (std::string_view line : lines)
-    for (const std::string& symbol : split(line, unit)) known.insert(symbol);
+    for (auto symbol = take_symbol(line, unit); !symbol.empty(); symbol = take_symbol(line, unit))
+      if (!known.contains(symbol)) known.emplace(symbol);
   return {unit, {known.begin(), known.end()}, first};
 }
 
-Symbols::Encoded Symbols::encode(std::string_view line) const {
+Symbols::Encoded Symbols::encode(std::string_view line, int64_t most) const {
   Encoded result;
-  for (const std::string& symbol : split(line, unit_)) {
+  for (auto symbol = take_symbol(line, unit_); !symbol.empty(); symbol = take_symbol(line, unit_)) {
     auto token = token_of_.find(symbol);
     if (token == token_of_.end()) {
       result.unknown = symbol;
       return result;
     }
-    result.tokens.push_back(token->second);
+    if (result.count++ < most) result.tokens.push_back(token->second);
   }
   return result;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,12 +28,14 @@ class Symbols {
   /// Those of the lines, in the order of their bytes.
   static Symbols of(const std::vector<std::string_view>& lines, Unit unit, int32_t first);
 
-  /// The tokens of a line, or the first symbol that the model does not know.
+  /// The tokens of a line, or the first symbol that the model does not know. Of more than `most`
+  /// tokens only these are kept; `count` is the number of all.
   struct Encoded {
     std::vector<int32_t> tokens;
-    std::optional<std::string> unknown;
+    int64_t count = 0;
+    std::optional<std::string> unknown{};
   };
-  Encoded encode(std::string_view line) const;
+  Encoded encode(std::string_view line, int64_t most = std::numeric_limits<int64_t>::max()) const;
   /// Of tokens that are symbols; the others, below `first`, are passed over.
   std::string decode(const std::vector<int32_t>& tokens) const;
 

@@ -24,11 +24,6 @@ struct TranslateFlags {
 
 void write(const std::string& line) { std::cout << line << '\n'; }
 
-void flush() {
-  std::cout << std::flush;
-  require(std::cout.good(), "standard output: cannot be written");
-}
-
 /// Lines as they came, translated, an empty one for each that the model cannot read. The first has
 /// the number `first`.
 class Batch {
@@ -59,7 +54,7 @@ class Batch {
       for (size_t n = 0; n < targets.size(); ++n) results[places_[n]] = targets[n];
     }
     for (const std::string& result : results) write(result);
-    flush();
+    char_lm::flush_output();
     if (refusal_) shiftgrad::fail(*refusal_);
   }
 
