@@ -150,6 +150,7 @@ interrupted() {
 }
 if env --default-signal=INT true 2> /dev/null; then interrupted INT 130; fi
 interrupted TERM 143
+interrupted HUP 129
 
 # A second signal does not wait for the step, which takes a second or so.
 begin impatient

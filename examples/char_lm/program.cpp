@@ -77,8 +77,8 @@ void flush_output() {
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
                 char** arguments, Peers& peers) {
   program.footer(
-      "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written; 130 "
-      "and 143 ended by SIGINT and SIGTERM, before which train saves a checkpoint.");
+      "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written; "
+      "129, 130 and 143 ended by SIGHUP, SIGINT and SIGTERM, before which train saves a checkpoint.");
   try {
     program.parse(count, arguments);
   } catch (const CLI::CallForHelp& help) {

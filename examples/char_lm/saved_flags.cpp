@@ -7,9 +7,9 @@ namespace char_lm {
 CLI::Option* add_resume_flag(CLI::App& app, bool& resume, const std::set<std::string>& free,
                              const std::string& data) {
   app.footer(
-      "SIGINT and SIGTERM save a checkpoint after the step under way and then end the program "
-      "(status 130 or 143); a second one ends it at once. In a build with MPI, the processes that "
-      "mpirun starts train one model.");
+      "SIGINT, SIGTERM and SIGHUP save a checkpoint after the step under way and then end the "
+      "program (status 130, 143 or 129); a second one ends it at once. In a build with MPI, the "
+      "processes that mpirun starts train one model.");
   std::string listed;
   for (const std::string& name : free) listed += (listed.empty() ? "--" : ", --") + name;
   return app.add_flag("--resume", resume,

@@ -8,7 +8,7 @@ namespace char_lm {
 
 namespace {
 
-constexpr int signals[] = {SIGINT, SIGTERM};
+constexpr int signals[] = {SIGINT, SIGTERM, SIGHUP};
 volatile std::sig_atomic_t received = 0;
 
 void set_handler(void (*handler)(int)) {

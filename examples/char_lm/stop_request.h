@@ -2,8 +2,9 @@
 
 namespace char_lm {
 
-/// While it lives, SIGINT and SIGTERM are requests to stop, to be asked for; after the first, the
-/// next ends the program at once. A signal that the program was started to ignore stays ignored.
+/// While it lives, SIGINT, SIGTERM and SIGHUP, which a terminal that closes sends, are requests to
+/// stop, to be asked for; after the first, the next ends the program at once. A signal that the
+/// program was started to ignore stays ignored.
 class StopRequest {
  public:
   StopRequest();
