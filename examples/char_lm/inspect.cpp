@@ -13,6 +13,7 @@
 #include "fixed.h"
 #include "flags.h"
 #include "nn/config.h"
+#include "printable.h"
 #include "run_folder.h"
 
 namespace char_lm {
@@ -106,13 +107,14 @@ std::string loss(const std::optional<double>& nats) {
 
 /// A line for each value of the JSON object, those of objects inside it as mixer.type.
 void print_settings(const std::string& title, const std::string& json) {
+  constexpr size_t longest = 1000;
   std::vector<Row> table;
   nlohmann::ordered_json settings = nlohmann::ordered_json::parse(json).flatten();
   for (const auto& [path, value] : settings.items()) {
     std::string name = path.substr(1);
     std::replace(name.begin(), name.end(), '/', '.');
     std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
-    if (!value.is_null()) table.push_back({"  " + name, shown});
+    if (!value.is_null()) table.push_back({"  " + name, printable(shown, longest)});
   }
   std::cout << '\n' << title << '\n';
   print(table);

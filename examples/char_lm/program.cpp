@@ -12,6 +12,7 @@
 
 #include "core/errors.h"
 #include "flags.h"
+#include "printable.h"
 
 namespace char_lm {
 
@@ -24,7 +25,8 @@ constexpr int success = 0, failure = 1, bad_input = 2;
 int complain(const CLI::App& program, std::string line, int status, Peers& peers) {
   std::replace(line.begin(), line.end(), '\n', ' ');
   if (peers.rank() > 0) line = shiftgrad::text("rank ", peers.rank(), ": ", line);
-  if (peers.speaks_for_failed()) std::cerr << program.get_name() << ": " << line << std::endl;
+  if (peers.speaks_for_failed())
+    std::cerr << program.get_name() << ": " << printable(line, longest_line) << std::endl;
   peers.end_waiting(status);
   return status;
 }

@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <iostream>
 
+#include "printable.h"
+
 namespace char_lm {
 
 namespace {
@@ -70,7 +72,7 @@ void Progress::draw(int64_t step, const std::string& status) {
 
 void Progress::print(const std::string& line) {
   erase();
-  std::cout << line << std::endl;
+  std::cout << printable(line, longest_line) << std::endl;
 }
 
 void Progress::erase() {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "examples/char_lm/printable.h"
 #include "examples/char_lm/utf8.h"
 #include "nn/read_file.h"
 
@@ -40,7 +41,8 @@ std::optional<std::string> utf8_error(std::string_view text) {
 void report_bad_row(const std::string& place, int64_t line, const std::string& error, BadRows bad) {
   std::string message = text(place, ": line ", line, ": ", error);
   require(bad == BadRows::skip, message);
-  std::cerr << "seq2seq: skipped " << message << std::endl;
+  std::cerr << "seq2seq: skipped " << char_lm::printable(message, char_lm::longest_line)
+            << std::endl;
 }
 
 std::vector<Row> read_rows(const std::string& path, BadRows bad) {

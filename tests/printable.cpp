@@ -1,0 +1,27 @@
+#include "examples/char_lm/printable.h"
+
+#include "refusal.h"
+
+using namespace char_lm;
+
+TEST_CASE("printable: texts stay as they are, whatever their language") {
+  CHECK(printable("", 10).empty());
+  CHECK(printable("runs/a b\"c", 100) == "runs/a b\"c");
+  CHECK(printable("Grüße 10 € 😀", 100) == "Grüße 10 € 😀");
+}
+
+TEST_CASE("printable: control characters are written out") {
+  CHECK(printable("a\x1B[2J\x7F\n", 100) == "a\\x1B[2J\\x7F\\x0A");
+  CHECK(printable(std::string("\0", 1), 100) == "\\x00");
+  // C1, as a character and as a byte that is no UTF-8.
+  CHECK(printable("\xC2\x9B", 100) == "\\xC2\\x9B");
+  CHECK(printable("\x9B", 100) == "\\x9B");
+  CHECK(printable("\xE2\x82", 100) == "\\xE2\\x82");
+}
+
+TEST_CASE("printable: the middle of a long text is left out, between characters") {
+  CHECK(printable("0123456789", 10) == "0123456789");
+  CHECK(printable("0123456789x", 10) == "01234...6789x");
+  CHECK(printable("ééééé", 6) == "é...é");
+  CHECK(printable(std::string(5000000, 'a'), 4000).size() == 4003);
+}
