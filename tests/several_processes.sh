@@ -129,6 +129,13 @@ ends 2 'char_lm: trainer: batch_size 3 for 4 peers' start 4 "$char_lm" train $ti
   --out_dir transformer_2/out
 ends 2 "char_lm: $place/missing: No such file" start 4 "$char_lm" train $tiny --data missing
 ends 2 'char_lm: ' start 4 "$char_lm" train --no_such_flag
+# Different commands would wait for each other for ever.
+ends 2 'rank 1 runs char_lm eval, but rank 0 char_lm train; expected one command for all' \
+  start 1 "$char_lm" train $tiny : -n 1 "$char_lm" eval transformer_2/out
+ends 2 'rank 1 runs char_lm train, but rank 0 char_lm --help; expected one command for all' \
+  start 1 "$char_lm" --help : -n 1 "$char_lm" train $tiny
+ends 2 'rank 1 runs seq2seq train, but rank 0 char_lm train; expected one command for all' \
+  start 1 "$char_lm" train $tiny : -n 1 "$seq2seq" train $small --data pairs
 ends 2 'char_lm: --out_dir text: ' start 2 "$char_lm" train $tiny --out_dir text
 [ "$(cksum transformer_2/out/*)" = "$sum" ] || fail 'what was refused has changed a run'
 

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <exception>
 #include <iostream>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -53,6 +55,36 @@ int run(const CLI::App& program, const Command& command, Peers& peers) {
   return finish(program, std::move(work), peers);
 }
 
+/// Throws unless all peers were started with the same command of the same program: they would wait
+/// for each other in vain.
+void check_same_command(const CLI::App& program, const std::string& command, Peers& peers) {
+  if (peers.size() == 1) return;
+  std::string own = program.get_name() + ' ' + command;
+  std::vector<std::vector<std::byte>> all = peers.gather(std::as_bytes(std::span(own)));
+  auto name = [&](size_t rank) {
+    return std::string(reinterpret_cast<const char*>(all[rank].data()), all[rank].size());
+  };
+  for (size_t rank = 1; rank < all.size(); ++rank)
+    shiftgrad::require(name(rank) == name(0), "rank ", rank, " runs ", name(rank), ", but rank 0 ",
+                       name(0), "; expected one command for all");
+}
+
+/// Reads the arguments. False where they ask for help.
+bool parse(CLI::App& program, std::span<char*> arguments, Peers& peers) try {
+  program.parse(static_cast<int>(arguments.size()), arguments.data());
+  return true;
+} catch (const CLI::CallForHelp&) {
+  check_same_command(program, "--help", peers);
+  return false;
+}
+
+/// The command that was parsed, or null.
+const Command* chosen(const std::vector<Command>& commands) {
+  auto parsed = [](const Command& command) { return command.flags->parsed(); };
+  auto found = std::ranges::find_if(commands, parsed);
+  return found == commands.end() ? nullptr : &*found;
+}
+
 /// "train, eval or generate"
 std::string listed(const std::vector<Command>& commands) {
   std::string list;
@@ -81,20 +113,21 @@ int run_program(CLI::App& program, const std::vector<Command>& commands, int cou
   program.footer(
       "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written; "
       "129, 130 and 143 ended by SIGHUP, SIGINT and SIGTERM, before which train saves a checkpoint.");
+  const Command* command = nullptr;
   try {
-    program.parse(count, arguments);
-  } catch (const CLI::CallForHelp& help) {
-    return finish(
-        program, [&] { program.exit(help); }, peers);
+    if (!parse(program, {arguments, static_cast<size_t>(count)}, peers))
+      return finish(
+          program, [&] { std::cout << program.help(); }, peers);
+    command = chosen(commands);
+    if (command) check_same_command(program, command->flags->get_name(), peers);
   } catch (const CLI::ExtrasError&) {
-    std::vector<CLI::App*> chosen = program.get_subcommands();
-    return complain(program, unexpected_argument(chosen.empty() ? program : *chosen.front()),
+    std::vector<CLI::App*> named = program.get_subcommands();
+    return complain(program, unexpected_argument(named.empty() ? program : *named.front()),
                     bad_input, peers);
-  } catch (const CLI::ParseError& error) {
+  } catch (const std::exception& error) {
     return complain(program, error.what(), bad_input, peers);
   }
-  for (const Command& command : commands)
-    if (command.flags->parsed()) return run(program, command, peers);
+  if (command) return run(program, *command, peers);
   return complain(program, "expected " + listed(commands) + "; --help explains them", bad_input,
                   peers);
 }
