@@ -33,7 +33,12 @@ tests/packages.sh
 ninja -C "$build" examples/char_lm/char_lm
 
 headline 'Training'
-"$char_lm" train --model transformer_xl --out_dir "$run" "$@"
+overwrite=--overwrite
+for flag; do case $flag in --resume | --overwrite) overwrite= ;; esac; done
+if [ -e "$run/last.safetensors" ] && [ -n "$overwrite" ]; then
+  echo "replaces the run in $run; --resume would go on with it"
+fi
+"$char_lm" train --model transformer_xl --out_dir "$run" $overwrite "$@"
 
 if command -v gnuplot > /dev/null; then
   headline 'The loss, step by step'

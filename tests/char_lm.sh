@@ -68,7 +68,7 @@ cmp -s output first && fail 'no effect of the repetition penalty'
 # Every model, with the options that make another of it.
 while read -r model; do
   # shellcheck disable=SC2086
-  runs train $tiny --model $model --max_iters 2 --out_dir any
+  runs train $tiny --model $model --max_iters 2 --out_dir any --overwrite
   runs eval any
   runs generate any --prompt 'line ' --length 40
   [ "$(wc -c < output)" = 46 ] || fail "generate of $model: $(cat output)"
@@ -101,12 +101,13 @@ prints '^\| aft:form=conv,window=3 \|'
 if command -v gnuplot > /dev/null; then
   grep -q 'aft:form=conv,window=3' compared/comparison.svg || fail 'names in the plot'
 fi
-runs compare $tiny --max_iters 2 --seeds 1 --length 9 --out_dir compared labml local_rnn --parameters 5000
+runs compare $tiny --max_iters 2 --seeds 1 --length 9 --out_dir compared --overwrite \
+  labml local_rnn --parameters 5000
 awk -F, 'NR > 1 && ($2 < 4900 || $2 > 5100 || $5 != "")' compared/comparison.csv | grep . \
   && fail "not of 5000 parameters: $(cat compared/comparison.csv)"
 
 # Flags of the training that only one model gets.
-runs compare $tiny --max_iters 2 --seeds 1 --length 9 --out_dir compared \
+runs compare $tiny --max_iters 2 --seeds 1 --length 9 --out_dir compared --overwrite \
   shaw:learning_rate=2e-3 shaw
 # rate MODEL: the learning rate of its first step.
 rate() {
@@ -150,7 +151,7 @@ for command in train eval generate compare inspect plot; do
   runs $command --help
   # Every flag that has a value has a unit and a default.
   awk '/^  -/ { print flag; flag = $0 } /^          / { flag = flag $0 } /^$/ { print flag; flag = "" }
-    END { print flag }' output | grep '^  --' | grep -v '^  --resume' > flags
+    END { print flag }' output | grep '^  --' | grep -Ev '^  --(resume|overwrite)' > flags
   grep -Ev '^  --[a-z_0-9]+ [A-Za-z|_=,.]+(=[^ ]| .*\(default: )' flags &&
     fail "no unit or default, in $command"
 done

@@ -198,7 +198,7 @@ full_disk() { (cd full && trap '' XFSZ && ulimit -f "$blocks" && "$char_lm" trai
 stops 1 'last.safetensors: cannot be written: File too large; out/last.safetensors holds step 10' \
   full_disk --resume --max_iters 12 --eval_interval 100
 [ "$(cksum full/out/last.safetensors)" = "$sum" ] || fail 'a full disk has changed a checkpoint'
-stops 1 'last.safetensors: cannot be written: File too large' full_disk $tiny
+stops 1 'last.safetensors: cannot be written: File too large' full_disk $tiny --overwrite
 [ "$(cksum full/out/last.safetensors)" = "$sum" ] || fail 'a full disk has changed a checkpoint'
 
 if mkdir disk && mount -t tmpfs -o size=64k none disk 2> /dev/null; then
@@ -216,7 +216,7 @@ if $user test -x "$char_lm" 2> /dev/null; then
   stops 1 'out/metrics.jsonl: no temporary file can be made next to it: Permission denied' \
     $user "$char_lm" train --resume --out_dir full/out --max_iters 20
   stops 1 'out/last.safetensors: no temporary file can be made next to it: Permission denied' \
-    $user "$char_lm" train $tiny --out_dir full/out
+    $user "$char_lm" train $tiny --out_dir full/out --overwrite
   [ "$(cksum full/out/*)" = "$sum" ] || fail 'a read-only folder has changed'
 fi
 chmod 755 full/out

@@ -91,7 +91,7 @@ grep -qF 'skipped standard input: line 2' errors || fail "skipped: $(cat errors)
 sed 's/./& /g; s/ $//; s/ \t /\t/' pairs.tsv > words.tsv
 while read -r model; do
   # shellcheck disable=SC2086
-  runs train $tiny --data words.tsv --max_iters 2 --out_dir any \
+  runs train $tiny --data words.tsv --max_iters 2 --out_dir any --overwrite \
     --source_tokens words --target_tokens words $model
   runs eval any --beam 2 --max_length 8
 done << 'END'
@@ -143,7 +143,7 @@ runs train $start $tiny --data other.tsv --max_iters 0 --out_dir tuned
 "$char_lm" translate whole_run --temperature 1 < sources | cmp -s - tuned.lines ||
   fail 'other weights than those to begin with'
 # shellcheck disable=SC2086
-runs train $start $tiny --data other.tsv --max_iters 30 --dropout 0.3 --out_dir tuned
+runs train $start $tiny --data other.tsv --max_iters 30 --dropout 0.3 --out_dir tuned --overwrite
 grep -q '"step":30,' tuned/metrics.jsonl || fail 'no training after --init_from'
 printf 'xyz\t1\n7\t7\n' > foreign.tsv
 # shellcheck disable=SC2086
@@ -158,7 +158,8 @@ refuses '--init_from excludes --resume' train --resume $start
 # Bad rows.
 { cat pairs.tsv; echo 'no tab'; } > bad.tsv
 refuses 'bad.tsv: line 301: 0 tabs' train $tiny --data bad.tsv --out_dir run
-"$char_lm" train $tiny --max_iters 1 --data bad.tsv --skip_bad_rows --out_dir any > output 2> errors ||
+"$char_lm" train $tiny --max_iters 1 --data bad.tsv --skip_bad_rows --out_dir any --overwrite \
+  > output 2> errors ||
   fail "--skip_bad_rows: $(cat errors)"
 grep -q 'skipped .*bad.tsv: line 301' errors || fail "--skip_bad_rows: $(cat errors)"
 "$char_lm" eval any --data bad.tsv --skip_bad_rows > output 2> errors || fail "eval: $(cat errors)"

@@ -118,8 +118,8 @@ ends 2 'rank 1 begins with another train_pairs than rank 0' start 1 "$seq2seq" t
 program=$char_lm
 sum=$(cksum transformer_2/out/*)
 bad_data() {
-  start 1 "$char_lm" train $tiny --out_dir transformer_2/out : -n 1 "$char_lm" train $tiny "$@" \
-    --out_dir transformer_2/out
+  start 1 "$char_lm" train $tiny --out_dir transformer_2/out --overwrite : \
+    -n 1 "$char_lm" train $tiny "$@" --out_dir transformer_2/out --overwrite
 }
 ends 2 "char_lm: rank 1: $place/missing: No such file" bad_data --data missing
 sed 's/line 0/line 1/' text > other
@@ -129,6 +129,8 @@ ends 2 'char_lm: trainer: batch_size 3 for 4 peers' start 4 "$char_lm" train $ti
   --out_dir transformer_2/out
 ends 2 "char_lm: $place/missing: No such file" start 4 "$char_lm" train $tiny --data missing
 ends 2 'char_lm: ' start 4 "$char_lm" train --no_such_flag
+ends 2 'transformer_2/out: there is a run already; --overwrite replaces it' \
+  start 2 "$char_lm" train $tiny --out_dir transformer_2/out
 # Different commands would wait for each other for ever.
 ends 2 'rank 1 runs char_lm eval, but rank 0 char_lm train; expected one command for all' \
   start 1 "$char_lm" train $tiny : -n 1 "$char_lm" eval transformer_2/out

@@ -103,7 +103,7 @@ for schedule in constant linear cosine inverse_sqrt noam; do
   done
 done
 # 16^-0.5 · min(3^-0.5, 3 · 2^-1.5)
-runs train $tiny --out_dir noam --schedule noam --learning_rate 1
+runs train $tiny --out_dir noam --schedule noam --learning_rate 1 --overwrite
 sed -n 3p noam/metrics.jsonl > third
 grep -q '"learning_rate":0.1443' third || fail "noam: $(cat third)"
 
@@ -114,7 +114,8 @@ runs eval tuned --checkpoint last --data text --mode chunks
 head -n 4 output > tuned_score
 runs eval plain --data text --mode chunks
 head -n 4 output | cmp -s - tuned_score || fail 'other weights than those to begin with'
-runs train --init_from plain/best.safetensors --data other $short --out_dir tuned --dropout 0.1
+runs train --init_from plain/best.safetensors --data other $short --out_dir tuned --dropout 0.1 \
+  --overwrite
 grep -q '"step":12,' tuned/metrics.jsonl || fail 'no training after --init_from'
 echo 'line of Unknown' >> other
 refuses "other: the model does not know the character 'o'" \

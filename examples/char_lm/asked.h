@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -20,7 +19,7 @@ struct Asked {
   /// Those that came from the command line or the config file.
   std::set<std::string> given{};
   std::string config{}, init_from{};
-  bool resume = false;
+  bool resume = false, overwrite = false;
 
   /// Adds all of it to the command. The help calls `data` what is trained on, and `vocabulary` what
   /// a model knows of it; `free` are the flags that may change when a run goes on.
@@ -36,7 +35,8 @@ struct Asked {
         add_flag(app, "init_from", init_from, "CHECKPOINT",
                  "begin with the weights and the " + vocabulary +
                      " of this file; flags that decide those are its own (default: none)");
-    add_resume_flag(app, resume, free, data)->excludes(start);
+    CLI::Option* go_on = add_resume_flag(app, resume, free, data)->excludes(start);
+    add_overwrite_flag(app, overwrite, "the run in --out_dir, if there is one")->excludes(go_on);
   }
 
   /// To be called when the command line has been read: what was given, there and in the config.
@@ -50,8 +50,9 @@ struct Asked {
 
 /// The training that was asked for: a new run, one that begins with the weights of another, or one
 /// that goes on. `load(path)` reads a checkpoint, and make(flags, saved, folder) a training that
-/// begins with its weights, or with new ones if `saved` is null. Of a saved run's flags those
-/// `of_weights` are decided, and those `free` may change when it goes on.
+/// begins with its weights, or with new ones if `saved` is null, in the folder that folder() makes
+/// once all else is known to be good. Of a saved run's flags those `of_weights` are decided, and
+/// those `free` may change when it goes on.
 template <class Training, class Flags, class Load, class Make>
 std::unique_ptr<Training> prepare(const Asked<Flags>& asked,
                                   const std::set<std::string>& of_weights,
@@ -59,22 +60,25 @@ std::unique_ptr<Training> prepare(const Asked<Flags>& asked,
                                   Load load, Make make) {
   std::unique_ptr<Training> training;
   Flags flags = asked.flags;
+  auto new_folder = [&] {
+    return new_run_folder(flags.out_dir, asked.overwrite, ", --resume goes on with it", peers);
+  };
   if (asked.resume) {
     // Locked before it is read: nobody else goes on from what this one will.
     RunFolder folder = lock_run_folder(flags.out_dir, peers);
     auto saved = load(folder.checkpoint("last"));
     flags = resumed_flags(saved.flags, flags, asked.given, free, saved.source);
     flags.settle();
-    training = make(flags, &saved, folder);
+    training = make(flags, &saved, [&] { return folder; });
     training->resume(saved);
   } else if (!asked.init_from.empty()) {
     auto saved = load(asked.init_from);
     flags = started_flags(saved.flags, flags, asked.given, of_weights, saved.source);
     flags.settle();
-    training = make(flags, &saved, std::nullopt);
+    training = make(flags, &saved, new_folder);
   } else {
     flags.settle();
-    training = make(flags, nullptr, std::nullopt);
+    training = make(flags, nullptr, new_folder);
   }
   training->check_peers();
   return training;

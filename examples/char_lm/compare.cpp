@@ -16,6 +16,7 @@
 #include "corpus.h"
 #include "flags.h"
 #include "nn/generate.h"
+#include "saved_flags.h"
 #include "training.h"
 
 namespace char_lm {
@@ -48,6 +49,7 @@ struct CompareFlags {
   int64_t seeds = 3;
   int64_t length = 1000;
   std::optional<int64_t> parameters;
+  bool overwrite = false;
   TrainFlags training{.out_dir = "comparison"};
 };
 
@@ -114,15 +116,35 @@ double writing_speed(const shiftgrad::LanguageModel& model, int64_t length, int6
   return static_cast<double>(length) / passed.count();
 }
 
+/// What each training of each model is asked for, with a folder of its own.
+TrainFlags flags_of_run(const CompareFlags& flags, const Contestant& contestant, int64_t number) {
+  TrainFlags training = contestant.training;
+  training.trainer.seed = flags.training.trainer.seed + static_cast<uint64_t>(number);
+  training.out_dir += shiftgrad::text("/", contestant.name, "/", training.trainer.seed);
+  return training;
+}
+
+/// Throws where the comparison would replace another, unless it may.
+void check_new(const CompareFlags& flags, const std::vector<Contestant>& list,
+               const RunFolder& folder) {
+  if (flags.overwrite) return;
+  auto refuse = [](const std::string& place, const char* what) {
+    fail("--out_dir ", place, ": there is a ", what, " already; --overwrite replaces it");
+  };
+  if (exists(folder.path / "comparison.csv")) refuse(folder.path, "comparison");
+  for (const Contestant& contestant : list)
+    for (int64_t n = 0; n < flags.seeds; ++n) {
+      std::string place = flags_of_run(flags, contestant, n).out_dir;
+      if (holds_run(place)) refuse(place, "run");
+    }
+}
+
 /// Trains, then scores the checkpoint that did best on the validation split.
-Run run(TrainFlags flags, const std::shared_ptr<const Corpus>& corpus, uint64_t seed,
-        int64_t length) {
-  flags.trainer.seed = seed;
-  flags.out_dir += "/" + std::to_string(seed);
+Run run(const TrainFlags& flags, const std::shared_ptr<const Corpus>& corpus, int64_t length) {
   shiftgrad::reset_peak();
   Run result;
   {
-    Training training(flags, corpus);
+    Training training(flags, corpus, nullptr, [&] { return make_run_folder(flags.out_dir); });
     training.run({});
     result.training_speed = training.tokens_per_second();
   }
@@ -141,15 +163,15 @@ Command::Work prepare(const CompareFlags& flags) {
   auto list =
       std::make_shared<std::vector<Contestant>>(contestants(flags, corpus->vocabulary.size()));
   RunFolder folder = make_run_folder(flags.training.out_dir);
+  check_new(flags, *list, folder);
   return [flags, corpus, list, folder] {
     std::vector<Contestant> done;
     for (Contestant& contestant : *list) {
-      contestant.training.out_dir += "/" + contestant.name;
       for (int64_t n = 0; n < flags.seeds; ++n) {
+        TrainFlags training = flags_of_run(flags, contestant, n);
         std::cout << "== " << contestant.name << ", run " << n + 1 << " of " << flags.seeds
                   << std::endl;
-        contestant.runs.push_back(
-            run(contestant.training, corpus, flags.training.trainer.seed + n, flags.length));
+        contestant.runs.push_back(run(training, corpus, flags.length));
       }
       done.push_back(contestant);
       write_csv(folder.path / "comparison.csv", done);
@@ -181,6 +203,7 @@ Command compare_command(CLI::App& program) {
       [&](const std::string& name, auto& value, auto unit, const std::string& description) {
         if (name != "model") add_flag(*app, name, value, unit, description);
       });
+  add_overwrite_flag(*app, flags->overwrite, "the comparison in --out_dir, if there is one");
   return {app, [flags] { return prepare(*flags); }};
 }
 

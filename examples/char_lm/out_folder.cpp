@@ -34,4 +34,20 @@ RunFolder make_run_folder(const std::string& out_dir, const shiftgrad::Peers& pe
   return lock_run_folder(out_dir, peers);
 }
 
+RunFolder new_run_folder(const std::string& out_dir, bool overwrite, const std::string& instead,
+                         const shiftgrad::Peers& peers) {
+  RunFolder folder = make_run_folder(out_dir, peers);
+  shiftgrad::require(overwrite || peers.rank() > 0 || !holds_run(out_dir), "--out_dir ", out_dir,
+                     ": there is a run already; --overwrite replaces it", instead);
+  return folder;
+}
+
+bool holds_run(const std::string& out_dir) {
+  RunFolder folder{out_dir};
+  std::error_code error;  // what cannot be looked at cannot be written either, which will say why
+  auto there = [&](const std::string& path) { return std::filesystem::exists(path, error); };
+  return there(folder.checkpoint("best")) || there(folder.checkpoint("last")) ||
+         there(folder.metrics());
+}
+
 }  // namespace char_lm

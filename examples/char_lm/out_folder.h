@@ -39,4 +39,12 @@ RunFolder lock_run_folder(const std::string& out_dir,
 RunFolder make_run_folder(const std::string& out_dir,
                           const shiftgrad::Peers& peers = shiftgrad::alone());
 
+/// The same for a new run. Throws when there is one already, unless that may be overwritten;
+/// `instead` is what else the user can do then.
+RunFolder new_run_folder(const std::string& out_dir, bool overwrite, const std::string& instead,
+                         const shiftgrad::Peers& peers = shiftgrad::alone());
+
+/// Whether a run has left something in the folder.
+bool holds_run(const std::string& out_dir);
+
 }  // namespace char_lm

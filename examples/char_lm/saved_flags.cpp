@@ -18,6 +18,10 @@ CLI::Option* add_resume_flag(CLI::App& app, bool& resume, const std::set<std::st
                           listed + " (the same " + data + " in another place)");
 }
 
+CLI::Option* add_overwrite_flag(CLI::App& app, bool& overwrite, const std::string& replaced) {
+  return app.add_flag("--overwrite", overwrite, "replace " + replaced + "; without it, it is kept");
+}
+
 void check_same_flag(const std::string& name, const nlohmann::json& wanted,
                      const nlohmann::json& saved, const std::string& source) {
   shiftgrad::require(wanted == saved, "--", name, " ", wanted, ": that of ", source, " is ", saved,

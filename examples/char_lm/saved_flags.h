@@ -13,6 +13,9 @@ namespace char_lm {
 CLI::Option* add_resume_flag(CLI::App& app, bool& resume, const std::set<std::string>& free,
                              const std::string& data);
 
+/// Adds --overwrite, for what a command would replace.
+CLI::Option* add_overwrite_flag(CLI::App& app, bool& overwrite, const std::string& replaced);
+
 /// Throws, naming the flag, unless what is wanted of it is what was saved.
 void check_same_flag(const std::string& name, const nlohmann::json& wanted,
                      const nlohmann::json& saved, const std::string& source);

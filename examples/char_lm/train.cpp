@@ -12,12 +12,12 @@ using shiftgrad::Peers;
 namespace {
 
 std::unique_ptr<Training> training(const Asked<TrainFlags>& asked, Peers& peers) {
-  return prepare<Training>(
-      asked, weight_flags(), free_flags(), peers, load_checkpoint,
-      [&](const TrainFlags& flags, const SavedRun* saved, const std::optional<RunFolder>& folder) {
-        auto corpus = read_corpus(flags, saved ? &saved->vocabulary : nullptr);
-        return std::make_unique<Training>(flags, corpus, saved, folder, peers);
-      });
+  return prepare<Training>(asked, weight_flags(), free_flags(), peers, load_checkpoint,
+                           [&](const TrainFlags& flags, const SavedRun* saved,
+                               const std::function<RunFolder()>& folder) {
+                             auto corpus = read_corpus(flags, saved ? &saved->vocabulary : nullptr);
+                             return std::make_unique<Training>(flags, corpus, saved, folder, peers);
+                           });
 }
 
 }  // namespace

@@ -34,13 +34,14 @@ std::string scores(const shiftgrad::EvaluationReport& report) {
 }  // namespace
 
 Training::Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus,
-                   const SavedRun* saved, std::optional<RunFolder> folder, shiftgrad::Peers& peers)
+                   const SavedRun* saved, const std::function<RunFolder()>& folder,
+                   shiftgrad::Peers& peers)
     : flags_(flags),
       threads_(limit_threads(flags.threads)),
       corpus_(std::move(corpus)),
       model_(saved ? saved_model(flags, *saved) : new_model(flags, corpus_->vocabulary.size())),
       trainer_(model_, corpus_->train, corpus_->validation, flags.trainer, peers),
-      run_(subject(), folder ? *folder : make_run_folder(flags.out_dir, peers),
+      run_(subject(), folder(),
            {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience}, peers) {}
 
 TrainingRun::Subject Training::subject() {

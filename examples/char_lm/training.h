@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 
 #include "core/parallel.h"
 #include "corpus.h"
@@ -18,11 +17,10 @@ namespace char_lm {
 class Training {
  public:
   /// The flags are settled. Begins with the weights of `saved`, if given, whose vocabulary is then
-  /// that of the corpus. `folder` is the run's where it is locked already. Throws on bad input,
-  /// before anything is overwritten.
-  Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus,
-           const SavedRun* saved = nullptr, std::optional<RunFolder> folder = {},
-           shiftgrad::Peers& peers = shiftgrad::alone());
+  /// that of the corpus. folder() is asked for the run's folder once all else is known to be good.
+  /// Throws on bad input, before anything is overwritten.
+  Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus, const SavedRun* saved,
+           const std::function<RunFolder()>& folder, shiftgrad::Peers& peers = shiftgrad::alone());
 
   /// Goes on where the run was whose last checkpoint the training began with; throws as
   /// TrainingRun::resume does.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <utility>
 
 #include "core/errors.h"
@@ -67,7 +68,11 @@ void TrainingRun::train(const std::function<bool()>& should_stop) {
     shiftgrad::remove_abandoned_files(folder_.path);
   }
   // From now on the folder is this run's, so that whatever ends it, it can go on.
-  if (!saved_step_) save();
+  if (!saved_step_) {
+    save();
+    // Of a run that this one replaces.
+    if (is_first()) std::filesystem::remove(folder_.checkpoint("best"));
+  }
   if (is_first()) metrics_.emplace(folder_.metrics(), step());
   subject_.trainer.run({
       .on_step = [this](const StepReport& report) { on_step(report); },

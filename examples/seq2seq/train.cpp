@@ -14,7 +14,7 @@ namespace {
 std::unique_ptr<Training> training(const Asked<TrainFlags>& asked, Peers& peers) {
   return char_lm::prepare<Training>(asked, weight_flags(), free_flags(), peers, load_checkpoint,
                                     [&](const TrainFlags& flags, const SavedRun* saved,
-                                        const std::optional<char_lm::RunFolder>& folder) {
+                                        const std::function<char_lm::RunFolder()>& folder) {
                                       return std::make_unique<Training>(flags, saved, folder,
                                                                         peers);
                                     });

@@ -32,13 +32,13 @@ std::string scores(const shiftgrad::EvaluationReport& report) {
 }  // namespace
 
 Training::Training(const TrainFlags& flags, const SavedRun* saved,
-                   std::optional<char_lm::RunFolder> folder, shiftgrad::Peers& peers)
+                   const std::function<char_lm::RunFolder()>& folder, shiftgrad::Peers& peers)
     : flags_(flags),
       threads_(char_lm::limit_threads(flags.threads)),
       data_(read_data(flags, saved)),
       model_(saved ? saved_model(flags, *saved) : new_model(flags, data_)),
       trainer_(model_, data_.train, data_.validation, target_ends, flags.trainer, peers),
-      run_(subject(), folder ? *folder : char_lm::make_run_folder(flags.out_dir, peers),
+      run_(subject(), folder(),
            {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience}, peers) {}
 
 char_lm::TrainingRun::Subject Training::subject() {

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 
 #include "core/parallel.h"
 #include "data.h"
@@ -15,11 +14,12 @@ namespace seq2seq {
 /// An encoder-decoder's training that has been checked and may start.
 class Training {
  public:
-  /// The flags are settled. Begins with the weights and the symbols of `saved`, if given. `folder`
-  /// is the run's where it is locked already. Throws on bad input, before anything is overwritten.
-  explicit Training(const TrainFlags& flags, const SavedRun* saved = nullptr,
-                    std::optional<char_lm::RunFolder> folder = {},
-                    shiftgrad::Peers& peers = shiftgrad::alone());
+  /// The flags are settled. Begins with the weights and the symbols of `saved`, if given. folder()
+  /// is asked for the run's folder once all else is known to be good. Throws on bad input, before
+  /// anything is overwritten.
+  Training(const TrainFlags& flags, const SavedRun* saved,
+           const std::function<char_lm::RunFolder()>& folder,
+           shiftgrad::Peers& peers = shiftgrad::alone());
 
   /// Goes on where the run was whose last checkpoint the training began with; throws as
   /// TrainingRun::resume does.
