@@ -147,7 +147,7 @@ fi
 
 runs --help
 prints 'Exit status: 0 '
-for command in train eval generate compare inspect plot; do
+for command in train eval generate compare inspect plot positions context; do
   runs $command --help
   # Every flag that has a value has a unit and a default.
   awk '/^  -/ { print flag; flag = $0 } /^          / { flag = flag $0 } /^$/ { print flag; flag = "" }

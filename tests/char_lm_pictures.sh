@@ -53,7 +53,7 @@ runs inspect xl --checkpoint last
 prints '^step +4$'
 
 refuses 'missing/best.safetensors: no such file' inspect missing
-refuses 'text/best.safetensors: ' inspect text
+refuses 'text: ' inspect text
 refuses '--checkpoint first, expected best or last' inspect xl --checkpoint first
 refuses 'OUT_DIR' inspect
 refuses '--out' inspect xl --out any
@@ -130,7 +130,7 @@ refuses '--text of 9 characters, expected 2 to 8' attention vanilla --text 'line
 refuses "--text: the model does not know the character 'L', number 1" attention xl --text Line
 refuses '--text is required' attention xl
 refuses '--layer 2, expected 0 to 1' attention xl --text line --layer 2
-refuses '--head -1, expected 0 to 1' attention xl --text line --head -1
+refuses '--head -1, expected at least 0' attention xl --text line --head -1
 refuses '--head 1, expected 0 to 0' attention aft --text line --head 1
 refuses 'missing/best.safetensors: no such file' attention missing --text line
 refuses '--out no/maps.svg: there is no folder' attention xl --text line --out no/maps.svg

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Uses seq2seq, the program $1, as people do, and as they should not.
+tests=$(realpath "$(dirname "$0")")
 . "$(dirname "$0")/char_lm_checks.sh"
 
 # Words turned around.
@@ -180,6 +181,7 @@ prints 'train --resume --out_dir stopped goes on'
 
 if command -v gnuplot > /dev/null; then
   runs attention run --source 1f7 --out map.svg
+  [ "$(tail -n 1 output)" = 'drawn in map.svg' ] || fail "where it was drawn: $(cat output)"
   grep -q 'block 0, mean of 2 heads' map.svg || fail 'titles of the maps'
   runs attention run --source 1f7 --target 7f1 --heads --out map.svg
   grep -q 'block 0, head 1' map.svg || fail 'titles of the maps'
@@ -233,6 +235,41 @@ refuses '--batch_size 0' translate run --batch_size 0
 refuses 'top_p 2' translate run --top_p 2
 refuses '--max_length 0' eval run --max_length 0
 refuses '--source: the model does not know the character' attention run --source 'é'
+
+# A flag without a value, and one out of its range.
+refuses '--max_len: no value, expected --max_len=TOKENS' train --max_len --data pairs.tsv
+refuses '--temperature -1, expected at least 0' eval run --temperature -1
+most=9223372036854775807
+for flag in n_layer n_head n_embd d_inner max_len max_distance window batch_size max_iters \
+  warmup_iters lr_decay_iters eval_interval eval_pairs patience save_interval log_interval threads; do
+  refuses "--$flag $most, expected at most " train $tiny --$flag $most
+done
+for flag in eval_split dropout learning_rate min_lr weight_decay beta1 beta2 grad_clip \
+  label_smoothing; do
+  refuses "--$flag inf, expected " train $tiny --$flag inf
+done
+for flag in beam top_k max_length batch_size threads; do
+  refuses "--$flag $most, expected at most " eval run --$flag $most
+done
+for flag in length_penalty temperature top_p; do
+  refuses "--$flag inf, expected " translate run --$flag inf
+done
+
+# What a checkpoint says passes the same checks.
+mkdir lying
+for change in 'eval_split=1.5 1.5, expected more than 0 and less than 1' \
+  'max_len=0 0, expected at least 2' 'source_tokens="bytes" "bytes", expected characters or words' \
+  'encoder="local_rnn" "local_rnn", expected transformer, '; do
+  python3 "$tests/support/saved_flags.py" run/best.safetensors lying/best.safetensors "${change%% *}"
+  for command in eval translate 'attention --source 1f7'; do
+    refuses "lying/best.safetensors: training: training flag \"${change%%=*}\" is ${change#* }" $command lying
+  done
+done
+
+# A run is named by its folder or by a file in it.
+runs eval run/last.safetensors
+refuses '--checkpoint last: run/best.safetensors is a file' \
+  eval run/best.safetensors --checkpoint last
 
 # Every way to break a checkpoint.
 mkdir broken

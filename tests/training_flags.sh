@@ -162,7 +162,7 @@ refuses_config() {
   refuses "bad.json: $1" train --config bad.json --out_dir plain
 }
 refuses_config 'unknown flag "n_layers", did you mean n_layer?' '{"n_layers": 1}'
-refuses '--schedule cosin, expected' train --config cosine.json
+refuses 'cosine.json: training flag "schedule" is "cosin", expected' train --config cosine.json
 refuses_config 'training flag "n_layer" is "two"' '{"n_layer": "two"}'
 refuses_config 'training flag "n_layer" is 1.5' '{"n_layer": 1.5}'
 refuses_config 'training flag "n_layer" is true' '{"n_layer": true}'

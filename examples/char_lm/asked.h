@@ -1,12 +1,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <set>
 #include <string>
 
 #include "config_file.h"
 #include "flags.h"
+#include "named_run.h"
 #include "out_folder.h"
 #include "saved_flags.h"
 
@@ -26,15 +28,14 @@ struct Asked {
   void add_to(CLI::App& app, const std::string& data, const std::string& vocabulary,
               const std::set<std::string>& free) {
     flags.visit(
-        [&](const std::string& name, auto& value, auto unit, const std::string& description) {
-          add_flag(app, name, value, unit, description);
-        });
+        [&](const std::string& name, auto& value, auto unit, const std::string& description,
+            const auto&... allowed) { add_flag(app, name, value, unit, description, allowed...); });
     add_flag(app, "config", config, "FILE",
              "flags as a JSON object, {\"n_layer\": 2}; those given beside it win (default: none)");
-    CLI::Option* start =
-        add_flag(app, "init_from", init_from, "CHECKPOINT",
-                 "begin with the weights and the " + vocabulary +
-                     " of this file; flags that decide those are its own (default: none)");
+    CLI::Option* start = add_flag(app, "init_from", init_from, "CHECKPOINT",
+                                  "begin with the weights and the " + vocabulary +
+                                      " of this file, or of the best in this folder; flags that "
+                                      "decide those are its own (default: none)");
     CLI::Option* go_on = add_resume_flag(app, resume, free, data)->excludes(start);
     add_overwrite_flag(app, overwrite, "the run in --out_dir, if there is one")->excludes(go_on);
   }
@@ -72,7 +73,8 @@ std::unique_ptr<Training> prepare(const Asked<Flags>& asked,
     training = make(flags, &saved, [&] { return folder; });
     training->resume(saved);
   } else if (!asked.init_from.empty()) {
-    auto saved = load(asked.init_from);
+    bool folder = std::filesystem::is_directory(asked.init_from);
+    auto saved = load(folder ? checkpoint_of(asked.init_from, "best") : asked.init_from);
     flags = started_flags(saved.flags, flags, asked.given, of_weights, saved.source);
     flags.settle();
     training = make(flags, &saved, new_folder);

@@ -6,8 +6,10 @@
 
 #include "attention_maps.h"
 #include "command.h"
+#include "draw_picture.h"
 #include "flags.h"
 #include "map_picture.h"
+#include "named_run.h"
 #include "run_folder.h"
 
 namespace char_lm {
@@ -60,10 +62,11 @@ Command::Work prepare(const AttentionFlags& flags) {
   require(!layers.empty(), run.source, ": the model has no attention");
   std::vector<std::string> characters;
   for (int32_t token : text) characters.emplace_back() += run.vocabulary.decode(token);
-  std::string out = flags.out.empty() ? flags.out_dir + "/attention.svg" : flags.out;
+  std::string out = flags.out.empty() ? folder_of(flags.out_dir) + "/attention.svg" : flags.out;
   return [picture = picture_of_maps(out, "attention weights of " + run.source,
                                     chosen_panels(flags, layers), {"query", characters},
-                                    {"key", characters})] { picture.draw(); };
+                                    {"key", characters}),
+          out] { draw(picture, out); };
 }
 
 }  // namespace
@@ -74,13 +77,16 @@ Command attention_command(CLI::App& program) {
       "Draws what each character of a text looks at, for each layer and head; of an attention free "
       "transformer the weights that its sums amount to, their mean over the channels");
   auto flags = std::make_shared<AttentionFlags>();
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
+  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
+      ->required();
   add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   add_flag(*app, "text", flags->text, "TEXT",
            "2 to 100 characters that the model reads, nothing before them")
       ->required();
-  add_flag(*app, "layer", flags->layer, "NUMBER", "the only one drawn, from 0 (default: all)");
-  add_flag(*app, "head", flags->head, "NUMBER", "the only one drawn, from 0 (default: all)");
+  add_flag(*app, "layer", flags->layer, "NUMBER", "the only one drawn, from 0 (default: all)",
+           range::index);
+  add_flag(*app, "head", flags->head, "NUMBER", "the only one drawn, from 0 (default: all)",
+           range::index);
   add_flag(*app, "out", flags->out, "FILE", "SVG to draw (default: OUT_DIR/attention.svg)");
   return {app, [flags] { return prepare(*flags); }};
 }

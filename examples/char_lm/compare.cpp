@@ -1,6 +1,7 @@
 // char_lm compare: models against each other on the same data, with the same number of steps and of
 // parameters.
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <iostream>
@@ -8,7 +9,6 @@
 #include <set>
 #include <sstream>
 
-#include "at_least.h"
 #include "command.h"
 #include "comparison.h"
 #include "core/allocator.h"
@@ -60,19 +60,25 @@ const std::set<std::string> common_flags = {"data",    "val_data", "eval_split",
 /// The training that "NAME" or "NAME:FLAG=VALUE,FLAG=VALUE" asks for.
 TrainFlags training_of(const std::string& model, TrainFlags flags) {
   CLI::App parser;
-  flags.visit([&](const std::string& name, auto& value, auto...) {
-    if (!common_flags.contains(name)) add_flag(parser, name, value, "", "");
+  flags.visit([&](const std::string& name, auto& value, auto unit, const std::string&,
+                  const auto&... allowed) {
+    if (!common_flags.contains(name)) add_flag(parser, name, value, unit, "", allowed...);
   });
   std::istringstream parts(model);
   std::string part;
   std::getline(parts, part, ':');
   std::vector<std::string> arguments = {"--model=" + part};
-  while (std::getline(parts, part, ',')) arguments.push_back("--" + part);
+  while (std::getline(parts, part, ',')) {
+    const CLI::Option* flag = parser.get_option_no_throw("--" + part);
+    if (flag) fail(model, ": ", part, ": no value, expected ", part, '=', flag->get_type_name());
+    arguments.push_back("--" + part);
+  }
+  std::ranges::reverse(arguments);  // as CLI11 expects them
   try {
     parser.parse(arguments);
   } catch (const CLI::ExtrasError&) {
     fail(model, ": ", unexpected_argument(parser));
-  } catch (const CLI::ParseError& error) {
+  } catch (const std::exception& error) {
     fail(model, ": ", error.what());
   }
   flags.settle();
@@ -157,8 +163,6 @@ Run run(const TrainFlags& flags, const std::shared_ptr<const Corpus>& corpus, in
 }
 
 Command::Work prepare(const CompareFlags& flags) {
-  check_at_least("--seeds", flags.seeds, 1);
-  check_at_least("--length", flags.length, 1);
   auto corpus = read_corpus(flags.training);
   auto list =
       std::make_shared<std::vector<Contestant>>(contestants(flags, corpus->vocabulary.size()));
@@ -170,7 +174,7 @@ Command::Work prepare(const CompareFlags& flags) {
       for (int64_t n = 0; n < flags.seeds; ++n) {
         TrainFlags training = flags_of_run(flags, contestant, n);
         std::cout << "== " << contestant.name << ", run " << n + 1 << " of " << flags.seeds
-                  << std::endl;
+                  << ", in " << training.out_dir << std::endl;
         contestant.runs.push_back(run(training, corpus, flags.length));
       }
       done.push_back(contestant);
@@ -194,15 +198,21 @@ Command compare_command(CLI::App& program) {
       "MODEL", flags->models,
       "as --model names it, with flags of its own behind a colon, those of training too: "
       "aft:form=local,learning_rate=2e-3 (default: every kind there is)");
-  add_flag(*app, "seeds", flags->seeds, "RUNS", "trainings of each model, from --seed on");
+  add_flag(*app, "seeds", flags->seeds, "RUNS", "trainings of each model, from --seed on",
+           range::one_or_more);
   add_flag(*app, "parameters", flags->parameters, "NUMBER",
            "that each model shall have, which decides the width of its feed-forward nets (default: "
-           "as many as the first has)");
-  add_flag(*app, "length", flags->length, "CHARACTERS", "written to measure the speed of that");
-  flags->training.visit(
-      [&](const std::string& name, auto& value, auto unit, const std::string& description) {
-        if (name != "model") add_flag(*app, name, value, unit, description);
-      });
+           "as many as the first has)",
+           range::interval);
+  add_flag(*app, "length", flags->length, "CHARACTERS", "written to measure the speed of that",
+           range::one_or_more);
+  flags->training.visit([&](const std::string& name, auto& value, auto unit,
+                            const std::string& description, const auto&... allowed) {
+    std::string said = name != "out_dir" ? description
+                                         : "where the table and the picture go, and each "
+                                           "training in a folder of its own: MODEL/SEED";
+    if (name != "model") add_flag(*app, name, value, unit, said, allowed...);
+  });
   add_overwrite_flag(*app, flags->overwrite, "the comparison in --out_dir, if there is one");
   return {app, [flags] { return prepare(*flags); }};
 }

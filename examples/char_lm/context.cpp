@@ -10,10 +10,10 @@
 #include <numeric>
 #include <optional>
 
-#include "at_least.h"
 #include "command.h"
 #include "context_losses.h"
 #include "context_picture.h"
+#include "draw_picture.h"
 #include "effective_context.h"
 #include "fixed.h"
 #include "flags.h"
@@ -206,18 +206,16 @@ Picture empty_picture(const std::string& path, const std::vector<Subject>& subje
 }
 
 Command::Work prepare(const ContextFlags& flags) {
-  require(flags.exact() || flags.mode == "blocks", "--mode ", flags.mode,
-          ", expected exact or blocks");
   require(flags.exact() || !flags.tokens, "--tokens: --mode blocks scores the whole text");
   int64_t count = flags.tokens.value_or(1000);
-  check_at_least("--tokens", count, 1);
   auto threads = limit_threads(flags.threads);
   std::vector<Subject> subjects = read_subjects(flags);
   std::vector<int64_t> asked = lengths(flags, subjects.front().trained);
   for (const Subject& subject : subjects) check(subject, asked);
   Picture picture = empty_picture(flags.out, subjects);
   std::vector<int64_t> positions = spread(asked.back(), std::ssize(subjects.front().tokens), count);
-  return [threads, subjects, asked, picture, positions, exact = flags.exact()]() mutable {
+  return [threads, subjects, asked, picture, positions, exact = flags.exact(),
+          out = flags.out]() mutable {
     std::cout << "Bits per character, " << (exact ? "of " : "the text cut into blocks:\n");
     if (exact)
       std::cout << positions.size() << " characters, each from exactly so many before it:\n";
@@ -226,7 +224,7 @@ Command::Work prepare(const ContextFlags& flags) {
     if (exact) print_effective_context(subjects, asked, losses);
     add_context_curves(picture, curves(subjects, losses), asked,
                        exact ? "context, characters" : "block, characters");
-    picture.draw();
+    draw(picture, out);
   };
 }
 
@@ -238,23 +236,29 @@ Command context_command(CLI::App& program) {
       "Scores models against how much of the text before they read; prints their relative "
       "effective context lengths (Dai et al. 2019, appendix C) and draws the curves");
   auto flags = std::make_shared<ContextFlags>();
-  app->add_option("RUN", flags->runs, "folders of training runs")->required();
+  app->add_option("RUN", flags->runs, "folders of training runs, or files in them")->required();
   add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   add_flag(*app, "mode", flags->mode, "NAME",
            "exact: each character from exactly so many before it, fed by themselves; blocks: the "
            "text cut into blocks of so many, as in training, which shows how a model takes longer "
-           "ones");
+           "ones",
+           "exact|blocks");
   app->add_option("--lengths", flags->lengths,
                   "of contexts or blocks, rising, such as 16,32,64 (default: for T the block_size "
                   "of the first run, exact: T/8 to 2T in steps of T/8; blocks: T,2T,4T,8T)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name("CHARACTERS");
+      ->type_name("CHARACTERS")
+      ->check([](const std::string& length) {
+        std::string wrong = typed_complaint<int64_t>(length, "", range::zero_or_more);
+        require(wrong.empty(), "--lengths: ", length, wrong);
+        return "";
+      });
   add_flag(*app, "tokens", flags->tokens, "CHARACTERS",
-           "scored in mode exact, spread over the text (default: 1000)");
+           "scored in mode exact, spread over the text (default: 1000)", range::one_or_more);
   flags->text.add_flags(*app);
   add_flag(*app, "out", flags->out, "FILE", "SVG to draw");
-  add_flag(*app, "threads", flags->threads, "THREADS", "0 for one a core");
+  add_flag(*app, "threads", flags->threads, "THREADS", "0 for one a core", range::thread_count);
   return {app, [flags] { return prepare(*flags); }};
 }
 

@@ -1,5 +1,6 @@
 #include <iostream>
 #include <memory>
+#include <numbers>
 #include <optional>
 #include <span>
 
@@ -7,7 +8,6 @@
 #include "core/errors.h"
 #include "fixed.h"
 #include "flags.h"
-#include "near_name.h"
 #include "nn/atomic_file.h"
 #include "optim/evaluate.h"
 #include "run_folder.h"
@@ -81,8 +81,17 @@ void print(const Evaluation& result, int64_t bytes) {
             << fixed(result.tokens_per_second(), 0) << " tokens/s" << std::endl;
 }
 
+/// What the training said of its validation text, where that was of a part of it; else nothing.
+std::string said_in_training(const EvalFlags& flags, const SavedRun& run, int64_t characters) {
+  const std::optional<double>& nats = run.checkpoint.state.validation_loss;
+  int64_t scored = run.flags.evaluated_tokens(characters);
+  if (!nats || flags.text.data || flags.text.eval_split || scored == characters - 1) return "";
+  return shiftgrad::text("training said ", fixed(*nats / std::numbers::ln2, 3),
+                         " bits per character of the first ", scored, " of ", characters - 1,
+                         " (--eval_iters ", run.flags.trainer.eval_iters, ")\n");
+}
+
 Command::Work prepare(const EvalFlags& flags) {
-  if (flags.mode) check_choice("--mode", *flags.mode, modes);
   auto threads = limit_threads(flags.threads);
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   if (flags.clamp_len) set_clamp_len(run.checkpoint.model, *flags.clamp_len);
@@ -91,11 +100,12 @@ Command::Work prepare(const EvalFlags& flags) {
   EvaluationConfig config = evaluation_config(flags, run.flags);
   config.check(*model, std::ssize(text));
   return [threads, model, text, config, bytes = scored_bytes(text, run.vocabulary),
-          path = flags.losses] {
+          said = said_in_training(flags, run, std::ssize(text)), path = flags.losses] {
     std::vector<double> losses;
     Evaluation result = evaluate(*model, text, config, path.empty() ? nullptr : &losses);
     if (!path.empty()) write_losses(path, losses);
     print(result, bytes);
+    std::cout << said << std::flush;
   };
 }
 
@@ -105,7 +115,8 @@ Command eval_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "eval", "Scores the end of a text; what is not given is as in training");
   auto flags = std::make_shared<EvalFlags>();
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
+  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
+      ->required();
   add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   flags->text.add_flags(*app);
   add_flag(*app, "losses", flags->losses, "FILE",
@@ -114,15 +125,20 @@ Command eval_command(CLI::App& program) {
   add_flag(*app, "mode", flags->mode, modes,
            "memory: blocks behind a memory; chunks: blocks by themselves; sliding: each token from "
            "the block before it, slow (default: memory where the model has one, else chunks)");
-  add_flag(*app, "tgt_len", flags->tgt_len, "TOKENS", "length of a block (default: block_size)");
-  add_flag(*app, "mem_len", flags->mem_len, "TOKENS", "length of the memory (default: mem_len)");
-  add_flag(*app, "ext_len", flags->ext_len, "TOKENS", "tokens fed again before each block");
+  add_flag(*app, "tgt_len", flags->tgt_len, "TOKENS", "length of a block (default: block_size)",
+           range::one_or_more);
+  add_flag(*app, "mem_len", flags->mem_len, "TOKENS", "length of the memory (default: mem_len)",
+           range::zero_or_more);
+  add_flag(*app, "ext_len", flags->ext_len, "TOKENS", "tokens fed again before each block",
+           range::zero_or_more);
   add_flag(*app, "clamp_len", flags->clamp_len, "TOKENS",
-           "distances beyond it count as it, 0 for none (default: as in training)");
+           "distances beyond it count as it, 0 for none (default: as in training)",
+           range::zero_or_more);
   add_flag(*app, "batch_size", flags->batch_size, "ROWS",
            "pieces of the text scored side by side; in mode memory each starts with an empty one "
-           "(default: 1 there, else 64)");
-  add_flag(*app, "threads", flags->threads, "THREADS", "0 for one a core");
+           "(default: 1 there, else 64)",
+           range::one_or_more);
+  add_flag(*app, "threads", flags->threads, "THREADS", "0 for one a core", range::thread_count);
   return {app, [flags] { return prepare(*flags); }};
 }
 

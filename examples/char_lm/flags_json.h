@@ -5,10 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <type_traits>
-#include <utility>
 
 #include "core/errors.h"
+#include "flag_value.h"
 #include "nn/json.h"
 
 namespace char_lm {
@@ -22,23 +21,14 @@ void write_flag(nlohmann::ordered_json& entry, const std::optional<Value>& value
   if (value) entry = *value;
 }
 
-template <class Integer>
-bool holds(const nlohmann::json& entry) {
-  if (!entry.is_number_integer()) return false;
-  return entry.is_number_unsigned() ? std::in_range<Integer>(entry.get<uint64_t>())
-                                    : std::in_range<Integer>(entry.get<int64_t>());
+template <class Value, class... Rest>
+std::string read_flag(const nlohmann::json& entry, Value& value, const Rest&... rest) {
+  return read_value(entry, value, rest...);
 }
-
-/// Throws where nlohmann would round a number or wrap it around, too.
-template <class Value>
-void read_flag(const nlohmann::json& entry, Value& value) {
-  if constexpr (std::is_integral_v<Value> && !std::is_same_v<Value, bool>)
-    shiftgrad::require(holds<Value>(entry), "not such a number");
-  entry.get_to(value);
-}
-template <class Value>
-void read_flag(const nlohmann::json& entry, std::optional<Value>& value) {
-  if (!entry.is_null()) read_flag(entry, value.emplace());
+template <class Value, class... Rest>
+std::string read_flag(const nlohmann::json& entry, std::optional<Value>& value,
+                      const Rest&... rest) {
+  return entry.is_null() ? "" : read_value(entry, value.emplace(), rest...);
 }
 
 /// A JSON object of all flags that have a value.
@@ -50,20 +40,19 @@ std::string flags_to_json(Flags flags) {
 }
 
 /// The flags that such an object describes; those that it does not name have their defaults. Throws
-/// in the name of `source`.
+/// in the name of `source`, at what would be refused if it was typed, too.
 template <class Flags>
 Flags flags_from_json(const std::string& text, const std::string& source) {
   nlohmann::json object = shiftgrad::parse_json(source.c_str(), text, 2);
   shiftgrad::require(object.is_object(), source, ": the training flags are not a JSON object");
   Flags flags;
-  flags.visit([&](const char* name, auto& value, auto...) {
+  flags.visit([&](const char* name, auto& value, const std::string& unit, const std::string&,
+                  const auto&... allowed) {
     auto entry = object.find(name);
     if (entry == object.end()) return;
-    try {
-      read_flag(*entry, value);
-    } catch (const std::exception&) {
-      shiftgrad::fail(source, ": training flag \"", name, "\" is ", shiftgrad::shown(*entry));
-    }
+    std::string wrong = read_flag(*entry, value, unit, allowed...);
+    shiftgrad::require(wrong.empty(), source, ": training flag \"", name, "\" is ",
+                       shiftgrad::shown(*entry), wrong);
   });
   return flags;
 }

@@ -142,7 +142,8 @@ Command inspect_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "inspect", "Lists a checkpoint's parameters, losses, model and training flags");
   auto flags = std::make_shared<InspectFlags>();
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
+  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
+      ->required();
   add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   return {app, [flags] { return prepare(*flags); }};
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/errors.h"
+#include "named_run.h"
 #include "nn/json.h"
 #include "nn/read_file.h"
 #include "run_folder.h"
@@ -34,7 +35,7 @@ void read_line(const std::string& text, const std::string& place, LossCurve& cur
 }  // namespace
 
 LossCurve read_loss_curve(const std::string& out_dir) {
-  std::string path = RunFolder{out_dir}.metrics();
+  std::string path = RunFolder{folder_of(out_dir)}.metrics();
   std::string text = shiftgrad::read_regular_file(path);
   require(!text.empty(), path, ": an empty file");
   LossCurve curve;

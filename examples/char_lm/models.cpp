@@ -1,6 +1,5 @@
 #include "models.h"
 
-#include "at_least.h"
 #include "core/errors.h"
 #include "near_name.h"
 
@@ -118,18 +117,8 @@ LanguageModelConfig r_transformer(const ModelFlags& flags) {
 }
 
 void check(const ModelFlags& flags) {
-  check_at_least("--n_layer", flags.n_layer, 1);
-  check_at_least("--n_head", flags.n_head, 1);
-  check_at_least("--n_embd", flags.n_embd, 1);
-  check_at_least("--block_size", flags.block_size, 1);
-  check_at_least("--d_inner", flags.d_inner, 0);
   require(flags.d_head || flags.n_embd % flags.n_head == 0, "--n_embd ", flags.n_embd,
           " is not divisible by --n_head ", flags.n_head);
-  require(0 <= flags.dropout && flags.dropout < 1, "--dropout ", flags.dropout,
-          ", expected 0 to less than 1");
-  double dropatt = flags.dropatt.value_or(0);
-  require(0 <= dropatt && dropatt < 1, "--dropatt ", dropatt, ", expected 0 to less than 1");
-  check_at_least("--mem_len", memory_length(flags), 0);
 }
 
 /// Throws when an option was given that this kind has no use for.
@@ -149,6 +138,12 @@ bool can_remember(const LanguageModelConfig& config) {
 
 std::string joined(const std::string& list, const std::string& next, const char* comma) {
   return list.empty() ? next : list + comma + next;
+}
+
+std::string names_of_kinds() {
+  std::string list;
+  for (const ModelKind& kind : model_kinds()) list = joined(list, kind.name, "|");
+  return list;
 }
 
 }  // namespace
@@ -196,9 +191,7 @@ const std::vector<ModelKind>& model_kinds() {
 }
 
 const ModelKind& model_kind(const std::string& name) {
-  std::string choices;
-  for (const ModelKind& kind : model_kinds()) choices = joined(choices, kind.name, "|");
-  check_choice("--model", name, choices);
+  check_choice("--model", name, names_of_kinds());
   return *std::ranges::find(model_kinds(), name, &ModelKind::name);
 }
 
@@ -208,6 +201,8 @@ std::string ModelFlags::kinds() {
     list = joined(list, kind.name + ": " + kind.description, "; ");
   return list;
 }
+
+std::string ModelFlags::kind_names() { return names_of_kinds(); }
 
 int64_t memory_length(const ModelFlags& flags) {
   return flags.mem_len.value_or(model_kind(flags.model).in_order ? flags.block_size : 0);

@@ -27,21 +27,28 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 }
 
 std::string did_you_mean(const std::string& typed, const std::vector<std::string>& names) {
+  constexpr size_t longest = 100;  // the distance takes as long as the text
+  if (typed.size() > longest) return "";
   auto distance = [&](const std::string& name) { return edit_distance(typed, name); };
   auto nearest = std::ranges::min_element(names, {}, distance);
   bool near = nearest != names.end() && distance(*nearest) <= 1 + typed.size() / 4;
   return near ? ", did you mean " + *nearest + "?" : "";
 }
 
-void check_choice(const std::string& flag, const std::string& value, const std::string& choices) {
+std::string complaint(const std::string& value, const std::string& choices) {
   std::vector<std::string> names;
   std::istringstream list(choices);
   for (std::string name; std::getline(list, name, '|');) names.push_back(name);
-  if (std::ranges::find(names, value) != names.end()) return;
+  if (std::ranges::find(names, value) != names.end()) return "";
   std::string expected = names.front();
   for (size_t n = 1; n < names.size(); ++n)
     expected += (n + 1 < names.size() ? ", " : " or ") + names[n];
-  shiftgrad::fail(flag, ' ', value, ", expected ", expected, did_you_mean(value, names));
+  return shiftgrad::text(", expected ", expected, did_you_mean(value, names));
+}
+
+void check_choice(const std::string& flag, const std::string& value, const std::string& choices) {
+  std::string wrong = complaint(value, choices);
+  shiftgrad::require(wrong.empty(), flag, ' ', value, wrong);
 }
 
 }  // namespace char_lm

@@ -24,6 +24,9 @@ FolderLock::~FolderLock() {
 }
 
 RunFolder lock_run_folder(const std::string& out_dir, const shiftgrad::Peers& peers) {
+  std::error_code error;
+  shiftgrad::require(!std::filesystem::is_regular_file(out_dir, error), "--out_dir ", out_dir,
+                     ": a file, expected a folder");
   return {out_dir, peers.rank() == 0 ? std::make_shared<FolderLock>(out_dir) : nullptr};
 }
 

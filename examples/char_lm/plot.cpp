@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "command.h"
+#include "draw_picture.h"
 #include "flags.h"
 #include "loss_curve.h"
 #include "picture.h"
@@ -89,10 +90,10 @@ Command plot_command(CLI::App& program) {
   CLI::App* app =
       program.add_subcommand("plot", "Draws the loss curves of runs, as their metrics have them");
   auto flags = std::make_shared<PlotFlags>();
-  app->add_option("RUN", flags->runs, "folders of training runs")->required();
+  app->add_option("RUN", flags->runs, "folders of training runs, or files in them")->required();
   add_flag(*app, "out", flags->out, "FILE", "SVG to draw");
   return {app, [flags]() -> Command::Work {
-            return [picture = picture_of(*flags)] { picture.draw(); };
+            return [picture = picture_of(*flags), out = flags->out] { draw(picture, out); };
           }};
 }
 

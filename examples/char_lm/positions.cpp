@@ -7,7 +7,9 @@
 
 #include "command.h"
 #include "distance_tables.h"
+#include "draw_picture.h"
 #include "flags.h"
+#include "named_run.h"
 #include "picture.h"
 #include "run_folder.h"
 
@@ -126,15 +128,17 @@ Picture picture_of(const std::string& path, const std::string& title, const Laye
 }
 
 Command::Work prepare(const PositionsFlags& flags) {
+  constexpr int64_t most = 65536;
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   shiftgrad::LanguageModel model = make_model(run.checkpoint, run.source);
   int64_t seen = run.flags.model.block_size + memory_length(run.flags.model);
+  require(seen <= most, run.source, ": ", seen, " distances in training, expected at most ", most);
   Layers layers = tables_of_layers(model, seen);
   require(!layers.empty(), run.source,
           ": nothing learned about distances: ", why_none(run.checkpoint.model));
-  std::string out = flags.out.empty() ? flags.out_dir + "/positions.svg" : flags.out;
+  std::string out = flags.out.empty() ? folder_of(flags.out_dir) + "/positions.svg" : flags.out;
   std::string title = "learned about distances by " + run.source;
-  return [picture = picture_of(out, title, layers, seen - 1)] { picture.draw(); };
+  return [picture = picture_of(out, title, layers, seen - 1), out] { draw(picture, out); };
 }
 
 }  // namespace
@@ -145,7 +149,8 @@ Command positions_command(CLI::App& program) {
       "Draws what a model has learned about distances: biases and norms of embeddings, for each "
       "layer and head; dashed, the longest distance in training");
   auto flags = std::make_shared<PositionsFlags>();
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
+  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
+      ->required();
   add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   add_flag(*app, "out", flags->out, "FILE", "SVG to draw (default: OUT_DIR/positions.svg)");
   return {app, [flags] { return prepare(*flags); }};

@@ -71,6 +71,7 @@ void check_same_command(const CLI::App& program, const std::string& command, Pee
 
 /// Reads the arguments. False where they ask for help.
 bool parse(CLI::App& program, std::span<char*> arguments, Peers& peers) try {
+  check_values_given(program, arguments.subspan(1));
   program.parse(static_cast<int>(arguments.size()), arguments.data());
   return true;
 } catch (const CLI::CallForHelp&) {

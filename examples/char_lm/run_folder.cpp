@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <map>
 
-#include "near_name.h"
+#include "named_run.h"
 
 namespace char_lm {
 
@@ -11,7 +11,7 @@ std::vector<std::string> run_names(const std::vector<std::string>& out_dirs) {
   std::vector<std::string> result;
   std::map<std::string, int> uses;
   for (const std::string& out_dir : out_dirs) {
-    result.push_back(std::filesystem::weakly_canonical(out_dir).filename());
+    result.push_back(std::filesystem::weakly_canonical(folder_of(out_dir)).filename());
     ++uses[result.back()];
   }
   for (size_t n = 0; n < out_dirs.size(); ++n)
@@ -26,9 +26,8 @@ SavedRun load_checkpoint(const std::string& path) {
   return {path, std::move(checkpoint), flags, vocabulary};
 }
 
-SavedRun load_run(const std::string& out_dir, const std::string& name) {
-  check_choice("--checkpoint", name, "best|last");
-  return load_checkpoint(RunFolder{out_dir}.checkpoint(name));
+SavedRun load_run(const std::string& run, const std::string& name) {
+  return load_checkpoint(checkpoint_of(run, name));
 }
 
 }  // namespace char_lm

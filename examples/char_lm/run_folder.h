@@ -26,7 +26,7 @@ struct SavedRun {
 /// or not by this program.
 SavedRun load_checkpoint(const std::string& path);
 
-/// The checkpoint that was called `name` in a run's folder; throws as that does.
-SavedRun load_run(const std::string& out_dir, const std::string& name);
+/// The checkpoint of a run, named as checkpoint_of has it; throws as both do.
+SavedRun load_run(const std::string& run, const std::string& name);
 
 }  // namespace char_lm

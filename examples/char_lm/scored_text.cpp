@@ -1,6 +1,5 @@
 #include "scored_text.h"
 
-#include "core/errors.h"
 #include "corpus.h"
 #include "flags.h"
 
@@ -9,7 +8,8 @@ namespace char_lm {
 void ScoredText::add_flags(CLI::App& app) {
   add_flag(app, "data", data, "FILE", "text (default: the one trained on)");
   add_flag(app, "eval_split", eval_split, "SHARE",
-           "of the text, at its end, that is scored, 1 for all (default: as in training)");
+           "of the text, at its end, that is scored, 1 for all (default: as in training)",
+           range::share);
 }
 
 std::vector<int32_t> ScoredText::read(const SavedRun& run) const {
@@ -19,8 +19,6 @@ std::vector<int32_t> ScoredText::read(const SavedRun& run) const {
     texts.val_data.clear();
   }
   texts.eval_split = eval_split.value_or(texts.eval_split);
-  shiftgrad::require(0 < texts.eval_split && texts.eval_split <= 1, "--eval_split ",
-                     texts.eval_split, ", expected more than 0 and at most 1");
   return read_corpus(texts, &run.vocabulary)->validation;
 }
 

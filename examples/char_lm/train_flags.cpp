@@ -2,39 +2,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 
-#include "at_least.h"
-#include "core/errors.h"
 #include "flags_json.h"
-#include "near_name.h"
 
 namespace char_lm {
 
-using shiftgrad::require;
-
-namespace {
-
-/// Throws when a value is none of the choices that its unit names.
-template <class Value>
-void check_flag(const std::string&, const Value&, const std::string&) {}
-void check_flag(const std::string& name, const std::string& value, const std::string& unit) {
-  if (unit.find('|') != std::string::npos) check_choice("--" + name, value, unit);
-}
-void check_flag(const std::string& name, const std::optional<std::string>& value,
-                const std::string& unit) {
-  if (value) check_flag(name, *value, unit);
-}
-
-}  // namespace
-
 void TrainFlags::settle() {
-  check_at_least("--log_interval", log_interval, 1);
-  require(0 < eval_split && eval_split < 1, "--eval_split ", eval_split,
-          ", expected more than 0 and less than 1");
-  visit([](const std::string& name, const auto& value, const std::string& unit, auto&&...) {
-    check_flag(name, value, unit);
-  });
   model.mem_len = memory_length(model);
   trainer.mem_len = *model.mem_len;
   trainer.block_size = model.block_size;
@@ -53,6 +26,12 @@ shiftgrad::EvaluationConfig TrainFlags::own_evaluation() const {
           .mem_len = mem_len,
           // Of chunks it decides the speed only.
           .batch_size = mem_len > 0 ? 1 : 64};
+}
+
+int64_t TrainFlags::evaluated_tokens(int64_t text) const {
+  int64_t batch = trainer.batch_size * model.block_size, whole = text - 1;
+  bool part = trainer.eval_iters > 0 && trainer.eval_iters <= whole / batch;
+  return part ? trainer.eval_iters * batch : whole;
 }
 
 int64_t TrainFlags::written_context() const {

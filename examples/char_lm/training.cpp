@@ -25,10 +25,13 @@ shiftgrad::LanguageModel saved_model(const TrainFlags& flags, const SavedRun& sa
   return make_model(checkpoint, saved.source);
 }
 
-std::string scores(const shiftgrad::EvaluationReport& report) {
+/// `characters` can be predicted in the validation text; `eval` scores them all.
+std::string scores(const shiftgrad::EvaluationReport& report, int64_t characters) {
   double nats = report.validation.nats, bits = report.validation.bits();
+  int64_t scored = report.validation.tokens;
   return text("train loss ", fixed(report.train.nats, 3), "  validation loss ", fixed(nats, 3),
-              " = ", fixed(bits, 3), " bits per character");
+              " = ", fixed(bits, 3), " bits per character",
+              scored < characters ? text(" of the first ", scored, " of ", characters) : "");
 }
 
 }  // namespace
@@ -52,7 +55,10 @@ TrainingRun::Subject Training::subject() {
                           " parameters, on ", text_name(flags_.data), ": ", corpus_->train.size(),
                           " characters to train on, ", corpus_->validation.size(),
                           " to validate on, ", corpus_->vocabulary.size(), " different"),
-      .scores = scores,
+      .scores =
+          [this](const shiftgrad::EvaluationReport& report) {
+            return scores(report, std::ssize(corpus_->validation) - 1);
+          },
       .write = [this](const std::string& path, const RunState& state) { write(path, state); }};
 }
 

@@ -6,8 +6,10 @@
 #include "command.h"
 #include "core/errors.h"
 #include "decoding.h"
+#include "examples/char_lm/draw_picture.h"
 #include "examples/char_lm/flags.h"
 #include "examples/char_lm/map_picture.h"
+#include "examples/char_lm/named_run.h"
 
 namespace seq2seq {
 
@@ -83,10 +85,12 @@ Command::Work prepare(const AttentionFlags& flags) {
   std::vector<std::string> columns = split(flags.source, run.source_symbols.unit());
   std::vector<std::string> rows = split(target, run.target_symbols.unit());
   rows.push_back("end");
-  std::string out = flags.out.empty() ? flags.out_dir + "/attention.svg" : flags.out;
+  std::string out =
+      flags.out.empty() ? char_lm::folder_of(flags.out_dir) + "/attention.svg" : flags.out;
   auto maps = alignments(translator.model(), source, tokens, flags.heads);
   return [picture = picture_of_maps(out, "cross-attention of " + run.source, maps, {"target", rows},
-                                    {"source", columns})] { picture.draw(); };
+                                    {"source", columns}),
+          out] { char_lm::draw(picture, out); };
 }
 
 }  // namespace
@@ -96,8 +100,9 @@ Command attention_command(CLI::App& program) {
       "attention", "Draws which tokens of a source each token of its target was made from");
   auto flags = std::make_shared<AttentionFlags>();
   using char_lm::add_flag;
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
+  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
+      ->required();
+  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   add_flag(*app, "source", flags->source, "LINE", "what is read, 1 to 100 tokens")->required();
   add_flag(*app, "target", flags->target, "LINE",
            "what is written (default: what the model writes)");

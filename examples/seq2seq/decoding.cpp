@@ -2,25 +2,28 @@
 
 #include <algorithm>
 
-#include "examples/char_lm/at_least.h"
 #include "examples/char_lm/flags.h"
 
 namespace seq2seq {
 
 void DecodingFlags::add_to(CLI::App& app) {
   using char_lm::add_flag;
-  add_flag(app, "beam", beam.width, "TARGETS", "kept at each step of the search; 1 is greedy");
+  add_flag(app, "beam", beam.width, "TARGETS", "kept at each step of the search; 1 is greedy",
+           char_lm::Range{1, 10000});
   add_flag(app, "length_penalty", beam.length_penalty, "POWER",
-           "of ((5 + n) / 6) that log P of n tokens is divided by, to compare targets; 0 for none");
+           "of ((5 + n) / 6) that log P of n tokens is divided by, to compare targets; 0 for none",
+           range::rate);
   add_flag(app, "temperature", sampling.temperature, "FACTOR",
-           "above 0 draws the tokens instead: below 1 more certain, above 1 more surprising");
-  add_flag(app, "top_k", sampling.top_k, "TOKENS", "draw among the likeliest, 0 for all");
+           "above 0 draws the tokens instead: below 1 more certain, above 1 more surprising",
+           range::rate);
+  add_flag(app, "top_k", sampling.top_k, "TOKENS", "draw among the likeliest, 0 for all",
+           range::zero_or_more);
   add_flag(app, "top_p", sampling.top_p, "PROBABILITY",
-           "of these, among the fewest likeliest that together have it, 1 for all");
+           "of these, among the fewest likeliest that together have it, 1 for all", range::share);
   add_flag(app, "seed", seed, "NUMBER", "equal seeds draw equal targets");
-  add_flag(app, "max_length", max_length, "TOKENS", "longest target");
-  add_flag(app, "batch_size", batch_size, "LINES", "translated side by side");
-  add_flag(app, "threads", threads, "THREADS", "0 for one a core");
+  add_flag(app, "max_length", max_length, "TOKENS", "longest target", range::one_or_more);
+  add_flag(app, "batch_size", batch_size, "LINES", "translated side by side", range::one_or_more);
+  add_flag(app, "threads", threads, "THREADS", "0 for one a core", range::thread_count);
 }
 
 Translator::Translator(const SavedRun& run, const DecodingFlags& flags)
@@ -29,11 +32,6 @@ Translator::Translator(const SavedRun& run, const DecodingFlags& flags)
       symbols_(run.target_symbols),
       model_(make_model(run)),
       options_{.begin = target_ends.begin, .end = target_ends.end, .max_length = flags.max_length} {
-  using char_lm::check_at_least;
-  check_at_least("--batch_size", flags.batch_size, 1);
-  check_at_least("--beam", flags.beam.width, 1);
-  check_at_least("--max_length", flags.max_length, 1);
-  check(flags.sampling);
   options_.max_length = std::min(options_.max_length, model_.longest_target() - 1);
   // Whatever else is wrong with them shows before anything is read.
   beam_search(model_, shiftgrad::padded({}), options_, flags_.beam);

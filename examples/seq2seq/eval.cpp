@@ -125,8 +125,9 @@ Command eval_command(CLI::App& program) {
       "eval", "Translates sources that are not trained on, and counts what is wrong");
   auto flags = std::make_shared<EvalFlags>();
   using char_lm::add_flag;
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
+  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
+      ->required();
+  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   add_flag(*app, "data", flags->data, "FILE",
            "pairs, all of which are scored (default: those the training validates on)");
   app->add_flag("--skip_bad_rows", flags->skip_bad_rows,

@@ -4,21 +4,18 @@
 #include <vector>
 
 #include "core/errors.h"
-#include "examples/char_lm/at_least.h"
-#include "examples/char_lm/near_name.h"
 
 namespace seq2seq {
 
 using shiftgrad::EncoderDecoderConfig;
 using shiftgrad::MixerConfig;
 using shiftgrad::require;
-using shiftgrad::text;
 
 namespace {
 
 /// How the tokens of one side see each other.
 struct Kind {
-  const char* name;
+  std::string name;
   const char* description;
   bool sees_both_ways;
   const char* position;  // added to the embeddings
@@ -70,31 +67,11 @@ const std::vector<Kind>& kinds() {
   return list;
 }
 
-const Kind& kind(const char* flag, const std::string& name, bool of_encoder) {
-  std::string choices;
-  const Kind* found = nullptr;
-  for (const Kind& one : kinds()) {
-    if (of_encoder && !one.sees_both_ways) continue;
-    if (one.name == name) found = &one;
-    choices += text(choices.empty() ? "" : "|", one.name);
-  }
-  char_lm::check_choice(text("--", flag), name, choices);
-  return *found;
-}
+const Kind& kind(const std::string& name) { return *std::ranges::find(kinds(), name, &Kind::name); }
 
 void check(const ModelFlags& flags) {
-  using char_lm::check_at_least;
-  check_at_least("--n_layer", flags.n_layer, 1);
-  check_at_least("--n_head", flags.n_head, 1);
-  check_at_least("--n_embd", flags.n_embd, 1);
-  check_at_least("--d_inner", flags.d_inner, 0);
-  check_at_least("--max_len", flags.max_len, 2);
-  check_at_least("--max_distance", flags.max_distance, 0);
-  check_at_least("--window", flags.window, 0);
   require(flags.n_embd % flags.n_head == 0, "--n_embd ", flags.n_embd,
           " is not divisible by --n_head ", flags.n_head);
-  require(0 <= flags.dropout && flags.dropout < 1, "--dropout ", flags.dropout,
-          ", expected 0 to less than 1");
 }
 
 }  // namespace
@@ -103,7 +80,14 @@ std::string ModelFlags::kinds(bool of_encoder) {
   std::string list;
   for (const Kind& one : seq2seq::kinds())
     if (one.sees_both_ways == of_encoder)
-      list += (list.empty() ? "" : "; ") + std::string(one.name) + ": " + one.description;
+      list += (list.empty() ? "" : "; ") + one.name + ": " + one.description;
+  return list;
+}
+
+std::string ModelFlags::kind_names(bool of_encoder) {
+  std::string list;
+  for (const Kind& one : seq2seq::kinds())
+    if (one.sees_both_ways || !of_encoder) list += (list.empty() ? "" : "|") + one.name;
   return list;
 }
 
@@ -114,8 +98,8 @@ void set_dropout(const ModelFlags& flags, EncoderDecoderConfig& config) {
 EncoderDecoderConfig model_config(const ModelFlags& flags, int64_t source_tokens,
                                   int64_t target_tokens) {
   check(flags);
-  const Kind& encoder = kind("encoder", flags.encoder, true);
-  const Kind& decoder = kind("decoder", flags.decoder, false);
+  const Kind& encoder = kind(flags.encoder);
+  const Kind& decoder = kind(flags.decoder);
   EncoderDecoderConfig config;
   config.source_vocab_size = source_tokens;
   config.target_vocab_size = target_tokens;

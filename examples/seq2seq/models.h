@@ -3,9 +3,12 @@
 #include <optional>
 #include <string>
 
+#include "examples/char_lm/flag_range.h"
 #include "nn/encoder_decoder.h"
 
 namespace seq2seq {
+
+namespace range = char_lm::range;
 
 /// The flags that shape a model, char_lm's names where it has one.
 struct ModelFlags {
@@ -28,22 +31,29 @@ struct ModelFlags {
   /// The one list of them: calls flag(name, value, unit, description) for each.
   template <class Flag>
   void visit(Flag&& flag) {
-    flag("encoder", encoder, "NAME", kinds(true));
-    flag("decoder", decoder, "NAME", "how a target sees its past: those, and " + kinds(false));
-    flag("n_layer", n_layer, "LAYERS", "blocks of the encoder, and of the decoder");
-    flag("n_head", n_head, "HEADS", "attention heads of a block");
-    flag("n_embd", n_embd, "CHANNELS", "width of the model");
-    flag("d_inner", d_inner, "CHANNELS", "width of the feed-forward nets, 0 for 4 n_embd");
+    flag("encoder", encoder, "NAME", kinds(true), kind_names(true));
+    flag("decoder", decoder, "NAME", "how a target sees its past: those, and " + kinds(false),
+         kind_names(false));
+    flag("n_layer", n_layer, "LAYERS", "blocks of the encoder, and of the decoder", range::layers);
+    flag("n_head", n_head, "HEADS", "attention heads of a block", range::channels);
+    flag("n_embd", n_embd, "CHANNELS", "width of the model", range::channels);
+    flag("d_inner", d_inner, "CHANNELS", "width of the feed-forward nets, 0 for 4 n_embd",
+         range::zero_or_more);
     flag("dropout", dropout, "PROBABILITY",
-         "share of activations and attention weights dropped in training");
+         "share of activations and attention weights dropped in training", range::less_than_one);
     flag("max_len", max_len, "TOKENS",
          "longest source and target: rows of AFT's tables, reach of music_transformer's and "
-         "labml's");
-    flag("max_distance", max_distance, "TOKENS", "shaw: distances beyond it count as it");
-    flag("form", form, "NAME", "aft: local, full, simple or conv");
+         "labml's",
+         range::two_or_more);
+    flag("max_distance", max_distance, "TOKENS", "shaw: distances beyond it count as it",
+         range::zero_or_more);
+    flag("form", form, "local|full|simple|conv",
+         "aft: position biases in a window, everywhere, none, or as a convolution");
     flag("window", window, "TOKENS",
-         "aft local and conv: reach of the position biases, 0 for 32 and 11; local_rnn: 0 for 7");
-    flag("activation", activation, "NAME", "relu, gelu or gelu_tanh");
+         "aft local and conv: reach of the position biases, 0 for 32 and 11; local_rnn: 0 for 7",
+         range::zero_or_more);
+    flag("activation", activation, "relu|gelu|gelu_tanh",
+         "between the layers of the feed-forward nets");
     flag("norm_first", norm_first, "BOOL", "norms before the layers instead of after them");
     flag("share_embedding", share_embedding, "BOOL",
          "one embedding, and one list of symbols, for both sides");
@@ -52,9 +62,10 @@ struct ModelFlags {
 
  private:
   static std::string kinds(bool of_encoder);
+  static std::string kind_names(bool of_encoder);
 };
 
-/// Throws, naming the flag, when the flags make no model.
+/// Of flags that are allowed one by one. Throws, naming the flag, when they make no model together.
 shiftgrad::EncoderDecoderConfig model_config(const ModelFlags& flags, int64_t source_tokens,
                                              int64_t target_tokens);
 

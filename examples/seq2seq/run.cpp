@@ -4,8 +4,7 @@
 #include <set>
 
 #include "core/errors.h"
-#include "examples/char_lm/near_name.h"
-#include "examples/char_lm/out_folder.h"
+#include "examples/char_lm/named_run.h"
 #include "nn/checkpoint_parts.h"
 #include "nn/config.h"
 #include "nn/json.h"
@@ -84,9 +83,8 @@ SavedRun load_checkpoint(const std::string& path) {
   return naming(path, [&] { return run_from(std::move(content), path); });
 }
 
-SavedRun load_run(const std::string& out_dir, const std::string& name) {
-  char_lm::check_choice("--checkpoint", name, "best|last");
-  return load_checkpoint(char_lm::RunFolder{out_dir}.checkpoint(name));
+SavedRun load_run(const std::string& run, const std::string& name) {
+  return load_checkpoint(char_lm::checkpoint_of(run, name));
 }
 
 shiftgrad::EncoderDecoder make_model(const SavedRun& run) {

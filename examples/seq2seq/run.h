@@ -43,8 +43,8 @@ void write_run(const std::string& path, const SavedRun& run);
 /// program.
 SavedRun load_checkpoint(const std::string& path);
 
-/// The checkpoint that was called `name`, best or last, in a run's folder.
-SavedRun load_run(const std::string& out_dir, const std::string& name);
+/// The checkpoint of a run, named as char_lm::checkpoint_of has it.
+SavedRun load_run(const std::string& run, const std::string& name);
 
 /// The model with the run's weights. Throws in its name when they do not fit.
 shiftgrad::EncoderDecoder make_model(const SavedRun& run);

@@ -3,20 +3,13 @@
 #include <filesystem>
 
 #include "core/errors.h"
-#include "examples/char_lm/at_least.h"
 #include "examples/char_lm/flags_json.h"
-#include "symbols.h"
 
 namespace seq2seq {
 
 using shiftgrad::require;
 
 void TrainFlags::settle() {
-  char_lm::check_at_least("--log_interval", log_interval, 1);
-  require(0 < eval_split && eval_split < 1, "--eval_split ", eval_split,
-          ", expected more than 0 and less than 1");
-  unit_named("source_tokens", source_tokens);
-  unit_named("target_tokens", target_tokens);
   require(!model.share_embedding || source_tokens == target_tokens,
           "--share_embedding: --source_tokens ", source_tokens, " and --target_tokens ",
           target_tokens, " differ");

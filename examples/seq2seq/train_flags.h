@@ -32,42 +32,48 @@ struct TrainFlags {
     flag("val_data", val_data, "FILE",
          "pairs to validate on, all of --data being trained on (default: the end of --data)");
     flag("eval_split", eval_split, "SHARE",
-         "of --data, at its end, never trained on; without --val_data");
+         "of --data, at its end, never trained on; without --val_data", range::proper_share);
     flag("skip_bad_rows", skip_bad_rows, "BOOL",
          "leave out rows that are none, and say which; without it the first is an error");
-    flag("source_tokens", source_tokens, "UNIT", "characters, or words with a space between two");
-    flag("target_tokens", target_tokens, "UNIT", "characters or words");
+    flag("source_tokens", source_tokens, "characters|words",
+         "what a token is: a character, or a word with a space before the next");
+    flag("target_tokens", target_tokens, "characters|words", "the same of targets");
     flag("out_dir", out_dir, "FOLDER", "where checkpoints and metrics go");
     model.visit(flag);
-    flag("batch_size", trainer.batch_size, "PAIRS",
-         "pairs of a batch, which are of similar length");
-    flag("max_iters", trainer.max_iters, "STEPS", "length of the training");
-    flag("learning_rate", trainer.learning_rate, "RATE", "highest learning rate");
-    flag("min_lr", trainer.min_lr, "RATE", "learning rate at the end of its decay");
-    flag("warmup_iters", trainer.warmup_iters, "STEPS", "rise of the learning rate");
+    flag("batch_size", trainer.batch_size, "PAIRS", "pairs of a batch, which are of similar length",
+         range::one_or_more);
+    flag("max_iters", trainer.max_iters, "STEPS", "length of the training", range::steps);
+    flag("learning_rate", trainer.learning_rate, "RATE", "highest learning rate", range::rate);
+    flag("min_lr", trainer.min_lr, "RATE", "learning rate at the end of its decay", range::rate);
+    flag("warmup_iters", trainer.warmup_iters, "STEPS", "rise of the learning rate", range::steps);
     flag("lr_decay_iters", trainer.lr_decay_iters, "STEPS",
-         "end of the learning rate's decay, 0 for max_iters");
-    flag("schedule", trainer.schedule, "NAME",
-         "constant, linear, cosine, inverse_sqrt, or noam, which is the paper's: learning_rate 1 "
-         "there");
-    flag("weight_decay", trainer.weight_decay, "FACTOR", "decay of linear and embedding weights");
-    flag("beta1", trainer.beta1, "FACTOR", "decay of the gradient's mean");
-    flag("beta2", trainer.beta2, "FACTOR", "decay of the squared gradient's mean");
-    flag("grad_clip", trainer.grad_clip, "NORM", "largest norm of the gradient, 0 for no limit");
+         "end of the learning rate's decay, 0 for max_iters", range::steps);
+    flag("schedule", trainer.schedule, "constant|linear|cosine|inverse_sqrt|noam",
+         "of the learning rate behind its rise; noam is the paper's: learning_rate 1 there");
+    flag("weight_decay", trainer.weight_decay, "FACTOR", "decay of linear and embedding weights",
+         range::rate);
+    flag("beta1", trainer.beta1, "FACTOR", "decay of the gradient's mean", range::less_than_one);
+    flag("beta2", trainer.beta2, "FACTOR", "decay of the squared gradient's mean",
+         range::less_than_one);
+    flag("grad_clip", trainer.grad_clip, "NORM", "largest norm of the gradient, 0 for no limit",
+         range::rate);
     flag("label_smoothing", trainer.label_smoothing, "SHARE",
-         "of a target's weight that all tokens have in common");
-    flag("eval_interval", trainer.eval_interval, "STEPS", "steps between two evaluations");
-    flag("eval_pairs", trainer.eval_pairs, "PAIRS", "pairs of an evaluation's losses, 0 for all");
+         "of a target's weight that all tokens have in common", range::less_than_one);
+    flag("eval_interval", trainer.eval_interval, "STEPS", "steps between two evaluations",
+         range::interval);
+    flag("eval_pairs", trainer.eval_pairs, "PAIRS", "pairs of an evaluation's losses, 0 for all",
+         range::zero_or_more);
     flag("patience", trainer.patience, "EVALUATIONS",
-         "in a row and none the best that end the training, 0 for no end");
+         "in a row and none the best that end the training, 0 for no end", range::zero_or_more);
     flag("save_interval", trainer.save_interval, "STEPS",
-         "steps between two saves of the last checkpoint, 0 for eval_interval");
-    flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics");
+         "steps between two saves of the last checkpoint, 0 for eval_interval", range::steps);
+    flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics",
+         range::interval);
     flag("seed", trainer.seed, "NUMBER", "of the weights, the batches and dropout");
-    flag("threads", threads, "THREADS", "0 for one a core");
+    flag("threads", threads, "THREADS", "0 for one a core", range::thread_count);
   }
 
-  /// Throws, naming the flag, on what is out of range; settles what depends on other flags.
+  /// Settles what depends on other flags. Throws, naming them, where they contradict each other.
   void settle();
 
   BadRows bad_rows() const { return skip_bad_rows ? BadRows::skip : BadRows::refuse; }

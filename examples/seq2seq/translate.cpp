@@ -88,8 +88,9 @@ Command translate_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "translate", "Translates standard input to standard output, line by line");
   auto flags = std::make_shared<TranslateFlags>();
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run")->required();
-  char_lm::add_flag(*app, "checkpoint", flags->checkpoint, "NAME", "best or last");
+  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
+      ->required();
+  char_lm::add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
   app->add_flag("--skip_bad_rows", flags->skip_bad_rows,
                 "an empty line for one that the model cannot read, and a word about it on standard "
                 "error; without it the first such line ends the program");

@@ -1,0 +1,37 @@
+#include "flag_range.h"
+
+#include <cmath>
+
+#include "core/errors.h"
+#include "fixed.h"
+
+namespace char_lm {
+
+using shiftgrad::text;
+
+namespace {
+
+/// 1e9 as "1000000000", 0.5 as "0.5".
+std::string number(double value) {
+  bool whole = value == std::floor(value) && std::abs(value) < 1e15;
+  return whole ? fixed(value, 0) : text(value);
+}
+
+}  // namespace
+
+std::string complaint(double value, const Range& range) {
+  bool enough = range.with_least ? value >= range.least : value > range.least;
+  bool few_enough = range.with_greatest ? value <= range.greatest : value < range.greatest;
+  if (enough && few_enough) return "";
+  std::string least = number(range.least), greatest = number(range.greatest);
+  // Of a wide range only the bound that was crossed is of interest.
+  if (range.greatest > 1 && enough) return text(", expected at most ", greatest);
+  if (range.greatest > 1)
+    return text(", expected ", range.with_least ? "at least " : "more than ", least);
+  if (range.with_least)
+    return text(", expected ", least, range.with_greatest ? " to " : " to less than ", greatest);
+  return text(", expected more than ", least, " and ",
+              range.with_greatest ? "at most " : "less than ", greatest);
+}
+
+}  // namespace char_lm

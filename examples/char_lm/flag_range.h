@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+namespace char_lm {
+
+/// The numbers that a flag may have, from `least` to `greatest`.
+struct Range {
+  double least, greatest;
+  /// Whether these two are allowed themselves.
+  bool with_least = true, with_greatest = true;
+};
+
+/// The ranges of all flags. The greatest values are more than any machine has use for, and so
+/// little that the product of two counts, or the sum of many, fits into 64 bits.
+namespace range {
+
+constexpr double most = 1e9;
+constexpr Range zero_or_more{0, most}, one_or_more{1, most}, two_or_more{2, most};
+constexpr Range steps{0, 1e12}, interval{1, 1e12};
+constexpr Range layers{1, 1e4}, channels{1, 1e6}, index{0, 1e6}, thread_count{0, 1e4};
+constexpr Range rate{0, 1e38}, positive{0, 1e38, false};
+constexpr Range probability{0, 1}, less_than_one{0, 1, true, false};
+constexpr Range share{0, 1, false}, proper_share{0, 1, false, false};
+
+}  // namespace range
+
+/// What a flag was expected to be, where the value is not allowed, such as ", expected at least 1";
+/// else empty.
+std::string complaint(double value, const Range& range);
+
+}  // namespace char_lm

@@ -1,0 +1,32 @@
+#include "named_run.h"
+
+#include <filesystem>
+
+#include "core/errors.h"
+#include "out_folder.h"
+
+namespace char_lm {
+
+namespace {
+
+bool is_file(const std::string& run) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(run, error);
+}
+
+}  // namespace
+
+std::string checkpoint_of(const std::string& run, const std::string& name) {
+  if (!is_file(run)) return RunFolder{run}.checkpoint(name);
+  shiftgrad::require(name == "best" || std::filesystem::path(run).stem() == name, "--checkpoint ",
+                     name, ": ", run, " is a file, expected the folder of the run");
+  return run;
+}
+
+std::string folder_of(const std::string& run) {
+  if (!is_file(run)) return run;
+  std::filesystem::path folder = std::filesystem::path(run).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
+}  // namespace char_lm

@@ -1,0 +1,179 @@
+#!/bin/sh
+# What char_lm, the program $1, says of flags and names that cannot be meant, whether they were typed
+# or stand in a checkpoint; and what of a checkpoint may reach a terminal.
+tests=$(realpath "$(dirname "$0")")
+. "$(dirname "$0")/char_lm_checks.sh"
+
+awk 'BEGIN { for (n = 0; n < 600; n++) print "line " n * n % 100 }' > text
+tiny="--data text --n_layer 1 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4
+  --max_iters 4 --warmup_iters 2 --eval_interval 2 --log_interval 1"
+runs train $tiny --out_dir run
+runs train $tiny --model transformer --out_dir vanilla
+
+# --- A flag without a value, or with one that is none, is named with what was expected.
+
+refuses '--max_distance: no value, expected --max_distance=TOKENS' \
+  train $tiny --out_dir new --max_distance --model=shaw
+refuses '--max_distance: no value, expected --max_distance=TOKENS' train $tiny --max_distance
+refuses '--out_dir: no value, expected --out_dir=FOLDER' train --out_dir --overwrite $tiny
+refuses '--prompt: no value, expected --prompt=TEXT' generate run --prompt --length 3
+runs generate vanilla --prompt=line --length 3
+is_refused 'max_distance: no value, expected max_distance=TOKENS' compare $tiny shaw:max_distance
+is_refused '--max_distance far, expected a whole number' compare $tiny shaw:max_distance=far
+refuses '--n_layer many, expected a whole number' train $tiny --n_layer many
+refuses '--n_layer: no value, expected --n_layer=LAYERS' train $tiny --n_layer=
+refuses '--n_layer 1.5, expected a whole number' train $tiny --n_layer 1.5
+refuses '--n_layer 99999999999999999999, expected' train $tiny --n_layer 99999999999999999999
+refuses '--learning_rate fast, expected a number' train $tiny --learning_rate fast
+refuses '--learning_rate nan, expected' train $tiny --learning_rate nan
+refuses '--norm_first maybe, expected true or false' train $tiny --norm_first maybe
+refuses '--seed 99999999999999999999, expected a whole number' train $tiny --seed 99999999999999999999
+refuses '--seed -1, expected a whole number' train $tiny --seed -1
+refuses '--d_inner 288230376151711744, expected at most' train $tiny --d_inner 288230376151711744
+refuses '--threads 4294967297, expected at most' train $tiny --threads 4294967297
+refuses '--prompt: an empty prompt' generate run --prompt ''
+refuses '--temperature -1, expected at least 0' generate run --temperature -1
+refuses '--top_p 0, expected more than 0 and at most 1' generate run --top_p 0
+refuses '--lengths: some, expected a whole number' context run --lengths some
+# The last of several counts, and only that.
+runs train $tiny --out_dir last --n_layer none --n_layer 1
+
+# Every number has a greatest value.
+most=9223372036854775807
+for flag in n_layer n_head n_embd d_inner block_size mem_len window clamp_len max_positions d_head \
+  max_seq max_distance max_len factor_rank batch_size gradient_accumulation_steps \
+  batch_warmup_iters targets max_iters warmup_iters lr_decay_iters eval_interval eval_iters \
+  patience save_interval log_interval threads; do
+  refuses "--$flag $most, expected at most " train $tiny --$flag $most
+done
+for flag in eval_split dropout dropatt intermediate_losses extra_targets_weight learning_rate min_lr \
+  weight_decay beta1 beta2 momentum grad_clip; do
+  refuses "--$flag inf, expected " train $tiny --$flag inf
+done
+for flag in tgt_len mem_len ext_len clamp_len batch_size threads; do
+  refuses "--$flag $most, expected at most " eval run --$flag $most
+done
+for flag in length num_samples top_k repetition_window mem_len threads; do
+  refuses "--$flag $most, expected at most " generate run --$flag $most
+done
+for flag in temperature top_p min_p repetition_penalty; do
+  refuses "--$flag inf, expected " generate run --$flag inf
+done
+for flag in seeds parameters length; do
+  refuses "--$flag $most, expected at most " compare $tiny --$flag $most
+done
+refuses "--tokens $most, expected at most " context run --tokens $most
+refuses "--lengths: $most, expected at most " context run --lengths $most
+for flag in layer head; do
+  refuses "--$flag $most, expected at most " attention run --text line --$flag $most
+done
+
+# --- What a checkpoint says passes the same checks.
+
+mkdir lying
+# lies NAME=JSON TEXT...: a checkpoint that carries this flag is refused by all that read it.
+lies() {
+  change=$1
+  for name in best last; do
+    python3 "$tests/support/saved_flags.py" run/last.safetensors lying/$name.safetensors "$change"
+  done
+  for command in eval generate inspect 'attention --text line' positions context \
+    'train --resume --out_dir'; do
+    [ "$command" = 'train --resume --out_dir' ] && file=last || file=best
+    refuses "lying/$file.safetensors: training flag \"${change%%=*}\" is $2" $command lying
+  done
+  refuses "lying/best.safetensors: training flag \"${change%%=*}\" is $2" \
+    train --init_from lying/best.safetensors $tiny --out_dir new
+}
+lies block_size=0 '0, expected at least 1'
+lies block_size=-8 '-8, expected at least 1'
+lies "mem_len=$most" "$most, expected at most"
+lies eval_split=1.5 '1.5, expected more than 0 and less than 1'
+lies n_layer=true 'true, expected a whole number'
+lies 'model="lstm"' '"lstm", expected transformer, '
+lies 'vocab="words"' '"words", expected bytes or characters'
+lies threads=4294967297 '4294967297, expected at most'
+lies 'tie_embedding=1' '1, expected true or false'
+python3 "$tests/support/saved_flags.py" run/best.safetensors lying/best.safetensors block_size=100000000
+refuses 'distances in training, expected at most' positions lying
+
+# --- A run is named by its folder or by a file in it.
+
+runs eval run
+head -n 4 output > score
+runs eval run/best.safetensors
+head -n 4 output | cmp -s - score || fail 'another score of the same checkpoint'
+runs inspect run/last.safetensors
+prints '^run/last.safetensors$'
+runs inspect run/last.safetensors --checkpoint last
+refuses '--checkpoint last: run/best.safetensors is a file' \
+  inspect run/best.safetensors --checkpoint last
+refuses 'text: ' inspect text
+runs train --init_from run --data text --max_iters 0 --out_dir tuned
+refuses '--out_dir run/last.safetensors: a file, expected a folder' \
+  train --resume --out_dir run/last.safetensors
+refuses '--out_dir text: ' train $tiny --out_dir text
+
+if command -v gnuplot > /dev/null; then
+  # What is drawn says where.
+  # draws FILE ARGUMENT...
+  draws() {
+    file=$1
+    shift
+    runs "$@"
+    [ "$(tail -n 1 output)" = "drawn in $file" ] || fail "where $1 has drawn: $(cat output)"
+    [ -s "$file" ] || fail "no $file"
+  }
+  draws run/attention.svg attention run/last.safetensors --text line
+  draws run/positions.svg positions run/best.safetensors
+  draws loss.svg plot run/metrics.jsonl vanilla
+  draws some.svg context run/best.safetensors vanilla --tokens 20 --out some.svg
+fi
+
+# --- A score of a part of the text says so.
+
+runs train $tiny --eval_iters 2 --out_dir part
+validated=$(tail -c "$(($(wc -c < text) / 10))" text | wc -c)
+prints "^step 4 .* bits per character of the first 64 of $validated"
+sed -n 's/^step 4 .* = \([0-9.]*\) bits.*/\1/p' output > said
+runs eval part --checkpoint last
+prints "^training said $(cat said) bits per character of the first 64 of $validated \(--eval_iters 2\)$"
+runs eval part --checkpoint last --data text
+grep 'training said' output && fail 'another text than the training had'
+runs train $tiny --eval_iters 0 --out_dir whole
+prints '^step 4 .* bits per character(  best)?$'
+runs eval whole
+[ "$(wc -l < output)" = 5 ] || fail "eval: $(cat output)"
+
+# --- A comparison says where its runs are.
+
+runs compare $tiny --seeds 1 --length 3 --out_dir compared shaw aft
+prints '^== shaw, run 1 of 1, in compared/shaw/1337$'
+runs compare --help
+prints 'MODEL/SEED'
+
+# --- Commands to a terminal that stand in a checkpoint do not reach it, nor does what is endless.
+
+# quiet COMMAND...: no control character on standard output or standard error, and not much at all.
+quiet() {
+  "$char_lm" "$@" > output 2> errors
+  LC_ALL=C tr -d '\n' < output | LC_ALL=C grep -q '[[:cntrl:]]' && fail "output of: $*"
+  LC_ALL=C tr -d '\n' < errors | LC_ALL=C grep -q '[[:cntrl:]]' && fail "errors of: $*"
+  [ "$(cat output errors | wc -c)" -lt 20000 ] || fail "$(cat output errors | wc -c) bytes of: $*"
+}
+escape='\u001b]0;owned\u0007'
+python3 "$tests/support/saved_flags.py" run/best.safetensors lying/best.safetensors \
+  "data=\"$escape\"" "freeze=\"$escape\u009b2J\""
+quiet eval lying
+grep -qF '\x1B]0;owned\x07' errors || fail "not escaped: $(cat errors)"
+quiet inspect lying
+grep -qF '\x1B]0;owned\x07\xC2\x9B2J' output || fail "not escaped: $(cat output)"
+python3 "$tests/support/saved_flags.py" run/best.safetensors lying/best.safetensors \
+  "data=\"$(head -c 100000 /dev/zero | tr '\0' a)\""
+quiet eval lying
+quiet inspect lying
+python3 "$tests/support/saved_flags.py" run/best.safetensors lying/best.safetensors \
+  "model=\"$escape$(head -c 100000 /dev/zero | tr '\0' a)\""
+quiet eval lying
+
+[ "$failures" = 0 ]
