@@ -25,3 +25,16 @@ TEST_CASE("printable: the middle of a long text is left out, between characters"
   CHECK(printable("ééééé", 6) == "é...é");
   CHECK(printable(std::string(5000000, 'a'), 4000).size() == 4003);
 }
+
+TEST_CASE("printable: what has no shape is shown by its bytes") {
+  CHECK(printable("") == "");
+  CHECK(printable("aé€😀 \\`\"") == "aé€😀 \\`\"");
+  CHECK(printable("\x1B[31m\t\r\n\x7F") == "\\x1B[31m\\x09\\x0D\\x0A\\x7F");
+  CHECK(printable(std::string("\0a", 2)) == "\\x00a");
+  // Control characters of two bytes, bytes by themselves, and what Unicode keeps free.
+  CHECK(printable("\xC2\x9B") == "\\xC2\\x9B");
+  CHECK(printable("\xFF\xE2\x82") == "\\xFF\\xE2\\x82");
+  CHECK(printable("\xED\xA0\x80") == "\\xED\\xA0\\x80");
+  CHECK(printable("\xEF\xBF\xBE\xEF\xB7\x90") == "\\xEF\\xBF\\xBE\\xEF\\xB7\\x90");
+  CHECK(printable("\xC2\xA0\xEF\xBF\xBD") == "\xC2\xA0\xEF\xBF\xBD");
+}

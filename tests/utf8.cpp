@@ -69,19 +69,6 @@ TEST_CASE("byte order mark: dropped where it stands first, once") {
     CHECK(without(other) == other);
 }
 
-TEST_CASE("printable: what has no shape is shown by its bytes") {
-  CHECK(printable("") == "");
-  CHECK(printable("aé€😀 \\`\"") == "aé€😀 \\`\"");
-  CHECK(printable("\x1B[31m\t\r\n\x7F") == "\\x1B[31m\\x09\\x0D\\x0A\\x7F");
-  CHECK(printable(std::string("\0a", 2)) == "\\x00a");
-  // Control characters of two bytes, bytes by themselves, and what Unicode keeps free.
-  CHECK(printable("\xC2\x9B") == "\\xC2\\x9B");
-  CHECK(printable("\xFF\xE2\x82") == "\\xFF\\xE2\\x82");
-  CHECK(printable("\xED\xA0\x80") == "\\xED\\xA0\\x80");
-  CHECK(printable("\xEF\xBF\xBE\xEF\xB7\x90") == "\\xEF\\xBF\\xBE\\xEF\\xB7\\x90");
-  CHECK(printable("\xC2\xA0\xEF\xBF\xBD") == "\xC2\xA0\xEF\xBF\xBD");
-}
-
 TEST_CASE("whole characters: bytes come out with the last of their character") {
   WholeCharacters shown;
   std::vector<std::string> pieces;

@@ -11,7 +11,7 @@
 
 #include "gnuplot.h"
 #include "nn/atomic_file.h"
-#include "utf8.h"
+#include "printable.h"
 
 namespace char_lm {
 

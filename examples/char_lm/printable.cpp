@@ -8,10 +8,11 @@ namespace char_lm {
 
 namespace {
 
-/// Neither C0, DEL or C1, nor what is no UTF-8 and may be C1 in another encoding.
-bool can_be_shown(const Utf8& character) {
-  bool control = character.code < 0x20 || (character.code >= 0x7F && character.code < 0xA0);
-  return character.kind == Utf8::Kind::whole && !control;
+/// Neither a control character nor one of the 66 code points that are no characters.
+bool is_visible(int32_t code) {
+  bool control = code < 0x20 || (0x7F <= code && code < 0xA0);
+  bool none = (code & 0xFFFE) == 0xFFFE || (0xFDD0 <= code && code <= 0xFDEF);
+  return !control && !none;
 }
 
 std::string escaped(std::string_view bytes) {
@@ -43,7 +44,8 @@ std::string printable(std::string_view text, size_t longest) {
   for (size_t n = 0; n < whole.size();) {
     Utf8 character = read_utf8(std::string_view(whole).substr(n));
     std::string_view bytes = std::string_view(whole).substr(n, character.length);
-    result += can_be_shown(character) ? std::string(bytes) : escaped(bytes);
+    bool visible = character.kind == Utf8::Kind::whole && is_visible(character.code);
+    result += visible ? std::string(bytes) : escaped(bytes);
     n += character.length;
   }
   return result;

@@ -1,7 +1,6 @@
 #include "utf8.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 namespace char_lm {
@@ -29,24 +28,6 @@ bool continues(int32_t lead, size_t place, int32_t byte) {
     if (lead == 0xF4) most = 0x8F;
   }
   return least <= byte && byte <= most;
-}
-
-/// Neither a control character nor one of the 66 code points that are no characters.
-bool is_visible(int32_t code) {
-  bool control = code < 0x20 || (0x7F <= code && code < 0xA0);
-  bool none = (code & 0xFFFE) == 0xFFFE || (0xFDD0 <= code && code <= 0xFDEF);
-  return !control && !none;
-}
-
-/// Each byte as \x and two digits.
-std::string escaped(std::string_view bytes) {
-  std::string result;
-  for (size_t place = 0; place < bytes.size(); ++place) {
-    char digits[8];
-    std::snprintf(digits, sizeof digits, "\\x%02X", static_cast<unsigned>(byte_at(bytes, place)));
-    result += digits;
-  }
-  return result;
 }
 
 /// How many bytes at the end of the text are the start of a character that may go on.
@@ -85,18 +66,6 @@ std::string to_utf8(int32_t code) {
   if (code < 0x800) return {lead(0xC0, 6), tail(0)};
   if (code < 0x10000) return {lead(0xE0, 12), tail(6), tail(0)};
   return {lead(0xF0, 18), tail(12), tail(6), tail(0)};
-}
-
-std::string printable(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    Utf8 next = read_utf8(text);
-    std::string_view bytes = text.substr(0, next.length);
-    bool visible = next.kind == Utf8::Kind::whole && is_visible(next.code);
-    result += visible ? std::string(bytes) : escaped(bytes);
-    text.remove_prefix(next.length);
-  }
-  return result;
 }
 
 std::string WholeCharacters::add(std::string_view piece) {

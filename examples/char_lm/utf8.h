@@ -29,11 +29,6 @@ void drop_byte_order_mark(std::string& text);
 /// The bytes of a code point.
 std::string to_utf8(int32_t code);
 
-/// The text as one line that a terminal or an XML file can show: \x0A for an end of a line, and so
-/// on for each byte of a control character, of what is not UTF-8 and of what Unicode calls no
-/// character.
-std::string printable(std::string_view text);
-
 /// Makes whole characters of pieces of text: holds back the bytes of a character that is not
 /// complete until it is, or until they turn out to be the start of none.
 class WholeCharacters {
