@@ -1,13 +1,13 @@
-#include "core/accumulate.h"
+#include "shiftgrad/core/accumulate.h"
 
 #include <vector>
 
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "core/walk.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/core/walk.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -142,4 +142,4 @@ void accumulate(const GradientSink& sink, const Tensor& gradient, Scalar alpha) 
   if (sink) accumulate(sink.beta, sink.target, gradient, alpha);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// target = beta · target + alpha · gradient, in the one place where gradients are un-broadcast:
 /// along the axes on which the target has stride 0, the gradient is summed. An empty sink takes
@@ -23,4 +23,4 @@ void deliver(const GradientSink& sink, Write write) {
 /// The same sums for any two tensors of one shape: target = beta · target + alpha · source.
 void accumulate(Scalar beta, const Tensor& target, const Tensor& source, Scalar alpha = 1);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/errors.h"
-#include "core/layout.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/layout.h"
 
 namespace shiftgrad {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
 

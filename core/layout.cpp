@@ -1,9 +1,9 @@
-#include "core/layout.h"
+#include "shiftgrad/core/layout.h"
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
 

@@ -13,7 +13,7 @@
 #include <ostream>
 #include <span>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
 

@@ -1,4 +1,4 @@
-#include "core/print.h"
+#include "shiftgrad/core/print.h"
 
 #include <algorithm>
 #include <iomanip>
@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -70,4 +70,4 @@ std::ostream& operator<<(std::ostream& out, const Tensor& x) {
   return out;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

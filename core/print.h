@@ -2,9 +2,9 @@
 
 #include <ostream>
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Prints the shape, the precision and the values, four digits of each, and of an axis longer than
 /// six its first three and its last three:
@@ -16,4 +16,4 @@ namespace shiftgrad::inline SHIFTGRAD_PRECISION {
 /// PyTorch: print(x).
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,10 +1,10 @@
-#include "core/random.h"
+#include "shiftgrad/core/random.h"
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
 

@@ -7,6 +7,13 @@
 // The namespace is an ABI tag as well: a function of another namespace that returns a Tensor has
 // the tag in its symbol, so a caller built for the other precision finds nothing to link with.
 
+//
+// Other files open it as `namespace shiftgrad::SHIFTGRAD_PRECISION`, which tools can read.
+
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Winline-namespace-reopened-noninline"
+#endif
+
 #ifdef SHIFTGRAD_DOUBLE
 #define SHIFTGRAD_PRECISION f64
 #else

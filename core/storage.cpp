@@ -1,9 +1,9 @@
-#include "core/storage.h"
+#include "shiftgrad/core/storage.h"
 
-#include "core/allocator.h"
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/allocator.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -21,4 +21,4 @@ Buffer::Buffer(int64_t count)
 
 Buffer::~Buffer() { release(data_, static_cast<size_t>(count_) * sizeof(Scalar)); }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

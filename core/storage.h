@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/scalar.h"
+#include "shiftgrad/core/scalar.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// An uninitialised block of Scalars, 64-byte aligned, from the caching allocator.
 class Buffer {
@@ -41,4 +41,4 @@ struct Storage {
   bool gradient_written = false;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

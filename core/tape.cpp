@@ -1,11 +1,11 @@
-#include "core/tape.h"
+#include "shiftgrad/core/tape.h"
 
 #include <algorithm>
 
-#include "core/accumulate.h"
-#include "core/errors.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 thread_local Tape* current_tape = nullptr;
@@ -90,4 +90,4 @@ bool recording(std::span<const Tensor* const> inputs) {
          });
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

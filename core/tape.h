@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// A Wengert list: while it lives, this thread's ops append to it how their gradients flow back.
 ///
@@ -96,4 +96,4 @@ void record(const Tensor& output, std::initializer_list<const Tensor*> inputs, B
   record(output, std::span(inputs.begin(), inputs.size()), std::move(backward));
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

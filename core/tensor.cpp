@@ -1,11 +1,11 @@
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
 #include <algorithm>
 
-#include "core/errors.h"
-#include "core/walk.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/walk.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor Tensor::empty(const Dims& shape) {
   for (int64_t size : shape) require(size >= 0, "tensor: ", shape, " as a shape");
@@ -106,4 +106,4 @@ Tensor Tensor::detach() const {
   return {std::move(constant), layout_};
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

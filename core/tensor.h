@@ -4,10 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "core/layout.h"
-#include "core/storage.h"
+#include "shiftgrad/core/layout.h"
+#include "shiftgrad/core/storage.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct GradientSink;
 
@@ -94,4 +94,4 @@ struct GradientSink {
   explicit operator bool() const { return target.defined(); }
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

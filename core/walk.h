@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/layout.h"
-#include "core/parallel.h"
+#include "shiftgrad/core/layout.h"
+#include "shiftgrad/core/machine/parallel.h"
 
 namespace shiftgrad {
 

@@ -1,17 +1,17 @@
-#include "nn/aft.h"
+#include "shiftgrad/nn/aft.h"
 
 #include <algorithm>
 
-#include "core/checked.h"
-#include "core/errors.h"
-#include "nn/aft_state.h"
-#include "nn/sizes.h"
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
-#include "ops/norm.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/aft_state.h"
+#include "shiftgrad/nn/sizes.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/norm.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -209,4 +209,4 @@ void Aft::visit(Visitor& visitor) const {
   visitor("kernel_offset", kernel_offset);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

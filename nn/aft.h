@@ -17,11 +17,11 @@
 #include <optional>
 #include <string>
 
-#include "nn/layer.h"
-#include "nn/linear.h"
-#include "ops/aft.h"
+#include "shiftgrad/nn/layer.h"
+#include "shiftgrad/nn/linear.h"
+#include "shiftgrad/ops/aft.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct Aft;
 
@@ -100,4 +100,4 @@ struct Aft : Layer {
   AftBand conv_band(int64_t M, int64_t T) const;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

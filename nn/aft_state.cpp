@@ -1,15 +1,15 @@
-#include "nn/aft_state.h"
+#include "shiftgrad/nn/aft_state.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
-#include "core/errors.h"
-#include "core/simd.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -189,4 +189,4 @@ void AftState::reorder(const std::vector<int64_t>& members) {
   far_ = {chosen(far_.maximum), chosen(far_.numerator), chosen(far_.denominator)};
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include "nn/layer.h"
-#include "nn/sliding_cache.h"
-#include "ops/aft.h"
+#include "shiftgrad/nn/layer.h"
+#include "shiftgrad/nn/sliding_cache.h"
+#include "shiftgrad/ops/aft.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// What AFT keeps of the past: the keys and values of the last `near` tokens, and, unless older
 /// ones are to be forgotten, of all before them three numbers a channel:
@@ -71,4 +71,4 @@ class AftState : public State {
   std::vector<double> above_, below_;  // [C], a token's sums
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,15 +1,15 @@
-#include "nn/attention.h"
+#include "shiftgrad/nn/attention.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/checked.h"
-#include "core/errors.h"
-#include "nn/sliding_cache.h"
-#include "ops/matmul.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/sliding_cache.h"
+#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -148,4 +148,4 @@ Tensor Attention::attend(RelativeAttention terms, const Visibility& visible,
   return output(merge_heads(y));                            // [B, T, C]
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -12,11 +12,11 @@
 
 #include <optional>
 
-#include "nn/layer.h"
-#include "nn/linear.h"
-#include "ops/attention.h"
+#include "shiftgrad/nn/layer.h"
+#include "shiftgrad/nn/linear.h"
+#include "shiftgrad/ops/attention.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Queries of T tokens against keys and values of K ≥ T, the queries being the last T of them.
 struct Heads {
@@ -82,4 +82,4 @@ struct Attention : Layer {
   Tensor project_parts(const Tensor& x, int64_t begin, int64_t end) const;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -3,12 +3,12 @@
 #include <functional>
 #include <memory>
 
-#include "core/array.h"
-#include "core/errors.h"
-#include "core/random.h"
-#include "ops/dropout.h"
+#include "shiftgrad/core/array.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/random.h"
+#include "shiftgrad/ops/dropout.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// What a call of a module needs besides its data. Each thread has its own; modules are const.
 struct Context {
@@ -55,4 +55,4 @@ struct Context {
   }
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,9 +1,9 @@
-#include "nn/feed_forward.h"
+#include "shiftgrad/nn/feed_forward.h"
 
-#include "core/errors.h"
-#include "ops/elementwise.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/ops/elementwise.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -33,4 +33,4 @@ void FeedForward::visit(Visitor& visitor) const {
   visitor("down", down);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "nn/context.h"
-#include "nn/linear.h"
+#include "shiftgrad/nn/context.h"
+#include "shiftgrad/nn/linear.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// FFN(x) = W_down f(W_up x + b_up) + b_down (Vaswani et al. 2017, section 3.3), f one of `relu`,
 /// `gelu` and `gelu_tanh`; an error names any other. Dropout after f.
@@ -22,4 +22,4 @@ struct FeedForward : Module {
   void visit(Visitor& visitor) const override;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

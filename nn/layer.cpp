@@ -1,12 +1,12 @@
-#include "nn/layer.h"
+#include "shiftgrad/nn/layer.h"
 
 #include <algorithm>
 #include <atomic>
 
-#include "core/errors.h"
-#include "core/tape.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, int64_t C) {
   require(x.defined(), layer, ": x is undefined, expected [B, T, ", C, "]");
@@ -31,4 +31,4 @@ int64_t Layer::new_identity() {
   return ++last;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

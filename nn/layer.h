@@ -19,10 +19,10 @@
 #include <utility>
 #include <vector>
 
-#include "nn/context.h"
-#include "nn/module.h"
+#include "shiftgrad/nn/context.h"
+#include "shiftgrad/nn/module.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// What a layer keeps of the tokens it has seen, for the batch members it has seen them of.
 struct State {
@@ -108,4 +108,4 @@ struct Layer : Module {
   int64_t identity_ = new_identity();
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

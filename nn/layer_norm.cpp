@@ -1,9 +1,9 @@
-#include "nn/layer_norm.h"
+#include "shiftgrad/nn/layer_norm.h"
 
-#include "nn/linear.h"
-#include "ops/norm.h"
+#include "shiftgrad/nn/linear.h"
+#include "shiftgrad/ops/norm.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 LayerNorm::LayerNorm(int64_t width, double epsilon)
     : weight(constant_parameter({width}, 1)),
@@ -26,4 +26,4 @@ void LayerNorm::visit(Visitor& visitor) const {
   visitor("bias", bias);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

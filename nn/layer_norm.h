@@ -1,8 +1,8 @@
 #pragma once
 
-#include "nn/module.h"
+#include "shiftgrad/nn/module.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// w ⊙ (x - mean) / √(variance + ε) + b (Ba et al. 2016), or with `by_deviation` the
 /// R-Transformer's w ⊙ (x - mean) / (std + ε) + b. w starts at 1, b at 0. PyTorch: nn.LayerNorm.
@@ -19,4 +19,4 @@ struct LayerNorm : Module {
   void visit(Visitor& visitor) const override;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

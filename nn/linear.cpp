@@ -1,8 +1,8 @@
-#include "nn/linear.h"
+#include "shiftgrad/nn/linear.h"
 
-#include "ops/matmul.h"
+#include "shiftgrad/ops/matmul.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Linear::Linear(int64_t in, int64_t out, bool with_bias, Random& random)
     : weight(normal_parameter({out, in}, random)) {
@@ -16,4 +16,4 @@ void Linear::visit(Visitor& visitor) const {
   visitor("bias", bias);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "nn/module.h"
-#include "nn/parameters.h"
+#include "shiftgrad/nn/module.h"
+#include "shiftgrad/nn/parameters.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// y = x Wᵀ + b. W starts normal, b at 0. PyTorch: nn.Linear.
 struct Linear : Module {
@@ -16,4 +16,4 @@ struct Linear : Module {
   void visit(Visitor& visitor) const override;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

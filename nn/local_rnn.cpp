@@ -1,17 +1,17 @@
-#include "nn/local_rnn.h"
+#include "shiftgrad/nn/local_rnn.h"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-#include "core/checked.h"
-#include "core/errors.h"
-#include "nn/sizes.h"
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/sizes.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -160,4 +160,4 @@ void LocalRnn::visit(Visitor& visitor) const {
   visitor("bias_hh", hidden.bias);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -10,11 +10,11 @@
 
 #include <string>
 
-#include "nn/layer.h"
-#include "nn/linear.h"
-#include "ops/recurrent.h"
+#include "shiftgrad/nn/layer.h"
+#include "shiftgrad/nn/linear.h"
+#include "shiftgrad/ops/recurrent.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct LocalRnn;
 
@@ -67,4 +67,4 @@ struct LocalRnn : Layer {
   Tensor slide(const Tensor& x, Hidden& open) const;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,8 +1,8 @@
-#include "nn/module.h"
+#include "shiftgrad/nn/module.h"
 
 #include <algorithm>
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 void Visitor::operator()(const std::string& name, const Tensor& parameter, Decay decay) {
   if (!parameter.defined()) return;
@@ -31,4 +31,4 @@ int64_t parameter_count(const Module& module) {
   return count;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

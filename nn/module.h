@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Whether weight decay acts on a parameter: on the weights of linear layers and embeddings, never
 /// on norms, biases or position tables.
@@ -56,4 +56,4 @@ std::vector<Parameter> parameters(const Module& module);
 /// The number of scalars in all parameters.
 int64_t parameter_count(const Module& module);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,14 +1,14 @@
-#include "nn/multi_head_attention.h"
+#include "shiftgrad/nn/multi_head_attention.h"
 
 #include <cmath>
 #include <cstdlib>
 #include <vector>
 
-#include "core/errors.h"
-#include "nn/positions.h"
-#include "nn/sizes.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/positions.h"
+#include "shiftgrad/nn/sizes.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -87,4 +87,4 @@ Tensor MultiHeadAttention::cross(const Tensor& x, const KeysAndValues& source,
   return attend(equation(heads, {}), visible, context);  // [B, T, C]
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

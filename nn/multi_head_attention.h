@@ -10,9 +10,9 @@
 #include <optional>
 #include <string>
 
-#include "nn/attention.h"
+#include "shiftgrad/nn/attention.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct MultiHeadAttention;
 
@@ -62,4 +62,4 @@ struct MultiHeadAttention : Attention {
   Heads rotated(const Heads& heads, int64_t query, int64_t key) const override;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,11 +1,11 @@
-#include "nn/parameters.h"
+#include "shiftgrad/nn/parameters.h"
 
 #include <algorithm>
 #include <iterator>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -74,4 +74,4 @@ UnfilledParameters::Pause::Pause() : outer_(filled) { filled = true; }
 
 UnfilledParameters::Pause::~Pause() { filled = outer_; }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -7,11 +7,11 @@
 #include <map>
 #include <string>
 
-#include "core/random.h"
-#include "core/tensor.h"
-#include "nn/safetensors.h"
+#include "shiftgrad/core/io/safetensors.h"
+#include "shiftgrad/core/random.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The standard deviation from which weights start unless a module says otherwise: GPT-2's and
 /// Transformer-XL's 0.02.
@@ -60,4 +60,4 @@ class UnfilledParameters {
   int64_t given_ = 0, room_;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,15 +1,15 @@
-#include "nn/positions.h"
+#include "shiftgrad/nn/positions.h"
 
 #include <bit>
 #include <cmath>
 #include <memory>
 
-#include "core/accumulate.h"
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/tape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/tape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -101,4 +101,4 @@ std::vector<double> alibi_slopes(int64_t heads) {
   return slopes;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Sinusoids in halves (Dai et al. 2019; Vaswani et al. 2017, section 3.5, interleaves them):
 ///
@@ -24,4 +24,4 @@ Tensor rotate(const Tensor& x, int64_t first);
 /// two those of the power below it followed by every second one of the power above.
 std::vector<double> alibi_slopes(int64_t heads);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,12 +1,12 @@
-#include "nn/relative_global_attention.h"
+#include "shiftgrad/nn/relative_global_attention.h"
 
 #include <algorithm>
 
-#include "core/errors.h"
-#include "nn/sizes.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/sizes.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -69,4 +69,4 @@ void RelativeGlobalAttention::visit(Visitor& visitor) const {
   visitor("future_bias", future_bias);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

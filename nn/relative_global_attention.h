@@ -8,9 +8,9 @@
 // < 0) have tables of their own, entered at max_seq - 1 - |δ| too. Keys with |δ| ≥ max_seq are not
 // attended.
 
-#include "nn/attention.h"
+#include "shiftgrad/nn/attention.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct RelativeGlobalAttention;
 
@@ -46,4 +46,4 @@ struct RelativeGlobalAttention : Attention {
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

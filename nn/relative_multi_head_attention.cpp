@@ -1,10 +1,10 @@
-#include "nn/relative_multi_head_attention.h"
+#include "shiftgrad/nn/relative_multi_head_attention.h"
 
-#include "core/errors.h"
-#include "nn/sizes.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/sizes.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 RelativeMultiHeadAttention::RelativeMultiHeadAttention(
     const RelativeMultiHeadAttentionConfig& config, Random& random) {
@@ -52,4 +52,4 @@ void RelativeMultiHeadAttention::visit(Visitor& visitor) const {
   visitor("query_pos_bias", query_pos_bias);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

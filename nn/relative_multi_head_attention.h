@@ -8,9 +8,9 @@
 // after Dai et al. 2019, section 3.3, with the projected sinusoids and their bias u replaced by the
 // learned R and S. Distances reach from -(P-1) to P.
 
-#include "nn/attention.h"
+#include "shiftgrad/nn/attention.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct RelativeMultiHeadAttention;
 
@@ -50,4 +50,4 @@ struct RelativeMultiHeadAttention : Attention {
   int64_t reach() const override;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,10 +1,10 @@
-#include "nn/shaw_attention.h"
+#include "shiftgrad/nn/shaw_attention.h"
 
-#include "core/errors.h"
-#include "nn/sizes.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/sizes.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 ShawAttention::ShawAttention(const ShawAttentionConfig& config, Random& random) {
   check_sizes(config);
@@ -35,4 +35,4 @@ void ShawAttention::visit(Visitor& visitor) const {
   visitor("value_distance_embeddings", value_distance_embeddings);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

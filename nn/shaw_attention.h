@@ -8,9 +8,9 @@
 // made for the 2k + 1 rows and gathered, and the probabilities are summed by bucket before they
 // meet b.
 
-#include "nn/attention.h"
+#include "shiftgrad/nn/attention.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct ShawAttention;
 
@@ -52,4 +52,4 @@ struct ShawAttention : Attention {
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/checked.h"
+#include "shiftgrad/core/checked.h"
 
 namespace shiftgrad {
 

@@ -1,12 +1,12 @@
-#include "nn/sliding_cache.h"
+#include "shiftgrad/nn/sliding_cache.h"
 
 #include <algorithm>
 
-#include "core/accumulate.h"
-#include "core/errors.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 SlidingCache::SlidingCache(const SlidingCache& other)
     : begin_(other.begin_), end_(other.end_), limit_(other.limit_) {
@@ -59,4 +59,4 @@ void SlidingCache::reorder(const std::vector<int64_t>& members) {
   buffer_ = reordered;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The newest rows of a growing sequence [B, t, …], always dense in memory so that a matrix product
 /// can read them in place. A limited cache has room for twice its limit: rows are appended until
@@ -35,4 +35,4 @@ class SlidingCache {
   int64_t limit_;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,12 +1,12 @@
-#include "nn/state_dict.h"
+#include "shiftgrad/nn/state_dict.h"
 
 #include <vector>
 
-#include "core/errors.h"
-#include "nn/tensor_file.h"
-#include "nn/tensor_names.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/tensor_file.h"
+#include "shiftgrad/core/io/tensor_names.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -47,4 +47,4 @@ void load_state_dict(const Module& module, const std::map<std::string, StoredTen
   fail(source, ": ", error.what());
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -5,10 +5,10 @@
 #include <map>
 #include <string>
 
-#include "nn/module.h"
-#include "nn/safetensors.h"
+#include "shiftgrad/core/io/safetensors.h"
+#include "shiftgrad/nn/module.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// A copy of every parameter. PyTorch: module.state_dict().
 std::map<std::string, StoredTensor> state_dict(const Module& module);
@@ -23,4 +23,4 @@ void check_state_dict(const Module& module, const std::map<std::string, StoredTe
 void load_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors,
                      const std::string& source);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,13 +1,13 @@
-#include "nn/transformer_xl_attention.h"
+#include "shiftgrad/nn/transformer_xl_attention.h"
 
 #include <algorithm>
 
-#include "core/errors.h"
-#include "nn/positions.h"
-#include "nn/sizes.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/positions.h"
+#include "shiftgrad/nn/sizes.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& config,
                                                Random& random) {
@@ -81,4 +81,4 @@ void TransformerXLAttention::visit(Visitor& visitor) const {
   visitor("position_scalar_bias", position_scalar_bias);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

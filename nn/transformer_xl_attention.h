@@ -13,9 +13,9 @@
 #include <optional>
 #include <string>
 
-#include "nn/attention.h"
+#include "shiftgrad/nn/attention.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct TransformerXLAttention;
 
@@ -73,4 +73,4 @@ struct TransformerXLAttention : Attention {
   bool learned() const { return position_embeddings.defined(); }
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,17 +1,17 @@
-#include "ops/aft.h"
+#include "shiftgrad/ops/aft.h"
 
 #include <algorithm>
 
-#include "core/accumulate.h"
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "core/tape.h"
-#include "ops/aft_block.h"
-#include "ops/dense_rows.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/aft/block.h"
+#include "shiftgrad/ops/dense_rows.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -105,4 +105,4 @@ AftBand widened(const AftBand& band, int64_t K) {
   return {shifted_rows(band.bias, K, -band.start, -band.step), 0, 0};
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -16,11 +16,11 @@
 // relative to a maximum of keys that all its queries see: a maximum over others, as in the paper's
 // code, lets the future be seen in the last bits, and overflows.
 
-#include "core/tensor.h"
-#include "ops/softmax.h"
-#include "ops/visibility.h"
+#include "shiftgrad/core/tensor.h"
+#include "shiftgrad/ops/softmax.h"
+#include "shiftgrad/ops/visibility.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Position biases [G, T, n], n ≥ 0, for G groups of C/G neighbouring channels each.
 struct AftBand {
@@ -52,4 +52,4 @@ Tensor shifted_rows(const Tensor& x, int64_t width, int64_t start, int64_t step)
 /// The band with all K keys in it, 0 where there was none.
 AftBand widened(const AftBand& band, int64_t K);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

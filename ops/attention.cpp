@@ -1,14 +1,14 @@
-#include "ops/attention.h"
+#include "shiftgrad/ops/attention.h"
 
 #include <algorithm>
 
-#include "core/errors.h"
-#include "core/tape.h"
-#include "ops/attention_block.h"
-#include "ops/dense_rows.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/attention/block.h"
+#include "shiftgrad/ops/dense_rows.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -93,4 +93,4 @@ Tensor relative_attention(const RelativeAttention& attention) {
   return y;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

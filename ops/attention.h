@@ -10,12 +10,12 @@
 // Dai et al. 2019 (u, v, r), Huang et al. 2018 (r, s), Shaw et al. 2018 (a, b), Press et al. 2022
 // (s). What is undefined is left out.
 
-#include "core/tensor.h"
-#include "ops/dropout.h"
-#include "ops/softmax.h"
-#include "ops/visibility.h"
+#include "shiftgrad/core/tensor.h"
+#include "shiftgrad/ops/dropout.h"
+#include "shiftgrad/ops/softmax.h"
+#include "shiftgrad/ops/visibility.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The terms of the equation. T queries stand behind K - T earlier keys.
 struct RelativeAttention {
@@ -57,4 +57,4 @@ Tensor relative_attention(const RelativeAttention& attention);
 Tensor composed_attention(const RelativeAttention& attention,
                           const ProbabilityRecorder& recorder = {});
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -8,9 +8,9 @@
 //
 // Gathering and bucketing are each other's gradient.
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// y[…, i, j] = x[…, i, r(i, j)]: x […, T, 2k+1] gives […, T, K].
 Tensor gather_by_distance(const Tensor& x, int64_t K);
@@ -18,4 +18,4 @@ Tensor gather_by_distance(const Tensor& x, int64_t K);
 /// y[…, i, r] = Σ_{j: r(i, j) = r} x[…, i, j]: x […, T, K] gives […, T, 2k+1].
 Tensor bucket_by_distance(const Tensor& x, int64_t k);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,11 +1,11 @@
-#include "core/errors.h"
-#include "ops/aft.h"
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
-#include "ops/shape.h"
-#include "ops/softmax.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/ops/aft.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/shape.h"
+#include "shiftgrad/ops/softmax.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor composed_aft(const Tensor& key, const Tensor& value, const AftBand& band,
                     const Visibility& visibility, const ProbabilityRecorder& recorder) {
@@ -20,4 +20,4 @@ Tensor composed_aft(const Tensor& key, const Tensor& value, const AftBand& band,
   return transpose(select(y, 3, 0), 1, 2);                     // [B, T, C]
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,8 +1,8 @@
-#include "ops/elementwise.h"
-#include "ops/norm.h"
-#include "ops/reduce.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/norm.h"
+#include "shiftgrad/ops/reduce.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor composed_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                            double epsilon) {
@@ -19,4 +19,4 @@ Tensor composed_deviation_norm(const Tensor& x, const Tensor& weight, const Tens
   return weight * centred / (deviation + static_cast<Scalar>(epsilon)) + bias;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,10 +1,10 @@
-#include "core/errors.h"
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
-#include "ops/recurrent.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/recurrent.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -42,4 +42,4 @@ Tensor composed_windows(RecurrentCell cell, const Tensor& projected, const Tenso
   return hidden.h;  // [B, T, C]
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

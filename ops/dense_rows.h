@@ -1,8 +1,8 @@
 #pragma once
 
-#include "ops/shape.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Whether the elements of the last axis lie side by side, as vector loops and BLAS want it.
 inline bool has_dense_rows(const Layout& layout) {
@@ -20,4 +20,4 @@ inline Tensor with_dense_rows(const Tensor& x) {
   return !x.defined() || has_dense_rows(x.layout()) ? x : contiguous(x);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

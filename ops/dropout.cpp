@@ -1,20 +1,20 @@
-#include "ops/dropout.h"
+#include "shiftgrad/ops/dropout.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
 
-#include "core/accumulate.h"
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/random.h"
-#include "core/simd.h"
-#include "core/tape.h"
-#include "ops/elementwise.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/core/random.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 void DropoutPattern::factors(int64_t first, int64_t count, Scalar* factors) const {
   // Four numbers a block: element n takes word n mod 4 of block n / 4.
@@ -91,4 +91,4 @@ Tensor add_dropped(const Tensor& residual, const Tensor& input, const DropoutPat
   return y;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

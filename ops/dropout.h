@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Which elements a dropout keeps: element n of a tensor counted row-major is kept when the n-th
 /// uniform number of (seed, stream) is at least `rate`, and is multiplied by 1 / (1 - rate) then.
@@ -29,4 +29,4 @@ Tensor dropout(const Tensor& x, const DropoutPattern& pattern);
 /// 2017, section 5.4). Throws unless the shapes are equal and 0 ≤ rate < 1.
 Tensor add_dropped(const Tensor& residual, const Tensor& x, const DropoutPattern& pattern);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

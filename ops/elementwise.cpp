@@ -1,13 +1,13 @@
-#include "ops/elementwise.h"
+#include "shiftgrad/ops/elementwise.h"
 
 #include <array>
 
-#include "core/accumulate.h"
-#include "core/simd.h"
-#include "core/tape.h"
-#include "core/walk.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/core/walk.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 using simd::Binary;
 using simd::Unary;
@@ -174,4 +174,4 @@ Tensor relu(const Tensor& x) { return unary("relu", Unary::relu, x); }
 Tensor gelu(const Tensor& x) { return unary("gelu", Unary::gelu, x); }
 Tensor gelu_tanh(const Tensor& x) { return unary("gelu_tanh", Unary::gelu_tanh, x); }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

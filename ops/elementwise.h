@@ -3,9 +3,9 @@
 // Functions of single elements. Two operands broadcast as in NumPy and PyTorch; the gradient of a
 // broadcast operand is summed back to its shape.
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// a + b, a - b, a · b, a / b for shapes that broadcast; otherwise an error names both shapes.
 Tensor add(const Tensor& a, const Tensor& b);
@@ -50,4 +50,4 @@ Tensor gelu(const Tensor& x);
 /// Its approximation x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))). PyTorch: gelu(approximate="tanh").
 Tensor gelu_tanh(const Tensor& x);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

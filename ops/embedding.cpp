@@ -1,16 +1,16 @@
-#include "ops/embedding.h"
+#include "shiftgrad/ops/embedding.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "core/accumulate.h"
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "core/tape.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -54,4 +54,4 @@ Tensor embedding(const Tensor& weight, const Tokens& tokens) {
   return y;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

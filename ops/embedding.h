@@ -1,12 +1,12 @@
 #pragma once
 
-#include "core/array.h"
-#include "core/tensor.h"
+#include "shiftgrad/core/array.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Row tokens[…] of `weight` [V, C] for each token: […, C]. Throws when a token is not in 0 … V-1.
 /// PyTorch: functional.embedding.
 Tensor embedding(const Tensor& weight, const Tokens& tokens);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,16 +1,16 @@
-#include "ops/loss.h"
+#include "shiftgrad/ops/loss.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/accumulate.h"
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "core/tape.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -112,4 +112,4 @@ std::vector<double> token_losses(const Tensor& logits, const Tokens& targets) {
   return softmax_losses(contiguous(logits), targets, {}, Tensor::empty(logits.shape()));
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

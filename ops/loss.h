@@ -3,10 +3,10 @@
 #include <optional>
 #include <vector>
 
-#include "core/array.h"
-#include "core/tensor.h"
+#include "shiftgrad/core/array.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct CrossEntropyOptions {
   /// ε, 0 to 1: of a row's target distribution the target has 1 - ε + ε/V, every other token ε/V
@@ -27,4 +27,4 @@ Tensor cross_entropy(const Tensor& logits, const Tokens& targets,
 /// -log softmax(logits)[target] of each row by itself, in nats, without a gradient: for evaluation.
 std::vector<double> token_losses(const Tensor& logits, const Tokens& targets);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

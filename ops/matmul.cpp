@@ -1,16 +1,16 @@
-#include "ops/matmul.h"
+#include "shiftgrad/ops/matmul.h"
 
 #include <algorithm>
 
-#include "core/accumulate.h"
-#include "core/blas.h"
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/tape.h"
-#include "core/walk.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/blas.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/core/walk.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -180,4 +180,4 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   return y;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// c = alpha a b + beta c for stacks of matrices a [..., M, N], b [..., N, P], c [..., M, P] at any
 /// layouts. The stack axes must agree (expand them first); where c's have stride 0 the products are
@@ -19,4 +19,4 @@ Tensor matmul(const Tensor& a, const Tensor& b);
 /// PyTorch: functional.linear, whose bias is [P], and addmm.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

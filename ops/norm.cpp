@@ -1,4 +1,4 @@
-#include "ops/norm.h"
+#include "shiftgrad/ops/norm.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,15 +6,15 @@
 #include <memory>
 #include <span>
 
-#include "core/accumulate.h"
-#include "core/allocator.h"
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/tape.h"
-#include "ops/norm_rows.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/norm/rows.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -117,4 +117,4 @@ Tensor deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
   });
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

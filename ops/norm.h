@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// w ⊙ (x - mean) / √(variance + epsilon) + b over the last axis, the variance over n (Ba et al.
 /// 2016). x [..., C], weight and bias [C]. PyTorch: functional.layer_norm.
@@ -21,4 +21,4 @@ Tensor composed_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& 
 Tensor composed_deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                double epsilon, bool unbiased = true);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

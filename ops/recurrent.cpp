@@ -1,19 +1,19 @@
-#include "ops/recurrent.h"
+#include "shiftgrad/ops/recurrent.h"
 
 #include <algorithm>
 #include <initializer_list>
 #include <vector>
 
-#include "core/accumulate.h"
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "core/tape.h"
-#include "ops/dense_rows.h"
-#include "ops/recurrent_cells.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/dense_rows.h"
+#include "shiftgrad/ops/recurrent/cells.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -167,4 +167,4 @@ Tensor lstm_step(const Tensor& sums, const Tensor& cell) {
   return y;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -5,9 +5,9 @@
 // W_hh h + b_hh, [B, T, gC] each for B·T independent nets of C units; gates lie one after the
 // other. The arithmetic is that of PyTorch's RNNCell, GRUCell and LSTMCell.
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Cho et al. 2014, as PyTorch has it; gates r, z, n:
 ///
@@ -47,4 +47,4 @@ Tensor composed_windows(RecurrentCell cell, const Tensor& projected, const Tenso
 void check_windows(RecurrentCell cell, const Tensor& projected, const Tensor& weight,
                    const Tensor& bias, int64_t window);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

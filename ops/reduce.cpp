@@ -1,16 +1,16 @@
-#include "ops/reduce.h"
+#include "shiftgrad/ops/reduce.h"
 
 #include <cmath>
 #include <vector>
 
-#include "core/accumulate.h"
-#include "core/errors.h"
-#include "core/tape.h"
-#include "core/walk.h"
-#include "ops/elementwise.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/core/walk.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor sum(const Tensor& x, const Dims& axes) {
   require_defined("sum", "x", x);
@@ -71,4 +71,4 @@ Tensor maximum(const Tensor& x, int axis) {
   return y;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The sum over `axes` (negative ones count from the end), which stay as size 1. PyTorch:
 /// x.sum(axes, keepdim=True). The order of the additions depends on the shape only.
@@ -20,4 +20,4 @@ Tensor mean(const Tensor& x);
 /// the axis is empty.
 Tensor maximum(const Tensor& x, int axis);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

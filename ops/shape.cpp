@@ -1,13 +1,13 @@
-#include "ops/shape.h"
+#include "shiftgrad/ops/shape.h"
 
 #include <utility>
 #include <vector>
 
-#include "core/accumulate.h"
-#include "core/errors.h"
-#include "core/tape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor reshape(const Tensor& x, const Dims& shape) {
   require_defined("reshape", "x", x);
@@ -123,4 +123,4 @@ Tensor merge_heads(const Tensor& x) {
                  {x.size(0), x.size(2), x.size(1) * x.size(3)});  // [B, T, n·D]
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -5,9 +5,9 @@
 
 #include <span>
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The elements in row-major order under another shape of as many; one size may be -1. A copy only
 /// where strides cannot express it. PyTorch: reshape.
@@ -46,4 +46,4 @@ Tensor concat(std::initializer_list<Tensor> parts, int axis);
 Tensor split_heads(const Tensor& x, int64_t heads);
 Tensor merge_heads(const Tensor& x);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,15 +1,15 @@
-#include "ops/shift.h"
+#include "shiftgrad/ops/shift.h"
 
 #include <algorithm>
 
-#include "core/accumulate.h"
-#include "core/errors.h"
-#include "core/tape.h"
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -104,4 +104,4 @@ Tensor shift_right(const Tensor& x) {
   return padded.view(padded.layout().shift_right());
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -11,9 +11,9 @@
 // Flattening, dropping and reshaping only change the layout. So whoever writes the padded matrix in
 // the first place (`matmul_left_padded`) gets the shift and its gradient for nothing.
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// x […, T, K] with a zero column on the left, […, T, K+1]: one copy.
 Tensor pad_left(const Tensor& x);
@@ -47,4 +47,4 @@ Tensor relative_bias(const Tensor& rows, int64_t T, int64_t K);
 /// above.
 Tensor shift_right(const Tensor& x);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,17 +1,17 @@
-#include "ops/softmax.h"
+#include "shiftgrad/ops/softmax.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "core/accumulate.h"
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "core/tape.h"
-#include "ops/shape.h"
-#include "ops/softmax_row.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/shape.h"
+#include "shiftgrad/ops/softmax_row.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -87,4 +87,4 @@ Tensor softmax(const Tensor& x) {
   return reshape(masked_softmax(rows, {}, 1), x.shape());
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -2,10 +2,10 @@
 
 #include <functional>
 
-#include "core/tensor.h"
-#include "ops/visibility.h"
+#include "shiftgrad/core/tensor.h"
+#include "shiftgrad/ops/visibility.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// e^x_j / Σ_k e^x_k along the last axis. PyTorch: softmax(x, -1).
 Tensor softmax(const Tensor& x);
@@ -19,4 +19,4 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
 /// Receives what a masked softmax gives, for whoever wants to see it.
 using ProbabilityRecorder = std::function<void(const Tensor& probabilities)>;
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

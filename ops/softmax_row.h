@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "core/scalar.h"
+#include "shiftgrad/core/scalar.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// What a row's probabilities e^(x_j - greatest) / total are made with.
 struct SoftmaxRow {
@@ -21,4 +21,4 @@ SoftmaxRow softmax_row(Scalar* y, int64_t length);
 /// The same bits again, from the same scores and what `softmax_row` gave for them.
 void softmax_row_again(const SoftmaxRow& row, Scalar* y, int64_t length);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

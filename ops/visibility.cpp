@@ -1,8 +1,8 @@
-#include "ops/visibility.h"
+#include "shiftgrad/ops/visibility.h"
 
 #include <algorithm>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
 

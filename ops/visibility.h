@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/array.h"
+#include "shiftgrad/core/array.h"
 
 namespace shiftgrad {
 

@@ -1,12 +1,12 @@
-#include "optim/auxiliary_losses.h"
+#include "shiftgrad/optim/auxiliary_losses.h"
 
-#include "core/checked.h"
-#include "core/errors.h"
-#include "ops/elementwise.h"
-#include "ops/loss.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/loss.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -97,4 +97,4 @@ void AuxiliaryLosses::Head::visit(Visitor& visitor) const {
   visitor("outputs", outputs);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

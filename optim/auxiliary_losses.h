@@ -15,9 +15,9 @@
 #include <memory>
 #include <vector>
 
-#include "nn/language_model.h"
+#include "shiftgrad/nn/models/language_model.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The paper's are intermediate_losses 1 and targets 2; the defaults are none.
 struct AuxiliaryLossesConfig {
@@ -65,4 +65,4 @@ class AuxiliaryLosses : public Module {
   std::vector<std::unique_ptr<Head>> heads_;  // of all blocks
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

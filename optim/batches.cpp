@@ -1,10 +1,10 @@
-#include "optim/batches.h"
+#include "shiftgrad/optim/batches.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "core/checked.h"
-#include "core/errors.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
 

@@ -1,14 +1,14 @@
-#include "optim/clip.h"
+#include "shiftgrad/optim/clip.h"
 
 #include <array>
 #include <cmath>
 
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "optim/pieces.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/optim/peers/pieces.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -58,4 +58,4 @@ double clip_gradient_norm(const std::vector<Parameter>& parameters, double max_n
   return norm;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "nn/module.h"
+#include "shiftgrad/nn/module.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The Euclidean norm of all gradients taken as one vector; parameters without a gradient count as
 /// 0. Summed in double, in a tree fixed by the sizes alone; NaN or infinite when a gradient is.
@@ -16,4 +16,4 @@ double gradient_norm(const std::vector<Parameter>& parameters);
 /// of 0 clips nothing.
 double clip_gradient_norm(const std::vector<Parameter>& parameters, double max_norm);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,4 +1,4 @@
-#include "optim/evaluate.h"
+#include "shiftgrad/optim/evaluate.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,13 +6,13 @@
 #include <numbers>
 #include <vector>
 
-#include "core/checked.h"
-#include "core/errors.h"
-#include "core/tape.h"
-#include "ops/loss.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/loss.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -182,4 +182,4 @@ double Evaluation::bits() const { return nats / std::numbers::ln2; }
 
 double Evaluation::perplexity() const { return std::exp(nats); }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "nn/language_model.h"
-#include "optim/peers.h"
+#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/optim/peers/peers.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct EvaluationConfig {
   /// memory   Segments of `tgt_len` tokens, each behind a memory of `mem_len` tokens (Dai et al.
@@ -54,4 +54,4 @@ Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
                     const EvaluationConfig& config, std::vector<double>* losses = nullptr,
                     Peers& peers = alone());
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

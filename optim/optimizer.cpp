@@ -1,16 +1,16 @@
-#include "optim/optimizer.h"
+#include "shiftgrad/optim/optimizer.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "core/checked.h"
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "optim/pieces.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/optim/peers/pieces.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -164,4 +164,4 @@ void Optimizer::set_moments(std::vector<Moments> moments) {
   moments_ = std::move(moments);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -6,9 +6,9 @@
 #include <variant>
 #include <vector>
 
-#include "nn/module.h"
+#include "shiftgrad/nn/module.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Stochastic gradient descent with momentum (PyTorch: optim.SGD):
 ///
@@ -87,4 +87,4 @@ class Optimizer {
   std::vector<double> factors_;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,17 +1,17 @@
-#include "optim/pair_trainer.h"
+#include "shiftgrad/optim/pair_trainer.h"
 
 #include <algorithm>
 #include <chrono>
 
-#include "core/checked.h"
-#include "core/errors.h"
-#include "core/tape.h"
-#include "nn/tensor_names.h"
-#include "ops/loss.h"
-#include "optim/fingerprint.h"
-#include "optim/stored_numbers.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/fingerprint.h"
+#include "shiftgrad/core/io/stored_numbers.h"
+#include "shiftgrad/core/io/tensor_names.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/loss.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -165,4 +165,4 @@ void PairTrainer::resume(std::map<std::string, StoredTensor> saved_state,
   fail(source, ": ", error.what());
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -8,10 +8,10 @@
 #include <span>
 #include <string>
 
-#include "optim/pairs.h"
-#include "optim/training_loop.h"
+#include "shiftgrad/optim/pairs.h"
+#include "shiftgrad/optim/training_loop.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Its fields are TrainerConfig's, where that has them.
 struct PairTrainerConfig {
@@ -109,4 +109,4 @@ class PairTrainer : public TrainingLoop {
   GradientSums gradient_sums_;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

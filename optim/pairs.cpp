@@ -1,11 +1,11 @@
-#include "optim/pairs.h"
+#include "shiftgrad/optim/pairs.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -118,4 +118,4 @@ void PairBatches::go_to(int64_t epoch, int64_t position) {
   position_ = position;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "core/random.h"
-#include "nn/encoder_decoder.h"
+#include "shiftgrad/core/random.h"
+#include "shiftgrad/nn/models/encoder_decoder.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// A source and its target, without begin and end.
 struct TokenPair {
@@ -75,4 +75,4 @@ class PairBatches {
   std::vector<std::vector<int64_t>> order_;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

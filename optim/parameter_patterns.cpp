@@ -1,4 +1,4 @@
-#include "optim/parameter_patterns.h"
+#include "shiftgrad/optim/parameter_patterns.h"
 
 #include <fnmatch.h>
 
@@ -7,9 +7,9 @@
 #include <cmath>
 #include <sstream>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -68,4 +68,4 @@ std::vector<double> learning_rate_factors(const std::vector<Parameter>& paramete
   return factors;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "nn/module.h"
+#include "shiftgrad/nn/module.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The parameters that match none of the patterns. Throws when they match all.
 std::vector<Parameter> not_frozen(const std::vector<Parameter>& parameters,
@@ -20,4 +20,4 @@ std::vector<Parameter> not_frozen(const std::vector<Parameter>& parameters,
 std::vector<double> learning_rate_factors(const std::vector<Parameter>& parameters,
                                           const std::string& patterns);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

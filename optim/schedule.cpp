@@ -1,11 +1,11 @@
-#include "optim/schedule.h"
+#include "shiftgrad/optim/schedule.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "core/checked.h"
-#include "core/errors.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
 

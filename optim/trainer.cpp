@@ -1,18 +1,18 @@
-#include "optim/trainer.h"
+#include "shiftgrad/optim/trainer.h"
 
 #include <algorithm>
 
-#include "core/checked.h"
-#include "core/errors.h"
-#include "core/tape.h"
-#include "nn/state_dict.h"
-#include "ops/elementwise.h"
-#include "ops/loss.h"
-#include "ops/shape.h"
-#include "optim/fingerprint.h"
-#include "optim/parameter_patterns.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/fingerprint.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/state_dict.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/loss.h"
+#include "shiftgrad/ops/shape.h"
+#include "shiftgrad/optim/parameter_patterns.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -228,4 +228,4 @@ TrainerState Trainer::state_from(std::map<std::string, StoredTensor> saved,
   fail(source, ": ", error.what());
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -8,12 +8,12 @@
 #include <span>
 #include <string>
 
-#include "nn/language_model.h"
-#include "optim/auxiliary_losses.h"
-#include "optim/trainer_config.h"
-#include "optim/training_loop.h"
+#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/optim/auxiliary_losses.h"
+#include "shiftgrad/optim/trainer_config.h"
+#include "shiftgrad/optim/training_loop.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 class Trainer : public TrainingLoop {
  public:
@@ -57,4 +57,4 @@ class Trainer : public TrainingLoop {
   GradientSums gradient_sums_;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

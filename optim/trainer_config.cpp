@@ -1,7 +1,7 @@
-#include "optim/trainer_config.h"
+#include "shiftgrad/optim/trainer_config.h"
 
-#include "core/checked.h"
-#include "core/errors.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
 

@@ -1,14 +1,14 @@
-#include "optim/trainer_state.h"
+#include "shiftgrad/optim/trainer_state.h"
 
 #include <cmath>
 
-#include "core/errors.h"
-#include "nn/json.h"
-#include "nn/tensor_file.h"
-#include "nn/tensor_names.h"
-#include "optim/stored_numbers.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/json.h"
+#include "shiftgrad/core/io/stored_numbers.h"
+#include "shiftgrad/core/io/tensor_file.h"
+#include "shiftgrad/core/io/tensor_names.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -128,4 +128,4 @@ TrainerState from_tensors(const StoredTensors& tensors, const TrainerState& star
   return state;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

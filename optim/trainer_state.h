@@ -5,13 +5,13 @@
 #include <string>
 #include <variant>
 
-#include "core/random.h"
-#include "nn/language_model.h"
-#include "nn/safetensors.h"
-#include "optim/batches.h"
-#include "optim/optimizer.h"
+#include "shiftgrad/core/io/safetensors.h"
+#include "shiftgrad/core/random.h"
+#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/optim/batches.h"
+#include "shiftgrad/optim/optimizer.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// What changes from step to step in every training, but for the weights and the place in the data.
 struct LoopState {
@@ -58,4 +58,4 @@ std::map<std::string, StoredTensor> to_tensors(const TrainerState& state);
 TrainerState from_tensors(const std::map<std::string, StoredTensor>& tensors,
                           const TrainerState& start);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

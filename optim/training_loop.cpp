@@ -1,13 +1,13 @@
-#include "optim/training_loop.h"
+#include "shiftgrad/optim/training_loop.h"
 
 #include <cmath>
 #include <utility>
 
-#include "core/checked.h"
-#include "core/errors.h"
-#include "optim/clip.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/optim/clip.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 using Clock = std::chrono::steady_clock;
 
@@ -91,4 +91,4 @@ void TrainingLoop::run(const TrainerCallbacks& callbacks) {
   }
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

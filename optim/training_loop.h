@@ -11,15 +11,15 @@
 #include <map>
 #include <string>
 
-#include "nn/context.h"
-#include "optim/beginning.h"
-#include "optim/evaluate.h"
-#include "optim/gradient_sums.h"
-#include "optim/peers.h"
-#include "optim/schedule.h"
-#include "optim/trainer_state.h"
+#include "shiftgrad/nn/context.h"
+#include "shiftgrad/optim/evaluate.h"
+#include "shiftgrad/optim/peers/beginning.h"
+#include "shiftgrad/optim/peers/gradient_sums.h"
+#include "shiftgrad/optim/peers/peers.h"
+#include "shiftgrad/optim/schedule.h"
+#include "shiftgrad/optim/trainer_state.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Of one update.
 struct StepReport {
@@ -146,4 +146,4 @@ class TrainingLoop {
   std::chrono::steady_clock::time_point step_start_;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

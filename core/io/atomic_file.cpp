@@ -1,4 +1,4 @@
-#include "nn/atomic_file.h"
+#include "shiftgrad/core/io/atomic_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -13,8 +13,8 @@
 #include <random>
 #include <string_view>
 
-#include "core/errors.h"
-#include "nn/descriptor.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/descriptor.h"
 
 namespace shiftgrad {
 

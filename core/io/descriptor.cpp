@@ -1,9 +1,9 @@
-#include "nn/descriptor.h"
+#include "shiftgrad/core/io/descriptor.h"
 
 #include <cerrno>
 #include <system_error>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
 

@@ -1,8 +1,8 @@
-#include "nn/dtype.h"
+#include "shiftgrad/core/io/dtype.h"
 
 #include <algorithm>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
 

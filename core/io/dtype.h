@@ -5,11 +5,11 @@
 #include <ostream>
 #include <string_view>
 
-#include "core/layout.h"
+#include "shiftgrad/core/layout.h"
 
 namespace shiftgrad {
 
-/// The type of the values in a file. Tensors in memory are of Scalar; see nn/tensor_file.h.
+/// The type of the values in a file. Tensors in memory are of Scalar; see core/io/tensor_file.h.
 enum class DType { boolean, u8, i8, i16, u16, f16, bf16, i32, u32, f32, i64, u64, f64 };
 
 /// Prints the name that safetensors files use: `F32`.

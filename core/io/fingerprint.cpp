@@ -1,7 +1,7 @@
-#include "optim/fingerprint.h"
+#include "shiftgrad/core/io/fingerprint.h"
 
-#include "core/errors.h"
-#include "optim/stored_numbers.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/stored_numbers.h"
 
 namespace shiftgrad {
 

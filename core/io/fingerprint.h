@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "nn/safetensors.h"
+#include "shiftgrad/core/io/safetensors.h"
 
 namespace shiftgrad {
 

@@ -1,10 +1,10 @@
-#include "nn/json.h"
+#include "shiftgrad/core/io/json.h"
 
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
 

@@ -1,11 +1,11 @@
-#include "nn/read_file.h"
+#include "shiftgrad/core/io/read_file.h"
 
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <new>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "nn/descriptor.h"
+#include "shiftgrad/core/io/descriptor.h"
 
 namespace shiftgrad {
 

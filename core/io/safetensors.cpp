@@ -1,4 +1,4 @@
-#include "nn/safetensors.h"
+#include "shiftgrad/core/io/safetensors.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,11 +8,11 @@
 #include <span>
 #include <utility>
 
-#include "core/errors.h"
-#include "nn/atomic_file.h"
-#include "nn/json.h"
-#include "nn/read_file.h"
-#include "nn/safetensors_header.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/atomic_file.h"
+#include "shiftgrad/core/io/json.h"
+#include "shiftgrad/core/io/read_file.h"
+#include "shiftgrad/core/io/safetensors_header.h"
 
 namespace shiftgrad {
 

@@ -4,7 +4,7 @@
 // section Format):
 //
 //     8 bytes   N, the length of the header, little-endian
-//     N bytes   the header: nn/safetensors_header.h
+//     N bytes   the header: core/io/safetensors_header.h
 //     the rest  the values, row-major, little-endian
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/layout.h"
-#include "nn/dtype.h"
+#include "shiftgrad/core/io/dtype.h"
+#include "shiftgrad/core/layout.h"
 
 namespace shiftgrad {
 

@@ -1,12 +1,12 @@
-#include "nn/safetensors_header.h"
+#include "shiftgrad/core/io/safetensors_header.h"
 
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "core/errors.h"
-#include "nn/json.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/json.h"
 
 namespace shiftgrad {
 

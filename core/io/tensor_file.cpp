@@ -1,14 +1,14 @@
-#include "nn/tensor_file.h"
+#include "shiftgrad/core/io/tensor_file.h"
 
 #include <algorithm>
 #include <span>
 #include <type_traits>
 #include <utility>
 
-#include "core/errors.h"
-#include "nn/json.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/json.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -78,4 +78,4 @@ Mask loaded_mask(const std::string& name, const StoredTensor& stored) {
   return {stored.shape, values_of<uint8_t>(name, stored, DType::boolean)};
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "core/array.h"
-#include "core/tensor.h"
-#include "nn/safetensors.h"
+#include "shiftgrad/core/array.h"
+#include "shiftgrad/core/io/safetensors.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// A row-major copy of the values for a file.
 StoredTensor stored(const Tensor& tensor);
@@ -29,4 +29,4 @@ Tokens loaded_tokens(const std::string& name, const StoredTensor& stored);
 /// The same for BOOL.
 Mask loaded_mask(const std::string& name, const StoredTensor& stored);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,10 +1,10 @@
-#include "nn/tensor_names.h"
+#include "shiftgrad/core/io/tensor_names.h"
 
 #include <algorithm>
 #include <set>
 
-#include "core/errors.h"
-#include "nn/json.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/json.h"
 
 namespace shiftgrad {
 

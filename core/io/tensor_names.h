@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/safetensors.h"
+#include "shiftgrad/core/io/safetensors.h"
 
 namespace shiftgrad {
 

@@ -1,4 +1,4 @@
-#include "core/allocator.h"
+#include "shiftgrad/core/machine/allocator.h"
 
 #include <sys/mman.h>
 
@@ -12,8 +12,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/errors.h"
-#include "core/sanitizer.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/sanitizer.h"
 
 namespace shiftgrad {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
 

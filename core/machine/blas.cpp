@@ -1,4 +1,4 @@
-#include "core/blas.h"
+#include "shiftgrad/core/machine/blas.h"
 
 #include <cblas.h>
 
@@ -7,13 +7,13 @@
 #include <limits>
 #include <optional>
 
-#include "core/errors.h"
-#include "core/openblas.h"
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "core/storage.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/openblas.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/core/storage.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -284,4 +284,4 @@ void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matr
   });
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -3,9 +3,9 @@
 // c = alpha a b + beta c, for matrices given by strides. A transposed matrix is one with its
 // strides swapped; it costs nothing.
 
-#include "core/matrix.h"
+#include "shiftgrad/core/machine/matrix.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// c = alpha a b + beta c on the calling thread, where a is [m, k], b is [k, n] and c is [m, n].
 /// A beta of 0 never reads c, and with k = 0 the product is zero. Strides are free: a transposed
@@ -23,4 +23,4 @@ inline constexpr double worthwhile_products = 4e5;
 /// than c is wide. What is cut where depends on the sizes only.
 void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "core/scalar.h"
+#include "shiftgrad/core/scalar.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// A matrix in someone else's memory: element (r, c) lies at data[r row_stride + c column_stride].
 template <class Element>
@@ -43,4 +43,4 @@ struct MatrixView {
 using Matrix = MatrixView<Scalar>;
 using ConstMatrix = MatrixView<const Scalar>;
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

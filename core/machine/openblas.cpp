@@ -1,4 +1,4 @@
-#include "core/openblas.h"
+#include "shiftgrad/core/machine/openblas.h"
 
 #include <cblas.h>
 

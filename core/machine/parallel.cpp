@@ -1,4 +1,4 @@
-#include "core/parallel.h"
+#include "shiftgrad/core/machine/parallel.h"
 
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
@@ -10,9 +10,9 @@
 #include <mutex>
 #include <thread>
 
-#include "core/errors.h"
-#include "core/openblas.h"
-#include "core/sanitizer.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/openblas.h"
+#include "shiftgrad/core/machine/sanitizer.h"
 
 namespace shiftgrad {
 

@@ -2,20 +2,20 @@
 // foreach_target.h includes this file again and again. Which one runs is found out at run time.
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/simd.cpp"
+#define HWY_TARGET_INCLUDE "shiftgrad/core/machine/simd.cpp"
 #include <hwy/foreach_target.h>
 // Below foreach_target.h, as Highway wants it.
 #include <algorithm>
 #include <limits>
 
-#include "core/errors.h"
-#include "core/simd.h"
-#include "core/simd_functions-inl.h"
-#include "core/simd_loops-inl.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/core/machine/simd_functions-inl.h"
+#include "shiftgrad/core/machine/simd_loops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
 
 void map(Unary f, const Scalar* x, Scalar* y, int64_t n) {
   with_function(f, [&](auto function) HWY_ATTR {
@@ -215,13 +215,13 @@ Scalar maximum(const Scalar* x, int64_t n) {
   return hn::GetLane(hn::MaxOfLanes(Lanes(), greatest));
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd {
+namespace shiftgrad::SHIFTGRAD_PRECISION::simd {
 
 HWY_EXPORT(map);
 HWY_EXPORT(map_gradient);
@@ -291,6 +291,6 @@ void use_instruction_set(const std::string& name) {
   fail("use_instruction_set: \"", name, "\" is not one of this CPU's instruction_sets()");
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd
 
 #endif

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/matrix.h"
+#include "shiftgrad/core/machine/matrix.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd {
+namespace shiftgrad::SHIFTGRAD_PRECISION::simd {
 
 enum class Unary {
   negate,
@@ -80,4 +80,4 @@ std::vector<std::string> instruction_sets();
 /// tests, and for equal bits on unequal CPUs. An Error for any other name.
 void use_instruction_set(const std::string& name);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd

@@ -10,12 +10,12 @@
 #define SHIFTGRAD_CORE_SIMD_FUNCTIONS_INL_H_
 #endif
 
-#include "core/simd.h"
-#include "core/simd_math-inl.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/core/machine/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
 
 struct Negate {
   static HWY_INLINE Vector value(Vector x) { return hn::Neg(x); }
@@ -144,7 +144,7 @@ HWY_INLINE void with_function(Unary f, Body body) {
   }
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
 

@@ -12,11 +12,11 @@
 
 #include <cstring>
 
-#include "core/simd_math-inl.h"
+#include "shiftgrad/core/machine/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
 
 /// Access to as many elements as a vector has.
 struct Whole {
@@ -93,7 +93,7 @@ HWY_INLINE Scalar add_up(int64_t n, Body body) {
   return hn::GetLane(hn::SumOfLanes(Lanes(), fold(n, hn::Zero(Lanes()), body, add)));
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
 

@@ -24,11 +24,11 @@
 #include <cstddef>
 #include <limits>
 
-#include "core/scalar.h"
+#include "shiftgrad/core/scalar.h"
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -150,7 +150,7 @@ HWY_INLINE Vector normal_cdf(Vector x, Vector gaussian_of_x) {
   return hn::IfThenElse(hn::Lt(x, hn::Zero(Lanes())), tail, hn::Sub(constant(1), tail));
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
 

@@ -2,14 +2,14 @@
 // block, which leaves room for a product. Compiled once for each instruction set.
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "core/simd_random.cpp"
+#define HWY_TARGET_INCLUDE "shiftgrad/core/machine/simd_random.cpp"
 #include <hwy/foreach_target.h>
 // Below foreach_target.h, as Highway wants it.
 #include <hwy/highway.h>
 
 #include <algorithm>
 
-#include "core/random.h"
+#include "shiftgrad/core/random.h"
 
 HWY_BEFORE_NAMESPACE();
 

@@ -5,11 +5,11 @@
 #include <optional>
 
 #include "attention_maps.h"
-#include "command.h"
-#include "draw_picture.h"
-#include "flags.h"
-#include "map_picture.h"
-#include "named_run.h"
+#include "examples/common/command.h"
+#include "examples/common/draw_picture.h"
+#include "examples/common/flags.h"
+#include "examples/common/map_picture.h"
+#include "examples/common/named_run.h"
 #include "run_folder.h"
 
 namespace char_lm {

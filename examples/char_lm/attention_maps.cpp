@@ -1,6 +1,6 @@
 #include "attention_maps.h"
 
-#include "core/tape.h"
+#include "shiftgrad/core/tape.h"
 
 namespace char_lm {
 

@@ -9,14 +9,14 @@
 #include <set>
 #include <sstream>
 
-#include "command.h"
 #include "comparison.h"
-#include "core/allocator.h"
-#include "core/errors.h"
 #include "corpus.h"
-#include "flags.h"
-#include "nn/generate.h"
-#include "saved_flags.h"
+#include "examples/common/command.h"
+#include "examples/common/flags.h"
+#include "examples/common/saved_flags.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/nn/models/generate.h"
 #include "training.h"
 
 namespace char_lm {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <span>
 
-#include "fixed.h"
-#include "gnuplot.h"
-#include "nn/atomic_file.h"
-#include "picture.h"
+#include "examples/common/fixed.h"
+#include "examples/common/gnuplot.h"
+#include "examples/common/picture.h"
+#include "shiftgrad/core/io/atomic_file.h"
 
 namespace char_lm {
 

@@ -10,17 +10,17 @@
 #include <numeric>
 #include <optional>
 
-#include "command.h"
 #include "context_losses.h"
 #include "context_picture.h"
-#include "draw_picture.h"
 #include "effective_context.h"
-#include "fixed.h"
-#include "flags.h"
-#include "optim/evaluate.h"
-#include "picture.h"
+#include "examples/common/command.h"
+#include "examples/common/draw_picture.h"
+#include "examples/common/fixed.h"
+#include "examples/common/flags.h"
+#include "examples/common/picture.h"
 #include "run_folder.h"
 #include "scored_text.h"
+#include "shiftgrad/optim/evaluate.h"
 
 namespace char_lm {
 

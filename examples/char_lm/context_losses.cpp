@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/tape.h"
-#include "ops/loss.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/loss.h"
+#include "shiftgrad/ops/shape.h"
 
 namespace char_lm {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "nn/language_model.h"
+#include "shiftgrad/nn/models/language_model.h"
 
 namespace char_lm {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "picture.h"
+#include "examples/common/picture.h"
 
 namespace char_lm {
 

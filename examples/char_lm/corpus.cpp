@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "text.h"
+#include "examples/common/text.h"
 
 namespace char_lm {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/tape.h"
-#include "nn/mixers.h"
-#include "nn/positions.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/models/mixers.h"
+#include "shiftgrad/nn/positions.h"
 
 namespace char_lm {
 

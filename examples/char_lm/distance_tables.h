@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "nn/layer.h"
+#include "shiftgrad/nn/layer.h"
 
 namespace char_lm {
 

@@ -4,14 +4,14 @@
 #include <optional>
 #include <span>
 
-#include "command.h"
-#include "core/errors.h"
-#include "fixed.h"
-#include "flags.h"
-#include "nn/atomic_file.h"
-#include "optim/evaluate.h"
+#include "examples/common/command.h"
+#include "examples/common/fixed.h"
+#include "examples/common/flags.h"
 #include "run_folder.h"
 #include "scored_text.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/atomic_file.h"
+#include "shiftgrad/optim/evaluate.h"
 
 namespace char_lm {
 

@@ -1,4 +1,4 @@
-#include "nn/generate.h"
+#include "shiftgrad/nn/models/generate.h"
 
 #include <unistd.h>
 
@@ -6,13 +6,13 @@
 #include <memory>
 #include <optional>
 
-#include "command.h"
-#include "core/errors.h"
-#include "flags.h"
-#include "nn/read_file.h"
+#include "examples/common/command.h"
+#include "examples/common/flags.h"
+#include "examples/common/text.h"
+#include "examples/common/utf8.h"
 #include "run_folder.h"
-#include "text.h"
-#include "utf8.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/read_file.h"
 
 namespace char_lm {
 

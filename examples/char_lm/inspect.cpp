@@ -9,12 +9,12 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
-#include "command.h"
-#include "fixed.h"
-#include "flags.h"
-#include "nn/config.h"
-#include "printable.h"
+#include "examples/common/command.h"
+#include "examples/common/fixed.h"
+#include "examples/common/flags.h"
+#include "examples/common/printable.h"
 #include "run_folder.h"
+#include "shiftgrad/nn/models/config.h"
 
 namespace char_lm {
 

@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "core/errors.h"
-#include "named_run.h"
-#include "nn/json.h"
-#include "nn/read_file.h"
+#include "examples/common/named_run.h"
 #include "run_folder.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/json.h"
+#include "shiftgrad/core/io/read_file.h"
 
 namespace char_lm {
 

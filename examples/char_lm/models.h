@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "flag_range.h"
-#include "nn/language_model.h"
+#include "examples/common/flag_range.h"
+#include "shiftgrad/nn/models/language_model.h"
 
 namespace char_lm {
 

@@ -4,11 +4,11 @@
 #include <memory>
 #include <numbers>
 
-#include "command.h"
-#include "draw_picture.h"
-#include "flags.h"
+#include "examples/common/command.h"
+#include "examples/common/draw_picture.h"
+#include "examples/common/flags.h"
+#include "examples/common/picture.h"
 #include "loss_curve.h"
-#include "picture.h"
 #include "run_folder.h"
 
 namespace char_lm {

@@ -5,12 +5,12 @@
 #include <limits>
 #include <memory>
 
-#include "command.h"
 #include "distance_tables.h"
-#include "draw_picture.h"
-#include "flags.h"
-#include "named_run.h"
-#include "picture.h"
+#include "examples/common/command.h"
+#include "examples/common/draw_picture.h"
+#include "examples/common/flags.h"
+#include "examples/common/named_run.h"
+#include "examples/common/picture.h"
 #include "run_folder.h"
 
 namespace char_lm {

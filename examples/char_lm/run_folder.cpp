@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <map>
 
-#include "named_run.h"
+#include "examples/common/named_run.h"
 
 namespace char_lm {
 

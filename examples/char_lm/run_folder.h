@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "nn/checkpoint.h"
-#include "out_folder.h"
+#include "examples/common/out_folder.h"
+#include "shiftgrad/nn/models/checkpoint.h"
 #include "train_flags.h"
 #include "vocabulary.h"
 

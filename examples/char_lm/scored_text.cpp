@@ -1,7 +1,7 @@
 #include "scored_text.h"
 
 #include "corpus.h"
-#include "flags.h"
+#include "examples/common/flags.h"
 
 namespace char_lm {
 

@@ -1,7 +1,7 @@
 #include <memory>
 
-#include "asked.h"
-#include "command.h"
+#include "examples/common/asked.h"
+#include "examples/common/command.h"
 #include "run_folder.h"
 #include "training.h"
 

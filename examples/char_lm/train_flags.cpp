@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "flags_json.h"
+#include "examples/common/flags_json.h"
 
 namespace char_lm {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "models.h"
-#include "optim/trainer.h"
+#include "shiftgrad/optim/trainer.h"
 
 namespace char_lm {
 

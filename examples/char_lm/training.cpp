@@ -1,10 +1,10 @@
 #include "training.h"
 
-#include "core/errors.h"
-#include "fixed.h"
-#include "flags.h"
-#include "nn/state_dict.h"
-#include "text.h"
+#include "examples/common/fixed.h"
+#include "examples/common/flags.h"
+#include "examples/common/text.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/state_dict.h"
 
 namespace char_lm {
 

@@ -3,13 +3,13 @@
 #include <functional>
 #include <memory>
 
-#include "core/parallel.h"
 #include "corpus.h"
-#include "nn/checkpoint.h"
-#include "optim/trainer.h"
+#include "examples/common/training_run.h"
 #include "run_folder.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/nn/models/checkpoint.h"
+#include "shiftgrad/optim/trainer.h"
 #include "train_flags.h"
-#include "training_run.h"
 
 namespace char_lm {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "core/errors.h"
-#include "utf8.h"
+#include "examples/common/utf8.h"
+#include "shiftgrad/core/errors.h"
 
 namespace char_lm {
 

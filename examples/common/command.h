@@ -1,7 +1,7 @@
 #pragma once
 
-#include "optim/peers.h"
 #include "program.h"
+#include "shiftgrad/optim/peers/peers.h"
 
 namespace char_lm {
 

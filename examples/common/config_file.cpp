@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "core/errors.h"
 #include "near_name.h"
-#include "nn/json.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/json.h"
 #include "text.h"
 
 namespace char_lm {

@@ -12,7 +12,7 @@ mark=end_of
 mark=${mark}_file
 
 {
-  echo '#include "embedded_files.h"'
+  echo '#include "examples/common/embedded_files.h"'
   echo 'namespace char_lm {'
   echo 'using namespace std::string_view_literals;'
   echo 'static constexpr std::string_view files[] = {'

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "core/errors.h"
 #include "fixed.h"
+#include "shiftgrad/core/errors.h"
 
 namespace char_lm {
 

@@ -5,9 +5,9 @@
 #include <span>
 #include <string>
 
-#include "core/errors.h"
-#include "core/parallel.h"
 #include "flag_value.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
 
 namespace char_lm {
 

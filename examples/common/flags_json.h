@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "core/errors.h"
 #include "flag_value.h"
-#include "nn/json.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/json.h"
 
 namespace char_lm {
 

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <memory>
 
-#include "core/errors.h"
-#include "nn/read_file.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/read_file.h"
 
 extern char** environ;
 

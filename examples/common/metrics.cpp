@@ -7,9 +7,9 @@
 #include <span>
 #include <sstream>
 
-#include "core/errors.h"
-#include "nn/atomic_file.h"
-#include "nn/read_file.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/atomic_file.h"
+#include "shiftgrad/core/io/read_file.h"
 
 namespace char_lm {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "optim/trainer.h"
+#include "shiftgrad/optim/trainer.h"
 
 namespace char_lm {
 

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "core/errors.h"
 #include "out_folder.h"
+#include "shiftgrad/core/errors.h"
 
 namespace char_lm {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace char_lm {
 

@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace char_lm {
 

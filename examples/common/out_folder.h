@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "optim/peers.h"
+#include "shiftgrad/optim/peers/peers.h"
 
 namespace char_lm {
 

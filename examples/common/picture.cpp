@@ -10,8 +10,8 @@
 #include <span>
 
 #include "gnuplot.h"
-#include "nn/atomic_file.h"
 #include "printable.h"
+#include "shiftgrad/core/io/atomic_file.h"
 
 namespace char_lm {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace char_lm {
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <utility>
 
-#include "core/errors.h"
 #include "flags.h"
 #include "printable.h"
+#include "shiftgrad/core/errors.h"
 
 namespace char_lm {
 
@@ -113,7 +113,8 @@ int run_program(CLI::App& program, const std::vector<Command>& commands, int cou
                 char** arguments, Peers& peers) {
   program.footer(
       "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written; "
-      "129, 130 and 143 ended by SIGHUP, SIGINT and SIGTERM, before which train saves a checkpoint.");
+      "129, 130 and 143 ended by SIGHUP, SIGINT and SIGTERM, before which train saves a "
+      "checkpoint.");
   const Command* command = nullptr;
   try {
     if (!parse(program, {arguments, static_cast<size_t>(count)}, peers))

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "optim/peers.h"
+#include "shiftgrad/optim/peers/peers.h"
 
 namespace char_lm {
 

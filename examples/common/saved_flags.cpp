@@ -1,6 +1,6 @@
 #include "saved_flags.h"
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace char_lm {
 

@@ -1,8 +1,8 @@
 #include "text.h"
 
-#include "core/errors.h"
 #include "embedded_files.h"
-#include "nn/read_file.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/read_file.h"
 #include "utf8.h"
 
 namespace char_lm {

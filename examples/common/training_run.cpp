@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/errors.h"
-#include "nn/atomic_file.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/atomic_file.h"
 
 namespace char_lm {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "metrics.h"
-#include "nn/run_state.h"
-#include "optim/training_loop.h"
 #include "out_folder.h"
 #include "progress.h"
+#include "shiftgrad/nn/models/run_state.h"
+#include "shiftgrad/optim/training_loop.h"
 #include "stop_request.h"
 
 namespace char_lm {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Case::Case(const std::string& path) : content_(read_safetensors(path)) {
   for (auto [key, value] : {std::pair{"layer", &layer}, std::pair{"config", &config}}) {
@@ -59,4 +59,4 @@ void Answer::put_parameter_gradients(const Module& module) {
     put_gradient("param." + name, parameter);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "nn/module.h"
-#include "nn/tensor_file.h"
+#include "shiftgrad/core/io/tensor_file.h"
+#include "shiftgrad/nn/module.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// A case file: which layer, its config, and tensors that are taken out one by one, so that what is
 /// missing or left over can be named.
@@ -45,4 +45,4 @@ struct Answer {
   void put_parameter_gradients(const Module& module);
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

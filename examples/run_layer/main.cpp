@@ -11,14 +11,14 @@
 #include <nlohmann/json.hpp>
 
 #include "case.h"
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/tape.h"
-#include "nn/config.h"
-#include "nn/encoder_decoder_block.h"
-#include "nn/language_model.h"
-#include "ops/loss.h"
-#include "ops/shift.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/nn/models/encoder_decoder_block.h"
+#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/ops/loss.h"
+#include "shiftgrad/ops/shift.h"
 
 using namespace shiftgrad;
 

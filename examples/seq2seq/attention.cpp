@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "command.h"
-#include "core/errors.h"
 #include "decoding.h"
-#include "examples/char_lm/draw_picture.h"
-#include "examples/char_lm/flags.h"
-#include "examples/char_lm/map_picture.h"
-#include "examples/char_lm/named_run.h"
+#include "examples/common/draw_picture.h"
+#include "examples/common/flags.h"
+#include "examples/common/map_picture.h"
+#include "examples/common/named_run.h"
+#include "shiftgrad/core/errors.h"
 
 namespace seq2seq {
 

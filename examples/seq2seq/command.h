@@ -1,6 +1,6 @@
 #pragma once
 
-#include "examples/char_lm/program.h"
+#include "examples/common/program.h"
 
 namespace seq2seq {
 

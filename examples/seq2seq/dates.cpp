@@ -8,8 +8,8 @@
 #include <numeric>
 #include <string>
 
-#include "core/errors.h"
-#include "core/random.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/random.h"
 
 namespace seq2seq {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "examples/char_lm/flags.h"
+#include "examples/common/flags.h"
 
 namespace seq2seq {
 

@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "core/parallel.h"
 #include "run.h"
+#include "shiftgrad/core/machine/parallel.h"
 
 namespace seq2seq {
 

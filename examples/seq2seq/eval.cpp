@@ -6,13 +6,13 @@
 #include <span>
 
 #include "command.h"
-#include "core/errors.h"
 #include "data.h"
 #include "decoding.h"
-#include "examples/char_lm/fixed.h"
-#include "examples/char_lm/flags.h"
-#include "nn/atomic_file.h"
+#include "examples/common/fixed.h"
+#include "examples/common/flags.h"
 #include "scores.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/atomic_file.h"
 
 namespace seq2seq {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "command.h"
-#include "core/parallel.h"
-#include "optim/launched_peers.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/optim/peers/launched_peers.h"
 
 int main(int count, char** arguments) {
   char_lm::keep_standard_streams();

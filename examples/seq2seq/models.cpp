@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace seq2seq {
 

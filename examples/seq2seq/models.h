@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "examples/char_lm/flag_range.h"
-#include "nn/encoder_decoder.h"
+#include "examples/common/flag_range.h"
+#include "shiftgrad/nn/models/encoder_decoder.h"
 
 namespace seq2seq {
 

@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/errors.h"
-#include "examples/char_lm/named_run.h"
-#include "nn/checkpoint_parts.h"
-#include "nn/config.h"
-#include "nn/json.h"
-#include "nn/load_weights.h"
+#include "examples/common/named_run.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/json.h"
+#include "shiftgrad/nn/models/checkpoint_parts.h"
+#include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/nn/models/load_weights.h"
 
 namespace seq2seq {
 

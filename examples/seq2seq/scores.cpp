@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 namespace seq2seq {
 

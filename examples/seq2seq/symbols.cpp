@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "examples/char_lm/near_name.h"
-#include "examples/char_lm/utf8.h"
+#include "examples/common/near_name.h"
+#include "examples/common/utf8.h"
 
 namespace seq2seq {
 

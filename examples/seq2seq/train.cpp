@@ -1,7 +1,7 @@
 #include <memory>
 
 #include "command.h"
-#include "examples/char_lm/asked.h"
+#include "examples/common/asked.h"
 #include "training.h"
 
 namespace seq2seq {

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "core/errors.h"
-#include "examples/char_lm/flags_json.h"
+#include "examples/common/flags_json.h"
+#include "shiftgrad/core/errors.h"
 
 namespace seq2seq {
 

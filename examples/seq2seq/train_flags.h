@@ -4,8 +4,8 @@
 #include <string>
 
 #include "models.h"
-#include "optim/pair_trainer.h"
 #include "rows.h"
+#include "shiftgrad/optim/pair_trainer.h"
 
 namespace seq2seq {
 

@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "command.h"
-#include "core/errors.h"
 #include "decoding.h"
-#include "examples/char_lm/flags.h"
+#include "examples/common/flags.h"
 #include "lines.h"
+#include "shiftgrad/core/errors.h"
 
 namespace seq2seq {
 

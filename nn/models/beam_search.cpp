@@ -1,4 +1,4 @@
-#include "nn/beam_search.h"
+#include "shiftgrad/nn/models/beam_search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,11 +7,11 @@
 #include <optional>
 #include <span>
 
-#include "core/checked.h"
-#include "core/errors.h"
-#include "core/tape.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -272,4 +272,4 @@ std::vector<Hypothesis> greedy_targets(const EncoderDecoder& model, const Padded
   return sample_targets(model, sources, options, {.temperature = 0});
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

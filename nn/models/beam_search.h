@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "nn/encoder_decoder.h"
-#include "nn/sampling.h"
+#include "shiftgrad/nn/models/encoder_decoder.h"
+#include "shiftgrad/nn/models/sampling.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct DecodingOptions {
   /// The target's first token, which is given and not part of what is returned, and the one that
@@ -69,4 +69,4 @@ std::vector<Hypothesis> sample_targets(const EncoderDecoder& model, const Padded
 std::vector<Hypothesis> greedy_targets(const EncoderDecoder& model, const PaddedTokens& sources,
                                        const DecodingOptions& options);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

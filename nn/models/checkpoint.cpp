@@ -1,16 +1,16 @@
-#include "nn/checkpoint.h"
+#include "shiftgrad/nn/models/checkpoint.h"
 
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 
-#include "core/errors.h"
-#include "nn/checkpoint_parts.h"
-#include "nn/config.h"
-#include "nn/json.h"
-#include "nn/load_weights.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/json.h"
+#include "shiftgrad/nn/models/checkpoint_parts.h"
+#include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/nn/models/load_weights.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -93,4 +93,4 @@ LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source
   });
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
-#include "nn/language_model.h"
-#include "nn/run_state.h"
+#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/nn/models/run_state.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct Checkpoint {
   LanguageModelConfig model;
@@ -49,4 +49,4 @@ Checkpoint read_checkpoint(const std::string& path);
 LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source,
                          const MixerMaker& own_mixer = {});
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

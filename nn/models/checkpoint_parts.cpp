@@ -1,10 +1,10 @@
-#include "nn/checkpoint_parts.h"
+#include "shiftgrad/nn/models/checkpoint_parts.h"
 
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "nn/json.h"
+#include "shiftgrad/core/io/json.h"
 
 namespace shiftgrad {
 

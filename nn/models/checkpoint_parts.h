@@ -9,8 +9,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "core/errors.h"
-#include "nn/run_state.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/models/run_state.h"
 
 namespace shiftgrad {
 

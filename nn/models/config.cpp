@@ -1,15 +1,15 @@
-#include "nn/config.h"
+#include "shiftgrad/nn/models/config.h"
 
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "core/errors.h"
-#include "nn/encoder_decoder.h"
-#include "nn/json.h"
-#include "nn/language_model.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/json.h"
+#include "shiftgrad/nn/models/encoder_decoder.h"
+#include "shiftgrad/nn/models/language_model.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -171,4 +171,4 @@ template EncoderDecoderConfig config_from_json(const std::string&);
 template std::string config_to_json(const LanguageModelConfig&);
 template std::string config_to_json(const EncoderDecoderConfig&);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "core/scalar.h"
+#include "shiftgrad/core/scalar.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Configs of the bare shifts of ops/shift.h, which are no modules.
 struct RelShiftConfig {
@@ -34,4 +34,4 @@ Config config_from_json(const std::string& text);
 template <class Config>
 std::string config_to_json(const Config& config);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,14 +1,14 @@
-#include "nn/encoder_decoder.h"
+#include "shiftgrad/nn/models/encoder_decoder.h"
 
 #include <algorithm>
 
-#include "core/checked.h"
-#include "core/errors.h"
-#include "nn/sizes.h"
-#include "ops/matmul.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/sizes.h"
+#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -211,4 +211,4 @@ void DecoderState::keep(const std::vector<int64_t>& kept_sources,
   source_padding = std::make_shared<const Mask>(std::move(padding));
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

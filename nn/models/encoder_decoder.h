@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "core/array.h"
-#include "nn/encoder_decoder_block.h"
-#include "nn/token_embedding.h"
+#include "shiftgrad/core/array.h"
+#include "shiftgrad/nn/models/encoder_decoder_block.h"
+#include "shiftgrad/nn/models/token_embedding.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct EncoderDecoder;
 
@@ -152,4 +152,4 @@ struct EncoderDecoder : Module {
   Tensor logits(const Tensor& x, Context& context) const;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,10 +1,10 @@
-#include "nn/encoder_decoder_block.h"
+#include "shiftgrad/nn/models/encoder_decoder_block.h"
 
-#include "core/errors.h"
-#include "nn/sizes.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/sizes.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -83,4 +83,4 @@ void EncoderDecoderBlock::visit(Visitor& visitor) const {
   visitor("feed_forward_norm", feed_forward_norm);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

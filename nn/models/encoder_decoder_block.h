@@ -8,9 +8,9 @@
 // each as x + f(norm(x)) or norm(x + f(x)). The context is not normed, as in PyTorch's
 // nn.TransformerDecoderLayer.
 
-#include "nn/transformer_block.h"
+#include "shiftgrad/nn/models/transformer_block.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct EncoderDecoderBlock;
 
@@ -60,4 +60,4 @@ struct EncoderDecoderBlock : Module {
   Tensor run(const Tensor& x, Context& context, Mix mix, Cross cross) const;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,14 +1,14 @@
-#include "nn/generate.h"
+#include "shiftgrad/nn/models/generate.h"
 
 #include <algorithm>
 #include <span>
 
-#include "core/checked.h"
-#include "core/errors.h"
-#include "core/tape.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -124,4 +124,4 @@ std::vector<int32_t> generate(const LanguageModel& model, const std::vector<int3
   return ReadPrompt(model, prompt, options).continued(0, on_token);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

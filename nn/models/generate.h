@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "nn/language_model.h"
-#include "nn/sampling.h"
+#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/nn/models/sampling.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct GenerateOptions {
   /// How many tokens to make.
@@ -55,4 +55,4 @@ std::vector<int32_t> generate(const LanguageModel& model, const std::vector<int3
                               const GenerateOptions& options,
                               const std::function<void(int32_t token)>& on_token = {});
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,15 +1,15 @@
-#include "nn/language_model.h"
+#include "shiftgrad/nn/models/language_model.h"
 
 #include <algorithm>
 
-#include "core/checked.h"
-#include "core/errors.h"
-#include "core/tape.h"
-#include "nn/sizes.h"
-#include "ops/matmul.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/checked.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/sizes.h"
+#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -191,4 +191,4 @@ void LanguageModelState::reorder(const std::vector<int64_t>& members) {
   for (auto& block : blocks) block->reorder(members);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

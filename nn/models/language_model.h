@@ -16,12 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "core/array.h"
-#include "nn/r_transformer_block.h"
-#include "nn/token_embedding.h"
-#include "nn/transformer_block.h"
+#include "shiftgrad/core/array.h"
+#include "shiftgrad/nn/models/r_transformer_block.h"
+#include "shiftgrad/nn/models/token_embedding.h"
+#include "shiftgrad/nn/models/transformer_block.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct LanguageModel;
 
@@ -156,4 +156,4 @@ struct LanguageModel : Module {
   void tie_position_biases();
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -5,11 +5,11 @@
 #include <map>
 #include <string>
 
-#include "nn/checkpoint_parts.h"
-#include "nn/parameters.h"
-#include "nn/state_dict.h"
+#include "shiftgrad/nn/models/checkpoint_parts.h"
+#include "shiftgrad/nn/parameters.h"
+#include "shiftgrad/nn/state_dict.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The model that `make(random)` makes, with its parameters still without values. Throws one line
 /// that begins with `source` when it cannot be made, or asks for much more than the weights are.
@@ -39,4 +39,4 @@ void check_loadable(const std::map<std::string, StoredTensor>& weights, const st
   check_state_dict(unfilled_model(weights, source, make), weights, source);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

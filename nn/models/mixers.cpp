@@ -1,8 +1,8 @@
-#include "nn/mixers.h"
+#include "shiftgrad/nn/models/mixers.h"
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -55,4 +55,4 @@ std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Random& random) {
       config);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

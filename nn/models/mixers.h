@@ -4,15 +4,15 @@
 
 #include <variant>
 
-#include "nn/aft.h"
-#include "nn/local_rnn.h"
-#include "nn/multi_head_attention.h"
-#include "nn/relative_global_attention.h"
-#include "nn/relative_multi_head_attention.h"
-#include "nn/shaw_attention.h"
-#include "nn/transformer_xl_attention.h"
+#include "shiftgrad/nn/aft.h"
+#include "shiftgrad/nn/local_rnn.h"
+#include "shiftgrad/nn/multi_head_attention.h"
+#include "shiftgrad/nn/relative_global_attention.h"
+#include "shiftgrad/nn/relative_multi_head_attention.h"
+#include "shiftgrad/nn/shaw_attention.h"
+#include "shiftgrad/nn/transformer_xl_attention.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 using MixerConfig = std::variant<MultiHeadAttentionConfig, RelativeMultiHeadAttentionConfig,
                                  RelativeGlobalAttentionConfig, ShawAttentionConfig,
@@ -36,4 +36,4 @@ MixerConfig directed(MixerConfig config, bool causal, const char* model);
 /// The mixer that the config describes. Throws when it describes none.
 std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Random& random);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,9 +1,9 @@
-#include "nn/r_transformer_block.h"
+#include "shiftgrad/nn/models/r_transformer_block.h"
 
-#include "core/errors.h"
-#include "nn/sizes.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/sizes.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -92,4 +92,4 @@ void RTransformerBlock::visit(Visitor& visitor) const {
   visitor("feed_forward_norm", feed_forward_norm);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

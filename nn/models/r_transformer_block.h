@@ -9,12 +9,12 @@
 
 #include <string>
 
-#include "nn/feed_forward.h"
-#include "nn/layer_norm.h"
-#include "nn/local_rnn.h"
-#include "nn/multi_head_attention.h"
+#include "shiftgrad/nn/feed_forward.h"
+#include "shiftgrad/nn/layer_norm.h"
+#include "shiftgrad/nn/local_rnn.h"
+#include "shiftgrad/nn/multi_head_attention.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct RTransformerBlock;
 
@@ -64,4 +64,4 @@ struct RTransformerBlock : Layer {
   Tensor run(const Tensor& x, Context& context, Local local, Attend attend) const;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "nn/safetensors.h"
+#include "shiftgrad/core/io/safetensors.h"
 
 namespace shiftgrad {
 

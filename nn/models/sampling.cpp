@@ -1,13 +1,13 @@
-#include "nn/sampling.h"
+#include "shiftgrad/nn/models/sampling.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -124,4 +124,4 @@ int32_t sample(std::span<const Scalar> logits, const Sampling& sampling, Random&
   return left.back().token;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -14,10 +14,10 @@
 #include <span>
 #include <vector>
 
-#include "core/random.h"
-#include "core/scalar.h"
+#include "shiftgrad/core/random.h"
+#include "shiftgrad/core/scalar.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct Sampling {
   /// Divides the logits: below 1 more certain, above 1 more surprising, 0 always the likeliest.
@@ -51,4 +51,4 @@ std::vector<double> probabilities(std::span<const Scalar> logits, const Sampling
 int32_t sample(std::span<const Scalar> logits, const Sampling& sampling, Random& random,
                std::span<const int32_t> text = {});
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

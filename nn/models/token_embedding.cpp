@@ -1,16 +1,16 @@
-#include "nn/token_embedding.h"
+#include "shiftgrad/nn/models/token_embedding.h"
 
 #include <cmath>
 #include <numeric>
 
-#include "core/errors.h"
-#include "nn/layer.h"
-#include "nn/positions.h"
-#include "ops/elementwise.h"
-#include "ops/embedding.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/layer.h"
+#include "shiftgrad/nn/positions.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/embedding.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 TokenEmbedding::TokenEmbedding(const char* owner, const TokenEmbeddingConfig& own, Random& random)
     : config(own), model(owner) {
@@ -52,4 +52,4 @@ void TokenEmbedding::visit(Visitor& visitor) const {
   visitor("position_embedding.weight", positions);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -9,11 +9,11 @@
 #include <optional>
 #include <string>
 
-#include "core/array.h"
-#include "nn/context.h"
-#include "nn/linear.h"
+#include "shiftgrad/core/array.h"
+#include "shiftgrad/nn/context.h"
+#include "shiftgrad/nn/linear.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct TokenEmbeddingConfig {
   int64_t vocab_size = 0;
@@ -47,4 +47,4 @@ struct TokenEmbedding : Module {
   void visit(Visitor& visitor) const override;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

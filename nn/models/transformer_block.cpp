@@ -1,12 +1,12 @@
-#include "nn/transformer_block.h"
+#include "shiftgrad/nn/models/transformer_block.h"
 
 #include <cmath>
 
-#include "core/errors.h"
-#include "core/simd.h"
-#include "nn/sizes.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/nn/sizes.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 TransformerBlock::TransformerBlock(const TransformerBlockConfig& config, Random& random)
     : TransformerBlock(config,
@@ -73,4 +73,4 @@ void shrink_residual_projections(const Module& block, int64_t additions) {
       simd::axpby(factor, weight.data(), 0, weight.mutable_data(), weight.count());
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -5,12 +5,12 @@
 //     norm first (Xiong et al. 2020):   x + f(norm(x))
 //     norm last (Vaswani et al. 2017):  norm(x + f(x))
 
-#include "nn/feed_forward.h"
-#include "nn/layer.h"
-#include "nn/layer_norm.h"
-#include "nn/mixers.h"
+#include "shiftgrad/nn/feed_forward.h"
+#include "shiftgrad/nn/layer.h"
+#include "shiftgrad/nn/layer_norm.h"
+#include "shiftgrad/nn/models/mixers.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct TransformerBlock;
 
@@ -71,4 +71,4 @@ struct TransformerBlock : Layer {
 /// parameters have no values.
 void shrink_residual_projections(const Module& block, int64_t additions);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

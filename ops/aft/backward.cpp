@@ -13,13 +13,13 @@
 
 #include <algorithm>
 
-#include "core/accumulate.h"
-#include "core/parallel.h"
-#include "ops/aft_block.h"
-#include "ops/aft_rows.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/ops/aft/block.h"
+#include "shiftgrad/ops/aft/rows.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -210,4 +210,4 @@ void aft_backward(const AftProblem& p, const AftRecord& record, const Tensor& dy
   accumulate(shared.gradient_sink(), gradients.bias);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

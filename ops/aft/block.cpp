@@ -1,13 +1,13 @@
-#include "ops/aft_block.h"
+#include "shiftgrad/ops/aft/block.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "ops/aft_rows.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/ops/aft/rows.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Span AftProblem::band(int64_t i) const {
   int64_t begin = std::clamp<int64_t>(first(i), 0, end(i));
@@ -148,4 +148,4 @@ void aft_terms(const AftProblem& p, int64_t b, const AftPiece& piece, Span keys,
   }
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

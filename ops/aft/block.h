@@ -30,10 +30,10 @@
 
 #include <vector>
 
-#include "core/blas.h"
-#include "ops/aft.h"
+#include "shiftgrad/core/machine/blas.h"
+#include "shiftgrad/ops/aft.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct Span {
   int64_t begin, end;
@@ -203,4 +203,4 @@ struct AftSingleGradient {
 AftSingleGradient aft_single_gradient(const AftProblem& p, const AftRecord& record, Scalar dy,
                                       int64_t b, int64_t group, const AftSingle& single, int64_t j);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -10,12 +10,12 @@
 #include <array>
 #include <limits>
 
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "ops/aft_block.h"
-#include "ops/aft_rows.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/ops/aft/block.h"
+#include "shiftgrad/ops/aft/rows.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -91,4 +91,4 @@ AftFarSums sums(const AftProblem& p, bool after) {
 AftFarSums aft_sums_before(const AftProblem& p) { return sums(p, false); }
 AftFarSums aft_sums_after(const AftProblem& p) { return sums(p, true); }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

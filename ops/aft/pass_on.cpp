@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "ops/aft_block.h"
-#include "ops/aft_rows.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/ops/aft/block.h"
+#include "shiftgrad/ops/aft/rows.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -124,4 +124,4 @@ AftPassed aft_pass_on(const AftProblem& p, const AftRecord& record, const Tensor
   return passed;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

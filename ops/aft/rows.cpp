@@ -1,15 +1,15 @@
 // Compiled once for each instruction set: foreach_target.h includes this file again and again.
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/aft_rows.cpp"
+#define HWY_TARGET_INCLUDE "shiftgrad/ops/aft/rows.cpp"
 #include <hwy/foreach_target.h>
 // Below foreach_target.h, as Highway wants it.
-#include "core/simd_loops-inl.h"
-#include "ops/aft_rows.h"
+#include "shiftgrad/core/machine/simd_loops-inl.h"
+#include "shiftgrad/ops/aft/rows.h"
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION::aft_rows::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft_rows::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace simd::HWY_NAMESPACE;
@@ -76,13 +76,13 @@ void term_gradient(const Scalar* t, const Scalar* tv, const Scalar* ddenominator
   });
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::aft_rows::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft_rows::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION::aft_rows {
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft_rows {
 
 HWY_EXPORT(terms);
 HWY_EXPORT(add_term);
@@ -115,6 +115,6 @@ void term_gradient(const Scalar* t, const Scalar* tv, const Scalar* ddenominator
   HWY_DYNAMIC_DISPATCH(term_gradient)(t, tv, ddenominator, dnumerator, dk, dv, width);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::aft_rows
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft_rows
 
 #endif

@@ -3,9 +3,9 @@
 // What `aft_mix` does to rows of neighbouring channels, each in one pass over memory. Terms are
 // t_j = e^(k_j - m) and t_j v_j; a query's sums over them den and num.
 
-#include "core/scalar.h"
+#include "shiftgrad/core/scalar.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION::aft_rows {
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft_rows {
 
 /// t and t v. Returns whether no element of them is greater than `largest`, or no number.
 bool terms(const Scalar* k, const Scalar* v, const Scalar* m, Scalar largest, Scalar* t, Scalar* tv,
@@ -34,4 +34,4 @@ struct RowSink {
 void term_gradient(const Scalar* t, const Scalar* tv, const Scalar* ddenominator,
                    const Scalar* dnumerator, const RowSink& dk, const RowSink& dv, int64_t width);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::aft_rows
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft_rows

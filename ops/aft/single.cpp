@@ -8,9 +8,9 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/aft_block.h"
+#include "shiftgrad/ops/aft/block.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -74,4 +74,4 @@ AftSingleGradient aft_single_gradient(const AftProblem& p, const AftRecord& reco
   return {static_cast<Scalar>(dkey), static_cast<Scalar>(dvalue)};
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

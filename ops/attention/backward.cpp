@@ -12,14 +12,14 @@
 #include <algorithm>
 #include <array>
 
-#include "core/accumulate.h"
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "ops/attention_block.h"
-#include "ops/shape.h"
-#include "ops/softmax_row.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/ops/attention/block.h"
+#include "shiftgrad/ops/shape.h"
+#include "shiftgrad/ops/softmax_row.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -240,4 +240,4 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
   for (const TaskGradient* shared : gradients.shared()) shared->deliver();
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,11 +1,11 @@
-#include "ops/attention_block.h"
+#include "shiftgrad/ops/attention/block.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "core/simd.h"
+#include "shiftgrad/core/machine/simd.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -244,4 +244,4 @@ void drop_block(const RelativeAttention& a, const AttentionSizes& sizes,
   }
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -19,11 +19,11 @@
 // and for those of the scores once more where the backward pass makes p again. Memory
 // O(B H (T + K) D), and two buffers of rows × K numbers for each thread.
 
-#include "core/blas.h"
-#include "core/storage.h"
-#include "ops/attention.h"
+#include "shiftgrad/core/machine/blas.h"
+#include "shiftgrad/core/storage.h"
+#include "shiftgrad/ops/attention.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Throws when the shapes do not fit together.
 void check_attention(const RelativeAttention& attention);
@@ -133,4 +133,4 @@ void attention_forward(const RelativeAttention& attention, const AttentionRecord
 void attention_backward(const RelativeAttention& attention, const AttentionRecord& record,
                         const Tensor& dy);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

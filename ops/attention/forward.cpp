@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "core/parallel.h"
-#include "ops/attention_block.h"
-#include "ops/softmax_row.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/ops/attention/block.h"
+#include "shiftgrad/ops/softmax_row.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -70,4 +70,4 @@ void attention_forward(const RelativeAttention& a, const AttentionRecord& record
   });
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,18 +1,18 @@
 // Compiled once for each instruction set: foreach_target.h includes this file again and again.
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/norm_rows.cpp"
+#define HWY_TARGET_INCLUDE "shiftgrad/ops/norm/rows.cpp"
 #include <hwy/foreach_target.h>
 // Below foreach_target.h, as Highway wants it.
 #include <hwy/highway.h>
 
 #include <algorithm>
 
-#include "ops/norm_rows.h"
+#include "shiftgrad/ops/norm/rows.h"
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -131,13 +131,13 @@ void add_parameter_gradients(const NormedRow& row, const Scalar* x, const Scalar
   });
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 HWY_EXPORT(moments);
 HWY_EXPORT(normalize);
@@ -161,6 +161,6 @@ void add_parameter_gradients(const NormedRow& row, const Scalar* x, const Scalar
   HWY_DYNAMIC_DISPATCH(add_parameter_gradients)(row, x, dy, dw, db, C);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
 
 #endif

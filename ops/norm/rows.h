@@ -8,9 +8,9 @@
 
 #include <cstdint>
 
-#include "core/scalar.h"
+#include "shiftgrad/core/scalar.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// m and q of a row of C elements.
 struct Moments {
@@ -35,4 +35,4 @@ void normalize_backward(const NormedRow& row, const Scalar* x, const Scalar* wei
 void add_parameter_gradients(const NormedRow& row, const Scalar* x, const Scalar* dy, double* dw,
                              double* db, int64_t C);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,16 +1,16 @@
 // Compiled once for each instruction set: foreach_target.h includes this file again and again.
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "ops/recurrent_cells.cpp"
+#define HWY_TARGET_INCLUDE "shiftgrad/ops/recurrent/cells.cpp"
 #include <hwy/foreach_target.h>
 // Below foreach_target.h, as Highway wants it.
-#include "core/simd_functions-inl.h"
-#include "core/simd_loops-inl.h"
-#include "ops/recurrent_cells.h"
+#include "shiftgrad/core/machine/simd_functions-inl.h"
+#include "shiftgrad/core/machine/simd_loops-inl.h"
+#include "shiftgrad/ops/recurrent/cells.h"
 
 HWY_BEFORE_NAMESPACE();
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION::HWY_NAMESPACE {
+namespace shiftgrad::SHIFTGRAD_PRECISION::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace simd::HWY_NAMESPACE;
@@ -142,13 +142,13 @@ void cell_backward(RecurrentCell cell, const Scalar* row, const Scalar* before, 
   lstm_backward(row, before, dh, dc, d, C);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION::HWY_NAMESPACE
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 HWY_EXPORT(cell_forward);
 HWY_EXPORT(cell_backward);
@@ -170,6 +170,6 @@ void add_projected_gradient(RecurrentCell cell, const Scalar* d, Scalar* dp, int
   if (gru) simd::axpby(1, d + 3 * C, 1, dp + 2 * C, C);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
 
 #endif

@@ -11,9 +11,9 @@
 // The equations are in `recurrent.h`. Derivatives by the sums in them are worked out from the
 // gates: σ' = σ (1 - σ), tanh' = 1 - tanh².
 
-#include "ops/recurrent.h"
+#include "shiftgrad/ops/recurrent.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Numbers of columns, and which ones.
 struct CellColumns {
@@ -42,4 +42,4 @@ void cell_backward(RecurrentCell cell, const Scalar* row, const Scalar* before, 
 /// dp += d. The last column of GRU is p_n's, where u_n's is beside it.
 void add_projected_gradient(RecurrentCell cell, const Scalar* d, Scalar* dp, int64_t C);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

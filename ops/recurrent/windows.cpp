@@ -17,17 +17,17 @@
 #include <algorithm>
 #include <array>
 
-#include "core/accumulate.h"
-#include "core/blas.h"
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/simd.h"
-#include "core/tape.h"
-#include "ops/recurrent.h"
-#include "ops/recurrent_cells.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/blas.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/recurrent.h"
+#include "shiftgrad/ops/recurrent/cells.h"
+#include "shiftgrad/ops/shape.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -213,4 +213,4 @@ Tensor recurrent_windows(RecurrentCell cell, const Tensor& projected, const Tens
   return y;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

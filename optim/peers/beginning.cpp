@@ -1,11 +1,11 @@
-#include "optim/beginning.h"
+#include "shiftgrad/optim/peers/beginning.h"
 
 #include <algorithm>
 
-#include "core/errors.h"
-#include "optim/fingerprint.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/fingerprint.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 void Beginning::add(const std::string& name, std::span<const std::byte> bytes) {
   names_.push_back(name);
@@ -32,4 +32,4 @@ void Beginning::check_same(Peers& peers) const {
   }
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -7,12 +7,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "nn/config.h"
-#include "nn/safetensors.h"
-#include "nn/state_dict.h"
-#include "optim/peers.h"
+#include "shiftgrad/core/io/safetensors.h"
+#include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/nn/state_dict.h"
+#include "shiftgrad/optim/peers/peers.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// What a training begins with, as hashes under names, by which peers find what they do not have in
 /// common.
@@ -46,4 +46,4 @@ class Beginning {
   std::vector<uint64_t> hashes_;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

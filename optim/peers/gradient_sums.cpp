@@ -1,10 +1,10 @@
-#include "optim/gradient_sums.h"
+#include "shiftgrad/optim/peers/gradient_sums.h"
 
 #include <algorithm>
 #include <chrono>
 #include <ranges>
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -65,4 +65,4 @@ double GradientSums::finish() {
   return waited.count();
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "nn/module.h"
-#include "optim/peers.h"
+#include "shiftgrad/nn/module.h"
+#include "shiftgrad/optim/peers/peers.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Sums the gradients of parameters over all peers while the backward pass that makes them is still
 /// under way (Li et al. 2020, "PyTorch distributed", section 3.2). The parameters are put into
@@ -33,4 +33,4 @@ class GradientSums {
   size_t started_ = 0;
 };
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

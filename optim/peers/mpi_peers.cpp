@@ -15,10 +15,10 @@
 #include <numeric>
 #include <thread>
 
-#include "core/errors.h"
-#include "optim/launched_peers.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/optim/peers/launched_peers.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -195,4 +195,4 @@ std::unique_ptr<Peers> launched_peers() {
   return std::make_unique<MpiPeers>();
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,9 +1,9 @@
-#include "optim/peers.h"
+#include "shiftgrad/optim/peers/peers.h"
 
 #include <cstring>
 #include <utility>
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -55,4 +55,4 @@ Tensor gather_rows(Peers& peers, const Tensor& part) {
   return Tensor::from(shape, joined);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

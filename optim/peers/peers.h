@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// How a peer talks to the others. All make the same calls in the same order, but for the last two.
 class Peers {
@@ -70,4 +70,4 @@ std::vector<double> sums(Peers& peers, const std::vector<double>& values);
 /// the ranks.
 Tensor gather_rows(Peers& peers, const Tensor& part);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,8 +1,8 @@
-#include "optim/pieces.h"
+#include "shiftgrad/optim/peers/pieces.h"
 
 #include <algorithm>
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 std::vector<Piece> pieces(const std::vector<Parameter>& parameters) {
   constexpr int64_t piece_size = 8192;  // with two moments, 128 KiB of floats: half an L2
@@ -16,4 +16,4 @@ std::vector<Piece> pieces(const std::vector<Parameter>& parameters) {
   return all;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "nn/module.h"
+#include "shiftgrad/nn/module.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The elements begin … end-1 of one parameter.
 struct Piece {
@@ -17,4 +17,4 @@ struct Piece {
 /// the shapes only.
 std::vector<Piece> pieces(const std::vector<Parameter>& parameters);
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/parallel.h"
+#include "shiftgrad/core/machine/parallel.h"
 #include "tests/bench/measure.h"
 
 using namespace shiftgrad;

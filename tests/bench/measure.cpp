@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/allocator.h"
-#include "core/blas.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/core/machine/blas.h"
 
 namespace shiftgrad::bench {
 

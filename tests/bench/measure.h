@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
 namespace shiftgrad::bench {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "nn/language_model.h"
+#include "shiftgrad/nn/models/language_model.h"
 
 namespace shiftgrad::bench {
 

@@ -13,9 +13,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/parallel.h"
-#include "optim/launched_peers.h"
-#include "optim/trainer.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/optim/peers/launched_peers.h"
+#include "shiftgrad/optim/trainer.h"
 #include "tests/bench/models.h"
 
 namespace shiftgrad::bench {

@@ -4,7 +4,7 @@
 //
 // three times the forward pass, the usual count: the backward pass makes two products of each.
 
-#include "optim/trainer.h"
+#include "shiftgrad/optim/trainer.h"
 #include "tests/bench/measure.h"
 
 namespace shiftgrad::bench {

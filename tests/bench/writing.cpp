@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "core/tape.h"
-#include "nn/sampling.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/models/sampling.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/models.h"
 

@@ -1,9 +1,9 @@
-#include "core/accumulate.h"
+#include "shiftgrad/core/accumulate.h"
 
-#include "core/parallel.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/machine/parallel.h"
 #include "tests/support/arrangement.h"
 #include "tests/support/mismatch.h"
+#include "tests/support/refusal.h"
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;

@@ -1,11 +1,11 @@
-#include "core/layout.h"
+#include "shiftgrad/core/layout.h"
 
 #include <numeric>
 #include <set>
 #include <vector>
 
-#include "tests/refusal.h"
 #include "tests/support/indices.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

@@ -1,12 +1,12 @@
-#include "core/print.h"
+#include "shiftgrad/core/print.h"
 
 #include <doctest/doctest.h>
 
 #include <numeric>
 #include <vector>
 
-#include "core/errors.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;

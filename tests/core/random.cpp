@@ -1,4 +1,4 @@
-#include "core/random.h"
+#include "shiftgrad/core/random.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "refusal.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

@@ -1,16 +1,16 @@
-#include "core/tape.h"
+#include "shiftgrad/core/tape.h"
 
 #include <memory>
 #include <thread>
 
-#include "core/accumulate.h"
-#include "core/allocator.h"
-#include "ops/elementwise.h"
-#include "ops/reduce.h"
-#include "ops/shape.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/reduce.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/random_values.h"
+#include "tests/support/refusal.h"
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;

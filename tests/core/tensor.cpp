@@ -1,15 +1,15 @@
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
 #include <numeric>
 
-#include "core/accumulate.h"
-#include "core/allocator.h"
-#include "core/tape.h"
-#include "ops/elementwise.h"
-#include "ops/shape.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/random_values.h"
+#include "tests/support/refusal.h"
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;

@@ -1,4 +1,4 @@
-#include "core/walk.h"
+#include "shiftgrad/core/walk.h"
 
 #include <doctest/doctest.h>
 

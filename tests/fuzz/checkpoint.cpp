@@ -3,12 +3,12 @@
 
 #include <filesystem>
 
-#include "core/parallel.h"
+#include "shiftgrad/core/machine/parallel.h"
 #include "tests/fuzz/checkpoint_mutator.h"
 #include "tests/fuzz/checkpoint_seeds.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/programs.h"
-#include "tests/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   static TemporaryFolder folder;

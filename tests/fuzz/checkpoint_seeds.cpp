@@ -2,11 +2,11 @@
 
 #include <cstdlib>
 
-#include "core/errors.h"
 #include "examples/char_lm/run_folder.h"
 #include "examples/seq2seq/run.h"
-#include "nn/state_dict.h"
-#include "tests/temporary_folder.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/state_dict.h"
+#include "tests/support/temporary_folder.h"
 
 namespace fuzz {
 

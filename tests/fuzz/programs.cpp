@@ -6,10 +6,10 @@
 #include <iostream>
 #include <sstream>
 
-#include "examples/char_lm/command.h"
+#include "examples/common/command.h"
 #include "examples/seq2seq/command.h"
 #include "tests/fuzz/expect.h"
-#include "tests/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace fuzz {
 

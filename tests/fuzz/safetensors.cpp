@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/errors.h"
-#include "nn/tensor_file.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/tensor_file.h"
 #include "tests/fuzz/expect.h"
-#include "tests/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 using fuzz::expect;
 using namespace shiftgrad;

@@ -12,10 +12,10 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/sanitizer.h"
+#include "shiftgrad/core/machine/sanitizer.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/mutator.h"
-#include "tests/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments);
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);

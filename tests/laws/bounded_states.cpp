@@ -4,11 +4,11 @@
 
 #include <doctest/doctest.h>
 
-#include "core/allocator.h"
-#include "nn/config.h"
-#include "nn/language_model.h"
-#include "tests/oracles/blocks.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/nn/models/language_model.h"
 #include "tests/support/layer_pieces.h"
+#include "tests/support/oracles/blocks.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

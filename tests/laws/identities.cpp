@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "core/tape.h"
-#include "nn/mixers.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/models/mixers.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/named_parameters.h"
 

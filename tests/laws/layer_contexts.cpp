@@ -3,12 +3,12 @@
 
 #include <doctest/doctest.h>
 
-#include "nn/encoder_decoder_block.h"
-#include "tests/oracles/blocks.h"
-#include "tests/refusal.h"
+#include "shiftgrad/nn/models/encoder_decoder_block.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/masks.h"
 #include "tests/support/mismatch.h"
+#include "tests/support/oracles/blocks.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

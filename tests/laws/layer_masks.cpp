@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/refusal.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/mismatch.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

@@ -4,10 +4,10 @@
 
 #include <doctest/doctest.h>
 
-#include "nn/r_transformer_block.h"
-#include "ops/elementwise.h"
-#include "tests/refusal.h"
+#include "shiftgrad/nn/models/r_transformer_block.h"
+#include "shiftgrad/ops/elementwise.h"
 #include "tests/support/mismatch.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

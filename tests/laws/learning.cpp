@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/refusal.h"
 #include "tests/support/causal_convolution.h"
 #include "tests/support/learner.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

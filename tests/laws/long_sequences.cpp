@@ -3,9 +3,9 @@
 
 #include <doctest/doctest.h>
 
-#include "core/tape.h"
-#include "tests/oracles/blocks.h"
+#include "shiftgrad/core/tape.h"
 #include "tests/support/layer_pieces.h"
+#include "tests/support/oracles/blocks.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

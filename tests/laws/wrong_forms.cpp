@@ -3,11 +3,11 @@
 
 #include <doctest/doctest.h>
 
-#include "ops/shift.h"
-#include "tests/oracles/blocks.h"
+#include "shiftgrad/ops/shift.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/named_parameters.h"
+#include "tests/support/oracles/blocks.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

@@ -1,15 +1,15 @@
 // What only AFT has: keys of ±60, channels in groups wider than a vector loop, a normed kernel.
 
-#include "nn/aft.h"
+#include "shiftgrad/nn/aft.h"
 
-#include "core/allocator.h"
-#include "ops/elementwise.h"
-#include "ops/shape.h"
-#include "tests/oracles/aft.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/named_parameters.h"
+#include "tests/support/oracles/aft.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

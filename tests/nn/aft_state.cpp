@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/oracles/aft.h"
 #include "tests/support/layer_pieces.h"
+#include "tests/support/oracles/aft.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

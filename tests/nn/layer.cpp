@@ -1,15 +1,15 @@
 // What every layer refuses in its own name: other shapes, states that are not its own, recording
 // through a state.
 
-#include "nn/layer.h"
+#include "shiftgrad/nn/layer.h"
 
 #include <doctest/doctest.h>
 
-#include "core/tape.h"
-#include "nn/language_model.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/models/language_model.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/mismatch.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

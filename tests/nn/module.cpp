@@ -1,13 +1,13 @@
 // The names, shapes and order of all parameters: files and programs outside the project rely on
 // them.
 
-#include "nn/module.h"
+#include "shiftgrad/nn/module.h"
 
 #include <doctest/doctest.h>
 
-#include "nn/config.h"
-#include "nn/encoder_decoder_block.h"
-#include "nn/language_model.h"
+#include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/nn/models/encoder_decoder_block.h"
+#include "shiftgrad/nn/models/language_model.h"
 
 using namespace shiftgrad;
 

@@ -1,10 +1,10 @@
-#include "nn/positions.h"
+#include "shiftgrad/nn/positions.h"
 
 #include <doctest/doctest.h>
 
-#include "tests/oracles/attention.h"
-#include "tests/refusal.h"
+#include "tests/support/oracles/attention.h"
 #include "tests/support/random_values.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

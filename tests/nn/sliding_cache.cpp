@@ -1,11 +1,11 @@
-#include "nn/sliding_cache.h"
+#include "shiftgrad/nn/sliding_cache.h"
 
 #include <doctest/doctest.h>
 
-#include "core/allocator.h"
-#include "ops/shape.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/mismatch.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

@@ -1,12 +1,12 @@
-#include "nn/state_dict.h"
+#include "shiftgrad/nn/state_dict.h"
 
-#include "core/allocator.h"
-#include "core/tape.h"
-#include "nn/linear.h"
-#include "nn/tensor_file.h"
-#include "ops/elementwise.h"
-#include "refusal.h"
-#include "small_models.h"
+#include "shiftgrad/core/io/tensor_file.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/linear.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "tests/support/refusal.h"
+#include "tests/support/small_models.h"
 
 using namespace shiftgrad;
 

@@ -1,11 +1,11 @@
-#include "ops/attention.h"
+#include "shiftgrad/ops/attention.h"
 
-#include "core/allocator.h"
-#include "core/parallel.h"
-#include "ops/shape.h"
-#include "tests/oracles/relative_attention.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/op_row.h"
+#include "tests/support/oracles/relative_attention.h"
+#include "tests/support/refusal.h"
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;

@@ -1,11 +1,11 @@
-#include "ops/elementwise.h"
+#include "shiftgrad/ops/elementwise.h"
 
 #include <array>
 #include <cmath>
 
-#include "ops/shape.h"
-#include "tests/refusal.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/op_row.h"
+#include "tests/support/refusal.h"
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;

@@ -1,8 +1,8 @@
-#include "ops/embedding.h"
+#include "shiftgrad/ops/embedding.h"
 
-#include "core/parallel.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/machine/parallel.h"
 #include "tests/support/op_row.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

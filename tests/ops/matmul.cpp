@@ -1,9 +1,9 @@
-#include "ops/matmul.h"
+#include "shiftgrad/ops/matmul.h"
 
-#include "core/parallel.h"
-#include "ops/shape.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/op_row.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

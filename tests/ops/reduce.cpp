@@ -1,11 +1,11 @@
-#include "ops/reduce.h"
+#include "shiftgrad/ops/reduce.h"
 
 #include <cmath>
 
-#include "core/parallel.h"
-#include "ops/shape.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/op_row.h"
+#include "tests/support/refusal.h"
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;

@@ -1,9 +1,9 @@
-#include "ops/shape.h"
+#include "shiftgrad/ops/shape.h"
 
-#include "core/allocator.h"
-#include "ops/elementwise.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/ops/elementwise.h"
 #include "tests/support/op_row.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

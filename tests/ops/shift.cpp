@@ -1,12 +1,12 @@
-#include "ops/shift.h"
+#include "shiftgrad/ops/shift.h"
 
-#include "core/accumulate.h"
-#include "core/allocator.h"
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
-#include "ops/shape.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/op_row.h"
+#include "tests/support/refusal.h"
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;

@@ -3,22 +3,22 @@
 #include <functional>
 #include <vector>
 
-#include "core/accumulate.h"
-#include "ops/aft.h"
-#include "ops/attention.h"
-#include "ops/clipped.h"
-#include "ops/dropout.h"
-#include "ops/elementwise.h"
-#include "ops/embedding.h"
-#include "ops/loss.h"
-#include "ops/matmul.h"
-#include "ops/norm.h"
-#include "ops/recurrent.h"
-#include "ops/reduce.h"
-#include "ops/shape.h"
-#include "ops/shift.h"
-#include "ops/softmax.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/ops/aft.h"
+#include "shiftgrad/ops/attention.h"
+#include "shiftgrad/ops/clipped.h"
+#include "shiftgrad/ops/dropout.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/embedding.h"
+#include "shiftgrad/ops/loss.h"
+#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/norm.h"
+#include "shiftgrad/ops/recurrent.h"
+#include "shiftgrad/ops/reduce.h"
+#include "shiftgrad/ops/shape.h"
+#include "shiftgrad/ops/shift.h"
+#include "shiftgrad/ops/softmax.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

@@ -1,6 +1,6 @@
-#include "ops/visibility.h"
+#include "shiftgrad/ops/visibility.h"
 
-#include "tests/refusal.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

@@ -1,10 +1,10 @@
-#include "optim/auxiliary_losses.h"
+#include "shiftgrad/optim/auxiliary_losses.h"
 
-#include "ops/elementwise.h"
-#include "ops/loss.h"
-#include "tests/refusal.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/loss.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/models.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

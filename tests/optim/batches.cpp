@@ -1,9 +1,9 @@
-#include "optim/batches.h"
+#include "shiftgrad/optim/batches.h"
 
 #include <map>
 #include <numeric>
 
-#include "refusal.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

@@ -1,14 +1,14 @@
-#include "optim/clip.h"
+#include "shiftgrad/optim/clip.h"
 
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "core/parallel.h"
-#include "core/tape.h"
-#include "ops/elementwise.h"
-#include "ops/reduce.h"
-#include "refusal.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/reduce.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

@@ -1,13 +1,13 @@
-#include "optim/evaluate.h"
+#include "shiftgrad/optim/evaluate.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "core/tape.h"
-#include "ops/shape.h"
-#include "refusal.h"
-#include "small_models.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/shape.h"
+#include "tests/support/refusal.h"
+#include "tests/support/small_models.h"
 
 using namespace shiftgrad;
 

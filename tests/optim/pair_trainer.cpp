@@ -1,10 +1,10 @@
-#include "optim/pair_trainer.h"
+#include "shiftgrad/optim/pair_trainer.h"
 
-#include "core/parallel.h"
-#include "nn/beam_search.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/nn/models/beam_search.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/named_parameters.h"
+#include "tests/support/refusal.h"
 #include "tests/support/reversals.h"
 
 using namespace shiftgrad;

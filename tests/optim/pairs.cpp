@@ -1,8 +1,8 @@
-#include "optim/pairs.h"
+#include "shiftgrad/optim/pairs.h"
 
 #include <set>
 
-#include "tests/refusal.h"
+#include "tests/support/refusal.h"
 #include "tests/support/translators.h"
 
 using namespace shiftgrad;

@@ -1,6 +1,6 @@
-#include "optim/parameter_patterns.h"
+#include "shiftgrad/optim/parameter_patterns.h"
 
-#include "refusal.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

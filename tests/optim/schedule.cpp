@@ -1,9 +1,9 @@
-#include "optim/schedule.h"
+#include "shiftgrad/optim/schedule.h"
 
 #include <cmath>
 #include <vector>
 
-#include "refusal.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

@@ -1,15 +1,15 @@
-#include "optim/trainer.h"
+#include "shiftgrad/optim/trainer.h"
 
 #include <cmath>
 
-#include "core/parallel.h"
-#include "core/tape.h"
-#include "nn/state_dict.h"
-#include "ops/elementwise.h"
-#include "ops/loss.h"
-#include "optim/clip.h"
-#include "refusal.h"
-#include "small_trainings.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/state_dict.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/loss.h"
+#include "shiftgrad/optim/clip.h"
+#include "tests/support/refusal.h"
+#include "tests/support/small_trainings.h"
 
 using namespace shiftgrad;
 

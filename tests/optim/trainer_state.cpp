@@ -1,12 +1,12 @@
-#include "optim/trainer_state.h"
+#include "shiftgrad/optim/trainer_state.h"
 
 #include <limits>
 
-#include "nn/state_dict.h"
-#include "optim/trainer.h"
-#include "refusal.h"
-#include "small_models.h"
-#include "temporary_folder.h"
+#include "shiftgrad/nn/state_dict.h"
+#include "shiftgrad/optim/trainer.h"
+#include "tests/support/refusal.h"
+#include "tests/support/small_models.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace shiftgrad;
 

@@ -1,12 +1,12 @@
 // The loop that all trainers have, in the training of a language model.
 
-#include "optim/training_loop.h"
+#include "shiftgrad/optim/training_loop.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "refusal.h"
-#include "small_trainings.h"
+#include "tests/support/refusal.h"
+#include "tests/support/small_trainings.h"
 
 using namespace shiftgrad;
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Uses char_lm, the program $1, as people do, and as they should not.
-tests=$(realpath "$(dirname "$0")")
+tests=$(realpath "$(dirname "$0")/..")
 . "$(dirname "$0")/char_lm_checks.sh"
 
 awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 }' > text
@@ -34,10 +34,10 @@ metrics.jsonl" ] || fail "files of $model: $(ls $model)"
 done
 
 # A run of an earlier time.
-runs eval "$tests/data/old_run" --data "$tests/data/old_run/sentences.txt"
+runs eval "$tests/support/data/old_run" --data "$tests/support/data/old_run/sentences.txt"
 prints '^3\.047 bits per character'
-runs generate "$tests/data/old_run" --prompt 'The cat' --length 30
-runs inspect "$tests/data/old_run"
+runs generate "$tests/support/data/old_run" --prompt 'The cat' --length 30
+runs inspect "$tests/support/data/old_run"
 
 # Sampling as people expect it.
 runs generate transformer --prompt 'line ' --length 30 --seed 5

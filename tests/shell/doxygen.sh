@@ -3,7 +3,7 @@
 # where it is not installed.
 set -eu
 command -v doxygen > /dev/null || { echo 'SKIPPED: doxygen is not installed'; exit 77; }
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 

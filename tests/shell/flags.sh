@@ -1,7 +1,7 @@
 #!/bin/sh
 # What char_lm, the program $1, says of flags and names that cannot be meant, whether they were typed
 # or stand in a checkpoint; and what of a checkpoint may reach a terminal.
-tests=$(realpath "$(dirname "$0")")
+tests=$(realpath "$(dirname "$0")/..")
 . "$(dirname "$0")/char_lm_checks.sh"
 
 awk 'BEGIN { for (n = 0; n < 600; n++) print "line " n * n % 100 }' > text

@@ -4,7 +4,7 @@
 # clang in the folder $1, where what was found lies, too; skipped where there is no clang with
 # libFuzzer. $3 is one of the targets.
 set -eu
-source=$(cd "$(dirname "$0")/.." && pwd)
+source=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$1"
 build=$(realpath "$1")
 seconds=${2-20}

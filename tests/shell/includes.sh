@@ -1,9 +1,11 @@
 #!/bin/sh
 # Checks what a file may include, and that each folder has its two pages. Prints each offence.
 #
-#     core <- ops <- nn <- optim
+#     core/machine, core/io, core  <-  ops  <-  nn  <-  nn/models  <-  optim
+#
+# The kernels behind ops (ops/attention, ops/aft, ops/norm, ops/recurrent) are for ops alone.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 folders='core ops nn optim examples tests'
 offences=0
 
@@ -25,7 +27,8 @@ $1"
 
 # may_see FOLDER FOLDERS: of the project's own files it includes those of FOLDERS only.
 may_see() {
-  others=$(includes "$1" '(core|ops|nn|optim|examples|tests)/' | grep -vE "[<\"]($2)/" || true)
+  others=$(includes "$1" '(shiftgrad|core|ops|nn|optim|examples|tests)/' |
+    grep -vE "[<\"]shiftgrad/($2)/" || true)
   forbid "$others" "$1 may include $2 only:"
 }
 may_see core 'core'
@@ -33,15 +36,25 @@ may_see ops 'core|ops'
 may_see nn 'core|ops|nn'
 may_see optim 'core|ops|nn|optim'
 
+# hidden_from FOLDERS PATTERN: none of their sources includes what matches.
+hidden_from() {
+  forbid "$(includes "$1" "shiftgrad/$2")" "$1 may not include $2:"
+}
+hidden_from 'core/machine ops nn/*.h nn/*.cpp' '(core/io/json|optim)'
+hidden_from 'core/*.h core/*.cpp core/machine' 'core/io/'
+hidden_from 'nn/*.h nn/*.cpp' 'nn/models/'
+hidden_from 'core nn optim examples' 'ops/[a-z]+/'
+hidden_from 'core/machine core/io' 'core/(tape|accumulate|walk)\.h'
+
 # only_in FILES LIBRARY: nowhere else is it included.
 only_in() {
   others=$(includes "$folders" "$2" | grep -vE "^($1):" || true)
   forbid "$others" "$2 may be included in $1 only:"
 }
-only_in 'core/(blas|openblas)\.cpp' '(cblas|openblas_config|f77blas)'
-only_in 'core/(parallel|allocator)\.cpp' '(tbb|oneapi)/'
-only_in '(core/simd|ops/)[^:]*' 'hwy/'
-only_in 'optim/mpi_peers\.cpp' 'mpi\.h'
+only_in 'core/machine/(blas|openblas)\.cpp' '(cblas|openblas_config|f77blas)'
+only_in 'core/machine/(parallel|allocator)\.cpp' '(tbb|oneapi)/'
+only_in '(core/machine/simd|ops/)[^:]*' 'hwy/'
+only_in 'optim/peers/mpi_peers\.cpp' 'mpi\.h'
 
 for folder in $folders; do
   for page in README.md meson.build; do

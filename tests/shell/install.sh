@@ -3,7 +3,7 @@
 # programs, by pkg-config, in both precisions, with the shared and with the static libraries.
 set -eu
 build=$1
-tests=$(cd "$(dirname "$0")" && pwd)
+tests=$(cd "$(dirname "$0")/.." && pwd)
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 
@@ -37,28 +37,28 @@ prints 10
 
 # The attention in nn/README.md is the one that is compiled below.
 sed -n '/^    struct ForgettingAttention/,/^    };$/s/^    //p' "$tests/../nn/README.md" > "$place/page"
-sed -n '/^struct ForgettingAttention/,/^};$/p' "$tests/outside/forgetting_attention.h" > "$place/code"
+sed -n '/^struct ForgettingAttention/,/^};$/p' "$tests/shell/outside/forgetting_attention.h" > "$place/code"
 grep -vx '' "$place/code" | diff "$place/page" - || { echo 'nn/README.md has another attention'; exit 1; }
 
 # The size of a Scalar, and a sum over four columns of 2; then an op, a mixer and an attention of the stranger's own.
 for package in shiftgrad shiftgrad-f64; do
-  compile "$package" "$tests/outside/program.cpp"
+  compile "$package" "$tests/shell/outside/program.cpp"
   [ "$package" = shiftgrad ] && prints '4 8' || prints '8 8'
-  compile "$package" "$tests/outside/extension.cpp" "$tests/outside/causal_convolution.cpp" \
-    "$tests/outside/convolution_mixer.cpp"
+  compile "$package" "$tests/shell/outside/extension.cpp" "$tests/shell/outside/causal_convolution.cpp" \
+    "$tests/shell/outside/convolution_mixer.cpp"
   prints ''
 done
 
 # Parts of one program have to be of one precision: else they do not link.
 for package in shiftgrad shiftgrad-f64; do
   # shellcheck disable=SC2046
-  ${CXX:-c++} -std=c++20 -c "$tests/outside/maker.cpp" -o "$place/maker.o" \
+  ${CXX:-c++} -std=c++20 -c "$tests/shell/outside/maker.cpp" -o "$place/maker.o" \
     $(pkg-config --cflags "$package")
   for other in shiftgrad shiftgrad-f64; do
     if [ "$other" = "$package" ]; then
-      compile "$package" "$tests/outside/reader.cpp" "$place/maker.o"
+      compile "$package" "$tests/shell/outside/reader.cpp" "$place/maker.o"
       prints 8
-    elif compile "$other" "$tests/outside/reader.cpp" "$place/maker.o" 2> "$place/errors"; then
+    elif compile "$other" "$tests/shell/outside/reader.cpp" "$place/maker.o" 2> "$place/errors"; then
       echo "a maker of $package was linked to a reader of $other"
       exit 1
     else
@@ -68,16 +68,22 @@ for package in shiftgrad shiftgrad-f64; do
 done
 
 rm "$libraries"/libshiftgrad*.so*
-compile shiftgrad --static "$tests/outside/program.cpp"
+compile shiftgrad --static "$tests/shell/outside/program.cpp"
 prints '4 8'
-compile shiftgrad-f64 --static "$tests/outside/program.cpp"
+compile shiftgrad-f64 --static "$tests/shell/outside/program.cpp"
 prints '8 8'
 
-# Every installed header can be included, and shows none of the libraries behind it.
-headers=$(cd "$place" && find . -name '*.h')
+# Every installed header can be included by itself and with all others, shows none of the libraries
+# behind it, and is found by shiftgrad/ alone: a program may have a core/ or nn/ of its own.
 folder=$(find "$place" -type d -path '*include/shiftgrad')
+[ "$(ls "$(dirname "$folder")")" = shiftgrad ]
 for precision in '' -DSHIFTGRAD_DOUBLE; do
-  (cd "$folder" && find . -name '*.h' -printf '#include "%P"\n') |
-    ${CXX:-c++} -std=c++20 $precision -I "$folder" -fsyntax-only -x c++ -
+  (cd "$folder" && find . -name '*.h' -printf '#include "shiftgrad/%P"\n') |
+    ${CXX:-c++} -std=c++20 $precision -I "$(dirname "$folder")" -fsyntax-only -x c++ -
 done
 ! grep -rnE 'include *<(cblas|tbb|oneapi|hwy|nlohmann)' "$folder"
+! grep -rnE 'include *"(core|ops|nn|optim)/' "$folder"
+mkdir "$place/core"
+echo '#error a header of this program was taken for one of shiftgrad' > "$place/core/tensor.h"
+printf '#include <shiftgrad/shiftgrad.h>\nint main() {}\n' > "$place/host.cpp"
+compile shiftgrad -I "$place" "$place/host.cpp"

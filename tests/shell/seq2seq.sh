@@ -1,6 +1,6 @@
 #!/bin/sh
 # Uses seq2seq, the program $1, as people do, and as they should not.
-tests=$(realpath "$(dirname "$0")")
+tests=$(realpath "$(dirname "$0")/..")
 . "$(dirname "$0")/char_lm_checks.sh"
 
 # Words turned around.

@@ -2,11 +2,11 @@
 # Uses the sources as a stranger would who has them in his own project's subprojects/: builds the
 # project in outside/, whose op and mixer are its own, and runs it.
 set -eu
-tests=$(cd "$(dirname "$0")" && pwd)
+tests=$(cd "$(dirname "$0")/.." && pwd)
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 
-cp -r "$tests/outside" "$place/project"
+cp -r "$tests/shell/outside" "$place/project"
 mkdir "$place/project/subprojects"
 ln -s "$tests/.." "$place/project/subprojects/shiftgrad"
 cd "$place/project"

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/scalar.h"
+#include "shiftgrad/core/scalar.h"
 
 namespace shiftgrad::test {
 

@@ -5,10 +5,10 @@
 // The layer that Wang et al. 2019 (section 3.1) set LocalRNN against: of the same window, with one
 // matrix for each distance in place of one for all.
 
-#include "nn/layer.h"
-#include "nn/linear.h"
-#include "ops/elementwise.h"
-#include "ops/shape.h"
+#include "shiftgrad/nn/layer.h"
+#include "shiftgrad/nn/linear.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/values.h"
 
 namespace shiftgrad::test {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "core/simd.h"
+#include "shiftgrad/core/machine/simd.h"
 
 namespace shiftgrad::test {
 

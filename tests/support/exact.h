@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/random.h"
-#include "core/scalar.h"
+#include "shiftgrad/core/random.h"
+#include "shiftgrad/core/scalar.h"
 
 namespace shiftgrad::test {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "core/layout.h"
+#include "shiftgrad/core/layout.h"
 
 namespace shiftgrad::test {
 

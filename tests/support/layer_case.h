@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <optional>
 
-#include "nn/safetensors.h"
-#include "nn/tensor_file.h"
-#include "tests/oracles/input.h"
-#include "tests/temporary_folder.h"
+#include "shiftgrad/core/io/safetensors.h"
+#include "shiftgrad/core/io/tensor_file.h"
+#include "tests/support/oracles/input.h"
+#include "tests/support/temporary_folder.h"
 
 namespace shiftgrad::test {
 

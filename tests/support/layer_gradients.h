@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/tape.h"
+#include "shiftgrad/core/tape.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/specials.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "ops/shape.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/layer_rows.h"
 
 namespace shiftgrad::test {

@@ -1,7 +1,7 @@
 #include "tests/support/layer_rows.h"
 
-#include "tests/oracles/blocks.h"
-#include "tests/oracles/counts.h"
+#include "tests/support/oracles/blocks.h"
+#include "tests/support/oracles/counts.h"
 
 namespace shiftgrad::test {
 

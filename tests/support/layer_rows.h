@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "nn/layer.h"
-#include "tests/oracles/input.h"
+#include "shiftgrad/nn/layer.h"
+#include "tests/support/oracles/input.h"
 #include "tests/support/random_values.h"
 
 namespace shiftgrad::test {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "nn/language_model.h"
+#include "shiftgrad/nn/models/language_model.h"
 #include "tests/support/tasks.h"
 
 namespace shiftgrad::test {

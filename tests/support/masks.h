@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "ops/visibility.h"
+#include "shiftgrad/ops/visibility.h"
 
 namespace shiftgrad::test {
 

@@ -2,9 +2,9 @@
 
 // The list of configured language models over which their tests run.
 
-#include "nn/config.h"
-#include "tests/oracles/language_model.h"
+#include "shiftgrad/nn/models/config.h"
 #include "tests/support/layer_rows.h"
+#include "tests/support/oracles/language_model.h"
 
 namespace shiftgrad::test {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tape.h"
+#include "shiftgrad/core/tape.h"
 #include "tests/support/arrangement.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/numbers.h"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "optim/pairs.h"
+#include "shiftgrad/optim/pairs.h"
 #include "tests/support/translators.h"
 
 namespace shiftgrad::test {

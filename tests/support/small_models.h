@@ -1,8 +1,8 @@
 #pragma once
 
-#include "nn/language_model.h"
+#include "shiftgrad/nn/models/language_model.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 inline LanguageModelConfig small_transformer_xl() {
   LanguageModelConfig config;
@@ -41,4 +41,4 @@ inline std::vector<int32_t> random_text(int64_t length, int64_t vocab_size, uint
   return text;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "optim/trainer.h"
-#include "small_models.h"
+#include "shiftgrad/optim/trainer.h"
+#include "tests/support/small_models.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 inline TrainerConfig streams(int64_t mem_len) {
   return {.batch_size = 4,
@@ -27,4 +27,4 @@ inline LanguageModel new_model(const LanguageModelConfig& config) {
   return LanguageModel(config, random);
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

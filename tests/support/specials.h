@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "core/scalar.h"
+#include "shiftgrad/core/scalar.h"
 
 namespace shiftgrad::test {
 

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "core/array.h"
-#include "core/random.h"
+#include "shiftgrad/core/array.h"
+#include "shiftgrad/core/random.h"
 
 namespace shiftgrad::test {
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-#include "core/errors.h"
+#include "shiftgrad/core/errors.h"
 
 /// An empty folder that lives as long as this.
 class TemporaryFolder {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "optim/peers.h"
+#include "shiftgrad/optim/peers/peers.h"
 
 namespace shiftgrad::test {
 

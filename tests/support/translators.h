@@ -2,9 +2,9 @@
 
 // The list of configured encoder-decoders over which their tests run.
 
-#include "nn/config.h"
-#include "tests/oracles/encoder_decoder.h"
+#include "shiftgrad/nn/models/config.h"
 #include "tests/support/layer_rows.h"
+#include "tests/support/oracles/encoder_decoder.h"
 
 namespace shiftgrad::test {
 

@@ -1,4 +1,4 @@
-#include "nn/atomic_file.h"
+#include "shiftgrad/core/io/atomic_file.h"
 
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "core/sanitizer.h"
-#include "refusal.h"
-#include "temporary_folder.h"
+#include "shiftgrad/core/machine/sanitizer.h"
+#include "tests/support/refusal.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace shiftgrad;
 

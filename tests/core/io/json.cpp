@@ -1,8 +1,8 @@
-#include "nn/json.h"
+#include "shiftgrad/core/io/json.h"
 
 #include <nlohmann/json.hpp>
 
-#include "refusal.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using nlohmann::json;

@@ -1,12 +1,12 @@
-#include "nn/read_file.h"
+#include "shiftgrad/core/io/read_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
 #include <thread>
 
-#include "refusal.h"
-#include "temporary_folder.h"
+#include "tests/support/refusal.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace shiftgrad;
 

@@ -1,9 +1,9 @@
-#include "nn/safetensors.h"
+#include "shiftgrad/core/io/safetensors.h"
 
 #include <algorithm>
 
-#include "refusal.h"
-#include "temporary_folder.h"
+#include "tests/support/refusal.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace shiftgrad;
 

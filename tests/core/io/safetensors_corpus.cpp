@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <set>
 
-#include "nn/safetensors.h"
-#include "refusal.h"
-#include "temporary_folder.h"
+#include "shiftgrad/core/io/safetensors.h"
+#include "tests/support/refusal.h"
+#include "tests/support/temporary_folder.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 

@@ -1,6 +1,6 @@
-#include "nn/tensor_file.h"
+#include "shiftgrad/core/io/tensor_file.h"
 
-#include "refusal.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

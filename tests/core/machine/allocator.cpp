@@ -1,4 +1,4 @@
-#include "core/allocator.h"
+#include "shiftgrad/core/machine/allocator.h"
 
 #include <malloc.h>
 
@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/random.h"
-#include "refusal.h"
+#include "shiftgrad/core/random.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

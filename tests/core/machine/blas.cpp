@@ -1,4 +1,4 @@
-#include "core/blas.h"
+#include "shiftgrad/core/machine/blas.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "core/openblas.h"
-#include "core/parallel.h"
-#include "core/random.h"
-#include "refusal.h"
+#include "shiftgrad/core/machine/openblas.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/random.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

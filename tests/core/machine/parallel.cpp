@@ -1,4 +1,4 @@
-#include "core/parallel.h"
+#include "shiftgrad/core/machine/parallel.h"
 
 #include <atomic>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "refusal.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

@@ -1,4 +1,4 @@
-#include "core/simd.h"
+#include "shiftgrad/core/machine/simd.h"
 
 #include <doctest/doctest.h>
 
@@ -9,9 +9,9 @@
 #include <limits>
 #include <vector>
 
-#include "refusal.h"
 #include "tests/support/every_instruction_set.h"
 #include "tests/support/exact.h"
+#include "tests/support/refusal.h"
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;

@@ -3,9 +3,9 @@
 #include <span>
 #include <vector>
 
-#include "core/random.h"
-#include "tests/oracles/philox.h"
+#include "shiftgrad/core/random.h"
 #include "tests/support/every_instruction_set.h"
+#include "tests/support/oracles/philox.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/small_models.h"
+#include "tests/support/small_models.h"
 #include "tests/support/values.h"
 
 using namespace shiftgrad;

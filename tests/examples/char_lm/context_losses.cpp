@@ -4,10 +4,10 @@
 #include <limits>
 #include <numeric>
 
-#include "core/tape.h"
-#include "optim/evaluate.h"
-#include "refusal.h"
-#include "small_models.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/optim/evaluate.h"
+#include "tests/support/refusal.h"
+#include "tests/support/small_models.h"
 
 using namespace shiftgrad;
 using char_lm::context_losses;

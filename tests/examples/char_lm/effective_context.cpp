@@ -7,7 +7,7 @@
 #include <functional>
 #include <set>
 
-#include "core/random.h"
+#include "shiftgrad/core/random.h"
 
 using char_lm::effective_context;
 using char_lm::EffectiveContext;

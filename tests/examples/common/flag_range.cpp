@@ -1,8 +1,8 @@
-#include "examples/char_lm/flag_range.h"
+#include "examples/common/flag_range.h"
 
 #include <cmath>
 
-#include "refusal.h"
+#include "tests/support/refusal.h"
 
 using namespace char_lm;
 

@@ -1,6 +1,6 @@
-#include "examples/char_lm/near_name.h"
+#include "examples/common/near_name.h"
 
-#include "refusal.h"
+#include "tests/support/refusal.h"
 
 using namespace char_lm;
 

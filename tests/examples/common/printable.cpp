@@ -1,6 +1,6 @@
-#include "examples/char_lm/printable.h"
+#include "examples/common/printable.h"
 
-#include "refusal.h"
+#include "tests/support/refusal.h"
 
 using namespace char_lm;
 

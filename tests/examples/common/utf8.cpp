@@ -1,4 +1,4 @@
-#include "examples/char_lm/utf8.h"
+#include "examples/common/utf8.h"
 
 #include <doctest/doctest.h>
 

@@ -5,8 +5,8 @@
 
 #include <chrono>
 
-#include "nn/config.h"
-#include "nn/language_model.h"
+#include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/nn/models/language_model.h"
 #include "tests/support/layer_case.h"
 #include "tests/support/models.h"
 

@@ -17,8 +17,8 @@
 #include "examples/seq2seq/rows.h"
 #include "examples/seq2seq/scores.h"
 #include "examples/seq2seq/symbols.h"
-#include "tests/refusal.h"
-#include "tests/temporary_folder.h"
+#include "tests/support/refusal.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace seq2seq;
 

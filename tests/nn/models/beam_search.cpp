@@ -1,12 +1,12 @@
-#include "nn/beam_search.h"
+#include "shiftgrad/nn/models/beam_search.h"
 
 #include <map>
 #include <set>
 #include <thread>
 
-#include "core/tape.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/tape.h"
 #include "tests/support/named_parameters.h"
+#include "tests/support/refusal.h"
 #include "tests/support/specials.h"
 #include "tests/support/translators.h"
 

@@ -1,16 +1,16 @@
-#include "nn/checkpoint.h"
+#include "shiftgrad/nn/models/checkpoint.h"
 
 #include <chrono>
 #include <filesystem>
 #include <functional>
 
-#include "core/allocator.h"
-#include "nn/parameters.h"
-#include "nn/state_dict.h"
-#include "ops/elementwise.h"
-#include "refusal.h"
-#include "small_models.h"
-#include "temporary_folder.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/nn/parameters.h"
+#include "shiftgrad/nn/state_dict.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "tests/support/refusal.h"
+#include "tests/support/small_models.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace shiftgrad;
 

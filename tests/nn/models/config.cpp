@@ -1,14 +1,14 @@
 // What a config or a length gets wrong is refused by name.
 
-#include "nn/config.h"
+#include "shiftgrad/nn/models/config.h"
 
 #include <doctest/doctest.h>
 
 #include <sstream>
 
-#include "nn/encoder_decoder.h"
-#include "nn/language_model.h"
-#include "tests/refusal.h"
+#include "shiftgrad/nn/models/encoder_decoder.h"
+#include "shiftgrad/nn/models/language_model.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

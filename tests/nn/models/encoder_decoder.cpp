@@ -1,16 +1,16 @@
 // Encoder-decoders over every mixer against their formula: logits, loss, gradients, padding, and
 // targets fed in pieces.
 
-#include "nn/encoder_decoder.h"
+#include "shiftgrad/nn/models/encoder_decoder.h"
 
-#include "core/allocator.h"
-#include "nn/load_weights.h"
-#include "ops/loss.h"
-#include "ops/shape.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/nn/models/load_weights.h"
+#include "shiftgrad/ops/loss.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/models.h"
+#include "tests/support/refusal.h"
 #include "tests/support/translators.h"
 
 using namespace shiftgrad;

@@ -1,14 +1,14 @@
 // Attention to another sequence, alone and in the decoder's block.
 
-#include "nn/encoder_decoder_block.h"
+#include "shiftgrad/nn/models/encoder_decoder_block.h"
 
-#include "nn/config.h"
-#include "ops/shape.h"
-#include "tests/oracles/blocks.h"
-#include "tests/oracles/counts.h"
-#include "tests/refusal.h"
+#include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/mismatch.h"
+#include "tests/support/oracles/blocks.h"
+#include "tests/support/oracles/counts.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

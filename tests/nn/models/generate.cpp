@@ -1,10 +1,10 @@
-#include "nn/generate.h"
+#include "shiftgrad/nn/models/generate.h"
 
 #include <algorithm>
 #include <thread>
 
-#include "core/tape.h"
-#include "refusal.h"
+#include "shiftgrad/core/tape.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

@@ -1,13 +1,13 @@
 // Language models over every mixer against their formula: logits, loss, gradients, the memory that
 // they hand on, and the number of their parameters.
 
-#include "nn/language_model.h"
+#include "shiftgrad/nn/models/language_model.h"
 
-#include "ops/loss.h"
-#include "tests/refusal.h"
+#include "shiftgrad/ops/loss.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/models.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "nn/checkpoint.h"
-#include "optim/evaluate.h"
-#include "refusal.h"
-#include "temporary_folder.h"
+#include "shiftgrad/nn/models/checkpoint.h"
+#include "shiftgrad/optim/evaluate.h"
+#include "tests/support/refusal.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace shiftgrad;
 
 TEST_CASE("old run: its checkpoint predicts what it did when it was written") {
-  const std::string folder = TESTS_FOLDER "/data/old_run/";
+  const std::string folder = TESTS_FOLDER "/support/data/old_run/";
   Checkpoint checkpoint = read_checkpoint(folder + "best.safetensors");
   CHECK(checkpoint.state.step == 40);
   LanguageModel model = make_model(checkpoint, "old run");

@@ -1,4 +1,4 @@
-#include "nn/sampling.h"
+#include "shiftgrad/nn/models/sampling.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "refusal.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <limits>
 
-#include "core/parallel.h"
-#include "core/tape.h"
-#include "ops/aft.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/aft.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/random_values.h"
 #include "tests/support/specials.h"

@@ -1,10 +1,10 @@
 // A cell over windows against loops over units, windows of several groups and blocks among them.
 
-#include "core/parallel.h"
-#include "ops/recurrent.h"
-#include "ops/shape.h"
-#include "tests/refusal.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/ops/recurrent.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/op_row.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

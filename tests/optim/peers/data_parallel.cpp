@@ -2,10 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include "optim/trainer.h"
-#include "refusal.h"
-#include "small_models.h"
+#include "shiftgrad/optim/trainer.h"
 #include "tests/support/parallel_training.h"
+#include "tests/support/refusal.h"
+#include "tests/support/small_models.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;

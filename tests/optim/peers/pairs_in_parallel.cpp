@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "optim/pair_trainer.h"
-#include "refusal.h"
+#include "shiftgrad/optim/pair_trainer.h"
 #include "tests/support/parallel_training.h"
+#include "tests/support/refusal.h"
 #include "tests/support/reversals.h"
 
 using namespace shiftgrad;

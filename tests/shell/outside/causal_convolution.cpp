@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "core/accumulate.h"
-#include "core/errors.h"
-#include "core/parallel.h"
-#include "core/tape.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/shape.h"
 
 namespace outside {
 

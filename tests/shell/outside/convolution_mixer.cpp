@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "causal_convolution.h"
-#include "core/errors.h"
-#include "ops/shape.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/ops/shape.h"
 
 namespace outside {
 

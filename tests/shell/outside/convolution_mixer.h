@@ -5,8 +5,8 @@
 //
 //     y = W (w * x)
 
-#include "nn/layer.h"
-#include "nn/linear.h"
+#include "shiftgrad/nn/layer.h"
+#include "shiftgrad/nn/linear.h"
 
 namespace outside {
 

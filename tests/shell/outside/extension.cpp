@@ -11,17 +11,17 @@
 
 #include "causal_convolution.h"
 #include "convolution_mixer.h"
-#include "core/parallel.h"
-#include "core/tape.h"
 #include "forgetting_attention.h"
-#include "nn/generate.h"
-#include "nn/language_model.h"
-#include "nn/multi_head_attention.h"
-#include "nn/positions.h"
-#include "ops/elementwise.h"
-#include "ops/reduce.h"
-#include "ops/shape.h"
-#include "optim/trainer.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/models/generate.h"
+#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/nn/multi_head_attention.h"
+#include "shiftgrad/nn/positions.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/reduce.h"
+#include "shiftgrad/ops/shape.h"
+#include "shiftgrad/optim/trainer.h"
 
 using namespace shiftgrad;
 using outside::ConvolutionMixer;

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "nn/attention.h"
-#include "ops/elementwise.h"
+#include "shiftgrad/nn/attention.h"
+#include "shiftgrad/ops/elementwise.h"
 
 namespace outside {
 

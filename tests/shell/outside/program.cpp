@@ -1,10 +1,10 @@
 // Someone else's program: the product of two matrices and the gradient of its sum.
 #include <iostream>
 
-#include "core/parallel.h"
-#include "core/tape.h"
-#include "ops/matmul.h"
-#include "ops/reduce.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/reduce.h"
 
 int main() {
   using namespace shiftgrad;

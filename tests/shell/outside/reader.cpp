@@ -1,6 +1,6 @@
 #include <iostream>
 
-#include "core/tensor.h"
+#include "shiftgrad/core/tensor.h"
 
 shiftgrad::Tensor eight();
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "nn/aft.h"
-#include "tests/oracles/input.h"
+#include "shiftgrad/nn/aft.h"
+#include "tests/support/oracles/input.h"
 
 namespace shiftgrad::test {
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <span>
 
-#include "nn/mixers.h"
-#include "tests/oracles/input.h"
+#include "shiftgrad/nn/models/mixers.h"
+#include "tests/support/oracles/input.h"
 
 namespace shiftgrad::test {
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "nn/encoder_decoder_block.h"
-#include "nn/r_transformer_block.h"
-#include "tests/oracles/attention.h"
-#include "tests/oracles/local_rnn.h"
+#include "shiftgrad/nn/models/encoder_decoder_block.h"
+#include "shiftgrad/nn/models/r_transformer_block.h"
+#include "tests/support/oracles/attention.h"
+#include "tests/support/oracles/local_rnn.h"
 
 namespace shiftgrad::test {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "nn/encoder_decoder.h"
-#include "tests/oracles/language_model.h"
+#include "shiftgrad/nn/models/encoder_decoder.h"
+#include "tests/support/oracles/language_model.h"
 
 namespace shiftgrad::test {
 

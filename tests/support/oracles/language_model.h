@@ -1,8 +1,8 @@
 #pragma once
 
-#include "nn/language_model.h"
-#include "tests/oracles/blocks.h"
-#include "tests/oracles/counts.h"
+#include "shiftgrad/nn/models/language_model.h"
+#include "tests/support/oracles/blocks.h"
+#include "tests/support/oracles/counts.h"
 
 namespace shiftgrad::test {
 

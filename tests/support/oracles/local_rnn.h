@@ -1,7 +1,7 @@
 #pragma once
 
-#include "nn/local_rnn.h"
-#include "tests/oracles/aft.h"
+#include "shiftgrad/nn/local_rnn.h"
+#include "tests/support/oracles/aft.h"
 
 namespace shiftgrad::test {
 

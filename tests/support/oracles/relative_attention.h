@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/attention.h"
+#include "shiftgrad/ops/attention.h"
 #include "tests/support/masks.h"
 #include "tests/support/numbers.h"
 

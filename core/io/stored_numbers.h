@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/errors.h"
-#include "nn/safetensors.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/safetensors.h"
 
 namespace shiftgrad {
 

@@ -1,13 +1,13 @@
-#include "ops/attention.h"
-#include "ops/attention_block.h"
-#include "ops/clipped.h"
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
-#include "ops/shape.h"
-#include "ops/shift.h"
-#include "ops/softmax.h"
+#include "shiftgrad/ops/attention.h"
+#include "shiftgrad/ops/attention/block.h"
+#include "shiftgrad/ops/clipped.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/shape.h"
+#include "shiftgrad/ops/shift.h"
+#include "shiftgrad/ops/softmax.h"
 
-namespace shiftgrad::inline SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
@@ -43,4 +43,4 @@ Tensor composed_attention(const RelativeAttention& attention, const ProbabilityR
   return y;
 }
 
-}  // namespace shiftgrad::inline SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Checks that each source file which a page of the project names in `backquotes` is there: by its path
+# from the project's folder, or from that of the page.
+set -eu
+cd "$(dirname "$0")/../.."
+offences=0
+
+for page in $(git ls-files '*.md' 2> /dev/null || find . -name '*.md' -not -path './build*'); do
+  folder=$(dirname "$page")
+  for name in $(grep -oE '`[A-Za-z0-9_./-]+\.(h|cpp|sh|py|awk|md|json)`' "$page" | tr -d '`' | sort -u); do
+    case $name in
+      *[*{]* | metrics.json*) continue ;;
+    esac
+    [ -e "$name" ] || [ -e "$folder/$name" ] || {
+      echo "$page: \`$name\` is not there"
+      offences=$((offences + 1))
+    }
+  done
+done
+[ "$offences" = 0 ]
