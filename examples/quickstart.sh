@@ -28,7 +28,7 @@ plot_losses() {
 }
 
 headline 'Building'
-tests/packages.sh
+tests/packages.sh gnuplot-nox
 [ -f "$build/build.ninja" ] || meson setup "$build" --buildtype=release
 ninja -C "$build" examples/char_lm/char_lm
 
