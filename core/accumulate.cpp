@@ -28,7 +28,7 @@ Scalar sum_run(const Scalar* x, int64_t step, int64_t length) {
   return total;
 }
 
-/// The axes of `target`'s shape, parted into those it keeps and those it is broadcast along.
+/// The axes of `target`'s shape, split into those it keeps and those it is broadcast along.
 struct Parted {
   Layout target_kept, source_kept, source_summed;
 
@@ -54,7 +54,7 @@ struct Parted {
   }
 };
 
-/// Each kept element is the sum of its own runs.
+/// Adds up the runs of each kept element.
 void sum_along_runs(Scalar beta, Scalar* target, const Scalar* source, const Parted& parted,
                     Scalar alpha) {
   Walk<2> kept({&parted.target_kept, &parted.source_kept});
@@ -84,7 +84,7 @@ void sum_along_runs(Scalar beta, Scalar* target, const Scalar* source, const Par
   });
 }
 
-/// Whole slices of kept elements are added up: first in groups of 64 slices, then the groups.
+/// Adds up whole slices of kept elements: first in groups of 64 slices, then the groups.
 void sum_slices(Scalar beta, Scalar* target, const Scalar* source, const Parted& parted,
                 Scalar alpha) {
   constexpr int64_t group = 64, width = 4096;

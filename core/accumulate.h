@@ -4,13 +4,14 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// target = beta · target + alpha · gradient, in the one place where gradients are un-broadcast:
-/// along the axes on which the target has stride 0, the gradient is summed. An empty sink takes
-/// nothing. The sums follow a tree fixed by the sizes alone. Throws when the shapes differ.
+/// Adds a gradient to a sink: target = beta · target + alpha · gradient. This is the one place
+/// where gradients are un-broadcast: along the axes on which the target has stride 0, the gradient
+/// is summed. An empty sink takes nothing. The sums follow a tree fixed by the sizes alone. Throws
+/// when the shapes differ.
 void accumulate(const GradientSink& sink, const Tensor& gradient, Scalar alpha = 1);
 
-/// Lets `write(target, beta)` put a gradient into the sink: straight into it when the target is
-/// contiguous, else by way of a temporary. `write` is not called for an empty sink.
+/// Calls `write(target, beta)`, which puts a gradient into the sink: straight into it when the
+/// target is contiguous, else by way of a temporary. Does not call `write` for an empty sink.
 template <class Write>
 void deliver(const GradientSink& sink, Write write) {
   if (!sink) return;
@@ -20,7 +21,8 @@ void deliver(const GradientSink& sink, Write write) {
   accumulate(sink, gradient);
 }
 
-/// The same sums for any two tensors of one shape: target = beta · target + alpha · source.
+/// Adds a tensor to another of the same shape: target = beta · target + alpha · source, with the
+/// sums above.
 void accumulate(Scalar beta, const Tensor& target, const Tensor& source, Scalar alpha = 1);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -15,14 +15,14 @@ struct Array {
   std::vector<T> values;
 };
 
-/// Throws unless there are as many values as the shape says, in the name of `operation`.
+/// Throws, in the name of `operation`, unless there are as many values as the shape says.
 template <class T>
 void require_complete(const char* operation, const char* name, const Array<T>& array) {
   require(static_cast<int64_t>(array.values.size()) == product(array.shape), operation, ": ", name,
           ": ", array.values.size(), " values for the shape ", array.shape);
 }
 
-/// The rows begin … end-1 along the first axis.
+/// Returns the rows begin … end-1 along the first axis.
 template <class T>
 Array<T> rows(const Array<T>& array, int64_t begin, int64_t end) {
   Dims shape = array.shape;

@@ -19,7 +19,8 @@ struct AtLeast {
   }
 };
 
-/// The same for the other side: throws "aft: window 2000000000, expected at most 1073741824".
+/// Checks upper limits in the same way: throws "aft: window 2000000000, expected at most
+/// 1073741824".
 struct AtMost {
   const char* owner;
 
@@ -29,7 +30,7 @@ struct AtMost {
   }
 };
 
-/// The config, once it is known to be good.
+/// Returns the config once it is known to be good.
 template <class Config>
 const Config& checked(const Config& config) {
   config.check();

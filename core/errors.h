@@ -6,14 +6,15 @@
 
 namespace shiftgrad {
 
-/// Thrown for every misuse and every bad input; the text is one line that names the operation, the
-/// value it got and what it expected: `matmul: [3, 4] x [5, 6]: inner sizes 4 and 5 differ`.
+/// The exception for every misuse and every bad input. Its text is one line that names the
+/// operation, the value it got and what it expected: `matmul: [3, 4] x [5, 6]: inner sizes 4 and 5
+/// differ`.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The parts, each as `<<` prints it, joined to one string.
+/// Joins the parts, each as `<<` prints it, to one string.
 template <class... Parts>
 std::string text(const Parts&... parts) {
   std::ostringstream out;

@@ -80,7 +80,7 @@ bool Layout::is_contiguous() const {
 
 namespace {
 
-/// Whether each axis steps over all that the axes of smaller strides reach.
+/// Whether each axis steps over everything that the axes of smaller strides reach.
 bool nests(const Layout& layout) {
   if (layout.is_contiguous()) return true;
   auto steps = [&](int axis) { return layout.shape[axis] > 1 && layout.strides[axis] != 0; };
@@ -183,7 +183,7 @@ Layout Layout::expand(const Dims& target) const {
 
 namespace {
 
-/// `target` with its one -1, if any, worked out from the number of elements.
+/// Returns `target` with its one -1, if any, worked out from the number of elements.
 Dims completed(const Dims& target, const Dims& shape) {
   Dims result = target;
   int unknown = -1;
@@ -194,7 +194,7 @@ Dims completed(const Dims& target, const Dims& shape) {
   }
   if (unknown >= 0) result[unknown] = 1;
   int64_t known = product(result);
-  // Beside an axis of no elements any size would do.
+  // Beside an axis without elements any size would do.
   if (unknown >= 0 && known > 0) result[unknown] = product(shape) / known;
   require((unknown < 0 || known > 0) && product(result) == product(shape), "reshape: ", shape,
           " to ", target, ": the numbers of elements differ");
@@ -241,7 +241,7 @@ std::optional<Layout> Layout::reshape(const Dims& requested) const {
 
 namespace {
 
-/// Rows one shorter than those of `[…, T, K+1]`, read on through the flat matrix from `skip`.
+/// Views `[…, T, K+1]` in rows one shorter, read on through the flat matrix from `skip`.
 Layout shifted(const char* operation, const Layout& padded, int64_t skip) {
   int rank = padded.rank();
   require(rank >= 2 && padded.shape[-1] >= 1, operation, ": ", padded.shape,

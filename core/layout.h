@@ -25,12 +25,12 @@ class Dims {
   Dims() = default;
   Dims(std::initializer_list<int64_t> values);
   explicit Dims(std::span<const int64_t> values);
-  /// `count` times the same value.
+  /// Returns a list of `count` equal values.
   static Dims filled(int count, int64_t value);
 
   int size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  /// Entry `axis`; a negative axis counts from the end.
+  /// Returns entry `axis`; a negative axis counts from the end.
   int64_t& operator[](int axis) { return values_[axis < 0 ? axis + size_ : axis]; }
   int64_t operator[](int axis) const { return values_[axis < 0 ? axis + size_ : axis]; }
   int64_t* begin() { return values_.data(); }
@@ -40,7 +40,7 @@ class Dims {
   int64_t front() const { return values_[0]; }
   int64_t back() const { return values_[size_ - 1]; }
 
-  /// Throws when the list is already `max_rank` long.
+  /// Appends a value. Throws when the list is already `max_rank` long.
   void push_back(int64_t value) {
     require(size_ < max_rank, "shape: more than ", max_rank, " axes");
     values_[size_++] = value;
@@ -66,16 +66,16 @@ inline int64_t product(const Dims& dims) {
   return result;
 }
 
-/// The axis as a number in 0 … rank-1; a negative one counts from the end. Throws when there is no
-/// such axis, in the name of `operation`.
+/// Returns the axis as a number in 0 … rank-1; a negative one counts from the end. Throws, in the
+/// name of `operation`, when there is no such axis.
 inline int normalized_axis(const char* operation, int axis, int rank) {
   require(-rank <= axis && axis < rank, operation, ": axis ", axis, " of a tensor with ", rank,
           " axes");
   return axis < 0 ? axis + rank : axis;
 }
 
-/// The shape that both broadcast to (aligned at the last axis, size 1 stretches, as in NumPy).
-/// Throws when there is none, in the name of `operation`.
+/// Returns the shape to which both broadcast (aligned at the last axis, size 1 stretches, as in
+/// NumPy). Throws, in the name of `operation`, when there is none.
 Dims broadcast_shape(const char* operation, const Dims& a, const Dims& b);
 
 struct Layout {
@@ -83,44 +83,45 @@ struct Layout {
   Dims strides;
   int64_t offset = 0;
 
-  /// The row-major layout of `shape` from offset 0. Throws when it has more elements than int64_t
-  /// can count.
+  /// Returns the row-major layout of `shape` from offset 0. Throws when it has more elements than
+  /// int64_t can count.
   static Layout contiguous(const Dims& shape);
 
   int rank() const { return shape.size(); }
   int64_t count() const { return product(shape); }
 
-  /// Row-major without gaps, wherever it starts.
+  /// Whether the elements lie row-major without gaps, wherever they start.
   bool is_contiguous() const;
-  /// Every index lies in a buffer of elements 0 … size-1.
+  /// Whether every index lies in a buffer of elements 0 … size-1.
   bool fits(int64_t size) const;
-  /// Holds each of the elements 0 … size-1 of a buffer exactly once, in any order.
+  /// Whether each of the elements 0 … size-1 of a buffer appears exactly once, in any order.
   bool covers(int64_t size) const;
-  /// Repeats elements along an axis of stride 0.
+  /// Whether elements are repeated along an axis of stride 0.
   bool is_broadcast() const;
-  /// Two indices may share an element other than through an axis of stride 0. Judged from the
-  /// strides sorted by size, so a rare layout that interleaves without sharing counts as well.
+  /// Whether two indices may share an element other than through an axis of stride 0. The answer
+  /// comes from the strides sorted by size, so a rare layout that interleaves without sharing
+  /// counts as well.
   bool overlaps() const;
 
-  /// The same elements with the axes in the order `axes`. PyTorch: Tensor.permute.
+  /// Puts the axes in the order `axes`. PyTorch: Tensor.permute.
   Layout permute(const Dims& axes) const;
-  /// Indices begin … end-1 of one axis, every `step`-th. PyTorch: x[begin:end:step].
+  /// Keeps indices begin … end-1 of one axis, every `step`-th. PyTorch: x[begin:end:step].
   Layout slice(int axis, int64_t begin, int64_t end, int64_t step = 1) const;
-  /// Index `index` of one axis, which disappears. PyTorch: Tensor.select.
+  /// Keeps index `index` of one axis, which disappears. PyTorch: Tensor.select.
   Layout select(int axis, int64_t index) const;
-  /// One axis from its end to its start, by a negative stride. PyTorch: Tensor.flip, which copies.
+  /// Reverses one axis by a negative stride. PyTorch: Tensor.flip, which copies.
   Layout reverse(int axis) const;
-  /// Broadcast to `shape` by strides of 0. PyTorch: Tensor.expand.
+  /// Broadcasts to `shape` by strides of 0. PyTorch: Tensor.expand.
   Layout expand(const Dims& shape) const;
-  /// The same elements in the same row-major order under another shape, or nothing when that needs
-  /// a copy. One size may be -1 and is worked out. PyTorch: Tensor.view.
+  /// Reads the elements in the same row-major order under another shape; returns nothing when that
+  /// needs a copy. One size may be -1 and is worked out. PyTorch: Tensor.view.
   std::optional<Layout> reshape(const Dims& shape) const;
-  /// From a padded `[…, T, K+1]` (each matrix without gaps) the shifted `[…, T, K]` of
-  /// Transformer-XL (Dai et al. 2019, appendix B): drop the first T of the flat matrix and read
-  /// the rest in rows of K.
-  Layout rel_shift() const;
-  /// The mirror image, for the padded column on the right (labml): read from the start in rows
+  /// Shifts a padded `[…, T, K+1]` (each matrix without gaps) to the `[…, T, K]` of Transformer-XL
+  /// (Dai et al. 2019, appendix B): drops the first T of the flat matrix and reads the rest in rows
   /// of K.
+  Layout rel_shift() const;
+  /// Shifts the mirror image, where the padded column is on the right (labml): reads from the start
+  /// in rows of K.
   Layout shift_right() const;
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t edge = 3;
 constexpr int64_t left_out = -1;
 
-/// The indices along an axis that are printed, with `left_out` in place of those that are not.
+/// Returns the indices along an axis that are printed, with `left_out` in place of the others.
 std::vector<int64_t> printed_indices(int64_t size) {
   std::vector<int64_t> indices;
   for (int64_t n = 0; n < size; ++n) {
@@ -31,7 +31,7 @@ std::string printed(Scalar value) {
   return out.str();
 }
 
-/// The longest number printed of what lies at `layout` from `first` on.
+/// The length of the longest number that is printed of what lies at `layout` from `first` on.
 size_t widest(const Scalar* first, const Layout& layout) {
   if (layout.rank() == 0) return printed(first[layout.offset]).size();
   size_t width = 0;

@@ -6,8 +6,8 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Prints the shape, the precision and the values, four digits of each, and of an axis longer than
-/// six its first three and its last three:
+/// Prints the shape, the precision and the values with four digits each. An axis longer than six
+/// shows its first three and its last three:
 ///
 ///     Tensor [2, 8] float
 ///     [[     1    2.5      3 …      6      7      8]

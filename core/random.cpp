@@ -12,10 +12,10 @@ namespace {
 
 uint64_t join(uint32_t high, uint32_t low) { return uint64_t{high} << 32 | low; }
 
-/// The next four words of the sequence.
+/// Draws the next four words of the sequence.
 PhiloxBlock draw(Random& random) { return philox(random.seed, random.stream, random.counter++); }
 
-/// The top 53 of 64 random bits, as a number in [0, 1).
+/// Maps the top 53 of 64 random bits to a number in [0, 1).
 double fine_unit_interval(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #pragma once
 
-// Random numbers without hidden state: number `index` of stream `stream` is a hash of
-// (seed, stream, index). So it matters neither who draws first nor on which thread, and a generator
-// is saved and resumed by writing down three integers.
+// Random numbers without hidden state: number `index` of stream `stream` is a hash of (seed,
+// stream, index). So it does not matter who draws first or on which thread, and a generator is
+// saved and resumed by writing down three integers.
 
 #include <array>
 #include <cstdint>
@@ -12,19 +12,20 @@ namespace shiftgrad {
 
 using PhiloxBlock = std::array<uint32_t, 4>;
 
-/// Philox4x32-10 for the indices first, first + 1, …: four random words each, a bijection of the
-/// counter (index, stream) under the key `seed`. (Salmon et al. 2011, "Parallel random numbers: as
-/// easy as 1, 2, 3"; also the generator behind torch.cuda's random numbers.)
+/// Computes Philox4x32-10 for the indices first, first + 1, …. Each gives four random words, by a
+/// bijection of the counter (index, stream) under the key `seed`. (Salmon et al. 2011, "Parallel
+/// random numbers: as easy as 1, 2, 3"; it is also the generator behind torch.cuda's random
+/// numbers.)
 void philox(uint64_t seed, uint64_t stream, uint64_t first, std::span<PhiloxBlock> blocks);
 
-/// That of one index.
+/// Computes Philox4x32-10 for one index.
 inline PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t index) {
   PhiloxBlock block;
   philox(seed, stream, index, std::span(&block, 1));
   return block;
 }
 
-/// The word as one of 2^32 evenly spaced numbers in [0, 1).
+/// Maps the word to one of 2^32 evenly spaced numbers in [0, 1).
 inline double unit_interval(uint32_t word) { return word * 0x1p-32; }
 
 /// A sequence of random numbers; every draw takes the next index.
@@ -33,13 +34,13 @@ struct Random {
   uint64_t stream = 0;
   uint64_t counter = 0;
 
-  /// Evenly from [0, 1), with 53 random bits.
+  /// Draws evenly from [0, 1), with 53 random bits.
   double uniform();
-  /// From the normal distribution with mean 0 and variance 1 (Box and Muller 1958).
+  /// Draws from the normal distribution with mean 0 and variance 1 (Box and Muller 1958).
   double normal();
-  /// Evenly from 0 … n-1, without bias. An Error if n is less than 1.
+  /// Draws evenly from 0 … n-1, without bias. Throws an Error if n is less than 1.
   int64_t below(int64_t n);
-  /// The number of a stream of its own, for many numbers to be drawn by index with `philox`: the
+  /// Returns the number of a new stream, for many numbers to be drawn by index with `philox`: the
   /// mask of one dropout call, the start of one parameter.
   uint64_t next_stream();
 

@@ -6,7 +6,6 @@
 //
 // The namespace is an ABI tag as well: a function of another namespace that returns a Tensor has
 // the tag in its symbol, so a caller built for the other precision finds nothing to link with.
-
 //
 // Other files open it as `namespace shiftgrad::SHIFTGRAD_PRECISION`, which tools can read.
 

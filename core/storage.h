@@ -18,8 +18,8 @@ class Buffer {
   Scalar* data() const { return data_; }
   int64_t count() const { return count_; }
 
-  /// Entries of live tapes that made or read these values, through whatever storage; while there
-  /// are any, the values must not change.
+  /// The number of entries of live tapes that made or read these values, through any storage. While
+  /// there are any, the values must not change.
   int recorded = 0;
 
  private:
@@ -31,7 +31,7 @@ class Buffer {
 /// of a view lies at the view's layout in the gradient buffer, so no view needs backward code.
 struct Storage {
   std::shared_ptr<Buffer> value;
-  /// Of the same size; made by the first writer.
+  /// The gradient, of the same size; the first writer makes it.
   std::shared_ptr<Buffer> gradient;
   bool requires_gradient = false;
   /// Whether an op made the values from something that requires a gradient, on a tape or on none.

@@ -10,18 +10,19 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// A Wengert list: while it lives, this thread's ops append to it how their gradients flow back.
+/// A Wengert list: while it lives, the ops of its thread append to it how their gradients flow
+/// back.
 ///
 ///     Tape tape;
 ///     Tensor loss = cross_entropy(model(x), targets);
 ///     tape.backward(loss);
 ///
 /// The order of creation is the order of the graph, so the backward pass is one loop from the end.
-/// Without a live tape nothing is recorded and nothing saved: inference needs no switch. Tapes
+/// Without a live tape nothing is recorded and nothing saved, so inference needs no switch. Tapes
 /// nest; the innermost records.
 class Tape {
  public:
-  /// Gets the gradient of the op's output and adds to the gradients of its inputs.
+  /// A function that gets the gradient of an op's output and adds to the gradients of its inputs.
   using Backward = std::function<void(const Tensor& gradient)>;
 
   Tape();
@@ -34,8 +35,9 @@ class Tape {
   /// requires a gradient, was not recorded by this tape, or when this tape has run backward
   /// already.
   void backward(const Tensor& loss);
-  /// The same for Σ output · cotangent, of any shape. `after_entry`, if given, is called each time
-  /// that an entry has run: the gradient of what is no longer `recorded` then is final.
+  /// Adds the gradients of Σ output · cotangent, for an output of any shape. `after_entry`, if
+  /// given, is called each time that an entry has run: the gradient of what is no longer `recorded`
+  /// is then final.
   void backward(const Tensor& output, const Tensor& cotangent,
                 const std::function<void()>& after_entry = {});
 
@@ -45,7 +47,7 @@ class Tape {
   /// This thread's tape, or null.
   static Tape* current();
 
-  /// Suspends recording on this thread while it lives, for an evaluation in the middle.
+  /// Suspends recording on this thread while it lives, for an evaluation in the middle of training.
   class Pause {
    public:
     Pause();
@@ -59,8 +61,8 @@ class Tape {
 
   /// Appends an entry; see `record` below.
   void append(const Tensor& output, std::span<const Tensor* const> inputs, Backward backward);
-  /// Notes of an output that no tape records whether gradients would flow from it, so that a
-  /// backward pass from there can say what is wrong.
+  /// Notes whether gradients would flow from an output that no tape records, so that a backward
+  /// pass from there can say what is wrong.
   static void pass_over(const Tensor& output, std::span<const Tensor* const> inputs);
 
  private:
@@ -81,8 +83,8 @@ class Tape {
 /// gradient. Null and undefined inputs are passed over.
 bool recording(std::span<const Tensor* const> inputs);
 
-/// What every op calls after its forward pass: when recording, `output` requires a gradient from
-/// now on and `backward(gradient of output)` will run in the backward pass.
+/// Records an op; every op calls this after its forward pass. When recording, `output` requires a
+/// gradient from now on, and `backward(gradient of output)` will run in the backward pass.
 template <class Backward>
 void record(const Tensor& output, std::span<const Tensor* const> inputs, Backward backward) {
   if (recording(inputs))

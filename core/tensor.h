@@ -14,13 +14,13 @@ struct GradientSink;
 /// A handle on values in a Storage, seen through a Layout. Copies and views share the storage.
 class Tensor {
  public:
-  /// An undefined tensor: absent biases and memories.
+  /// An undefined tensor, which stands for an absent bias or memory.
   Tensor() = default;
-  /// Uninitialised values.
+  /// Returns a tensor of uninitialised values.
   static Tensor empty(const Dims& shape);
   static Tensor full(const Dims& shape, Scalar value);
   static Tensor zeros(const Dims& shape) { return full(shape, 0); }
-  /// Row-major `values`. Throws when their number is not that of `shape`.
+  /// Returns a tensor of row-major `values`. Throws when their number is not that of `shape`.
   static Tensor from(const Dims& shape, std::span<const Scalar> values);
 
   bool defined() const { return storage_ != nullptr; }
@@ -35,35 +35,35 @@ class Tensor {
   bool recorded() const { return storage_ && storage_->value->recorded > 0; }
   bool shares_storage(const Tensor& other) const { return storage_ == other.storage_; }
 
-  /// The first element; the others lie at the layout's strides from it. This and what follows
-  /// throws where the tensor is undefined.
+  /// The address of the first element; the others lie at the layout's strides from it. This
+  /// function and those below throw where the tensor is undefined.
   const Scalar* data() const;
-  /// The first element, to be written. Throws while a live tape has recorded these values: it would
-  /// hand wrong gradients to whoever read them.
+  /// The address of the first element, for writing. Throws while a live tape has recorded these
+  /// values: a write would give wrong gradients to the ops that read them.
   Scalar* mutable_data() const;
   /// The only element. Throws when there is not exactly one.
   Scalar item() const;
-  /// A row-major copy. A gradient is undefined until a backward pass has written it.
+  /// Returns a row-major copy. A gradient is undefined until a backward pass has written it.
   std::vector<Scalar> values() const;
 
-  /// The same storage under another layout, for values and gradient alike. Throws when the layout
-  /// reaches beyond the storage, or overlaps itself other than by broadcasting: a gradient could
-  /// not be accumulated into it.
+  /// Returns the same storage under another layout, for values and gradient alike. Throws when the
+  /// layout reaches beyond the storage, or overlaps itself other than by broadcasting: a gradient
+  /// could not be accumulated into it.
   Tensor view(const Layout& layout) const;
 
   bool requires_gradient() const { return storage_ && storage_->requires_gradient; }
-  /// Asks for a gradient, as a parameter does, or for none, as a parameter does that stays as it
-  /// is: ops recorded from now on compute none for it. Returns the same tensor. PyTorch:
-  /// requires_grad_.
+  /// Asks for a gradient, as a parameter does, or for none, as a frozen parameter does: ops
+  /// recorded from now on compute none for it. Returns the same tensor. PyTorch: requires_grad_.
   Tensor require_gradient(bool required = true) const;
-  /// The gradient at this layout, or an undefined tensor when nothing has been accumulated.
+  /// Returns the gradient at this layout, or an undefined tensor when nothing has been accumulated.
   Tensor gradient() const;
   /// Forgets the gradient; its buffer is kept for the next one.
   void zero_gradient() const;
-  /// Where a backward pass puts this tensor's gradient; empty when it needs none. The sink counts
-  /// as written from now on, so take it right before writing.
+  /// Returns where a backward pass puts this tensor's gradient; empty when it needs none. The sink
+  /// counts as written from now on, so take it right before writing.
   GradientSink gradient_sink() const;
-  /// The same values in a Storage of their own, without a gradient: a constant. PyTorch: detach.
+  /// Returns a constant: these values in a Storage of their own, without a gradient. PyTorch:
+  /// detach.
   Tensor detach() const;
 
  private:
@@ -85,8 +85,8 @@ inline const Scalar* Tensor::data() const {
   return storage_->value->data() + layout_.offset;
 }
 
-/// target = beta · target + gradient, where beta is 0 for the first writer and 1 for later ones, so
-/// that a GEMM can write a gradient in place.
+/// A place for a gradient: target = beta · target + gradient, where beta is 0 for the first writer
+/// and 1 for later ones, so that a GEMM can write a gradient in place.
 struct GradientSink {
   Tensor target;
   Scalar beta = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Several layouts of one shape, walked in step. Axes that follow on from one another in every
-// layout are merged first, so that contiguous operands become one long run.
+// Walks several layouts of one shape in step. Axes that follow on from one another in every layout
+// are merged first, so that contiguous operands become one long run.
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@ class Walk {
     int64_t length;
   };
 
-  /// The layouts must have the same shape.
+  /// Prepares a walk over the layouts, which must have the same shape.
   explicit Walk(const std::array<const Layout*, N>& layouts) {
     const Dims& shape = layouts[0]->shape;
     for (size_t o = 0; o < N; ++o) offsets_[o] = layouts[o]->offset;
@@ -69,7 +69,7 @@ class Walk {
     }
   }
 
-  /// The same for all elements, in tiles over the threads.
+  /// Calls body(run) for all elements, in tiles over the threads.
   template <class Body>
   void parallel(Body&& body) const {
     constexpr int64_t tile = 16384;

@@ -31,7 +31,7 @@ void write_all(int file, std::span<const std::byte> bytes) {
 constexpr std::string_view temporary_prefix = ".shiftgrad-", temporary_suffix = ".tmp";
 constexpr size_t random_digits = 16;
 
-/// A name that nobody can know beforehand.
+/// Returns a name that nobody can know beforehand.
 std::string temporary_name() {
   std::random_device random;
   char digits[random_digits + 1];
@@ -47,8 +47,8 @@ bool is_temporary_name(std::string_view name) {
          name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Whether nobody else has locked the file. It is ours, then, until it is closed; where the file
-/// system has no locks, nobody has, and `without_locks` decides.
+/// Tries to lock the file, and returns whether it is ours until it is closed: nobody else has
+/// locked it. Where the file system has no locks, `without_locks` is returned.
 bool lock(const Descriptor& file, bool without_locks) {
   if (::flock(file.number(), LOCK_EX | LOCK_NB) == 0) return true;
   return errno != EWOULDBLOCK && without_locks;
@@ -60,12 +60,12 @@ std::optional<struct stat> status_of(const Descriptor& file) {
   return status;
 }
 
-/// A new file that is locked for as long as it is written, whoever looks from which machine, and
-/// disappears at the end of its scope unless it has become another.
+/// A new file, which disappears at the end of its scope unless it has become another. It is locked
+/// for as long as it is written, and observers on every machine see that.
 class Temporary {
  public:
   Temporary(const std::filesystem::path& folder, mode_t mode) {
-    // Whoever removes abandoned files may take it for one before it is locked.
+    // A process that removes abandoned files may take it for one before it is locked.
     for (int attempt = 0; attempt < 100 && !is_ours(); ++attempt) {
       path_ = folder / temporary_name();
       file_ = Descriptor(path_, O_WRONLY | O_CREAT | O_EXCL, mode);
@@ -79,14 +79,14 @@ class Temporary {
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
 
-  /// Gives it the owner, if that is allowed, and the mode of another.
+  /// Gives it the mode of another file and, if that is allowed, its owner.
   void resemble(const struct stat& old) {
     if (::fchown(file_.number(), old.st_uid, old.st_gid) != 0) errno = 0;
     if (::fchmod(file_.number(), old.st_mode & 07777) != 0) errno = 0;
   }
   void write(std::span<const std::byte> bytes) { write_all(file_.number(), bytes); }
-  /// Takes the place of what is there. Still locked meanwhile, and on the disk, so that closing it
-  /// has no error to tell.
+  /// Takes the place of what is there. The file is then still locked, and on the disk, so that
+  /// closing it has no error to report.
   void become(const std::filesystem::path& path) {
     check_system(::fsync(file_.number()) == 0, "cannot be written");
     check_system(::rename(path_.c_str(), path.c_str()) == 0, "cannot be replaced");
@@ -103,7 +103,7 @@ class Temporary {
   Descriptor file_{-1};
 };
 
-/// What is at the end of a path and its links, or nothing.
+/// Returns what is at the end of a path and its links, or nothing.
 std::optional<struct stat> old_file(const std::filesystem::path& path) {
   auto status = std::filesystem::status(path);
   bool is_link = is_symlink(std::filesystem::symlink_status(path));
@@ -121,16 +121,16 @@ void replace_file(std::filesystem::path path, std::span<const std::span<const st
   Descriptor folder(folder_path, O_RDONLY | O_DIRECTORY);
   check_system(folder.is_open(), "its folder cannot be opened");
 
-  // Nobody sees more of it than they saw of the old file.
+  // Nobody may see more of it than they saw of the old file.
   Temporary file(folder_path, old ? 0600 : 0666);
   for (std::span<const std::byte> piece : pieces) file.write(piece);
   if (old) file.resemble(*old);
   file.become(path);
-  // The new name is on the disk when the folder is; some file systems cannot be asked for that.
+  // The new name is on the disk when the folder is; some file systems cannot do that for a folder.
   check_system(::fsync(folder.number()) == 0 || errno == EINVAL, "its folder cannot be written");
 }
 
-/// Removes a temporary file unless somebody writes it, which is so as long as it is locked.
+/// Removes a temporary file unless it is locked, that is, unless somebody is writing it.
 void remove_unless_locked(const std::filesystem::path& path) {
   Descriptor file(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   auto status = status_of(file);

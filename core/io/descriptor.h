@@ -8,11 +8,11 @@
 
 namespace shiftgrad {
 
-/// An open file, folder or end of a pipe, closed at the end of its scope.
+/// An open file, folder or end of a pipe, which is closed at the end of its scope.
 class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
-  /// Opens `path`, and may fail: is_open() says whether it did.
+  /// Tries to open `path`; is_open() says whether that succeeded.
   Descriptor(const std::string& path, int flags, mode_t mode = 0666)
       : number_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
   ~Descriptor() {
@@ -27,17 +27,17 @@ class Descriptor {
 
   bool is_open() const { return number_ >= 0; }
   int number() const { return number_; }
-  /// Closes it now and says whether that went well.
+  /// Closes it now and returns whether that succeeded.
   bool close() { return ::close(std::exchange(number_, -1)) == 0; }
 
  private:
   int number_;
 };
 
-/// The system's words for errno.
+/// Returns the system's words for errno.
 std::string system_reason();
 
-/// Throws `problem` and the system's reason unless a system call succeeded.
+/// Throws `problem` with the system's reason when a system call did not succeed.
 void check_system(bool success, const char* problem);
 
 }  // namespace shiftgrad

@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Hears of each part of a text in turn, and throws at what must not be there.
+/// Receives each part of a text in turn, and throws at what must not be there.
 class Checker : public nlohmann::json_sax<json> {
  public:
   Checker(const char* what, int max_depth) : what_(what), max_depth_(max_depth) {}
@@ -50,7 +50,7 @@ class Checker : public nlohmann::json_sax<json> {
 
   const char* what_;
   int max_depth_;
-  std::vector<std::set<std::string>> keys_;  // of each object (or list) that is open
+  std::vector<std::set<std::string>> keys_;  // one set for each open object (or list)
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace shiftgrad {
 
 namespace {
 
-/// Reads at most `count` bytes, none only at the end.
+/// Reads at most `count` bytes; returns 0 only at the end.
 size_t read_some(int descriptor, void* target, size_t count) {
   ssize_t read = 0;
   do {
@@ -28,7 +28,7 @@ std::string read_all(int descriptor) {
   return content;
 }
 
-/// What the action gives. Its errors begin with `name`.
+/// Returns what the action returns. Its errors begin with `name`.
 template <class Action>
 auto named(const std::string& name, Action action) {
   try {
@@ -65,7 +65,7 @@ std::string read_regular_file(const std::string& path) {
   return named(path, [&] { return RegularFile(path).rest(); });
 }
 
-// Whoever opens a pipe would wait for its other end, but for O_NONBLOCK.
+// Without O_NONBLOCK, opening a pipe would wait for its other end.
 RegularFile::RegularFile(const std::string& path)
     : descriptor_(path, O_RDONLY | O_NONBLOCK | O_NOCTTY) {
   struct stat status = status_of(descriptor_);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reading whose failures are never taken for the end of a file.
+// Reads files, and never takes a failure for the end of a file.
 
 #include <cstdint>
 #include <string>
@@ -9,30 +9,30 @@
 
 namespace shiftgrad {
 
-/// All that can be read from a file, a pipe or a device; waits for what is still to come through a
-/// pipe. Throws one line that begins with the path when it cannot be opened or read to its end.
+/// Reads all of a file, a pipe or a device; waits for what is still to come through a pipe. Throws
+/// one line that begins with the path when it cannot be opened or read to its end.
 std::string read_file(const std::string& path);
 
-/// All that is in a regular file. A pipe or a device in its place is refused at once, without
-/// waiting for its other end. Throws as read_file does.
+/// Reads all of a regular file. A pipe or a device in its place is refused at once, without waiting
+/// for its other end. Throws as read_file does.
 std::string read_regular_file(const std::string& path);
 
-/// All that can still be read from an open descriptor. Throws one line that begins with its name.
+/// Reads all that is left of an open descriptor. Throws one line that begins with `name`.
 std::string read_to_end(int descriptor, const std::string& name);
 
-/// A regular file, read piece after piece from its start.
+/// A regular file, which is read piece by piece from its start.
 class RegularFile {
  public:
-  /// Throws the reason, without the path, when it cannot be opened, and for all that is not a
-  /// regular file.
+  /// Opens the file. Throws the reason, without the path, when it cannot be opened and when it is
+  /// not a regular file.
   explicit RegularFile(const std::string& path);
 
-  /// In bytes, when it was opened.
+  /// The size in bytes when the file was opened.
   uint64_t size() const { return size_; }
   /// Fills `target` with the next `count` bytes. Throws the reason, without the path, when there
   /// are fewer or they cannot be read.
   void read(void* target, uint64_t count);
-  /// All bytes that are left.
+  /// Returns all bytes that are left.
   std::string rest();
 
  private:

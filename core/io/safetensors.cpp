@@ -72,7 +72,7 @@ SafeTensors read_safetensors(const std::string& path) {
 
 namespace {
 
-/// The header of a file whose data are the tensors in the order of the header's entries.
+/// Returns the header of a file whose data are the tensors in the order of the header's entries.
 SafeTensorsHeader header_for(const SafeTensors& content) {
   SafeTensorsHeader header{{}, content.metadata};
   for (const auto& [name, tensor] : content.tensors) {

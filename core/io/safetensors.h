@@ -1,7 +1,7 @@
 #pragma once
 
-// The safetensors format, read strictly and written atomically (github.com/huggingface/safetensors,
-// section Format):
+// Reads the safetensors format strictly and writes it atomically
+// (github.com/huggingface/safetensors, section Format):
 //
 //     8 bytes   N, the length of the header, little-endian
 //     N bytes   the header: core/io/safetensors_header.h
@@ -17,7 +17,7 @@
 
 namespace shiftgrad {
 
-/// One tensor as it lies in a file.
+/// One tensor as a file stores it.
 struct StoredTensor {
   DType dtype;
   Dims shape;
@@ -35,13 +35,14 @@ struct SafeTensors {
 };
 
 /// Reads a whole file. Throws, in one line that begins with the path, at whatever the format does
-/// not allow, at a header of more than 100 MB, more than Dims::max_rank axes, and a BOOL that is
-/// neither 0 nor 1. Believes no number in the file before it agrees with the file's size.
+/// not allow, at a header of more than 100 MB, at more than Dims::max_rank axes, and at a BOOL that
+/// is neither 0 nor 1. Believes no number in the file before it agrees with the file's size.
 SafeTensors read_safetensors(const std::string& path);
 
 /// Writes a whole file or, when anything fails, leaves what was there and throws one line that
-/// begins with the path. Equal contents give equal bytes: tensors of wide values come first, those
-/// of equal width by name, so that each begins at a multiple of its values' width.
+/// begins with the path. Equal contents give equal bytes. Tensors of wide values come first, and
+/// tensors of equal width are sorted by name, so that each begins at a multiple of its values'
+/// width.
 void write_safetensors(const std::string& path, const SafeTensors& content);
 
 }  // namespace shiftgrad

@@ -1,6 +1,6 @@
 #pragma once
 
-// The header of a safetensors file: what is where.
+// The header of a safetensors file says what is where:
 //
 //     {"weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, …,
 //      "__metadata__": {"key": "text"}}
@@ -29,11 +29,11 @@ struct SafeTensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-/// Throws at whatever the format does not allow, given that `data_size` bytes follow the header.
+/// Parses a header that `data_size` bytes follow. Throws at whatever the format does not allow.
 SafeTensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_size);
 
-/// The header's JSON. Throws when a name or a metadata text is not UTF-8, or a name is
-/// the metadata's.
+/// Returns the header's JSON. Throws when a name or a metadata text is not UTF-8, and when a tensor
+/// has the name of the metadata.
 std::string safetensors_header_text(const SafeTensorsHeader& header);
 
 }  // namespace shiftgrad

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers that are no Scalars, such as counters, as one-dimensional tensors of a file.
+// Stores numbers that are not Scalars, such as counters, as one-dimensional tensors of a file.
 
 #include <cstdint>
 #include <cstring>
@@ -14,7 +14,7 @@
 
 namespace shiftgrad {
 
-/// How a file stores a number of 64 bits.
+/// The type in which a file stores a number of 64 bits.
 template <class Number>
 constexpr DType number_type() {
   static_assert(sizeof(Number) == 8);
@@ -22,7 +22,7 @@ constexpr DType number_type() {
   return std::is_signed_v<Number> ? DType::i64 : DType::u64;
 }
 
-/// The numbers as a tensor of a file, [n].
+/// Returns the numbers as a tensor of a file, [n].
 template <class Number>
 StoredTensor stored_numbers(std::initializer_list<Number> numbers) {
   StoredTensor tensor{number_type<Number>(), {static_cast<int64_t>(numbers.size())}, {}};
@@ -31,8 +31,8 @@ StoredTensor stored_numbers(std::initializer_list<Number> numbers) {
   return tensor;
 }
 
-/// The numbers of the tensor that a file calls `name`. Throws when they are of another type or not
-/// `count` of them.
+/// Returns the numbers of the tensor that a file calls `name`. Throws when they are of another
+/// type, and when there are not `count` of them.
 template <class Number>
 std::vector<Number> loaded_numbers(const std::string& name, const StoredTensor& stored,
                                    int64_t count) {

@@ -24,7 +24,7 @@ void check_dtype(const std::string& name, const StoredTensor& stored, DType dtyp
   require(stored.dtype == dtype, "tensor ", shown(name), ": ", stored.dtype, ", expected ", dtype);
 }
 
-/// The bytes as values of T. Throws when the tensor has another type than `dtype`.
+/// Returns the bytes as values of T. Throws when the tensor has another type than `dtype`.
 template <class T>
 std::vector<T> values_of(const std::string& name, const StoredTensor& stored, DType dtype) {
   check_dtype(name, stored, dtype);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Between the tensors of a file and those in memory.
+// Converts between the tensors of a file and those in memory.
 
 #include <string>
 
@@ -10,7 +10,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// A row-major copy of the values for a file.
+/// Returns a row-major copy of the values for a file.
 StoredTensor stored(const Tensor& tensor);
 StoredTensor stored(const Tokens& tokens);
 StoredTensor stored(const Mask& mask);
@@ -18,15 +18,15 @@ StoredTensor stored(const Mask& mask);
 /// Throws unless the tensor that a file calls `name` has this shape and Scalar's type, F32 or F64
 /// by the build.
 void check_stored(const std::string& name, const StoredTensor& stored, const Dims& shape);
-/// Copies the values of a tensor of Scalar's type, row-major.
+/// Copies the row-major values of a tensor that has Scalar's type.
 void copy_stored(const StoredTensor& stored, Scalar* target);
 
-/// The values of the tensor that a file calls `name`. Throws when they are not of Scalar's type,
-/// F32 or F64 by the build.
+/// Returns the values of the tensor that a file calls `name`. Throws when they are not of Scalar's
+/// type, F32 or F64 by the build.
 Tensor loaded_tensor(const std::string& name, const StoredTensor& stored);
-/// The same for I64. Throws when one does not fit in 32 bits.
+/// Returns the tokens of a tensor of I64. Throws when one does not fit in 32 bits.
 Tokens loaded_tokens(const std::string& name, const StoredTensor& stored);
-/// The same for BOOL.
+/// Returns the mask of a tensor of BOOL.
 Mask loaded_mask(const std::string& name, const StoredTensor& stored);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -56,7 +56,8 @@ void raise_peak(int64_t bytes) {
   }
 }
 
-/// The free blocks and counters of some of the threads: one thread seldom waits for another.
+/// The free blocks and counters of some of the threads; with several shards one thread seldom waits
+/// for another.
 class alignas(alignment) Shard {
  public:
   /// Hands out a cached block of the class, or null.
@@ -113,7 +114,7 @@ class alignas(alignment) Shard {
     return block;
   }
 
-  /// One block was handed out (1) or taken back (-1).
+  /// Counts one block that was handed out (1) or taken back (-1).
   void count(const SizeClass& size, int direction) {
     calls_ += direction == 1;
     unreported_ += direction * size.block_bytes;
@@ -146,7 +147,7 @@ Shard& shard_of_this_thread() {
   return shards[number % shards.size()];
 }
 
-/// A free block of another shard, or null: what one thread releases, another may reuse.
+/// Takes a free block of another shard, or null: what one thread releases, another may reuse.
 void* find_elsewhere(const SizeClass& size) {
   if (!caching) return nullptr;
   for (Shard& shard : shards)
@@ -154,7 +155,8 @@ void* find_elsewhere(const SizeClass& size) {
   return nullptr;
 }
 
-/// Large blocks ask for huge pages: a table of the CPU then has one entry for 2 MiB, not for 4 KiB.
+/// Takes a block from the system. A large one asks for huge pages: a table of the CPU then has one
+/// entry for 2 MiB, not for 4 KiB.
 void* aligned_block(size_t bytes) {
   constexpr size_t huge_page = size_t{2} << 20;
   bool large = bytes >= huge_page;

@@ -12,14 +12,14 @@
 
 namespace shiftgrad {
 
-/// Uninitialised memory for at least `bytes` bytes, aligned to 64; never null, also for 0 bytes.
-/// An Error if the system has no more, even after the cached blocks are given back.
+/// Returns uninitialised memory for at least `bytes` bytes, aligned to 64; never null, not even for
+/// 0 bytes. Throws an Error if the system has no more, even after the cached blocks are given back.
 void* allocate(size_t bytes);
 
 /// Takes back what allocate(bytes) gave, on any thread; `bytes` must be the same number.
 void release(void* block, size_t bytes);
 
-/// What makes a std::vector take its memory from `allocate`.
+/// An allocator through which a std::vector takes its memory from `allocate`.
 template <class T>
 struct CachedMemory {
   using value_type = T;
@@ -38,13 +38,13 @@ struct CachedMemory {
   bool operator==(const CachedMemory&) const = default;
 };
 
-/// For what a step needs anew each time and is longer than a few elements: the C library would give
-/// the memory back to the system and take it again.
+/// A vector for what each step needs anew and is longer than a few elements: the C library would
+/// give the memory back to the system and take it again.
 template <class T>
 using CachedVector = std::vector<T, CachedMemory<T>>;
 
-/// Whether released blocks are kept. They are not under a sanitizer, which has to see every block
-/// come and go, nor are they larger there than the request.
+/// Whether released blocks are kept. Under a sanitizer, which has to see every block come and go,
+/// they are not kept, and a block is no larger than the request.
 bool allocator_caches();
 
 /// Gives all cached blocks back to the system. (PyTorch: torch.cuda.empty_cache)
@@ -54,17 +54,16 @@ void release_cached();
 /// (PyTorch: torch.cuda.memory_stats)
 struct AllocatorCounters {
   int64_t calls;               ///< Calls of `allocate`.
-  int64_t system_allocations;  ///< Those for which no cached block was at hand.
-  int64_t bytes_in_use;        ///< Handed out and not yet released.
+  int64_t system_allocations;  ///< Calls for which no cached block was at hand.
+  int64_t bytes_in_use;        ///< Bytes handed out and not yet released.
   int64_t peak_bytes_in_use;   ///< The most since the start or the last reset_peak (to 64 KiB for
                                ///< each thread that allocates; exact for a single one).
-  int64_t bytes_cached;        ///< Released and kept.
+  int64_t bytes_cached;        ///< Bytes released and kept.
 };
 
 AllocatorCounters allocator_counters();
 
-/// Lets the peak start again from what is in use now.
-/// (PyTorch: torch.cuda.reset_peak_memory_stats)
+/// Restarts the peak from what is in use now. (PyTorch: torch.cuda.reset_peak_memory_stats)
 void reset_peak();
 
 }  // namespace shiftgrad

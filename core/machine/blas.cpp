@@ -17,7 +17,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// What differs between the precisions: the routines' names.
+/// The names of the routines, which are all that differs between the precisions.
 #ifdef SHIFTGRAD_DOUBLE
 constexpr auto blas_gemm = cblas_dgemm;
 constexpr auto blas_gemv = cblas_dgemv;
@@ -28,7 +28,7 @@ constexpr auto blas_gemv = cblas_sgemv;
 constexpr auto blas_copy = cblas_somatcopy;
 #endif
 
-/// Products of so few rows are our own: BLAS would copy the other matrix first.
+/// The number of rows up to which products are our own: BLAS would copy the other matrix first.
 constexpr int64_t thin_rows = 8;
 
 blasint blas_size(int64_t size) {
@@ -37,13 +37,13 @@ blasint blas_size(int64_t size) {
   return static_cast<blasint>(size);
 }
 
-/// A matrix as BLAS takes it: rows at a distance of `leading`, or the transpose of such a one.
+/// A matrix as BLAS takes it: rows at a distance of `leading`, or the transpose of such a matrix.
 struct BlasForm {
   CBLAS_TRANSPOSE transpose;
   int64_t leading;
 };
 
-/// The distance between rows, if within a row the elements follow one another.
+/// The distance between rows, if the elements within a row follow one another.
 template <class Element>
 std::optional<int64_t> leading_of_rows(const MatrixView<Element>& m) {
   int64_t width = std::max<int64_t>(m.columns, 1);
@@ -60,7 +60,7 @@ std::optional<BlasForm> blas_form(const MatrixView<Element>& m) {
   return std::nullopt;
 }
 
-/// A row-major copy for as long as this lives.
+/// A row-major copy that lives as long as this object.
 class Packed {
  public:
   Packed(int64_t rows, int64_t columns)
@@ -78,7 +78,7 @@ class Packed {
   Matrix matrix_;
 };
 
-/// Calls multiply(a, b), where a matrix without a BLAS form is packed first.
+/// Calls multiply(a, b); a matrix without a BLAS form is packed first.
 template <class Multiply>
 void with_blas_forms(ConstMatrix a, ConstMatrix b, Multiply&& multiply) {
   std::optional<Packed> packed_a, packed_b;
@@ -130,8 +130,8 @@ void for_pieces(int64_t size, int64_t length, Body body) {
     body(begin, std::min(length, size - begin));
 }
 
-/// c = alpha a b + beta c for a c whose rows lie at a distance of `leading`. Where that lets BLAS
-/// read the matrices in place, in pieces of just below a million multiplications.
+/// c = alpha a b + beta c for a c whose rows lie at a distance of `leading`. The product is made in
+/// pieces of just below a million multiplications where that lets BLAS read the matrices in place.
 void multiply_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
                    const Matrix& c, int64_t leading) {
   BlasForm a_form = *blas_form(a), b_form = *blas_form(b);
@@ -153,7 +153,7 @@ void multiply_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Sca
   });
 }
 
-/// Whether c = a b is of few rows, and sums over elements that lie side by side in a and in b.
+/// Whether c = a b has few rows and sums over elements that lie side by side in a and in b.
 bool is_thin(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
   auto dense = [](int64_t length, int64_t stride) { return length <= 1 || stride == 1; };
   return c.rows <= thin_rows && dense(a.columns, a.column_stride) && dense(b.rows, b.row_stride);
@@ -183,15 +183,16 @@ void multiply(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar b
   }
 }
 
-/// Whether b's columns lie dense, and to copy it in rows costs little beside what `multiply_rows`
-/// gains by that: b is read once for the many times that a's rows are multiplied with it.
+/// Whether b's columns lie dense, and copying it in rows costs little compared with what
+/// `multiply_rows` gains by that: b is read once for the many times that a's rows are multiplied
+/// with it.
 bool is_worth_turning(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
   constexpr int64_t many_rows = 128;
   return a.rows >= many_rows && leading_of_rows(c) && !leading_of_rows(b) &&
          leading_of_rows(b.transposed()) && openblas_reads_in_place();
 }
 
-/// rows = b, of which the columns lie dense, on all threads.
+/// Copies b, whose columns lie dense, to `rows` on all threads.
 void turn(const ConstMatrix& b, const Matrix& rows) {
   blasint leading = blas_size(*leading_of_rows(b.transposed()));
   parallel_ranges(b.columns, 128, [&](int64_t begin, int64_t end) {
@@ -208,26 +209,26 @@ void check_sizes(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
           "gemm: the result is broadcast: expected strides other than 0");
 }
 
-/// The length of the strips into which an axis of c is cut for the threads. Their number is a power
-/// of two, so that they go out evenly on most machines; where BLAS packs its operands, shorter
-/// strips of 64 or 96 cost up to a tenth of the speed, since each packs the whole other one for
-/// itself.
+/// The length of the strips into which an axis of c is cut for the threads. The number of strips is
+/// a power of two, so that they divide evenly on most machines. Where BLAS packs its operands,
+/// shorter strips of 64 or 96 cost up to a tenth of the speed, since each packs the whole other
+/// operand for itself.
 int64_t strip_length(int64_t size) {
   auto strips_of = [&](int64_t longest) {
     return std::bit_ceil(static_cast<uint64_t>((size + longest - 1) / longest));
   };
   uint64_t strips = std::clamp<uint64_t>(strips_of(192), 2, 8);
   strips = std::max(strips, strips_of(256));
-  constexpr int64_t multiple = 16;  // of the vectors of every CPU
+  constexpr int64_t multiple = 16;  // a multiple of every CPU's vectors
   int64_t length = (size + static_cast<int64_t>(strips) - 1) / static_cast<int64_t>(strips);
   return (length + multiple - 1) / multiple * multiple;
 }
 
-/// Sums far longer than c is wide, as those of a weight's gradient over many tokens, are cut into
-/// so many parts: strips of c would each pack all of one operand.
+/// The number of parts into which sums are cut that are far longer than c is wide, such as those of
+/// a weight's gradient over many tokens: strips of c would each pack all of one operand.
 constexpr int64_t inner_parts = 4;
 
-/// Each part has a product of its own; they are added up in order.
+/// Makes a product of each part and adds them up in order.
 void multiply_in_parts(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
                        const Matrix& c) {
   Packed products(inner_parts * c.rows, c.columns);

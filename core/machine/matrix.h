@@ -16,7 +16,7 @@ struct MatrixView {
   int64_t row_stride;
   int64_t column_stride;
 
-  /// Rows follow one another without a gap.
+  /// Returns a matrix whose rows follow one another without a gap.
   static MatrixView row_major(Element* data, int64_t rows, int64_t columns) {
     return {data, rows, columns, columns, 1};
   }

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-// Exported by OpenBLAS libraries that choose their kernels at run time, but in no header.
+// OpenBLAS libraries that choose their kernels at run time export these, but no header has them.
 extern "C" {
 [[gnu::weak]] void gotoblas_dynamic_init();
 [[gnu::weak]] void gotoblas_dynamic_quit();
@@ -36,7 +36,7 @@ bool is_one_of(std::span<const std::string_view> cores, std::string_view core) {
 /// The kernels without AVX-512 that OpenBLAS falls back on for a model it does not know.
 constexpr std::array<std::string_view, 5> fallbacks = {"Prescott", "Nehalem", "Sandybridge",
                                                        "Haswell", "Zen"};
-/// Those with AVX-512.
+/// The kernels with AVX-512.
 constexpr std::array<std::string_view, 3> wide = {"SkylakeX", "Cooperlake", "SapphireRapids"};
 
 }  // namespace

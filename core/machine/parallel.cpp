@@ -48,8 +48,8 @@ void with_threads(int threads, const std::function<void()>& body) {
 
 namespace {
 
-/// For ThreadSanitizer, which does not see how oneTBB, not built for it, synchronises its threads,
-/// and would report races where there are none.
+/// Runs the tiles on plain threads for ThreadSanitizer. It does not see how oneTBB, which is not
+/// built for it, synchronises its threads, and would report races where there are none.
 [[maybe_unused]] void run_on_plain_threads(int64_t tiles, TileBody body) {
   std::atomic<int64_t> next = 0;
   std::mutex mutex;

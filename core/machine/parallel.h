@@ -13,27 +13,27 @@
 
 namespace shiftgrad {
 
-/// What `initialize` may change in the process; see there.
+/// The settings of the process that `initialize` may change.
 struct Settings {
-  /// Let each OpenBLAS call use one thread: the threads are ours, outside.
+  /// Whether each OpenBLAS call uses one thread: the threads are ours, outside of it.
   bool single_threaded_blas = true;
-  /// Have OpenBLAS choose its AVX-512 kernels on a CPU too new for it to recognise.
+  /// Whether OpenBLAS chooses its AVX-512 kernels on a CPU too new for it to recognise.
   bool recognise_new_cpus = true;
 };
 
-/// The only place where shiftgrad changes settings of the process for good. Call it at the start of
-/// main, before other threads use BLAS; later calls, of any thread, do nothing. A program that
-/// embeds shiftgrad and has its own mind about BLAS may leave it out, or switch parts of it off:
-/// every result is still right, but two levels of threads are slow, and the bits of a product may
-/// depend on the number of OpenBLAS' threads.
+/// Changes settings of the process for good; nothing else in shiftgrad does. Call it at the start
+/// of main, before other threads use BLAS; later calls, from any thread, do nothing. A program that
+/// embeds shiftgrad and wants to manage BLAS itself may leave the call out, or switch parts of it
+/// off. Every result is then still right, but two levels of threads are slow, and the bits of a
+/// product may depend on the number of OpenBLAS' threads.
 void initialize(const Settings& settings = {});
 
-/// How many threads parallel work started here may use, this one included.
+/// The number of threads that parallel work started here may use, this one included.
 int thread_count();
 
-/// While it lives, parallel work of the whole process uses at most `threads` threads, or fewer
-/// where an outer limit says so. An Error if `threads` is less than 1.
-/// (PyTorch: torch.set_num_threads)
+/// Limits parallel work of the whole process, while it lives, to at most `threads` threads, or
+/// fewer where an outer limit says so. Throws an Error if `threads` is less than 1. (PyTorch:
+/// torch.set_num_threads)
 class ThreadLimit {
  public:
   explicit ThreadLimit(int threads);
@@ -46,9 +46,9 @@ class ThreadLimit {
   std::unique_ptr<Control> control_;
 };
 
-/// Runs `body` with parallel work on exactly `threads` threads, which may be more than there are
-/// CPUs, unless an outer limit is lower; meanwhile that is a ThreadLimit for the whole process. An
-/// Error if `threads` is less than 1.
+/// Runs `body` with parallel work on exactly `threads` threads, unless an outer limit is lower;
+/// that may be more threads than there are CPUs. Meanwhile it is a ThreadLimit for the whole
+/// process. Throws an Error if `threads` is less than 1.
 void with_threads(int threads, const std::function<void()>& body);
 
 /// A non-owning reference to something that can be called with a tile's number.
@@ -65,12 +65,12 @@ class TileBody {
   void (*call_)(void*, int64_t);
 };
 
-/// `parallel_for` without its short cut for a single tile.
+/// Does what `parallel_for` does, without its short cut for a single tile.
 void run_tiles(int64_t tiles, TileBody body);
 
 /// Calls body(tile) once for each tile 0 … tiles-1, on the threads of the caller's arena and in no
-/// particular order, and returns when all are done. An exception of a body is thrown here. May be
-/// nested: while it waits, a thread takes on no work but this call's own.
+/// particular order, and returns when all are done. An exception from a body is thrown here. Calls
+/// may be nested: while a thread waits, it takes on only work of its own call.
 template <class Body>
 void parallel_for(int64_t tiles, Body&& body) {
   if (tiles == 1) {
@@ -81,15 +81,16 @@ void parallel_for(int64_t tiles, Body&& body) {
   }
 }
 
-/// Calls body(begin, end) for 0 … count-1 cut into tiles of `grain` numbers, the last one shorter.
+/// Calls body(begin, end) for 0 … count-1 cut into tiles of `grain` numbers; the last one may be
+/// shorter.
 template <class Body>
 void parallel_ranges(int64_t count, int64_t grain, Body&& body) {
   parallel_for((count + grain - 1) / grain,
                [&](int64_t tile) { body(tile * grain, std::min((tile + 1) * grain, count)); });
 }
 
-/// join(tile(0), …, tile(tiles-1)), joined as a balanced tree of neighbours whose shape depends on
-/// `tiles` only; T{} for no tiles.
+/// Computes join(tile(0), …, tile(tiles-1)) as a balanced tree of neighbours whose shape depends on
+/// `tiles` only. Returns T{} for no tiles.
 template <class T, class Tile, class Join>
 T parallel_reduce(int64_t tiles, Tile&& tile, Join&& join) {
   if (tiles < 1) return T{};

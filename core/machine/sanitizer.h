@@ -1,6 +1,6 @@
 #pragma once
 
-// Which sanitizer the compiler builds for: gcc tells by macros, clang by features.
+// Tells which sanitizer the compiler builds for: gcc says so by macros, clang by features.
 
 #ifndef __has_feature
 #define __has_feature(name) 0

@@ -4,7 +4,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "shiftgrad/core/machine/simd.cpp"
 #include <hwy/foreach_target.h>
-// Below foreach_target.h, as Highway wants it.
+// Highway wants this below foreach_target.h.
 #include <algorithm>
 #include <limits>
 
@@ -96,8 +96,8 @@ Scalar dot(const Scalar* a, const Scalar* b, int64_t n) {
   });
 }
 
-/// The sums of N vectors' lanes, lanes / N of each. Adding even lanes to odd ones halves a sum's
-/// lanes, so that those of two vectors fit into one.
+/// Sums the lanes of N vectors, with lanes / N places for each sum. Adding even lanes to odd ones
+/// halves a sum's lanes, so that the sums of two vectors fit into one.
 template <size_t size, size_t N = size, size_t first = 0>
 HWY_INLINE Vector joined(const Vector (&sums)[size]) {
 #if HWY_TARGET != HWY_SCALAR
@@ -113,9 +113,9 @@ HWY_INLINE Vector joined(const Vector (&sums)[size]) {
 
 constexpr int64_t tile_rows = std::min<int64_t>(4, lanes);
 
-/// The products of M rows of x with a few of a, all sums at once, so that each vector is loaded
-/// once for many and no addition waits for the one before. The last row of a stands in for those
-/// that are missing.
+/// Computes the products of M rows of x with a few of a, all sums at once, so that each vector is
+/// loaded once for many and no addition waits for the one before. The last row of a stands in for
+/// those that are missing.
 template <int M>
 HWY_INLINE void product_tile(ConstMatrix x, ConstMatrix a, Vector (&sums)[M]) {
   const Scalar* rows[tile_rows] = {a.data};
@@ -150,7 +150,7 @@ HWY_INLINE void store_sums(Scalar alpha, Vector sums, Scalar beta, Scalar* row, 
   }
 }
 
-/// M rows of x with all of a.
+/// Computes the products of M rows of x with all rows of a.
 template <int M>
 HWY_NOINLINE void products_of(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {
   for (int64_t begin = 0; begin < a.rows; begin += lanes) {

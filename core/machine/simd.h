@@ -1,9 +1,9 @@
 #pragma once
 
-// Loops over contiguous arrays, in the widest vectors the CPU has. Everywhere: n may be 0; the
-// output may be one of the inputs, but must not overlap it in part; an element's result does not
-// depend on where in the array it stands. Elementary functions treat specials as IEEE 754 and std::
-// do: NaN stays NaN, overflow is infinite, the logarithm of a negative number is NaN.
+// Loops over contiguous arrays, in the widest vectors that the CPU has. In all of them n may be 0.
+// The output may be one of the inputs, but must not overlap it in part. An element's result does
+// not depend on where in the array it stands. Elementary functions treat specials as IEEE 754 and
+// std:: do: NaN stays NaN, overflow is infinite, the logarithm of a negative number is NaN.
 
 #include <cstdint>
 #include <string>
@@ -55,29 +55,29 @@ void multiply_add(const Scalar* a, const Scalar* b, Scalar* y, int64_t n);
 /// Σ x, added up in a fixed order (that of the CPU's vector width).
 Scalar sum(const Scalar* x, int64_t n);
 
-/// The largest x, or NaN if there is one. An Error if n is less than 1.
+/// The largest x, or NaN if there is one. Throws an Error if n is less than 1.
 Scalar maximum(const Scalar* x, int64_t n);
 
 /// Σ a b, added up in a fixed order.
 Scalar dot(const Scalar* a, const Scalar* b, int64_t n);
 
-/// y = alpha x aᵀ + beta y for matrices whose rows are without gaps; a beta of 0 never reads y. For
-/// an x of few rows: a is read once for four of them, as fast as it comes out of the caches.
+/// y = alpha x aᵀ + beta y for matrices whose rows have no gaps; a beta of 0 never reads y. This is
+/// for an x of few rows: a is read once for four of them, as fast as it comes out of the caches.
 void products(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y);
 
-/// y = exp(x - shift); returns Σ y. The softmax of a row is this with its maximum for a shift.
+/// y = exp(x - shift); returns Σ y. The softmax of a row is this with the row's maximum as shift.
 Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
 
-/// dx = beta dx + factor p (dp - Σ p dp), the gradient of a softmax p: elements with p = 0 take no
+/// dx = beta dx + factor p (dp - Σ p dp), the gradient of a softmax p. Elements with p = 0 take no
 /// part, whatever their dp. A beta of 0 never reads dx.
 void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar factor, Scalar beta, Scalar* dx,
                       int64_t n);
 
-/// The instruction sets these loops are compiled for and this CPU has, the best first.
+/// The instruction sets that these loops are compiled for and that this CPU has, the best first.
 std::vector<std::string> instruction_sets();
 
-/// From now on the whole process uses this one of `instruction_sets()` instead of the best. For
-/// tests, and for equal bits on unequal CPUs. An Error for any other name.
+/// Makes the whole process use this one of `instruction_sets()` from now on instead of the best. It
+/// is for tests, and for equal bits on unequal CPUs. Throws an Error for any other name.
 void use_instruction_set(const std::string& name);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd

@@ -1,7 +1,7 @@
-// What simd::map can apply. A function is a type with its value y = f(x), and the gradient
-// dy f'(x), which may use y.
+// The functions that simd::map can apply. A function is a type with its value y = f(x) and the
+// gradient dy f'(x), which may use y.
 //
-// Compiled once for each instruction set, hence the unusual guard.
+// This file is compiled once for each instruction set, hence the unusual guard.
 
 #if defined(SHIFTGRAD_CORE_SIMD_FUNCTIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SHIFTGRAD_CORE_SIMD_FUNCTIONS_INL_H_

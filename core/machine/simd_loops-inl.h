@@ -1,7 +1,7 @@
-// How to walk an array in vectors. The elements left over at its end go through the same vector
+// Walks an array in vectors. The elements left over at its end go through the same vector
 // arithmetic as the others, so that an element's bits do not depend on its place.
 //
-// Compiled once for each instruction set, hence the unusual guard.
+// This file is compiled once for each instruction set, hence the unusual guard.
 
 #if defined(SHIFTGRAD_CORE_SIMD_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SHIFTGRAD_CORE_SIMD_LOOPS_INL_H_
@@ -18,15 +18,16 @@ HWY_BEFORE_NAMESPACE();
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
 
-/// Access to as many elements as a vector has.
+/// Access to as many elements as a vector holds.
 struct Whole {
   HWY_INLINE Vector load(const Scalar* from) const { return hn::LoadU(Lanes(), from); }
   HWY_INLINE void store(Vector v, Scalar* to) const { hn::StoreU(v, Lanes(), to); }
-  /// v for the elements there are, `other` for the rest.
+  /// Returns v for the elements that exist, `other` for the rest.
   HWY_INLINE Vector keep(Vector v, Vector /*other*/) const { return v; }
 };
 
-/// Access to the last, fewer elements of an array, and to no memory behind them.
+/// Access to the last elements of an array, fewer than a vector holds, and to no memory behind
+/// them.
 struct Part {
   int64_t count;
 
@@ -66,8 +67,8 @@ HWY_INLINE void for_vectors(int64_t n, Body body) {
   if (i < n) body(Part{n - i}, i);
 }
 
-/// Joins body(access, i, running value) over all vectors; four running values at a time, so that
-/// each addition need not wait for the one before.
+/// Joins body(access, i, running value) over all vectors. It keeps four running values at a time,
+/// so that an addition need not wait for the one before.
 template <class Body, class Join>
 HWY_INLINE Vector fold(int64_t n, Vector start, Body body, Join join) {
   Vector a = start, b = start, c = start, d = start;
@@ -86,7 +87,7 @@ HWY_INLINE Vector fold(int64_t n, Vector start, Body body, Join join) {
   return join(join(a, b), join(c, d));
 }
 
-/// The same for a sum.
+/// Joins body(access, i, running value) by addition.
 template <class Body>
 HWY_INLINE Scalar add_up(int64_t n, Body body) {
   auto add = [](Vector a, Vector b) HWY_ATTR { return hn::Add(a, b); };

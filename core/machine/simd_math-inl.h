@@ -1,6 +1,6 @@
 // Elementary functions of one vector. Highway's contrib/math is fast and accurate to a few units in
-// the last place, but only within a range, and Min and Max may drop a NaN; so what lies outside is
-// clamped before and put right after. The error function is our own:
+// the last place, but only within a range, and Min and Max may drop a NaN. So values outside the
+// range are clamped before and put right after. The error function is our own:
 //
 //   erf(x)  = x P(x²)                                   for |x| < 1
 //   erfc(x) = e^(-x²) / (1 + 2x) Q((x - k) / (x + k))   for x ≥ 0
@@ -9,7 +9,7 @@
 // are truncated Chebyshev series, computed with 50 digits and written out in powers; what they
 // leave out is less than the rounding errors.
 //
-// Compiled once for each instruction set, hence the unusual guard.
+// This file is compiled once for each instruction set, hence the unusual guard.
 
 #if defined(SHIFTGRAD_CORE_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SHIFTGRAD_CORE_SIMD_MATH_INL_H_
@@ -37,7 +37,7 @@ using Vector = hn::Vec<Lanes>;
 
 HWY_INLINE Vector constant(Scalar value) { return hn::Set(Lanes(), value); }
 
-/// y, but NaN where x is.
+/// Returns y, but NaN where x is NaN.
 HWY_INLINE Vector carry_nan(Vector x, Vector y) { return hn::IfThenElse(hn::IsNaN(x), x, y); }
 
 HWY_INLINE Vector clamp(Vector x, Scalar low, Scalar high) {
@@ -52,7 +52,7 @@ HWY_INLINE Vector polynomial(Vector x, const Scalar (&coefficients)[N]) {
   return value;
 }
 
-/// The larger, or NaN if either is.
+/// The larger of both, or NaN if either is NaN.
 HWY_INLINE Vector larger(Vector a, Vector b) {
   return hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b);
 }
@@ -82,7 +82,7 @@ HWY_INLINE Vector tanh(Vector x) {
 /// e^-|x|, which cannot overflow.
 HWY_INLINE Vector decay(Vector x) { return exp(hn::Neg(hn::Abs(x))); }
 
-/// 1 / (1 + e^-x), given decay(x); accurate also where the result is small.
+/// 1 / (1 + e^-x), given decay(x); it is accurate also where the result is small.
 HWY_INLINE Vector sigmoid(Vector x, Vector decay_of_x) {
   Vector upper = hn::Div(constant(1), hn::Add(constant(1), decay_of_x));
   return hn::IfThenElse(hn::Lt(x, hn::Zero(Lanes())), hn::Mul(decay_of_x, upper), upper);
@@ -123,7 +123,7 @@ constexpr Scalar erf_coefficients[] = {
 
 /// erfc(x), given e^(-x²); x must not be negative.
 HWY_INLINE Vector erfc_above_zero(Vector x, Vector gaussian) {
-  // Where the Gaussian is 0; infinity would turn the quotients into NaN.
+  // The Gaussian is 0 from here on; infinity would turn the quotients into NaN.
   x = hn::Min(x, constant(30));
   Vector center = constant(erfc_center);
   Vector q = polynomial(hn::Div(hn::Sub(x, center), hn::Add(x, center)), erfc_coefficients);
@@ -142,7 +142,7 @@ HWY_INLINE Vector erf(Vector x) {
 /// e^(-x²/2)
 HWY_INLINE Vector gaussian(Vector x) { return exp(hn::Mul(constant(Scalar(-0.5)), hn::Mul(x, x))); }
 
-/// Φ(x), the probability of a normal variable to be less than x, given gaussian(x).
+/// Φ(x), the probability that a normal variable is less than x, given gaussian(x).
 HWY_INLINE Vector normal_cdf(Vector x, Vector gaussian_of_x) {
   constexpr Scalar sqrt_half = Scalar(0.707106781186547524401);
   Vector scaled = hn::Mul(hn::Abs(x), constant(sqrt_half));

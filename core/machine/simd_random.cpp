@@ -1,10 +1,10 @@
 // Philox4x32-10 for many indices at once: each 64-bit lane of a vector has one 32-bit word of one
-// block, which leaves room for a product. Compiled once for each instruction set.
+// block, which leaves room for a product. This file is compiled once for each instruction set.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "shiftgrad/core/machine/simd_random.cpp"
 #include <hwy/foreach_target.h>
-// Below foreach_target.h, as Highway wants it.
+// Highway wants this below foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ HWY_INLINE Words multiply(Words words, uint32_t by) {
 #endif
 }
 
-/// The blocks index, index + 1, …, as many as a vector has lanes, two numbers each.
+/// Stores the blocks index, index + 1, …, as many as a vector has lanes, two numbers each.
 HWY_INLINE void store_blocks(uint64_t seed, uint64_t stream, uint64_t index, uint64_t* to) {
   constexpr int rounds = 10;
   const Words counter = hn::Iota(Lanes(), index);
