@@ -62,8 +62,8 @@ class Tensor {
   /// Returns where a backward pass puts this tensor's gradient; empty when it needs none. The sink
   /// counts as written from now on, so take it right before writing.
   GradientSink gradient_sink() const;
-  /// Returns a constant: these values in a Storage of their own, without a gradient. PyTorch:
-  /// detach.
+  /// Returns a constant: these values in a Storage of their own, without a gradient.
+  /// PyTorch: detach.
   Tensor detach() const;
 
  private:

@@ -15,7 +15,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// x, or a copy where its channels do not lie side by side or rows are broadcast.
+/// Returns x, or a copy where its channels do not lie side by side or its rows are broadcast.
 Tensor with_own_rows(const Tensor& x) {
   return x.rank() != 3 || has_own_rows(x.layout()) ? x : contiguous(x);
 }

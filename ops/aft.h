@@ -5,16 +5,16 @@
 //
 //     y_i = Σ_j e^(k_j + w_ij) v_j  /  Σ_j e^(k_j + w_ij)          over the keys j that i may see
 //
-// Position biases w are 0 outside a band of n keys around the diagonal, first(i) = start + step ·
-// i:
+// Position biases w are 0 outside a band of n keys around the diagonal. It begins at the key
+// first(i) = start + step · i:
 //
 //     0 … first(i)-1  |  first(i) … first(i)+n-1       |  first(i)+n … K-1
 //      far: w = 0     |  w_ij = bias[i, j - first(i)]  |   far: w = 0
 //
-// The far keys' sums are prefix and suffix sums that the queries share, the others products over
-// blocks of queries, `aft_block.h`: O((K + T (n + R)) C) for blocks of R. Every sum is kept
-// relative to a maximum of keys that all its queries see: a maximum over others, as in the paper's
-// code, lets the future be seen in the last bits, and overflows.
+// The sums over far keys are prefix and suffix sums that the queries share; the others are products
+// over blocks of queries (`aft/block.h`): O((K + T (n + R)) C) for blocks of R. Every sum is kept
+// relative to a maximum of keys that all its queries see. A maximum over other keys, as in the
+// paper's code, lets the future be seen in the last bits, and overflows.
 
 #include "shiftgrad/core/tensor.h"
 #include "shiftgrad/ops/softmax.h"
@@ -29,15 +29,15 @@ struct AftBand {
   int64_t step = 1;
 };
 
-/// key and value [B, K, C]: y [B, T, C] for the last T of the K tokens. A query that sees no key
-/// gets exactly 0. Where `visibility.hidden` hides keys from single queries no sums are shared, and
-/// composed_aft does the work. Windows are not for it.
+/// Mixes key and value [B, K, C] to y [B, T, C] for the last T of the K tokens. A query that sees
+/// no key gets exactly 0. Where `visibility.hidden` hides keys from single queries, no sums are
+/// shared and composed_aft does the work. Windows are not supported.
 Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
                const Visibility& visibility);
 
-/// The same from plain ops, as the paper writes it: for readers, for masks of single queries, for
-/// whoever wants to see the weights e^(k_j + w_ij) / Σ_j e^(k_j + w_ij) [B, T, K, C], and for the
-/// tests of the above. Time and memory O(B T K C).
+/// Computes aft_mix from plain ops, as the paper writes it. It is for readers, for masks of single
+/// queries, for callers that want to see the weights e^(k_j + w_ij) / Σ_j e^(k_j + w_ij)
+/// [B, T, K, C], and for the tests of aft_mix. Time and memory O(B T K C).
 Tensor composed_aft(const Tensor& key, const Tensor& value, const AftBand& band,
                     const Visibility& visibility, const ProbabilityRecorder& recorder = {});
 
@@ -45,11 +45,11 @@ Tensor composed_aft(const Tensor& key, const Tensor& value, const AftBand& band,
 void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
                const Visibility& visibility);
 
-/// y[g, i, c] = x[g, i, c + start + step · i], 0 where x has no such column: [G, T, m] gives
-/// [G, T, width]. Cuts a band out of a matrix, and with both signs turned puts it back.
+/// Shifts rows: y[g, i, c] = x[g, i, c + start + step · i], 0 where x has no such column; [G, T, m]
+/// gives [G, T, width]. Cuts a band out of a matrix, and with both signs turned puts it back.
 Tensor shifted_rows(const Tensor& x, int64_t width, int64_t start, int64_t step);
 
-/// The band with all K keys in it, 0 where there was none.
+/// Returns the band with all K keys in it, 0 where there was none.
 AftBand widened(const AftBand& band, int64_t K);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -25,7 +25,7 @@ void check_bias(const char* name, const Tensor& bias, int64_t H, int64_t D) {
           bias.shape(), ", expected ", Dims{H, D});
 }
 
-/// As many rows as there are distances.
+/// Throws unless a table has a row for each distance.
 void check_distances(const char* name, const Tensor& table, bool causal, int64_t T, int64_t K) {
   int64_t wanted = causal ? K : K + std::max<int64_t>(T - 1, 0);
   require(!table.defined() || table.size(0) >= wanted, "relative_attention: ", name, " ",

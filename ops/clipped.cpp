@@ -12,7 +12,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Calls body(row, bucket(j)) for all rows i of a stack of [T, …], the rows counted through.
+/// Calls body(row, bucket(j)) for all rows i of a stack of [T, …]; `row` counts them through the
+/// stack.
 template <class Body>
 void for_each_row(int64_t rows, int64_t T, int64_t K, int64_t k, Body body) {
   parallel_ranges(rows, 16, [&](int64_t begin, int64_t end) {
@@ -45,7 +46,8 @@ void bucket(const Tensor& x, const Tensor& y, int64_t k) {
 
 using Transfer = void (*)(const Tensor& x, const Tensor& y, int64_t k);
 
-/// A new tensor with `width` columns, filled by `forward`; its gradient flows back by `backward`.
+/// Returns a tensor with `width` columns, filled by `forward`; its gradient flows back by
+/// `backward`.
 Tensor transferred(const Tensor& input, int64_t width, int64_t k, Transfer forward,
                    Transfer backward) {
   Tensor x = contiguous(input);

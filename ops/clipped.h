@@ -1,10 +1,10 @@
 #pragma once
 
-// Between keys and clipped distances (Shaw et al. 2018, "Self-Attention with Relative Position
-// Representations", section 3.2). Key j stands at distance δ = K - T + i - j behind query i, in
-// bucket
+// Moves scores between keys and clipped distances (Shaw et al. 2018, "Self-Attention with Relative
+// Position Representations", section 3.2). Key j stands at distance δ = K - T + i - j behind query
+// i, in bucket
 //
-//     r(i, j) = clip(-δ, -k, k) + k,   one of 2k + 1
+//     c(i, j) = clip(-δ, -k, k) + k,   one of 2k + 1
 //
 // Gathering and bucketing are each other's gradient.
 
@@ -12,10 +12,10 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// y[…, i, j] = x[…, i, r(i, j)]: x […, T, 2k+1] gives […, T, K].
+/// y[…, i, j] = x[…, i, c(i, j)]: x […, T, 2k+1] gives […, T, K].
 Tensor gather_by_distance(const Tensor& x, int64_t K);
 
-/// y[…, i, r] = Σ_{j: r(i, j) = r} x[…, i, j]: x […, T, K] gives […, T, 2k+1].
+/// y[…, i, c] = Σ_{j: c(i, j) = c} x[…, i, j]: x […, T, K] gives […, T, 2k+1].
 Tensor bucket_by_distance(const Tensor& x, int64_t k);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -8,7 +8,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// What a cell hands on to its next step, [B, T, C] each; c is that of the LSTM.
+/// What a cell hands on to its next step, [B, T, C] each; only an LSTM has c.
 struct Hidden {
   Tensor h, c;
 };

@@ -9,13 +9,13 @@ inline bool has_dense_rows(const Layout& layout) {
   return layout.shape[-1] == 1 || layout.strides[-1] == 1;
 }
 
-/// Whether, besides, the rows of a [B, T, X] are each there once, not repeated by a stride of 0.
+/// Whether, in addition, a [B, T, X] has each row in memory once, not repeated by a stride of 0.
 inline bool has_own_rows(const Layout& layout) {
   auto repeats = [&](int axis) { return layout.strides[axis] == 0 && layout.shape[axis] > 1; };
   return has_dense_rows(layout) && !repeats(0) && !repeats(1);
 }
 
-/// x, or a copy where its rows are not dense; an undefined tensor as it is.
+/// Returns x, or a copy where its rows are not dense, or an undefined tensor as it is.
 inline Tensor with_dense_rows(const Tensor& x) {
   return !x.defined() || has_dense_rows(x.layout()) ? x : contiguous(x);
 }

@@ -17,7 +17,7 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 void DropoutPattern::factors(int64_t first, int64_t count, Scalar* factors) const {
-  // Four numbers a block: element n takes word n mod 4 of block n / 4.
+  // A block has four numbers: element n takes word n mod 4 of block n / 4.
   auto threshold = static_cast<uint64_t>(std::ceil(std::ldexp(rate, 32)));
   Scalar kept = static_cast<Scalar>(1 / (1 - rate));
   std::array<PhiloxBlock, 64> blocks;
@@ -52,7 +52,7 @@ void drop(const DropoutPattern& pattern, const Tensor& x, const Scalar* added, c
   });
 }
 
-/// The gradient of what was dropped is dropped alike.
+/// Passes the gradient on, dropped as the values were.
 void drop_gradient(const DropoutPattern& pattern, const Tensor& x, const Tensor& dy) {
   deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
     drop(pattern, dy, beta == 0 ? nullptr : dx.data(), dx);

@@ -6,10 +6,11 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Which elements a dropout keeps: element n of a tensor counted row-major is kept when the n-th
-/// uniform number of (seed, stream) is at least `rate`, and is multiplied by 1 / (1 - rate) then.
-/// It depends on nothing else, so a backward pass makes the pattern again instead of saving it. A
-/// tensor that is a part of a larger one, cut along its first axis, is counted as that part.
+/// The elements that a dropout keeps. Element n of a tensor, counted row-major, is kept when the
+/// n-th uniform number of (seed, stream) is at least `rate`, and is then multiplied by
+/// 1 / (1 - rate). The pattern depends on nothing else, so a backward pass makes it again instead
+/// of saving it. A tensor that is a part of a larger one, cut along its first axis, is counted as
+/// that part.
 struct DropoutPattern {
   uint64_t seed = 0;
   uint64_t stream = 0;
@@ -21,8 +22,9 @@ struct DropoutPattern {
   void factors(int64_t first, int64_t count, Scalar* factors) const;
 };
 
-/// x with each element zeroed with probability `rate`, the rest multiplied by 1 / (1 - rate)
-/// (Srivastava et al. 2014). Throws unless 0 ≤ rate < 1. PyTorch: functional.dropout.
+/// Returns x with each element zeroed with probability `rate`, and the rest multiplied by
+/// 1 / (1 - rate) (Srivastava et al. 2014). Throws unless 0 ≤ rate < 1.
+/// PyTorch: functional.dropout.
 Tensor dropout(const Tensor& x, const DropoutPattern& pattern);
 
 /// residual + dropout(x, pattern) in one pass: the end of each part of a block (Vaswani et al.

@@ -14,11 +14,12 @@ using simd::Unary;
 
 namespace {
 
-/// Runs are worked on in pieces of this many elements, so that gathered operands stay in cache.
+/// The number of elements that runs are worked on at a time, so that gathered operands stay in
+/// cache.
 constexpr int64_t piece = 1024;
 using Scratch = std::array<Scalar, piece>;
 
-/// `length` elements side by side: where they are, or gathered into `scratch`.
+/// Returns `length` elements side by side: where they are, or gathered into `scratch`.
 const Scalar* dense(const Scalar* x, int64_t step, int64_t length, Scratch& scratch) {
   if (step == 1) return x;
   for (int64_t n = 0; n < length; ++n) scratch[n] = x[n * step];
@@ -70,7 +71,7 @@ Tensor zipped(Binary f, const Tensor& a, const Tensor& b) {
   return y;
 }
 
-/// dy · other, to the gradient of x.
+/// Delivers dy · other to the gradient of x.
 void deliver_product(const Tensor& x, const Tensor& dy, const Tensor& other) {
   deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
     apply<2>({&dy, &other}, dx, [beta](auto in, Scalar* out, int64_t n) {

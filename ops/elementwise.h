@@ -36,7 +36,7 @@ Tensor offset(const Tensor& x, Scalar offset);
 
 Tensor negate(const Tensor& x);
 Tensor exp(const Tensor& x);
-/// Natural logarithm; NaN below 0, -inf at 0.
+/// The natural logarithm; NaN below 0, -inf at 0.
 Tensor log(const Tensor& x);
 Tensor sqrt(const Tensor& x);
 Tensor square(const Tensor& x);
@@ -47,7 +47,8 @@ Tensor sigmoid(const Tensor& x);
 Tensor relu(const Tensor& x);
 /// x Φ(x) with the normal distribution's Φ (Hendrycks and Gimpel 2016). PyTorch: gelu.
 Tensor gelu(const Tensor& x);
-/// Its approximation x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))). PyTorch: gelu(approximate="tanh").
+/// The approximation of gelu by x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))).
+/// PyTorch: gelu(approximate="tanh").
 Tensor gelu_tanh(const Tensor& x);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

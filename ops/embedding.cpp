@@ -15,7 +15,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 /// dweight[v] += Σ dy[n] over the places n of token v, in the order of the places. The rows are
-/// parted over the threads, so no two write the same one.
+/// divided among the threads, so no two write the same one.
 void scatter_add(const std::vector<int32_t>& tokens, const Tensor& dy, const Tensor& dweight) {
   int64_t V = dweight.size(0), C = dweight.size(1);
   std::vector<int64_t> first(V + 1, 0), places(tokens.size());

@@ -5,8 +5,8 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Row tokens[…] of `weight` [V, C] for each token: […, C]. Throws when a token is not in 0 … V-1.
-/// PyTorch: functional.embedding.
+/// Looks up row tokens[…] of `weight` [V, C] for each token: […, C]. Throws when a token is not in
+/// 0 … V-1. PyTorch: functional.embedding.
 Tensor embedding(const Tensor& weight, const Tokens& tokens);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -31,12 +31,14 @@ void check(const Tensor& logits, const Tokens& targets, const CrossEntropyOption
             "cross_entropy: target ", target, ", expected 0 to ", logits.size(-1) - 1);
 }
 
-/// Of one row of logits: p = softmax(row), and -log p[target] without passing through p.
+/// Sets p = softmax(row) for one row of logits, and returns -log p[target] without passing through
+/// p.
 double softmax_loss(const Scalar* row, int64_t V, int32_t target, Scalar* p) {
   Scalar greatest = simd::maximum(row, V);
   Scalar total = simd::exp_minus(row, greatest, p, V);
   simd::axpby(1 / total, p, 0, p, V);
-  // The two logits first: of great ones the difference is exact, and log(total) would drown in one.
+  // The two logits come first: the difference of great ones is exact, and log(total) would drown in
+  // one.
   return std::log(static_cast<double>(total)) +
          (static_cast<double>(greatest) - static_cast<double>(row[target]));
 }
@@ -50,8 +52,8 @@ double smoothing_loss(const Scalar* row, int64_t V, int32_t target, double smoot
   return smoothing * sum / static_cast<double>(V);
 }
 
-/// The losses of all rows, 0 of those that are ignored, and their softmax in `probabilities` [N,
-/// V].
+/// Returns the losses of all rows, 0 for ignored ones, and writes their softmax into
+/// `probabilities` [N, V].
 std::vector<double> softmax_losses(const Tensor& logits, const Tokens& targets,
                                    const CrossEntropyOptions& options,
                                    const Tensor& probabilities) {
@@ -70,7 +72,7 @@ std::vector<double> softmax_losses(const Tensor& logits, const Tokens& targets,
   return losses;
 }
 
-/// p - t in the place of p, and 0 for a row that is ignored.
+/// Replaces p by p - t, or by 0 for a row that is ignored.
 void subtract_target(Scalar* p, int64_t V, int32_t target, const CrossEntropyOptions& options) {
   if (target == options.ignored) {
     std::fill_n(p, V, Scalar(0));

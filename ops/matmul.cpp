@@ -14,14 +14,14 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// The last two axes as a matrix whose first element is at `data`.
+/// Returns the last two axes as a matrix whose first element is at `data`.
 template <class Element>
 auto matrix(Element* data, const Layout& layout) {
   using View = std::conditional_t<std::is_const_v<Element>, ConstMatrix, Matrix>;
   return View{data, layout.shape[-2], layout.shape[-1], layout.strides[-2], layout.strides[-1]};
 }
 
-/// The axes before the last two, parted by whether the product is summed over them.
+/// The axes before the last two, split by whether the product is summed over them.
 struct Stack {
   std::array<Layout, 3> kept, summed;
 

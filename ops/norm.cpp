@@ -18,8 +18,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Both norms centre a row and multiply it by a rate r that depends on q = Σ (x - mean)²; they
-/// differ in r(q) and 2 r'(q) alone.
+/// The rate of a norm. Both norms centre a row and multiply it by a rate r that depends on q = Σ
+/// (x - mean)²; they differ in r(q) and 2 r'(q) alone.
 struct Rate {
   double value, slope;
 };

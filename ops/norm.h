@@ -4,18 +4,18 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// w ⊙ (x - mean) / √(variance + epsilon) + b over the last axis, the variance over n (Ba et al.
-/// 2016). x [..., C], weight and bias [C]. PyTorch: functional.layer_norm.
+/// Layer norm: w ⊙ (x - mean) / √(variance + epsilon) + b over the last axis, with the variance
+/// over n (Ba et al. 2016). x [..., C], weight and bias [C]. PyTorch: functional.layer_norm.
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon = 1e-5);
 
-/// w ⊙ (x - mean) / (std + epsilon) + b, the standard deviation over n - 1 (`unbiased`) or n. The
-/// first is the norm of "The Annotated Transformer" and of the R-Transformer's code. Through the
-/// deviation of a row of equal elements no gradient passes.
+/// Norm by deviation: w ⊙ (x - mean) / (std + epsilon) + b, with the standard deviation over n - 1
+/// (`unbiased`) or n. The first is the norm of "The Annotated Transformer" and of the
+/// R-Transformer's code. No gradient passes through the deviation of a row of equal elements.
 Tensor deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
                       bool unbiased = true);
 
-/// The two norms from plain ops, as the papers write them: for readers and for the tests of the
-/// above. The gradient of a deviation of 0 is not a number here.
+/// Compute the two norms from plain ops, as the papers write them. They are for readers and for the
+/// tests of the two above. The gradient of a deviation of 0 is not a number here.
 Tensor composed_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                            double epsilon = 1e-5);
 Tensor composed_deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,

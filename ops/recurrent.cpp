@@ -39,8 +39,8 @@ Rows<const Scalar> rows_of(const Tensor& x) {
   return x.defined() ? Rows<const Scalar>(x.data(), x.layout()) : Rows<const Scalar>();
 }
 
-/// Where the gradient of x goes row by row: into its sink, or first into a temporary where rows lie
-/// on top of each other, those of x or those of another input in the same storage.
+/// The place to which the gradient of x goes row by row: its sink, or first a temporary where rows
+/// lie on top of each other, be they those of x or of another input in the same storage.
 class RowSink {
  public:
   RowSink(const Tensor& x, std::initializer_list<const Tensor*> others) {
@@ -68,7 +68,7 @@ class RowSink {
   Rows<Scalar> rows_;
 };
 
-/// Each net's state before the step is [B, T, C], or undefined.
+/// Whether each net's state before the step is [B, T, C], or undefined.
 bool is_state(const Tensor& before, const Dims& shape, int64_t gates) {
   return shape.size() == 3 && shape[2] % gates == 0 &&
          (!before.defined() || before.shape() == Dims{shape[0], shape[1], shape[2] / gates});
@@ -76,7 +76,7 @@ bool is_state(const Tensor& before, const Dims& shape, int64_t gates) {
 
 Dims shape_of(const Tensor& x) { return x.defined() ? x.shape() : Dims{}; }
 
-/// Calls body(row, scratch of so many elements) for all rows.
+/// Calls body(row, scratch) for all rows, with a scratch of `scratch_size` elements.
 template <class Body>
 void for_each_row(int64_t rows, int64_t scratch_size, Body body) {
   parallel_ranges(rows, 32, [&](int64_t begin, int64_t end) {
@@ -87,7 +87,7 @@ void for_each_row(int64_t rows, int64_t scratch_size, Body body) {
 
 constexpr CellColumns gru = columns(RecurrentCell::gru), lstm = columns(RecurrentCell::lstm);
 
-/// All that a step of one net leaves, from p and u; a null u is 0.
+/// Computes all that a step of one net leaves, from p and u; a null u is 0.
 void run(RecurrentCell cell, const Scalar* p, const Scalar* u, const Scalar* before, Scalar* row,
          int64_t C) {
   int64_t gates = columns(cell).gates * C;

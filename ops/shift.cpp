@@ -13,7 +13,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// x with a zero column before its columns, which then begin at 1, or after them (at 0).
+/// Returns x with a zero column before its columns, which then begin at 1, or after them (at 0).
 Tensor padded(const char* operation, const Tensor& x, int64_t begin) {
   require_defined(operation, "x", x);
   require(x.rank() >= 2, operation, ": ", x.shape(), ", expected […, T, K]");

@@ -17,7 +17,7 @@ namespace {
 
 constexpr Scalar infinity = std::numeric_limits<Scalar>::infinity();
 
-/// y / total, or 0 where the row has no key.
+/// Divides y by the total, or sets it to 0 where the row has no key.
 void finish_row(const SoftmaxRow& row, Scalar* y, int64_t length) {
   if (row.greatest == -infinity)
     std::fill_n(y, length, Scalar{0});
@@ -25,7 +25,7 @@ void finish_row(const SoftmaxRow& row, Scalar* y, int64_t length) {
     simd::axpby(1 / row.total, y, 0, y, length);
 }
 
-/// Calls body(b, i, row) for all rows of [B, H, T, K], the number of the row counted row-major.
+/// Calls body(b, i, row) for all rows of [B, H, T, K]; `row` counts them row-major.
 template <class Body>
 void for_each_row(const Dims& shape, Body body) {
   int64_t H = shape[1], T = shape[2];

@@ -7,16 +7,17 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// e^x_j / Σ_k e^x_k along the last axis. PyTorch: softmax(x, -1).
+/// The softmax e^x_j / Σ_k e^x_k along the last axis. PyTorch: softmax(x, -1).
 Tensor softmax(const Tensor& x);
 
-/// softmax over the visible keys of factor · scores for scores [B, H, T, K]. A hidden key gets
+/// The softmax of factor · scores over the visible keys, for scores [B, H, T, K]. A hidden key gets
 /// exactly 0 whatever its score, even a NaN; a query that sees no key gets 0 everywhere and passes
-/// on no gradient. PyTorch: softmax(scores.masked_fill(hidden, -inf) * factor, -1), but for that
-/// row.
+/// on no gradient. PyTorch: softmax(scores.masked_fill(hidden, -inf) * factor, -1), except where a
+/// query sees no key.
 Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor);
 
-/// Receives what a masked softmax gives, for whoever wants to see it.
+/// A function that receives the probabilities of a masked softmax, for callers that want to see
+/// them.
 using ProbabilityRecorder = std::function<void(const Tensor& probabilities)>;
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

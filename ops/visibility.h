@@ -10,15 +10,15 @@
 
 namespace shiftgrad {
 
-/// The causal rule, a window and two masks, joined: a key is visible when nothing hides it.
+/// The causal rule, a window and two masks together: a key is visible when nothing hides it.
 struct Visibility {
-  /// δ ≥ 0 only.
+  /// Whether keys at δ < 0 are hidden.
   bool causal = false;
-  /// |δ| < window only; 0 is no window.
+  /// The window: keys with |δ| ≥ window are hidden; 0 is no window.
   int64_t window = 0;
-  /// [B, K], true = padding.
+  /// A mask [B, K], true = padding.
   std::shared_ptr<const Mask> padding;
-  /// [T, K], [B, T, K], or 1 for B or T, true = hidden.
+  /// A mask [T, K] or [B, T, K], with 1 allowed for B or T, true = hidden.
   std::shared_ptr<const Mask> hidden;
 
   /// Throws when a mask does not fit B batch members, T queries and K keys.
@@ -33,7 +33,7 @@ struct Visibility {
   bool has_masks() const { return padding || hidden; }
   /// Whether a mask hides key j from query i of batch member b.
   bool is_masked(int64_t b, int64_t i, int64_t j) const;
-  /// The padding of batch member b, and what `hidden` holds for its query i: [K], or null.
+  /// The padding of batch member b, and what `hidden` holds for its query i: [K] each, or null.
   const uint8_t* padding_row(int64_t b) const;
   const uint8_t* hidden_row(int64_t b, int64_t i) const;
 };

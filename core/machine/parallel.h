@@ -32,8 +32,8 @@ void initialize(const Settings& settings = {});
 int thread_count();
 
 /// Limits parallel work of the whole process, while it lives, to at most `threads` threads, or
-/// fewer where an outer limit says so. Throws an Error if `threads` is less than 1. (PyTorch:
-/// torch.set_num_threads)
+/// fewer where an outer limit says so. Throws an Error if `threads` is less than 1.
+/// (PyTorch: torch.set_num_threads)
 class ThreadLimit {
  public:
   explicit ThreadLimit(int threads);

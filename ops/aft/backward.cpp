@@ -1,15 +1,20 @@
-// With t_j = e^(k_j - m), and what `aft_pass_on.cpp` gives, a near key
-// gets                 [dden' | dnum'] = Wᵀ [dden | dnum],    dv_j = t_j dnum',
-//                      dk_j = t_j dden' + t_j v_j dnum',
-// and a bias           dw_ij = W_ij (dden_i · t_j + dnum_i · t_j v_j), over the group's channels.
+// With t_j = e^(k_j - m), and what `pass_on.cpp` gives, a near key gets
 //
-// Keys far from some queries get the same from one sum over them, a running one over query blocks:
+//     [dden' | dnum'] = Wᵀ [dden | dnum],   dv_j = t_j dnum',   dk_j = t_j dden' + t_j v_j dnum',
+//
+// and a bias gets, over the group's channels,
+//
+//     dw_ij = W_ij (dden_i · t_j + dnum_i · t_j v_j).
+//
+// Keys far from some queries get theirs in the same way, from one sum over these queries: a running
+// sum over query blocks.
 //
 //     keys of block J    | far behind them | near | … not seen (two-way: far ahead of them)
 //     queries              later blocks    a few    earlier blocks
 //
-// A task has one block of keys, and adds up in order what all blocks of queries give it: no two
-// write to the same place. Time O(B C (K + T (n + R))), memory O(B T C), and O(R (R + C)) a task.
+// A task has one block of keys, and adds up in order what all blocks of queries give it, so no two
+// tasks write to the same place. Time O(B C (K + T (n + R))), memory O(B T C), and O(R (R + C)) for
+// each task.
 
 #include <algorithm>
 
@@ -23,7 +28,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// The gradient of the keys or of the values, in place; none without data.
+/// The gradient of the keys or of the values, written in place; without data there is none.
 struct TokenGradient {
   Scalar* data = nullptr;
   int64_t member_stride = 0, token_stride = 0;
@@ -36,12 +41,13 @@ struct TokenGradient {
     token_stride = sink.target.layout().strides[1];
     beta = sink.beta;
   }
-  /// Where a token's row is added to; what was there before comes with the first one.
+  /// Returns the place to which a token's row is added; the first addition scales what was there
+  /// before.
   aft_rows::RowSink row(int64_t b, int64_t j, int64_t channel, bool first = false) const {
     if (!data) return {nullptr, 0};
     return {data + b * member_stride + j * token_stride + channel, first ? beta : 1};
   }
-  /// The first one, when nothing is to be added.
+  /// Clears a row when nothing is to be added to it, in place of the first addition.
   void clear(int64_t b, int64_t j, int64_t channel, int64_t width) const {
     if (data && beta == 0) std::fill_n(row(b, j, channel).target, width, Scalar{0});
   }
@@ -89,7 +95,7 @@ class BackwardBlock {
           gradient->clear(b, j, task.group * (p.C / p.G), p.C / p.G);
   }
 
-  /// What key j gets for its term from [dden | dnum].
+  /// Gives key j its gradient for its term, from [dden | dnum].
   void give(int64_t b, const AftPiece& piece, int64_t j, const Scalar* term, const Scalar* received,
             bool first) const {
     if (!p.is_padding(b, j))
@@ -118,7 +124,7 @@ class BackwardBlock {
            p.first(queries.end - 1) + p.n > keys_.begin;
   }
 
-  /// All that one block of queries gives.
+  /// Adds all that one block of queries gives.
   void near(int64_t block, bool first) const {
     Span queries = p.queries(block);
     Matrix weights = Matrix::row_major(weights_.mutable_data(), queries.size(), keys_.size());

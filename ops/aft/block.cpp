@@ -122,7 +122,7 @@ void aft_weights(const AftProblem& p, const Tensor& top, int64_t group, Span que
 
 namespace {
 
-/// Puts 0 where the terms of key j are too large or no numbers.
+/// Puts 0 where the terms of key j are too large or not numbers.
 void drop_unfit(Scalar* term, int64_t width, int64_t j, int64_t* first_unfit) {
   auto fits = [](Scalar x) { return std::abs(x) <= largest_term; };
   for (int64_t c = 0; c < width; ++c) {

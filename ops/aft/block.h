@@ -8,7 +8,7 @@
 //     y_i = num_i / den_i       W_ij = e^(w_ij - top_i), or 0 where i does not see j
 //
 // where w is 0 outside the band and top_i, the greatest w of row i, cancels. Keys come in blocks of
-// R too, the borders of both falling together:
+// R too, and the borders of both fall together:
 //
 //                  far keys:          near keys:
 //                  shared sums        W, a product        hidden
@@ -17,14 +17,17 @@
 //     R queries  |        |        | 1 1 1 w w w . . |        |      band of n = 3
 //                |        |        | 1 1 1 1 w w w . |        |
 //
-// Nothing of a later token may show in a query's bits, and a product multiplies it by a 0. So
+// A query's bits must show nothing of a later token, though a product multiplies that token by 0.
+// So
 //
-//   - m is the greatest key that the block's first query sees, hence all of them;
+//
+//   - m is the greatest key that the block's first query sees, hence one that all of them see;
 //   - a later key of the block that is too large against m, in itself or times its value, is 0 in
 //     the product of that channel, and the queries that see it are computed one by one there;
-//   - so are those whose den is too small to be exact, m's key having a very negative w.
+//   - queries whose den is too small to be exact, since the key of m has a very negative w, are
+//     computed one by one too.
 //
-// Which they are is decided by what the query sees itself.
+// What a query itself sees decides whether it is one of these.
 //
 // Time O(B C (K + T (n + R))), memory O(B C (K + T)), and O(R (n + R + C)) for each thread.
 
@@ -56,14 +59,14 @@ struct AftProblem {
   Tensor bias;        // [G, T, n]
   int64_t B, T, K, C, G, n, start, step;
   Visibility visibility;
-  std::vector<int64_t> first_keys;  // of each batch member, the first that is no padding, or K
+  std::vector<int64_t> first_keys;  // by batch member, the first that is not padding, or K
 
-  /// From tensors that `check_aft` has let through.
+  /// Sets up the problem from tensors that `check_aft` has let through.
   AftProblem(const Tensor& key, const Tensor& value, const AftBand& band,
              const Visibility& visibility);
 
   int64_t first(int64_t i) const { return start + step * i; }
-  /// One past the last key that query i may see.
+  /// The key after the last one that query i may see.
   int64_t end(int64_t i) const { return visibility.causal ? K - T + i + 1 : K; }
   /// The keys of query i's band that it may see.
   Span band(int64_t i) const;
@@ -74,7 +77,7 @@ struct AftProblem {
   const Scalar* key_row(int64_t b, int64_t j) const { return row(key, b, j); }
   const Scalar* value_row(int64_t b, int64_t j) const { return row(value, b, j); }
 
-  /// R: wide bands share their far keys less often.
+  /// R, the number of queries in a block: wide bands share their far keys less often.
   int64_t rows() const { return n <= 32 ? 32 : 64; }
   int64_t query_blocks() const { return (T + rows() - 1) / rows(); }
   int64_t key_blocks() const { return (K + shift() + rows() - 1) / rows(); }
@@ -83,13 +86,13 @@ struct AftProblem {
   Span keys(int64_t block) const;
   /// The key blocks that a block of queries takes by a product.
   Span near(int64_t block) const;
-  /// The query blocks for which a block of keys is near; those before have it behind their bands,
-  /// those after before theirs.
+  /// The query blocks for which a block of keys is near. Query blocks before these have that block
+  /// of keys after their bands, and those after have it before theirs.
   Span queries_near(int64_t key_block) const;
 
   std::vector<AftPiece> pieces(int64_t group, int64_t widest) const;
   std::vector<AftPiece> all_pieces(int64_t widest) const;
-  /// How many parts the batch is cut into, so that all threads have work.
+  /// The number of parts that the batch is cut into, so that all threads have work.
   int64_t chunks() const;
   int64_t tasks(int64_t blocks) const { return blocks * G * chunks(); }
   AftTask task(int64_t number) const;
@@ -108,8 +111,8 @@ struct AftSingle {
   Scalar log_total = 0;  // log Σ_j e^(k_j + w_ij) - m
 };
 
-/// For a sequence of key blocks, sums over the keys of all that come before (or after) a border:
-/// max k, Σ e^(k - max) v and Σ e^(k - max), [B, key blocks + 1, 3, C].
+/// Sums over all keys before (or after) each border in a sequence of key blocks: max k, Σ
+/// e^(k - max) v and Σ e^(k - max), [B, key blocks + 1, 3, C].
 struct AftFarSums {
   Tensor sums;
 
@@ -149,30 +152,31 @@ struct AftRecord {
   }
 };
 
-/// Products take this many channels at most, far sums that many.
+/// The most channels that a product takes at a time, and the most that far sums take.
 inline constexpr int64_t widest_product = 256, widest_sum = 64;
 
-/// Terms up to this take part in a product, sums from its inverse on are divided by.
+/// The largest term that takes part in a product; its inverse is the smallest sum to divide by.
 inline constexpr Scalar largest_term = sizeof(Scalar) == 8 ? 1e100 : 1e12;
 
-/// Over the keys before each border, and over those after it.
+/// Compute the sums over the keys before each border, and over those after it.
 AftFarSums aft_sums_before(const AftProblem& p);
 AftFarSums aft_sums_after(const AftProblem& p);
 
-/// top_i of all rows.
+/// Computes top_i for all rows.
 void aft_top(const AftProblem& p, const Tensor& top);
-/// W of a block of queries against neighbouring keys.
+/// Computes W for a block of queries against neighbouring keys.
 void aft_weights(const AftProblem& p, const Tensor& top, int64_t group, Span queries, Span keys,
                  const Matrix& weights);
 
-/// e^(k - m) and beside it e^(k - m) v, [keys, 2 width]; 0 for padding, and for keys from `seen` on
-/// that are too large: they put themselves into first_unfit [width] if that is given.
+/// Computes e^(k - m) and beside it e^(k - m) v, [keys, 2 width]. Both are 0 for padding, and for
+/// keys from `seen` on that are too large; such keys are noted in first_unfit [width] if that is
+/// given.
 void aft_terms(const AftProblem& p, int64_t b, const AftPiece& piece, Span keys, int64_t seen,
                const Scalar* reference, const Matrix& terms, int64_t* first_unfit);
 
-/// Fills the record.
+/// Computes y and fills the record.
 void aft_forward(const AftProblem& p, AftRecord& record);
-/// Adds to the gradients of key, value and bias, given that of y.
+/// Adds to the gradients of key, value and bias, given the gradient of y.
 void aft_backward(const AftProblem& p, const AftRecord& record, const Tensor& dy);
 
 /// What queries pass on to their sums in the backward pass, [dden | dnum] piece by piece.
@@ -189,14 +193,13 @@ struct AftPassed {
   }
 };
 
-/// Given dy, the gradient of y. Singles pass on nothing.
+/// Computes what queries pass on, given dy, the gradient of y. Singles pass on nothing.
 AftPassed aft_pass_on(const AftProblem& p, const AftRecord& record, const Tensor& dy);
 
-/// y, log_total and inverse of a single.
+/// Computes y, log_total and inverse of a single.
 void aft_single(const AftProblem& p, AftRecord& record, int64_t b, int64_t group,
                 AftSingle& single);
-/// What a single gives to key j, a near one, when its y has the gradient dy; its bias gets dkey
-/// too.
+/// What a single gives to a near key j when its y has the gradient dy; the bias of j gets dkey too.
 struct AftSingleGradient {
   Scalar dkey, dvalue;
 };

@@ -2,9 +2,9 @@
 //
 //     m = max k,     Σ e^(k - m) v,     Σ e^(k - m)
 //
-// over all keys before each border of the key blocks, or after it. A block's own sums join those of
-// the blocks before, rescaled to the greater maximum: every sum is relative to its own keys alone.
-// Time O(B K C), memory O(B K C / R).
+// taken over all keys before each border of the key blocks, or after it. A block's own sums join
+// those of the blocks before, rescaled to the greater maximum, so every sum is relative to its own
+// keys alone. Time O(B K C), memory O(B K C / R).
 
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@ struct Builder {
   int64_t b;
   AftPiece piece;
 
-  /// to = from and the keys together.
+  /// Joins the sums of `from` with the keys and puts the result into `to`.
   void join(const Border& from, Span keys, const Border& to) const {
     std::copy_n(from.maximum, piece.width, to.maximum);
     std::fill_n(to.numerator(), piece.width, Scalar{0});

@@ -1,5 +1,5 @@
-// y_i = num_i / den_i for the queries of a block at once; `aft_block.h` has the sums and draws the
-// blocks. A task makes W once for all its batch members:
+// Computes y_i = num_i / den_i for the queries of a block at once; `block.h` has the sums and draws
+// the blocks. A task makes W once for all its batch members:
 //
 //     [den | num]  =  W [e^(k - m) | e^(k - m) v]  +  e^(-top) [far_den | far_num]
 //      R x 2 width    R x near keys, near keys x 2 width
@@ -18,7 +18,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Keys of one product.
+/// The most keys of one product.
 constexpr int64_t most_keys = 128;
 
 /// One block of queries in one group, with room for its products.
@@ -57,7 +57,8 @@ class ForwardBlock {
     return record.reference_row(b, block_) + piece.channel;
   }
 
-  /// m, from keys that all queries of the block see; if there are none, the first one after.
+  /// Chooses m from keys that all queries of the block see; if there are none, from the first one
+  /// after.
   void choose_reference(int64_t b, const AftPiece& piece) const {
     int64_t first_key = p.first_keys[static_cast<size_t>(b)], past = p.end(queries_.end - 1);
     int64_t seen = p.end(queries_.begin);
@@ -76,7 +77,7 @@ class ForwardBlock {
     }
   }
 
-  /// [den | num] over the near keys.
+  /// Computes [den | num] over the near keys.
   Matrix near_sums(int64_t b, const AftPiece& piece) {
     Matrix sums = Matrix::row_major(sums_.mutable_data(), queries_.size(), 2 * piece.width);
     std::fill_n(first_unfit_.data(), piece.width, p.K);
@@ -93,7 +94,7 @@ class ForwardBlock {
     return sums;
   }
 
-  /// Adds one side's far keys, brought from their own maximum to m.
+  /// Adds the far keys of one side, rescaled from their own maximum to m.
   void add_side(int64_t b, const AftPiece& piece, const AftFarSums& side, int64_t border,
                 Scalar* far) const {
     Scalar* factor = far + 2 * piece.width;
@@ -118,7 +119,7 @@ class ForwardBlock {
     }
   }
 
-  /// y_i and 1 / den_i from [den | num].
+  /// Computes y_i and 1 / den_i from [den | num].
   void finish(int64_t b, const AftPiece& piece, int64_t i, const Scalar* sums) {
     int64_t at = (b * p.T + i) * p.C + piece.channel;
     Scalar *y = record.y.mutable_data() + at, *inverse = record.inverse.mutable_data() + at;
@@ -149,7 +150,7 @@ class ForwardBlock {
   Span queries_, near_, near_keys_{0, 0};
   Tensor weights_, terms_, sums_, far_;
   std::vector<int64_t> first_unfit_;  // by channel, the first key that is not in the product
-  int64_t earliest_unfit_ = 0;        // of all channels
+  int64_t earliest_unfit_ = 0;        // the first of all channels
 };
 
 }  // namespace

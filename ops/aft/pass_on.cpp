@@ -1,10 +1,10 @@
-// What each query passes on to its two sums in the backward pass,
+// Computes what each query passes on to its two sums in the backward pass,
 //
 //     dnum_i = dy_i / den_i,     dden_i = -dnum_i y_i,
 //
-// and the sums of it that far keys get, Σ_i e^(far_max - log total_i) [-dy_i y_i | dy_i] over the
-// queries of all blocks to which a key is far: running sums over the blocks, joined as their maxima
-// grow. Time and memory O(B T C).
+// and the sums of this that far keys get, Σ_i e^(far_max - log total_i) [-dy_i y_i | dy_i] over the
+// queries of all blocks to which a key is far. They are running sums over the blocks, joined as
+// their maxima grow. Time and memory O(B T C).
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// One block of queries: what it passes on.
+/// What one block of queries passes on.
 struct PassOn {
   const AftProblem& p;
   const AftRecord& record;
@@ -78,8 +78,8 @@ struct PassOn {
   }
 };
 
-/// Adds to a block's sums those of the next one farther from its far keys. It has more far keys, so
-/// their maximum is no less.
+/// Adds to a block's sums those of the next block, which is farther from the far keys. That block
+/// has more far keys, so their maximum is no less.
 void join(const Tensor& sums, int64_t b, const AftPiece& piece, int64_t block, int64_t next,
           const Scalar* maximum, const Scalar* next_maximum) {
   Scalar* here = AftPassed::row(sums, b, block) + 2 * piece.channel;
@@ -92,7 +92,7 @@ void join(const Tensor& sums, int64_t b, const AftPiece& piece, int64_t block, i
   }
 }
 
-/// From sums of single blocks to running sums.
+/// Turns the sums of single blocks into running sums.
 void join_all(const AftProblem& p, const AftRecord& record, const AftPassed& passed, int64_t b,
               const AftPiece& piece) {
   int64_t blocks = p.query_blocks();

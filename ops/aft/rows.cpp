@@ -1,9 +1,10 @@
-// Compiled once for each instruction set: foreach_target.h includes this file again and again.
+// This file is compiled once for each instruction set: foreach_target.h includes it again and
+// again.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "shiftgrad/ops/aft/rows.cpp"
 #include <hwy/foreach_target.h>
-// Below foreach_target.h, as Highway wants it.
+// Highway wants this below foreach_target.h.
 #include "shiftgrad/core/machine/simd_loops-inl.h"
 #include "shiftgrad/ops/aft/rows.h"
 

@@ -1,13 +1,13 @@
 #pragma once
 
-// What `aft_mix` does to rows of neighbouring channels, each in one pass over memory. Terms are
-// t_j = e^(k_j - m) and t_j v_j; a query's sums over them den and num.
+// Does what `aft_mix` needs on rows of neighbouring channels, each time in one pass over memory.
+// Terms are t_j = e^(k_j - m) and t_j v_j; den and num are a query's sums over them.
 
 #include "shiftgrad/core/scalar.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::aft_rows {
 
-/// t and t v. Returns whether no element of them is greater than `largest`, or no number.
+/// Computes t and t v. Returns whether all elements are numbers and none is greater than `largest`.
 bool terms(const Scalar* k, const Scalar* v, const Scalar* m, Scalar largest, Scalar* t, Scalar* tv,
            int64_t width);
 
@@ -19,12 +19,12 @@ void add_term(const Scalar* k, const Scalar* v, const Scalar* m, Scalar* numerat
 bool quotient(const Scalar* numerator, const Scalar* denominator, Scalar smallest, Scalar* y,
               Scalar* inverse, int64_t width);
 
-/// dnum = dy / den, dden = -dnum y; both 0 where dy is, even if y is no number.
+/// dnum = dy / den, dden = -dnum y; both are 0 where dy is 0, even if y is not a number.
 void quotient_gradient(const Scalar* dy, const Scalar* y, const Scalar* inverse,
                        Scalar* ddenominator, Scalar* dnumerator, int64_t width);
 
-/// Where a gradient is added: target = beta target + gradient, a beta of 0 never reading it; null
-/// for nowhere.
+/// The place to which a gradient is added: target = beta target + gradient, where a beta of 0 never
+/// reads target. A null target takes nothing.
 struct RowSink {
   Scalar* target;
   Scalar beta;

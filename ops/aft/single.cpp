@@ -1,8 +1,9 @@
-// One query in one channel, for which the block's product is not exact (`aft_block.h` says when):
+// Computes one query in one channel, where the block's product is not exact (`block.h` says when):
 //
 //     y = (far_num e^(far_max - M) + Σ_j e^(k_j + w_j - M) v_j) / (the same without v)
 //
-// over the near keys that it sees, relative to the greatest exponent M of its own. O(n + R) each.
+// over the near keys that it sees, relative to the greatest exponent M of its own. Each takes
+// O(n + R).
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +15,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Σ e^(x - maximum) v and Σ e^(x - maximum) of terms that come one by one.
+/// The sums Σ e^(x - maximum) v and Σ e^(x - maximum) of terms that come one by one.
 struct Sum {
   double maximum = -std::numeric_limits<double>::infinity(), numerator = 0, denominator = 0;
 

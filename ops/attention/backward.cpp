@@ -1,13 +1,17 @@
-// With dp_ij = dy_i·(v_j + b_c), the gradients of everything else follow from that of the scores,
+// With dp_ij = dy_i·(v_j + clipped_values[c]), the other gradients follow from that of the scores,
 //
 //     ds_ij = factor · p_ij (dp_ij - Σ_m p_im dp_im)
 //
-//     dq_i = Σ_j ds_ij (k_j + r_δ + a_c)      dk_j = Σ_i ds_ij (q_i + u)      dv_j = Σ_i p_ij dy_i
-//     dr_δ = Σ ds_ij (q_i + v) over the pairs at distance δ, and likewise for s, a, b, u, v.
+//     dq_i = Σ_j ds_ij (k_j + position_rows[δ] + clipped_keys[c])
+//     dk_j = Σ_i ds_ij (q_i + content_bias)
+//     dv_j = Σ_i p_ij dy_i
+//     dposition_rows[δ] = Σ ds_ij (q_i + position_bias) over the pairs at distance δ
 //
-// ds by key is, read by distance, the padded product's gradient: the shift costs nothing here
-// either. A task walks some blocks of one head in order and has sums of its own for what they share
-// (keys, values, tables); those of all tasks are added up afterwards, in a fixed tree.
+// and likewise for position_scores, the clipped tables and the biases.
+//
+// ds by key, read by distance, is the gradient of the padded product: the shift costs nothing here
+// either. A task walks some blocks of one head in order and has sums of its own for what the blocks
+// share (keys, values, tables). The sums of all tasks are added up afterwards, in a fixed tree.
 
 #include <algorithm>
 #include <array>
@@ -26,7 +30,8 @@ namespace {
 /// The gradient of one input, as a matrix for each task.
 class TaskGradient {
  public:
-  /// `input` by head, [H or 1, rows, columns] or [B, H, rows, columns]; undefined for none.
+  /// Sets up the gradient of `input` by head, [H or 1, rows, columns] or [B, H, rows, columns]; an
+  /// undefined input has none.
   TaskGradient(const Tensor& input, int64_t strips, const AttentionSizes& sizes) {
     if (!input.requires_gradient()) return;
     target_ = expand(input, {strips, sizes.B, sizes.H, input.size(-2), input.size(-1)});
@@ -36,7 +41,7 @@ class TaskGradient {
 
   bool wanted() const { return sums_.defined(); }
 
-  /// Undefined data when nobody wants it.
+  /// Returns a task's matrix; its data are null when nobody wants the gradient.
   Matrix of(int64_t task) const {
     if (!wanted()) return {};
     int64_t rows = sums_.size(-2), columns = sums_.size(-1);
@@ -56,7 +61,7 @@ class TaskGradient {
   Scalar* data_ = nullptr;
 };
 
-/// A table [n, H or 1, D] by head, and a bias [H, D] as a table of one row.
+/// Returns a table [n, H or 1, D] by head, and a bias [H, D] as a table of one row.
 Tensor table_by_head(const Tensor& x) { return x.defined() ? transpose(x, 0, 1) : x; }
 Tensor bias_by_head(const Tensor& x) { return x.defined() ? unsqueeze(x, 1) : x; }
 
@@ -75,7 +80,7 @@ struct Gradients {
         clipped_keys(table_by_head(a.clipped_keys), strips, sizes),
         clipped_values(table_by_head(a.clipped_values), strips, sizes) {}
 
-  /// Those that the tasks share in parts; the query's rows are written once each.
+  /// The gradients that the tasks share in parts; the query's rows are written once each.
   auto shared() const {
     return std::array{&key,           &value,           &content_bias, &position_bias,
                       &position_rows, &position_scores, &clipped_keys, &clipped_values};
@@ -108,7 +113,7 @@ struct BackwardBlock {
   void query_gradients(const Matrix& dq) const;
 };
 
-/// p_ij, saved or made again.
+/// Returns p_ij, saved or made again.
 ConstMatrix BackwardBlock::probabilities() const {
   int64_t first = (block.b * sizes.H + block.h) * sizes.T + block.first;
   if (record.probabilities.defined())
@@ -126,7 +131,7 @@ ConstMatrix BackwardBlock::probabilities() const {
   return p;
 }
 
-/// dp_ij = dy_i·(v_j + b_c)
+/// dp_ij = dy_i·(v_j + clipped_values[c])
 void BackwardBlock::probability_gradients(const ConstMatrix& dy, const Matrix& dp) const {
   Scalar begun = 0;
   if (a.clipped_values.defined()) {
@@ -140,7 +145,7 @@ void BackwardBlock::probability_gradients(const ConstMatrix& dy, const Matrix& d
   gemm(1, dy, block.keys_of(a.value).transposed(), begun, dp);
 }
 
-/// dv_j += Σ_i p_ij dy_i, and db.
+/// dv_j += Σ_i p_ij dy_i, and the gradient of clipped_values.
 void BackwardBlock::value_gradients(const ConstMatrix& p, const ConstMatrix& dy) const {
   if (gradients.value.wanted())
     gemm(1, p.transposed(), dy, 1, gradients.value.of(task).rows_from(block.key_begin, block.keys));
@@ -150,7 +155,7 @@ void BackwardBlock::value_gradients(const ConstMatrix& p, const ConstMatrix& dy)
   }
 }
 
-/// dq_i = Σ_j ds_ij k_j, dk_j += Σ_i ds_ij (q_i + u), and du.
+/// dq_i = Σ_j ds_ij k_j, dk_j += Σ_i ds_ij (q_i + content_bias), and the gradient of content_bias.
 void BackwardBlock::content_gradients(const Matrix& ds, const Matrix& dq) const {
   gemm(1, ds, block.keys_of(a.key), 0, dq);
   if (gradients.key.wanted())
@@ -159,7 +164,9 @@ void BackwardBlock::content_gradients(const Matrix& ds, const Matrix& dq) const 
   if (gradients.content_bias.wanted()) add_rows(dq, gradients.content_bias.of(task).data);
 }
 
-/// dq_i = Σ_δ ds_iδ r_δ + Σ_c ds_ic a_c, dr_δ += Σ_i ds_iδ (q_i + v), and ds_δ, da, dv.
+/// dq_i = Σ_δ ds_iδ position_rows[δ] + Σ_c ds_ic clipped_keys[c],
+/// dposition_rows[δ] += Σ_i ds_iδ (q_i + position_bias), and the gradients of position_scores,
+/// clipped_keys and position_bias.
 void BackwardBlock::position_gradients(const ShiftedScores& ds, const Matrix& dq) const {
   Scalar begun = 0;
   if (a.position_rows.defined()) {

@@ -9,7 +9,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Rows of head h of batch member b of a tensor [B, H, rows, D].
+/// Returns the rows of head h of batch member b of a tensor [B, H, rows, D].
 ConstMatrix head_of(const Tensor& x, int64_t b, int64_t h) {
   const Dims& strides = x.layout().strides;
   return {x.data() + b * strides[0] + h * strides[1], x.size(2), x.size(3), strides[2], strides[3]};
@@ -17,7 +17,8 @@ ConstMatrix head_of(const Tensor& x, int64_t b, int64_t h) {
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Every row of `by_distance` becomes factor · s_δ, and each key's score begins from there.
+/// Sets every row of `by_distance` to factor · position_scores[δ], from which each key's score
+/// begins.
 void start_with_scores(const RelativeAttention& a, const AttentionBlock& block,
                        const Matrix& by_distance) {
   const Dims& strides = a.position_scores.layout().strides;
@@ -28,8 +29,8 @@ void start_with_scores(const RelativeAttention& a, const AttentionBlock& block,
     std::copy_n(by_distance.data, block.distances, by_distance.data + i * by_distance.row_stride);
 }
 
-/// The clipped distances of one row: keys before `near` share row 0 of the table, those from `far`
-/// on its last row, and key j between them has row j + shift.
+/// The clipped distances of one row: keys before `near` use row 0 of the table, keys from `far` on
+/// its last row, and key j between them row j + shift.
 struct ClippedRow {
   int64_t near, far, shift;
 
@@ -82,7 +83,7 @@ int64_t AttentionSizes::grain(int64_t blocks_of_a_task) const {
 }
 
 bool AttentionSizes::keeps_probabilities() const {
-  // To keep them is a seventh to a quarter faster at any length, but costs as much memory as the
+  // Keeping them is a seventh to a quarter faster at any length, but costs as much memory as the
   // scores of all pairs: at 512 keys that is 8 times the queries of heads of 64.
   return K <= 512;
 }
@@ -167,16 +168,16 @@ Matrix block_scores(const RelativeAttention& a, const AttentionSizes& sizes,
                     const AttentionScratch& scratch) {
   ShiftedScores scores(scratch.scores, block);
   Scalar begun = 0;
-  if (a.position_scores.defined()) {  // s_δ
+  if (a.position_scores.defined()) {  // position_scores[δ]
     start_with_scores(a, block, scores.by_distance);
     begun = 1;
   }
-  if (a.position_rows.defined()) {  // (q_i + v)·r_δ
+  if (a.position_rows.defined()) {  // (q_i + position_bias)·position_rows[δ]
     gemm(a.factor, queries.position, block.distance_rows(a.position_rows).transposed(), begun,
          scores.by_distance);
     begun = 1;
   }
-  if (a.clipped_keys.defined()) {  // (q_i + v)·a_c
+  if (a.clipped_keys.defined()) {  // (q_i + position_bias)·clipped_keys[c]
     ConstMatrix table = table_of_head(a.clipped_keys, block.h);
     Matrix by_clipped = Matrix::row_major(scratch.clipped.data(), block.rows, table.rows);
     gemm(a.factor, queries.position, table.transposed(), 0, by_clipped);
@@ -184,7 +185,7 @@ Matrix block_scores(const RelativeAttention& a, const AttentionSizes& sizes,
     add_clipped(by_clipped, sizes, block, scores.by_key);
     begun = 1;
   }
-  // (q_i + u)·k_j
+  // (q_i + content_bias)·k_j
   gemm(a.factor, queries.content, block.keys_of(a.key).transposed(), begun, scores.by_key);
   if (a.visibility.has_masks())
     for (int64_t i = 0; i < block.rows; ++i)

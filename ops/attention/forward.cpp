@@ -1,6 +1,9 @@
-// score = factor ((q + u) kᵀ + shifted((q + v) rᵀ) + …),   p = softmax(score),   y = p v + …
+// Computes, block by block as `block.h` draws it,
 //
-// block by block, as attention_block.h draws it. Each block writes rows of y of its own.
+//     score = factor ((q + content_bias) kᵀ + shifted((q + position_bias) position_rowsᵀ) + …)
+//     p = softmax(score),   y = p v + …
+//
+// Each block writes rows of y of its own.
 
 #include <algorithm>
 
@@ -12,7 +15,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// scores -> p, in place.
+/// Turns scores into p, in place.
 void make_probabilities(const RelativeAttention& a, const AttentionSizes& sizes,
                         const AttentionBlock& block, const Matrix& scores,
                         const AttentionRecord& record) {
@@ -47,7 +50,7 @@ void forward_block(const RelativeAttention& a, const AttentionSizes& sizes,
   make_probabilities(a, sizes, block, p, record);
   if (a.dropout.rate > 0) drop_block(a, sizes, block, p, p, {});
   gemm(1, p, block.keys_of(a.value), 0, y);  // Σ_j p_ij v_j
-  if (a.clipped_values.defined()) {          // Σ_j p_ij b_c
+  if (a.clipped_values.defined()) {          // Σ_j p_ij clipped_values[c]
     ConstMatrix table = table_of_head(a.clipped_values, block.h);
     gemm(1, sum_clipped(p, table.rows, sizes, block, scratch), table, 1, y);
   }

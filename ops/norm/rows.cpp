@@ -1,9 +1,10 @@
-// Compiled once for each instruction set: foreach_target.h includes this file again and again.
+// This file is compiled once for each instruction set: foreach_target.h includes it again and
+// again.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "shiftgrad/ops/norm/rows.cpp"
 #include <hwy/foreach_target.h>
-// Below foreach_target.h, as Highway wants it.
+// Highway wants this below foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -31,7 +32,7 @@ HWY_INLINE Doubles load(const float* from) {
 HWY_INLINE void store(Doubles v, float* to) { hn::StoreU(hn::DemoteTo(Narrow(), v), Narrow(), to); }
 #endif
 
-/// As many elements as a vector has.
+/// Access to as many elements as a vector holds.
 struct Whole {
   template <class T>
   HWY_INLINE Doubles load(const T* from) const {
@@ -44,7 +45,7 @@ struct Whole {
   HWY_INLINE Doubles keep(Doubles v) const { return v; }
 };
 
-/// The last, fewer ones; zeros stand in for the rest.
+/// Access to the last elements, fewer than a vector holds; zeros stand in for the rest.
 struct Part {
   int64_t count;
 
@@ -60,7 +61,7 @@ struct Part {
     HWY_NAMESPACE::store(v, lanes);
     std::copy(lanes, lanes + count, to);
   }
-  /// v for the elements there are, 0 for the rest.
+  /// Returns v for the elements that exist, 0 for the rest.
   HWY_INLINE Doubles keep(Doubles v) const {
     return hn::IfThenElseZero(hn::FirstN(Wide(), static_cast<size_t>(count)), v);
   }

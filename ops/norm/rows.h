@@ -19,7 +19,7 @@ struct Moments {
 
 Moments moments(const Scalar* x, int64_t C);
 
-/// m, r and s.
+/// The m, r and s of a row.
 struct NormedRow {
   double mean, rate, slope;
 };
@@ -27,7 +27,7 @@ struct NormedRow {
 void normalize(const NormedRow& row, const Scalar* x, const Scalar* weight, const Scalar* bias,
                Scalar* y, int64_t C);
 
-/// dx = beta dx + its gradient; a beta of 0 never reads dx.
+/// dx = beta dx + the gradient of x; a beta of 0 never reads dx.
 void normalize_backward(const NormedRow& row, const Scalar* x, const Scalar* weight,
                         const Scalar* dy, Scalar beta, Scalar* dx, int64_t C);
 

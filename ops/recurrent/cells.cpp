@@ -1,9 +1,10 @@
-// Compiled once for each instruction set: foreach_target.h includes this file again and again.
+// This file is compiled once for each instruction set: foreach_target.h includes it again and
+// again.
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "shiftgrad/ops/recurrent/cells.cpp"
 #include <hwy/foreach_target.h>
-// Below foreach_target.h, as Highway wants it.
+// Highway wants this below foreach_target.h.
 #include "shiftgrad/core/machine/simd_functions-inl.h"
 #include "shiftgrad/core/machine/simd_loops-inl.h"
 #include "shiftgrad/ops/recurrent/cells.h"
@@ -29,7 +30,7 @@ struct Units {
   }
 };
 
-/// Calls body(units) for all C.
+/// Calls body(units) for all C units.
 template <class Body>
 HWY_INLINE void for_units(int64_t C, Body body) {
   for_vectors(C, [&](auto access, int64_t c) HWY_ATTR {

@@ -1,5 +1,5 @@
-// A cell over every window of s tokens. Window r, of T in each of B batch members, begins at token
-// first(r); step n of all windows is a product,
+// Runs a cell over every window of s tokens. Window r, of T in each of B batch members, begins at
+// token first(r); step n of all windows is a product,
 //
 //     u = h_{n-1} W_hhᵀ,     h_n = cell(p_{first(r) + n}, u, h_{n-1})          [windows, gC]
 //
@@ -7,12 +7,12 @@
 //
 //     dh_{n-1} = d_n W_hh,     dp_{first(r) + n} += d_n,     dW_hh += Σ_n d_nᵀ h_{n-1}
 //
-// Windows are cut into groups, one to a task, and these into blocks: all steps of a block follow
+// Windows are cut into groups, one to a task, and groups into blocks: all steps of a block follow
 // one another while it lies in the caches. dW_hh has a sum for each group. The last windows of a
-// group reach into tokens of the next; what those get waits until all groups are done.
+// group reach into tokens of the next; what those tokens get waits until all groups are done.
 //
-// Time O(B T s C²). Memory O(B T s C) for the rows of `recurrent_cells.h`, when recording, and
-// O((s + C) C) for each group.
+// Time O(B T s C²). Memory O(B T s C) for the rows of `cells.h`, when recording, and O((s + C) C)
+// for each group.
 
 #include <algorithm>
 #include <array>
@@ -37,10 +37,10 @@ struct Block {
   int64_t size() const { return end - begin; }
 };
 
-/// Where what the windows pass back is added up; undefined where nobody wants it.
+/// The sums of what the windows pass back; undefined where nobody wants it.
 struct Sums {
   Tensor projected;     // [B, s - 1 + T, gC]
-  Tensor beyond;        // [groups, s - 1, gC], of the tokens behind a group's
+  Tensor beyond;        // [groups, s - 1, gC], for the tokens behind a group's own
   Tensor weight, bias;  // [groups, gC, C], [groups, gC]
 };
 
@@ -102,7 +102,7 @@ struct Windows {
   static Scalar* at(const Matrix& m, int64_t r) { return m.data + r * m.row_stride; }
 
   void forward(const Block& block, const ConstMatrix& turned_weights, Scalar* y) const {
-    // Unless they are kept, a step needs those of the one before only.
+    // Unless all rows are kept, a step needs those of the one before only.
     int64_t kept = rows.defined() ? s : 2, width = column.row * C, size = block.size() * width;
     Tensor own = rows.defined() ? Tensor() : Tensor::empty({kept, size});
     Scalar* data =
@@ -150,7 +150,7 @@ struct Windows {
          Matrix::row_major(sums.weight.mutable_data() + group * gates * C, gates, C));
   }
 
-  /// A step's gradient to its token, and to the bias.
+  /// Passes a step's gradient on to its token, and to the bias.
   void pass_on(int64_t group, int64_t token, const Scalar* d, const Sums& sums) const {
     if (sums.bias.defined()) simd::axpby(1, d, 1, sums.bias.mutable_data() + group * gates, gates);
     if (!sums.projected.defined()) return;
@@ -170,7 +170,7 @@ struct Windows {
     }
   }
 
-  /// The groups' sums to their parameter.
+  /// Adds the groups' sums to their parameter.
   static void join(const Tensor& of_groups, const Tensor& parameter) {
     if (of_groups.defined())
       accumulate(expand(unsqueeze(parameter, 0), of_groups.shape()).gradient_sink(), of_groups);
