@@ -17,9 +17,7 @@
 //     R queries  |        |        | 1 1 1 w w w . . |        |      band of n = 3
 //                |        |        | 1 1 1 1 w w w . |        |
 //
-// A query's bits must show nothing of a later token, though a product multiplies that token by 0.
-// So
-//
+// A query's bits must show nothing of a later token, which a product multiplies by 0. So
 //
 //   - m is the greatest key that the block's first query sees, hence one that all of them see;
 //   - a later key of the block that is too large against m, in itself or times its value, is 0 in
