@@ -36,7 +36,7 @@ class Tensor {
   bool shares_storage(const Tensor& other) const { return storage_ == other.storage_; }
 
   /// The address of the first element; the others lie at the layout's strides from it. This
-  /// function and those below throw where the tensor is undefined.
+  /// function and those down to `view` throw where the tensor is undefined.
   const Scalar* data() const;
   /// The address of the first element, for writing. Throws while a live tape has recorded these
   /// values: a write would give wrong gradients to the ops that read them.

@@ -1,8 +1,8 @@
 #pragma once
 
-// Attention with relative positions, with every term of every variant in one op. With
-// δ = K - T + i - j the distance from query i back to key j, and
-// c = clip(-δ, -limit, limit) + limit its clipped form,
+// Attention with relative positions, with every term of every variant in one op. The distance from
+// query i back to key j is δ = K - T + i - j; c = clip(-δ, -limit, limit) + limit is its clipped
+// form.
 //
 //     score_ij = factor · ( (q_i + content_bias)·k_j
 //                           + (q_i + position_bias)·(position_rows[δ] + clipped_keys[c])

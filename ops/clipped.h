@@ -1,8 +1,8 @@
 #pragma once
 
 // Moves scores between keys and clipped distances (Shaw et al. 2018, "Self-Attention with Relative
-// Position Representations", section 3.2). Key j stands at distance δ = K - T + i - j behind query
-// i, in bucket
+// Position Representations", section 3.2). The distance from query i back to key j is
+// δ = K - T + i - j, and the pair belongs to bucket
 //
 //     c(i, j) = clip(-δ, -k, k) + k,   one of 2k + 1
 //
