@@ -49,6 +49,17 @@ for package in shiftgrad shiftgrad-f64; do
   prints ''
 done
 
+# The short programs, whose gradients need doubles; shell/programs.sh checks more of what they print.
+examples=$tests/../examples
+for package in shiftgrad shiftgrad-f64; do
+  compile "$package" "$examples/first_model.cpp"
+  "$place/program" "$tests/../README.md" 5 > "$place/printed"
+  grep -q '^[0-9.]* bits per character$' "$place/printed" || { cat "$place/printed"; exit 1; }
+  compile "$package" "$examples/one_layer.cpp"
+  "$place/program" > "$place/printed"
+  grep -q "^The first head's attention: Tensor \[6, 6\]" "$place/printed" || { cat "$place/printed"; exit 1; }
+done
+
 # Parts of one program have to be of one precision: else they do not link.
 for package in shiftgrad shiftgrad-f64; do
   # shellcheck disable=SC2046

@@ -1,0 +1,87 @@
+#!/bin/sh
+# Runs the programs of under 100 lines that were built in the folder $1, and checks what they print:
+# numbers that are the same on every CPU exactly, losses and rounding errors by what they show.
+set -eu
+build=$1
+examples=$(cd "$(dirname "$0")/../../examples" && pwd)
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+
+fail() {
+  echo "$1"
+  [ ! -e "$place/printed" ] || cat "$place/printed"
+  exit 1
+}
+
+# run PROGRAM [ARGUMENT]...: leaves what it prints in $place/printed.
+run() {
+  program=$1
+  shift
+  "$build/$program" "$@" > "$place/printed" 2>&1
+}
+
+# refuses MESSAGE PROGRAM [ARGUMENT]...: it ends with status 1, and this as its last line.
+refuses() {
+  message=$1
+  shift
+  status=0
+  run "$@" || status=$?
+  [ "$status" = 1 ] || fail "$*: status $status, expected 1"
+  [ "$(tail -n 1 "$place/printed")" = "$message" ] || fail "$*: expected the line '$message'"
+}
+
+# holds CONDITION AWK-PROGRAM: the awk program over what was printed ends with `good` set.
+holds() {
+  awk "$2"' END { exit !good }' "$place/printed" || fail "$program: expected $1"
+}
+
+# Short, and of the library the one header only.
+for program in first_model one_layer own_mixer own_op; do
+  source=$examples/$program.cpp
+  lines=$(wc -l < "$source")
+  [ "$lines" -lt 100 ] || fail "$source: $lines lines, expected fewer than 100"
+  others=$(grep '^#include' "$source" | grep -vE '^#include <([a-z]+|shiftgrad/shiftgrad\.h)>$' || true)
+  [ -z "$others" ] || fail "$source: $others"
+done
+
+# The page shows the first of them.
+sed -n '/^```cpp$/,/^```$/p' "$examples/../README.md" | sed '1d;$d' > "$place/page"
+diff "$place/page" "$examples/first_model.cpp" || fail 'README.md shows another first_model.cpp'
+
+run first_model
+holds 'six losses, the last below a tenth of the first' '
+  $1 == "step" { loss[++n] = $4 } { good = n == 6 && loss[6] < loss[1] / 10 }'
+holds 'less than 1 bit per character' '/bits per character$/ { good = $1 < 1 }'
+holds 'lines of the rhyme' '/^(the rat that ate|the cat that killed|the dog that worried)$/ { good = 1 }'
+printf '%0500d\n' 0 > "$place/zeros"
+run first_model "$place/zeros" 50
+holds 'one loss' '$1 == "step" { ++n } { good = n == 1 }'
+holds 'zeros' '/^This is .*0000/ { good = 1 }'
+refuses 'first_model: /nowhere: cannot be read' first_model /nowhere
+refuses 'first_model: STEPS many, expected a number above 0' first_model "$place/zeros" many
+printf 'short' > "$place/short"
+refuses 'first_model: ParallelStreams: the text has 4 tokens, too few for 4 streams of block_size + 1 = 65' \
+  first_model "$place/short"
+
+run own_op
+tr -d ' \n' < "$place/printed" | grep -qF 'Tensor[1,4,1]double[[[8][4][2][1]]]' || fail 'own_op: another pulse'
+holds 'gradients of x and keep within 1e-6 of the quotients' '
+  /largest error/ { ++n; close_by += $NF < 1e-6 } { good = n == 2 && close_by == 2 }'
+
+run own_mixer
+holds 'a loss that falls, and below that without order' '
+  $1 == "step" { loss[++n] = $4 }
+  { good = n == 6 && loss[6] < loss[4] / 2 && loss[6] < loss[3] / 2 }'
+holds 'a bias for each head and bucket, in both blocks' '
+  /^blocks\.[01]\.mixer\.bias: Tensor \[2, 6\] float$/ { ++n } { good = n == 2 }'
+
+run one_layer
+holds 'pieces to equal the whole' '/largest difference/ { good = $NF < 1e-5 }'
+holds 'attention of the past alone, of sum 1, and none for the padding' '
+  /attention/ { inside = 1; next }
+  inside {
+    gsub(/[][]/, " "); ++row; total = hidden = 0
+    for (key = 1; key <= NF; ++key) { total += $key; if (key == 1 || key > row) hidden += $key }
+    seen = total - (row > 1); rows += NF == 6 && hidden == 0 && seen < 1e-3 && seen > -1e-3
+  }
+  { good = row == 6 && rows == 6 }'
