@@ -2,17 +2,18 @@
 
 // The Attention Free Transformer (Zhai et al. 2021, "An Attention Free Transformer"):
 //
-//     y_t = σ(q_t) ⊙ Σ_t' e^(k_t' + w_tt') v_t' / Σ_t' e^(k_t' + w_tt')          over t' that t may
-//     see
+//     y_t = σ(q_t) ⊙ Σ_t' e^(k_t' + w_tt') v_t' / Σ_t' e^(k_t' + w_tt')
+//
+// where t' runs over the positions that t may see, and w has one of these forms:
 //
 //     full    w learned for each pair of positions, or factorised as a product of two thin tables
 //     local   the same where |t - t'| < s, else 0: farther keys stay visible
 //     simple  w = 0
-//     conv    w depends on the head and on t - t' alone, s taps; k is one scalar a head. The taps
-//     are
-//             γ (kernel - mean)/std + β over a head's taps
+//     conv    w depends on the head and on t - t' alone; k is one scalar for each head.
+//             The s taps of a head are γ (kernel - mean)/std + β
 //
-// The paper's section 3 has the forms in this order. q, k, v are projections as in attention.
+// The forms stand in the order of the paper's section 3. q, k and v are projections of x, as in
+// attention.
 
 #include <optional>
 #include <string>
@@ -29,17 +30,19 @@ struct AftConfig {
   using Layer = Aft;
   static constexpr const char* type = "aft";
   int64_t d_model = 0;
-  /// `full`, `local`, `simple` or `conv`.
+  /// Form of the position biases: `full`, `local`, `simple` or `conv`.
   std::string form = "full";
-  /// The length of the position table, for full and local.
+  /// Length of the position table, for full and local.
   std::optional<int64_t> max_len{};
-  /// s, for local and conv; a local one beyond max_len is max_len.
+  /// s, the reach of the position biases, for local and conv. For local, a value above max_len
+  /// means max_len.
   std::optional<int64_t> window{};
   bool causal = true;
   bool bias = true;
-  /// r of the factorised table, for full and local; 0 is a table of its own for each pair.
+  /// r, the rank of the factorised table, for full and local. 0 stores one entry for each pair of
+  /// positions.
   std::optional<int64_t> factor_rank{};
-  /// For conv.
+  /// Number of heads, for conv only.
   std::optional<int64_t> n_head{};
 
   template <class Fields>
@@ -68,20 +71,21 @@ struct Aft : Layer {
   Tensor kernel;                                  // [H, s]
   Tensor kernel_gain, kernel_offset;              // γ, β [H]
 
-  /// Weights start at N(0, 0.02²), the kernel too; factors and w as well, w so that it is near 0;
-  /// γ = β = 0, so that conv starts as simple. Throws when the config names no layer.
+  /// Draws weights, w, its factors and the kernel from N(0, 0.02²), so w starts near 0. γ and β
+  /// start at 0, so conv starts as simple. Throws when the config describes no valid layer.
   Aft(const AftConfig& config, Random& random);
 
   Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override;
-  /// Running sums of far keys in double and the keys and values of the last s tokens: constant cost
-  /// a token, but for the full form, which keeps all max_len. Sums take no masks and no recorder.
-  /// With a limit, the keys and values of that many tokens. Causal only.
+  /// Returns a state that keeps running sums of the far keys in double, and the keys and values of
+  /// the last s tokens. A token then costs the same however many came before, except in the full
+  /// form, which keeps all max_len tokens. Sums accept no masks and no recorder. With a limit, the
+  /// state keeps the keys and values of that many tokens instead. Only causal layers have a state.
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Tensor forward(const Tensor& x, State& state, Context& context) const override;
   int64_t longest() const override;
   void visit(Visitor& visitor) const override;
 
-  /// σ(q) [B, T, C] of x, and k, v [B, K, C] of `source`.
+  /// The gate σ(q) [B, T, C], made from x, and k and v [B, K, C], made from `source`.
   struct Projections {
     Tensor gate, key, value;
   };
@@ -91,7 +95,7 @@ struct Aft : Layer {
   AftBand band(int64_t M, int64_t T) const;
 
  private:
-  /// y [B, T, C] of T queries over K keys, told to the recorder.
+  /// Returns y [B, T, C] of T queries over K keys, and passes the weights to the recorder.
   Tensor mix(const Projections& projections, const AftBand& biases, const Visibility& visible,
              Context& context) const;
   Visibility visibility(const Context& context) const;

@@ -8,41 +8,43 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// What AFT keeps of the past: the keys and values of the last `near` tokens, and, unless older
-/// ones are to be forgotten, of all before them three numbers a channel:
+/// What AFT keeps of the past: the keys and values of the last `near` tokens. Unless older tokens
+/// are forgotten, three numbers for each channel stand for all of them:
 ///
 ///     m = max k,   Σ e^(k - m) v,   Σ e^(k - m)
 ///
-/// the sums in double and rescaled whenever m grows, so that they stay exact over any number of
-/// steps. `near` is how far position biases reach, so a token costs O(near · C), whatever came
-/// before; or a limit, beyond which all is forgotten.
+/// The sums are in double and are rescaled whenever m grows, so they stay exact over any number of
+/// steps. Where older tokens are summed, `near` is how far position biases reach; a token costs
+/// O(near · C), whatever came before. Where they are forgotten, `near` is the limit.
 class AftState : public State {
  public:
   enum class Older { summed, forgotten };
   AftState(int64_t near, Older older) : near_(near), older_(older), keys_(near), values_(near) {}
 
-  /// key and value [B, T, C] behind all that was fed before; `band` is theirs. Gives y [B, T, C].
-  /// Only where older tokens are summed.
+  /// Feeds key and value [B, T, C], with their position biases `band`, after all earlier tokens.
+  /// Returns y [B, T, C]. Only for a state that sums older tokens.
   Tensor feed(const Tensor& key, const Tensor& value, const AftBand& band);
 
   struct KeysAndValues {
     Tensor key, value;  // [B, K, C]
   };
-  /// Takes key and value [B, T, C] as `feed` does, but gives all that are kept, these among them.
+  /// Appends key and value [B, T, C] as `feed` does, but returns all that are kept, including
+  /// these.
   KeysAndValues append(const Tensor& key, const Tensor& value);
 
-  /// The number of tokens behind which the next one stands: those fed so far, or those kept of them
-  /// where older ones are forgotten.
+  /// Position of the next token: the number of tokens fed so far, or of those still kept where
+  /// older ones are forgotten.
   int64_t position() const { return older_ == Older::summed ? position_ : keys_.size(); }
   bool forgets() const { return older_ == Older::forgotten; }
 
   std::unique_ptr<State> clone() const override { return std::make_unique<AftState>(*this); }
-  /// Throws where older tokens are summed: sums cannot be taken apart.
+  /// Forgets the newest `count` tokens. Throws where older tokens are summed, since sums cannot be
+  /// taken apart.
   void forget_newest(int64_t count) override;
   void reorder(const std::vector<int64_t>& members) override;
 
  private:
-  /// Of each channel of each batch member.
+  /// Sums over the far keys, for each channel of each batch member.
   struct Far {
     std::vector<Scalar> maximum;
     std::vector<double> numerator, denominator;
@@ -66,7 +68,7 @@ class AftState : public State {
   Older older_;
   SlidingCache keys_, values_;  // [B, near, C]
   Far far_;
-  // Room for a token: greatest, factor, two sums and a run of terms, each C at most.
+  // Buffers for one token: greatest, factor, two sums and a run of terms, each at most C wide.
   std::vector<Scalar> rows_;           // room for some rows of channels
   std::vector<double> above_, below_;  // [C], a token's sums
 };

@@ -1,12 +1,12 @@
 #pragma once
 
-// What all attention layers share: heads made by one projection, the variant's own equation over
-// them, and an output projection.
+// What all attention layers share: one projection makes the heads, the variant's own equation works
+// on them, and an output projection follows.
 //
 //     q, k, v = x W_qkvᵀ + b,    y = concat_h(Σ_j softmax_j(score_ij / √D) v_j) W_outputᵀ + b
 //
-// A variant says what is in its score, term by term. One kernel computes it (ops/attention.h); with
-// a recorder plain ops do, as the papers write it.
+// A variant lists the terms of its score. One kernel computes them all (ops/attention.h). With a
+// recorder, plain ops compute them, as the papers write them.
 //
 // Multi-head attention: Vaswani et al. 2017, section 3.2.2.
 
@@ -18,14 +18,14 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Queries of T tokens against keys and values of K ≥ T, the queries being the last T of them.
+/// Queries of T tokens, and keys and values of K ≥ T tokens. The queries are the last T of the K.
 struct Heads {
   Tensor query;  // [B, H, T, D]
   Tensor key;    // [B, H, K, D]
   Tensor value;  // [B, H, K, D]
 };
 
-/// Of S tokens that any number of queries attend to.
+/// Keys and values of S tokens, to which any number of queries attend.
 struct KeysAndValues {
   Tensor key;    // [B, H, S, D]
   Tensor value;  // [B, H, S, D]
@@ -45,40 +45,42 @@ struct Attention : Layer {
   void visit(Visitor& visitor) const override;
 
  protected:
-  /// Sets the members up. Throws in the name of `layer` on sizes that make no heads.
+  /// Sets up the members. Throws, in the name of `layer`, when the sizes do not divide into heads.
   void build(const char* layer, int64_t d_model, int64_t heads, std::optional<int64_t> head_size,
              bool with_bias, Random& random);
   void set_window(const char* layer, std::optional<int64_t> size);
 
-  /// The variant's equation, before 1/√D: its terms over these heads. `positions` is what
-  /// `position_table` gave for K keys.
+  /// Returns the terms of the variant's score over these heads, before the factor 1/√D. `positions`
+  /// is what `position_table` returned for K keys.
   virtual RelativeAttention equation(const Heads& heads, const Tensor& positions) const = 0;
 
-  /// The heads with positions rotated into them, where the variant does that: the first query
-  /// stands at position `query`, the first key at `key`.
+  /// Returns the heads, with positions rotated into them where the variant does that. The first
+  /// query stands at position `query`, the first key at `key`.
   virtual Heads rotated(const Heads& heads, int64_t query, int64_t key) const;
 
-  /// What depends on the distances alone and is dear to make: a row for each of K keys, [K, H, D],
-  /// row r for δ = K - 1 - r; undefined where there is no such thing. A state makes it once and
-  /// takes the last K rows from then on.
+  /// Returns what depends on distances alone and is expensive to make: a table [K, H, D] whose row
+  /// n is for δ = K - 1 - n. Undefined for variants without such a table. A state makes the table
+  /// once and then takes its last K rows.
   virtual Tensor position_table(int64_t keys, Context& context) const;
 
-  /// How many earlier tokens a query can see at most.
+  /// The largest number of earlier tokens that a query can see.
   virtual int64_t reach() const;
 
-  /// y [B, T, C] from an equation, with attention dropout; tells the recorder.
+  /// Returns y [B, T, C] from the terms of a score, with attention dropout. Passes the
+  /// probabilities to the recorder.
   Tensor attend(RelativeAttention terms, const Visibility& visible, Context& context) const;
 
-  /// The keys a query may attend to: the layer's own rule and the masks of the call.
+  /// The keys a query may attend to, by the layer's own rule and the masks of the call.
   Visibility visibility(const Context& context) const;
 
-  /// q from x [B, T, C], k and v from `source` [B, K, C].
+  /// Projects x [B, T, C] to q, and `source` [B, K, C] to k and v.
   Heads project(const Tensor& x, const Tensor& source) const;
   Tensor project_query(const Tensor& x) const;
   KeysAndValues project_source(const Tensor& source) const;
 
  private:
-  /// Parts begin … end-1 of the projection's three for x [B, T, C], as heads [B, nH, T, D].
+  /// Projects x [B, T, C] to the parts begin … end-1 of (q, k, v), as heads [B, nH, T, D] for n
+  /// parts.
   Tensor project_parts(const Tensor& x, int64_t begin, int64_t end) const;
 };
 

@@ -4,8 +4,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// w ⊙ (x - mean) / √(variance + ε) + b (Ba et al. 2016), or with `by_deviation` the
-/// R-Transformer's w ⊙ (x - mean) / (std + ε) + b. w starts at 1, b at 0. PyTorch: nn.LayerNorm.
+/// Layer normalization: w ⊙ (x - mean) / √(variance + ε) + b (Ba et al. 2016). With `by_deviation`
+/// it is the R-Transformer's w ⊙ (x - mean) / (std + ε) + b. w starts at 1, b at 0. PyTorch:
+/// nn.LayerNorm.
 struct LayerNorm : Module {
   Tensor weight, bias;  // [C]
   double epsilon = 1e-5;
@@ -13,7 +14,7 @@ struct LayerNorm : Module {
 
   LayerNorm() = default;
   explicit LayerNorm(int64_t width, double epsilon = 1e-5);
-  /// The R-Transformer's, with ε = 1e-6.
+  /// Returns the R-Transformer's norm, with ε = 1e-6.
   static LayerNorm of_deviation(int64_t width);
   Tensor operator()(const Tensor& x) const;
   void visit(Visitor& visitor) const override;

@@ -5,7 +5,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// y = x Wᵀ + b. W starts normal, b at 0. PyTorch: nn.Linear.
+/// Linear layer: y = x Wᵀ + b. W starts at N(0, 0.02²), b at 0. PyTorch: nn.Linear.
 struct Linear : Module {
   Tensor weight;  // [out, in]
   Tensor bias;    // [out], or undefined

@@ -11,8 +11,8 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Whether weight decay acts on a parameter: on the weights of linear layers and embeddings, never
-/// on norms, biases or position tables.
+/// Whether weight decay acts on a parameter. It acts on the weights of linear layers and
+/// embeddings, never on norms, biases or position tables.
 enum class Decay { no, yes };
 
 /// A handle on one parameter, under its full name: "blocks.0.mixer.qkv.weight".
@@ -24,14 +24,14 @@ struct Parameter {
 
 struct Module;
 
-/// Walks over a module's members, in the order in which they are listed.
+/// Visits a module's members, in the order in which they are listed.
 class Visitor {
  public:
-  /// An undefined tensor, such as an absent bias, is passed over; so is one that was visited
-  /// before: a shared parameter is listed once, under the name of its first owner.
+  /// Visits a parameter. An undefined tensor, such as an absent bias, is skipped. So is a tensor
+  /// visited before: a shared parameter is listed once, under the name of its first owner.
   void operator()(const std::string& name, const Tensor& parameter, Decay decay = Decay::no);
   void operator()(const std::string& name, const Module& module);
-  /// Numbered from 0: "blocks.0", "blocks.1".
+  /// Visits a list of modules, numbered from 0: "blocks.0", "blocks.1".
   template <class M>
   void operator()(const std::string& name, const std::vector<std::unique_ptr<M>>& modules) {
     for (size_t n = 0; n < modules.size(); ++n)
@@ -50,7 +50,7 @@ struct Module {
   virtual void visit(Visitor& visitor) const = 0;
 };
 
-/// All parameters, each once.
+/// All parameters of a module, each once. PyTorch: module.named_parameters().
 std::vector<Parameter> parameters(const Module& module);
 
 /// The number of scalars in all parameters.

@@ -4,7 +4,7 @@
 //
 //     score_ij = q_i · k_j / √D,   p_i = softmax_j(score_ij),   y_i = Σ_j p_ij v_j
 //
-// with, by choice, positions by rotation (Su et al. 2021, RoFormer) or by a linear penalty on the
+// Positions are optional: by rotation (Su et al. 2021, RoFormer) or by a linear penalty on the
 // distance (Press et al. 2022, ALiBi).
 
 #include <optional>
@@ -24,7 +24,7 @@ struct MultiHeadAttentionConfig {
   bool bias = true;
   bool causal = true;
   std::optional<int64_t> window{};
-  /// `none`, `rope` or `alibi`.
+  /// Positions: `none`, `rope` or `alibi`.
   std::string position = "none";
   double attention_dropout = 0;
 
@@ -43,18 +43,19 @@ struct MultiHeadAttention : Attention {
   enum class Position { none, rope, alibi };
   Position position = Position::none;
 
-  /// Weights start at N(0, 0.02²) as GPT-2's, biases at 0. Throws when the config names no layer.
+  /// Draws weights from N(0, 0.02²), as GPT-2 does; biases start at 0. Throws when the config
+  /// describes no valid layer.
   MultiHeadAttention(const MultiHeadAttentionConfig& config, Random& random);
 
-  /// Cross-attention: queries from x [B, T, C], keys and values from `source` [B, S, C], all of
-  /// them visible but for the context's masks. Throws with a window, rope or alibi, which need
-  /// distances.
+  /// Cross-attention. Queries come from x [B, T, C], keys and values from `source` [B, S, C]. All
+  /// keys are visible except where the context's masks hide them. Throws for a layer with a window,
+  /// rope or alibi, which need distances.
   Tensor cross(const Tensor& x, const Tensor& source, Context& context) const;
 
-  /// The keys and values of `source` [B, S, C], to be made once for all the calls that attend to it
-  /// under fixed weights. Throws as `cross` does.
+  /// Returns the keys and values of `source` [B, S, C]. Under fixed weights they can be made once
+  /// for all calls that attend to it. Throws as `cross` does.
   KeysAndValues source_heads(const Tensor& source) const;
-  /// Cross-attention to these.
+  /// Cross-attention to keys and values that `source_heads` made.
   Tensor cross(const Tensor& x, const KeysAndValues& source, Context& context) const;
 
  protected:

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where every parameter is made: with the values from which training starts, or without any, for
-// those of a file to be copied into it.
+// Every parameter is made here, either with the values from which training starts, or without
+// values, to be filled from a file.
 
 #include <cstdint>
 #include <map>
@@ -13,24 +13,24 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// The standard deviation from which weights start unless a module says otherwise: GPT-2's and
-/// Transformer-XL's 0.02.
+/// The standard deviation of initial weights unless a module says otherwise. GPT-2 and
+/// Transformer-XL use 0.02.
 inline constexpr double initial_deviation = 0.02;
 
-/// A parameter drawn from the normal distribution N(0, deviation²).
+/// Returns a parameter drawn from the normal distribution N(0, deviation²).
 Tensor normal_parameter(const Dims& shape, Random& random, double deviation = initial_deviation);
-/// A parameter drawn evenly from -reach to reach.
+/// Returns a parameter drawn uniformly from -reach to reach.
 Tensor uniform_parameter(const Dims& shape, Random& random, double reach);
-/// A parameter that starts at one value.
+/// Returns a parameter whose elements all start at one value.
 Tensor constant_parameter(const Dims& shape, Scalar value);
 
-/// Whether parameters that this thread makes now have values.
+/// Whether the parameters that this thread makes now get values.
 bool parameters_are_filled();
 
-/// While one lives, the parameters that this thread makes have shapes but no values: nothing is
-/// drawn, and no page of their memory is touched. They may be about twice as many as `weights`, for
-/// a model drops those that it then shares; what goes beyond throws before it takes any memory, so
-/// that the config of a damaged file does not get what it asks for.
+/// Guard under which this thread makes parameters that have shapes but no values. While it lives,
+/// nothing is drawn, and no page of their memory is touched. The parameters may hold about twice as
+/// many values as `weights`, since a model drops those it then shares. Anything beyond that throws
+/// before it takes memory, so a damaged file cannot demand more.
 class UnfilledParameters {
  public:
   explicit UnfilledParameters(const std::map<std::string, StoredTensor>& weights);
@@ -38,11 +38,11 @@ class UnfilledParameters {
   UnfilledParameters(const UnfilledParameters&) = delete;
   UnfilledParameters& operator=(const UnfilledParameters&) = delete;
 
-  /// One parameter more, of this shape. Throws when that is one too many.
+  /// Counts one more parameter, of this shape. Throws when that is one too many.
   void add(const Dims& shape);
 
-  /// While one lives, parameters have values all the same, and still count. It is for parts that
-  /// the library does not know: they may read what they make.
+  /// Guard under which parameters get values after all, and still count. It is for parts that the
+  /// library does not know, which may read what they make.
   class Pause {
    public:
     Pause();

@@ -2,11 +2,11 @@
 
 // Relative global attention (Huang et al. 2018, Music Transformer, section 3.4):
 //
-//     score_ij = (q_i·k_j + q_i·E_δ + b_δ) / √D,   E_δ = past_embeddings[max_seq - 1 - δ]
+//     score_ij = (q_i·k_j + q_i·E_δ + s_δ) / √D,   E_δ = past_embeddings[max_seq - 1 - δ]
 //
-// the middle term by skewing instead of a [T, K, D] tensor. Going both ways, keys of the future (δ
-// < 0) have tables of their own, entered at max_seq - 1 - |δ| too. Keys with |δ| ≥ max_seq are not
-// attended.
+// Skewing computes the middle term without a [T, K, D] tensor. In the two-way form, future keys (δ
+// < 0) have tables of their own, also read at row max_seq - 1 - |δ|. Keys with |δ| ≥ max_seq are
+// not attended to. s_δ is in past_bias.
 
 #include "shiftgrad/nn/attention.h"
 
@@ -38,7 +38,8 @@ struct RelativeGlobalAttention : Attention {
   Tensor past_embeddings, future_embeddings;  // [H, max_seq, D]
   Tensor past_bias, future_bias;              // [H, max_seq]
 
-  /// Weights and tables start at N(0, 0.02²), biases at 0. Throws when the config names no layer.
+  /// Draws weights and tables from N(0, 0.02²); biases start at 0. Throws when the config describes
+  /// no valid layer.
   RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config, Random& random);
   void visit(Visitor& visitor) const override;
 

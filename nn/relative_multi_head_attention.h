@@ -1,12 +1,13 @@
 #pragma once
 
-// Relative attention with learned tables, as labml.ai's annotated Transformer-XL has it:
+// Relative attention with learned tables, as in labml.ai's annotated Transformer-XL:
 //
-//     score_ij = (q_i·k_j  +  q_i·R_{P-δ}  +  v·k_j  +  S_{P-δ}) / √D
+//     score_ij = (q_i·k_j  +  q_i·R_{P-δ}  +  u·k_j  +  S_{P-δ}) / √D
 //                  (A)          (B)           (C)         (D)
 //
-// after Dai et al. 2019, section 3.3, with the projected sinusoids and their bias u replaced by the
-// learned R and S. Distances reach from -(P-1) to P.
+// u is the content bias, which labml calls v. The form follows Dai et al. 2019, section 3.3, with
+// the learned R and S in place of the projected sinusoids and their bias. Distances range from
+// -(P-1) to P.
 
 #include "shiftgrad/nn/attention.h"
 
@@ -19,7 +20,7 @@ struct RelativeMultiHeadAttentionConfig {
   static constexpr const char* type = "relative_multi_head_attention";
   int64_t d_model = 0;
   int64_t n_head = 0;
-  /// P, half the length of the tables.
+  /// P, which is half the length of the tables.
   int64_t max_positions = 4096;
   bool causal = true;
   double attention_dropout = 0;
@@ -37,10 +38,10 @@ struct RelativeMultiHeadAttention : Attention {
   Tensor value_bias;          // [H·D]: the value projection alone has a bias
   Tensor key_pos_embeddings;  // R [2P, H, D]
   Tensor key_pos_bias;        // S [2P, H]
-  Tensor query_pos_bias;      // v [H, D]
+  Tensor query_pos_bias;      // u [H, D], labml's v
 
-  /// Weights start at N(0, 0.02²); the tables and biases at 0, as the original's. Throws when the
-  /// config names no layer.
+  /// Draws weights from N(0, 0.02²); tables and biases start at 0, as in the original. Throws when
+  /// the config describes no valid layer.
   RelativeMultiHeadAttention(const RelativeMultiHeadAttentionConfig& config, Random& random);
   int64_t most_keys() const override;
   void visit(Visitor& visitor) const override;

@@ -1,6 +1,6 @@
 #pragma once
 
-// How large anything may be that a config names.
+// The largest sizes that a config may name.
 
 #include <cstdint>
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace shiftgrad {
 
-/// The largest size of a layer or a model. So a small multiple of two of them, such as 3·H·D or
-/// 2k + 1, is no more than 64 bits hold.
+/// The largest size in a layer or a model. A small multiple of the product of two sizes, such as
+/// 3·H·D, then fits in 64 bits.
 inline constexpr int64_t largest_size = int64_t{1} << 30;
 
-/// Compares each whole number among a config's fields with that; the mixers inside check their own.
+/// Compares each integer field of a config with `largest_size`. Mixers inside it check their own.
 struct SizeCheck {
   AtMost at_most;
 
@@ -29,9 +29,9 @@ struct SizeCheck {
   }
 };
 
-/// Throws when a size in the config is larger: "shaw_attention: max_distance 4611686018427387904,
-/// expected at most 1073741824". Every layer and model asks this first. The least values are for
-/// each to say, since they depend on what else is in the config.
+/// Throws when a size in the config is too large: "shaw_attention: max_distance
+/// 4611686018427387904, expected at most 1073741824". Every layer and model calls this first. Each
+/// checks least values itself, since they depend on other fields.
 template <class Config>
 void check_sizes(Config config) {
   SizeCheck check{{Config::type}};

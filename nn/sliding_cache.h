@@ -8,18 +8,18 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The newest rows of a growing sequence [B, t, …], always dense in memory so that a matrix product
-/// can read them in place. A limited cache has room for twice its limit: rows are appended until
-/// the end of the buffer, then the newest are moved to its front, so one row costs the same however
-/// many came before, and the size is fixed.
+/// can read them in place. A limited cache has room for twice its limit. Rows are appended until
+/// the buffer is full, then the newest are moved to its front. So the size is fixed, and a row
+/// costs the same however many came before.
 ///
 ///     | forgotten | kept rows | free |   ->   | kept rows | free            |
 class SlidingCache {
  public:
   explicit SlidingCache(int64_t limit) : limit_(limit) {}
-  /// A copy of the rows, not a second handle on them.
+  /// Copies the rows; the two caches share nothing.
   SlidingCache(const SlidingCache& other);
 
-  /// Appends rows [B, T, …] and gives all kept rows, these among them, [B, K, …]: a view that is
+  /// Appends rows [B, T, …] and returns all kept rows [B, K, …], including these, as a view that is
   /// valid until the next call. Afterwards at most `limit` of them are kept.
   Tensor append(const Tensor& rows);
 

@@ -7,8 +7,9 @@
 //                  (a)          (b)         (c)        (d)
 //              = ((q_i + u)·k_j  +  (q_i + v)·r_δ) / √D
 //
-// where R_δ are sinusoids and u, v replace the query's own position. With learned positions
-// score_ij = ((q_i + u)·k_j + q_i·E_δ + s_δ) / √D, the paper's second form.
+// R_δ are sinusoids. The content bias u and the position bias v replace the query's own position.
+// With learned positions, score_ij = ((q_i + u)·k_j + q_i·E_δ + s_δ) / √D, which is the paper's
+// second form.
 
 #include <optional>
 #include <string>
@@ -24,16 +25,17 @@ struct TransformerXLAttentionConfig {
   static constexpr const char* type = "transformer_xl_attention";
   int64_t d_model = 0;
   int64_t n_head = 0;
-  /// Default d_model / n_head.
+  /// Width of a head. The default is d_model / n_head.
   std::optional<int64_t> d_head{};
-  /// Distances beyond this share one sinusoid; 0 = none.
+  /// The distance beyond which all distances share one sinusoid; 0 = no clamp.
   std::optional<int64_t> clamp_len{};
-  /// The original's same_length is a window of the memory's length.
+  /// Distances below this are attended to. The original's same_length is a window as long as the
+  /// memory.
   std::optional<int64_t> window{};
   /// `sinusoid` or `learned`, which needs max_positions.
   std::string positions = "sinusoid";
   std::optional<int64_t> max_positions{};
-  /// On the sinusoids R, and on the probabilities.
+  /// Dropout of the sinusoids R; attention_dropout is that of the probabilities.
   double dropout = 0;
   double attention_dropout = 0;
 
@@ -58,8 +60,8 @@ struct TransformerXLAttention : Attention {
   int64_t clamp_len = 0;
   double position_dropout = 0;
 
-  /// Weights and E start at N(0, 0.02²) as the original's code has it; u, v and s at 0. Throws when
-  /// the config names no layer.
+  /// Draws weights and E from N(0, 0.02²), as the original code does; u, v and s start at 0. Throws
+  /// when the config describes no valid layer.
   TransformerXLAttention(const TransformerXLAttentionConfig& config, Random& random);
   int64_t most_keys() const override;
   void visit(Visitor& visitor) const override;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the files of all trainings have in common, whatever the model: a RunState, its numbers in
-// the metadata and its tensors beside the weights, under names of the form "trainer.NAME".
+// What all training files have in common, whatever the model. They hold a RunState: its numbers are
+// in the metadata, and its tensors lie beside the weights under names of the form "trainer.NAME".
 
 #include <cstdint>
 #include <map>
@@ -14,8 +14,8 @@
 
 namespace shiftgrad {
 
-/// The metadata of a file, each text checked before it is believed: all throw, naming the key, what
-/// is missing or not as it should be.
+/// The metadata of a file. Each value is checked before it is used: every function throws, naming
+/// the key, when the value is missing or malformed.
 class Metadata {
  public:
   explicit Metadata(const std::map<std::string, std::string>& texts) : texts_(texts) {}
@@ -27,13 +27,14 @@ class Metadata {
   const std::map<std::string, std::string>& texts_;
 };
 
-/// Writes the state beside weights; of the losses, those that are finite.
+/// Adds the state to a file's content, beside the weights. Only finite losses are written.
 void add_state(SafeTensors& content, const RunState& state);
 
-/// Takes it from the tensors again, so that the weights are left. Throws as Metadata does.
+/// Removes the state from a file's content and returns it, which leaves the weights. Throws as
+/// Metadata does.
 RunState take_state(SafeTensors& content);
 
-/// action(), its errors beginning with `source`.
+/// Returns action(), and makes its errors begin with `source`.
 template <class Action>
 auto naming(const std::string& source, Action action) {
   try {

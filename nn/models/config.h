@@ -6,7 +6,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Configs of the bare shifts of ops/shift.h, which are no modules.
+/// Configs of the bare shifts in ops/shift.h, which are not modules.
 struct RelShiftConfig {
   static constexpr const char* type = "rel_shift";
   bool zero_triu = false;
@@ -24,13 +24,13 @@ struct ShiftRightConfig {
   void fields(Fields&) {}
 };
 
-/// The config that a JSON object describes, its keys being the names in the config's `fields`.
-/// Throws, naming layer and key, on an unknown key, a null or a value of the wrong type.
-/// Instantiated for every config in nn/.
+/// Returns the config that a JSON object describes. The keys are the names in the config's
+/// `fields`. Throws, naming layer and key, on an unknown key, a null or a value of the wrong type.
+/// It is instantiated for every config in nn/.
 template <class Config>
 Config config_from_json(const std::string& text);
 
-/// The JSON object that config_from_json reads back.
+/// Returns the JSON object that config_from_json reads back.
 template <class Config>
 std::string config_to_json(const Config& config);
 

@@ -1,16 +1,16 @@
 #pragma once
 
-// The Transformer (Vaswani et al. 2017): a source is read as a whole, a target is written behind it
-// token by token.
+// The Transformer (Vaswani et al. 2017): it reads a source as a whole, then writes a target token
+// by token.
 //
 //     s_0 = embedding(source),   s_l = block_l(s_{l-1}),   mixers that see both ways
 //     t_0 = embedding(target),   t_l = block_l(t_{l-1}, norm(s_L)),   causal ones, and attention
 //                                                                     to the source
 //     logits of the next token = norm(t_L) W_outputᵀ + b
 //
-// Any mixer that has a form for it can stand on either side. The paper's model has
-// multi_head_attention, sinusoids, norm_first and final_norm false, everything shared, tied and
-// scaled. PyTorch: nn.Transformer between embeddings.
+// The encoder takes any mixer that has a two-way form, the decoder any mixer. The paper's model has
+// multi_head_attention and sinusoids, norm_first and final_norm are false, and all is shared, tied
+// and scaled. PyTorch: nn.Transformer between embeddings.
 
 #include <optional>
 #include <string>
@@ -34,25 +34,25 @@ struct EncoderDecoderConfig {
   int64_t n_decoder_layer = 0;
   int64_t n_head = 0;
   int64_t d_inner = 0;
-  /// Take d_model, n_head and their direction from the model.
+  /// Mixers of either side. They take d_model, n_head and their direction from the model.
   MixerConfig encoder_mixer{};
   MixerConfig decoder_mixer{};
   bool norm_first = true;
-  /// After the last block of either side.
+  /// Whether a norm follows the last block of either side.
   bool final_norm = true;
   std::string activation = "relu";
-  /// `none`, `sinusoid` or `learned`, which needs max_len.
+  /// Positions added to the embeddings: `none`, `sinusoid` or `learned`, which needs max_len.
   std::string encoder_position = "none";
   std::string decoder_position = "none";
   std::optional<int64_t> encoder_max_len{};
   std::optional<int64_t> decoder_max_len{};
-  /// Both sides have one embedding, and one vocabulary.
+  /// Whether both sides share one embedding, and so one vocabulary.
   bool share_embedding = false;
-  /// The output weight is the target's embedding.
+  /// Whether the output weight is the target's embedding.
   bool tie_embedding = false;
-  /// Multiplies the embeddings by √d_model.
+  /// Whether the embeddings are multiplied by √d_model.
   bool embedding_scale = false;
-  /// On the embeddings with their positions, inside the blocks, and before the output.
+  /// Dropout rate of the embeddings with their positions, inside the blocks, and before the output.
   double dropout = 0;
   double attention_dropout = 0;
 
@@ -83,10 +83,10 @@ struct EncoderDecoderConfig {
 /// Sequences of unequal length side by side.
 struct PaddedTokens {
   Tokens tokens;                          ///< [B, T]
-  std::shared_ptr<const Mask> padding{};  ///< [B, T], true = filled up; null where nothing is
+  std::shared_ptr<const Mask> padding{};  ///< [B, T], true = padding; null if there is none
 };
 
-/// The sequences, each followed by as much of `fill` as makes them equally long, and at least 1.
+/// Returns the sequences, each padded with `fill` to the length of the longest, and to at least 1.
 PaddedTokens padded(const std::vector<std::vector<int32_t>>& sequences, int32_t fill = 0);
 
 /// What a decoder attends to.
@@ -95,18 +95,19 @@ struct Encoded {
   std::shared_ptr<const Mask> padding{};  ///< [B, S], or null
 };
 
-/// Targets under way: what the decoder's blocks keep of them, and the source's keys and values,
-/// projected once. Rows N of targets attend to B sources, N / B in turn to each.
+/// The state of targets in progress: what the decoder's blocks keep of them, and the sources' keys
+/// and values, which are projected once. N rows of targets attend to B sources; each source has N /
+/// B consecutive rows.
 struct DecoderState {
   std::vector<std::unique_ptr<State>> blocks;
-  std::vector<KeysAndValues> sources;  // of each block
+  std::vector<KeysAndValues> sources;  // one for each block
   std::shared_ptr<const Mask> source_padding;
   int64_t position = 0;  // tokens fed
 
   DecoderState clone() const;
-  /// Row n continues from what was row rows[n] until now. It must have attended to the same source.
+  /// Makes row n continue from what was row rows[n] until now. Both must attend to the same source.
   void reorder(const std::vector<int64_t>& rows);
-  /// Only these sources stay, in this order, and of the rows those of `rows`, as in `reorder`.
+  /// Keeps only these sources, in this order, and the rows in `rows`, as `reorder` does.
   void keep(const std::vector<int64_t>& kept_sources, const std::vector<int64_t>& rows);
 };
 
@@ -119,30 +120,32 @@ struct EncoderDecoder : Module {
   Tensor output_weight;  // [V, C]
   Tensor output_bias;    // [V]
 
-  /// Everything starts as its module says; the projections back into the residual streams of a
-  /// norm-first model start smaller by 1/√(parts of its side), as GPT-2's. Throws when the config
-  /// names no model.
+  /// Starts every parameter as its module says. In a norm-first model, the projections back into
+  /// the residual streams start smaller by 1/√(parts of its side), as in GPT-2. Throws when the
+  /// config describes no valid model.
   EncoderDecoder(const EncoderDecoderConfig& config, Random& random);
 
-  /// Padding is hidden from all that attends: what is there changes no bit of the rest.
+  /// Encodes the source [B, S, C]. Padding is hidden from all attention, so its content changes no
+  /// bit of the rest.
   Encoded encode(const PaddedTokens& source, Context& context) const;
 
-  /// targets [B, T] beside their sources: logits [B, T, V], those at i of the token behind it.
-  /// Padding at the end needs no mask, for nothing before it sees it. `alignments`, if given,
-  /// receives each block's cross-attention [B, H, T, S]; the context's recorder the rest.
+  /// Returns the logits [B, T, V] for targets [B, T] and their sources; the logits at i are those
+  /// of the token after i. Padding at the end needs no mask, since no earlier token sees it.
+  /// `alignments`, if given, receives each block's cross-attention [B, H, T, S]. The context's
+  /// recorder receives all other attention.
   Tensor decode(const PaddedTokens& targets, const Encoded& source, Context& context,
                 const ProbabilityRecorder& alignments = {}) const;
 
-  /// Both.
+  /// Encodes the source and decodes the targets.
   Tensor forward(const PaddedTokens& source, const PaddedTokens& targets, Context& context) const;
 
-  /// A state before the first token of any number of targets for each source.
+  /// Returns a state before the first token, for any number of targets for each source.
   DecoderState start(const Encoded& source) const;
-  /// targets [N, T] behind what the state has seen: logits [N, T, V].
+  /// Returns the logits [N, T, V] for targets [N, T] after what the state has seen.
   Tensor decode(const Tokens& targets, DecoderState& state, Context& context) const;
 
-  /// How many tokens a source and a target may have; `unlimited` where no position is absolute and
-  /// learned.
+  /// The largest number of tokens in a source, and in a target. It is `unlimited` unless positions
+  /// are absolute and learned.
   int64_t longest_source() const;
   int64_t longest_target() const;
 

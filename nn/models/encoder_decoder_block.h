@@ -17,7 +17,8 @@ struct EncoderDecoderBlock;
 struct EncoderDecoderBlockConfig : TransformerBlockConfig {
   using Layer = EncoderDecoderBlock;
   static constexpr const char* type = "encoder_decoder_block";
-  /// Of the cross-attention; default the mixer's, required where the mixer has none.
+  /// Number of heads of the cross-attention. The default is the mixer's number; it is required
+  /// where the mixer has no heads.
   std::optional<int64_t> n_head{};
 
   template <class Fields>
@@ -37,25 +38,27 @@ struct EncoderDecoderBlock : Module {
   bool norm_first = true;
   double dropout = 0;
 
-  /// Throws when the config names no block.
+  /// Builds the block. Throws when the config describes no valid block.
   EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Random& random);
 
-  /// x [B, T, C] behind `memory` [B, M, C] or none, attending to `source` [B, S, C]. The masks of
-  /// `context` are the mixer's, those of `cross_context` the cross-attention's.
+  /// Returns the output [B, T, C] for x [B, T, C] after `memory` [B, M, C], which may be undefined,
+  /// with attention to `source` [B, S, C]. The masks of `context` are for the mixer, those of
+  /// `cross_context` for the cross-attention.
   Tensor forward(const Tensor& x, const Tensor& memory, const Tensor& source, Context& context,
                  Context& cross_context) const;
 
-  /// The mixer's state before the first token.
+  /// Returns the mixer's state before the first token.
   std::unique_ptr<State> start() const { return mixer->start(); }
-  /// x [N, T, C] behind the tokens in `state`, attending to what `cross_attention->source_heads`
-  /// made of B sources; where N is a multiple of B, so many rows in turn attend to each.
+  /// Returns the output [N, T, C] for x [N, T, C] after the tokens in `state`, with attention to
+  /// what `cross_attention->source_heads` made of B sources. N is a multiple of B, and N / B
+  /// consecutive rows attend to each source.
   Tensor forward(const Tensor& x, State& state, const KeysAndValues& source, Context& context,
                  Context& cross_context) const;
 
   void visit(Visitor& visitor) const override;
 
  private:
-  /// The three parts in turn, the first two as functions of their normed input.
+  /// Runs the three parts in turn. The first two are given as functions of their normed input.
   template <class Mix, class Cross>
   Tensor run(const Tensor& x, Context& context, Mix mix, Cross cross) const;
 };

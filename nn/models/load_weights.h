@@ -1,6 +1,6 @@
 #pragma once
 
-// A model made to hold the weights of a file.
+// Functions that make a model to hold the weights of a file.
 
 #include <map>
 #include <string>
@@ -11,8 +11,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// The model that `make(random)` makes, with its parameters still without values. Throws one line
-/// that begins with `source` when it cannot be made, or asks for much more than the weights are.
+/// Returns the model that `make(random)` makes, with parameters that have no values yet. Throws one
+/// line that begins with `source` when the model cannot be made, or is much larger than the
+/// weights.
 template <class Make>
 auto unfilled_model(const std::map<std::string, StoredTensor>& weights, const std::string& source,
                     Make make) {
@@ -23,7 +24,7 @@ auto unfilled_model(const std::map<std::string, StoredTensor>& weights, const st
   });
 }
 
-/// That model with these weights. Throws also where load_state_dict does.
+/// Returns that model with these weights. Throws where load_state_dict does, too.
 template <class Make>
 auto loaded_model(const std::map<std::string, StoredTensor>& weights, const std::string& source,
                   Make make) {
@@ -32,7 +33,7 @@ auto loaded_model(const std::map<std::string, StoredTensor>& weights, const std:
   return model;
 }
 
-/// Throws what loaded_model would.
+/// Throws if loaded_model would throw.
 template <class Make>
 void check_loadable(const std::map<std::string, StoredTensor>& weights, const std::string& source,
                     Make make) {

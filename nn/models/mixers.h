@@ -1,6 +1,6 @@
 #pragma once
 
-// The list of all mixers: what `{"type": …}` can name.
+// The list of all mixers that `{"type": …}` can name.
 
 #include <variant>
 
@@ -18,7 +18,7 @@ using MixerConfig = std::variant<MultiHeadAttentionConfig, RelativeMultiHeadAtte
                                  RelativeGlobalAttentionConfig, ShawAttentionConfig,
                                  TransformerXLAttentionConfig, AftConfig, LocalRnnConfig>;
 
-/// What a model's mixers take from its config.
+/// Sizes that a model's mixers take from its config.
 struct MixerSizes {
   int64_t d_model = 0;
   int64_t n_head = 0;
@@ -26,14 +26,14 @@ struct MixerSizes {
   double attention_dropout = 0;
 };
 
-/// The config with these, where it has a place for them.
+/// Returns the config with these sizes, as far as it has fields for them.
 MixerConfig sized(MixerConfig config, const MixerSizes& sizes);
 
-/// The config of the mixer that sees the past alone, or the future too. Throws, in the name of
-/// `model`, where there is no such form of it.
+/// Returns the config of the causal form of the mixer, or of its two-way form. Throws, in the name
+/// of `model`, if the mixer has no such form.
 MixerConfig directed(MixerConfig config, bool causal, const char* model);
 
-/// The mixer that the config describes. Throws when it describes none.
+/// Returns the mixer that the config describes. Throws when the config is invalid.
 std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Random& random);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

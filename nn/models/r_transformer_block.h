@@ -1,11 +1,11 @@
 #pragma once
 
-// The R-Transformer's block (Wang et al. 2019, section 3.4): a local recurrent net that orders
-// neighbours, attention without positions over its outputs, and a feed-forward net,
+// The R-Transformer's block (Wang et al. 2019, section 3.4): a local recurrent net that sees the
+// order of neighbours, attention without positions over its outputs, and a feed-forward net:
 //
 //     x + LocalRNN(norm(x)),   x + Attention(norm(x)),   x + FFN(norm(x))
 //
-// with norm(x) = w (x - mean)/(std + 1e-6) + b, the deviation over n - 1, as its code has it.
+// As in the authors' code, norm(x) = w (x - mean)/(std + 1e-6) + b, where std divides by n - 1.
 
 #include <string>
 
@@ -23,7 +23,7 @@ struct RTransformerBlockConfig {
   static constexpr const char* type = "r_transformer_block";
   int64_t d_model = 0;
   int64_t n_head = 0;
-  /// The tokens in a window of the recurrent net.
+  /// Number of tokens in a window of the recurrent net.
   int64_t window = 0;
   std::string cell = "rnn";
   int64_t d_inner = 0;
@@ -49,11 +49,11 @@ struct RTransformerBlock : Layer {
   LayerNorm feed_forward_norm;
   double dropout = 0;
 
-  /// Throws when the config names no block.
+  /// Builds the block. Throws when the config describes no valid block.
   RTransformerBlock(const RTransformerBlockConfig& config, Random& random);
 
-  /// Throws on a memory: the attention would need the recurrent net's outputs of it. Pieces go
-  /// through the state.
+  /// Returns the output [B, T, C]. Throws on a memory, since the attention would need the recurrent
+  /// net's outputs for it. Feed pieces through the state instead.
   Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override;
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Tensor forward(const Tensor& x, State& state, Context& context) const override;

@@ -9,13 +9,13 @@
 
 namespace shiftgrad {
 
-/// What a checkpoint says of the run that its weights are from, whatever the model.
+/// What a checkpoint says about the run that its weights come from, whatever the model.
 struct RunState {
-  /// Updates that made the weights.
+  /// Number of updates that made the weights.
   int64_t step = 0;
-  /// In nats, where measured.
+  /// Losses in nats, if measured.
   std::optional<double> train_loss{}, validation_loss{};
-  /// All that it takes to go on, as the trainer's `saved` gives it, or nothing.
+  /// Tensors needed to resume, as the trainer's `saved` returns them; may be empty.
   std::map<std::string, StoredTensor> trainer{};
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a model makes of its tokens before the first block:
+// What a model computes from its tokens before the first block:
 //
 //     h_0 = embedding(token) (· √C) (+ position)
 //
@@ -18,12 +18,12 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 struct TokenEmbeddingConfig {
   int64_t vocab_size = 0;
   int64_t d_model = 0;
-  /// `none`, `sinusoid` or `learned`, which needs max_len.
+  /// Positions added to the embedding: `none`, `sinusoid` or `learned`, which needs max_len.
   std::string position = "none";
   std::optional<int64_t> max_len{};
-  /// Multiplies the embedding by √d_model.
+  /// Whether the embedding is multiplied by √d_model.
   bool scale = false;
-  /// On the result.
+  /// Dropout rate of the result.
   double dropout = 0;
 };
 
@@ -34,14 +34,14 @@ struct TokenEmbedding : Module {
   Tensor positions;  // [max_len, C], learned only
 
   TokenEmbedding() = default;
-  /// Both tables start normal. Throws, in the name of `model`, at positions that do not go with the
-  /// config; the sizes are for the model to check.
+  /// Draws both tables from a normal distribution. Throws, in the name of `model`, when the
+  /// positions do not fit the rest of the config. The model checks the sizes.
   TokenEmbedding(const char* model, const TokenEmbeddingConfig& config, Random& random);
 
-  /// tokens [B, T], of which the first stands at position `first`: [B, T, C].
+  /// Returns h_0 [B, T, C] for tokens [B, T], the first of which is at position `first`.
   Tensor operator()(const Tokens& tokens, int64_t first, Context& context) const;
 
-  /// How many tokens a sequence may have; `unlimited` but for learned positions.
+  /// The largest number of tokens in a sequence; `unlimited` unless positions are learned.
   int64_t longest() const;
 
   void visit(Visitor& visitor) const override;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The Transformer's block: a mixer and a feed-forward net, each added to what it was given.
+// The Transformer's block: a mixer and a feed-forward net, each added to its input.
 //
 //     norm first (Xiong et al. 2020):   x + f(norm(x))
 //     norm last (Vaswani et al. 2017):  norm(x + f(x))
@@ -20,10 +20,11 @@ struct TransformerBlockConfig {
   MixerConfig mixer{};
   int64_t d_inner = 0;
   bool norm_first = true;
-  /// `relu`, `gelu` or `gelu_tanh`.
+  /// Activation of the feed-forward net: `relu`, `gelu` or `gelu_tanh`.
   std::string activation = "relu";
   double norm_eps = 1e-5;
-  /// On the outputs of the mixer and of the feed-forward net, and after its activation.
+  /// Dropout rate of the outputs of the mixer and of the feed-forward net, and after its
+  /// activation.
   double dropout = 0;
 
   template <class Fields>
@@ -44,14 +45,14 @@ struct TransformerBlock : Layer {
   bool norm_first = true;
   double dropout = 0;
 
-  /// Throws when the config names no block.
+  /// Builds the block. Throws when the config describes no valid block.
   TransformerBlock(const TransformerBlockConfig& config, Random& random);
-  /// The same around any mixer of that width, in place of the one that the config names.
+  /// Builds the block around any mixer of that width, in place of the one that the config names.
   TransformerBlock(const TransformerBlockConfig& config, int64_t d_model,
                    std::unique_ptr<Layer> mixer, Random& random);
 
-  /// `memory` is earlier input of this block. With norm_first it is normed like x, which gives the
-  /// norm's parameters a gradient through it, and the memory none.
+  /// Returns the output [B, T, C]. `memory` is earlier input of this block. With norm_first it is
+  /// normed like x. The norm's parameters get a gradient through it, the memory itself none.
   Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override;
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Tensor forward(const Tensor& x, State& state, Context& context) const override;
@@ -60,15 +61,15 @@ struct TransformerBlock : Layer {
   void visit(Visitor& visitor) const override;
 
  private:
-  /// x + f(norm(x)) or norm(x + f(x)).
+  /// Returns x + f(norm(x)) or norm(x + f(x)).
   template <class F>
   Tensor residual(const Tensor& x, const LayerNorm& norm, Context& context, F f) const;
   Tensor feed(const Tensor& x, Context& context) const;
 };
 
-/// GPT-2's start for a model whose residual stream is added to so many times: what projects into
-/// the stream is divided by the root of that (Radford et al. 2019, section 2.3). Does nothing while
-/// parameters have no values.
+/// Shrinks initial weights as GPT-2 does, in a model that adds to its residual stream `additions`
+/// times. The projections into the stream are divided by √additions (Radford et al. 2019, section
+/// 2.3). Does nothing while parameters have no values.
 void shrink_residual_projections(const Module& block, int64_t additions);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
