@@ -1,6 +1,6 @@
 #pragma once
 
-// What training asks of a model beside the next token after the last block (Al-Rfou et al. 2018,
+// Losses of training beside that of the last block's next token (Al-Rfou et al. 2018,
 // "Character-level language modeling with deeper self-attention", section "Auxiliary Losses"):
 //
 //     loss = Σ_l w_l Σ_k a_k E_lk                      l = 1 … L blocks, k = 1 … targets
@@ -8,9 +8,9 @@
 //     w_L = 1,   w_l = intermediate_losses while less than l / 2L of the training is done, then 0
 //     a_1 = 1,   a_k = extra_targets_weight
 //
-// h_l is what block l makes of the tokens up to t. norm_L, W_L1 and b_L1 are the model's; all
-// others are trained with it and of no use afterwards. The paper's third kind of auxiliary loss,
-// that of each position in a block, is in every mean.
+// h_l is the output of block l for the tokens up to t. norm_L, W_L1 and b_L1 belong to the model.
+// All others are trained with it and are not needed afterwards. The paper's third kind of auxiliary
+// loss, a loss at each position of a block, is part of every mean.
 
 #include <memory>
 #include <vector>
@@ -19,32 +19,33 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// The paper's are intermediate_losses 1 and targets 2; the defaults are none.
+/// Settings of the auxiliary losses. The paper has intermediate_losses 1 and targets 2; by default
+/// there are none.
 struct AuxiliaryLossesConfig {
-  /// Weight of each block's losses but the last one's; 0: these blocks predict nothing.
+  /// Weight of the losses of each block but the last. With 0, these blocks predict nothing.
   double intermediate_losses = 0;
-  /// Tokens that each position predicts, the next one among them.
+  /// Number of tokens that each position predicts, including the next one.
   int64_t targets = 1;
   double extra_targets_weight = 0.5;
-  /// Updates of the whole training; the intermediate losses are gone after half of it.
+  /// Number of updates in the whole training. The intermediate losses are gone after half of it.
   int64_t training_iters = 0;
 };
 
 class AuxiliaryLosses : public Module {
  public:
-  /// Weights start as the model's do. Throws, naming the field, when the config is bad or the model
-  /// has no intermediate block to predict from.
+  /// Starts weights as the model does. Throws, naming the field, when the config is bad or the
+  /// model has no intermediate block to predict from.
   AuxiliaryLosses(const AuxiliaryLossesConfig& config, const LanguageModelConfig& model,
                   Random& random);
 
-  /// The loss without its main part E_L1, in an update that follows `step` earlier ones; undefined
-  /// where nothing is left. `block_inputs` and `features` are what the model's forward pass gave,
-  /// `targets` [B, T] the tokens that follow. The last k - 1 positions of a row have no k-th target
-  /// and do not count.
+  /// Returns the loss without its main part E_L1, for an update that follows `step` earlier ones.
+  /// It is undefined if no other loss has a weight. `block_inputs` and `features` are from the
+  /// model's forward pass; `targets` [B, T] are the tokens that follow. The last k - 1 positions of
+  /// a row have no k-th target and do not count.
   Tensor operator()(const std::vector<Tensor>& block_inputs, const Tensor& features,
                     const Tokens& targets, int64_t step, Context& context) const;
 
-  /// w_l of the update that follows `step` earlier ones; blocks count from 1.
+  /// Returns w_l for the update that follows `step` earlier ones. Blocks count from 1.
   double weight(int64_t block, int64_t step) const;
 
   void visit(Visitor& visitor) const override;
@@ -52,17 +53,17 @@ class AuxiliaryLosses : public Module {
  private:
   /// Predicts from one block.
   struct Head : Module {
-    LayerNorm norm;  // where the model has one above its last block
+    LayerNorm norm;  // if the model has one above its last block
     std::vector<std::unique_ptr<Linear>> outputs;
     void visit(Visitor& visitor) const override;
   };
 
-  /// Σ_k a_k E_lk of one block, without E_L1.
+  /// Returns Σ_k a_k E_lk of one block, without E_L1.
   Tensor block_loss(const Head& head, const Tensor& features, const Tokens& targets) const;
 
   AuxiliaryLossesConfig config_;
   double dropout_;
-  std::vector<std::unique_ptr<Head>> heads_;  // of all blocks
+  std::vector<std::unique_ptr<Head>> heads_;  // one for each block
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,7 +1,7 @@
 #pragma once
 
-// Two ways to cut a text into batches. Both give inputs [B, T] and, shifted by one, as targets the
-// token that follows each input.
+// Two ways to cut a text into batches. Both give inputs [B, T] and targets [B, T], which are the
+// tokens that follow the inputs.
 
 #include <cstdint>
 #include <span>
@@ -11,48 +11,50 @@
 
 namespace shiftgrad {
 
-/// Rows of a text side by side.
+/// Rows of tokens from a text.
 struct Batch {
   Tokens inputs;   // [B, T]
   Tokens targets;  // [B, T]
-  /// What a model remembers of earlier batches has nothing to do with this one.
+  /// Whether this batch does not continue the one before, so that a model must forget earlier
+  /// batches.
   bool starts_over = true;
 };
 
-/// The rows begin … end-1 of a batch.
+/// Returns the rows begin … end-1 of a batch.
 Batch rows(const Batch& batch, int64_t begin, int64_t end);
 
-/// Blocks from anywhere in the text, with replacement: for models without memory (Al-Rfou et al.
-/// 2018; nanoGPT's get_batch).
+/// Blocks drawn from anywhere in the text, with replacement. They are for models without memory
+/// (Al-Rfou et al. 2018; nanoGPT's get_batch).
 struct RandomBlocks {
   std::span<const int32_t> text;
   int64_t batch_size, block_size;
-  /// All the state there is.
+  /// Random numbers of the draws, which are the only state.
   Random random;
 
   /// Throws when a size is less than 1 or the text has no block_size + 1 tokens.
   RandomBlocks(std::span<const int32_t> text, int64_t batch_size, int64_t block_size,
                const Random& random);
-  /// The next ones, without end: [batch_size, block_size].
+  /// Returns the next batch [batch_size, block_size]; there is always one.
   Batch next();
 };
 
-/// The text cut into `batch_size` streams of equal length, read side by side and in order, so that
-/// row b of a batch continues row b of the one before: for models with memory (Dai et al. 2019,
-/// section 3.2; LMOrderedIterator in its code). The last batch of a pass may have a shorter T; then
-/// the streams start over, and say so.
+/// The text cut into `batch_size` streams of equal length. They are read side by side and in order,
+/// so row b of a batch continues row b of the batch before. They are for models with memory (Dai et
+/// al. 2019, section 3.2; LMOrderedIterator in its code). The last batch of a pass may have a
+/// shorter T. After it the streams start over, and the next batch says so in starts_over.
 ///
 ///     "abcdefghijkl", batch_size 2, block_size 3:  abc   de | abc
 ///                                                  ghi   jk | ghi
 struct ParallelStreams {
   std::span<const int32_t> text;
   int64_t batch_size, block_size;
-  /// Where the streams are read next, counted from the start of each. All the state there is.
+  /// Position at which the streams are read next, counted from the start of each. It is the only
+  /// state.
   int64_t position = 0;
 
   /// Throws when a size is less than 1 or a stream has no block_size + 1 tokens.
   ParallelStreams(std::span<const int32_t> text, int64_t batch_size, int64_t block_size);
-  /// The next one, without end: [batch_size, T], T at most block_size.
+  /// Returns the next batch [batch_size, T], with T at most block_size; there is always one.
   Batch next();
 };
 

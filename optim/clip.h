@@ -6,14 +6,15 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// The Euclidean norm of all gradients taken as one vector; parameters without a gradient count as
-/// 0. Summed in double, in a tree fixed by the sizes alone; NaN or infinite when a gradient is.
+/// Returns the Euclidean norm of all gradients, taken as one vector. Parameters without a gradient
+/// count as 0. The sum is made in double, in a tree fixed by the sizes alone. The norm is NaN or
+/// infinite when a gradient is.
 double gradient_norm(const std::vector<Parameter>& parameters);
 
-/// Scales all gradients by max_norm / (norm + 1e-6) where that is less than 1, and returns the norm
-/// they had (Pascanu et al. 2013, algorithm 1; PyTorch: nn.utils.clip_grad_norm_). A norm that is
-/// NaN or infinite is returned with the gradients left alone: no scale would mend them. A max_norm
-/// of 0 clips nothing.
+/// Scales all gradients by max_norm / (norm + 1e-6) if that is less than 1, and returns the norm
+/// they had before (Pascanu et al. 2013, algorithm 1; PyTorch: nn.utils.clip_grad_norm_). If the
+/// norm is NaN or infinite, the gradients stay as they are, since no scale would repair them. A
+/// max_norm of 0 clips nothing.
 double clip_gradient_norm(const std::vector<Parameter>& parameters, double max_norm);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

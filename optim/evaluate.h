@@ -1,7 +1,7 @@
 #pragma once
 
-// How well a model predicts a text. Every token is predicted once, but for the first; what is seen
-// of the text before it depends on the mode.
+// How well a model predicts a text. Every token but the first is predicted once. How much of the
+// text before it the model sees depends on the mode.
 
 #include <cstdint>
 #include <span>
@@ -24,32 +24,33 @@ struct EvaluationConfig {
   int64_t tgt_len = 64;
   int64_t mem_len = 64;
   int64_t ext_len = 0;
-  /// memory: the text is cut into so many streams, each with an empty memory at its start.
-  /// chunks, sliding: the blocks fed at once, which changes the speed and not what is computed.
+  /// Number of rows fed at once. With memory, the text is cut into this many streams, each with an
+  /// empty memory at its start. With chunks and sliding, it changes the speed and not the result.
   int64_t batch_size = 1;
 
-  /// Throws, naming the field, when the config is bad, a text of so many tokens too short for it,
-  /// or the model has too few positions.
+  /// Throws, naming the field, when the config is bad, when a text of `tokens` tokens is too short
+  /// for it, or when the model has too few positions.
   void check(const LanguageModel& model, int64_t tokens) const;
 };
 
 struct Evaluation {
-  /// The mean of -log p(token).
+  /// The mean of -log p(token), in nats.
   double nats = 0;
-  /// The predicted tokens.
+  /// Number of predicted tokens.
   int64_t tokens = 0;
   double seconds = 0;
 
-  /// nats / log 2: per character where a token is one.
+  /// Returns nats / log 2, which is bits per character if a token is a character.
   double bits() const;
-  /// e^nats
+  /// Returns e^nats.
   double perplexity() const;
   double tokens_per_second() const { return static_cast<double>(tokens) / seconds; }
 };
 
-/// Throws as the config's `check` does, and at an ext_len where a layer's state cannot forget.
-/// `losses`, if given, receives -log p of each token but the first, in the order of the text.
-/// Several peers share the work, and have one result; `losses` are then 0 where another did it.
+/// Scores a model on a text. `losses`, if given, receives -log p of each token but the first, in
+/// the order of the text. Several peers share the work and get the same result; `losses` are 0 for
+/// tokens that another peer scored. Throws as the config's `check` does, and for an ext_len when a
+/// layer's state cannot forget.
 Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
                     const EvaluationConfig& config, std::vector<double>* losses = nullptr,
                     Peers& peers = alone());

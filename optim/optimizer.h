@@ -1,7 +1,7 @@
 #pragma once
 
-// From gradients to updates. g is the gradient, w the weight, t the number of this update from 1.
-// All arithmetic is that of torch.optim, term by term.
+// The step from gradients to updates. g is the gradient, w the weight, t the number of this update,
+// counted from 1. The arithmetic is that of torch.optim, term by term.
 
 #include <variant>
 #include <vector>
@@ -32,8 +32,8 @@ struct Adam {
   double weight_decay = 0;
 };
 
-/// Adam, but the decay acts on the weight and not through the moments (Loshchilov & Hutter 2019,
-/// algorithm 2; PyTorch: optim.AdamW):
+/// Adam with a decay that acts on the weight directly and not through the moments (Loshchilov &
+/// Hutter 2019, algorithm 2; PyTorch: optim.AdamW):
 ///
 ///     w -= rate weight_decay w,   then as Adam without decay
 struct AdamW {
@@ -46,9 +46,9 @@ struct AdamW {
 
 using UpdateRule = std::variant<SGD, Adam, AdamW>;
 
-/// What the optimizer remembers of one parameter, in its shape; both start at 0.
+/// What the optimizer remembers of one parameter. Both moments have its shape and start at 0.
 struct Moments {
-  /// The updates so far. A parameter without a gradient is not updated.
+  /// Number of updates so far. A parameter without a gradient is not updated.
   int64_t updates = 0;
   /// SGD's b or Adam's m; undefined for SGD without momentum.
   Tensor first;
@@ -58,22 +58,23 @@ struct Moments {
 
 struct Piece;
 
-/// Applies an update rule to parameters. Weight decay acts on those with Decay::yes only.
+/// Applies an update rule to parameters. Weight decay acts only on those with Decay::yes.
 class Optimizer {
  public:
-  /// Each parameter's learning rate is that of the step times its factor, 1 where none are given.
-  /// Throws when a setting of the rule is out of its range, naming it.
+  /// Sets up the optimizer. A parameter's learning rate is the step's rate times the parameter's
+  /// factor, which is 1 if no factors are given. Throws, naming the setting, when one of the rule
+  /// is out of range.
   Optimizer(std::vector<Parameter> parameters, const UpdateRule& rule,
             std::vector<double> learning_rate_factors = {});
 
   /// Updates every parameter that has a gradient, in place. The bits do not depend on the number
   /// of threads.
   void step(double learning_rate);
-  /// Forgets all gradients: the next backward pass writes them anew.
+  /// Drops all gradients. The next backward pass makes new ones. PyTorch: optimizer.zero_grad().
   void zero_gradients() const;
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
-  /// moments()[n] belongs to parameters()[n]: all of the optimizer's state.
+  /// The optimizer's whole state; moments()[n] belongs to parameters()[n].
   const std::vector<Moments>& moments() const { return moments_; }
   /// Continues from saved moments. Throws when they do not fit the parameters.
   void set_moments(std::vector<Moments> moments);

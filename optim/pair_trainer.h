@@ -13,33 +13,33 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Its fields are TrainerConfig's, where that has them.
+/// Settings of a PairTrainer. Fields that TrainerConfig has too mean the same.
 struct PairTrainerConfig {
-  /// Pairs of a batch.
+  /// Number of pairs in a batch.
   int64_t batch_size = 64;
   int64_t max_iters = 2000;
   double learning_rate = 1e-3;
   double min_lr = 1e-5;
   int64_t warmup_iters = 100;
-  /// 0: max_iters.
+  /// Step at which the decay of the learning rate ends; 0 means max_iters.
   int64_t lr_decay_iters = 0;
-  /// One of Schedule's; `noam` is the paper's.
+  /// Type of Schedule. `noam` is that of Vaswani et al. 2017.
   std::string schedule = "cosine";
-  /// Of AdamW.
+  /// AdamW's settings.
   double weight_decay = 0.01;
   double beta1 = 0.9;
   double beta2 = 0.98;
   double grad_clip = 1;
-  /// ε of cross_entropy, in training only.
+  /// ε of cross_entropy, used in training only.
   double label_smoothing = 0.1;
   int64_t eval_interval = 250;
-  /// An evaluation scores so many pairs of each set, evenly spaced; 0: all.
+  /// Number of pairs of each set that an evaluation scores, evenly spaced; 0 scores all.
   int64_t eval_pairs = 1000;
   int64_t save_interval = 0;
   int64_t patience = 0;
   uint64_t seed = 1337;
 
-  /// Throws when a field is bad that the loop does not know, naming it.
+  /// Throws, naming the field, when one that the loop does not check is bad.
   void check() const;
 
   template <class Fields>
@@ -69,26 +69,26 @@ struct PairTrainerState : LoopState {
   PairBatches batches;
 };
 
-/// -log p of each target token and end, the mean over all of them. Of several peers, each scores
-/// its share of the batches, and all get the mean over all.
+/// Scores a model on pairs, by the mean of -log p over all target tokens and ends. Each of several
+/// peers scores its share of the batches, and all get the mean over all.
 Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pairs,
                     const TargetEnds& ends, int64_t batch_size, Peers& peers = alone());
 
 class PairTrainer : public TrainingLoop {
  public:
-  /// The model, both sets and the peers must outlive the trainer. Without validation pairs,
-  /// evaluations score the training pairs. Throws when the config is bad, naming the field, or
-  /// there is no pair to train on.
+  /// Sets up the training. The model, both sets and the peers must outlive the trainer. Without
+  /// validation pairs, evaluations score the training pairs. Throws when the config is bad, naming
+  /// the field, or when there is no pair to train on.
   PairTrainer(EncoderDecoder& model, std::span<const TokenPair> train,
               std::span<const TokenPair> validation, const TargetEnds& ends,
               const PairTrainerConfig& config, Peers& peers = alone());
 
   StepReport step() override;
 
-  /// `eval_pairs` of either set, without label smoothing.
+  /// Scores `eval_pairs` pairs of either set, without label smoothing.
   EvaluationReport evaluate() override;
 
-  /// The loop's state, and
+  /// Returns the loop's state, and
   ///
   ///     batches                         I64 [2]: epoch, and batches of it that were given
   ///     train_pairs, validation_pairs   which data they belong to

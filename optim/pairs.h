@@ -1,6 +1,6 @@
 #pragma once
 
-// Pairs of sequences in batches of similar length, so that little of a batch is filled up.
+// Pairs of sequences in batches of similar length, so that a batch needs little padding.
 
 #include <cstdint>
 #include <span>
@@ -16,53 +16,54 @@ struct TokenPair {
   std::vector<int32_t> source, target;
 };
 
-/// The tokens that every target begins with and ends with.
+/// The tokens with which every target begins and ends.
 struct TargetEnds {
   int32_t begin = 0;
   int32_t end = 0;
 };
 
-/// Pairs side by side: what the decoder is given, and what it is to say behind each token of it.
+/// A batch of pairs: the decoder's inputs, and the token that it should predict after each of them.
 struct PairBatch {
   static constexpr int32_t filled_up = -1;
 
   PaddedTokens source;
-  PaddedTokens inputs;  ///< begin, then the target, without a mask: what is filled up lies behind
-  Tokens next;          ///< the target, then end; `filled_up` behind that
-  int64_t tokens = 0;   ///< of `next` that count
+  PaddedTokens inputs;  ///< begin, then the target; padding is last, so no mask is needed
+  Tokens next;          ///< the target, then end, then `filled_up`
+  int64_t tokens = 0;   ///< number of tokens in `next` that count
 
-  /// Pairs.
+  /// Number of pairs.
   int64_t count() const { return next.shape[0]; }
 };
 
-/// A batch of the pairs with these numbers, each sequence filled up to the longest on its side.
+/// Returns a batch of the pairs with these indices. Each sequence is padded to the longest on its
+/// side.
 PairBatch make_batch(std::span<const TokenPair> pairs, std::span<const int64_t> members,
                      const TargetEnds& ends);
 
-/// The rows begin … end-1 of a batch, filled up as they are in it.
+/// Returns the rows begin … end-1 of a batch, with the same padding as in the batch.
 PairBatch rows(const PairBatch& batch, int64_t begin, int64_t end);
 
-/// The pairs by length, `batch_size` at a time: for scoring.
+/// Returns the indices of the pairs by length, in batches of `batch_size`, for scoring.
 std::vector<std::vector<int64_t>> batches_by_length(std::span<const TokenPair> pairs,
                                                     int64_t batch_size);
 
-/// Batches without end, each pair once an epoch. An epoch shuffles the pairs, sorts runs of
-/// `batches_sorted_together` batches by length, cuts them, and shuffles the batches. Its order
-/// depends on nothing but the seed and the epoch's number.
+/// An endless sequence of batches that has each pair once an epoch. An epoch shuffles the pairs,
+/// sorts runs of `batches_sorted_together` batches by length, cuts them into batches, and shuffles
+/// these. Its order depends only on the seed and the epoch's number.
 class PairBatches {
  public:
   static constexpr int64_t batches_sorted_together = 50;
 
-  /// Throws when there is no pair, or the batch size is less than 1.
+  /// Starts at the first epoch. Throws when there is no pair, or the batch size is less than 1.
   PairBatches(std::span<const TokenPair> pairs, int64_t batch_size, uint64_t seed);
 
-  /// The numbers of the next batch's pairs; the last batch of an epoch may be smaller.
+  /// Returns the indices of the next batch's pairs. The last batch of an epoch may be smaller.
   std::vector<int64_t> next();
 
-  /// The place in the data: the batches that were given.
+  /// The place in the data: the epoch, and the number of its batches already returned.
   int64_t epoch() const { return epoch_; }
   int64_t position() const { return position_; }
-  /// Goes on from such a place. Throws when there is none.
+  /// Continues from that place. Throws when there is no such place.
   void go_to(int64_t epoch, int64_t position);
 
  private:

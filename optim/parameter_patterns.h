@@ -1,8 +1,8 @@
 #pragma once
 
-// Parameters chosen by patterns of their names, as shells have them: `*` stands for any part of a
-// name, and commas separate patterns, as in "embedding.*,blocks.0.*". A pattern that matches no
-// parameter is an error.
+// Parameters chosen by patterns of their names, as in shells. `*` stands for any part of a name,
+// and commas separate patterns: "embedding.*,blocks.0.*". A pattern that matches no parameter is an
+// error.
 
 #include <string>
 #include <vector>
@@ -11,12 +11,13 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// The parameters that match none of the patterns. Throws when they match all.
+/// Returns the parameters that match none of the patterns. Throws when all of them match.
 std::vector<Parameter> not_frozen(const std::vector<Parameter>& parameters,
                                   const std::string& patterns);
 
-/// For each parameter the factor of its learning rate, given as `PATTERN=FACTOR`: that of the last
-/// pattern which matches, or 1. Throws at a factor that is not more than 0.
+/// Returns the factor of each parameter's learning rate. It is given as `PATTERN=FACTOR`; the last
+/// pattern that matches counts, and without one the factor is 1. Throws when a factor is not
+/// greater than 0.
 std::vector<double> learning_rate_factors(const std::vector<Parameter>& parameters,
                                           const std::string& patterns);
 

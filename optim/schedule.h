@@ -21,16 +21,17 @@ struct Schedule {
   double min_lr = 0;
   int64_t warmup_iters = 0;
   int64_t lr_decay_iters = 0;
-  /// Width of the model, of noam only.
+  /// Width of the model; only noam uses it.
   int64_t d_model = 1;
 
-  /// The rate of the update that follows `step` earlier ones.
+  /// Returns the learning rate of the update that follows `step` earlier ones.
   double at(int64_t step) const;
-  /// Throws when the fields make no schedule, naming the bad one.
+  /// Throws, naming the bad field, when the fields make no schedule.
   void check() const;
 };
 
-/// A number that grows in the same rise: all · n / (w + 1), rounded up, while n ≤ w, then `all`.
+/// Returns a number that rises as the learning rate does: all · n / (w + 1), rounded up, while n ≤
+/// w, then `all`.
 int64_t warmed_up(int64_t all, int64_t warmup_iters, int64_t step);
 
 }  // namespace shiftgrad

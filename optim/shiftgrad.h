@@ -1,6 +1,6 @@
 #pragma once
 
-// All that a program of one's own needs: tensors and the tape, ops, layers and models, training.
+// Everything that a program needs: tensors and the tape, ops, layers and models, training.
 
 #include "shiftgrad/core/accumulate.h"
 #include "shiftgrad/core/array.h"

@@ -17,20 +17,21 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 class Trainer : public TrainingLoop {
  public:
-  /// The model, both texts and the peers must outlive the trainer. From now on the model's
-  /// parameters require a gradient, but for the frozen ones. Without a validation text, evaluations
-  /// score the training text. Throws when the config is bad, naming the field, or a text is too
-  /// short.
+  /// Sets up the training. The model, both texts and the peers must outlive the trainer. From now
+  /// on the model's parameters require a gradient, except the frozen ones. Without a validation
+  /// text, evaluations score the training text. Throws when the config is bad, naming the field, or
+  /// when a text is too short.
   Trainer(LanguageModel& model, std::span<const int32_t> train_text,
           std::span<const int32_t> validation_text, const TrainerConfig& config,
           Peers& peers = alone());
 
   StepReport step() override;
 
-  /// Both texts in the way the model is trained: streams with memory, or blocks as chunks.
+  /// Scores both texts the way the model is trained: streams with memory, or blocks as chunks.
   EvaluationReport evaluate() override;
 
-  /// The state's tensors, which texts they belong to, and the weights of auxiliary losses.
+  /// Returns the state's tensors, fingerprints of the texts they belong to, and the weights of
+  /// auxiliary losses.
   std::map<std::string, StoredTensor> saved() const override;
   void resume(std::map<std::string, StoredTensor> saved, const std::string& source) override;
 
@@ -41,10 +42,10 @@ class Trainer : public TrainingLoop {
  private:
   void begin(Beginning& beginning) const override;
   std::vector<Batch> next_batches();
-  /// Adds `weight` times the gradients of the batch's losses to what is there, and returns the main
-  /// one. After the last batch of a step, the gradients are final.
+  /// Adds `weight` times the gradients of the batch's losses to the gradients, and returns the main
+  /// loss. After the last batch of a step, the gradients are final.
   double accumulate(const Batch& batch, double weight, Memory& memory, Context& context, bool last);
-  /// Throws as `resume` does.
+  /// Returns the saved state. Throws as `resume` does.
   TrainerState state_from(std::map<std::string, StoredTensor> saved,
                           const std::string& source) const;
 
@@ -52,7 +53,7 @@ class Trainer : public TrainingLoop {
   std::span<const int32_t> train_text_, validation_text_;
   TrainerConfig config_;
   AuxiliaryLosses auxiliary_;
-  /// The memory is that of the own rows.
+  /// The state of training. Its memory covers this peer's rows only.
   TrainerState state_;
   GradientSums gradient_sums_;
 };

@@ -5,25 +5,27 @@
 
 namespace shiftgrad {
 
-/// nanoGPT's names, and Transformer-XL's mem_len.
+/// Settings of a Trainer, under nanoGPT's names and Transformer-XL's mem_len.
 struct TrainerConfig {
   int64_t batch_size = 12;
-  /// Batches that make one update. Each weighs as much as it has tokens, so that of blocks N
-  /// batches are one of N times the rows; of streams they follow each other in time, each behind
-  /// the memory of the one before, and the update comes after the last.
+  /// Number of batches that make one update. Each batch is weighted by its number of tokens. N
+  /// batches of blocks therefore equal one batch of N times the rows. Batches of streams follow
+  /// each other in time, each after the memory of the one before, and the update comes after the
+  /// last.
   int64_t gradient_accumulation_steps = 1;
-  /// Updates over which these grow in number, as the learning rate in its warm-up: update n is made
-  /// from gradient_accumulation_steps · n / (batch_warmup_iters + 1) batches, rounded up.
+  /// Number of updates over which the number of batches rises, like the learning rate in its
+  /// warm-up. Update n is made from gradient_accumulation_steps · n / (batch_warmup_iters + 1)
+  /// batches, rounded up.
   int64_t batch_warmup_iters = 0;
-  /// Tokens in a row of a batch.
+  /// Number of tokens in a row of a batch.
   int64_t block_size = 64;
-  /// `blocks` (RandomBlocks) or `streams` (ParallelStreams).
+  /// How the text is cut into batches: `blocks` (RandomBlocks) or `streams` (ParallelStreams).
   std::string batches = "streams";
-  /// Tokens of memory carried from one batch of streams to the next.
+  /// Number of tokens of memory carried from one batch of streams to the next.
   int64_t mem_len = 0;
 
-  /// What else is predicted, see optim/auxiliary_losses.h. The whole training is lr_decay_iters
-  /// long there, or max_iters.
+  /// Auxiliary losses; see optim/auxiliary_losses.h. For these, the length of the training is
+  /// lr_decay_iters, or max_iters if that is 0.
   double intermediate_losses = 0;
   int64_t targets = 1;
   double extra_targets_weight = 0.5;
@@ -32,36 +34,37 @@ struct TrainerConfig {
   double learning_rate = 1e-3;
   double min_lr = 1e-4;
   int64_t warmup_iters = 100;
-  /// 0: max_iters.
+  /// Step at which the decay of the learning rate ends; 0 means max_iters.
   int64_t lr_decay_iters = 0;
-  /// `constant`, `linear`, `cosine`, `inverse_sqrt` or `noam`.
+  /// Type of Schedule: `constant`, `linear`, `cosine`, `inverse_sqrt` or `noam`.
   std::string schedule = "cosine";
 
-  /// `adamw`, `adam` or `sgd`.
+  /// Update rule: `adamw`, `adam` or `sgd`.
   std::string optimizer = "adamw";
   double weight_decay = 0.1;
   double beta1 = 0.9;
   double beta2 = 0.99;
-  /// SGD's only.
+  /// SGD momentum.
   double momentum = 0.9;
   /// The largest norm of the gradient; 0 = no limit.
   double grad_clip = 1;
-  /// Parameters that stay as they are and get no gradient, and factors of the learning rate, by
-  /// patterns of names: see optim/parameter_patterns.h.
+  /// Patterns of names for parameters that stay as they are and get no gradient, and for factors of
+  /// the learning rate; see optim/parameter_patterns.h.
   std::string freeze{}, lr_scale{};
 
-  /// Steps between evaluations; there is always one at the end.
+  /// Number of steps between evaluations. There is always one at the end.
   int64_t eval_interval = 250;
-  /// An evaluation sees so many batches of text; 0: as much of it as the validation text has.
+  /// Number of batches that an evaluation sees of each text; 0 sees as much as the validation text
+  /// has.
   int64_t eval_iters = 0;
-  /// Steps between saves; there is always one at the end. 0: eval_interval.
+  /// Number of steps between saves; 0 means eval_interval. There is always a save at the end.
   int64_t save_interval = 0;
-  /// The run ends after so many evaluations in a row that were no better than the best; 0: never.
+  /// Stop after this many evaluations in a row without a new best; 0 never stops.
   int64_t patience = 0;
-  /// Of the data's order and of dropout.
+  /// Seed of the data's order and of dropout.
   uint64_t seed = 1337;
 
-  /// Throws when a field is bad that the loop does not know, naming it.
+  /// Throws, naming the field, when one that the loop does not check is bad.
   void check() const;
 
   template <class Fields>

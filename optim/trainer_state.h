@@ -13,11 +13,11 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// What changes from step to step in every training, but for the weights and the place in the data.
+/// What changes from step to step in every training, except the weights and the place in the data.
 struct LoopState {
-  /// Updates made.
+  /// Number of updates made.
   int64_t step = 0;
-  /// Dropout's.
+  /// Random numbers for dropout.
   Random random;
   Optimizer optimizer;
   /// The lowest validation loss so far.
@@ -25,7 +25,7 @@ struct LoopState {
   int64_t evaluations_since_best = 0;
 };
 
-/// Adds it to tensors for a file:
+/// Adds the state to tensors for a file:
 ///
 ///     step                     I64 [1]
 ///     best_loss                F64 [1]
@@ -35,26 +35,26 @@ struct LoopState {
 ///     optimizer.first.NAME     of its shape, where the update rule has such moments
 ///     optimizer.second.NAME
 void save(const LoopState& state, std::map<std::string, StoredTensor>& tensors);
-/// Reads it back. Throws one line when a tensor is of another type or shape, or a number out of
-/// range. That none is missing, check_names sees to.
+/// Reads the state back. Throws one line when a tensor has another type or shape, or when a number
+/// is out of range. check_names has checked that none is missing.
 void load(LoopState& state, const std::map<std::string, StoredTensor>& tensors);
 
-/// That of a language model's training.
+/// What changes from step to step in a language model's training.
 struct TrainerState : LoopState {
   std::variant<RandomBlocks, ParallelStreams> batches;
   Memory memory;
 };
 
-/// The whole state as tensors for a file: the loop's, and
+/// Returns the whole state as tensors for a file: the loop's, and
 ///
 ///     blocks     U64 [3], of RandomBlocks: seed, stream, counter
 ///     streams    I64 [1], the position of ParallelStreams
 ///     memory.N   [B, M, C] of block N, where there is a memory
 std::map<std::string, StoredTensor> to_tensors(const TrainerState& state);
 
-/// The state that was saved, for a trainer that starts as `start` does. Throws one line when a
-/// tensor is missing, unexpected or of another type or shape, or a number out of range; the shapes
-/// of the memory are for the caller to check.
+/// Returns the saved state, for a trainer that starts as `start` does. Throws one line when a
+/// tensor is missing, unexpected or of another type or shape, or when a number is out of range. The
+/// caller checks the shapes of the memory.
 TrainerState from_tensors(const std::map<std::string, StoredTensor>& tensors,
                           const TrainerState& start);
 

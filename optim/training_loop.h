@@ -1,10 +1,10 @@
 #pragma once
 
-// What is the same in every training, whatever the model and the data:
+// The part of training that is the same for every model and all data:
 //
 //     step -> evaluation, when due -> save, when due
 //
-// and in every step: gradients -> their sum over all peers -> clip -> update.
+// Every step goes: gradients -> their sum over all peers -> clip -> update.
 
 #include <chrono>
 #include <functional>
@@ -21,24 +21,24 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Of one update.
+/// What one update did.
 struct StepReport {
-  /// Updates made, this one among them: 1, 2, …
+  /// Number of updates made, including this one: 1, 2, …
   int64_t step = 0;
-  /// The mean loss of the next tokens in the batch, or in all that made the update, in nats and
-  /// before the update; without auxiliary losses.
+  /// Mean loss of the next tokens, in nats and before the update, over all batches that made the
+  /// update. Auxiliary losses are not included.
   double loss = 0;
-  /// Before clipping.
+  /// The gradient's norm before clipping.
   double gradient_norm = 0;
   double learning_rate = 0;
-  /// Trained on in this step, and how long that took.
+  /// Number of tokens trained on in this step, and how long the step took.
   int64_t tokens = 0;
   double seconds = 0;
-  /// Of these, spent waiting for other peers' gradients.
+  /// The part of `seconds` spent waiting for other peers' gradients.
   double waiting_seconds = 0;
 };
 
-/// Of one evaluation in a training.
+/// What one evaluation during training found.
 struct EvaluationReport {
   int64_t step = 0;
   Evaluation train, validation;
@@ -46,35 +46,35 @@ struct EvaluationReport {
   bool best = false;
 };
 
-/// Each may be empty.
+/// Functions that the loop calls. Each may be empty.
 struct TrainerCallbacks {
   std::function<void(const StepReport&)> on_step{};
-  /// The place to save the weights that are best so far.
+  /// Called after an evaluation; the place to save the best weights so far.
   std::function<void(const EvaluationReport&)> on_evaluation{};
-  /// The place to save what the run can go on from: after the step, and after its evaluation if it
-  /// has one.
+  /// Called when a save is due, after the step and its evaluation if it has one; the place to save
+  /// what the run can resume from.
   std::function<void()> on_save{};
-  /// Asked after each step; `true` ends the run with a save, but without another evaluation.
+  /// Called after each step. `true` ends the run with a save, but without another evaluation.
   std::function<bool()> should_stop{};
 };
 
-/// What the loop goes by: fields that every trainer's config has.
+/// Settings of the loop, which every trainer's config has.
 struct LoopConfig {
   Schedule schedule;
   int64_t batch_size, max_iters, eval_interval, save_interval, patience;
   double grad_clip;
 
-  /// Throws when one of them is bad, naming the field.
+  /// Throws, naming the field, when one of them is bad.
   void check() const;
 };
 
-/// The length of the training by which everything is scheduled.
+/// Returns the length of the training that schedules use.
 template <class Config>
 int64_t training_iters(const Config& config) {
   return config.lr_decay_iters > 0 ? config.lr_decay_iters : config.max_iters;
 }
 
-/// That of a trainer of a model so wide.
+/// Returns the loop settings of a trainer whose model has width `d_model`.
 template <class Config>
 LoopConfig loop_config(const Config& config, int64_t d_model) {
   return {.schedule = {.type = config.schedule,
@@ -91,35 +91,35 @@ LoopConfig loop_config(const Config& config, int64_t d_model) {
           .grad_clip = config.grad_clip};
 }
 
-/// A trainer of some model on some data. Of several peers, each has the same model, data and
-/// config, makes the same calls, and takes its rows of each batch; what comes out is that of all.
+/// A trainer of any model on any data. All peers have the same model, data and config and make the
+/// same calls. Each takes its rows of each batch, and results cover the whole batch.
 class TrainingLoop {
  public:
   virtual ~TrainingLoop() = default;
 
-  /// One update. Throws, with the weights as they were, when the loss or the gradient's
+  /// Makes one update. Throws, and leaves the weights as they were, when the loss or the gradient's
   /// norm is not finite.
   virtual StepReport step() = 0;
   /// Scores the training data and the validation data. Throws when a loss is not finite.
   virtual EvaluationReport evaluate() = 0;
 
-  /// Steps until max_iters or the end of patience, with an evaluation every eval_interval steps and
-  /// at the end.
+  /// Trains until max_iters or the end of patience, with an evaluation every eval_interval steps
+  /// and at the end.
   void run(const TrainerCallbacks& callbacks);
 
   /// Whether the last `patience` evaluations were no better than the best.
   bool out_of_patience() const;
 
-  /// All that it takes, beside the config and the model's weights, to go on in another process with
-  /// the same bits.
+  /// Returns everything that another process needs, beside the config and the model's weights, to
+  /// continue with the same bits.
   virtual std::map<std::string, StoredTensor> saved() const = 0;
-  /// Goes on from what another trainer saved, whose model now has that one's weights. Throws, in
-  /// the name of `source` and with the state as it was, when it does not fit the model and the
-  /// config, or the data are others.
+  /// Continues from what another trainer saved; this model already has that one's weights. Throws,
+  /// in the name of `source`, and leaves the state as it was, when the saved state does not fit the
+  /// model and the config, or when the data differ.
   virtual void resume(std::map<std::string, StoredTensor> saved, const std::string& source) = 0;
 
-  /// Throws unless all peers begin with the same data, config, weights and state. To be called
-  /// before the first step, and before anything is written.
+  /// Throws unless all peers begin with the same data, config, weights and state. Call it before
+  /// the first step, and before anything is written.
   void check_peers() const;
 
   virtual LoopState& state() = 0;
@@ -128,15 +128,16 @@ class TrainingLoop {
  protected:
   TrainingLoop(LoopConfig config, Peers& peers);
 
-  /// Notes what peers must have in common, what would explain the rest first.
+  /// Notes what peers must have in common. An entry comes before those whose differences it would
+  /// explain.
   virtual void begin(Beginning& beginning) const = 0;
 
-  /// The start of a step: no gradients, and the rate at which it will learn.
+  /// Starts a step: drops all gradients, and sets the step's learning rate.
   StepReport begin_step();
-  /// Its end, when `sums` holds the gradients and the report the losses of the own rows: an update,
-  /// and the random numbers as the context leaves them.
+  /// Ends a step: makes the update, and keeps the random numbers as the context leaves them. `sums`
+  /// holds the gradients, and the report the losses of this peer's rows.
   void end_step(StepReport& report, GradientSums& sums, const Context& context);
-  /// What an evaluation found.
+  /// Returns the report of an evaluation, and remembers the best loss.
   EvaluationReport judged(const Evaluation& train, const Evaluation& validation);
 
   Peers& peers_;

@@ -11,13 +11,14 @@ namespace char_lm {
 /// How much each token of a text looks at each other.
 struct AttentionMap {
   std::string title;
-  /// Row t has the weights of token t's keys, which add up to 1: [T, T].
+  /// Weights [T, T]. Row t has the weights of token t's keys, which sum to 1.
   std::vector<double> weights;
 };
 
-/// The maps of each layer's heads over a text that nothing stands before; no layers where the model
-/// has no attention. An attention free transformer's equivalent weights are those of channels: the
-/// map is their mean, and in its conv form, where the channels of a head share theirs, the head's.
+/// Returns the maps of each layer's heads for a text with nothing before it, or no layers if the
+/// model has no attention. An attention free transformer has equivalent weights for each channel.
+/// Its map is their mean; in the conv form, where the channels of a head share weights, each head
+/// has a map.
 std::vector<std::vector<AttentionMap>> attention_maps(const shiftgrad::LanguageModel& model,
                                                       const std::vector<int32_t>& text);
 

@@ -8,7 +8,7 @@
 
 namespace char_lm {
 
-/// What one training came to.
+/// The results of one training.
 struct Run {
   double bits = 0;            // per character of the validation split
   double training_speed = 0;  // tokens/s of the typical step
@@ -24,15 +24,15 @@ struct Contestant {
   std::vector<Run> runs{};
 };
 
-/// A line for each, means over its runs, and the deviation of their bits per character (over n - 1;
-/// none for a single run).
+/// Returns a table with a line for each contestant: the means over its runs, and the standard
+/// deviation of their bits per character (over n - 1; empty for a single run).
 std::string markdown(const std::vector<Contestant>& contestants);
 
-/// The same table. Throws, in the name of the path, when it cannot be written.
+/// Writes the table as CSV. Throws, in the name of the path, when it cannot be written.
 void write_csv(const std::filesystem::path& path, const std::vector<Contestant>& contestants);
 
-/// The bits per character as a picture, by gnuplot. False where that is not installed; throws when
-/// it fails.
+/// Draws the bits per character with gnuplot. Returns false if gnuplot is not installed; throws
+/// when it fails.
 bool plot(const std::filesystem::path& path, const std::vector<Contestant>& contestants);
 
 }  // namespace char_lm

@@ -8,18 +8,18 @@
 
 namespace char_lm {
 
-/// What a mixer has learned of distances δ, those of the future being negative.
+/// What a mixer has learned about distances δ. Distances to future tokens are negative.
 struct DistanceTable {
   std::string title;
-  /// The δ that the values of each head begin with.
+  /// The first δ; the values of each head begin there.
   int64_t first = 0;
-  /// One for each head, or one where all share it.
+  /// Values for each head, or a single list that all heads share.
   std::vector<std::vector<double>> heads;
 };
 
-/// The biases that the mixer adds to a score, after its 1/√D, and the norms of its embeddings; none
-/// where it learns nothing of distances. A table is read for all distances that it has, a formula
-/// for the first `distances`.
+/// Returns the biases that the mixer adds to a score, after the factor 1/√D, and the norms of its
+/// embeddings. The result is empty if the mixer learns nothing about distances. A learned table is
+/// read for all its distances, a formula for the first `distances`.
 std::vector<DistanceTable> distance_tables(const shiftgrad::Layer& mixer, int64_t distances);
 
 }  // namespace char_lm

@@ -9,9 +9,9 @@
 //                                                              largest b(c, t)
 //     g_i(c, c') = (exp f_i(c, c) - exp f_i(c, c')) / exp f_i(c, c)
 //
-// and it is the first c of a list of lengths from which the next, c', gains less than 0.01:
-// g_i(c, c') < 0.01. The paper's lists have equal steps. All models have to improve on the same
-// baseline, so that a weak one does not look as if it profited from far tokens.
+// Let c' be the next length after c in a list. The effective length is the first c for which c'
+// gains less than 0.01: g_i(c, c') < 0.01. The paper's lists have equal steps. All models have to
+// improve on the same baseline, so that a weak model does not seem to profit from far tokens.
 
 #include <cstdint>
 #include <vector>
@@ -20,15 +20,17 @@ namespace char_lm {
 
 struct EffectiveContext {
   int64_t length = 0;
-  /// No step of the list gains less, so it may be longer.
+  /// Whether the length may be greater, because every step of the list gains at least 0.01.
   bool at_least = false;
 };
 
-/// losses[n][k] is that of a model with the n-th length of context at the k-th position scored.
+/// Losses of one model. losses[n][k] is the loss with the n-th context length at the k-th scored
+/// position.
 using ModelLosses = std::vector<std::vector<double>>;
 
-/// Of each model, for the share 0 < r <= 1 of the positions. The lengths rise. A model that cannot
-/// read so much stops earlier, after at least one length, and longer ones gain it nothing.
+/// Returns the effective context of each model, for the share 0 < r <= 1 of the positions. The
+/// lengths rise. The losses of a model that cannot read all lengths stop earlier, after at least
+/// one length; longer ones gain it nothing.
 std::vector<EffectiveContext> effective_context(const std::vector<ModelLosses>& losses,
                                                 const std::vector<int64_t>& lengths, double r);
 

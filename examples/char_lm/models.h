@@ -10,8 +10,8 @@
 
 namespace char_lm {
 
-/// The flags that shape a model, nanoGPT's names where it has one. What is optional belongs to some
-/// kinds of model only; where it is not given, the kind says.
+/// The flags that shape a model. They have nanoGPT's names where nanoGPT has such a flag. Optional
+/// flags belong to some kinds of model only; if one is not given, the kind sets the default.
 struct ModelFlags {
   std::string model = "transformer_xl";
   int64_t n_layer = 4;
@@ -28,7 +28,7 @@ struct ModelFlags {
       factor_rank;
   std::optional<bool> relative_bias, key_positions, value_positions, norm_first, tie_embedding;
 
-  /// The one list of them: calls flag(name, value, unit, description) for each.
+  /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
     flag("model", model, "NAME", kinds(), kind_names());
@@ -53,7 +53,7 @@ struct ModelFlags {
     visit_options(flag);
   }
 
-  /// Those that only some kinds have.
+  /// Calls flag(…) for each flag that only some kinds have.
   template <class Flag>
   void visit_options(Flag&& flag) {
     flag("dropatt", dropatt, "PROBABILITY",
@@ -110,26 +110,27 @@ struct ModelFlags {
 struct ModelKind {
   std::string name;
   std::string description;
-  /// It reads the text in order and remembers, unless --mem_len 0 forbids that; the others see
-  /// blocks from anywhere, unless --mem_len asks for memory.
+  /// Whether it reads the text in order and remembers, unless --mem_len 0 forbids that. The other
+  /// kinds see blocks from anywhere, unless --mem_len asks for memory.
   bool in_order;
-  /// The names of the options that it takes.
+  /// Names of the options that it takes.
   std::vector<std::string> options;
   shiftgrad::LanguageModelConfig (*config)(const ModelFlags& flags);
 };
 
 const std::vector<ModelKind>& model_kinds();
 
-/// Throws when there is no such kind, and lists those there are.
+/// Returns the kind with this name. Throws, and lists the existing kinds, when there is none.
 const ModelKind& model_kind(const std::string& name);
 
-/// What --mem_len is where it is not given.
+/// Returns --mem_len, or its default if it is not given.
 int64_t memory_length(const ModelFlags& flags);
 
-/// What the flags drop in training, for a config that may be from a checkpoint, which has none.
+/// Sets the config's dropout from the flags. A config from a checkpoint has none.
 void set_dropout(const ModelFlags& flags, shiftgrad::LanguageModelConfig& config);
 
-/// Throws, naming the flag, when the flags make no model.
+/// Returns the config of the model that the flags describe. Throws, naming the flag, when they make
+/// no model.
 shiftgrad::LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size);
 
 }  // namespace char_lm

@@ -10,11 +10,11 @@
 
 namespace char_lm {
 
-/// What pictures and tables call the runs: the folders' own names, or the whole paths of those that
-/// share one.
+/// Returns the names of the runs for pictures and tables: the folders' own names, or whole paths
+/// for folders that share a name.
 std::vector<std::string> run_names(const std::vector<std::string>& out_dirs);
 
-/// A checkpoint with what its metadata says.
+/// A checkpoint and its metadata.
 struct SavedRun {
   std::string source;
   shiftgrad::Checkpoint checkpoint;
@@ -22,11 +22,11 @@ struct SavedRun {
   Vocabulary vocabulary;
 };
 
-/// The checkpoint in a file. Throws one line that begins with its path when it is missing, broken,
-/// or not by this program.
+/// Reads the checkpoint in a file. Throws one line that begins with the path when the file is
+/// missing, broken, or not written by this program.
 SavedRun load_checkpoint(const std::string& path);
 
-/// The checkpoint of a run, named as checkpoint_of has it; throws as both do.
+/// Reads the checkpoint of a run, which checkpoint_of finds. Throws as both functions do.
 SavedRun load_run(const std::string& run, const std::string& name);
 
 }  // namespace char_lm

@@ -10,15 +10,16 @@
 
 namespace char_lm {
 
-/// The flags that say what a model is scored on.
+/// The flags that choose the text on which a model is scored.
 struct ScoredText {
   std::optional<std::string> data;
   std::optional<double> eval_split;
 
   void add_flags(CLI::App& app);
 
-  /// The validation text of the training, or the end of another, as the run's tokens. Throws one
-  /// line at a bad flag, a file that cannot be read and a character that the run does not know.
+  /// Returns the validation text of the training, or the end of another text, as the run's tokens.
+  /// Throws one line for a bad flag, a file that cannot be read, and a character that the run does
+  /// not know.
   std::vector<int32_t> read(const SavedRun& run) const;
 };
 

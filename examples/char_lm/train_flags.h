@@ -8,7 +8,7 @@
 
 namespace char_lm {
 
-/// All flags of `train`; a checkpoint carries them, so that `eval` and `generate` know the run.
+/// All flags of `train`. A checkpoint stores them, so that `eval` and `generate` know the run.
 struct TrainFlags {
   std::string data{}, val_data{};
   double eval_split = 0.1;
@@ -19,7 +19,7 @@ struct TrainFlags {
   int64_t log_interval = 10;
   int threads = 0;
 
-  /// The one list of them: calls flag(name, value, unit, description) for each.
+  /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
     flag("data", data, "FILE", "text to learn from, any bytes (default: the project's own source)");
@@ -85,29 +85,32 @@ struct TrainFlags {
     flag("threads", threads, "THREADS", "0 for one a core", range::thread_count);
   }
 
-  /// Gives the trainer what it has in common with the model, and settles what depends on other
-  /// flags.
+  /// Copies to the trainer the settings that it shares with the model, and sets the defaults that
+  /// depend on other flags.
   void settle();
 
-  /// How a model trained so is scored: behind its memory, or in blocks by themselves.
+  /// Returns how a model with these flags is scored: after its memory, or in separate blocks.
   shiftgrad::EvaluationConfig own_evaluation() const;
 
-  /// How many tokens of the validation text an evaluation in training predicts, if it has so many.
+  /// Returns how many tokens an evaluation during training predicts in a validation text of `text`
+  /// tokens.
   int64_t evaluated_tokens(int64_t text) const;
 
-  /// How many tokens a text under way remembers: one that was trained without memory still has to
-  /// see what it writes.
+  /// Returns how many tokens the model remembers while it writes. A model trained without memory
+  /// still has to see what it writes.
   int64_t written_context() const;
 
-  /// The flags as a JSON object, and back: an object of a checkpoint, in the name of `source`.
+  /// Returns the flags as a JSON object, and reads such an object of a checkpoint back. Errors name
+  /// `source`.
   std::string to_json() const;
   static TrainFlags from_json(const std::string& text, const std::string& source);
 };
 
-/// The flags that may change when a run goes on, for they do not change its course.
+/// Names of the flags that may change when a run is resumed, since they do not change its course.
 const std::set<std::string>& free_flags();
 
-/// The flags that saved weights decide: those of the model, but for dropout, and of what it knows.
+/// Names of the flags that saved weights decide: those of the model, except dropout, and of its
+/// vocabulary.
 std::set<std::string> weight_flags();
 
 }  // namespace char_lm

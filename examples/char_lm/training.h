@@ -13,17 +13,17 @@
 
 namespace char_lm {
 
-/// A language model's training that has been checked and may start.
+/// The training of a language model, checked and ready to start.
 class Training {
  public:
-  /// The flags are settled. Begins with the weights of `saved`, if given, whose vocabulary is then
-  /// that of the corpus. folder() is asked for the run's folder once all else is known to be good.
-  /// Throws on bad input, before anything is overwritten.
+  /// Prepares the training. `settle` has been called on the flags. If `saved` is given, the
+  /// training begins with its weights, and the corpus has its vocabulary. folder() is called for
+  /// the run's folder once everything else is known to be good. Throws on bad input, before
+  /// anything is overwritten.
   Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus, const SavedRun* saved,
            const std::function<RunFolder()>& folder, shiftgrad::Peers& peers = shiftgrad::alone());
 
-  /// Goes on where the run was whose last checkpoint the training began with; throws as
-  /// TrainingRun::resume does.
+  /// Continues the run whose last checkpoint is `saved`. Throws as TrainingRun::resume does.
   void resume(const SavedRun& saved);
 
   /// Throws unless all peers are about to begin the same training.

@@ -14,17 +14,18 @@
 
 namespace char_lm {
 
-/// What a command that trains was asked for.
+/// What the user asked of a command that trains.
 template <class Flags>
 struct Asked {
   Flags flags{};
-  /// Those that came from the command line or the config file.
+  /// Names of the flags given on the command line or in the config file.
   std::set<std::string> given{};
   std::string config{}, init_from{};
   bool resume = false, overwrite = false;
 
-  /// Adds all of it to the command. The help calls `data` what is trained on, and `vocabulary` what
-  /// a model knows of it; `free` are the flags that may change when a run goes on.
+  /// Adds all these flags to the command. In the help, `data` names what is trained on, and
+  /// `vocabulary` what a model knows of it. `free` are the flags that may change when a run is
+  /// resumed.
   void add_to(CLI::App& app, const std::string& data, const std::string& vocabulary,
               const std::set<std::string>& free) {
     flags.visit(
@@ -40,7 +41,8 @@ struct Asked {
     add_overwrite_flag(app, overwrite, "the run in --out_dir, if there is one")->excludes(go_on);
   }
 
-  /// To be called when the command line has been read: what was given, there and in the config.
+  /// Notes which flags were given, and reads the config file. Call it after the command line has
+  /// been parsed.
   void read(const CLI::App& app) {
     flags.visit([&](const std::string& name, auto&&...) {
       if (app.count("--" + name) > 0) given.insert(name);
@@ -49,11 +51,11 @@ struct Asked {
   }
 };
 
-/// The training that was asked for: a new run, one that begins with the weights of another, or one
-/// that goes on. `load(path)` reads a checkpoint, and make(flags, saved, folder) a training that
-/// begins with its weights, or with new ones if `saved` is null, in the folder that folder() makes
-/// once all else is known to be good. Of a saved run's flags those `of_weights` are decided, and
-/// those `free` may change when it goes on.
+/// Returns the training that the user asked for: a new run, a run that begins with the weights of
+/// another, or a resumed run. `load(path)` reads a checkpoint. make(flags, saved, folder) makes a
+/// training that begins with the saved weights, or with new ones if `saved` is null. It calls
+/// folder() to make the run's folder once everything else is known to be good. Saved weights decide
+/// the flags `of_weights`; the flags `free` may change when a run is resumed.
 template <class Training, class Flags, class Load, class Make>
 std::unique_ptr<Training> prepare(const Asked<Flags>& asked,
                                   const std::set<std::string>& of_weights,
@@ -65,7 +67,7 @@ std::unique_ptr<Training> prepare(const Asked<Flags>& asked,
     return new_run_folder(flags.out_dir, asked.overwrite, ", --resume goes on with it", peers);
   };
   if (asked.resume) {
-    // Locked before it is read: nobody else goes on from what this one will.
+    // Lock the folder before reading it, so that no other process resumes from the same checkpoint.
     RunFolder folder = lock_run_folder(flags.out_dir, peers);
     auto saved = load(folder.checkpoint("last"));
     flags = resumed_flags(saved.flags, flags, asked.given, free, saved.source);

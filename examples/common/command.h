@@ -5,7 +5,7 @@
 
 namespace char_lm {
 
-/// One training by all peers.
+/// Command that runs one training on all peers.
 Command train_command(CLI::App& program, shiftgrad::Peers& peers);
 Command eval_command(CLI::App& program);
 Command generate_command(CLI::App& program);

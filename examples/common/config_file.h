@@ -6,13 +6,14 @@
 
 namespace char_lm {
 
-/// The flags, a JSON object, with those of the file that were not `given`. `names` receives what
-/// stands in the file. Throws, in the name of the path, at a key that is no flag.
+/// Returns the flags, a JSON object, with values from the file for flags that were not `given`.
+/// `names` receives the names in the file. Throws, in the name of the path, for a key that is not a
+/// flag.
 nlohmann::json with_config(nlohmann::json flags, const std::string& path,
                            const std::set<std::string>& given, std::set<std::string>& names);
 
-/// Sets the flags that were not `given` to what the file says, a JSON object of flags by name, and
-/// returns the names in it. Throws, in the name of the path, at a key that is no flag and at a
+/// Sets the flags that were not `given` from the file, which is a JSON object of flags by name.
+/// Returns the names in it. Throws, in the name of the path, for a key that is not a flag and for a
 /// value of another type.
 template <class Flags>
 std::set<std::string> read_config(const std::string& path, const std::set<std::string>& given,

@@ -7,7 +7,7 @@
 
 namespace char_lm {
 
-/// Draws the picture, whose path this is, and says where it is.
+/// Draws the picture to the file at `path`, and prints the path.
 inline void draw(const Picture& picture, const std::string& path) {
   picture.draw();
   std::cout << "drawn in " << path << std::endl;

@@ -5,7 +5,7 @@
 
 namespace char_lm {
 
-/// The files that embed_source.sh put into the program.
+/// The files that embed_source.sh built into the program.
 extern const std::span<const std::string_view> embedded_files;
 
 }  // namespace char_lm

@@ -7,12 +7,12 @@ namespace char_lm {
 /// The numbers that a flag may have, from `least` to `greatest`.
 struct Range {
   double least, greatest;
-  /// Whether these two are allowed themselves.
+  /// Whether the bounds themselves are allowed.
   bool with_least = true, with_greatest = true;
 };
 
-/// The ranges of all flags. The greatest values are more than any machine has use for, and so
-/// little that the product of two counts, or the sum of many, fits into 64 bits.
+/// The ranges of all flags. The greatest values are more than any machine can use, yet small enough
+/// that the product of two counts, or the sum of many, fits into 64 bits.
 namespace range {
 
 constexpr double most = 1e9;
@@ -25,8 +25,8 @@ constexpr Range share{0, 1, false}, proper_share{0, 1, false, false};
 
 }  // namespace range
 
-/// What a flag was expected to be, where the value is not allowed, such as ", expected at least 1";
-/// else empty.
+/// Returns what was expected if the value is not allowed, such as ", expected at least 1";
+/// otherwise an empty string.
 std::string complaint(double value, const Range& range);
 
 }  // namespace char_lm

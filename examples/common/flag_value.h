@@ -1,6 +1,6 @@
 #pragma once
 
-// What the value of a flag has to be, whether it was typed or stands in a file.
+// Checks of flag values, whether typed or read from a file.
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
@@ -16,7 +16,7 @@
 
 namespace char_lm {
 
-/// The type of a flag that may have no value.
+/// The value type of a flag that may have no value.
 template <class Value>
 struct Held {
   using Type = Value;
@@ -28,12 +28,13 @@ struct Held<std::optional<Value>> {
 
 template <class Value>
 concept Number = std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>;
-/// Seeds: all of them are allowed.
+/// The type of a seed. All its values are allowed.
 template <class Value>
 concept Seed = std::is_same_v<Value, uint64_t>;
 
-/// What is wrong with a value that has the right type: ", expected at least 1", or nothing. Every
-/// number has a range; the choices of a text are its unit, if it names any.
+/// Returns what is wrong with a value of the right type, such as ", expected at least 1", or an
+/// empty string. Every number has a range. The choices of a text are in its unit, if the unit names
+/// any.
 template <Number Value>
 std::string value_complaint(Value value, const std::string&, const Range& range) {
   return complaint(static_cast<double>(value), range);
@@ -48,7 +49,7 @@ inline std::string value_complaint(const std::string& value, const std::string& 
   return unit.find('|') == std::string::npos ? "" : complaint(value, unit);
 }
 
-/// What is wrong with one of another type.
+/// Returns what is wrong with a value of another type.
 template <class Value>
 std::string type_complaint() {
   if constexpr (std::is_same_v<Value, bool>) return ", expected true or false";
@@ -57,18 +58,19 @@ std::string type_complaint() {
   return std::is_integral_v<Value> ? ", expected a whole number" : ", expected a number";
 }
 
-/// What is wrong with what was typed.
+/// Returns what is wrong with a typed value.
 template <class MaybeValue, class... Allowed>
 std::string typed_complaint(const std::string& typed, const std::string& unit,
                             const Allowed&... allowed) {
   using Value = typename Held<MaybeValue>::Type;
-  // Read as widely as can be, so that a number too large is called just that.
+  // Use the widest type, so that the error can say that a number is too large.
   using Wide =
       std::conditional_t<Number<Value> && std::is_signed_v<Value> && std::is_integral_v<Value>,
                          int64_t, Value>;
   using CLI::detail::lexical_cast;
   Wide value{};
-  // CLI11 would wrap a negative number around, and take the nearest for one that is too large.
+  // CLI11 would wrap a negative number around, and replace a number that is too large by the
+  // nearest.
   errno = 0;
   bool read = lexical_cast(typed, value) && (std::is_same_v<Value, std::string> || !typed.empty());
   if constexpr (Seed<Value>) read = read && !typed.starts_with('-');
@@ -76,7 +78,7 @@ std::string typed_complaint(const std::string& typed, const std::string& unit,
   return read ? value_complaint(value, unit, allowed...) : type_complaint<Value>();
 }
 
-/// Sets the value to what stands in a file, or says what is wrong with that.
+/// Sets the value from an entry of a file, or returns what is wrong with the entry.
 template <class Value, class... Allowed>
 std::string read_value(const nlohmann::json& entry, Value& value, const std::string& unit,
                        const Allowed&... allowed) {
@@ -85,7 +87,7 @@ std::string read_value(const nlohmann::json& entry, Value& value, const std::str
   if constexpr (Seed<Value>) fits = entry.is_number_unsigned();
   if constexpr (Number<Value> && !Seed<Value>) {
     fits = std::is_integral_v<Value> ? entry.is_number_integer() : entry.is_number();
-    // Before nlohmann wraps a large one around.
+    // Check the range before nlohmann wraps a large number around.
     if (fits && !complaint(entry.get<double>(), allowed...).empty())
       return complaint(entry.get<double>(), allowed...);
   }

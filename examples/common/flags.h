@@ -11,8 +11,9 @@
 
 namespace char_lm {
 
-/// A flag whose value starts at its default; --help shows both, and the unit. Given twice, the last
-/// counts. `allowed` is a number's Range, or a text's choices, where the unit does not name them.
+/// Adds a flag whose value starts at its default. --help shows the flag, its default and its unit.
+/// If it is given twice, the last value counts. `allowed` is a number's Range, or a text's choices
+/// if the unit does not name them.
 template <class Value, class... Allowed>
 CLI::Option* add_flag(CLI::App& app, const std::string& name, Value& value, const std::string& unit,
                       const std::string& description, const Allowed&... allowed) {
@@ -23,18 +24,19 @@ CLI::Option* add_flag(CLI::App& app, const std::string& name, Value& value, cons
     return "";
   };
   CLI::Validator validator(check, "");
-  option->check(validator.application_index(0));  // the last that is given
+  option->check(validator.application_index(0));  // the last one given
   return option->type_name(unit)->take_last()->capture_default_str();
 }
 
-/// Throws at a flag that has no value: nothing follows it, or another flag does.
+/// Throws for a flag that has no value, because nothing or another flag follows it.
 void check_values_given(const CLI::App& program, std::span<char* const> arguments);
 
-/// Says that the first of the arguments which the app could not make sense of is none, and what may
-/// have been meant.
+/// Returns the error for the first argument that the app does not know, with the name that may have
+/// been meant.
 std::string unexpected_argument(const CLI::App& app);
 
-/// What the flag --threads asks for, as long as it lives; null for 0, which is one thread a core.
+/// Returns a limit to the number that --threads asks for, which holds while it lives. Null for 0,
+/// which means one thread for each core.
 std::shared_ptr<shiftgrad::ThreadLimit> limit_threads(int threads);
 
 }  // namespace char_lm

@@ -1,6 +1,6 @@
 #pragma once
 
-// Flags as an object of a checkpoint, and back. `Flags` lists its own by `visit`.
+// Conversion of flags to a checkpoint's JSON object and back. `Flags` lists its flags in `visit`.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -31,7 +31,7 @@ std::string read_flag(const nlohmann::json& entry, std::optional<Value>& value,
   return entry.is_null() ? "" : read_value(entry, value.emplace(), rest...);
 }
 
-/// A JSON object of all flags that have a value.
+/// Returns a JSON object of all flags that have a value.
 template <class Flags>
 std::string flags_to_json(Flags flags) {
   nlohmann::ordered_json object;
@@ -39,8 +39,8 @@ std::string flags_to_json(Flags flags) {
   return object.dump();
 }
 
-/// The flags that such an object describes; those that it does not name have their defaults. Throws
-/// in the name of `source`, at what would be refused if it was typed, too.
+/// Returns the flags that such an object describes. Flags that it does not name have their
+/// defaults. Throws, in the name of `source`, for any value that would be refused if it were typed.
 template <class Flags>
 Flags flags_from_json(const std::string& text, const std::string& source) {
   nlohmann::json object = shiftgrad::parse_json(source.c_str(), text, 2);

@@ -4,11 +4,11 @@
 
 namespace char_lm {
 
-/// Whether it is installed.
+/// Whether gnuplot is installed.
 bool has_gnuplot();
 
-/// What gnuplot writes to its standard output when it runs a script, without the settings of the
-/// user's own. Throws when it cannot be started or fails.
+/// Runs a script in gnuplot, without the user's own settings, and returns its standard output.
+/// Throws when gnuplot cannot be started or fails.
 std::string gnuplot(const std::string& script);
 
 }  // namespace char_lm

@@ -8,17 +8,17 @@
 
 namespace char_lm {
 
-/// A run's course as JSON lines: some of `step`, `loss`, `learning_rate`, `gradient_norm`,
-/// `tokens_per_second`, `waiting` (the share of the step that was spent waiting for other
-/// processes), `train_loss` and `validation_loss`, losses in nats.
+/// The course of a run as JSON lines. A line has some of `step`, `loss`, `learning_rate`,
+/// `gradient_norm`, `tokens_per_second`, `waiting` (the share of the step spent waiting for other
+/// processes), `train_loss` and `validation_loss`. Losses are in nats.
 class Metrics {
  public:
-  /// Goes on after `step`: what the file says of later steps, or in a line that was cut off, is
-  /// dropped. From step 0 it begins anew. Throws, in the name of the path, when it cannot be
-  /// written, or read to its end: then it stays as it is.
+  /// Opens the file to continue after `step`. Lines about later steps and incomplete lines are
+  /// dropped; with step 0 the file begins anew. Throws, in the name of the path, when the file
+  /// cannot be written, or cannot be read to its end; then it stays as it is.
   Metrics(const std::string& path, int64_t step);
 
-  /// Throw when the line cannot be written.
+  /// Writes a line. Both functions throw when it cannot be written.
   void write(const shiftgrad::StepReport& report, double tokens_per_second);
   void write(const shiftgrad::EvaluationReport& report);
 

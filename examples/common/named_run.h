@@ -4,13 +4,13 @@
 
 namespace char_lm {
 
-// A run as people name it: its folder, or one of the files in it.
+// A run is named by its folder or by one of the files in it.
 
-/// The checkpoint that is meant: the one called `name`, best or last, where a folder is named.
-/// Throws when a file is named beside another --checkpoint.
+/// Returns the path of the checkpoint that is meant. In a folder it is the one called `name`, best
+/// or last. Throws when a file is named together with another --checkpoint.
 std::string checkpoint_of(const std::string& run, const std::string& name);
 
-/// The run's folder.
+/// Returns the run's folder.
 std::string folder_of(const std::string& run);
 
 }  // namespace char_lm

@@ -8,11 +8,12 @@
 
 namespace char_lm {
 
-/// Keeps other trainings out of a folder for as long as it lives and this process does, however
-/// that ends. A folder that is not there is not locked, nor is one whose file system has no locks.
+/// Lock that keeps other trainings out of a folder. It ends with this object or with the process,
+/// however the process ends. A folder that does not exist, or whose file system has no locks, is
+/// not locked.
 class FolderLock {
  public:
-  /// Throws when another training has the folder.
+  /// Locks the folder. Throws when another training has locked it.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
@@ -22,25 +23,25 @@ class FolderLock {
   int descriptor_;
 };
 
-/// What `train` leaves behind.
+/// The folder of a run, with its lock.
 struct RunFolder {
   std::filesystem::path path;
   std::shared_ptr<const FolderLock> lock{};
 
-  /// `name` is best or last.
+  /// Returns the path of a checkpoint; `name` is best or last.
   std::string checkpoint(const std::string& name) const { return path / (name + ".safetensors"); }
   std::string metrics() const { return path / "metrics.jsonl"; }
 };
 
-/// The folder, locked, which of several peers the first does; and made where there was none. Throws
-/// when it cannot be.
+/// Locks the folder, and makes it if it does not exist. Of several peers, the first does this.
+/// Throws when it fails.
 RunFolder lock_run_folder(const std::string& out_dir,
                           const shiftgrad::Peers& peers = shiftgrad::alone());
 RunFolder make_run_folder(const std::string& out_dir,
                           const shiftgrad::Peers& peers = shiftgrad::alone());
 
-/// The same for a new run. Throws when there is one already, unless that may be overwritten;
-/// `instead` is what else the user can do then.
+/// Locks the folder for a new run. Throws when it already holds a run, unless that may be
+/// overwritten. `instead` tells the user what else to do then.
 RunFolder new_run_folder(const std::string& out_dir, bool overwrite, const std::string& instead,
                          const shiftgrad::Peers& peers = shiftgrad::alone());
 

@@ -7,30 +7,31 @@
 
 namespace char_lm {
 
-/// In pixels, from the top left corner of a picture.
+/// A rectangle in pixels, from the top left corner of a picture.
 struct Box {
   int left = 0, top = 0, width = 0, height = 0;
 };
 
-/// An SVG file that gnuplot shall draw.
+/// An SVG file for gnuplot to draw.
 class Picture {
  public:
-  /// Throws one line where gnuplot is missing, and where --out is no place for a file.
+  /// Starts a picture. Throws one line when gnuplot is missing, and when --out is no place for a
+  /// file.
   Picture(const std::string& path, int width, int height);
 
-  /// A line of gnuplot's script.
+  /// Adds a line to gnuplot's script.
   template <class... Parts>
   void add(const Parts&... parts) {
     script_ += shiftgrad::text(parts..., '\n');
   }
 
-  /// What is plotted from now on has its axes around this.
+  /// Puts the axes of all later plots around this box.
   void place(const Box& box);
 
-  /// The axis y or y2 shows all between the two, and a little more.
+  /// Makes the axis y or y2 show everything between the two values, and a little more.
   void range(const char* axis, double low, double high);
 
-  /// Puts the whole picture where there was none, or an older one. Throws when gnuplot fails.
+  /// Writes the whole picture, and replaces an older one. Throws when gnuplot fails.
   void draw() const;
 
  private:
@@ -38,11 +39,11 @@ class Picture {
   int width_, height_;
 };
 
-/// The text as a constant of gnuplot's, whatever is in it: one line, as printable() has it.
+/// Returns any text as a gnuplot string constant: one line, as printable() makes it.
 std::string gnuplot_string(std::string_view text);
 
-/// One of eight colours that the colour-blind can tell apart too (Okabe and Ito 2008), from 0 on,
-/// as 'rgb' wants it; `transparency` in percent.
+/// Returns one of eight colours that colour-blind people can tell apart too (Okabe and Ito 2008),
+/// in the form that gnuplot's 'rgb' takes. Numbers start at 0; `transparency` is in percent.
 std::string colour(size_t number, int transparency = 0);
 
 }  // namespace char_lm

@@ -6,22 +6,22 @@
 
 namespace char_lm {
 
-/// How far a training run is, on standard output: a bar that redraws itself on a terminal, plain
-/// lines elsewhere, and where mpirun passes them on.
+/// Shows the progress of a training run on standard output. On a terminal it is a bar that redraws
+/// itself; elsewhere, and under mpirun, it is plain lines.
 class Progress {
  public:
-  /// `lines_interval`: steps between two plain lines; `passed_on`: what looks like a terminal is
-  /// none.
+  /// Sets up the output. `lines_interval` is the number of steps between two plain lines.
+  /// `passed_on` says that what looks like a terminal is not one.
   Progress(int64_t steps, int64_t lines_interval, bool passed_on = false);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// So many steps were made before.
+  /// Tells that `step` steps were made before.
   void start_at(int64_t step) { first_ = step; }
-  /// After each step.
+  /// Shows a step. Call it after each step.
   void show(int64_t step, double loss, double tokens_per_second);
-  /// A line that stays, above the bar.
+  /// Prints a line that stays, above the bar.
   void print(const std::string& line);
 
  private:

@@ -7,21 +7,20 @@
 
 namespace char_lm {
 
-/// Adds --resume to a command that trains on `data`, and what its help says of signals and
-/// processes. `free`: the flags that may change when a run goes on, for they do not change its
-/// course.
+/// Adds --resume to a command that trains on `data`, and its help about signals and processes.
+/// `free` are the flags that may change when a run is resumed, since they do not change its course.
 CLI::Option* add_resume_flag(CLI::App& app, bool& resume, const std::set<std::string>& free,
                              const std::string& data);
 
-/// Adds --overwrite, for what a command would replace.
+/// Adds --overwrite to a command that would replace `replaced`.
 CLI::Option* add_overwrite_flag(CLI::App& app, bool& overwrite, const std::string& replaced);
 
-/// Throws, naming the flag, unless what is wanted of it is what was saved.
+/// Throws, naming the flag, unless the wanted value equals the saved one.
 void check_same_flag(const std::string& name, const nlohmann::json& wanted,
                      const nlohmann::json& saved, const std::string& source);
 
-/// The flags of the saved run with those of `asked` that were `given`. Throws, naming the flag,
-/// when one of these differs that is not free.
+/// Returns the flags of the saved run, with those of `asked` that were `given`. Throws, naming the
+/// flag, when a given flag differs that is not free.
 template <class Flags>
 Flags resumed_flags(const Flags& saved, const Flags& asked, const std::set<std::string>& given,
                     const std::set<std::string>& free, const std::string& source) {
@@ -35,8 +34,8 @@ Flags resumed_flags(const Flags& saved, const Flags& asked, const std::set<std::
   return Flags::from_json(flags.dump(), source);
 }
 
-/// The flags of `asked` for a model that starts with saved weights, which decide those
-/// `of_weights`. Throws, naming the flag, when another of these was `given`.
+/// Returns the flags of `asked` for a model that starts with saved weights, which decide the flags
+/// `of_weights`. Throws, naming the flag, when one of those was `given` with another value.
 template <class Flags>
 Flags started_flags(const Flags& saved, const Flags& asked, const std::set<std::string>& given,
                     const std::set<std::string>& of_weights, const std::string& source) {

@@ -2,9 +2,9 @@
 
 namespace char_lm {
 
-/// While it lives, SIGINT, SIGTERM and SIGHUP, which a terminal that closes sends, are requests to
-/// stop, to be asked for; after the first, the next ends the program at once. A signal that the
-/// program was started to ignore stays ignored.
+/// Turns SIGINT, SIGTERM and SIGHUP into requests to stop while it lives; a closing terminal sends
+/// SIGHUP. After the first signal, the next ends the program at once. A signal that the program was
+/// started to ignore stays ignored.
 class StopRequest {
  public:
   StopRequest();
@@ -12,11 +12,11 @@ class StopRequest {
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;
 
-  /// The signal that came, or 0.
+  /// Returns the signal that came, or 0.
   int signal() const;
 };
 
-/// Ends the program as the signal would have, so that a shell sees status 128 + signal and a script
+/// Ends the program as the signal would have. A shell then sees status 128 + signal, and a script
 /// around it stops too.
 [[noreturn]] void leave_by(int signal);
 

@@ -15,41 +15,42 @@
 
 namespace char_lm {
 
-/// A training run under way. It reports on standard output, and leaves checkpoints and metrics in
-/// its folder; of several peers, the first does.
+/// A training run in progress. It reports on standard output, and writes checkpoints and metrics to
+/// its folder. Of several peers, only the first does this.
 class TrainingRun {
  public:
-  /// What is trained, by which trainer, and what is the program's own of it.
+  /// What is trained, by which trainer, and how the program describes and writes it.
   struct Subject {
     const shiftgrad::Module& model;
     shiftgrad::TrainingLoop& trainer;
-    /// Said at the start: the model and the data.
+    /// Description of the model and the data, printed at the start.
     std::string description;
-    /// What is said of an evaluation.
+    /// Returns the text to print about an evaluation.
     std::function<std::string(const shiftgrad::EvaluationReport&)> scores;
-    /// Writes a checkpoint of the model as it is now. The best has nothing of the trainer's.
+    /// Writes a checkpoint of the model as it is now. The best checkpoint has no state of the
+    /// trainer.
     std::function<void(const std::string& path, const shiftgrad::RunState& state)> write;
   };
   struct Lengths {
     int64_t max_iters, log_interval, patience;
   };
 
-  /// `folder` is --out_dir, locked and made.
+  /// Prepares the run. `folder` is --out_dir, which exists and is locked.
   TrainingRun(Subject subject, RunFolder folder, const Lengths& lengths, shiftgrad::Peers& peers);
 
-  /// Goes on where the run was whose last checkpoint, `source`, the model is from. Throws when that
-  /// has no state to go on from, or one that does not fit.
+  /// Continues the run from its last checkpoint `source`, from which the model was loaded. Throws
+  /// when that has no state to continue from, or one that does not fit.
   void resume(const shiftgrad::RunState& saved, const std::string& source);
 
-  /// Until the last step, or the first after which `should_stop`, which may be empty, says so.
-  /// Throws one line at whatever fails, which names the checkpoint that is left.
+  /// Trains until the last step, or until `should_stop`, which may be empty, returns true after a
+  /// step. Throws one line for any failure, and names the checkpoint that is left.
   void run(const std::function<bool()>& should_stop);
 
-  /// Of the typical step.
+  /// Returns the speed of the typical step.
   double tokens_per_second() const;
 
  private:
-  /// The mean over the newest steps, for a figure that does not flicker.
+  /// Mean over the newest steps, so that the figure shown does not flicker.
   class RecentMean {
    public:
     double add(double value);
@@ -63,7 +64,7 @@ class TrainingRun {
   void on_step(const shiftgrad::StepReport& report);
   void on_evaluation(const shiftgrad::EvaluationReport& report);
   void save();
-  /// Says why the training ended before its last step, if it did.
+  /// Prints why the training ended before its last step, if it did.
   void explain_end();
   shiftgrad::RunState now() const;
   int64_t step() const { return subject_.trainer.state().step; }
@@ -76,13 +77,13 @@ class TrainingRun {
   std::optional<Metrics> metrics_;
   Progress progress_;
   std::optional<shiftgrad::EvaluationReport> evaluation_;
-  /// That of the last checkpoint, where this run has one.
+  /// Step of the last checkpoint, if this run has one.
   std::optional<int64_t> saved_step_;
   RecentMean loss_, tokens_per_second_;
   std::vector<double> speeds_;
 };
 
-/// Trains until the end or a signal; which of both, the exit status says.
+/// Trains until the end or a signal. The exit status says which of the two it was.
 template <class Training>
 void train_until_signal(std::unique_ptr<Training> training) {
   StopRequest stop;

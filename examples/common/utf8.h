@@ -1,7 +1,7 @@
 #pragma once
 
-// UTF-8 as the Unicode standard has it (table 3-7): no overlong forms, no surrogates, nothing above
-// U+10FFFF.
+// UTF-8 as the Unicode standard defines it (table 3-7): no overlong forms, no surrogates, nothing
+// above U+10FFFF.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,32 +10,33 @@
 
 namespace char_lm {
 
-/// What stands at the start of a text.
+/// The start of a text.
 struct Utf8 {
-  /// whole: a character; cut: its first bytes, behind which the text ends; broken: neither.
+  /// What the text starts with. whole: a character; cut: the first bytes of a character, where the
+  /// text ends; broken: neither.
   enum class Kind { whole, cut, broken } kind;
-  /// Of the character, of what there is of it, or 1.
+  /// Length in bytes of the character, or of its part if it is cut, or 1 if it is broken.
   size_t length;
-  /// The code point of a whole character.
+  /// Code point of a whole character.
   int32_t code;
 };
 
-/// Reads the start of a text that is not empty.
+/// Reads the start of a non-empty text.
 Utf8 read_utf8(std::string_view text);
 
-/// Takes away the byte order mark that may stand at the start of a text, and is no part of it.
+/// Removes a byte order mark from the start of a text, since it is no part of the text.
 void drop_byte_order_mark(std::string& text);
 
-/// The bytes of a code point.
+/// Returns the bytes of a code point.
 std::string to_utf8(int32_t code);
 
-/// Makes whole characters of pieces of text: holds back the bytes of a character that is not
-/// complete until it is, or until they turn out to be the start of none.
+/// Makes whole characters from pieces of text. It holds back the bytes of an incomplete character
+/// until the rest arrives, or until they turn out not to start a character.
 class WholeCharacters {
  public:
-  /// What may be shown now.
+  /// Adds a piece, and returns what may be shown now.
   std::string add(std::string_view piece);
-  /// What was held back, as it is.
+  /// Returns what was held back, as it is.
   std::string rest();
 
  private:

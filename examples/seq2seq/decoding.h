@@ -7,7 +7,7 @@
 
 namespace seq2seq {
 
-/// How targets are chosen, for eval and translate.
+/// The flags of eval and translate that say how targets are chosen.
 struct DecodingFlags {
   shiftgrad::BeamOptions beam{};
   shiftgrad::Sampling sampling{.temperature = 0};
@@ -16,18 +16,19 @@ struct DecodingFlags {
   int64_t batch_size = 64;
   int threads = 0;
 
-  /// Adds them to a command.
+  /// Adds the flags to a command.
   void add_to(CLI::App& app);
 };
 
 /// A run that writes targets for sources.
 class Translator {
  public:
-  /// Throws, naming the flag, at what is out of range.
+  /// Loads the model. Throws, naming the flag, when a flag is out of range.
   Translator(const SavedRun& run, const DecodingFlags& flags);
 
-  /// The likeliest target of each, or one drawn at a temperature above 0. `first` is the number of
-  /// the first source in the whole input: equal seeds and numbers draw alike.
+  /// Returns the likeliest target of each source, or a drawn one if the temperature is above 0.
+  /// `first` is the index of the first source in the whole input. Equal seeds and indices give
+  /// equal draws.
   std::vector<std::string> translate(const std::vector<std::vector<int32_t>>& sources,
                                      int64_t first) const;
 

@@ -10,7 +10,7 @@ namespace seq2seq {
 
 namespace range = char_lm::range;
 
-/// The flags that shape a model, char_lm's names where it has one.
+/// The flags that shape a model. They have char_lm's names where char_lm has such a flag.
 struct ModelFlags {
   std::string encoder = "transformer";
   std::string decoder = "transformer";
@@ -28,7 +28,7 @@ struct ModelFlags {
   bool share_embedding = false;
   bool tie_embedding = false;
 
-  /// The one list of them: calls flag(name, value, unit, description) for each.
+  /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
     flag("encoder", encoder, "NAME", kinds(true), kind_names(true));
@@ -65,11 +65,12 @@ struct ModelFlags {
   static std::string kind_names(bool of_encoder);
 };
 
-/// Of flags that are allowed one by one. Throws, naming the flag, when they make no model together.
+/// Returns the config of the model that the flags describe. Each flag has been checked by itself.
+/// Throws, naming the flag, when together they make no model.
 shiftgrad::EncoderDecoderConfig model_config(const ModelFlags& flags, int64_t source_tokens,
                                              int64_t target_tokens);
 
-/// Dropout as the flags have it, for a config from a checkpoint, which has none.
+/// Sets the config's dropout from the flags. A config from a checkpoint has none.
 void set_dropout(const ModelFlags& flags, shiftgrad::EncoderDecoderConfig& config);
 
 }  // namespace seq2seq

@@ -1,7 +1,7 @@
 #pragma once
 
-// A trained model as one safetensors file: the weights under their parameters' names, what it takes
-// to go on training under names that begin with `trainer.`, and as metadata
+// A trained model as one safetensors file. The weights are stored under their parameters' names,
+// and what is needed to resume training under names that begin with `trainer.`. The metadata is
 //
 //     format                            "shiftgrad-seq2seq-1"
 //     model                             EncoderDecoderConfig as JSON
@@ -23,7 +23,7 @@
 
 namespace seq2seq {
 
-/// The target's begin and end; its symbols follow.
+/// Tokens that begin and end a target. The tokens of its symbols follow them.
 constexpr shiftgrad::TargetEnds target_ends{.begin = 0, .end = 1};
 constexpr int32_t first_symbol = 2;
 
@@ -36,28 +36,28 @@ struct SavedRun {
   std::map<std::string, shiftgrad::StoredTensor> weights{};
 };
 
-/// Writes the file whole, or leaves what was there and throws one line that begins with the path.
+/// Writes the whole file, or leaves the old file and throws one line that begins with the path.
 void write_run(const std::string& path, const SavedRun& run);
 
-/// Throws one line that begins with the path when the file is missing, broken, or not by this
-/// program.
+/// Reads the checkpoint in a file. Throws one line that begins with the path when the file is
+/// missing, broken, or not written by this program.
 SavedRun load_checkpoint(const std::string& path);
 
-/// The checkpoint of a run, named as char_lm::checkpoint_of has it.
+/// Reads the checkpoint of a run, which char_lm::checkpoint_of finds.
 SavedRun load_run(const std::string& run, const std::string& name);
 
-/// The model with the run's weights. Throws in its name when they do not fit.
+/// Returns the model with the run's weights. Throws, in the run's name, when they do not fit.
 shiftgrad::EncoderDecoder make_model(const SavedRun& run);
 
-/// A line's tokens. Gives what is wrong with it where the model cannot read it.
+/// The tokens of a line, or the reason why the model cannot read it.
 struct Line {
   std::vector<int32_t> tokens;
   std::optional<std::string> error;
 };
 Line read_line(const std::string& text, const Symbols& symbols, int64_t longest);
 
-/// The tokens of the rows. Throws, or skips, those that the model cannot read, in the name of
-/// `place`; of the target is asked only what training needs.
+/// Returns the tokens of the rows. Throws for a row that the model cannot read, or skips it, in the
+/// name of `place`. The target is checked only for what training needs.
 std::vector<shiftgrad::TokenPair> encode(std::span<const Row> rows, const Symbols& source,
                                          const Symbols& target, int64_t longest,
                                          const std::string& place, BadRows bad);

@@ -10,13 +10,14 @@
 
 namespace seq2seq {
 
-/// What a line is made of: characters, or words with a space between two.
+/// The unit of a line: characters, or words separated by a space.
 enum class Unit { character, word };
 
-/// That of a flag's value. Throws, naming the flag, at another than `characters` or `words`.
+/// Returns the unit that a flag's value names. Throws, naming the flag, unless it is `characters`
+/// or `words`.
 Unit unit_named(const std::string& flag, const std::string& name);
 
-/// The symbols of a line.
+/// Splits a line into symbols; `join` is the inverse.
 std::vector<std::string> split(std::string_view line, Unit unit);
 std::string join(const std::vector<std::string>& symbols, Unit unit);
 
@@ -25,23 +26,23 @@ class Symbols {
  public:
   Symbols(Unit unit, std::vector<std::string> known, int32_t first);
 
-  /// Those of the lines, in the order of their bytes.
+  /// Collects the symbols of the lines, in the order of their bytes.
   static Symbols of(const std::vector<std::string_view>& lines, Unit unit, int32_t first);
 
-  /// The tokens of a line, or the first symbol that the model does not know. Of more than `most`
-  /// tokens only these are kept; `count` is the number of all.
+  /// The tokens of a line, or the first symbol that the model does not know. At most `most` tokens
+  /// are kept; `count` is the number of all tokens.
   struct Encoded {
     std::vector<int32_t> tokens;
     int64_t count = 0;
     std::optional<std::string> unknown{};
   };
   Encoded encode(std::string_view line, int64_t most = std::numeric_limits<int64_t>::max()) const;
-  /// Of tokens that are symbols; the others, below `first`, are passed over.
+  /// Returns the text of the tokens. Tokens below `first`, which are not symbols, are skipped.
   std::string decode(const std::vector<int32_t>& tokens) const;
 
   const std::vector<std::string>& known() const { return known_; }
   Unit unit() const { return unit_; }
-  /// The tokens that there are, with those below `first`.
+  /// Number of tokens, including those below `first`.
   int64_t tokens() const { return first_ + std::ssize(known_); }
 
  private:

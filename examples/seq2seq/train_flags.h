@@ -9,7 +9,7 @@
 
 namespace seq2seq {
 
-/// All flags of `train`; a checkpoint carries them, so that the other commands know the run.
+/// All flags of `train`. A checkpoint stores them, so that the other commands know the run.
 struct TrainFlags {
   std::string data{}, val_data{};
   double eval_split = 0.05;
@@ -22,7 +22,7 @@ struct TrainFlags {
   int64_t log_interval = 10;
   int threads = 0;
 
-  /// The one list of them: calls flag(name, value, unit, description) for each.
+  /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
     flag(
@@ -73,20 +73,23 @@ struct TrainFlags {
     flag("threads", threads, "THREADS", "0 for one a core", range::thread_count);
   }
 
-  /// Settles what depends on other flags. Throws, naming them, where they contradict each other.
+  /// Sets the defaults that depend on other flags. Throws, naming them, when flags contradict each
+  /// other.
   void settle();
 
   BadRows bad_rows() const { return skip_bad_rows ? BadRows::skip : BadRows::refuse; }
 
-  /// The flags as a JSON object, and back: an object of a checkpoint, in the name of `source`.
+  /// Returns the flags as a JSON object, and reads such an object of a checkpoint back. Errors name
+  /// `source`.
   std::string to_json() const;
   static TrainFlags from_json(const std::string& text, const std::string& source);
 };
 
-/// The flags that may change when a run goes on, for they do not change its course.
+/// Names of the flags that may change when a run is resumed, since they do not change its course.
 const std::set<std::string>& free_flags();
 
-/// The flags that saved weights decide: those of the model, but for dropout, and of what it knows.
+/// Names of the flags that saved weights decide: those of the model, except dropout, and of its
+/// symbols.
 std::set<std::string> weight_flags();
 
 }  // namespace seq2seq

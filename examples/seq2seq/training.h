@@ -11,18 +11,17 @@
 
 namespace seq2seq {
 
-/// An encoder-decoder's training that has been checked and may start.
+/// The training of an encoder-decoder, checked and ready to start.
 class Training {
  public:
-  /// The flags are settled. Begins with the weights and the symbols of `saved`, if given. folder()
-  /// is asked for the run's folder once all else is known to be good. Throws on bad input, before
-  /// anything is overwritten.
+  /// Prepares the training. `settle` has been called on the flags. If `saved` is given, the
+  /// training begins with its weights and symbols. folder() is called for the run's folder once
+  /// everything else is known to be good. Throws on bad input, before anything is overwritten.
   Training(const TrainFlags& flags, const SavedRun* saved,
            const std::function<char_lm::RunFolder()>& folder,
            shiftgrad::Peers& peers = shiftgrad::alone());
 
-  /// Goes on where the run was whose last checkpoint the training began with; throws as
-  /// TrainingRun::resume does.
+  /// Continues the run whose last checkpoint is `saved`. Throws as TrainingRun::resume does.
   void resume(const SavedRun& saved) { run_.resume(saved.state, saved.source); }
 
   /// Throws unless all peers are about to begin the same training.

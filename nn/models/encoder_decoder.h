@@ -96,8 +96,8 @@ struct Encoded {
 };
 
 /// The state of targets in progress: what the decoder's blocks keep of them, and the sources' keys
-/// and values, which are projected once. N rows of targets attend to B sources; each source has N /
-/// B consecutive rows.
+/// and values, which are projected once. N rows of targets attend to B sources; each source has N/B
+/// consecutive rows.
 struct DecoderState {
   std::vector<std::unique_ptr<State>> blocks;
   std::vector<KeysAndValues> sources;  // one for each block

@@ -14,11 +14,11 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// What a training begins with, as hashes under names, by which peers find what they do not have in
-/// common.
+/// What a training begins with, as hashes under names. Peers compare them to find where they
+/// differ.
 class Beginning {
  public:
-  /// The fields of a config, which call this.
+  /// Notes a field of a config, whose `fields` calls this.
   void operator()(const std::string& name, const std::string& value);
   template <class Number>
   requires std::is_arithmetic_v<Number>
@@ -27,7 +27,7 @@ class Beginning {
   }
   void operator()(const std::map<std::string, StoredTensor>& tensors);
 
-  /// Its config, dropout and weights.
+  /// Notes a model's config, dropout and weights.
   template <class Model>
   void model(const Model& model) {
     (*this)("model", config_to_json(model.config));
@@ -36,7 +36,7 @@ class Beginning {
     (*this)(state_dict(model));
   }
 
-  /// Throws unless all peers have the same, in the name of the first that differs.
+  /// Throws, naming the first entry that differs, unless all peers have the same entries.
   void check_same(Peers& peers) const;
 
  private:

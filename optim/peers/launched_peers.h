@@ -6,8 +6,8 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// The processes that mpirun started with this one, in a build with MPI; else nobody. To be called
-/// once, and to live until the end of main.
+/// Returns the processes that mpirun started together with this one. In a build without MPI there
+/// are no other peers. Call it once, and keep the result until the end of main.
 std::unique_ptr<Peers> launched_peers();
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,7 +1,7 @@
 #pragma once
 
-// Data parallelism: processes, the peers, that hold the same weights. Each takes its rows of every
-// batch, the gradients are summed over all, and so every peer makes the same update.
+// Data parallelism: peers are processes that hold the same weights. Each takes its rows of every
+// batch, and the gradients are summed over all peers, so every peer makes the same update.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,30 +12,31 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// How a peer talks to the others. All make the same calls in the same order, but for the last two.
+/// How a peer talks to the others. All peers make the same calls in the same order, except for the
+/// last two functions.
 class Peers {
  public:
   virtual ~Peers() = default;
-  /// This one's number, and that of all.
+  /// This peer's number, from 0, and the number of all peers.
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
 
-  /// Begins to add the values up over all peers, element by element, while the caller goes on.
+  /// Begins to sum the values over all peers, element by element, while the caller continues.
   virtual void start_sum(std::vector<Scalar> values) = 0;
-  /// Waits for the sums and returns them in the order in which they were begun: the same bits to
-  /// all peers, and in every run of so many.
+  /// Waits for the sums and returns them in the order in which they were begun. All peers get the
+  /// same bits, and so does every run with this number of peers.
   virtual std::vector<std::vector<Scalar>> finish_sums() = 0;
-  /// What each peer has, by rank: less than 2 GiB in all.
+  /// Returns what each peer passed, by rank. It must be less than 2 GiB in all.
   virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> mine) = 0;
 
-  /// For a peer that fails: waits some seconds for the others to fail too, as at the same bad
-  /// input, and returns whether this one is to say why.
+  /// Returns whether a peer that fails should report why. It first waits some seconds for the
+  /// others to fail too, as they do on the same bad input.
   virtual bool speaks_for_failed() = 0;
-  /// Ends the peers that wait for this one, which failed, with the status.
+  /// Ends, with this status, the peers that wait for this one, which failed.
   virtual void end_waiting(int status) = 0;
 };
 
-/// No other peers: a sum is what was given.
+/// A process without other peers. A sum is what was passed.
 class Alone : public Peers {
  public:
   int64_t rank() const override { return 0; }
@@ -50,7 +51,7 @@ class Alone : public Peers {
   std::vector<std::vector<Scalar>> sums_;
 };
 
-/// This thread's, for whoever has no peers.
+/// Returns this thread's `Alone`, for programs without peers.
 Peers& alone();
 
 /// The rows begin … end-1.
@@ -59,15 +60,15 @@ struct Rows {
   int64_t count() const { return end - begin; }
 };
 
-/// The peer's share of so many rows. Shares follow each other by rank, and differ by one row at
-/// most.
+/// Returns the peer's share of `rows` rows. Shares follow each other by rank, and differ by at most
+/// one row.
 Rows own_rows(const Peers& peers, int64_t rows);
 
-/// The sums of each value over all peers, added in the order of the ranks.
+/// Returns the sum of each value over all peers, added in the order of the ranks.
 std::vector<double> sums(Peers& peers, const std::vector<double>& values);
 
-/// The peers' parts of a tensor, none of them empty, joined along the first axis in the order of
-/// the ranks.
+/// Returns the peers' parts of a tensor, joined along the first axis in the order of the ranks. No
+/// part may be empty.
 Tensor gather_rows(Peers& peers, const Tensor& part);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -13,8 +13,8 @@ struct Piece {
   int64_t begin, end;
 };
 
-/// All parameters that have a gradient, cut into pieces of similar work for the threads. Depends on
-/// the shapes only.
+/// Returns all parameters that have a gradient, cut into pieces of similar work for the threads.
+/// The cut depends on the shapes only.
 std::vector<Piece> pieces(const std::vector<Parameter>& parameters);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
