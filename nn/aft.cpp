@@ -23,7 +23,7 @@ Aft::Form form_named(const std::string& name) {
   fail("aft: form \"", name, "\", expected full, local, simple or conv");
 }
 
-/// Each key is given exactly when the form uses it.
+/// Throws unless each key is given exactly when the form uses it.
 void check(const AftConfig& config, Aft::Form form) {
   using Form = Aft::Form;
   auto expect = [&](const char* key, const std::optional<int64_t>& value, bool used, bool needed) {
@@ -48,7 +48,7 @@ void check(const AftConfig& config, Aft::Form form) {
           " of a two-way conv, expected an odd number");
 }
 
-/// Throws when anything is asked of single keys, where sums stand for them.
+/// Throws when a mask or recorder asks about single keys, which the sums have replaced.
 void refuse_single_keys(const Context& context) {
   const char* instead = " through a State that sums up tokens; give start() a limit, or a memory";
   require(!context.key_padding_mask, "aft: takes no key_padding_mask", instead);
@@ -68,7 +68,7 @@ Aft::Aft(const AftConfig& config, Random& random)
   check_sizes(config);
   check(config, form);
   name = config.type;
-  // Positions in the table are never farther apart.
+  // Positions in the table are at most this far apart.
   if (form == Form::local) window = std::min(window, max_len);
   if (form == Form::conv) {
     query = Linear(d_model, d_model, config.bias, random);
@@ -130,7 +130,7 @@ AftBand Aft::conv_band(int64_t M, int64_t T) const {
   Tensor one = Tensor::full({window}, 1), zero = Tensor::zeros({window});
   Tensor normed = deviation_norm(kernel, one, zero, 1e-5, false);  // (kernel - mean) / std
   Tensor w = unsqueeze(kernel_gain, 1) * normed + unsqueeze(kernel_offset, 1);  // [H, s]
-  // Causal taps count the distance t - t', so the farthest key has the last one.
+  // Causal taps count the distance t - t', so the farthest key has the last tap.
   Tensor by_key = causal ? reverse(w, 1) : w;
   int64_t start = M - (causal ? window - 1 : (window - 1) / 2);
   return {expand(unsqueeze(by_key, 1), {n_head, T, window}), start, 1};  // [H, T, s]
@@ -139,7 +139,7 @@ AftBand Aft::conv_band(int64_t M, int64_t T) const {
 AftBand Aft::band(int64_t M, int64_t T) const {
   if (form == Form::conv) return conv_band(M, T);
   if (form == Form::simple) {
-    // An empty band behind all keys that a query sees.
+    // The band is empty and lies after all keys that a query sees.
     Tensor none = Tensor::empty({1, T, 0});
     return causal ? AftBand{none, M + 1, 1} : AftBand{none, M + T, 0};
   }
@@ -169,7 +169,7 @@ Tensor Aft::mix(const Projections& projections, const AftBand& biases, const Vis
 std::unique_ptr<State> Aft::start(int64_t limit) const {
   require(causal, "aft: only a causal layer can be fed in pieces");
   AtLeast{name.c_str()}(0, "limit", limit);
-  // A limit that no sequence exceeds is none.
+  // A limit that no sequence can exceed is no limit.
   if (limit < longest() - 1) return new_state<AftState>(limit, AftState::Older::forgotten);
   int64_t near = form == Form::full ? max_len : form == Form::simple ? 0 : window;
   return new_state<AftState>(near, AftState::Older::summed);

@@ -13,10 +13,10 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// So many terms are added up in Scalar before they join the sums in double.
+/// The number of terms summed in Scalar before they join the sums in double.
 constexpr int64_t run = 32;
 
-/// Row j of the tokens [B, n, C] of a strip.
+/// Returns row j of the tokens [B, n, C], from the strip's first channel on.
 const Scalar* token(const Tensor& x, int64_t b, int64_t j, int64_t channel) {
   const Dims& strides = x.layout().strides;
   return x.data() + b * strides[0] + j * strides[1] + channel;
@@ -33,7 +33,7 @@ void AftState::start(int64_t count) {
   below_.resize(static_cast<size_t>(channels_));
 }
 
-/// A token that position biases reach no longer joins the sums; key and value [B, 1, C].
+/// Adds a token to the sums, once position biases no longer reach it. key and value are [B, 1, C].
 void AftState::let_go(const Tensor& key, const Tensor& value) {
   for (int64_t b = 0; b < key.size(0); ++b) {
     const Scalar *k = token(key, b, 0, 0), *v = token(value, b, 0, 0);
@@ -56,7 +56,7 @@ void AftState::let_go(const Tensor& key, const Tensor& value) {
   }
 }
 
-/// The exponents of the keys begin … end-1, each a row of the strip's width.
+/// Writes the exponents of the keys begin … end-1, each as a row of the strip's width.
 void AftState::exponents(const Near& near, int64_t begin, int64_t end) {
   Scalar* row = rows_.data() + 4 * channels_;
   for (int64_t j = begin; j < end; ++j, row += near.width) {
@@ -66,7 +66,7 @@ void AftState::exponents(const Near& near, int64_t begin, int64_t end) {
   }
 }
 
-/// above_ and below_ become the far sums, relative to the greatest exponent of all.
+/// Sets above_ and below_ to the far sums, relative to the greatest exponent of all.
 void AftState::begin_sums(const Near& near, Scalar* greatest) {
   int64_t at = near.b * channels_ + near.channel, width = near.width;
   Scalar* factor = greatest + channels_;
@@ -88,7 +88,7 @@ void AftState::begin_sums(const Near& near, Scalar* greatest) {
   }
 }
 
-/// Adds the keys begin … end-1.
+/// Adds the terms of the keys begin … end-1.
 void AftState::add_run(const Near& near, int64_t begin, int64_t end, const Scalar* greatest) {
   int64_t width = near.width;
   Scalar *numerator = rows_.data() + 2 * channels_, *denominator = numerator + channels_;
@@ -121,12 +121,13 @@ void AftState::mix(const Near& near, Scalar* y) {
   }
 }
 
-/// y[:, t] from the far sums and the near keys [B, n, C], the last of which is token t itself.
+/// Computes y[:, t] from the far sums and the near keys [B, n, C], the last of which is token t
+/// itself.
 void AftState::mix(const Tensor& keys, const Tensor& values, const AftBand& band, int64_t t,
                    const Tensor& y) {
   int64_t groups = band.bias.size(0), width = channels_ / groups;
   const Dims& strides = band.bias.layout().strides;
-  // The band's entry for the oldest near key.
+  // Entry of the band for the oldest near key.
   int64_t first = position_ + 1 - keys.size(1) - (band.start + band.step * t);
   for (int64_t b = 0; b < y.size(0); ++b)
     for (int64_t group = 0; group < groups; ++group) {

@@ -13,12 +13,12 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// The keys and values of earlier tokens [B, K, H, D], and the table of relative keys: bounded by
-/// the limit and the variant's reach, else O(t).
+/// The keys and values of earlier tokens [B, K, H, D], and the table of relative keys. Their size
+/// is bounded by the limit and the variant's reach, if there are any, else it is O(t).
 struct AttentionState : State {
   SlidingCache keys, values;
   Tensor positions;
-  int64_t seen = 0;  // tokens, kept or not
+  int64_t seen = 0;  // number of tokens fed, kept or not
   bool cut_by_reach;
 
   AttentionState(int64_t limit, int64_t reach)
@@ -38,7 +38,7 @@ struct AttentionState : State {
   }
 };
 
-/// [B, H, T, D] as rows [B, T, H, D], and back.
+/// Turns [B, H, T, D] into rows [B, T, H, D], and back.
 Tensor swap_heads_and_tokens(const Tensor& x) { return transpose(x, 1, 2); }
 
 }  // namespace

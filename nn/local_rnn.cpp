@@ -26,11 +26,12 @@ int64_t gates(LocalRnn::Cell cell) {
   return cell == LocalRnn::Cell::rnn ? 1 : cell == LocalRnn::Cell::gru ? 3 : 4;
 }
 
-/// No weight knows of the window, and each of its tokens is a step of the net.
+/// The largest window. No weight depends on the window, so nothing else bounds it, and each of its
+/// tokens is a step of the net.
 constexpr int64_t longest_window = 65536;
 
-/// Windows that began 1 … s-1 tokens ago, oldest last: their hidden states [B, s-1, C]. Or, under a
-/// limit that cuts windows, a memory of that length.
+/// The hidden states [B, s-1, C] of the windows that began 1 … s-1 tokens ago, oldest last. Under a
+/// limit that cuts windows, a memory of that length instead.
 struct LocalRnnState : State {
   LocalRnn::Hidden open;
   std::optional<int64_t> limit;
@@ -79,7 +80,7 @@ LocalRnn::Hidden LocalRnn::step(const Tensor& projected, const Hidden& before) c
   Dims shape = projected.shape();
   if (before.h.defined()) shape[1] = before.h.size(1);
   Tensor p = expand(projected, shape);  // [B, T, gC]
-  // At h = 0 there is no product with weight_hh.
+  // With h = 0, the product with weight_hh is left out.
   if (cell == Cell::gru)
     return {
         gru_step(p, before.h.defined() ? hidden(before.h) : expand(hidden.bias, shape), before.h),
@@ -124,7 +125,7 @@ Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const 
 Tensor LocalRnn::slide(const Tensor& x, Hidden& open) const {
   int64_t T = x.size(1);
   if (!open.h.defined()) {
-    // Before the start, windows have run over zero vectors.
+    // Windows that begin before the start have run over zero vectors.
     Tensor nothing = project(Tensor::zeros({x.size(0), 1, d_model}));  // [B, 1, gC]
     Hidden age;
     std::vector<Tensor> h, c;

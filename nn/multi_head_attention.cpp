@@ -12,7 +12,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// -factor · slope_h · |δ| for the distances from `farthest` down to `nearest`, [n, H].
+/// Returns -factor · slope_h · |δ| for the distances from `farthest` down to `nearest`, [n, H].
 Tensor distance_penalty(int64_t H, int64_t farthest, int64_t nearest, double factor) {
   std::vector<double> slopes = alibi_slopes(H);
   Tensor penalty = Tensor::empty({farthest - nearest + 1, H});
@@ -48,7 +48,7 @@ RelativeAttention MultiHeadAttention::equation(const Heads& heads, const Tensor&
   const auto& [q, k, v] = heads;
   int64_t T = q.size(2), K = k.size(2);
   RelativeAttention score{.query = q, .key = k, .value = v};  // q_i·k_j
-  if (position == Position::alibi) {  // -slope_h |δ|, times √D since this is not divided by it
+  if (position == Position::alibi) {  // -slope_h |δ|, times √D, which the score is divided by
     int64_t nearest = causal ? 0 : 1 - T;
     score.position_scores =  // [n, H]
         distance_penalty(n_head, K - 1, nearest, std::sqrt(static_cast<double>(d_head)));

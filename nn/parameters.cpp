@@ -12,12 +12,13 @@ namespace {
 thread_local UnfilledParameters* unfilled = nullptr;
 thread_local bool filled = true;
 
-/// What a parameter takes besides its values, counted in values: a small one is not for nothing.
+/// The cost of a parameter besides its values, counted in values, so that small parameters are not
+/// free.
 constexpr int64_t cost_of_one = 1000;
-/// So much is always allowed: a small model that lacks a tensor is told which.
+/// The room that is always allowed, so that the error of a small model names the missing tensor.
 constexpr int64_t spare = 1'000'000;
 
-/// A parameter whose values `fill` writes, if it is to have any.
+/// Returns a parameter whose values `fill` writes, if it is to have values.
 template <class Fill>
 Tensor parameter(const Dims& shape, Fill fill) {
   if (unfilled) unfilled->add(shape);
@@ -64,7 +65,7 @@ UnfilledParameters::~UnfilledParameters() {
 }
 
 void UnfilledParameters::add(const Dims& shape) {
-  int64_t count = byte_count(DType::u8, shape);  // of one byte each
+  int64_t count = byte_count(DType::u8, shape);  // one byte each
   require(count <= room_ - cost_of_one, "the config asks for more parameters than the ", given_,
           " values that are there, the next one being ", shape);
   room_ -= count + cost_of_one;

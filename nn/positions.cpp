@@ -13,7 +13,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// 10000^(-2n/width).
+/// Returns 10000^(-2n/width).
 std::vector<double> frequencies(int64_t width) {
   std::vector<double> result;
   for (int64_t n = 0; n < width / 2; ++n)
@@ -25,7 +25,7 @@ struct Turn {
   Scalar sine, cosine;
 };
 
-/// By the angle of each position first … first + T - 1 and each of D/2 frequencies, [T, D/2].
+/// Sines and cosines [T, D/2] of the angles of positions first … first + T - 1 at D/2 frequencies.
 std::vector<Turn> turns_of(int64_t first, int64_t T, int64_t D) {
   std::vector<Turn> turns;
   std::vector<double> frequency = frequencies(D);
@@ -37,7 +37,8 @@ std::vector<Turn> turns_of(int64_t first, int64_t T, int64_t D) {
   return turns;
 }
 
-/// y = beta y + x [B, H, T, D] turned, or turned back by a `direction` of -1; y is contiguous.
+/// Computes y = beta y + x rotated, for x [B, H, T, D] and a contiguous y. A `direction` of -1
+/// rotates back.
 void turn(const Tensor& x, const std::vector<Turn>& turns, Scalar direction, Scalar beta,
           const Tensor& y) {
   const Dims &shape = x.shape(), &strides = x.layout().strides;

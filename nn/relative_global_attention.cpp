@@ -10,8 +10,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// The last `count` rows of a table [max_seq, …], with rows of 0 before them where there are fewer:
-/// those distances are outside the window.
+/// Returns the last `count` rows of a table [max_seq, …]. If it has fewer, rows of 0 come before
+/// them, for distances outside the window.
 Tensor last_rows(const Tensor& table, int64_t count) {
   int64_t rows = table.size(0), missing = std::max<int64_t>(0, count - rows);
   Tensor known = slice(table, 0, std::max<int64_t>(0, rows - count), rows);
@@ -21,8 +21,9 @@ Tensor last_rows(const Tensor& table, int64_t count) {
   return concat({Tensor::zeros(shape), known}, 0);
 }
 
-/// A row for each distance from K - 1 down to 0, and on to -(T-1) where there is a future table:
-/// the past's rows in order, then the future's from the nearest on, its own diagonal row left out.
+/// Returns a row for each distance from K - 1 down to 0, and on to -(T-1) if there is a future
+/// table. The past's rows come in order, then the future's from the nearest on, without its row for
+/// δ = 0.
 Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int64_t K) {
   Tensor behind = last_rows(past, K);
   if (!future.defined() || T == 1) return behind;
@@ -56,7 +57,7 @@ RelativeAttention RelativeGlobalAttention::equation(const Heads& heads, const Te
   RelativeAttention score{.query = q, .key = k, .value = v};  // q_i·k_j
   score.position_rows =                                       // q_i·E_δ  [n, H, D]
       rows_by_distance(by_row(past_embeddings), by_row(future_embeddings), T, K);
-  if (past_bias.defined())  // b_δ  [n, H]
+  if (past_bias.defined())  // s_δ  [n, H]
     score.position_scores = rows_by_distance(by_row(past_bias), by_row(future_bias), T, K);
   return score;
 }

@@ -26,13 +26,13 @@ RelativeAttention RelativeMultiHeadAttention::equation(const Heads& heads, const
   int64_t T = q.size(2), K = k.size(2), P = key_pos_bias.size(0) / 2;
   require(K - 1 <= P && (causal || T <= P), "relative_multi_head_attention: ", T, " queries of ", K,
           " keys are beyond max_positions ", P);
-  int64_t first = P - (K - 1), last = P + (causal ? 1 : T);  // of the distances K-1 … 0 or -(T-1)
+  int64_t first = P - (K - 1), last = P + (causal ? 1 : T);  // for the distances K-1 … 0 or -(T-1)
 
   RelativeAttention score{.query = q, .key = k, .value = v};        // (A) q_i·k_j
   score.position_rows = slice(key_pos_embeddings, 0, first, last);  // (B) q_i·R_{P-δ}  [n, H, D]
-  score.content_bias = query_pos_bias;                              // (C) v·k_j
+  score.content_bias = query_pos_bias;                              // (C) u·k_j
   score.position_scores = slice(key_pos_bias, 0, first, last);      // (D) S_{P-δ}  [n, H]
-  // The values' bias is one row for all distances.
+  // The bias of the values is one row for all distances.
   score.clipped_values = reshape(value_bias, {1, n_head, d_head});
   return score;
 }

@@ -24,8 +24,8 @@ RelativeAttention ShawAttention::equation(const Heads& heads, const Tensor&) con
   auto for_all_heads = [](const Tensor& x) { return x.defined() ? unsqueeze(x, 1) : x; };
 
   RelativeAttention score{.query = q, .key = k, .value = v};        // q_i·k_j
-  score.clipped_keys = for_all_heads(key_distance_embeddings);      // q_i·a_r  [2k+1, 1, D]
-  score.clipped_values = for_all_heads(value_distance_embeddings);  // v_j + b_r
+  score.clipped_keys = for_all_heads(key_distance_embeddings);      // q_i·a_c  [rows, 1, D]
+  score.clipped_values = for_all_heads(value_distance_embeddings);  // v_j + b_c
   return score;
 }
 

@@ -15,8 +15,8 @@ SlidingCache::SlidingCache(const SlidingCache& other)
   accumulate(0, slice(buffer_, 1, begin_, end_), slice(other.buffer_, 1, begin_, end_));
 }
 
-/// Has room for `rows` after end_. A new buffer is twice as long as the rows in use, so that moving
-/// them is paid for by as many appended without a move.
+/// Makes room for `rows` after end_. A new buffer is twice as long as the rows in use, so each move
+/// is followed by as many appended rows without a move.
 void SlidingCache::make_room(const Tensor& rows) {
   int64_t needed = size() + rows.size(1);
   int64_t room = buffer_.defined() ? buffer_.size(1) : 0;

@@ -40,7 +40,7 @@ void load_state_dict(const Module& module, const std::map<std::string, StoredTen
                      const std::string& source) try {
   std::vector<Parameter> wanted = parameters(module);
   check(wanted, tensors);
-  std::vector<Scalar*> targets;  // asked for together: a recorded one throws
+  std::vector<Scalar*> targets;  // taken before any copy, since a recorded one throws
   for (const Parameter& parameter : wanted) targets.push_back(parameter.value.mutable_data());
   for (size_t n = 0; n < wanted.size(); ++n) copy_stored(tensors.at(wanted[n].name), targets[n]);
 } catch (const Error& error) {

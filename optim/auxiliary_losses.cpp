@@ -20,10 +20,10 @@ void check(const AuxiliaryLossesConfig& config, const LanguageModelConfig& model
           " for a model of one block, which is the last");
 }
 
-/// a + b, where a may be undefined.
+/// Returns a + b, where a may be undefined.
 Tensor plus(const Tensor& a, const Tensor& b) { return a.defined() ? a + b : b; }
 
-/// The `distance`-th of the tokens that follow each of the first T - distance + 1 positions.
+/// Returns the `distance`-th token after each of the first T - distance + 1 positions.
 Tokens shifted(const Tokens& targets, int64_t distance) {
   int64_t B = targets.shape[0], T = targets.shape[1], left = T - distance + 1;
   Tokens result{{B, left}, {}};

@@ -21,7 +21,8 @@ void check(const char* name, std::span<const int32_t> text, int64_t batch_size, 
           " of block_size + 1 = ", block_size + 1);
 }
 
-/// Row b holds the tokens from begins[b] on, and as targets their successors.
+/// Makes a batch whose row b holds the tokens from begins[b] on, and as targets the tokens after
+/// them.
 Batch cut(std::span<const int32_t> text, const std::vector<int64_t>& begins, int64_t length) {
   Dims shape{static_cast<int64_t>(begins.size()), length};
   Batch batch{.inputs = {shape, {}}, .targets = {shape, {}}};

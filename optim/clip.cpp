@@ -12,7 +12,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// In several running sums side by side, which the compiler makes the lanes of vectors.
+/// Sums squares in several running sums side by side, which the compiler puts in the lanes of
+/// vectors.
 double sum_of_squares(const Scalar* x, int64_t n) {
   constexpr int64_t lanes = 16;
   std::array<double, lanes> sums{};

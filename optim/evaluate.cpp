@@ -29,12 +29,12 @@ class Scorer {
   /// The number of tokens that have one before them.
   int64_t predictable() const { return static_cast<int64_t>(text_.size()) - 1; }
 
-  /// Counts the losses of what follows the last `counted` of the tokens fed; these have seen
-  /// nothing but their row.
+  /// Feeds rows without any past, and counts the losses of the tokens that follow the last
+  /// `counted` tokens of each row.
   void feed(const std::vector<int64_t>& begins, int64_t length, int64_t counted) {
     count(model_.forward(rows(begins, length), Memory{}, context_), begins, counted);
   }
-  /// The same, the rows standing behind what the state has seen.
+  /// Does the same with rows that come after what the state has seen.
   void feed(const std::vector<int64_t>& begins, int64_t length, int64_t counted,
             LanguageModelState& state) {
     count(model_.forward(rows(begins, length), state, context_), begins, counted);
@@ -62,7 +62,7 @@ class Scorer {
     tokens += static_cast<int64_t>(begins.size()) * counted;
   }
 
-  /// Puts the losses where the text has their tokens.
+  /// Stores each loss at the position of its token.
   void note(const std::vector<double>& found, const std::vector<int64_t>& first_targets,
             int64_t counted) {
     auto row = found.begin();
@@ -78,7 +78,7 @@ class Scorer {
   Context context_;
 };
 
-/// Rows of one length, of which row n begins at first + n · step, at most batch_size at once.
+/// Feeds rows of equal length, at most batch_size at once. Row n begins at first + n · step.
 void feed_rows(Scorer& scorer, int64_t first, int64_t step, const Rows& rows, int64_t length,
                int64_t counted, int64_t batch_size) {
   std::vector<int64_t> begins;
@@ -100,12 +100,12 @@ void evaluate_chunks(Scorer& scorer, const EvaluationConfig& config, const Peers
 
 void evaluate_sliding(Scorer& scorer, const EvaluationConfig& config, const Peers& peers) {
   int64_t end = scorer.predictable(), T = std::min(config.tgt_len, end);
-  // Where the text has fewer than T tokens before.
+  // The first tokens have fewer than T tokens before them.
   if (peers.rank() == 0) scorer.feed({0}, T, T);
   feed_rows(scorer, 1, 1, own_rows(peers, end - T), T, 1, config.batch_size);
 }
 
-/// Predicts what follows the tokens begin … end-1 of each stream, counted from the streams' starts.
+/// Predicts the tokens that follow the tokens begin … end-1 of each stream, counted from its start.
 void read_streams(Scorer& scorer, const EvaluationConfig& config,
                   const std::vector<int64_t>& streams, int64_t begin, int64_t end,
                   LanguageModelState& state) {
@@ -126,11 +126,11 @@ void evaluate_with_memory(Scorer& scorer, const LanguageModel& model,
   if (own.count() == 0) return;
   std::vector<int64_t> streams;
   for (int64_t b = own.begin; b < own.end; ++b) streams.push_back(b * length);
-  // What is fed again is no memory in the segment that it is fed with.
+  // Tokens that are fed again are not memory for the segment that they are fed with.
   LanguageModelState state = model.start(config.mem_len + config.ext_len);
   read_streams(scorer, config, streams, 0, length, state);
   if (own.end < B) return;
-  // The last stream goes on to the end of the text.
+  // The last stream continues to the end of the text.
   state.reorder({own.count() - 1});
   read_streams(scorer, config, {streams.back()}, length, scorer.predictable() - streams.back(),
                state);

@@ -14,9 +14,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-constexpr int64_t block_size = 1024;  // what an update touches fits into L1
+constexpr int64_t block_size = 1024;  // all that an update touches fits into L1
 
-/// At most block_size elements of a parameter with what belongs to them.
+/// At most block_size elements of a parameter, with their gradient and moments.
 struct Block {
   Scalar* weight;
   const Scalar* gradient;
@@ -25,7 +25,8 @@ struct Block {
   int64_t count;
 };
 
-/// The block with gradient + decay · weight, made in `sum`, in the gradient's place.
+/// Returns the block with gradient + decay · weight, which is made in `sum`, in place of the
+/// gradient.
 Block with_decay(const Block& block, double decay, std::array<Scalar, block_size>& sum) {
   if (decay == 0) return block;
   Block decayed = block;
@@ -46,7 +47,7 @@ void update(const SGD& rule, double rate, double decay, int64_t, const Block& pl
   simd::axpby(static_cast<Scalar>(-rate), direction, 1, block.weight, block.count);
 }
 
-/// Adam's update without decay, which AdamW shares.
+/// Makes Adam's update without decay, which AdamW shares.
 template <class Rule>
 void adam_update(const Rule& rule, double rate, int64_t updates, const Block& block) {
   auto keep_second = static_cast<Scalar>(rule.beta2);

@@ -34,7 +34,7 @@ PairTrainerState start(const EncoderDecoder& model, std::span<const TokenPair> p
 }
 
 Fingerprint fingerprint(std::span<const TokenPair> pairs) {
-  // Each sequence behind its length.
+  // Each sequence follows its length.
   std::vector<int32_t> tokens;
   for (const TokenPair& pair : pairs)
     for (const auto* side : {&pair.source, &pair.target}) {
@@ -44,7 +44,8 @@ Fingerprint fingerprint(std::span<const TokenPair> pairs) {
   return shiftgrad::fingerprint(std::span<const int32_t>(tokens));
 }
 
-/// So many of the pairs, evenly spaced; 0 and more than there are: all.
+/// Returns `count` of the pairs, evenly spaced; all of them if `count` is 0 or greater than their
+/// number.
 std::vector<TokenPair> spaced(std::span<const TokenPair> pairs, int64_t count) {
   auto all = std::ssize(pairs);
   if (count == 0 || count > all) count = all;
@@ -115,7 +116,8 @@ StepReport PairTrainer::step() {
   report.tokens = batch.tokens;
 
   Rows own = own_rows(peers_, batch.count());
-  // Who has no row of a small batch takes one with no weight, for all have to add up the same sums.
+  // A peer without a row of a small batch takes one with weight 0, since all must make the same
+  // sums.
   PairBatch part = rows(batch, own.begin, std::max(own.end, own.begin + 1));
   double weight =
       own.count() == 0 ? 0 : static_cast<double>(part.tokens) / static_cast<double>(batch.tokens);

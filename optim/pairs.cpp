@@ -15,7 +15,8 @@ std::vector<int64_t> numbers(size_t count) {
   return result;
 }
 
-/// Every order is equally likely (Fisher and Yates 1938, as Durstenfeld 1964 has it).
+/// Shuffles; every order is equally likely (Fisher and Yates 1938, in the form of Durstenfeld
+/// 1964).
 template <class Value>
 void shuffle(std::vector<Value>& values, Random& random) {
   for (int64_t n = std::ssize(values) - 1; n > 0; --n)

@@ -31,7 +31,7 @@ void check_matches(const char* field, const std::string& pattern,
           parameters.front().name);
 }
 
-/// What stands behind the last '=' of PATTERN=FACTOR.
+/// Returns the number after the last '=' of PATTERN=FACTOR.
 double factor_of(const std::string& entry) {
   const char *begin = entry.data() + entry.rfind('=') + 1, *end = entry.data() + entry.size();
   double factor = 0;

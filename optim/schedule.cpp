@@ -11,7 +11,8 @@ namespace shiftgrad {
 
 namespace {
 
-/// How much of learning_rate - min_lr is left once `passed` of the decay is over, 0 to 1.
+/// Returns the share of learning_rate - min_lr that is left when the share `passed` of the decay, 0
+/// to 1, is over.
 double share_left(const std::string& type, double passed) {
   return type == "linear" ? 1 - passed : 0.5 * (1 + std::cos(std::numbers::pi * passed));
 }

@@ -81,7 +81,7 @@ std::map<std::string, StoredTensor> take(std::map<std::string, StoredTensor>& te
   return taken;
 }
 
-/// Throws unless the text is the one of which the fingerprint was saved.
+/// Throws unless the saved fingerprint is that of the text.
 void check_text(const char* name, std::span<const int32_t> text,
                 const std::map<std::string, StoredTensor>& saved) {
   auto [tokens, hash] = fingerprint(text);
@@ -92,7 +92,7 @@ void check_text(const char* name, std::span<const int32_t> text,
           " tokens");
 }
 
-/// Throws unless the memory is one that such a training can have.
+/// Throws unless such a training can have this memory.
 void check_memory(const Memory& memory, const LanguageModelConfig& model,
                   const TrainerConfig& config) {
   if (memory.empty()) return;

@@ -29,7 +29,7 @@ int64_t loaded_count(const std::string& name, const StoredTensors& tensors) {
   return count;
 }
 
-/// The tensor in the place of one of that shape.
+/// Returns the tensor, which must have the shape of the one that it replaces.
 Tensor loaded_like(const Tensor& start, const std::string& name, const StoredTensors& tensors) {
   if (!start.defined()) return {};
   const StoredTensor& tensor = tensors.at(name);
@@ -80,7 +80,7 @@ void load(ParallelStreams& batches, const StoredTensors& tensors) {
 
 std::string memory_name(size_t block) { return "memory." + std::to_string(block); }
 
-/// Throws unless the tensors are named as those of `start`, with a memory of any depth.
+/// Throws unless the tensors have the names of those of `start`, with a memory of any depth.
 void check_state_names(const StoredTensors& tensors, const TrainerState& start) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : to_tensors(start))

@@ -33,8 +33,8 @@ struct RunFolder {
   std::string metrics() const { return path / "metrics.jsonl"; }
 };
 
-/// Locks the folder, and makes it if it does not exist. Of several peers, the first does this.
-/// Throws when it fails.
+/// Locks the folder; make_run_folder first makes it if it does not exist. Of several peers, the
+/// first does this. Throws when it fails.
 RunFolder lock_run_folder(const std::string& out_dir,
                           const shiftgrad::Peers& peers = shiftgrad::alone());
 RunFolder make_run_folder(const std::string& out_dir,

@@ -23,12 +23,12 @@ void check(const EncoderDecoder& model, const DecodingOptions& options) {
     require(0 <= token && token < V, "decoding: ", name, " ", token, ", expected 0 to ", V - 1);
   require(options.max_length >= 0, "decoding: max_length ", options.max_length,
           ", expected at least 0");
-  // Its begin is fed, its end is not.
+  // A target's begin is fed to the model, its end is not.
   require(options.max_length < model.longest_target(), "decoding: max_length ", options.max_length,
           ", but a target has at most ", model.longest_target(), " tokens with its begin");
 }
 
-/// log softmax of the logits.
+/// Returns log softmax of the logits.
 std::vector<double> log_probabilities(std::span<const Scalar> logits) {
   double greatest = impossible, total = 0;
   for (Scalar x : logits) {
@@ -42,7 +42,7 @@ std::vector<double> log_probabilities(std::span<const Scalar> logits) {
   return result;
 }
 
-/// Targets of several sources under way, `width` rows for each source that still is in the batch.
+/// Targets in progress for several sources, with `width` rows for each source still in the batch.
 class Batch {
  public:
   Batch(const EncoderDecoder& model, const PaddedTokens& sources, const DecodingOptions& options,
@@ -53,10 +53,11 @@ class Batch {
     next_.assign(sources_.size() * static_cast<size_t>(width), options.begin);
   }
 
-  /// The sources whose targets are under way: the rows of the n-th are n width … n width + width-1.
+  /// The sources whose targets are in progress. The n-th source has the rows n width … n width +
+  /// width-1.
   const std::vector<int64_t>& sources() const { return sources_; }
 
-  /// Feeds each row its next token. Row n's logits are then `logits(n)`.
+  /// Feeds each row its next token. `logits(n)` then returns row n's logits.
   void feed() {
     logits_ = model_.decode({{std::ssize(next_), 1}, next_}, state_, context_);  // [N, 1, V]
   }
@@ -66,8 +67,8 @@ class Batch {
     return {logits_.data() + static_cast<size_t>(row) * V, V};
   }
 
-  /// Row n continues from what was row rows[n] with tokens[n]; only these sources go on, each the
-  /// number of one in `sources()`, with `width` rows.
+  /// Makes row n continue from what was row rows[n], with tokens[n]. Only these sources stay, each
+  /// with `width` rows; each is an index into `sources()`.
   void go_on(const std::vector<int64_t>& kept, const std::vector<int64_t>& rows,
              std::vector<int32_t> tokens) {
     bool same = rows.size() == next_.size() && std::ranges::is_sorted(rows) &&
@@ -92,7 +93,7 @@ class Batch {
   Tensor logits_;
 };
 
-/// A continuation of a beam's row by a token.
+/// A continuation of a row of a beam by one token.
 struct Candidate {
   double log_probability;
   int64_t row;
@@ -112,14 +113,15 @@ class Beam {
     for (size_t n = 1; n < rows_.size(); ++n) rows_[n].log_probability = impossible;
   }
 
-  /// Those under way. What cannot be, such as all but one at the start, is impossible.
+  /// The hypotheses in progress. Rows without one, such as all but the first at the start, are
+  /// impossible.
   const std::vector<Hypothesis>& rows() const { return rows_; }
   std::vector<Hypothesis> done() && { return std::move(done_); }
   bool is_over() const { return rows_.front().log_probability == impossible; }
 
-  /// One step, the rows' logits beginning at row `first` of the batch: the best `width` of what has
-  /// ended and of the continuations are left. Gives the row that each row continues; where there is
-  /// no hypothesis it is the first.
+  /// Makes one step from the logits that begin at row `first` of the batch. Keeps the best `width`
+  /// of the hypotheses that have ended and of all continuations. Returns the row that each row
+  /// continues, which is the first if there is no hypothesis.
   std::vector<int64_t> step(const Batch& batch, int64_t first, int32_t end) {
     std::vector<Entry> entries;
     for (Hypothesis& done : done_) entries.push_back({options_.score(done), std::move(done), {}});
@@ -149,7 +151,7 @@ class Beam {
     return parents;
   }
 
-  /// All that is under way ends here.
+  /// Ends all hypotheses in progress.
   void end_all(const Batch& batch, int64_t first, int32_t end) {
     for (size_t n = 0; n < rows_.size(); ++n) {
       if (rows_[n].log_probability == impossible) continue;
@@ -162,14 +164,14 @@ class Beam {
   }
 
  private:
-  /// What may be left of a step: a hypothesis that has ended, or the continuation of a row.
+  /// A candidate for the next beam: a hypothesis that has ended, or the continuation of a row.
   struct Entry {
     double score = 0;
     Hypothesis hypothesis{};
     std::optional<int64_t> parent{};
   };
 
-  /// The likeliest continuations, `width` at most, the likeliest first.
+  /// Returns at most `width` of the likeliest continuations, the likeliest first.
   std::vector<Candidate> continuations(const Batch& batch, int64_t first) const {
     std::vector<Candidate> all;
     for (size_t n = 0; n < rows_.size(); ++n) {
@@ -187,7 +189,7 @@ class Beam {
 
   BeamOptions options_;
   std::vector<Hypothesis> rows_;
-  std::vector<Hypothesis> done_;  // the best first
+  std::vector<Hypothesis> done_;  // best first
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ Checkpoint checkpoint_from(SafeTensors content) {
   return checkpoint;
 }
 
-/// What is refused when a checkpoint is read is refused before it is written.
+/// Throws before writing what would be refused when the checkpoint is read.
 void check_readable(const SafeTensors& content, const Checkpoint& checkpoint,
                     const std::string& path) {
   naming(path, [&] { checkpoint_from({{}, content.metadata}); });

@@ -22,7 +22,7 @@ int64_t count(const SafeTensors& content, const char* key) {
   return value;
 }
 
-/// Nothing where the key is missing.
+/// Returns nothing if the key is missing.
 std::optional<double> loss(const SafeTensors& content, const char* key) {
   if (!content.metadata.contains(key)) return {};
   nlohmann::json value = Metadata(content.metadata).json(key);

@@ -15,14 +15,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What the mixers of a model take from it, so that its config says it once.
+/// Names of the fields that mixers take from their model, so that a config says them once.
 std::set<std::string> taken_from(const std::string& model) {
   if (model == LanguageModelConfig::type) return {"d_model", "n_head"};
   if (model == EncoderDecoderConfig::type) return {"d_model", "n_head", "causal", "bidirectional"};
   return {};
 }
 
-/// Fills a config's fields from an object, and knows which keys they named.
+/// Fills a config's fields from an object, and remembers which keys they named.
 class Reader {
  public:
   Reader(std::string layer, const Json& object) : layer_(std::move(layer)), object_(object) {
@@ -77,8 +77,8 @@ class Reader {
   std::set<std::string> known_;
 };
 
-/// Collects the fields of a layer's config into an object. Absent options are left out, and what is
-/// as usual where the config says what is.
+/// Collects the fields of a layer's config into an object. Absent options are left out, and so are
+/// fields with the usual value, if the config says what that is.
 struct Writer {
   std::string layer{};
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
@@ -117,7 +117,7 @@ Config read_config(const Json& object) {
   return config;
 }
 
-/// The alternative of MixerConfig whose `type` is named.
+/// Returns the alternative of MixerConfig with the named `type`.
 template <size_t N = 0>
 MixerConfig read_mixer(const std::string& type, const Json& object) {
   if constexpr (N == std::variant_size_v<MixerConfig>) {

@@ -39,7 +39,7 @@ TransformerBlockConfig block_config(const EncoderDecoderConfig& model, const Mix
           .dropout = model.dropout};
 }
 
-/// The context for tokens with this padding, with random numbers of its own.
+/// Returns a context for tokens with this padding, with random numbers of its own.
 Context with_padding(Context& context, const std::shared_ptr<const Mask>& padding) {
   context.refuse_masks(EncoderDecoderConfig::type);
   Context own = context;
@@ -192,7 +192,7 @@ void DecoderState::reorder(const std::vector<int64_t>& rows) {
 void DecoderState::keep(const std::vector<int64_t>& kept_sources,
                         const std::vector<int64_t>& rows) {
   reorder(rows);
-  auto kept = [&](const Tensor& x) {  // of [B, H, S, D]
+  auto kept = [&](const Tensor& x) {  // x [B, H, S, D]
     std::vector<Tensor> members;
     for (int64_t source : kept_sources) members.push_back(slice(x, 0, source, source + 1));
     return concat(members, 0);

@@ -8,7 +8,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// What the cross-attention takes over from the mixer: its heads and whether it has biases.
+/// Settings that the cross-attention takes from the mixer: its heads, and whether it has biases.
 MultiHeadAttentionConfig cross_config(const EncoderDecoderBlockConfig& config) {
   return std::visit(
       [&](const auto& mixer) {
@@ -68,7 +68,7 @@ Tensor EncoderDecoderBlock::forward(const Tensor& x, State& state, const KeysAnd
   return run(
       x, context, [&](const Tensor& input) { return mixer->forward(input, state, context); },
       [&](const Tensor& input) {
-        // Rows of one source are to the attention so many more of its queries.
+        // To the attention, several rows of one source are just more queries of that source.
         Tensor queries = reshape(input, {B, rows / B * x.size(1), x.size(2)});  // [B, rows/B·T, C]
         return reshape(cross_attention->cross(queries, source, cross_context), x.shape());
       });

@@ -18,8 +18,8 @@ bool ends_with(std::span<const int32_t> tokens, std::span<const int32_t> end) {
 
 }  // namespace
 
-/// One text under way: the model's state behind it, as much of it as a restart needs, and what the
-/// model expects to follow.
+/// A text in progress: the model's state after it, as much of the text as a restart needs, and the
+/// logits of the next token.
 class ReadPrompt::Continuation {
  public:
   Continuation(const LanguageModel& model, int64_t mem_len)
@@ -45,14 +45,14 @@ class ReadPrompt::Continuation {
     forward(text_);
   }
 
-  /// Of the token behind all that was fed.
+  /// Logits of the token after all that was fed.
   std::span<const Scalar> logits() const {
     return {logits_.data(), static_cast<size_t>(logits_.count())};
   }
 
  private:
-  /// In pieces, so that a long text takes no score matrix as long on both sides, nor lets its
-  /// tokens see much further than those that follow it.
+  /// Feeds tokens in pieces. A long text then needs no score matrix that is long on both sides, and
+  /// its tokens do not see much further back than those that follow it.
   void forward(std::span<const int32_t> tokens) {
     auto longest = static_cast<size_t>(std::clamp<int64_t>(mem_len_, 1, 256));
     Tensor logits;

@@ -11,13 +11,13 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// A token that may be chosen, and its probability as a multiple of the likeliest one's.
+/// A token that may be chosen, and its probability as a multiple of the likeliest token's.
 struct Candidate {
   int32_t token;
   double weight;
 };
 
-/// The logits behind `text`; finite ones stay finite.
+/// Returns the logits after `text`, with the repetition penalty. Finite logits stay finite.
 std::vector<double> penalised(std::span<const Scalar> logits, const Sampling& sampling,
                               std::span<const int32_t> text) {
   constexpr double greatest = std::numeric_limits<double>::max();
@@ -34,7 +34,7 @@ std::vector<double> penalised(std::span<const Scalar> logits, const Sampling& sa
   return result;
 }
 
-/// Leaves the `count` likeliest of the tokens, the likeliest first.
+/// Keeps the `count` likeliest tokens, the likeliest first.
 void keep_likeliest(std::vector<int32_t>& tokens, const std::vector<double>& logits,
                     int64_t count) {
   std::partial_sort(tokens.begin(), tokens.begin() + count, tokens.end(),
@@ -44,7 +44,7 @@ void keep_likeliest(std::vector<int32_t>& tokens, const std::vector<double>& log
   tokens.resize(count);
 }
 
-/// How many of the candidates, the likeliest first, it takes to have `share` of their sum.
+/// Returns how many candidates, the likeliest first, are needed to reach `share` of their sum.
 int64_t nucleus(const std::vector<Candidate>& candidates, double share) {
   double total = 0, sum = 0;
   for (const Candidate& candidate : candidates) total += candidate.weight;
@@ -61,8 +61,8 @@ void check_logits(std::span<const Scalar> logits) {
           "sampling: no logit is more than -inf, so no token can be chosen");
 }
 
-/// What the filters leave over. Only top_k and top_p put it in an order, the likeliest first:
-/// sorting takes longer than all the rest.
+/// Returns the candidates that the filters leave. Only top_k and top_p sort them, the likeliest
+/// first, since sorting takes longer than all the rest.
 std::vector<Candidate> candidates(std::span<const Scalar> logits, const Sampling& sampling,
                                   std::span<const int32_t> text) {
   check(sampling);

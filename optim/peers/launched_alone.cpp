@@ -1,4 +1,4 @@
-// In place of optim/peers/mpi_peers.cpp, where there is no MPI.
+// This file replaces optim/peers/mpi_peers.cpp in builds without MPI.
 
 #include "shiftgrad/optim/peers/launched_peers.h"
 

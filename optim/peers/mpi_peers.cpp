@@ -1,5 +1,5 @@
-// Peers on MPI. The sums are made by a thread of their own, one after the other in the order in
-// which they were begun, so that they run beside the backward pass.
+// Peers on MPI. A separate thread makes the sums, one after the other in the order in which they
+// were begun, so they run beside the backward pass.
 
 #include <mpi.h>
 
@@ -88,7 +88,7 @@ class MpiPeers : public Peers {
   }
 
   bool speaks_for_failed() override {
-    // One after the other, so that one line is printed even when some fail and others do not.
+    // Peers give up one after the other, so that one line is printed even when only some fail.
     auto patience = std::chrono::milliseconds(5000 + 5000 * rank_ / size_);
     auto deadline = std::chrono::steady_clock::now() + patience;
     MPI_Request request{};
@@ -110,11 +110,12 @@ class MpiPeers : public Peers {
   }
 
  private:
-  /// Every peer gets its share of each piece from all, adds it up in the order of the ranks and
-  /// gives the sum to all: N peers send and receive 2 (N - 1) / N of the bytes, which is the least
-  /// there can be (Patarasuk and Yuan 2009), and all pieces are under way at once. Their messages
-  /// are so short that MPI sends them unasked: the permission for a long one would stand in line
-  /// behind what goes the same way, until there is traffic in one direction at a time only.
+  /// Sums the pieces over all peers. Every peer receives its share of each piece from all, adds it
+  /// up in the order of the ranks, and sends the sum to all. N peers send and receive 2 (N - 1) / N
+  /// of the bytes, which is the least possible (Patarasuk and Yuan 2009), and all pieces are in
+  /// transit at once. Messages are short enough for MPI to send them without permission. The
+  /// permission for a long message would queue behind other messages in the same direction, until
+  /// traffic flows in only one direction at a time.
   void add_up(std::vector<Scalar>& values) {
     constexpr int64_t longest = (int64_t{32} << 10) / sizeof(Scalar);
     auto count = std::ssize(values);
@@ -142,8 +143,8 @@ class MpiPeers : public Peers {
     values.resize(static_cast<size_t>(count));
   }
 
-  /// While the caller computes, this sleeps between two looks at the messages, so as to leave it
-  /// the core. Once the caller waits, the core is free.
+  /// Waits for messages. While the caller computes, it sleeps between two looks at them, to leave
+  /// the core to the caller. Once the caller waits, the core is free.
   void wait(MPI_Request& request) {
     for (int done = 0; !done;) {
       MPI_Test(&request, &done, MPI_STATUS_IGNORE);
@@ -155,7 +156,7 @@ class MpiPeers : public Peers {
     }
   }
 
-  /// The life of the thread.
+  /// Main function of the thread.
   void live() {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -172,13 +173,13 @@ class MpiPeers : public Peers {
 
   const MPI_Datatype scalar = sizeof(Scalar) == sizeof(float) ? MPI_FLOAT : MPI_DOUBLE;
   int64_t rank_ = 0, size_ = 1;
-  /// Each has its calls from one thread at a time, and so in the same order for all peers.
+  /// Each communicator is called from one thread at a time, and so in the same order on all peers.
   MPI_Comm for_sums_{}, for_failures_{};
   bool all_failed_ = false;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  /// Places stay while others are added.
+  /// Elements keep their addresses while others are added.
   std::deque<std::vector<Scalar>> sums_;
   size_t finished_ = 0;
   std::atomic<bool> waited_for_ = false;
@@ -189,7 +190,8 @@ class MpiPeers : public Peers {
 }  // namespace
 
 std::unique_ptr<Peers> launched_peers() {
-  // What Open MPI's mpirun and the others, by the process management interface, tell a process.
+  // Environment variables that Open MPI's mpirun sets, and that others set by the process
+  // management interface.
   bool launched = std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE");
   if (!launched) return std::make_unique<Alone>();
   return std::make_unique<MpiPeers>();

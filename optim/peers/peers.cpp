@@ -7,7 +7,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// What each peer has of numbers, by rank.
+/// Returns the numbers of each peer, by rank.
 template <class Number>
 std::vector<std::vector<Number>> gather_numbers(Peers& peers, std::span<const Number> mine) {
   std::vector<std::vector<Number>> all;
