@@ -3,9 +3,9 @@
 // Relation-aware attention with clipped distances (Shaw et al. 2018, equations 3 and 4):
 //
 //     score_ij = q_i · (k_j + a_c) / √D,   y_i = Σ_j p_ij (v_j + b_c)
-//     c = clip(-δ, -max_distance, max_distance) + max_distance
+//     c = clip(-δ, -m, m) + m,   m = max_distance
 //
-// The tables a and b have 2 max_distance + 1 rows, shared by the heads. No [T, K, D] tensor is
+// The tables a and b have 2m + 1 rows, shared by the heads. No [T, K, D] tensor is
 // made: q aᵀ is computed for the rows of a and gathered, and probabilities are summed for each row
 // of b before they are multiplied by it.
 
@@ -20,7 +20,7 @@ struct ShawAttentionConfig {
   static constexpr const char* type = "shaw_attention";
   int64_t d_model = 0;
   int64_t n_head = 0;
-  /// The distance beyond which all distances share one row.
+  /// m, the distance beyond which all distances share one row.
   std::optional<int64_t> max_distance{};
   bool causal = true;
   bool bias = true;
@@ -42,8 +42,8 @@ struct ShawAttentionConfig {
 
 struct ShawAttention : Attention {
   int64_t max_distance = 0;
-  Tensor key_distance_embeddings;    // a [2 max_distance + 1, D]
-  Tensor value_distance_embeddings;  // b [2 max_distance + 1, D]
+  Tensor key_distance_embeddings;    // a [2m + 1, D]
+  Tensor value_distance_embeddings;  // b [2m + 1, D]
 
   /// Draws weights and tables from N(0, 0.02²); biases start at 0. Throws when the config describes
   /// no valid layer.
