@@ -1,4 +1,4 @@
-// Shows how the shift of relative attention works, stage by stage: show_shifts T K prints what
+// Shows how the shift of relative attention works, stage by stage. show_shifts T K prints what
 // rel_shift (Transformer-XL) and shift_right (labml) make of a [T, K] matrix.
 
 #include <CLI/CLI.hpp>
@@ -16,7 +16,7 @@ using namespace shiftgrad;
 
 namespace {
 
-/// 1, 2, 3, … row by row: no two entries are alike, and 0 is what was padded.
+/// Returns 1, 2, 3, … row by row. No two entries are equal, and 0 marks padding.
 Tensor numbered(int64_t T, int64_t K) {
   std::vector<Scalar> values(T * K);
   std::iota(values.begin(), values.end(), Scalar{1});

@@ -1,4 +1,4 @@
-// char_lm attention: what each character of a text looks at, layer by layer and head by head.
+// char_lm attention draws what each character of a text looks at, for each layer and head.
 
 #include <algorithm>
 #include <memory>
@@ -26,7 +26,7 @@ struct AttentionFlags {
   std::string out;
 };
 
-/// The index alone where it is given, else all there are.
+/// Returns the index alone if it is given, else all indices.
 std::vector<int64_t> chosen(const char* flag, const std::optional<int64_t>& index, int64_t count) {
   require(!index || (0 <= *index && *index < count), flag, ' ', index.value_or(0),
           ", expected 0 to ", count - 1);
@@ -36,7 +36,7 @@ std::vector<int64_t> chosen(const char* flag, const std::optional<int64_t>& inde
   return all;
 }
 
-/// A line of panels for each layer.
+/// Returns a line of panels for each layer.
 std::vector<std::vector<MapPanel>> chosen_panels(
     const AttentionFlags& flags, const std::vector<std::vector<AttentionMap>>& layers) {
   std::vector<std::vector<MapPanel>> panels;

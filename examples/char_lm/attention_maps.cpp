@@ -10,7 +10,7 @@ namespace {
 
 using Maps = std::vector<AttentionMap>;
 
-/// From [1, H, T, T].
+/// Returns a map for each head of weights [1, H, T, T].
 Maps maps_of_heads(const Tensor& weights) {
   std::vector<shiftgrad::Scalar> values = weights.values();
   int64_t size = weights.size(2) * weights.size(3);
@@ -22,7 +22,7 @@ Maps maps_of_heads(const Tensor& weights) {
   return maps;
 }
 
-/// From [1, T, T, C], the mean over each of `heads` equal groups of channels.
+/// Returns the mean map of each of `heads` equal groups of channels of weights [1, T, T, C].
 Maps maps_of_channels(const Tensor& weights, int64_t heads) {
   std::vector<shiftgrad::Scalar> values = weights.values();
   int64_t size = weights.size(1) * weights.size(2), C = weights.size(3), D = C / heads;

@@ -1,5 +1,5 @@
-// char_lm compare: models against each other on the same data, with the same number of steps and of
-// parameters.
+// char_lm compare trains models on the same data, with the same number of steps and parameters, and
+// compares their scores.
 
 #include <algorithm>
 #include <chrono>
@@ -53,11 +53,11 @@ struct CompareFlags {
   TrainFlags training{.out_dir = "comparison"};
 };
 
-/// What all models have in common, or the comparison would be none.
+/// Flags that must be the same for all models, so that they can be compared.
 const std::set<std::string> common_flags = {"data",    "val_data", "eval_split", "vocab",
                                             "out_dir", "seed",     "threads"};
 
-/// The training that "NAME" or "NAME:FLAG=VALUE,FLAG=VALUE" asks for.
+/// Returns the flags of the training that "NAME" or "NAME:FLAG=VALUE,FLAG=VALUE" asks for.
 TrainFlags training_of(const std::string& model, TrainFlags flags) {
   CLI::App parser;
   flags.visit([&](const std::string& name, auto& value, auto unit, const std::string&,
@@ -73,7 +73,7 @@ TrainFlags training_of(const std::string& model, TrainFlags flags) {
     if (flag) fail(model, ": ", part, ": no value, expected ", part, '=', flag->get_type_name());
     arguments.push_back("--" + part);
   }
-  std::ranges::reverse(arguments);  // as CLI11 expects them
+  std::ranges::reverse(arguments);  // CLI11 expects this order
   try {
     parser.parse(arguments);
   } catch (const CLI::ExtrasError&) {
@@ -91,7 +91,8 @@ int64_t count_parameters(ModelFlags flags, int64_t d_inner, int64_t vocab_size) 
   return parameter_count(shiftgrad::LanguageModel(model_config(flags, vocab_size), random));
 }
 
-/// Makes the feed-forward nets as wide as brings the model nearest to so many parameters.
+/// Sets the width of the feed-forward nets that brings the model nearest to this number of
+/// parameters.
 void fit(Contestant& contestant, int64_t parameters, int64_t vocab_size) {
   ModelFlags& model = contestant.training.model;
   auto count = [&](int64_t d_inner) { return count_parameters(model, d_inner, vocab_size); };
@@ -122,7 +123,7 @@ double writing_speed(const shiftgrad::LanguageModel& model, int64_t length, int6
   return static_cast<double>(length) / passed.count();
 }
 
-/// What each training of each model is asked for, with a folder of its own.
+/// Returns the flags of one training of a model, with a folder of its own.
 TrainFlags flags_of_run(const CompareFlags& flags, const Contestant& contestant, int64_t number) {
   TrainFlags training = contestant.training;
   training.trainer.seed = flags.training.trainer.seed + static_cast<uint64_t>(number);
@@ -130,7 +131,7 @@ TrainFlags flags_of_run(const CompareFlags& flags, const Contestant& contestant,
   return training;
 }
 
-/// Throws where the comparison would replace another, unless it may.
+/// Throws if the comparison would replace another, unless it may.
 void check_new(const CompareFlags& flags, const std::vector<Contestant>& list,
                const RunFolder& folder) {
   if (flags.overwrite) return;

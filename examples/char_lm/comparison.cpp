@@ -65,7 +65,7 @@ std::string joined(const Cells& cells, const std::string& separator) {
   return line;
 }
 
-/// For CSV, where the name of a model may have a comma in it.
+/// Returns a line of CSV. The name of a model may contain a comma.
 std::string csv_line(Cells cells) {
   if (cells[0].find(',') != std::string::npos) cells[0] = '"' + cells[0] + '"';
   return joined(cells, ",") + '\n';

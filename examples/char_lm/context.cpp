@@ -1,4 +1,4 @@
-// char_lm context: the loss of models against how much of the text before they read.
+// char_lm context shows how the loss of models depends on how much earlier text they read.
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +41,7 @@ struct ContextFlags {
   bool exact() const { return mode == "exact"; }
 };
 
-/// A model with the text that it is scored on.
+/// A model and the text on which it is scored.
 struct Subject {
   std::string name;
   std::shared_ptr<shiftgrad::LanguageModel> model;
@@ -50,7 +50,8 @@ struct Subject {
   std::vector<int32_t> tokens;
 };
 
-/// losses(subject, n): -log p of each character scored, with contexts or blocks of n characters.
+/// Function losses(subject, n) that returns -log p of each scored character, with contexts or
+/// blocks of n characters.
 using Losses = std::function<std::vector<double>(const Subject&, int64_t)>;
 
 Subject read_subject(const std::string& out_dir, const std::string& name,
@@ -78,7 +79,7 @@ std::vector<Subject> read_subjects(const ContextFlags& flags) {
   return subjects;
 }
 
-/// By default up to twice the length T of a block in steps of T/8, or T to 8T.
+/// Returns --lengths. The default is up to twice the block length T in steps of T/8, or T to 8T.
 std::vector<int64_t> lengths(const ContextFlags& flags, int64_t T) {
   if (flags.lengths.empty() && !flags.exact()) return {T, 2 * T, 4 * T, 8 * T};
   std::vector<int64_t> result = flags.lengths;
@@ -100,8 +101,8 @@ void check(const Subject& subject, const std::vector<int64_t>& lengths) {
           ", expected less than the ", subject.tokens.size(), " characters of the text");
 }
 
-/// As many of the positions that have `context` characters before them as are asked for, spread
-/// evenly.
+/// Returns up to `count` evenly spread positions that have at least `context` characters before
+/// them.
 std::vector<int64_t> spread(int64_t context, int64_t characters, int64_t count) {
   int64_t there = characters - context;
   count = std::min(count, there);
@@ -131,7 +132,7 @@ double bits(const std::vector<double>& nats) {
   return sum / static_cast<double>(nats.size()) / std::numbers::ln2;
 }
 
-/// A table of right-aligned columns under the names.
+/// A table with right-aligned columns under the names.
 class Columns {
  public:
   explicit Columns(const std::vector<std::string>& names) {
@@ -148,7 +149,8 @@ class Columns {
   std::vector<size_t> widths_;
 };
 
-/// The losses of each subject for each length that it can read, printed as they are found.
+/// Returns the losses of each subject for each length that it can read, and prints them as they are
+/// found.
 std::vector<ModelLosses> measure(const std::vector<Subject>& subjects,
                                  const std::vector<int64_t>& lengths, const char* title,
                                  const Losses& losses) {

@@ -12,7 +12,7 @@ using shiftgrad::Tokens;
 
 namespace {
 
-/// A row of `length` tokens from each of `begins` on.
+/// Returns a row of `length` tokens from each of `begins` on.
 Tokens rows(std::span<const int32_t> text, std::span<const int64_t> begins, int64_t length) {
   Tokens cut{{std::ssize(begins), length}, {}};
   for (int64_t begin : begins)

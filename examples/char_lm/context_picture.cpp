@@ -10,7 +10,7 @@ namespace char_lm {
 
 namespace {
 
-/// gnuplot's list of as many of the lengths as have room on a logarithmic axis, round ones first.
+/// Returns gnuplot's list of the lengths that have room on a logarithmic axis, round ones first.
 std::string ticks(std::vector<int64_t> lengths) {
   constexpr double room = 1.0 / 14;
   auto place = [](int64_t length) { return std::log2(static_cast<double>(length)); };
@@ -41,7 +41,7 @@ void set_axes(Picture& picture, const std::vector<ContextCurve>& curves,
   picture.add("set grid xtics ytics linecolor 'gray85'\nset tics nomirror");
 }
 
-/// A dashed line at each length of a block in training.
+/// Adds a dashed line at each length of a block in training.
 void add_marks(Picture& picture, const std::vector<ContextCurve>& curves,
                const std::vector<int64_t>& lengths) {
   std::set<int64_t> marks;

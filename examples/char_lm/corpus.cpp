@@ -8,7 +8,7 @@ namespace char_lm {
 
 namespace {
 
-/// Where a text of so many tokens is cut when this share of it, rounded up, is held back.
+/// Returns where a text of `tokens` tokens is cut when this share of it, rounded up, is held back.
 int64_t boundary(int64_t tokens, double share) {
   return tokens - static_cast<int64_t>(std::ceil(static_cast<double>(tokens) * share));
 }

@@ -26,7 +26,7 @@ struct Distances {
   int64_t first, last;
 };
 
-/// value(h, δ) for all heads and distances.
+/// Returns value(h, δ) for all heads and distances.
 template <class Value>
 DistanceTable table(const std::string& title, int64_t heads, Distances range, Value value) {
   DistanceTable result{title, range.first, {}};
@@ -51,21 +51,21 @@ double dot(const double* a, const double* b, int64_t size) {
 
 double norm(const double* vector, int64_t size) { return std::sqrt(dot(vector, vector, size)); }
 
-/// A learned table whose entry for (h, δ) is the one with the number row(h, δ).
+/// A learned table whose entry for (h, δ) has the index row(h, δ).
 template <class Row>
 struct Rows {
   int64_t heads;
   Distances range;
   Row row;
 
-  /// The entries are vectors of D numbers.
+  /// Returns the norms of entries that are vectors of D numbers.
   DistanceTable norms(const std::string& title, const Tensor& vectors) const {
     std::vector<double> values = doubles(vectors);
     int64_t D = vectors.size(-1);
     return table(title, heads, range,
                  [&](int64_t h, int64_t delta) { return norm(&values[row(h, delta) * D], D); });
   }
-  /// The entries are numbers, to be multiplied by the factor.
+  /// Returns entries that are numbers, multiplied by the factor.
   DistanceTable biases(const std::string& title, const Tensor& numbers, double factor) const {
     std::vector<double> values = doubles(numbers);
     return table(title, heads, range,
@@ -77,7 +77,7 @@ double score_factor(const shiftgrad::Attention& layer) {
   return 1 / std::sqrt(static_cast<double>(layer.d_head));
 }
 
-/// r_δ = W_r R_δ, and the term v·r_δ that nothing but the distance decides.
+/// Returns tables of r_δ = W_r R_δ, and of the term v·r_δ, which depends on the distance alone.
 Tables sinusoid_tables(const TransformerXLAttention& layer, int64_t distances) {
   std::vector<int64_t> clamped;
   for (int64_t delta = 0; delta < distances; ++delta)
@@ -112,7 +112,7 @@ Tables tables_of(const RelativeMultiHeadAttention& layer) {
           rows.norms("norm of R", layer.key_pos_embeddings)};
 }
 
-/// The future has tables of its own, which leave its distance 0 to the past's.
+/// Returns the tables of past and future. The distance 0 is in the past's.
 Tables tables_of(const RelativeGlobalAttention& layer) {
   int64_t P = layer.past_embeddings.size(1), H = layer.n_head;
   auto row = [=](int64_t h, int64_t delta) { return h * P + P - 1 - std::abs(delta); };
@@ -139,14 +139,14 @@ Tables tables_of(const ShawAttention& layer) {
   return tables;
 }
 
-/// The farthest that w reaches: back, or ahead.
+/// Returns the farthest distances that w reaches, back and ahead.
 Distances reach(const Aft& layer, int64_t T) {
   int64_t back = layer.form == Aft::Form::full ? T - 1 : std::min(T, layer.window) - 1;
   if (layer.form == Aft::Form::conv && !layer.causal) back = layer.window / 2;
   return {layer.causal ? 0 : -back, back};
 }
 
-/// The mean of w over all pairs so far apart; those of conv are all equal.
+/// Returns the mean of w over all pairs at each distance. For conv these are all equal.
 Tables tables_of(const Aft& layer) {
   if (layer.form == Aft::Form::simple) return {};
   bool conv = layer.form == Aft::Form::conv;

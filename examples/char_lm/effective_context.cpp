@@ -10,7 +10,7 @@ namespace {
 
 constexpr double least_gain = 0.01;
 
-/// b(c, t) for all t, c being the n-th length.
+/// Returns b(c, t) for all t, where c is the n-th length.
 std::vector<double> baseline(const std::vector<ModelLosses>& losses, size_t n) {
   auto known = [n](const ModelLosses& model) { return model[std::min(n, model.size() - 1)]; };
   std::vector<double> best = known(losses.front());
@@ -21,7 +21,7 @@ std::vector<double> baseline(const std::vector<ModelLosses>& losses, size_t n) {
   return best;
 }
 
-/// The positions of the largest values, a share r of all, rounded up.
+/// Returns the positions of the largest values, a share r of all, rounded up.
 std::vector<size_t> hardest(const std::vector<double>& losses, double r) {
   std::vector<size_t> order(losses.size());
   std::iota(order.begin(), order.end(), 0);
@@ -30,9 +30,9 @@ std::vector<size_t> hardest(const std::vector<double>& losses, double r) {
   return order;
 }
 
-/// g(c, c') of a model from b(c, ·) and its own l(c', ·).
+/// Returns g(c, c') of a model from b(c, ·) and its own l(c', ·).
 double gain(const std::vector<double>& before, const std::vector<double>& after, double r) {
-  double difference = 0;  // f(c, c') - f(c, c), f(c, c) being the mean of b(c, t)
+  double difference = 0;  // f(c, c') - f(c, c), where f(c, c) is the mean of b(c, t)
   std::vector<size_t> positions = hardest(before, r);
   for (size_t t : positions) difference += std::min(0.0, after[t] - before[t]);
   return 1 - std::exp(difference / static_cast<double>(positions.size()));

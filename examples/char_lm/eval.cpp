@@ -24,7 +24,7 @@ namespace {
 
 const std::string modes = "memory|chunks|sliding";
 
-/// What is not given is as in training.
+/// Flags of `eval`. Flags not given keep their values from training.
 struct EvalFlags {
   std::string out_dir;
   std::string checkpoint = "best";
@@ -60,14 +60,15 @@ void set_clamp_len(shiftgrad::LanguageModelConfig& model, int64_t clamp_len) {
   mixer->clamp_len = clamp_len;
 }
 
-/// How many bytes the text has but for its first token, which is not scored.
+/// Returns the number of bytes in the text without its first token, which is not scored.
 int64_t scored_bytes(const std::vector<int32_t>& text, const Vocabulary& vocabulary) {
   int64_t bytes = 0;
   for (size_t n = 1; n < text.size(); ++n) bytes += std::ssize(vocabulary.decode(text[n]));
   return bytes;
 }
 
-/// Of characters that are more than a byte, also what compares with those that are one.
+/// Prints the result. If characters are longer than a byte, it also prints bits per byte, which can
+/// be compared with models of bytes.
 void print(const Evaluation& result, int64_t bytes) {
   std::cout << fixed(result.bits(), 3) << " bits per character\n";
   if (bytes > result.tokens)
@@ -81,7 +82,8 @@ void print(const Evaluation& result, int64_t bytes) {
             << fixed(result.tokens_per_second(), 0) << " tokens/s" << std::endl;
 }
 
-/// What the training said of its validation text, where that was of a part of it; else nothing.
+/// Returns what training reported for its validation text, if that covered only a part of it; else
+/// an empty string.
 std::string said_in_training(const EvalFlags& flags, const SavedRun& run, int64_t characters) {
   const std::optional<double>& nats = run.checkpoint.state.validation_loss;
   int64_t scored = run.flags.evaluated_tokens(characters);

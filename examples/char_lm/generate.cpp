@@ -20,7 +20,7 @@ using shiftgrad::require;
 
 namespace {
 
-const std::string between_samples = "---------------\n";  // nanoGPT's
+const std::string between_samples = "---------------\n";  // as in nanoGPT
 
 struct GenerateFlags {
   std::string out_dir;

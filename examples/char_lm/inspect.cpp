@@ -1,4 +1,4 @@
-// char_lm inspect: what is in a checkpoint.
+// char_lm inspect lists what is in a checkpoint.
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ struct InspectFlags {
   std::string checkpoint = "best";
 };
 
-/// Of some values.
+/// A summary of some values.
 struct Summary {
   int64_t count = 0;
   double sum = 0, squares = 0;
@@ -43,7 +43,7 @@ struct Summary {
   double mean() const { return sum / static_cast<double>(count); }
   double deviation() const {
     double variance = squares / static_cast<double>(count) - mean() * mean();
-    // Equal values may leave a rounding error below 0; NaN stays.
+    // Rounding may make the variance of equal values negative; NaN stays NaN.
     return std::sqrt(variance < 0 ? 0 : variance);
   }
   double norm() const { return std::sqrt(squares); }
@@ -72,7 +72,7 @@ Row row(const std::string& name, const std::string& shape, const Summary& values
           short_number(values.norm())};
 }
 
-/// Words to the left, numbers to the right.
+/// Prints a table with words aligned left and numbers aligned right.
 void print(const std::vector<Row>& table) {
   std::vector<size_t> widths(table.front().size());
   for (const Row& row : table)
@@ -105,7 +105,8 @@ std::string loss(const std::optional<double>& nats) {
   return fixed(*nats, 4) + " nats = " + fixed(*nats / std::numbers::ln2, 3) + " bits per character";
 }
 
-/// A line for each value of the JSON object, those of objects inside it as mixer.type.
+/// Prints a line for each value of the JSON object. Values of nested objects are named as in
+/// mixer.type.
 void print_settings(const std::string& title, const std::string& json) {
   constexpr size_t longest = 1000;
   std::vector<Row> table;

@@ -15,7 +15,7 @@ using shiftgrad::require;
 
 namespace {
 
-/// Adds the loss of that name to the points, where the line has one.
+/// Adds the loss with that name to the points, if the line has one.
 void take(const nlohmann::json& line, const char* name, const std::string& place,
           std::vector<LossPoint>& points) {
   if (!line.contains(name) || line[name].is_null()) return;

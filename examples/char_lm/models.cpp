@@ -10,8 +10,8 @@ using shiftgrad::require;
 
 namespace {
 
-/// Rows of a table of distances that suffice for a block behind its memory, and for text that is
-/// written behind a block.
+/// Returns the number of rows of a table of distances that suffice for a block after its memory,
+/// and for text written after a block.
 int64_t distances(const ModelFlags& flags) {
   return 2 * std::max(flags.block_size, memory_length(flags));
 }
@@ -24,8 +24,8 @@ void add_positions(LanguageModelConfig& config, const std::string& position, int
   config.embedding_scale = position == "sinusoid";
 }
 
-/// Al-Rfou et al. 2018, "Character-Level Language Modeling with Deeper Self-Attention", but with
-/// GPT-2's block; its auxiliary losses are flags of the training.
+/// The model of Al-Rfou et al. 2018, "Character-Level Language Modeling with Deeper
+/// Self-Attention", but with GPT-2's block. Its auxiliary losses are flags of the training.
 LanguageModelConfig transformer(const ModelFlags& flags) {
   LanguageModelConfig config;
   shiftgrad::MultiHeadAttentionConfig mixer{.window = flags.window};
@@ -38,7 +38,7 @@ LanguageModelConfig transformer(const ModelFlags& flags) {
   return config;
 }
 
-/// Dai et al. 2019, "Transformer-XL", with the norms before the layers.
+/// The model of Dai et al. 2019, "Transformer-XL", with the norms before the layers.
 LanguageModelConfig transformer_xl(const ModelFlags& flags) {
   LanguageModelConfig config;
   shiftgrad::TransformerXLAttentionConfig mixer{
@@ -53,7 +53,7 @@ LanguageModelConfig transformer_xl(const ModelFlags& flags) {
   return config;
 }
 
-/// labml.ai's relative multi-headed attention.
+/// A model with labml.ai's relative multi-headed attention.
 LanguageModelConfig labml(const ModelFlags& flags) {
   LanguageModelConfig config;
   config.mixer = shiftgrad::RelativeMultiHeadAttentionConfig{
@@ -61,7 +61,7 @@ LanguageModelConfig labml(const ModelFlags& flags) {
   return config;
 }
 
-/// Huang et al. 2018, "Music Transformer".
+/// The model of Huang et al. 2018, "Music Transformer".
 LanguageModelConfig music_transformer(const ModelFlags& flags) {
   LanguageModelConfig config;
   add_positions(config, flags.position.value_or("none"), flags.block_size);
@@ -71,7 +71,7 @@ LanguageModelConfig music_transformer(const ModelFlags& flags) {
   return config;
 }
 
-/// Shaw et al. 2018, "Self-Attention with Relative Position Representations".
+/// The model of Shaw et al. 2018, "Self-Attention with Relative Position Representations".
 LanguageModelConfig shaw(const ModelFlags& flags) {
   LanguageModelConfig config;
   config.mixer =
@@ -81,7 +81,7 @@ LanguageModelConfig shaw(const ModelFlags& flags) {
   return config;
 }
 
-/// Zhai et al. 2021, "An Attention Free Transformer".
+/// The model of Zhai et al. 2021, "An Attention Free Transformer".
 LanguageModelConfig aft(const ModelFlags& flags) {
   LanguageModelConfig config;
   shiftgrad::AftConfig mixer{.form = flags.form.value_or("local"),
@@ -97,7 +97,7 @@ LanguageModelConfig aft(const ModelFlags& flags) {
   return config;
 }
 
-/// Wang et al. 2019, "R-Transformer", its recurrent net alone in place of attention.
+/// The recurrent net of Wang et al. 2019, "R-Transformer", alone in place of attention.
 LanguageModelConfig local_rnn(const ModelFlags& flags) {
   LanguageModelConfig config;
   config.mixer = shiftgrad::LocalRnnConfig{.window = flags.window.value_or(7),
@@ -105,7 +105,7 @@ LanguageModelConfig local_rnn(const ModelFlags& flags) {
   return config;
 }
 
-/// The whole of it.
+/// The whole R-Transformer of Wang et al. 2019.
 LanguageModelConfig r_transformer(const ModelFlags& flags) {
   require(!flags.activation, "--activation: --model r_transformer has relu");
   require(!flags.norm_first, "--norm_first: --model r_transformer has its norms first");
@@ -121,7 +121,7 @@ void check(const ModelFlags& flags) {
           " is not divisible by --n_head ", flags.n_head);
 }
 
-/// Throws when an option was given that this kind has no use for.
+/// Throws when an option was given that this kind does not use.
 void check_options(const ModelKind& kind, ModelFlags flags) {
   flags.visit_options([&](const std::string& name, const auto& value, auto...) {
     bool known = std::find(kind.options.begin(), kind.options.end(), name) != kind.options.end();
@@ -129,8 +129,8 @@ void check_options(const ModelKind& kind, ModelFlags flags) {
   });
 }
 
-/// Tokens with an absolute position, sums over all that was, and recurrent nets below attention
-/// make nothing of a memory.
+/// Whether a memory is of use to the model. It is not if tokens have absolute positions, if sums
+/// cover the whole past, or if a recurrent net lies below attention.
 bool can_remember(const LanguageModelConfig& config) {
   return config.position == "none" && config.block == "transformer_block" &&
          !std::holds_alternative<shiftgrad::AftConfig>(config.mixer);

@@ -1,4 +1,4 @@
-// char_lm plot: the loss curves of several runs.
+// char_lm plot draws the loss curves of several runs.
 
 #include <algorithm>
 #include <memory>
@@ -28,7 +28,7 @@ void add_data(Picture& picture, const std::string& name, const std::vector<LossP
   picture.add("END");
 }
 
-/// The loss of each batch thin and pale, that of the validation text on top.
+/// Draws the loss of each batch thin and pale, and that of the validation text on top.
 void add_curves(Picture& picture, const std::vector<LossCurve>& curves,
                 const std::vector<std::string>& names) {
   std::string plots =
@@ -52,7 +52,7 @@ void add_curves(Picture& picture, const std::vector<LossCurve>& curves,
   picture.add(plots);
 }
 
-/// Around all points.
+/// Sets the ranges of the axes around all points.
 void set_ranges(Picture& picture, const std::vector<LossCurve>& curves) {
   std::vector<double> losses;
   double last = 1;

@@ -1,4 +1,4 @@
-// char_lm positions: what a model has learned of distances.
+// char_lm positions draws what a model has learned about distances.
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@ struct PositionsFlags {
 
 using Layers = std::vector<std::vector<DistanceTable>>;
 
-/// Those of each layer, equally many; none where no layer has any.
+/// Returns the tables of each layer, equally many for all, or nothing if no layer has any.
 Layers tables_of_layers(const shiftgrad::LanguageModel& model, int64_t distances) {
   Layers layers;
   for (const auto& layer : model.blocks) {
@@ -63,7 +63,7 @@ int64_t last(const DistanceTable& table) {
   return table.first + std::ssize(table.heads.front()) - 1;
 }
 
-/// Around what is finite, with a mark at the longest distance in training.
+/// Sets the ranges around all finite values, with a mark at the longest distance in training.
 void set_ranges(Picture& picture, const DistanceTable& table, int64_t trained) {
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const auto& head : table.heads)
@@ -80,7 +80,7 @@ void set_ranges(Picture& picture, const DistanceTable& table, int64_t trained) {
                 ", graph 1 nohead dashtype 2 linecolor 'gray40'");
 }
 
-/// The lines of one table; only one of the panels names them.
+/// Adds the lines of one table. Only one of the panels names them.
 void add_lines(Picture& picture, const DistanceTable& table, bool named) {
   std::string plots;
   for (size_t h = 0; h < table.heads.size(); ++h) {

@@ -24,7 +24,7 @@ shiftgrad::EvaluationConfig TrainFlags::own_evaluation() const {
   return {.mode = mem_len > 0 ? "memory" : "chunks",
           .tgt_len = model.block_size,
           .mem_len = mem_len,
-          // Of chunks it decides the speed only.
+          // For chunks it only changes the speed.
           .batch_size = mem_len > 0 ? 1 : 64};
 }
 

@@ -18,14 +18,15 @@ shiftgrad::LanguageModel new_model(const TrainFlags& flags, int64_t vocab_size) 
   return {model_config(flags.model, vocab_size), random};
 }
 
-/// The saved model, with what a checkpoint's config leaves out.
+/// Returns the saved model, with dropout, which a checkpoint's config leaves out.
 shiftgrad::LanguageModel saved_model(const TrainFlags& flags, const SavedRun& saved) {
   shiftgrad::Checkpoint checkpoint = saved.checkpoint;
   set_dropout(flags.model, checkpoint.model);
   return make_model(checkpoint, saved.source);
 }
 
-/// `characters` can be predicted in the validation text; `eval` scores them all.
+/// Returns the text about an evaluation. `characters` is the number that can be predicted in the
+/// validation text; `eval` scores them all.
 std::string scores(const shiftgrad::EvaluationReport& report, int64_t characters) {
   double nats = report.validation.nats, bits = report.validation.bits();
   int64_t scored = report.validation.tokens;

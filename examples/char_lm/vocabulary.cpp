@@ -42,10 +42,10 @@ void for_each_code(Unit unit, std::string_view text, const std::string& source, 
   }
 }
 
-/// The character as a message can show it: 'x', U+00E9 'é', U+000A where it has no shape of its
-/// own, or byte 0x80 where there is none.
+/// Returns the character as a message can show it: 'x', U+00E9 'é', U+000A if it has no visible
+/// shape, or byte 0x80 if it is no character.
 std::string shown_character(std::string_view text, size_t place) {
-  // The unknown byte may stand in the middle of its character.
+  // The unknown byte may be in the middle of its character.
   size_t start = place;
   while (start > 0 && place - start < 3 && (byte_at(text, start) & 0xC0) == 0x80) --start;
   Utf8 character = read_utf8(text.substr(start));

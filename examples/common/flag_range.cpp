@@ -11,7 +11,7 @@ using shiftgrad::text;
 
 namespace {
 
-/// 1e9 as "1000000000", 0.5 as "0.5".
+/// Returns 1e9 as "1000000000", and 0.5 as "0.5".
 std::string number(double value) {
   bool whole = value == std::floor(value) && std::abs(value) < 1e15;
   return whole ? fixed(value, 0) : text(value);
@@ -24,7 +24,7 @@ std::string complaint(double value, const Range& range) {
   bool few_enough = range.with_greatest ? value <= range.greatest : value < range.greatest;
   if (enough && few_enough) return "";
   std::string least = number(range.least), greatest = number(range.greatest);
-  // Of a wide range only the bound that was crossed is of interest.
+  // For a wide range, the error names only the bound that was crossed.
   if (range.greatest > 1 && enough) return text(", expected at most ", greatest);
   if (range.greatest > 1)
     return text(", expected ", range.with_least ? "at least " : "more than ", least);

@@ -8,7 +8,7 @@ using shiftgrad::require;
 
 namespace {
 
-/// The command that the arguments name, or the program itself.
+/// Returns the command that the arguments name, or the program itself.
 const CLI::App& command_of(const CLI::App& program, std::span<char* const> arguments) {
   for (const char* argument : arguments)
     for (const CLI::App* command : program.get_subcommands({}))
@@ -16,7 +16,7 @@ const CLI::App& command_of(const CLI::App& program, std::span<char* const> argum
   return program;
 }
 
-/// The flag that is meant by --NAME or --NAME=VALUE, or null.
+/// Returns the flag that --NAME or --NAME=VALUE means, or null.
 const CLI::Option* flag_of(const CLI::App& app, const std::string& argument) {
   if (!argument.starts_with("--")) return nullptr;
   return app.get_option_no_throw(argument.substr(0, argument.find('=')));

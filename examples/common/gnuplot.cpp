@@ -21,7 +21,8 @@ using shiftgrad::require;
 
 namespace {
 
-/// Starts gnuplot between two descriptors. Gives 0 or the reason why not.
+/// Starts gnuplot with two descriptors as input and output. Returns 0, or the error number if that
+/// fails.
 int start(const char* argument, int input, int output, pid_t& process) {
   posix_spawn_file_actions_t streams;
   ::posix_spawn_file_actions_init(&streams);
@@ -34,7 +35,7 @@ int start(const char* argument, int input, int output, pid_t& process) {
   return error;
 }
 
-/// Waits for the end of a process. Gives how it ended, or nothing where all went well.
+/// Waits for the end of a process. Returns how it failed, or an empty string.
 std::string failure_of(pid_t process) {
   int status = 0;
   while (::waitpid(process, &status, 0) < 0)
@@ -46,8 +47,8 @@ std::string failure_of(pid_t process) {
   return code == 0 ? "" : shiftgrad::text("failed with exit status ", code);
 }
 
-/// A file without a name that holds the text and is read from its start. Unlike a pipe it can
-/// neither fill up nor lose its reader.
+/// Returns a file without a name that holds the text and is read from its start. Unlike a pipe, it
+/// cannot fill up or lose its reader.
 std::unique_ptr<std::FILE, int (*)(std::FILE*)> nameless_file(const std::string& text) {
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), std::fclose);
   bool written = file && std::fwrite(text.data(), 1, text.size(), file.get()) == text.size() &&
@@ -73,7 +74,7 @@ std::string gnuplot(const std::string& script) {
   require(::pipe2(ends, O_CLOEXEC) == 0, "gnuplot: no pipe: ", std::strerror(errno));
   Descriptor result(ends[0]), output(ends[1]);
   pid_t process = 0;
-  // Without the settings in ~/.gnuplot.
+  // -d ignores the settings in ~/.gnuplot.
   int error = start("-d", ::fileno(input.get()), output.number(), process);
   require(error == 0, "gnuplot: cannot be started: ", std::strerror(error));
   output.close();

@@ -9,7 +9,7 @@ namespace {
 
 using Lines = std::vector<std::vector<MapPanel>>;
 
-/// What a tick says in place of a symbol.
+/// Returns the text of a tick for a symbol.
 std::string shown(const std::string& symbol) {
   if (symbol == " ") return "␣";
   if (symbol == "\n") return "↵";
@@ -21,14 +21,15 @@ std::string shown(const std::string& symbol) {
   return digits;
 }
 
-/// A tick's text, which gnuplot reads as a format: a percent sign is written twice.
+/// Returns a tick's text for gnuplot, which reads it as a format, so a percent sign is written
+/// twice.
 std::string tick(const std::string& text) {
   std::string format;
   for (char character : text) format += std::string(character == '%' ? 2 : 1, character);
   return gnuplot_string(format);
 }
 
-/// gnuplot's list of the symbols where they stand.
+/// Returns gnuplot's list of the symbols and their places.
 std::string ticks(const std::vector<std::string>& symbols) {
   std::string list;
   for (size_t n = 0; n < symbols.size(); ++n)
@@ -66,7 +67,7 @@ void set_axes(Picture& picture, const MapAxis& rows, const MapAxis& columns, con
   picture.add("set border linecolor 'gray60'\nset title offset 0, -0.5");
 }
 
-/// One scale of colours for all panels, beside the last of the first line.
+/// Sets one colour scale for all panels, beside the last panel of the first line.
 void set_colours(Picture& picture, const Sheet& sheet) {
   picture.add(
       "set palette defined (0 '#FFFFFF', 0.05 '#C6DBEF', 0.2 '#6BAED6', 0.5 '#2171B5', ",
@@ -78,8 +79,8 @@ void set_colours(Picture& picture, const Sheet& sheet) {
               box.height / height);
 }
 
-/// Cells that are drawn one by one stay sharp wherever the picture goes, those of an image are
-/// blurred by most programs. What would be white is left out.
+/// Draws the cells one by one, so that they stay sharp in every program; most programs blur those
+/// of an image. White cells are left out.
 void add_map(Picture& picture, const std::vector<double>& weights, size_t columns) {
   picture.add("$map << END");
   for (size_t n = 0; n < weights.size(); ++n)

@@ -17,14 +17,14 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-/// Whether this is a whole line of a step up to `step`.
+/// Whether this is a complete line about a step up to `step`.
 bool belongs(const std::string& line, int64_t step) {
   Json object = Json::parse(line, nullptr, false);
   return object.is_object() && object.contains("step") && object["step"].is_number_integer() &&
          object["step"] <= step;
 }
 
-/// What a run that goes on after `step` keeps.
+/// Returns the lines that a run resumed after `step` keeps.
 std::string lines_up_to(const std::string& path, int64_t step) {
   if (step == 0 || !std::filesystem::exists(path)) return "";
   std::istringstream file(shiftgrad::read_regular_file(path));

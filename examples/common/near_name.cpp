@@ -9,7 +9,7 @@
 namespace char_lm {
 
 size_t edit_distance(const std::string& a, const std::string& b) {
-  // Row i: from the first i characters of a to the first j of b.
+  // Entry j of row i is the distance from the first i characters of a to the first j of b.
   std::vector<size_t> before_last, last(b.size() + 1), row(b.size() + 1);
   std::iota(last.begin(), last.end(), 0);
   for (size_t i = 1; i <= a.size(); ++i) {
@@ -27,7 +27,7 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 }
 
 std::string did_you_mean(const std::string& typed, const std::vector<std::string>& names) {
-  constexpr size_t longest = 100;  // the distance takes as long as the text
+  constexpr size_t longest = 100;  // computing the distance takes longer for longer texts
   if (typed.size() > longest) return "";
   auto distance = [&](const std::string& name) { return edit_distance(typed, name); };
   auto nearest = std::ranges::min_element(names, {}, distance);

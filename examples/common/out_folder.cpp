@@ -10,7 +10,7 @@
 
 namespace char_lm {
 
-// The folder itself is locked, so nothing has to be written, and nothing is left.
+// Locks the folder itself, so nothing has to be written, and nothing is left behind.
 FolderLock::FolderLock(const std::filesystem::path& folder)
     : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
@@ -47,7 +47,7 @@ RunFolder new_run_folder(const std::string& out_dir, bool overwrite, const std::
 
 bool holds_run(const std::string& out_dir) {
   RunFolder folder{out_dir};
-  std::error_code error;  // what cannot be looked at cannot be written either, which will say why
+  std::error_code error;  // a folder that cannot be read cannot be written, and that error says why
   auto there = [&](const std::string& path) { return std::filesystem::exists(path, error); };
   return there(folder.checkpoint("best")) || there(folder.checkpoint("last")) ||
          there(folder.metrics());

@@ -50,7 +50,7 @@ void Picture::range(const char* axis, double low, double high) {
   add("set ", axis, "range [", low - room, ':', high + room, ']');
 }
 
-// What gnuplot opens can be a command to it, so it never gets the name of a file.
+// A file name can be a command to gnuplot, so it never gets one.
 void Picture::draw() const {
   std::string svg = gnuplot(shiftgrad::text(
       "set terminal svg size ", width_, ",", height_,

@@ -8,7 +8,8 @@ namespace char_lm {
 
 namespace {
 
-/// Neither a control character nor one of the 66 code points that are no characters.
+/// Whether a code point is neither a control character nor one of the 66 code points that are no
+/// characters.
 bool is_visible(int32_t code) {
   bool control = code < 0x20 || (0x7F <= code && code < 0xA0);
   bool none = (code & 0xFFFE) == 0xFFFE || (0xFDD0 <= code && code <= 0xFDEF);
@@ -25,7 +26,7 @@ std::string escaped(std::string_view bytes) {
   return result;
 }
 
-/// The text without its middle, cut between characters.
+/// Returns the text without its middle, cut between characters.
 std::string shortened(std::string_view text, size_t longest) {
   if (text.size() <= longest) return std::string(text);
   size_t begin = longest / 2, end = text.size() - longest / 2;

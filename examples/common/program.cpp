@@ -33,10 +33,10 @@ int complain(const CLI::App& program, std::string line, int status, Peers& peers
   return status;
 }
 
-/// Does the work, which is not done before all that it printed has arrived.
+/// Does the work, which is done only once all that it printed has arrived.
 int finish(const CLI::App& program, Command::Work work, Peers& peers) {
   try {
-    // Gone, and its progress bar with it, by the time that an error is printed.
+    // The work, and its progress bar, are destroyed before an error is printed.
     std::exchange(work, {})();
     flush_output();
   } catch (const std::exception& error) {
@@ -55,8 +55,8 @@ int run(const CLI::App& program, const Command& command, Peers& peers) {
   return finish(program, std::move(work), peers);
 }
 
-/// Throws unless all peers were started with the same command of the same program: they would wait
-/// for each other in vain.
+/// Throws unless all peers were started with the same command of the same program. Otherwise they
+/// would wait for each other forever.
 void check_same_command(const CLI::App& program, const std::string& command, Peers& peers) {
   if (peers.size() == 1) return;
   std::string own = program.get_name() + ' ' + command;
@@ -69,7 +69,7 @@ void check_same_command(const CLI::App& program, const std::string& command, Pee
                        name(0), "; expected one command for all");
 }
 
-/// Reads the arguments. False where they ask for help.
+/// Reads the arguments. Returns false if they ask for help.
 bool parse(CLI::App& program, std::span<char*> arguments, Peers& peers) try {
   check_values_given(program, arguments.subspan(1));
   program.parse(static_cast<int>(arguments.size()), arguments.data());
@@ -79,14 +79,14 @@ bool parse(CLI::App& program, std::span<char*> arguments, Peers& peers) try {
   return false;
 }
 
-/// The command that was parsed, or null.
+/// Returns the command that was parsed, or null.
 const Command* chosen(const std::vector<Command>& commands) {
   auto parsed = [](const Command& command) { return command.flags->parsed(); };
   auto found = std::ranges::find_if(commands, parsed);
   return found == commands.end() ? nullptr : &*found;
 }
 
-/// "train, eval or generate"
+/// Returns a list such as "train, eval or generate".
 std::string listed(const std::vector<Command>& commands) {
   std::string list;
   for (size_t n = 0; n < commands.size(); ++n)
@@ -98,7 +98,8 @@ std::string listed(const std::vector<Command>& commands) {
 
 void keep_standard_streams() {
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // What is opened has the lowest number that is free, and cannot be used in the stream's way.
+    // A newly opened file gets the lowest free number. It is opened so that the stream cannot use
+    // it.
     bool is_closed = ::fcntl(stream, F_GETFD) < 0 && errno == EBADF;
     if (is_closed && ::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
   }

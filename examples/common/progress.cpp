@@ -22,7 +22,7 @@ std::string format(const char* pattern, Values... values) {
   return line;
 }
 
-/// 75 as "1:15".
+/// Returns 75 as "1:15".
 std::string clock_time(double seconds) {
   auto whole = static_cast<long long>(seconds + 0.5);
   if (whole < 3600) return format("%lld:%02lld", whole / 60, whole % 60);

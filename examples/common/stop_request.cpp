@@ -14,7 +14,7 @@ volatile std::sig_atomic_t received = 0;
 void set_handler(void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
-  // Writes under way go on.
+  // Writes in progress continue.
   action.sa_flags = SA_RESTART;
   for (int signal : signals) {
     struct sigaction current {};

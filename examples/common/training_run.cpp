@@ -18,7 +18,8 @@ using shiftgrad::text;
 
 namespace {
 
-/// An update can spoil the weights without the loss before it showing that.
+/// Throws if a weight is not finite. An update can spoil the weights although the loss before it
+/// was finite.
 void check_finite(const shiftgrad::Module& model, int64_t step) {
   for (const auto& [name, value, decay] : parameters(model))
     for (int64_t n = 0; n < value.count(); ++n)
@@ -55,7 +56,7 @@ void TrainingRun::resume(const RunState& saved, const std::string& source) {
 
 void TrainingRun::run(const std::function<bool()>& should_stop) try {
   train(should_stop);
-  // Whoever ends by a signal, and with it all others, waits for the last checkpoint.
+  // A peer that ends by a signal ends all others, so all wait for the last checkpoint.
   peers_.gather({});
 } catch (const shiftgrad::Error& error) {
   if (!saved_step_ || !is_first()) throw;
@@ -67,10 +68,10 @@ void TrainingRun::train(const std::function<bool()>& should_stop) {
     announce();
     shiftgrad::remove_abandoned_files(folder_.path);
   }
-  // From now on the folder is this run's, so that whatever ends it, it can go on.
+  // From now on the folder belongs to this run, which can be resumed whatever ends it.
   if (!saved_step_) {
     save();
-    // Of a run that this one replaces.
+    // This checkpoint is from a run that this one replaces.
     if (is_first()) std::filesystem::remove(folder_.checkpoint("best"));
   }
   if (is_first()) metrics_.emplace(folder_.metrics(), step());
@@ -110,7 +111,8 @@ void TrainingRun::on_evaluation(const EvaluationReport& report) {
   if (!is_first()) return;
   metrics_->write(report);
   evaluation_ = report;
-  // Before the last checkpoint: a run that ends between both comes by here again.
+  // The best checkpoint is written before the last. A run that ends in between comes here again
+  // when it is resumed.
   if (report.best) {
     check_finite(subject_.model, step());
     subject_.write(folder_.checkpoint("best"), now());
@@ -121,7 +123,7 @@ void TrainingRun::on_evaluation(const EvaluationReport& report) {
 
 void TrainingRun::save() {
   RunState last = now();
-  last.trainer = subject_.trainer.saved();  // takes all peers
+  last.trainer = subject_.trainer.saved();  // needs all peers
   if (!is_first()) return;
   check_finite(subject_.model, step());
   subject_.write(folder_.checkpoint("last"), last);

@@ -11,7 +11,7 @@ int32_t byte_at(std::string_view text, size_t place) {
   return static_cast<unsigned char>(text[place]);
 }
 
-/// How many bytes a character has that begins with this one; 0 when none does.
+/// Returns how many bytes a character has that begins with this byte, or 0 if none does.
 size_t length_after(int32_t lead) {
   if (lead < 0x80) return 1;
   if (lead < 0xC2) return 0;
@@ -30,7 +30,7 @@ bool continues(int32_t lead, size_t place, int32_t byte) {
   return least <= byte && byte <= most;
 }
 
-/// How many bytes at the end of the text are the start of a character that may go on.
+/// Returns how many bytes at the end of the text may be the start of an incomplete character.
 size_t cut_at_end(std::string_view text) {
   for (size_t length = std::min<size_t>(3, text.size()); length > 0; --length) {
     Utf8 end = read_utf8(text.substr(text.size() - length));
@@ -45,7 +45,7 @@ Utf8 read_utf8(std::string_view text) {
   int32_t lead = byte_at(text, 0);
   size_t length = length_after(lead);
   if (length == 0) return {Utf8::Kind::broken, 1, 0};
-  // A lead has as many bits fewer as its character has bytes.
+  // A lead byte has one bit less for each byte of its character.
   int32_t code = length == 1 ? lead : lead & (0x7F >> length);
   for (size_t n = 1; n < length; ++n) {
     if (n == text.size()) return {Utf8::Kind::cut, n, 0};

@@ -1,5 +1,5 @@
-// run_layer CASE.safetensors OUT.safetensors: runs one layer forward and backward on given
-// parameters and inputs, so that another implementation can be held against it.
+// run_layer CASE.safetensors OUT.safetensors runs one layer forward and backward on given
+// parameters and inputs, for comparison with another implementation.
 //
 //   CASE  metadata `layer` and `config` (JSON); tensors param.NAME, input.NAME, grad_output
 //   OUT   output, grad.param.NAME, grad.input.NAME; for a language_model also loss and memory.L
@@ -32,7 +32,7 @@ int64_t width(const Config& config) {
     return std::visit([](const auto& mixer) { return mixer.d_model; }, config.mixer);
 }
 
-/// The layer or model of a config, with the case's parameters.
+/// Returns the layer or model of a config, with the case's parameters.
 template <class Config>
 typename Config::Layer make_layer(Case& given, const Config& config) {
   UnfilledParameters unfilled(given.tensors());
@@ -42,7 +42,7 @@ typename Config::Layer make_layer(Case& given, const Config& config) {
   return layer;
 }
 
-/// A tensor [B, T, C] under a name; B and T at least 1 each, or B as given.
+/// Takes a tensor [B, T, C] under a name. B and T are at least 1, or B is as given.
 Tensor take_sequence(Case& given, const std::string& name, int64_t C, int64_t B = 0) {
   Tensor x = given.take(name);
   bool fits = x.rank() == 3 && x.size(0) >= 1 && (B == 0 || x.size(0) == B) && x.size(1) >= 1 &&
@@ -52,7 +52,8 @@ Tensor take_sequence(Case& given, const std::string& name, int64_t C, int64_t B 
   return x;
 }
 
-/// A tensor [B, M, C] under a name to go with x, M at least 0; undefined when it is absent.
+/// Takes a tensor [B, M, C] under a name to go with x, with M at least 0. It is undefined if
+/// absent.
 Tensor take_memory(Case& given, const std::string& name, int64_t B, int64_t C) {
   Tensor memory = given.take_if_present(name);
   bool fits =
@@ -90,7 +91,7 @@ Answer differentiate(Case& given, const Module& module, const std::vector<std::s
   return answer;
 }
 
-/// A layer with the common interface.
+/// Runs a layer with the common interface.
 template <class Config>
 Answer run_sequence_layer(Case& given) {
   auto config = config_from_json<Config>(given.config);
@@ -152,7 +153,7 @@ Answer run_shift_right(Case& given) {
   return differentiate(given, NoParameters(), {"x"}, {x}, [&] { return shift_right(x); });
 }
 
-/// [B, T], every one in 0 … V-1.
+/// Takes tokens [B, T], each in 0 … V-1.
 Tokens take_tokens(Case& given, const std::string& name, const LanguageModelConfig& config) {
   Tokens tokens = given.take_tokens(name);
   const Dims& shape = tokens.shape;
@@ -164,7 +165,7 @@ Tokens take_tokens(Case& given, const std::string& name, const LanguageModelConf
   return tokens;
 }
 
-/// input.memory.L for every block, all of one length, or for none.
+/// Takes input.memory.L for every block, all of one length, or for none.
 Memory take_memories(Case& given, int64_t B, const LanguageModelConfig& config) {
   Memory memory;
   for (int64_t n = 0; n < config.n_layer; ++n) {

@@ -1,4 +1,4 @@
-// seq2seq attention: which tokens of the source each token of a target was made from.
+// seq2seq attention draws which tokens of the source each token of a target was made from.
 
 #include <algorithm>
 #include <memory>
@@ -29,7 +29,7 @@ struct AttentionFlags {
   DecodingFlags decoding{};
 };
 
-/// The mean over a part of the heads of [1, H, T, S].
+/// Returns the mean over some of the heads of [1, H, T, S].
 std::vector<double> mean_of_heads(const Tensor& weights, int64_t begin, int64_t end) {
   std::vector<shiftgrad::Scalar> values = weights.values();
   int64_t size = weights.size(2) * weights.size(3);
@@ -42,8 +42,8 @@ std::vector<double> mean_of_heads(const Tensor& weights, int64_t begin, int64_t 
   return mean;
 }
 
-/// A line of maps for each block: row i has the weights of the source's tokens from which target
-/// token i was made.
+/// Returns a line of maps for each block. Row i has the weights of the source's tokens from which
+/// target token i was made.
 std::vector<std::vector<MapPanel>> alignments(const shiftgrad::EncoderDecoder& model,
                                               const std::vector<int32_t>& source,
                                               const std::vector<int32_t>& target, bool by_head) {
@@ -64,7 +64,7 @@ std::vector<std::vector<MapPanel>> alignments(const shiftgrad::EncoderDecoder& m
   return maps;
 }
 
-/// The tokens of --source or --target.
+/// Returns the tokens of --source or --target.
 std::vector<int32_t> tokens_of(const char* flag, const std::string& line, const Symbols& symbols,
                                int64_t longest) {
   Line read = read_line(line, symbols, longest);

@@ -17,7 +17,7 @@ Rows read_all(const std::string& path, BadRows bad) {
   return {data_name(path), path.empty() ? written_dates(embedded_dates) : read_rows(path, bad)};
 }
 
-/// Moves the last rows, about this share of them, away.
+/// Removes the last rows, about this share of them, and returns them.
 std::vector<Row> cut_end(std::vector<Row>& rows, double share) {
   auto count = static_cast<int64_t>(std::ceil(static_cast<double>(rows.size()) * share));
   auto cut = rows.end() - count;

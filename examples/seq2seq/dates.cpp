@@ -33,7 +33,7 @@ std::string two_digits(int number) {
   return digits;
 }
 
-/// 1st, 2nd, 3rd, 4th, … 11th, … 21st.
+/// Returns 1st, 2nd, 3rd, 4th, … 11th, … 21st.
 std::string ordinal(int day) {
   const char* endings[] = {"th", "st", "nd", "rd"};
   bool teens = day / 10 == 1;
@@ -50,15 +50,16 @@ std::string upper(std::string word) {
   return word;
 }
 
-/// The parts joined, the last one first. Braces draw them in the order in which they stand there,
-/// where a compiler may draw a function's arguments in any; this order is as old as the dates.
+/// Joins the parts, the last one first. Braces draw the parts in the order in which they are
+/// written, while a compiler may draw a function's arguments in any order. The dates depend on this
+/// order.
 std::string backwards(std::initializer_list<std::string> parts) {
   std::string line;
   for (const std::string& part : parts) line = part + line;
   return line;
 }
 
-/// The parts of a date in one of their forms each, drawn at random.
+/// Writes the parts of a date, each in a form drawn at random.
 class Writer {
  public:
   Writer(sys_days date, Random& random) : date_(date), parts_(date), random_(random) {}
@@ -110,7 +111,7 @@ class Writer {
   }
   std::string month() { return cased(months[number_of_month() - 1]); }
   std::string weekday() { return cased(weekdays[std::chrono::weekday(date_).c_encoding()]); }
-  /// The name or its first three letters, in lower or upper case at times.
+  /// Returns the name or its first three letters, sometimes in lower or upper case.
   std::string cased(const std::string& name) {
     std::string form = random_.below(2) == 0 ? name : name.substr(0, 3);
     switch (random_.below(5)) {
@@ -142,7 +143,7 @@ std::vector<Row> written_dates(int64_t count) {
   sys_days last = year_month_day(year(2099), December, day(31));
   std::vector<int64_t> days(static_cast<size_t>((last - first).count() + 1));
   std::iota(days.begin(), days.end(), 0);
-  // A generator of its own, so that the dates are the same whatever a run's seed.
+  // The dates have a generator of their own, so they do not depend on a run's seed.
   Random random{.seed = 1582};
   std::vector<Row> rows;
   for (int64_t n = 0; n < std::min(count, std::ssize(days)); ++n) {

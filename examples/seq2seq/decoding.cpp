@@ -33,7 +33,7 @@ Translator::Translator(const SavedRun& run, const DecodingFlags& flags)
       model_(make_model(run)),
       options_{.begin = target_ends.begin, .end = target_ends.end, .max_length = flags.max_length} {
   options_.max_length = std::min(options_.max_length, model_.longest_target() - 1);
-  // Whatever else is wrong with them shows before anything is read.
+  // An empty search shows what else is wrong with the flags before anything is read.
   beam_search(model_, shiftgrad::padded({}), options_, flags_.beam);
 }
 

@@ -30,14 +30,14 @@ struct EvalFlags {
   DecodingFlags decoding{};
 };
 
-/// A source, and all targets that the data has for it.
+/// A source and all targets that the data has for it.
 struct Question {
   std::string source;
   std::vector<int32_t> tokens;
   std::vector<std::string> references;
 };
 
-/// The validation rows of the training, or all of another file, by source.
+/// Returns the validation rows of the training, or all rows of another file, by source.
 std::vector<Question> questions(const EvalFlags& flags, const SavedRun& run) {
   BadRows bad = flags.skip_bad_rows ? BadRows::skip : run.flags.bad_rows();
   Rows rows = flags.data.empty() ? read_split(run.flags).validation
@@ -58,7 +58,7 @@ std::vector<Question> questions(const EvalFlags& flags, const SavedRun& run) {
   return list;
 }
 
-/// The targets for all sources, batches made of those of similar length.
+/// Returns the targets for all sources. Sources of similar length are translated in one batch.
 std::vector<std::string> answers(const Translator& translator, const std::vector<Question>& list,
                                  int64_t batch_size) {
   std::vector<shiftgrad::TokenPair> sources;

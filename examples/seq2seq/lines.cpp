@@ -15,7 +15,7 @@ namespace seq2seq {
 
 namespace {
 
-/// Whether reading would not have to wait.
+/// Whether reading would return at once.
 bool is_ready(int descriptor) {
   pollfd waiting{descriptor, POLLIN, 0};
   return ::poll(&waiting, 1, 0) > 0;

@@ -13,7 +13,7 @@ using shiftgrad::require;
 
 namespace {
 
-/// How the tokens of one side see each other.
+/// A kind of mixer, by which the tokens of one side see each other.
 struct Kind {
   std::string name;
   const char* description;

@@ -17,7 +17,7 @@ using shiftgrad::text;
 
 namespace {
 
-/// What is wrong with a row, or nothing.
+/// Returns what is wrong with a row, or nothing.
 std::optional<std::string> row_error(std::string_view row) {
   auto tabs = std::ranges::count(row, '\t');
   if (tabs != 1) return text(tabs, " tabs, expected a source, one tab and a target");

@@ -108,7 +108,7 @@ std::vector<shiftgrad::TokenPair> encode(std::span<const Row> rows, const Symbol
   std::vector<shiftgrad::TokenPair> pairs;
   for (const Row& row : rows) {
     Line from = read_line(row.source, source, longest);
-    // The target stands behind its begin.
+    // The target comes after its begin.
     Line to = read_line(row.target, target, longest - 1);
     if (from.error) {
       report_bad_row(place, row.line, "source: " + *from.error, bad);

@@ -15,7 +15,7 @@ Unit unit_named(const std::string& flag, const std::string& name) {
 
 namespace {
 
-/// Takes the next symbol of a line away, and gives it; empty when there is none left.
+/// Removes the next symbol from a line and returns it, or an empty one if none is left.
 std::string_view take_symbol(std::string_view& line, Unit unit) {
   if (unit == Unit::word) line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
   if (line.empty()) return line;

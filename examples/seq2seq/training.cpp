@@ -18,7 +18,7 @@ shiftgrad::EncoderDecoder new_model(const TrainFlags& flags, const Data& data) {
           random};
 }
 
-/// The saved model, with what a checkpoint's config leaves out.
+/// Returns the saved model, with dropout, which a checkpoint's config leaves out.
 shiftgrad::EncoderDecoder saved_model(const TrainFlags& flags, SavedRun run) {
   set_dropout(flags.model, run.model);
   return make_model(run);

@@ -24,8 +24,8 @@ struct TranslateFlags {
 
 void write(const std::string& line) { std::cout << line << '\n'; }
 
-/// Lines as they came, translated, an empty one for each that the model cannot read. The first has
-/// the number `first`.
+/// Lines of the input, in order, to be translated. A line that the model cannot read gives an empty
+/// one. The first line has the number `first`.
 class Batch {
  public:
   Batch(const std::vector<std::string>& lines, int64_t first, const SavedRun& run, BadRows bad)
@@ -46,7 +46,8 @@ class Batch {
     }
   }
 
-  /// Writes what comes before a line that is refused, then throws there.
+  /// Writes the translations. At a line that is refused it throws, after it has written those
+  /// before.
   void translate(const Translator& translator) const {
     std::vector<std::string> results(count_);
     if (!sources_.empty()) {
