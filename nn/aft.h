@@ -91,7 +91,7 @@ struct Aft : Layer {
   };
   Projections project(const Tensor& x, const Tensor& source) const;
 
-  /// The position biases of T queries behind M keys, as the band that aft_mix takes.
+  /// Returns the position biases of T queries after M earlier keys, as the band that aft_mix takes.
   AftBand band(int64_t M, int64_t T) const;
 
  private:

@@ -7,8 +7,8 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// FFN(x) = W_down f(W_up x + b_up) + b_down (Vaswani et al. 2017, section 3.3). f is `relu`,
-/// `gelu` or `gelu_tanh`; any other name is an error. Dropout follows f.
+/// Feed-forward net FFN(x) = W_down f(W_up x + b_up) + b_down (Vaswani et al. 2017, section 3.3). f
+/// is `relu`, `gelu` or `gelu_tanh`; any other name is an error. Dropout follows f.
 struct FeedForward : Module {
   Linear up;    // [d_inner, d_model]
   Linear down;  // [d_model, d_inner]

@@ -32,7 +32,7 @@ struct TransformerXLAttentionConfig {
   /// Distances below this are attended to. The original's same_length is a window as long as the
   /// memory.
   std::optional<int64_t> window{};
-  /// `sinusoid` or `learned`, which needs max_positions.
+  /// Positions: `sinusoid` or `learned`, which needs max_positions.
   std::string positions = "sinusoid";
   std::optional<int64_t> max_positions{};
   /// Dropout of the sinusoids R; attention_dropout is that of the probabilities.

@@ -20,7 +20,7 @@ namespace {
 /// begins at begins[b].
 class Scorer {
  public:
-  /// `losses` may be null.
+  /// Prepares to score the text. `losses` may be null.
   Scorer(const LanguageModel& model, std::span<const int32_t> text, std::vector<double>* losses)
       : model_(model), text_(text), losses_(losses) {
     if (losses_) losses_->assign(text.size() - 1, 0);

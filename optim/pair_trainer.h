@@ -30,7 +30,7 @@ struct PairTrainerConfig {
   double beta1 = 0.9;
   double beta2 = 0.98;
   double grad_clip = 1;
-  /// ε of cross_entropy, used in training only.
+  /// Label smoothing ε of cross_entropy, used in training only.
   double label_smoothing = 0.1;
   int64_t eval_interval = 250;
   /// Number of pairs of each set that an evaluation scores, evenly spaced; 0 scores all.

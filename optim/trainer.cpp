@@ -69,7 +69,7 @@ TrainerState start(const TrainerConfig& config, const std::vector<Parameter>& pa
 constexpr const char *train_text_name = "train_text", *validation_text_name = "validation_text";
 constexpr std::string_view auxiliary_prefix = "auxiliary.";
 
-/// Removes the tensors whose names begin with `prefix` and returns them without it.
+/// Removes the tensors whose names begin with `prefix` and returns them under names without it.
 std::map<std::string, StoredTensor> take(std::map<std::string, StoredTensor>& tensors,
                                          std::string_view prefix) {
   std::map<std::string, StoredTensor> taken;

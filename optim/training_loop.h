@@ -49,12 +49,13 @@ struct EvaluationReport {
 /// Functions that the loop calls. Each may be empty.
 struct TrainerCallbacks {
   std::function<void(const StepReport&)> on_step{};
-  /// Called after an evaluation; the place to save the best weights so far.
+  /// The loop calls this after an evaluation. It is the place to save the best weights so far.
   std::function<void(const EvaluationReport&)> on_evaluation{};
-  /// Called when a save is due, after the step and its evaluation if it has one; the place to save
-  /// what the run can resume from.
+  /// The loop calls this when a save is due, after the step and its evaluation if it has one. It is
+  /// the place to save what the run can resume from.
   std::function<void()> on_save{};
-  /// Called after each step. `true` ends the run with a save, but without another evaluation.
+  /// The loop calls this after each step. `true` ends the run with a save, but without another
+  /// evaluation.
   std::function<bool()> should_stop{};
 };
 

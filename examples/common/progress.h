@@ -17,7 +17,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Tells that `step` steps were made before.
+  /// Notes that `step` steps were made before.
   void start_at(int64_t step) { first_ = step; }
   /// Shows a step. Call it after each step.
   void show(int64_t step, double loss, double tokens_per_second);
