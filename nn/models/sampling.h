@@ -32,8 +32,8 @@ struct Sampling {
   /// 1; 0 keeps all.
   double min_p = 0;
   /// Penalty θ of CTRL (Keskar et al. 2019, section 4.1), more than 0. The logit x of a token that
-  /// is among the last `repetition_window` becomes x / θ, or x · θ if x is negative; the paper's x
-  /// / θ would make that token likelier. 1 is no penalty.
+  /// is among the last `repetition_window` becomes x / θ, or x · θ if x is negative; there the
+  /// paper's x / θ would make the token likelier. 1 is no penalty.
   double repetition_penalty = 1;
   /// Number of last tokens that the penalty looks at; 0 is the whole text.
   int64_t repetition_window = 64;
