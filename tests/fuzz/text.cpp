@@ -26,10 +26,11 @@ namespace {
 
 bool is_utf8(const std::string& text) { return !seq2seq::utf8_error(text); }
 
-/// The lines without their ends, \n or \r\n, which the last one may lack.
+/// The lines without their ends, \n or \r\n, which the last one may lack, and without a byte order
+/// mark before the first.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
-  for (size_t begin = 0; begin < text.size();) {
+  for (size_t begin = text.starts_with("\xEF\xBB\xBF") ? 3 : 0; begin < text.size();) {
     size_t end = std::min(text.find('\n', begin), text.size());
     std::string& line = lines.emplace_back(text, begin, end - begin);
     if (line.ends_with('\r')) line.pop_back();

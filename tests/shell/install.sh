@@ -61,16 +61,16 @@ for package in shiftgrad shiftgrad-f64; do
 done
 
 # Parts of one program have to be of one precision: else they do not link.
-for package in shiftgrad shiftgrad-f64; do
+for made in shiftgrad shiftgrad-f64; do
   # shellcheck disable=SC2046
   ${CXX:-c++} -std=c++20 -c "$tests/shell/outside/maker.cpp" -o "$place/maker.o" \
-    $(pkg-config --cflags "$package")
-  for other in shiftgrad shiftgrad-f64; do
-    if [ "$other" = "$package" ]; then
-      compile "$package" "$tests/shell/outside/reader.cpp" "$place/maker.o"
+    $(pkg-config --cflags "$made")
+  for read in shiftgrad shiftgrad-f64; do
+    if [ "$read" = "$made" ]; then
+      compile "$read" "$tests/shell/outside/reader.cpp" "$place/maker.o"
       prints 8
-    elif compile "$other" "$tests/shell/outside/reader.cpp" "$place/maker.o" 2> "$place/errors"; then
-      echo "a maker of $package was linked to a reader of $other"
+    elif compile "$read" "$tests/shell/outside/reader.cpp" "$place/maker.o" 2> "$place/errors"; then
+      echo "a maker of $made was linked to a reader of $read"
       exit 1
     else
       grep -q 'undefined reference.*eight' "$place/errors" || { cat "$place/errors"; exit 1; }
