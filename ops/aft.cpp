@@ -49,6 +49,8 @@ void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
           bias.shape(), " for ", key.size(2), " channels, expected [G, T, n]");
   int64_t K = key.size(1), T = bias.size(1);
   visibility.check("aft", key.size(0), T, K);
+  require(visibility.window == 0, "aft: a window of ", visibility.window,
+          ", expected none; a band says which keys have a bias");
   require(T <= K, "aft: ", T, " queries of ", K, " keys");
   require(band.step >= 0, "aft: a band that moves by ", band.step, " a query, expected at least 0");
 }

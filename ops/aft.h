@@ -31,7 +31,7 @@ struct AftBand {
 
 /// Mixes key and value [B, K, C] to y [B, T, C] for the last T of the K tokens. A query that sees
 /// no key gets exactly 0. Where `visibility.hidden` hides keys from single queries, no sums are
-/// shared and composed_aft does the work. Windows are not supported.
+/// shared and composed_aft does the work. Throws on a window and on shapes that do not fit.
 Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
                const Visibility& visibility);
 

@@ -13,6 +13,7 @@
 #include "shiftgrad/ops/shape.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/random_values.h"
+#include "tests/support/refusal.h"
 #include "tests/support/specials.h"
 #include "tests/support/values.h"
 
@@ -367,4 +368,20 @@ TEST_CASE("aft_mix: 4096 tokens") {
   Inputs in({"local", 32, -31, 1, 1, true}, 1, 0, 4096, 2, random);
   for (int64_t j = 0; j < 4096; ++j) in.move_key(0, j, 60 * std::sin(static_cast<double>(j) / 300));
   check(in, hard);
+}
+
+TEST_CASE("aft_mix refuses what it would pass over, by name") {
+  Tensor x = Tensor::full({1, 3, 2}, 1), band = Tensor::full({1, 3, 3}, 0);
+  for (auto mix :
+       {+[](const Tensor&k, const AftBand&b, const Visibility&v) { return aft_mix(k, k, b, v); },
+        +[](const Tensor&k, const AftBand&b, const Visibility&v) {
+          return composed_aft(k, k, b, v);
+        }}) {
+    CHECK(refusal([&] {
+            mix(x, {band, 0, 0}, {true, 2, nullptr, nullptr});
+          }) == "aft: a window of 2, expected none; a band says which keys have a bias");
+    CHECK(refusal([&] {
+            mix(x, {band, 0, -1}, {true, 0, nullptr, nullptr});
+          }) == "aft: a band that moves by -1 a query, expected at least 0");
+  }
 }
