@@ -72,23 +72,22 @@ Command::Work prepare(const AttentionFlags& flags) {
 }  // namespace
 
 Command attention_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "attention",
+  CLI::App& app = add_command(
+      program, "attention",
       "Draws what each character of a text looks at, for each layer and head; of an attention free "
       "transformer the weights that its sums amount to, their mean over the channels");
   auto flags = std::make_shared<AttentionFlags>();
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
-      ->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
-  add_flag(*app, "text", flags->text, "TEXT",
-           "2 to 100 characters that the model reads, nothing before them")
-      ->required();
-  add_flag(*app, "layer", flags->layer, "NUMBER", "the only one drawn, from 0 (default: all)",
+  set_required(
+      add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  set_required(add_flag(app, "text", flags->text, "TEXT",
+                        "2 to 100 characters that the model reads, nothing before them"));
+  add_flag(app, "layer", flags->layer, "NUMBER", "the only one drawn, from 0 (default: all)",
            range::index);
-  add_flag(*app, "head", flags->head, "NUMBER", "the only one drawn, from 0 (default: all)",
+  add_flag(app, "head", flags->head, "NUMBER", "the only one drawn, from 0 (default: all)",
            range::index);
-  add_flag(*app, "out", flags->out, "FILE", "SVG to draw (default: OUT_DIR/attention.svg)");
-  return {app, [flags] { return prepare(*flags); }};
+  add_flag(app, "out", flags->out, "FILE", "SVG to draw (default: OUT_DIR/attention.svg)");
+  return {&app, [flags] { return prepare(*flags); }};
 }
 
 }  // namespace char_lm

@@ -59,25 +59,22 @@ const std::set<std::string> common_flags = {"data",    "val_data", "eval_split",
 
 /// Returns the flags of the training that "NAME" or "NAME:FLAG=VALUE,FLAG=VALUE" asks for.
 TrainFlags training_of(const std::string& model, TrainFlags flags) {
-  CLI::App parser;
+  std::shared_ptr<CLI::App> parser = make_program("", "");
   flags.visit([&](const std::string& name, auto& value, auto unit, const std::string&,
                   const auto&... allowed) {
-    if (!common_flags.contains(name)) add_flag(parser, name, value, unit, "", allowed...);
+    if (!common_flags.contains(name)) add_flag(*parser, name, value, unit, "", allowed...);
   });
   std::istringstream parts(model);
   std::string part;
   std::getline(parts, part, ':');
   std::vector<std::string> arguments = {"--model=" + part};
   while (std::getline(parts, part, ',')) {
-    const CLI::Option* flag = parser.get_option_no_throw("--" + part);
-    if (flag) fail(model, ": ", part, ": no value, expected ", part, '=', flag->get_type_name());
+    if (auto unit = unit_of(*parser, part))
+      fail(model, ": ", part, ": no value, expected ", part, '=', *unit);
     arguments.push_back("--" + part);
   }
-  std::ranges::reverse(arguments);  // CLI11 expects this order
   try {
-    parser.parse(arguments);
-  } catch (const CLI::ExtrasError&) {
-    fail(model, ": ", unexpected_argument(parser));
+    parse(*parser, arguments);
   } catch (const std::exception& error) {
     fail(model, ": ", error.what());
   }
@@ -190,32 +187,31 @@ Command::Work prepare(const CompareFlags& flags) {
 }  // namespace
 
 Command compare_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "compare",
+  CLI::App& app = add_command(
+      program, "compare",
       "Trains models on the same data, with equally many steps and parameters, and prints a table, "
       "which comparison.csv and a plot (where gnuplot is installed) repeat");
   auto flags = std::make_shared<CompareFlags>();
-  app->add_option(
-      "MODEL", flags->models,
-      "as --model names it, with flags of its own behind a colon, those of training too: "
-      "aft:form=local,learning_rate=2e-3 (default: every kind there is)");
-  add_flag(*app, "seeds", flags->seeds, "RUNS", "trainings of each model, from --seed on",
+  add_argument(app, "MODEL", flags->models,
+               "as --model names it, with flags of its own behind a colon, those of training too: "
+               "aft:form=local,learning_rate=2e-3 (default: every kind there is)");
+  add_flag(app, "seeds", flags->seeds, "RUNS", "trainings of each model, from --seed on",
            range::one_or_more);
-  add_flag(*app, "parameters", flags->parameters, "NUMBER",
+  add_flag(app, "parameters", flags->parameters, "NUMBER",
            "that each model shall have, which decides the width of its feed-forward nets (default: "
            "as many as the first has)",
            range::interval);
-  add_flag(*app, "length", flags->length, "CHARACTERS", "written to measure the speed of that",
+  add_flag(app, "length", flags->length, "CHARACTERS", "written to measure the speed of that",
            range::one_or_more);
   flags->training.visit([&](const std::string& name, auto& value, auto unit,
                             const std::string& description, const auto&... allowed) {
     std::string said = name != "out_dir" ? description
                                          : "where the table and the picture go, and each "
                                            "training in a folder of its own: MODEL/SEED";
-    if (name != "model") add_flag(*app, name, value, unit, said, allowed...);
+    if (name != "model") add_flag(app, name, value, unit, said, allowed...);
   });
-  add_overwrite_flag(*app, flags->overwrite, "the comparison in --out_dir, if there is one");
-  return {app, [flags] { return prepare(*flags); }};
+  add_overwrite_flag(app, flags->overwrite, "the comparison in --out_dir, if there is one");
+  return {&app, [flags] { return prepare(*flags); }};
 }
 
 }  // namespace char_lm

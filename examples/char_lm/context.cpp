@@ -233,35 +233,28 @@ Command::Work prepare(const ContextFlags& flags) {
 }  // namespace
 
 Command context_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "context",
+  CLI::App& app = add_command(
+      program, "context",
       "Scores models against how much of the text before they read; prints their relative "
       "effective context lengths (Dai et al. 2019, appendix C) and draws the curves");
   auto flags = std::make_shared<ContextFlags>();
-  app->add_option("RUN", flags->runs, "folders of training runs, or files in them")->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
-  add_flag(*app, "mode", flags->mode, "NAME",
+  set_required(add_argument(app, "RUN", flags->runs, "folders of training runs, or files in them"));
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  add_flag(app, "mode", flags->mode, "NAME",
            "exact: each character from exactly so many before it, fed by themselves; blocks: the "
            "text cut into blocks of so many, as in training, which shows how a model takes longer "
            "ones",
-           "exact|blocks");
-  app->add_option("--lengths", flags->lengths,
-                  "of contexts or blocks, rising, such as 16,32,64 (default: for T the block_size "
-                  "of the first run, exact: T/8 to 2T in steps of T/8; blocks: T,2T,4T,8T)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("CHARACTERS")
-      ->check([](const std::string& length) {
-        std::string wrong = typed_complaint<int64_t>(length, "", range::zero_or_more);
-        require(wrong.empty(), "--lengths: ", length, wrong);
-        return "";
-      });
-  add_flag(*app, "tokens", flags->tokens, "CHARACTERS",
+           std::string("exact|blocks"));
+  add_list_flag(app, "lengths", flags->lengths, "CHARACTERS",
+                "of contexts or blocks, rising, such as 16,32,64 (default: for T the block_size of "
+                "the first run, exact: T/8 to 2T in steps of T/8; blocks: T,2T,4T,8T)",
+                range::zero_or_more);
+  add_flag(app, "tokens", flags->tokens, "CHARACTERS",
            "scored in mode exact, spread over the text (default: 1000)", range::one_or_more);
-  flags->text.add_flags(*app);
-  add_flag(*app, "out", flags->out, "FILE", "SVG to draw");
-  add_flag(*app, "threads", flags->threads, "THREADS", "0 for one a core", range::thread_count);
-  return {app, [flags] { return prepare(*flags); }};
+  flags->text.add_flags(app);
+  add_flag(app, "out", flags->out, "FILE", "SVG to draw");
+  add_flag(app, "threads", flags->threads, "THREADS", "0 for one a core", range::thread_count);
+  return {&app, [flags] { return prepare(*flags); }};
 }
 
 }  // namespace char_lm

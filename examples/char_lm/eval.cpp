@@ -114,34 +114,34 @@ Command::Work prepare(const EvalFlags& flags) {
 }  // namespace
 
 Command eval_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "eval", "Scores the end of a text; what is not given is as in training");
+  CLI::App& app =
+      add_command(program, "eval", "Scores the end of a text; what is not given is as in training");
   auto flags = std::make_shared<EvalFlags>();
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
-      ->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
-  flags->text.add_flags(*app);
-  add_flag(*app, "losses", flags->losses, "FILE",
+  set_required(
+      add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  flags->text.add_flags(app);
+  add_flag(app, "losses", flags->losses, "FILE",
            "receives the loss of each character but the first, in nats, one a line (default: "
            "none)");
-  add_flag(*app, "mode", flags->mode, modes,
+  add_flag(app, "mode", flags->mode, modes,
            "memory: blocks behind a memory; chunks: blocks by themselves; sliding: each token from "
            "the block before it, slow (default: memory where the model has one, else chunks)");
-  add_flag(*app, "tgt_len", flags->tgt_len, "TOKENS", "length of a block (default: block_size)",
+  add_flag(app, "tgt_len", flags->tgt_len, "TOKENS", "length of a block (default: block_size)",
            range::one_or_more);
-  add_flag(*app, "mem_len", flags->mem_len, "TOKENS", "length of the memory (default: mem_len)",
+  add_flag(app, "mem_len", flags->mem_len, "TOKENS", "length of the memory (default: mem_len)",
            range::zero_or_more);
-  add_flag(*app, "ext_len", flags->ext_len, "TOKENS", "tokens fed again before each block",
+  add_flag(app, "ext_len", flags->ext_len, "TOKENS", "tokens fed again before each block",
            range::zero_or_more);
-  add_flag(*app, "clamp_len", flags->clamp_len, "TOKENS",
+  add_flag(app, "clamp_len", flags->clamp_len, "TOKENS",
            "distances beyond it count as it, 0 for none (default: as in training)",
            range::zero_or_more);
-  add_flag(*app, "batch_size", flags->batch_size, "ROWS",
+  add_flag(app, "batch_size", flags->batch_size, "ROWS",
            "pieces of the text scored side by side; in mode memory each starts with an empty one "
            "(default: 1 there, else 64)",
            range::one_or_more);
-  add_flag(*app, "threads", flags->threads, "THREADS", "0 for one a core", range::thread_count);
-  return {app, [flags] { return prepare(*flags); }};
+  add_flag(app, "threads", flags->threads, "THREADS", "0 for one a core", range::thread_count);
+  return {&app, [flags] { return prepare(*flags); }};
 }
 
 }  // namespace char_lm

@@ -84,49 +84,50 @@ Command::Work prepare(const GenerateFlags& flags) {
 }  // namespace
 
 Command generate_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "generate",
+  CLI::App& app = add_command(
+      program, "generate",
       "Lets a model write, character by character; where it was trained with --vocab bytes, "
       "CHARACTERS are bytes");
   auto flags = std::make_shared<GenerateFlags>();
   shiftgrad::GenerateOptions& options = flags->options;
   shiftgrad::Sampling& sampling = options.sampling;
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
-      ->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
-  CLI::Option* prompt = add_flag(*app, "prompt", flags->prompt, "TEXT",
-                                 "what the model continues (default: a new line)")
-                            ->default_str("");
-  add_flag(*app, "prompt_file", flags->prompt_file, "FILE",
-           "the same from a file, to its last byte; - for standard input (default: none)")
-      ->excludes(prompt);
-  add_flag(*app, "length", options.length, "CHARACTERS", "how much to write", range::zero_or_more);
-  add_flag(*app, "stop", flags->stop, "TEXT",
+  set_required(
+      add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  CLI::Option* prompt = add_flag(app, "prompt", flags->prompt, "TEXT",
+                                 "what the model continues (default: a new line)");
+  hide_default(prompt);
+  CLI::Option* file =
+      add_flag(app, "prompt_file", flags->prompt_file, "FILE",
+               "the same from a file, to its last byte; - for standard input (default: none)");
+  set_exclusive(file, prompt);
+  add_flag(app, "length", options.length, "CHARACTERS", "how much to write", range::zero_or_more);
+  add_flag(app, "stop", flags->stop, "TEXT",
            "ends a sample that has just written this, which is printed too (default: none)");
-  add_flag(*app, "num_samples", flags->num_samples, "TEXTS",
+  add_flag(app, "num_samples", flags->num_samples, "TEXTS",
            "how many to write, each the same whatever their number, with a line of --- between two",
            range::one_or_more);
-  add_flag(*app, "temperature", sampling.temperature, "FACTOR",
+  add_flag(app, "temperature", sampling.temperature, "FACTOR",
            "below 1 more certain, above 1 more surprising, 0 always the likeliest", range::rate);
-  add_flag(*app, "top_k", sampling.top_k, "CHARACTERS", "choose among the likeliest, 0 for all",
+  add_flag(app, "top_k", sampling.top_k, "CHARACTERS", "choose among the likeliest, 0 for all",
            range::zero_or_more);
-  add_flag(*app, "top_p", sampling.top_p, "PROBABILITY",
+  add_flag(app, "top_p", sampling.top_p, "PROBABILITY",
            "of these, among the fewest likeliest that together have it, 1 for all", range::share);
-  add_flag(*app, "min_p", sampling.min_p, "SHARE",
+  add_flag(app, "min_p", sampling.min_p, "SHARE",
            "of these, among those with that share of the likeliest one's probability, 0 for all",
            range::probability);
-  add_flag(*app, "repetition_penalty", sampling.repetition_penalty, "FACTOR",
+  add_flag(app, "repetition_penalty", sampling.repetition_penalty, "FACTOR",
            "above 1 makes less likely what was just written: divides its logit, or multiplies one "
            "below 0; 1 for none",
            range::positive);
-  add_flag(*app, "repetition_window", sampling.repetition_window, "CHARACTERS",
+  add_flag(app, "repetition_window", sampling.repetition_window, "CHARACTERS",
            "that count as just written, the prompt's too, 0 for all", range::zero_or_more);
-  add_flag(*app, "seed", options.seed, "NUMBER", "equal seeds write equal texts");
-  add_flag(*app, "mem_len", flags->mem_len, "TOKENS",
+  add_flag(app, "seed", options.seed, "NUMBER", "equal seeds write equal texts");
+  add_flag(app, "mem_len", flags->mem_len, "TOKENS",
            "how much of the text the model remembers (default: as in training, aft all of it)",
            range::zero_or_more);
-  add_flag(*app, "threads", flags->threads, "THREADS", "0 for one a core", range::thread_count);
-  return {app, [flags] { return prepare(*flags); }};
+  add_flag(app, "threads", flags->threads, "THREADS", "0 for one a core", range::thread_count);
+  return {&app, [flags] { return prepare(*flags); }};
 }
 
 }  // namespace char_lm

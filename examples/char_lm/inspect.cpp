@@ -140,13 +140,13 @@ Command::Work prepare(const InspectFlags& flags) {
 }  // namespace
 
 Command inspect_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "inspect", "Lists a checkpoint's parameters, losses, model and training flags");
+  CLI::App& app = add_command(program, "inspect",
+                              "Lists a checkpoint's parameters, losses, model and training flags");
   auto flags = std::make_shared<InspectFlags>();
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
-      ->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
-  return {app, [flags] { return prepare(*flags); }};
+  set_required(
+      add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  return {&app, [flags] { return prepare(*flags); }};
 }
 
 }  // namespace char_lm

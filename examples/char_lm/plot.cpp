@@ -87,12 +87,12 @@ Picture picture_of(const PlotFlags& flags) {
 }  // namespace
 
 Command plot_command(CLI::App& program) {
-  CLI::App* app =
-      program.add_subcommand("plot", "Draws the loss curves of runs, as their metrics have them");
+  CLI::App& app =
+      add_command(program, "plot", "Draws the loss curves of runs, as their metrics have them");
   auto flags = std::make_shared<PlotFlags>();
-  app->add_option("RUN", flags->runs, "folders of training runs, or files in them")->required();
-  add_flag(*app, "out", flags->out, "FILE", "SVG to draw");
-  return {app, [flags]() -> Command::Work {
+  set_required(add_argument(app, "RUN", flags->runs, "folders of training runs, or files in them"));
+  add_flag(app, "out", flags->out, "FILE", "SVG to draw");
+  return {&app, [flags]() -> Command::Work {
             return [picture = picture_of(*flags), out = flags->out] { draw(picture, out); };
           }};
 }

@@ -1,7 +1,6 @@
 #include "scored_text.h"
 
 #include "corpus.h"
-#include "examples/common/flags.h"
 
 namespace char_lm {
 

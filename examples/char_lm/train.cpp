@@ -23,11 +23,11 @@ std::unique_ptr<Training> training(const Asked<TrainFlags>& asked, Peers& peers)
 }  // namespace
 
 Command train_command(CLI::App& program, Peers& peers) {
-  CLI::App* app = program.add_subcommand("train", "Trains a model on a text");
+  CLI::App& app = add_command(program, "train", "Trains a model on a text");
   auto asked = std::make_shared<Asked<TrainFlags>>();
-  asked->add_to(*app, "texts", "vocabulary", free_flags());
-  return {app, [=, &peers]() -> Command::Work {
-            asked->read(*app);
+  asked->add_to(app, "texts", "vocabulary", free_flags());
+  return {&app, [=, &app, &peers]() -> Command::Work {
+            asked->read(app);
             auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*asked, peers));
             return [prepared] { train_until_signal(std::move(*prepared)); };
           }};

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -37,15 +36,17 @@ struct Asked {
                                   "begin with the weights and the " + vocabulary +
                                       " of this file, or of the best in this folder; flags that "
                                       "decide those are its own (default: none)");
-    CLI::Option* go_on = add_resume_flag(app, resume, free, data)->excludes(start);
-    add_overwrite_flag(app, overwrite, "the run in --out_dir, if there is one")->excludes(go_on);
+    CLI::Option* go_on = add_resume_flag(app, resume, free, data);
+    set_exclusive(go_on, start);
+    set_exclusive(add_overwrite_flag(app, overwrite, "the run in --out_dir, if there is one"),
+                  go_on);
   }
 
   /// Notes which flags were given, and reads the config file. Call it after the command line has
   /// been parsed.
   void read(const CLI::App& app) {
     flags.visit([&](const std::string& name, auto&&...) {
-      if (app.count("--" + name) > 0) given.insert(name);
+      if (is_given(app, name)) given.insert(name);
     });
     if (!config.empty()) given.merge(read_config(config, given, flags));
   }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
@@ -9,8 +8,8 @@ namespace char_lm {
 /// Returns the flags, a JSON object, with values from the file for flags that were not `given`.
 /// `names` receives the names in the file. Throws, in the name of the path, for a key that is not a
 /// flag.
-nlohmann::json with_config(nlohmann::json flags, const std::string& path,
-                           const std::set<std::string>& given, std::set<std::string>& names);
+std::string with_config(const std::string& flags, const std::string& path,
+                        const std::set<std::string>& given, std::set<std::string>& names);
 
 /// Sets the flags that were not `given` from the file, which is a JSON object of flags by name.
 /// Returns the names in it. Throws, in the name of the path, for a key that is not a flag and for a
@@ -19,8 +18,7 @@ template <class Flags>
 std::set<std::string> read_config(const std::string& path, const std::set<std::string>& given,
                                   Flags& flags) {
   std::set<std::string> names;
-  auto merged = with_config(nlohmann::json::parse(flags.to_json()), path, given, names);
-  flags = Flags::from_json(merged.dump(), path);
+  flags = Flags::from_json(with_config(flags.to_json(), path, given, names), path);
   return names;
 }
 

@@ -1,6 +1,13 @@
 #include "flags.h"
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+
+#include "flag_value.h"
 #include "near_name.h"
+#include "shiftgrad/core/errors.h"
 
 namespace char_lm {
 
@@ -22,7 +29,127 @@ const CLI::Option* flag_of(const CLI::App& app, const std::string& argument) {
   return app.get_option_no_throw(argument.substr(0, argument.find('=')));
 }
 
+/// What is wrong with what was typed.
+template <class MaybeValue, class... Allowed>
+std::string typed_complaint(const std::string& typed, const std::string& unit,
+                            const Allowed&... allowed) {
+  using Value = typename Held<MaybeValue>::Type;
+  // Read as widely as can be, so that a number too large is called just that.
+  using Wide =
+      std::conditional_t<Number<Value> && std::is_signed_v<Value> && std::is_integral_v<Value>,
+                         int64_t, Value>;
+  using CLI::detail::lexical_cast;
+  Wide value{};
+  // CLI11 would wrap a negative number around, and take the nearest for one that is too large.
+  errno = 0;
+  bool read = lexical_cast(typed, value) && (std::is_same_v<Value, std::string> || !typed.empty());
+  if constexpr (Seed<Value>) read = read && !typed.starts_with('-');
+  if constexpr (std::is_integral_v<Value>) read = read && errno != ERANGE;
+  return read ? value_complaint(value, unit, allowed...) : type_complaint<Value>();
+}
+
+/// Says that the first of the arguments which the app could not make sense of is none, and what may
+/// have been meant.
+std::string unexpected_argument(const CLI::App& app) {
+  std::string argument = app.remaining().front();
+  std::vector<std::string> flags, commands;
+  for (const CLI::Option* option : app.get_options())
+    if (option->nonpositional()) flags.push_back(option->get_name());
+  for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
+  if (argument.starts_with("-")) {
+    argument.erase(std::min(argument.find('='), argument.size()));
+    return argument + ": no such flag" + did_you_mean(argument, flags);
+  }
+  if (commands.empty()) return argument + ": not expected here";
+  return argument + ": no such command" + did_you_mean(argument, commands);
+}
+
 }  // namespace
+
+std::shared_ptr<CLI::App> make_program(const std::string& description, const std::string& name) {
+  return std::make_shared<CLI::App>(description, name);
+}
+
+CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& description) {
+  return *program.add_subcommand(name, description);
+}
+
+void set_footer(CLI::App& app, const std::string& text) { app.footer(text); }
+
+CLI::Option* add_argument(CLI::App& app, const std::string& name, std::string& value,
+                          const std::string& description) {
+  return app.add_option(name, value, description);
+}
+
+CLI::Option* add_argument(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                          const std::string& description) {
+  return app.add_option(name, values, description);
+}
+
+template <class Value, class... Allowed>
+CLI::Option* add_flag(CLI::App& app, const std::string& name, Value& value, const std::string& unit,
+                      const std::string& description, const Allowed&... allowed) {
+  CLI::Option* option = app.add_option("--" + name, value, description);
+  auto check = [=](const std::string& typed) -> std::string {
+    std::string wrong = typed_complaint<Value>(typed, unit, allowed...);
+    require(wrong.empty(), "--", name, ' ', typed, wrong);
+    return "";
+  };
+  CLI::Validator validator(check, "");
+  option->check(validator.application_index(0));  // the last that is given
+  return option->type_name(unit)->take_last()->capture_default_str();
+}
+
+using Text = const std::string;
+template CLI::Option* add_flag(CLI::App&, Text&, bool&, Text&, Text&);
+template CLI::Option* add_flag(CLI::App&, Text&, std::optional<bool>&, Text&, Text&);
+template CLI::Option* add_flag(CLI::App&, Text&, int&, Text&, Text&, const Range&);
+template CLI::Option* add_flag(CLI::App&, Text&, int64_t&, Text&, Text&, const Range&);
+template CLI::Option* add_flag(CLI::App&, Text&, std::optional<int64_t>&, Text&, Text&,
+                               const Range&);
+template CLI::Option* add_flag(CLI::App&, Text&, uint64_t&, Text&, Text&);
+template CLI::Option* add_flag(CLI::App&, Text&, double&, Text&, Text&, const Range&);
+template CLI::Option* add_flag(CLI::App&, Text&, std::optional<double>&, Text&, Text&,
+                               const Range&);
+template CLI::Option* add_flag(CLI::App&, Text&, std::string&, Text&, Text&);
+template CLI::Option* add_flag(CLI::App&, Text&, std::string&, Text&, Text&, Text&);
+template CLI::Option* add_flag(CLI::App&, Text&, std::optional<std::string>&, Text&, Text&);
+
+CLI::Option* add_list_flag(CLI::App& app, const std::string& name, std::vector<int64_t>& values,
+                           const std::string& unit, const std::string& description,
+                           const Range& range) {
+  auto check = [=](const std::string& typed) {
+    std::string wrong = typed_complaint<int64_t>(typed, unit, range);
+    require(wrong.empty(), "--", name, ": ", typed, wrong);
+    return "";
+  };
+  return app.add_option("--" + name, values, description)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name(unit)
+      ->check(check);
+}
+
+CLI::Option* add_switch(CLI::App& app, const std::string& name, bool& value,
+                        const std::string& description) {
+  return app.add_flag("--" + name, value, description);
+}
+
+void make_value_optional(CLI::App& app, const std::string& name) {
+  app.get_option("--" + name)->expected(0, 1)->default_str("true");
+}
+
+void set_required(CLI::Option* option) { option->required(); }
+void set_exclusive(CLI::Option* option, CLI::Option* other) { option->excludes(other); }
+void hide_default(CLI::Option* option) { option->default_str(""); }
+
+void parse(CLI::App& app, std::vector<std::string> arguments) try {
+  std::ranges::reverse(arguments);  // as CLI11 expects them
+  app.parse(std::move(arguments));
+} catch (const CLI::ExtrasError&) {
+  std::vector<CLI::App*> commands = app.get_subcommands();
+  shiftgrad::fail(unexpected_argument(commands.empty() ? app : *commands.front()));
+}
 
 void check_values_given(const CLI::App& program, std::span<char* const> arguments) {
   const CLI::App& app = command_of(program, arguments);
@@ -39,18 +166,12 @@ void check_values_given(const CLI::App& program, std::span<char* const> argument
   }
 }
 
-std::string unexpected_argument(const CLI::App& app) {
-  std::string argument = app.remaining().front();
-  std::vector<std::string> flags, commands;
-  for (const CLI::Option* option : app.get_options())
-    if (option->nonpositional()) flags.push_back(option->get_name());
-  for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
-  if (argument.starts_with("-")) {
-    argument.erase(std::min(argument.find('='), argument.size()));
-    return argument + ": no such flag" + did_you_mean(argument, flags);
-  }
-  if (commands.empty()) return argument + ": not expected here";
-  return argument + ": no such command" + did_you_mean(argument, commands);
+bool is_given(const CLI::App& app, const std::string& name) { return app.count("--" + name) > 0; }
+
+std::optional<std::string> unit_of(const CLI::App& app, const std::string& name) {
+  const CLI::Option* flag = app.get_option_no_throw("--" + name);
+  if (!flag) return std::nullopt;
+  return flag->get_type_name();
 }
 
 std::shared_ptr<shiftgrad::ThreadLimit> limit_threads(int threads) {

@@ -1,39 +1,72 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
+// The arguments and flags of a program and its commands. Only flags.cpp and program.cpp include
+// CLI11: compiling it takes longer than compiling the rest of a command.
+
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "flag_value.h"
-#include "shiftgrad/core/errors.h"
+#include "flag_range.h"
 #include "shiftgrad/core/machine/parallel.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace char_lm {
 
+std::shared_ptr<CLI::App> make_program(const std::string& description, const std::string& name);
+CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& description);
+/// Adds a text below the flags in --help.
+void set_footer(CLI::App& app, const std::string& text);
+
+/// Adds an argument that has no name before it: one value, or as many as are given.
+CLI::Option* add_argument(CLI::App& app, const std::string& name, std::string& value,
+                          const std::string& description);
+CLI::Option* add_argument(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                          const std::string& description);
+
 /// Adds a flag whose value starts at its default. --help shows the flag, its default and its unit.
 /// If it is given twice, the last value counts. `allowed` is a number's Range, or a text's choices
-/// if the unit does not name them.
+/// if the unit does not name them. flags.cpp lists the types that a value may have.
 template <class Value, class... Allowed>
 CLI::Option* add_flag(CLI::App& app, const std::string& name, Value& value, const std::string& unit,
-                      const std::string& description, const Allowed&... allowed) {
-  CLI::Option* option = app.add_option("--" + name, value, description);
-  auto check = [=](const std::string& typed) -> std::string {
-    std::string wrong = typed_complaint<Value>(typed, unit, allowed...);
-    shiftgrad::require(wrong.empty(), "--", name, ' ', typed, wrong);
-    return "";
-  };
-  CLI::Validator validator(check, "");
-  option->check(validator.application_index(0));  // the last one given
-  return option->type_name(unit)->take_last()->capture_default_str();
-}
+                      const std::string& description, const Allowed&... allowed);
+
+/// Adds a flag whose value is numbers with commas between them.
+CLI::Option* add_list_flag(CLI::App& app, const std::string& name, std::vector<int64_t>& values,
+                           const std::string& unit, const std::string& description,
+                           const Range& range);
+
+/// Adds a flag without a value. It is true where it is given.
+CLI::Option* add_switch(CLI::App& app, const std::string& name, bool& value,
+                        const std::string& description);
+
+/// Lets a flag that is true or false stand without a value too, which means true.
+void make_value_optional(CLI::App& app, const std::string& name);
+/// Refuses a command line without the option.
+void set_required(CLI::Option* option);
+/// Refuses a command line with both options.
+void set_exclusive(CLI::Option* option, CLI::Option* other);
+/// Leaves the option's default out of --help.
+void hide_default(CLI::Option* option);
+
+/// Reads the arguments, without the program's name. Throws at the first argument that makes no
+/// sense, and says what may have been meant.
+void parse(CLI::App& app, std::vector<std::string> arguments);
 
 /// Throws for a flag that has no value, because nothing or another flag follows it.
 void check_values_given(const CLI::App& program, std::span<char* const> arguments);
 
-/// Returns the error for the first argument that the app does not know, with the name that may have
-/// been meant.
-std::string unexpected_argument(const CLI::App& app);
+/// Whether the flag was among the arguments.
+bool is_given(const CLI::App& app, const std::string& name);
+
+/// The unit of the app's flag, or nothing if it has no such flag.
+std::optional<std::string> unit_of(const CLI::App& app, const std::string& name);
 
 /// Returns a limit to the number that --threads asks for, which holds while it lives. Null for 0,
 /// which means one thread for each core.

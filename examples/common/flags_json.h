@@ -12,6 +12,26 @@
 
 namespace char_lm {
 
+/// Sets the value to what stands in a file, or says what is wrong with that.
+template <class Value, class... Allowed>
+std::string read_value(const nlohmann::json& entry, Value& value, const std::string& unit,
+                       const Allowed&... allowed) {
+  bool fits = entry.is_string();
+  if constexpr (std::is_same_v<Value, bool>) fits = entry.is_boolean();
+  if constexpr (Seed<Value>) fits = entry.is_number_unsigned();
+  if constexpr (Number<Value> && !Seed<Value>) {
+    fits = std::is_integral_v<Value> ? entry.is_number_integer() : entry.is_number();
+    // Before nlohmann wraps a large one around.
+    if (fits && !complaint(entry.get<double>(), allowed...).empty())
+      return complaint(entry.get<double>(), allowed...);
+  }
+  if (!fits) return type_complaint<Value>();
+  auto read = entry.get<Value>();
+  std::string wrong = value_complaint(read, unit, allowed...);
+  if (wrong.empty()) value = read;
+  return wrong;
+}
+
 template <class Value>
 void write_flag(nlohmann::ordered_json& entry, const Value& value) {
   entry = value;

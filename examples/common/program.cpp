@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -12,7 +13,6 @@
 #include <string>
 #include <utility>
 
-#include "flags.h"
 #include "printable.h"
 #include "shiftgrad/core/errors.h"
 
@@ -70,9 +70,9 @@ void check_same_command(const CLI::App& program, const std::string& command, Pee
 }
 
 /// Reads the arguments. Returns false if they ask for help.
-bool parse(CLI::App& program, std::span<char*> arguments, Peers& peers) try {
+bool read_arguments(CLI::App& program, std::span<char*> arguments, Peers& peers) try {
   check_values_given(program, arguments.subspan(1));
-  program.parse(static_cast<int>(arguments.size()), arguments.data());
+  parse(program, std::vector<std::string>(arguments.begin() + 1, arguments.end()));
   return true;
 } catch (const CLI::CallForHelp&) {
   check_same_command(program, "--help", peers);
@@ -118,15 +118,11 @@ int run_program(CLI::App& program, const std::vector<Command>& commands, int cou
       "checkpoint.");
   const Command* command = nullptr;
   try {
-    if (!parse(program, {arguments, static_cast<size_t>(count)}, peers))
+    if (!read_arguments(program, {arguments, static_cast<size_t>(count)}, peers))
       return finish(
           program, [&] { std::cout << program.help(); }, peers);
     command = chosen(commands);
     if (command) check_same_command(program, command->flags->get_name(), peers);
-  } catch (const CLI::ExtrasError&) {
-    std::vector<CLI::App*> named = program.get_subcommands();
-    return complain(program, unexpected_argument(named.empty() ? program : *named.front()),
-                    bad_input, peers);
   } catch (const std::exception& error) {
     return complain(program, error.what(), bad_input, peers);
   }

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <vector>
 
+#include "flags.h"
 #include "shiftgrad/optim/peers/peers.h"
 
 namespace char_lm {

@@ -1,31 +1,63 @@
 #include "saved_flags.h"
 
+#include <nlohmann/json.hpp>
+
 #include "shiftgrad/core/errors.h"
 
 namespace char_lm {
 
+namespace {
+
+/// Throws, naming the flag, unless what is wanted of it is what was saved.
+void check_same_flag(const std::string& name, const nlohmann::json& wanted,
+                     const nlohmann::json& saved, const std::string& source) {
+  shiftgrad::require(wanted == saved, "--", name, " ", wanted, ": that of ", source, " is ", saved,
+                     " and has to stay");
+}
+
+}  // namespace
+
 CLI::Option* add_resume_flag(CLI::App& app, bool& resume, const std::set<std::string>& free,
                              const std::string& data) {
-  app.footer(
+  set_footer(
+      app,
       "SIGINT, SIGTERM and SIGHUP save a checkpoint after the step under way and then end the "
       "program (status 130, 143 or 129); a second one ends it at once. In a build with MPI, the "
       "processes that mpirun starts train one model.");
   std::string listed;
   for (const std::string& name : free) listed += (listed.empty() ? "--" : ", --") + name;
-  return app.add_flag("--resume", resume,
-                      "go on with the run in --out_dir from its last checkpoint, bit for bit and "
-                      "with its flags; of the others only these may change: " +
-                          listed + " (the same " + data + " in another place)");
+  return add_switch(app, "resume", resume,
+                    "go on with the run in --out_dir from its last checkpoint, bit for bit and "
+                    "with its flags; of the others only these may change: " +
+                        listed + " (the same " + data + " in another place)");
 }
 
 CLI::Option* add_overwrite_flag(CLI::App& app, bool& overwrite, const std::string& replaced) {
-  return app.add_flag("--overwrite", overwrite, "replace " + replaced + "; without it, it is kept");
+  return add_switch(app, "overwrite", overwrite,
+                    "replace " + replaced + "; without it, it is kept");
 }
 
-void check_same_flag(const std::string& name, const nlohmann::json& wanted,
-                     const nlohmann::json& saved, const std::string& source) {
-  shiftgrad::require(wanted == saved, "--", name, " ", wanted, ": that of ", source, " is ", saved,
-                     " and has to stay");
+std::string resumed_json(const std::string& saved, const std::string& asked,
+                         const std::set<std::string>& given, const std::set<std::string>& free,
+                         const std::string& source) {
+  auto flags = nlohmann::json::parse(saved), wanted = nlohmann::json::parse(asked);
+  for (const std::string& name : given) {
+    if (!free.contains(name)) check_same_flag(name, wanted[name], flags[name], source);
+    flags[name] = wanted[name];
+  }
+  flags["out_dir"] = wanted["out_dir"];
+  return flags.dump();
+}
+
+std::string started_json(const std::string& saved, const std::string& asked,
+                         const std::set<std::string>& given,
+                         const std::set<std::string>& of_weights, const std::string& source) {
+  auto flags = nlohmann::json::parse(asked), decided = nlohmann::json::parse(saved);
+  for (const std::string& name : of_weights) {
+    if (given.contains(name)) check_same_flag(name, flags[name], decided[name], source);
+    flags[name] = decided[name];
+  }
+  return flags.dump();
 }
 
 }  // namespace char_lm

@@ -96,19 +96,19 @@ Command::Work prepare(const AttentionFlags& flags) {
 }  // namespace
 
 Command attention_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "attention", "Draws which tokens of a source each token of its target was made from");
+  CLI::App& app =
+      add_command(program, "attention",
+                  "Draws which tokens of a source each token of its target was made from");
   auto flags = std::make_shared<AttentionFlags>();
-  using char_lm::add_flag;
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
-      ->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
-  add_flag(*app, "source", flags->source, "LINE", "what is read, 1 to 100 tokens")->required();
-  add_flag(*app, "target", flags->target, "LINE",
+  set_required(
+      add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  set_required(add_flag(app, "source", flags->source, "LINE", "what is read, 1 to 100 tokens"));
+  add_flag(app, "target", flags->target, "LINE",
            "what is written (default: what the model writes)");
-  app->add_flag("--heads", flags->heads, "a map for each head, not their mean");
-  add_flag(*app, "out", flags->out, "FILE", "SVG to draw (default: OUT_DIR/attention.svg)");
-  return {app, [flags] { return prepare(*flags); }};
+  add_switch(app, "heads", flags->heads, "a map for each head, not their mean");
+  add_flag(app, "out", flags->out, "FILE", "SVG to draw (default: OUT_DIR/attention.svg)");
+  return {&app, [flags] { return prepare(*flags); }};
 }
 
 }  // namespace seq2seq

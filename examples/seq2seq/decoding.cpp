@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "examples/common/flags.h"
-
 namespace seq2seq {
 
 void DecodingFlags::add_to(CLI::App& app) {

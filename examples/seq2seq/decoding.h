@@ -1,7 +1,6 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "examples/common/flags.h"
 #include "run.h"
 #include "shiftgrad/core/machine/parallel.h"
 

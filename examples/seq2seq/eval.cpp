@@ -121,25 +121,25 @@ Command::Work prepare(const EvalFlags& flags) {
 }  // namespace
 
 Command eval_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "eval", "Translates sources that are not trained on, and counts what is wrong");
+  CLI::App& app = add_command(
+      program, "eval", "Translates sources that are not trained on, and counts what is wrong");
   auto flags = std::make_shared<EvalFlags>();
-  using char_lm::add_flag;
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
-      ->required();
-  add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
-  add_flag(*app, "data", flags->data, "FILE",
+  set_required(
+      add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  add_flag(app, "data", flags->data, "FILE",
            "pairs, all of which are scored (default: those the training validates on)");
-  app->add_flag("--skip_bad_rows", flags->skip_bad_rows,
-                "leave out rows that are none, and say which (default: as in training)");
-  add_flag(*app, "predictions", flags->predictions, "FILE",
+  add_switch(app, "skip_bad_rows", flags->skip_bad_rows,
+             "leave out rows that are none, and say which (default: as in training)");
+  add_flag(app, "predictions", flags->predictions, "FILE",
            "receives source, target and the first reference of each source, with tabs between");
-  flags->decoding.add_to(*app);
-  app->footer(
+  flags->decoding.add_to(app);
+  char_lm::set_footer(
+      app,
       "The sequence error rate is the share of targets that are not a reference; the token error "
       "rate the edits that would make them one, as a share of its tokens. Of several references "
       "for one source the nearest counts. Of pronunciations these are WER and PER.");
-  return {app, [flags] { return prepare(*flags); }};
+  return {&app, [flags] { return prepare(*flags); }};
 }
 
 }  // namespace seq2seq

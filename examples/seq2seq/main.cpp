@@ -11,11 +11,12 @@ int main(int count, char** arguments) {
   char_lm::keep_standard_streams();
   shiftgrad::initialize();
   std::unique_ptr<shiftgrad::Peers> peers = shiftgrad::launched_peers();
-  CLI::App program{
+  std::shared_ptr<CLI::App> program = char_lm::make_program(
       "Encoder-decoders from a line to a line: train one, score it, let it translate, see what it "
       "attends to.",
-      "seq2seq"};
-  std::vector commands = {seq2seq::train_command(program, *peers), seq2seq::eval_command(program),
-                          seq2seq::translate_command(program), seq2seq::attention_command(program)};
-  return char_lm::run_program(program, commands, count, arguments, *peers);
+      "seq2seq");
+  std::vector commands = {seq2seq::train_command(*program, *peers), seq2seq::eval_command(*program),
+                          seq2seq::translate_command(*program),
+                          seq2seq::attention_command(*program)};
+  return char_lm::run_program(*program, commands, count, arguments, *peers);
 }

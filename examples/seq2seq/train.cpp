@@ -23,12 +23,12 @@ std::unique_ptr<Training> training(const Asked<TrainFlags>& asked, Peers& peers)
 }  // namespace
 
 Command train_command(CLI::App& program, Peers& peers) {
-  CLI::App* app = program.add_subcommand("train", "Trains a model on pairs of lines");
+  CLI::App& app = add_command(program, "train", "Trains a model on pairs of lines");
   auto asked = std::make_shared<Asked<TrainFlags>>();
-  asked->add_to(*app, "pairs", "symbols", free_flags());
-  app->get_option("--skip_bad_rows")->expected(0, 1)->default_str("true");
-  return {app, [=, &peers]() -> Command::Work {
-            asked->read(*app);
+  asked->add_to(app, "pairs", "symbols", free_flags());
+  char_lm::make_value_optional(app, "skip_bad_rows");
+  return {&app, [=, &app, &peers]() -> Command::Work {
+            asked->read(app);
             auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*asked, peers));
             return [prepared] { char_lm::train_until_signal(std::move(*prepared)); };
           }};

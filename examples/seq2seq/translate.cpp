@@ -86,17 +86,17 @@ Command::Work prepare(const TranslateFlags& flags) {
 }  // namespace
 
 Command translate_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "translate", "Translates standard input to standard output, line by line");
+  CLI::App& app = add_command(program, "translate",
+                              "Translates standard input to standard output, line by line");
   auto flags = std::make_shared<TranslateFlags>();
-  app->add_option("OUT_DIR", flags->out_dir, "folder of the training run, or a file in it")
-      ->required();
-  char_lm::add_flag(*app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
-  app->add_flag("--skip_bad_rows", flags->skip_bad_rows,
-                "an empty line for one that the model cannot read, and a word about it on standard "
-                "error; without it the first such line ends the program");
-  flags->decoding.add_to(*app);
-  return {app, [flags] { return prepare(*flags); }};
+  set_required(
+      add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  add_switch(app, "skip_bad_rows", flags->skip_bad_rows,
+             "an empty line for one that the model cannot read, and a word about it on standard "
+             "error; without it the first such line ends the program");
+  flags->decoding.add_to(app);
+  return {&app, [flags] { return prepare(*flags); }};
 }
 
 }  // namespace seq2seq

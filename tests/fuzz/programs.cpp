@@ -36,9 +36,8 @@ void read_from(const std::string& text) {
   ::close(descriptor);
 }
 
-std::vector<char_lm::Command> commands(CLI::App& app) {
-  if (app.get_name() == "seq2seq")
-    return {seq2seq::eval_command(app), seq2seq::translate_command(app)};
+std::vector<char_lm::Command> commands(const std::string& program, CLI::App& app) {
+  if (program == "seq2seq") return {seq2seq::eval_command(app), seq2seq::translate_command(app)};
   return {char_lm::inspect_command(app), char_lm::generate_command(app),
           char_lm::eval_command(app)};
 }
@@ -47,8 +46,8 @@ int status_of(const std::string& program, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), program);
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
-  CLI::App app{"", program};
-  return char_lm::run_program(app, commands(app), static_cast<int>(pointers.size()),
+  auto app = char_lm::make_program("", program);
+  return char_lm::run_program(*app, commands(program, *app), static_cast<int>(pointers.size()),
                               pointers.data());
 }
 
