@@ -4,7 +4,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -12,16 +11,6 @@
 #include "near_name.h"
 
 namespace char_lm {
-
-/// The value type of a flag that may have no value.
-template <class Value>
-struct Held {
-  using Type = Value;
-};
-template <class Value>
-struct Held<std::optional<Value>> {
-  using Type = Value;
-};
 
 template <class Value>
 concept Number = std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>;

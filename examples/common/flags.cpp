@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 #include "flag_value.h"
 #include "near_name.h"
@@ -28,6 +30,16 @@ const CLI::Option* flag_of(const CLI::App& app, const std::string& argument) {
   if (!argument.starts_with("--")) return nullptr;
   return app.get_option_no_throw(argument.substr(0, argument.find('=')));
 }
+
+/// The type of a flag that may have no value.
+template <class Value>
+struct Held {
+  using Type = Value;
+};
+template <class Value>
+struct Held<std::optional<Value>> {
+  using Type = Value;
+};
 
 /// What is wrong with what was typed.
 template <class MaybeValue, class... Allowed>

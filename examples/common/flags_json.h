@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "flag_value.h"
 #include "shiftgrad/core/errors.h"
