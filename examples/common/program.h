@@ -23,13 +23,6 @@ void keep_standard_streams();
 /// Flushes standard output. Throws unless everything printed has arrived there.
 void flush_output();
 
-/// Opens any of the three standard streams that is closed, so that no other file takes its place.
-/// Reading or writing it still fails. A program calls this first.
-void keep_standard_streams();
-
-/// Flushes standard output. Throws unless everything printed has arrived there.
-void flush_output();
-
 /// Runs the command that the arguments name. An error becomes one line on standard error and ends
 /// all peers. Returns the exit status: 0 for success, 1 for a failure during the work or while
 /// printing, 2 for bad flags or bad input.
