@@ -20,7 +20,8 @@ except ImportError as error:
     sys.exit(77)
 
 copy_safetensors = sys.argv[1]
-corpus = Path(__file__).parent / "fuzz" / "corpus"
+tests = Path(__file__).parents[2]
+corpus = tests / "fuzz" / "corpus"
 folder = tempfile.TemporaryDirectory()
 place = Path(folder.name)
 failures = 0
@@ -65,7 +66,7 @@ for name, array in safetensors.numpy.load_file(copied(by_python)).items():
     expect(same and array.shape == tensors[name].shape, f"the array {name}")
 
 # A checkpoint, and all else that shiftgrad reads, opens in Python and is the same in a copy.
-old_run = Path(__file__).parent / "data" / "old_run" / "best.safetensors"
+old_run = tests / "support" / "data" / "old_run" / "best.safetensors"
 for path in [old_run, *(corpus / "accepted").iterdir()]:
     expect(content(copied(path)) == content(path), f"the copy of {path.name}")
 
