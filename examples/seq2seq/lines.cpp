@@ -39,6 +39,11 @@ void Lines::read() {
   } while (count < 0 && errno == EINTR);
   shiftgrad::require(count >= 0, "standard input: ", std::strerror(errno));
   buffer_.append(piece, static_cast<size_t>(count));
+  if (at_start_ && (buffer_.size() >= 3 || count == 0)) {
+    at_start_ = false;
+    char_lm::drop_byte_order_mark(buffer_);
+    searched_ = 0;
+  }
   if (count > 0) return;
   at_end_ = true;
   if (!buffer_.empty() && !buffer_.ends_with('\n')) buffer_ += '\n';
@@ -55,7 +60,7 @@ std::vector<std::string> Lines::next(size_t most) {
     if (end == std::string::npos) break;
     std::string& line = lines.emplace_back(buffer_, begin_, end - begin_);
     if (line.ends_with('\r')) line.pop_back();
-    if (std::exchange(at_start_, false)) char_lm::drop_byte_order_mark(line);
+    at_start_ = false;
     begin_ = searched_ = end + 1;
   }
   return lines;

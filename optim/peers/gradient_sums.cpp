@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ranges>
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -20,7 +19,8 @@ std::span<Scalar> gradient_of(const Parameter& parameter) {
 GradientSums::GradientSums(Peers& peers, std::vector<Parameter> parameters) : peers_(peers) {
   if (peers.size() == 1) return;
   int64_t room = 0;
-  for (Parameter& parameter : parameters | std::views::reverse) {
+  std::ranges::reverse(parameters);
+  for (Parameter& parameter : parameters) {
     if (room < parameter.value.count()) {
       buckets_.emplace_back();
       room = bucket_size;

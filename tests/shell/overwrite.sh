@@ -1,6 +1,6 @@
 #!/bin/sh
 # A run, by char_lm or seq2seq, the programs $1 and $2, is replaced only where that was asked for.
-seq2seq=$(realpath "$2")
+seq2seq=$(realpath "$2") first_program=$(realpath "$1")
 . "$(dirname "$0")/char_lm_checks.sh"
 
 awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 }' > text
@@ -43,7 +43,7 @@ metrics.jsonl" ] || fail "left of the run before: $(ls $program)"
   runs train --help
   prints '--overwrite'
 done
-char_lm=$(realpath "$1")
+char_lm=$first_program
 
 tiny="$small --data text --max_iters 2 --seeds 1 --length 3 --out_dir compared"
 runs compare $tiny shaw music_transformer
