@@ -38,7 +38,7 @@ int main() {
   Tensor whole = layer.forward(x, Tensor(), context);  // [B, T, C]
   std::cout << "\nThe output: " << whole << '\n';
 
-  // The same in three pieces. The state keeps what later tokens need of earlier ones.
+  // Feed x in three pieces. The state keeps what later tokens need of earlier ones.
   std::unique_ptr<State> state = layer.start();
   std::vector<Tensor> pieces;
   for (auto [begin, end] : {std::pair{0, 1}, {1, 4}, {4, 6}}) {

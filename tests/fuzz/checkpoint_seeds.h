@@ -11,7 +11,7 @@ namespace fuzz {
 std::string language_model_seed(Choices& choices);
 constexpr const char* known_text = "ab\nba\nabba\nbaab\naabb\nab ba\n";
 
-/// That of an encoder-decoder, trained on the file "pairs".
+/// A checkpoint of an encoder-decoder, trained on the file "pairs".
 std::string encoder_decoder_seed(Choices& choices);
 constexpr const char* known_pairs = "ab\tba\nba\tab\nabb\tbba\na b\tb a\n";
 
