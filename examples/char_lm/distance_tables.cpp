@@ -72,6 +72,8 @@ struct Rows {
                  [&](int64_t h, int64_t delta) { return values[row(h, delta)] * factor; });
   }
 };
+template <class Row>
+Rows(int64_t, Distances, Row) -> Rows<Row>;
 
 double score_factor(const shiftgrad::Attention& layer) {
   return 1 / std::sqrt(static_cast<double>(layer.d_head));
