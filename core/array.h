@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "shiftgrad/core/dims.h"
 #include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/layout.h"
 
 namespace shiftgrad {
 

@@ -1,60 +1,10 @@
 #include "shiftgrad/core/layout.h"
 
-#include <algorithm>
-#include <cstdlib>
+#include <array>
 
 #include "shiftgrad/core/errors.h"
 
 namespace shiftgrad {
-
-Dims::Dims(std::initializer_list<int64_t> values)
-    : Dims(std::span<const int64_t>(values.begin(), values.size())) {}
-
-Dims::Dims(std::span<const int64_t> values) : size_(static_cast<int>(values.size())) {
-  require(values.size() <= max_rank, "shape: more than ", max_rank, " axes");
-  std::copy(values.begin(), values.end(), begin());
-}
-
-Dims Dims::filled(int count, int64_t value) {
-  Dims dims;
-  for (int axis = 0; axis < count; ++axis) dims.push_back(value);
-  return dims;
-}
-
-void Dims::insert(int axis, int64_t value) {
-  require(size_ < max_rank, "shape: more than ", max_rank, " axes");
-  std::copy_backward(begin() + axis, end(), end() + 1);
-  values_[axis] = value;
-  ++size_;
-}
-
-void Dims::erase(int axis) {
-  std::copy(begin() + axis + 1, end(), begin() + axis);
-  --size_;
-}
-
-bool Dims::operator==(const Dims& other) const {
-  return std::equal(begin(), end(), other.begin(), other.end());
-}
-
-std::ostream& operator<<(std::ostream& out, const Dims& dims) {
-  out << '[';
-  for (int axis = 0; axis < dims.size(); ++axis) out << (axis ? ", " : "") << dims[axis];
-  return out << ']';
-}
-
-Dims broadcast_shape(const char* operation, const Dims& a, const Dims& b) {
-  const Dims& longer = a.size() >= b.size() ? a : b;
-  const Dims& shorter = a.size() >= b.size() ? b : a;
-  Dims shape = longer;
-  for (int axis = 1; axis <= shorter.size(); ++axis) {
-    int64_t size = shorter[-axis];
-    require(size == shape[-axis] || size == 1 || shape[-axis] == 1, operation, ": ", a, " and ", b,
-            " do not broadcast");
-    if (shape[-axis] == 1) shape[-axis] = size;
-  }
-  return shape;
-}
 
 Layout Layout::contiguous(const Dims& shape) {
   Layout layout{shape, shape, 0};
@@ -77,53 +27,6 @@ bool Layout::is_contiguous() const {
   }
   return true;
 }
-
-namespace {
-
-/// Whether each axis steps over everything that the axes of smaller strides reach.
-bool nests(const Layout& layout) {
-  if (layout.is_contiguous()) return true;
-  auto steps = [&](int axis) { return layout.shape[axis] > 1 && layout.strides[axis] != 0; };
-  for (int axis = 0; axis < layout.rank(); ++axis) {
-    if (!steps(axis)) continue;
-    int64_t stride = std::abs(layout.strides[axis]), reach = 1;
-    for (int other = 0; other < layout.rank(); ++other) {
-      int64_t step = std::abs(layout.strides[other]);
-      if (steps(other) && (step < stride || (step == stride && other < axis)))
-        reach += (layout.shape[other] - 1) * step;
-    }
-    if (stride < reach) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-bool Layout::fits(int64_t size) const {
-  if (count() == 0) return true;
-  int64_t first = offset, last = offset;
-  for (int axis = 0; axis < rank(); ++axis) {
-    int64_t reach = 0;
-    int64_t& end = strides[axis] < 0 ? first : last;
-    if (__builtin_mul_overflow(shape[axis] - 1, strides[axis], &reach) ||
-        __builtin_add_overflow(end, reach, &end))
-      return false;
-  }
-  return first >= 0 && last < size;
-}
-
-bool Layout::covers(int64_t size) const {
-  bool forward = std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s >= 0; });
-  return offset == 0 && count() == size && forward && !is_broadcast() && nests(*this);
-}
-
-bool Layout::is_broadcast() const {
-  for (int axis = 0; axis < rank(); ++axis)
-    if (strides[axis] == 0 && shape[axis] > 1) return true;
-  return false;
-}
-
-bool Layout::overlaps() const { return count() > 0 && !nests(*this); }
 
 Layout Layout::permute(const Dims& axes) const {
   require(axes.size() == rank(), "permute: ", axes, " does not name the ", rank(), " axes of ",

@@ -6,78 +6,15 @@
 //
 // Every view of a tensor is one of the functions below, applied to its layout alone.
 
-#include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
-#include <ostream>
-#include <span>
 
-#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/dims.h"
 
 namespace shiftgrad {
 
-/// A short list of sizes, strides or axes, kept inline; at most `max_rank` long.
-class Dims {
- public:
-  static constexpr int max_rank = 8;
-
-  Dims() = default;
-  Dims(std::initializer_list<int64_t> values);
-  explicit Dims(std::span<const int64_t> values);
-  /// Returns a list of `count` equal values.
-  static Dims filled(int count, int64_t value);
-
-  int size() const { return size_; }
-  bool empty() const { return size_ == 0; }
-  /// Returns entry `axis`; a negative axis counts from the end.
-  int64_t& operator[](int axis) { return values_[axis < 0 ? axis + size_ : axis]; }
-  int64_t operator[](int axis) const { return values_[axis < 0 ? axis + size_ : axis]; }
-  int64_t* begin() { return values_.data(); }
-  int64_t* end() { return values_.data() + size_; }
-  const int64_t* begin() const { return values_.data(); }
-  const int64_t* end() const { return values_.data() + size_; }
-  int64_t front() const { return values_[0]; }
-  int64_t back() const { return values_[size_ - 1]; }
-
-  /// Appends a value. Throws when the list is already `max_rank` long.
-  void push_back(int64_t value) {
-    require(size_ < max_rank, "shape: more than ", max_rank, " axes");
-    values_[size_++] = value;
-  }
-  void insert(int axis, int64_t value);
-  void erase(int axis);
-  bool operator==(const Dims& other) const;
-
- private:
-  std::array<int64_t, max_rank> values_{};
-  int size_ = 0;
-};
-
-/// Prints `[2, 3, 4]`.
-std::ostream& operator<<(std::ostream& out, const Dims& dims);
-
-/// The product of the entries; 1 for an empty list. Throws when it is beyond int64_t.
-inline int64_t product(const Dims& dims) {
-  int64_t result = 1;
-  for (int64_t size : dims)
-    require(!__builtin_mul_overflow(result, size, &result), "shape: ", dims,
-            " has too many elements");
-  return result;
-}
-
-/// Returns the axis as a number in 0 … rank-1; a negative one counts from the end. Throws, in the
-/// name of `operation`, when there is no such axis.
-inline int normalized_axis(const char* operation, int axis, int rank) {
-  require(-rank <= axis && axis < rank, operation, ": axis ", axis, " of a tensor with ", rank,
-          " axes");
-  return axis < 0 ? axis + rank : axis;
-}
-
-/// Returns the shape to which both broadcast (aligned at the last axis, size 1 stretches, as in
-/// NumPy). Throws, in the name of `operation`, when there is none.
-Dims broadcast_shape(const char* operation, const Dims& a, const Dims& b);
-
+/// Shape, strides and offset of a view. The functions return other views, or throw and name the
+/// shape.
 struct Layout {
   Dims shape;
   Dims strides;

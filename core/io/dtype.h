@@ -5,7 +5,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "shiftgrad/core/layout.h"
+#include "shiftgrad/core/dims.h"
 
 namespace shiftgrad {
 

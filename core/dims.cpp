@@ -1,0 +1,56 @@
+#include "shiftgrad/core/dims.h"
+
+#include <algorithm>
+
+namespace shiftgrad {
+
+Dims::Dims(std::initializer_list<int64_t> values)
+    : Dims(std::span<const int64_t>(values.begin(), values.size())) {}
+
+Dims::Dims(std::span<const int64_t> values) : size_(static_cast<int>(values.size())) {
+  require(values.size() <= max_rank, "shape: more than ", max_rank, " axes");
+  std::copy(values.begin(), values.end(), begin());
+}
+
+Dims Dims::filled(int count, int64_t value) {
+  Dims dims;
+  for (int axis = 0; axis < count; ++axis) dims.push_back(value);
+  return dims;
+}
+
+void Dims::insert(int axis, int64_t value) {
+  require(size_ < max_rank, "shape: more than ", max_rank, " axes");
+  std::copy_backward(begin() + axis, end(), end() + 1);
+  values_[axis] = value;
+  ++size_;
+}
+
+void Dims::erase(int axis) {
+  std::copy(begin() + axis + 1, end(), begin() + axis);
+  --size_;
+}
+
+bool Dims::operator==(const Dims& other) const {
+  return std::equal(begin(), end(), other.begin(), other.end());
+}
+
+std::ostream& operator<<(std::ostream& out, const Dims& dims) {
+  out << '[';
+  for (int axis = 0; axis < dims.size(); ++axis) out << (axis ? ", " : "") << dims[axis];
+  return out << ']';
+}
+
+Dims broadcast_shape(const char* operation, const Dims& a, const Dims& b) {
+  const Dims& longer = a.size() >= b.size() ? a : b;
+  const Dims& shorter = a.size() >= b.size() ? b : a;
+  Dims shape = longer;
+  for (int axis = 1; axis <= shorter.size(); ++axis) {
+    int64_t size = shorter[-axis];
+    require(size == shape[-axis] || size == 1 || shape[-axis] == 1, operation, ": ", a, " and ", b,
+            " do not broadcast");
+    if (shape[-axis] == 1) shape[-axis] = size;
+  }
+  return shape;
+}
+
+}  // namespace shiftgrad
