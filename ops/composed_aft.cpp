@@ -1,6 +1,6 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/ops/aft.h"
-#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/matmul.h"
 #include "shiftgrad/ops/shape.h"
 #include "shiftgrad/ops/softmax.h"

@@ -1,7 +1,7 @@
+#include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/attention.h"
 #include "shiftgrad/ops/attention/block.h"
 #include "shiftgrad/ops/clipped.h"
-#include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/matmul.h"
 #include "shiftgrad/ops/shape.h"
 #include "shiftgrad/ops/shift.h"

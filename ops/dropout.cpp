@@ -11,7 +11,7 @@
 #include "shiftgrad/core/machine/simd.h"
 #include "shiftgrad/core/random.h"
 #include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

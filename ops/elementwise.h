@@ -1,40 +1,14 @@
 #pragma once
 
-// Functions of single elements. Two operands broadcast as in NumPy and PyTorch; the gradient of a
-// broadcast operand is summed back to its shape.
+// Functions of single elements, beside the arithmetic of two.
 
-#include "shiftgrad/core/tensor.h"
+#include "shiftgrad/ops/arithmetic.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// a + b, a - b, a · b, a / b for shapes that broadcast; otherwise an error names both shapes.
-Tensor add(const Tensor& a, const Tensor& b);
-Tensor subtract(const Tensor& a, const Tensor& b);
-Tensor multiply(const Tensor& a, const Tensor& b);
-Tensor divide(const Tensor& a, const Tensor& b);
-
-inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
-inline Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
-inline Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }
-inline Tensor operator/(const Tensor& a, const Tensor& b) { return divide(a, b); }
-
-/// Arithmetic with a number, which stands for a tensor full of it.
-Tensor operator+(const Tensor& x, Scalar number);
-Tensor operator+(Scalar number, const Tensor& x);
-Tensor operator-(const Tensor& x, Scalar number);
-Tensor operator-(Scalar number, const Tensor& x);
-Tensor operator*(const Tensor& x, Scalar number);
-Tensor operator*(Scalar number, const Tensor& x);
-Tensor operator/(const Tensor& x, Scalar number);
-Tensor operator/(Scalar number, const Tensor& x);
-Tensor operator-(const Tensor& x);
-
-/// factor · x.
-Tensor scale(const Tensor& x, Scalar factor);
-/// x + offset.
-Tensor offset(const Tensor& x, Scalar offset);
-
 Tensor negate(const Tensor& x);
+inline Tensor operator-(const Tensor& x) { return negate(x); }
+
 Tensor exp(const Tensor& x);
 /// The natural logarithm; NaN below 0, -inf at 0.
 Tensor log(const Tensor& x);

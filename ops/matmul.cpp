@@ -1,120 +1,13 @@
 #include "shiftgrad/ops/matmul.h"
 
-#include <algorithm>
-
 #include "shiftgrad/core/accumulate.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/blas.h"
-#include "shiftgrad/core/machine/parallel.h"
 #include "shiftgrad/core/tape.h"
-#include "shiftgrad/core/walk.h"
+#include "shiftgrad/ops/products.h"
 #include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
-
-namespace {
-
-/// Returns the last two axes as a matrix whose first element is at `data`.
-template <class Element>
-auto matrix(Element* data, const Layout& layout) {
-  using View = std::conditional_t<std::is_const_v<Element>, ConstMatrix, Matrix>;
-  return View{data, layout.shape[-2], layout.shape[-1], layout.strides[-2], layout.strides[-1]};
-}
-
-/// The axes before the last two, split by whether the product is summed over them.
-struct Stack {
-  std::array<Layout, 3> kept, summed;
-
-  explicit Stack(const std::array<const Layout*, 3>& layouts) {
-    const Layout& product = *layouts[2];
-    for (int axis = 0; axis < product.rank() - 2; ++axis) {
-      auto& part = product.strides[axis] == 0 ? summed : kept;
-      for (size_t o = 0; o < 3; ++o) {
-        part[o].shape.push_back(layouts[o]->shape[axis]);
-        part[o].strides.push_back(layouts[o]->strides[axis]);
-      }
-    }
-  }
-};
-
-/// Whether rows or columns lie on top of each other, where no GEMM could add them up.
-bool repeats_within_matrices(const Layout& layout) {
-  auto repeats = [&](int axis) { return layout.strides[axis] == 0 && layout.shape[axis] > 1; };
-  return repeats(-2) || repeats(-1);
-}
-
-using Steps = Walk<3>;
-
-Steps steps(const std::array<Layout, 3>& part) { return Steps({&part[0], &part[1], &part[2]}); }
-
-/// Calls visit(offset in a, in b, in c) for elements begin … end-1 of a part of the stack.
-template <class Visit>
-void for_each(const Steps& part, int64_t begin, int64_t end, Visit visit) {
-  part.range(begin, end, [&](const Steps::Run& run) {
-    for (int64_t n = 0; n < run.length; ++n)
-      visit(run.at[0] + n * run.step[0], run.at[1] + n * run.step[1], run.at[2] + n * run.step[2]);
-  });
-}
-
-/// product = alpha left right + beta product at each position of the stack that is kept, summed
-/// over the others; the matrices are those of the first position. One task is some rows of one
-/// product; with few products their rows are cut finer.
-void multiply_stack(Scalar alpha, const ConstMatrix& left, const ConstMatrix& right, Scalar beta,
-                    const Matrix& product, const Steps& kept, const Steps& summed) {
-  constexpr int64_t enough_tasks = 16, fewest_rows = 64;
-  int64_t rows = product.rows;
-  int64_t wanted = (enough_tasks + kept.count() - 1) / std::max<int64_t>(kept.count(), 1);
-  int64_t tile = std::max(fewest_rows, (rows + wanted - 1) / wanted);
-  int64_t tiles = std::max<int64_t>((rows + tile - 1) / tile, 1);
-  auto one_task = [&](int64_t task) {
-    int64_t stacked = task / tiles, first_row = task % tiles * tile;
-    int64_t row_count = std::min(tile, rows - first_row);
-    for_each(kept, stacked, stacked + 1, [&](int64_t a_kept, int64_t b_kept, int64_t c_kept) {
-      Scalar keep = beta;
-      for_each(summed, 0, summed.count(), [&](int64_t a_summed, int64_t b_summed, int64_t) {
-        ConstMatrix l = left.rows_from(first_row, row_count), r = right;
-        Matrix p = product.rows_from(first_row, row_count);
-        l.data += a_kept + a_summed;
-        r.data += b_kept + b_summed;
-        p.data += c_kept;
-        gemm(alpha, l, r, keep, p);
-        keep = 1;
-      });
-    });
-  };
-  // Small products go to a thread together.
-  double products = static_cast<double>(std::min(tile, rows) * product.columns * left.columns) *
-                    static_cast<double>(std::max<int64_t>(summed.count(), 1));
-  auto together =
-      static_cast<int64_t>(std::max(1.0, worthwhile_products / std::max(products, 1.0)));
-  parallel_ranges(kept.count() * tiles, together, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) one_task(task);
-  });
-}
-
-}  // namespace
-
-void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
-                       Scalar beta, const Tensor& c) {
-  require_defined(operation, "a", a);
-  require_defined(operation, "b", b);
-  require_defined(operation, "c", c);
-  require(a.rank() >= 2 && b.rank() == a.rank() && c.rank() == a.rank() &&
-              a.size(-1) == b.size(-2) && c.size(-2) == a.size(-2) && c.size(-1) == b.size(-1),
-          operation, ": ", a.shape(), " x ", b.shape(), " into ", c.shape());
-  if (c.count() == 0) return;
-  if (repeats_within_matrices(c.layout())) {
-    Tensor products = Tensor::empty(c.shape());
-    multiply_matrices(operation, alpha, a, b, 0, products);
-    return accumulate(beta, c, products);
-  }
-  ConstMatrix left = matrix(a.data(), a.layout()), right = matrix(b.data(), b.layout());
-  Matrix product = matrix(c.mutable_data(), c.layout());
-  Stack stack({&a.layout(), &b.layout(), &c.layout()});
-  Steps kept = steps(stack.kept), summed = steps(stack.summed);
-  if (kept.count() * summed.count() == 1) return parallel_gemm(alpha, left, right, beta, product);
-  multiply_stack(alpha, left, right, beta, product, kept, summed);
-}
 
 Tensor matmul(const Tensor& left, const Tensor& right) {
   require_defined("matmul", "the left operand", left);
@@ -166,8 +59,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Tensor y = Tensor::empty(shape);                // […, P]
   if (bias.defined()) accumulate(0, y, added);
   if (y.count() > 0)
-    parallel_gemm(1, matrix(rows.data(), rows.layout()),
-                  matrix(weight.data(), weight.layout()).transposed(), bias.defined() ? 1 : 0,
+    parallel_gemm(1, matrix_of(rows.data(), rows), matrix_of(weight.data(), weight).transposed(),
+                  bias.defined() ? 1 : 0,
                   Matrix::row_major(y.mutable_data(), count, weight.size(0)));
   record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
     Tensor dy_rows = reshape(dy, {count, weight.size(0)});  // [count, P]

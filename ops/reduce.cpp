@@ -7,7 +7,7 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/core/walk.h"
-#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

@@ -5,8 +5,8 @@
 #include "shiftgrad/core/accumulate.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/arithmetic.h"
+#include "shiftgrad/ops/products.h"
 #include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

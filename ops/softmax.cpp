@@ -15,16 +15,6 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-constexpr Scalar infinity = std::numeric_limits<Scalar>::infinity();
-
-/// Divides y by the total, or sets it to 0 where the row has no key.
-void finish_row(const SoftmaxRow& row, Scalar* y, int64_t length) {
-  if (row.greatest == -infinity)
-    std::fill_n(y, length, Scalar{0});
-  else
-    simd::axpby(1 / row.total, y, 0, y, length);
-}
-
 /// Calls body(b, i, row) for all rows of [B, H, T, K]; `row` counts them row-major.
 template <class Body>
 void for_each_row(const Dims& shape, Body body) {
@@ -35,18 +25,6 @@ void for_each_row(const Dims& shape, Body body) {
 }
 
 }  // namespace
-
-SoftmaxRow softmax_row(Scalar* y, int64_t length) {
-  SoftmaxRow row{length > 0 ? simd::maximum(y, length) : -infinity, 0};
-  if (row.greatest != -infinity) row.total = simd::exp_minus(y, row.greatest, y, length);
-  finish_row(row, y, length);
-  return row;
-}
-
-void softmax_row_again(const SoftmaxRow& row, Scalar* y, int64_t length) {
-  if (row.greatest != -infinity) simd::exp_minus(y, row.greatest, y, length);
-  finish_row(row, y, length);
-}
 
 Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor) {
   require_defined("masked_softmax", "scores", scores);
@@ -63,7 +41,7 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
     std::fill(y + std::clamp<int64_t>(end, 0, K), y + K, Scalar{0});
     if (visibility.has_masks())
       for (int64_t j = begin; j < end; ++j)
-        if (visibility.is_masked(b, i, j)) y[j] = -infinity;
+        if (visibility.is_masked(b, i, j)) y[j] = -std::numeric_limits<Scalar>::infinity();
     if (begin < end) softmax_row(y + begin, end - begin);
   });
   record(p, {&scores}, [scores, p, factor](const Tensor& dp) {

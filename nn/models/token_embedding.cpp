@@ -6,7 +6,7 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/nn/layer.h"
 #include "shiftgrad/nn/positions.h"
-#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/embedding.h"
 #include "shiftgrad/ops/shape.h"
 

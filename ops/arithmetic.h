@@ -1,0 +1,36 @@
+#pragma once
+
+// Arithmetic of tensors, element by element. Two operands broadcast as in NumPy and PyTorch; the
+// gradient of a broadcast operand is summed back to its shape.
+
+#include "shiftgrad/core/tensor.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// a + b, a - b, a · b, a / b for shapes that broadcast; otherwise an error names both shapes.
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor subtract(const Tensor& a, const Tensor& b);
+Tensor multiply(const Tensor& a, const Tensor& b);
+Tensor divide(const Tensor& a, const Tensor& b);
+
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return subtract(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return multiply(a, b); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return divide(a, b); }
+
+/// factor · x.
+Tensor scale(const Tensor& x, Scalar factor);
+/// x + offset.
+Tensor offset(const Tensor& x, Scalar offset);
+
+/// Arithmetic with a number, which stands for a tensor full of it.
+inline Tensor operator+(const Tensor& x, Scalar number) { return offset(x, number); }
+inline Tensor operator+(Scalar number, const Tensor& x) { return offset(x, number); }
+inline Tensor operator-(const Tensor& x, Scalar number) { return offset(x, -number); }
+inline Tensor operator-(Scalar number, const Tensor& x) { return Tensor::full({}, number) - x; }
+inline Tensor operator*(const Tensor& x, Scalar number) { return scale(x, number); }
+inline Tensor operator*(Scalar number, const Tensor& x) { return scale(x, number); }
+inline Tensor operator/(const Tensor& x, Scalar number) { return x / Tensor::full({}, number); }
+inline Tensor operator/(Scalar number, const Tensor& x) { return Tensor::full({}, number) / x; }
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,0 +1,25 @@
+#pragma once
+
+// Products of matrices in tensors, of which nothing is recorded: what the forward and the backward
+// passes of ops are made of.
+
+#include "shiftgrad/core/machine/matrix.h"
+#include "shiftgrad/core/tensor.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// Returns the last two axes of x as a matrix whose first element is at `data`.
+template <class Element>
+MatrixView<Element> matrix_of(Element* data, const Tensor& x) {
+  const auto& [shape, strides, offset] = x.layout();
+  return {data, shape[-2], shape[-1], strides[-2], strides[-1]};
+}
+
+/// Computes c = alpha a b + beta c for stacks of matrices a [..., M, N], b [..., N, P], c
+/// [..., M, P] at any layouts. The stack axes must agree (expand them first); where those of c have
+/// stride 0, the products are summed. Nothing is recorded: forward and backward passes are made of
+/// this function. `operation` names the caller in an error about shapes.
+void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
+                       Scalar beta, const Tensor& c);
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
