@@ -1,50 +1,11 @@
 #pragma once
 
-// The step from gradients to updates. g is the gradient, w the weight, t the number of this update,
-// counted from 1. The arithmetic is that of torch.optim, term by term.
-
-#include <variant>
 #include <vector>
 
 #include "shiftgrad/nn/module.h"
+#include "shiftgrad/optim/update_rules.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
-
-/// Stochastic gradient descent with momentum (PyTorch: optim.SGD):
-///
-///     g += weight_decay w,   b = momentum b + g   (b = g at first),   w -= rate b
-struct SGD {
-  static constexpr const char* type = "sgd";
-  double momentum = 0;
-  double weight_decay = 0;
-};
-
-/// Adam (Kingma & Ba 2015, algorithm 1; PyTorch: optim.Adam):
-///
-///     g += weight_decay w
-///     m = beta1 m + (1 - beta1) g,   v = beta2 v + (1 - beta2) g²
-///     w -= rate / (1 - beta1ᵗ) · m / (√v / √(1 - beta2ᵗ) + eps)
-struct Adam {
-  static constexpr const char* type = "adam";
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0;
-};
-
-/// Adam with a decay that acts on the weight directly and not through the moments (Loshchilov &
-/// Hutter 2019, algorithm 2; PyTorch: optim.AdamW):
-///
-///     w -= rate weight_decay w,   then as Adam without decay
-struct AdamW {
-  static constexpr const char* type = "adamw";
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0.01;
-};
-
-using UpdateRule = std::variant<SGD, Adam, AdamW>;
 
 /// What the optimizer remembers of one parameter. Both moments have its shape and start at 0.
 struct Moments {
