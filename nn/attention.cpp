@@ -1,47 +1,14 @@
 #include "shiftgrad/nn/attention.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "shiftgrad/core/checked.h"
 #include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/sliding_cache.h"
+#include "shiftgrad/nn/attention_state.h"
 #include "shiftgrad/ops/matmul.h"
 #include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
-
-namespace {
-
-/// The keys and values of earlier tokens [B, K, H, D], and the table of relative keys. Their size
-/// is bounded by the limit and the variant's reach, if there are any, else it is O(t).
-struct AttentionState : State {
-  SlidingCache keys, values;
-  Tensor positions;
-  int64_t seen = 0;  // number of tokens fed, kept or not
-  bool cut_by_reach;
-
-  AttentionState(int64_t limit, int64_t reach)
-      : keys(std::min(limit, reach)), values(std::min(limit, reach)), cut_by_reach(reach < limit) {}
-  std::unique_ptr<State> clone() const override { return std::make_unique<AttentionState>(*this); }
-  void forget_newest(int64_t count) override {
-    bool whole = seen == keys.size();
-    require(count == 0 || whole || !cut_by_reach,
-            "state: cannot forget tokens when older ones have left the window");
-    seen -= count;
-    keys.forget_newest(count);
-    values.forget_newest(count);
-  }
-  void reorder(const std::vector<int64_t>& members) override {
-    keys.reorder(members);
-    values.reorder(members);
-  }
-};
-
-/// Turns [B, H, T, D] into rows [B, T, H, D], and back.
-Tensor swap_heads_and_tokens(const Tensor& x) { return transpose(x, 1, 2); }
-
-}  // namespace
 
 void Attention::build(const char* layer, int64_t d_model, int64_t heads,
                       std::optional<int64_t> head_size, bool with_bias, Random& random) {
@@ -108,18 +75,11 @@ Tensor Attention::forward(const Tensor& x, State& state, Context& context) const
   auto& past = own_state<AttentionState>(state, x);
   check_input(name, x, {}, qkv.weight.size(1));
   int64_t T = x.size(1);
-  visibility(context).check("relative_attention", x.size(0), T, past.keys.size() + T);
-  Heads heads = rotated(project(x, x), past.seen, past.seen);
-  heads.key = swap_heads_and_tokens(past.keys.append(swap_heads_and_tokens(heads.key)));
-  heads.value = swap_heads_and_tokens(past.values.append(swap_heads_and_tokens(heads.value)));
-  past.seen += T;
-  int64_t K = heads.key.size(2), made = past.positions.defined() ? past.positions.size(0) : 0;
-  if (made < K) {
-    past.positions = position_table(std::max(K, std::min(2 * K - 1, reach()) + 1), context);
-    made = past.positions.defined() ? past.positions.size(0) : K;
-  }
-  Tensor positions;
-  if (past.positions.defined()) positions = slice(past.positions, 0, made - K, made);  // [K, H, D]
+  visibility(context).check("relative_attention", x.size(0), T, past.kept() + T);
+  Heads heads = past.append(rotated(project(x, x), past.seen(), past.seen()));
+  Tensor positions = past.positions(heads.key.size(2), [&](int64_t keys) {  // [K, H, D]
+    return position_table(keys, context);
+  });
   return attend(equation(heads, positions), visibility(context), context);
 }
 

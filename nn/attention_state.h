@@ -1,0 +1,41 @@
+#pragma once
+
+// What an attention layer keeps of the tokens that it was fed.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "shiftgrad/nn/attention.h"
+#include "shiftgrad/nn/sliding_cache.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// The keys and values of earlier tokens [B, K, H, D], and the table of relative keys. Their size
+/// is bounded by the limit and the variant's reach, if there are any, else it is O(t).
+class AttentionState : public State {
+ public:
+  AttentionState(int64_t limit, int64_t reach);
+
+  /// The number of tokens fed, and of those that are kept.
+  int64_t seen() const { return seen_; }
+  int64_t kept() const { return keys_.size(); }
+
+  /// Adds the keys and values of new tokens, and returns the queries with those of all tokens kept.
+  Heads append(const Heads& heads);
+  /// Returns the last `keys` rows of the table that `make` makes for a number of keys, which is
+  /// undefined for variants without one. It is made for more keys than needed, once for many calls.
+  Tensor positions(int64_t keys, const std::function<Tensor(int64_t keys)>& make);
+
+  std::unique_ptr<State> clone() const override { return std::make_unique<AttentionState>(*this); }
+  void forget_newest(int64_t count) override;
+  void reorder(const std::vector<int64_t>& members) override;
+
+ private:
+  SlidingCache keys_, values_;
+  Tensor table_;
+  int64_t seen_ = 0, reach_;
+  bool cut_by_reach_;
+};
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
