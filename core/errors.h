@@ -1,5 +1,6 @@
 #pragma once
 
+#include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -33,6 +34,19 @@ template <class... Parts>
 void require(bool condition, const Parts&... parts) {
   if (!condition) [[unlikely]]
     fail(parts...);
+}
+
+/// Returns action(), and makes its errors begin with `name`, such as the path of a file. Memory
+/// that runs out is such an error.
+template <class Action>
+auto in_name_of(const std::string& name, Action action) {
+  try {
+    return action();
+  } catch (const std::bad_alloc&) {
+    fail(name, ": too large for the memory");
+  } catch (const Error& error) {
+    fail(name, ": ", error.what());
+  }
 }
 
 }  // namespace shiftgrad

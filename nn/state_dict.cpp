@@ -30,21 +30,19 @@ std::map<std::string, StoredTensor> state_dict(const Module& module) {
 }
 
 void check_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors,
-                      const std::string& source) try {
-  check(parameters(module), tensors);
-} catch (const Error& error) {
-  fail(source, ": ", error.what());
+                      const std::string& source) {
+  in_name_of(source, [&] { check(parameters(module), tensors); });
 }
 
 void load_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors,
-                     const std::string& source) try {
-  std::vector<Parameter> wanted = parameters(module);
-  check(wanted, tensors);
-  std::vector<Scalar*> targets;  // taken before any copy, since a recorded one throws
-  for (const Parameter& parameter : wanted) targets.push_back(parameter.value.mutable_data());
-  for (size_t n = 0; n < wanted.size(); ++n) copy_stored(tensors.at(wanted[n].name), targets[n]);
-} catch (const Error& error) {
-  fail(source, ": ", error.what());
+                     const std::string& source) {
+  in_name_of(source, [&] {
+    std::vector<Parameter> wanted = parameters(module);
+    check(wanted, tensors);
+    std::vector<Scalar*> targets;  // taken before any copy, since a recorded one throws
+    for (const Parameter& parameter : wanted) targets.push_back(parameter.value.mutable_data());
+    for (size_t n = 0; n < wanted.size(); ++n) copy_stored(tensors.at(wanted[n].name), targets[n]);
+  });
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,12 +53,6 @@ bool lock(const Descriptor& file, bool without_locks) {
   return errno != EWOULDBLOCK && without_locks;
 }
 
-std::optional<struct stat> status_of(const Descriptor& file) {
-  struct stat status {};
-  if (!file.is_open() || ::fstat(file.number(), &status) != 0) return std::nullopt;
-  return status;
-}
-
 /// A new file, which disappears at the end of its scope unless it has become another. It is locked
 /// for as long as it is written, and observers on every machine see that.
 class Temporary {
@@ -95,8 +88,7 @@ class Temporary {
 
  private:
   bool is_ours() const {
-    auto status = status_of(file_);
-    return status && lock(file_, true) && status_of(file_)->st_nlink > 0;
+    return file_.status() && lock(file_, true) && file_.status()->st_nlink > 0;
   }
 
   std::filesystem::path path_;
@@ -133,7 +125,7 @@ void replace_file(std::filesystem::path path, std::span<const std::span<const st
 /// Removes a temporary file unless it is locked, that is, unless somebody is writing it.
 void remove_unless_locked(const std::filesystem::path& path) {
   Descriptor file(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-  auto status = status_of(file);
+  auto status = file.status();
   if (status && S_ISREG(status->st_mode) && lock(file, false)) ::unlink(path.c_str());
 }
 
@@ -141,13 +133,13 @@ void remove_unless_locked(const std::filesystem::path& path) {
 
 void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> pieces) {
-  try {
-    replace_file(path, pieces);
-  } catch (const std::filesystem::filesystem_error& error) {
-    fail(path, ": ", error.code().message());
-  } catch (const Error& error) {
-    fail(path, ": ", error.what());
-  }
+  in_name_of(path, [&] {
+    try {
+      replace_file(path, pieces);
+    } catch (const std::filesystem::filesystem_error& error) {
+      fail(error.code().message());
+    }
+  });
 }
 
 void remove_abandoned_files(const std::string& folder) {

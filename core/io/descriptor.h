@@ -1,8 +1,10 @@
 #pragma once
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -27,6 +29,8 @@ class Descriptor {
 
   bool is_open() const { return number_ >= 0; }
   int number() const { return number_; }
+  /// Returns what the system says of it, or nothing when it is not open or cannot be asked.
+  std::optional<struct stat> status() const;
   /// Closes it now and returns whether that succeeded.
   bool close() { return ::close(std::exchange(number_, -1)) == 0; }
 

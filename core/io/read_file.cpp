@@ -1,9 +1,6 @@
 #include "shiftgrad/core/io/read_file.h"
 
-#include <sys/stat.h>
-
 #include <cerrno>
-#include <new>
 
 #include "shiftgrad/core/errors.h"
 
@@ -28,33 +25,22 @@ std::string read_all(int descriptor) {
   return content;
 }
 
-/// Returns what the action returns. Its errors begin with `name`.
-template <class Action>
-auto named(const std::string& name, Action action) {
-  try {
-    return action();
-  } catch (const std::bad_alloc&) {
-    fail(name, ": too large for the memory");
-  } catch (const Error& error) {
-    fail(name, ": ", error.what());
-  }
-}
-
+/// Returns what the system says of the file, and throws its reason where it says nothing.
 struct stat status_of(const Descriptor& file) {
+  auto status = file.status();
   if (!file.is_open()) fail(system_reason());
-  struct stat status {};
-  check_system(::fstat(file.number(), &status) == 0, "cannot be read");
-  return status;
+  check_system(status.has_value(), "cannot be read");
+  return *status;
 }
 
 }  // namespace
 
 std::string read_to_end(int descriptor, const std::string& name) {
-  return named(name, [&] { return read_all(descriptor); });
+  return in_name_of(name, [&] { return read_all(descriptor); });
 }
 
 std::string read_file(const std::string& path) {
-  return named(path, [&] {
+  return in_name_of(path, [&] {
     Descriptor file(path, O_RDONLY);
     require(!S_ISDIR(status_of(file).st_mode), "a folder, expected a file");
     return read_all(file.number());
@@ -62,7 +48,7 @@ std::string read_file(const std::string& path) {
 }
 
 std::string read_regular_file(const std::string& path) {
-  return named(path, [&] { return RegularFile(path).rest(); });
+  return in_name_of(path, [&] { return RegularFile(path).rest(); });
 }
 
 // Without O_NONBLOCK, opening a pipe would wait for its other end.

@@ -4,7 +4,6 @@
 #include <bit>
 #include <filesystem>
 #include <functional>
-#include <new>
 #include <span>
 #include <utility>
 
@@ -31,7 +30,10 @@ void check_truth_values(const std::string& name, std::span<const std::byte> valu
 }
 
 SafeTensors read_content(const std::string& path) {
-  require(std::filesystem::exists(path), "no such file");
+  std::error_code problem;
+  bool exists = std::filesystem::exists(path, problem);
+  if (problem) fail(problem.message());
+  require(exists, "no such file");
   RegularFile file(path);
   uint64_t file_size = file.size();
   require(file_size >= length_size, "is ", file_size, " bytes long, expected at least ",
@@ -59,15 +61,7 @@ SafeTensors read_content(const std::string& path) {
 }  // namespace
 
 SafeTensors read_safetensors(const std::string& path) {
-  try {
-    return read_content(path);
-  } catch (const std::filesystem::filesystem_error& error) {
-    fail(path, ": ", error.code().message());
-  } catch (const std::bad_alloc&) {
-    fail(path, ": too large for the memory");
-  } catch (const Error& error) {
-    fail(path, ": ", error.what());
-  }
+  return in_name_of(path, [&] { return read_content(path); });
 }
 
 namespace {
@@ -97,15 +91,13 @@ SafeTensorsHeader header_for(const SafeTensors& content) {
 void write_safetensors(const std::string& path, const SafeTensors& content) {
   std::string text;
   std::vector<std::span<const std::byte>> pieces(2);
-  try {
+  in_name_of(path, [&] {
     SafeTensorsHeader header = header_for(content);
     text = safetensors_header_text(header);
     require(text.size() <= longest_header, "a header of ", text.size(), " bytes, expected at most ",
             longest_header);
     for (const auto& entry : header.entries) pieces.push_back(content.tensors.at(entry.name).bytes);
-  } catch (const Error& error) {
-    fail(path, ": ", error.what());
-  }
+  });
   text.resize((text.size() + 7) / 8 * 8, ' ');
   uint64_t length = text.size();
   pieces[0] = std::as_bytes(std::span(&length, 1));

@@ -99,11 +99,8 @@ SafeTensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_
     if (name == metadata_key) {
       header.metadata = parse_metadata(value);
     } else {
-      try {
-        header.entries.push_back(parse_entry(name, value, data_size));
-      } catch (const Error& error) {
-        fail("tensor ", shown(name), ": ", error.what());
-      }
+      header.entries.push_back(
+          in_name_of("tensor " + shown(name), [&] { return parse_entry(name, value, data_size); }));
     }
   std::ranges::sort(header.entries, {}, [](const Entry& entry) {
     return std::tie(entry.begin, entry.end, entry.name);

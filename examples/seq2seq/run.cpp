@@ -13,7 +13,7 @@
 namespace seq2seq {
 
 using nlohmann::json;
-using shiftgrad::naming;
+using shiftgrad::in_name_of;
 using shiftgrad::require;
 using shiftgrad::shown;
 using shiftgrad::text;
@@ -73,14 +73,14 @@ void write_run(const std::string& path, const SavedRun& run) {
                                   {"target_symbols", json(run.target_symbols.known()).dump()},
                                   {"training", run.flags.to_json()}}};
   add_state(content, run.state);
-  naming(path, [&] { run_from({{}, content.metadata}, path); });
+  in_name_of(path, [&] { run_from({{}, content.metadata}, path); });
   shiftgrad::check_loadable(run.weights, path, maker(run));
   write_safetensors(path, content);
 }
 
 SavedRun load_checkpoint(const std::string& path) {
   shiftgrad::SafeTensors content = shiftgrad::read_safetensors(path);
-  return naming(path, [&] { return run_from(std::move(content), path); });
+  return in_name_of(path, [&] { return run_from(std::move(content), path); });
 }
 
 SavedRun load_run(const std::string& run, const std::string& name) {

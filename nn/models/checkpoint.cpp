@@ -59,7 +59,7 @@ Checkpoint checkpoint_from(SafeTensors content) {
 /// Throws before writing what would be refused when the checkpoint is read.
 void check_readable(const SafeTensors& content, const Checkpoint& checkpoint,
                     const std::string& path) {
-  naming(path, [&] { checkpoint_from({{}, content.metadata}); });
+  in_name_of(path, [&] { checkpoint_from({{}, content.metadata}); });
   const LanguageModelConfig& config = checkpoint.model;
   if (config.own_mixer) return;
   check_loadable(checkpoint.weights, path,
@@ -81,7 +81,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
 
 Checkpoint read_checkpoint(const std::string& path) {
   SafeTensors content = read_safetensors(path);
-  return naming(path, [&] { return checkpoint_from(std::move(content)); });
+  return in_name_of(path, [&] { return checkpoint_from(std::move(content)); });
 }
 
 LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source,

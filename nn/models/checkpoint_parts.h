@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <new>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -33,17 +32,5 @@ void add_state(SafeTensors& content, const RunState& state);
 /// Removes the state from a file's content and returns it, which leaves the weights. Throws as
 /// Metadata does.
 RunState take_state(SafeTensors& content);
-
-/// Returns action(), and makes its errors begin with `source`.
-template <class Action>
-auto naming(const std::string& source, Action action) {
-  try {
-    return action();
-  } catch (const Error& error) {
-    fail(source, ": ", error.what());
-  } catch (const std::bad_alloc&) {
-    fail(source, ": the model does not fit into memory");
-  }
-}
 
 }  // namespace shiftgrad

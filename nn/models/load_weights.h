@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "shiftgrad/nn/models/checkpoint_parts.h"
+#include "shiftgrad/core/errors.h"
 #include "shiftgrad/nn/parameters.h"
 #include "shiftgrad/nn/state_dict.h"
 
@@ -17,7 +17,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 template <class Make>
 auto unfilled_model(const std::map<std::string, StoredTensor>& weights, const std::string& source,
                     Make make) {
-  return naming(source, [&] {
+  return in_name_of(source, [&] {
     UnfilledParameters unfilled(weights);
     Random random;
     return make(random);
