@@ -90,12 +90,6 @@ Scalar sum(const Scalar* x, int64_t n) {
                        HWY_ATTR { return hn::Add(total, access.load(x + i)); });
 }
 
-Scalar dot(const Scalar* a, const Scalar* b, int64_t n) {
-  return add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
-    return hn::MulAdd(access.load(a + i), access.load(b + i), total);
-  });
-}
-
 /// Sums the lanes of N vectors, with lanes / N places for each sum. Adding even lanes to odd ones
 /// halves a sum's lanes, so that the sums of two vectors fit into one.
 template <size_t size, size_t N = size, size_t first = 0>
@@ -230,7 +224,6 @@ HWY_EXPORT(axpby);
 HWY_EXPORT(multiply_add);
 HWY_EXPORT(sum);
 HWY_EXPORT(maximum);
-HWY_EXPORT(dot);
 HWY_EXPORT(products);
 HWY_EXPORT(exp_minus);
 HWY_EXPORT(softmax_gradient);
@@ -259,10 +252,6 @@ Scalar sum(const Scalar* x, int64_t n) { return HWY_DYNAMIC_DISPATCH(sum)(x, n);
 Scalar maximum(const Scalar* x, int64_t n) {
   require(n >= 1, "maximum: of ", n, " numbers: expected at least 1");
   return HWY_DYNAMIC_DISPATCH(maximum)(x, n);
-}
-
-Scalar dot(const Scalar* a, const Scalar* b, int64_t n) {
-  return HWY_DYNAMIC_DISPATCH(dot)(a, b, n);
 }
 
 void products(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {

@@ -58,9 +58,6 @@ Scalar sum(const Scalar* x, int64_t n);
 /// The largest x, or NaN if there is one. Throws an Error if n is less than 1.
 Scalar maximum(const Scalar* x, int64_t n);
 
-/// Σ a b, added up in a fixed order.
-Scalar dot(const Scalar* a, const Scalar* b, int64_t n);
-
 /// y = alpha x aᵀ + beta y for matrices whose rows have no gaps; a beta of 0 never reads y. This is
 /// for an x of few rows: a is read once for four of them, as fast as it comes out of the caches.
 void products(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y);
