@@ -159,11 +159,11 @@ TEST_CASE("sum, maximum, exp_minus: of 0 to 70 and of many numbers") {
   });
 }
 
-TEST_CASE("products: of every number of rows, each as dot has it") {
+TEST_CASE("products: of every number of rows, few numbers and many") {
   on_every_instruction_set([&] {
     for (int64_t M : {0, 1, 2, 3, 4, 7, 8, 9})
       for (int64_t R : {0, 1, 3, 4, 5, 11})
-        for (int64_t n : {0, 1, 7, 16, 33, 70}) {
+        for (int64_t n : {0, 1, 7, 16, 33, 70, 1001}) {
           CAPTURE(M);
           CAPTURE(R);
           CAPTURE(n);
