@@ -7,7 +7,7 @@
 #include "shiftgrad/core/checked.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/nn/sizes.h"
-#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/matmul.h"
 #include "shiftgrad/ops/shape.h"
 
@@ -22,10 +22,6 @@ LocalRnn::Cell cell_named(const std::string& name) {
   fail("local_rnn: cell \"", name, "\", expected rnn, gru or lstm");
 }
 
-int64_t gates(LocalRnn::Cell cell) {
-  return cell == LocalRnn::Cell::rnn ? 1 : cell == LocalRnn::Cell::gru ? 3 : 4;
-}
-
 /// The largest window. No weight depends on the window, so nothing else bounds it, and each of its
 /// tokens is a step of the net.
 constexpr int64_t longest_window = 65536;
@@ -33,7 +29,7 @@ constexpr int64_t longest_window = 65536;
 /// The hidden states [B, s-1, C] of the windows that began 1 … s-1 tokens ago, oldest last. Under a
 /// limit that cuts windows, a memory of that length instead.
 struct LocalRnnState : State {
-  LocalRnn::Hidden open;
+  RecurrentState open;
   std::optional<int64_t> limit;
   Tensor memory;
 
@@ -64,7 +60,7 @@ LocalRnn::LocalRnn(const LocalRnnConfig& config, Random& random)
   at_least(1, "window", window);
   AtMost{config.type}(longest_window, "window", window);
   double reach = 1 / std::sqrt(static_cast<double>(d_model));
-  int64_t rows = gates(cell) * d_model;
+  int64_t rows = gate_count(cell) * d_model;
   for (Linear* part : {&input, &hidden}) {
     part->weight = uniform_parameter({rows, d_model}, random, reach);
     part->bias = uniform_parameter({rows}, random, reach);
@@ -76,19 +72,17 @@ Tensor LocalRnn::project(const Tensor& x) const {
   return linear(x, input.weight, kept_apart ? input.bias : input.bias + hidden.bias);
 }
 
-LocalRnn::Hidden LocalRnn::step(const Tensor& projected, const Hidden& before) const {
+RecurrentState LocalRnn::step(const Tensor& projected, const RecurrentState& before) const {
   Dims shape = projected.shape();
   if (before.h.defined()) shape[1] = before.h.size(1);
   Tensor p = expand(projected, shape);  // [B, T, gC]
   // With h = 0, the product with weight_hh is left out.
-  if (cell == Cell::gru)
-    return {
-        gru_step(p, before.h.defined() ? hidden(before.h) : expand(hidden.bias, shape), before.h),
-        {}};
-  Tensor sums = before.h.defined() ? linear(before.h, hidden.weight, p) : p;  // [B, T, gC]
-  if (cell == Cell::rnn) return {tanh(sums), {}};
-  Tensor both = lstm_step(sums, before.c);  // [2, B, T, C]
-  return {select(both, 0, 0), select(both, 0, 1)};
+  if (cell == Cell::gru) {
+    Tensor u = before.h.defined() ? hidden(before.h) : expand(hidden.bias, shape);
+    return recurrent_step(cell, p, u, before.h);
+  }
+  Tensor sums = before.h.defined() ? linear(before.h, hidden.weight, p) : p;
+  return recurrent_step(cell, sums, {}, before.c);
 }
 
 Tensor LocalRnn::forward(const Tensor& x, const Tensor& memory, Context& context) const {
@@ -122,12 +116,12 @@ Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const 
   return slide(x, past.open);
 }
 
-Tensor LocalRnn::slide(const Tensor& x, Hidden& open) const {
+Tensor LocalRnn::slide(const Tensor& x, RecurrentState& open) const {
   int64_t T = x.size(1);
   if (!open.h.defined()) {
     // Windows that begin before the start have run over zero vectors.
     Tensor nothing = project(Tensor::zeros({x.size(0), 1, d_model}));  // [B, 1, gC]
-    Hidden age;
+    RecurrentState age;
     std::vector<Tensor> h, c;
     for (int64_t n = 1; n < window; ++n) {
       age = step(nothing, age);
@@ -141,12 +135,12 @@ Tensor LocalRnn::slide(const Tensor& x, Hidden& open) const {
   Tensor projected = project(x);  // [B, T, gC]
   for (int64_t t = 0; t < T; ++t) {
     Tensor token = slice(projected, 1, t, t + 1);  // [B, 1, gC]
-    Hidden fresh = step(token, {});                // [B, 1, C]
+    RecurrentState fresh = step(token, {});        // [B, 1, C]
     if (window == 1) {
       outputs.push_back(fresh.h);
       continue;
     }
-    Hidden moved = step(token, open);                              // [B, s - 1, C]
+    RecurrentState moved = step(token, open);                      // [B, s - 1, C]
     outputs.push_back(slice(moved.h, 1, window - 2, window - 1));  // [B, 1, C]
     open.h = concat({fresh.h, slice(moved.h, 1, 0, window - 2)}, 1);
     if (cell == Cell::lstm) open.c = concat({fresh.c, slice(moved.c, 1, 0, window - 2)}, 1);

@@ -36,11 +36,6 @@ struct LocalRnnConfig {
 };
 
 struct LocalRnn : Layer {
-  /// The hidden state [.., C], and for an LSTM the cell state.
-  struct Hidden {
-    Tensor h, c;
-  };
-
   using Cell = RecurrentCell;
   Cell cell = Cell::rnn;
   int64_t d_model = 0, window = 0;
@@ -63,12 +58,12 @@ struct LocalRnn : Layer {
   /// of it by the gate r.
   Tensor project(const Tensor& x) const;
   /// Runs one step of the cell from the projected input. `before` is undefined for h = c = 0.
-  Hidden step(const Tensor& projected, const Hidden& before) const;
+  RecurrentState step(const Tensor& projected, const RecurrentState& before) const;
 
  private:
   /// Returns y [B, T, C]. `open` holds the windows that are open before x, and afterwards those
   /// that are open after it.
-  Tensor slide(const Tensor& x, Hidden& open) const;
+  Tensor slide(const Tensor& x, RecurrentState& open) const;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,7 +1,7 @@
 #pragma once
 
-// Recurrent nets: a step of a gated cell goes from its two products to the new hidden state in one
-// pass over memory, and a whole net runs over windows of tokens. p is W_ih x + b_ih and u is W_hh
+// Recurrent nets: a step of a cell goes from its two products to the new hidden state in one pass
+// over memory, and a whole net runs over windows of tokens. p is W_ih x + b_ih and u is W_hh
 // h + b_hh, [B, T, gC] each for B·T independent nets of C units; gates lie one after the other. The
 // arithmetic is that of PyTorch's RNNCell, GRUCell and LSTMCell.
 
@@ -9,24 +9,38 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// One step of a GRU (Cho et al. 2014, as PyTorch has it), with gates r, z, n:
+/// The kinds of PyTorch's cells. `rnn` is Elman's net:
+///
+///     h' = tanh(p + u)
+///
+/// `gru` (Cho et al. 2014, as PyTorch has it) has the gates r, z, n:
 ///
 ///     r = σ(p_r + u_r),   z = σ(p_z + u_z),   n = tanh(p_n + r u_n),   h' = (1 - z) n + z h
 ///
-/// projected p and recurrent u are [B, T, 3C], and hidden h is [B, T, C], undefined for h = 0.
-/// Returns h' [B, T, C]. Throws when the shapes do not fit together.
-Tensor gru_step(const Tensor& projected, const Tensor& recurrent, const Tensor& hidden);
-
-/// One step of an LSTM (Hochreiter & Schmidhuber 1997), with gates i, f, g, o:
+/// `lstm` (Hochreiter & Schmidhuber 1997) has the gates i, f, g, o:
 ///
 ///     i, f, o = σ(p + u),   g = tanh(p_g + u_g),   c' = f c + i g,   h' = o tanh(c')
-///
-/// sums p + u are [B, T, 4C], and cell c is [B, T, C], undefined for c = 0. Returns h' and c' as
-/// [2, B, T, C]. Throws when the shapes do not fit together.
-Tensor lstm_step(const Tensor& sums, const Tensor& cell);
-
-/// The kinds of PyTorch's cells; `rnn` is Elman's net, h' = tanh(p + u).
 enum class RecurrentCell { rnn, gru, lstm };
+
+/// g, the number of gates.
+constexpr int64_t gate_count(RecurrentCell cell) {
+  return cell == RecurrentCell::rnn ? 1 : cell == RecurrentCell::gru ? 3 : 4;
+}
+
+/// What a cell hands on to its next step, [B, T, C] each; only an LSTM has c.
+struct RecurrentState {
+  Tensor h, c;
+};
+
+/// One step of a cell. projected p and recurrent u are [B, T, gC] for g gates, `before` is GRU's h
+/// or LSTM's c [B, T, C]; undefined, u and `before` are 0. The gradient is that of composed_step.
+/// Throws when the shapes do not fit together.
+RecurrentState recurrent_step(RecurrentCell cell, const Tensor& projected, const Tensor& recurrent,
+                              const Tensor& before);
+
+/// Computes recurrent_step from plain ops.
+RecurrentState composed_step(RecurrentCell cell, const Tensor& projected, const Tensor& recurrent,
+                             const Tensor& before);
 
 /// The last h of a cell that runs from h = c = 0 over each window of tokens, with u = W h + b:
 ///

@@ -13,6 +13,15 @@ namespace {
 using In = std::vector<Tensor>;
 using Reference = std::vector<Numbers>;
 
+constexpr RecurrentCell rnn = RecurrentCell::rnn, gru = RecurrentCell::gru,
+                        lstm = RecurrentCell::lstm;
+
+/// Returns h' and c' as [2, B, T, C]; the gates see `sums` alone.
+Tensor lstm_step(const Tensor& sums, const Tensor& before) {
+  auto [h, c] = recurrent_step(lstm, sums, {}, before);
+  return concat({unsqueeze(h, 0), unsqueeze(c, 0)}, 0);
+}
+
 Bounded sigma(const Bounded& x) { return Bounded(1) / (Bounded(1) + exp(-x)); }
 
 /// Gate number n of unit c of net (b, t): its two products, which only n of GRU keeps apart.
@@ -31,6 +40,14 @@ void for_each_unit(const Numbers& projected, int64_t C, Set set) {
   for (int64_t b = 0; b < projected.shape[0]; ++b)
     for (int64_t t = 0; t < projected.shape[1]; ++t)
       for (int64_t c = 0; c < C; ++c) set(b, t, c);
+}
+
+Numbers rnn_of(const Reference& in) {
+  Numbers y(in[0].shape);
+  for_each_unit(in[0], in[0].shape[2], [&](int64_t b, int64_t t, int64_t c) {
+    y(b, t, c) = tanh(in[0](b, t, c) + in[1](b, t, c));
+  });
+  return y;
 }
 
 /// in[2], h, may be missing: 0.
@@ -81,26 +98,27 @@ std::vector<OpRow> gru_rows() {
     Dims of_gates = times(of_units, 3);
     rows.push_back({"gru behind a state",
                     {of_gates, of_gates, of_units},
-                    [](const In& in) { return gru_step(in[0], in[1], in[2]); },
+                    [](const In& in) { return recurrent_step(gru, in[0], in[1], in[2]).h; },
                     gru_of});
     rows.push_back({"gru at the start",
                     {of_gates, of_gates},
-                    [](const In& in) { return gru_step(in[0], in[1], {}); },
+                    [](const In& in) { return recurrent_step(gru, in[0], in[1], {}).h; },
                     gru_of});
   }
   rows.push_back({"gru of one tensor twice",
                   {{2, 3, 6}},
-                  [](const In& in) { return gru_step(in[0], in[0], {}); },
+                  [](const In& in) { return recurrent_step(gru, in[0], in[0], {}).h; },
                   [](const Reference& in) {
                     return gru_of({in[0], in[0]});
                   }});
-  rows.push_back(
-      {"gru of a tensor and its next tokens",
-       {{2, 3, 6}},
-       [](const In& in) { return gru_step(slice(in[0], 1, 0, 2), slice(in[0], 1, 1, 3), {}); },
-       [](const Reference& in) {
-         return gru_of({tokens(in[0], 0, 2), tokens(in[0], 1, 3)});
-       }});
+  rows.push_back({"gru of a tensor and its next tokens",
+                  {{2, 3, 6}},
+                  [](const In& in) {
+                    return recurrent_step(gru, slice(in[0], 1, 0, 2), slice(in[0], 1, 1, 3), {}).h;
+                  },
+                  [](const Reference& in) {
+                    return gru_of({tokens(in[0], 0, 2), tokens(in[0], 1, 3)});
+                  }});
   return rows;
 }
 
@@ -121,14 +139,21 @@ std::vector<OpRow> lstm_rows() {
 
 }  // namespace
 
-TEST_CASE("gru_step: values and gradients") { check_rows(gru_rows()); }
+TEST_CASE("recurrent_step: values and gradients of an RNN") {
+  check_rows({{"rnn",
+               {{2, 3, 4}, {2, 3, 4}},
+               [](const In& in) { return recurrent_step(rnn, in[0], in[1], {}).h; },
+               rnn_of}});
+}
 
-TEST_CASE("lstm_step: values and gradients") { check_rows(lstm_rows()); }
+TEST_CASE("recurrent_step: values and gradients of a GRU") { check_rows(gru_rows()); }
+
+TEST_CASE("recurrent_step: values and gradients of an LSTM") { check_rows(lstm_rows()); }
 
 TEST_CASE("steps have the same bits whatever the number of threads") {
   using Step = std::function<Tensor(const In&)>;
   const std::vector<std::pair<std::vector<int64_t>, Step>> steps = {
-      {{60, 60, 20}, [](const In& in) { return gru_step(in[0], in[1], in[2]); }},
+      {{60, 60, 20}, [](const In& in) { return recurrent_step(gru, in[0], in[1], in[2]).h; }},
       {{80, 20}, [](const In& in) { return lstm_step(in[0], in[1]); }},
   };
   for (const auto& [widths, step] : steps) {
@@ -151,21 +176,20 @@ TEST_CASE("steps have the same bits whatever the number of threads") {
 
 TEST_CASE("steps refuse shapes that do not fit, by name") {
   auto of = [](const Dims& shape) { return Tensor::zeros(shape); };
-  CHECK(refusal([&] {
-          gru_step(of({2, 3, 6}), of({2, 3, 9}), {});
-        }) == "gru_step: [2, 3, 6] with [2, 3, 9] and []: expected [B, T, 3C] twice and [B, T, C]");
-  CHECK(
-      refusal([&] {
-        gru_step(of({2, 3, 6}), of({2, 3, 6}), of({2, 3, 3}));
-      }) ==
-      "gru_step: [2, 3, 6] with [2, 3, 6] and [2, 3, 3]: expected [B, T, 3C] twice and [B, T, C]");
-  CHECK(refusal([&] {
-          lstm_step(of({2, 3, 6}), {});
-        }) == "lstm_step: [2, 3, 6] with []: expected [B, T, 4C] and [B, T, C]");
-  CHECK(refusal([&] {
-          lstm_step(of({2, 8}), {});
-        }) == "lstm_step: [2, 8] with []: expected [B, T, 4C] and [B, T, C]");
-  CHECK(refusal([&] {
-          lstm_step(of({2, 3, 8}), of({2, 3, 8}));
-        }) == "lstm_step: [2, 3, 8] with [2, 3, 8]: expected [B, T, 4C] and [B, T, C]");
+  auto refused = [&](RecurrentCell cell, const Tensor& p, const Tensor& u, const Tensor& before) {
+    return refusal([&] { recurrent_step(cell, p, u, before); });
+  };
+  CHECK(refused(gru, of({2, 3, 6}), of({2, 3, 9}), {}) ==
+        "recurrent_step: [2, 3, 6] with [2, 3, 9] and []: expected [B, T, 3C] twice and "
+        "[B, T, C]");
+  CHECK(refused(gru, of({2, 3, 6}), of({2, 3, 6}), of({2, 3, 3})) ==
+        "recurrent_step: [2, 3, 6] with [2, 3, 6] and [2, 3, 3]: expected [B, T, 3C] twice and "
+        "[B, T, C]");
+  CHECK(refused(lstm, of({2, 3, 6}), {}, {}) ==
+        "recurrent_step: [2, 3, 6] with [] and []: expected [B, T, 4C] twice and [B, T, C]");
+  CHECK(refused(lstm, of({2, 8}), {}, {}) ==
+        "recurrent_step: [2, 8] with [] and []: expected [B, T, 4C] twice and [B, T, C]");
+  CHECK(refused(lstm, of({2, 3, 8}), {}, of({2, 3, 8})) ==
+        "recurrent_step: [2, 3, 8] with [] and [2, 3, 8]: expected [B, T, 4C] twice and "
+        "[B, T, C]");
 }
