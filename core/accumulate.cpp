@@ -120,8 +120,7 @@ void sum_slices(Scalar beta, Scalar* target, const Scalar* source, const Parted&
 }  // namespace
 
 void accumulate(Scalar beta, const Tensor& target, const Tensor& source, Scalar alpha) {
-  require_defined("accumulate", "the target", target);
-  require_defined("accumulate", "the source", source);
+  require_defined("accumulate", "the target", target, "the source", source);
   require(target.shape() == source.shape(), "accumulate: a gradient of shape ", source.shape(),
           " for ", target.shape());
   if (target.count() == 0) return;

@@ -65,8 +65,7 @@ void Tape::backward(const Tensor& loss) {
 void Tape::backward(const Tensor& output, const Tensor& cotangent,
                     const std::function<void()>& after_entry) {
   require(!spent_, "backward: this tape has run backward already; record a new one");
-  require_defined("backward", "the output", output);
-  require_defined("backward", "the cotangent", cotangent);
+  require_defined("backward", "the output", output, "the cotangent", cotangent);
   require(!output.storage_->computed || made(output),
           "backward: this tape did not record the output; make the Tape before the forward pass");
   require(output.requires_gradient(),

@@ -75,9 +75,13 @@ class Tensor {
   Layout layout_;
 };
 
-/// Throws, in the name of `operation`, when its argument `name` is undefined.
-inline void require_defined(const char* operation, const char* name, const Tensor& x) {
+/// Throws, in the name of `operation`, when its argument `name` is undefined, or one of `more`
+/// names and arguments is.
+template <class... More>
+void require_defined(const char* operation, const char* name, const Tensor& x,
+                     const More&... more) {
   require(x.defined(), operation, ": ", name, " is undefined");
+  if constexpr (sizeof...(more) > 0) require_defined(operation, more...);
 }
 
 inline const Scalar* Tensor::data() const {

@@ -40,9 +40,7 @@ void add_shifted(const Tensor& x, int64_t start, int64_t step, Scalar beta, cons
 void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
                const Visibility& visibility) {
   const Tensor& bias = band.bias;
-  require_defined("aft", "key", key);
-  require_defined("aft", "value", value);
-  require_defined("aft", "the band", bias);
+  require_defined("aft", "key", key, "value", value, "the band", bias);
   require(key.rank() == 3 && key.shape() == value.shape(), "aft: keys ", key.shape(),
           " and values ", value.shape(), ", expected [B, K, C] twice");
   require(bias.rank() == 3 && bias.size(0) >= 1 && key.size(2) % bias.size(0) == 0, "aft: biases ",

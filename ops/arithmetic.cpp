@@ -36,8 +36,7 @@ struct Operands {
   Tensor a, b;
 
   Operands(const char* operation, const Tensor& left, const Tensor& right) {
-    require_defined(operation, "the left operand", left);
-    require_defined(operation, "the right operand", right);
+    require_defined(operation, "the left operand", left, "the right operand", right);
     Dims shape = broadcast_shape(operation, left.shape(), right.shape());
     a = left.view(left.layout().expand(shape));
     b = right.view(right.layout().expand(shape));

@@ -41,9 +41,7 @@ void check_clipped(const char* name, const Tensor& table) {
 }  // namespace
 
 void check_attention(const RelativeAttention& a) {
-  require_defined("relative_attention", "query", a.query);
-  require_defined("relative_attention", "key", a.key);
-  require_defined("relative_attention", "value", a.value);
+  require_defined("relative_attention", "query", a.query, "key", a.key, "value", a.value);
   const Tensor &q = a.query, &k = a.key, &v = a.value;
   bool fits = q.rank() == 4 && k.rank() == 4 && k.shape() == v.shape() && q.size(0) == k.size(0) &&
               q.size(1) == k.size(1) && q.size(3) == k.size(3);

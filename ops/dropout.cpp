@@ -76,8 +76,7 @@ Tensor dropout(const Tensor& input, const DropoutPattern& pattern) {
 }
 
 Tensor add_dropped(const Tensor& residual, const Tensor& input, const DropoutPattern& pattern) {
-  require_defined("add_dropped", "residual", residual);
-  require_defined("add_dropped", "x", input);
+  require_defined("add_dropped", "residual", residual, "x", input);
   check_rate("add_dropped", pattern.rate);
   require(residual.shape() == input.shape(), "add_dropped: ", residual.shape(), " and ",
           input.shape(), ", expected equal shapes");

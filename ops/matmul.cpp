@@ -10,8 +10,7 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor matmul(const Tensor& left, const Tensor& right) {
-  require_defined("matmul", "the left operand", left);
-  require_defined("matmul", "the right operand", right);
+  require_defined("matmul", "the left operand", left, "the right operand", right);
   require(left.rank() >= 2 && right.rank() >= 2, "matmul: ", left.shape(), " x ", right.shape(),
           ": expected at least two axes each");
   require(left.size(-1) == right.size(-2), "matmul: ", left.shape(), " x ", right.shape(),
@@ -41,8 +40,7 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  require_defined("linear", "x", x);
-  require_defined("linear", "weight", weight);
+  require_defined("linear", "x", x, "weight", weight);
   require(weight.rank() == 2 && x.rank() >= 1 && x.size(-1) == weight.size(1),
           "linear: ", x.shape(), " with a weight of ", weight.shape(),
           ": expected […, N] and [P, N]");

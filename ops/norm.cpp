@@ -45,9 +45,7 @@ Tensor as_tensor(std::span<const double> values) {
 
 Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain,
                   const Tensor& shift, const RateOf& rate_of) {
-  require_defined(operation, "x", input);
-  require_defined(operation, "weight", gain);
-  require_defined(operation, "bias", shift);
+  require_defined(operation, "x", input, "weight", gain, "bias", shift);
   require(input.rank() >= 1 && input.size(-1) >= 1, operation, ": ", input.shape(),
           ", expected […, C]");
   int64_t C = input.size(-1), rows = input.count() / C;

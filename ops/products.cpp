@@ -88,9 +88,7 @@ void multiply_stack(Scalar alpha, const ConstMatrix& left, const ConstMatrix& ri
 
 void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
                        Scalar beta, const Tensor& c) {
-  require_defined(operation, "a", a);
-  require_defined(operation, "b", b);
-  require_defined(operation, "c", c);
+  require_defined(operation, "a", a, "b", b, "c", c);
   require(a.rank() >= 2 && b.rank() == a.rank() && c.rank() == a.rank() &&
               a.size(-1) == b.size(-2) && c.size(-2) == a.size(-2) && c.size(-1) == b.size(-1),
           operation, ": ", a.shape(), " x ", b.shape(), " into ", c.shape());

@@ -35,8 +35,7 @@ Tensor pad_left(const Tensor& x) { return padded("rel_shift", x, 1); }
 Tensor pad_right(const Tensor& x) { return padded("shift_right", x, 0); }
 
 Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
-  require_defined("matmul_left_padded", "a", a);
-  require_defined("matmul_left_padded", "b", b);
+  require_defined("matmul_left_padded", "a", a, "b", b);
   auto fits = [&](int axis) {
     return b.size(axis) == a.size(axis) || (axis < -2 && b.size(axis) == 1);
   };
@@ -78,8 +77,7 @@ Tensor rel_shift(const Tensor& x, bool zero_triu) {
 }
 
 Tensor relative_product(const Tensor& q, const Tensor& rows, int64_t K) {
-  require_defined("relative_product", "q", q);
-  require_defined("relative_product", "rows", rows);
+  require_defined("relative_product", "q", q, "rows", rows);
   require(q.rank() == 4 && rows.rank() == 3 && rows.size(2) == q.size(3) &&
               (rows.size(1) == q.size(1) || rows.size(1) == 1) && 0 <= K && K <= rows.size(0),
           "relative_product: ", q.shape(), " with ", rows.shape(), " for ", K,

@@ -187,8 +187,7 @@ struct Windows {
 
 void check_windows(RecurrentCell cell, const Tensor& projected, const Tensor& weight,
                    const Tensor& bias, int64_t window) {
-  require_defined("recurrent_windows", "projected", projected);
-  require_defined("recurrent_windows", "weight", weight);
+  require_defined("recurrent_windows", "projected", projected, "weight", weight);
   int64_t gates = columns(cell).gates;
   require(projected.rank() == 3 && weight.rank() == 2 && window >= 1 &&
               projected.size(1) >= window - 1 && projected.size(2) == weight.size(0) &&
