@@ -35,7 +35,7 @@ void check_distances(const char* name, const Tensor& table, bool causal, int64_t
 
 void check_clipped(const char* name, const Tensor& table) {
   require(!table.defined() || table.size(0) % 2 == 1, "relative_attention: ", name, " ",
-          table.shape(), ", expected an odd number of rows, 2k+1");
+          table.shape(), ", expected an odd number of rows, 2m+1");
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ void check_attention(const RelativeAttention& a) {
   check_bias("content_bias", a.content_bias, H, D);
   check_bias("position_bias", a.position_bias, H, D);
   check_table("position_rows", a.position_rows, "n", H, D);
-  check_table("clipped_keys", a.clipped_keys, "2k+1", H, D);
-  check_table("clipped_values", a.clipped_values, "2k+1", H, D);
+  check_table("clipped_keys", a.clipped_keys, "2m+1", H, D);
+  check_table("clipped_values", a.clipped_values, "2m+1", H, D);
   check_clipped("clipped_keys", a.clipped_keys);
   check_clipped("clipped_values", a.clipped_values);
   const Tensor& s = a.position_scores;

@@ -1,8 +1,7 @@
 #pragma once
 
 // Attention with relative positions, with every term of every variant in one op. The distance from
-// query i back to key j is δ = K - T + i - j; c = clip(-δ, -limit, limit) + limit is its clipped
-// form.
+// query i back to key j is δ = K - T + i - j; c = clip(-δ, -m, m) + m is its clipped form.
 //
 //     score_ij = factor · ( (q_i + content_bias)·k_j
 //                           + (q_i + position_bias)·(position_rows[δ] + clipped_keys[c])
@@ -35,8 +34,8 @@ struct RelativeAttention {
   Tensor position_rows{};
   Tensor position_scores{};
 
-  /// clipped_keys and clipped_values [2·limit + 1, H or 1, D]: row c is for the clipped distance c.
-  /// With limit = 0 all keys share one row: clipped_values is then a bias on the values.
+  /// clipped_keys and clipped_values [2m + 1, H or 1, D]: row c is for the clipped distance c.
+  /// With m = 0 all keys share one row: clipped_values is then a bias on the values.
   Tensor clipped_keys{};
   Tensor clipped_values{};
 

@@ -4,7 +4,7 @@
 // Position Representations", section 3.2). The distance from query i back to key j is
 // δ = K - T + i - j, and the pair belongs to bucket
 //
-//     c(i, j) = clip(-δ, -k, k) + k,   one of 2k + 1
+//     c(i, j) = clip(-δ, -m, m) + m,   one of 2m + 1
 //
 // Gathering and bucketing are each other's gradient.
 
@@ -12,10 +12,10 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// y[…, i, j] = x[…, i, c(i, j)]: x […, T, 2k+1] gives […, T, K].
+/// y[…, i, j] = x[…, i, c(i, j)]: x […, T, 2m+1] gives […, T, K].
 Tensor gather_by_distance(const Tensor& x, int64_t K);
 
-/// y[…, i, c] = Σ_{j: c(i, j) = c} x[…, i, j]: x […, T, K] gives […, T, 2k+1].
-Tensor bucket_by_distance(const Tensor& x, int64_t k);
+/// y[…, i, c] = Σ_{j: c(i, j) = c} x[…, i, j]: x […, T, K] gives […, T, 2m+1].
+Tensor bucket_by_distance(const Tensor& x, int64_t m);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -31,7 +31,7 @@ Tensor composed_attention(const RelativeAttention& attention, const ProbabilityR
   if (r.defined()) scores = scores + relative_product(position_query, r, K);  // r is position_rows
   if (s.defined()) scores = scores + relative_bias(s, T, K);            // s is position_scores
   if (a.defined()) {                                                    // a is clipped_keys
-    Tensor by_clipped = matmul(position_query, transpose(by_head(a)));  // [B, H, T, 2·limit + 1]
+    Tensor by_clipped = matmul(position_query, transpose(by_head(a)));  // [B, H, T, 2m + 1]
     scores = scores + gather_by_distance(by_clipped, K);
   }
   Tensor p = masked_softmax(scores, visibility, factor);  // [B, H, T, K]

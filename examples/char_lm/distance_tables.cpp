@@ -121,9 +121,9 @@ Tables tables_of(const RelativeGlobalAttention& layer) {
   Rows past{H, {0, P - 1}, row}, future{H, {1 - P, -1}, row};
   Tables tables;
   if (layer.past_bias.defined())
-    tables.push_back(past.biases("bias b / √D", layer.past_bias, score_factor(layer)));
+    tables.push_back(past.biases("bias s / √D", layer.past_bias, score_factor(layer)));
   if (layer.future_bias.defined())
-    tables.push_back(future.biases("future bias b / √D", layer.future_bias, score_factor(layer)));
+    tables.push_back(future.biases("future bias s / √D", layer.future_bias, score_factor(layer)));
   tables.push_back(past.norms("norm of E", layer.past_embeddings));
   if (layer.future_embeddings.defined())
     tables.push_back(future.norms("norm of future E", layer.future_embeddings));
@@ -131,8 +131,8 @@ Tables tables_of(const RelativeGlobalAttention& layer) {
 }
 
 Tables tables_of(const ShawAttention& layer) {
-  int64_t k = layer.max_distance;
-  Rows rows{1, {layer.causal ? 0 : -k, k}, [=](int64_t, int64_t delta) { return k - delta; }};
+  int64_t m = layer.max_distance;
+  Rows rows{1, {layer.causal ? 0 : -m, m}, [=](int64_t, int64_t delta) { return m - delta; }};
   Tables tables;
   if (layer.key_distance_embeddings.defined())
     tables.push_back(rows.norms("norm of the keys' a", layer.key_distance_embeddings));

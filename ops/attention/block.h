@@ -87,7 +87,7 @@ struct AttentionScratch {
   Buffer dropped;                        // [rows, keys]
   Buffer content_query, position_query;  // [rows, D]
   Buffer content_slope, position_slope;  // [rows, D]
-  Buffer clipped;                        // [rows, 2·limit + 1]
+  Buffer clipped;                        // [rows, 2m + 1]
 
   AttentionScratch(const RelativeAttention& attention, const AttentionSizes& sizes, bool backward);
 };
@@ -111,7 +111,7 @@ Visibility::Range visible_range(const RelativeAttention& attention, const Attent
                                 const AttentionBlock& block, int64_t row);
 
 /// scores_ij += by_clipped[i, c] for the clipped distance c of each pair; by_clipped is
-/// [rows, 2·limit + 1].
+/// [rows, 2m + 1].
 void add_clipped(const ConstMatrix& by_clipped, const AttentionSizes& sizes,
                  const AttentionBlock& block, const Matrix& scores);
 

@@ -395,10 +395,10 @@ TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
         "relative_attention: position_scores [3], expected [n, 2]");
   CHECK(refused(form, [](auto& a) {
           a.clipped_keys = Tensor::zeros({2, 1, 2});
-        }) == "relative_attention: clipped_keys [2, 1, 2], expected an odd number of rows, 2k+1");
+        }) == "relative_attention: clipped_keys [2, 1, 2], expected an odd number of rows, 2m+1");
   CHECK(refused(form, [](auto& a) {
           a.clipped_values = Tensor::zeros({3, 2});
-        }) == "relative_attention: clipped_values [3, 2], expected [2k+1, 2 or 1, 2]");
+        }) == "relative_attention: clipped_values [3, 2], expected [2m+1, 2 or 1, 2]");
   CHECK(refused(form, [](auto& a) { a.dropout.rate = 1; }) ==
         "relative_attention: a dropout rate of 1, expected 0 to below 1");
   CHECK(refused({.name = "", .terms = "v"}, [](auto&) {}) ==
