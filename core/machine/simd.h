@@ -20,12 +20,10 @@ enum class Unary {
   sqrt,
   tanh,
   sigmoid,    ///< 1 / (1 + e^-x)
-  erf,        ///< 2/√π ∫₀ˣ e^(-t²) dt
   relu,       ///< max(x, 0), NaN for NaN; its derivative at 0 is 0
   gelu,       ///< x Φ(x) = x/2 (1 + erf(x/√2)) (Hendrycks and Gimpel 2016)
   gelu_tanh,  ///< x/2 (1 + tanh(√(2/π) (x + 0.044715 x³))) (GPT-2; PyTorch: approximate="tanh")
   square,
-  reciprocal,
 };
 
 enum class Binary {

@@ -53,14 +53,6 @@ struct Sigmoid {
   }
 };
 
-struct Erf {
-  static HWY_INLINE Vector value(Vector x) { return erf(x); }
-  static HWY_INLINE Vector gradient(Vector x, Vector, Vector dy) {
-    constexpr Scalar two_over_sqrt_pi = Scalar(1.12837916709551257390);
-    return hn::Mul(dy, hn::Mul(constant(two_over_sqrt_pi), exp(hn::Neg(hn::Mul(x, x)))));
-  }
-};
-
 struct Relu {
   static HWY_INLINE Vector value(Vector x) { return gradient(x, x, x); }
   static HWY_INLINE Vector gradient(Vector x, Vector, Vector dy) {
@@ -106,13 +98,6 @@ struct Square {
   }
 };
 
-struct Reciprocal {
-  static HWY_INLINE Vector value(Vector x) { return hn::Div(constant(1), x); }
-  static HWY_INLINE Vector gradient(Vector, Vector y, Vector dy) {
-    return hn::Neg(hn::Mul(hn::Mul(dy, y), y));
-  }
-};
-
 /// Calls body with the function that `f` names.
 template <class Body>
 HWY_INLINE void with_function(Unary f, Body body) {
@@ -129,8 +114,6 @@ HWY_INLINE void with_function(Unary f, Body body) {
       return body(Tanh{});
     case Unary::sigmoid:
       return body(Sigmoid{});
-    case Unary::erf:
-      return body(Erf{});
     case Unary::relu:
       return body(Relu{});
     case Unary::gelu:
@@ -139,8 +122,6 @@ HWY_INLINE void with_function(Unary f, Body body) {
       return body(GeluTanh{});
     case Unary::square:
       return body(Square{});
-    case Unary::reciprocal:
-      return body(Reciprocal{});
   }
 }
 

@@ -2,12 +2,11 @@
 // the last place, but only within a range, and Min and Max may drop a NaN. So values outside the
 // range are clamped before and put right after. The error function is our own:
 //
-//   erf(x)  = x P(x²)                                   for |x| < 1
 //   erfc(x) = e^(-x²) / (1 + 2x) Q((x - k) / (x + k))   for x ≥ 0
 //
-// (Shepherd and Laframboise 1981, "Chebyshev approximation of (1 + 2x) exp(x²) erfc x"). P and Q
-// are truncated Chebyshev series, computed with 50 digits and written out in powers; what they
-// leave out is less than the rounding errors.
+// (Shepherd and Laframboise 1981, "Chebyshev approximation of (1 + 2x) exp(x²) erfc x"). Q is a
+// truncated Chebyshev series, computed with 50 digits and written out in powers; what it leaves
+// out is less than the rounding errors.
 //
 // This file is compiled once for each instruction set, hence the unusual guard.
 
@@ -105,20 +104,12 @@ constexpr Scalar erfc_coefficients[] = {
     -9.792625707303523e-07,  1.7419821586224816e-06, -5.084465378687302e-08,
     -2.4857126248016745e-07, 1.879082322370048e-08,  3.197926671666804e-08,
     -1.9551358868985616e-09, -2.623107347133476e-09};
-constexpr Scalar erf_coefficients[] = {
-    1.1283791670955126,      -0.37612638903183543,    0.1128379167094513,
-    -0.026866170643256995,   0.005223977607269946,    -0.0008548325982543225,
-    0.00012055295112667001,  -1.4924740785377576e-05, 1.6447471190594618e-06,
-    -1.6208829856810202e-07, 1.3721520406351094e-08,  -7.798543850549947e-10};
 #else
 constexpr Scalar erfc_center = 2;
 constexpr Scalar erfc_coefficients[] = {
     1.2769783735275269f,     -0.09276404231786728f,  -0.16603130102157593f, 0.16405649483203888f,
     -0.05420483276247978f,   -0.00806526280939579f,  0.008630633354187012f, 0.0013210412580519915f,
     -0.0012257547350600362f, -0.0004010871343780309f};
-constexpr Scalar erf_coefficients[] = {
-    1.1283791065216064f,   -0.3761262595653534f,    0.11283597350120544f,  -0.02685432881116867f,
-    0.005189312156289816f, -0.0008018855005502701f, 7.882497448008507e-05f};
 #endif
 
 /// erfc(x), given e^(-x²); x must not be negative.
@@ -128,15 +119,6 @@ HWY_INLINE Vector erfc_above_zero(Vector x, Vector gaussian) {
   Vector center = constant(erfc_center);
   Vector q = polynomial(hn::Div(hn::Sub(x, center), hn::Add(x, center)), erfc_coefficients);
   return hn::Mul(gaussian, hn::Div(q, hn::MulAdd(constant(2), x, constant(1))));
-}
-
-HWY_INLINE Vector erf(Vector x) {
-  Vector one = constant(1);
-  Vector size = hn::Abs(x);
-  Vector square = hn::Mul(x, x);
-  Vector inner = hn::Mul(x, polynomial(square, erf_coefficients));
-  Vector outer = hn::Sub(one, erfc_above_zero(size, exp(hn::Neg(square))));
-  return hn::IfThenElse(hn::Lt(size, one), inner, hn::CopySign(outer, x));
 }
 
 /// e^(-x²/2)
