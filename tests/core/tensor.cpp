@@ -93,7 +93,7 @@ TEST_CASE("a shape of more elements than can be counted or held is refused") {
         }) == "shape: [2147483648, 4294967296, 4] has too many elements");
   CHECK(refusal([] {
           Tensor::empty({large, large});
-        }) == "buffer: 4611686018427387904 elements, expected fewer");
+        }) == "allocate: 4611686018427387904 elements, expected fewer");
   CHECK(refusal([] { Tensor::empty({large, large / 8}); }).starts_with("allocate: "));
   CHECK(refusal([] { CachedVector<double> numbers(size_t{1} << 59); }).starts_with("allocate: "));
   CHECK(refusal([] {
