@@ -11,6 +11,7 @@ using simd::Binary;
 
 namespace {
 
+/// Returns f(a, b), element by element, for operands of one shape. Nothing is recorded.
 Tensor zipped(Binary f, const Tensor& a, const Tensor& b) {
   Tensor y = Tensor::empty(a.shape());
   apply<2>({&a, &b}, y,
