@@ -4,6 +4,7 @@
 
 #include "shiftgrad/core/accumulate.h"
 #include "shiftgrad/core/array.h"
+#include "shiftgrad/core/dims.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/dtype.h"
 #include "shiftgrad/core/io/safetensors.h"
@@ -51,6 +52,7 @@
 #include "shiftgrad/nn/state_dict.h"
 #include "shiftgrad/nn/transformer_xl_attention.h"
 #include "shiftgrad/ops/aft.h"
+#include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/attention.h"
 #include "shiftgrad/ops/clipped.h"
 #include "shiftgrad/ops/dropout.h"
@@ -59,6 +61,7 @@
 #include "shiftgrad/ops/loss.h"
 #include "shiftgrad/ops/matmul.h"
 #include "shiftgrad/ops/norm.h"
+#include "shiftgrad/ops/products.h"
 #include "shiftgrad/ops/recurrent.h"
 #include "shiftgrad/ops/reduce.h"
 #include "shiftgrad/ops/shape.h"
@@ -81,3 +84,4 @@
 #include "shiftgrad/optim/trainer_config.h"
 #include "shiftgrad/optim/trainer_state.h"
 #include "shiftgrad/optim/training_loop.h"
+#include "shiftgrad/optim/update_rules.h"
