@@ -189,4 +189,16 @@ inline void check_rows(const std::vector<OpRow>& rows) {
   }
 }
 
+/// A row for a function of one tensor, which does `f` to each element.
+template <class Op, class F>
+OpRow each(const char* name, const Dims& shape, Op op, F f, double low = -1, double high = 1) {
+  auto oracle = [f](const std::vector<Numbers>& in) {
+    Numbers y(in[0].shape);
+    for (size_t n = 0; n < y.values.size(); ++n) y.values[n] = f(in[0].values[n]);
+    return y;
+  };
+  return {name,   {shape}, [op](const std::vector<Tensor>& in) { return op(in[0]); },
+          oracle, low,     high};
+}
+
 }  // namespace shiftgrad::test
