@@ -103,10 +103,7 @@ Aft::Projections Aft::project(const Tensor& x, const Tensor& source) const {
     return {sigmoid(query(x)), channels, value(source)};
   }
   auto third = [&](const Tensor& input, int64_t part) {
-    auto rows = [&](const Tensor& p) {
-      return p.defined() ? slice(p, 0, part * d_model, (part + 1) * d_model) : Tensor();
-    };
-    return linear(input, rows(qkv.weight), rows(qkv.bias));
+    return qkv.part(input, part * d_model, (part + 1) * d_model);
   };
   return {sigmoid(third(x, 0)), third(source, 1), third(source, 2)};
 }

@@ -5,7 +5,6 @@
 #include "shiftgrad/core/checked.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/nn/attention_state.h"
-#include "shiftgrad/ops/matmul.h"
 #include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -32,11 +31,8 @@ void Attention::set_window(const char* layer, std::optional<int64_t> size) {
 
 Tensor Attention::project_parts(const Tensor& x, int64_t begin, int64_t end) const {
   int64_t width = n_head * d_head;
-  auto rows = [&](const Tensor& parameter) {
-    return parameter.defined() ? slice(parameter, 0, begin * width, end * width) : Tensor();
-  };
-  Tensor parts = linear(x, rows(qkv.weight), rows(qkv.bias));  // [B, T, nHD]
-  return split_heads(parts, (end - begin) * n_head);           // [B, nH, T, D]
+  Tensor parts = qkv.part(x, begin * width, end * width);  // [B, T, nHD]
+  return split_heads(parts, (end - begin) * n_head);       // [B, nH, T, D]
 }
 
 Tensor Attention::project_query(const Tensor& x) const { return project_parts(x, 0, 1); }

@@ -1,6 +1,7 @@
 #include "shiftgrad/nn/linear.h"
 
 #include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -10,6 +11,11 @@ Linear::Linear(int64_t in, int64_t out, bool with_bias, Random& random)
 }
 
 Tensor Linear::operator()(const Tensor& x) const { return linear(x, weight, bias); }
+
+Tensor Linear::part(const Tensor& x, int64_t begin, int64_t end) const {
+  return linear(x, slice(weight, 0, begin, end),
+                bias.defined() ? slice(bias, 0, begin, end) : bias);
+}
 
 void Linear::visit(Visitor& visitor) const {
   visitor("weight", weight, Decay::yes);

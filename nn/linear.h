@@ -13,6 +13,8 @@ struct Linear : Module {
   Linear() = default;
   Linear(int64_t in, int64_t out, bool with_bias, Random& random);
   Tensor operator()(const Tensor& x) const;
+  /// Returns elements begin … end-1 of y alone.
+  Tensor part(const Tensor& x, int64_t begin, int64_t end) const;
   void visit(Visitor& visitor) const override;
 };
 
