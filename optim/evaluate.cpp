@@ -20,9 +20,10 @@ namespace {
 /// begins at begins[b].
 class Scorer {
  public:
-  /// Prepares to score the text. `losses` may be null.
-  Scorer(const LanguageModel& model, std::span<const int32_t> text, std::vector<double>* losses)
-      : model_(model), text_(text), losses_(losses) {
+  /// Prepares to score the text. `losses` may be null, and `progress` empty.
+  Scorer(const LanguageModel& model, std::span<const int32_t> text, std::vector<double>* losses,
+         const std::function<void(int64_t, int64_t)>& progress)
+      : model_(model), text_(text), losses_(losses), progress_(progress) {
     if (losses_) losses_->assign(text.size() - 1, 0);
   }
 
@@ -60,6 +61,7 @@ class Scorer {
     for (double loss : found) nats += loss;
     if (losses_) note(found, first_targets, counted);
     tokens += static_cast<int64_t>(begins.size()) * counted;
+    if (progress_) progress_(tokens, predictable());
   }
 
   /// Stores each loss at the position of its token.
@@ -75,6 +77,7 @@ class Scorer {
   const LanguageModel& model_;
   std::span<const int32_t> text_;
   std::vector<double>* losses_;
+  const std::function<void(int64_t, int64_t)>& progress_;
   Context context_;
 };
 
@@ -166,7 +169,7 @@ Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
   config.check(model, static_cast<int64_t>(text.size()));
   Tape::Pause no_gradients;
   auto start = std::chrono::steady_clock::now();
-  Scorer scorer(model, text, losses);
+  Scorer scorer(model, text, losses, config.progress);
   if (config.mode == "memory")
     evaluate_with_memory(scorer, model, config, peers);
   else if (config.mode == "chunks")

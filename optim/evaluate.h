@@ -4,6 +4,7 @@
 // text before it the model sees depends on the mode.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ struct EvaluationConfig {
   /// Number of rows fed at once. With memory, the text is cut into this many streams, each with an
   /// empty memory at its start. With chunks and sliding, it changes the speed and not the result.
   int64_t batch_size = 1;
+  /// Function to call after each batch, with the number of tokens that this peer has scored and the
+  /// number that all peers are to score. It may be empty.
+  std::function<void(int64_t done, int64_t total)> progress{};
 
   /// Throws, naming the field, when the config is bad, when a text of `tokens` tokens is too short
   /// for it, or when the model has too few positions.

@@ -154,6 +154,23 @@ TEST_CASE("evaluate: each token's loss is what it adds to that of the text befor
   }
 }
 
+TEST_CASE("evaluate: progress counts up to the last token") {
+  LanguageModel model = loud_model(small_transformer_xl());
+  std::vector<int32_t> text = random_text(40, 7);
+  for (const char* mode : {"memory", "chunks", "sliding"}) {
+    std::vector<int64_t> counts;
+    evaluate(
+        model, text,
+        {.mode = mode, .tgt_len = 6, .batch_size = 3, .progress = [&](int64_t done, int64_t total) {
+           CHECK(total == 39);
+           counts.push_back(done);
+         }});
+    CHECK(counts.size() > 2);
+    CHECK(std::ranges::is_sorted(counts));
+    CHECK(counts.back() == 39);
+  }
+}
+
 TEST_CASE("evaluate: units") {
   Evaluation result{.nats = 2, .tokens = 30, .seconds = 1.5};
   CHECK(result.bits() == doctest::Approx(2.8853900817779268));
