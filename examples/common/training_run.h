@@ -8,10 +8,10 @@
 
 #include "metrics.h"
 #include "out_folder.h"
-#include "progress.h"
 #include "shiftgrad/nn/models/run_state.h"
 #include "shiftgrad/optim/training_loop.h"
 #include "stop_request.h"
+#include "training_progress.h"
 
 namespace char_lm {
 
@@ -75,7 +75,7 @@ class TrainingRun {
   Lengths lengths_;
   shiftgrad::Peers& peers_;
   std::optional<Metrics> metrics_;
-  Progress progress_;
+  TrainingProgress progress_;
   std::optional<shiftgrad::EvaluationReport> evaluation_;
   /// Step of the last checkpoint, if this run has one.
   std::optional<int64_t> saved_step_;

@@ -8,14 +8,14 @@ namespace char_lm {
 
 /// Shows the progress of a training run on standard output. On a terminal it is a bar that redraws
 /// itself; elsewhere, and under mpirun, it is plain lines.
-class Progress {
+class TrainingProgress {
  public:
   /// Sets up the output. `lines_interval` is the number of steps between two plain lines.
   /// `passed_on` says that what looks like a terminal is not one.
-  Progress(int64_t steps, int64_t lines_interval, bool passed_on = false);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  TrainingProgress(int64_t steps, int64_t lines_interval, bool passed_on = false);
+  ~TrainingProgress();
+  TrainingProgress(const TrainingProgress&) = delete;
+  TrainingProgress& operator=(const TrainingProgress&) = delete;
 
   /// Notes that `step` steps were made before.
   void start_at(int64_t step) { first_ = step; }

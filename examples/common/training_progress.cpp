@@ -1,4 +1,4 @@
-#include "progress.h"
+#include "training_progress.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -36,14 +36,14 @@ int64_t terminal_width() {
 
 }  // namespace
 
-Progress::Progress(int64_t steps, int64_t lines_interval, bool passed_on)
+TrainingProgress::TrainingProgress(int64_t steps, int64_t lines_interval, bool passed_on)
     : steps_(steps),
       lines_interval_(lines_interval),
       terminal_(!passed_on && ::isatty(STDOUT_FILENO) == 1) {}
 
-Progress::~Progress() { erase(); }
+TrainingProgress::~TrainingProgress() { erase(); }
 
-std::string Progress::status(int64_t step, double loss, double tokens_per_second) const {
+std::string TrainingProgress::status(int64_t step, double loss, double tokens_per_second) const {
   double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
   double left = elapsed / static_cast<double>(step - first_) * static_cast<double>(steps_ - step);
   return format("step %lld/%lld  loss %.3f  %.1fk tokens/s  ETA %s", static_cast<long long>(step),
@@ -51,7 +51,7 @@ std::string Progress::status(int64_t step, double loss, double tokens_per_second
                 clock_time(left).c_str());
 }
 
-void Progress::show(int64_t step, double loss, double tokens_per_second) {
+void TrainingProgress::show(int64_t step, double loss, double tokens_per_second) {
   if (!terminal_) {
     if (step % lines_interval_ == 0 || step == steps_) print(status(step, loss, tokens_per_second));
   } else if (Clock::now() - last_drawn_ > 100ms || step == steps_) {
@@ -59,7 +59,7 @@ void Progress::show(int64_t step, double loss, double tokens_per_second) {
   }
 }
 
-void Progress::draw(int64_t step, const std::string& status) {
+void TrainingProgress::draw(int64_t step, const std::string& status) {
   int64_t room = terminal_width() - 1;
   int64_t width = std::clamp<int64_t>(room - std::ssize(status) - 4, 0, 40);
   int64_t filled = width * step / steps_;
@@ -70,12 +70,12 @@ void Progress::draw(int64_t step, const std::string& status) {
   last_drawn_ = Clock::now();
 }
 
-void Progress::print(const std::string& line) {
+void TrainingProgress::print(const std::string& line) {
   erase();
   std::cout << printable(line, longest_line) << std::endl;
 }
 
-void Progress::erase() {
+void TrainingProgress::erase() {
   if (drawn_) std::cout << "\r\033[K" << std::flush;
   drawn_ = false;
 }
