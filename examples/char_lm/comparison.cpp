@@ -1,7 +1,9 @@
 #include "comparison.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -94,7 +96,14 @@ bool plot(const std::filesystem::path& path, const std::vector<Contestant>& cont
   Picture picture(path, 800, 90 + 24 * static_cast<int>(contestants.size()));
   picture.add("set xlabel 'bits per character of the validation split (mean and deviation)'");
   picture.add("set grid xtics linecolor 'gray80'");
-  picture.add("set yrange [] reverse\nset offsets 0, 0, 0.5, 0.5");
+  picture.add("set yrange [", contestants.size(), " - 0.5:-0.5]");
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const Contestant& contestant : contestants) {
+    double middle = bits(contestant), spread = deviation(contestant).value_or(0);
+    low = std::min(low, middle - spread);
+    high = std::max(high, middle + spread);
+  }
+  picture.range("x", low, high);
   picture.add("$scores << END");
   for (size_t n = 0; n < contestants.size(); ++n)
     picture.add(n, ' ', bits(contestants[n]), ' ', deviation(contestants[n]).value_or(0), ' ',
