@@ -1,0 +1,60 @@
+#include "status_line.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace char_lm {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+int64_t width_of_terminal(int descriptor) {
+  winsize size{};
+  return ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+}  // namespace
+
+StatusLine::StatusLine(std::FILE* stream)
+    : stream_(stream), is_visible_(::isatty(::fileno(stream)) == 1) {}
+
+bool StatusLine::is_due() const { return is_visible_ && Clock::now() - last_drawn_ > 100ms; }
+
+void StatusLine::draw(const std::string& text, std::optional<double> share) {
+  if (!is_visible_) return;
+  int64_t room = width_of_terminal(::fileno(stream_)) - 1;
+  std::string line = text;
+  if (share) {
+    int64_t width = std::clamp<int64_t>(room - std::ssize(text) - 4, 0, 40);
+    auto filled = static_cast<int64_t>(*share * static_cast<double>(width));
+    line = "[" + std::string(filled, '#') + std::string(width - filled, '.') + "] " + text;
+  }
+  erase();
+  std::fputs(line.substr(0, room).c_str(), stream_);
+  std::fflush(stream_);
+  is_drawn_ = true;
+  last_drawn_ = Clock::now();
+}
+
+void StatusLine::erase() {
+  if (!is_drawn_) return;
+  std::fputs("\r\033[K", stream_);
+  std::fflush(stream_);
+  is_drawn_ = false;
+}
+
+std::string clock_time(double seconds) {
+  auto whole = static_cast<long long>(seconds + 0.5);
+  char digits[64];
+  if (whole < 3600)
+    std::snprintf(digits, sizeof digits, "%lld:%02lld", whole / 60, whole % 60);
+  else
+    std::snprintf(digits, sizeof digits, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60,
+                  whole % 60);
+  return digits;
+}
+
+}  // namespace char_lm
