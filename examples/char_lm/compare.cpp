@@ -13,7 +13,9 @@
 #include "corpus.h"
 #include "examples/common/command.h"
 #include "examples/common/flags.h"
+#include "examples/common/progress.h"
 #include "examples/common/saved_flags.h"
+#include "scored_text.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/allocator.h"
 #include "shiftgrad/nn/models/generate.h"
@@ -103,7 +105,9 @@ void fit(Contestant& contestant, int64_t parameters, int64_t vocab_size) {
 std::vector<Contestant> contestants(const CompareFlags& flags, int64_t vocab_size) {
   std::optional<int64_t> parameters = flags.parameters;
   std::vector<Contestant> list;
+  Progress progress("models measured");
   for (const std::string& model : flags.models) {
+    progress.show(std::ssize(list), std::ssize(flags.models));
     Contestant contestant{.name = model, .training = training_of(model, flags.training)};
     const ModelFlags& shape = contestant.training.model;
     if (!parameters) parameters = count_parameters(shape, shape.d_inner, vocab_size);
@@ -114,8 +118,11 @@ std::vector<Contestant> contestants(const CompareFlags& flags, int64_t vocab_siz
 }
 
 double writing_speed(const shiftgrad::LanguageModel& model, int64_t length, int64_t mem_len) {
+  Progress progress("characters");
+  int64_t written = 0;
   auto start = std::chrono::steady_clock::now();
-  shiftgrad::generate(model, {0}, {.length = length, .mem_len = mem_len});
+  shiftgrad::generate(model, {0}, {.length = length, .mem_len = mem_len},
+                      [&](int32_t) { progress.show(++written, length); });
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   return static_cast<double>(length) / passed.count();
 }
@@ -155,7 +162,7 @@ Run run(const TrainFlags& flags, const std::shared_ptr<const Corpus>& corpus, in
   result.bytes = shiftgrad::allocator_counters().peak_bytes_in_use;
   SavedRun saved = load_run(flags.out_dir, "best");
   shiftgrad::LanguageModel model = make_model(saved.checkpoint, saved.source);
-  result.bits = evaluate(model, corpus->validation, flags.own_evaluation()).bits();
+  result.bits = score(model, corpus->validation, flags.own_evaluation()).bits();
   result.writing_speed = writing_speed(model, length, flags.written_context());
   return result;
 }

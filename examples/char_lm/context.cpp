@@ -18,6 +18,7 @@
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
 #include "examples/common/picture.h"
+#include "examples/common/progress.h"
 #include "run_folder.h"
 #include "scored_text.h"
 #include "shiftgrad/optim/evaluate.h"
@@ -50,9 +51,16 @@ struct Subject {
   std::vector<int32_t> tokens;
 };
 
-/// Function losses(subject, n) that returns -log p of each scored character, with contexts or
-/// blocks of n characters.
-using Losses = std::function<std::vector<double>(const Subject&, int64_t)>;
+/// Function report(done) that receives the number of characters fed so far.
+using Report = std::function<void(int64_t done)>;
+
+/// One of the two ways to score a text, by contexts or by blocks of n characters.
+struct Scoring {
+  /// Returns how many characters are fed.
+  std::function<int64_t(const Subject&, int64_t n)> fed;
+  /// Returns -log p of each scored character.
+  std::function<std::vector<double>(const Subject&, int64_t n, const Report&)> losses;
+};
 
 Subject read_subject(const std::string& out_dir, const std::string& name,
                      const ContextFlags& flags) {
@@ -111,20 +119,27 @@ std::vector<int64_t> spread(int64_t context, int64_t characters, int64_t count) 
   return positions;
 }
 
-Losses exact_losses(std::vector<int64_t> positions) {
-  return [positions](const Subject& subject, int64_t length) {
-    return context_losses(*subject.model, subject.tokens, positions, length);
-  };
+Scoring exact_scoring(const std::vector<int64_t>& positions) {
+  return {[=](const Subject&, int64_t length) { return std::ssize(positions) * length; },
+          [=](const Subject& subject, int64_t length, const Report& report) {
+            return context_losses(*subject.model, subject.tokens, positions, length, report);
+          }};
 }
 
-std::vector<double> block_losses(const Subject& subject, int64_t length) {
+std::vector<double> block_losses(const Subject& subject, int64_t length, const Report& report) {
   constexpr int64_t tokens_at_once = 8192;
   shiftgrad::EvaluationConfig config{.mode = "chunks",
                                      .tgt_len = length,
-                                     .batch_size = std::max<int64_t>(1, tokens_at_once / length)};
+                                     .batch_size = std::max<int64_t>(1, tokens_at_once / length),
+                                     .progress = [&](int64_t done, int64_t) { report(done); }};
   std::vector<double> losses;
   evaluate(*subject.model, subject.tokens, config, &losses);
   return losses;
+}
+
+Scoring block_scoring() {
+  return {[](const Subject& subject, int64_t) { return std::ssize(subject.tokens) - 1; },
+          block_losses};
 }
 
 double bits(const std::vector<double>& nats) {
@@ -149,26 +164,47 @@ class Columns {
   std::vector<size_t> widths_;
 };
 
+bool can_read(const Subject& subject, int64_t length) {
+  return length <= subject.model->most_keys();
+}
+
+/// Returns how many characters are fed to all subjects for all lengths.
+int64_t fed_in_all(const std::vector<Subject>& subjects, const std::vector<int64_t>& lengths,
+                   const Scoring& scoring) {
+  int64_t sum = 0;
+  for (int64_t length : lengths)
+    for (const Subject& subject : subjects)
+      if (can_read(subject, length)) sum += scoring.fed(subject, length);
+  return sum;
+}
+
 /// Returns the losses of each subject for each length that it can read, and prints them as they are
 /// found.
 std::vector<ModelLosses> measure(const std::vector<Subject>& subjects,
                                  const std::vector<int64_t>& lengths, const char* title,
-                                 const Losses& losses) {
+                                 const Scoring& scoring) {
   std::vector<std::string> names{title};
   for (const Subject& subject : subjects) names.push_back(subject.name);
   Columns table(names);
   std::vector<ModelLosses> found(subjects.size());
+  Progress progress("characters");
+  int64_t before = 0, all = fed_in_all(subjects, lengths, scoring);
+  Report report = [&](int64_t done) { progress.show(before + done, all); };
   for (int64_t length : lengths) {
     std::vector<std::string> row{std::to_string(length)};
     for (size_t n = 0; n < subjects.size(); ++n) {
-      bool readable = length <= subjects[n].model->most_keys();
-      if (readable) found[n].push_back(losses(subjects[n], length));
+      bool readable = can_read(subjects[n], length);
+      if (readable) {
+        found[n].push_back(scoring.losses(subjects[n], length, report));
+        before += scoring.fed(subjects[n], length);
+      }
       row.push_back(readable ? fixed(bits(found[n].back()), 3) : "-");
     }
+    progress.pause();
     table.print(row);
   }
   for (const Subject& subject : subjects)
-    if (subject.model->most_keys() < lengths.back())
+    if (!can_read(subject, lengths.back()))
       std::cout << subject.name << " has learned positions for " << subject.model->most_keys()
                 << " characters only\n";
   return found;
@@ -222,7 +258,7 @@ Command::Work prepare(const ContextFlags& flags) {
     if (exact)
       std::cout << positions.size() << " characters, each from exactly so many before it:\n";
     auto losses = measure(subjects, asked, exact ? "context" : "block",
-                          exact ? exact_losses(positions) : block_losses);
+                          exact ? exact_scoring(positions) : block_scoring());
     if (exact) print_effective_context(subjects, asked, losses);
     add_context_curves(picture, curves(subjects, losses), asked,
                        exact ? "context, characters" : "block, characters");

@@ -24,7 +24,8 @@ Tokens rows(std::span<const int32_t> text, std::span<const int64_t> begins, int6
 
 std::vector<double> context_losses(const shiftgrad::LanguageModel& model,
                                    std::span<const int32_t> text,
-                                   std::span<const int64_t> positions, int64_t length) {
+                                   std::span<const int64_t> positions, int64_t length,
+                                   const std::function<void(int64_t done)>& progress) {
   constexpr int64_t tokens_at_once = 8192;
   auto most = static_cast<size_t>(std::max<int64_t>(1, tokens_at_once / length));
   shiftgrad::Tape::Pause no_gradients;
@@ -40,6 +41,7 @@ std::vector<double> context_losses(const shiftgrad::LanguageModel& model,
     logits = slice(logits, 1, length - 1, length);                                // [B, 1, V]
     std::vector<double> found = token_losses(logits, rows(text, targets, 1));
     losses.insert(losses.end(), found.begin(), found.end());
+    if (progress) progress(std::ssize(losses) * length);
   }
   return losses;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -9,9 +10,11 @@
 namespace char_lm {
 
 /// Returns -log p of the token at each position of the text, predicted from exactly the `length`
-/// tokens before it, which are fed alone. Each position is at least `length`.
+/// tokens before it, which are fed alone. Each position is at least `length`. After each batch it
+/// calls progress(done) with the number of tokens fed so far.
 std::vector<double> context_losses(const shiftgrad::LanguageModel& model,
                                    std::span<const int32_t> text,
-                                   std::span<const int64_t> positions, int64_t length);
+                                   std::span<const int64_t> positions, int64_t length,
+                                   const std::function<void(int64_t done)>& progress = {});
 
 }  // namespace char_lm

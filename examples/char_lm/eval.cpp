@@ -104,7 +104,7 @@ Command::Work prepare(const EvalFlags& flags) {
   return [threads, model, text, config, bytes = scored_bytes(text, run.vocabulary),
           said = said_in_training(flags, run, std::ssize(text)), path = flags.losses] {
     std::vector<double> losses;
-    Evaluation result = evaluate(*model, text, config, path.empty() ? nullptr : &losses);
+    Evaluation result = score(*model, text, config, path.empty() ? nullptr : &losses);
     if (!path.empty()) write_losses(path, losses);
     print(result, bytes);
     std::cout << said << std::flush;

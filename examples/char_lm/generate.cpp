@@ -8,6 +8,7 @@
 
 #include "examples/common/command.h"
 #include "examples/common/flags.h"
+#include "examples/common/status_line.h"
 #include "examples/common/text.h"
 #include "examples/common/utf8.h"
 #include "run_folder.h"
@@ -71,7 +72,10 @@ Command::Work prepare(const GenerateFlags& flags) {
   check(*model, tokens, options);
   return [threads, model, prompt, tokens, options, vocabulary = run.vocabulary,
           samples = flags.num_samples] {
+    StatusLine status(stderr);
+    status.draw(shiftgrad::text("reading the prompt, ", tokens.size(), " characters"));
     shiftgrad::ReadPrompt read(*model, tokens, options);
+    status.erase();
     for (int64_t n = 0; n < samples; ++n) {
       WholeCharacters shown;
       write((n > 0 ? between_samples : "") + shown.add(prompt.text));

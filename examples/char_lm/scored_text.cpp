@@ -1,6 +1,7 @@
 #include "scored_text.h"
 
 #include "corpus.h"
+#include "examples/common/progress.h"
 
 namespace char_lm {
 
@@ -19,6 +20,13 @@ std::vector<int32_t> ScoredText::read(const SavedRun& run) const {
   }
   texts.eval_split = eval_split.value_or(texts.eval_split);
   return read_corpus(texts, &run.vocabulary)->validation;
+}
+
+shiftgrad::Evaluation score(const shiftgrad::LanguageModel& model, std::span<const int32_t> text,
+                            shiftgrad::EvaluationConfig config, std::vector<double>* losses) {
+  Progress progress("characters");
+  config.progress = [&](int64_t done, int64_t total) { progress.show(done, total); };
+  return evaluate(model, text, config, losses);
 }
 
 }  // namespace char_lm

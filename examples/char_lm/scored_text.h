@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "examples/common/flags.h"
 #include "run_folder.h"
+#include "shiftgrad/optim/evaluate.h"
 
 namespace char_lm {
 
@@ -22,5 +24,10 @@ struct ScoredText {
   /// not know.
   std::vector<int32_t> read(const SavedRun& run) const;
 };
+
+/// Scores a model on a text as `evaluate` does, and shows the progress on a terminal.
+shiftgrad::Evaluation score(const shiftgrad::LanguageModel& model, std::span<const int32_t> text,
+                            shiftgrad::EvaluationConfig config,
+                            std::vector<double>* losses = nullptr);
 
 }  // namespace char_lm

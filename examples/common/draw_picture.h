@@ -4,12 +4,16 @@
 #include <string>
 
 #include "picture.h"
+#include "status_line.h"
 
 namespace char_lm {
 
 /// Draws the picture to the file at `path`, and prints the path.
 inline void draw(const Picture& picture, const std::string& path) {
+  StatusLine status(stderr);
+  status.draw("drawing");
   picture.draw();
+  status.erase();
   std::cout << "drawn in " << path << std::endl;
 }
 

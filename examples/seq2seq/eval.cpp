@@ -10,6 +10,7 @@
 #include "decoding.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
+#include "examples/common/progress.h"
 #include "scores.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/atomic_file.h"
@@ -64,8 +65,10 @@ std::vector<std::string> answers(const Translator& translator, const std::vector
   std::vector<shiftgrad::TokenPair> sources;
   for (const Question& question : list) sources.push_back({question.tokens, {}});
   std::vector<std::string> result(list.size());
+  char_lm::Progress progress("sources");
   int64_t first = 0;
   for (const std::vector<int64_t>& members : shiftgrad::batches_by_length(sources, batch_size)) {
+    progress.show(first, std::ssize(list));
     std::vector<std::vector<int32_t>> batch;
     for (int64_t member : members) batch.push_back(list[static_cast<size_t>(member)].tokens);
     std::vector<std::string> targets = translator.translate(batch, first);

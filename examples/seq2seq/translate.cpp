@@ -6,6 +6,7 @@
 #include "command.h"
 #include "decoding.h"
 #include "examples/common/flags.h"
+#include "examples/common/progress.h"
 #include "lines.h"
 #include "shiftgrad/core/errors.h"
 
@@ -48,11 +49,13 @@ class Batch {
 
   /// Writes the translations. At a line that is refused it throws, after it has written those
   /// before.
-  void translate(const Translator& translator) const {
+  void translate(const Translator& translator, char_lm::Progress& progress) const {
     std::vector<std::string> results(count_);
     if (!sources_.empty()) {
+      progress.show(first_ - 1, 0);
       std::vector<std::string> targets = translator.translate(sources_, first_ - 1);
       for (size_t n = 0; n < targets.size(); ++n) results[places_[n]] = targets[n];
+      progress.pause();
     }
     for (const std::string& result : results) write(result);
     char_lm::flush_output();
@@ -73,11 +76,12 @@ Command::Work prepare(const TranslateFlags& flags) {
   BadRows bad = flags.skip_bad_rows ? BadRows::skip : BadRows::refuse;
   return [run, translator, bad, batch_size = flags.decoding.batch_size] {
     Lines input(STDIN_FILENO);
+    char_lm::Progress progress("lines");
     int64_t first = 1;
     while (true) {
       std::vector<std::string> lines = input.next(static_cast<size_t>(batch_size));
       if (lines.empty()) return;
-      Batch(lines, first, *run, bad).translate(*translator);
+      Batch(lines, first, *run, bad).translate(*translator, progress);
       first += std::ssize(lines);
     }
   };

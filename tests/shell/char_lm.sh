@@ -139,12 +139,6 @@ weights transformer_xl > first
 runs train $tiny --out_dir again --threads 1
 weights again | cmp -s - first || fail 'another result on one thread'
 
-# On a terminal there is a bar.
-if script -qec true /dev/null > /dev/null 2>&1; then
-  script -qec "'$char_lm' train $(echo $tiny) --out_dir terminal" /dev/null > output
-  prints '\[####*\.*\] step [0-9]+/20  loss .* tokens/s  ETA 0:0'
-fi
-
 runs --help
 prints 'Exit status: 0 '
 for command in train eval generate compare inspect plot positions context; do

@@ -47,6 +47,14 @@ TEST_CASE("context losses: more rows than are fed at once") {
   check(loud_model(small_transformer_xl()), text, 10, positions);
 }
 
+TEST_CASE("context losses: progress counts the tokens that were fed") {
+  std::vector<int32_t> text = random_text(1300, 7);
+  std::vector<int64_t> positions(1200, 1299), counts;
+  context_losses(loud_model(small_transformer_xl()), text, positions, 10,
+                 [&](int64_t done) { counts.push_back(done); });
+  CHECK(counts == std::vector<int64_t>{8190, 12000});
+}
+
 TEST_CASE("context losses: record nothing, and refuse more than there are positions for") {
   LanguageModel model = loud_model(small_transformer(8));
   std::vector<int32_t> text = random_text(20, 7);
