@@ -24,7 +24,7 @@ LanguageModel model_with(const MixerConfig& mixer) {
   return loud_model(config);
 }
 
-/// What the layers tell a recorder.
+/// Returns the weights that each layer gives to a recorder.
 std::vector<Values> recorded(const LanguageModel& model, const std::vector<int32_t>& text) {
   std::vector<Values> weights;
   Context context;
@@ -50,7 +50,7 @@ void check_rows(const std::vector<std::vector<AttentionMap>>& layers) {
 
 }  // namespace
 
-TEST_CASE("attention maps: a layer's heads, as the layer tells them") {
+TEST_CASE("attention maps: one per head, with the weights that the layer records") {
   LanguageModelConfig r_transformer = small_transformer_xl();
   r_transformer.block = "r_transformer_block";
   r_transformer.mixer = {};
@@ -74,7 +74,7 @@ TEST_CASE("attention maps: a layer's heads, as the layer tells them") {
   }
 }
 
-TEST_CASE("attention maps: of AFT the mean over the channels") {
+TEST_CASE("attention maps: AFT has the mean over its channels") {
   LanguageModel model = model_with(AftConfig{.form = "full", .max_len = T});
   std::vector<int32_t> text = random_text(T, 7);
   std::vector<Values> expected = recorded(model, text);
@@ -93,7 +93,7 @@ TEST_CASE("attention maps: of AFT the mean over the channels") {
   }
 }
 
-TEST_CASE("attention maps: of AFT-conv its heads, whose channels agree") {
+TEST_CASE("attention maps: AFT-conv has one per head, whose channels agree") {
   LanguageModel model = model_with(AftConfig{.form = "conv", .window = 3});
   std::vector<int32_t> text = random_text(T, 7);
   std::vector<Values> expected = recorded(model, text);

@@ -30,7 +30,7 @@ void check(const LanguageModel& model, const std::vector<int32_t>& text, int64_t
 
 }  // namespace
 
-TEST_CASE("context losses: each token from exactly so many before it") {
+TEST_CASE("context losses: each token is predicted from exactly that many tokens") {
   std::vector<int32_t> text = random_text(40, 7);
   for (const LanguageModelConfig& config : {small_transformer_xl(), small_transformer(8)})
     for (int64_t length : {1, 3, 8}) {
@@ -40,7 +40,7 @@ TEST_CASE("context losses: each token from exactly so many before it") {
   CHECK(context_losses(loud_model(small_transformer_xl()), text, {}, 3).empty());
 }
 
-TEST_CASE("context losses: more rows than are fed at once") {
+TEST_CASE("context losses: more rows than one batch holds") {
   std::vector<int32_t> text = random_text(1300, 7);
   std::vector<int64_t> positions(1200);
   std::iota(positions.begin(), positions.end(), 100);

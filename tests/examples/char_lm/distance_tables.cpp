@@ -59,7 +59,7 @@ Values recorded(const Layer& layer, RandomValues& random, Values* output = nullp
   return weights;
 }
 
-/// With no queries and no keys nothing but the bias of the distance decides.
+/// With no queries and no keys, only the bias of the distance decides.
 void check_biases(const Attention& layer, const std::string& title) {
   CAPTURE(title);
   RandomValues random(3);
@@ -164,7 +164,7 @@ TEST_CASE("distance tables: biases are what the layer adds to its scores") {
   check_biases(RelativeGlobalAttention({.d_model = C, .n_head = H, .max_seq = 9}, random), "b");
 }
 
-TEST_CASE("distance tables: norms stand at the distances that the layer uses their vectors for") {
+TEST_CASE("distance tables: each norm stands at the distance for which the layer uses its vector") {
   Random random;
   TransformerXLAttention xl({.d_model = C, .n_head = H, .positions = "learned", .max_positions = 7},
                             random);
@@ -186,7 +186,7 @@ TEST_CASE("distance tables: norms stand at the distances that the layer uses the
   RelativeGlobalAttention music({.d_model = C, .n_head = H, .max_seq = 7, .bidirectional = true},
                                 random);
   clear(music);
-  // Row max_seq - 1 - |δ|, head by head; that of distance 0 is never used.
+  // Row max_seq - 1 - |δ|, head by head; the row of distance 0 is never used.
   music.future_embeddings.mutable_data()[(7 + 4) * D] = 3;
   std::vector<DistanceTable> tables = distance_tables(music, T);
   const DistanceTable& future = named(tables, "norm of future E");
@@ -238,7 +238,8 @@ TEST_CASE("distance tables: the norm of Transformer-XL's r is that of W_r R") {
   }
 }
 
-TEST_CASE("distance tables: AFT's w over the diagonals, its table or a product of two") {
+TEST_CASE(
+    "distance tables: AFT's w is the mean of a diagonal, of one table or of a product of two") {
   RandomValues random(11);
   Random start;
   for (bool causal : {true, false})
@@ -274,7 +275,7 @@ TEST_CASE("distance tables: AFT's w over the diagonals, its table or a product o
       }
 }
 
-TEST_CASE("distance tables: AFT-conv's normed kernel is what its weights have") {
+TEST_CASE("distance tables: AFT-conv's normed kernel is in its weights") {
   RandomValues random(13);
   Random start;
   for (bool causal : {true, false}) {

@@ -45,7 +45,7 @@ std::vector<int64_t> lengths_of(const std::vector<EffectiveContext>& contexts) {
 
 }  // namespace
 
-TEST_CASE("effective context: as the definition has it") {
+TEST_CASE("effective context: equals the definition") {
   const std::vector<int64_t> lengths = {4, 8, 12, 16, 20, 24};
   std::set<int64_t> seen;
   for (uint64_t seed = 0; seed < 50; ++seed) {
@@ -88,7 +88,7 @@ TEST_CASE("effective context: a weak model has to improve on the best") {
   CHECK(lengths_of(effective_context({good, weak}, {1, 2, 3}, 1)) == std::vector<int64_t>{2, 1});
 }
 
-TEST_CASE("effective context: the end of the list, and of a model") {
+TEST_CASE("effective context: ends with the list, and with a model's positions") {
   const ModelLosses gaining = {{3}, {2}, {1}}, stopping = {{3}, {2}};
   std::vector<EffectiveContext> found = effective_context({gaining, stopping}, {1, 2, 3}, 1);
   CHECK(found[0].length == 3);

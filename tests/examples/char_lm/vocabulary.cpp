@@ -18,7 +18,7 @@ std::string decoded(const Vocabulary& vocabulary, const std::vector<int32_t>& to
   return text;
 }
 
-/// Why the texts cannot be encoded.
+/// Returns a function that gives the reason why a text cannot be encoded.
 auto refusals(const Vocabulary& vocabulary) {
   return
       [&](std::string_view text) { return refusal([&] { vocabulary.encode(text, "--prompt"); }); };

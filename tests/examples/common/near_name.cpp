@@ -4,7 +4,7 @@
 
 using namespace char_lm;
 
-TEST_CASE("near name: the distance is that of the fewest edits") {
+TEST_CASE("near name: the distance is the smallest number of edits") {
   CHECK(edit_distance("", "") == 0);
   CHECK(edit_distance("abc", "abc") == 0);
   CHECK(edit_distance("", "abc") == 3);
@@ -16,7 +16,7 @@ TEST_CASE("near name: the distance is that of the fewest edits") {
   CHECK(edit_distance("ca", "abc") == 3);  // what was exchanged is not touched again
 }
 
-TEST_CASE("near name: only what is near is suggested, the first of equals") {
+TEST_CASE("near name: only a near name is suggested, and the first of equally near ones") {
   const std::vector<std::string> names = {"shaw", "labml", "aft", "local_rnn"};
   CHECK(did_you_mean("swah", names) == ", did you mean shaw?");
   CHECK(did_you_mean("labm", names) == ", did you mean labml?");
@@ -27,7 +27,7 @@ TEST_CASE("near name: only what is near is suggested, the first of equals") {
   CHECK(did_you_mean("ab", {"aa", "bb"}) == ", did you mean aa?");
 }
 
-TEST_CASE("near name: a choice that is none is refused with those there are") {
+TEST_CASE("near name: an unknown choice is refused with a list of the choices") {
   check_choice("--cell", "gru", "rnn|gru|lstm");
   auto refused = [](const std::string& value, const std::string& choices) {
     return refusal([&] { check_choice("--flag", value, choices); });

@@ -4,16 +4,16 @@
 
 using namespace char_lm;
 
-TEST_CASE("printable: texts stay as they are, whatever their language") {
+TEST_CASE("printable: text in any language stays as it is") {
   CHECK(printable("", 10).empty());
   CHECK(printable("runs/a b\"c", 100) == "runs/a b\"c");
   CHECK(printable("Grüße 10 € 😀", 100) == "Grüße 10 € 😀");
 }
 
-TEST_CASE("printable: control characters are written out") {
+TEST_CASE("printable: control characters are escaped") {
   CHECK(printable("a\x1B[2J\x7F\n", 100) == "a\\x1B[2J\\x7F\\x0A");
   CHECK(printable(std::string("\0", 1), 100) == "\\x00");
-  // C1, as a character and as a byte that is no UTF-8.
+  // C1, as a character and as a byte that is not UTF-8.
   CHECK(printable("\xC2\x9B", 100) == "\\xC2\\x9B");
   CHECK(printable("\x9B", 100) == "\\x9B");
   CHECK(printable("\xE2\x82", 100) == "\\xE2\\x82");
@@ -26,12 +26,12 @@ TEST_CASE("printable: the middle of a long text is left out, between characters"
   CHECK(printable(std::string(5000000, 'a'), 4000).size() == 4003);
 }
 
-TEST_CASE("printable: what has no shape is shown by its bytes") {
+TEST_CASE("printable: code points without a shape are shown as bytes") {
   CHECK(printable("") == "");
   CHECK(printable("aé€😀 \\`\"") == "aé€😀 \\`\"");
   CHECK(printable("\x1B[31m\t\r\n\x7F") == "\\x1B[31m\\x09\\x0D\\x0A\\x7F");
   CHECK(printable(std::string("\0a", 2)) == "\\x00a");
-  // Control characters of two bytes, bytes by themselves, and what Unicode keeps free.
+  // Control characters of two bytes, single bytes, and code points that Unicode keeps free.
   CHECK(printable("\xC2\x9B") == "\\xC2\\x9B");
   CHECK(printable("\xFF\xE2\x82") == "\\xFF\\xE2\\x82");
   CHECK(printable("\xED\xA0\x80") == "\\xED\\xA0\\x80");

@@ -9,7 +9,7 @@ using Kind = Utf8::Kind;
 
 namespace {
 
-/// Every code point of Unicode but the surrogates, which are none.
+/// All code points of Unicode but the surrogates, which are no characters.
 template <class Action>
 void for_each_code_point(Action action) {
   for (int32_t code = 0; code <= 0x10FFFF; ++code)
@@ -18,7 +18,7 @@ void for_each_code_point(Action action) {
 
 }  // namespace
 
-TEST_CASE("UTF-8: every code point is read as it was written, and its parts are cut") {
+TEST_CASE("UTF-8: every code point reads back as it was written, and its parts are cut") {
   int64_t wrong = 0;
   for_each_code_point([&](int32_t code) {
     std::string bytes = to_utf8(code);
@@ -36,7 +36,7 @@ TEST_CASE("UTF-8: every code point is read as it was written, and its parts are 
   CHECK(to_utf8(0x1F600) == "😀");
 }
 
-TEST_CASE("UTF-8: as many sequences of two and three bytes are whole as there are characters") {
+TEST_CASE("UTF-8: there are as many whole sequences of two and three bytes as characters") {
   int64_t two = 0, three = 0;
   for (int first = 0x80; first < 0x100; ++first)
     for (int second = 0; second < 0x100; ++second) {
@@ -46,17 +46,17 @@ TEST_CASE("UTF-8: as many sequences of two and three bytes are whole as there ar
         three += read_utf8(pair + static_cast<char>(third)).length == 3;
     }
   CHECK(two == 0x800 - 0x80);
-  // With the beginnings of those of four bytes.
+  // This counts the beginnings of characters of four bytes too.
   CHECK(three == 0x10000 - 0x800 - 0x800 + 0x100000 / 64);
 }
 
-TEST_CASE("UTF-8: overlong forms, surrogates and what is beyond Unicode are broken") {
+TEST_CASE("UTF-8: overlong forms, surrogates and code points beyond Unicode are broken") {
   for (const char* bytes : {"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80",
                             "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xFF"})
     CHECK(read_utf8(bytes).kind == Kind::broken);
 }
 
-TEST_CASE("byte order mark: dropped where it stands first, once") {
+TEST_CASE("byte order mark: is dropped at the start, once") {
   auto without = [](std::string text) {
     drop_byte_order_mark(text);
     return text;
@@ -69,7 +69,7 @@ TEST_CASE("byte order mark: dropped where it stands first, once") {
     CHECK(without(other) == other);
 }
 
-TEST_CASE("whole characters: bytes come out with the last of their character") {
+TEST_CASE("whole characters: a character comes out with its last byte") {
   WholeCharacters shown;
   std::vector<std::string> pieces;
   for (char byte : std::string("aé€😀b")) pieces.push_back(shown.add({&byte, 1}));
@@ -77,7 +77,8 @@ TEST_CASE("whole characters: bytes come out with the last of their character") {
   CHECK(shown.rest().empty());
 }
 
-TEST_CASE("whole characters: what cannot become one comes out as soon as that is known") {
+TEST_CASE(
+    "whole characters: bytes that cannot become a character come out as soon as that is known") {
   WholeCharacters shown;
   CHECK(shown.add("\xE2\x82") == "");
   CHECK(shown.add("x") == "\xE2\x82x");

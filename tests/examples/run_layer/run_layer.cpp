@@ -132,7 +132,7 @@ TEST_CASE("run_layer: aft, recurrent nets and blocks") {
       R"({"d_model": 4, "n_head": 2, "window": 2, "cell": "gru", "d_inner": 5})", false, false);
 }
 
-TEST_CASE("run_layer: attention to a context") {
+TEST_CASE("run_layer: cross-attention") {
   RandomValues random(142);
   const std::string cross = R"({"d_model": 4, "n_head": 2, "causal": true})";
   auto attention = make_layer<MultiHeadAttentionConfig>(cross, random);

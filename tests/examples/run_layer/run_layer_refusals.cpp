@@ -93,7 +93,7 @@ TEST_CASE("run_layer refuses broken files") {
   check_refused(run_case_file(path), path);
 }
 
-TEST_CASE("run_layer leaves what lies at OUT alone when it fails") {
+TEST_CASE("run_layer leaves an older OUT as it is when it fails") {
   TemporaryFolder folder;
   std::string path = folder.file("case.safetensors"), out = folder.file("out.safetensors");
   SafeTensors given = good_case<MultiHeadAttentionConfig>(heads);
@@ -107,7 +107,7 @@ TEST_CASE("run_layer leaves what lies at OUT alone when it fails") {
   check_refused(nowhere, folder.file("no/folder"));
 }
 
-TEST_CASE("run_layer refuses sizes that the case cannot fill, before it makes them") {
+TEST_CASE("run_layer refuses sizes that the case cannot fill before it allocates them") {
   auto refused = [](const std::string& layer, const std::string& config, const std::string& error) {
     CAPTURE(config);
     auto start = std::chrono::steady_clock::now();
@@ -172,7 +172,7 @@ TEST_CASE("run_layer refuses cases that do not describe their layer") {
             });
 }
 
-TEST_CASE("run_layer refuses what an attention to a context cannot have") {
+TEST_CASE("run_layer refuses inputs that cross-attention cannot have") {
   SafeTensors good = good_case<MultiHeadAttentionConfig>(heads);
   good.tensors["input.context"] = zeros({2, 5, 4});
   auto config = [](const std::string& more) {
