@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Loads a checkpoint of char_lm into PyTorch and scores the beginning of a text with both.
+"""Load a checkpoint of char_lm into PyTorch, and score the beginning of a text with both.
 
     load_in_pytorch.py CHAR_LM OUT_DIR TEXT
 
 A checkpoint is a safetensors file: the weights under the names and in the layout that PyTorch gives
-to modules like those below, and the model's config as metadata. Here are --model transformer (with
-learned or sinusoid positions) and transformer_xl; other mixers differ in their scores only, whose
-equations are in nn/README.md.
+to modules like those below, and the model's config as metadata. This script has
+--model transformer (with learned or sinusoid positions) and transformer_xl. Other mixers differ only
+in their scores; nn/README.md has the equations.
 """
 
 import json
@@ -24,7 +24,7 @@ from torch.nn import functional
 
 def expect(condition, otherwise):
     if not condition:
-        sys.exit(f"load_in_pytorch: {otherwise} is not among what is shown here")
+        sys.exit(f"load_in_pytorch: {otherwise} is not supported here")
 
 
 def sinusoids(positions, width):
@@ -35,7 +35,7 @@ def sinusoids(positions, width):
 
 
 class Attention(nn.Module):
-    """What both kinds share: the heads, and what becomes of their scores."""
+    """The part that both kinds of attention share: heads, softmax and output."""
 
     def __init__(self, C, heads, bias):
         super().__init__()
@@ -77,7 +77,7 @@ class TransformerXLAttention(Attention):
     def scores(self, q, k, distance):
         u, v = self.content_bias[:, None], self.position_bias[:, None]  # [H, 1, D]
         T, C = len(distance), self.position.in_features
-        r = self.split(self.position(sinusoids(torch.arange(T), C)))  # [H, T, D], one a distance
+        r = self.split(self.position(sinusoids(torch.arange(T), C)))  # [H, T, D], a row per distance
         by_distance = (q + v) @ r.transpose(-2, -1)  # [B, H, T, T]
         places = distance.clamp(min=0).expand_as(by_distance)
         return (q + u) @ k.transpose(-2, -1) + by_distance.gather(-1, places)
@@ -139,16 +139,16 @@ class LanguageModel(nn.Module):
 
 
 def load(path):
-    """The model, and the characters that its tokens stand for."""
+    """Returns the model, the characters that its tokens stand for, and its config."""
     with safe_open(path, framework="pt") as file:
         metadata = file.metadata()
         weights = {name: file.get_tensor(name) for name in file.keys()}
     config = json.loads(metadata["model"])
     expect(config["block"] == "transformer_block", config["block"])
-    expect(not config.get("own_mixer"), "a mixer of the program's own")
+    expect(not config.get("own_mixer"), "a mixer that the program defines")
     expect(config["mixer"]["type"] in TransformerBlock.mixers, config["mixer"]["type"])
     expect(config["final_norm"], "a model without final_norm")
-    expect(config["norm_first"], "a norm behind its layer")
+    expect(config["norm_first"], "a norm after its layer")
     if config["tie_embedding"]:
         weights["output.weight"] = weights["embedding.weight"]
     model = LanguageModel(config)
@@ -157,8 +157,8 @@ def load(path):
 
 
 def losses_of_char_lm(char_lm, out_dir, text, absolute_positions):
-    """-log p of each character but the first. With relative positions the text is fed in pieces, each
-    behind a memory of all before, which has to be the same as one pass over the whole."""
+    """Returns -log p of each character but the first. With relative positions, char_lm reads the text
+    in pieces, each after a memory of all earlier text, which has to equal one pass over the whole."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "text").write_bytes(text)
         command = [char_lm, "eval", out_dir, "--data", f"{folder}/text", "--eval_split", "1"]
@@ -185,7 +185,7 @@ def main():
     ours = losses_of_char_lm(char_lm, out_dir, text, absolute_positions)
     difference = (losses - ours).abs().max().item()
     print(f"{len(losses)} characters, {losses.mean():.4f} nats each in PyTorch")
-    print(f"the largest difference to a loss by char_lm is {difference:.1e} nats")
+    print(f"the largest difference from a loss by char_lm is {difference:.1e} nats")
     sys.exit(difference > 1e-4)
 
 

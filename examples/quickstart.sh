@@ -1,7 +1,7 @@
 #!/bin/sh
 # From nothing to a text: installs what the build needs, builds, trains a Transformer-XL on this
-# project's own source for about two minutes, shows its loss curve, scores it, and lets it write.
-# Everything stays in build-quickstart and out/quickstart. Arguments are further flags of the training,
+# project's own source for about two minutes, shows its loss curve, scores it, and generates text.
+# Everything stays in build-quickstart and out/quickstart. Arguments are passed on to the training,
 # such as --model transformer.
 set -eu
 cd "$(dirname "$0")/.."
@@ -36,7 +36,7 @@ headline 'Training'
 overwrite=--overwrite
 for flag; do case $flag in --resume | --overwrite) overwrite= ;; esac; done
 if [ -e "$run/last.safetensors" ] && [ -n "$overwrite" ]; then
-  echo "replaces the run in $run; --resume would go on with it"
+  echo "replacing the run in $run; --resume would continue it"
 fi
 "$char_lm" train --model transformer_xl --out_dir "$run" $overwrite "$@"
 
@@ -45,8 +45,8 @@ if command -v gnuplot > /dev/null; then
   plot_losses
 fi
 
-headline 'Its score on the last tenth of the text, which it was not trained on'
+headline 'Score on the last tenth of the text, which the model was not trained on'
 "$char_lm" eval "$run"
 
-headline "What it writes (also in $run/sample.txt)"
+headline "A text that it generates (also in $run/sample.txt)"
 "$char_lm" generate "$run" --prompt 'Tensor ' --length 600 | tee "$run/sample.txt"

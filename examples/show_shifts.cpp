@@ -1,4 +1,4 @@
-// Shows how the shift of relative attention works, stage by stage. show_shifts T K prints what
+// show_shifts T K shows, stage by stage, how the shift of relative attention works: it prints what
 // rel_shift (Transformer-XL) and shift_right (labml) make of a [T, K] matrix.
 
 #include <CLI/CLI.hpp>
@@ -50,10 +50,14 @@ void show(const char* name, const Tensor& padded, int64_t drop_first, int64_t dr
 
 int main(int count, char** arguments) {
   CLI::App program{
-      "Shows the stages of rel_shift and shift_right on a matrix of T rows, K columns."};
+      "Show the stages of rel_shift and shift_right on a matrix of T rows and K columns."};
   int64_t T = 3, K = 3;
-  program.add_option("T", T, "rows: queries")->check(CLI::Range(1, 100))->capture_default_str();
-  program.add_option("K", K, "columns: keys")->check(CLI::Range(1, 100))->capture_default_str();
+  program.add_option("T", T, "number of rows, one per query")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
+  program.add_option("K", K, "number of columns, one per key")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str();
   CLI11_PARSE(program, count, arguments);
 
   Tensor x = numbered(T, K);

@@ -1,4 +1,4 @@
-// char_lm attention draws what each character of a text looks at, for each layer and head.
+// char_lm attention draws what each character of a text attends to, for each layer and head.
 
 #include <algorithm>
 #include <memory>
@@ -74,19 +74,19 @@ Command::Work prepare(const AttentionFlags& flags) {
 Command attention_command(CLI::App& program) {
   CLI::App& app = add_command(
       program, "attention",
-      "Draws what each character of a text looks at, for each layer and head; of an attention free "
-      "transformer the weights that its sums amount to, their mean over the channels");
+      "Draw what each character of a text attends to, for each layer and head; for an attention "
+      "free transformer, the weights in its sums, averaged over the channels");
   auto flags = std::make_shared<AttentionFlags>();
   set_required(
       add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
-  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
   set_required(add_flag(app, "text", flags->text, "TEXT",
-                        "2 to 100 characters that the model reads, nothing before them"));
-  add_flag(app, "layer", flags->layer, "NUMBER", "the only one drawn, from 0 (default: all)",
+                        "text of 2 to 100 characters for the model to read"));
+  add_flag(app, "layer", flags->layer, "NUMBER",
+           "draw this layer only, counted from 0 (default: all)", range::index);
+  add_flag(app, "head", flags->head, "NUMBER", "draw this head only, counted from 0 (default: all)",
            range::index);
-  add_flag(app, "head", flags->head, "NUMBER", "the only one drawn, from 0 (default: all)",
-           range::index);
-  add_flag(app, "out", flags->out, "FILE", "SVG to draw (default: OUT_DIR/attention.svg)");
+  add_flag(app, "out", flags->out, "FILE", "SVG file to write (default: OUT_DIR/attention.svg)");
   return {&app, [flags] { return prepare(*flags); }};
 }
 

@@ -8,10 +8,10 @@
 
 namespace char_lm {
 
-/// How much each token of a text looks at each other.
+/// How much each token of a text attends to each other token.
 struct AttentionMap {
   std::string title;
-  /// Weights [T, T]. Row t has the weights of token t's keys, which sum to 1.
+  /// Weights [T, T]. Row t has the weights of the keys of token t, which sum to 1.
   std::vector<double> weights;
 };
 

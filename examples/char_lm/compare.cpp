@@ -90,14 +90,14 @@ int64_t count_parameters(ModelFlags flags, int64_t d_inner, int64_t vocab_size) 
   return parameter_count(shiftgrad::LanguageModel(model_config(flags, vocab_size), random));
 }
 
-/// Sets the width of the feed-forward nets that brings the model nearest to this number of
-/// parameters.
+/// Sets the width of the feed-forward networks so that the number of parameters is as near as
+/// possible to this one.
 void fit(Contestant& contestant, int64_t parameters, int64_t vocab_size) {
   ModelFlags& model = contestant.training.model;
   auto count = [&](int64_t d_inner) { return count_parameters(model, d_inner, vocab_size); };
   int64_t least = count(1), slope = count(2) - least;
-  require(parameters >= least, contestant.name, ": has at least ", least,
-          " parameters, --parameters ", parameters, " is too few");
+  require(parameters >= least, contestant.name, ": --parameters ", parameters,
+          " is too few, the model has at least ", least);
   model.d_inner = 1 + (parameters - least + slope / 2) / slope;
   contestant.parameters = count(model.d_inner);
 }
@@ -135,12 +135,12 @@ TrainFlags flags_of_run(const CompareFlags& flags, const Contestant& contestant,
   return training;
 }
 
-/// Throws if the comparison would replace another, unless it may.
+/// Throws if the comparison would replace another one without --overwrite.
 void check_new(const CompareFlags& flags, const std::vector<Contestant>& list,
                const RunFolder& folder) {
   if (flags.overwrite) return;
   auto refuse = [](const std::string& place, const char* what) {
-    fail("--out_dir ", place, ": there is a ", what, " already; --overwrite replaces it");
+    fail("--out_dir ", place, ": already holds a ", what, "; --overwrite replaces it");
   };
   if (exists(folder.path / "comparison.csv")) refuse(folder.path, "comparison");
   for (const Contestant& contestant : list)
@@ -187,34 +187,34 @@ Command::Work prepare(const CompareFlags& flags) {
     }
     std::cout << '\n' << markdown(done) << std::flush;
     if (plot(folder.path / "comparison.svg", done))
-      std::cout << "\nplotted in " << (folder.path / "comparison.svg").string() << std::endl;
+      std::cout << "\nwrote " << (folder.path / "comparison.svg").string() << std::endl;
   };
 }
 
 }  // namespace
 
 Command compare_command(CLI::App& program) {
-  CLI::App& app = add_command(
-      program, "compare",
-      "Trains models on the same data, with equally many steps and parameters, and prints a table, "
-      "which comparison.csv and a plot (where gnuplot is installed) repeat");
+  CLI::App& app = add_command(program, "compare",
+                              "Train models on the same data, with equal numbers of steps and "
+                              "parameters, and print a table of their scores; comparison.csv has "
+                              "it too, and comparison.svg plots it if gnuplot is installed");
   auto flags = std::make_shared<CompareFlags>();
   add_argument(app, "MODEL", flags->models,
-               "as --model names it, with flags of its own behind a colon, those of training too: "
-               "aft:form=local,learning_rate=2e-3 (default: every kind there is)");
-  add_flag(app, "seeds", flags->seeds, "RUNS", "trainings of each model, from --seed on",
+               "models as train's --model names them; flags for one model alone follow a colon: "
+               "aft:form=local,learning_rate=2e-3 (default: all models)");
+  add_flag(app, "seeds", flags->seeds, "RUNS", "training runs per model, with seeds from --seed on",
            range::one_or_more);
   add_flag(app, "parameters", flags->parameters, "NUMBER",
-           "that each model shall have, which decides the width of its feed-forward nets (default: "
-           "as many as the first has)",
+           "parameters of each model, to which the width of its feed-forward networks is fitted "
+           "(default: as many as the first model has)",
            range::interval);
-  add_flag(app, "length", flags->length, "CHARACTERS", "written to measure the speed of that",
-           range::one_or_more);
+  add_flag(app, "length", flags->length, "CHARACTERS",
+           "characters to generate when measuring the speed of generating", range::one_or_more);
   flags->training.visit([&](const std::string& name, auto& value, auto unit,
                             const std::string& description, const auto&... allowed) {
     std::string said = name != "out_dir" ? description
-                                         : "where the table and the picture go, and each "
-                                           "training in a folder of its own: MODEL/SEED";
+                                         : "folder for the table and the picture, and for each "
+                                           "training a folder MODEL/SEED in it";
     if (name != "model") add_flag(app, name, value, unit, said, allowed...);
   });
   add_overwrite_flag(app, flags->overwrite, "the comparison in --out_dir, if there is one");

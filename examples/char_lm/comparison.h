@@ -13,7 +13,7 @@ struct Run {
   double bits = 0;            // per character of the validation split
   double training_speed = 0;  // tokens/s of the typical step
   double writing_speed = 0;   // tokens/s of one text
-  int64_t bytes = 0;          // the most in use while training
+  int64_t bytes = 0;          // greatest number in use while training
 };
 
 /// A model with all its runs.

@@ -82,7 +82,8 @@ std::vector<Subject> read_subjects(const ContextFlags& flags) {
     subjects.push_back(read_subject(flags.runs[n], names[n], flags));
     const Subject &first = subjects.front(), &last = subjects.back();
     require(last.text == first.text && last.tokens.size() == first.tokens.size(), flags.runs[n],
-            ": scored on another text than ", flags.runs[0], "; --data gives all the same");
+            ": scored on another text than ", flags.runs[0],
+            "; --data gives all runs the same text");
   }
   return subjects;
 }
@@ -104,7 +105,7 @@ std::vector<int64_t> lengths(const ContextFlags& flags, int64_t T) {
 
 void check(const Subject& subject, const std::vector<int64_t>& lengths) {
   require(lengths.front() <= subject.model->most_keys(), "--lengths: ", lengths.front(), ", but ",
-          subject.name, " has learned positions for ", subject.model->most_keys(), " only");
+          subject.name, " has learned positions for only ", subject.model->most_keys());
   require(lengths.back() < std::ssize(subject.tokens), "--lengths: ", lengths.back(),
           ", expected less than the ", subject.tokens.size(), " characters of the text");
 }
@@ -205,8 +206,8 @@ std::vector<ModelLosses> measure(const std::vector<Subject>& subjects,
   }
   for (const Subject& subject : subjects)
     if (!can_read(subject, lengths.back()))
-      std::cout << subject.name << " has learned positions for " << subject.model->most_keys()
-                << " characters only\n";
+      std::cout << subject.name << " has learned positions for only " << subject.model->most_keys()
+                << " characters\n";
   return found;
 }
 
@@ -214,7 +215,7 @@ void print_effective_context(const std::vector<Subject>& subjects,
                              const std::vector<int64_t>& lengths,
                              const std::vector<ModelLosses>& losses) {
   std::cout << "\nRelative effective context length in characters, over the share r of the\n"
-               "characters that the models predict worst from a shorter one:\n";
+               "characters that the models predict worst from a shorter context:\n";
   std::vector<std::string> names{"r"};
   for (const Subject& subject : subjects) names.push_back(subject.name);
   Columns table(names);
@@ -254,9 +255,10 @@ Command::Work prepare(const ContextFlags& flags) {
   std::vector<int64_t> positions = spread(asked.back(), std::ssize(subjects.front().tokens), count);
   return [threads, subjects, asked, picture, positions, exact = flags.exact(),
           out = flags.out]() mutable {
-    std::cout << "Bits per character, " << (exact ? "of " : "the text cut into blocks:\n");
+    std::cout << "Bits per character, " << (exact ? "over " : "with the text cut into blocks:\n");
     if (exact)
-      std::cout << positions.size() << " characters, each from exactly so many before it:\n";
+      std::cout << positions.size()
+                << " characters, each predicted from exactly this many before it:\n";
     auto losses = measure(subjects, asked, exact ? "context" : "block",
                           exact ? exact_scoring(positions) : block_scoring());
     if (exact) print_effective_context(subjects, asked, losses);
@@ -271,25 +273,27 @@ Command::Work prepare(const ContextFlags& flags) {
 Command context_command(CLI::App& program) {
   CLI::App& app = add_command(
       program, "context",
-      "Scores models against how much of the text before they read; prints their relative "
-      "effective context lengths (Dai et al. 2019, appendix C) and draws the curves");
+      "Score models that read more and more of the text before a character, print their relative "
+      "effective context lengths (Dai et al. 2019, appendix C) and draw the curves");
   auto flags = std::make_shared<ContextFlags>();
   set_required(add_argument(app, "RUN", flags->runs, "folders of training runs, or files in them"));
-  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
-  add_flag(app, "mode", flags->mode, "NAME",
-           "exact: each character from exactly so many before it, fed by themselves; blocks: the "
-           "text cut into blocks of so many, as in training, which shows how a model takes longer "
-           "ones",
-           std::string("exact|blocks"));
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
+  add_flag(
+      app, "mode", flags->mode, "NAME",
+      "exact: predict each character from exactly the N characters before it; blocks: cut the text "
+      "into blocks of N characters, as in training, which shows how a model copes with longer ones",
+      std::string("exact|blocks"));
   add_list_flag(app, "lengths", flags->lengths, "CHARACTERS",
-                "of contexts or blocks, rising, such as 16,32,64 (default: for T the block_size of "
-                "the first run, exact: T/8 to 2T in steps of T/8; blocks: T,2T,4T,8T)",
+                "the lengths N, rising, such as 16,32,64 (default: with T the block_size of the "
+                "first run, T/8 to 2T in steps of T/8 for exact, and T,2T,4T,8T for blocks)",
                 range::zero_or_more);
   add_flag(app, "tokens", flags->tokens, "CHARACTERS",
-           "scored in mode exact, spread over the text (default: 1000)", range::one_or_more);
+           "characters to score in mode exact, spread evenly over the text (default: 1000)",
+           range::one_or_more);
   flags->text.add_flags(app);
-  add_flag(app, "out", flags->out, "FILE", "SVG to draw");
-  add_flag(app, "threads", flags->threads, "THREADS", "0 for one a core", range::thread_count);
+  add_flag(app, "out", flags->out, "FILE", "SVG file to write");
+  add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
+           range::thread_count);
   return {&app, [flags] { return prepare(*flags); }};
 }
 

@@ -10,7 +10,7 @@
 namespace char_lm {
 
 /// Returns -log p of the token at each position of the text, predicted from exactly the `length`
-/// tokens before it, which are fed alone. Each position is at least `length`. After each batch it
+/// tokens before it. Each position is at least `length`. After each batch it
 /// calls progress(done) with the number of tokens fed so far.
 std::vector<double> context_losses(const shiftgrad::LanguageModel& model,
                                    std::span<const int32_t> text,

@@ -1,3 +1,5 @@
+// char_lm eval scores a model on the end of a text.
+
 #include <iostream>
 #include <memory>
 #include <numbers>
@@ -88,9 +90,9 @@ std::string said_in_training(const EvalFlags& flags, const SavedRun& run, int64_
   const std::optional<double>& nats = run.checkpoint.state.validation_loss;
   int64_t scored = run.flags.evaluated_tokens(characters);
   if (!nats || flags.text.data || flags.text.eval_split || scored == characters - 1) return "";
-  return shiftgrad::text("training said ", fixed(*nats / std::numbers::ln2, 3),
-                         " bits per character of the first ", scored, " of ", characters - 1,
-                         " (--eval_iters ", run.flags.trainer.eval_iters, ")\n");
+  return shiftgrad::text("training reported ", fixed(*nats / std::numbers::ln2, 3),
+                         " bits per character on the first ", scored, " of ", characters - 1,
+                         " characters (--eval_iters ", run.flags.trainer.eval_iters, ")\n");
 }
 
 Command::Work prepare(const EvalFlags& flags) {
@@ -114,33 +116,36 @@ Command::Work prepare(const EvalFlags& flags) {
 }  // namespace
 
 Command eval_command(CLI::App& program) {
-  CLI::App& app =
-      add_command(program, "eval", "Scores the end of a text; what is not given is as in training");
+  CLI::App& app = add_command(
+      program, "eval",
+      "Score a model on the end of a text; flags not given keep their values from training");
   auto flags = std::make_shared<EvalFlags>();
   set_required(
       add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
-  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
   flags->text.add_flags(app);
   add_flag(app, "losses", flags->losses, "FILE",
-           "receives the loss of each character but the first, in nats, one a line (default: "
-           "none)");
+           "write the loss of each character but the first to this file, in nats, one per line "
+           "(default: none)");
   add_flag(app, "mode", flags->mode, modes,
-           "memory: blocks behind a memory; chunks: blocks by themselves; sliding: each token from "
-           "the block before it, slow (default: memory where the model has one, else chunks)");
-  add_flag(app, "tgt_len", flags->tgt_len, "TOKENS", "length of a block (default: block_size)",
-           range::one_or_more);
-  add_flag(app, "mem_len", flags->mem_len, "TOKENS", "length of the memory (default: mem_len)",
-           range::zero_or_more);
-  add_flag(app, "ext_len", flags->ext_len, "TOKENS", "tokens fed again before each block",
+           "memory: blocks, each after a memory of the text before it; chunks: separate blocks; "
+           "sliding: each token from the block just before it, which is slow (default: memory if "
+           "the model has one, else chunks)");
+  add_flag(app, "tgt_len", flags->tgt_len, "TOKENS",
+           "length of a block (default: block_size, as in training)", range::one_or_more);
+  add_flag(app, "mem_len", flags->mem_len, "TOKENS",
+           "length of the memory (default: as in training)", range::zero_or_more);
+  add_flag(app, "ext_len", flags->ext_len, "TOKENS", "tokens to feed again before each block",
            range::zero_or_more);
   add_flag(app, "clamp_len", flags->clamp_len, "TOKENS",
-           "distances beyond it count as it, 0 for none (default: as in training)",
+           "treat greater distances as this one, 0 for none (default: as in training)",
            range::zero_or_more);
   add_flag(app, "batch_size", flags->batch_size, "ROWS",
-           "pieces of the text scored side by side; in mode memory each starts with an empty one "
-           "(default: 1 there, else 64)",
+           "pieces of the text to score side by side; in mode memory, each starts with an empty "
+           "memory (default: 1 in mode memory, else 64)",
            range::one_or_more);
-  add_flag(app, "threads", flags->threads, "THREADS", "0 for one a core", range::thread_count);
+  add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
+           range::thread_count);
   return {&app, [flags] { return prepare(*flags); }};
 }
 

@@ -1,3 +1,5 @@
+// char_lm generate writes text, character by character.
+
 #include "shiftgrad/nn/models/generate.h"
 
 #include <unistd.h>
@@ -66,7 +68,8 @@ Command::Work prepare(const GenerateFlags& flags) {
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source));
   Prompt prompt = read_prompt(flags);
-  require(!prompt.text.empty(), prompt.source, ": an empty prompt, expected at least a character");
+  require(!prompt.text.empty(), prompt.source,
+          ": an empty prompt, expected at least one character");
   std::vector<int32_t> tokens = run.vocabulary.encode(prompt.text, prompt.source);
   shiftgrad::GenerateOptions options = generate_options(flags, run);
   check(*model, tokens, options);
@@ -88,49 +91,57 @@ Command::Work prepare(const GenerateFlags& flags) {
 }  // namespace
 
 Command generate_command(CLI::App& program) {
-  CLI::App& app = add_command(
-      program, "generate",
-      "Lets a model write, character by character; where it was trained with --vocab bytes, "
-      "CHARACTERS are bytes");
+  CLI::App& app = add_command(program, "generate",
+                              "Generate text, character by character; CHARACTERS are bytes for a "
+                              "model trained with --vocab bytes");
   auto flags = std::make_shared<GenerateFlags>();
   shiftgrad::GenerateOptions& options = flags->options;
   shiftgrad::Sampling& sampling = options.sampling;
   set_required(
       add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
-  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
   CLI::Option* prompt = add_flag(app, "prompt", flags->prompt, "TEXT",
-                                 "what the model continues (default: a new line)");
+                                 "text for the model to continue (default: a newline)");
   hide_default(prompt);
   CLI::Option* file =
       add_flag(app, "prompt_file", flags->prompt_file, "FILE",
-               "the same from a file, to its last byte; - for standard input (default: none)");
+               "read the prompt from this file, all of it; - for standard input (default: none)");
   set_exclusive(file, prompt);
-  add_flag(app, "length", options.length, "CHARACTERS", "how much to write", range::zero_or_more);
-  add_flag(app, "stop", flags->stop, "TEXT",
-           "ends a sample that has just written this, which is printed too (default: none)");
-  add_flag(app, "num_samples", flags->num_samples, "TEXTS",
-           "how many to write, each the same whatever their number, with a line of --- between two",
-           range::one_or_more);
-  add_flag(app, "temperature", sampling.temperature, "FACTOR",
-           "below 1 more certain, above 1 more surprising, 0 always the likeliest", range::rate);
-  add_flag(app, "top_k", sampling.top_k, "CHARACTERS", "choose among the likeliest, 0 for all",
+  add_flag(app, "length", options.length, "CHARACTERS", "characters to generate",
            range::zero_or_more);
+  add_flag(app, "stop", flags->stop, "TEXT",
+           "end a text as soon as this has been generated, which is printed too (default: none)");
+  add_flag(
+      app, "num_samples", flags->num_samples, "TEXTS",
+      "texts to generate, with a line of --- between two; each is the same whatever their number",
+      range::one_or_more);
+  add_flag(app, "temperature", sampling.temperature, "FACTOR",
+           "divide the logits by this: below 1 is more certain, above 1 more surprising, 0 takes "
+           "the likeliest",
+           range::rate);
+  add_flag(app, "top_k", sampling.top_k, "CHARACTERS",
+           "choose among this many likeliest characters, 0 for all", range::zero_or_more);
   add_flag(app, "top_p", sampling.top_p, "PROBABILITY",
-           "of these, among the fewest likeliest that together have it, 1 for all", range::share);
+           "of these, among the fewest likeliest with this probability together, 1 for all",
+           range::share);
   add_flag(app, "min_p", sampling.min_p, "SHARE",
-           "of these, among those with that share of the likeliest one's probability, 0 for all",
+           "of these, among those with at least this share of the likeliest one's probability, 0 "
+           "for all",
            range::probability);
   add_flag(app, "repetition_penalty", sampling.repetition_penalty, "FACTOR",
-           "above 1 makes less likely what was just written: divides its logit, or multiplies one "
+           "above 1 makes recent characters less likely: divides their logits, or multiplies those "
            "below 0; 1 for none",
            range::positive);
   add_flag(app, "repetition_window", sampling.repetition_window, "CHARACTERS",
-           "that count as just written, the prompt's too, 0 for all", range::zero_or_more);
-  add_flag(app, "seed", options.seed, "NUMBER", "equal seeds write equal texts");
-  add_flag(app, "mem_len", flags->mem_len, "TOKENS",
-           "how much of the text the model remembers (default: as in training, aft all of it)",
+           "characters that count as recent, the prompt's included, 0 for all",
            range::zero_or_more);
-  add_flag(app, "threads", flags->threads, "THREADS", "0 for one a core", range::thread_count);
+  add_flag(app, "seed", options.seed, "NUMBER",
+           "seed of the random choices; equal seeds give equal texts");
+  add_flag(app, "mem_len", flags->mem_len, "TOKENS",
+           "earlier tokens that the model remembers (default: as in training, but all for aft)",
+           range::zero_or_more);
+  add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
+           range::thread_count);
   return {&app, [flags] { return prepare(*flags); }};
 }
 

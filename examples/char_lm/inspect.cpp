@@ -1,4 +1,4 @@
-// char_lm inspect lists what is in a checkpoint.
+// char_lm inspect lists the content of a checkpoint.
 
 #include <algorithm>
 #include <cmath>
@@ -141,11 +141,11 @@ Command::Work prepare(const InspectFlags& flags) {
 
 Command inspect_command(CLI::App& program) {
   CLI::App& app = add_command(program, "inspect",
-                              "Lists a checkpoint's parameters, losses, model and training flags");
+                              "List a checkpoint's losses, parameters, model and training flags");
   auto flags = std::make_shared<InspectFlags>();
   set_required(
       add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
-  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
   return {&app, [flags] { return prepare(*flags); }};
 }
 

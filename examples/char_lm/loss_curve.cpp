@@ -46,7 +46,7 @@ LossCurve read_loss_curve(const std::string& out_dir) {
     read_line(text.substr(begin, end - begin), shiftgrad::text(path, ": line ", number), curve);
     begin = end + 1;
   }
-  require(!curve.batches.empty() || !curve.validation.empty(), path, ": no finite loss in it");
+  require(!curve.batches.empty() || !curve.validation.empty(), path, ": has no finite loss");
   return curve;
 }
 

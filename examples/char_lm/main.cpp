@@ -1,4 +1,4 @@
-// char_lm: trains character-level language models, scores them and lets them write.
+// char_lm trains, scores, samples, compares and inspects character-level language models.
 
 #include <memory>
 #include <vector>
@@ -12,9 +12,7 @@ int main(int count, char** arguments) {
   shiftgrad::initialize();
   std::unique_ptr<shiftgrad::Peers> peers = shiftgrad::launched_peers();
   std::shared_ptr<CLI::App> program = char_lm::make_program(
-      "Character-level language models: train one, score it, let it write, compare it to others, "
-      "look into it.",
-      "char_lm");
+      "Train, score, sample, compare and inspect character-level language models.", "char_lm");
   std::vector commands = {
       char_lm::train_command(*program, *peers), char_lm::eval_command(*program),
       char_lm::generate_command(*program),      char_lm::compare_command(*program),

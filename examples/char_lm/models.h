@@ -32,24 +32,24 @@ struct ModelFlags {
   template <class Flag>
   void visit(Flag&& flag) {
     flag("model", model, "NAME", kinds(), kind_names());
-    flag("n_layer", n_layer, "LAYERS", "blocks on top of each other", range::layers);
-    flag("n_head", n_head, "HEADS", "attention heads of a block", range::channels);
+    flag("n_layer", n_layer, "LAYERS", "blocks of the model", range::layers);
+    flag("n_head", n_head, "HEADS", "attention heads per block", range::channels);
     flag("n_embd", n_embd, "CHANNELS", "width of the model", range::channels);
-    flag("d_inner", d_inner, "CHANNELS", "width of the feed-forward nets, 0 for 4 n_embd",
+    flag("d_inner", d_inner, "CHANNELS", "width of the feed-forward networks, 0 for 4 n_embd",
          range::zero_or_more);
     flag("dropout", dropout, "PROBABILITY", "share of activations dropped in training",
          range::less_than_one);
     flag("block_size", block_size, "TOKENS", "tokens in a row of a batch", range::one_or_more);
     flag("mem_len", mem_len, "TOKENS",
-         "memory of earlier tokens, 0 for none (default: block_size for a model that reads in "
-         "order, else 0)",
+         "length of the memory of earlier tokens, 0 for none (default: block_size for a model that "
+         "reads in order, else 0)",
          range::zero_or_more);
     flag("activation", activation, "relu|gelu|gelu_tanh",
-         "between the layers of the feed-forward nets (default: gelu)");
+         "activation of the feed-forward networks (default: gelu)");
     flag("norm_first", norm_first, "BOOL",
-         "norms before the layers instead of after them (default: true)");
+         "normalize before each layer instead of after it (default: true)");
     flag("tie_embedding", tie_embedding, "BOOL",
-         "the output weight is the embedding's (default: true)");
+         "use the embedding's weight as the output weight (default: true)");
     visit_options(flag);
   }
 
@@ -57,37 +57,38 @@ struct ModelFlags {
   template <class Flag>
   void visit_options(Flag&& flag) {
     flag("dropatt", dropatt, "PROBABILITY",
-         "share of attention weights dropped in training, where there is attention (default: "
-         "dropout)",
+         "models with attention: share of attention weights dropped in training (default: dropout)",
          range::less_than_one);
     flag("position", position, "learned|sinusoid|none|rope|alibi",
          "transformer: any (default: learned); transformer_xl: sinusoid or learned (default: "
          "sinusoid); music_transformer and aft: none, sinusoid or learned (default: none)");
     flag("window", window, "TOKENS",
-         "transformer and transformer_xl: distances below it are attended to (default: all); aft: "
+         "transformer and transformer_xl: attend to distances below it only (default: all); aft: "
          "reach of the position biases (default: 32, conv 11); local_rnn and r_transformer: tokens "
-         "that the recurrent net reads (default: 7)",
+         "that the recurrent network reads (default: 7)",
          range::one_or_more);
     flag("clamp_len", clamp_len, "TOKENS",
-         "sinusoid transformer_xl: distances beyond it count as it (default: 0, none)",
+         "transformer_xl with sinusoid positions: treat greater distances as this one (default: 0, "
+         "none)",
          range::zero_or_more);
     flag("max_positions", max_positions, "TOKENS",
-         "labml and learned transformer_xl: rows of the table of distances (default: twice "
-         "block_size or mem_len, whichever is more)",
+         "labml, and transformer_xl with learned positions: rows of the table of distances "
+         "(default: twice block_size or mem_len, whichever is more)",
          range::one_or_more);
     flag("d_head", d_head, "CHANNELS", "transformer_xl: width of a head (default: n_embd/n_head)",
          range::channels);
     flag("max_seq", max_seq, "TOKENS",
-         "music_transformer: distances below it are attended to (default: twice block_size or "
+         "music_transformer: attend to distances below it only (default: twice block_size or "
          "mem_len, whichever is more)",
          range::one_or_more);
     flag("relative_bias", relative_bias, "BOOL",
-         "music_transformer: a bias for each distance beside its embedding (default: true)");
+         "music_transformer: learn a bias for each distance besides its embedding (default: true)");
     flag("max_distance", max_distance, "TOKENS",
-         "shaw: distances beyond it count as it (default: 16)", range::zero_or_more);
-    flag("key_positions", key_positions, "BOOL", "shaw: a table for the keys (default: true)");
+         "shaw: treat greater distances as this one (default: 16)", range::zero_or_more);
+    flag("key_positions", key_positions, "BOOL",
+         "shaw: learn an embedding of each distance for the keys (default: true)");
     flag("value_positions", value_positions, "BOOL",
-         "shaw: a table for the values (default: true)");
+         "shaw: learn an embedding of each distance for the values (default: true)");
     flag(
         "form", form, "local|full|simple|conv",
         "aft: position biases in a window, everywhere, none, or as a convolution (default: local)");
@@ -95,10 +96,11 @@ struct ModelFlags {
          "aft full and local: rows of the table of positions (default: block_size)",
          range::one_or_more);
     flag("factor_rank", factor_rank, "CHANNELS",
-         "aft full and local: the table is a product of two of this width (default: 0, a table)",
+         "aft full and local: make the table of positions a product of two of this width (default: "
+         "0, one table)",
          range::zero_or_more);
     flag("cell", cell, "rnn|gru|lstm",
-         "local_rnn and r_transformer: of the recurrent net (default: gru)");
+         "local_rnn and r_transformer: cell of the recurrent network (default: gru)");
   }
 
  private:

@@ -87,11 +87,10 @@ Picture picture_of(const PlotFlags& flags) {
 }  // namespace
 
 Command plot_command(CLI::App& program) {
-  CLI::App& app =
-      add_command(program, "plot", "Draws the loss curves of runs, as their metrics have them");
+  CLI::App& app = add_command(program, "plot", "Draw the loss curves of training runs");
   auto flags = std::make_shared<PlotFlags>();
   set_required(add_argument(app, "RUN", flags->runs, "folders of training runs, or files in them"));
-  add_flag(app, "out", flags->out, "FILE", "SVG to draw");
+  add_flag(app, "out", flags->out, "FILE", "SVG file to write");
   return {&app, [flags]() -> Command::Work {
             return [picture = picture_of(*flags), out = flags->out] { draw(picture, out); };
           }};

@@ -144,15 +144,15 @@ Command::Work prepare(const PositionsFlags& flags) {
 }  // namespace
 
 Command positions_command(CLI::App& program) {
-  CLI::App& app = add_command(
-      program, "positions",
-      "Draws what a model has learned about distances: biases and norms of embeddings, for each "
-      "layer and head; dashed, the longest distance in training");
+  CLI::App& app =
+      add_command(program, "positions",
+                  "Draw what a model has learned about distances: biases and norms of embeddings, "
+                  "for each layer and head; a dashed line marks the longest distance in training");
   auto flags = std::make_shared<PositionsFlags>();
   set_required(
       add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
-  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
-  add_flag(app, "out", flags->out, "FILE", "SVG to draw (default: OUT_DIR/positions.svg)");
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
+  add_flag(app, "out", flags->out, "FILE", "SVG file to write (default: OUT_DIR/positions.svg)");
   return {&app, [flags] { return prepare(*flags); }};
 }
 

@@ -6,9 +6,10 @@
 namespace char_lm {
 
 void ScoredText::add_flags(CLI::App& app) {
-  add_flag(app, "data", data, "FILE", "text (default: the one trained on)");
+  add_flag(app, "data", data, "FILE",
+           "text file to score (default: the validation text of the training)");
   add_flag(app, "eval_split", eval_split, "SHARE",
-           "of the text, at its end, that is scored, 1 for all (default: as in training)",
+           "share of the text, at its end, to score, 1 for all (default: as in training)",
            range::share);
 }
 

@@ -1,3 +1,5 @@
+// char_lm train trains a model on a text file.
+
 #include <memory>
 
 #include "examples/common/asked.h"
@@ -23,7 +25,7 @@ std::unique_ptr<Training> training(const Asked<TrainFlags>& asked, Peers& peers)
 }  // namespace
 
 Command train_command(CLI::App& program, Peers& peers) {
-  CLI::App& app = add_command(program, "train", "Trains a model on a text");
+  CLI::App& app = add_command(program, "train", "Train a model on a text file");
   auto asked = std::make_shared<Asked<TrainFlags>>();
   asked->add_to(app, "texts", "vocabulary", free_flags());
   return {&app, [=, &app, &peers]() -> Command::Work {

@@ -22,67 +22,73 @@ struct TrainFlags {
   /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
-    flag("data", data, "FILE", "text to learn from, any bytes (default: the project's own source)");
+    flag("data", data, "FILE",
+         "text file to train on, any bytes (default: the source code of this project)");
     flag("val_data", val_data, "FILE",
-         "text to validate on, all of --data being trained on (default: the end of --data)");
+         "text file to validate on; all of --data is then trained on (default: the end of --data)");
     flag("eval_split", eval_split, "SHARE",
-         "of --data, at its end, never trained on; without --val_data", range::proper_share);
+         "share of --data, at its end, to hold back for validation if there is no --val_data",
+         range::proper_share);
     flag("vocab", vocab, "bytes|characters",
-         "what a token is, and everything here calls a character: a byte of any text, or a code "
-         "point of a text in UTF-8");
-    flag("out_dir", out_dir, "FOLDER", "where checkpoints and metrics go");
+         "what a token is: a byte of any text, or a code point of a text in UTF-8; messages call "
+         "either a character");
+    flag("out_dir", out_dir, "FOLDER", "folder for checkpoints and metrics");
     model.visit(flag);
-    flag("batch_size", trainer.batch_size, "ROWS", "rows of a batch", range::one_or_more);
+    flag("batch_size", trainer.batch_size, "ROWS", "rows in a batch", range::one_or_more);
     flag("gradient_accumulation_steps", trainer.gradient_accumulation_steps, "BATCHES",
-         "batches that make one update, each weighing as much as it has tokens; a model that reads "
-         "in order reads one after the other",
+         "batches per update, weighted by their numbers of tokens; a model that reads in order "
+         "reads them one after the other",
          range::one_or_more);
     flag("batch_warmup_iters", trainer.batch_warmup_iters, "STEPS",
-         "rise of the number of these batches, from one", range::steps);
+         "steps over which the number of batches per update rises from one", range::steps);
     flag("intermediate_losses", trainer.intermediate_losses, "WEIGHT",
-         "of the losses of each block but the last, which get output layers of their own; block l "
-         "of L stops after l/2L of lr_decay_iters; 0 for no such losses",
+         "weight of an auxiliary loss for each block but the last, each with an output layer of "
+         "its own; the loss of block l of L ends after l/2L of lr_decay_iters; 0 for none",
          range::rate);
     flag("targets", trainer.targets, "TOKENS",
-         "that each position predicts, the next one among them", range::one_or_more);
+         "tokens that each position predicts, beginning with the next one", range::one_or_more);
     flag("extra_targets_weight", trainer.extra_targets_weight, "WEIGHT",
-         "of the losses of these but the next one", range::rate);
-    flag("max_iters", trainer.max_iters, "STEPS", "length of the training", range::steps);
+         "weight of the losses of all targets but the next token", range::rate);
+    flag("max_iters", trainer.max_iters, "STEPS", "steps to train for", range::steps);
     flag("learning_rate", trainer.learning_rate, "RATE",
-         "highest learning rate; of noam a factor, 1 in its paper", range::rate);
-    flag("min_lr", trainer.min_lr, "RATE", "learning rate at the end of its decay", range::rate);
-    flag("warmup_iters", trainer.warmup_iters, "STEPS", "rise of the learning rate", range::steps);
+         "highest learning rate; with --schedule noam a factor, which is 1 in the paper",
+         range::rate);
+    flag("min_lr", trainer.min_lr, "RATE", "learning rate at the end of the decay", range::rate);
+    flag("warmup_iters", trainer.warmup_iters, "STEPS", "steps over which the learning rate rises",
+         range::steps);
     flag("lr_decay_iters", trainer.lr_decay_iters, "STEPS",
-         "end of the learning rate's decay, 0 for max_iters", range::steps);
+         "step at which the learning rate's decay ends, 0 for max_iters", range::steps);
     flag("schedule", trainer.schedule, "constant|linear|cosine|inverse_sqrt|noam",
-         "of the learning rate behind its rise");
-    flag("optimizer", trainer.optimizer, "adamw|adam|sgd", "how gradients become updates");
-    flag("weight_decay", trainer.weight_decay, "FACTOR", "decay of linear and embedding weights",
-         range::rate);
-    flag("beta1", trainer.beta1, "FACTOR", "decay of the gradient's mean", range::less_than_one);
-    flag("beta2", trainer.beta2, "FACTOR", "decay of the squared gradient's mean",
+         "course of the learning rate after its rise");
+    flag("optimizer", trainer.optimizer, "adamw|adam|sgd",
+         "rule that turns gradients into updates");
+    flag("weight_decay", trainer.weight_decay, "FACTOR",
+         "weight decay of linear and embedding weights", range::rate);
+    flag("beta1", trainer.beta1, "FACTOR", "decay rate of the gradient's running mean",
          range::less_than_one);
-    flag("momentum", trainer.momentum, "FACTOR", "of sgd", range::less_than_one);
-    flag("grad_clip", trainer.grad_clip, "NORM", "largest norm of the gradient, 0 for no limit",
-         range::rate);
+    flag("beta2", trainer.beta2, "FACTOR", "decay rate of the squared gradient's running mean",
+         range::less_than_one);
+    flag("momentum", trainer.momentum, "FACTOR", "SGD momentum", range::less_than_one);
+    flag("grad_clip", trainer.grad_clip, "NORM",
+         "greatest norm of the gradient, which is clipped to it; 0 for no limit", range::rate);
     flag("freeze", trainer.freeze, "PATTERNS",
-         "parameters that stay as they are: names with * in them, separated by commas, such as "
-         "embedding.*,blocks.0.* (default: none)");
+         "parameters not to train: names, in which * stands for anything, separated by commas, "
+         "such as embedding.*,blocks.0.* (default: none)");
     flag("lr_scale", trainer.lr_scale, "PATTERN=FACTOR,...",
-         "factors of the learning rate of the parameters so named; the last that matches counts "
+         "factors of the learning rate for the parameters whose names match; the last match counts "
          "(default: 1 for all)");
     flag("eval_interval", trainer.eval_interval, "STEPS", "steps between two evaluations",
          range::interval);
     flag("eval_iters", trainer.eval_iters, "BATCHES",
-         "batches of an evaluation, 0 for the whole validation text", range::zero_or_more);
+         "batches per evaluation, 0 for the whole text", range::zero_or_more);
     flag("patience", trainer.patience, "EVALUATIONS",
-         "in a row and none the best that end the training, 0 for no end", range::zero_or_more);
+         "stop after this many evaluations without a new best; 0 never stops", range::zero_or_more);
     flag("save_interval", trainer.save_interval, "STEPS",
          "steps between two saves of the last checkpoint, 0 for eval_interval", range::steps);
     flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics",
          range::interval);
-    flag("seed", trainer.seed, "NUMBER", "of the weights, the batches and dropout");
-    flag("threads", threads, "THREADS", "0 for one a core", range::thread_count);
+    flag("seed", trainer.seed, "NUMBER", "seed of the weights, the batches and dropout");
+    flag("threads", threads, "THREADS", "threads to use, 0 for one per core", range::thread_count);
   }
 
   /// Copies to the trainer the settings that it shares with the model, and sets the defaults that

@@ -30,9 +30,10 @@ shiftgrad::LanguageModel saved_model(const TrainFlags& flags, const SavedRun& sa
 std::string scores(const shiftgrad::EvaluationReport& report, int64_t characters) {
   double nats = report.validation.nats, bits = report.validation.bits();
   int64_t scored = report.validation.tokens;
-  return text("train loss ", fixed(report.train.nats, 3), "  validation loss ", fixed(nats, 3),
-              " = ", fixed(bits, 3), " bits per character",
-              scored < characters ? text(" of the first ", scored, " of ", characters) : "");
+  return text(
+      "train loss ", fixed(report.train.nats, 3), "  validation loss ", fixed(nats, 3), " = ",
+      fixed(bits, 3), " bits per character",
+      scored < characters ? text(" on the first ", scored, " of ", characters, " characters") : "");
 }
 
 }  // namespace
@@ -55,7 +56,7 @@ TrainingRun::Subject Training::subject() {
       .description = text(flags_.model.model, " with ", shiftgrad::parameter_count(model_),
                           " parameters, on ", text_name(flags_.data), ": ", corpus_->train.size(),
                           " characters to train on, ", corpus_->validation.size(),
-                          " to validate on, ", corpus_->vocabulary.size(), " different"),
+                          " to validate on, ", corpus_->vocabulary.size(), " distinct"),
       .scores =
           [this](const shiftgrad::EvaluationReport& report) {
             return scores(report, std::ssize(corpus_->validation) - 1);

@@ -31,11 +31,12 @@ struct Asked {
         [&](const std::string& name, auto& value, auto unit, const std::string& description,
             const auto&... allowed) { add_flag(app, name, value, unit, description, allowed...); });
     add_flag(app, "config", config, "FILE",
-             "flags as a JSON object, {\"n_layer\": 2}; those given beside it win (default: none)");
+             "JSON file of flags, such as {\"n_layer\": 2}; flags on the command line win "
+             "(default: none)");
     CLI::Option* start = add_flag(app, "init_from", init_from, "CHECKPOINT",
-                                  "begin with the weights and the " + vocabulary +
-                                      " of this file, or of the best in this folder; flags that "
-                                      "decide those are its own (default: none)");
+                                  "start from the weights and the " + vocabulary +
+                                      " of this checkpoint, or of the best one in this folder, and "
+                                      "take the model's flags from it (default: none)");
     CLI::Option* go_on = add_resume_flag(app, resume, free, data);
     set_exclusive(go_on, start);
     set_exclusive(add_overwrite_flag(app, overwrite, "the run in --out_dir, if there is one"),
@@ -65,7 +66,7 @@ std::unique_ptr<Training> prepare(const Asked<Flags>& asked,
   std::unique_ptr<Training> training;
   Flags flags = asked.flags;
   auto new_folder = [&] {
-    return new_run_folder(flags.out_dir, asked.overwrite, ", --resume goes on with it", peers);
+    return new_run_folder(flags.out_dir, asked.overwrite, ", --resume continues it", peers);
   };
   if (asked.resume) {
     // Lock the folder before reading it, so that no other process resumes from the same checkpoint.

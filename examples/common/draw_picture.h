@@ -8,13 +8,13 @@
 
 namespace char_lm {
 
-/// Draws the picture to the file at `path`, and prints the path.
+/// Draws the picture, which is to be the file at `path`, and prints the path.
 inline void draw(const Picture& picture, const std::string& path) {
   StatusLine status(stderr);
   status.draw("drawing");
   picture.draw();
   status.erase();
-  std::cout << "drawn in " << path << std::endl;
+  std::cout << "wrote " << path << std::endl;
 }
 
 }  // namespace char_lm

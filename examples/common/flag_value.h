@@ -39,7 +39,7 @@ inline std::string value_complaint(const std::string& value, const std::string& 
 template <class Value>
 std::string type_complaint() {
   if constexpr (std::is_same_v<Value, bool>) return ", expected true or false";
-  if constexpr (std::is_same_v<Value, std::string>) return ", expected a text";
+  if constexpr (std::is_same_v<Value, std::string>) return ", expected a string";
   if constexpr (Seed<Value>) return ", expected a whole number from 0 to 18446744073709551615";
   return std::is_integral_v<Value> ? ", expected a whole number" : ", expected a number";
 }

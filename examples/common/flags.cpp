@@ -25,7 +25,7 @@ const CLI::App& command_of(const CLI::App& program, std::span<char* const> argum
   return program;
 }
 
-/// Returns the flag that --NAME or --NAME=VALUE means, or null.
+/// Returns the flag in --NAME or --NAME=VALUE, or null.
 const CLI::Option* flag_of(const CLI::App& app, const std::string& argument) {
   if (!argument.starts_with("--")) return nullptr;
   return app.get_option_no_throw(argument.substr(0, argument.find('=')));
@@ -41,18 +41,18 @@ struct Held<std::optional<Value>> {
   using Type = Value;
 };
 
-/// What is wrong with what was typed.
+/// Returns what is wrong with a typed value, or an empty string.
 template <class MaybeValue, class... Allowed>
 std::string typed_complaint(const std::string& typed, const std::string& unit,
                             const Allowed&... allowed) {
   using Value = typename Held<MaybeValue>::Type;
-  // Read as widely as can be, so that a number too large is called just that.
+  // Read as widely as possible, so that a number that is too large is called just that.
   using Wide =
       std::conditional_t<Number<Value> && std::is_signed_v<Value> && std::is_integral_v<Value>,
                          int64_t, Value>;
   using CLI::detail::lexical_cast;
   Wide value{};
-  // CLI11 would wrap a negative number around, and take the nearest for one that is too large.
+  // CLI11 would wrap a negative number around, and replace one that is too large by the nearest.
   errno = 0;
   bool read = lexical_cast(typed, value) && (std::is_same_v<Value, std::string> || !typed.empty());
   if constexpr (Seed<Value>) read = read && !typed.starts_with('-');
@@ -60,8 +60,8 @@ std::string typed_complaint(const std::string& typed, const std::string& unit,
   return read ? value_complaint(value, unit, allowed...) : type_complaint<Value>();
 }
 
-/// Says that the first of the arguments which the app could not make sense of is none, and what may
-/// have been meant.
+/// Returns the message about the first argument that the app does not have, with what may have been
+/// meant.
 std::string unexpected_argument(const CLI::App& app) {
   std::string argument = app.remaining().front();
   std::vector<std::string> flags, commands;
@@ -72,7 +72,7 @@ std::string unexpected_argument(const CLI::App& app) {
     argument.erase(std::min(argument.find('='), argument.size()));
     return argument + ": no such flag" + did_you_mean(argument, flags);
   }
-  if (commands.empty()) return argument + ": not expected here";
+  if (commands.empty()) return argument + ": unexpected argument";
   return argument + ": no such command" + did_you_mean(argument, commands);
 }
 
@@ -108,7 +108,7 @@ CLI::Option* add_flag(CLI::App& app, const std::string& name, Value& value, cons
     return "";
   };
   CLI::Validator validator(check, "");
-  option->check(validator.application_index(0));  // the last that is given
+  option->check(validator.application_index(0));  // the last one given
   return option->type_name(unit)->take_last()->capture_default_str();
 }
 

@@ -37,16 +37,16 @@ template <class Value, class... Allowed>
 CLI::Option* add_flag(CLI::App& app, const std::string& name, Value& value, const std::string& unit,
                       const std::string& description, const Allowed&... allowed);
 
-/// Adds a flag whose value is numbers with commas between them.
+/// Adds a flag whose value is a list of numbers, separated by commas.
 CLI::Option* add_list_flag(CLI::App& app, const std::string& name, std::vector<int64_t>& values,
                            const std::string& unit, const std::string& description,
                            const Range& range);
 
-/// Adds a flag without a value. It is true where it is given.
+/// Adds a flag without a value. It is true if it is given.
 CLI::Option* add_switch(CLI::App& app, const std::string& name, bool& value,
                         const std::string& description);
 
-/// Lets a flag that is true or false stand without a value too, which means true.
+/// Lets a flag that is true or false come without a value, which means true.
 void make_value_optional(CLI::App& app, const std::string& name);
 /// Refuses a command line without the option.
 void set_required(CLI::Option* option);
@@ -65,11 +65,11 @@ void check_values_given(const CLI::App& program, std::span<char* const> argument
 /// Whether the flag was among the arguments.
 bool is_given(const CLI::App& app, const std::string& name);
 
-/// The unit of the app's flag, or nothing if it has no such flag.
+/// Returns the unit of the app's flag, or nothing if it has no such flag.
 std::optional<std::string> unit_of(const CLI::App& app, const std::string& name);
 
-/// Returns a limit to the number that --threads asks for, which holds while it lives. Null for 0,
-/// which means one thread for each core.
+/// Returns an object that limits the number of threads as --threads asks, as long as it lives. For
+/// 0, which means one thread per core, it is null.
 std::shared_ptr<shiftgrad::ThreadLimit> limit_threads(int threads);
 
 }  // namespace char_lm

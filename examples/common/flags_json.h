@@ -13,7 +13,7 @@
 
 namespace char_lm {
 
-/// Sets the value to what stands in a file, or says what is wrong with that.
+/// Sets the value from its entry in a file, or returns what is wrong with the entry.
 template <class Value, class... Allowed>
 std::string read_value(const nlohmann::json& entry, Value& value, const std::string& unit,
                        const Allowed&... allowed) {
@@ -22,7 +22,7 @@ std::string read_value(const nlohmann::json& entry, Value& value, const std::str
   if constexpr (Seed<Value>) fits = entry.is_number_unsigned();
   if constexpr (Number<Value> && !Seed<Value>) {
     fits = std::is_integral_v<Value> ? entry.is_number_integer() : entry.is_number();
-    // Before nlohmann wraps a large one around.
+    // This check comes first, because nlohmann would wrap a large number around.
     if (fits && !complaint(entry.get<double>(), allowed...).empty())
       return complaint(entry.get<double>(), allowed...);
   }

@@ -7,13 +7,13 @@
 
 namespace char_lm {
 
-/// What the rows or columns of all maps of a picture stand for.
+/// The meaning of the rows or the columns of all maps of a picture.
 struct MapAxis {
   std::string name;
   std::vector<std::string> symbols;
 };
 
-/// A map of how much each row's symbol looks at each column's, from 0 to 1.
+/// A map of how much each row's symbol attends to each column's, from 0 to 1.
 struct MapPanel {
   std::string title;
   std::vector<double> weights;  // [rows, columns]

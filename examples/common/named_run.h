@@ -6,8 +6,8 @@ namespace char_lm {
 
 // A run is named by its folder or by one of the files in it.
 
-/// Returns the path of the checkpoint that is meant. In a folder it is the one called `name`, best
-/// or last. Throws when a file is named together with another --checkpoint.
+/// Returns the path of the run's checkpoint. In a folder it is the one called `name`, best or last.
+/// Throws when the run is a file and --checkpoint names another.
 std::string checkpoint_of(const std::string& run, const std::string& name);
 
 /// Returns the run's folder.

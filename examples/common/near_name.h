@@ -5,8 +5,9 @@
 
 namespace char_lm {
 
-/// Returns the fewest edits that turn one text into the other. An edit inserts, deletes or replaces
-/// a character, or swaps two neighbours; no character is edited twice (optimal string alignment).
+/// Returns the smallest number of edits that turn one text into the other. An edit inserts, deletes
+/// or replaces a character, or swaps two neighbours; no character is edited twice (optimal string
+/// alignment).
 size_t edit_distance(const std::string& a, const std::string& b);
 
 /// Returns `, did you mean NAME?` with the first of the nearest names, or an empty string when all

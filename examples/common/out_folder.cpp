@@ -16,7 +16,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder)
   if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
     return;
   ::close(descriptor_);
-  shiftgrad::fail("--out_dir ", folder.string(), ": another training is under way there");
+  shiftgrad::fail("--out_dir ", folder.string(), ": another training is using it");
 }
 
 FolderLock::~FolderLock() {
@@ -41,7 +41,7 @@ RunFolder new_run_folder(const std::string& out_dir, bool overwrite, const std::
                          const shiftgrad::Peers& peers) {
   RunFolder folder = make_run_folder(out_dir, peers);
   shiftgrad::require(overwrite || peers.rank() > 0 || !holds_run(out_dir), "--out_dir ", out_dir,
-                     ": there is a run already; --overwrite replaces it", instead);
+                     ": already holds a run; --overwrite replaces it", instead);
   return folder;
 }
 

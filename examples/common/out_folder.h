@@ -41,7 +41,7 @@ RunFolder make_run_folder(const std::string& out_dir,
                           const shiftgrad::Peers& peers = shiftgrad::alone());
 
 /// Locks the folder for a new run. Throws when it already holds a run, unless that may be
-/// overwritten. `instead` tells the user what else to do then.
+/// overwritten. `instead` ends the error message with another way out.
 RunFolder new_run_folder(const std::string& out_dir, bool overwrite, const std::string& instead,
                          const shiftgrad::Peers& peers = shiftgrad::alone());
 

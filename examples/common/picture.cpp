@@ -33,7 +33,7 @@ void check_place(const std::string& path) {
 Picture::Picture(const std::string& path, int width, int height)
     : path_(path), width_(width), height_(height) {
   check_place(path);
-  require(has_gnuplot(), "gnuplot: not installed, expected it to draw ", path);
+  require(has_gnuplot(), "gnuplot: not installed, but needed to draw ", path);
 }
 
 void Picture::place(const Box& box) {

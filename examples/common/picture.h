@@ -15,8 +15,7 @@ struct Box {
 /// An SVG file for gnuplot to draw.
 class Picture {
  public:
-  /// Starts a picture. Throws one line when gnuplot is missing, and when --out is no place for a
-  /// file.
+  /// Starts a picture. Throws one line when gnuplot is missing, and when --out cannot be a file.
   Picture(const std::string& path, int width, int height);
 
   /// Adds a line to gnuplot's script.
@@ -43,7 +42,7 @@ class Picture {
 std::string gnuplot_string(std::string_view text);
 
 /// Returns one of eight colours that colour-blind people can tell apart too (Okabe and Ito 2008),
-/// in the form that gnuplot's 'rgb' takes. Numbers start at 0; `transparency` is in percent.
+/// in the form that gnuplot expects. Numbers start at 0; `transparency` is in percent.
 std::string colour(size_t number, int transparency = 0);
 
 }  // namespace char_lm

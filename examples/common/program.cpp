@@ -33,7 +33,7 @@ int complain(const CLI::App& program, std::string line, int status, Peers& peers
   return status;
 }
 
-/// Does the work, which is done only once all that it printed has arrived.
+/// Does the work, which succeeds only if everything it printed has arrived.
 int finish(const CLI::App& program, Command::Work work, Peers& peers) {
   try {
     // The work, and its progress bar, are destroyed before an error is printed.
@@ -65,8 +65,8 @@ void check_same_command(const CLI::App& program, const std::string& command, Pee
     return std::string(reinterpret_cast<const char*>(all[rank].data()), all[rank].size());
   };
   for (size_t rank = 1; rank < all.size(); ++rank)
-    shiftgrad::require(name(rank) == name(0), "rank ", rank, " runs ", name(rank), ", but rank 0 ",
-                       name(0), "; expected one command for all");
+    shiftgrad::require(name(rank) == name(0), "rank ", rank, " runs ", name(rank),
+                       ", but rank 0 runs ", name(0), "; expected the same command on all ranks");
 }
 
 /// Reads the arguments. Returns false if they ask for help.
@@ -113,9 +113,9 @@ void flush_output() {
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
                 char** arguments, Peers& peers) {
   program.footer(
-      "Exit status: 0 done; 1 failed under way; 2 bad flags or bad input, nothing was written; "
-      "129, 130 and 143 ended by SIGHUP, SIGINT and SIGTERM, before which train saves a "
-      "checkpoint.");
+      "Exit status: 0 for success; 1 for a failure during the work; 2 for bad flags or bad input, "
+      "with nothing written; 129, 130 or 143 after SIGHUP, SIGINT or SIGTERM, for which train "
+      "saves a checkpoint first.");
   const Command* command = nullptr;
   try {
     if (!read_arguments(program, {arguments, static_cast<size_t>(count)}, peers))

@@ -8,8 +8,8 @@
 
 namespace char_lm {
 
-/// Shows on standard error how much of a task is done and how long the rest will take. Where that
-/// is no terminal, it shows nothing.
+/// Shows on standard error how much of a task is done and how long the rest will take. If that is
+/// not a terminal, it shows nothing.
 class Progress {
  public:
   /// Starts the clock. `unit` names what is counted, such as characters.

@@ -8,33 +8,32 @@ namespace char_lm {
 
 namespace {
 
-/// Throws, naming the flag, unless what is wanted of it is what was saved.
+/// Throws, naming the flag, unless its wanted value is the saved value.
 void check_same_flag(const std::string& name, const nlohmann::json& wanted,
                      const nlohmann::json& saved, const std::string& source) {
-  shiftgrad::require(wanted == saved, "--", name, " ", wanted, ": that of ", source, " is ", saved,
-                     " and has to stay");
+  shiftgrad::require(wanted == saved, "--", name, " ", wanted, ": must stay ", saved, ", as in ",
+                     source);
 }
 
 }  // namespace
 
 CLI::Option* add_resume_flag(CLI::App& app, bool& resume, const std::set<std::string>& free,
                              const std::string& data) {
-  set_footer(
-      app,
-      "SIGINT, SIGTERM and SIGHUP save a checkpoint after the step under way and then end the "
-      "program (status 130, 143 or 129); a second one ends it at once. In a build with MPI, the "
-      "processes that mpirun starts train one model.");
+  set_footer(app,
+             "On SIGINT, SIGTERM or SIGHUP, the program finishes the current step, saves a "
+             "checkpoint and exits with status 130, 143 or 129; a second signal ends it at once. "
+             "In a build with MPI, the processes that mpirun starts train one model together.");
   std::string listed;
   for (const std::string& name : free) listed += (listed.empty() ? "--" : ", --") + name;
   return add_switch(app, "resume", resume,
-                    "go on with the run in --out_dir from its last checkpoint, bit for bit and "
-                    "with its flags; of the others only these may change: " +
-                        listed + " (the same " + data + " in another place)");
+                    "continue the run in --out_dir from its last checkpoint, bit for bit and with "
+                    "its flags; only these flags may change: " +
+                        listed + " (the files may move, but the " + data + " must be the same)");
 }
 
 CLI::Option* add_overwrite_flag(CLI::App& app, bool& overwrite, const std::string& replaced) {
   return add_switch(app, "overwrite", overwrite,
-                    "replace " + replaced + "; without it, it is kept");
+                    "replace " + replaced + "; without this flag, nothing is replaced");
 }
 
 std::string resumed_json(const std::string& saved, const std::string& asked,

@@ -7,8 +7,8 @@
 
 namespace char_lm {
 
-/// A line on a terminal that redraws itself, and disappears with this object. Where the stream is
-/// no terminal, nothing is drawn.
+/// A line on a terminal that redraws itself, and disappears with this object. If the stream
+/// is not a terminal, it draws nothing.
 class StatusLine {
  public:
   /// Draws on `stream`, which is stdout or stderr.
@@ -21,8 +21,7 @@ class StatusLine {
   bool is_visible() const { return is_visible_; }
   /// Whether it is time to draw again. A line that is redrawn more often flickers.
   bool is_due() const;
-  /// Draws the text in place of what was drawn before, behind a bar if a share from 0 to 1 is
-  /// given.
+  /// Draws the text in place of the text before, after a bar if a share from 0 to 1 is given.
   void draw(const std::string& text, std::optional<double> share = {});
   /// Removes the line, so that something else can be printed.
   void erase();

@@ -2,9 +2,9 @@
 
 namespace char_lm {
 
-/// Turns SIGINT, SIGTERM and SIGHUP into requests to stop while it lives; a closing terminal sends
-/// SIGHUP. After the first signal, the next ends the program at once. A signal that the program was
-/// started to ignore stays ignored.
+/// Turns SIGINT, SIGTERM and SIGHUP into requests to stop, as long as it lives. A closing terminal
+/// sends SIGHUP. After the first signal, the next ends the program at once. A signal that the
+/// program was started to ignore stays ignored.
 class StopRequest {
  public:
   StopRequest();

@@ -44,12 +44,12 @@ TrainingRun::TrainingRun(Subject subject, RunFolder folder, const Lengths& lengt
       progress_(lengths.max_iters, 10 * lengths.log_interval, peers.size() > 1) {}
 
 void TrainingRun::resume(const RunState& saved, const std::string& source) {
-  require(!saved.trainer.empty(), source, ": has no state of a training to go on from");
+  require(!saved.trainer.empty(), source, ": has no training state to continue from");
   subject_.trainer.resume(saved.trainer, source);
   require(step() == saved.step, source, ": weights of step ", saved.step,
           " with the state of step ", step());
   require(step() <= lengths_.max_iters, "--max_iters ", lengths_.max_iters, ": the run in ", source,
-          " has made ", step(), " steps");
+          " is already at step ", step());
   saved_step_ = step();
   progress_.start_at(step());
 }
@@ -86,16 +86,17 @@ void TrainingRun::train(const std::function<bool()>& should_stop) {
 
 void TrainingRun::announce() {
   progress_.print(subject_.description);
-  if (saved_step_) progress_.print(text("goes on after step ", step(), " of ", lengths_.max_iters));
+  if (saved_step_)
+    progress_.print(text("continues after step ", step(), " of ", lengths_.max_iters));
 }
 
 void TrainingRun::explain_end() {
   if (subject_.trainer.out_of_patience())
     progress_.print(text("stopped after step ", step(), ": ", lengths_.patience,
-                         " evaluations were no better than the best"));
+                         " evaluations in a row without a new best"));
   else if (step() < lengths_.max_iters)
     progress_.print(text("stopped after step ", step(), "; train --resume --out_dir ",
-                         folder_.path.string(), " goes on"));
+                         folder_.path.string(), " continues"));
 }
 
 void TrainingRun::on_step(const StepReport& report) {

@@ -83,7 +83,7 @@ class TrainingRun {
   std::vector<double> speeds_;
 };
 
-/// Trains until the end or a signal. The exit status says which of the two it was.
+/// Trains until the end or a signal. The exit status tells which of the two it was.
 template <class Training>
 void train_until_signal(std::unique_ptr<Training> training) {
   StopRequest stop;

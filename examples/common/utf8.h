@@ -12,8 +12,8 @@ namespace char_lm {
 
 /// The start of a text.
 struct Utf8 {
-  /// What the text starts with. whole: a character; cut: the first bytes of a character, where the
-  /// text ends; broken: neither.
+  /// Kind of start. whole: a character; cut: the first bytes of a character that the end of the
+  /// text cuts off; broken: neither.
   enum class Kind { whole, cut, broken } kind;
   /// Length in bytes of the character, or of its part if it is cut, or 1 if it is broken.
   size_t length;

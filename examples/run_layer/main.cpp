@@ -4,7 +4,7 @@
 //   CASE  metadata `layer` and `config` (JSON); tensors param.NAME, input.NAME, grad_output
 //   OUT   output, grad.param.NAME, grad.input.NAME; for a language_model also loss and memory.L
 //
-// Exit status 2 and one line on standard error when the case is broken; nothing is written then.
+// For a broken case, it prints one line on standard error, writes nothing, and exits with status 2.
 
 #include <exception>
 #include <iostream>
@@ -64,7 +64,7 @@ Tensor take_memory(Case& given, const std::string& name, int64_t B, int64_t C) {
 }
 
 void refuse(const Case& given, const char* name) {
-  require(!given.has(name), given.layer, ": tensor \"", name, "\" is not taken here");
+  require(!given.has(name), given.layer, ": tensor \"", name, "\" is not accepted here");
 }
 
 void take_masks(Case& given, Context& context) {

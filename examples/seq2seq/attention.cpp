@@ -1,4 +1,4 @@
-// seq2seq attention draws which tokens of the source each token of a target was made from.
+// seq2seq attention draws which tokens of the source each token of a target attends to.
 
 #include <algorithm>
 #include <memory>
@@ -80,7 +80,8 @@ Command::Work prepare(const AttentionFlags& flags) {
   std::vector<int32_t> source = tokens_of("--source", flags.source, run.source_symbols, longest);
   std::string target =
       flags.target.empty() ? translator.translate({source}, 0).front() : flags.target;
-  require(!target.empty(), "--source ", flags.source, ": has an empty target, expected --target");
+  require(!target.empty(), "--source ", flags.source,
+          ": the model's translation is empty, expected --target");
   std::vector<int32_t> tokens = tokens_of("--target", target, run.target_symbols, longest - 1);
   std::vector<std::string> columns = split(flags.source, run.source_symbols.unit());
   std::vector<std::string> rows = split(target, run.target_symbols.unit());
@@ -96,18 +97,16 @@ Command::Work prepare(const AttentionFlags& flags) {
 }  // namespace
 
 Command attention_command(CLI::App& program) {
-  CLI::App& app =
-      add_command(program, "attention",
-                  "Draws which tokens of a source each token of its target was made from");
+  CLI::App& app = add_command(program, "attention",
+                              "Draw which tokens of a source each token of its target attends to");
   auto flags = std::make_shared<AttentionFlags>();
   set_required(
       add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
-  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
-  set_required(add_flag(app, "source", flags->source, "LINE", "what is read, 1 to 100 tokens"));
-  add_flag(app, "target", flags->target, "LINE",
-           "what is written (default: what the model writes)");
-  add_switch(app, "heads", flags->heads, "a map for each head, not their mean");
-  add_flag(app, "out", flags->out, "FILE", "SVG to draw (default: OUT_DIR/attention.svg)");
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
+  set_required(add_flag(app, "source", flags->source, "LINE", "source of 1 to 100 tokens"));
+  add_flag(app, "target", flags->target, "LINE", "target (default: the model's translation)");
+  add_switch(app, "heads", flags->heads, "draw a map for each head instead of their mean");
+  add_flag(app, "out", flags->out, "FILE", "SVG file to write (default: OUT_DIR/attention.svg)");
   return {&app, [flags] { return prepare(*flags); }};
 }
 

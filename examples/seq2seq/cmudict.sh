@@ -3,15 +3,15 @@
 #
 #     examples/seq2seq/cmudict.sh FOLDER [DICTIONARY]
 #
-# writes train.tsv, valid.tsv and test.tsv, rows of a word, a tab and its phonemes with spaces
-# between. Stress is left out, and so are words with anything but letters and apostrophes in them.
-# Of 20 words in the dictionary's order one is for the test and one for validation, with all of its
-# pronunciations.
+# writes train.tsv, valid.tsv and test.tsv. A row is a word, a tab and its phonemes, separated by
+# spaces. Stress is left out, and so are words with anything but letters and apostrophes in them. Of
+# every 20 words in the dictionary's order, one goes to the test and one to validation, with all of
+# its pronunciations.
 set -eu
 folder=${1:?expected a folder for train.tsv, valid.tsv and test.tsv}
 dictionary=${2:-/usr/share/festival/dicts/cmu/cmudict-0.4.out}
 [ -f "$dictionary" ] || {
-  echo "$dictionary: missing; apt-get install festlex-cmu has it" >&2
+  echo "$dictionary: missing; apt-get install festlex-cmu installs it" >&2
   exit 1
 }
 mkdir -p "$folder"

@@ -6,22 +6,27 @@ namespace seq2seq {
 
 void DecodingFlags::add_to(CLI::App& app) {
   using char_lm::add_flag;
-  add_flag(app, "beam", beam.width, "TARGETS", "kept at each step of the search; 1 is greedy",
-           char_lm::Range{1, 10000});
+  add_flag(app, "beam", beam.width, "TARGETS",
+           "targets to keep at each step of the search; 1 is greedy", char_lm::Range{1, 10000});
   add_flag(app, "length_penalty", beam.length_penalty, "POWER",
-           "of ((5 + n) / 6) that log P of n tokens is divided by, to compare targets; 0 for none",
+           "compare targets of n tokens by log P / ((5 + n) / 6)^POWER; 0 for no penalty",
            range::rate);
   add_flag(app, "temperature", sampling.temperature, "FACTOR",
-           "above 0 draws the tokens instead: below 1 more certain, above 1 more surprising",
+           "if above 0, draw targets at random instead of searching: below 1 is more certain, "
+           "above 1 more surprising",
            range::rate);
-  add_flag(app, "top_k", sampling.top_k, "TOKENS", "draw among the likeliest, 0 for all",
-           range::zero_or_more);
+  add_flag(app, "top_k", sampling.top_k, "TOKENS",
+           "draw from this many likeliest tokens, 0 for all", range::zero_or_more);
   add_flag(app, "top_p", sampling.top_p, "PROBABILITY",
-           "of these, among the fewest likeliest that together have it, 1 for all", range::share);
-  add_flag(app, "seed", seed, "NUMBER", "equal seeds draw equal targets");
-  add_flag(app, "max_length", max_length, "TOKENS", "longest target", range::one_or_more);
-  add_flag(app, "batch_size", batch_size, "LINES", "translated side by side", range::one_or_more);
-  add_flag(app, "threads", threads, "THREADS", "0 for one a core", range::thread_count);
+           "of these, from the fewest likeliest with this probability together, 1 for all",
+           range::share);
+  add_flag(app, "seed", seed, "NUMBER", "seed of the draws; equal seeds give equal targets");
+  add_flag(app, "max_length", max_length, "TOKENS", "greatest length of a target",
+           range::one_or_more);
+  add_flag(app, "batch_size", batch_size, "LINES", "lines to translate side by side",
+           range::one_or_more);
+  add_flag(app, "threads", threads, "THREADS", "threads to use, 0 for one per core",
+           range::thread_count);
 }
 
 Translator::Translator(const SavedRun& run, const DecodingFlags& flags)

@@ -1,3 +1,5 @@
+// seq2seq eval translates sources that were not trained on, and counts the errors.
+
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -124,24 +126,26 @@ Command::Work prepare(const EvalFlags& flags) {
 }  // namespace
 
 Command eval_command(CLI::App& program) {
-  CLI::App& app = add_command(
-      program, "eval", "Translates sources that are not trained on, and counts what is wrong");
+  CLI::App& app = add_command(program, "eval",
+                              "Translate sources that were not trained on, and count the errors");
   auto flags = std::make_shared<EvalFlags>();
   set_required(
       add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
-  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
   add_flag(app, "data", flags->data, "FILE",
-           "pairs, all of which are scored (default: those the training validates on)");
+           "file of pairs to score, all of them (default: the validation pairs of the training)");
   add_switch(app, "skip_bad_rows", flags->skip_bad_rows,
-             "leave out rows that are none, and say which (default: as in training)");
-  add_flag(app, "predictions", flags->predictions, "FILE",
-           "receives source, target and the first reference of each source, with tabs between");
+             "skip rows that are not pairs, and report them (default: as in training)");
+  add_flag(
+      app, "predictions", flags->predictions, "FILE",
+      "write each source, its translation and its first reference to this file, separated by tabs");
   flags->decoding.add_to(app);
   char_lm::set_footer(
       app,
-      "The sequence error rate is the share of targets that are not a reference; the token error "
-      "rate the edits that would make them one, as a share of its tokens. Of several references "
-      "for one source the nearest counts. Of pronunciations these are WER and PER.");
+      "The sequence error rate is the share of translations that equal no reference. The token "
+      "error rate is the number of edits that would turn the translations into references, as a "
+      "share of the tokens of these references. If a source has several references, the nearest "
+      "counts. For pronunciations, the two rates are WER and PER.");
   return {&app, [flags] { return prepare(*flags); }};
 }
 

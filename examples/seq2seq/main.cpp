@@ -1,4 +1,4 @@
-// seq2seq: trains encoder-decoders on pairs of lines, scores them and lets them translate.
+// seq2seq trains encoder-decoders on pairs of lines, scores them and translates with them.
 
 #include <memory>
 #include <vector>
@@ -12,8 +12,8 @@ int main(int count, char** arguments) {
   shiftgrad::initialize();
   std::unique_ptr<shiftgrad::Peers> peers = shiftgrad::launched_peers();
   std::shared_ptr<CLI::App> program = char_lm::make_program(
-      "Encoder-decoders from a line to a line: train one, score it, let it translate, see what it "
-      "attends to.",
+      "Train encoder-decoders on pairs of lines, score them, translate with them, and draw what "
+      "they attend to.",
       "seq2seq");
   std::vector commands = {seq2seq::train_command(*program, *peers), seq2seq::eval_command(*program),
                           seq2seq::translate_command(*program),

@@ -51,14 +51,14 @@ const std::vector<Kind>& kinds() {
        [](const ModelFlags& flags) -> MixerConfig {
          return shiftgrad::RelativeGlobalAttentionConfig{.max_seq = flags.max_len};
        }},
-      {"labml", "Transformer-XL's attention with tables", true, "none",
+      {"labml", "Transformer-XL's attention with learned tables of distances", true, "none",
        [](const ModelFlags& flags) -> MixerConfig {
          return shiftgrad::RelativeMultiHeadAttentionConfig{.max_positions = flags.max_len};
        }},
-      {"aft", "attention free", true, "none", aft},
-      {"transformer_xl", "sinusoid distances", false, "none",
+      {"aft", "attention free, weighted sums of values", true, "none", aft},
+      {"transformer_xl", "Transformer-XL's attention", false, "none",
        [](const ModelFlags&) -> MixerConfig { return shiftgrad::TransformerXLAttentionConfig{}; }},
-      {"local_rnn", "a recurrent net over a window", false, "none",
+      {"local_rnn", "a recurrent network over a window", false, "none",
        [](const ModelFlags& flags) -> MixerConfig {
          return shiftgrad::LocalRnnConfig{.window = flags.window > 0 ? flags.window : 7,
                                           .cell = "gru"};

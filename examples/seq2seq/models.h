@@ -31,21 +31,24 @@ struct ModelFlags {
   /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
-    flag("encoder", encoder, "NAME", kinds(true), kind_names(true));
-    flag("decoder", decoder, "NAME", "how a target sees its past: those, and " + kinds(false),
+    flag("encoder", encoder, "NAME", "how a source's tokens see each other: " + kinds(true),
+         kind_names(true));
+    flag("decoder", decoder, "NAME",
+         "how a target's tokens see the tokens before them: as an encoder's, or " + kinds(false),
          kind_names(false));
-    flag("n_layer", n_layer, "LAYERS", "blocks of the encoder, and of the decoder", range::layers);
-    flag("n_head", n_head, "HEADS", "attention heads of a block", range::channels);
+    flag("n_layer", n_layer, "LAYERS", "blocks of the encoder, and blocks of the decoder",
+         range::layers);
+    flag("n_head", n_head, "HEADS", "attention heads per block", range::channels);
     flag("n_embd", n_embd, "CHANNELS", "width of the model", range::channels);
-    flag("d_inner", d_inner, "CHANNELS", "width of the feed-forward nets, 0 for 4 n_embd",
+    flag("d_inner", d_inner, "CHANNELS", "width of the feed-forward networks, 0 for 4 n_embd",
          range::zero_or_more);
     flag("dropout", dropout, "PROBABILITY",
          "share of activations and attention weights dropped in training", range::less_than_one);
     flag("max_len", max_len, "TOKENS",
-         "longest source and target: rows of AFT's tables, reach of music_transformer's and "
-         "labml's",
+         "greatest length of a source and of a target; aft's tables have this many rows, and "
+         "music_transformer and labml reach this far",
          range::two_or_more);
-    flag("max_distance", max_distance, "TOKENS", "shaw: distances beyond it count as it",
+    flag("max_distance", max_distance, "TOKENS", "shaw: treat greater distances as this one",
          range::zero_or_more);
     flag("form", form, "local|full|simple|conv",
          "aft: position biases in a window, everywhere, none, or as a convolution");
@@ -53,11 +56,12 @@ struct ModelFlags {
          "aft local and conv: reach of the position biases, 0 for 32 and 11; local_rnn: 0 for 7",
          range::zero_or_more);
     flag("activation", activation, "relu|gelu|gelu_tanh",
-         "between the layers of the feed-forward nets");
-    flag("norm_first", norm_first, "BOOL", "norms before the layers instead of after them");
+         "activation of the feed-forward networks");
+    flag("norm_first", norm_first, "BOOL", "normalize before each layer instead of after it");
     flag("share_embedding", share_embedding, "BOOL",
-         "one embedding, and one list of symbols, for both sides");
-    flag("tie_embedding", tie_embedding, "BOOL", "the output weight is the target's embedding");
+         "share one embedding, and one list of symbols, between sources and targets");
+    flag("tie_embedding", tie_embedding, "BOOL",
+         "use the target embedding's weight as the output weight");
   }
 
  private:

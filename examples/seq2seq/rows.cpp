@@ -22,7 +22,7 @@ std::optional<std::string> row_error(std::string_view row) {
   auto tabs = std::ranges::count(row, '\t');
   if (tabs != 1) return text(tabs, " tabs, expected a source, one tab and a target");
   if (row.front() == '\t') return "nothing before the tab";
-  if (row.back() == '\t') return "nothing behind the tab";
+  if (row.back() == '\t') return "nothing after the tab";
   return utf8_error(row);
 }
 

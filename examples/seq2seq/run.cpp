@@ -32,7 +32,7 @@ Symbols symbols_from(const shiftgrad::Metadata& metadata, const char* key, Unit 
     known.push_back(symbol);
   }
   require(std::set(known.begin(), known.end()).size() == known.size(), key,
-          ": a symbol stands twice");
+          ": a symbol occurs twice");
   return {unit, known, first_symbol};
 }
 
@@ -53,7 +53,7 @@ SavedRun run_from(shiftgrad::SafeTensors content, const std::string& path) {
   require(run.source_symbols.tokens() == run.model.source_vocab_size &&
               run.target_symbols.tokens() == run.model.target_vocab_size,
           run.source_symbols.tokens(), " and ", run.target_symbols.tokens(),
-          " tokens for a model of ", run.model.source_vocab_size, " and ",
+          " tokens, but the model has ", run.model.source_vocab_size, " and ",
           run.model.target_vocab_size);
   run.weights = std::move(content.tensors);
   return run;
@@ -92,12 +92,12 @@ shiftgrad::EncoderDecoder make_model(const SavedRun& run) {
 }
 
 Line read_line(const std::string& line, const Symbols& symbols, int64_t longest) {
-  if (line.empty()) return {{}, "nothing on it"};
+  if (line.empty()) return {{}, "an empty line"};
   if (auto error = utf8_error(line)) return {{}, error};
   auto [tokens, count, unknown] = symbols.encode(line, longest);
   const char* unit = symbols.unit() == Unit::word ? "word " : "character ";
   if (unknown) return {{}, text("the model does not know the ", unit, shown(*unknown))};
-  if (tokens.empty()) return {{}, "no word on it"};
+  if (tokens.empty()) return {{}, "no words"};
   if (count > longest) return {{}, text(count, " tokens, but the model takes at most ", longest)};
   return {std::move(tokens), {}};
 }

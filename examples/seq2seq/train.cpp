@@ -1,3 +1,5 @@
+// seq2seq train trains a model on pairs of lines.
+
 #include <memory>
 
 #include "command.h"
@@ -23,7 +25,7 @@ std::unique_ptr<Training> training(const Asked<TrainFlags>& asked, Peers& peers)
 }  // namespace
 
 Command train_command(CLI::App& program, Peers& peers) {
-  CLI::App& app = add_command(program, "train", "Trains a model on pairs of lines");
+  CLI::App& app = add_command(program, "train", "Train a model on pairs of lines");
   auto asked = std::make_shared<Asked<TrainFlags>>();
   asked->add_to(app, "pairs", "symbols", free_flags());
   char_lm::make_value_optional(app, "skip_bad_rows");

@@ -25,52 +25,57 @@ struct TrainFlags {
   /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
-    flag(
-        "data", data, "FILE",
-        "pairs to learn from, a line each: source, tab, target, in UTF-8 (default: dates as people "
-        "write them, and in ISO 8601)");
+    flag("data", data, "FILE",
+         "file of pairs to train on, in UTF-8, one per line: source, tab, target (default: dates "
+         "as people write them, with their ISO 8601 form)");
     flag("val_data", val_data, "FILE",
-         "pairs to validate on, all of --data being trained on (default: the end of --data)");
+         "file of pairs to validate on; all of --data is then trained on (default: the end of "
+         "--data)");
     flag("eval_split", eval_split, "SHARE",
-         "of --data, at its end, never trained on; without --val_data", range::proper_share);
+         "share of --data, at its end, to hold back for validation if there is no --val_data",
+         range::proper_share);
     flag("skip_bad_rows", skip_bad_rows, "BOOL",
-         "leave out rows that are none, and say which; without it the first is an error");
+         "skip rows that are not pairs, and report them; without this flag the first is an error");
     flag("source_tokens", source_tokens, "characters|words",
-         "what a token is: a character, or a word with a space before the next");
-    flag("target_tokens", target_tokens, "characters|words", "the same of targets");
-    flag("out_dir", out_dir, "FOLDER", "where checkpoints and metrics go");
+         "what a token of a source is: a character, or a word with spaces around it");
+    flag("target_tokens", target_tokens, "characters|words", "what a token of a target is");
+    flag("out_dir", out_dir, "FOLDER", "folder for checkpoints and metrics");
     model.visit(flag);
-    flag("batch_size", trainer.batch_size, "PAIRS", "pairs of a batch, which are of similar length",
+    flag("batch_size", trainer.batch_size, "PAIRS", "pairs in a batch, which are of similar length",
          range::one_or_more);
-    flag("max_iters", trainer.max_iters, "STEPS", "length of the training", range::steps);
-    flag("learning_rate", trainer.learning_rate, "RATE", "highest learning rate", range::rate);
-    flag("min_lr", trainer.min_lr, "RATE", "learning rate at the end of its decay", range::rate);
-    flag("warmup_iters", trainer.warmup_iters, "STEPS", "rise of the learning rate", range::steps);
+    flag("max_iters", trainer.max_iters, "STEPS", "steps to train for", range::steps);
+    flag("learning_rate", trainer.learning_rate, "RATE",
+         "highest learning rate; with --schedule noam a factor, which is 1 in the paper",
+         range::rate);
+    flag("min_lr", trainer.min_lr, "RATE", "learning rate at the end of the decay", range::rate);
+    flag("warmup_iters", trainer.warmup_iters, "STEPS", "steps over which the learning rate rises",
+         range::steps);
     flag("lr_decay_iters", trainer.lr_decay_iters, "STEPS",
-         "end of the learning rate's decay, 0 for max_iters", range::steps);
+         "step at which the learning rate's decay ends, 0 for max_iters", range::steps);
     flag("schedule", trainer.schedule, "constant|linear|cosine|inverse_sqrt|noam",
-         "of the learning rate behind its rise; noam is the paper's: learning_rate 1 there");
-    flag("weight_decay", trainer.weight_decay, "FACTOR", "decay of linear and embedding weights",
-         range::rate);
-    flag("beta1", trainer.beta1, "FACTOR", "decay of the gradient's mean", range::less_than_one);
-    flag("beta2", trainer.beta2, "FACTOR", "decay of the squared gradient's mean",
+         "course of the learning rate after its rise");
+    flag("weight_decay", trainer.weight_decay, "FACTOR",
+         "weight decay of linear and embedding weights", range::rate);
+    flag("beta1", trainer.beta1, "FACTOR", "decay rate of the gradient's running mean",
          range::less_than_one);
-    flag("grad_clip", trainer.grad_clip, "NORM", "largest norm of the gradient, 0 for no limit",
-         range::rate);
+    flag("beta2", trainer.beta2, "FACTOR", "decay rate of the squared gradient's running mean",
+         range::less_than_one);
+    flag("grad_clip", trainer.grad_clip, "NORM",
+         "greatest norm of the gradient, which is clipped to it; 0 for no limit", range::rate);
     flag("label_smoothing", trainer.label_smoothing, "SHARE",
-         "of a target's weight that all tokens have in common", range::less_than_one);
+         "share of each target's weight to spread over all tokens", range::less_than_one);
     flag("eval_interval", trainer.eval_interval, "STEPS", "steps between two evaluations",
          range::interval);
-    flag("eval_pairs", trainer.eval_pairs, "PAIRS", "pairs of an evaluation's losses, 0 for all",
+    flag("eval_pairs", trainer.eval_pairs, "PAIRS", "pairs per evaluation, 0 for all",
          range::zero_or_more);
     flag("patience", trainer.patience, "EVALUATIONS",
-         "in a row and none the best that end the training, 0 for no end", range::zero_or_more);
+         "stop after this many evaluations without a new best; 0 never stops", range::zero_or_more);
     flag("save_interval", trainer.save_interval, "STEPS",
          "steps between two saves of the last checkpoint, 0 for eval_interval", range::steps);
     flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics",
          range::interval);
-    flag("seed", trainer.seed, "NUMBER", "of the weights, the batches and dropout");
-    flag("threads", threads, "THREADS", "0 for one a core", range::thread_count);
+    flag("seed", trainer.seed, "NUMBER", "seed of the weights, the batches and dropout");
+    flag("threads", threads, "THREADS", "threads to use, 0 for one per core", range::thread_count);
   }
 
   /// Sets the defaults that depend on other flags. Throws, naming them, when flags contradict each

@@ -1,3 +1,5 @@
+// seq2seq translate translates standard input, line by line.
+
 #include <unistd.h>
 
 #include <iostream>
@@ -91,14 +93,14 @@ Command::Work prepare(const TranslateFlags& flags) {
 
 Command translate_command(CLI::App& program) {
   CLI::App& app = add_command(program, "translate",
-                              "Translates standard input to standard output, line by line");
+                              "Translate standard input to standard output, line by line");
   auto flags = std::make_shared<TranslateFlags>();
   set_required(
       add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
-  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "which of its checkpoints");
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
   add_switch(app, "skip_bad_rows", flags->skip_bad_rows,
-             "an empty line for one that the model cannot read, and a word about it on standard "
-             "error; without it the first such line ends the program");
+             "write an empty line for each line that the model cannot read, and report it on "
+             "standard error; without this flag the first such line ends the program");
   flags->decoding.add_to(app);
   return {&app, [flags] { return prepare(*flags); }};
 }

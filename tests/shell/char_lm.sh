@@ -158,7 +158,7 @@ refuses 'trian: no such command, did you mean train?' trian
 refuses '--learning-rate: no such flag, did you mean --learning_rate?' train --learning-rate 1
 refuses '--lerning_rate: no such flag, did you mean --learning_rate?' train --lerning_rate=1
 refuses '--wide: no such flag' train --wide
-refuses 'more: not expected here' train more
+refuses 'more: unexpected argument' train more
 refuses '--chekpoint: no such flag, did you mean --checkpoint?' eval transformer --chekpoint last
 refuses 'batch_size' train --batch_size many
 refuses 'OUT_DIR' eval

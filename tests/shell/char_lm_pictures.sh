@@ -63,7 +63,7 @@ refuses '--out' inspect xl --out any
 for command in plot 'attention --text line' positions context; do
   PATH=$place/nowhere "$char_lm" $command xl > output 2> errors
   [ $? = 2 ] || fail "status of $command without gnuplot"
-  grep -qx 'char_lm: gnuplot: not installed, expected it to draw .*\.svg' errors ||
+  grep -qx 'char_lm: gnuplot: not installed, but needed to draw .*\.svg' errors ||
     fail "$command without gnuplot: $(cat errors)"
   [ "$(wc -l < errors)" = 1 ] || fail "$command without gnuplot: $(cat errors)"
 done
@@ -92,7 +92,7 @@ refuses 'broken/metrics.jsonl: line 1: ' plot broken
 echo '{"step":1,"loss":"much"}' > broken/metrics.jsonl
 refuses 'broken/metrics.jsonl: line 1: loss "much", expected a number' plot broken
 echo '{"step":1,"loss":null}' > broken/metrics.jsonl
-refuses 'broken/metrics.jsonl: no finite loss in it' plot broken
+refuses 'broken/metrics.jsonl: has no finite loss' plot broken
 refuses '--out xl: expected the name of a file' plot xl --out xl
 refuses '--out no/loss.svg: there is no folder' plot xl --out no/loss.svg
 refuses 'RUN' plot
@@ -172,13 +172,13 @@ refuses 'OUT_DIR' positions
 # --- context
 
 runs context xl vanilla deep/xl --tokens 50
-prints '^Bits per character, of 50 characters, each from exactly so many before it:$'
+prints '^Bits per character, over 50 characters, each predicted from exactly this many before it:$'
 prints '^ +context +xl +vanilla +deep/xl$'
 prints '^ +1( +[0-9]\.[0-9]{3}){3}$'
 prints '^ +8( +[0-9]\.[0-9]{3}){3}$'
 prints '^ +9 +[0-9.]+ +- +[0-9.]+$'
 prints '^ +16 +[0-9.]+ +- +[0-9.]+$'
-prints '^vanilla has learned positions for 8 characters only$'
+prints '^vanilla has learned positions for only 8 characters$'
 prints '^ +r +xl +vanilla +deep/xl$'
 prints '^ +0\.1( +(>= )?[0-9]+){3}$'
 shows context.svg xl vanilla deep/xl 'context, characters' 'bits per character' 'trained on 8'
@@ -202,7 +202,7 @@ prints '^ +20 '
 
 refuses '--lengths: 8 after 8, expected them to rise' context xl --lengths 4,8,8
 refuses '--lengths: 0 after 0, expected them to rise' context xl --lengths 0
-refuses '--lengths: 9, but vanilla has learned positions for 8 only' context xl vanilla --lengths 9
+refuses '--lengths: 9, but vanilla has learned positions for only 8' context xl vanilla --lengths 9
 refuses '--lengths: 100000, expected less than the' context xl --lengths 8,100000
 refuses '--lengths' context xl --lengths some
 refuses '--mode chunks, expected exact or blocks' context xl --mode chunks
@@ -213,7 +213,7 @@ refuses 'missing: No such file' context xl --data missing
 refuses '--out xl: expected the name of a file' context xl --out xl
 refuses 'RUN' context
 trained other --eval_split 0.3
-refuses 'other: scored on another text than xl; --data gives all the same' context xl other
+refuses 'other: scored on another text than xl; --data gives all runs the same text' context xl other
 runs context xl other --data text --eval_split 0.2 --tokens 20 --lengths 2,4
 
 

@@ -115,13 +115,13 @@ refuses '--out_dir run/last.safetensors: a file, expected a folder' \
 refuses '--out_dir text: ' train $tiny --out_dir text
 
 if command -v gnuplot > /dev/null; then
-  # What is drawn says where.
+  # A picture's place is printed.
   # draws FILE ARGUMENT...
   draws() {
     file=$1
     shift
     runs "$@"
-    [ "$(tail -n 1 output)" = "drawn in $file" ] || fail "where $1 has drawn: $(cat output)"
+    [ "$(tail -n 1 output)" = "wrote $file" ] || fail "the place of $1's picture: $(cat output)"
     [ -s "$file" ] || fail "no $file"
   }
   draws run/attention.svg attention run/last.safetensors --text line
@@ -134,12 +134,12 @@ fi
 
 runs train $tiny --eval_iters 2 --out_dir part
 validated=$(tail -c "$(($(wc -c < text) / 10))" text | wc -c)
-prints "^step 4 .* bits per character of the first 64 of $validated"
+prints "^step 4 .* bits per character on the first 64 of $validated characters"
 sed -n 's/^step 4 .* = \([0-9.]*\) bits.*/\1/p' output > said
 runs eval part --checkpoint last
-prints "^training said $(cat said) bits per character of the first 64 of $validated \(--eval_iters 2\)$"
+prints "^training reported $(cat said) bits per character on the first 64 of $validated characters \(--eval_iters 2\)$"
 runs eval part --checkpoint last --data text
-grep 'training said' output && fail 'another text than the training had'
+grep 'training reported' output && fail 'another text than the training had'
 runs train $tiny --eval_iters 0 --out_dir whole
 prints '^step 4 .* bits per character(  best)?$'
 runs eval whole

@@ -16,13 +16,13 @@ for program in char_lm seq2seq; do
     cp $program/$file $program-$file
     for start in '' "--init_from $program/best.safetensors"; do
       # shellcheck disable=SC2086
-      refuses "--out_dir $program-$file: there is a run already; --overwrite replaces it, --resume goes on with it" \
+      refuses "--out_dir $program-$file: already holds a run; --overwrite replaces it, --resume continues it" \
         train $start --data $data --max_iters 2 --out_dir $program-$file
     done
   done
   # The default folder is no exception.
   runs train $tiny --max_iters 2
-  refuses '--out_dir out: there is a run already' train $tiny --max_iters 2
+  refuses '--out_dir out: already holds a run' train $tiny --max_iters 2
   rm -r out
   # What is wrong beside that is said first, and --resume is no new run.
   refuses 'missing: No such file' train $tiny --data missing --out_dir $program
@@ -47,11 +47,11 @@ char_lm=$first_program
 
 tiny="$small --data text --max_iters 2 --seeds 1 --length 3 --out_dir compared"
 runs compare $tiny shaw music_transformer
-refuses '--out_dir compared: there is a comparison already; --overwrite replaces it' \
+refuses '--out_dir compared: already holds a comparison; --overwrite replaces it' \
   compare $tiny labml
 runs compare $tiny labml local_rnn --overwrite
 rm compared/comparison.csv
-refuses '--out_dir compared/shaw/1337: there is a run already; --overwrite replaces it' \
+refuses '--out_dir compared/shaw/1337: already holds a run; --overwrite replaces it' \
   compare $tiny aft shaw
 runs compare $tiny aft shaw --seed 1
 

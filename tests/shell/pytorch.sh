@@ -22,6 +22,6 @@ python3 "$script" "$char_lm" transformer_xl missing > output 2>&1 && fail 'a mis
 
 runs train --data text --n_layer 1 --n_head 1 --n_embd 8 --max_iters 1 --out_dir shaw --model shaw
 python3 "$script" "$char_lm" shaw text > output 2>&1 && fail 'shaw was taken for something else'
-prints 'load_in_pytorch: shaw_attention is not among'
+prints 'load_in_pytorch: shaw_attention is not supported'
 
 [ "$failures" = 0 ]

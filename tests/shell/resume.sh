@@ -57,7 +57,7 @@ while read -r name model; do
   train $flags --max_iters 15
   train --resume --max_iters 30 --threads 1
   train --resume --max_iters 120 --threads 0
-  grep -q 'goes on after step 30 of 120' "$run/output" || fail "output: $(cat "$run/output")"
+  grep -q 'continues after step 30 of 120' "$run/output" || fail "output: $(cat "$run/output")"
   # The end of the first part was evaluated too.
   sed -i '/"step":15,"train_loss"/d' "$run/out/metrics.jsonl"
   same_run "whole_$name"
@@ -99,9 +99,9 @@ END
 
 saved=$place/whole_transformer/out
 sum=$(cksum "$saved"/*)
-stops 2 '--batch_size 5: that of' "$char_lm" train --resume --out_dir "$saved" --batch_size 5
-stops 2 '--seed 1: that of' "$char_lm" train --resume --out_dir "$saved" --seed 1
-stops 2 '--mem_len 3: that of' "$char_lm" train --resume --out_dir "$saved" --mem_len 3
+stops 2 '--batch_size 5: must stay' "$char_lm" train --resume --out_dir "$saved" --batch_size 5
+stops 2 '--seed 1: must stay' "$char_lm" train --resume --out_dir "$saved" --seed 1
+stops 2 '--mem_len 3: must stay' "$char_lm" train --resume --out_dir "$saved" --mem_len 3
 stops 2 '--max_iters 119: the run in' "$char_lm" train --resume --out_dir "$saved" --max_iters 119
 stops 2 'missing/last.safetensors: no such file' "$char_lm" train --resume --out_dir missing
 sed 's/line 0/line 1/' text > other
@@ -111,7 +111,7 @@ head -n 299 text > shorter
 stops 2 "the run's had" "$char_lm" train --resume --out_dir "$saved" --data shorter
 mkdir model_only
 cp "$saved/best.safetensors" model_only/last.safetensors
-stops 2 'model_only/last.safetensors: has no state of a training' \
+stops 2 'model_only/last.safetensors: has no training state' \
   "$char_lm" train --resume --out_dir model_only
 [ "$(cksum "$saved"/*)" = "$sum" ] || fail 'what was refused has changed the run'
 # Nothing is left to do, the same flag is no change, and the same text may lie elsewhere.
@@ -143,7 +143,7 @@ interrupted() {
   status=0
   wait $process 2> /dev/null || status=$?
   [ $status = "$2" ] || fail "status $status after $1"
-  grep -Eq 'stopped after step [0-9]+; train --resume --out_dir out goes on' "$run/output" ||
+  grep -Eq 'stopped after step [0-9]+; train --resume --out_dir out continues' "$run/output" ||
     fail "after $1: $(cat "$run/output" "$run/errors")"
   train --resume
   same_run whole_signal
@@ -178,7 +178,7 @@ sum=$(cksum locked/out/* && ls -A locked/out)
 for command in train 'train --resume' 'compare transformer'; do
   flags=$tiny
   [ "$command" != 'train --resume' ] || flags=
-  stops 2 '--out_dir locked/out: another training is under way there' \
+  stops 2 '--out_dir locked/out: another training is using it' \
     "$char_lm" $command $flags --out_dir locked/out
 done
 [ "$(cksum locked/out/* && ls -A locked/out)" = "$sum" ] || fail 'a second training changed a run'

@@ -133,7 +133,7 @@ sed 's/,"tokens_per_second.*//' whole_run/metrics.jsonl | cmp -s - configured.li
   fail 'other flags than those in the config'
 echo '{"n_layers": 1}' > wrong.json
 refuses 'wrong.json: unknown flag "n_layers", did you mean n_layer?' train --config wrong.json
-refuses '--lr_decay_iters 20: that of' train --config config.json --resume --out_dir any
+refuses '--lr_decay_iters 20: must stay' train --config config.json --resume --out_dir any
 
 # Another run's weights to begin with.
 awk '{ print $2 "\t" $1 }' pairs.tsv > other.tsv
@@ -150,9 +150,9 @@ printf 'xyz\t1\n7\t7\n' > foreign.tsv
 # shellcheck disable=SC2086
 refuses 'the model does not know the character "x"' train $start $tiny --data foreign.tsv --out_dir any
 # shellcheck disable=SC2086
-refuses '--n_layer 2: that of whole_run/best.safetensors is 1 and has to stay' \
+refuses '--n_layer 2: must stay 1, as in whole_run/best.safetensors' \
   train $start --data other.tsv --n_layer 2 --out_dir any
-refuses '--target_tokens "words": that of' train $start --data other.tsv --target_tokens words
+refuses '--target_tokens "words": must stay' train $start --data other.tsv --target_tokens words
 refuses 'missing: no such file' train --init_from missing --out_dir any
 refuses '--init_from excludes --resume' train --resume $start
 
@@ -177,11 +177,11 @@ kill -TERM $pid
 status=0
 wait $pid || status=$?
 [ "$status" = 143 ] || fail "status $status after SIGTERM"
-prints 'train --resume --out_dir stopped goes on'
+prints 'train --resume --out_dir stopped continues'
 
 if command -v gnuplot > /dev/null; then
   runs attention run --source 1f7 --out map.svg
-  [ "$(tail -n 1 output)" = 'drawn in map.svg' ] || fail "where it was drawn: $(cat output)"
+  [ "$(tail -n 1 output)" = 'wrote map.svg' ] || fail "the picture's place: $(cat output)"
   grep -q 'block 0, mean of 2 heads' map.svg || fail 'titles of the maps'
   runs attention run --source 1f7 --target 7f1 --heads --out map.svg
   grep -q 'block 0, head 1' map.svg || fail 'titles of the maps'
@@ -222,8 +222,8 @@ refuses 'label_smoothing 1' train $tiny --data pairs.tsv --label_smoothing 1 --o
 for flag in n_layer max_iters batch_size learning_rate dropout eval_interval log_interval threads; do
   refuses "$flag" train $tiny --data pairs.tsv --out_dir run --$flag -1
 done
-refuses '--n_layer 2: that of run/last.safetensors is 1' train --resume --out_dir run --n_layer 2
-refuses '--max_iters 5: the run in run/last.safetensors has made 20' \
+refuses '--n_layer 2: must stay 1, as in run/last.safetensors' train --resume --out_dir run --n_layer 2
+refuses '--max_iters 5: the run in run/last.safetensors is already at step 20' \
   train --resume --out_dir run --max_iters 5
 sort pairs.tsv > sorted.tsv
 refuses 'others than the run' train --resume --out_dir run --data sorted.tsv

@@ -129,14 +129,14 @@ ends 2 'char_lm: trainer: batch_size 3 for 4 peers' start 4 "$char_lm" train $ti
   --out_dir transformer_2/out
 ends 2 "char_lm: $place/missing: No such file" start 4 "$char_lm" train $tiny --data missing
 ends 2 'char_lm: ' start 4 "$char_lm" train --no_such_flag
-ends 2 'transformer_2/out: there is a run already; --overwrite replaces it' \
+ends 2 'transformer_2/out: already holds a run; --overwrite replaces it' \
   start 2 "$char_lm" train $tiny --out_dir transformer_2/out
 # Different commands would wait for each other for ever.
-ends 2 'rank 1 runs char_lm eval, but rank 0 char_lm train; expected one command for all' \
+ends 2 'rank 1 runs char_lm eval, but rank 0 runs char_lm train; expected the same command on all ranks' \
   start 1 "$char_lm" train $tiny : -n 1 "$char_lm" eval transformer_2/out
-ends 2 'rank 1 runs char_lm train, but rank 0 char_lm --help; expected one command for all' \
+ends 2 'rank 1 runs char_lm train, but rank 0 runs char_lm --help; expected the same command on all ranks' \
   start 1 "$char_lm" --help : -n 1 "$char_lm" train $tiny
-ends 2 'rank 1 runs seq2seq train, but rank 0 char_lm train; expected one command for all' \
+ends 2 'rank 1 runs seq2seq train, but rank 0 runs char_lm train; expected the same command on all ranks' \
   start 1 "$char_lm" train $tiny : -n 1 "$seq2seq" train $small --data pairs
 ends 2 'char_lm: --out_dir text: ' start 2 "$char_lm" train $tiny --out_dir text
 [ "$(cksum transformer_2/out/*)" = "$sum" ] || fail 'what was refused has changed a run'
@@ -185,7 +185,7 @@ runs train --resume --out_dir killed_last --max_iters $steps
 begin asked
 kill -TERM $(echo "$peers" | tail -n 1)
 over asked
-grep -Eq 'stopped after step [0-9]+; train --resume --out_dir asked goes on' output ||
+grep -Eq 'stopped after step [0-9]+; train --resume --out_dir asked continues' output ||
   fail "asked to stop: $(cat output errors)"
 
 # The folder becomes a file, which not even root can write into.

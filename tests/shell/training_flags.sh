@@ -68,7 +68,7 @@ refuses 'targets 9, expected at most block_size 8' train $tiny --targets 9
 
 # --- The end of patience: with this rate, the model soon gets worse.
 runs train $tiny --out_dir impatient --max_iters 400 --learning_rate 0.5 --min_lr 0.5 --patience 2
-grep -Eq 'stopped after step [0-9]+: 2 evaluations were no better than the best' output ||
+grep -Eq 'stopped after step [0-9]+: 2 evaluations in a row without a new best' output ||
   fail "patience: $(cat output)"
 tail -n 1 impatient/metrics.jsonl | grep -q validation_loss || fail 'no evaluation at the end'
 sum=$(cksum impatient/*)
@@ -120,7 +120,7 @@ grep -q '"step":12,' tuned/metrics.jsonl || fail 'no training after --init_from'
 echo 'line of Unknown' >> other
 refuses "other: the model does not know the character 'o'" \
   train --init_from plain/best.safetensors --data other $short --out_dir tuned
-refuses '--n_layer 2: that of plain/best.safetensors is 1 and has to stay' \
+refuses '--n_layer 2: must stay 1, as in plain/best.safetensors' \
   train --init_from plain/best.safetensors --data text --n_layer 2 --out_dir tuned
 refuses 'missing: no such file' train --init_from missing --data text --out_dir tuned
 refuses '--init_from excludes --resume' train --resume --init_from plain/best.safetensors
@@ -172,6 +172,6 @@ refuses_config 'training flag "threads" is 4294967297' '{"threads": 4294967297}'
 refuses_config 'training flag "window" is "wide"' '{"window": "wide"}'
 refuses_config 'not a JSON object' '[]'
 refuses_config 'not JSON' '{"n_layer": 1'
-refuses '--batch_size 4: that of' train --config config.json --resume --out_dir large
+refuses '--batch_size 4: must stay' train --config config.json --resume --out_dir large
 
 [ "$failures" = 0 ]

@@ -68,7 +68,7 @@ runs train --init_from characters/last.safetensors --data text --max_iters 2 --b
   --out_dir tuned
 runs inspect tuned
 prints '^vocabulary +[0-9]+ characters$'
-is_refused '--vocab "bytes": that of characters/last.safetensors is "characters" and has to stay' \
+is_refused '--vocab "bytes": must stay "characters", as in characters/last.safetensors' \
   train --init_from characters/last.safetensors --data text --vocab bytes --out_dir tuned
 # A checkpoint from before there was a choice has bytes.
 LC_ALL=C sed 's/\\"vocab\\":\\"bytes\\",/                    /' bytes/best.safetensors > older

@@ -1,4 +1,4 @@
-// What the example seq2seq is made of, but for its models.
+// Tests of the parts of seq2seq other than its models.
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ TEST_CASE("edit_distance: insertions, deletions and substitutions") {
   CHECK(distance("intention", "execution") == 5);
 }
 
-TEST_CASE("scores: of several references the nearest counts") {
+TEST_CASE("scores: the nearest of several references counts") {
   Scores scores;
   scores.add(words("a b c"), {words("x y"), words("a b c")});
   CHECK(scores.wrong == 0);
@@ -77,10 +77,10 @@ TEST_CASE("symbols: characters of UTF-8, or words") {
         "--source_tokens bytes, expected characters or words");
 }
 
-TEST_CASE("what is not UTF-8 is found") {
+TEST_CASE("utf8_error: names the first byte that is not UTF-8") {
   for (const char* good : {"", "a", "é", "\xED\x9F\xBF", "\xF4\x8F\xBF\xBF"})
     CHECK_FALSE(utf8_error(good));
-  // A byte by itself, overlong forms, a surrogate, beyond U+10FFFF, and characters cut off.
+  // A single byte, overlong forms, a surrogate, a code point beyond U+10FFFF, and cut characters.
   for (const char* bad :
        {"\x80", "\xC0\xAF", "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF", "\xED\xA0\x80",
         "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xC3", "\xE2\x82", "\xE2\x28\xA1", "\xFF"})
@@ -88,7 +88,7 @@ TEST_CASE("what is not UTF-8 is found") {
   CHECK(utf8_error("ab\xFF") == "byte 3 is not UTF-8");
 }
 
-TEST_CASE("rows: bad ones are named with their line, or skipped") {
+TEST_CASE("rows: a bad row is reported with its line, or skipped") {
   TemporaryFolder folder;
   std::string path = folder.file("pairs.tsv");
   auto refused = [&](const std::string& content) {
@@ -98,7 +98,7 @@ TEST_CASE("rows: bad ones are named with their line, or skipped") {
   CHECK(refused("a\tb\nc\n") == path + ": line 2: 0 tabs, expected a source, one tab and a target");
   CHECK(refused("a\tb\tc\n") == path + ": line 1: 2 tabs, expected a source, one tab and a target");
   CHECK(refused("\tb\n") == path + ": line 1: nothing before the tab");
-  CHECK(refused("a\t\r\n") == path + ": line 1: nothing behind the tab");
+  CHECK(refused("a\t\r\n") == path + ": line 1: nothing after the tab");
   CHECK(refused("a\t\xFF\n") == path + ": line 1: byte 3 is not UTF-8");
   CHECK(refused("") == path + ": no rows");
   CHECK(refusal([&] { read_rows(folder.file("none"), BadRows::refuse); }) ==
@@ -114,7 +114,7 @@ TEST_CASE("rows: bad ones are named with their line, or skipped") {
   CHECK(rows[1].line == 3);
 }
 
-TEST_CASE("written dates are what their ISO form says, each day once") {
+TEST_CASE("written dates mean what their ISO form says, and each day comes once") {
   std::vector<Row> rows = written_dates(5000);
   REQUIRE(rows.size() == 5000);
   std::set<std::string> days, sources;
@@ -123,7 +123,7 @@ TEST_CASE("written dates are what their ISO form says, each day once") {
     CAPTURE(row.target);
     days.insert(row.target);
     sources.insert(row.source);
-    // The C library's calendar, not the one that made them.
+    // This is the C library's calendar, not the one that made the dates.
     std::tm date{};
     REQUIRE(strptime(row.target.c_str(), "%Y-%m-%d", &date));
     timegm(&date);
@@ -146,7 +146,7 @@ TEST_CASE("written dates are what their ISO form says, each day once") {
   CHECK(written_dates(10)[9].source == rows[9].source);
 }
 
-// A form of each kind that draws more than one of its parts.
+// Each kind of form that draws more than one of its parts is here.
 TEST_CASE("written dates are the same from every compiler") {
   std::vector<Row> rows = written_dates(23);
   CHECK(rows[0].source == "OCTOBER 1, 2024");
@@ -157,7 +157,7 @@ TEST_CASE("written dates are the same from every compiler") {
   CHECK(rows[22].source == "the 1st of FEB '79");
 }
 
-TEST_CASE("lines: the first is waited for, the others come as they are there") {
+TEST_CASE("lines: next waits for one line, and takes others that have arrived") {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   auto write = [&](const std::string& text) {
@@ -181,7 +181,7 @@ TEST_CASE("lines: the first is waited for, the others come as they are there") {
   ::close(ends[0]);
 }
 
-TEST_CASE("lines: a byte order mark before the first is none of it, wherever it is cut") {
+TEST_CASE("lines: a byte order mark is dropped, wherever a read cuts it") {
   std::string text = "\xEF\xBB\xBFone\n\xEF\xBB\xBFtwo\n";
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
@@ -197,7 +197,7 @@ TEST_CASE("lines: a byte order mark before the first is none of it, wherever it 
   ::close(ends[0]);
 }
 
-TEST_CASE("lines: a long one and many short ones take as long as their bytes") {
+TEST_CASE("lines: one long line and many short ones take time in proportion to their bytes") {
   TemporaryFolder folder;
   std::string path = folder.file("lines");
   write_text(path, "");
