@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "examples/common/asked.h"
 #include "examples/common/command.h"
+#include "examples/common/train_request.h"
 #include "run_folder.h"
 #include "training.h"
 
@@ -13,8 +13,8 @@ using shiftgrad::Peers;
 
 namespace {
 
-std::unique_ptr<Training> training(const Asked<TrainFlags>& asked, Peers& peers) {
-  return prepare<Training>(asked, weight_flags(), free_flags(), peers, load_checkpoint,
+std::unique_ptr<Training> training(const TrainRequest<TrainFlags>& request, Peers& peers) {
+  return prepare<Training>(request, weight_flags(), free_flags(), peers, load_checkpoint,
                            [&](const TrainFlags& flags, const SavedRun* saved,
                                const std::function<RunFolder()>& folder) {
                              auto corpus = read_corpus(flags, saved ? &saved->vocabulary : nullptr);
@@ -26,11 +26,11 @@ std::unique_ptr<Training> training(const Asked<TrainFlags>& asked, Peers& peers)
 
 Command train_command(CLI::App& program, Peers& peers) {
   CLI::App& app = add_command(program, "train", "Train a model on a text file");
-  auto asked = std::make_shared<Asked<TrainFlags>>();
-  asked->add_to(app, "texts", "vocabulary", free_flags());
+  auto request = std::make_shared<TrainRequest<TrainFlags>>();
+  request->add_to(app, "texts", "vocabulary", free_flags());
   return {&app, [=, &app, &peers]() -> Command::Work {
-            asked->read(app);
-            auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*asked, peers));
+            request->read(app);
+            auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
             return [prepared] { train_until_signal(std::move(*prepared)); };
           }};
 }

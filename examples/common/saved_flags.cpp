@@ -36,10 +36,10 @@ CLI::Option* add_overwrite_flag(CLI::App& app, bool& overwrite, const std::strin
                     "replace " + replaced + "; without this flag, nothing is replaced");
 }
 
-std::string resumed_json(const std::string& saved, const std::string& asked,
+std::string resumed_json(const std::string& saved, const std::string& requested,
                          const std::set<std::string>& given, const std::set<std::string>& free,
                          const std::string& source) {
-  auto flags = nlohmann::json::parse(saved), wanted = nlohmann::json::parse(asked);
+  auto flags = nlohmann::json::parse(saved), wanted = nlohmann::json::parse(requested);
   for (const std::string& name : given) {
     if (!free.contains(name)) check_same_flag(name, wanted[name], flags[name], source);
     flags[name] = wanted[name];
@@ -48,10 +48,10 @@ std::string resumed_json(const std::string& saved, const std::string& asked,
   return flags.dump();
 }
 
-std::string started_json(const std::string& saved, const std::string& asked,
+std::string started_json(const std::string& saved, const std::string& requested,
                          const std::set<std::string>& given,
                          const std::set<std::string>& of_weights, const std::string& source) {
-  auto flags = nlohmann::json::parse(asked), decided = nlohmann::json::parse(saved);
+  auto flags = nlohmann::json::parse(requested), decided = nlohmann::json::parse(saved);
   for (const std::string& name : of_weights) {
     if (given.contains(name)) check_same_flag(name, flags[name], decided[name], source);
     flags[name] = decided[name];

@@ -15,31 +15,31 @@ CLI::Option* add_resume_flag(CLI::App& app, bool& resume, const std::set<std::st
 /// Adds --overwrite to a command that would replace `replaced`.
 CLI::Option* add_overwrite_flag(CLI::App& app, bool& overwrite, const std::string& replaced);
 
-/// Returns the flags of the saved run, with those of `asked` that were `given`, as JSON objects.
-/// Throws, naming the flag, when a given flag differs that is not free.
-std::string resumed_json(const std::string& saved, const std::string& asked,
+/// Returns the flags of the saved run, with those of `requested` that were `given`, as JSON
+/// objects. Throws, naming the flag, when a given flag differs that is not free.
+std::string resumed_json(const std::string& saved, const std::string& requested,
                          const std::set<std::string>& given, const std::set<std::string>& free,
                          const std::string& source);
 
-/// Returns the flags of `asked` for a model that starts with saved weights, as JSON objects. The
-/// weights decide the flags `of_weights`. Throws, naming the flag, when one of those was `given`
-/// with another value.
-std::string started_json(const std::string& saved, const std::string& asked,
+/// Returns the flags of `requested` for a model that starts with saved weights, as JSON objects.
+/// The weights decide the flags `of_weights`. Throws, naming the flag, when one of those was
+/// `given` with another value.
+std::string started_json(const std::string& saved, const std::string& requested,
                          const std::set<std::string>& given,
                          const std::set<std::string>& of_weights, const std::string& source);
 
 template <class Flags>
-Flags resumed_flags(const Flags& saved, const Flags& asked, const std::set<std::string>& given,
+Flags resumed_flags(const Flags& saved, const Flags& requested, const std::set<std::string>& given,
                     const std::set<std::string>& free, const std::string& source) {
-  return Flags::from_json(resumed_json(saved.to_json(), asked.to_json(), given, free, source),
+  return Flags::from_json(resumed_json(saved.to_json(), requested.to_json(), given, free, source),
                           source);
 }
 
 template <class Flags>
-Flags started_flags(const Flags& saved, const Flags& asked, const std::set<std::string>& given,
+Flags started_flags(const Flags& saved, const Flags& requested, const std::set<std::string>& given,
                     const std::set<std::string>& of_weights, const std::string& source) {
-  return Flags::from_json(started_json(saved.to_json(), asked.to_json(), given, of_weights, source),
-                          source);
+  return Flags::from_json(
+      started_json(saved.to_json(), requested.to_json(), given, of_weights, source), source);
 }
 
 }  // namespace char_lm

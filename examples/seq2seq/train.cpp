@@ -3,18 +3,18 @@
 #include <memory>
 
 #include "command.h"
-#include "examples/common/asked.h"
+#include "examples/common/train_request.h"
 #include "training.h"
 
 namespace seq2seq {
 
-using char_lm::Asked;
+using char_lm::TrainRequest;
 using shiftgrad::Peers;
 
 namespace {
 
-std::unique_ptr<Training> training(const Asked<TrainFlags>& asked, Peers& peers) {
-  return char_lm::prepare<Training>(asked, weight_flags(), free_flags(), peers, load_checkpoint,
+std::unique_ptr<Training> training(const TrainRequest<TrainFlags>& request, Peers& peers) {
+  return char_lm::prepare<Training>(request, weight_flags(), free_flags(), peers, load_checkpoint,
                                     [&](const TrainFlags& flags, const SavedRun* saved,
                                         const std::function<char_lm::RunFolder()>& folder) {
                                       return std::make_unique<Training>(flags, saved, folder,
@@ -26,12 +26,12 @@ std::unique_ptr<Training> training(const Asked<TrainFlags>& asked, Peers& peers)
 
 Command train_command(CLI::App& program, Peers& peers) {
   CLI::App& app = add_command(program, "train", "Train a model on pairs of lines");
-  auto asked = std::make_shared<Asked<TrainFlags>>();
-  asked->add_to(app, "pairs", "symbols", free_flags());
+  auto request = std::make_shared<TrainRequest<TrainFlags>>();
+  request->add_to(app, "pairs", "symbols", free_flags());
   char_lm::make_value_optional(app, "skip_bad_rows");
   return {&app, [=, &app, &peers]() -> Command::Work {
-            asked->read(app);
-            auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*asked, peers));
+            request->read(app);
+            auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
             return [prepared] { char_lm::train_until_signal(std::move(*prepared)); };
           }};
 }

@@ -13,9 +13,9 @@
 
 namespace char_lm {
 
-/// What the user asked of a command that trains.
+/// Request for a training: its flags, and how the run begins.
 template <class Flags>
-struct Asked {
+struct TrainRequest {
   Flags flags{};
   /// Names of the flags given on the command line or in the config file.
   std::set<std::string> given{};
@@ -53,33 +53,33 @@ struct Asked {
   }
 };
 
-/// Returns the training that the user asked for: a new run, a run that begins with the weights of
-/// another, or a resumed run. `load(path)` reads a checkpoint. make(flags, saved, folder) makes a
+/// Returns the requested training: a new run, a run that begins with the weights of another, or a
+/// resumed run. `load(path)` reads a checkpoint. make(flags, saved, folder) makes a
 /// training that begins with the saved weights, or with new ones if `saved` is null. It calls
 /// folder() to make the run's folder once everything else is known to be good. Saved weights decide
 /// the flags `of_weights`; the flags `free` may change when a run is resumed.
 template <class Training, class Flags, class Load, class Make>
-std::unique_ptr<Training> prepare(const Asked<Flags>& asked,
+std::unique_ptr<Training> prepare(const TrainRequest<Flags>& request,
                                   const std::set<std::string>& of_weights,
                                   const std::set<std::string>& free, shiftgrad::Peers& peers,
                                   Load load, Make make) {
   std::unique_ptr<Training> training;
-  Flags flags = asked.flags;
+  Flags flags = request.flags;
   auto new_folder = [&] {
-    return new_run_folder(flags.out_dir, asked.overwrite, ", --resume continues it", peers);
+    return new_run_folder(flags.out_dir, request.overwrite, ", --resume continues it", peers);
   };
-  if (asked.resume) {
+  if (request.resume) {
     // Lock the folder before reading it, so that no other process resumes from the same checkpoint.
     RunFolder folder = lock_run_folder(flags.out_dir, peers);
     auto saved = load(folder.checkpoint("last"));
-    flags = resumed_flags(saved.flags, flags, asked.given, free, saved.source);
+    flags = resumed_flags(saved.flags, flags, request.given, free, saved.source);
     flags.settle();
     training = make(flags, &saved, [&] { return folder; });
     training->resume(saved);
-  } else if (!asked.init_from.empty()) {
-    bool folder = std::filesystem::is_directory(asked.init_from);
-    auto saved = load(folder ? checkpoint_of(asked.init_from, "best") : asked.init_from);
-    flags = started_flags(saved.flags, flags, asked.given, of_weights, saved.source);
+  } else if (!request.init_from.empty()) {
+    bool folder = std::filesystem::is_directory(request.init_from);
+    auto saved = load(folder ? checkpoint_of(request.init_from, "best") : request.init_from);
+    flags = started_flags(saved.flags, flags, request.given, of_weights, saved.source);
     flags.settle();
     training = make(flags, &saved, new_folder);
   } else {
