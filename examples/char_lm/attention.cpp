@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "attention_maps.h"
-#include "examples/common/command.h"
+#include "command.h"
 #include "examples/common/draw_picture.h"
 #include "examples/common/flags.h"
 #include "examples/common/map_picture.h"

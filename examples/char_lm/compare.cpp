@@ -9,9 +9,9 @@
 #include <set>
 #include <sstream>
 
+#include "command.h"
 #include "comparison.h"
 #include "corpus.h"
-#include "examples/common/command.h"
 #include "examples/common/flags.h"
 #include "examples/common/progress.h"
 #include "examples/common/saved_flags.h"

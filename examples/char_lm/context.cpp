@@ -10,10 +10,10 @@
 #include <numeric>
 #include <optional>
 
+#include "command.h"
 #include "context_losses.h"
 #include "context_picture.h"
 #include "effective_context.h"
-#include "examples/common/command.h"
 #include "examples/common/draw_picture.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"

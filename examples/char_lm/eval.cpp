@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "examples/common/command.h"
+#include "command.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
 #include "run_folder.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "examples/common/command.h"
+#include "command.h"
 #include "examples/common/flags.h"
 #include "examples/common/status_line.h"
 #include "examples/common/text.h"

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
-#include "examples/common/command.h"
+#include "command.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
 #include "examples/common/printable.h"

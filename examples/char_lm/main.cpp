@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "examples/common/command.h"
+#include "command.h"
 #include "shiftgrad/core/machine/parallel.h"
 #include "shiftgrad/optim/peers/launched_peers.h"
 

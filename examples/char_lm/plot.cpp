@@ -4,7 +4,7 @@
 #include <memory>
 #include <numbers>
 
-#include "examples/common/command.h"
+#include "command.h"
 #include "examples/common/draw_picture.h"
 #include "examples/common/flags.h"
 #include "examples/common/picture.h"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <memory>
 
+#include "command.h"
 #include "distance_tables.h"
-#include "examples/common/command.h"
 #include "examples/common/draw_picture.h"
 #include "examples/common/flags.h"
 #include "examples/common/named_run.h"

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "examples/common/command.h"
+#include "command.h"
 #include "examples/common/train_request.h"
 #include "run_folder.h"
 #include "training.h"

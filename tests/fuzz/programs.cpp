@@ -6,7 +6,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "examples/common/command.h"
+#include "examples/char_lm/command.h"
 #include "examples/seq2seq/command.h"
 #include "tests/fuzz/expect.h"
 #include "tests/support/temporary_folder.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "program.h"
+#include "examples/common/program.h"
 #include "shiftgrad/optim/peers/peers.h"
 
 namespace char_lm {
