@@ -14,6 +14,9 @@
 
 namespace char_lm {
 
+using common::folder_of;
+using common::MapPanel;
+using common::picture_of_maps;
 using shiftgrad::require;
 
 namespace {

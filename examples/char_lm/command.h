@@ -5,6 +5,13 @@
 
 namespace char_lm {
 
+using common::add_argument;
+using common::add_command;
+using common::add_flag;
+using common::add_switch;
+using common::Command;
+using common::set_required;
+
 /// Command that runs one training on all peers.
 Command train_command(CLI::App& program, shiftgrad::Peers& peers);
 Command eval_command(CLI::App& program);

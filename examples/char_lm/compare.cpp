@@ -23,6 +23,13 @@
 
 namespace char_lm {
 
+using common::add_overwrite_flag;
+using common::holds_run;
+using common::make_program;
+using common::make_run_folder;
+using common::parse;
+using common::Progress;
+using common::RunFolder;
 using shiftgrad::fail;
 using shiftgrad::require;
 
@@ -71,7 +78,7 @@ TrainFlags training_of(const std::string& model, TrainFlags flags) {
   std::getline(parts, part, ':');
   std::vector<std::string> arguments = {"--model=" + part};
   while (std::getline(parts, part, ',')) {
-    if (auto unit = unit_of(*parser, part))
+    if (auto unit = common::unit_of(*parser, part))
       fail(model, ": ", part, ": no value, expected ", part, '=', *unit);
     arguments.push_back("--" + part);
   }

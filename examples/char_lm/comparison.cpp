@@ -14,6 +14,12 @@
 
 namespace char_lm {
 
+using common::colour;
+using common::fixed;
+using common::gnuplot_string;
+using common::has_gnuplot;
+using common::Picture;
+
 namespace {
 
 double mean(const std::vector<Run>& runs, const std::function<double(const Run&)>& figure) {

@@ -25,6 +25,11 @@
 
 namespace char_lm {
 
+using common::add_list_flag;
+using common::fixed;
+using common::limit_threads;
+using common::Picture;
+using common::Progress;
 using shiftgrad::require;
 
 namespace {

@@ -8,6 +8,10 @@
 
 namespace char_lm {
 
+using common::colour;
+using common::gnuplot_string;
+using common::Picture;
+
 namespace {
 
 /// Returns gnuplot's list of the lengths that have room on a logarithmic axis, round ones first.

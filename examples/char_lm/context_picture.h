@@ -18,7 +18,7 @@ struct ContextCurve {
 };
 
 /// Draws the curves over `lengths`. `xlabel` says what the lengths are.
-void add_context_curves(Picture& picture, const std::vector<ContextCurve>& curves,
+void add_context_curves(common::Picture& picture, const std::vector<ContextCurve>& curves,
                         const std::vector<int64_t>& lengths, const std::string& xlabel);
 
 }  // namespace char_lm

@@ -6,6 +6,9 @@
 
 namespace char_lm {
 
+using common::read_text;
+using common::text_name;
+
 namespace {
 
 /// Returns where a text of `tokens` tokens is cut when this share of it, rounded up, is held back.

@@ -17,6 +17,8 @@
 
 namespace char_lm {
 
+using common::fixed;
+using common::limit_threads;
 using shiftgrad::Evaluation;
 using shiftgrad::EvaluationConfig;
 using shiftgrad::fail;

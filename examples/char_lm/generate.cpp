@@ -19,6 +19,14 @@
 
 namespace char_lm {
 
+using common::drop_byte_order_mark;
+using common::flush_output;
+using common::hide_default;
+using common::limit_threads;
+using common::read_text;
+using common::set_exclusive;
+using common::StatusLine;
+using common::WholeCharacters;
 using shiftgrad::require;
 
 namespace {

@@ -18,6 +18,9 @@
 
 namespace char_lm {
 
+using common::fixed;
+using common::printable;
+
 namespace {
 
 struct InspectFlags {

@@ -11,6 +11,8 @@
 
 namespace char_lm {
 
+using common::folder_of;
+using common::RunFolder;
 using shiftgrad::require;
 
 namespace {

@@ -8,10 +8,10 @@
 #include "shiftgrad/optim/peers/launched_peers.h"
 
 int main(int count, char** arguments) {
-  char_lm::keep_standard_streams();
+  common::keep_standard_streams();
   shiftgrad::initialize();
   std::unique_ptr<shiftgrad::Peers> peers = shiftgrad::launched_peers();
-  std::shared_ptr<CLI::App> program = char_lm::make_program(
+  std::shared_ptr<CLI::App> program = common::make_program(
       "Train, score, sample, compare and inspect character-level language models.", "char_lm");
   std::vector commands = {
       char_lm::train_command(*program, *peers), char_lm::eval_command(*program),
@@ -19,5 +19,5 @@ int main(int count, char** arguments) {
       char_lm::inspect_command(*program),       char_lm::plot_command(*program),
       char_lm::attention_command(*program),     char_lm::positions_command(*program),
       char_lm::context_command(*program)};
-  return char_lm::run_program(*program, commands, count, arguments, *peers);
+  return common::run_program(*program, commands, count, arguments, *peers);
 }

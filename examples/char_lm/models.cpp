@@ -5,6 +5,7 @@
 
 namespace char_lm {
 
+using common::check_choice;
 using shiftgrad::LanguageModelConfig;
 using shiftgrad::require;
 

@@ -10,6 +10,8 @@
 
 namespace char_lm {
 
+namespace range = common::range;
+
 /// The flags that shape a model. They have nanoGPT's names where nanoGPT has such a flag. Optional
 /// flags belong to some kinds of model only; if one is not given, the kind sets the default.
 struct ModelFlags {

@@ -13,6 +13,10 @@
 
 namespace char_lm {
 
+using common::colour;
+using common::gnuplot_string;
+using common::Picture;
+
 namespace {
 
 struct PlotFlags {

@@ -15,6 +15,11 @@
 
 namespace char_lm {
 
+using common::Box;
+using common::colour;
+using common::folder_of;
+using common::gnuplot_string;
+using common::Picture;
 using shiftgrad::require;
 
 namespace {

@@ -7,6 +7,9 @@
 
 namespace char_lm {
 
+using common::checkpoint_of;
+using common::folder_of;
+
 std::vector<std::string> run_names(const std::vector<std::string>& out_dirs) {
   std::vector<std::string> result;
   std::map<std::string, int> uses;

@@ -5,6 +5,9 @@
 
 namespace char_lm {
 
+using common::add_flag;
+using common::Progress;
+
 void ScoredText::add_flags(CLI::App& app) {
   add_flag(app, "data", data, "FILE",
            "text file to score (default: the validation text of the training)");

@@ -9,17 +9,21 @@
 
 namespace char_lm {
 
+using common::RunFolder;
+using common::train_until_signal;
+using common::TrainRequest;
 using shiftgrad::Peers;
 
 namespace {
 
 std::unique_ptr<Training> training(const TrainRequest<TrainFlags>& request, Peers& peers) {
-  return prepare<Training>(request, weight_flags(), free_flags(), peers, load_checkpoint,
-                           [&](const TrainFlags& flags, const SavedRun* saved,
-                               const std::function<RunFolder()>& folder) {
-                             auto corpus = read_corpus(flags, saved ? &saved->vocabulary : nullptr);
-                             return std::make_unique<Training>(flags, corpus, saved, folder, peers);
-                           });
+  return common::prepare<Training>(
+      request, weight_flags(), free_flags(), peers, load_checkpoint,
+      [&](const TrainFlags& flags, const SavedRun* saved,
+          const std::function<RunFolder()>& folder) {
+        auto corpus = read_corpus(flags, saved ? &saved->vocabulary : nullptr);
+        return std::make_unique<Training>(flags, corpus, saved, folder, peers);
+      });
 }
 
 }  // namespace

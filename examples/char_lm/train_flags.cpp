@@ -7,6 +7,9 @@
 
 namespace char_lm {
 
+using common::flags_from_json;
+using common::flags_to_json;
+
 void TrainFlags::settle() {
   model.mem_len = memory_length(model);
   trainer.mem_len = *model.mem_len;

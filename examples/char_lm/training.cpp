@@ -8,6 +8,11 @@
 
 namespace char_lm {
 
+using common::fixed;
+using common::limit_threads;
+using common::RunFolder;
+using common::text_name;
+using common::TrainingRun;
 using shiftgrad::RunState;
 using shiftgrad::text;
 

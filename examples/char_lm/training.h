@@ -21,7 +21,8 @@ class Training {
   /// the run's folder once everything else is known to be good. Throws on bad input, before
   /// anything is overwritten.
   Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus, const SavedRun* saved,
-           const std::function<RunFolder()>& folder, shiftgrad::Peers& peers = shiftgrad::alone());
+           const std::function<common::RunFolder()>& folder,
+           shiftgrad::Peers& peers = shiftgrad::alone());
 
   /// Continues the run whose last checkpoint is `saved`. Throws as TrainingRun::resume does.
   void resume(const SavedRun& saved);
@@ -33,7 +34,7 @@ class Training {
   double tokens_per_second() const { return run_.tokens_per_second(); }
 
  private:
-  TrainingRun::Subject subject();
+  common::TrainingRun::Subject subject();
   void write(const std::string& path, const shiftgrad::RunState& state) const;
 
   TrainFlags flags_;
@@ -41,7 +42,7 @@ class Training {
   std::shared_ptr<const Corpus> corpus_;
   shiftgrad::LanguageModel model_;
   shiftgrad::Trainer trainer_;
-  TrainingRun run_;
+  common::TrainingRun run_;
 };
 
 }  // namespace char_lm

@@ -8,6 +8,9 @@
 
 namespace char_lm {
 
+using common::read_utf8;
+using common::to_utf8;
+using common::Utf8;
 using shiftgrad::fail;
 using shiftgrad::require;
 

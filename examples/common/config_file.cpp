@@ -8,7 +8,7 @@
 #include "shiftgrad/core/io/json.h"
 #include "text.h"
 
-namespace char_lm {
+namespace common {
 
 std::string with_config(const std::string& flags, const std::string& path,
                         const std::set<std::string>& given, std::set<std::string>& names) {
@@ -26,4 +26,4 @@ std::string with_config(const std::string& flags, const std::string& path,
   return merged.dump();
 }
 
-}  // namespace char_lm
+}  // namespace common

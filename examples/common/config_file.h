@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-namespace char_lm {
+namespace common {
 
 /// Returns the flags, a JSON object, with values from the file for flags that were not `given`.
 /// `names` receives the names in the file. Throws, in the name of the path, for a key that is not a
@@ -22,4 +22,4 @@ std::set<std::string> read_config(const std::string& path, const std::set<std::s
   return names;
 }
 
-}  // namespace char_lm
+}  // namespace common

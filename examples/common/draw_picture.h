@@ -6,7 +6,7 @@
 #include "picture.h"
 #include "status_line.h"
 
-namespace char_lm {
+namespace common {
 
 /// Draws the picture, which is to be the file at `path`, and prints the path.
 inline void draw(const Picture& picture, const std::string& path) {
@@ -17,4 +17,4 @@ inline void draw(const Picture& picture, const std::string& path) {
   std::cout << "wrote " << path << std::endl;
 }
 
-}  // namespace char_lm
+}  // namespace common

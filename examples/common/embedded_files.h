@@ -3,9 +3,9 @@
 #include <span>
 #include <string_view>
 
-namespace char_lm {
+namespace common {
 
 /// The files that embed_source.sh built into the program.
 extern const std::span<const std::string_view> embedded_files;
 
-}  // namespace char_lm
+}  // namespace common

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-namespace char_lm {
+namespace common {
 
 /// Returns the value with `decimals` decimals: fixed(1.2345, 2) is "1.23".
 inline std::string fixed(double value, int decimals) {
@@ -12,4 +12,4 @@ inline std::string fixed(double value, int decimals) {
   return digits;
 }
 
-}  // namespace char_lm
+}  // namespace common

@@ -5,7 +5,7 @@
 #include "fixed.h"
 #include "shiftgrad/core/errors.h"
 
-namespace char_lm {
+namespace common {
 
 using shiftgrad::text;
 
@@ -34,4 +34,4 @@ std::string complaint(double value, const Range& range) {
               range.with_greatest ? "at most " : "less than ", greatest);
 }
 
-}  // namespace char_lm
+}  // namespace common

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace char_lm {
+namespace common {
 
 /// The numbers that a flag may have, from `least` to `greatest`.
 struct Range {
@@ -29,4 +29,4 @@ constexpr Range share{0, 1, false}, proper_share{0, 1, false, false};
 /// otherwise an empty string.
 std::string complaint(double value, const Range& range);
 
-}  // namespace char_lm
+}  // namespace common

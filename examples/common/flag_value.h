@@ -10,7 +10,7 @@
 #include "flag_range.h"
 #include "near_name.h"
 
-namespace char_lm {
+namespace common {
 
 template <class Value>
 concept Number = std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>;
@@ -44,4 +44,4 @@ std::string type_complaint() {
   return std::is_integral_v<Value> ? ", expected a whole number" : ", expected a number";
 }
 
-}  // namespace char_lm
+}  // namespace common

@@ -11,7 +11,7 @@
 #include "near_name.h"
 #include "shiftgrad/core/errors.h"
 
-namespace char_lm {
+namespace common {
 
 using shiftgrad::require;
 
@@ -190,4 +190,4 @@ std::shared_ptr<shiftgrad::ThreadLimit> limit_threads(int threads) {
   return threads == 0 ? nullptr : std::make_shared<shiftgrad::ThreadLimit>(threads);
 }
 
-}  // namespace char_lm
+}  // namespace common

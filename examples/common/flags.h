@@ -17,7 +17,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace char_lm {
+namespace common {
 
 std::shared_ptr<CLI::App> make_program(const std::string& description, const std::string& name);
 CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& description);
@@ -72,4 +72,4 @@ std::optional<std::string> unit_of(const CLI::App& app, const std::string& name)
 /// 0, which means one thread per core, it is null.
 std::shared_ptr<shiftgrad::ThreadLimit> limit_threads(int threads);
 
-}  // namespace char_lm
+}  // namespace common

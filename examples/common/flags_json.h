@@ -11,7 +11,7 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/json.h"
 
-namespace char_lm {
+namespace common {
 
 /// Sets the value from its entry in a file, or returns what is wrong with the entry.
 template <class Value, class... Allowed>
@@ -78,4 +78,4 @@ Flags flags_from_json(const std::string& text, const std::string& source) {
   return flags;
 }
 
-}  // namespace char_lm
+}  // namespace common

@@ -14,7 +14,7 @@
 
 extern char** environ;
 
-namespace char_lm {
+namespace common {
 
 using shiftgrad::Descriptor;
 using shiftgrad::require;
@@ -84,4 +84,4 @@ std::string gnuplot(const std::string& script) {
   return written;
 }
 
-}  // namespace char_lm
+}  // namespace common

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace char_lm {
+namespace common {
 
 /// Whether gnuplot is installed.
 bool has_gnuplot();
@@ -11,4 +11,4 @@ bool has_gnuplot();
 /// Throws when gnuplot cannot be started or fails.
 std::string gnuplot(const std::string& script);
 
-}  // namespace char_lm
+}  // namespace common

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace char_lm {
+namespace common {
 
 namespace {
 
@@ -114,4 +114,4 @@ Picture picture_of_maps(const std::string& path, const std::string& title, const
   return picture;
 }
 
-}  // namespace char_lm
+}  // namespace common

@@ -5,7 +5,7 @@
 
 #include "picture.h"
 
-namespace char_lm {
+namespace common {
 
 /// The meaning of the rows or the columns of all maps of a picture.
 struct MapAxis {
@@ -26,4 +26,4 @@ Picture picture_of_maps(const std::string& path, const std::string& title,
                         const std::vector<std::vector<MapPanel>>& lines, const MapAxis& rows,
                         const MapAxis& columns);
 
-}  // namespace char_lm
+}  // namespace common

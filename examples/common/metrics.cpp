@@ -11,7 +11,7 @@
 #include "shiftgrad/core/io/atomic_file.h"
 #include "shiftgrad/core/io/read_file.h"
 
-namespace char_lm {
+namespace common {
 
 using Json = nlohmann::ordered_json;
 
@@ -68,4 +68,4 @@ void Metrics::write(const Json& line) {
   shiftgrad::require(file_.good(), path_, ": ", std::strerror(errno));
 }
 
-}  // namespace char_lm
+}  // namespace common

@@ -6,7 +6,7 @@
 
 #include "shiftgrad/optim/trainer.h"
 
-namespace char_lm {
+namespace common {
 
 /// The course of a run as JSON lines. A line has some of `step`, `loss`, `learning_rate`,
 /// `gradient_norm`, `tokens_per_second`, `waiting` (the share of the step spent waiting for other
@@ -29,4 +29,4 @@ class Metrics {
   std::ofstream file_;
 };
 
-}  // namespace char_lm
+}  // namespace common

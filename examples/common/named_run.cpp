@@ -5,7 +5,7 @@
 #include "out_folder.h"
 #include "shiftgrad/core/errors.h"
 
-namespace char_lm {
+namespace common {
 
 namespace {
 
@@ -29,4 +29,4 @@ std::string folder_of(const std::string& run) {
   return folder.empty() ? "." : folder.string();
 }
 
-}  // namespace char_lm
+}  // namespace common

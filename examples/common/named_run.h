@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace char_lm {
+namespace common {
 
 // A run is named by its folder or by one of the files in it.
 
@@ -13,4 +13,4 @@ std::string checkpoint_of(const std::string& run, const std::string& name);
 /// Returns the run's folder.
 std::string folder_of(const std::string& run);
 
-}  // namespace char_lm
+}  // namespace common

@@ -6,7 +6,7 @@
 
 #include "shiftgrad/core/errors.h"
 
-namespace char_lm {
+namespace common {
 
 size_t edit_distance(const std::string& a, const std::string& b) {
   // Entry j of row i is the distance from the first i characters of a to the first j of b.
@@ -51,4 +51,4 @@ void check_choice(const std::string& flag, const std::string& value, const std::
   shiftgrad::require(wrong.empty(), flag, ' ', value, wrong);
 }
 
-}  // namespace char_lm
+}  // namespace common

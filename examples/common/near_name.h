@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-namespace char_lm {
+namespace common {
 
 /// Returns the smallest number of edits that turn one text into the other. An edit inserts, deletes
 /// or replaces a character, or swaps two neighbours; no character is edited twice (optimal string
@@ -22,4 +22,4 @@ std::string complaint(const std::string& value, const std::string& choices);
 /// the nearest choice.
 void check_choice(const std::string& flag, const std::string& value, const std::string& choices);
 
-}  // namespace char_lm
+}  // namespace common

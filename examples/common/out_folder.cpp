@@ -8,7 +8,7 @@
 
 #include "shiftgrad/core/errors.h"
 
-namespace char_lm {
+namespace common {
 
 // Locks the folder itself, so nothing has to be written, and nothing is left behind.
 FolderLock::FolderLock(const std::filesystem::path& folder)
@@ -53,4 +53,4 @@ bool holds_run(const std::string& out_dir) {
          there(folder.metrics());
 }
 
-}  // namespace char_lm
+}  // namespace common

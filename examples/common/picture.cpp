@@ -13,7 +13,7 @@
 #include "printable.h"
 #include "shiftgrad/core/io/atomic_file.h"
 
-namespace char_lm {
+namespace common {
 
 using shiftgrad::require;
 
@@ -80,4 +80,4 @@ std::string colour(size_t number, int transparency) {
   return shiftgrad::text("rgb '#", alpha, colours[number % std::size(colours)], "'");
 }
 
-}  // namespace char_lm
+}  // namespace common

@@ -5,7 +5,7 @@
 
 #include "shiftgrad/core/errors.h"
 
-namespace char_lm {
+namespace common {
 
 /// A rectangle in pixels, from the top left corner of a picture.
 struct Box {
@@ -45,4 +45,4 @@ std::string gnuplot_string(std::string_view text);
 /// in the form that gnuplot expects. Numbers start at 0; `transparency` is in percent.
 std::string colour(size_t number, int transparency = 0);
 
-}  // namespace char_lm
+}  // namespace common

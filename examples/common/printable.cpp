@@ -4,7 +4,7 @@
 
 #include "utf8.h"
 
-namespace char_lm {
+namespace common {
 
 namespace {
 
@@ -52,4 +52,4 @@ std::string printable(std::string_view text, size_t longest) {
   return result;
 }
 
-}  // namespace char_lm
+}  // namespace common

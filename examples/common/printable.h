@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace char_lm {
+namespace common {
 
 /// Length in bytes beyond which no line needs to be readable.
 constexpr size_t longest_line = 4000;
@@ -14,4 +14,4 @@ constexpr size_t longest_line = 4000;
 /// `longest` bytes is left out.
 std::string printable(std::string_view text, size_t longest = std::string_view::npos);
 
-}  // namespace char_lm
+}  // namespace common

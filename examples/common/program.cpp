@@ -16,7 +16,7 @@
 #include "printable.h"
 #include "shiftgrad/core/errors.h"
 
-namespace char_lm {
+namespace common {
 
 using shiftgrad::Peers;
 
@@ -131,4 +131,4 @@ int run_program(CLI::App& program, const std::vector<Command>& commands, int cou
                   peers);
 }
 
-}  // namespace char_lm
+}  // namespace common

@@ -6,7 +6,7 @@
 #include "flags.h"
 #include "shiftgrad/optim/peers/peers.h"
 
-namespace char_lm {
+namespace common {
 
 /// A subcommand. `prepare` reads and checks everything it needs, so that bad input is found before
 /// anything is overwritten. The function that it returns does the work.
@@ -29,4 +29,4 @@ void flush_output();
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
                 char** arguments, shiftgrad::Peers& peers = shiftgrad::alone());
 
-}  // namespace char_lm
+}  // namespace common

@@ -2,7 +2,7 @@
 
 #include "shiftgrad/core/errors.h"
 
-namespace char_lm {
+namespace common {
 
 using shiftgrad::text;
 
@@ -15,4 +15,4 @@ void Progress::show(int64_t done, int64_t total) {
   line_.draw(text(done, '/', total, ' ', unit_, left), share);
 }
 
-}  // namespace char_lm
+}  // namespace common

@@ -4,7 +4,7 @@
 
 #include "shiftgrad/core/errors.h"
 
-namespace char_lm {
+namespace common {
 
 namespace {
 
@@ -59,4 +59,4 @@ std::string started_json(const std::string& saved, const std::string& requested,
   return flags.dump();
 }
 
-}  // namespace char_lm
+}  // namespace common

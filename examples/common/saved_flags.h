@@ -5,7 +5,7 @@
 
 #include "flags.h"
 
-namespace char_lm {
+namespace common {
 
 /// Adds --resume to a command that trains on `data`, and its help about signals and processes.
 /// `free` are the flags that may change when a run is resumed, since they do not change its course.
@@ -42,4 +42,4 @@ Flags started_flags(const Flags& saved, const Flags& requested, const std::set<s
       started_json(saved.to_json(), requested.to_json(), given, of_weights, source), source);
 }
 
-}  // namespace char_lm
+}  // namespace common

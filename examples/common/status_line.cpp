@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace char_lm {
+namespace common {
 
 using namespace std::chrono_literals;
 
@@ -57,4 +57,4 @@ std::string clock_time(double seconds) {
   return digits;
 }
 
-}  // namespace char_lm
+}  // namespace common

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace char_lm {
+namespace common {
 
 /// A line on a terminal that redraws itself, and disappears with this object. If the stream
 /// is not a terminal, it draws nothing.
@@ -37,4 +37,4 @@ class StatusLine {
 /// Returns 75 seconds as "1:15".
 std::string clock_time(double seconds);
 
-}  // namespace char_lm
+}  // namespace common

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <iostream>
 
-namespace char_lm {
+namespace common {
 
 namespace {
 
@@ -46,4 +46,4 @@ void leave_by(int signal) {
   std::_Exit(128 + signal);
 }
 
-}  // namespace char_lm
+}  // namespace common

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace char_lm {
+namespace common {
 
 /// Turns SIGINT, SIGTERM and SIGHUP into requests to stop, as long as it lives. A closing terminal
 /// sends SIGHUP. After the first signal, the next ends the program at once. A signal that the
@@ -20,4 +20,4 @@ class StopRequest {
 /// around it stops too.
 [[noreturn]] void leave_by(int signal);
 
-}  // namespace char_lm
+}  // namespace common

@@ -5,7 +5,7 @@
 #include "shiftgrad/core/io/read_file.h"
 #include "utf8.h"
 
-namespace char_lm {
+namespace common {
 
 using shiftgrad::require;
 
@@ -27,4 +27,4 @@ std::string text_name(const std::string& path) {
   return path.empty() ? "the embedded source" : path;
 }
 
-}  // namespace char_lm
+}  // namespace common

@@ -11,7 +11,7 @@
 #include "out_folder.h"
 #include "saved_flags.h"
 
-namespace char_lm {
+namespace common {
 
 /// Request for a training: its flags, and how the run begins.
 template <class Flags>
@@ -90,4 +90,4 @@ std::unique_ptr<Training> prepare(const TrainRequest<Flags>& request,
   return training;
 }
 
-}  // namespace char_lm
+}  // namespace common

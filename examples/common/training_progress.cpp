@@ -6,7 +6,7 @@
 #include "printable.h"
 #include "shiftgrad/core/errors.h"
 
-namespace char_lm {
+namespace common {
 
 TrainingProgress::TrainingProgress(int64_t steps, int64_t lines_interval, bool passed_on)
     : steps_(steps), lines_interval_(lines_interval), has_bar_(!passed_on && bar_.is_visible()) {}
@@ -32,4 +32,4 @@ void TrainingProgress::print(const std::string& line) {
   std::cout << printable(line, longest_line) << std::endl;
 }
 
-}  // namespace char_lm
+}  // namespace common

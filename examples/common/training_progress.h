@@ -6,7 +6,7 @@
 
 #include "status_line.h"
 
-namespace char_lm {
+namespace common {
 
 /// Shows the progress of a training run on standard output. On a terminal it is a bar that redraws
 /// itself; elsewhere, and under mpirun, it is plain lines.
@@ -33,4 +33,4 @@ class TrainingProgress {
   Clock::time_point start_ = Clock::now();
 };
 
-}  // namespace char_lm
+}  // namespace common

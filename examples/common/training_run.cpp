@@ -8,7 +8,7 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/atomic_file.h"
 
-namespace char_lm {
+namespace common {
 
 using shiftgrad::EvaluationReport;
 using shiftgrad::require;
@@ -148,4 +148,4 @@ double TrainingRun::tokens_per_second() const {
   return *middle;
 }
 
-}  // namespace char_lm
+}  // namespace common

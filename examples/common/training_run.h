@@ -13,7 +13,7 @@
 #include "stop_request.h"
 #include "training_progress.h"
 
-namespace char_lm {
+namespace common {
 
 /// A training run in progress. It reports on standard output, and writes checkpoints and metrics to
 /// its folder. Of several peers, only the first does this.
@@ -92,4 +92,4 @@ void train_until_signal(std::unique_ptr<Training> training) {
   if (stop.signal() != 0) leave_by(stop.signal());
 }
 
-}  // namespace char_lm
+}  // namespace common

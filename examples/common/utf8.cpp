@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace char_lm {
+namespace common {
 
 namespace {
 
@@ -77,4 +77,4 @@ std::string WholeCharacters::add(std::string_view piece) {
 
 std::string WholeCharacters::rest() { return std::exchange(held_, {}); }
 
-}  // namespace char_lm
+}  // namespace common

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace char_lm {
+namespace common {
 
 /// The start of a text.
 struct Utf8 {
@@ -43,4 +43,4 @@ class WholeCharacters {
   std::string held_;
 };
 
-}  // namespace char_lm
+}  // namespace common

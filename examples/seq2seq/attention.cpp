@@ -13,7 +13,7 @@
 
 namespace seq2seq {
 
-using char_lm::MapPanel;
+using common::MapPanel;
 using shiftgrad::require;
 using shiftgrad::Tensor;
 using shiftgrad::text;
@@ -87,11 +87,11 @@ Command::Work prepare(const AttentionFlags& flags) {
   std::vector<std::string> rows = split(target, run.target_symbols.unit());
   rows.push_back("end");
   std::string out =
-      flags.out.empty() ? char_lm::folder_of(flags.out_dir) + "/attention.svg" : flags.out;
+      flags.out.empty() ? common::folder_of(flags.out_dir) + "/attention.svg" : flags.out;
   auto maps = alignments(translator.model(), source, tokens, flags.heads);
   return [picture = picture_of_maps(out, "cross-attention of " + run.source, maps, {"target", rows},
                                     {"source", columns}),
-          out] { char_lm::draw(picture, out); };
+          out] { common::draw(picture, out); };
 }
 
 }  // namespace

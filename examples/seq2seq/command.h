@@ -4,12 +4,12 @@
 
 namespace seq2seq {
 
-using char_lm::add_argument;
-using char_lm::add_command;
-using char_lm::add_flag;
-using char_lm::add_switch;
-using char_lm::Command;
-using char_lm::set_required;
+using common::add_argument;
+using common::add_command;
+using common::add_flag;
+using common::add_switch;
+using common::Command;
+using common::set_required;
 
 Command train_command(CLI::App& program, shiftgrad::Peers& peers);
 Command eval_command(CLI::App& program);

@@ -5,9 +5,9 @@
 namespace seq2seq {
 
 void DecodingFlags::add_to(CLI::App& app) {
-  using char_lm::add_flag;
+  using common::add_flag;
   add_flag(app, "beam", beam.width, "TARGETS",
-           "targets to keep at each step of the search; 1 is greedy", char_lm::Range{1, 10000});
+           "targets to keep at each step of the search; 1 is greedy", common::Range{1, 10000});
   add_flag(app, "length_penalty", beam.length_penalty, "POWER",
            "compare targets of n tokens by log P / ((5 + n) / 6)^POWER; 0 for no penalty",
            range::rate);
@@ -31,7 +31,7 @@ void DecodingFlags::add_to(CLI::App& app) {
 
 Translator::Translator(const SavedRun& run, const DecodingFlags& flags)
     : flags_(flags),
-      threads_(char_lm::limit_threads(flags.threads)),
+      threads_(common::limit_threads(flags.threads)),
       symbols_(run.target_symbols),
       model_(make_model(run)),
       options_{.begin = target_ends.begin, .end = target_ends.end, .max_length = flags.max_length} {

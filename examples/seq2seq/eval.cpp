@@ -19,7 +19,7 @@
 
 namespace seq2seq {
 
-using char_lm::fixed;
+using common::fixed;
 using shiftgrad::require;
 
 namespace {
@@ -67,7 +67,7 @@ std::vector<std::string> answers(const Translator& translator, const std::vector
   std::vector<shiftgrad::TokenPair> sources;
   for (const Question& question : list) sources.push_back({question.tokens, {}});
   std::vector<std::string> result(list.size());
-  char_lm::Progress progress("sources");
+  common::Progress progress("sources");
   int64_t first = 0;
   for (const std::vector<int64_t>& members : shiftgrad::batches_by_length(sources, batch_size)) {
     progress.show(first, std::ssize(list));
@@ -140,7 +140,7 @@ Command eval_command(CLI::App& program) {
       app, "predictions", flags->predictions, "FILE",
       "write each source, its translation and its first reference to this file, separated by tabs");
   flags->decoding.add_to(app);
-  char_lm::set_footer(
+  common::set_footer(
       app,
       "The sequence error rate is the share of translations that equal no reference. The token "
       "error rate is the number of edits that would turn the translations into references, as a "

@@ -41,7 +41,7 @@ void Lines::read() {
   buffer_.append(piece, static_cast<size_t>(count));
   if (at_start_ && (buffer_.size() >= 3 || count == 0)) {
     at_start_ = false;
-    char_lm::drop_byte_order_mark(buffer_);
+    common::drop_byte_order_mark(buffer_);
     searched_ = 0;
   }
   if (count > 0) return;

@@ -8,7 +8,7 @@
 
 namespace seq2seq {
 
-namespace range = char_lm::range;
+namespace range = common::range;
 
 /// The flags that shape a model. They have char_lm's names where char_lm has such a flag.
 struct ModelFlags {

@@ -84,7 +84,7 @@ SavedRun load_checkpoint(const std::string& path) {
 }
 
 SavedRun load_run(const std::string& run, const std::string& name) {
-  return load_checkpoint(char_lm::checkpoint_of(run, name));
+  return load_checkpoint(common::checkpoint_of(run, name));
 }
 
 shiftgrad::EncoderDecoder make_model(const SavedRun& run) {

@@ -43,7 +43,7 @@ void write_run(const std::string& path, const SavedRun& run);
 /// missing, broken, or not written by this program.
 SavedRun load_checkpoint(const std::string& path);
 
-/// Reads the checkpoint of a run, which char_lm::checkpoint_of finds.
+/// Reads the checkpoint of a run, which common::checkpoint_of finds.
 SavedRun load_run(const std::string& run, const std::string& name);
 
 /// Returns the model with the run's weights. Throws, in the run's name, when they do not fit.

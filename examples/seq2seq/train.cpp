@@ -8,18 +8,17 @@
 
 namespace seq2seq {
 
-using char_lm::TrainRequest;
+using common::TrainRequest;
 using shiftgrad::Peers;
 
 namespace {
 
 std::unique_ptr<Training> training(const TrainRequest<TrainFlags>& request, Peers& peers) {
-  return char_lm::prepare<Training>(request, weight_flags(), free_flags(), peers, load_checkpoint,
-                                    [&](const TrainFlags& flags, const SavedRun* saved,
-                                        const std::function<char_lm::RunFolder()>& folder) {
-                                      return std::make_unique<Training>(flags, saved, folder,
-                                                                        peers);
-                                    });
+  return common::prepare<Training>(request, weight_flags(), free_flags(), peers, load_checkpoint,
+                                   [&](const TrainFlags& flags, const SavedRun* saved,
+                                       const std::function<common::RunFolder()>& folder) {
+                                     return std::make_unique<Training>(flags, saved, folder, peers);
+                                   });
 }
 
 }  // namespace
@@ -28,11 +27,11 @@ Command train_command(CLI::App& program, Peers& peers) {
   CLI::App& app = add_command(program, "train", "Train a model on pairs of lines");
   auto request = std::make_shared<TrainRequest<TrainFlags>>();
   request->add_to(app, "pairs", "symbols", free_flags());
-  char_lm::make_value_optional(app, "skip_bad_rows");
+  common::make_value_optional(app, "skip_bad_rows");
   return {&app, [=, &app, &peers]() -> Command::Work {
             request->read(app);
             auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
-            return [prepared] { char_lm::train_until_signal(std::move(*prepared)); };
+            return [prepared] { common::train_until_signal(std::move(*prepared)); };
           }};
 }
 

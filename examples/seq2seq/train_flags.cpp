@@ -20,10 +20,10 @@ void TrainFlags::settle() {
     if (!path->empty()) *path = std::filesystem::absolute(*path);
 }
 
-std::string TrainFlags::to_json() const { return char_lm::flags_to_json(*this); }
+std::string TrainFlags::to_json() const { return common::flags_to_json(*this); }
 
 TrainFlags TrainFlags::from_json(const std::string& text, const std::string& source) {
-  return char_lm::flags_from_json<TrainFlags>(text, source);
+  return common::flags_from_json<TrainFlags>(text, source);
 }
 
 const std::set<std::string>& free_flags() {

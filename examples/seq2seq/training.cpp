@@ -7,7 +7,7 @@
 
 namespace seq2seq {
 
-using char_lm::fixed;
+using common::fixed;
 using shiftgrad::text;
 
 namespace {
@@ -32,16 +32,16 @@ std::string scores(const shiftgrad::EvaluationReport& report) {
 }  // namespace
 
 Training::Training(const TrainFlags& flags, const SavedRun* saved,
-                   const std::function<char_lm::RunFolder()>& folder, shiftgrad::Peers& peers)
+                   const std::function<common::RunFolder()>& folder, shiftgrad::Peers& peers)
     : flags_(flags),
-      threads_(char_lm::limit_threads(flags.threads)),
+      threads_(common::limit_threads(flags.threads)),
       data_(read_data(flags, saved)),
       model_(saved ? saved_model(flags, *saved) : new_model(flags, data_)),
       trainer_(model_, data_.train, data_.validation, target_ends, flags.trainer, peers),
       run_(subject(), folder(),
            {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience}, peers) {}
 
-char_lm::TrainingRun::Subject Training::subject() {
+common::TrainingRun::Subject Training::subject() {
   return {.model = model_,
           .trainer = trainer_,
           .description =

@@ -18,7 +18,7 @@ class Training {
   /// training begins with its weights and symbols. folder() is called for the run's folder once
   /// everything else is known to be good. Throws on bad input, before anything is overwritten.
   Training(const TrainFlags& flags, const SavedRun* saved,
-           const std::function<char_lm::RunFolder()>& folder,
+           const std::function<common::RunFolder()>& folder,
            shiftgrad::Peers& peers = shiftgrad::alone());
 
   /// Continues the run whose last checkpoint is `saved`. Throws as TrainingRun::resume does.
@@ -30,7 +30,7 @@ class Training {
   void run(const std::function<bool()>& should_stop) { run_.run(should_stop); }
 
  private:
-  char_lm::TrainingRun::Subject subject();
+  common::TrainingRun::Subject subject();
   void write(const std::string& path, const shiftgrad::RunState& state) const;
 
   TrainFlags flags_;
@@ -38,7 +38,7 @@ class Training {
   Data data_;
   shiftgrad::EncoderDecoder model_;
   shiftgrad::PairTrainer trainer_;
-  char_lm::TrainingRun run_;
+  common::TrainingRun run_;
 };
 
 }  // namespace seq2seq

@@ -36,7 +36,7 @@ void read_from(const std::string& text) {
   ::close(descriptor);
 }
 
-std::vector<char_lm::Command> commands(const std::string& program, CLI::App& app) {
+std::vector<common::Command> commands(const std::string& program, CLI::App& app) {
   if (program == "seq2seq") return {seq2seq::eval_command(app), seq2seq::translate_command(app)};
   return {char_lm::inspect_command(app), char_lm::generate_command(app),
           char_lm::eval_command(app)};
@@ -46,9 +46,9 @@ int status_of(const std::string& program, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), program);
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
-  auto app = char_lm::make_program("", program);
-  return char_lm::run_program(*app, commands(program, *app), static_cast<int>(pointers.size()),
-                              pointers.data());
+  auto app = common::make_program("", program);
+  return common::run_program(*app, commands(program, *app), static_cast<int>(pointers.size()),
+                             pointers.data());
 }
 
 /// The lines that do not speak of a row that was skipped.

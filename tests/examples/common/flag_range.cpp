@@ -4,7 +4,7 @@
 
 #include "tests/support/refusal.h"
 
-using namespace char_lm;
+using namespace common;
 
 TEST_CASE("flag range: what is inside is not complained of") {
   CHECK(complaint(0, range::zero_or_more).empty());

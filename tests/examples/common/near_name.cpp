@@ -2,7 +2,7 @@
 
 #include "tests/support/refusal.h"
 
-using namespace char_lm;
+using namespace common;
 
 TEST_CASE("near name: the distance is the smallest number of edits") {
   CHECK(edit_distance("", "") == 0);

@@ -2,7 +2,7 @@
 
 #include "tests/support/refusal.h"
 
-using namespace char_lm;
+using namespace common;
 
 TEST_CASE("printable: text in any language stays as it is") {
   CHECK(printable("", 10).empty());

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-using namespace char_lm;
+using namespace common;
 using Kind = Utf8::Kind;
 
 namespace {
