@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/range.h"
 
 namespace shiftgrad {
 
@@ -28,6 +29,21 @@ struct AtMost {
   void operator()(int64_t most, const char* field, Value value) const {
     require(value <= most, owner, ": ", field, " ", value, ", expected at most ", most);
   }
+};
+
+/// Checks the fields of an owner's config by their ranges, as its `fields` gives them: throws
+/// "trainer: eval_interval 0, expected at least 1". Fields without a range pass.
+struct InRange {
+  const char* owner;
+
+  template <class Value>
+  void operator()(const char* field, const Value& value, const char*, const char*,
+                  const Range& range) {
+    std::string wrong = complaint(static_cast<double>(value), range);
+    require(wrong.empty(), owner, ": ", field, " ", value, wrong);
+  }
+  template <class Value>
+  void operator()(const char*, const Value&, const char*, const char*) {}
 };
 
 /// Returns the config once it is known to be good.

@@ -83,6 +83,7 @@ struct Aft : Layer {
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Tensor forward(const Tensor& x, State& state, Context& context) const override;
   int64_t longest() const override;
+  std::vector<Tensor> residual_projections() const override { return {output.weight}; }
   void visit(Visitor& visitor) const override;
 
   /// The gate σ(q) [B, T, C], made from x, and k and v [B, K, C], made from `source`.

@@ -42,6 +42,7 @@ struct Attention : Layer {
   Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override;
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Tensor forward(const Tensor& x, State& state, Context& context) const override;
+  std::vector<Tensor> residual_projections() const override { return {output.weight}; }
   void visit(Visitor& visitor) const override;
 
  protected:

@@ -23,7 +23,7 @@ FeedForward::FeedForward(int64_t d_model, int64_t d_inner, const std::string& ac
       activation(activation_named(activation)),
       dropout(dropout) {}
 
-Tensor FeedForward::forward(const Tensor& x, Context& context) const {
+Tensor FeedForward::operator()(const Tensor& x, Context& context) const {
   Tensor hidden = activation(up(x));           // [B, T, d_inner]
   return down(context.drop(hidden, dropout));  // [B, T, C]
 }

@@ -18,7 +18,8 @@ struct FeedForward : Module {
   FeedForward() = default;
   FeedForward(int64_t d_model, int64_t d_inner, const std::string& activation, double dropout,
               Random& random);
-  Tensor forward(const Tensor& x, Context& context) const;
+  /// Returns FFN(x) [B, T, C] for x [B, T, C].
+  Tensor operator()(const Tensor& x, Context& context) const;
   void visit(Visitor& visitor) const override;
 };
 

@@ -1,11 +1,5 @@
 #include "shiftgrad/nn/layer.h"
 
-#include <algorithm>
-#include <atomic>
-
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/tape.h"
-
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, int64_t C) {
@@ -17,18 +11,17 @@ void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, 
           ", M, ", C, "]");
 }
 
-void Layer::refuse_recording(const Tensor& x) const {
-  if (!Tape::current()) return;
-  bool records = x.requires_gradient() ||
-                 std::ranges::any_of(parameters(*this), [](const Parameter& parameter) {
-                   return parameter.value.requires_gradient();
-                 });
-  require(!records, name, ": a State is for fixed weights; not for recording");
+Tensor Layer::operator()(const Tensor& x, const Tensor& memory, Context& context) const {
+  return forward(x, memory, context);
 }
 
-int64_t Layer::new_identity() {
-  static std::atomic<int64_t> last = 0;
-  return ++last;
+Tensor Layer::operator()(const Tensor& x, State& state, Context& context) const {
+  return forward(x, state, context);
+}
+
+Tensor Layer::operator()(const Tensor& x) const {
+  Context context;
+  return forward(x, {}, context);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -72,6 +72,11 @@ int64_t TransformerXLAttention::most_keys() const {
   return learned() ? position_embeddings.size(0) : unlimited;
 }
 
+std::vector<Tensor*> TransformerXLAttention::position_biases() {
+  if (learned()) return {};
+  return {&content_bias, &position_bias};
+}
+
 void TransformerXLAttention::visit(Visitor& visitor) const {
   Attention::visit(visitor);
   visitor("content_bias", content_bias);

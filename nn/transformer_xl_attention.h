@@ -64,6 +64,7 @@ struct TransformerXLAttention : Attention {
   /// when the config describes no valid layer.
   TransformerXLAttention(const TransformerXLAttentionConfig& config, Random& random);
   int64_t most_keys() const override;
+  std::vector<Tensor*> position_biases() override;
   void visit(Visitor& visitor) const override;
 
  protected:

@@ -10,11 +10,16 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-void check(const AuxiliaryLossesConfig& config, const LanguageModelConfig& model) {
+void check(const AuxiliaryLossesConfig& config, const ModelTraits& model) {
   AtLeast at_least{"auxiliary losses"};
   at_least(0, "intermediate_losses", config.intermediate_losses);
   at_least(0, "extra_targets_weight", config.extra_targets_weight);
   at_least(1, "targets", config.targets);
+  require(config.targets == 1 || model.n_layer > 0, "auxiliary losses: targets ", config.targets,
+          " for a model that returns no features");
+  require(config.intermediate_losses == 0 || model.n_layer != 0,
+          "auxiliary losses: intermediate_losses ", config.intermediate_losses,
+          " for a model that returns no inputs of its blocks");
   require(config.intermediate_losses == 0 || model.n_layer > 1,
           "auxiliary losses: intermediate_losses ", config.intermediate_losses,
           " for a model of one block, which is the last");
@@ -36,8 +41,8 @@ Tokens shifted(const Tokens& targets, int64_t distance) {
 
 }  // namespace
 
-AuxiliaryLosses::AuxiliaryLosses(const AuxiliaryLossesConfig& config,
-                                 const LanguageModelConfig& model, Random& random)
+AuxiliaryLosses::AuxiliaryLosses(const AuxiliaryLossesConfig& config, const ModelTraits& model,
+                                 Random& random)
     : config_(config), dropout_(model.dropout) {
   check(config, model);
   for (int64_t block = 1; block <= model.n_layer; ++block) {
@@ -58,19 +63,20 @@ double AuxiliaryLosses::weight(int64_t block, int64_t step) const {
   return 2 * blocks * step < block * config_.training_iters ? config_.intermediate_losses : 0;
 }
 
-Tensor AuxiliaryLosses::operator()(const std::vector<Tensor>& block_inputs, const Tensor& features,
-                                   const Tokens& targets, int64_t step, Context& context) const {
+Tensor AuxiliaryLosses::operator()(const ModelOutput& output, const Tokens& targets, int64_t step,
+                                   Context& context) const {
   int64_t blocks = std::ssize(heads_);
   Tensor total;
   for (int64_t block = 1; block < blocks; ++block) {
     double factor = weight(block, step);
     if (factor == 0) continue;
     const Head& head = *heads_[block - 1];
-    const Tensor& x = block_inputs[block];  // h_l [B, T, C]
+    const Tensor& x = output.block_inputs[block];  // h_l [B, T, C]
     Tensor normed = context.drop(head.norm.weight.defined() ? head.norm(x) : x, dropout_);
     total = plus(total, scale(block_loss(head, normed, targets), static_cast<Scalar>(factor)));
   }
-  Tensor last = block_loss(*heads_.back(), features, targets);
+  if (blocks == 0) return total;
+  Tensor last = block_loss(*heads_.back(), output.features, targets);
   return last.defined() ? plus(total, last) : total;
 }
 

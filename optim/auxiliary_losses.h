@@ -15,7 +15,9 @@
 #include <memory>
 #include <vector>
 
-#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/nn/layer_norm.h"
+#include "shiftgrad/nn/linear.h"
+#include "shiftgrad/nn/models/sequence_model.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -35,15 +37,14 @@ class AuxiliaryLosses : public Module {
  public:
   /// Starts weights as the model does. Throws, naming the field, when the config is bad or the
   /// model has no intermediate block to predict from.
-  AuxiliaryLosses(const AuxiliaryLossesConfig& config, const LanguageModelConfig& model,
-                  Random& random);
+  AuxiliaryLosses(const AuxiliaryLossesConfig& config, const ModelTraits& model, Random& random);
 
   /// Returns the loss without its main part E_L1, for an update that follows `step` earlier ones.
-  /// It is undefined if no other loss has a weight. `block_inputs` and `features` are from the
-  /// model's forward pass; `targets` [B, T] are the tokens that follow. The last k - 1 positions of
-  /// a row have no k-th target and do not count.
-  Tensor operator()(const std::vector<Tensor>& block_inputs, const Tensor& features,
-                    const Tokens& targets, int64_t step, Context& context) const;
+  /// It is undefined if no other loss has a weight. `targets` [B, T] are the tokens that follow
+  /// those of the model's output. The last k - 1 positions of a row have no k-th target and do not
+  /// count.
+  Tensor operator()(const ModelOutput& output, const Tokens& targets, int64_t step,
+                    Context& context) const;
 
   /// Returns w_l for the update that follows `step` earlier ones. Blocks count from 1.
   double weight(int64_t block, int64_t step) const;

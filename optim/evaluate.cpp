@@ -21,7 +21,7 @@ namespace {
 class Scorer {
  public:
   /// Prepares to score the text. `losses` may be null, and `progress` empty.
-  Scorer(const LanguageModel& model, std::span<const int32_t> text, std::vector<double>* losses,
+  Scorer(const SequenceModel& model, std::span<const int32_t> text, std::vector<double>* losses,
          const std::function<void(int64_t, int64_t)>& progress)
       : model_(model), text_(text), losses_(losses), progress_(progress) {
     if (losses_) losses_->assign(text.size() - 1, 0);
@@ -33,12 +33,11 @@ class Scorer {
   /// Feeds rows without any past, and counts the losses of the tokens that follow the last
   /// `counted` tokens of each row.
   void feed(const std::vector<int64_t>& begins, int64_t length, int64_t counted) {
-    count(model_.forward(rows(begins, length), Memory{}, context_), begins, counted);
+    count(model_(rows(begins, length), Memory(), context_).logits, begins, counted);
   }
   /// Does the same with rows that come after what the state has seen.
-  void feed(const std::vector<int64_t>& begins, int64_t length, int64_t counted,
-            LanguageModelState& state) {
-    count(model_.forward(rows(begins, length), state, context_), begins, counted);
+  void feed(const std::vector<int64_t>& begins, int64_t length, int64_t counted, State& state) {
+    count(model_(rows(begins, length), state, context_), begins, counted);
   }
 
   double nats = 0;
@@ -74,7 +73,7 @@ class Scorer {
     }
   }
 
-  const LanguageModel& model_;
+  const SequenceModel& model_;
   std::span<const int32_t> text_;
   std::vector<double>* losses_;
   const std::function<void(int64_t, int64_t)>& progress_;
@@ -110,8 +109,7 @@ void evaluate_sliding(Scorer& scorer, const EvaluationConfig& config, const Peer
 
 /// Predicts the tokens that follow the tokens begin … end-1 of each stream, counted from its start.
 void read_streams(Scorer& scorer, const EvaluationConfig& config,
-                  const std::vector<int64_t>& streams, int64_t begin, int64_t end,
-                  LanguageModelState& state) {
+                  const std::vector<int64_t>& streams, int64_t begin, int64_t end, State& state) {
   for (int64_t length = 0; begin < end; begin += length) {
     length = std::min(config.tgt_len, end - begin);
     int64_t again = std::min(config.ext_len, begin);
@@ -122,7 +120,7 @@ void read_streams(Scorer& scorer, const EvaluationConfig& config,
   }
 }
 
-void evaluate_with_memory(Scorer& scorer, const LanguageModel& model,
+void evaluate_with_memory(Scorer& scorer, const SequenceModel& model,
                           const EvaluationConfig& config, const Peers& peers) {
   int64_t B = config.batch_size, length = scorer.predictable() / B;
   Rows own = own_rows(peers, B);
@@ -130,18 +128,18 @@ void evaluate_with_memory(Scorer& scorer, const LanguageModel& model,
   std::vector<int64_t> streams;
   for (int64_t b = own.begin; b < own.end; ++b) streams.push_back(b * length);
   // Tokens that are fed again are not memory for the segment that they are fed with.
-  LanguageModelState state = model.start(config.mem_len + config.ext_len);
-  read_streams(scorer, config, streams, 0, length, state);
+  std::unique_ptr<State> state = model.start(config.mem_len + config.ext_len);
+  read_streams(scorer, config, streams, 0, length, *state);
   if (own.end < B) return;
   // The last stream continues to the end of the text.
-  state.reorder({own.count() - 1});
+  state->reorder({own.count() - 1});
   read_streams(scorer, config, {streams.back()}, length, scorer.predictable() - streams.back(),
-               state);
+               *state);
 }
 
 }  // namespace
 
-void EvaluationConfig::check(const LanguageModel& model, int64_t tokens) const {
+void EvaluationConfig::check(const SequenceModel& model, int64_t tokens) const {
   AtLeast at_least{"evaluate"};
   require(mode == "memory" || mode == "chunks" || mode == "sliding", "evaluate: mode \"", mode,
           "\", expected memory, chunks or sliding");
@@ -164,7 +162,7 @@ void EvaluationConfig::check(const LanguageModel& model, int64_t tokens) const {
           " positions");
 }
 
-Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
+Evaluation evaluate(const SequenceModel& model, std::span<const int32_t> text,
                     const EvaluationConfig& config, std::vector<double>* losses, Peers& peers) {
   config.check(model, static_cast<int64_t>(text.size()));
   Tape::Pause no_gradients;

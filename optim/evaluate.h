@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/nn/models/sequence_model.h"
 #include "shiftgrad/optim/peers/peers.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -36,7 +36,7 @@ struct EvaluationConfig {
 
   /// Throws, naming the field, when the config is bad, when a text of `tokens` tokens is too short
   /// for it, or when the model has too few positions.
-  void check(const LanguageModel& model, int64_t tokens) const;
+  void check(const SequenceModel& model, int64_t tokens) const;
 };
 
 struct Evaluation {
@@ -57,8 +57,8 @@ struct Evaluation {
 /// the order of the text. Several peers share the work and get the same result; `losses` are 0 for
 /// tokens that another peer scored. Throws as the config's `check` does, and for an ext_len when a
 /// layer's state cannot forget.
-Evaluation evaluate(const LanguageModel& model, std::span<const int32_t> text,
-                    const EvaluationConfig& config, std::vector<double>* losses = nullptr,
+Evaluation evaluate(const SequenceModel& model, std::span<const int32_t> text,
+                    const EvaluationConfig& config = {}, std::vector<double>* losses = nullptr,
                     Peers& peers = alone());
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

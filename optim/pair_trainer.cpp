@@ -9,16 +9,16 @@
 #include "shiftgrad/core/io/stored_numbers.h"
 #include "shiftgrad/core/io/tensor_names.h"
 #include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/nn/state_dict.h"
 #include "shiftgrad/ops/loss.h"
+#include "shiftgrad/optim/random_streams.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Independent random numbers from one seed; a model is commonly drawn from stream 0.
-constexpr uint64_t dropout_stream = 2;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -28,7 +28,7 @@ PairTrainerState start(const EncoderDecoder& model, std::span<const TokenPair> p
                        const PairTrainerConfig& config) {
   PairBatches batches(pairs, config.batch_size, config.seed);
   AdamW rule{.beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
-  return {{.random = {.seed = config.seed, .stream = dropout_stream},
+  return {{.random = {.seed = config.seed, .stream = random_stream::dropout},
            .optimizer = Optimizer(parameters(model), rule)},
           std::move(batches)};
 }
@@ -64,13 +64,7 @@ void check_pairs(const char* name, std::span<const TokenPair> pairs,
 
 }  // namespace
 
-void PairTrainerConfig::check() const {
-  AtLeast at_least{"trainer"};
-  at_least(0, "lr_decay_iters", lr_decay_iters);
-  at_least(0, "eval_pairs", eval_pairs);
-  require(0 <= label_smoothing && label_smoothing < 1, "trainer: label_smoothing ", label_smoothing,
-          ", expected 0 to less than 1");
-}
+void PairTrainerConfig::check() const { PairTrainerConfig(*this).fields(InRange{"trainer"}); }
 
 Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pairs,
                     const TargetEnds& ends, int64_t batch_size, Peers& peers) {
@@ -82,7 +76,7 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
   Rows own = own_rows(peers, std::ssize(batches));
   for (int64_t n = own.begin; n < own.end; ++n) {
     PairBatch batch = make_batch(pairs, batches[static_cast<size_t>(n)], ends);
-    Tensor logits = model.forward(batch.source, batch.inputs, context);  // [B, T, V]
+    Tensor logits = model(batch.source, batch.inputs, context);  // [B, T, V]
     Tensor loss = cross_entropy(logits, batch.next, {.ignored = PairBatch::filled_up});
     nats += static_cast<double>(loss.item()) * static_cast<double>(batch.tokens);
     tokens += static_cast<double>(batch.tokens);
@@ -94,20 +88,23 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
 PairTrainer::PairTrainer(EncoderDecoder& model, std::span<const TokenPair> train,
                          std::span<const TokenPair> validation, const TargetEnds& ends,
                          const PairTrainerConfig& config, Peers& peers)
-    : TrainingLoop(loop_config(config, model.config.d_model), peers),
+    : TrainingLoop(loop_config(checked(config), model.config.d_model), peers),
       model_(model),
       train_(train),
       validation_(validation.empty() ? train : validation),
       ends_(ends),
-      config_(checked(config)),
+      config_(config),
       state_(start(model, train, config)),
       gradient_sums_(peers, state_.optimizer.parameters()) {}
 
-void PairTrainer::begin(Beginning& beginning) const {
-  beginning({{train_name, stored(fingerprint(train_))},
-             {validation_name, stored(fingerprint(validation_))}});
-  PairTrainerConfig(config_).fields(beginning);
-  beginning.model(model_);
+void PairTrainer::note(PeerConsistency& common) const {
+  common({{train_name, stored(fingerprint(train_))},
+          {validation_name, stored(fingerprint(validation_))}});
+  PairTrainerConfig(config_).fields(common);
+  common("model", config_to_json(model_.config));
+  common("dropout", model_.config.dropout);
+  common("attention_dropout", model_.config.attention_dropout);
+  common(state_dict(model_));
 }
 
 StepReport PairTrainer::step() {
@@ -123,7 +120,7 @@ StepReport PairTrainer::step() {
       own.count() == 0 ? 0 : static_cast<double>(part.tokens) / static_cast<double>(batch.tokens);
   Context context{.training = true, .random = state_.random, .first_member = own.begin};
   Tape tape;
-  Tensor logits = model_.forward(part.source, part.inputs, context);  // [B, T, V]
+  Tensor logits = model_(part.source, part.inputs, context);  // [B, T, V]
   Tensor loss =
       cross_entropy(logits, part.next,
                     {.label_smoothing = config_.label_smoothing, .ignored = PairBatch::filled_up});

@@ -9,58 +9,45 @@
 #include <string>
 
 #include "shiftgrad/optim/pairs.h"
+#include "shiftgrad/optim/trainer_config.h"
 #include "shiftgrad/optim/training_loop.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Settings of a PairTrainer. Fields that TrainerConfig has too mean the same.
+/// Hyperparameters of a PairTrainer, which updates by AdamW. `fields` describes each.
 struct PairTrainerConfig {
-  /// Number of pairs in a batch.
   int64_t batch_size = 64;
   int64_t max_iters = 2000;
   double learning_rate = 1e-3;
   double min_lr = 1e-5;
   int64_t warmup_iters = 100;
-  /// Step at which the decay of the learning rate ends; 0 means max_iters.
   int64_t lr_decay_iters = 0;
-  /// Type of Schedule. `noam` is that of Vaswani et al. 2017.
-  std::string schedule = "cosine";
-  /// AdamW's settings.
+  std::string schedule = "cosine";  // a type of Schedule; `noam` is that of Vaswani et al. 2017
   double weight_decay = 0.01;
   double beta1 = 0.9;
   double beta2 = 0.98;
   double grad_clip = 1;
-  /// Label smoothing ε of cross_entropy, used in training only.
-  double label_smoothing = 0.1;
+  double label_smoothing = 0.1;  // ε of cross_entropy, used in training only
   int64_t eval_interval = 250;
-  /// Number of pairs of each set that an evaluation scores, evenly spaced; 0 scores all.
   int64_t eval_pairs = 1000;
   int64_t save_interval = 0;
   int64_t patience = 0;
   uint64_t seed = 1337;
 
-  /// Throws, naming the field, when one that the loop does not check is bad.
+  /// Throws, naming the field, when one is out of range.
   void check() const;
 
-  template <class Fields>
-  void fields(Fields& field) {
-    field("batch_size", batch_size);
-    field("max_iters", max_iters);
-    field("learning_rate", learning_rate);
-    field("min_lr", min_lr);
-    field("warmup_iters", warmup_iters);
-    field("lr_decay_iters", lr_decay_iters);
-    field("schedule", schedule);
-    field("weight_decay", weight_decay);
-    field("beta1", beta1);
-    field("beta2", beta2);
-    field("grad_clip", grad_clip);
-    field("label_smoothing", label_smoothing);
-    field("eval_interval", eval_interval);
-    field("eval_pairs", eval_pairs);
-    field("save_interval", save_interval);
-    field("patience", patience);
-    field("seed", seed);
+  /// Calls field(name, value, unit, help, range) for each hyperparameter, as TrainerConfig does.
+  template <class Field>
+  void fields(Field&& field) {
+    field("batch_size", batch_size, "PAIRS", "pairs in a batch, which are of similar length",
+          range::one_or_more);
+    field("label_smoothing", label_smoothing, "SHARE",
+          "share of a target's weight that goes to all tokens alike", range::less_than_one);
+    field("eval_pairs", eval_pairs, "PAIRS",
+          "pairs that an evaluation scores of each set, evenly spaced; 0 means all",
+          range::zero_or_more);
+    loop_fields(*this, field);
   }
 };
 
@@ -99,7 +86,7 @@ class PairTrainer : public TrainingLoop {
   const PairTrainerState& state() const override { return state_; }
 
  private:
-  void begin(Beginning& beginning) const override;
+  void note(PeerConsistency& common) const override;
 
   EncoderDecoder& model_;
   std::span<const TokenPair> train_, validation_;

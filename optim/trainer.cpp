@@ -11,16 +11,14 @@
 #include "shiftgrad/ops/loss.h"
 #include "shiftgrad/ops/shape.h"
 #include "shiftgrad/optim/parameter_patterns.h"
+#include "shiftgrad/optim/random_streams.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-// Independent random numbers from one seed; a model is commonly drawn from stream 0.
-constexpr uint64_t batches_stream = 1, dropout_stream = 2, auxiliary_stream = 3;
-
-AuxiliaryLosses auxiliary_losses(const TrainerConfig& config, const LanguageModelConfig& model) {
-  Random random{config.seed, auxiliary_stream};
+AuxiliaryLosses auxiliary_losses(const TrainerConfig& config, const ModelTraits& model) {
+  Random random{config.seed, random_stream::auxiliary_losses};
   return {{.intermediate_losses = config.intermediate_losses,
            .targets = config.targets,
            .extra_targets_weight = config.extra_targets_weight,
@@ -29,7 +27,7 @@ AuxiliaryLosses auxiliary_losses(const TrainerConfig& config, const LanguageMode
           random};
 }
 
-std::vector<Parameter> all_parameters(const LanguageModel& model,
+std::vector<Parameter> all_parameters(const SequenceModel& model,
                                       const AuxiliaryLosses& auxiliary) {
   Visitor visitor;
   model.visit(visitor);
@@ -52,7 +50,7 @@ std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
   if (config.batches == "streams")
     return ParallelStreams(text, config.batch_size, config.block_size);
   return RandomBlocks(text, config.batch_size, config.block_size,
-                      Random{config.seed, batches_stream});
+                      Random{config.seed, random_stream::batches});
 }
 
 TrainerState start(const TrainerConfig& config, const std::vector<Parameter>& parameters,
@@ -60,7 +58,7 @@ TrainerState start(const TrainerConfig& config, const std::vector<Parameter>& pa
   std::vector<Parameter> learning = not_frozen(parameters, config.freeze);
   std::vector<double> factors = learning_rate_factors(learning, config.lr_scale);
   LoopState loop{
-      .random = Random{config.seed, dropout_stream},
+      .random = Random{config.seed, random_stream::dropout},
       .optimizer = Optimizer(std::move(learning), update_rule(config), std::move(factors))};
   auto source = batches(config, text);
   return {std::move(loop), std::move(source), {}};
@@ -93,8 +91,7 @@ void check_text(const char* name, std::span<const int32_t> text,
 }
 
 /// Throws unless such a training can have this memory.
-void check_memory(const Memory& memory, const LanguageModelConfig& model,
-                  const TrainerConfig& config) {
+void check_memory(const Memory& memory, const ModelTraits& model, const TrainerConfig& config) {
   if (memory.empty()) return;
   auto layers = static_cast<int64_t>(memory.size());
   require(layers == model.n_layer, "a memory of ", layers, " layers, expected ", model.n_layer);
@@ -107,29 +104,34 @@ void check_memory(const Memory& memory, const LanguageModelConfig& model,
 
 }  // namespace
 
-Trainer::Trainer(LanguageModel& model, std::span<const int32_t> train_text,
+Trainer::Trainer(SequenceModel& model, std::span<const int32_t> train_text,
                  std::span<const int32_t> validation_text, const TrainerConfig& config,
                  Peers& peers)
-    : TrainingLoop(loop_config(config, model.config.d_model), peers),
+    : TrainingLoop(loop_config(checked(config), model.traits().d_model), peers),
       model_(model),
       train_text_(train_text),
       validation_text_(validation_text.empty() ? train_text : validation_text),
-      config_(checked(config)),
-      auxiliary_(auxiliary_losses(config, model.config)),
+      config_(config),
+      auxiliary_(auxiliary_losses(config, model.traits())),
       state_(start(config, all_parameters(model, auxiliary_), train_text)),
       gradient_sums_(peers, state_.optimizer.parameters()) {
   require(validation_text_.size() >= 2, "trainer: a validation text of ", validation_text_.size(),
           " tokens, expected at least 2");
+  require(config.mem_len == 0 || model.traits().n_layer > 0, "trainer: mem_len ", config.mem_len,
+          " for a model without memory");
   for (const Parameter& parameter : all_parameters(model, auxiliary_))
     parameter.value.require_gradient(false);
   for (const Parameter& learning : state_.optimizer.parameters()) learning.value.require_gradient();
 }
 
-void Trainer::begin(Beginning& beginning) const {
-  beginning({{train_text_name, stored(fingerprint(train_text_))},
-             {validation_text_name, stored(fingerprint(validation_text_))}});
-  TrainerConfig(config_).fields(beginning);
-  beginning.model(model_);
+void Trainer::note(PeerConsistency& common) const {
+  common({{train_text_name, stored(fingerprint(train_text_))},
+          {validation_text_name, stored(fingerprint(validation_text_))}});
+  TrainerConfig(config_).fields(common);
+  common("model", model_.config_text());
+  common("dropout", model_.traits().dropout);
+  common("attention_dropout", model_.traits().attention_dropout);
+  common(state_dict(model_));
 }
 
 std::vector<Batch> Trainer::next_batches() {
@@ -144,15 +146,14 @@ std::vector<Batch> Trainer::next_batches() {
 double Trainer::accumulate(const Batch& batch, double weight, Memory& memory, Context& context,
                            bool last) {
   if (batch.starts_over) memory.clear();
-  std::vector<Tensor> block_inputs;
   Tape tape;
-  Tensor features = model_.features(batch.inputs, memory, context, &block_inputs);
-  Tensor loss = cross_entropy(model_.logits(features), batch.targets);
-  Tensor others = auxiliary_(block_inputs, features, batch.targets, state_.step, context);
+  ModelOutput output = model_(batch.inputs, memory, context);
+  Tensor loss = cross_entropy(output.logits, batch.targets);
+  Tensor others = auxiliary_(output, batch.targets, state_.step, context);
   Tensor total = others.defined() ? loss + others : loss;
   std::function<void()> start_sums = [&] { gradient_sums_.start(); };
   tape.backward(total, Tensor::full({}, static_cast<Scalar>(weight)), last ? start_sums : nullptr);
-  if (config_.mem_len > 0) memory = remember(memory, block_inputs, config_.mem_len);
+  if (config_.mem_len > 0) memory = remember(memory, output.block_inputs, config_.mem_len);
   return static_cast<double>(loss.item());
 }
 
@@ -220,7 +221,7 @@ TrainerState Trainer::state_from(std::map<std::string, StoredTensor> saved,
   saved.erase(train_text_name);
   saved.erase(validation_text_name);
   TrainerState state = from_tensors(saved, state_);
-  check_memory(state.memory, model_.config, config_);
+  check_memory(state.memory, model_.traits(), config_);
   Rows own = own_rows(peers_, config_.batch_size);
   for (Tensor& layer : state.memory) layer = contiguous(slice(layer, 0, own.begin, own.end));
   return state;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The training loop of a language model:
+// The training loop of a sequence model:
 //
 //     batches -> forward -> losses -> backward -> update -> remember
 
@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/nn/models/sequence_model.h"
 #include "shiftgrad/optim/auxiliary_losses.h"
 #include "shiftgrad/optim/trainer_config.h"
 #include "shiftgrad/optim/training_loop.h"
@@ -21,7 +21,7 @@ class Trainer : public TrainingLoop {
   /// on the model's parameters require a gradient, except the frozen ones. Without a validation
   /// text, evaluations score the training text. Throws when the config is bad, naming the field, or
   /// when a text is too short.
-  Trainer(LanguageModel& model, std::span<const int32_t> train_text,
+  Trainer(SequenceModel& model, std::span<const int32_t> train_text,
           std::span<const int32_t> validation_text, const TrainerConfig& config,
           Peers& peers = alone());
 
@@ -40,7 +40,7 @@ class Trainer : public TrainingLoop {
   const TrainerState& state() const override { return state_; }
 
  private:
-  void begin(Beginning& beginning) const override;
+  void note(PeerConsistency& common) const override;
   std::vector<Batch> next_batches();
   /// Adds `weight` times the gradients of the batch's losses to the gradients, and returns the main
   /// loss. After the last batch of a step, the gradients are final.
@@ -49,7 +49,7 @@ class Trainer : public TrainingLoop {
   TrainerState state_from(std::map<std::string, StoredTensor> saved,
                           const std::string& source) const;
 
-  LanguageModel& model_;
+  SequenceModel& model_;
   std::span<const int32_t> train_text_, validation_text_;
   TrainerConfig config_;
   AuxiliaryLosses auxiliary_;

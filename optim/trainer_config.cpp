@@ -6,17 +6,12 @@
 namespace shiftgrad {
 
 void TrainerConfig::check() const {
-  AtLeast at_least{"trainer"};
-  at_least(1, "gradient_accumulation_steps", gradient_accumulation_steps);
-  at_least(0, "batch_warmup_iters", batch_warmup_iters);
+  TrainerConfig(*this).fields(InRange{"trainer"});
   require(batch_warmup_iters == 0 || gradient_accumulation_steps > 1,
           "trainer: batch_warmup_iters ", batch_warmup_iters,
           " needs gradient_accumulation_steps of more than 1");
-  at_least(0, "mem_len", mem_len);
   require(targets <= block_size, "trainer: targets ", targets, ", expected at most block_size ",
           block_size);
-  at_least(0, "lr_decay_iters", lr_decay_iters);
-  at_least(0, "eval_iters", eval_iters);
   require(batches == "blocks" || batches == "streams", "trainer: batches \"", batches,
           "\", expected blocks or streams");
   require(mem_len == 0 || batches == "streams", "trainer: mem_len needs batches \"streams\"");

@@ -7,7 +7,7 @@
 
 #include "shiftgrad/core/io/safetensors.h"
 #include "shiftgrad/core/random.h"
-#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/nn/models/sequence_model.h"
 #include "shiftgrad/optim/batches.h"
 #include "shiftgrad/optim/optimizer.h"
 
@@ -39,7 +39,7 @@ void save(const LoopState& state, std::map<std::string, StoredTensor>& tensors);
 /// is out of range. check_names has checked that none is missing.
 void load(LoopState& state, const std::map<std::string, StoredTensor>& tensors);
 
-/// What changes from step to step in a language model's training.
+/// What changes from step to step in a sequence model's training.
 struct TrainerState : LoopState {
   std::variant<RandomBlocks, ParallelStreams> batches;
   Memory memory;

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "shiftgrad/core/checked.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/optim/clip.h"
 
@@ -11,30 +10,19 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 using Clock = std::chrono::steady_clock;
 
-void LoopConfig::check() const {
-  AtLeast at_least{"trainer"};
-  at_least(1, "batch_size", batch_size);
-  at_least(0, "max_iters", max_iters);
-  at_least(1, "eval_interval", eval_interval);
-  at_least(0, "save_interval", save_interval);
-  at_least(0, "patience", patience);
-  require(grad_clip >= 0, "trainer: grad_clip ", grad_clip, ", expected at least 0");
-  schedule.check();
-}
-
 TrainingLoop::TrainingLoop(LoopConfig config, Peers& peers)
     : peers_(peers), config_(std::move(config)) {
-  config_.check();
+  config_.schedule.check();
   require(config_.batch_size >= peers.size(), "trainer: batch_size ", config_.batch_size, " for ",
           peers.size(), " peers, expected a row for each");
 }
 
 void TrainingLoop::check_peers() const {
   if (peers_.size() == 1) return;
-  Beginning beginning;
-  begin(beginning);
-  beginning(saved());
-  beginning.check_same(peers_);
+  PeerConsistency common;
+  note(common);
+  common(saved());
+  common.check_same(peers_);
 }
 
 StepReport TrainingLoop::begin_step() {

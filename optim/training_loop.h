@@ -13,8 +13,8 @@
 
 #include "shiftgrad/nn/context.h"
 #include "shiftgrad/optim/evaluate.h"
-#include "shiftgrad/optim/peers/beginning.h"
 #include "shiftgrad/optim/peers/gradient_sums.h"
+#include "shiftgrad/optim/peers/peer_consistency.h"
 #include "shiftgrad/optim/peers/peers.h"
 #include "shiftgrad/optim/schedule.h"
 #include "shiftgrad/optim/trainer_state.h"
@@ -64,9 +64,6 @@ struct LoopConfig {
   Schedule schedule;
   int64_t batch_size, max_iters, eval_interval, save_interval, patience;
   double grad_clip;
-
-  /// Throws, naming the field, when one of them is bad.
-  void check() const;
 };
 
 /// Returns the length of the training that schedules use.
@@ -75,7 +72,7 @@ int64_t training_iters(const Config& config) {
   return config.lr_decay_iters > 0 ? config.lr_decay_iters : config.max_iters;
 }
 
-/// Returns the loop settings of a trainer whose model has width `d_model`.
+/// Returns the loop settings of a checked config, for a model of width `d_model`.
 template <class Config>
 LoopConfig loop_config(const Config& config, int64_t d_model) {
   return {.schedule = {.type = config.schedule,
@@ -106,7 +103,7 @@ class TrainingLoop {
 
   /// Trains until max_iters or the end of patience, with an evaluation every eval_interval steps
   /// and at the end.
-  void run(const TrainerCallbacks& callbacks);
+  void run(const TrainerCallbacks& callbacks = {});
 
   /// Whether the last `patience` evaluations were no better than the best.
   bool out_of_patience() const;
@@ -131,7 +128,7 @@ class TrainingLoop {
 
   /// Notes what peers must have in common. An entry comes before those whose differences it would
   /// explain.
-  virtual void begin(Beginning& beginning) const = 0;
+  virtual void note(PeerConsistency& common) const = 0;
 
   /// Starts a step: drops all gradients, and sets the step's learning rate.
   StepReport begin_step();

@@ -52,7 +52,7 @@ std::vector<Maps> attention_maps(const shiftgrad::LanguageModel& model,
   context.recorder = [&](const Tensor& weights) {
     layers.push_back(aft ? maps_of_channels(weights, heads) : maps_of_heads(weights));
   };
-  model.forward({{1, std::ssize(text)}, text}, shiftgrad::Memory{}, context);
+  model({{1, std::ssize(text)}, text}, shiftgrad::Memory{}, context);
   return layers;
 }
 

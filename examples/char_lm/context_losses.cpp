@@ -37,8 +37,8 @@ std::vector<double> context_losses(const shiftgrad::LanguageModel& model,
     std::vector<int64_t> begins;
     for (int64_t target : targets) begins.push_back(target - length);
     shiftgrad::Tensor logits =
-        model.forward(rows(text, begins, length), shiftgrad::Memory{}, context);  // [B, length, V]
-    logits = slice(logits, 1, length - 1, length);                                // [B, 1, V]
+        model(rows(text, begins, length), shiftgrad::Memory(), context).logits;  // [B, length, V]
+    logits = slice(logits, 1, length - 1, length);                               // [B, 1, V]
     std::vector<double> found = token_losses(logits, rows(text, targets, 1));
     losses.insert(losses.end(), found.begin(), found.end());
     if (progress) progress(std::ssize(losses) * length);

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "examples/common/flag_range.h"
+#include "shiftgrad/core/range.h"
 #include "shiftgrad/nn/models/language_model.h"
 
 namespace char_lm {
 
-namespace range = common::range;
+namespace range = shiftgrad::range;
 
 /// The flags that shape a model. They have nanoGPT's names where nanoGPT has such a flag. Optional
 /// flags belong to some kinds of model only; if one is not given, the kind sets the default.

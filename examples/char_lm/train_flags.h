@@ -19,6 +19,9 @@ struct TrainFlags {
   int64_t log_interval = 10;
   int threads = 0;
 
+  /// Hyperparameters of the trainer that follow from the model's flags; see `settle`.
+  static inline const std::set<std::string> decided_by_model = {"batches", "block_size", "mem_len"};
+
   /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
@@ -34,60 +37,11 @@ struct TrainFlags {
          "either a character");
     flag("out_dir", out_dir, "FOLDER", "folder for checkpoints and metrics");
     model.visit(flag);
-    flag("batch_size", trainer.batch_size, "ROWS", "rows in a batch", range::one_or_more);
-    flag("gradient_accumulation_steps", trainer.gradient_accumulation_steps, "BATCHES",
-         "batches per update, weighted by their numbers of tokens; a model that reads in order "
-         "reads them one after the other",
-         range::one_or_more);
-    flag("batch_warmup_iters", trainer.batch_warmup_iters, "STEPS",
-         "steps over which the number of batches per update rises from one", range::steps);
-    flag("intermediate_losses", trainer.intermediate_losses, "WEIGHT",
-         "weight of an auxiliary loss for each block but the last, each with an output layer of "
-         "its own; the loss of block l of L ends after l/2L of lr_decay_iters; 0 for none",
-         range::rate);
-    flag("targets", trainer.targets, "TOKENS",
-         "tokens that each position predicts, beginning with the next one", range::one_or_more);
-    flag("extra_targets_weight", trainer.extra_targets_weight, "WEIGHT",
-         "weight of the losses of all targets but the next token", range::rate);
-    flag("max_iters", trainer.max_iters, "STEPS", "steps to train for", range::steps);
-    flag("learning_rate", trainer.learning_rate, "RATE",
-         "highest learning rate; with --schedule noam a factor, which is 1 in the paper",
-         range::rate);
-    flag("min_lr", trainer.min_lr, "RATE", "learning rate at the end of the decay", range::rate);
-    flag("warmup_iters", trainer.warmup_iters, "STEPS", "steps over which the learning rate rises",
-         range::steps);
-    flag("lr_decay_iters", trainer.lr_decay_iters, "STEPS",
-         "step at which the learning rate's decay ends, 0 for max_iters", range::steps);
-    flag("schedule", trainer.schedule, "constant|linear|cosine|inverse_sqrt|noam",
-         "course of the learning rate after its rise");
-    flag("optimizer", trainer.optimizer, "adamw|adam|sgd",
-         "rule that turns gradients into updates");
-    flag("weight_decay", trainer.weight_decay, "FACTOR",
-         "weight decay of linear and embedding weights", range::rate);
-    flag("beta1", trainer.beta1, "FACTOR", "decay rate of the gradient's running mean",
-         range::less_than_one);
-    flag("beta2", trainer.beta2, "FACTOR", "decay rate of the squared gradient's running mean",
-         range::less_than_one);
-    flag("momentum", trainer.momentum, "FACTOR", "SGD momentum", range::less_than_one);
-    flag("grad_clip", trainer.grad_clip, "NORM",
-         "greatest norm of the gradient, which is clipped to it; 0 for no limit", range::rate);
-    flag("freeze", trainer.freeze, "PATTERNS",
-         "parameters not to train: names, in which * stands for anything, separated by commas, "
-         "such as embedding.*,blocks.0.* (default: none)");
-    flag("lr_scale", trainer.lr_scale, "PATTERN=FACTOR,...",
-         "factors of the learning rate for the parameters whose names match; the last match counts "
-         "(default: 1 for all)");
-    flag("eval_interval", trainer.eval_interval, "STEPS", "steps between two evaluations",
-         range::interval);
-    flag("eval_iters", trainer.eval_iters, "BATCHES",
-         "batches per evaluation, 0 for the whole text", range::zero_or_more);
-    flag("patience", trainer.patience, "EVALUATIONS",
-         "stop after this many evaluations without a new best; 0 never stops", range::zero_or_more);
-    flag("save_interval", trainer.save_interval, "STEPS",
-         "steps between two saves of the last checkpoint, 0 for eval_interval", range::steps);
+    trainer.fields([&](const char* name, auto&... described) {
+      if (!decided_by_model.contains(name)) flag(name, described...);
+    });
     flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics",
          range::interval);
-    flag("seed", trainer.seed, "NUMBER", "seed of the weights, the batches and dropout");
     flag("threads", threads, "THREADS", "threads to use, 0 for one per core", range::thread_count);
   }
 

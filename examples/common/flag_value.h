@@ -7,10 +7,13 @@
 #include <string>
 #include <type_traits>
 
-#include "flag_range.h"
+#include "shiftgrad/core/range.h"
 #include "near_name.h"
 
 namespace common {
+
+using shiftgrad::complaint;
+using shiftgrad::Range;
 
 template <class Value>
 concept Number = std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "flag_range.h"
+#include "shiftgrad/core/range.h"
 #include "shiftgrad/core/machine/parallel.h"
 
 namespace CLI {
@@ -18,6 +18,9 @@ class Option;
 }  // namespace CLI
 
 namespace common {
+
+using shiftgrad::Range;
+namespace range = shiftgrad::range;
 
 std::shared_ptr<CLI::App> make_program(const std::string& description, const std::string& name);
 CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& description);

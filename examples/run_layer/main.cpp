@@ -101,7 +101,7 @@ Answer run_sequence_layer(Case& given) {
   Tensor memory = take_memory(given, "input.memory", x.size(0), x.size(2));
   Context context;
   take_masks(given, context);
-  return differentiate(given, layer, {"x"}, {x}, [&] { return layer.forward(x, memory, context); });
+  return differentiate(given, layer, {"x"}, {x}, [&] { return layer(x, memory, context); });
 }
 
 Answer run_multi_head_attention(Case& given) {
@@ -126,7 +126,7 @@ Answer run_encoder_decoder_block(Case& given) {
   Context context, unmasked;
   take_masks(given, context);
   return differentiate(given, block, {"x", "context"}, {x, source},
-                       [&] { return block.forward(x, memory, source, context, unmasked); });
+                       [&] { return block(x, memory, source, context, unmasked); });
 }
 
 struct NoParameters : Module {
@@ -192,8 +192,7 @@ Answer run_language_model(Case& given) {
   given.expect_empty();
   Context context;
   Tape tape;
-  std::vector<Tensor> block_inputs;
-  Tensor logits = model.forward(tokens, memory, context, &block_inputs);
+  auto [logits, block_inputs, features] = model(tokens, memory, context);
   Tensor loss = cross_entropy(logits, targets);
   tape.backward(loss);
   Answer answer;

@@ -3,12 +3,12 @@
 #include <optional>
 #include <string>
 
-#include "examples/common/flag_range.h"
+#include "shiftgrad/core/range.h"
 #include "shiftgrad/nn/models/encoder_decoder.h"
 
 namespace seq2seq {
 
-namespace range = common::range;
+namespace range = shiftgrad::range;
 
 /// The flags that shape a model. They have char_lm's names where char_lm has such a flag.
 struct ModelFlags {

@@ -41,40 +41,9 @@ struct TrainFlags {
     flag("target_tokens", target_tokens, "characters|words", "what a token of a target is");
     flag("out_dir", out_dir, "FOLDER", "folder for checkpoints and metrics");
     model.visit(flag);
-    flag("batch_size", trainer.batch_size, "PAIRS", "pairs in a batch, which are of similar length",
-         range::one_or_more);
-    flag("max_iters", trainer.max_iters, "STEPS", "steps to train for", range::steps);
-    flag("learning_rate", trainer.learning_rate, "RATE",
-         "highest learning rate; with --schedule noam a factor, which is 1 in the paper",
-         range::rate);
-    flag("min_lr", trainer.min_lr, "RATE", "learning rate at the end of the decay", range::rate);
-    flag("warmup_iters", trainer.warmup_iters, "STEPS", "steps over which the learning rate rises",
-         range::steps);
-    flag("lr_decay_iters", trainer.lr_decay_iters, "STEPS",
-         "step at which the learning rate's decay ends, 0 for max_iters", range::steps);
-    flag("schedule", trainer.schedule, "constant|linear|cosine|inverse_sqrt|noam",
-         "course of the learning rate after its rise");
-    flag("weight_decay", trainer.weight_decay, "FACTOR",
-         "weight decay of linear and embedding weights", range::rate);
-    flag("beta1", trainer.beta1, "FACTOR", "decay rate of the gradient's running mean",
-         range::less_than_one);
-    flag("beta2", trainer.beta2, "FACTOR", "decay rate of the squared gradient's running mean",
-         range::less_than_one);
-    flag("grad_clip", trainer.grad_clip, "NORM",
-         "greatest norm of the gradient, which is clipped to it; 0 for no limit", range::rate);
-    flag("label_smoothing", trainer.label_smoothing, "SHARE",
-         "share of each target's weight to spread over all tokens", range::less_than_one);
-    flag("eval_interval", trainer.eval_interval, "STEPS", "steps between two evaluations",
-         range::interval);
-    flag("eval_pairs", trainer.eval_pairs, "PAIRS", "pairs per evaluation, 0 for all",
-         range::zero_or_more);
-    flag("patience", trainer.patience, "EVALUATIONS",
-         "stop after this many evaluations without a new best; 0 never stops", range::zero_or_more);
-    flag("save_interval", trainer.save_interval, "STEPS",
-         "steps between two saves of the last checkpoint, 0 for eval_interval", range::steps);
+    trainer.fields(flag);
     flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics",
          range::interval);
-    flag("seed", trainer.seed, "NUMBER", "seed of the weights, the batches and dropout");
     flag("threads", threads, "THREADS", "threads to use, 0 for one per core", range::thread_count);
   }
 

@@ -88,13 +88,15 @@ EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Random& random
   TransformerBlockConfig block = block_config(config, config.encoder_mixer, false);
   for (int64_t n = 0; n < config.n_encoder_layer; ++n) {
     encoder.push_back(std::make_unique<TransformerBlock>(block, random));
-    if (config.norm_first) shrink_residual_projections(*encoder.back(), 2 * config.n_encoder_layer);
+    if (config.norm_first)
+      shrink(encoder.back()->residual_projections(), 2 * config.n_encoder_layer);
   }
   EncoderDecoderBlockConfig cross{block_config(config, config.decoder_mixer, true), config.n_head};
   for (int64_t n = 0; n < config.n_decoder_layer; ++n) {
     decoder.push_back(std::make_unique<EncoderDecoderBlock>(cross, random));
     decoder.back()->cross_attention->attention_dropout = config.attention_dropout;
-    if (config.norm_first) shrink_residual_projections(*decoder.back(), 3 * config.n_decoder_layer);
+    if (config.norm_first)
+      shrink(decoder.back()->residual_projections(), 3 * config.n_decoder_layer);
   }
   if (config.final_norm) {
     encoder_norm = LayerNorm(config.d_model);
@@ -109,7 +111,7 @@ EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Random& random
 Encoded EncoderDecoder::encode(const PaddedTokens& source, Context& context) const {
   Context own = with_padding(context, source.padding);
   Tensor x = source_embedding(source.tokens, 0, own);  // [B, S, C]
-  for (const auto& block : encoder) x = block->forward(x, Tensor(), own);
+  for (const auto& block : encoder) x = (*block)(x, Tensor(), own);
   return {config.final_norm ? encoder_norm(x) : x, source.padding};
 }
 
@@ -121,12 +123,12 @@ Tensor EncoderDecoder::decode(const PaddedTokens& targets, const Encoded& source
   Tensor x = target_embedding(targets.tokens, 0, own);  // [B, T, C]
   require(x.size(0) == source.output.size(0), config.type, ": ", x.size(0), " targets for ",
           source.output.size(0), " sources");
-  for (const auto& block : decoder) x = block->forward(x, Tensor(), source.output, own, cross);
+  for (const auto& block : decoder) x = (*block)(x, Tensor(), source.output, own, cross);
   return logits(x, own);
 }
 
-Tensor EncoderDecoder::forward(const PaddedTokens& source, const PaddedTokens& targets,
-                               Context& context) const {
+Tensor EncoderDecoder::operator()(const PaddedTokens& source, const PaddedTokens& targets,
+                                  Context& context) const {
   return decode(targets, encode(source, context), context);
 }
 
@@ -147,7 +149,7 @@ Tensor EncoderDecoder::decode(const Tokens& targets, DecoderState& state, Contex
   Context cross = with_padding(context, state.source_padding);
   Tensor x = target_embedding(targets, state.position, own);  // [N, T, C]
   for (size_t n = 0; n < decoder.size(); ++n)
-    x = decoder[n]->forward(x, *state.blocks[n], state.sources[n], own, cross);
+    x = (*decoder[n])(x, *state.blocks[n], state.sources[n], own, cross);
   state.position += targets.shape[1];
   return logits(x, own);
 }

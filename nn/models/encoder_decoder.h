@@ -137,7 +137,8 @@ struct EncoderDecoder : Module {
                 const ProbabilityRecorder& alignments = {}) const;
 
   /// Encodes the source and decodes the targets.
-  Tensor forward(const PaddedTokens& source, const PaddedTokens& targets, Context& context) const;
+  Tensor operator()(const PaddedTokens& source, const PaddedTokens& targets,
+                    Context& context) const;
 
   /// Returns a state before the first token, for any number of targets for each source.
   DecoderState start(const Encoded& source) const;

@@ -47,31 +47,38 @@ Tensor EncoderDecoderBlock::run(const Tensor& x, Context& context, Mix mix, Cros
   Tensor y = residual(x, mixer_norm, mix);
   y = residual(y, cross_attention_norm, cross);
   return residual(y, feed_forward_norm,
-                  [&](const Tensor& input) { return feed_forward.forward(input, context); });
+                  [&](const Tensor& input) { return feed_forward(input, context); });
 }
 
-Tensor EncoderDecoderBlock::forward(const Tensor& x, const Tensor& memory, const Tensor& source,
-                                    Context& context, Context& cross_context) const {
+Tensor EncoderDecoderBlock::operator()(const Tensor& x, const Tensor& memory, const Tensor& source,
+                                       Context& context, Context& cross_context) const {
   check_input(EncoderDecoderBlockConfig::type, x, memory, mixer_norm.weight.size(0));
   Tensor past = memory.defined() && norm_first ? mixer_norm(memory) : memory;
   return run(
-      x, context, [&](const Tensor& input) { return mixer->forward(input, past, context); },
+      x, context, [&](const Tensor& input) { return (*mixer)(input, past, context); },
       [&](const Tensor& input) { return cross_attention->cross(input, source, cross_context); });
 }
 
-Tensor EncoderDecoderBlock::forward(const Tensor& x, State& state, const KeysAndValues& source,
-                                    Context& context, Context& cross_context) const {
+Tensor EncoderDecoderBlock::operator()(const Tensor& x, State& state, const KeysAndValues& source,
+                                       Context& context, Context& cross_context) const {
   check_input(EncoderDecoderBlockConfig::type, x, {}, mixer_norm.weight.size(0));
   int64_t B = source.key.size(0), rows = x.size(0);
   require(rows % B == 0, "encoder_decoder_block: ", rows, " rows for ", B,
           " sources, expected a multiple");
   return run(
-      x, context, [&](const Tensor& input) { return mixer->forward(input, state, context); },
+      x, context, [&](const Tensor& input) { return (*mixer)(input, state, context); },
       [&](const Tensor& input) {
         // To the attention, several rows of one source are just more queries of that source.
         Tensor queries = reshape(input, {B, rows / B * x.size(1), x.size(2)});  // [B, rows/B·T, C]
         return reshape(cross_attention->cross(queries, source, cross_context), x.shape());
       });
+}
+
+std::vector<Tensor> EncoderDecoderBlock::residual_projections() const {
+  std::vector<Tensor> weights = mixer->residual_projections();
+  weights.push_back(cross_attention->output.weight);
+  weights.push_back(feed_forward.down.weight);
+  return weights;
 }
 
 void EncoderDecoderBlock::visit(Visitor& visitor) const {

@@ -44,16 +44,19 @@ struct EncoderDecoderBlock : Module {
   /// Returns the output [B, T, C] for x [B, T, C] after `memory` [B, M, C], which may be undefined,
   /// with attention to `source` [B, S, C]. The masks of `context` are for the mixer, those of
   /// `cross_context` for the cross-attention.
-  Tensor forward(const Tensor& x, const Tensor& memory, const Tensor& source, Context& context,
-                 Context& cross_context) const;
+  Tensor operator()(const Tensor& x, const Tensor& memory, const Tensor& source, Context& context,
+                    Context& cross_context) const;
 
   /// Returns the mixer's state before the first token.
   std::unique_ptr<State> start() const { return mixer->start(); }
   /// Returns the output [N, T, C] for x [N, T, C] after the tokens in `state`, with attention to
   /// what `cross_attention->source_heads` made of B sources. N is a multiple of B, and N / B
   /// consecutive rows attend to each source.
-  Tensor forward(const Tensor& x, State& state, const KeysAndValues& source, Context& context,
-                 Context& cross_context) const;
+  Tensor operator()(const Tensor& x, State& state, const KeysAndValues& source, Context& context,
+                    Context& cross_context) const;
+
+  /// The weights of the projections into the residual stream, as `Layer` has them.
+  std::vector<Tensor> residual_projections() const;
 
   void visit(Visitor& visitor) const override;
 

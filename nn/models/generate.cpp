@@ -22,7 +22,7 @@ bool ends_with(std::span<const int32_t> tokens, std::span<const int32_t> end) {
 /// logits of the next token.
 class ReadPrompt::Continuation {
  public:
-  Continuation(const LanguageModel& model, int64_t mem_len)
+  Continuation(const SequenceModel& model, int64_t mem_len)
       : model_(model),
         mem_len_(mem_len),
         positions_(model.longest()),
@@ -32,16 +32,18 @@ class ReadPrompt::Continuation {
       : model_(other.model_),
         mem_len_(other.mem_len_),
         positions_(other.positions_),
-        state_(other.state_.clone()),
+        fed_(other.fed_),
+        state_(other.state_->clone()),
         text_(other.text_),
         logits_(other.logits_) {}
 
   void feed(const std::vector<int32_t>& tokens) {
     if (positions_ == unlimited) return forward(tokens);
     text_.insert(text_.end(), tokens.begin(), tokens.end());
-    if (state_.position + std::ssize(tokens) <= positions_) return forward(tokens);
+    if (fed_ + std::ssize(tokens) <= positions_) return forward(tokens);
     text_.erase(text_.begin(), text_.end() - std::max<int64_t>(1, positions_ / 2));
     state_ = model_.start(mem_len_);
+    fed_ = 0;
     forward(text_);
   }
 
@@ -55,42 +57,45 @@ class ReadPrompt::Continuation {
   /// its tokens do not see much further back than those that follow it.
   void forward(std::span<const int32_t> tokens) {
     auto longest = static_cast<size_t>(std::clamp<int64_t>(mem_len_, 1, 256));
+    fed_ += std::ssize(tokens);
     Tensor logits;
     while (!tokens.empty()) {
       std::span piece = tokens.first(std::min(longest, tokens.size()));
       tokens = tokens.subspan(piece.size());
       Tokens batch{{1, std::ssize(piece)}, {piece.begin(), piece.end()}};
-      logits = model_.forward(batch, state_, context_);  // [1, T, V]
+      logits = model_(batch, *state_, context_);  // [1, T, V]
     }
     logits_ = select(select(logits, 0, 0), 0, logits.size(1) - 1);
   }
 
-  const LanguageModel& model_;
+  const SequenceModel& model_;
   int64_t mem_len_;
   int64_t positions_;
-  LanguageModelState state_;
+  int64_t fed_ = 0;  // tokens in the state
+  std::unique_ptr<State> state_;
   Context context_{};
   std::vector<int32_t> text_;
   Tensor logits_;  // [V]
 };
 
-void check(const LanguageModel& model, const std::vector<int32_t>& prompt,
+void check(const SequenceModel& model, const std::vector<int32_t>& prompt,
            const GenerateOptions& options) {
   AtLeast at_least{"generate"};
   at_least(0, "length", options.length);
   at_least(0, "mem_len", options.mem_len);
   check(options.sampling);
   require(!prompt.empty(), "generate: an empty prompt, expected at least one token");
+  int64_t vocab_size = model.traits().vocab_size;
   auto known = [&](const std::vector<int32_t>& tokens, const char* place) {
     for (int32_t token : tokens)
-      require(0 <= token && token < model.config.vocab_size, "generate: token ", token, " in ",
-              place, ", expected 0 to ", model.config.vocab_size - 1);
+      require(0 <= token && token < vocab_size, "generate: token ", token, " in ", place,
+              ", expected 0 to ", vocab_size - 1);
   };
   known(prompt, "the prompt");
   known(options.stop, "stop");
 }
 
-ReadPrompt::ReadPrompt(const LanguageModel& model, const std::vector<int32_t>& prompt,
+ReadPrompt::ReadPrompt(const SequenceModel& model, const std::vector<int32_t>& prompt,
                        const GenerateOptions& options)
     : prompt_(prompt), options_(options) {
   check(model, prompt, options);
@@ -118,7 +123,7 @@ std::vector<int32_t> ReadPrompt::continued(int64_t number,
   return {made().begin(), made().end()};
 }
 
-std::vector<int32_t> generate(const LanguageModel& model, const std::vector<int32_t>& prompt,
+std::vector<int32_t> generate(const SequenceModel& model, const std::vector<int32_t>& prompt,
                               const GenerateOptions& options,
                               const std::function<void(int32_t)>& on_token) {
   return ReadPrompt(model, prompt, options).continued(0, on_token);

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "shiftgrad/nn/models/language_model.h"
 #include "shiftgrad/nn/models/sampling.h"
+#include "shiftgrad/nn/models/sequence_model.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -23,7 +23,7 @@ struct GenerateOptions {
 
 /// Throws when the prompt is empty, when it has a token that the model does not have, and when an
 /// option is out of range.
-void check(const LanguageModel& model, const std::vector<int32_t>& prompt,
+void check(const SequenceModel& model, const std::vector<int32_t>& prompt,
            const GenerateOptions& options);
 
 /// A prompt that the model has read once and can continue any number of times. Each token is fed
@@ -33,7 +33,7 @@ void check(const LanguageModel& model, const std::vector<int32_t>& prompt,
 class ReadPrompt {
  public:
   /// Reads the prompt. Throws as `check` does. The model must outlive this object.
-  ReadPrompt(const LanguageModel& model, const std::vector<int32_t>& prompt,
+  ReadPrompt(const SequenceModel& model, const std::vector<int32_t>& prompt,
              const GenerateOptions& options);
   ~ReadPrompt();
 
@@ -51,7 +51,7 @@ class ReadPrompt {
 };
 
 /// Returns continuation number 0 of the prompt. Several threads may generate from one model.
-std::vector<int32_t> generate(const LanguageModel& model, const std::vector<int32_t>& prompt,
+std::vector<int32_t> generate(const SequenceModel& model, const std::vector<int32_t>& prompt,
                               const GenerateOptions& options,
                               const std::function<void(int32_t token)>& on_token = {});
 

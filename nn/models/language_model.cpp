@@ -4,10 +4,9 @@
 
 #include "shiftgrad/core/checked.h"
 #include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/models/config.h"
 #include "shiftgrad/nn/sizes.h"
 #include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -36,6 +35,7 @@ std::unique_ptr<Layer> made_by(const MixerMaker& maker, Random& random) {
 LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random,
                              const MixerMaker& own_mixer)
     : config(model) {
+  name = config.type;
   require(own_mixer || !config.own_mixer, config.type,
           ": own_mixer true, which needs the maker of that mixer");
   config.own_mixer = own_mixer != nullptr;
@@ -83,23 +83,31 @@ std::unique_ptr<Layer> LanguageModel::build_block(Random& random, const MixerMak
   auto block = std::make_unique<TransformerBlock>(
       parts, config.d_model, own_mixer ? made_by(own_mixer, random) : make_mixer(mixer, random),
       random);
-  if (config.norm_first) shrink_residual_projections(*block, 2 * config.n_layer);
+  if (config.norm_first) shrink(block->residual_projections(), 2 * config.n_layer);
   return block;
 }
 
 void LanguageModel::tie_position_biases() {
-  for (auto& layer : blocks) {
-    auto* block = dynamic_cast<TransformerBlock*>(layer.get());
-    auto* attention = block ? dynamic_cast<TransformerXLAttention*>(block->mixer.get()) : nullptr;
-    require(attention && attention->position_bias.defined(), config.type,
+  for (auto& block : blocks) {
+    std::vector<Tensor*> biases = block->position_biases();
+    require(biases.size() == 2, config.type,
             ": tie_position_biases needs sinusoid transformer_xl_attention");
     if (!content_bias.defined()) {
-      content_bias = attention->content_bias;
-      position_bias = attention->position_bias;
+      content_bias = *biases[0];
+      position_bias = *biases[1];
     }
-    attention->content_bias = content_bias;
-    attention->position_bias = position_bias;
+    *biases[0] = content_bias;
+    *biases[1] = position_bias;
   }
+}
+
+ModelTraits LanguageModel::traits() const {
+  return {.vocab_size = config.vocab_size,
+          .d_model = config.d_model,
+          .n_layer = config.n_layer,
+          .final_norm = config.final_norm,
+          .dropout = config.dropout,
+          .attention_dropout = config.attention_dropout};
 }
 
 Tensor LanguageModel::features(const Tensor& x, Context& context) const {
@@ -110,39 +118,35 @@ Tensor LanguageModel::logits(const Tensor& features) const {
   return linear(features, output_weight, output_bias);  // [B, T, V]
 }
 
-Tensor LanguageModel::forward(const Tokens& tokens, const Memory& memory, Context& context,
-                              std::vector<Tensor>* block_inputs) const {
-  return logits(features(tokens, memory, context, block_inputs));
-}
-
-Tensor LanguageModel::features(const Tokens& tokens, const Memory& memory, Context& context,
-                               std::vector<Tensor>* block_inputs) const {
+ModelOutput LanguageModel::forward(const Tokens& tokens, const Memory& memory,
+                                   Context& context) const {
   require(memory.empty() || memory.size() == blocks.size(), config.type, ": memory for ",
           memory.size(), " blocks of ", blocks.size());
   for (const Tensor& block : memory)
     require(block.shape() == memory[0].shape() && block.rank() == 3, config.type, ": memories of ",
             memory[0].shape(), " and ", block.shape(), ", expected one [B, M, C] for all blocks");
+  ModelOutput output;
   Tensor x = embedding(tokens, memory.empty() ? 0 : memory[0].size(1), context);
   for (size_t n = 0; n < blocks.size(); ++n) {
-    if (block_inputs) block_inputs->push_back(x);
-    x = blocks[n]->forward(x, memory.empty() ? Tensor() : memory[n], context);
+    output.block_inputs.push_back(x);
+    x = (*blocks[n])(x, memory.empty() ? Tensor() : memory[n], context);
   }
-  return features(x, context);
+  output.features = features(x, context);
+  output.logits = logits(output.features);
+  return output;
 }
 
-LanguageModelState LanguageModel::start(int64_t limit) const {
-  LanguageModelState state;
-  for (const auto& block : blocks) state.blocks.push_back(block->start(limit));
+std::unique_ptr<State> LanguageModel::start(int64_t limit) const {
+  auto state = new_state<LanguageModelState>();
+  for (const auto& block : blocks) state->blocks.push_back(block->start(limit));
   return state;
 }
 
-Tensor LanguageModel::forward(const Tokens& tokens, LanguageModelState& state,
-                              Context& context) const {
-  require(state.blocks.size() == blocks.size(), config.type,
-          ": a State of another model; use the one that start() of this model gave");
-  Tensor x = embedding(tokens, state.position, context);
-  for (size_t n = 0; n < blocks.size(); ++n) x = blocks[n]->forward(x, *state.blocks[n], context);
-  state.position += tokens.shape[1];
+Tensor LanguageModel::step(const Tokens& tokens, State& state, Context& context) const {
+  auto& own = own_state<LanguageModelState>(state);
+  Tensor x = embedding(tokens, own.position, context);
+  for (size_t n = 0; n < blocks.size(); ++n) x = (*blocks[n])(x, *own.blocks[n], context);
+  own.position += tokens.shape[1];
   return logits(features(x, context));
 }
 
@@ -154,6 +158,8 @@ int64_t LanguageModel::most_keys() const {
   return std::min(longest(), blocks.front()->most_keys());
 }
 
+std::string LanguageModel::config_text() const { return config_to_json(config); }
+
 void LanguageModel::visit(Visitor& visitor) const {
   embedding.visit(visitor);
   visitor("content_bias", content_bias);
@@ -164,21 +170,11 @@ void LanguageModel::visit(Visitor& visitor) const {
   visitor("output.bias", output_bias);
 }
 
-Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t length) {
-  Tape::Pause constant;
-  Memory result;
-  for (size_t n = 0; n < inputs.size(); ++n) {
-    Tensor all = memory.empty() ? inputs[n] : concat({memory[n], inputs[n]}, 1);  // [B, M + T, C]
-    int64_t kept = std::min(length, all.size(1));
-    result.push_back(contiguous(slice(all, 1, all.size(1) - kept, all.size(1))).detach());
-  }
-  return result;
-}
-
-LanguageModelState LanguageModelState::clone() const {
-  LanguageModelState copy;
-  for (const auto& block : blocks) copy.blocks.push_back(block->clone());
-  copy.position = position;
+std::unique_ptr<State> LanguageModelState::clone() const {
+  auto copy = std::make_unique<LanguageModelState>();
+  for (const auto& block : blocks) copy->blocks.push_back(block->clone());
+  copy->position = position;
+  copy->owner = owner;
   return copy;
 }
 

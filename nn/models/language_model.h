@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/array.h"
 #include "shiftgrad/nn/models/r_transformer_block.h"
+#include "shiftgrad/nn/models/sequence_model.h"
 #include "shiftgrad/nn/models/token_embedding.h"
 #include "shiftgrad/nn/models/transformer_block.h"
 
@@ -84,28 +84,20 @@ struct LanguageModelConfig {
   }
 };
 
-/// The inputs of each block for earlier tokens, each [B, M, C] and constant. Training carries them
-/// from one segment to the next.
-using Memory = std::vector<Tensor>;
-
-/// Returns the last `length` tokens of `memory` followed by `inputs`, detached (Dai et al. 2019,
-/// section 3.2). `memory` may be empty.
-Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t length);
-
 /// The states of all blocks, and the number of tokens fed to them.
-struct LanguageModelState {
-  std::vector<std::unique_ptr<State>> blocks;
+struct LanguageModelState : State {
+  std::vector<std::unique_ptr<State>> blocks{};
   int64_t position = 0;
 
-  LanguageModelState clone() const;
-  void forget_newest(int64_t count);
-  void reorder(const std::vector<int64_t>& members);
+  std::unique_ptr<State> clone() const override;
+  void forget_newest(int64_t count) override;
+  void reorder(const std::vector<int64_t>& members) override;
 };
 
 /// Makes the mixer of one block.
 using MixerMaker = std::function<std::unique_ptr<Layer>(Random&)>;
 
-struct LanguageModel : Module {
+struct LanguageModel : SequenceModel {
   LanguageModelConfig config;
   TokenEmbedding embedding;
   Tensor content_bias, position_bias;  // u, v [H, D], if tied
@@ -123,35 +115,23 @@ struct LanguageModel : Module {
   LanguageModel(const LanguageModelConfig& config, Random& random,
                 const MixerMaker& own_mixer = {});
 
-  /// Returns the logits [B, T, V] for tokens [B, T] after the memory of each block, which may be
-  /// empty. Token i is at position M + i. `block_inputs`, if given, receives each block's input,
-  /// for `remember`.
-  Tensor forward(const Tokens& tokens, const Memory& memory, Context& context,
-                 std::vector<Tensor>* block_inputs = nullptr) const;
+  ModelTraits traits() const override;
 
-  /// The two halves of `forward`. `features` returns what the output layer reads of each token, [B,
-  /// T, C]; `logits` turns that into logits.
-  Tensor features(const Tokens& tokens, const Memory& memory, Context& context,
-                  std::vector<Tensor>* block_inputs = nullptr) const;
-  Tensor logits(const Tensor& features) const;
+  /// Token i is at position M + i.
+  ModelOutput forward(const Tokens& tokens, const Memory& memory, Context& context) const override;
 
-  /// Returns a state that has seen nothing and keeps at most `limit` tokens in each block.
-  LanguageModelState start(int64_t limit = unlimited) const;
-  /// Returns the logits [B, T, V] for tokens [B, T] after what the state has seen.
-  Tensor forward(const Tokens& tokens, LanguageModelState& state, Context& context) const;
+  std::unique_ptr<State> start(int64_t limit = unlimited) const override;
+  Tensor step(const Tokens& tokens, State& state, Context& context) const override;
 
-  /// The largest number of tokens in a sequence, counted from its start. It is `unlimited` unless
-  /// positions are absolute and learned.
-  int64_t longest() const;
-  /// The largest number of tokens that one pass may see, memory included. It is `unlimited` unless
-  /// a position or distance has a learned row of its own.
-  int64_t most_keys() const;
-
+  int64_t longest() const override;
+  int64_t most_keys() const override;
+  std::string config_text() const override;
   void visit(Visitor& visitor) const override;
 
  private:
-  /// Returns the features of the last block's output.
+  /// Returns what the output layer reads, for the last block's output.
   Tensor features(const Tensor& x, Context& context) const;
+  Tensor logits(const Tensor& features) const;
   std::unique_ptr<Layer> build_block(Random& random, const MixerMaker& own_mixer);
   void tie_position_biases();
 };

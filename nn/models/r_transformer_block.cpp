@@ -20,7 +20,7 @@ struct RTransformerState : State {
     auto copy = std::make_unique<RTransformerState>();
     copy->local = local->clone();
     copy->attention = attention->clone();
-    copy->layer = layer;
+    copy->owner = owner;
     return copy;
   }
   void forget_newest(int64_t count) override {
@@ -56,7 +56,7 @@ Tensor RTransformerBlock::run(const Tensor& input, Context& context, Local local
   context.refuse_masks("r_transformer_block");
   Tensor x = context.add_dropped(input, local(local_norm(input)), dropout);
   x = context.add_dropped(x, attend(attention_norm(x)), dropout);
-  Tensor fed = feed_forward.forward(feed_forward_norm(x), context);
+  Tensor fed = feed_forward(feed_forward_norm(x), context);
   return context.add_dropped(x, fed, dropout);
 }
 
@@ -64,8 +64,8 @@ Tensor RTransformerBlock::forward(const Tensor& x, const Tensor& memory, Context
   check_input(name, x, {}, local_rnn.d_model);
   require(!memory.defined(), "r_transformer_block: takes no memory, only a state");
   return run(
-      x, context, [&](const Tensor& y) { return local_rnn.forward(y, {}, context); },
-      [&](const Tensor& y) { return attention.forward(y, {}, context); });
+      x, context, [&](const Tensor& y) { return local_rnn(y, {}, context); },
+      [&](const Tensor& y) { return attention(y, {}, context); });
 }
 
 std::unique_ptr<State> RTransformerBlock::start(int64_t limit) const {
@@ -79,8 +79,8 @@ Tensor RTransformerBlock::forward(const Tensor& x, State& state, Context& contex
   auto& parts = own_state<RTransformerState>(state, x);
   check_input(name, x, {}, local_rnn.d_model);
   return run(
-      x, context, [&](const Tensor& y) { return local_rnn.forward(y, *parts.local, context); },
-      [&](const Tensor& y) { return attention.forward(y, *parts.attention, context); });
+      x, context, [&](const Tensor& y) { return local_rnn(y, *parts.local, context); },
+      [&](const Tensor& y) { return attention(y, *parts.attention, context); });
 }
 
 void RTransformerBlock::visit(Visitor& visitor) const {

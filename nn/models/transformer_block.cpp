@@ -34,15 +34,14 @@ Tensor TransformerBlock::residual(const Tensor& x, const LayerNorm& norm, Contex
 
 Tensor TransformerBlock::feed(const Tensor& x, Context& context) const {
   return residual(x, feed_forward_norm, context,
-                  [&](const Tensor& input) { return feed_forward.forward(input, context); });
+                  [&](const Tensor& input) { return feed_forward(input, context); });
 }
 
 Tensor TransformerBlock::forward(const Tensor& x, const Tensor& memory, Context& context) const {
   check_input(name, x, memory, mixer_norm.weight.size(0));
   Tensor past = memory.defined() && norm_first ? mixer_norm(memory) : memory;  // [B, M, C]
-  Tensor mixed = residual(x, mixer_norm, context, [&](const Tensor& input) {
-    return mixer->forward(input, past, context);
-  });
+  Tensor mixed = residual(x, mixer_norm, context,
+                          [&](const Tensor& input) { return (*mixer)(input, past, context); });
   return feed(mixed, context);
 }
 
@@ -51,9 +50,8 @@ std::unique_ptr<State> TransformerBlock::start(int64_t limit) const { return mix
 Tensor TransformerBlock::forward(const Tensor& x, State& state, Context& context) const {
   refuse_recording(x);
   check_input(name, x, {}, mixer_norm.weight.size(0));
-  Tensor mixed = residual(x, mixer_norm, context, [&](const Tensor& input) {
-    return mixer->forward(input, state, context);
-  });
+  Tensor mixed = residual(x, mixer_norm, context,
+                          [&](const Tensor& input) { return (*mixer)(input, state, context); });
   return feed(mixed, context);
 }
 
@@ -64,13 +62,19 @@ void TransformerBlock::visit(Visitor& visitor) const {
   visitor("feed_forward_norm", feed_forward_norm);
 }
 
-void shrink_residual_projections(const Module& block, int64_t additions) {
+std::vector<Tensor*> TransformerBlock::position_biases() { return mixer->position_biases(); }
+
+std::vector<Tensor> TransformerBlock::residual_projections() const {
+  std::vector<Tensor> weights = mixer->residual_projections();
+  weights.push_back(feed_forward.down.weight);
+  return weights;
+}
+
+void shrink(const std::vector<Tensor>& weights, int64_t additions) {
   if (!parameters_are_filled()) return;
   auto factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(additions)));
-  for (const auto& [name, weight, decay] : parameters(block))
-    if (name == "mixer.output.weight" || name == "cross_attention.output.weight" ||
-        name == "feed_forward.down.weight")
-      simd::axpby(factor, weight.data(), 0, weight.mutable_data(), weight.count());
+  for (const Tensor& weight : weights)
+    simd::axpby(factor, weight.data(), 0, weight.mutable_data(), weight.count());
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

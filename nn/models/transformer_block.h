@@ -58,6 +58,8 @@ struct TransformerBlock : Layer {
   Tensor forward(const Tensor& x, State& state, Context& context) const override;
   int64_t longest() const override { return mixer->longest(); }
   int64_t most_keys() const override { return mixer->most_keys(); }
+  std::vector<Tensor*> position_biases() override;
+  std::vector<Tensor> residual_projections() const override;
   void visit(Visitor& visitor) const override;
 
  private:
@@ -67,9 +69,9 @@ struct TransformerBlock : Layer {
   Tensor feed(const Tensor& x, Context& context) const;
 };
 
-/// Shrinks initial weights as GPT-2 does, in a model that adds to its residual stream `additions`
-/// times. The projections into the stream are divided by √additions (Radford et al. 2019, section
-/// 2.3). Does nothing while parameters have no values.
-void shrink_residual_projections(const Module& block, int64_t additions);
+/// Divides the initial weights of projections into a residual stream by √additions, where a model
+/// adds to its stream that many times (Radford et al. 2019, section 2.3). Does nothing while
+/// parameters have no values.
+void shrink(const std::vector<Tensor>& residual_projections, int64_t additions);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/nn/models/language_model.h"
 #include "shiftgrad/optim/peers/launched_peers.h"
 #include "shiftgrad/optim/trainer.h"
 #include "tests/bench/models.h"

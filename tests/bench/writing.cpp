@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/models/language_model.h"
 #include "shiftgrad/nn/models/sampling.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/models.h"
@@ -59,15 +60,15 @@ Result run(const Row& row, int64_t before, int runs) {
   constexpr int64_t length = 100;
   Random random{.seed = 1};
   LanguageModel model(row.config, random);
-  LanguageModelState state = model.start(row.limit);
+  std::unique_ptr<State> state = model.start(row.limit);
   Context context;
   for (int64_t t = 0; t < before; t += 100)
-    model.forward({{1, 100}, std::vector<int32_t>(100, 7)}, state, context);
+    model({{1, 100}, std::vector<int32_t>(100, 7)}, *state, context);
   int32_t token = 7;
   Result result = timed(runs, [&] {
-    LanguageModelState own = state.clone();
+    std::unique_ptr<State> own = state->clone();
     for (int64_t t = 0; t < length; ++t) {
-      Tensor logits = model.forward({{1, 1}, {token}}, own, context);
+      Tensor logits = model({{1, 1}, {token}}, *own, context);
       std::span row(logits.data(), static_cast<size_t>(logits.count()));
       token = sample(row, {.temperature = 0.8}, random);
     }

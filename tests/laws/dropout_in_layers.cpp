@@ -17,7 +17,7 @@ Tensor train(const LanguageModel& model, const Tokens& tokens, uint64_t seed,
   Context context;
   context.training = training;
   context.random.seed = seed;
-  return model.forward(tokens, {}, context);
+  return model(tokens, {}, context).logits;
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ TEST_CASE("every attention layer tells the recorder its probabilities") {
     std::vector<Tensor> recorded;
     Context context;
     context.recorder = [&](const Tensor& p) { recorded.push_back(p); };
-    model.forward(random_tokens(3, 5, 7, 132), {}, context);
+    model(random_tokens(3, 5, 7, 132), {}, context);
     REQUIRE(recorded.size() == 2);
     for (const Tensor& tensor : recorded) {
       CHECK(tensor.shape() == Dims{3, 2, 5, 5});
@@ -97,7 +97,7 @@ TEST_CASE("with a recorder, and so from plain ops, a model gives what its kernel
         context.training = true;
         context.random.seed = 5;
         if (recorded) context.recorder = [](const Tensor&) {};
-        return model.forward(random_tokens(2, 6, 7, 137), {}, context);
+        return model(random_tokens(2, 6, 7, 137), {}, context).logits;
       };
       CHECK(relative_error(logits(true), logits(false)) <= exactness);
     }
@@ -139,10 +139,10 @@ TEST_CASE("a part of a batch has the dropout of its members in the whole") {
       Tokens part{{last - first, 6},
                   {tokens.values.begin() + first * 6, tokens.values.begin() + last * 6}};
       Context context{.training = true, .random = {.seed = 3}, .first_member = first};
-      CHECK(relative_error(model.forward(part, {}, context), slice(whole, 0, first, last)) <=
+      CHECK(relative_error(model(part, {}, context).logits, slice(whole, 0, first, last)) <=
             exactness);
       context = {.training = true, .random = {.seed = 3}, .first_member = first + 1};
-      CHECK(relative_error(model.forward(part, {}, context), slice(whole, 0, first, last)) > 0.01);
+      CHECK(relative_error(model(part, {}, context).logits, slice(whole, 0, first, last)) > 0.01);
     }
   }
 }

@@ -64,12 +64,12 @@ struct DecoderLayer : Layer {
       : block(config, random), source(source) {}
   Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override {
     Context cross;
-    return block.forward(x, memory, source, context, cross);
+    return block(x, memory, source, context, cross);
   }
   std::unique_ptr<State> start(int64_t limit) const override { return block.mixer->start(limit); }
   Tensor forward(const Tensor& x, State& state, Context& context) const override {
     Context cross;
-    return block.forward(x, state, block.cross_attention->source_heads(source), context, cross);
+    return block(x, state, block.cross_attention->source_heads(source), context, cross);
   }
   void visit(Visitor& visitor) const override { block.visit(visitor); }
 };

@@ -17,7 +17,7 @@ namespace {
 
 Tensor one_pass(const LanguageModel& model, const Tokens& tokens) {
   Context context;
-  return model.forward(tokens, {}, context);
+  return model(tokens, {}, context).logits;
 }
 
 /// The logits of all segments, each behind the memory that `remember` made of those before.
@@ -28,26 +28,29 @@ Tensor in_segments(const LanguageModel& model, const Tokens& tokens,
   Context context;
   int64_t t = 0;
   for (int64_t length : lengths) {
-    std::vector<Tensor> inputs;
-    logits.push_back(model.forward(part(tokens, t, t + length), memory, context, &inputs));
-    memory = remember(memory, inputs, mem_len);
+    ModelOutput output = model(part(tokens, t, t + length), memory, context);
+    logits.push_back(output.logits);
+    memory = remember(memory, output.block_inputs, mem_len);
     t += length;
   }
   return concat(logits, 1);
 }
 
+/// The number of tokens fed to a language model's state.
+int64_t& position(State& state) { return dynamic_cast<LanguageModelState&>(state).position; }
+
 /// The logits of all segments through a state that keeps mem_len tokens a block.
 Tensor through_state(const LanguageModel& model, const Tokens& tokens,
                      const std::vector<int64_t>& lengths, int64_t mem_len = unlimited) {
   std::vector<Tensor> logits;
-  LanguageModelState state = model.start(mem_len);
+  std::unique_ptr<State> state = model.start(mem_len);
   Context context;
   int64_t t = 0;
   for (int64_t length : lengths) {
-    logits.push_back(model.forward(part(tokens, t, t + length), state, context));
+    logits.push_back(model(part(tokens, t, t + length), *state, context));
     t += length;
   }
-  CHECK(state.position == t);
+  CHECK(position(*state) == t);
   return concat(logits, 1);
 }
 
@@ -116,11 +119,9 @@ TEST_CASE("gradients stop at the memory") {
   Tokens first{{1, 3}, {0, 1, 2}}, second{{1, 3}, {3, 4, 5}};
   Context context;
   Tape tape;
-  std::vector<Tensor> inputs;
-  model.forward(first, {}, context, &inputs);
-  Memory memory = remember({}, inputs, 3);
+  Memory memory = remember({}, model(first, {}, context).block_inputs, 3);
   for (const Tensor& block : memory) CHECK_FALSE(block.requires_gradient());
-  tape.backward(cross_entropy(model.forward(second, memory, context), first));
+  tape.backward(cross_entropy(model(second, memory, context).logits, first));
   Values gradient = gradient_of(model.embedding.weight);
   for (int64_t token = 0; token < 7; ++token) {
     double largest = 0;
@@ -149,17 +150,17 @@ TEST_CASE("a model's state can be cloned, reordered, and forget") {
     Tokens tokens = random_tokens(2, 9, 7, 110);
     Tensor whole = one_pass(model, tokens);
     Context context;
-    LanguageModelState state = model.start();
-    model.forward(part(tokens, 0, 4), state, context);
-    LanguageModelState clone = state.clone();
-    model.forward(random_tokens(2, 3, 7, 111), state, context);
-    CHECK(clone.position == 4);
-    clone.reorder({1, 0, 1});
+    std::unique_ptr<State> state = model.start();
+    model(part(tokens, 0, 4), *state, context);
+    std::unique_ptr<State> clone = state->clone();
+    model(random_tokens(2, 3, 7, 111), *state, context);
+    CHECK(position(*clone) == 4);
+    clone->reorder({1, 0, 1});
     Tokens rest{{3, 5}, {}};
     for (int64_t member : {1, 0, 1})
       for (int64_t t = 4; t < 9; ++t)
         rest.values.push_back(tokens.values[static_cast<size_t>(member * 9 + t)]);
-    Tensor logits = model.forward(rest, clone, context);
+    Tensor logits = model(rest, *clone, context);
     for (auto [b, member] : {std::pair{0, 1}, {1, 0}, {2, 1}})
       CHECK(relative_error(slice(logits, 0, b, b + 1),
                            slice(slice(whole, 0, member, member + 1), 1, 4, 9)) <= exactness);
@@ -167,13 +168,13 @@ TEST_CASE("a model's state can be cloned, reordered, and forget") {
   RandomValues random(112);
   LanguageModel model = paper_transformer_xl().make(random);
   Tokens tokens = random_tokens(2, 9, 7, 113);
-  LanguageModelState state = model.start();
+  std::unique_ptr<State> state = model.start();
   Context context;
-  model.forward(part(tokens, 0, 4), state, context);
-  model.forward(random_tokens(2, 3, 7, 114), state, context);
-  state.forget_newest(3);
-  CHECK(state.position == 4);
-  CHECK(relative_error(model.forward(part(tokens, 4, 9), state, context),
+  model(part(tokens, 0, 4), *state, context);
+  model(random_tokens(2, 3, 7, 114), *state, context);
+  state->forget_newest(3);
+  CHECK(position(*state) == 4);
+  CHECK(relative_error(model(part(tokens, 4, 9), *state, context),
                        slice(one_pass(model, tokens), 1, 4, 9)) <= exactness);
 }
 
@@ -186,10 +187,10 @@ TEST_CASE("absolute positions that start anew in each segment are wrong, relativ
     LanguageModel model = ModelRow(is_relative ? relative : absolute).make(random);
     Tokens tokens = random_tokens(2, 10, 7, 116);
     Context context;
-    LanguageModelState state = model.start();
-    model.forward(part(tokens, 0, 5), state, context);
-    state.position = 0;
-    Tensor anew = model.forward(part(tokens, 5, 10), state, context);
+    std::unique_ptr<State> state = model.start();
+    model(part(tokens, 0, 5), *state, context);
+    position(*state) = 0;
+    Tensor anew = model(part(tokens, 5, 10), *state, context);
     double error = relative_error(anew, slice(one_pass(model, tokens), 1, 5, 10));
     CHECK((is_relative ? error <= exactness : error > 1e-2));
   }

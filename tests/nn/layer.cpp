@@ -17,7 +17,7 @@ using namespace shiftgrad::test;
 namespace {
 
 const std::string foreign =
-    ": a State of another layer; use the one that start() of this layer gave";
+    ": a State of another module; use the one that start() of this module gave";
 
 /// A causal layer, its row and tokens for it.
 struct Subject {
@@ -132,15 +132,14 @@ TEST_CASE("a state of another model is refused") {
   LanguageModel two(config, random);
   config.n_layer = 1;
   LanguageModel one(config, random);
-  LanguageModelState state = one.start(), taken = two.start();
-  LanguageModelState moved = std::move(taken);
+  std::unique_ptr<State> state = one.start(), of_block = two.blocks[0]->start();
   Context context;
   Tokens tokens{{1, 1}, {0}};
   std::string message =
-      "language_model: a State of another model; use the one that start() of this model gave";
-  CHECK(refusal([&] { two.forward(tokens, state, context); }) == message);
-  CHECK(refusal([&] { two.forward(tokens, taken, context); }) == message);
-  CHECK(two.forward(tokens, moved, context).defined());
+      "language_model: a State of another module; use the one that start() of this module gave";
+  CHECK(refusal([&] { two(tokens, *state, context); }) == message);
+  CHECK(refusal([&] { two(tokens, *of_block, context); }) == message);
+  CHECK(two(tokens, *two.start(), context).defined());
 }
 
 TEST_CASE("recording through a state is refused in the layer's name") {

@@ -58,6 +58,11 @@ ModelRow three_blocks(ModelRow row) {
   return row;
 }
 
+ModelTraits traits(const ModelRow& row) {
+  Random random;
+  return LanguageModel(row.config, random).traits();
+}
+
 }  // namespace
 
 TEST_CASE("auxiliary losses are their formula, gradients included") {
@@ -81,16 +86,15 @@ TEST_CASE("auxiliary losses are their formula, gradients included") {
                                      .targets = targets,
                                      .extra_targets_weight = 0.4,
                                      .training_iters = 60};
-        AuxiliaryLosses auxiliary(config, row.config, start);
+        AuxiliaryLosses auxiliary(config, model.traits(), start);
         randomize(auxiliary, random);
         Tokens tokens = random_tokens(2, 4, 7, 1), following = random_tokens(2, 4, 7, 2);
 
         Context context;
         Tape tape;
-        std::vector<Tensor> block_inputs;
-        Tensor features = model.features(tokens, {}, context, &block_inputs);
-        Tensor loss = cross_entropy(model.logits(features), following);
-        Tensor others = auxiliary(block_inputs, features, following, step, context);
+        ModelOutput output = model(tokens, {}, context);
+        Tensor loss = cross_entropy(output.logits, following);
+        Tensor others = auxiliary(output, following, step, context);
         if (others.defined()) loss = loss + others;
         tape.backward(loss);
 
@@ -111,7 +115,7 @@ TEST_CASE("auxiliary losses are their formula, gradients included") {
 
 TEST_CASE("auxiliary losses: block l of L stops after l/2L of the training") {
   Random random;
-  LanguageModelConfig model = three_blocks(paper_transformer_xl()).config;
+  ModelTraits model = traits(three_blocks(paper_transformer_xl()));
   AuxiliaryLosses auxiliary({.intermediate_losses = 0.8, .training_iters = 61}, model, random);
   for (int64_t step = 0; step < 80; ++step) {
     CHECK(auxiliary.weight(1, step) == (step <= 10 ? 0.8 : 0));  // 61/6 = 10.2
@@ -125,12 +129,11 @@ TEST_CASE("auxiliary losses: a row too short for a target goes without it") {
   Random random;
   ModelRow row = paper_transformer_xl();
   LanguageModel model = row.make(values);
-  AuxiliaryLosses auxiliary({.targets = 4}, row.config, random);
+  AuxiliaryLosses auxiliary({.targets = 4}, model.traits(), random);
   auto loss = [&](int64_t T) {
     Context context;
-    std::vector<Tensor> block_inputs;
-    Tensor features = model.features(random_tokens(2, T, 7, 1), {}, context, &block_inputs);
-    return auxiliary(block_inputs, features, random_tokens(2, T, 7, 2), 0, context);
+    ModelOutput output = model(random_tokens(2, T, 7, 1), {}, context);
+    return auxiliary(output, random_tokens(2, T, 7, 2), 0, context);
   };
   CHECK(!loss(1).defined());
   CHECK(loss(2).defined());
@@ -140,7 +143,7 @@ TEST_CASE("auxiliary losses: as many parameters as output layers need") {
   Random random;
   auto count = [&](double intermediate, int64_t targets, const ModelRow& row) {
     return parameter_count(AuxiliaryLosses(
-        {.intermediate_losses = intermediate, .targets = targets}, row.config, random));
+        {.intermediate_losses = intermediate, .targets = targets}, traits(row), random));
   };
   ModelRow plain = three_blocks(paper_transformer_xl());
   ModelRow normed = three_blocks(ModelRow(R"("mixer": {"type": "multi_head_attention"})"));
@@ -153,7 +156,7 @@ TEST_CASE("auxiliary losses: as many parameters as output layers need") {
 }
 
 TEST_CASE("auxiliary losses: bad configs") {
-  LanguageModelConfig model = paper_transformer_xl().config;
+  ModelTraits model = traits(paper_transformer_xl());
   auto refused = [&](const AuxiliaryLossesConfig& config) {
     Random random;
     return refusal([&] { AuxiliaryLosses(config, model, random); });
@@ -168,4 +171,9 @@ TEST_CASE("auxiliary losses: bad configs") {
         "auxiliary losses: intermediate_losses 1 for a model of one block, which is the last");
   Random random;
   CHECK(parameter_count(AuxiliaryLosses({.targets = 2}, model, random)) > 0);
+  model.n_layer = 0;
+  CHECK(refused({.targets = 2}) ==
+        "auxiliary losses: targets 2 for a model that returns no features");
+  CHECK(refused({.intermediate_losses = 1}) ==
+        "auxiliary losses: intermediate_losses 1 for a model that returns no inputs of its blocks");
 }

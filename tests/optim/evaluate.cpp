@@ -33,7 +33,7 @@ double naive_nats(const LanguageModel& model, const std::vector<int32_t>& text, 
   Context context;
   auto N = static_cast<int64_t>(text.size());
   for (int64_t i = 1; i < N; ++i) {
-    Tensor logits = model.forward(row_of(text, begin(i), i), Memory{}, context);
+    Tensor logits = model(row_of(text, begin(i), i), Memory{}, context).logits;
     int64_t V = logits.size(2);
     total += naive_loss(logits.data() + (logits.size(1) - 1) * V, V, text[i]);
   }
@@ -52,8 +52,7 @@ double naive_nats_with_memory(const LanguageModel& model, const std::vector<int3
   for (int64_t i = 0; i < last; i += config.tgt_len) {
     int64_t counted = std::min(config.tgt_len, last - i),
             begin = std::max<int64_t>(0, i - config.ext_len);
-    std::vector<Tensor> inputs;
-    Tensor logits = model.forward(row_of(text, begin, i + counted), memory, context, &inputs);
+    auto [logits, inputs, features] = model(row_of(text, begin, i + counted), memory, context);
     int64_t T = logits.size(1), V = logits.size(2);
     for (int64_t n = 0; n < counted; ++n)
       total += naive_loss(logits.data() + (T - counted + n) * V, V, text[i + n + 1]);

@@ -80,14 +80,13 @@ TEST_CASE("trainer: a step is these lines") {
   Memory memory;
   for (int step = 0; step < 4; ++step) {
     Batch batch = batches.next();
-    std::vector<Tensor> block_inputs;
     Tape tape;
-    tape.backward(
-        cross_entropy(model.forward(batch.inputs, memory, context, &block_inputs), batch.targets));
+    ModelOutput output = model(batch.inputs, memory, context);
+    tape.backward(cross_entropy(output.logits, batch.targets));
     double norm = clip_gradient_norm(parameters(model), 0.1);
     optimizer.step(0.01 * (step + 1) / 6);
     optimizer.zero_gradients();
-    memory = remember(memory, block_inputs, 5);
+    memory = remember(memory, output.block_inputs, 5);
 
     CHECK(norm > 0.1);
     CHECK(trainer.step().gradient_norm == norm);
@@ -162,13 +161,11 @@ TEST_CASE("trainer: gradients stop at the memory") {
   auto gradients = [&](bool of_raw_values) {
     Context context;
     Tape tape;
-    std::vector<Tensor> block_inputs;
-    model.forward(earlier, {}, context, &block_inputs);
-    Memory memory = remember({}, block_inputs, 4);
+    Memory memory = remember({}, model(earlier, {}, context).block_inputs, 4);
     if (of_raw_values)
       for (Tensor& layer : memory) layer = Tensor::from(layer.shape(), layer.values());
     for (const Parameter& parameter : parameters(model)) parameter.value.zero_gradient();
-    tape.backward(cross_entropy(model.forward(inputs, memory, context), targets));
+    tape.backward(cross_entropy(model(inputs, memory, context).logits, targets));
     std::vector<std::vector<Scalar>> all;
     for (const Parameter& parameter : parameters(model))
       all.push_back(parameter.value.gradient().values());
@@ -242,8 +239,7 @@ TEST_CASE("trainer: accumulated batches of streams follow each other, each by it
     for (int n = 0; n < 4; ++n) {
       Batch batch = batches.next();
       if (batch.starts_over) memory.clear();
-      std::vector<Tensor> block_inputs;
-      Tensor logits = model.forward(batch.inputs, memory, context, &block_inputs);
+      auto [logits, block_inputs, features] = model(batch.inputs, memory, context);
       memory = remember(memory, block_inputs, 5);
       int64_t count = std::ssize(batch.targets.values);
       total = total + scale(cross_entropy(logits, batch.targets), static_cast<Scalar>(count));
@@ -273,7 +269,7 @@ TEST_CASE("trainer: auxiliary losses join the gradient, and the report names the
   LanguageModel model = loud_model(small_transformer_xl());
   Random random;
   AuxiliaryLosses auxiliary({.intermediate_losses = 1, .targets = 2, .training_iters = 8},
-                            model.config, random);
+                            model.traits(), random);
   auto weights = [&] {
     std::map<std::string, StoredTensor> own;
     for (const auto& [name, tensor] : trainer.saved())
@@ -287,15 +283,14 @@ TEST_CASE("trainer: auxiliary losses join the gradient, and the report names the
     load_state_dict(model, state_dict(trained), "trained");
     load_state_dict(auxiliary, weights(), "trained");
     Batch batch = batches.next();
-    std::vector<Tensor> block_inputs;
     std::vector<Parameter> all = parameters(model);
     for (const Parameter& parameter : parameters(auxiliary)) all.push_back(parameter);
     for (const Parameter& parameter : all) parameter.value.zero_gradient();
     Tape tape;
-    Tensor features = model.features(batch.inputs, memory, context, &block_inputs);
-    Tensor loss = cross_entropy(model.logits(features), batch.targets);
-    tape.backward(loss + auxiliary(block_inputs, features, batch.targets, step, context));
-    memory = remember(memory, block_inputs, 5);
+    ModelOutput output = model(batch.inputs, memory, context);
+    Tensor loss = cross_entropy(output.logits, batch.targets);
+    tape.backward(loss + auxiliary(output, batch.targets, step, context));
+    memory = remember(memory, output.block_inputs, 5);
 
     auto before = weights();
     StepReport report = trainer.step();
@@ -400,7 +395,7 @@ TEST_CASE("trainer: bad configs and texts") {
         "trainer: batch_warmup_iters 5 needs gradient_accumulation_steps of more than 1");
   CHECK(refused([](auto& c) { c.batch_warmup_iters = -1; }) ==
         "trainer: batch_warmup_iters -1, expected at least 0");
-  CHECK(refused([](auto& c) { c.beta1 = 1; }) == "adamw: beta1 1, expected 0 to below 1");
+  CHECK(refused([](auto& c) { c.beta1 = 1; }) == "trainer: beta1 1, expected 0 to less than 1");
   CHECK(refused([](auto& c) { c.eval_interval = 0; }) ==
         "trainer: eval_interval 0, expected at least 1");
   CHECK(refused([](auto& c) { c.save_interval = -1; }) ==
@@ -417,8 +412,7 @@ TEST_CASE("trainer: bad configs and texts") {
         "embedding.weight");
   CHECK(refused([](auto& c) { c.targets = 9; }) ==
         "trainer: targets 9, expected at most block_size 8");
-  CHECK(refused([](auto& c) { c.targets = 0; }) ==
-        "auxiliary losses: targets 0, expected at least 1");
+  CHECK(refused([](auto& c) { c.targets = 0; }) == "trainer: targets 0, expected at least 1");
   CHECK(refused([](auto& c) { c.mem_len = -1; }) == "trainer: mem_len -1, expected at least 0");
   CHECK(refused([](auto& c) { c.grad_clip = std::nan(""); }) ==
         "trainer: grad_clip nan, expected at least 0");

@@ -36,7 +36,7 @@ holds() {
 }
 
 # Short, and of the library the one header only.
-for program in first_model one_layer own_mixer own_op transformer_xl; do
+for program in first_model one_layer own_mixer own_model own_op transformer_xl; do
   source=$examples/$program.cpp
   lines=$(wc -l < "$source")
   [ "$lines" -lt 100 ] || fail "$source: $lines lines, expected fewer than 100"
@@ -78,6 +78,26 @@ holds 'a bias for each head and bucket, in both blocks' '
 run transformer_xl
 holds 'six losses, the last far below what a model without memory can reach' '
   $1 == "step" { loss[++n] = $4 } { good = n == 6 && loss[6] < 2 }'
+
+# Killed after a save and started again, it ends with the bits of a run that was left alone.
+run own_model "$place/whole.safetensors"
+cp "$place/printed" "$place/whole"
+holds 'a loss below a tenth' '
+  $1 == "step" { loss[++n] = $4 } { good = n == 3 && loss[3] < 0.1 }'
+holds 'less than 0.1 bits per character' '/bits per character$/ { good = $1 < 0.1 }'
+holds 'the sentence' '/^The quick brown fox jumps over the lazy dog\. The quick brown fox/ { good = 1 }'
+own_model_until_saved() {
+  "$build/own_model" "$place/killed.safetensors" > "$place/printed" 2>&1 &
+  while kill -0 $! && [ ! -s "$place/killed.safetensors" ]; do sleep 0.01; done
+  kill -KILL $! || fail 'own_model: ended before it could be killed'
+  wait $! || true
+}
+own_model_until_saved 2> "$place/killing"
+run own_model "$place/killed.safetensors"
+holds 'a run that goes on from a save' '/^goes on after step/ { good = $5 > 0 && $5 < 300 }'
+cmp "$place/whole.safetensors" "$place/killed.safetensors" || fail 'own_model: other bits'
+[ "$(tail -n 2 "$place/printed")" = "$(tail -n 2 "$place/whole")" ] || fail 'own_model: another text'
+refuses "own_model: $place/short: is 5 bytes long, expected at least 8" own_model "$place/short"
 
 run one_layer
 holds 'pieces to equal the whole' '/largest difference/ { good = $NF < 1e-5 }'

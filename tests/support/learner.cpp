@@ -45,12 +45,11 @@ void feed(const LanguageModel& model, const Learner& learner, const Example& exa
   Context context;
   for (int64_t t = 0, end = 0; t < length; t = end) {
     end = t + std::min(learner.segment, length - t);
-    std::vector<Tensor> inputs;
     Tape tape;
-    Tensor logits = model.forward(part(example.inputs, t, end), memory, context, &inputs);
-    Answered answered(logits, part(example.answers, t, end));
+    ModelOutput output = model(part(example.inputs, t, end), memory, context);
+    Answered answered(output.logits, part(example.answers, t, end));
     if (!answered.empty()) score(answered, tape);
-    if (learner.mem_len > 0) memory = remember(memory, inputs, learner.mem_len);
+    if (learner.mem_len > 0) memory = remember(memory, output.block_inputs, learner.mem_len);
   }
 }
 

@@ -29,7 +29,7 @@ std::vector<Values> recorded(const LanguageModel& model, const std::vector<int32
   std::vector<Values> weights;
   Context context;
   context.recorder = [&](const Tensor& told) { weights.emplace_back(told); };
-  model.forward({{1, T}, text}, Memory{}, context);
+  model({{1, T}, text}, Memory{}, context);
   return weights;
 }
 

@@ -221,7 +221,7 @@ TEST_CASE("run_layer: language models") {
     Memory memory;
     for (const Values& values : memories) memory.push_back(values.tensor());
     Tape tape;
-    tape.backward(cross_entropy(model.forward(tokens, memory, context), targets));
+    tape.backward(cross_entropy(model(tokens, memory, context).logits, targets));
     for (const Parameter& parameter : parameters(model))
       CHECK(relative_error(value_in(outcome, "grad.param." + parameter.name),
                            gradient_of(parameter.value)) <= exactness);

@@ -39,7 +39,7 @@ std::vector<double> next_log_probabilities(const EncoderDecoder& model, const Te
   Text fed = {options.begin};
   fed.insert(fed.end(), target.begin(), target.end());
   Context context;
-  Values logits(model.forward(padded({source}), padded({fed}), context));
+  Values logits(model(padded({source}), padded({fed}), context));
   int64_t V = logits.size(2);
   double total = 0;
   for (int64_t v = 0; v < V; ++v) total += std::exp(logits(0, std::ssize(fed) - 1, v));

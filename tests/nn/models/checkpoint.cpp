@@ -26,7 +26,7 @@ Checkpoint example(const LanguageModel& model) {
 
 std::vector<Scalar> logits_of(const LanguageModel& model) {
   Context context;
-  return model.forward({{1, 5}, {0, 1, 2, 3, 6}}, Memory{}, context).values();
+  return model({{1, 5}, {0, 1, 2, 3, 6}}, Memory{}, context).logits.values();
 }
 
 /// Why a file with this metadata text in place of the right one is refused, without the path.

@@ -46,7 +46,7 @@ struct Outcome {
     for (const Parameter& parameter : parameters(model)) parameter.value.zero_gradient();
     Context context;
     Tape tape;
-    logits = model.forward(example.source, example.targets, context);
+    logits = model(example.source, example.targets, context);
     loss = cross_entropy(logits, example.next, loss_options);
     tape.backward(loss);
     for (const Parameter& parameter : parameters(model)) {
@@ -98,7 +98,7 @@ TEST_CASE("padding of a target is hidden too, wherever it is") {
     Mask mask{example.targets.tokens.shape, {0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0}};
     example.targets.padding = std::make_shared<const Mask>(mask);
     Context context;
-    Tensor logits = model.forward(example.source, example.targets, context);
+    Tensor logits = model(example.source, example.targets, context);
     Values expected = oracle(row.config, Weights(model), example.source, example.targets);
     CHECK(relative_error(logits, expected) <= exactness);
   }
@@ -135,9 +135,9 @@ TEST_CASE("the amount of padding changes nothing, and neither do other members o
     wide_sources.push_back(random_sequences(1, 9, 6, 111)[0]);
     wide_targets.push_back(random_sequences(1, 8, 6, 112)[0]);
     Context context;
-    Tensor wide = model.forward(padded(wide_sources), {padded(wide_targets).tokens}, context);
+    Tensor wide = model(padded(wide_sources), {padded(wide_targets).tokens}, context);
     for (size_t b = 0; b < sources.size(); ++b) {
-      Tensor alone = model.forward(padded({sources[b]}), padded({targets[b]}), context);
+      Tensor alone = model(padded({sources[b]}), padded({targets[b]}), context);
       Tensor among = beginning(wide, static_cast<int64_t>(b), std::ssize(targets[b]));
       CHECK(relative_error(among, alone) <= exactness);
     }
@@ -175,8 +175,8 @@ TEST_CASE("targets fed in pieces, several for a source, reordered and cut, are t
       std::vector<int32_t> target = row_of(before, histories[n]);
       std::vector<int32_t> rest = row_of(after, static_cast<int64_t>(n));
       target.insert(target.end(), rest.begin(), rest.end());
-      Tensor whole = model.forward(padded({source_sequences[static_cast<size_t>(sources[n])]}),
-                                   padded({target}), context);
+      Tensor whole = model(padded({source_sequences[static_cast<size_t>(sources[n])]}),
+                           padded({target}), context);
       Tensor member = slice(got, 0, static_cast<int64_t>(n), static_cast<int64_t>(n) + 1);
       CHECK(relative_error(member, slice(whole, 1, 3, 7)) <= exactness);
     }
@@ -277,9 +277,7 @@ TEST_CASE("dropout in training is repeatable from the random numbers, and goes o
   RandomValues random(121);
   EncoderDecoder model = row.make(random);
   Example example(122);
-  auto run = [&](Context& context) {
-    return model.forward(example.source, example.targets, context);
-  };
+  auto run = [&](Context& context) { return model(example.source, example.targets, context); };
   Context first{.training = true, .random = {.seed = 5}}, second = first, evaluation;
   Tensor once = run(first);
   CHECK(same_bits(once, run(second)));

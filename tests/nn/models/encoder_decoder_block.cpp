@@ -151,7 +151,7 @@ TEST_CASE("the decoder's block is its formula, with memory and masks") {
       check_against(
           block, input, random,
           [&](const Tensor& x, const Tensor& source) {
-            return block.forward(x, input.memory.tensor(), source, own, cross);
+            return block(x, input.memory.tensor(), source, own, cross);
           },
           [&](const Weights& weights, const Input& given) {
             return oracle(config, row.n_head, weights, given, cross);
@@ -181,7 +181,7 @@ TEST_CASE("in the decoder's block the future changes no bit of the past") {
     Input input = random_input(2, 6, 0, 4, random);
     auto past = [&] {
       Context own, cross;
-      Tensor y = block.forward(input.x.tensor(), {}, input.context.tensor(), own, cross);
+      Tensor y = block(input.x.tensor(), {}, input.context.tensor(), own, cross);
       return slice(y, 1, 0, 3);
     };
     Tensor before = past();

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/models/language_model.h"
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;
@@ -44,7 +45,7 @@ GenerateOptions greedy(int64_t length) {
 int32_t likeliest(const LanguageModel& model, std::span<const int32_t> text) {
   Context context;
   Tokens tokens{{1, std::ssize(text)}, {text.begin(), text.end()}};
-  std::vector<Scalar> logits = model.forward(tokens, Memory{}, context).values();
+  std::vector<Scalar> logits = model(tokens, Memory{}, context).logits.values();
   auto last = logits.end() - model.config.vocab_size;
   return static_cast<int32_t>(std::max_element(last, logits.end()) - last);
 }
@@ -163,7 +164,7 @@ TEST_CASE("generate: the repetition penalty sees the prompt and what was made") 
   Context context;
   for (size_t n = 3; n < text.size(); ++n) {
     Tokens before{{1, static_cast<int64_t>(n)}, {text.begin(), text.begin() + n}};
-    std::vector<Scalar> logits = model.forward(before, Memory{}, context).values();
+    std::vector<Scalar> logits = model(before, Memory{}, context).logits.values();
     Random random;
     CHECK(text[n] ==
           sample(std::span(logits).last(11), sampling, random, std::span(text).first(n)));

@@ -43,8 +43,7 @@ TEST_CASE("a model is its formula, block inputs and gradients of the loss includ
       Example example(row, 2, T, M, random);
       Context context;
       Tape tape;
-      std::vector<Tensor> inputs;
-      Tensor logits = model.forward(example.tokens, example.memory(), context, &inputs);
+      auto [logits, inputs, features] = model(example.tokens, example.memory(), context);
       Tensor loss = cross_entropy(logits, example.targets);
       tape.backward(loss);
 
@@ -85,7 +84,7 @@ TEST_CASE("a parameter that requires no gradient gets none, and the others' keep
       Context context;
       Tape tape;
       tape.backward(
-          cross_entropy(model.forward(example.tokens, example.memory(), context), example.targets));
+          cross_entropy(model(example.tokens, example.memory(), context).logits, example.targets));
       std::vector<std::vector<Scalar>> result;
       for (const Parameter& parameter : all) {
         Tensor gradient = parameter.value.gradient();
@@ -112,7 +111,7 @@ TEST_CASE("nothing is recorded below the first parameter that requires a gradien
       value.require_gradient(name.starts_with(prefix));
     Context context;
     Tape tape;
-    cross_entropy(model.forward(random_tokens(2, 5, 7, 1), {}, context), random_tokens(2, 5, 7, 2));
+    cross_entropy(model(random_tokens(2, 5, 7, 1), {}, context).logits, random_tokens(2, 5, 7, 2));
     return tape.size();
   };
   CHECK(recorded("output.bias") == 2);  // the output layer and the loss
@@ -151,12 +150,12 @@ TEST_CASE("positions beyond max_len are refused, with memory and state counted")
   LanguageModel model = row.make(random);
   Context context;
   const std::string error = "language_model: 7 positions are beyond max_len 6";
-  CHECK(refusal([&] { model.forward(random_tokens(1, 7, 7, 1), {}, context); }) == error);
+  CHECK(refusal([&] { model(random_tokens(1, 7, 7, 1), {}, context); }) == error);
   Example example(row, 1, 3, 4, random);
-  CHECK(refusal([&] { model.forward(example.tokens, example.memory(), context); }) == error);
-  LanguageModelState state = model.start();
-  model.forward(random_tokens(1, 6, 7, 1), state, context);
-  CHECK(refusal([&] { model.forward(random_tokens(1, 1, 7, 1), state, context); }) == error);
+  CHECK(refusal([&] { model(example.tokens, example.memory(), context); }) == error);
+  std::unique_ptr<State> state = model.start();
+  model(random_tokens(1, 6, 7, 1), *state, context);
+  CHECK(refusal([&] { model(random_tokens(1, 1, 7, 1), *state, context); }) == error);
 }
 
 TEST_CASE("a memory must be one for each block, all alike") {
@@ -164,7 +163,7 @@ TEST_CASE("a memory must be one for each block, all alike") {
   LanguageModel model = paper_transformer_xl().make(random);
   Context context;
   auto refused = [&](const Memory& memory) {
-    return refusal([&] { model.forward(random_tokens(2, 3, 7, 1), memory, context); });
+    return refusal([&] { model(random_tokens(2, 3, 7, 1), memory, context); });
   };
   Tensor two = Tensor::zeros({2, 2, 4}), three = Tensor::zeros({2, 3, 4});
   CHECK(refused({two}) == "language_model: memory for 1 blocks of 2");
@@ -200,7 +199,7 @@ TEST_CASE("a pass may see as many tokens as there are learned positions for") {
     LanguageModel model = ModelRow(json).make(random);
     CHECK(model.most_keys() == most);
     Context context;
-    auto pass = [&](int64_t T) { model.forward(random_tokens(2, T, 7, 1), Memory{}, context); };
+    auto pass = [&](int64_t T) { model(random_tokens(2, T, 7, 1), Memory{}, context); };
     pass(most);
     CHECK(refusal([&] { pass(most + 1); }) != "");
   }

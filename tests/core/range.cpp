@@ -1,12 +1,12 @@
-#include "examples/common/flag_range.h"
+#include "shiftgrad/core/range.h"
 
 #include <cmath>
 
 #include "tests/support/refusal.h"
 
-using namespace common;
+using namespace shiftgrad;
 
-TEST_CASE("flag range: what is inside is not complained of") {
+TEST_CASE("range: what is inside is not complained of") {
   CHECK(complaint(0, range::zero_or_more).empty());
   CHECK(complaint(1e9, range::zero_or_more).empty());
   CHECK(complaint(0, range::less_than_one).empty());
@@ -14,7 +14,7 @@ TEST_CASE("flag range: what is inside is not complained of") {
   CHECK(complaint(0.5, range::proper_share).empty());
 }
 
-TEST_CASE("flag range: of a wide range the bound that was crossed is named") {
+TEST_CASE("range: of a wide range the bound that was crossed is named") {
   CHECK(complaint(0, range::one_or_more) == ", expected at least 1");
   CHECK(complaint(1e9 + 1, range::one_or_more) == ", expected at most 1000000000");
   CHECK(complaint(0, range::positive) == ", expected more than 0");
@@ -23,7 +23,7 @@ TEST_CASE("flag range: of a wide range the bound that was crossed is named") {
   CHECK(complaint(2e12, range::steps) == ", expected at most 1000000000000");
 }
 
-TEST_CASE("flag range: a narrow range is named whole") {
+TEST_CASE("range: a narrow range is named whole") {
   CHECK(complaint(1.5, range::probability) == ", expected 0 to 1");
   CHECK(complaint(1, range::less_than_one) == ", expected 0 to less than 1");
   CHECK(complaint(0, range::share) == ", expected more than 0 and at most 1");

@@ -1,4 +1,4 @@
-#include "shiftgrad/optim/peers/beginning.h"
+#include "shiftgrad/optim/peers/peer_consistency.h"
 
 #include <algorithm>
 
@@ -7,21 +7,17 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-void Beginning::add(const std::string& name, std::span<const std::byte> bytes) {
+void PeerConsistency::add(const std::string& name, std::span<const std::byte> bytes) {
   names_.push_back(name);
   hashes_.push_back(hash(std::as_bytes(std::span(name))));
   hashes_.push_back(hash(bytes));
 }
 
-void Beginning::operator()(const std::string& name, const std::string& value) {
-  add(name, std::as_bytes(std::span(value)));
-}
-
-void Beginning::operator()(const std::map<std::string, StoredTensor>& tensors) {
+void PeerConsistency::operator()(const std::map<std::string, StoredTensor>& tensors) {
   for (const auto& [name, tensor] : tensors) add(name, tensor.bytes);
 }
 
-void Beginning::check_same(Peers& peers) const {
+void PeerConsistency::check_same(Peers& peers) const {
   std::vector<std::vector<std::byte>> all = peers.gather(std::as_bytes(std::span(hashes_)));
   for (size_t peer = 1; peer < all.size(); ++peer) {
     auto [first, other] = std::ranges::mismatch(all[0], all[peer]);

@@ -1,20 +1,18 @@
-#include "flag_range.h"
+#include "shiftgrad/core/range.h"
 
 #include <cmath>
+#include <cstdint>
 
-#include "fixed.h"
 #include "shiftgrad/core/errors.h"
 
-namespace common {
-
-using shiftgrad::text;
+namespace shiftgrad {
 
 namespace {
 
 /// Returns 1e9 as "1000000000", and 0.5 as "0.5".
 std::string number(double value) {
   bool whole = value == std::floor(value) && std::abs(value) < 1e15;
-  return whole ? fixed(value, 0) : text(value);
+  return whole ? std::to_string(static_cast<int64_t>(value)) : text(value);
 }
 
 }  // namespace
@@ -34,4 +32,4 @@ std::string complaint(double value, const Range& range) {
               range.with_greatest ? "at most " : "less than ", greatest);
 }
 
-}  // namespace common
+}  // namespace shiftgrad

@@ -8,33 +8,24 @@
 #include <vector>
 
 #include "shiftgrad/core/io/safetensors.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/state_dict.h"
 #include "shiftgrad/optim/peers/peers.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// What a training begins with, as hashes under names. Peers compare them to find where they
-/// differ.
-class Beginning {
+/// What peers must have in common when a training begins, as hashes under names. Peers compare them
+/// to find where they differ.
+class PeerConsistency {
  public:
-  /// Notes a field of a config, whose `fields` calls this.
-  void operator()(const std::string& name, const std::string& value);
+  /// Notes a value under a name. The `fields` of a config calls this.
+  void operator()(const std::string& name, const std::string& value, const auto&...) {
+    add(name, std::as_bytes(std::span(value)));
+  }
   template <class Number>
   requires std::is_arithmetic_v<Number>
-  void operator()(const std::string& name, Number value) {
+  void operator()(const std::string& name, Number value, const auto&...) {
     add(name, std::as_bytes(std::span(&value, 1)));
   }
   void operator()(const std::map<std::string, StoredTensor>& tensors);
-
-  /// Notes a model's config, dropout and weights.
-  template <class Model>
-  void model(const Model& model) {
-    (*this)("model", config_to_json(model.config));
-    (*this)("dropout", model.config.dropout);
-    (*this)("attention_dropout", model.config.attention_dropout);
-    (*this)(state_dict(model));
-  }
 
   /// Throws, naming the first entry that differs, unless all peers have the same entries.
   void check_same(Peers& peers) const;

@@ -2,17 +2,17 @@
 
 #include <string>
 
-namespace common {
+namespace shiftgrad {
 
-/// The numbers that a flag may have, from `least` to `greatest`.
+/// The numbers that a setting may have, from `least` to `greatest`.
 struct Range {
   double least, greatest;
   /// Whether the bounds themselves are allowed.
   bool with_least = true, with_greatest = true;
 };
 
-/// The ranges of all flags. The greatest values are more than any machine can use, yet small enough
-/// that the product of two counts, or the sum of many, fits into 64 bits.
+/// The ranges of settings and flags. The greatest values are more than any machine can use, yet
+/// small enough that the product of two counts, or the sum of many, fits into 64 bits.
 namespace range {
 
 constexpr double most = 1e9;
@@ -29,4 +29,4 @@ constexpr Range share{0, 1, false}, proper_share{0, 1, false, false};
 /// otherwise an empty string.
 std::string complaint(double value, const Range& range);
 
-}  // namespace common
+}  // namespace shiftgrad

@@ -1,0 +1,55 @@
+#include "shiftgrad/nn/models/save.h"
+
+#include <nlohmann/json.hpp>
+
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/json.h"
+#include "shiftgrad/nn/models/checkpoint_parts.h"
+#include "shiftgrad/nn/state_dict.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+namespace {
+
+constexpr const char* format = "shiftgrad-model-1";
+
+/// Reads the file, whose config text may be any JSON object.
+SafeTensors read_model(const std::string& path) {
+  SafeTensors content = read_safetensors(path);
+  naming(path, [&] {
+    Metadata metadata(content.metadata);
+    require(content.metadata.contains("format") && metadata.at("format") == format,
+            "is not a model of the format ", format);
+    require(metadata.json("model").is_object(), "model is not a JSON object");
+  });
+  return content;
+}
+
+}  // namespace
+
+void save(const SequenceModel& model, const std::string& path, const RunState& state) {
+  SafeTensors content{state_dict(model), {{"format", format}, {"model", model.config_text()}}};
+  naming(path, [&] {
+    require(Metadata(content.metadata).json("model").is_object(), model.name,
+            ": config_text is not a JSON object");
+    for (const auto& [name, tensor] : content.tensors)
+      require(!name.starts_with("trainer."), model.name, ": parameter ", shown(name),
+              ", but such names are the trainer's");
+  });
+  add_state(content, state);
+  write_safetensors(path, content);
+}
+
+RunState load(SequenceModel& model, const std::string& path) {
+  SafeTensors content = read_model(path);
+  const std::string& saved = content.metadata.at("model");
+  require(saved == model.config_text(), path, ": a model of the config ", shown(saved),
+          ", expected ", shown(model.config_text()));
+  RunState state = naming(path, [&] { return take_state(content); });
+  load_state_dict(model, content.tensors, path);
+  return state;
+}
+
+std::string saved_config(const std::string& path) { return read_model(path).metadata.at("model"); }
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

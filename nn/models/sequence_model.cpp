@@ -1,0 +1,90 @@
+#include "shiftgrad/nn/models/sequence_model.h"
+
+#include <algorithm>
+
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/shape.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// The tokens that were fed, a row for each member of the batch.
+struct FedTokens : State {
+  int64_t limit;
+  std::vector<std::vector<int32_t>> rows{};
+
+  explicit FedTokens(int64_t limit) : limit(limit) {}
+  std::unique_ptr<State> clone() const override { return std::make_unique<FedTokens>(*this); }
+  void forget_newest(int64_t count) override {
+    for (auto& row : rows) row.resize(row.size() - std::min<size_t>(count, row.size()));
+  }
+  void reorder(const std::vector<int64_t>& members) override {
+    std::vector<std::vector<int32_t>> before = std::move(rows);
+    rows.clear();
+    for (int64_t member : members) {
+      require(0 <= member && member < std::ssize(before), "reorder: member ", member,
+              ", expected 0 to ", std::ssize(before) - 1);
+      rows.push_back(before[member]);
+    }
+  }
+
+  /// Adds tokens [B, T], and returns all that are kept and these, [B, M + T]. Throws in the name of
+  /// the model.
+  Tokens with(const Tokens& tokens, const std::string& name) {
+    int64_t B = tokens.shape[0], T = tokens.shape[1];
+    if (rows.empty()) rows.resize(B);
+    require(std::ssize(rows) == B, name, ": a batch of ", B, " for a State of ", rows.size(),
+            " members");
+    Tokens all{{B, std::ssize(rows[0]) + T}, {}};
+    for (int64_t b = 0; b < B; ++b) {
+      auto& row = rows[b];
+      row.insert(row.end(), tokens.values.begin() + b * T, tokens.values.begin() + (b + 1) * T);
+      all.values.insert(all.values.end(), row.begin(), row.end());
+      row.erase(row.begin(), row.end() - std::min(limit, std::ssize(row)));
+    }
+    return all;
+  }
+};
+
+}  // namespace
+
+ModelOutput SequenceModel::operator()(const Tokens& tokens, const Memory& memory,
+                                      Context& context) const {
+  ModelOutput output = forward(tokens, memory, context);
+  Dims expected{tokens.shape[0], tokens.shape[1], traits().vocab_size};
+  require(output.logits.defined(), name, ": returned no logits");
+  require(output.logits.shape() == expected, name, ": logits ", output.logits.shape(),
+          ", expected ", expected);
+  return output;
+}
+
+Tensor SequenceModel::operator()(const Tokens& tokens, State& state, Context& context) const {
+  return step(tokens, state, context);
+}
+
+std::unique_ptr<State> SequenceModel::start(int64_t limit) const {
+  return new_state<FedTokens>(limit);
+}
+
+Tensor SequenceModel::step(const Tokens& tokens, State& state, Context& context) const {
+  require(tokens.shape.size() == 2, name, ": tokens ", tokens.shape, ", expected [B, T]");
+  Tokens all = own_state<FedTokens>(state).with(tokens, name);  // [B, M + T]
+  Tensor logits = (*this)(all, Memory(), context).logits;       // [B, M + T, V]
+  int64_t keys = all.shape[1];
+  return slice(logits, 1, keys - tokens.shape[1], keys);  // [B, T, V]
+}
+
+Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t length) {
+  Tape::Pause constant;
+  Memory result;
+  for (size_t n = 0; n < inputs.size(); ++n) {
+    Tensor all = memory.empty() ? inputs[n] : concat({memory[n], inputs[n]}, 1);  // [B, M + T, C]
+    int64_t kept = std::min(length, all.size(1));
+    result.push_back(contiguous(slice(all, 1, all.size(1) - kept, all.size(1))).detach());
+  }
+  return result;
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

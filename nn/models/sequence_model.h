@@ -1,0 +1,81 @@
+#pragma once
+
+// A sequence model takes tokens and returns the logits of the next token. Whatever does that can be
+// trained, scored, sampled, saved and resumed. A model of your own implements `traits`, `forward` and
+// `visit`; the rest has defaults (examples/own_model.cpp).
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "shiftgrad/core/array.h"
+#include "shiftgrad/nn/context.h"
+#include "shiftgrad/nn/state.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// The inputs of each block for earlier tokens, each [B, M, C] and constant. Training carries them
+/// from one segment to the next.
+using Memory = std::vector<Tensor>;
+
+/// Returns the last `length` tokens of `memory` followed by `inputs`, detached (Dai et al. 2019,
+/// section 3.2). `memory` may be empty.
+Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t length);
+
+/// What programs need to know of a model.
+struct ModelTraits {
+  int64_t vocab_size = 0;
+  /// Width of the model. The schedule `noam` divides by its root.
+  int64_t d_model = 1;
+  /// Number of blocks whose inputs the model returns. A model with 0 has no memory.
+  int64_t n_layer = 0;
+  /// Whether a norm stands between the last block and the output.
+  bool final_norm = false;
+  /// Dropout rates before the output, and of attention.
+  double dropout = 0, attention_dropout = 0;
+};
+
+/// What a model returns for tokens [B, T].
+struct ModelOutput {
+  /// Logits [B, T, V] of the token that follows each token.
+  Tensor logits{};
+  /// The input [B, T, C] of each block, for `remember`.
+  std::vector<Tensor> block_inputs{};
+  /// What the output layer reads of each token, [B, T, C]. Only auxiliary losses need it.
+  Tensor features{};
+};
+
+struct SequenceModel : StatefulModule {
+  /// Returns `forward` or `step` of the same arguments. Throws, in the model's name, when `forward`
+  /// does not keep to the shapes of ModelOutput. PyTorch: module(x).
+  ModelOutput operator()(const Tokens& tokens, const Memory& memory, Context& context) const;
+  Tensor operator()(const Tokens& tokens, State& state, Context& context) const;
+
+  virtual ModelTraits traits() const = 0;
+
+  /// Returns the logits for tokens [B, T] after the memory of each block, which may be empty. No
+  /// logits may depend on later tokens.
+  virtual ModelOutput forward(const Tokens& tokens, const Memory& memory,
+                              Context& context) const = 0;
+
+  /// Returns a state that has seen nothing and keeps at most `limit` tokens. By default it keeps
+  /// the tokens themselves.
+  virtual std::unique_ptr<State> start(int64_t limit = unlimited) const;
+  /// Returns the logits [B, T, V] for tokens [B, T] after what the state has seen, and adds them to
+  /// the state. By default it feeds the kept tokens again, with the new ones after them.
+  virtual Tensor step(const Tokens& tokens, State& state, Context& context) const;
+
+  /// The largest number of tokens in a sequence, counted from its start. It is bounded where
+  /// positions are absolute and learned.
+  virtual int64_t longest() const { return unlimited; }
+  /// The largest number of tokens that one pass may see, memory included. It is bounded where a
+  /// position or distance has a learned row of its own.
+  virtual int64_t most_keys() const { return longest(); }
+
+  /// The model's config as a JSON object, which is saved with the weights. Its content is up to the
+  /// model.
+  virtual std::string config_text() const { return "{}"; }
+};
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+namespace shiftgrad {
+
+/// The streams of random numbers that a run draws from its one seed, as Random{seed, stream}. The
+/// streams are independent, so a change in what one is used for leaves the others as they are.
+/// Besides these, PairBatches orders epoch n by stream n, and `generate` draws continuation n from
+/// stream n of a seed of its own.
+namespace random_stream {
+
+inline constexpr uint64_t weights = 0;
+inline constexpr uint64_t batches = 1;
+inline constexpr uint64_t dropout = 2;
+inline constexpr uint64_t auxiliary_losses = 3;
+
+}  // namespace random_stream
+
+}  // namespace shiftgrad

@@ -1,0 +1,94 @@
+#include "shiftgrad/nn/models/save.h"
+
+#include <filesystem>
+
+#include "shiftgrad/core/io/tensor_file.h"
+#include "shiftgrad/nn/state_dict.h"
+#include "tests/support/own_model.h"
+#include "tests/support/refusal.h"
+#include "tests/support/small_models.h"
+#include "tests/support/temporary_folder.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+OwnModel own_model(uint64_t seed, int64_t vocab_size = 7) {
+  Random random{.seed = seed};
+  return {vocab_size, random};
+}
+
+}  // namespace
+
+TEST_CASE("save: a model of one's own comes back whole, with the state of its run") {
+  TemporaryFolder folder;
+  std::string path = folder.file("own");
+  OwnModel model = own_model(1), other = own_model(2);
+  save(model, path,
+       {.step = 12, .validation_loss = 0.25, .trainer = {{"step", stored(Tensor::full({1}, 3))}}});
+  RunState state = load(other, path);
+  CHECK(state_dict(other) == state_dict(model));
+  CHECK(state.step == 12);
+  CHECK(!state.train_loss);
+  CHECK(state.validation_loss == 0.25);
+  CHECK(state.trainer ==
+        std::map<std::string, StoredTensor>{{"step", stored(Tensor::full({1}, 3))}});
+  CHECK(saved_config(path) == R"({"vocab_size": 7})");
+}
+
+TEST_CASE("save: a language model is a model, too") {
+  TemporaryFolder folder;
+  std::string path = folder.file("xl");
+  Random random;
+  LanguageModel model = loud_model(small_transformer_xl()), other(model.config, random);
+  save(model, path);
+  load(other, path);
+  CHECK(state_dict(other) == state_dict(model));
+  CHECK(saved_config(path) == model.config_text());
+}
+
+TEST_CASE("save: what does not fit is refused, and the model stays as it was") {
+  TemporaryFolder folder;
+  std::string path = folder.file("own");
+  save(own_model(1), path);
+  OwnModel larger = own_model(2, 8), model = own_model(2);
+  auto before = state_dict(model);
+  CHECK(refusal([&] { load(larger, path); }) ==
+        path +
+            ": a model of the config \"{\\\"vocab_size\\\": 7}\", expected "
+            "\"{\\\"vocab_size\\\": 8}\"");
+  SafeTensors content = read_safetensors(path);
+  auto refused = [&](auto change) {
+    SafeTensors changed = content;
+    change(changed);
+    write_safetensors(path, changed);
+    return refusal([&] { load(model, path); });
+  };
+  CHECK(refused([](auto& c) { c.metadata["format"] = "shiftgrad-1"; }) ==
+        path + ": is not a model of the format shiftgrad-model-1");
+  CHECK(refused([](auto& c) { c.metadata.erase("step"); }) == path + ": no step in the metadata");
+  CHECK(refused([](auto& c) { c.metadata["model"] = "[]"; }) ==
+        path + ": model is not a JSON object");
+  CHECK(refused([](auto& c) { c.tensors.erase("table"); }).starts_with(path + ": "));
+  CHECK(state_dict(model) == before);
+}
+
+TEST_CASE("save: what could not be read back is not written") {
+  struct NoObject : OwnModel {
+    using OwnModel::OwnModel;
+    std::string config_text() const override { return "7"; }
+  };
+  struct TrainersName : OwnModel {
+    using OwnModel::OwnModel;
+    void visit(Visitor& visitor) const override { visitor("trainer.step", table); }
+  };
+  TemporaryFolder folder;
+  std::string path = folder.file("own");
+  Random random;
+  CHECK(refusal([&] { save(NoObject(7, random), path); }) ==
+        path + ": own: config_text is not a JSON object");
+  CHECK(refusal([&] { save(TrainersName(7, random), path); }) ==
+        path + ": own: parameter \"trainer.step\", but such names are the trainer's");
+  CHECK(!std::filesystem::exists(path));
+}

@@ -1,0 +1,127 @@
+#include "shiftgrad/nn/models/sequence_model.h"
+
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/models/generate.h"
+#include "shiftgrad/ops/shape.h"
+#include "tests/support/layer_rows.h"
+#include "tests/support/own_model.h"
+#include "tests/support/refusal.h"
+#include "tests/support/models.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+constexpr int64_t vocab_size = 7;
+
+OwnModel own_model() {
+  Random random{.seed = 5};
+  return {vocab_size, random};
+}
+
+Tensor logits(const SequenceModel& model, const Tokens& tokens) {
+  Context context;
+  return model(tokens, Memory(), context).logits;
+}
+
+}  // namespace
+
+TEST_CASE("sequence model: by default, pieces through a state equal the whole") {
+  OwnModel model = own_model();
+  Tokens tokens = random_tokens(3, 9, vocab_size, 1);
+  Tensor whole = logits(model, tokens);
+  Context context;
+  std::unique_ptr<State> state = model.start();
+  for (auto [begin, end] : {std::pair{0, 1}, {1, 2}, {2, 6}, {6, 9}})
+    CHECK(relative_error(model(part(tokens, begin, end), *state, context),
+                         slice(whole, 1, begin, end)) <= exactness);
+}
+
+TEST_CASE("sequence model: a limited state sees the last tokens only") {
+  OwnModel model = own_model();
+  Tokens tokens = random_tokens(2, 9, vocab_size, 2);
+  Context context;
+  for (int64_t limit : {0, 1, 4}) {
+    CAPTURE(limit);
+    std::unique_ptr<State> state = model.start(limit);
+    model(part(tokens, 0, 5), *state, context);
+    model(part(tokens, 5, 7), *state, context);
+    Tensor seen = logits(model, part(tokens, 7 - limit, 9));  // [2, limit + 2, V]
+    CHECK(relative_error(model(part(tokens, 7, 9), *state, context),
+                         slice(seen, 1, limit, limit + 2)) <= exactness);
+  }
+}
+
+TEST_CASE("sequence model: a default state can be cloned, reordered, and forget") {
+  OwnModel model = own_model();
+  Tokens tokens = random_tokens(2, 6, vocab_size, 3);
+  Tensor whole = logits(model, tokens);
+  Context context;
+  std::unique_ptr<State> state = model.start();
+  model(part(tokens, 0, 4), *state, context);
+  std::unique_ptr<State> clone = state->clone();
+  model(random_tokens(2, 3, vocab_size, 4), *state, context);
+  state->forget_newest(3);
+  CHECK(relative_error(model(part(tokens, 4, 6), *state, context), slice(whole, 1, 4, 6)) <=
+        exactness);
+  clone->reorder({1, 1, 0});
+  Tokens rest{{3, 2}, {}};
+  for (int64_t member : {1, 1, 0})
+    for (int64_t t : {4, 5}) rest.values.push_back(tokens.values[member * 6 + t]);
+  Tensor y = model(rest, *clone, context);
+  for (auto [b, member] : {std::pair{0, 1}, {1, 1}, {2, 0}})
+    CHECK(relative_error(slice(y, 0, b, b + 1),
+                         slice(slice(whole, 0, member, member + 1), 1, 4, 6)) <= exactness);
+}
+
+TEST_CASE("sequence model: what a default state refuses") {
+  OwnModel model = own_model(), other = own_model();
+  Context context;
+  std::unique_ptr<State> state = model.start();
+  Tokens tokens = random_tokens(2, 3, vocab_size, 5);
+  model(tokens, *state, context);
+  CHECK(refusal([&] { other(tokens, *state, context); }) ==
+        "own: a State of another module; use the one that start() of this module gave");
+  CHECK(refusal([&] { model(random_tokens(3, 1, vocab_size, 6), *state, context); }) ==
+        "own: a batch of 3 for a State of 2 members");
+  CHECK(refusal([&] {
+          model({{3}, {0, 1, 2}}, *state, context);
+        }) == "own: tokens [3], expected [B, T]");
+  CHECK(refusal([&] { state->reorder({0, 2}); }) == "reorder: member 2, expected 0 to 1");
+  Tape tape;
+  CHECK(refusal([&] { model(tokens, *state, context); }) ==
+        "own: a State is for fixed weights; not for recording");
+}
+
+TEST_CASE("sequence model: an output of another shape is refused in the model's name") {
+  struct Wrong : OwnModel {
+    using OwnModel::OwnModel;
+    ModelOutput forward(const Tokens& tokens, const Memory&, Context&) const override {
+      if (tokens.shape[1] == 1) return {};
+      return {.logits = Tensor::zeros({tokens.shape[0], vocab_size})};
+    }
+  };
+  Random random;
+  Wrong model(vocab_size, random);
+  CHECK(refusal([&] { logits(model, random_tokens(2, 3, vocab_size, 7)); }) ==
+        "own: logits [2, 7], expected [2, 3, 7]");
+  CHECK(refusal([&] { logits(model, random_tokens(2, 1, vocab_size, 7)); }) ==
+        "own: returned no logits");
+}
+
+TEST_CASE("sequence model: generate continues with the likeliest token after the whole text") {
+  OwnModel model = own_model();
+  std::vector<int32_t> text = {1, 2, 3};
+  std::vector<int32_t> made = generate(model, text, {.length = 12, .sampling = {.temperature = 0}});
+  REQUIRE(made.size() == 12);
+  for (int32_t token : made) {
+    Tensor last = select(select(logits(model, {{1, std::ssize(text)}, text}), 0, 0), 0,
+                         std::ssize(text) - 1);  // [V]
+    std::vector<Scalar> values = last.values();
+    CHECK(token == std::ranges::max_element(values) - values.begin());
+    text.push_back(token);
+  }
+  CHECK(refusal([&] { generate(model, {9}, {.length = 1}); }) ==
+        "generate: token 9 in the prompt, expected 0 to 6");
+}
