@@ -37,13 +37,13 @@ struct InRange {
   const char* owner;
 
   template <class Value>
-  void operator()(const char* field, const Value& value, const char*, const char*,
+  void operator()(const char* field, const Value& value, const auto&, const char*,
                   const Range& range) {
     std::string wrong = complaint(static_cast<double>(value), range);
     require(wrong.empty(), owner, ": ", field, " ", value, wrong);
   }
   template <class Value>
-  void operator()(const char*, const Value&, const char*, const char*) {}
+  void operator()(const char*, const Value&, const auto&, const char*) {}
 };
 
 /// Returns the config once it is known to be good.

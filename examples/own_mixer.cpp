@@ -62,7 +62,7 @@ LanguageModel trained(const MixerMaker& mixer) {
   Trainer trainer(model, text, {},
                   {.batch_size = 8,
                    .block_size = 32,
-                   .batches = "blocks",
+                   .batches = BatchType::blocks,
                    .max_iters = 300,
                    .learning_rate = 1e-2});
   trainer.run({.on_step = [](const StepReport& report) {

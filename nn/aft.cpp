@@ -15,33 +15,25 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-Aft::Form form_named(const std::string& name) {
-  if (name == "full") return Aft::Form::full;
-  if (name == "local") return Aft::Form::local;
-  if (name == "simple") return Aft::Form::simple;
-  if (name == "conv") return Aft::Form::conv;
-  fail("aft: form \"", name, "\", expected full, local, simple or conv");
-}
-
 /// Throws unless each key is given exactly when the form uses it.
-void check(const AftConfig& config, Aft::Form form) {
-  using Form = Aft::Form;
+void check(const AftConfig& config) {
+  const AftForm form = config.form;
   auto expect = [&](const char* key, const std::optional<int64_t>& value, bool used, bool needed) {
     require(used || !value, config.type, ": ", key, " with form ", config.form);
     require(value || !needed, config.type, ": ", key, " is missing for form ", config.form);
     require(!value || *value >= 1 || !needed, config.type, ": ", key, " ", value.value_or(0),
             ", expected at least 1");
   };
-  bool table = form == Form::full || form == Form::local;
-  bool narrow = form == Form::local || form == Form::conv;
+  bool table = form == AftForm::full || form == AftForm::local;
+  bool narrow = form == AftForm::local || form == AftForm::conv;
   require(config.d_model >= 1, config.type, ": d_model ", config.d_model, ", expected at least 1");
   expect("max_len", config.max_len, table, table);
   expect("window", config.window, narrow, narrow);
-  expect("n_head", config.n_head, form == Form::conv, form == Form::conv);
+  expect("n_head", config.n_head, form == AftForm::conv, form == AftForm::conv);
   expect("factor_rank", config.factor_rank, table, false);
   require(config.factor_rank.value_or(0) >= 0, config.type, ": factor_rank ",
           config.factor_rank.value_or(0), ", expected at least 0");
-  if (form != Form::conv) return;
+  if (form != AftForm::conv) return;
   require(config.d_model % *config.n_head == 0, config.type, ": d_model ", config.d_model,
           " is not divisible by n_head ", *config.n_head);
   require(config.causal || *config.window % 2 == 1, config.type, ": window ", *config.window,
@@ -59,18 +51,18 @@ void refuse_single_keys(const Context& context) {
 }  // namespace
 
 Aft::Aft(const AftConfig& config, Random& random)
-    : form(form_named(config.form)),
+    : form(config.form),
       causal(config.causal),
       d_model(config.d_model),
       max_len(config.max_len.value_or(0)),
       window(config.window.value_or(0)),
       n_head(config.n_head.value_or(1)) {
   check_sizes(config);
-  check(config, form);
+  check(config);
   name = config.type;
   // Positions in the table are at most this far apart.
-  if (form == Form::local) window = std::min(window, max_len);
-  if (form == Form::conv) {
+  if (form == AftForm::local) window = std::min(window, max_len);
+  if (form == AftForm::conv) {
     query = Linear(d_model, d_model, config.bias, random);
     key = Linear(d_model, n_head, config.bias, random);
     value = Linear(d_model, d_model, config.bias, random);
@@ -83,20 +75,20 @@ Aft::Aft(const AftConfig& config, Random& random)
 
 void Aft::build_positions(const AftConfig& config, Random& random) {
   int64_t rank = config.factor_rank.value_or(0);
-  if (form == Form::conv) {
+  if (form == AftForm::conv) {
     kernel = normal_parameter({n_head, window}, random);
     kernel_gain = constant_parameter({n_head}, 0);
     kernel_offset = constant_parameter({n_head}, 0);
-  } else if (form != Form::simple && rank == 0) {
+  } else if (form != AftForm::simple && rank == 0) {
     position_bias = normal_parameter({max_len, max_len}, random);
-  } else if (form != Form::simple) {
+  } else if (form != AftForm::simple) {
     position_bias_query = normal_parameter({max_len, rank}, random);
     position_bias_key = normal_parameter({max_len, rank}, random);
   }
 }
 
 Aft::Projections Aft::project(const Tensor& x, const Tensor& source) const {
-  if (form == Form::conv) {
+  if (form == AftForm::conv) {
     Tensor k = key(source);  // [B, K, H]
     Dims by_head{k.size(0), k.size(1), n_head, d_model / n_head};
     Tensor channels = reshape(expand(unsqueeze(k, 3), by_head), source.shape());  // [B, K, C]
@@ -112,13 +104,13 @@ AftBand Aft::table_band(int64_t M, int64_t T) const {
   int64_t K = M + T;
   require(K <= max_len, "aft: ", K, " tokens are beyond max_len ", max_len);
   int64_t from =
-      form == Form::local ? std::max<int64_t>(0, M - window + 1) : 0;  // first key needed
+      form == AftForm::local ? std::max<int64_t>(0, M - window + 1) : 0;  // first key needed
   Tensor w = position_bias.defined()
                  ? slice(slice(position_bias, 0, M, K), 1, from, K)
                  : matmul(slice(position_bias_query, 0, M, K),
                           transpose(slice(position_bias_key, 0, from, K)));  // [T, K - from]
   w = unsqueeze(w, 0);                                                       // [1, T, K - from]
-  if (form == Form::full) return {w, 0, 0};
+  if (form == AftForm::full) return {w, 0, 0};
   int64_t start = M - window + 1, width = causal ? window : 2 * window - 1;
   return {shifted_rows(w, width, start - from, 1), start, 1};  // [1, T, n]
 }
@@ -134,8 +126,8 @@ AftBand Aft::conv_band(int64_t M, int64_t T) const {
 }
 
 AftBand Aft::band(int64_t M, int64_t T) const {
-  if (form == Form::conv) return conv_band(M, T);
-  if (form == Form::simple) {
+  if (form == AftForm::conv) return conv_band(M, T);
+  if (form == AftForm::simple) {
     // The band is empty and lies after all keys that a query sees.
     Tensor none = Tensor::empty({1, T, 0});
     return causal ? AftBand{none, M + 1, 1} : AftBand{none, M + T, 0};
@@ -168,7 +160,7 @@ std::unique_ptr<State> Aft::start(int64_t limit) const {
   AtLeast{name.c_str()}(0, "limit", limit);
   // A limit that no sequence can exceed is no limit.
   if (limit < longest() - 1) return new_state<AftState>(limit, AftState::Older::forgotten);
-  int64_t near = form == Form::full ? max_len : form == Form::simple ? 0 : window;
+  int64_t near = form == AftForm::full ? max_len : form == AftForm::simple ? 0 : window;
   return new_state<AftState>(near, AftState::Older::summed);
 }
 
@@ -177,7 +169,7 @@ Tensor Aft::forward(const Tensor& x, State& state, Context& context) const {
   check_input(name, x, {}, d_model);
   int64_t M = past.position(), T = x.size(1);
   AftBand biases = band(M, T);
-  if (!past.forgets() && form != Form::full) refuse_single_keys(context);
+  if (!past.forgets() && form != AftForm::full) refuse_single_keys(context);
   auto [gate, k, v] = project(x, x);
   bool by_key = context.key_padding_mask || context.attention_mask || context.recorder;
   if (!past.forgets() && !by_key) return output(gate * past.feed(k, v, biases));  // [B, T, C]
@@ -190,7 +182,7 @@ Tensor Aft::forward(const Tensor& x, State& state, Context& context) const {
 int64_t Aft::longest() const { return max_len > 0 ? max_len : unlimited; }
 
 void Aft::visit(Visitor& visitor) const {
-  if (form == Form::conv) {
+  if (form == AftForm::conv) {
     visitor("query", query);
     visitor("key", key);
     visitor("value", value);

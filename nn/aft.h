@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 
+#include "shiftgrad/core/named.h"
 #include "shiftgrad/nn/layer.h"
 #include "shiftgrad/nn/linear.h"
 #include "shiftgrad/ops/aft.h"
@@ -26,12 +27,16 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct Aft;
 
+/// Forms of the position biases w.
+enum class AftForm { full, local, simple, conv };
+constexpr auto names(AftForm) { return std::array{"full", "local", "simple", "conv"}; }
+
 struct AftConfig {
   using Layer = Aft;
   static constexpr const char* type = "aft";
   int64_t d_model = 0;
-  /// Form of the position biases: `full`, `local`, `simple` or `conv`.
-  std::string form = "full";
+  /// Form of the position biases.
+  AftForm form = AftForm::full;
   /// Length of the position table, for full and local.
   std::optional<int64_t> max_len{};
   /// s, the reach of the position biases, for local and conv. For local, a value above max_len
@@ -59,8 +64,7 @@ struct AftConfig {
 };
 
 struct Aft : Layer {
-  enum class Form { full, local, simple, conv };
-  Form form = Form::full;
+  AftForm form = AftForm::full;
   bool causal = true;
   int64_t d_model = 0, max_len = 0, window = 0, n_head = 0;
   Linear qkv;                                     // [3C, C]; conv has the three below instead

@@ -1,14 +1,16 @@
 #pragma once
 
-#include <string>
-
+#include "shiftgrad/core/named.h"
 #include "shiftgrad/nn/context.h"
 #include "shiftgrad/nn/linear.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+enum class Activation { relu, gelu, gelu_tanh };
+constexpr auto names(Activation) { return std::array{"relu", "gelu", "gelu_tanh"}; }
+
 /// Feed-forward net FFN(x) = W_down f(W_up x + b_up) + b_down (Vaswani et al. 2017, section 3.3). f
-/// is `relu`, `gelu` or `gelu_tanh`; any other name is an error. Dropout follows f.
+/// is the activation. Dropout follows f.
 struct FeedForward : Module {
   Linear up;    // [d_inner, d_model]
   Linear down;  // [d_model, d_inner]
@@ -16,7 +18,7 @@ struct FeedForward : Module {
   double dropout = 0;
 
   FeedForward() = default;
-  FeedForward(int64_t d_model, int64_t d_inner, const std::string& activation, double dropout,
+  FeedForward(int64_t d_model, int64_t d_inner, Activation activation, double dropout,
               Random& random);
   /// Returns FFN(x) [B, T, C] for x [B, T, C].
   Tensor operator()(const Tensor& x, Context& context) const;

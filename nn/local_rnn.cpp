@@ -15,13 +15,6 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-LocalRnn::Cell cell_named(const std::string& name) {
-  if (name == "rnn") return LocalRnn::Cell::rnn;
-  if (name == "gru") return LocalRnn::Cell::gru;
-  if (name == "lstm") return LocalRnn::Cell::lstm;
-  fail("local_rnn: cell \"", name, "\", expected rnn, gru or lstm");
-}
-
 /// The largest window. No weight depends on the window, so nothing else bounds it, and each of its
 /// tokens is a step of the net.
 constexpr int64_t longest_window = 65536;
@@ -52,7 +45,7 @@ struct LocalRnnState : State {
 }  // namespace
 
 LocalRnn::LocalRnn(const LocalRnnConfig& config, Random& random)
-    : cell(cell_named(config.cell)), d_model(config.d_model), window(config.window) {
+    : cell(config.cell), d_model(config.d_model), window(config.window) {
   name = config.type;
   check_sizes(config);
   AtLeast at_least{config.type};
@@ -68,7 +61,7 @@ LocalRnn::LocalRnn(const LocalRnnConfig& config, Random& random)
 }
 
 Tensor LocalRnn::project(const Tensor& x) const {
-  bool kept_apart = cell == Cell::gru;
+  bool kept_apart = cell == RecurrentCell::gru;
   return linear(x, input.weight, kept_apart ? input.bias : input.bias + hidden.bias);
 }
 
@@ -77,7 +70,7 @@ RecurrentState LocalRnn::step(const Tensor& projected, const RecurrentState& bef
   if (before.h.defined()) shape[1] = before.h.size(1);
   Tensor p = expand(projected, shape);  // [B, T, gC]
   // With h = 0, the product with weight_hh is left out.
-  if (cell == Cell::gru) {
+  if (cell == RecurrentCell::gru) {
     Tensor u = before.h.defined() ? hidden(before.h) : expand(hidden.bias, shape);
     return recurrent_step(cell, p, u, before.h);
   }
@@ -93,7 +86,7 @@ Tensor LocalRnn::forward(const Tensor& x, const Tensor& memory, Context& context
   Tensor zeros = missing > 0 ? Tensor::zeros({x.size(0), missing, d_model}) : Tensor();
   Tensor tail = remembered > 0 ? slice(memory, 1, M - remembered, M) : Tensor();
   Tensor projected = project(concat({zeros, tail, x}, 1));  // [B, s - 1 + T, gC], once a token
-  Tensor bias = cell == Cell::gru ? hidden.bias : Tensor();
+  Tensor bias = cell == RecurrentCell::gru ? hidden.bias : Tensor();
   return recurrent_windows(cell, projected, hidden.weight, bias, window);  // [B, T, C]
 }
 
@@ -126,7 +119,7 @@ Tensor LocalRnn::slide(const Tensor& x, RecurrentState& open) const {
     for (int64_t n = 1; n < window; ++n) {
       age = step(nothing, age);
       h.push_back(age.h);
-      if (cell == Cell::lstm) c.push_back(age.c);
+      if (cell == RecurrentCell::lstm) c.push_back(age.c);
     }
     if (!h.empty()) open.h = concat(h, 1);
     if (!c.empty()) open.c = concat(c, 1);
@@ -143,7 +136,8 @@ Tensor LocalRnn::slide(const Tensor& x, RecurrentState& open) const {
     RecurrentState moved = step(token, open);                      // [B, s - 1, C]
     outputs.push_back(slice(moved.h, 1, window - 2, window - 1));  // [B, 1, C]
     open.h = concat({fresh.h, slice(moved.h, 1, 0, window - 2)}, 1);
-    if (cell == Cell::lstm) open.c = concat({fresh.c, slice(moved.c, 1, 0, window - 2)}, 1);
+    if (cell == RecurrentCell::lstm)
+      open.c = concat({fresh.c, slice(moved.c, 1, 0, window - 2)}, 1);
   }
   return concat(outputs, 1);  // [B, T, C]
 }

@@ -24,8 +24,7 @@ struct LocalRnnConfig {
   int64_t d_model = 0;
   /// s, the number of tokens in a window, at most 65536.
   int64_t window = 0;
-  /// Type of the cell: `rnn`, `gru` or `lstm`.
-  std::string cell = "rnn";
+  RecurrentCell cell = RecurrentCell::rnn;
 
   template <class Fields>
   void fields(Fields& field) {
@@ -36,8 +35,7 @@ struct LocalRnnConfig {
 };
 
 struct LocalRnn : Layer {
-  using Cell = RecurrentCell;
-  Cell cell = Cell::rnn;
+  RecurrentCell cell = RecurrentCell::rnn;
   int64_t d_model = 0, window = 0;
   Linear input;   // weight_ih [gC, C], bias_ih [gC] for g gates
   Linear hidden;  // weight_hh [gC, C], bias_hh [gC]

@@ -23,24 +23,16 @@ Tensor distance_penalty(int64_t H, int64_t farthest, int64_t nearest, double fac
   return penalty;
 }
 
-MultiHeadAttention::Position position_named(const std::string& name) {
-  using Position = MultiHeadAttention::Position;
-  if (name == "none") return Position::none;
-  if (name == "rope") return Position::rope;
-  if (name == "alibi") return Position::alibi;
-  fail("multi_head_attention: position \"", name, "\", expected none, rope or alibi");
-}
-
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Random& random)
-    : position(position_named(config.position)) {
+    : position(config.position) {
   check_sizes(config);
   build(config.type, config.d_model, config.n_head, std::nullopt, config.bias, random);
   causal = config.causal;
   set_window(config.type, config.window);
   attention_dropout = config.attention_dropout;
-  require(position != Position::rope || d_head % 2 == 0, config.type,
+  require(position != AttentionPosition::rope || d_head % 2 == 0, config.type,
           ": position rope needs an even head size, but d_model / n_head is ", d_head);
 }
 
@@ -48,7 +40,8 @@ RelativeAttention MultiHeadAttention::equation(const Heads& heads, const Tensor&
   const auto& [q, k, v] = heads;
   int64_t T = q.size(2), K = k.size(2);
   RelativeAttention score{.query = q, .key = k, .value = v};  // q_i·k_j
-  if (position == Position::alibi) {  // -slope_h |δ|, times √D, which the score is divided by
+  if (position ==
+      AttentionPosition::alibi) {  // -slope_h |δ|, times √D, which the score is divided by
     int64_t nearest = causal ? 0 : 1 - T;
     score.position_scores =  // [n, H]
         distance_penalty(n_head, K - 1, nearest, std::sqrt(static_cast<double>(d_head)));
@@ -57,13 +50,13 @@ RelativeAttention MultiHeadAttention::equation(const Heads& heads, const Tensor&
 }
 
 Heads MultiHeadAttention::rotated(const Heads& heads, int64_t query, int64_t key) const {
-  if (position != Position::rope) return heads;
+  if (position != AttentionPosition::rope) return heads;
   return {rotate(heads.query, query), rotate(heads.key, key), heads.value};
 }
 
 KeysAndValues MultiHeadAttention::source_heads(const Tensor& source) const {
   require(window == 0, "multi_head_attention: window with a context");
-  require(position == Position::none,
+  require(position == AttentionPosition::none,
           "multi_head_attention: position with a context, expected none");
   int64_t C = qkv.weight.size(1);
   require(source.defined() && source.rank() == 3 && source.size(2) == C, name, ": source ",

@@ -10,11 +10,16 @@
 #include <optional>
 #include <string>
 
+#include "shiftgrad/core/named.h"
 #include "shiftgrad/nn/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct MultiHeadAttention;
+
+/// How attention knows positions: not at all, by rotary embedding, or by ALiBi's biases.
+enum class AttentionPosition { none, rope, alibi };
+constexpr auto names(AttentionPosition) { return std::array{"none", "rope", "alibi"}; }
 
 struct MultiHeadAttentionConfig {
   using Layer = MultiHeadAttention;
@@ -24,8 +29,7 @@ struct MultiHeadAttentionConfig {
   bool bias = true;
   bool causal = true;
   std::optional<int64_t> window{};
-  /// Positions: `none`, `rope` or `alibi`.
-  std::string position = "none";
+  AttentionPosition position = AttentionPosition::none;
   double attention_dropout = 0;
 
   template <class Fields>
@@ -40,8 +44,7 @@ struct MultiHeadAttentionConfig {
 };
 
 struct MultiHeadAttention : Attention {
-  enum class Position { none, rope, alibi };
-  Position position = Position::none;
+  AttentionPosition position = AttentionPosition::none;
 
   /// Draws weights from N(0, 0.02²), as GPT-2 does; biases start at 0. Throws when the config
   /// describes no valid layer.

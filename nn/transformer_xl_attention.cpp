@@ -18,7 +18,7 @@ TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfi
   attention_dropout = config.attention_dropout;
   position_dropout = config.dropout;
   content_bias = constant_parameter({n_head, d_head}, 0);
-  if (config.positions == "sinusoid") {
+  if (config.positions == DistancePositions::sinusoid) {
     require(!config.max_positions, layer, ": max_positions with sinusoid positions");
     require(config.d_model % 2 == 0, layer, ": sinusoid positions need an even d_model, not ",
             config.d_model);
@@ -27,8 +27,6 @@ TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfi
     position = Linear(config.d_model, n_head * d_head, false, random);
     position_bias = constant_parameter({n_head, d_head}, 0);
   } else {
-    require(config.positions == "learned", layer, ": positions \"", config.positions,
-            "\", expected sinusoid or learned");
     require(!config.clamp_len, layer, ": clamp_len with learned positions");
     require(config.max_positions && *config.max_positions >= 1, layer, ": max_positions ",
             config.max_positions.value_or(0), ", expected at least 1 for learned positions");

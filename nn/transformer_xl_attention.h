@@ -14,11 +14,16 @@
 #include <optional>
 #include <string>
 
+#include "shiftgrad/core/named.h"
 #include "shiftgrad/nn/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct TransformerXLAttention;
+
+/// What stands for a distance δ: a sinusoid R_δ, or learned E_δ and s_δ.
+enum class DistancePositions { sinusoid, learned };
+constexpr auto names(DistancePositions) { return std::array{"sinusoid", "learned"}; }
 
 struct TransformerXLAttentionConfig {
   using Layer = TransformerXLAttention;
@@ -32,8 +37,8 @@ struct TransformerXLAttentionConfig {
   /// Distances below this are attended to. The original's same_length is a window as long as the
   /// memory.
   std::optional<int64_t> window{};
-  /// Positions: `sinusoid` or `learned`, which needs max_positions.
-  std::string positions = "sinusoid";
+  /// Learned positions need max_positions.
+  DistancePositions positions = DistancePositions::sinusoid;
   std::optional<int64_t> max_positions{};
   /// Dropout of the sinusoids R; attention_dropout is that of the probabilities.
   double dropout = 0;

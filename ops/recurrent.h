@@ -5,6 +5,7 @@
 // h + b_hh, [B, T, gC] each for B·T independent nets of C units; gates lie one after the other. The
 // arithmetic is that of PyTorch's RNNCell, GRUCell and LSTMCell.
 
+#include "shiftgrad/core/named.h"
 #include "shiftgrad/core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -21,6 +22,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 ///
 ///     i, f, o = σ(p + u),   g = tanh(p_g + u_g),   c' = f c + i g,   h' = o tanh(c')
 enum class RecurrentCell { rnn, gru, lstm };
+constexpr auto names(RecurrentCell) { return std::array{"rnn", "gru", "lstm"}; }
 
 /// g, the number of gates.
 constexpr int64_t gate_count(RecurrentCell cell) {

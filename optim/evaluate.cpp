@@ -141,16 +141,14 @@ void evaluate_with_memory(Scorer& scorer, const SequenceModel& model,
 
 void EvaluationConfig::check(const SequenceModel& model, int64_t tokens) const {
   AtLeast at_least{"evaluate"};
-  require(mode == "memory" || mode == "chunks" || mode == "sliding", "evaluate: mode \"", mode,
-          "\", expected memory, chunks or sliding");
   at_least(1, "tgt_len", tgt_len);
   at_least(0, "mem_len", mem_len);
   at_least(0, "ext_len", ext_len);
   at_least(1, "batch_size", batch_size);
   require(tokens >= 2, "evaluate: a text of ", tokens, " tokens, expected at least 2");
-  require(mode != "memory" || tokens > batch_size, "evaluate: ", tokens, " tokens are too few for ",
-          batch_size, " streams");
-  bool streams = mode == "memory";
+  require(mode != EvaluationMode::memory || tokens > batch_size, "evaluate: ", tokens,
+          " tokens are too few for ", batch_size, " streams");
+  bool streams = mode == EvaluationMode::memory;
   int64_t in_a_row = streams ? tokens - 1 - (batch_size - 1) * ((tokens - 1) / batch_size)
                              : std::min(tgt_len, tokens - 1);
   int64_t most = streams ? model.longest() : model.most_keys();
@@ -168,9 +166,9 @@ Evaluation evaluate(const SequenceModel& model, std::span<const int32_t> text,
   Tape::Pause no_gradients;
   auto start = std::chrono::steady_clock::now();
   Scorer scorer(model, text, losses, config.progress);
-  if (config.mode == "memory")
+  if (config.mode == EvaluationMode::memory)
     evaluate_with_memory(scorer, model, config, peers);
-  else if (config.mode == "chunks")
+  else if (config.mode == EvaluationMode::chunks)
     evaluate_chunks(scorer, config, peers);
   else
     evaluate_sliding(scorer, config, peers);

@@ -6,24 +6,27 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "shiftgrad/core/named.h"
 #include "shiftgrad/nn/models/sequence_model.h"
 #include "shiftgrad/optim/peers/peers.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// How a text is fed to the model:
+///
+///     memory   Segments of `tgt_len` tokens, each after a memory of `mem_len` tokens (Dai et al.
+///              2019, section 3.2). The last `ext_len` tokens before a segment are fed again with
+///              it and only then become memory, as in that paper's code.
+///     chunks   Separate blocks of `tgt_len` tokens, as vanilla models are trained.
+///     sliding  Each token from the `tgt_len` tokens before it, which are fed anew for each token
+///              (Al-Rfou et al. 2018, section 5.2). This is exact and slow.
+enum class EvaluationMode { memory, chunks, sliding };
+constexpr auto names(EvaluationMode) { return std::array{"memory", "chunks", "sliding"}; }
+
 struct EvaluationConfig {
-  /// How the text is fed to the model:
-  ///
-  ///     memory   Segments of `tgt_len` tokens, each after a memory of `mem_len` tokens (Dai et al.
-  ///              2019, section 3.2). The last `ext_len` tokens before a segment are fed again
-  ///              with it and only then become memory, as in that paper's code.
-  ///     chunks   Separate blocks of `tgt_len` tokens, as vanilla models are trained.
-  ///     sliding  Each token from the `tgt_len` tokens before it, which are fed anew for each token
-  ///              (Al-Rfou et al. 2018, section 5.2). This is exact and slow.
-  std::string mode = "memory";
+  EvaluationMode mode = EvaluationMode::memory;
   int64_t tgt_len = 64;
   int64_t mem_len = 64;
   int64_t ext_len = 0;

@@ -22,7 +22,7 @@ struct PairTrainerConfig {
   double min_lr = 1e-5;
   int64_t warmup_iters = 100;
   int64_t lr_decay_iters = 0;
-  std::string schedule = "cosine";  // a type of Schedule; `noam` is that of Vaswani et al. 2017
+  ScheduleType schedule = ScheduleType::cosine;
   double weight_decay = 0.01;
   double beta1 = 0.9;
   double beta2 = 0.98;
@@ -43,9 +43,8 @@ struct PairTrainerConfig {
     field("batch_size", batch_size, "PAIRS", "pairs in a batch, which are of similar length",
           range::one_or_more);
     field("label_smoothing", label_smoothing, "SHARE",
-          "share of a target's weight that goes to all tokens alike", range::less_than_one);
-    field("eval_pairs", eval_pairs, "PAIRS",
-          "pairs that an evaluation scores of each set, evenly spaced; 0 means all",
+          "share of each target's weight to spread over all tokens", range::less_than_one);
+    field("eval_pairs", eval_pairs, "PAIRS", "pairs per evaluation, evenly spaced, 0 for all",
           range::zero_or_more);
     loop_fields(*this, field);
   }

@@ -13,8 +13,9 @@ namespace {
 
 /// Returns the share of learning_rate - min_lr that is left when the share `passed` of the decay, 0
 /// to 1, is over.
-double share_left(const std::string& type, double passed) {
-  return type == "linear" ? 1 - passed : 0.5 * (1 + std::cos(std::numbers::pi * passed));
+double share_left(ScheduleType type, double passed) {
+  return type == ScheduleType::linear ? 1 - passed
+                                      : 0.5 * (1 + std::cos(std::numbers::pi * passed));
 }
 
 double decaying(const Schedule& schedule, int64_t step) {
@@ -30,14 +31,14 @@ double decaying(const Schedule& schedule, int64_t step) {
 double Schedule::at(int64_t step) const {
   auto update = static_cast<double>(step + 1);
   auto warmup = static_cast<double>(warmup_iters);
-  if (type == "inverse_sqrt" || type == "noam") {
+  if (type == ScheduleType::inverse_sqrt || type == ScheduleType::noam) {
     double peak = std::max(warmup, 1.0);
     double highest = learning_rate;
-    if (type == "noam") highest /= std::sqrt(static_cast<double>(d_model) * peak);
+    if (type == ScheduleType::noam) highest /= std::sqrt(static_cast<double>(d_model) * peak);
     return highest * std::min(update / peak, std::sqrt(peak / update));
   }
   if (step < warmup_iters) return learning_rate * update / (warmup + 1);
-  return type == "constant" ? learning_rate : decaying(*this, step);
+  return type == ScheduleType::constant ? learning_rate : decaying(*this, step);
 }
 
 int64_t warmed_up(int64_t all, int64_t warmup_iters, int64_t step) {
@@ -46,9 +47,6 @@ int64_t warmed_up(int64_t all, int64_t warmup_iters, int64_t step) {
 }
 
 void Schedule::check() const {
-  const auto types = {"constant", "linear", "cosine", "inverse_sqrt", "noam"};
-  require(std::ranges::find(types, type) != types.end(), "schedule: type \"", type,
-          "\", expected constant, linear, cosine, inverse_sqrt or noam");
   AtLeast at_least{"schedule"};
   at_least(0, "learning_rate", learning_rate);
   at_least(0, "min_lr", min_lr);

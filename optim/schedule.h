@@ -1,9 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+
+#include "shiftgrad/core/named.h"
 
 namespace shiftgrad {
+
+enum class ScheduleType { constant, linear, cosine, inverse_sqrt, noam };
+constexpr auto names(ScheduleType) {
+  return std::array{"constant", "linear", "cosine", "inverse_sqrt", "noam"};
+}
 
 /// The learning rate as a pure function of the step. n = step + 1 counts the updates from 1, and
 /// w = warmup_iters.
@@ -16,7 +22,7 @@ namespace shiftgrad {
 ///     noam          learning_rate / √d_model · min(1 / √n, n / √w³), with w at least 1 (Vaswani et
 ///                   al. 2017, section 5.3, where learning_rate is 1)
 struct Schedule {
-  std::string type = "cosine";
+  ScheduleType type = ScheduleType::cosine;
   double learning_rate = 1e-3;
   double min_lr = 0;
   int64_t warmup_iters = 0;

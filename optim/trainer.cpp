@@ -36,18 +36,21 @@ std::vector<Parameter> all_parameters(const SequenceModel& model,
 }
 
 UpdateRule update_rule(const TrainerConfig& config) {
-  if (config.optimizer == "adamw")
-    return AdamW{.beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
-  if (config.optimizer == "adam")
-    return Adam{.beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
-  if (config.optimizer == "sgd")
-    return SGD{.momentum = config.momentum, .weight_decay = config.weight_decay};
-  fail("trainer: optimizer \"", config.optimizer, "\", expected adamw, adam or sgd");
+  switch (config.optimizer) {
+    case OptimizerType::sgd:
+      return SGD{.momentum = config.momentum, .weight_decay = config.weight_decay};
+    case OptimizerType::adam:
+      return Adam{
+          .beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
+    default:
+      return AdamW{
+          .beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
+  }
 }
 
 std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
                                                     std::span<const int32_t> text) {
-  if (config.batches == "streams")
+  if (config.batches == BatchType::streams)
     return ParallelStreams(text, config.batch_size, config.block_size);
   return RandomBlocks(text, config.batch_size, config.block_size,
                       Random{config.seed, random_stream::batches});
@@ -181,13 +184,13 @@ EvaluationReport Trainer::evaluate() {
   int64_t batch = config_.batch_size * config_.block_size;
   if (config_.eval_iters > 0 && config_.eval_iters <= (size - 1) / batch)
     size = config_.eval_iters * batch + 1;
-  bool streams = config_.batches == "streams";
+  bool streams = config_.batches == BatchType::streams;
   auto score = [&](std::span<const int32_t> text) {
     int64_t tokens = std::min(size, static_cast<int64_t>(text.size()));
     // Short texts are not cut into streams shorter than a block.
     int64_t most = std::max<int64_t>(1, (tokens - 1) / config_.block_size);
     return shiftgrad::evaluate(model_, text.first(tokens),
-                               {.mode = streams ? "memory" : "chunks",
+                               {.mode = streams ? EvaluationMode::memory : EvaluationMode::chunks,
                                 .tgt_len = config_.block_size,
                                 .mem_len = config_.mem_len,
                                 .batch_size = std::min(config_.batch_size, most)},

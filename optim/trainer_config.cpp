@@ -12,9 +12,8 @@ void TrainerConfig::check() const {
           " needs gradient_accumulation_steps of more than 1");
   require(targets <= block_size, "trainer: targets ", targets, ", expected at most block_size ",
           block_size);
-  require(batches == "blocks" || batches == "streams", "trainer: batches \"", batches,
-          "\", expected blocks or streams");
-  require(mem_len == 0 || batches == "streams", "trainer: mem_len needs batches \"streams\"");
+  require(mem_len == 0 || batches == BatchType::streams,
+          "trainer: mem_len needs batches \"streams\"");
 }
 
 }  // namespace shiftgrad

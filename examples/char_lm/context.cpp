@@ -134,7 +134,7 @@ Scoring exact_scoring(const std::vector<int64_t>& positions) {
 
 std::vector<double> block_losses(const Subject& subject, int64_t length, const Report& report) {
   constexpr int64_t tokens_at_once = 8192;
-  shiftgrad::EvaluationConfig config{.mode = "chunks",
+  shiftgrad::EvaluationConfig config{.mode = shiftgrad::EvaluationMode::chunks,
                                      .tgt_len = length,
                                      .batch_size = std::max<int64_t>(1, tokens_at_once / length),
                                      .progress = [&](int64_t done, int64_t) { report(done); }};

@@ -143,15 +143,15 @@ Tables tables_of(const ShawAttention& layer) {
 
 /// Returns the farthest distances that w reaches, back and ahead.
 Distances reach(const Aft& layer, int64_t T) {
-  int64_t back = layer.form == Aft::Form::full ? T - 1 : std::min(T, layer.window) - 1;
-  if (layer.form == Aft::Form::conv && !layer.causal) back = layer.window / 2;
+  int64_t back = layer.form == shiftgrad::AftForm::full ? T - 1 : std::min(T, layer.window) - 1;
+  if (layer.form == shiftgrad::AftForm::conv && !layer.causal) back = layer.window / 2;
   return {layer.causal ? 0 : -back, back};
 }
 
 /// Returns the mean of w over all pairs at each distance. For conv these are all equal.
 Tables tables_of(const Aft& layer) {
-  if (layer.form == Aft::Form::simple) return {};
-  bool conv = layer.form == Aft::Form::conv;
+  if (layer.form == shiftgrad::AftForm::simple) return {};
+  bool conv = layer.form == shiftgrad::AftForm::conv;
   int64_t T = conv ? layer.window : layer.max_len;
   AftBand band = layer.band(0, T);
   std::vector<double> w = doubles(band.bias);

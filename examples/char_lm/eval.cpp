@@ -21,12 +21,11 @@ using common::fixed;
 using common::limit_threads;
 using shiftgrad::Evaluation;
 using shiftgrad::EvaluationConfig;
+using shiftgrad::EvaluationMode;
 using shiftgrad::fail;
 using shiftgrad::require;
 
 namespace {
-
-const std::string modes = "memory|chunks|sliding";
 
 /// Flags of `eval`. Flags not given keep their values from training.
 struct EvalFlags {
@@ -44,10 +43,10 @@ EvaluationConfig evaluation_config(const EvalFlags& flags, const TrainFlags& tra
   TrainFlags asked = trained;
   if (flags.mem_len) asked.model.mem_len = flags.mem_len;
   EvaluationConfig config = asked.own_evaluation();
-  config.mode = flags.mode.value_or(config.mode);
+  if (flags.mode) config.mode = shiftgrad::value_named<EvaluationMode>(*flags.mode);
   config.tgt_len = flags.tgt_len.value_or(config.tgt_len);
   config.ext_len = flags.ext_len;
-  config.batch_size = flags.batch_size.value_or(config.mode == "memory" ? 1 : 64);
+  config.batch_size = flags.batch_size.value_or(config.mode == EvaluationMode::memory ? 1 : 64);
   return config;
 }
 
@@ -129,7 +128,7 @@ Command eval_command(CLI::App& program) {
   add_flag(app, "losses", flags->losses, "FILE",
            "write the loss of each character but the first to this file, in nats, one per line "
            "(default: none)");
-  add_flag(app, "mode", flags->mode, modes,
+  add_flag(app, "mode", flags->mode, shiftgrad::choices<EvaluationMode>(),
            "memory: blocks, each after a memory of the text before it; chunks: separate blocks; "
            "sliding: each token from the block just before it, which is slow (default: memory if "
            "the model has one, else chunks)");

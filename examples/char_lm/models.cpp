@@ -6,8 +6,13 @@
 namespace char_lm {
 
 using common::check_choice;
+using shiftgrad::AftForm;
+using shiftgrad::BlockType;
+using shiftgrad::DistancePositions;
 using shiftgrad::LanguageModelConfig;
 using shiftgrad::require;
+using shiftgrad::TokenPosition;
+using shiftgrad::value_named;
 
 namespace {
 
@@ -19,10 +24,10 @@ int64_t distances(const ModelFlags& flags) {
 
 /// Adds absolute positions to the embedding.
 void add_positions(LanguageModelConfig& config, const std::string& position, int64_t block_size) {
-  config.position = position;
-  if (position == "learned") config.max_len = block_size;
+  config.position = value_named<TokenPosition>(position);
+  if (config.position == TokenPosition::learned) config.max_len = block_size;
   // Sinusoids are as large as 1, and would drown embeddings that are not (Vaswani et al., 3.4).
-  config.embedding_scale = position == "sinusoid";
+  config.embedding_scale = config.position == TokenPosition::sinusoid;
 }
 
 /// The model of Al-Rfou et al. 2018, "Character-Level Language Modeling with Deeper
@@ -32,7 +37,7 @@ LanguageModelConfig transformer(const ModelFlags& flags) {
   shiftgrad::MultiHeadAttentionConfig mixer{.window = flags.window};
   std::string position = flags.position.value_or("learned");
   if (position == "rope" || position == "alibi")
-    mixer.position = position;
+    mixer.position = value_named<shiftgrad::AttentionPosition>(position);
   else
     add_positions(config, position, flags.block_size);
   config.mixer = mixer;
@@ -46,10 +51,11 @@ LanguageModelConfig transformer_xl(const ModelFlags& flags) {
       .d_head = flags.d_head,
       .clamp_len = flags.clamp_len,
       .window = flags.window,
-      .positions = flags.position.value_or("sinusoid"),
+      .positions = value_named<DistancePositions>(flags.position.value_or("sinusoid")),
       .max_positions = flags.max_positions,
   };
-  if (mixer.positions == "learned" && !mixer.max_positions) mixer.max_positions = distances(flags);
+  if (mixer.positions == DistancePositions::learned && !mixer.max_positions)
+    mixer.max_positions = distances(flags);
   config.mixer = mixer;
   return config;
 }
@@ -85,24 +91,27 @@ LanguageModelConfig shaw(const ModelFlags& flags) {
 /// The model of Zhai et al. 2021, "An Attention Free Transformer".
 LanguageModelConfig aft(const ModelFlags& flags) {
   LanguageModelConfig config;
-  shiftgrad::AftConfig mixer{.form = flags.form.value_or("local"),
+  shiftgrad::AftConfig mixer{.form = value_named<AftForm>(flags.form.value_or("local")),
                              .max_len = flags.max_len,
                              .window = flags.window,
                              .factor_rank = flags.factor_rank};
-  bool table = mixer.form == "full" || mixer.form == "local";
+  bool table = mixer.form == AftForm::full || mixer.form == AftForm::local;
   if (table && !mixer.max_len) mixer.max_len = flags.block_size;
-  if (mixer.form == "local" && !mixer.window) mixer.window = 32;
-  if (mixer.form == "conv" && !mixer.window) mixer.window = 11;
+  if (mixer.form == AftForm::local && !mixer.window) mixer.window = 32;
+  if (mixer.form == AftForm::conv && !mixer.window) mixer.window = 11;
   add_positions(config, flags.position.value_or("none"), flags.block_size);
   config.mixer = mixer;
   return config;
 }
 
+shiftgrad::RecurrentCell cell(const ModelFlags& flags) {
+  return value_named<shiftgrad::RecurrentCell>(flags.cell.value_or("gru"));
+}
+
 /// The recurrent net of Wang et al. 2019, "R-Transformer", alone in place of attention.
 LanguageModelConfig local_rnn(const ModelFlags& flags) {
   LanguageModelConfig config;
-  config.mixer = shiftgrad::LocalRnnConfig{.window = flags.window.value_or(7),
-                                           .cell = flags.cell.value_or("gru")};
+  config.mixer = shiftgrad::LocalRnnConfig{.window = flags.window.value_or(7), .cell = cell(flags)};
   return config;
 }
 
@@ -111,9 +120,9 @@ LanguageModelConfig r_transformer(const ModelFlags& flags) {
   require(!flags.activation, "--activation: --model r_transformer has relu");
   require(!flags.norm_first, "--norm_first: --model r_transformer has its norms first");
   LanguageModelConfig config;
-  config.block = "r_transformer_block";
+  config.block = BlockType::r_transformer_block;
   config.window = flags.window.value_or(7);
-  config.cell = flags.cell.value_or("gru");
+  config.cell = cell(flags);
   return config;
 }
 
@@ -133,7 +142,7 @@ void check_options(const ModelKind& kind, ModelFlags flags) {
 /// Whether a memory is of use to the model. It is not if tokens have absolute positions, if sums
 /// cover the whole past, or if a recurrent net lies below attention.
 bool can_remember(const LanguageModelConfig& config) {
-  return config.position == "none" && config.block == "transformer_block" &&
+  return config.position == TokenPosition::none && config.block == BlockType::transformer_block &&
          !std::holds_alternative<shiftgrad::AftConfig>(config.mixer);
 }
 
@@ -226,7 +235,7 @@ LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   config.n_layer = flags.n_layer;
   config.n_head = flags.n_head;
   config.d_inner = flags.d_inner > 0 ? flags.d_inner : 4 * flags.n_embd;
-  config.activation = flags.activation.value_or("gelu");
+  config.activation = value_named<shiftgrad::Activation>(flags.activation.value_or("gelu"));
   config.norm_first = flags.norm_first.value_or(true);
   config.final_norm = config.norm_first;
   config.tie_embedding = flags.tie_embedding.value_or(true);

@@ -45,11 +45,15 @@ Layers tables_of_layers(const shiftgrad::LanguageModel& model, int64_t distances
 }
 
 std::string why_none(const shiftgrad::LanguageModelConfig& config) {
-  if (config.position == "learned") return "its learned positions are absolute";
-  if (config.position == "sinusoid") return "its sinusoids are absolute and fixed";
+  if (config.position == shiftgrad::TokenPosition::learned)
+    return "its learned positions are absolute";
+  if (config.position == shiftgrad::TokenPosition::sinusoid)
+    return "its sinusoids are absolute and fixed";
   auto* mixer = std::get_if<shiftgrad::MultiHeadAttentionConfig>(&config.mixer);
-  if (mixer && mixer->position == "alibi") return "ALiBi's slopes are fixed";
-  if (mixer && mixer->position == "rope") return "rotary positions are fixed";
+  if (mixer && mixer->position == shiftgrad::AttentionPosition::alibi)
+    return "ALiBi's slopes are fixed";
+  if (mixer && mixer->position == shiftgrad::AttentionPosition::rope)
+    return "rotary positions are fixed";
   return "it has no positions";
 }
 

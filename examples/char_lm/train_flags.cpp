@@ -14,7 +14,8 @@ void TrainFlags::settle() {
   model.mem_len = memory_length(model);
   trainer.mem_len = *model.mem_len;
   trainer.block_size = model.block_size;
-  trainer.batches = model_kind(model.model).in_order || *model.mem_len > 0 ? "streams" : "blocks";
+  bool in_order = model_kind(model.model).in_order || *model.mem_len > 0;
+  trainer.batches = in_order ? shiftgrad::BatchType::streams : shiftgrad::BatchType::blocks;
   // A run that is made longer keeps its learning rates.
   if (trainer.lr_decay_iters == 0) trainer.lr_decay_iters = trainer.max_iters;
   // The checkpoint may be used from another folder.
@@ -24,11 +25,12 @@ void TrainFlags::settle() {
 
 shiftgrad::EvaluationConfig TrainFlags::own_evaluation() const {
   int64_t mem_len = memory_length(model);
-  return {.mode = mem_len > 0 ? "memory" : "chunks",
-          .tgt_len = model.block_size,
-          .mem_len = mem_len,
-          // For chunks it only changes the speed.
-          .batch_size = mem_len > 0 ? 1 : 64};
+  return {
+      .mode = mem_len > 0 ? shiftgrad::EvaluationMode::memory : shiftgrad::EvaluationMode::chunks,
+      .tgt_len = model.block_size,
+      .mem_len = mem_len,
+      // For chunks it only changes the speed.
+      .batch_size = mem_len > 0 ? 1 : 64};
 }
 
 int64_t TrainFlags::evaluated_tokens(int64_t text) const {

@@ -37,7 +37,7 @@ struct TrainFlags {
          "either a character");
     flag("out_dir", out_dir, "FOLDER", "folder for checkpoints and metrics");
     model.visit(flag);
-    trainer.fields([&](const char* name, auto&... described) {
+    trainer.fields([&](const char* name, auto&&... described) {
       if (!decided_by_model.contains(name)) flag(name, described...);
     });
     flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics",

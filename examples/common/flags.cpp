@@ -10,10 +10,14 @@
 #include "flag_value.h"
 #include "near_name.h"
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/optim/trainer_config.h"
 
 namespace common {
 
+using shiftgrad::name_of;
+using shiftgrad::Named;
 using shiftgrad::require;
+using shiftgrad::value_named;
 
 namespace {
 
@@ -46,18 +50,24 @@ template <class MaybeValue, class... Allowed>
 std::string typed_complaint(const std::string& typed, const std::string& unit,
                             const Allowed&... allowed) {
   using Value = typename Held<MaybeValue>::Type;
-  // Read as widely as possible, so that a number that is too large is called just that.
-  using Wide =
-      std::conditional_t<Number<Value> && std::is_signed_v<Value> && std::is_integral_v<Value>,
-                         int64_t, Value>;
-  using CLI::detail::lexical_cast;
-  Wide value{};
-  // CLI11 would wrap a negative number around, and replace one that is too large by the nearest.
-  errno = 0;
-  bool read = lexical_cast(typed, value) && (std::is_same_v<Value, std::string> || !typed.empty());
-  if constexpr (Seed<Value>) read = read && !typed.starts_with('-');
-  if constexpr (std::is_integral_v<Value>) read = read && errno != ERANGE;
-  return read ? value_complaint(value, unit, allowed...) : type_complaint<Value>();
+  if constexpr (Named<Value>) {
+    return value_complaint(typed, unit);
+  } else {
+    // Read as widely as possible, so that a number that is too large is called just that.
+    using Wide =
+        std::conditional_t<Number<Value> && std::is_signed_v<Value> && std::is_integral_v<Value>,
+                           int64_t, Value>;
+    using CLI::detail::lexical_cast;
+    Wide value{};
+    // CLI11 would wrap a negative number around, and replace one that is too large by
+    // the nearest.
+    errno = 0;
+    bool read =
+        lexical_cast(typed, value) && (std::is_same_v<Value, std::string> || !typed.empty());
+    if constexpr (Seed<Value>) read = read && !typed.starts_with('-');
+    if constexpr (std::is_integral_v<Value>) read = read && errno != ERANGE;
+    return read ? value_complaint(value, unit, allowed...) : type_complaint<Value>();
+  }
 }
 
 /// Returns the message about the first argument that the app does not have, with what may have been
@@ -74,6 +84,21 @@ std::string unexpected_argument(const CLI::App& app) {
   }
   if (commands.empty()) return argument + ": unexpected argument";
   return argument + ": no such command" + did_you_mean(argument, commands);
+}
+
+template <class Value>
+CLI::Option* make_option(CLI::App& app, const std::string& name, Value& value,
+                         const std::string& description) {
+  return app.add_option(name, value, description);
+}
+/// CLI11 would take an enum for a number.
+template <Named Enum>
+CLI::Option* make_option(CLI::App& app, const std::string& name, Enum& value,
+                         const std::string& description) {
+  auto set = [&value](const std::string& typed) { value = value_named<Enum>(typed); };
+  CLI::Option* option = app.add_option_function<std::string>(name, set, description);
+  option->default_function([&value] { return std::string(name_of(value)); });
+  return option;
 }
 
 }  // namespace
@@ -101,7 +126,7 @@ CLI::Option* add_argument(CLI::App& app, const std::string& name, std::vector<st
 template <class Value, class... Allowed>
 CLI::Option* add_flag(CLI::App& app, const std::string& name, Value& value, const std::string& unit,
                       const std::string& description, const Allowed&... allowed) {
-  CLI::Option* option = app.add_option("--" + name, value, description);
+  CLI::Option* option = make_option(app, "--" + name, value, description);
   auto check = [=](const std::string& typed) -> std::string {
     std::string wrong = typed_complaint<Value>(typed, unit, allowed...);
     require(wrong.empty(), "--", name, ' ', typed, wrong);
@@ -115,6 +140,8 @@ CLI::Option* add_flag(CLI::App& app, const std::string& name, Value& value, cons
 using Text = const std::string;
 template CLI::Option* add_flag(CLI::App&, Text&, bool&, Text&, Text&);
 template CLI::Option* add_flag(CLI::App&, Text&, std::optional<bool>&, Text&, Text&);
+template CLI::Option* add_flag(CLI::App&, Text&, shiftgrad::OptimizerType&, Text&, Text&);
+template CLI::Option* add_flag(CLI::App&, Text&, shiftgrad::ScheduleType&, Text&, Text&);
 template CLI::Option* add_flag(CLI::App&, Text&, int&, Text&, Text&, const Range&);
 template CLI::Option* add_flag(CLI::App&, Text&, int64_t&, Text&, Text&, const Range&);
 template CLI::Option* add_flag(CLI::App&, Text&, std::optional<int64_t>&, Text&, Text&,

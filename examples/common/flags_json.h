@@ -10,6 +10,7 @@
 #include "flag_value.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/json.h"
+#include "shiftgrad/core/named.h"
 
 namespace common {
 
@@ -33,9 +34,19 @@ std::string read_value(const nlohmann::json& entry, Value& value, const std::str
   return wrong;
 }
 
+template <shiftgrad::Named Enum>
+std::string read_value(const nlohmann::json& entry, Enum& value, const std::string& unit) {
+  std::string name, wrong = read_value(entry, name, unit);
+  if (wrong.empty()) value = shiftgrad::value_named<Enum>(name);
+  return wrong;
+}
+
 template <class Value>
 void write_flag(nlohmann::ordered_json& entry, const Value& value) {
-  entry = value;
+  if constexpr (shiftgrad::Named<Value>)
+    entry = shiftgrad::name_of(value);
+  else
+    entry = value;
 }
 template <class Value>
 void write_flag(nlohmann::ordered_json& entry, const std::optional<Value>& value) {

@@ -182,7 +182,7 @@ Memory take_memories(Case& given, int64_t B, const LanguageModelConfig& config) 
 
 Answer run_language_model(Case& given) {
   auto config = config_from_json<LanguageModelConfig>(given.config);
-  if (config.block == RTransformerBlockConfig::type) refuse(given, "input.memory.0");
+  if (config.block == BlockType::r_transformer_block) refuse(given, "input.memory.0");
   auto model = make_layer(given, config);
   Tokens tokens = take_tokens(given, "input.tokens", config);
   Tokens targets = take_tokens(given, "input.targets", config);

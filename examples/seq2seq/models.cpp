@@ -7,9 +7,11 @@
 
 namespace seq2seq {
 
+using shiftgrad::AftForm;
 using shiftgrad::EncoderDecoderConfig;
 using shiftgrad::MixerConfig;
 using shiftgrad::require;
+using shiftgrad::TokenPosition;
 
 namespace {
 
@@ -18,50 +20,49 @@ struct Kind {
   std::string name;
   const char* description;
   bool sees_both_ways;
-  const char* position;  // added to the embeddings
+  TokenPosition position;
   MixerConfig (*mixer)(const ModelFlags& flags);
 };
 
-MixerConfig attention(const char* position) {
-  shiftgrad::MultiHeadAttentionConfig mixer;
-  mixer.position = position;
-  return mixer;
+MixerConfig attention(shiftgrad::AttentionPosition position) {
+  return shiftgrad::MultiHeadAttentionConfig{.position = position};
 }
 
 MixerConfig aft(const ModelFlags& flags) {
-  shiftgrad::AftConfig mixer{.form = flags.form};
-  bool conv = flags.form == "conv";
-  if (flags.form == "full" || flags.form == "local") mixer.max_len = flags.max_len;
-  if (flags.form == "local" || conv)
-    mixer.window = flags.window > 0 ? flags.window : conv ? 11 : 32;
+  shiftgrad::AftConfig mixer{.form = shiftgrad::value_named<AftForm>(flags.form)};
+  bool conv = mixer.form == AftForm::conv, local = mixer.form == AftForm::local;
+  if (mixer.form == AftForm::full || local) mixer.max_len = flags.max_len;
+  if (local || conv) mixer.window = flags.window > 0 ? flags.window : conv ? 11 : 32;
   return mixer;
 }
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> list = {
-      {"transformer", "attention with sinusoids (Vaswani et al. 2017)", true, "sinusoid",
-       [](const ModelFlags&) { return attention("none"); }},
-      {"rope", "attention with rotary positions", true, "none",
-       [](const ModelFlags&) { return attention("rope"); }},
-      {"shaw", "clipped distances", true, "none",
+      {"transformer", "attention with sinusoids (Vaswani et al. 2017)", true,
+       TokenPosition::sinusoid,
+       [](const ModelFlags&) { return attention(shiftgrad::AttentionPosition::none); }},
+      {"rope", "attention with rotary positions", true, TokenPosition::none,
+       [](const ModelFlags&) { return attention(shiftgrad::AttentionPosition::rope); }},
+      {"shaw", "clipped distances", true, TokenPosition::none,
        [](const ModelFlags& flags) -> MixerConfig {
          return shiftgrad::ShawAttentionConfig{.max_distance = flags.max_distance};
        }},
-      {"music_transformer", "an embedding for each distance", true, "none",
+      {"music_transformer", "an embedding for each distance", true, TokenPosition::none,
        [](const ModelFlags& flags) -> MixerConfig {
          return shiftgrad::RelativeGlobalAttentionConfig{.max_seq = flags.max_len};
        }},
-      {"labml", "Transformer-XL's attention with learned tables of distances", true, "none",
+      {"labml", "Transformer-XL's attention with learned tables of distances", true,
+       TokenPosition::none,
        [](const ModelFlags& flags) -> MixerConfig {
          return shiftgrad::RelativeMultiHeadAttentionConfig{.max_positions = flags.max_len};
        }},
-      {"aft", "attention free, weighted sums of values", true, "none", aft},
-      {"transformer_xl", "Transformer-XL's attention", false, "none",
+      {"aft", "attention free, weighted sums of values", true, TokenPosition::none, aft},
+      {"transformer_xl", "Transformer-XL's attention", false, TokenPosition::none,
        [](const ModelFlags&) -> MixerConfig { return shiftgrad::TransformerXLAttentionConfig{}; }},
-      {"local_rnn", "a recurrent network over a window", false, "none",
+      {"local_rnn", "a recurrent network over a window", false, TokenPosition::none,
        [](const ModelFlags& flags) -> MixerConfig {
          return shiftgrad::LocalRnnConfig{.window = flags.window > 0 ? flags.window : 7,
-                                          .cell = "gru"};
+                                          .cell = shiftgrad::RecurrentCell::gru};
        }},
   };
   return list;
@@ -112,10 +113,10 @@ EncoderDecoderConfig model_config(const ModelFlags& flags, int64_t source_tokens
   config.encoder_position = encoder.position;
   config.decoder_position = decoder.position;
   // Sinusoids are as large as 1, and would drown embeddings that are not (Vaswani et al., 3.4).
-  config.embedding_scale =
-      config.encoder_position == "sinusoid" || config.decoder_position == "sinusoid";
+  config.embedding_scale = config.encoder_position == TokenPosition::sinusoid ||
+                           config.decoder_position == TokenPosition::sinusoid;
   config.norm_first = config.final_norm = flags.norm_first;
-  config.activation = flags.activation;
+  config.activation = shiftgrad::value_named<shiftgrad::Activation>(flags.activation);
   config.share_embedding = flags.share_embedding;
   config.tie_embedding = flags.tie_embedding;
   set_dropout(flags, config);

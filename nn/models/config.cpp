@@ -6,6 +6,7 @@
 
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/json.h"
+#include "shiftgrad/core/named.h"
 #include "shiftgrad/nn/models/encoder_decoder.h"
 #include "shiftgrad/nn/models/language_model.h"
 
@@ -62,9 +63,13 @@ class Reader {
     expect(entry.is_boolean(), key, entry, "true or false");
     value = entry.get<bool>();
   }
-  void read(const char* key, const Json& entry, std::string& value) const {
+  template <Named Enum>
+  void read(const char* key, const Json& entry, Enum& value) const {
     expect(entry.is_string(), key, entry, "a string");
-    value = entry.get<std::string>();
+    std::string name = entry.get<std::string>();
+    require(is_name<Enum>(name), layer_, ": ", key, ' ', shown(name), ", expected ",
+            all_names<Enum>());
+    value = value_named<Enum>(name);
   }
   template <class Value>
   void read(const char* key, const Json& entry, std::optional<Value>& value) const {
@@ -85,7 +90,10 @@ struct Writer {
 
   template <class Value>
   void operator()(const char* key, const Value& value) {
-    object[key] = value;
+    if constexpr (Named<Value>)
+      object[key] = name_of(value);
+    else
+      object[key] = value;
   }
   template <class Value>
   void operator()(const char* key, const std::optional<Value>& value) {

@@ -40,10 +40,10 @@ struct EncoderDecoderConfig {
   bool norm_first = true;
   /// Whether a norm follows the last block of either side.
   bool final_norm = true;
-  std::string activation = "relu";
-  /// Positions added to the embeddings: `none`, `sinusoid` or `learned`, which needs max_len.
-  std::string encoder_position = "none";
-  std::string decoder_position = "none";
+  Activation activation = Activation::relu;
+  /// Positions added to the embeddings. Learned ones need a max_len.
+  TokenPosition encoder_position = TokenPosition::none;
+  TokenPosition decoder_position = TokenPosition::none;
   std::optional<int64_t> encoder_max_len{};
   std::optional<int64_t> decoder_max_len{};
   /// Whether both sides share one embedding, and so one vocabulary.

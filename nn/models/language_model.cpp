@@ -19,10 +19,6 @@ void check(const LanguageModelConfig& config) {
   at_least(1, "n_layer", config.n_layer);
   at_least(1, "n_head", config.n_head);
   at_least(1, "d_inner", config.d_inner);
-  require(
-      config.block == TransformerBlockConfig::type || config.block == RTransformerBlockConfig::type,
-      config.type, ": block \"", config.block,
-      "\", expected transformer_block or r_transformer_block");
 }
 
 std::unique_ptr<Layer> made_by(const MixerMaker& maker, Random& random) {
@@ -59,7 +55,7 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random,
 }
 
 std::unique_ptr<Layer> LanguageModel::build_block(Random& random, const MixerMaker& own_mixer) {
-  if (config.block == RTransformerBlockConfig::type) {
+  if (config.block == BlockType::r_transformer_block) {
     require(!own_mixer, config.type, ": a mixer of one's own in an r_transformer_block");
     return std::make_unique<RTransformerBlock>(
         RTransformerBlockConfig{.d_model = config.d_model,

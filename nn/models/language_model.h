@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "shiftgrad/core/named.h"
 #include "shiftgrad/nn/models/r_transformer_block.h"
 #include "shiftgrad/nn/models/sequence_model.h"
 #include "shiftgrad/nn/models/token_embedding.h"
@@ -25,6 +26,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct LanguageModel;
 
+enum class BlockType { transformer_block, r_transformer_block };
+constexpr auto names(BlockType) { return std::array{"transformer_block", "r_transformer_block"}; }
+
 struct LanguageModelConfig {
   using Layer = LanguageModel;
   static constexpr const char* type = "language_model";
@@ -33,20 +37,20 @@ struct LanguageModelConfig {
   int64_t n_layer = 0;
   int64_t n_head = 0;
   int64_t d_inner = 0;
-  /// Type of the blocks: `transformer_block`, which uses the mixer, norm_first and activation, or
-  /// `r_transformer_block`, which uses window and cell.
-  std::string block = "transformer_block";
+  /// Type of the blocks. A transformer_block uses the mixer, norm_first and activation, an
+  /// r_transformer_block window and cell.
+  BlockType block = BlockType::transformer_block;
   /// The mixer of each block. It takes d_model and n_head from the model.
   MixerConfig mixer{};
   /// Whether the blocks have a mixer of the program's own instead, which only its maker can make.
   bool own_mixer = false;
   int64_t window = 0;
-  std::string cell = "rnn";
+  RecurrentCell cell = RecurrentCell::rnn;
   bool norm_first = true;
   bool final_norm = true;
-  std::string activation = "relu";
-  /// Positions added to the embedding: `none`, `sinusoid` or `learned`, which needs max_len.
-  std::string position = "none";
+  Activation activation = Activation::relu;
+  /// Positions added to the embedding. Learned ones need max_len.
+  TokenPosition position = TokenPosition::none;
   std::optional<int64_t> max_len{};
   /// Whether the output weight is the embedding's.
   bool tie_embedding = false;
@@ -66,7 +70,7 @@ struct LanguageModelConfig {
     field("n_head", n_head);
     field("d_inner", d_inner);
     field("block", block);
-    if (block == RTransformerBlockConfig::type) {
+    if (block == BlockType::r_transformer_block) {
       field("window", window);
       field("cell", cell);
     } else {

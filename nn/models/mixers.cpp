@@ -12,7 +12,7 @@ void take_heads(Mixer& mixer, int64_t n_head) {
 }
 
 void take_heads(AftConfig& mixer, int64_t n_head) {
-  if (mixer.form == "conv") mixer.n_head = n_head;
+  if (mixer.form == AftForm::conv) mixer.n_head = n_head;
 }
 
 }  // namespace

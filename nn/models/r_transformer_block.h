@@ -25,7 +25,7 @@ struct RTransformerBlockConfig {
   int64_t n_head = 0;
   /// Number of tokens in a window of the recurrent net.
   int64_t window = 0;
-  std::string cell = "rnn";
+  RecurrentCell cell = RecurrentCell::rnn;
   int64_t d_inner = 0;
   double dropout = 0;
   double attention_dropout = 0;

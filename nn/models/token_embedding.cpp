@@ -14,14 +14,12 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 TokenEmbedding::TokenEmbedding(const char* owner, const TokenEmbeddingConfig& own, Random& random)
     : config(own), model(owner) {
-  bool learned = config.position == "learned";
-  require(learned || config.position == "none" || config.position == "sinusoid", model,
-          ": position \"", config.position, "\", expected none, sinusoid or learned");
+  bool learned = config.position == TokenPosition::learned;
   require(learned == config.max_len.has_value(), model, ": max_len ",
           learned ? "is missing for learned positions" : "without learned positions");
   require(!learned || *config.max_len >= 1, model, ": max_len ", config.max_len.value_or(0),
           ", expected at least 1");
-  require(config.position != "sinusoid" || config.d_model % 2 == 0, model,
+  require(config.position != TokenPosition::sinusoid || config.d_model % 2 == 0, model,
           ": sinusoid positions need an even d_model, not ", config.d_model);
   weight = normal_parameter({config.vocab_size, config.d_model}, random);
   if (learned) positions = normal_parameter({*config.max_len, config.d_model}, random);
@@ -37,7 +35,7 @@ Tensor TokenEmbedding::operator()(const Tokens& tokens, int64_t first, Context& 
     require(last <= *config.max_len, model, ": ", last, " positions are beyond max_len ",
             *config.max_len);
     x = x + slice(positions, 0, first, last);
-  } else if (config.position == "sinusoid") {
+  } else if (config.position == TokenPosition::sinusoid) {
     std::vector<int64_t> rows(tokens.shape[1]);
     std::iota(rows.begin(), rows.end(), first);
     x = x + sinusoids(model, rows, config.d_model);

@@ -10,16 +10,21 @@
 #include <string>
 
 #include "shiftgrad/core/array.h"
+#include "shiftgrad/core/named.h"
 #include "shiftgrad/nn/context.h"
 #include "shiftgrad/nn/linear.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// Positions added to the embedding of a token.
+enum class TokenPosition { none, sinusoid, learned };
+constexpr auto names(TokenPosition) { return std::array{"none", "sinusoid", "learned"}; }
+
 struct TokenEmbeddingConfig {
   int64_t vocab_size = 0;
   int64_t d_model = 0;
-  /// Positions added to the embedding: `none`, `sinusoid` or `learned`, which needs max_len.
-  std::string position = "none";
+  /// Positions added to the embedding. Learned ones need max_len.
+  TokenPosition position = TokenPosition::none;
   std::optional<int64_t> max_len{};
   /// Whether the embedding is multiplied by √d_model.
   bool scale = false;

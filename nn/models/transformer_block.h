@@ -20,8 +20,8 @@ struct TransformerBlockConfig {
   MixerConfig mixer{};
   int64_t d_inner = 0;
   bool norm_first = true;
-  /// Activation of the feed-forward net: `relu`, `gelu` or `gelu_tanh`.
-  std::string activation = "relu";
+  /// Activation of the feed-forward net.
+  Activation activation = Activation::relu;
   double norm_eps = 1e-5;
   /// Dropout rate of the outputs of the mixer and of the feed-forward net, and after its
   /// activation.

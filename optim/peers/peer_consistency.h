@@ -21,7 +21,7 @@ class PeerConsistency {
     add(name, std::as_bytes(std::span(value)));
   }
   template <class Number>
-  requires std::is_arithmetic_v<Number>
+  requires std::is_arithmetic_v<Number> || std::is_enum_v<Number>
   void operator()(const std::string& name, Number value, const auto&...) {
     add(name, std::as_bytes(std::span(&value, 1)));
   }

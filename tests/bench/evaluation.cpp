@@ -31,15 +31,15 @@ Result run(const LanguageModelConfig& config, const EvaluationConfig& evaluation
 
 Result with_memory(int64_t length) {
   return run(small_model(TransformerXLAttentionConfig{}),
-             {.mode = "memory", .tgt_len = 128, .mem_len = length - 128}, 8 * length);
+             {.mode = EvaluationMode::memory, .tgt_len = 128, .mem_len = length - 128}, 8 * length);
 }
 
 /// Only the few tokens beyond the first window show what each costs; those of the window are free.
 Result sliding(int64_t length) {
   LanguageModelConfig config = small_model(MultiHeadAttentionConfig{});
-  config.position = "learned";
+  config.position = TokenPosition::learned;
   config.max_len = length;
-  EvaluationConfig evaluation{.mode = "sliding", .tgt_len = length, .batch_size = 1};
+  EvaluationConfig evaluation{.mode = EvaluationMode::sliding, .tgt_len = length, .batch_size = 1};
   Result first = run(config, evaluation, length), more = run(config, evaluation, length + 16);
   more.milliseconds[0] -= first.milliseconds[0];
   more.tokens -= first.tokens;

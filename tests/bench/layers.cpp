@@ -57,7 +57,7 @@ const std::vector<Row>& rows() {
        [](const Size& s) { return attention(s, 2); }},
       {"aft local s32",
        [](int64_t T) -> MixerConfig {
-         return AftConfig{.d_model = C, .form = "local", .max_len = T, .window = 32};
+         return AftConfig{.d_model = C, .form = AftForm::local, .max_len = T, .window = 32};
        },
        [](const Size& s) { return projections(s, 4); }},
       {"local_rnn s7 rnn", [](int64_t) { return local_rnn_of("rnn"); },

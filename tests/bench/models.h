@@ -13,7 +13,7 @@ inline LanguageModelConfig small_model(const MixerConfig& mixer) {
   config.n_head = 4;
   config.d_inner = 512;
   config.mixer = mixer;
-  config.activation = "gelu";
+  config.activation = Activation::gelu;
   config.tie_embedding = true;
   return config;
 }

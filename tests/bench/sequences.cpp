@@ -19,7 +19,7 @@ EncoderDecoder transformer() {
   config.n_encoder_layer = config.n_decoder_layer = L;
   config.n_head = H;
   config.d_inner = 4 * C;
-  config.encoder_position = config.decoder_position = "sinusoid";
+  config.encoder_position = config.decoder_position = TokenPosition::sinusoid;
   config.embedding_scale = true;
   Random random{.seed = 1};
   return {config, random};

@@ -38,12 +38,12 @@ LanguageModelConfig model_config(const Shape& s) {
   config.n_layer = s.L;
   config.n_head = s.H;
   config.d_inner = 4 * s.C;
-  config.activation = "gelu";
+  config.activation = Activation::gelu;
   config.tie_embedding = true;
   if (s.memory) {
     config.mixer = TransformerXLAttentionConfig{};
   } else {
-    config.position = "learned";
+    config.position = TokenPosition::learned;
     config.max_len = s.T;
   }
   return config;

@@ -21,21 +21,21 @@ struct Row {
 
 LanguageModelConfig r_transformer() {
   LanguageModelConfig config = small_model({});
-  config.block = "r_transformer_block";
+  config.block = BlockType::r_transformer_block;
   config.window = 7;
-  config.cell = "gru";
+  config.cell = RecurrentCell::gru;
   return config;
 }
 
 std::vector<Row> rows() {
   MultiHeadAttentionConfig rope, alibi;
-  rope.position = "rope";
-  alibi.position = "alibi";
+  rope.position = AttentionPosition::rope;
+  alibi.position = AttentionPosition::alibi;
   AftConfig simple, conv, local;
-  simple.form = "simple";
-  conv.form = "conv";
+  simple.form = AftForm::simple;
+  conv.form = AftForm::conv;
   conv.window = 11;
-  local.form = "local";
+  local.form = AftForm::local;
   local.window = 32;
   local.max_len = 8192;
   local.factor_rank = 32;
@@ -51,7 +51,7 @@ std::vector<Row> rows() {
       {"aft simple", small_model(simple)},
       {"aft local s32", small_model(local)},
       {"aft conv s11", small_model(conv)},
-      {"local_rnn s7 gru", small_model(LocalRnnConfig{.window = 7, .cell = "gru"})},
+      {"local_rnn s7 gru", small_model(LocalRnnConfig{.window = 7, .cell = RecurrentCell::gru})},
       {"r_transformer s7 gru, memory 128", r_transformer(), memory},
   };
 }

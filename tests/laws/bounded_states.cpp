@@ -69,7 +69,8 @@ void check_constant_cost(const Config& config, int64_t limit, int64_t seen) {
 }  // namespace
 
 TEST_CASE("attention in a window costs the same for every token") {
-  for (std::string position : {"none", "rope", "alibi"}) {
+  for (AttentionPosition position :
+       {AttentionPosition::none, AttentionPosition::rope, AttentionPosition::alibi}) {
     CAPTURE(position);
     check_constant_cost(
         MultiHeadAttentionConfig{.d_model = 4, .n_head = 2, .window = 30, .position = position},
@@ -87,22 +88,24 @@ TEST_CASE("a limited memory costs the same for every token") {
                       25);
   check_constant_cost(
       TransformerXLAttentionConfig{
-          .d_model = 4, .n_head = 2, .positions = "learned", .max_positions = 40},
+          .d_model = 4, .n_head = 2, .positions = DistancePositions::learned, .max_positions = 40},
       25, 25);
   check_constant_cost(
       RelativeMultiHeadAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 40}, 25, 25);
   check_constant_cost(ShawAttentionConfig{.d_model = 4, .n_head = 2, .max_distance = 3}, 25, 25);
-  check_constant_cost(AftConfig{.d_model = 4, .form = "full", .max_len = 40}, 25, 25);
-  check_constant_cost(AftConfig{.d_model = 4, .form = "local", .max_len = 40, .window = 9}, 25, 25);
-  check_constant_cost(AftConfig{.d_model = 4, .form = "simple"}, 25, 25);
-  check_constant_cost(AftConfig{.d_model = 4, .form = "conv", .window = 9, .n_head = 2}, 25, 25);
-  check_constant_cost(LocalRnnConfig{.d_model = 4, .window = 6, .cell = "gru"}, 3, 3);
+  check_constant_cost(AftConfig{.d_model = 4, .form = AftForm::full, .max_len = 40}, 25, 25);
+  check_constant_cost(AftConfig{.d_model = 4, .form = AftForm::local, .max_len = 40, .window = 9},
+                      25, 25);
+  check_constant_cost(AftConfig{.d_model = 4, .form = AftForm::simple}, 25, 25);
+  check_constant_cost(AftConfig{.d_model = 4, .form = AftForm::conv, .window = 9, .n_head = 2}, 25,
+                      25);
+  check_constant_cost(LocalRnnConfig{.d_model = 4, .window = 6, .cell = RecurrentCell::gru}, 3, 3);
 }
 
 TEST_CASE("a table of positions bounds a state by itself") {
   check_constant_cost(
       TransformerXLAttentionConfig{
-          .d_model = 4, .n_head = 2, .positions = "learned", .max_positions = 40},
+          .d_model = 4, .n_head = 2, .positions = DistancePositions::learned, .max_positions = 40},
       unlimited, 39);
   check_constant_cost(
       RelativeMultiHeadAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 40}, unlimited,
@@ -110,16 +113,17 @@ TEST_CASE("a table of positions bounds a state by itself") {
 }
 
 TEST_CASE("running sums cost the same for every token") {
-  check_constant_cost(AftConfig{.d_model = 4, .form = "simple"}, unlimited, unlimited);
-  check_constant_cost(AftConfig{.d_model = 4, .form = "conv", .window = 9, .n_head = 2}, unlimited,
-                      unlimited);
+  check_constant_cost(AftConfig{.d_model = 4, .form = AftForm::simple}, unlimited, unlimited);
+  check_constant_cost(AftConfig{.d_model = 4, .form = AftForm::conv, .window = 9, .n_head = 2},
+                      unlimited, unlimited);
   check_constant_cost(
-      AftConfig{.d_model = 4, .form = "local", .max_len = steps, .window = 9, .factor_rank = 2},
+      AftConfig{
+          .d_model = 4, .form = AftForm::local, .max_len = steps, .window = 9, .factor_rank = 2},
       unlimited, unlimited);
 }
 
 TEST_CASE("open windows of a recurrent net cost the same for every token") {
-  for (std::string cell : {"rnn", "gru", "lstm"})
+  for (RecurrentCell cell : {RecurrentCell::rnn, RecurrentCell::gru, RecurrentCell::lstm})
     check_constant_cost(LocalRnnConfig{.d_model = 4, .window = 6, .cell = cell}, unlimited, 5);
 }
 

@@ -51,7 +51,7 @@ constexpr int64_t N = 12;
 TransformerXLAttention learned_xl(const Module& projections) {
   auto xl = make(
       TransformerXLAttentionConfig{
-          .d_model = C, .n_head = H, .positions = "learned", .max_positions = N},
+          .d_model = C, .n_head = H, .positions = DistancePositions::learned, .max_positions = N},
       22);
   assign_shared(xl, projections);
   for (const char* name : {"content_bias", "position_embeddings", "position_scalar_bias"})
@@ -172,7 +172,7 @@ TEST_CASE("a window or a clamp_len beyond all keys changes nothing") {
 
 TEST_CASE("AFT local over all tokens is full, and a factorised table is its product") {
   auto full = make(AftConfig{.d_model = C, .max_len = N}, 36);
-  auto local = make(AftConfig{.d_model = C, .form = "local", .max_len = N, .window = N}, 37);
+  auto local = make(AftConfig{.d_model = C, .form = AftForm::local, .max_len = N, .window = N}, 37);
   assign_shared(local, full);
   check_equal(local, full);
   auto thin = make(AftConfig{.d_model = C, .max_len = N, .factor_rank = 2}, 38);
@@ -188,13 +188,13 @@ TEST_CASE("AFT local over all tokens is full, and a factorised table is its prod
 }
 
 TEST_CASE("AFT with biases of 0, and conv as it starts, are simple") {
-  auto simple = make(AftConfig{.d_model = C, .form = "simple"}, 39);
+  auto simple = make(AftConfig{.d_model = C, .form = AftForm::simple}, 39);
   auto full = make(AftConfig{.d_model = C, .max_len = N}, 40);
   assign_shared(full, simple);
   assign(full, "position_bias", 0);
   check_equal(full, simple);
 
-  auto conv = make(AftConfig{.d_model = C, .form = "conv", .window = 3, .n_head = H}, 41);
+  auto conv = make(AftConfig{.d_model = C, .form = AftForm::conv, .window = 3, .n_head = H}, 41);
   assign(conv, "kernel_gain", 0);
   assign(conv, "kernel_offset", 0);
   Weights weights(conv);

@@ -97,8 +97,9 @@ LayerRow decoder_row(const std::string& name, const MixerConfig& mixer) {
 std::vector<LayerRow> all_rows() {
   std::vector<LayerRow> rows = layer_rows();
   rows.push_back(decoder_row("xl", TransformerXLAttentionConfig{.d_model = 4, .n_head = 2}));
-  rows.push_back(decoder_row("aft full", AftConfig{.d_model = 4, .form = "full", .max_len = 16}));
-  rows.push_back(decoder_row("aft simple", AftConfig{.d_model = 4, .form = "simple"}));
+  rows.push_back(
+      decoder_row("aft full", AftConfig{.d_model = 4, .form = AftForm::full, .max_len = 16}));
+  rows.push_back(decoder_row("aft simple", AftConfig{.d_model = 4, .form = AftForm::simple}));
   rows.push_back(decoder_row("local_rnn", LocalRnnConfig{.d_model = 4, .window = 3}));
   return rows;
 }

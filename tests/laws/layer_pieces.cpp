@@ -85,7 +85,7 @@ TEST_CASE("a limit above what is fed is none") {
 }
 
 TEST_CASE("the limit of an r_transformer_block is that of its parts") {
-  for (std::string cell : {"rnn", "gru", "lstm"})
+  for (RecurrentCell cell : {RecurrentCell::rnn, RecurrentCell::gru, RecurrentCell::lstm})
     for (int64_t limit : {0, 1, 2, 4}) {
       CAPTURE(cell);
       CAPTURE(limit);

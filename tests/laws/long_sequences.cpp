@@ -49,8 +49,10 @@ void check_long(const Config& config, double size = 1, bool causal = true) {
 }  // namespace
 
 TEST_CASE("attention over thousands of tokens") {
-  check_long(MultiHeadAttentionConfig{.d_model = C, .n_head = 1, .position = "rope"});
-  check_long(MultiHeadAttentionConfig{.d_model = C, .n_head = 1, .position = "alibi"});
+  check_long(
+      MultiHeadAttentionConfig{.d_model = C, .n_head = 1, .position = AttentionPosition::rope});
+  check_long(
+      MultiHeadAttentionConfig{.d_model = C, .n_head = 1, .position = AttentionPosition::alibi});
   check_long(TransformerXLAttentionConfig{.d_model = C, .n_head = 1});
   check_long(TransformerXLAttentionConfig{.d_model = C, .n_head = 1, .window = 100}, 3);
 }
@@ -64,16 +66,17 @@ TEST_CASE("tables over thousands of tokens") {
 TEST_CASE("AFT over thousands of tokens") {
   for (double size : {1, 30}) {
     CAPTURE(size);
-    check_long(AftConfig{.d_model = C, .form = "simple"}, size);
-    check_long(AftConfig{.d_model = C, .form = "simple", .causal = false}, size, false);
-    check_long(AftConfig{.d_model = C, .form = "conv", .window = 9, .n_head = 2}, size);
+    check_long(AftConfig{.d_model = C, .form = AftForm::simple}, size);
+    check_long(AftConfig{.d_model = C, .form = AftForm::simple, .causal = false}, size, false);
+    check_long(AftConfig{.d_model = C, .form = AftForm::conv, .window = 9, .n_head = 2}, size);
     check_long(
-        AftConfig{.d_model = C, .form = "local", .max_len = length, .window = 9, .factor_rank = 2},
+        AftConfig{
+            .d_model = C, .form = AftForm::local, .max_len = length, .window = 9, .factor_rank = 2},
         size);
   }
-  check_long(AftConfig{.d_model = C, .form = "full", .max_len = length, .factor_rank = 1});
+  check_long(AftConfig{.d_model = C, .form = AftForm::full, .max_len = length, .factor_rank = 1});
 }
 
 TEST_CASE("LocalRNN over thousands of tokens") {
-  check_long(LocalRnnConfig{.d_model = C, .window = 5, .cell = "lstm"});
+  check_long(LocalRnnConfig{.d_model = C, .window = 5, .cell = RecurrentCell::lstm});
 }

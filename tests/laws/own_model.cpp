@@ -23,7 +23,7 @@ OwnModel own_model() {
   return model;
 }
 
-TrainerConfig config(const std::string& batches) {
+TrainerConfig config(BatchType batches) {
   return {.batch_size = 3,
           .block_size = 8,
           .batches = batches,
@@ -37,7 +37,7 @@ TrainerConfig config(const std::string& batches) {
 TEST_CASE("own model: it learns, and goes on after a save with the same bits") {
   TemporaryFolder folder;
   std::vector<int32_t> text = random_text(300, 7);
-  for (std::string batches : {"blocks", "streams"}) {
+  for (BatchType batches : {BatchType::blocks, BatchType::streams}) {
     CAPTURE(batches);
     OwnModel whole = own_model();
     Trainer trainer(whole, text, {}, config(batches));
@@ -62,11 +62,12 @@ TEST_CASE("own model: sliding windows score what single passes do") {
   std::vector<int32_t> text = random_text(40, 7);
   // Without limits on the memory, each mode lets each token see all before it.
   auto nats = [&](const EvaluationConfig& config) { return evaluate(model, text, config).nats; };
-  double whole = nats({.mode = "chunks", .tgt_len = 39});
-  CHECK(nats({.mode = "memory", .tgt_len = 5, .mem_len = 50}) == doctest::Approx(whole));
-  CHECK(nats({.mode = "memory", .tgt_len = 5, .mem_len = 45, .ext_len = 3}) ==
+  double whole = nats({.mode = EvaluationMode::chunks, .tgt_len = 39});
+  CHECK(nats({.mode = EvaluationMode::memory, .tgt_len = 5, .mem_len = 50}) ==
         doctest::Approx(whole));
-  CHECK(nats({.mode = "sliding", .tgt_len = 39}) == doctest::Approx(whole));
+  CHECK(nats({.mode = EvaluationMode::memory, .tgt_len = 5, .mem_len = 45, .ext_len = 3}) ==
+        doctest::Approx(whole));
+  CHECK(nats({.mode = EvaluationMode::sliding, .tgt_len = 39}) == doctest::Approx(whole));
 }
 
 TEST_CASE("own model: peers train it as one, and must have the same one") {
@@ -75,7 +76,7 @@ TEST_CASE("own model: peers train it as one, and must have the same one") {
     std::map<std::string, StoredTensor> weights;
     ThreadsAsPeers::run(count, [&](Peers& peers) {
       OwnModel model = own_model();
-      Trainer trainer(model, text, {}, config("blocks"), peers);
+      Trainer trainer(model, text, {}, config(BatchType::blocks), peers);
       trainer.check_peers();
       trainer.run();
       if (peers.rank() == 0) weights = state_dict(model);
@@ -87,7 +88,7 @@ TEST_CASE("own model: peers train it as one, and must have the same one") {
           ThreadsAsPeers::run(2, [&](Peers& peers) {
             OwnModel model = own_model();
             if (peers.rank() == 1) model.table.mutable_data()[3] += 1;
-            Trainer(model, text, {}, config("blocks"), peers).check_peers();
+            Trainer(model, text, {}, config(BatchType::blocks), peers).check_peers();
           });
         }) == "trainer: rank 1 begins with another table than rank 0");
 }
@@ -96,7 +97,7 @@ TEST_CASE("own model: what it does not offer is refused") {
   OwnModel model = own_model();
   std::vector<int32_t> text = random_text(300, 7);
   auto refused = [&](auto change) {
-    TrainerConfig changed = config("streams");
+    TrainerConfig changed = config(BatchType::streams);
     change(changed);
     return refusal([&] { Trainer(model, text, {}, changed); });
   };

@@ -180,7 +180,7 @@ TEST_CASE("AFT: a maximum over all keys shows the past what comes, and drowns it
   CHECK(std::isnan(wrong(1e4)));
 
   RandomValues random(56);
-  auto layer = make(AftConfig{.d_model = 2, .form = "simple", .bias = false}, random);
+  auto layer = make(AftConfig{.d_model = 2, .form = AftForm::simple, .bias = false}, random);
   Input input = make_input(1, 4, 0, 2, random);
   Tensor before = run(layer, input);
   for (double future : {0.5, 1.1, 1.7, 2.3, 3.1, 1e4}) {
@@ -192,7 +192,7 @@ TEST_CASE("AFT: a maximum over all keys shows the past what comes, and drowns it
 
 TEST_CASE("AFT conv: all keys minus the taps loses its digits") {
   RandomValues random(57);
-  AftConfig config{.d_model = 2, .form = "conv", .window = 2, .bias = false, .n_head = 1};
+  AftConfig config{.d_model = 2, .form = AftForm::conv, .window = 2, .bias = false, .n_head = 1};
   auto layer = make(config, random);
   assign(layer, "kernel_gain", 0);
   assign(layer, "kernel_offset", -80);
@@ -234,12 +234,13 @@ TEST_CASE("AFT conv: all keys minus the taps loses its digits") {
 
 TEST_CASE("LocalRNN: shorter windows for the first tokens are another function") {
   RandomValues random(58);
-  LocalRnnConfig config{.d_model = 3, .window = 3, .cell = "gru"};
+  LocalRnnConfig config{.d_model = 3, .window = 3, .cell = RecurrentCell::gru};
   auto layer = make(config, random);
   Weights weights(layer);
   Input input = make_input(1, 1, 0, 3, random);
   std::vector<double> h(3), c(3);
-  cell_step("gru", weights, {input.x(0, 0, 0), input.x(0, 0, 1), input.x(0, 0, 2)}, h, c);
+  cell_step(RecurrentCell::gru, weights, {input.x(0, 0, 0), input.x(0, 0, 1), input.x(0, 0, 2)}, h,
+            c);
   Values shorter({1, 1, 3});
   shorter.values = h;
   CHECK(relative_error(run(layer, input), shorter) > far);

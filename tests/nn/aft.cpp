@@ -28,16 +28,17 @@ std::vector<AftConfig> every_form(int64_t C) {
   for (bool causal : {true, false}) {
     configs.push_back({.d_model = C, .max_len = 12, .causal = causal});
     configs.push_back(
-        {.d_model = C, .form = "local", .max_len = 12, .window = 3, .causal = causal});
-    configs.push_back({.d_model = C, .form = "simple", .causal = causal});
-    configs.push_back({.d_model = C, .form = "conv", .window = 3, .causal = causal, .n_head = 2});
+        {.d_model = C, .form = AftForm::local, .max_len = 12, .window = 3, .causal = causal});
+    configs.push_back({.d_model = C, .form = AftForm::simple, .causal = causal});
+    configs.push_back(
+        {.d_model = C, .form = AftForm::conv, .window = 3, .causal = causal, .n_head = 2});
   }
   return configs;
 }
 
 /// The bias that all keys share, to which each adds what its token makes of it.
 void raise_keys(const Aft& layer, double k) {
-  Tensor bias = layer.form == Aft::Form::conv
+  Tensor bias = layer.form == AftForm::conv
                     ? layer.key.bias
                     : slice(layer.qkv.bias, 0, layer.d_model, 2 * layer.d_model);
   for (int64_t c = 0; c < bias.count(); ++c) bias.mutable_data()[c] += static_cast<Scalar>(k);
@@ -81,9 +82,9 @@ TEST_CASE("a window longer than the table is as long as the table") {
   for (bool causal : {true, false}) {
     auto run = [&](int64_t window, bool fed) {
       RandomValues random(5);
-      Aft layer =
-          make({.d_model = 6, .form = "local", .max_len = 12, .window = window, .causal = causal},
-               random);
+      Aft layer = make(
+          {.d_model = 6, .form = AftForm::local, .max_len = 12, .window = window, .causal = causal},
+          random);
       Tensor x = random.tensor({2, 9, 6});
       Context context;
       reset_peak();
@@ -159,8 +160,8 @@ TEST_CASE("aft: groups of channels that are no multiple of a vector loop") {
 TEST_CASE("aft: the only tap of a conv has no gradient but through its offset") {
   RandomValues random(125);
   for (bool causal : {true, false}) {
-    Aft layer =
-        make({.d_model = 4, .form = "conv", .window = 1, .causal = causal, .n_head = 2}, random);
+    Aft layer = make(
+        {.d_model = 4, .form = AftForm::conv, .window = 1, .causal = causal, .n_head = 2}, random);
     Tensor x = random.tensor({2, 5, 4});
     Context context;
     Tape tape;
@@ -174,7 +175,7 @@ TEST_CASE("aft: the only tap of a conv has no gradient but through its offset") 
 
 TEST_CASE("aft: conv starts as simple, with no gain and no offset") {
   Random start{.seed = 2};
-  Aft layer({.d_model = 4, .form = "conv", .window = 3, .n_head = 2}, start);
+  Aft layer({.d_model = 4, .form = AftForm::conv, .window = 3, .n_head = 2}, start);
   CHECK(greatest(Values(layer.kernel_gain)) == 0);
   CHECK(greatest(Values(layer.kernel_offset)) == 0);
   CHECK(greatest(Values(layer.kernel)) > 0);

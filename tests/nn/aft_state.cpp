@@ -34,7 +34,7 @@ Aft chosen_layer(const AftConfig& config, RandomValues& random) {
   Random start;
   Aft layer(config, start);
   randomize(layer, random);
-  bool conv = config.form == "conv";
+  bool conv = config.form == AftForm::conv;
   Tensor key = conv ? layer.key.weight : slice(layer.qkv.weight, 0, 2 * C, 4 * C);
   Tensor value = conv ? layer.value.weight : slice(layer.qkv.weight, 0, 4 * C, 6 * C);
   for (const Tensor& weight : {key, value, layer.output.weight})
@@ -89,10 +89,11 @@ void check_sums(const AftConfig& config, double drift) {
 
 TEST_CASE("running sums are exact after 100,000 tokens, wherever the keys drift") {
   for (double drift : {0, 60}) {
-    check_sums({.d_model = 2 * C, .form = "simple", .bias = false}, drift);
-    check_sums({.d_model = 2 * C, .form = "conv", .window = 7, .bias = false, .n_head = 2}, drift);
+    check_sums({.d_model = 2 * C, .form = AftForm::simple, .bias = false}, drift);
+    check_sums({.d_model = 2 * C, .form = AftForm::conv, .window = 7, .bias = false, .n_head = 2},
+               drift);
     check_sums({.d_model = 2 * C,
-                .form = "local",
+                .form = AftForm::local,
                 .max_len = length,
                 .window = 7,
                 .bias = false,

@@ -73,8 +73,8 @@ TEST_CASE("evaluate: chunks know nothing of each other") {
   std::vector<int32_t> text = random_text(43, 7);
   for (int64_t T : {1, 5, 8})
     for (int64_t batch_size : {1, 3, 100}) {
-      Evaluation result =
-          evaluate(model, text, {.mode = "chunks", .tgt_len = T, .batch_size = batch_size});
+      Evaluation result = evaluate(
+          model, text, {.mode = EvaluationMode::chunks, .tgt_len = T, .batch_size = batch_size});
       double expected = naive_nats(model, text, [T](int64_t i) { return (i - 1) / T * T; });
       CHECK(std::abs(result.nats - expected) < near);
       CHECK(result.tokens == 42);
@@ -86,8 +86,8 @@ TEST_CASE("evaluate: the sliding window shows each token the same number before 
   std::vector<int32_t> text = random_text(30, 7);
   for (int64_t T : {1, 5, 8})
     for (int64_t batch_size : {1, 7, 100}) {
-      Evaluation result =
-          evaluate(model, text, {.mode = "sliding", .tgt_len = T, .batch_size = batch_size});
+      Evaluation result = evaluate(
+          model, text, {.mode = EvaluationMode::sliding, .tgt_len = T, .batch_size = batch_size});
       auto begin = [T](int64_t i) { return std::max<int64_t>(0, i - T); };
       CHECK(std::abs(result.nats - naive_nats(model, text, begin)) < near);
       CHECK(result.tokens == 29);
@@ -103,7 +103,7 @@ TEST_CASE("evaluate: enough memory shows everything") {
     EvaluationConfig fed_again{.tgt_len = T, .mem_len = 0, .ext_len = 39};
     CHECK(std::abs(evaluate(model, text, fed_again).nats - expected) < near);
   }
-  EvaluationConfig one_chunk{.mode = "chunks", .tgt_len = 39};
+  EvaluationConfig one_chunk{.mode = EvaluationMode::chunks, .tgt_len = 39};
   CHECK(std::abs(evaluate(model, text, one_chunk).nats - expected) < near);
 }
 
@@ -136,9 +136,9 @@ TEST_CASE("evaluate: each token's loss is what it adds to that of the text befor
   LanguageModel model = loud_model(small_transformer_xl());
   std::vector<int32_t> text = random_text(40, 7);
   for (EvaluationConfig config :
-       {EvaluationConfig{.mode = "memory", .tgt_len = 6, .mem_len = 9, .ext_len = 2},
-        EvaluationConfig{.mode = "chunks", .tgt_len = 6, .batch_size = 4},
-        EvaluationConfig{.mode = "sliding", .tgt_len = 6, .batch_size = 3}}) {
+       {EvaluationConfig{.mode = EvaluationMode::memory, .tgt_len = 6, .mem_len = 9, .ext_len = 2},
+        EvaluationConfig{.mode = EvaluationMode::chunks, .tgt_len = 6, .batch_size = 4},
+        EvaluationConfig{.mode = EvaluationMode::sliding, .tgt_len = 6, .batch_size = 3}}) {
     std::vector<double> losses;
     Evaluation whole = evaluate(model, text, config, &losses);
     REQUIRE(losses.size() == 39);
@@ -203,21 +203,20 @@ TEST_CASE("evaluate: bad requests") {
   auto refused = [&](const EvaluationConfig& config) {
     return refusal([&] { evaluate(model, text, config); });
   };
-  CHECK(refused({.mode = "exact"}) ==
-        "evaluate: mode \"exact\", expected memory, chunks or sliding");
   CHECK(refused({.tgt_len = 0}) == "evaluate: tgt_len 0, expected at least 1");
   CHECK(refused({.mem_len = -1}) == "evaluate: mem_len -1, expected at least 0");
   CHECK(refused({.ext_len = -1}) == "evaluate: ext_len -1, expected at least 0");
   CHECK(refused({.batch_size = 0}) == "evaluate: batch_size 0, expected at least 1");
   CHECK(refused({.batch_size = 10}) == "evaluate: 10 tokens are too few for 10 streams");
   LanguageModelConfig learned = small_transformer_xl();
-  learned.mixer = TransformerXLAttentionConfig{.positions = "learned", .max_positions = 8};
+  learned.mixer =
+      TransformerXLAttentionConfig{.positions = DistancePositions::learned, .max_positions = 8};
   model = loud_model(learned);
-  evaluate(model, text, {.mode = "chunks", .tgt_len = 8});
-  CHECK(refused({.mode = "chunks", .tgt_len = 9}) ==
+  evaluate(model, text, {.mode = EvaluationMode::chunks, .tgt_len = 8});
+  CHECK(refused({.mode = EvaluationMode::chunks, .tgt_len = 9}) ==
         "evaluate: mode chunks feeds 9 tokens in a row, but the model has 8 positions");
-  evaluate(model, text, {.mode = "memory", .tgt_len = 3, .mem_len = 4, .ext_len = 1});
-  CHECK(refused({.mode = "memory", .tgt_len = 3, .mem_len = 4, .ext_len = 2}) ==
+  evaluate(model, text, {.mode = EvaluationMode::memory, .tgt_len = 3, .mem_len = 4, .ext_len = 1});
+  CHECK(refused({.mode = EvaluationMode::memory, .tgt_len = 3, .mem_len = 4, .ext_len = 2}) ==
         "evaluate: a memory of 4 and 3 tokens make 9 keys, but the model has 8 positions");
   CHECK(refusal([&] { evaluate(model, random_text(1, 7), {}); }) ==
         "evaluate: a text of 1 tokens, expected at least 2");

@@ -8,7 +8,7 @@
 using namespace shiftgrad;
 
 TEST_CASE("schedule: constant behind a warm-up") {
-  Schedule schedule{.type = "constant", .learning_rate = 0.5, .warmup_iters = 4};
+  Schedule schedule{.type = ScheduleType::constant, .learning_rate = 0.5, .warmup_iters = 4};
   CHECK(schedule.at(0) == doctest::Approx(0.1));
   CHECK(schedule.at(3) == doctest::Approx(0.4));
   CHECK(schedule.at(4) == 0.5);
@@ -16,7 +16,7 @@ TEST_CASE("schedule: constant behind a warm-up") {
 }
 
 TEST_CASE("schedule: cosine passes through its corners") {
-  Schedule schedule{.type = "cosine",
+  Schedule schedule{.type = ScheduleType::cosine,
                     .learning_rate = 1,
                     .min_lr = 0.2,
                     .warmup_iters = 100,
@@ -31,7 +31,7 @@ TEST_CASE("schedule: cosine passes through its corners") {
 }
 
 TEST_CASE("schedule: linear is a straight line behind the same warm-up") {
-  Schedule schedule{.type = "linear",
+  Schedule schedule{.type = ScheduleType::linear,
                     .learning_rate = 1,
                     .min_lr = 0.2,
                     .warmup_iters = 100,
@@ -46,14 +46,16 @@ TEST_CASE("schedule: linear is a straight line behind the same warm-up") {
 }
 
 TEST_CASE("schedule: without warm-up the first rate is the full one") {
-  for (const char* type : {"constant", "linear", "cosine", "inverse_sqrt", "noam"})
+  for (ScheduleType type : {ScheduleType::constant, ScheduleType::linear, ScheduleType::cosine,
+                            ScheduleType::inverse_sqrt, ScheduleType::noam})
     CHECK(Schedule{.type = type, .learning_rate = 0.3, .lr_decay_iters = 10}.at(0) == 0.3);
 }
 
 TEST_CASE("schedule: noam is the paper's, and inverse square root that of its own highest rate") {
   double d_model = 512, warmup = 4000;
-  Schedule noam{.type = "noam", .learning_rate = 1, .warmup_iters = 4000, .d_model = 512};
-  Schedule by_peak{.type = "inverse_sqrt",
+  Schedule noam{
+      .type = ScheduleType::noam, .learning_rate = 1, .warmup_iters = 4000, .d_model = 512};
+  Schedule by_peak{.type = ScheduleType::inverse_sqrt,
                    .learning_rate = 1 / std::sqrt(d_model * warmup),
                    .warmup_iters = 4000};
   for (int n : {1, 2, 3999, 4000, 4001, 100000}) {
@@ -80,15 +82,16 @@ TEST_CASE("schedule: a number rises as the learning rate does, in whole steps") 
 }
 
 TEST_CASE("schedule: a decay that ends within the warm-up leaves min_lr behind it") {
-  Schedule schedule{
-      .type = "cosine", .learning_rate = 1, .min_lr = 0.1, .warmup_iters = 10, .lr_decay_iters = 5};
+  Schedule schedule{.type = ScheduleType::cosine,
+                    .learning_rate = 1,
+                    .min_lr = 0.1,
+                    .warmup_iters = 10,
+                    .lr_decay_iters = 5};
   CHECK(schedule.at(9) == doctest::Approx(10 / 11.0));
   CHECK(schedule.at(10) == 0.1);
 }
 
 TEST_CASE("schedule: bad fields") {
-  CHECK(refusal([] { Schedule{.type = "step"}.check(); }) ==
-        "schedule: type \"step\", expected constant, linear, cosine, inverse_sqrt or noam");
   CHECK(refusal([] { Schedule{.learning_rate = -1}.check(); }) ==
         "schedule: learning_rate -1, expected at least 0");
   CHECK(refusal([] { Schedule{.learning_rate = INFINITY}.check(); }) ==

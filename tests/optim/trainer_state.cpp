@@ -14,11 +14,11 @@ namespace {
 
 using Tensors = std::map<std::string, StoredTensor>;
 
-TrainerConfig config_of(const std::string& batches, const std::string& optimizer = "adamw") {
+TrainerConfig config_of(BatchType batches, OptimizerType optimizer = OptimizerType::adamw) {
   return {.batch_size = 3,
           .block_size = 8,
           .batches = batches,
-          .mem_len = batches == "streams" ? 11 : 0,
+          .mem_len = batches == BatchType::streams ? 11 : 0,
           .max_iters = 20,
           .learning_rate = 1e-2,
           .warmup_iters = 5,
@@ -63,7 +63,8 @@ Tensors saved_after(int steps, const TrainerConfig& config) {
 }
 
 /// Why a new trainer will not go on from them; it stays at its start.
-std::string refused(const Tensors& tensors, const TrainerConfig& config = config_of("streams")) {
+std::string refused(const Tensors& tensors,
+                    const TrainerConfig& config = config_of(BatchType::streams)) {
   Run run(config);
   Tensors before = run.trainer.saved();
   std::string reason = refusal([&] { run.trainer.resume(tensors, "file"); });
@@ -82,14 +83,17 @@ void overwrite(StoredTensor& tensor, Value value) {
 TEST_CASE("trainer state: a run in two parts has the bits of one in one piece") {
   TemporaryFolder folder;
   std::string path = folder.file("state");
-  for (const char* batches : {"streams", "blocks"})
-    for (const char* optimizer : {"adamw", "adam", "sgd", "sgd without momentum"}) {
-      TrainerConfig config = config_of(batches, std::string(optimizer).substr(0, 4));
-      if (std::string(optimizer).starts_with("sgd")) config.optimizer = "sgd";
-      if (std::string(optimizer).ends_with("momentum")) config.momentum = 0;
+  for (BatchType batches : {BatchType::streams, BatchType::blocks})
+    for (auto [optimizer, momentum] : {std::pair{OptimizerType::adamw, 0.9},
+                                       {OptimizerType::adam, 0.9},
+                                       {OptimizerType::sgd, 0.9},
+                                       {OptimizerType::sgd, 0.0}}) {
+      TrainerConfig config = config_of(batches, optimizer);
+      config.momentum = momentum;
       for (int first_part : {1, 5, 9, 12}) {
         CAPTURE(batches);
         CAPTURE(optimizer);
+        CAPTURE(momentum);
         CAPTURE(first_part);
         Run whole(config), first(config), second(config, 2);
         whole.steps(first_part);
@@ -108,7 +112,7 @@ TEST_CASE("trainer state: a run in two parts has the bits of one in one piece") 
 }
 
 TEST_CASE("trainer state: the weights of auxiliary losses go on too") {
-  TrainerConfig config = config_of("streams");
+  TrainerConfig config = config_of(BatchType::streams);
   config.intermediate_losses = 1;
   config.targets = 2;
   // Block 1 of 2 predicts for the first 5 of 20 steps.
@@ -130,10 +134,10 @@ TEST_CASE("trainer state: the weights of auxiliary losses go on too") {
 }
 
 TEST_CASE("trainer state: what was saved does not change with further steps") {
-  Run run(config_of("streams"));
+  Run run(config_of(BatchType::streams));
   run.steps(2);
   Tensors saved = run.trainer.saved(), copy = saved;
-  Run other(config_of("streams"));
+  Run other(config_of(BatchType::streams));
   other.trainer.resume(saved, "file");
   run.steps(2);
   other.steps(2);
@@ -142,12 +146,12 @@ TEST_CASE("trainer state: what was saved does not change with further steps") {
 
 TEST_CASE("trainer state: all that is saved, by name") {
   std::vector<std::string> names;
-  for (const auto& [name, tensor] : saved_after(2, config_of("streams")))
+  for (const auto& [name, tensor] : saved_after(2, config_of(BatchType::streams)))
     if (!name.starts_with("optimizer.")) names.push_back(name);
   CHECK(names == std::vector<std::string>{"best_loss", "dropout", "evaluations_since_best",
                                           "memory.0", "memory.1", "step", "streams", "train_text",
                                           "validation_text"});
-  Run run(config_of("blocks"));
+  Run run(config_of(BatchType::blocks));
   Tensors saved = run.trainer.saved();
   CHECK(saved.contains("blocks"));
   CHECK(saved.contains("optimizer.updates.embedding.weight"));
@@ -157,7 +161,7 @@ TEST_CASE("trainer state: all that is saved, by name") {
 }
 
 TEST_CASE("trainer state: every tensor is needed, in its type and shape, and no other") {
-  Tensors saved = saved_after(2, config_of("streams"));
+  Tensors saved = saved_after(2, config_of(BatchType::streams));
   for (const auto& entry : saved) {
     std::string name = entry.first;
     CAPTURE(name);
@@ -180,7 +184,7 @@ TEST_CASE("trainer state: every tensor is needed, in its type and shape, and no 
 }
 
 TEST_CASE("trainer state: numbers out of range") {
-  Tensors saved = saved_after(2, config_of("streams"));
+  Tensors saved = saved_after(2, config_of(BatchType::streams));
   auto refused_with = [&](const std::string& name, auto value) {
     Tensors damaged = saved;
     overwrite(damaged.at(name), value);
@@ -195,14 +199,14 @@ TEST_CASE("trainer state: numbers out of range") {
 }
 
 TEST_CASE("trainer state: another training than the one that was saved") {
-  Tensors saved = saved_after(2, config_of("streams"));
-  TrainerConfig other = config_of("streams");
+  Tensors saved = saved_after(2, config_of(BatchType::streams));
+  TrainerConfig other = config_of(BatchType::streams);
   other.mem_len = 5;
   CHECK(refused(saved, other) == "a memory of [3, 11, 16], expected [3, 5, 16]");
-  other = config_of("streams");
+  other = config_of(BatchType::streams);
   other.batch_size = 2;
   CHECK(refused(saved, other) == "a memory of [3, 11, 16], expected [2, 11, 16]");
-  CHECK(refused(saved, config_of("blocks")) ==
+  CHECK(refused(saved, config_of(BatchType::blocks)) ==
         "missing tensors \"blocks\"; unexpected tensors \"streams\"");
   Tensors deeper = saved;
   deeper["memory.2"] = deeper["memory.1"];
@@ -211,7 +215,7 @@ TEST_CASE("trainer state: another training than the one that was saved") {
 
 TEST_CASE("trainer state: another text than the one that was trained on") {
   LanguageModel model = new_model();
-  TrainerConfig config = config_of("streams");
+  TrainerConfig config = config_of(BatchType::streams);
   Tensors saved = saved_after(2, config);
   auto refused_texts = [&](const std::vector<int32_t>& train,
                            const std::vector<int32_t>& validation) {

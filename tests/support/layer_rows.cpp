@@ -48,7 +48,7 @@ void describe(LayerRow& row, const AftConfig& config) {
   row.causal = config.causal;
   row.forgets = false;
   row.most_keys = config.max_len.value_or(unlimited);
-  row.held = config.form == "full" ? *config.max_len : config.window.value_or(0);
+  row.held = config.form == AftForm::full ? *config.max_len : config.window.value_or(0);
 }
 void describe(LayerRow& row, const LocalRnnConfig& config) {
   row.takes_masks = row.forgets = false;
@@ -72,10 +72,10 @@ LayerRow block(const std::string& name, const TransformerBlockConfig& config) {
       config.mixer);
 }
 
-LayerRow r_block(const std::string& cell) {
+LayerRow r_block(RecurrentCell cell) {
   RTransformerBlockConfig config{
       .d_model = 6, .n_head = 2, .window = 3, .cell = cell, .d_inner = 5};
-  LayerRow result = row("r_transformer_block " + cell, config, config.d_model);
+  LayerRow result = row(text("r_transformer_block ", cell), config, config.d_model);
   result.takes_masks = result.takes_memory = result.forgets = false;
   return result;
 }
@@ -89,15 +89,15 @@ void add_multi_head_attention(std::vector<LayerRow>& rows) {
   rows.push_back(mixer("mha window 1", Config{.d_model = 4, .n_head = 1, .window = 1}));
   rows.push_back(mixer("mha two-way window 2",
                        Config{.d_model = 6, .n_head = 2, .causal = false, .window = 2}));
-  for (std::string position : {"rope", "alibi"}) {
+  for (AttentionPosition position : {AttentionPosition::rope, AttentionPosition::alibi}) {
     Config config{.d_model = 12, .n_head = 3, .position = position};
-    rows.push_back(mixer("mha " + position, config));
+    rows.push_back(mixer(text("mha ", position), config));
     config.window = 4;
-    rows.push_back(mixer("mha " + position + " window", config));
+    rows.push_back(mixer(text("mha ", position, " window"), config));
     config.causal = false;
-    rows.push_back(mixer("mha " + position + " two-way window", config));
+    rows.push_back(mixer(text("mha ", position, " two-way window"), config));
     config.window = std::nullopt;
-    rows.push_back(mixer("mha " + position + " two-way", config));
+    rows.push_back(mixer(text("mha ", position, " two-way"), config));
   }
 }
 
@@ -144,7 +144,7 @@ void add_transformer_xl(std::vector<LayerRow>& rows) {
   config.clamp_len = std::nullopt;
   config.d_head = std::nullopt;
   rows.push_back(mixer("xl window 4", config));
-  Config learned{.d_model = 5, .n_head = 3, .d_head = 2, .positions = "learned"};
+  Config learned{.d_model = 5, .n_head = 3, .d_head = 2, .positions = DistancePositions::learned};
   learned.max_positions = 17;
   rows.push_back(mixer("xl learned", learned));
   learned.max_positions = 8;
@@ -157,24 +157,27 @@ void add_aft(std::vector<LayerRow>& rows) {
   using Config = AftConfig;
   for (bool causal : {true, false}) {
     std::string way = causal ? "" : " two-way";
-    for (std::string form : {"full", "local"})
+    for (AftForm form : {AftForm::full, AftForm::local})
       for (int64_t rank : {0, 2}) {
         Config config{
             .d_model = 3, .form = form, .max_len = 16, .causal = causal, .factor_rank = rank};
-        if (form == "local") config.window = 3;
-        rows.push_back(mixer("aft " + form + " rank " + std::to_string(rank) + way, config));
+        if (form == AftForm::local) config.window = 3;
+        rows.push_back(mixer(text("aft ", form, " rank ", rank, way), config));
       }
-    rows.push_back(
-        mixer("aft local 1" + way,
-              Config{.d_model = 3, .form = "local", .max_len = 16, .window = 1, .causal = causal}));
+    rows.push_back(mixer(
+        "aft local 1" + way,
+        Config{
+            .d_model = 3, .form = AftForm::local, .max_len = 16, .window = 1, .causal = causal}));
     rows.push_back(mixer(
         "aft local beyond" + way,
-        Config{.d_model = 3, .form = "local", .max_len = 16, .window = 20, .causal = causal}));
-    rows.push_back(mixer("aft simple" + way,
-                         Config{.d_model = 3, .form = "simple", .causal = causal, .bias = causal}));
+        Config{
+            .d_model = 3, .form = AftForm::local, .max_len = 16, .window = 20, .causal = causal}));
+    rows.push_back(
+        mixer("aft simple" + way,
+              Config{.d_model = 3, .form = AftForm::simple, .causal = causal, .bias = causal}));
     for (int64_t window : {1, 3, 19}) {
       Config config{.d_model = 6,
-                    .form = "conv",
+                    .form = AftForm::conv,
                     .window = window,
                     .causal = causal,
                     .bias = window != 3,
@@ -182,24 +185,30 @@ void add_aft(std::vector<LayerRow>& rows) {
       rows.push_back(mixer("aft conv " + std::to_string(window) + way, config));
     }
   }
-  rows.push_back(
-      mixer("aft conv even", Config{.d_model = 4, .form = "conv", .window = 2, .n_head = 4}));
+  rows.push_back(mixer("aft conv even",
+                       Config{.d_model = 4, .form = AftForm::conv, .window = 2, .n_head = 4}));
 }
 
 void add_blocks(std::vector<LayerRow>& rows) {
   TransformerXLAttentionConfig xl{.d_model = 4, .n_head = 2, .d_head = 3};
-  AftConfig aft{.d_model = 4, .form = "conv", .window = 2, .n_head = 2};
-  LocalRnnConfig gru{.d_model = 4, .window = 3, .cell = "gru"};
-  MultiHeadAttentionConfig alibi{.d_model = 4, .n_head = 2, .window = 5, .position = "alibi"};
+  AftConfig aft{.d_model = 4, .form = AftForm::conv, .window = 2, .n_head = 2};
+  LocalRnnConfig gru{.d_model = 4, .window = 3, .cell = RecurrentCell::gru};
+  MultiHeadAttentionConfig alibi{
+      .d_model = 4, .n_head = 2, .window = 5, .position = AttentionPosition::alibi};
   rows.push_back(block("block xl", {.mixer = xl, .d_inner = 7}));
   rows.push_back(block("block xl norm last", {.mixer = xl, .d_inner = 7, .norm_first = false}));
-  rows.push_back(block("block aft gelu", {.mixer = aft, .d_inner = 5, .activation = "gelu"}));
-  rows.push_back(block("block local_rnn gelu_tanh",
-                       {.mixer = gru, .d_inner = 3, .activation = "gelu_tanh", .norm_eps = 0.1}));
-  rows.push_back(block("block local_rnn norm last",
-                       {.mixer = gru, .d_inner = 5, .norm_first = false, .activation = "gelu"}));
-  rows.push_back(block("block alibi", {.mixer = alibi, .d_inner = 3, .activation = "gelu"}));
-  for (std::string cell : {"rnn", "gru", "lstm"}) rows.push_back(r_block(cell));
+  rows.push_back(
+      block("block aft gelu", {.mixer = aft, .d_inner = 5, .activation = Activation::gelu}));
+  rows.push_back(
+      block("block local_rnn gelu_tanh",
+            {.mixer = gru, .d_inner = 3, .activation = Activation::gelu_tanh, .norm_eps = 0.1}));
+  rows.push_back(
+      block("block local_rnn norm last",
+            {.mixer = gru, .d_inner = 5, .norm_first = false, .activation = Activation::gelu}));
+  rows.push_back(
+      block("block alibi", {.mixer = alibi, .d_inner = 3, .activation = Activation::gelu}));
+  for (RecurrentCell cell : {RecurrentCell::rnn, RecurrentCell::gru, RecurrentCell::lstm})
+    rows.push_back(r_block(cell));
 }
 
 std::vector<LayerRow> all_rows() {
@@ -208,9 +217,9 @@ std::vector<LayerRow> all_rows() {
   add_learned_tables(rows);
   add_transformer_xl(rows);
   add_aft(rows);
-  for (std::string cell : {"rnn", "gru", "lstm"})
+  for (RecurrentCell cell : {RecurrentCell::rnn, RecurrentCell::gru, RecurrentCell::lstm})
     for (int64_t window : {1, 4})
-      rows.push_back(mixer("local_rnn " + cell + " " + std::to_string(window),
+      rows.push_back(mixer(text("local_rnn ", cell, " ", window),
                            LocalRnnConfig{.d_model = 3, .window = window, .cell = cell}));
   add_blocks(rows);
   return rows;

@@ -18,7 +18,7 @@ inline LanguageModelConfig small_transformer_xl() {
 inline LanguageModelConfig small_transformer(int64_t max_len) {
   LanguageModelConfig config = small_transformer_xl();
   config.mixer = MultiHeadAttentionConfig{};
-  config.position = "learned";
+  config.position = TokenPosition::learned;
   config.max_len = max_len;
   return config;
 }

@@ -8,7 +8,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 inline TrainerConfig streams(int64_t mem_len) {
   return {.batch_size = 4,
           .block_size = 8,
-          .batches = "streams",
+          .batches = BatchType::streams,
           .mem_len = mem_len,
           .max_iters = 20,
           .learning_rate = 1e-2,
@@ -18,7 +18,7 @@ inline TrainerConfig streams(int64_t mem_len) {
 
 inline TrainerConfig blocks() {
   TrainerConfig config = streams(0);
-  config.batches = "blocks";
+  config.batches = BatchType::blocks;
   return config;
 }
 

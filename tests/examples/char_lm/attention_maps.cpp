@@ -52,7 +52,7 @@ void check_rows(const std::vector<std::vector<AttentionMap>>& layers) {
 
 TEST_CASE("attention maps: one per head, with the weights that the layer records") {
   LanguageModelConfig r_transformer = small_transformer_xl();
-  r_transformer.block = "r_transformer_block";
+  r_transformer.block = BlockType::r_transformer_block;
   r_transformer.mixer = {};
   r_transformer.window = 3;
   std::vector<int32_t> text = random_text(T, 7);
@@ -75,7 +75,7 @@ TEST_CASE("attention maps: one per head, with the weights that the layer records
 }
 
 TEST_CASE("attention maps: AFT has the mean over its channels") {
-  LanguageModel model = model_with(AftConfig{.form = "full", .max_len = T});
+  LanguageModel model = model_with(AftConfig{.form = AftForm::full, .max_len = T});
   std::vector<int32_t> text = random_text(T, 7);
   std::vector<Values> expected = recorded(model, text);
   std::vector<std::vector<AttentionMap>> layers = attention_maps(model, text);
@@ -94,7 +94,7 @@ TEST_CASE("attention maps: AFT has the mean over its channels") {
 }
 
 TEST_CASE("attention maps: AFT-conv has one per head, whose channels agree") {
-  LanguageModel model = model_with(AftConfig{.form = "conv", .window = 3});
+  LanguageModel model = model_with(AftConfig{.form = AftForm::conv, .window = 3});
   std::vector<int32_t> text = random_text(T, 7);
   std::vector<Values> expected = recorded(model, text);
   std::vector<std::vector<AttentionMap>> layers = attention_maps(model, text);
@@ -112,6 +112,6 @@ TEST_CASE("attention maps: AFT-conv has one per head, whose channels agree") {
 }
 
 TEST_CASE("attention maps: none without attention") {
-  LanguageModel model = model_with(LocalRnnConfig{.window = 3, .cell = "gru"});
+  LanguageModel model = model_with(LocalRnnConfig{.window = 3, .cell = RecurrentCell::gru});
   CHECK(attention_maps(model, random_text(T, 7)).empty());
 }

@@ -21,7 +21,8 @@ void check(const LanguageModel& model, const std::vector<int32_t>& text, int64_t
            const std::vector<int64_t>& positions) {
   CAPTURE(length);
   std::vector<double> all;
-  evaluate(model, text, {.mode = "sliding", .tgt_len = length, .batch_size = 100}, &all);
+  evaluate(model, text, {.mode = EvaluationMode::sliding, .tgt_len = length, .batch_size = 100},
+           &all);
   std::vector<double> losses = context_losses(model, text, positions, length);
   REQUIRE(losses.size() == positions.size());
   for (size_t n = 0; n < positions.size(); ++n)

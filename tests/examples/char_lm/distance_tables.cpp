@@ -156,9 +156,11 @@ TEST_CASE("distance tables: biases are what the layer adds to its scores") {
   Random random;
   check_biases(TransformerXLAttention({.d_model = C, .n_head = H}, random), "v·r");
   check_biases(TransformerXLAttention({.d_model = C, .n_head = H, .clamp_len = 3}, random), "v·r");
-  check_biases(TransformerXLAttention(
-                   {.d_model = C, .n_head = H, .positions = "learned", .max_positions = 9}, random),
-               "s");
+  check_biases(
+      TransformerXLAttention(
+          {.d_model = C, .n_head = H, .positions = DistancePositions::learned, .max_positions = 9},
+          random),
+      "s");
   check_biases(RelativeMultiHeadAttention({.d_model = C, .n_head = H, .max_positions = 9}, random),
                "S");
   check_biases(RelativeGlobalAttention({.d_model = C, .n_head = H, .max_seq = 9}, random), "b");
@@ -166,8 +168,9 @@ TEST_CASE("distance tables: biases are what the layer adds to its scores") {
 
 TEST_CASE("distance tables: each norm stands at the distance for which the layer uses its vector") {
   Random random;
-  TransformerXLAttention xl({.d_model = C, .n_head = H, .positions = "learned", .max_positions = 7},
-                            random);
+  TransformerXLAttention xl(
+      {.d_model = C, .n_head = H, .positions = DistancePositions::learned, .max_positions = 7},
+      random);
   check_norms(xl, {"norm of E", xl.position_embeddings});
   for (bool causal : {true, false}) {
     CAPTURE(causal);
@@ -244,8 +247,8 @@ TEST_CASE(
   Random start;
   for (bool causal : {true, false})
     for (int64_t rank : {0, 3})
-      for (const char* form : {"full", "local"}) {
-        bool local = std::string(form) == "local";
+      for (AftForm form : {AftForm::full, AftForm::local}) {
+        bool local = form == AftForm::local;
         CAPTURE(form);
         CAPTURE(causal);
         AftConfig config{.d_model = C, .form = form, .max_len = 7, .causal = causal};
@@ -279,7 +282,8 @@ TEST_CASE("distance tables: AFT-conv's normed kernel is in its weights") {
   RandomValues random(13);
   Random start;
   for (bool causal : {true, false}) {
-    Aft layer({.d_model = C, .form = "conv", .window = 3, .causal = causal, .n_head = H}, start);
+    Aft layer({.d_model = C, .form = AftForm::conv, .window = 3, .causal = causal, .n_head = H},
+              start);
     for (const Parameter& parameter : parameters(layer))
       fill(parameter.value, [&] { return random(); });
     clear(layer.key);
@@ -298,10 +302,14 @@ TEST_CASE("distance tables: AFT-conv's normed kernel is in its weights") {
 TEST_CASE("distance tables: none where nothing is learned about distances") {
   Random random;
   CHECK(distance_tables(
-            MultiHeadAttention({.d_model = C, .n_head = H, .position = "alibi"}, random), T)
+            MultiHeadAttention({.d_model = C, .n_head = H, .position = AttentionPosition::alibi},
+                               random),
+            T)
             .empty());
-  CHECK(distance_tables(Aft({.d_model = C, .form = "simple"}, random), T).empty());
-  CHECK(distance_tables(LocalRnn({.d_model = C, .window = 3, .cell = "gru"}, random), T).empty());
+  CHECK(distance_tables(Aft({.d_model = C, .form = AftForm::simple}, random), T).empty());
+  CHECK(
+      distance_tables(LocalRnn({.d_model = C, .window = 3, .cell = RecurrentCell::gru}, random), T)
+          .empty());
   ShawAttention shaw({.d_model = C,
                       .n_head = H,
                       .max_distance = 2,

@@ -289,14 +289,14 @@ TEST_CASE("every size in every config has a greatest value") {
   check_too_large(RelativeGlobalAttentionConfig{.d_model = 4, .n_head = 2, .max_seq = 3}, 3);
   check_too_large(ShawAttentionConfig{.d_model = 4, .n_head = 2, .max_distance = 3}, 3);
   check_too_large(TransformerXLAttentionConfig{.d_model = 4, .n_head = 2}, 6);
-  check_too_large(AftConfig{.d_model = 4, .form = "simple"}, 5);
+  check_too_large(AftConfig{.d_model = 4, .form = AftForm::simple}, 5);
   check_too_large(LocalRnnConfig{.d_model = 4, .window = 3}, 2);
   check_too_large(TransformerBlockConfig{.mixer = mixer, .d_inner = 3}, 1);
   check_too_large(EncoderDecoderBlockConfig{{.mixer = mixer, .d_inner = 3}}, 2);
   LanguageModelConfig model{
       .vocab_size = 5, .d_model = 4, .n_layer = 2, .n_head = 2, .d_inner = 3, .mixer = mixer};
   check_too_large(model, 6);
-  model.block = "r_transformer_block";
+  model.block = BlockType::r_transformer_block;
   check_too_large(model, 7);
   EncoderDecoderConfig pairs;
   pairs.source_vocab_size = pairs.target_vocab_size = pairs.d_model = 4;
@@ -431,7 +431,7 @@ TEST_CASE("lengths beyond a table are refused by its name") {
   CHECK(run(labml, 0, 6) ==
         "relative_multi_head_attention: 6 queries of 6 keys are beyond max_positions 5");
   TransformerXLAttentionConfig xl{
-      .d_model = 4, .n_head = 2, .positions = "learned", .max_positions = 5};
+      .d_model = 4, .n_head = 2, .positions = DistancePositions::learned, .max_positions = 5};
   CHECK(run(xl, 3, 3) == "transformer_xl_attention: 6 keys are beyond max_positions 5");
   AftConfig aft{.d_model = 4, .max_len = 5};
   CHECK(run(aft, 3, 3) == "aft: 6 tokens are beyond max_len 5");

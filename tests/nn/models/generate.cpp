@@ -31,7 +31,7 @@ LanguageModel transformer_xl() {
 /// With learned absolute positions, `max_len` of them.
 LanguageModel vanilla(int64_t max_len) {
   LanguageModelConfig config = tiny(MultiHeadAttentionConfig{});
-  config.position = "learned";
+  config.position = TokenPosition::learned;
   config.max_len = max_len;
   Random random{.seed = 3};
   return {config, random};

@@ -20,7 +20,8 @@ TEST_CASE("old run: its checkpoint predicts what it did when it was written") {
   for (char character : read_text(folder + "sentences.txt"))
     text.push_back(static_cast<int32_t>(std::ranges::find(checkpoint.vocabulary, character) -
                                         checkpoint.vocabulary.begin()));
-  Evaluation evaluation = evaluate(model, text, {.mode = "memory", .tgt_len = 8, .mem_len = 8});
+  Evaluation evaluation =
+      evaluate(model, text, {.mode = EvaluationMode::memory, .tgt_len = 8, .mem_len = 8});
   CHECK(evaluation.tokens == 1729);
   CHECK(evaluation.nats == doctest::Approx(2.074192).epsilon(1e-6));
 }

@@ -21,13 +21,13 @@ struct Setting {
 std::vector<Setting> settings() {
   TrainerConfig streams{.batch_size = 6,
                         .block_size = 8,
-                        .batches = "streams",
+                        .batches = BatchType::streams,
                         .mem_len = 5,
                         .max_iters = 50,
                         .warmup_iters = 10,
                         .eval_interval = 1000};
   TrainerConfig blocks = streams;
-  blocks.batches = "blocks";
+  blocks.batches = BatchType::blocks;
   blocks.mem_len = 0;
   std::vector<Setting> all;
   for (double rate : {0.0, 0.2})
@@ -102,7 +102,8 @@ TEST_CASE("data parallel: an evaluation in every mode") {
   LanguageModel model = loud_model(small_transformer_xl());
   for (int64_t length : {2, 9, 40, 83}) {
     std::vector<int32_t> text = random_text(length, 7);
-    for (const char* mode : {"memory", "chunks", "sliding"}) {
+    for (EvaluationMode mode :
+         {EvaluationMode::memory, EvaluationMode::chunks, EvaluationMode::sliding}) {
       CAPTURE(mode);
       CAPTURE(length);
       EvaluationConfig config{.mode = mode, .tgt_len = 5, .mem_len = 7, .batch_size = 3};

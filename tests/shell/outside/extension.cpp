@@ -145,7 +145,8 @@ void check_attention() {
   constexpr int64_t heads = 3;
   Random random{.seed = 5}, same = random, inputs{.seed = 6};
   ForgettingAttention attention(6, heads, random);
-  MultiHeadAttention alibi({.d_model = 6, .n_head = heads, .position = "alibi"}, same);
+  MultiHeadAttention alibi({.d_model = 6, .n_head = heads, .position = AttentionPosition::alibi},
+                           same);
   expect(parameter_count(attention) == parameter_count(alibi) + heads,
          "the attention's number of parameters");
   std::vector<double> slopes = alibi_slopes(heads);
@@ -189,7 +190,7 @@ LanguageModel trained(int64_t window, std::span<const int32_t> text) {
   Trainer trainer(model, text, {},
                   {.batch_size = 8,
                    .block_size = 32,
-                   .batches = "blocks",
+                   .batches = BatchType::blocks,
                    .max_iters = 150,
                    .learning_rate = 1e-2,
                    .warmup_iters = 10});

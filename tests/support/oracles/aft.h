@@ -29,15 +29,15 @@ inline Values conv_taps(const Weights& weights) {
 class AftBias {
  public:
   AftBias(const AftConfig& config, const Weights& weights) : config_(config), weights_(weights) {
-    if (config.form == "conv") taps_ = conv_taps(weights);
+    if (config.form == AftForm::conv) taps_ = conv_taps(weights);
     rank_ = config.factor_rank.value_or(0);
   }
 
   double operator()(int64_t t, int64_t key, int64_t c) const {
     int64_t delta = t - key, s = config_.window.value_or(0);
-    if (config_.form == "simple") return 0;
-    if (config_.form == "local" && std::abs(delta) >= s) return 0;
-    if (config_.form == "conv") {
+    if (config_.form == AftForm::simple) return 0;
+    if (config_.form == AftForm::local && std::abs(delta) >= s) return 0;
+    if (config_.form == AftForm::conv) {
       int64_t tap = config_.causal ? delta : -delta + (s - 1) / 2;
       int64_t width = config_.d_model / *config_.n_head;
       return tap >= 0 && tap < s ? taps_(c / width, tap) : 0;
@@ -60,7 +60,7 @@ class AftBias {
 inline Values oracle(const AftConfig& config, const Weights& weights, const Input& input) {
   int64_t B = input.B(), T = input.T(), C = input.C(), M = input.M(), K = input.K();
   Values tokens = input.tokens(), q, k, v;
-  bool conv = config.form == "conv";
+  bool conv = config.form == AftForm::conv;
   if (conv) {
     q = linear_oracle(tokens, weights["query.weight"], weights["query.bias"]);
     k = linear_oracle(tokens, weights["key.weight"], weights["key.bias"]);

@@ -104,13 +104,13 @@ inline Values oracle(const MultiHeadAttentionConfig& config, const Weights& weig
   double root = std::sqrt(static_cast<double>(D));
   return attention_oracle(
       {H, D, causal, config.window.value_or(0)}, weights, input, [&](const Pair& pair) {
-        if (config.position == "rope") {
+        if (config.position == AttentionPosition::rope) {
           std::vector<double> q = turned(pair.q, pair.query);
           std::vector<double> k = turned(pair.k, pair.key);
           return Pair{q, k, 0, 0, 0}.content() / root;
         }
         double score = pair.content() / root;
-        if (config.position == "alibi")
+        if (config.position == AttentionPosition::alibi)
           score -= alibi_slope(pair.h, H) * static_cast<double>(std::abs(pair.delta()));
         return score;
       });
@@ -188,7 +188,7 @@ inline Values oracle(const TransformerXLAttentionConfig& config, const Weights& 
   const Values &u = weights["content_bias"], &v = weights["position_bias"];
   const Values& W_r = weights["position.weight"];
   const Values &E = weights["position_embeddings"], &s = weights["position_scalar_bias"];
-  bool learned = config.positions == "learned";
+  bool learned = config.positions == DistancePositions::learned;
   int64_t clamp = config.clamp_len.value_or(0);
 
   Values r({input.K(), H * D});  // W_r R_δ

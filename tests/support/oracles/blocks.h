@@ -30,14 +30,13 @@ inline Values norm_oracle(const Values& x, const Weights& weights, double epsilo
   return y;
 }
 
-inline double activation_oracle(const std::string& name, double x) {
-  if (name == "relu") return std::max(x, 0.0);
-  if (name == "gelu") return x * 0.5 * (1 + std::erf(x / std::sqrt(2.0)));
+inline double activation_oracle(Activation activation, double x) {
+  if (activation == Activation::relu) return std::max(x, 0.0);
+  if (activation == Activation::gelu) return x * 0.5 * (1 + std::erf(x / std::sqrt(2.0)));
   return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
 }
 
-inline Values feed_forward_oracle(const Values& x, const Weights& weights,
-                                  const std::string& activation) {
+inline Values feed_forward_oracle(const Values& x, const Weights& weights, Activation activation) {
   Values hidden = linear_oracle(x, weights["up.weight"], weights["up.bias"]);
   for (double& value : hidden.values) value = activation_oracle(activation, value);
   return linear_oracle(hidden, weights["down.weight"], weights["down.bias"]);
@@ -100,7 +99,7 @@ inline Values oracle(const RTransformerBlockConfig& config, const Weights& weigh
     return oracle(attention, weights.of("attention"), {x, {}, {}, {}, {}});
   });
   return residual_oracle(true, y, norm("feed_forward_norm"), [&](const Values& x) {
-    return feed_forward_oracle(x, weights.of("feed_forward"), "relu");
+    return feed_forward_oracle(x, weights.of("feed_forward"), Activation::relu);
   });
 }
 

@@ -39,24 +39,25 @@ inline int64_t count(const ShawAttentionConfig& c) {
 
 inline int64_t count(const TransformerXLAttentionConfig& c) {
   int64_t C = c.d_model, HD = c.n_head * c.d_head.value_or(C / c.n_head);
-  int64_t tables = c.positions == "learned" ? *c.max_positions * (HD + c.n_head) : HD * C + HD;
+  int64_t tables =
+      c.positions == DistancePositions::learned ? *c.max_positions * (HD + c.n_head) : HD * C + HD;
   return count_of_heads(C, HD, false) + HD + tables;
 }
 
 inline int64_t count(const AftConfig& c) {
   int64_t C = c.d_model, r = c.factor_rank.value_or(0);
-  if (c.form == "conv") {
+  if (c.form == AftForm::conv) {
     int64_t H = *c.n_head;
     return 3 * count_of_linear(C, C, c.bias) + count_of_linear(C, H, c.bias) + H * *c.window +
            2 * H;
   }
   int64_t heads = count_of_heads(C, C, c.bias);
-  if (c.form == "simple") return heads;
+  if (c.form == AftForm::simple) return heads;
   return heads + (r == 0 ? *c.max_len * *c.max_len : 2 * *c.max_len * r);
 }
 
 inline int64_t count(const LocalRnnConfig& c) {
-  int64_t gates = c.cell == "rnn" ? 1 : c.cell == "gru" ? 3 : 4;
+  int64_t gates = c.cell == RecurrentCell::rnn ? 1 : c.cell == RecurrentCell::gru ? 3 : 4;
   return 2 * gates * (c.d_model * c.d_model + c.d_model);
 }
 

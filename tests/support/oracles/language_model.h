@@ -12,7 +12,7 @@ void take_n_head(Mixer& mixer, int64_t n_head) {
   mixer.n_head = n_head;
 }
 inline void take_n_head(AftConfig& mixer, int64_t n_head) {
-  if (mixer.form == "conv") mixer.n_head = n_head;
+  if (mixer.form == AftForm::conv) mixer.n_head = n_head;
 }
 inline void take_n_head(LocalRnnConfig&, int64_t) {}
 
@@ -50,8 +50,9 @@ inline Values embedding_oracle(const TokenEmbeddingConfig& config, const Values&
       for (int64_t c = 0; c < C; ++c) {
         double h = weight(tokens.values[static_cast<size_t>(b * T + i)], c);
         if (config.scale) h *= std::sqrt(static_cast<double>(C));
-        if (config.position == "learned") h += positions(first + i, c);
-        if (config.position == "sinusoid") h += sinusoid_row(first + i, C)[static_cast<size_t>(c)];
+        if (config.position == TokenPosition::learned) h += positions(first + i, c);
+        if (config.position == TokenPosition::sinusoid)
+          h += sinusoid_row(first + i, C)[static_cast<size_t>(c)];
         x(b, i, c) = h;
       }
   return x;
@@ -74,8 +75,8 @@ inline Values features_oracle(const LanguageModelConfig& config, const Weights& 
       for (std::string name : {"content_bias", "position_bias"})
         block.all["mixer." + name] = weights[name];
     Input input{x, memories.empty() ? Values() : memories[static_cast<size_t>(l)], {}, {}, {}};
-    x = config.block == "transformer_block" ? oracle(block_of(config), block, input)
-                                            : oracle(r_block_of(config), block, input);
+    x = config.block == BlockType::transformer_block ? oracle(block_of(config), block, input)
+                                                     : oracle(r_block_of(config), block, input);
   }
   return config.final_norm ? norm_oracle(x, weights.of("final_norm"), 1e-5) : x;
 }
@@ -109,8 +110,8 @@ inline double cross_entropy_oracle(const Values& logits, const Tokens& targets) 
 
 inline int64_t count(const LanguageModelConfig& config) {
   int64_t V = config.vocab_size, C = config.d_model, L = config.n_layer;
-  int64_t block =
-      config.block == "transformer_block" ? count(block_of(config)) : count(r_block_of(config));
+  int64_t block = config.block == BlockType::transformer_block ? count(block_of(config))
+                                                               : count(r_block_of(config));
   int64_t total = V * C + config.max_len.value_or(0) * C + L * block + V;
   if (config.final_norm) total += 2 * C;
   if (!config.tie_embedding) total += V * C;

@@ -6,7 +6,7 @@
 namespace shiftgrad::test {
 
 /// One step of PyTorch's cells on vectors: h and c move on.
-inline void cell_step(const std::string& cell, const Weights& weights, const std::vector<double>& x,
+inline void cell_step(RecurrentCell cell, const Weights& weights, const std::vector<double>& x,
                       std::vector<double>& h, std::vector<double>& c) {
   const Values &W_ih = weights["weight_ih"], &W_hh = weights["weight_hh"];
   const Values &b_ih = weights["bias_ih"], &b_hh = weights["bias_hh"];
@@ -21,9 +21,9 @@ inline void cell_step(const std::string& cell, const Weights& weights, const std
   for (size_t n = 0; n < C; ++n) {
     auto in = [&](size_t gate) { return product(W_ih, b_ih, x, gate, n); };
     auto back = [&](size_t gate) { return product(W_hh, b_hh, before, gate, n); };
-    if (cell == "rnn") {
+    if (cell == RecurrentCell::rnn) {
       h[n] = std::tanh(in(0) + back(0));
-    } else if (cell == "gru") {
+    } else if (cell == RecurrentCell::gru) {
       double r = sigmoid(in(0) + back(0)), z = sigmoid(in(1) + back(1));
       h[n] = (1 - z) * std::tanh(in(2) + r * back(2)) + z * before[n];
     } else {
