@@ -46,7 +46,7 @@ std::vector<Maps> attention_maps(const shiftgrad::LanguageModel& model,
                                  const std::vector<int32_t>& text) {
   shiftgrad::Tape::Pause constant;
   auto* aft = std::get_if<shiftgrad::AftConfig>(&model.config.mixer);
-  int64_t heads = aft && aft->form == "conv" ? model.config.n_head : 1;
+  int64_t heads = aft && aft->form == shiftgrad::AftForm::conv ? model.config.n_head : 1;
   std::vector<Maps> layers;
   shiftgrad::Context context;
   context.recorder = [&](const Tensor& weights) {
