@@ -47,7 +47,7 @@ RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Rand
   require(config.d_model >= 2, config.type, ": d_model ", config.d_model,
           ", expected at least 2 for its norm");
   require(config.d_inner >= 1, config.type, ": d_inner ", config.d_inner, ", expected at least 1");
-  feed_forward = FeedForward(config.d_model, config.d_inner, "relu", config.dropout, random);
+  feed_forward = FeedForward(config.d_model, config.d_inner, Activation::relu, config.dropout, random);
 }
 
 template <class Local, class Attend>

@@ -16,7 +16,7 @@ constexpr const char* format = "shiftgrad-model-1";
 /// Reads the file, whose config text may be any JSON object.
 SafeTensors read_model(const std::string& path) {
   SafeTensors content = read_safetensors(path);
-  naming(path, [&] {
+  in_name_of(path, [&] {
     Metadata metadata(content.metadata);
     require(content.metadata.contains("format") && metadata.at("format") == format,
             "is not a model of the format ", format);
@@ -29,7 +29,7 @@ SafeTensors read_model(const std::string& path) {
 
 void save(const SequenceModel& model, const std::string& path, const RunState& state) {
   SafeTensors content{state_dict(model), {{"format", format}, {"model", model.config_text()}}};
-  naming(path, [&] {
+  in_name_of(path, [&] {
     require(Metadata(content.metadata).json("model").is_object(), model.name,
             ": config_text is not a JSON object");
     for (const auto& [name, tensor] : content.tensors)
@@ -45,7 +45,7 @@ RunState load(SequenceModel& model, const std::string& path) {
   const std::string& saved = content.metadata.at("model");
   require(saved == model.config_text(), path, ": a model of the config ", shown(saved),
           ", expected ", shown(model.config_text()));
-  RunState state = naming(path, [&] { return take_state(content); });
+  RunState state = in_name_of(path, [&] { return take_state(content); });
   load_state_dict(model, content.tensors, path);
   return state;
 }
