@@ -87,7 +87,7 @@ TrainFlags training_of(const std::string& model, TrainFlags flags) {
   } catch (const std::exception& error) {
     fail(model, ": ", error.what());
   }
-  flags.settle();
+  flags.resolve_defaults();
   return flags;
 }
 
@@ -99,27 +99,27 @@ int64_t count_parameters(ModelFlags flags, int64_t d_inner, int64_t vocab_size) 
 
 /// Sets the width of the feed-forward networks so that the number of parameters is as near as
 /// possible to this one.
-void fit(Contestant& contestant, int64_t parameters, int64_t vocab_size) {
-  ModelFlags& model = contestant.training.model;
-  auto count = [&](int64_t d_inner) { return count_parameters(model, d_inner, vocab_size); };
+void fit_width(ComparedModel& model, int64_t parameters, int64_t vocab_size) {
+  ModelFlags& shape = model.training.model;
+  auto count = [&](int64_t d_inner) { return count_parameters(shape, d_inner, vocab_size); };
   int64_t least = count(1), slope = count(2) - least;
-  require(parameters >= least, contestant.name, ": --parameters ", parameters,
+  require(parameters >= least, model.name, ": --parameters ", parameters,
           " is too few, the model has at least ", least);
-  model.d_inner = 1 + (parameters - least + slope / 2) / slope;
-  contestant.parameters = count(model.d_inner);
+  shape.d_inner = 1 + (parameters - least + slope / 2) / slope;
+  model.parameters = count(shape.d_inner);
 }
 
-std::vector<Contestant> contestants(const CompareFlags& flags, int64_t vocab_size) {
+std::vector<ComparedModel> compared_models(const CompareFlags& flags, int64_t vocab_size) {
   std::optional<int64_t> parameters = flags.parameters;
-  std::vector<Contestant> list;
+  std::vector<ComparedModel> list;
   Progress progress("models measured");
-  for (const std::string& model : flags.models) {
+  for (const std::string& name : flags.models) {
     progress.show(std::ssize(list), std::ssize(flags.models));
-    Contestant contestant{.name = model, .training = training_of(model, flags.training)};
-    const ModelFlags& shape = contestant.training.model;
+    ComparedModel model{.name = name, .training = training_of(name, flags.training)};
+    const ModelFlags& shape = model.training.model;
     if (!parameters) parameters = count_parameters(shape, shape.d_inner, vocab_size);
-    fit(contestant, *parameters, vocab_size);
-    list.push_back(contestant);
+    fit_width(model, *parameters, vocab_size);
+    list.push_back(model);
   }
   return list;
 }
@@ -135,24 +135,24 @@ double writing_speed(const shiftgrad::LanguageModel& model, int64_t length, int6
 }
 
 /// Returns the flags of one training of a model, with a folder of its own.
-TrainFlags flags_of_run(const CompareFlags& flags, const Contestant& contestant, int64_t number) {
-  TrainFlags training = contestant.training;
+TrainFlags flags_of_run(const CompareFlags& flags, const ComparedModel& model, int64_t number) {
+  TrainFlags training = model.training;
   training.trainer.seed = flags.training.trainer.seed + static_cast<uint64_t>(number);
-  training.out_dir += shiftgrad::text("/", contestant.name, "/", training.trainer.seed);
+  training.out_dir += shiftgrad::text("/", model.name, "/", training.trainer.seed);
   return training;
 }
 
 /// Throws if the comparison would replace another one without --overwrite.
-void check_new(const CompareFlags& flags, const std::vector<Contestant>& list,
+void check_new(const CompareFlags& flags, const std::vector<ComparedModel>& list,
                const RunFolder& folder) {
   if (flags.overwrite) return;
   auto refuse = [](const std::string& place, const char* what) {
     fail("--out_dir ", place, ": already holds a ", what, "; --overwrite replaces it");
   };
   if (exists(folder.path / "comparison.csv")) refuse(folder.path, "comparison");
-  for (const Contestant& contestant : list)
+  for (const ComparedModel& model : list)
     for (int64_t n = 0; n < flags.seeds; ++n) {
-      std::string place = flags_of_run(flags, contestant, n).out_dir;
+      std::string place = flags_of_run(flags, model, n).out_dir;
       if (holds_run(place)) refuse(place, "run");
     }
 }
@@ -169,27 +169,27 @@ Run run(const TrainFlags& flags, const std::shared_ptr<const Corpus>& corpus, in
   result.bytes = shiftgrad::allocator_counters().peak_bytes_in_use;
   SavedRun saved = load_run(flags.out_dir, "best");
   shiftgrad::LanguageModel model = make_model(saved.checkpoint, saved.source);
-  result.bits = score(model, corpus->validation, flags.own_evaluation()).bits();
-  result.writing_speed = writing_speed(model, length, flags.written_context());
+  result.bits = score(model, corpus->validation, flags.default_evaluation()).bits();
+  result.writing_speed = writing_speed(model, length, flags.generation_mem_len());
   return result;
 }
 
 Command::Work prepare(const CompareFlags& flags) {
   auto corpus = read_corpus(flags.training);
-  auto list =
-      std::make_shared<std::vector<Contestant>>(contestants(flags, corpus->vocabulary.size()));
+  auto list = std::make_shared<std::vector<ComparedModel>>(
+      compared_models(flags, corpus->vocabulary.size()));
   RunFolder folder = make_run_folder(flags.training.out_dir);
   check_new(flags, *list, folder);
   return [flags, corpus, list, folder] {
-    std::vector<Contestant> done;
-    for (Contestant& contestant : *list) {
+    std::vector<ComparedModel> done;
+    for (ComparedModel& model : *list) {
       for (int64_t n = 0; n < flags.seeds; ++n) {
-        TrainFlags training = flags_of_run(flags, contestant, n);
-        std::cout << "== " << contestant.name << ", run " << n + 1 << " of " << flags.seeds
-                  << ", in " << training.out_dir << std::endl;
-        contestant.runs.push_back(run(training, corpus, flags.length));
+        TrainFlags training = flags_of_run(flags, model, n);
+        std::cout << "== " << model.name << ", run " << n + 1 << " of " << flags.seeds << ", in "
+                  << training.out_dir << std::endl;
+        model.runs.push_back(run(training, corpus, flags.length));
       }
-      done.push_back(contestant);
+      done.push_back(model);
       write_csv(folder.path / "comparison.csv", done);
     }
     std::cout << '\n' << markdown(done) << std::flush;

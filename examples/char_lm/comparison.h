@@ -17,22 +17,22 @@ struct Run {
 };
 
 /// A model with all its runs.
-struct Contestant {
+struct ComparedModel {
   std::string name;
   TrainFlags training;
   int64_t parameters = 0;
   std::vector<Run> runs{};
 };
 
-/// Returns a table with a line for each contestant: the means over its runs, and the standard
+/// Returns a table with a line for each model: the means over its runs, and the standard
 /// deviation of their bits per character (over n - 1; empty for a single run).
-std::string markdown(const std::vector<Contestant>& contestants);
+std::string markdown(const std::vector<ComparedModel>& models);
 
 /// Writes the table as CSV. Throws, in the name of the path, when it cannot be written.
-void write_csv(const std::filesystem::path& path, const std::vector<Contestant>& contestants);
+void write_csv(const std::filesystem::path& path, const std::vector<ComparedModel>& models);
 
 /// Draws the bits per character with gnuplot. Returns false if gnuplot is not installed; throws
 /// when it fails.
-bool plot(const std::filesystem::path& path, const std::vector<Contestant>& contestants);
+bool plot(const std::filesystem::path& path, const std::vector<ComparedModel>& models);
 
 }  // namespace char_lm

@@ -47,11 +47,11 @@ struct ContextFlags {
   bool exact() const { return mode == "exact"; }
 };
 
-/// A model and the text on which it is scored.
-struct Subject {
+/// A run to score: its model, and the text as characters and as tokens.
+struct ScoredRun {
   std::string name;
   std::shared_ptr<shiftgrad::LanguageModel> model;
-  int64_t trained;
+  int64_t block_size;
   std::string text;
   std::vector<int32_t> tokens;
 };
@@ -62,35 +62,34 @@ using Report = std::function<void(int64_t done)>;
 /// One of the two ways to score a text, by contexts or by blocks of n characters.
 struct Scoring {
   /// Returns how many characters are fed.
-  std::function<int64_t(const Subject&, int64_t n)> fed;
+  std::function<int64_t(const ScoredRun&, int64_t n)> fed;
   /// Returns -log p of each scored character.
-  std::function<std::vector<double>(const Subject&, int64_t n, const Report&)> losses;
+  std::function<std::vector<double>(const ScoredRun&, int64_t n, const Report&)> losses;
 };
 
-Subject read_subject(const std::string& out_dir, const std::string& name,
-                     const ContextFlags& flags) {
-  SavedRun run = load_run(out_dir, flags.checkpoint);
-  Subject subject{
+ScoredRun read_run(const std::string& out_dir, const std::string& name, const ContextFlags& flags) {
+  SavedRun saved = load_run(out_dir, flags.checkpoint);
+  ScoredRun run{
       name,
-      std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source)),
-      run.flags.model.block_size,
+      std::make_shared<shiftgrad::LanguageModel>(make_model(saved.checkpoint, saved.source)),
+      saved.flags.model.block_size,
       {},
-      flags.text.read(run)};
-  for (int32_t token : subject.tokens) subject.text += run.vocabulary.decode(token);
-  return subject;
+      flags.text.read(saved)};
+  for (int32_t token : run.tokens) run.text += saved.vocabulary.decode(token);
+  return run;
 }
 
-std::vector<Subject> read_subjects(const ContextFlags& flags) {
+std::vector<ScoredRun> read_runs(const ContextFlags& flags) {
   std::vector<std::string> names = run_names(flags.runs);
-  std::vector<Subject> subjects;
+  std::vector<ScoredRun> runs;
   for (size_t n = 0; n < names.size(); ++n) {
-    subjects.push_back(read_subject(flags.runs[n], names[n], flags));
-    const Subject &first = subjects.front(), &last = subjects.back();
+    runs.push_back(read_run(flags.runs[n], names[n], flags));
+    const ScoredRun &first = runs.front(), &last = runs.back();
     require(last.text == first.text && last.tokens.size() == first.tokens.size(), flags.runs[n],
             ": scored on another text than ", flags.runs[0],
             "; --data gives all runs the same text");
   }
-  return subjects;
+  return runs;
 }
 
 /// Returns --lengths. The default is up to twice the block length T in steps of T/8, or T to 8T.
@@ -108,11 +107,11 @@ std::vector<int64_t> lengths(const ContextFlags& flags, int64_t T) {
   return result;
 }
 
-void check(const Subject& subject, const std::vector<int64_t>& lengths) {
-  require(lengths.front() <= subject.model->most_keys(), "--lengths: ", lengths.front(), ", but ",
-          subject.name, " has learned positions for only ", subject.model->most_keys());
-  require(lengths.back() < std::ssize(subject.tokens), "--lengths: ", lengths.back(),
-          ", expected less than the ", subject.tokens.size(), " characters of the text");
+void check(const ScoredRun& run, const std::vector<int64_t>& lengths) {
+  require(lengths.front() <= run.model->most_keys(), "--lengths: ", lengths.front(), ", but ",
+          run.name, " has learned positions for only ", run.model->most_keys());
+  require(lengths.back() < std::ssize(run.tokens), "--lengths: ", lengths.back(),
+          ", expected less than the ", run.tokens.size(), " characters of the text");
 }
 
 /// Returns up to `count` evenly spread positions that have at least `context` characters before
@@ -126,26 +125,25 @@ std::vector<int64_t> spread(int64_t context, int64_t characters, int64_t count) 
 }
 
 Scoring exact_scoring(const std::vector<int64_t>& positions) {
-  return {[=](const Subject&, int64_t length) { return std::ssize(positions) * length; },
-          [=](const Subject& subject, int64_t length, const Report& report) {
-            return context_losses(*subject.model, subject.tokens, positions, length, report);
+  return {[=](const ScoredRun&, int64_t length) { return std::ssize(positions) * length; },
+          [=](const ScoredRun& run, int64_t length, const Report& report) {
+            return context_losses(*run.model, run.tokens, positions, length, report);
           }};
 }
 
-std::vector<double> block_losses(const Subject& subject, int64_t length, const Report& report) {
+std::vector<double> block_losses(const ScoredRun& run, int64_t length, const Report& report) {
   constexpr int64_t tokens_at_once = 8192;
   shiftgrad::EvaluationConfig config{.mode = shiftgrad::EvaluationMode::chunks,
                                      .tgt_len = length,
                                      .batch_size = std::max<int64_t>(1, tokens_at_once / length),
                                      .progress = [&](int64_t done, int64_t) { report(done); }};
   std::vector<double> losses;
-  evaluate(*subject.model, subject.tokens, config, &losses);
+  evaluate(*run.model, run.tokens, config, &losses);
   return losses;
 }
 
 Scoring block_scoring() {
-  return {[](const Subject& subject, int64_t) { return std::ssize(subject.tokens) - 1; },
-          block_losses};
+  return {[](const ScoredRun& run, int64_t) { return std::ssize(run.tokens) - 1; }, block_losses};
 }
 
 double bits(const std::vector<double>& nats) {
@@ -170,59 +168,57 @@ class Columns {
   std::vector<size_t> widths_;
 };
 
-bool can_read(const Subject& subject, int64_t length) {
-  return length <= subject.model->most_keys();
-}
+bool can_read(const ScoredRun& run, int64_t length) { return length <= run.model->most_keys(); }
 
-/// Returns how many characters are fed to all subjects for all lengths.
-int64_t fed_in_all(const std::vector<Subject>& subjects, const std::vector<int64_t>& lengths,
+/// Returns how many characters are fed to all runs for all lengths.
+int64_t fed_in_all(const std::vector<ScoredRun>& runs, const std::vector<int64_t>& lengths,
                    const Scoring& scoring) {
   int64_t sum = 0;
   for (int64_t length : lengths)
-    for (const Subject& subject : subjects)
-      if (can_read(subject, length)) sum += scoring.fed(subject, length);
+    for (const ScoredRun& run : runs)
+      if (can_read(run, length)) sum += scoring.fed(run, length);
   return sum;
 }
 
-/// Returns the losses of each subject for each length that it can read, and prints them as they are
+/// Returns the losses of each run for each length that it can read, and prints them as they are
 /// found.
-std::vector<ModelLosses> measure(const std::vector<Subject>& subjects,
+std::vector<ModelLosses> measure(const std::vector<ScoredRun>& runs,
                                  const std::vector<int64_t>& lengths, const char* title,
                                  const Scoring& scoring) {
   std::vector<std::string> names{title};
-  for (const Subject& subject : subjects) names.push_back(subject.name);
+  for (const ScoredRun& run : runs) names.push_back(run.name);
   Columns table(names);
-  std::vector<ModelLosses> found(subjects.size());
+  std::vector<ModelLosses> found(runs.size());
   Progress progress("characters");
-  int64_t before = 0, all = fed_in_all(subjects, lengths, scoring);
+  int64_t before = 0, all = fed_in_all(runs, lengths, scoring);
   Report report = [&](int64_t done) { progress.show(before + done, all); };
   for (int64_t length : lengths) {
     std::vector<std::string> row{std::to_string(length)};
-    for (size_t n = 0; n < subjects.size(); ++n) {
-      bool readable = can_read(subjects[n], length);
+    for (size_t n = 0; n < runs.size(); ++n) {
+      bool readable = can_read(runs[n], length);
       if (readable) {
-        found[n].push_back(scoring.losses(subjects[n], length, report));
-        before += scoring.fed(subjects[n], length);
+        found[n].push_back(scoring.losses(runs[n], length, report));
+        before += scoring.fed(runs[n], length);
       }
       row.push_back(readable ? fixed(bits(found[n].back()), 3) : "-");
     }
     progress.pause();
     table.print(row);
   }
-  for (const Subject& subject : subjects)
-    if (!can_read(subject, lengths.back()))
-      std::cout << subject.name << " has learned positions for only " << subject.model->most_keys()
+  for (const ScoredRun& run : runs)
+    if (!can_read(run, lengths.back()))
+      std::cout << run.name << " has learned positions for only " << run.model->most_keys()
                 << " characters\n";
   return found;
 }
 
-void print_effective_context(const std::vector<Subject>& subjects,
+void print_effective_context(const std::vector<ScoredRun>& runs,
                              const std::vector<int64_t>& lengths,
                              const std::vector<ModelLosses>& losses) {
   std::cout << "\nRelative effective context length in characters, over the share r of the\n"
                "characters that the models predict worst from a shorter context:\n";
   std::vector<std::string> names{"r"};
-  for (const Subject& subject : subjects) names.push_back(subject.name);
+  for (const ScoredRun& run : runs) names.push_back(run.name);
   Columns table(names);
   for (double r : {0.1, 0.5, 1.0}) {
     std::vector<std::string> row{fixed(r, 1)};
@@ -232,42 +228,43 @@ void print_effective_context(const std::vector<Subject>& subjects,
   }
 }
 
-std::vector<ContextCurve> curves(const std::vector<Subject>& subjects,
+std::vector<ContextCurve> curves(const std::vector<ScoredRun>& runs,
                                  const std::vector<ModelLosses>& losses) {
   std::vector<ContextCurve> result;
-  for (size_t n = 0; n < subjects.size(); ++n) {
-    result.push_back({subjects[n].name, subjects[n].trained, {}});
+  for (size_t n = 0; n < runs.size(); ++n) {
+    result.push_back({runs[n].name, runs[n].block_size, {}});
     for (const std::vector<double>& nats : losses[n]) result.back().bits.push_back(bits(nats));
   }
   return result;
 }
 
-Picture empty_picture(const std::string& path, const std::vector<Subject>& subjects) {
+Picture empty_picture(const std::string& path, const std::vector<ScoredRun>& runs) {
   size_t longest = 0;
-  for (const Subject& subject : subjects) longest = std::max(longest, subject.name.size());
+  for (const ScoredRun& run : runs) longest = std::max(longest, run.name.size());
   return {path, 700 + 8 * static_cast<int>(longest),
-          std::max(440, 80 + 20 * static_cast<int>(subjects.size()))};
+          std::max(440, 80 + 20 * static_cast<int>(runs.size()))};
 }
 
 Command::Work prepare(const ContextFlags& flags) {
   require(flags.exact() || !flags.tokens, "--tokens: --mode blocks scores the whole text");
   int64_t count = flags.tokens.value_or(1000);
   auto threads = limit_threads(flags.threads);
-  std::vector<Subject> subjects = read_subjects(flags);
-  std::vector<int64_t> asked = lengths(flags, subjects.front().trained);
-  for (const Subject& subject : subjects) check(subject, asked);
-  Picture picture = empty_picture(flags.out, subjects);
-  std::vector<int64_t> positions = spread(asked.back(), std::ssize(subjects.front().tokens), count);
-  return [threads, subjects, asked, picture, positions, exact = flags.exact(),
+  std::vector<ScoredRun> runs = read_runs(flags);
+  std::vector<int64_t> chosen_lengths = lengths(flags, runs.front().block_size);
+  for (const ScoredRun& run : runs) check(run, chosen_lengths);
+  Picture picture = empty_picture(flags.out, runs);
+  std::vector<int64_t> positions =
+      spread(chosen_lengths.back(), std::ssize(runs.front().tokens), count);
+  return [threads, runs, chosen_lengths, picture, positions, exact = flags.exact(),
           out = flags.out]() mutable {
     std::cout << "Bits per character, " << (exact ? "over " : "with the text cut into blocks:\n");
     if (exact)
       std::cout << positions.size()
                 << " characters, each predicted from exactly this many before it:\n";
-    auto losses = measure(subjects, asked, exact ? "context" : "block",
+    auto losses = measure(runs, chosen_lengths, exact ? "context" : "block",
                           exact ? exact_scoring(positions) : block_scoring());
-    if (exact) print_effective_context(subjects, asked, losses);
-    add_context_curves(picture, curves(subjects, losses), asked,
+    if (exact) print_effective_context(runs, chosen_lengths, losses);
+    add_context_curves(picture, curves(runs, losses), chosen_lengths,
                        exact ? "context, characters" : "block, characters");
     draw(picture, out);
   };

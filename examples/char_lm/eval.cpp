@@ -40,9 +40,9 @@ struct EvalFlags {
 };
 
 EvaluationConfig evaluation_config(const EvalFlags& flags, const TrainFlags& trained) {
-  TrainFlags asked = trained;
-  if (flags.mem_len) asked.model.mem_len = flags.mem_len;
-  EvaluationConfig config = asked.own_evaluation();
+  TrainFlags changed = trained;
+  if (flags.mem_len) changed.model.mem_len = flags.mem_len;
+  EvaluationConfig config = changed.default_evaluation();
   if (flags.mode) config.mode = shiftgrad::value_named<EvaluationMode>(*flags.mode);
   config.tgt_len = flags.tgt_len.value_or(config.tgt_len);
   config.ext_len = flags.ext_len;
@@ -87,7 +87,7 @@ void print(const Evaluation& result, int64_t bytes) {
 
 /// Returns what training reported for its validation text, if that covered only a part of it; else
 /// an empty string.
-std::string said_in_training(const EvalFlags& flags, const SavedRun& run, int64_t characters) {
+std::string reported_in_training(const EvalFlags& flags, const SavedRun& run, int64_t characters) {
   const std::optional<double>& nats = run.checkpoint.state.validation_loss;
   int64_t scored = run.flags.evaluated_tokens(characters);
   if (!nats || flags.text.data || flags.text.eval_split || scored == characters - 1) return "";
@@ -105,12 +105,12 @@ Command::Work prepare(const EvalFlags& flags) {
   EvaluationConfig config = evaluation_config(flags, run.flags);
   config.check(*model, std::ssize(text));
   return [threads, model, text, config, bytes = scored_bytes(text, run.vocabulary),
-          said = said_in_training(flags, run, std::ssize(text)), path = flags.losses] {
+          reported = reported_in_training(flags, run, std::ssize(text)), path = flags.losses] {
     std::vector<double> losses;
     Evaluation result = score(*model, text, config, path.empty() ? nullptr : &losses);
     if (!path.empty()) write_losses(path, losses);
     print(result, bytes);
-    std::cout << said << std::flush;
+    std::cout << reported << std::flush;
   };
 }
 

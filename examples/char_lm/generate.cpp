@@ -66,7 +66,7 @@ void write(const std::string& text) {
 
 shiftgrad::GenerateOptions generate_options(const GenerateFlags& flags, const SavedRun& run) {
   shiftgrad::GenerateOptions options = flags.options;
-  options.mem_len = flags.mem_len.value_or(run.flags.written_context());
+  options.mem_len = flags.mem_len.value_or(run.flags.generation_mem_len());
   options.stop = run.vocabulary.encode(flags.stop, "--stop");
   return options;
 }

@@ -10,7 +10,7 @@ namespace char_lm {
 using common::flags_from_json;
 using common::flags_to_json;
 
-void TrainFlags::settle() {
+void TrainFlags::resolve_defaults() {
   model.mem_len = memory_length(model);
   trainer.mem_len = *model.mem_len;
   trainer.block_size = model.block_size;
@@ -23,7 +23,7 @@ void TrainFlags::settle() {
     if (!path->empty()) *path = std::filesystem::absolute(*path);
 }
 
-shiftgrad::EvaluationConfig TrainFlags::own_evaluation() const {
+shiftgrad::EvaluationConfig TrainFlags::default_evaluation() const {
   int64_t mem_len = memory_length(model);
   return {
       .mode = mem_len > 0 ? shiftgrad::EvaluationMode::memory : shiftgrad::EvaluationMode::chunks,
@@ -39,7 +39,7 @@ int64_t TrainFlags::evaluated_tokens(int64_t text) const {
   return part ? trainer.eval_iters * batch : whole;
 }
 
-int64_t TrainFlags::written_context() const {
+int64_t TrainFlags::generation_mem_len() const {
   // Sums over all of the text cost no more than a part of it.
   if (model.model == "aft") return shiftgrad::unlimited;
   return std::max(memory_length(model), model.block_size);

@@ -47,10 +47,10 @@ struct TrainFlags {
 
   /// Copies to the trainer the settings that it shares with the model, and sets the defaults that
   /// depend on other flags.
-  void settle();
+  void resolve_defaults();
 
   /// Returns how a model with these flags is scored: after its memory, or in separate blocks.
-  shiftgrad::EvaluationConfig own_evaluation() const;
+  shiftgrad::EvaluationConfig default_evaluation() const;
 
   /// Returns how many tokens an evaluation during training predicts in a validation text of `text`
   /// tokens.
@@ -58,7 +58,7 @@ struct TrainFlags {
 
   /// Returns how many tokens the model remembers while it writes. A model trained without memory
   /// still has to see what it writes.
-  int64_t written_context() const;
+  int64_t generation_mem_len() const;
 
   /// Returns the flags as a JSON object, and reads such an object of a checkpoint back. Errors name
   /// `source`.

@@ -51,10 +51,10 @@ Training::Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus
       corpus_(std::move(corpus)),
       model_(saved ? saved_model(flags, *saved) : new_model(flags, corpus_->vocabulary.size())),
       trainer_(model_, corpus_->train, corpus_->validation, flags.trainer, peers),
-      run_(subject(), folder(),
-           {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience}, peers) {}
+      run_(setup(), folder(), {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience},
+           peers) {}
 
-TrainingRun::Subject Training::subject() {
+TrainingRun::Setup Training::setup() {
   return {
       .model = model_,
       .trainer = trainer_,

@@ -16,9 +16,9 @@ namespace char_lm {
 /// The training of a language model, checked and ready to start.
 class Training {
  public:
-  /// Prepares the training. `settle` has been called on the flags. If `saved` is given, the
-  /// training begins with its weights, and the corpus has its vocabulary. folder() is called for
-  /// the run's folder once everything else is known to be good. Throws on bad input, before
+  /// Prepares the training. `resolve_defaults` has been called on the flags. If `saved` is given,
+  /// the training begins with its weights, and the corpus has its vocabulary. folder() is called
+  /// for the run's folder once everything else is known to be good. Throws on bad input, before
   /// anything is overwritten.
   Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus, const SavedRun* saved,
            const std::function<common::RunFolder()>& folder,
@@ -34,7 +34,7 @@ class Training {
   double tokens_per_second() const { return run_.tokens_per_second(); }
 
  private:
-  common::TrainingRun::Subject subject();
+  common::TrainingRun::Setup setup();
   void write(const std::string& path, const shiftgrad::RunState& state) const;
 
   TrainFlags flags_;

@@ -37,11 +37,11 @@ const CLI::Option* flag_of(const CLI::App& app, const std::string& argument) {
 
 /// The type of a flag that may have no value.
 template <class Value>
-struct Held {
+struct ValueOf {
   using Type = Value;
 };
 template <class Value>
-struct Held<std::optional<Value>> {
+struct ValueOf<std::optional<Value>> {
   using Type = Value;
 };
 
@@ -49,7 +49,7 @@ struct Held<std::optional<Value>> {
 template <class MaybeValue, class... Allowed>
 std::string typed_complaint(const std::string& typed, const std::string& unit,
                             const Allowed&... allowed) {
-  using Value = typename Held<MaybeValue>::Type;
+  using Value = typename ValueOf<MaybeValue>::Type;
   if constexpr (Named<Value>) {
     return value_complaint(typed, unit);
   } else {

@@ -39,7 +39,7 @@ StopRequest::~StopRequest() { set_handler(SIG_DFL); }
 
 int StopRequest::signal() const { return received; }
 
-void leave_by(int signal) {
+void exit_by_signal(int signal) {
   std::cout << std::flush;
   ::signal(signal, SIG_DFL);
   ::raise(signal);

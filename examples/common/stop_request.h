@@ -18,6 +18,6 @@ class StopRequest {
 
 /// Ends the program as the signal would have. A shell then sees status 128 + signal, and a script
 /// around it stops too.
-[[noreturn]] void leave_by(int signal);
+[[noreturn]] void exit_by_signal(int signal);
 
 }  // namespace common

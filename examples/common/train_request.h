@@ -73,17 +73,17 @@ std::unique_ptr<Training> prepare(const TrainRequest<Flags>& request,
     RunFolder folder = lock_run_folder(flags.out_dir, peers);
     auto saved = load(folder.checkpoint("last"));
     flags = resumed_flags(saved.flags, flags, request.given, free, saved.source);
-    flags.settle();
+    flags.resolve_defaults();
     training = make(flags, &saved, [&] { return folder; });
     training->resume(saved);
   } else if (!request.init_from.empty()) {
     bool folder = std::filesystem::is_directory(request.init_from);
     auto saved = load(folder ? checkpoint_of(request.init_from, "best") : request.init_from);
     flags = started_flags(saved.flags, flags, request.given, of_weights, saved.source);
-    flags.settle();
+    flags.resolve_defaults();
     training = make(flags, &saved, new_folder);
   } else {
-    flags.settle();
+    flags.resolve_defaults();
     training = make(flags, nullptr, new_folder);
   }
   training->check_peers();

@@ -8,8 +8,8 @@
 
 namespace common {
 
-TrainingProgress::TrainingProgress(int64_t steps, int64_t lines_interval, bool passed_on)
-    : steps_(steps), lines_interval_(lines_interval), has_bar_(!passed_on && bar_.is_visible()) {}
+TrainingProgress::TrainingProgress(int64_t steps, int64_t lines_interval, bool plain)
+    : steps_(steps), lines_interval_(lines_interval), has_bar_(!plain && bar_.is_visible()) {}
 
 std::string TrainingProgress::status(int64_t step, double loss, double tokens_per_second) const {
   double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();

@@ -13,8 +13,8 @@ namespace common {
 class TrainingProgress {
  public:
   /// Sets up the output. `lines_interval` is the number of steps between two plain lines.
-  /// `passed_on` says that what looks like a terminal is not one.
-  TrainingProgress(int64_t steps, int64_t lines_interval, bool passed_on = false);
+  /// `plain` asks for plain lines on a terminal too.
+  TrainingProgress(int64_t steps, int64_t lines_interval, bool plain = false);
 
   /// Notes that `step` steps were made before.
   void start_at(int64_t step) { first_ = step; }

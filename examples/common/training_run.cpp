@@ -35,20 +35,20 @@ double TrainingRun::RecentMean::add(double value) {
   return sum_ / weight_;
 }
 
-TrainingRun::TrainingRun(Subject subject, RunFolder folder, const Lengths& lengths,
+TrainingRun::TrainingRun(Setup setup, RunFolder folder, const Options& options,
                          shiftgrad::Peers& peers)
-    : subject_(std::move(subject)),
+    : setup_(std::move(setup)),
       folder_(std::move(folder)),
-      lengths_(lengths),
+      options_(options),
       peers_(peers),
-      progress_(lengths.max_iters, 10 * lengths.log_interval, peers.size() > 1) {}
+      progress_(options.max_iters, 10 * options.log_interval, peers.size() > 1) {}
 
 void TrainingRun::resume(const RunState& saved, const std::string& source) {
   require(!saved.trainer.empty(), source, ": has no training state to continue from");
-  subject_.trainer.resume(saved.trainer, source);
+  setup_.trainer.resume(saved.trainer, source);
   require(step() == saved.step, source, ": weights of step ", saved.step,
           " with the state of step ", step());
-  require(step() <= lengths_.max_iters, "--max_iters ", lengths_.max_iters, ": the run in ", source,
+  require(step() <= options_.max_iters, "--max_iters ", options_.max_iters, ": the run in ", source,
           " is already at step ", step());
   saved_step_ = step();
   progress_.start_at(step());
@@ -75,7 +75,7 @@ void TrainingRun::train(const std::function<bool()>& should_stop) {
     if (is_first()) std::filesystem::remove(folder_.checkpoint("best"));
   }
   if (is_first()) metrics_.emplace(folder_.metrics(), step());
-  subject_.trainer.run({
+  setup_.trainer.run({
       .on_step = [this](const StepReport& report) { on_step(report); },
       .on_evaluation = [this](const EvaluationReport& report) { on_evaluation(report); },
       .on_save = [this] { save(); },
@@ -85,16 +85,16 @@ void TrainingRun::train(const std::function<bool()>& should_stop) {
 }
 
 void TrainingRun::announce() {
-  progress_.print(subject_.description);
+  progress_.print(setup_.description);
   if (saved_step_)
-    progress_.print(text("continues after step ", step(), " of ", lengths_.max_iters));
+    progress_.print(text("continues after step ", step(), " of ", options_.max_iters));
 }
 
 void TrainingRun::explain_end() {
-  if (subject_.trainer.out_of_patience())
-    progress_.print(text("stopped after step ", step(), ": ", lengths_.patience,
+  if (setup_.trainer.out_of_patience())
+    progress_.print(text("stopped after step ", step(), ": ", options_.patience,
                          " evaluations in a row without a new best"));
-  else if (step() < lengths_.max_iters)
+  else if (step() < options_.max_iters)
     progress_.print(text("stopped after step ", step(), "; train --resume --out_dir ",
                          folder_.path.string(), " continues"));
 }
@@ -104,7 +104,7 @@ void TrainingRun::on_step(const StepReport& report) {
   double loss = loss_.add(report.loss);
   speeds_.push_back(static_cast<double>(report.tokens) / report.seconds);
   double speed = tokens_per_second_.add(speeds_.back());
-  if (report.step % lengths_.log_interval == 0) metrics_->write(report, speed);
+  if (report.step % options_.log_interval == 0) metrics_->write(report, speed);
   progress_.show(report.step, loss, speed);
 }
 
@@ -115,19 +115,19 @@ void TrainingRun::on_evaluation(const EvaluationReport& report) {
   // The best checkpoint is written before the last. A run that ends in between comes here again
   // when it is resumed.
   if (report.best) {
-    check_finite(subject_.model, step());
-    subject_.write(folder_.checkpoint("best"), now());
+    check_finite(setup_.model, step());
+    setup_.write(folder_.checkpoint("best"), now());
   }
   progress_.print(
-      text("step ", report.step, "  ", subject_.scores(report), report.best ? "  best" : ""));
+      text("step ", report.step, "  ", setup_.scores(report), report.best ? "  best" : ""));
 }
 
 void TrainingRun::save() {
   RunState last = now();
-  last.trainer = subject_.trainer.saved();  // needs all peers
+  last.trainer = setup_.trainer.saved();  // needs all peers
   if (!is_first()) return;
-  check_finite(subject_.model, step());
-  subject_.write(folder_.checkpoint("last"), last);
+  check_finite(setup_.model, step());
+  setup_.write(folder_.checkpoint("last"), last);
   saved_step_ = step();
 }
 

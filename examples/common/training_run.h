@@ -19,8 +19,8 @@ namespace common {
 /// its folder. Of several peers, only the first does this.
 class TrainingRun {
  public:
-  /// What is trained, by which trainer, and how the program describes and writes it.
-  struct Subject {
+  /// A model, its trainer, and how the program describes and writes the model.
+  struct Setup {
     const shiftgrad::Module& model;
     shiftgrad::TrainingLoop& trainer;
     /// Description of the model and the data, printed at the start.
@@ -31,12 +31,12 @@ class TrainingRun {
     /// trainer.
     std::function<void(const std::string& path, const shiftgrad::RunState& state)> write;
   };
-  struct Lengths {
+  struct Options {
     int64_t max_iters, log_interval, patience;
   };
 
   /// Prepares the run. `folder` is --out_dir, which exists and is locked.
-  TrainingRun(Subject subject, RunFolder folder, const Lengths& lengths, shiftgrad::Peers& peers);
+  TrainingRun(Setup setup, RunFolder folder, const Options& options, shiftgrad::Peers& peers);
 
   /// Continues the run from its last checkpoint `source`, from which the model was loaded. Throws
   /// when that has no state to continue from, or one that does not fit.
@@ -67,12 +67,12 @@ class TrainingRun {
   /// Prints why the training ended before its last step, if it did.
   void explain_end();
   shiftgrad::RunState now() const;
-  int64_t step() const { return subject_.trainer.state().step; }
+  int64_t step() const { return setup_.trainer.state().step; }
   bool is_first() const { return peers_.rank() == 0; }
 
-  Subject subject_;
+  Setup setup_;
   RunFolder folder_;
-  Lengths lengths_;
+  Options options_;
   shiftgrad::Peers& peers_;
   std::optional<Metrics> metrics_;
   TrainingProgress progress_;
@@ -89,7 +89,7 @@ void train_until_signal(std::unique_ptr<Training> training) {
   StopRequest stop;
   training->run([&] { return stop.signal() != 0; });
   training.reset();
-  if (stop.signal() != 0) leave_by(stop.signal());
+  if (stop.signal() != 0) exit_by_signal(stop.signal());
 }
 
 }  // namespace common

@@ -34,18 +34,18 @@ struct EvalFlags {
 };
 
 /// A source and all targets that the data has for it.
-struct Question {
+struct Example {
   std::string source;
   std::vector<int32_t> tokens;
   std::vector<std::string> references;
 };
 
 /// Returns the validation rows of the training, or all rows of another file, by source.
-std::vector<Question> questions(const EvalFlags& flags, const SavedRun& run) {
+std::vector<Example> read_examples(const EvalFlags& flags, const SavedRun& run) {
   BadRows bad = flags.skip_bad_rows ? BadRows::skip : run.flags.bad_rows();
   Rows rows = flags.data.empty() ? read_split(run.flags).validation
                                  : Rows{flags.data, read_rows(flags.data, bad)};
-  std::vector<Question> list;
+  std::vector<Example> list;
   std::map<std::string, size_t> place_of;
   for (const Row& row : rows.rows) {
     Line line = read_line(row.source, run.source_symbols, run.flags.model.max_len);
@@ -62,10 +62,10 @@ std::vector<Question> questions(const EvalFlags& flags, const SavedRun& run) {
 }
 
 /// Returns the targets for all sources. Sources of similar length are translated in one batch.
-std::vector<std::string> answers(const Translator& translator, const std::vector<Question>& list,
-                                 int64_t batch_size) {
+std::vector<std::string> translations(const Translator& translator,
+                                      const std::vector<Example>& list, int64_t batch_size) {
   std::vector<shiftgrad::TokenPair> sources;
-  for (const Question& question : list) sources.push_back({question.tokens, {}});
+  for (const Example& example : list) sources.push_back({example.tokens, {}});
   std::vector<std::string> result(list.size());
   common::Progress progress("sources");
   int64_t first = 0;
@@ -81,7 +81,7 @@ std::vector<std::string> answers(const Translator& translator, const std::vector
   return result;
 }
 
-void write_predictions(const std::string& path, const std::vector<Question>& list,
+void write_predictions(const std::string& path, const std::vector<Example>& list,
                        const std::vector<std::string>& targets) {
   std::string lines;
   for (size_t n = 0; n < list.size(); ++n)
@@ -102,11 +102,11 @@ void print(const Scores& scores, int64_t tokens, double seconds) {
 Command::Work prepare(const EvalFlags& flags) {
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   auto translator = std::make_shared<Translator>(run, flags.decoding);
-  std::vector<Question> list = questions(flags, run);
+  std::vector<Example> list = read_examples(flags, run);
   Unit unit = run.target_symbols.unit();
   return [flags, translator, list, unit] {
     auto start = std::chrono::steady_clock::now();
-    std::vector<std::string> targets = answers(*translator, list, flags.decoding.batch_size);
+    std::vector<std::string> targets = translations(*translator, list, flags.decoding.batch_size);
     std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     Scores scores;
     int64_t tokens = 0;

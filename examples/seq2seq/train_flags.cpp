@@ -9,7 +9,7 @@ namespace seq2seq {
 
 using shiftgrad::require;
 
-void TrainFlags::settle() {
+void TrainFlags::resolve_defaults() {
   require(!model.share_embedding || source_tokens == target_tokens,
           "--share_embedding: --source_tokens ", source_tokens, " and --target_tokens ",
           target_tokens, " differ");

@@ -49,7 +49,7 @@ struct TrainFlags {
 
   /// Sets the defaults that depend on other flags. Throws, naming them, when flags contradict each
   /// other.
-  void settle();
+  void resolve_defaults();
 
   BadRows bad_rows() const { return skip_bad_rows ? BadRows::skip : BadRows::refuse; }
 

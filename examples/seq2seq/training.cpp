@@ -38,10 +38,10 @@ Training::Training(const TrainFlags& flags, const SavedRun* saved,
       data_(read_data(flags, saved)),
       model_(saved ? saved_model(flags, *saved) : new_model(flags, data_)),
       trainer_(model_, data_.train, data_.validation, target_ends, flags.trainer, peers),
-      run_(subject(), folder(),
-           {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience}, peers) {}
+      run_(setup(), folder(), {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience},
+           peers) {}
 
-common::TrainingRun::Subject Training::subject() {
+common::TrainingRun::Setup Training::setup() {
   return {.model = model_,
           .trainer = trainer_,
           .description =

@@ -14,8 +14,8 @@ namespace seq2seq {
 /// The training of an encoder-decoder, checked and ready to start.
 class Training {
  public:
-  /// Prepares the training. `settle` has been called on the flags. If `saved` is given, the
-  /// training begins with its weights and symbols. folder() is called for the run's folder once
+  /// Prepares the training. `resolve_defaults` has been called on the flags. If `saved` is given,
+  /// the training begins with its weights and symbols. folder() is called for the run's folder once
   /// everything else is known to be good. Throws on bad input, before anything is overwritten.
   Training(const TrainFlags& flags, const SavedRun* saved,
            const std::function<common::RunFolder()>& folder,
@@ -30,7 +30,7 @@ class Training {
   void run(const std::function<bool()>& should_stop) { run_.run(should_stop); }
 
  private:
-  common::TrainingRun::Subject subject();
+  common::TrainingRun::Setup setup();
   void write(const std::string& path, const shiftgrad::RunState& state) const;
 
   TrainFlags flags_;

@@ -48,7 +48,7 @@ void write_language_model(Choices& choices) {
     for (const std::string& known : kind.options)
       if (known == name) choose(option, choices);
   });
-  flags.settle();
+  flags.resolve_defaults();
   flags.data = "text";
   shiftgrad::Checkpoint checkpoint;
   checkpoint.model = char_lm::model_config(flags.model, 4);
@@ -83,7 +83,7 @@ void write_encoder_decoder(Choices& choices) {
   model.norm_first = choices.once_in(2);
   model.share_embedding = choices.once_in(2);
   model.tie_embedding = choices.once_in(2);
-  flags.settle();
+  flags.resolve_defaults();
   flags.data = "pairs";
   seq2seq::Symbols symbols(seq2seq::Unit::character, {" ", "a", "b"}, seq2seq::first_symbol);
   seq2seq::SavedRun run{path, flags, model_config(model, symbols.tokens(), symbols.tokens()),
