@@ -34,7 +34,7 @@ void AftState::start(int64_t count) {
 }
 
 /// Adds a token to the sums, once position biases no longer reach it. key and value are [B, 1, C].
-void AftState::let_go(const Tensor& key, const Tensor& value) {
+void AftState::add_to_sums(const Tensor& key, const Tensor& value) {
   for (int64_t b = 0; b < key.size(0); ++b) {
     const Scalar *k = token(key, b, 0, 0), *v = token(value, b, 0, 0);
     Scalar *maximum = far_.maximum.data() + b * channels_, *weight = rows_.data();
@@ -149,13 +149,13 @@ Tensor AftState::feed(const Tensor& key, const Tensor& value, const AftBand& ban
   for (int64_t t = 0; t < T; ++t, ++position_) {
     Tensor k = slice(key, 1, t, t + 1), v = slice(value, 1, t, t + 1);  // [B, 1, C]
     if (near_ == 0) {
-      let_go(k, v);
+      add_to_sums(k, v);
       mix(none, none, band, t, y);
       continue;
     }
     Tensor keys = keys_.append(k), values = values_.append(v);  // [B, held, C]
     int64_t held = keys.size(1);
-    if (held > near_) let_go(slice(keys, 1, 0, 1), slice(values, 1, 0, 1));
+    if (held > near_) add_to_sums(slice(keys, 1, 0, 1), slice(values, 1, 0, 1));
     int64_t begin = std::max<int64_t>(0, held - near_);
     mix(slice(keys, 1, begin, held), slice(values, 1, begin, held), band, t, y);
   }

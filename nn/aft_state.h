@@ -56,7 +56,7 @@ class AftState : public State {
     int64_t bias_stride, b, channel, width;
   };
   void start(int64_t count);
-  void let_go(const Tensor& key, const Tensor& value);
+  void add_to_sums(const Tensor& key, const Tensor& value);
   void mix(const Tensor& keys, const Tensor& values, const AftBand& band, int64_t t,
            const Tensor& y);
   void mix(const Near& near, Scalar* y);

@@ -136,7 +136,7 @@ EvaluationReport PairTrainer::evaluate() {
     return shiftgrad::evaluate(model_, spaced(pairs, config_.eval_pairs), ends_, config_.batch_size,
                                peers_);
   };
-  return judged(score(train_), score(validation_));
+  return report_of(score(train_), score(validation_));
 }
 
 std::map<std::string, StoredTensor> PairTrainer::saved() const {

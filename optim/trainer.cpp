@@ -196,7 +196,7 @@ EvaluationReport Trainer::evaluate() {
                                 .batch_size = std::min(config_.batch_size, most)},
                                nullptr, peers_);
   };
-  return judged(score(train_text_), score(validation_text_));
+  return report_of(score(train_text_), score(validation_text_));
 }
 
 std::map<std::string, StoredTensor> Trainer::saved() const {

@@ -45,7 +45,7 @@ void TrainingLoop::end_step(StepReport& report, GradientSums& gradients, const C
   report.seconds = std::chrono::duration<double>(Clock::now() - step_start_).count();
 }
 
-EvaluationReport TrainingLoop::judged(const Evaluation& train, const Evaluation& validation) {
+EvaluationReport TrainingLoop::report_of(const Evaluation& train, const Evaluation& validation) {
   LoopState& now = state();
   require(std::isfinite(train.nats) && std::isfinite(validation.nats),
           "trainer: evaluation after step ", now.step, ": train loss ", train.nats,

@@ -136,7 +136,7 @@ class TrainingLoop {
   /// holds the gradients, and the report the losses of this peer's rows.
   void end_step(StepReport& report, GradientSums& sums, const Context& context);
   /// Returns the report of an evaluation, and remembers the best loss.
-  EvaluationReport judged(const Evaluation& train, const Evaluation& validation);
+  EvaluationReport report_of(const Evaluation& train, const Evaluation& validation);
 
   Peers& peers_;
 

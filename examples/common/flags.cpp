@@ -140,6 +140,7 @@ CLI::Option* add_flag(CLI::App& app, const std::string& name, Value& value, cons
 using Text = const std::string;
 template CLI::Option* add_flag(CLI::App&, Text&, bool&, Text&, Text&);
 template CLI::Option* add_flag(CLI::App&, Text&, std::optional<bool>&, Text&, Text&);
+template CLI::Option* add_flag(CLI::App&, Text&, shiftgrad::BatchType&, Text&, Text&);
 template CLI::Option* add_flag(CLI::App&, Text&, shiftgrad::OptimizerType&, Text&, Text&);
 template CLI::Option* add_flag(CLI::App&, Text&, shiftgrad::ScheduleType&, Text&, Text&);
 template CLI::Option* add_flag(CLI::App&, Text&, int&, Text&, Text&, const Range&);

@@ -96,8 +96,8 @@ class BackwardBlock {
   }
 
   /// Gives key j its gradient for its term, from [dden | dnum].
-  void give(int64_t b, const AftPiece& piece, int64_t j, const Scalar* term, const Scalar* received,
-            bool first) const {
+  void add_term_gradient(int64_t b, const AftPiece& piece, int64_t j, const Scalar* term,
+                         const Scalar* received, bool first) const {
     if (!p.is_padding(b, j))
       return aft_rows::term_gradient(term, term + piece.width, received, received + piece.width,
                                      gradients.key.row(b, j, piece.channel, first),
@@ -115,8 +115,8 @@ class BackwardBlock {
   void far(int64_t b, const AftPiece& piece, const Scalar* maximum, const Scalar* received) const {
     Matrix t = terms(b, piece, p.K, maximum);
     for (int64_t j = keys_.begin; j < keys_.end; ++j)
-      give(b, piece, j, t.data + (j - keys_.begin) * t.row_stride, received + 2 * piece.channel,
-           false);
+      add_term_gradient(b, piece, j, t.data + (j - keys_.begin) * t.row_stride,
+                        received + 2 * piece.channel, false);
   }
 
   bool wants_bias(Span queries) const {
@@ -153,8 +153,8 @@ class BackwardBlock {
     ConstMatrix w = weights;
     gemm(1, w.transposed(), from, 0, received);
     for (int64_t j = keys_.begin; j < keys_.end; ++j)
-      give(b, piece, j, t.data + (j - keys_.begin) * t.row_stride,
-           received.data + (j - keys_.begin) * received.row_stride, first);
+      add_term_gradient(b, piece, j, t.data + (j - keys_.begin) * t.row_stride,
+                        received.data + (j - keys_.begin) * received.row_stride, first);
     if (dweights) gemm(1, from, t.transposed(), begun, *dweights);
   }
 

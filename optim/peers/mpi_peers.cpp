@@ -34,7 +34,7 @@ class MpiPeers : public Peers {
     size_ = size;
     MPI_Comm_dup(MPI_COMM_WORLD, &for_sums_);
     MPI_Comm_dup(MPI_COMM_WORLD, &for_failures_);
-    thread_ = std::thread([this] { live(); });
+    thread_ = std::thread([this] { run(); });
   }
 
   ~MpiPeers() override {
@@ -157,7 +157,7 @@ class MpiPeers : public Peers {
   }
 
   /// Main function of the thread.
-  void live() {
+  void run() {
     std::unique_lock lock(mutex_);
     for (;;) {
       changed_.wait(lock, [this] { return ending_ || finished_ < sums_.size(); });

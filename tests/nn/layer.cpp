@@ -20,7 +20,7 @@ const std::string foreign =
     ": a State of another module; use the one that start() of this module gave";
 
 /// A causal layer, its row and tokens for it.
-struct Subject {
+struct CheckedLayer {
   LayerRow row;
   std::unique_ptr<Layer> layer;
   Tensor x;
@@ -35,13 +35,14 @@ struct Subject {
   }
 };
 
-std::vector<Subject> causal_layers() {
-  std::vector<Subject> subjects;
+std::vector<CheckedLayer> causal_layers() {
+  std::vector<CheckedLayer> checked_layers;
   RandomValues random(21);
   for (const LayerRow& row : layer_rows())
     if (row.causal)
-      subjects.push_back({row, random_layer(row, random), random.tensor({2, 3, row.d_model})});
-  return subjects;
+      checked_layers.push_back(
+          {row, random_layer(row, random), random.tensor({2, 3, row.d_model})});
+  return checked_layers;
 }
 
 }  // namespace
@@ -84,20 +85,20 @@ TEST_CASE("memory of another shape is refused in the layer's name") {
 }
 
 TEST_CASE("a state of another layer is refused, and left as it was") {
-  std::vector<Subject> subjects = causal_layers();
-  for (const Subject& owner : subjects) {
+  std::vector<CheckedLayer> checked_layers = causal_layers();
+  for (const CheckedLayer& owner : checked_layers) {
     CAPTURE(owner.row.name);
     std::unique_ptr<State> state = owner.layer->start(), empty = owner.layer->start();
     std::unique_ptr<State> limited = owner.layer->start(1);
     owner.forward(*state);
-    for (const Subject& other : subjects) {
+    for (const CheckedLayer& other : checked_layers) {
       if (&other == &owner) continue;
       CAPTURE(other.row.name);
       for (State* one : {state.get(), empty.get(), limited.get()})
         CHECK(other.refused(*one).ends_with(foreign));
       CHECK(other.refused(*state->clone()).ends_with(foreign));
     }
-    Subject twin{owner.row, owner.row.make(), owner.x};
+    CheckedLayer twin{owner.row, owner.row.make(), owner.x};
     CHECK(twin.refused(*state).ends_with(foreign));
     Tensor twice = whole(*owner.layer, concat({owner.x, owner.x}, 1));
     CHECK(relative_error(owner.forward(*state->clone()), tokens(twice, 3, 6)) <= exactness);
@@ -106,12 +107,12 @@ TEST_CASE("a state of another layer is refused, and left as it was") {
 }
 
 TEST_CASE("the refusal of a state names the layer that remembers") {
-  for (const Subject& subject : causal_layers()) {
-    CAPTURE(subject.row.name);
-    std::unique_ptr<State> state = subject.row.make()->start();
-    bool is_block = subject.row.name.starts_with("block");
-    std::string message = subject.refused(*state);
-    CHECK((is_block || message == subject.row.type + foreign));
+  for (const CheckedLayer& checked : causal_layers()) {
+    CAPTURE(checked.row.name);
+    std::unique_ptr<State> state = checked.row.make()->start();
+    bool is_block = checked.row.name.starts_with("block");
+    std::string message = checked.refused(*state);
+    CHECK((is_block || message == checked.row.type + foreign));
     CHECK(message != "layer" + foreign);
   }
 }
@@ -143,26 +144,26 @@ TEST_CASE("a state of another model is refused") {
 }
 
 TEST_CASE("recording through a state is refused in the layer's name") {
-  for (const Subject& subject : causal_layers()) {
-    CAPTURE(subject.row.name);
-    std::unique_ptr<State> state = subject.layer->start();
-    Tensor expected = whole(*subject.layer, subject.x);
+  for (const CheckedLayer& checked : causal_layers()) {
+    CAPTURE(checked.row.name);
+    std::unique_ptr<State> state = checked.layer->start();
+    Tensor expected = whole(*checked.layer, checked.x);
     Tape tape;
     for (int times = 0; times < 2; ++times)
-      CHECK(subject.refused(*state) ==
-            subject.row.type + ": a State is for fixed weights; not for recording");
+      CHECK(checked.refused(*state) ==
+            checked.row.type + ": a State is for fixed weights; not for recording");
     {
       Tape::Pause evaluation;
-      CHECK(relative_error(subject.forward(*state->clone()), expected) <= exactness);
+      CHECK(relative_error(checked.forward(*state->clone()), expected) <= exactness);
     }
-    for (const Parameter& parameter : parameters(*subject.layer))
+    for (const Parameter& parameter : parameters(*checked.layer))
       parameter.value.require_gradient(false);
-    CHECK(relative_error(subject.forward(*state), expected) <= exactness);
+    CHECK(relative_error(checked.forward(*state), expected) <= exactness);
     CHECK(tape.size() == 0);
   }
 }
 
 TEST_CASE("a negative limit is refused") {
-  for (const Subject& subject : causal_layers())
-    CHECK(refusal([&] { subject.layer->start(-1); }).ends_with(": limit -1, expected at least 0"));
+  for (const CheckedLayer& checked : causal_layers())
+    CHECK(refusal([&] { checked.layer->start(-1); }).ends_with(": limit -1, expected at least 0"));
 }
