@@ -156,7 +156,8 @@ TEST_CASE("evaluate: each token's loss is what it adds to that of the text befor
 TEST_CASE("evaluate: progress counts up to the last token") {
   LanguageModel model = loud_model(small_transformer_xl());
   std::vector<int32_t> text = random_text(40, 7);
-  for (const char* mode : {"memory", "chunks", "sliding"}) {
+  for (EvaluationMode mode :
+       {EvaluationMode::memory, EvaluationMode::chunks, EvaluationMode::sliding}) {
     std::vector<int64_t> counts;
     evaluate(
         model, text,
