@@ -310,8 +310,11 @@ TEST_CASE("what makes no encoder-decoder is refused by name") {
         "encoder_decoder: target_vocab_size -1, expected at least 1");
   CHECK(refused([](Config& c) { c.target_vocab_size = 7; }) ==
         "encoder_decoder: share_embedding with vocabularies of 6 and 7, expected one size");
-  CHECK(refused([](Config& c) { c.decoder_position = "learnt"; }) ==
-        "encoder_decoder: decoder_position \"learnt\", expected none, sinusoid or learned");
+  CHECK(refusal([] {
+          config_from_json<EncoderDecoderConfig>(
+              R"({"encoder_mixer": {"type": "aft"}, "decoder_mixer": {"type": "aft"},
+                  "decoder_position": "learnt"})");
+        }) == "encoder_decoder: decoder_position \"learnt\", expected none, sinusoid or learned");
   CHECK(refused([](Config& c) { c.encoder_max_len = 4; }) ==
         "encoder_decoder: encoder: max_len without learned positions");
   CHECK(refused([](Config& c) { c.encoder_mixer = LocalRnnConfig{.window = 2}; }) ==

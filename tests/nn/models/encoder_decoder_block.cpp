@@ -122,7 +122,7 @@ TEST_CASE("cross-attention needs no distances") {
   };
   CHECK(refused({.d_model = C, .n_head = 2, .window = 3}) ==
         "multi_head_attention: window with a context");
-  for (const char* position : {"rope", "alibi"})
+  for (AttentionPosition position : {AttentionPosition::rope, AttentionPosition::alibi})
     CHECK(refused({.d_model = C, .n_head = 2, .position = position}) ==
           "multi_head_attention: position with a context, expected none");
 }
