@@ -163,7 +163,7 @@ TEST_CASE("distance tables: biases are what the layer adds to its scores") {
       "s");
   check_biases(RelativeMultiHeadAttention({.d_model = C, .n_head = H, .max_positions = 9}, random),
                "S");
-  check_biases(RelativeGlobalAttention({.d_model = C, .n_head = H, .max_seq = 9}, random), "b");
+  check_biases(RelativeGlobalAttention({.d_model = C, .n_head = H, .max_seq = 9}, random), "s");
 }
 
 TEST_CASE("distance tables: each norm stands at the distance for which the layer uses its vector") {

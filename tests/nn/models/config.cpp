@@ -209,7 +209,7 @@ TEST_CASE("recurrent nets and blocks") {
       {with(mixer, R"("d_inner": 3, "n_head": 2)"), "unknown config key \"n_head\""},
   });
   CHECK(error_of<TransformerBlockConfig>(with(mixer, R"("d_inner": 3, "activation": "tanh")")) ==
-        "activation \"tanh\", expected relu, gelu or gelu_tanh");
+        "transformer_block: activation \"tanh\", expected relu, gelu or gelu_tanh");
   CHECK(error_of<TransformerBlockConfig>(R"({"mixer": {"type": "conv"}, "d_inner": 3})") ==
         "unknown mixer type \"conv\"");
   CHECK(error_of<TransformerBlockConfig>(
