@@ -99,8 +99,10 @@ SafeTensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_
     if (name == metadata_key) {
       header.metadata = parse_metadata(value);
     } else {
-      header.entries.push_back(
-          in_name_of("tensor " + shown(name), [&] { return parse_entry(name, value, data_size); }));
+      // Named anew, since clang 14 captures no structured bindings.
+      header.entries.push_back(in_name_of(
+          "tensor " + shown(name),
+          [&, &name = name, &value = value] { return parse_entry(name, value, data_size); }));
     }
   std::ranges::sort(header.entries, {}, [](const Entry& entry) {
     return std::tie(entry.begin, entry.end, entry.name);
