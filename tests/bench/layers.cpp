@@ -31,7 +31,7 @@ double attention(const Size& s, int products) {
 /// A projection of each token and window - 1 products of hidden states.
 double local_rnn(const Size& s, int64_t gates) { return 7 * projections(s, gates); }
 
-MixerConfig local_rnn_of(const char* cell) {
+MixerConfig local_rnn_of(RecurrentCell cell) {
   return LocalRnnConfig{.d_model = C, .window = 7, .cell = cell};
 }
 
@@ -60,11 +60,11 @@ const std::vector<Row>& rows() {
          return AftConfig{.d_model = C, .form = AftForm::local, .max_len = T, .window = 32};
        },
        [](const Size& s) { return projections(s, 4); }},
-      {"local_rnn s7 rnn", [](int64_t) { return local_rnn_of("rnn"); },
+      {"local_rnn s7 rnn", [](int64_t) { return local_rnn_of(RecurrentCell::rnn); },
        [](const Size& s) { return local_rnn(s, 1); }},
-      {"local_rnn s7 gru", [](int64_t) { return local_rnn_of("gru"); },
+      {"local_rnn s7 gru", [](int64_t) { return local_rnn_of(RecurrentCell::gru); },
        [](const Size& s) { return local_rnn(s, 3); }},
-      {"local_rnn s7 lstm", [](int64_t) { return local_rnn_of("lstm"); },
+      {"local_rnn s7 lstm", [](int64_t) { return local_rnn_of(RecurrentCell::lstm); },
        [](const Size& s) { return local_rnn(s, 4); }},
   };
   return list;
