@@ -1,0 +1,7 @@
+// Headers that most tests include, which the compiler parses once for each program of tests; see
+// core/precompiled.h.
+
+#include <doctest/doctest.h>
+
+#include "shiftgrad/core/precompiled.h"
+#include "shiftgrad/core/tape.h"
