@@ -1,8 +1,11 @@
 #!/bin/sh
-# Uses the sources as a stranger would who has them in his own project's subprojects/: builds the
-# project in outside/, whose op and mixer are its own, and runs it.
+# Uses the sources as a stranger would who has them in his own project's subprojects/: configures the
+# project in outside/, whose op and mixer are its own, builds and runs it. The library's objects would
+# be those in the folder $1 once more, and take minutes: only some are compiled, one for each package
+# that they need, and the libraries in $1 are linked.
 set -eu
 tests=$(cd "$(dirname "$0")/.." && pwd)
+built=$1
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 
@@ -10,8 +13,16 @@ cp -r "$tests/shell/outside" "$place/project"
 mkdir "$place/project/subprojects"
 ln -s "$tests/.." "$place/project/subprojects/shiftgrad"
 cd "$place/project"
-# Nothing that is installed on this machine is taken for it; unoptimised, for compiling takes longest.
+# Nothing that is installed on this machine is taken for it.
 meson setup build --wrap-mode=forcefallback -Dbuildtype=plain
-ninja -C build extension-shiftgrad
-build/extension-shiftgrad
-[ ! -e build/subprojects/shiftgrad/examples ] || { echo 'the examples were configured too'; exit 1; }
+ninja -C build -t targets all > "$place/targets"
+objects=$(sed -n 's/:.*//; /extension-shiftgrad\.p\/.*\.o$/p
+  /\/libshiftgrad-\(core\|f32\)\.so\.p\/\(core_layout\|core_machine_openblas\|core_machine_simd\|core_random\|core_machine_parallel\|nn_models_config\|nn_layer\)\.cpp\.o$/p' "$place/targets")
+[ "$(echo "$objects" | wc -l)" = 10 ] || { echo "objects of the host and the library: $objects"; exit 1; }
+# shellcheck disable=SC2086
+ninja -C build $objects
+cp "$built"/libshiftgrad-*.so build/subprojects/shiftgrad/
+cd build
+eval "$(ninja -t commands extension-shiftgrad | tail -n 1)"
+./extension-shiftgrad
+[ ! -e subprojects/shiftgrad/examples ] || { echo 'the examples were configured too'; exit 1; }
