@@ -28,12 +28,12 @@ struct TransformerXL : Module {
 
   /// Returns the logits [B, T, V] of what follows each of the tokens [B, T]. `memory` holds what
   /// each block was given for the last segment, and then what it is given for this one.
-  Tensor forward(const Tokens& tokens, std::vector<Tensor>& memory, Context& context) const {
+  Tensor operator()(const Tokens& tokens, std::vector<Tensor>& memory, Context& context) const {
     memory.resize(blocks.size());
     Tensor x = embedding(letters, tokens) * std::sqrt(letters.size(1));  // [B, T, C]
     for (size_t n = 0; n < blocks.size(); ++n) {
       Tensor input = x;
-      x = blocks[n]->forward(input, memory[n], context);
+      x = (*blocks[n])(input, memory[n], context);
       memory[n] = input.detach();  // gradients end where the segment begins
     }
     return linear(x, letters);
@@ -50,7 +50,7 @@ double step(const TransformerXL& model, const Batch& batch, std::vector<Tensor>&
             Optimizer& optimizer) {
   Context context{.training = true};
   Tape tape;
-  Tensor loss = cross_entropy(model.forward(batch.inputs, memory, context), batch.targets);
+  Tensor loss = cross_entropy(model(batch.inputs, memory, context), batch.targets);
   optimizer.zero_gradients();
   tape.backward(loss);
   clip_gradient_norm(optimizer.parameters(), 1);

@@ -59,6 +59,18 @@ for package in shiftgrad shiftgrad-f64; do
   "$place/program" > "$place/printed"
   grep -q "^The first head's attention: Tensor \[6, 6\]" "$place/printed" || { cat "$place/printed"; exit 1; }
 done
+compile shiftgrad "$examples/own_model.cpp"
+"$place/program" "$place/own_model.safetensors" > "$place/printed"
+grep -q '^The quick brown fox jumps over the lazy dog' "$place/printed" || { cat "$place/printed"; exit 1; }
+compile shiftgrad "$examples/own_mixer.cpp"
+"$place/program" > "$place/printed"
+grep -q '^blocks.1.mixer.bias: Tensor \[2, 6\]' "$place/printed" || { cat "$place/printed"; exit 1; }
+compile shiftgrad "$examples/transformer_xl.cpp"
+"$place/program" > "$place/printed"
+grep -q '^step 600: loss ' "$place/printed" || { cat "$place/printed"; exit 1; }
+compile shiftgrad-f64 "$examples/own_op.cpp"
+"$place/program" > "$place/printed"
+grep -q 'largest error' "$place/printed" || { cat "$place/printed"; exit 1; }
 
 # Parts of one program have to be of one precision: else they do not link.
 for made in shiftgrad shiftgrad-f64; do
