@@ -53,10 +53,13 @@ struct FedTokens : State {
 ModelOutput SequenceModel::operator()(const Tokens& tokens, const Memory& memory,
                                       Context& context) const {
   ModelOutput output = forward(tokens, memory, context);
-  Dims expected{tokens.shape[0], tokens.shape[1], traits().vocab_size};
+  ModelTraits own = traits();
+  Dims expected{tokens.shape[0], tokens.shape[1], own.vocab_size};
   require(output.logits.defined(), name, ": returned no logits");
   require(output.logits.shape() == expected, name, ": logits ", output.logits.shape(),
           ", expected ", expected);
+  require(std::ssize(output.block_inputs) == own.n_layer, name, ": ", output.block_inputs.size(),
+          " block inputs, expected n_layer ", own.n_layer);
   return output;
 }
 

@@ -46,12 +46,14 @@ struct ModelOutput {
   Tensor features{};
 };
 
+/// A model of sequences, whatever lies between its tokens and its logits.
 struct SequenceModel : StatefulModule {
   /// Returns `forward` or `step` of the same arguments. Throws, in the model's name, when `forward`
   /// does not keep to the shapes of ModelOutput. PyTorch: module(x).
   ModelOutput operator()(const Tokens& tokens, const Memory& memory, Context& context) const;
   Tensor operator()(const Tokens& tokens, State& state, Context& context) const;
 
+  /// Returns the sizes of the model, which must not change.
   virtual ModelTraits traits() const = 0;
 
   /// Returns the logits for tokens [B, T] after the memory of each block, which may be empty. No

@@ -99,6 +99,8 @@ TEST_CASE("sequence model: an output of another shape is refused in the model's 
     using OwnModel::OwnModel;
     ModelOutput forward(const Tokens& tokens, const Memory&, Context&) const override {
       if (tokens.shape[1] == 1) return {};
+      if (tokens.shape[1] == 2)
+        return {.logits = Tensor::zeros({tokens.shape[0], 2, vocab_size}), .block_inputs = {table}};
       return {.logits = Tensor::zeros({tokens.shape[0], vocab_size})};
     }
   };
@@ -108,6 +110,8 @@ TEST_CASE("sequence model: an output of another shape is refused in the model's 
         "own: logits [2, 7], expected [2, 3, 7]");
   CHECK(refusal([&] { logits(model, random_tokens(2, 1, vocab_size, 7)); }) ==
         "own: returned no logits");
+  CHECK(refusal([&] { logits(model, random_tokens(2, 2, vocab_size, 7)); }) ==
+        "own: 1 block inputs, expected n_layer 0");
 }
 
 TEST_CASE("sequence model: generate continues with the likeliest token after the whole text") {
