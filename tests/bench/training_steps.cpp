@@ -67,7 +67,7 @@ Result run(const Shape& s, int runs) {
   TrainerConfig config;
   config.batch_size = s.B;
   config.block_size = s.T;
-  config.batches = s.memory ? "streams" : "blocks";
+  config.batches = s.memory ? BatchType::streams : BatchType::blocks;
   config.mem_len = s.memory ? s.T : 0;
   Trainer trainer(model, text, text, config);
   Result result = timed(runs, [&] { trainer.step(); });
