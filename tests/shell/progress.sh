@@ -26,7 +26,7 @@ awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 }' > text
 awk 'BEGIN { for (n = 0; n < 300; n++) print n "\t" n * n }' > pairs.tsv
 cut -f 1 pairs.tsv > sources
 # Enough for more than the tenth of a second after which a line is drawn again.
-for copy in 1 2 3 4 5; do cat pairs.tsv; done > more.tsv
+awk 'BEGIN { for (n = 0; n < 1500; n++) print n "\t" n * n }' > more.tsv
 cut -f 1 more.tsv > more
 small='--n_layer 1 --n_head 2 --n_embd 16 --batch_size 4 --warmup_iters 2 --log_interval 1
   --max_iters 4'
