@@ -10,7 +10,6 @@
 #include "shiftgrad/core/io/tensor_names.h"
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/state_dict.h"
 #include "shiftgrad/ops/loss.h"
 #include "shiftgrad/optim/random_streams.h"
 
@@ -101,10 +100,8 @@ void PairTrainer::note(PeerConsistency& common) const {
   common({{train_name, stored(fingerprint(train_))},
           {validation_name, stored(fingerprint(validation_))}});
   PairTrainerConfig(config_).fields(common);
-  common("model", config_to_json(model_.config));
-  common("dropout", model_.config.dropout);
-  common("attention_dropout", model_.config.attention_dropout);
-  common(state_dict(model_));
+  const EncoderDecoderConfig& config = model_.config;
+  common.model(config_to_json(config), config.dropout, config.attention_dropout, model_);
 }
 
 StepReport PairTrainer::step() {

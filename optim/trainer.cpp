@@ -131,10 +131,8 @@ void Trainer::note(PeerConsistency& common) const {
   common({{train_text_name, stored(fingerprint(train_text_))},
           {validation_text_name, stored(fingerprint(validation_text_))}});
   TrainerConfig(config_).fields(common);
-  common("model", model_.config_text());
-  common("dropout", model_.traits().dropout);
-  common("attention_dropout", model_.traits().attention_dropout);
-  common(state_dict(model_));
+  ModelTraits traits = model_.traits();
+  common.model(model_.config_text(), traits.dropout, traits.attention_dropout, model_);
 }
 
 std::vector<Batch> Trainer::next_batches() {

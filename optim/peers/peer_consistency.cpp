@@ -4,6 +4,7 @@
 
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/fingerprint.h"
+#include "shiftgrad/nn/state_dict.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -15,6 +16,14 @@ void PeerConsistency::add(const std::string& name, std::span<const std::byte> by
 
 void PeerConsistency::operator()(const std::map<std::string, StoredTensor>& tensors) {
   for (const auto& [name, tensor] : tensors) add(name, tensor.bytes);
+}
+
+void PeerConsistency::model(const std::string& config, double dropout, double attention_dropout,
+                            const Module& model) {
+  (*this)("model", config);
+  (*this)("dropout", dropout);
+  (*this)("attention_dropout", attention_dropout);
+  (*this)(state_dict(model));
 }
 
 void PeerConsistency::check_same(Peers& peers) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "shiftgrad/core/io/safetensors.h"
+#include "shiftgrad/nn/module.h"
 #include "shiftgrad/optim/peers/peers.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -26,6 +27,10 @@ class PeerConsistency {
     add(name, std::as_bytes(std::span(&value, 1)));
   }
   void operator()(const std::map<std::string, StoredTensor>& tensors);
+
+  /// Notes a model: its config as text, its dropout rates and its weights.
+  void model(const std::string& config, double dropout, double attention_dropout,
+             const Module& model);
 
   /// Throws, naming the first entry that differs, unless all peers have the same entries.
   void check_same(Peers& peers) const;
