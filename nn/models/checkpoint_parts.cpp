@@ -45,6 +45,9 @@ const std::string& Metadata::at(const char* key) const {
 nlohmann::json Metadata::json(const char* key) const { return parse_json(key, at(key), max_depth); }
 
 void add_state(SafeTensors& content, const RunState& state) {
+  for (const auto& [name, weight] : content.tensors)
+    require(!name.starts_with(trainer_prefix), "parameter ", shown(name),
+            ", but such names are the trainer's");
   content.metadata["step"] = std::to_string(state.step);
   add_loss(content, "train_loss", state.train_loss);
   add_loss(content, "validation_loss", state.validation_loss);

@@ -26,7 +26,8 @@ class Metadata {
   const std::map<std::string, std::string>& texts_;
 };
 
-/// Adds the state to a file's content, beside the weights. Only finite losses are written.
+/// Adds the state to a file's content, beside the weights. Only finite losses are written. Throws
+/// when a weight has a name that the trainer's tensors have.
 void add_state(SafeTensors& content, const RunState& state);
 
 /// Removes the state from a file's content and returns it, which leaves the weights. Throws as

@@ -32,11 +32,8 @@ void save(const SequenceModel& model, const std::string& path, const RunState& s
   in_name_of(path, [&] {
     require(Metadata(content.metadata).json("model").is_object(), model.name,
             ": config_text is not a JSON object");
-    for (const auto& [name, tensor] : content.tensors)
-      require(!name.starts_with("trainer."), model.name, ": parameter ", shown(name),
-              ", but such names are the trainer's");
+    in_name_of(model.name, [&] { add_state(content, state); });
   });
-  add_state(content, state);
   write_safetensors(path, content);
 }
 
