@@ -46,7 +46,7 @@ struct ModelFlags {
          "length of the memory of earlier tokens, 0 for none (default: block_size for a model that "
          "reads in order, else 0)",
          range::zero_or_more);
-    flag("activation", activation, "relu|gelu|gelu_tanh",
+    flag("activation", activation, shiftgrad::choices<shiftgrad::Activation>(),
          "activation of the feed-forward networks (default: gelu)");
     flag("norm_first", norm_first, "BOOL",
          "normalize before each layer instead of after it (default: true)");
@@ -101,7 +101,7 @@ struct ModelFlags {
          "aft full and local: make the table of positions a product of two of this width (default: "
          "0, one table)",
          range::zero_or_more);
-    flag("cell", cell, "rnn|gru|lstm",
+    flag("cell", cell, shiftgrad::choices<shiftgrad::RecurrentCell>(),
          "local_rnn and r_transformer: cell of the recurrent network (default: gru)");
   }
 

@@ -55,7 +55,7 @@ struct ModelFlags {
     flag("window", window, "TOKENS",
          "aft local and conv: reach of the position biases, 0 for 32 and 11; local_rnn: 0 for 7",
          range::zero_or_more);
-    flag("activation", activation, "relu|gelu|gelu_tanh",
+    flag("activation", activation, shiftgrad::choices<shiftgrad::Activation>(),
          "activation of the feed-forward networks");
     flag("norm_first", norm_first, "BOOL", "normalize before each layer instead of after it");
     flag("share_embedding", share_embedding, "BOOL",
