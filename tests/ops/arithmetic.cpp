@@ -37,7 +37,7 @@ std::vector<OpRow> rows_with_numbers() {
         "3 / x", shape, [](const Tensor& x) { return 3 / x; }, [](B x) { return B(3) / x; }, 0.5,
         2));
 
-    // The same tensor in both places.
+    // One tensor stands in both places.
     rows.push_back(each(
         "x + x", shape, [](const Tensor& x) { return x + x; }, [](B x) { return x + x; }));
     rows.push_back(each(
