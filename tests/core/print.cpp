@@ -7,6 +7,7 @@
 
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/ops/shape.h"
+#include "tests/support/counting.h"
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;
@@ -15,13 +16,6 @@ using namespace shiftgrad::test;
 namespace {
 
 const std::string precision = sizeof(Scalar) == 4 ? "float" : "double";
-
-/// 0, 1, 2, …
-Tensor counting(const Dims& shape) {
-  std::vector<Scalar> values(static_cast<size_t>(product(shape)));
-  std::iota(values.begin(), values.end(), Scalar{0});
-  return Tensor::from(shape, values);
-}
 
 }  // namespace
 

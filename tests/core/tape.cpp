@@ -18,13 +18,13 @@ using namespace shiftgrad::test;
 
 namespace {
 
-using Values = std::vector<Scalar>;
+using Scalars = std::vector<Scalar>;
 
-Tensor parameter(const Values& values) {
+Tensor parameter(const Scalars& values) {
   return Tensor::from({static_cast<int64_t>(values.size())}, values).require_gradient();
 }
 
-const Values ones{1, 1, 1};
+const Scalars ones{1, 1, 1};
 
 Tensor cotangent_of_ones() { return Tensor::full({3}, 1); }
 
@@ -48,7 +48,7 @@ TEST_CASE("views are no entries") {
   Tensor view = slice(transpose(reshape(x, {2, 3})), 0, 0, 3, 2);
   CHECK(tape.size() == 0);
   tape.backward(sum(view * view));
-  CHECK(x.gradient().values() == Values{2, 0, 6, 8, 0, 12});
+  CHECK(x.gradient().values() == Scalars{2, 0, 6, 8, 0, 12});
 }
 
 TEST_CASE("without a tape nothing is kept") {
@@ -78,7 +78,7 @@ TEST_CASE("a pause suspends recording while it lives") {
   }
   CHECK(tape.size() == 0);
   CHECK(Tape::current() == &tape);
-  CHECK(x.gradient().values() == Values{2, 4, 6});
+  CHECK(x.gradient().values() == Scalars{2, 4, 6});
 }
 
 TEST_CASE("tapes nest: the innermost records") {
@@ -92,13 +92,13 @@ TEST_CASE("tapes nest: the innermost records") {
     CHECK(outer.size() == 1);
     CHECK(inner.size() == 1);
     inner.backward(w, cotangent_of_ones());
-    CHECK(z.gradient().values() == Values{8, 10, 12});
+    CHECK(z.gradient().values() == Scalars{8, 10, 12});
     CHECK_FALSE(x.gradient().defined());
   }
   CHECK(Tape::current() == &outer);
   outer.backward(y, cotangent_of_ones());
-  CHECK(x.gradient().values() == Values{2, 4, 6});
-  CHECK(z.gradient().values() == Values{8, 10, 12});
+  CHECK(x.gradient().values() == Scalars{2, 4, 6});
+  CHECK(z.gradient().values() == Scalars{8, 10, 12});
 }
 
 TEST_CASE("backward is refused for an output that another tape recorded, or none") {
@@ -152,7 +152,7 @@ TEST_CASE("the gradient of a parameter with respect to itself is the cotangent")
   Tensor x = parameter({1, 2, 3});
   Tape tape;
   tape.backward(slice(x, 0, 1, 2), Tensor::full({1}, 5));
-  CHECK(x.gradient().values() == Values{0, 5, 0});
+  CHECK(x.gradient().values() == Scalars{0, 5, 0});
 }
 
 TEST_CASE("what was computed from a parameter can become one") {
@@ -252,7 +252,7 @@ TEST_CASE("what is no longer recorded has its final gradient") {
   CHECK_FALSE(unused.recorded());
   // Backward runs through the sum, the product, the exponential and the square.
   std::vector<bool> of_late, of_early;
-  Values found;
+  Scalars found;
   tape.backward(y, cotangent_of_ones(), [&] {
     of_late.push_back(late.recorded());
     of_early.push_back(early.recorded());
@@ -270,7 +270,7 @@ TEST_CASE("a second backward is an error that says so") {
   tape.backward(y);
   CHECK(refusal([&] { tape.backward(y); }) ==
         "backward: this tape has run backward already; record a new one");
-  CHECK(x.gradient().values() == Values{2, 4, 6});
+  CHECK(x.gradient().values() == Scalars{2, 4, 6});
 }
 
 TEST_CASE("recording after backward is an error that says so") {
@@ -296,14 +296,14 @@ TEST_CASE("backward names what it cannot start from") {
         "backward: a cotangent of shape [4] for an output of shape [3]");
   // None of these spent the tape.
   tape.backward(y, cotangent_of_ones());
-  CHECK(x.gradient().values() == Values{2, 4, 6});
+  CHECK(x.gradient().values() == Scalars{2, 4, 6});
 }
 
 TEST_CASE("a loss of one element may have any number of axes") {
   Tensor x = parameter({3});
   Tape tape;
   tape.backward(reshape(x * x, {1, 1, 1}));
-  CHECK(x.gradient().values() == Values{6});
+  CHECK(x.gradient().values() == Scalars{6});
 }
 
 TEST_CASE("parameter gradients add up until they are zeroed") {
@@ -314,11 +314,11 @@ TEST_CASE("parameter gradients add up until they are zeroed") {
   };
   pass();
   pass();
-  CHECK(x.gradient().values() == Values{4, 8, 12});
+  CHECK(x.gradient().values() == Scalars{4, 8, 12});
   x.zero_gradient();
   CHECK_FALSE(x.gradient().defined());
   pass();
-  CHECK(x.gradient().values() == Values{2, 4, 6});
+  CHECK(x.gradient().values() == Scalars{2, 4, 6});
 }
 
 TEST_CASE("a branch that the loss does not use gets no gradient and is not run") {
@@ -333,14 +333,14 @@ TEST_CASE("a branch that the loss does not use gets no gradient and is not run")
   CHECK_FALSE(unused.gradient().defined());
   CHECK_FALSE(branch.gradient().defined());
   CHECK_FALSE(after.gradient().defined());
-  CHECK(x.gradient().values() == Values{2, 4, 6});
+  CHECK(x.gradient().values() == Scalars{2, 4, 6});
 }
 
 TEST_CASE("constants among the inputs get no gradient") {
   Tensor x = parameter({1, 2, 3}), constant = Tensor::full({3}, 5);
   Tape tape;
   tape.backward(x * constant, cotangent_of_ones());
-  CHECK(x.gradient().values() == Values{5, 5, 5});
+  CHECK(x.gradient().values() == Scalars{5, 5, 5});
   CHECK_FALSE(constant.requires_gradient());
   CHECK_FALSE(constant.gradient().defined());
 }
@@ -350,7 +350,7 @@ TEST_CASE("no gradient passes a detached tensor") {
   Tape tape;
   Tensor y = x * x;
   tape.backward(y.detach() * x, cotangent_of_ones());
-  CHECK(x.gradient().values() == Values{1, 4, 9});
+  CHECK(x.gradient().values() == Scalars{1, 4, 9});
   CHECK_FALSE(y.gradient().defined());
 }
 
@@ -361,7 +361,7 @@ TEST_CASE("a value used many times gathers the gradients of all uses") {
   Tensor z = y * y + y + slice(y, 0, 0, 1) * y;  // x⁴ + x² + x_0² x²
   tape.backward(z, cotangent_of_ones());
   // 4x³ + 2x + 2 x_0² x, and for x_0 also 2 x_0 Σ x².
-  CHECK(x.gradient().values() == Values{4 + 2 + 2 + 28, 32 + 4 + 4, 108 + 6 + 6});
+  CHECK(x.gradient().values() == Scalars{4 + 2 + 2 + 28, 32 + 4 + 4, 108 + 6 + 6});
 }
 
 TEST_CASE("the gradient of an unfinished value may be written through different views") {
@@ -370,7 +370,7 @@ TEST_CASE("the gradient of an unfinished value may be written through different 
   Tensor y = scale(x, 1);
   Tensor left = slice(y, 0, 0, 3), right = slice(y, 0, 1, 4);
   tape.backward(left * right, Tensor::full({3}, 1));
-  CHECK(x.gradient().values() == Values{2, 1 + 3, 2 + 4, 3});
+  CHECK(x.gradient().values() == Scalars{2, 1 + 3, 2 + 4, 3});
 }
 
 TEST_CASE("a chain of 100000 ops needs no deep stack") {

@@ -7,6 +7,7 @@
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/shape.h"
+#include "tests/support/counting.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/random_values.h"
 #include "tests/support/refusal.h"
@@ -17,21 +18,14 @@ using namespace shiftgrad::test;
 
 namespace {
 
-using Values = std::vector<Scalar>;
-
-/// 0, 1, 2, …
-Tensor counting(const Dims& shape) {
-  Values values(static_cast<size_t>(product(shape)));
-  std::iota(values.begin(), values.end(), Scalar{0});
-  return Tensor::from(shape, values);
-}
+using Scalars = std::vector<Scalar>;
 
 }  // namespace
 
 TEST_CASE("tensors start from values, a constant or nothing") {
-  CHECK(Tensor::from({2, 2}, Values{1, 2, 3, 4}).values() == Values{1, 2, 3, 4});
-  CHECK(Tensor::full({3}, 7).values() == Values{7, 7, 7});
-  CHECK(Tensor::zeros({2}).values() == Values{0, 0});
+  CHECK(Tensor::from({2, 2}, Scalars{1, 2, 3, 4}).values() == Scalars{1, 2, 3, 4});
+  CHECK(Tensor::full({3}, 7).values() == Scalars{7, 7, 7});
+  CHECK(Tensor::zeros({2}).values() == Scalars{0, 0});
   CHECK(Tensor::empty({2, 0}).values().empty());
   CHECK(Tensor::full({}, 4).item() == 4);
   CHECK_FALSE(Tensor().defined());
@@ -39,17 +33,17 @@ TEST_CASE("tensors start from values, a constant or nothing") {
   CHECK_FALSE(Tensor().gradient().defined());
   CHECK_FALSE(Tensor().detach().defined());
   CHECK(refusal([] {
-          Tensor::from({2, 2}, Values{1, 2, 3});
+          Tensor::from({2, 2}, Scalars{1, 2, 3});
         }) == "tensor: 3 values for the shape [2, 2]");
   CHECK(refusal([] { Tensor::empty({2, -1}); }) == "tensor: [2, -1] as a shape");
 }
 
 TEST_CASE("values and item read through the layout") {
   Tensor x = counting({3, 4});
-  CHECK(transpose(x).values() == Values{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11});
-  CHECK(slice(x, 1, 1, 4, 2).values() == Values{1, 3, 5, 7, 9, 11});
+  CHECK(transpose(x).values() == Scalars{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11});
+  CHECK(slice(x, 1, 1, 4, 2).values() == Scalars{1, 3, 5, 7, 9, 11});
   CHECK(select(select(x, 0, 2), 0, 1).item() == 9);
-  CHECK(expand(select(x, 1, 2), {2, 3}).values() == Values{2, 6, 10, 2, 6, 10});
+  CHECK(expand(select(x, 1, 2), {2, 3}).values() == Scalars{2, 6, 10, 2, 6, 10});
   CHECK(*slice(x, 0, 1, 2).data() == 4);
   CHECK(refusal([&] { x.item(); }) == "item: [3, 4], expected one element");
 }
@@ -86,7 +80,7 @@ TEST_CASE("a shape of more elements than can be counted or held is refused") {
   std::string uncountable = "shape: [2147483648, 2147483648, 2147483648] has too many elements";
   CHECK(refusal([] { Tensor::empty({large, large, large}); }) == uncountable);
   CHECK(refusal([] { Tensor::full({large, large, large}, 1); }) == uncountable);
-  CHECK(refusal([] { Tensor::from({large, large, large}, Values{}); }) == uncountable);
+  CHECK(refusal([] { Tensor::from({large, large, large}, Scalars{}); }) == uncountable);
   // Their product alone wraps around to 0, and 4 or 8 times it does.
   CHECK(refusal([] {
           Tensor::empty({large, 2 * large, 4});
@@ -124,7 +118,7 @@ TEST_CASE("a view that overlaps itself is refused, one that repeats is not") {
   CHECK(refusal([&] {
           x.view({{3, 3}, {1, 1}, 0});
         }) == "view: shape [3, 3] with strides [1, 1] overlaps itself");
-  CHECK(x.view({{3, 3}, {0, 1}, 2}).values() == Values{2, 3, 4, 2, 3, 4, 2, 3, 4});
+  CHECK(x.view({{3, 3}, {0, 1}, 2}).values() == Scalars{2, 3, 4, 2, 3, 4, 2, 3, 4});
 }
 
 TEST_CASE("a view that reaches beyond the storage is refused") {
@@ -136,7 +130,7 @@ TEST_CASE("a view that reaches beyond the storage is refused") {
         "storage");
   CHECK_THROWS_AS(x.view({{2}, {-1}, 0}), Error);
   CHECK_THROWS_AS(x.view({{2}, {int64_t{1} << 62}, int64_t{1} << 62}), Error);
-  CHECK(x.view({{2}, {-8}, 8}).values() == Values{8, 0});
+  CHECK(x.view({{2}, {-8}, 8}).values() == Scalars{8, 0});
   CHECK(x.view({{0, 5}, {5, 1}, 100}).values().empty());
 }
 
@@ -145,10 +139,10 @@ TEST_CASE("the gradient of a view lies at the view's place in the storage") {
   Tensor column = slice(x, 1, 2, 3);
   CHECK(column.requires_gradient());
   CHECK_FALSE(column.gradient().defined());
-  accumulate(column.gradient_sink(), Tensor::from({3, 1}, Values{7, 8, 9}));
-  CHECK(x.gradient().values() == Values{0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 9, 0});
-  CHECK(transpose(x).gradient().values() == Values{0, 0, 0, 0, 0, 0, 7, 8, 9, 0, 0, 0});
-  CHECK(slice(x, 0, 1, 2).gradient().values() == Values{0, 0, 8, 0});
+  accumulate(column.gradient_sink(), Tensor::from({3, 1}, Scalars{7, 8, 9}));
+  CHECK(x.gradient().values() == Scalars{0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 9, 0});
+  CHECK(transpose(x).gradient().values() == Scalars{0, 0, 0, 0, 0, 0, 7, 8, 9, 0, 0, 0});
+  CHECK(slice(x, 0, 1, 2).gradient().values() == Scalars{0, 0, 8, 0});
   CHECK_FALSE(x.gradient().requires_gradient());
 }
 
@@ -169,15 +163,15 @@ TEST_CASE("the first writer overwrites the gradient, later ones add") {
   poisoned();
   GradientSink whole = transpose(x).gradient_sink();
   CHECK(whole.beta == 0);
-  accumulate(whole, Tensor::from({2, 2}, Values{1, 2, 3, 4}));
-  CHECK(x.gradient().values() == Values{1, 3, 2, 4});
+  accumulate(whole, Tensor::from({2, 2}, Scalars{1, 2, 3, 4}));
+  CHECK(x.gradient().values() == Scalars{1, 3, 2, 4});
   poisoned();
-  accumulate(slice(x, 1, 0, 1).gradient_sink(), Tensor::from({2, 1}, Values{5, 6}));
-  CHECK(x.gradient().values() == Values{5, 0, 6, 0});
+  accumulate(slice(x, 1, 0, 1).gradient_sink(), Tensor::from({2, 1}, Scalars{5, 6}));
+  CHECK(x.gradient().values() == Scalars{5, 0, 6, 0});
   poisoned();
   Tensor repeated = expand(slice(x, 0, 1, 2), {3, 2});
-  accumulate(repeated.gradient_sink(), Tensor::from({3, 2}, Values{1, 2, 3, 4, 5, 6}));
-  CHECK(x.gradient().values() == Values{0, 0, 9, 12});
+  accumulate(repeated.gradient_sink(), Tensor::from({3, 2}, Scalars{1, 2, 3, 4, 5, 6}));
+  CHECK(x.gradient().values() == Scalars{0, 0, 9, 12});
 }
 
 TEST_CASE("zero_gradient keeps the buffer for the next gradient") {

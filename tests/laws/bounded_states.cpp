@@ -42,10 +42,8 @@ Cost measure(int64_t count, const std::function<void(int64_t)>& step) {
 /// first few hundred did. Gives the last `kept` tokens and the last output.
 template <class Config>
 void check_constant_cost(const Config& config, int64_t limit, int64_t seen) {
-  Random start;
-  typename Config::Layer layer(config, start);
   RandomValues random(14);
-  randomize(layer, random);
+  auto layer = random_layer(config, random);
   constexpr int64_t C = 4, early = 500;
   Tensor x = random.tensor({1, steps, C}), y;
   std::unique_ptr<State> state = layer.start(limit);

@@ -12,8 +12,8 @@ using namespace shiftgrad::test;
 
 namespace {
 
-Tensor train(const LanguageModel& model, const Tokens& tokens, uint64_t seed,
-             bool training = true) {
+Tensor training_logits(const LanguageModel& model, const Tokens& tokens, uint64_t seed,
+                       bool training = true) {
   Context context;
   context.training = training;
   context.random.seed = seed;
@@ -114,16 +114,17 @@ TEST_CASE("dropout acts in training only, repeatably from its seed") {
     };
     Tokens tokens = random_tokens(2, 5, 7, 135);
     LanguageModel plain = make(0, 0), dropping = make(0.3, 0);
-    Tensor expected = train(plain, tokens, 1);
-    CHECK(same_bits(train(plain, tokens, 1, false), expected));
-    CHECK(same_bits(train(dropping, tokens, 1, false), expected));
-    CHECK_FALSE(same_bits(train(dropping, tokens, 1), expected));
-    CHECK(same_bits(train(dropping, tokens, 1), train(dropping, tokens, 1)));
-    CHECK_FALSE(same_bits(train(dropping, tokens, 1), train(dropping, tokens, 2)));
+    Tensor expected = training_logits(plain, tokens, 1);
+    CHECK(same_bits(training_logits(plain, tokens, 1, false), expected));
+    CHECK(same_bits(training_logits(dropping, tokens, 1, false), expected));
+    CHECK_FALSE(same_bits(training_logits(dropping, tokens, 1), expected));
+    CHECK(same_bits(training_logits(dropping, tokens, 1), training_logits(dropping, tokens, 1)));
+    CHECK_FALSE(
+        same_bits(training_logits(dropping, tokens, 1), training_logits(dropping, tokens, 2)));
     bool attends = row.json.find("attention\"") != std::string::npos || !row.takes_memory;
     LanguageModel of_attention = make(0, 0.3);
-    CHECK(same_bits(train(of_attention, tokens, 1), expected) == !attends);
-    CHECK(same_bits(train(of_attention, tokens, 1, false), expected));
+    CHECK(same_bits(training_logits(of_attention, tokens, 1), expected) == !attends);
+    CHECK(same_bits(training_logits(of_attention, tokens, 1, false), expected));
   }
 }
 
@@ -134,7 +135,7 @@ TEST_CASE("a part of a batch has the dropout of its members in the whole") {
     RandomValues random(138);
     LanguageModel model = row.make(random);
     Tokens tokens = random_tokens(5, 6, 7, 139);
-    Tensor whole = train(model, tokens, 3);  // [5, 6, V]
+    Tensor whole = training_logits(model, tokens, 3);  // [5, 6, V]
     for (auto [first, last] : {std::pair{0, 5}, {0, 2}, {2, 5}, {4, 5}}) {
       Tokens part{{last - first, 6},
                   {tokens.values.begin() + first * 6, tokens.values.begin() + last * 6}};

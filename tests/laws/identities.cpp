@@ -16,11 +16,8 @@ constexpr int64_t C = 6, H = 2, D = 3;
 
 template <class Config>
 typename Config::Layer make(const Config& config, uint64_t seed) {
-  Random start;
-  typename Config::Layer layer(config, start);
   RandomValues random(seed);
-  randomize(layer, random);
-  return layer;
+  return random_layer(config, random);
 }
 
 /// Both give the same outputs for the same tokens, with and without a memory, and gradients for

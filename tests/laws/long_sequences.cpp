@@ -12,7 +12,7 @@ using namespace shiftgrad::test;
 
 namespace {
 
-constexpr int64_t length = sizeof(Scalar) == 4 ? 4096 : 1024, C = 4;
+constexpr int64_t length = sizeof(Scalar) == 4 ? 4096 : 1024, channels = 4;
 
 bool all_finite(const Tensor& x) {
   for (Scalar value : x.values())
@@ -24,12 +24,10 @@ bool all_finite(const Tensor& x) {
 /// that also sees the future is left to the last ones.
 template <class Config>
 void check_long(const Config& config, double size = 1, bool causal = true) {
-  Random start;
-  typename Config::Layer layer(config, start);
   RandomValues random(61);
-  randomize(layer, random);
+  auto layer = random_layer(config, random);
   RandomValues tokens_of(62, -size, size);
-  Tensor x = tokens_of.tensor({1, length, C}).require_gradient();
+  Tensor x = tokens_of.tensor({1, length, channels}).require_gradient();
   Context context;
   Tape tape;
   Tensor y = layer.forward(x, {}, context);
@@ -49,34 +47,41 @@ void check_long(const Config& config, double size = 1, bool causal = true) {
 }  // namespace
 
 TEST_CASE("attention over thousands of tokens") {
-  check_long(
-      MultiHeadAttentionConfig{.d_model = C, .n_head = 1, .position = AttentionPosition::rope});
-  check_long(
-      MultiHeadAttentionConfig{.d_model = C, .n_head = 1, .position = AttentionPosition::alibi});
-  check_long(TransformerXLAttentionConfig{.d_model = C, .n_head = 1});
-  check_long(TransformerXLAttentionConfig{.d_model = C, .n_head = 1, .window = 100}, 3);
+  check_long(MultiHeadAttentionConfig{
+      .d_model = channels, .n_head = 1, .position = AttentionPosition::rope});
+  check_long(MultiHeadAttentionConfig{
+      .d_model = channels, .n_head = 1, .position = AttentionPosition::alibi});
+  check_long(TransformerXLAttentionConfig{.d_model = channels, .n_head = 1});
+  check_long(TransformerXLAttentionConfig{.d_model = channels, .n_head = 1, .window = 100}, 3);
 }
 
 TEST_CASE("tables over thousands of tokens") {
-  check_long(RelativeMultiHeadAttentionConfig{.d_model = C, .n_head = 1, .max_positions = length});
-  check_long(RelativeGlobalAttentionConfig{.d_model = C, .n_head = 1, .max_seq = length / 2});
-  check_long(ShawAttentionConfig{.d_model = C, .n_head = 1, .max_distance = 16});
+  check_long(
+      RelativeMultiHeadAttentionConfig{.d_model = channels, .n_head = 1, .max_positions = length});
+  check_long(
+      RelativeGlobalAttentionConfig{.d_model = channels, .n_head = 1, .max_seq = length / 2});
+  check_long(ShawAttentionConfig{.d_model = channels, .n_head = 1, .max_distance = 16});
 }
 
 TEST_CASE("AFT over thousands of tokens") {
   for (double size : {1, 30}) {
     CAPTURE(size);
-    check_long(AftConfig{.d_model = C, .form = AftForm::simple}, size);
-    check_long(AftConfig{.d_model = C, .form = AftForm::simple, .causal = false}, size, false);
-    check_long(AftConfig{.d_model = C, .form = AftForm::conv, .window = 9, .n_head = 2}, size);
-    check_long(
-        AftConfig{
-            .d_model = C, .form = AftForm::local, .max_len = length, .window = 9, .factor_rank = 2},
-        size);
+    check_long(AftConfig{.d_model = channels, .form = AftForm::simple}, size);
+    check_long(AftConfig{.d_model = channels, .form = AftForm::simple, .causal = false}, size,
+               false);
+    check_long(AftConfig{.d_model = channels, .form = AftForm::conv, .window = 9, .n_head = 2},
+               size);
+    check_long(AftConfig{.d_model = channels,
+                         .form = AftForm::local,
+                         .max_len = length,
+                         .window = 9,
+                         .factor_rank = 2},
+               size);
   }
-  check_long(AftConfig{.d_model = C, .form = AftForm::full, .max_len = length, .factor_rank = 1});
+  check_long(
+      AftConfig{.d_model = channels, .form = AftForm::full, .max_len = length, .factor_rank = 1});
 }
 
 TEST_CASE("LocalRNN over thousands of tokens") {
-  check_long(LocalRnnConfig{.d_model = C, .window = 5, .cell = RecurrentCell::lstm});
+  check_long(LocalRnnConfig{.d_model = channels, .window = 5, .cell = RecurrentCell::lstm});
 }

@@ -54,8 +54,8 @@ Tensor through_state(const LanguageModel& model, const Tokens& tokens,
   return concat(logits, 1);
 }
 
-constexpr int64_t length = 17;
-const std::vector<std::vector<int64_t>> patterns = {{1}, {3, 5}, {8, 1}};
+constexpr int64_t text_length = 17;
+const std::vector<std::vector<int64_t>> text_patterns = {{1}, {3, 5}, {8, 1}};
 
 }  // namespace
 
@@ -64,10 +64,10 @@ TEST_CASE("segments with enough memory are the whole, for every model") {
     CAPTURE(row.json);
     RandomValues random(101);
     LanguageModel model = row.make(random);
-    Tokens tokens = random_tokens(2, length, 7, 102);
+    Tokens tokens = random_tokens(2, text_length, 7, 102);
     Tensor whole = one_pass(model, tokens);
-    for (const auto& pattern : patterns) {
-      std::vector<int64_t> lengths = cuts(pattern, length);
+    for (const auto& pattern : text_patterns) {
+      std::vector<int64_t> lengths = cuts(pattern, text_length);
       CHECK(relative_error(through_state(model, tokens, lengths), whole) <= exactness);
       if (row.takes_memory)
         CHECK(relative_error(in_segments(model, tokens, lengths, unlimited), whole) <= exactness);
@@ -78,9 +78,9 @@ TEST_CASE("segments with enough memory are the whole, for every model") {
 TEST_CASE("a state of limited length is a memory of that length") {
   RandomValues random(103);
   LanguageModel model = paper_transformer_xl().make(random);
-  Tokens tokens = random_tokens(2, length, 7, 104);
+  Tokens tokens = random_tokens(2, text_length, 7, 104);
   for (int64_t mem_len : {0, 1, 4}) {
-    std::vector<int64_t> lengths = cuts({3, 2}, length);
+    std::vector<int64_t> lengths = cuts({3, 2}, text_length);
     Tensor segments = in_segments(model, tokens, lengths, mem_len);
     CHECK(relative_error(through_state(model, tokens, lengths, mem_len), segments) <= exactness);
     CHECK(relative_error(segments, one_pass(model, tokens)) > 1e-3);
@@ -93,15 +93,15 @@ TEST_CASE("token by token, Transformer-XL reaches back n_layer times mem_len exa
   for (int64_t mem_len : {1, 3}) {
     int64_t reach = row.config.n_layer * mem_len;
     LanguageModel model = row.make(random);
-    Tokens tokens = random_tokens(1, length, 7, 106);
+    Tokens tokens = random_tokens(1, text_length, 7, 106);
     auto last = [&](auto feed) {
-      Tensor logits = feed(model, tokens, cuts({1}, length), mem_len);
-      return slice(logits, 1, length - 1, length);
+      Tensor logits = feed(model, tokens, cuts({1}, text_length), mem_len);
+      return slice(logits, 1, text_length - 1, text_length);
     };
     Tensor remembered = last(in_segments), cached = last(through_state);
-    for (int64_t back = 1; back < length; ++back) {
+    for (int64_t back = 1; back < text_length; ++back) {
       CAPTURE(back);
-      int32_t& token = tokens.values[static_cast<size_t>(length - 1 - back)];
+      int32_t& token = tokens.values[static_cast<size_t>(text_length - 1 - back)];
       int32_t kept = token;
       token = (token + 3) % 7;
       CHECK(same_bits(last(in_segments), remembered) == (back > reach));

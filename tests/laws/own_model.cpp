@@ -16,9 +16,8 @@ using namespace shiftgrad::test;
 
 namespace {
 
-OwnModel own_model() {
-  Random random{.seed = 5};
-  OwnModel model(7, random);
+OwnModel dropping_model() {
+  OwnModel model = own_model();
   model.dropout = 0.1;
   return model;
 }
@@ -39,13 +38,13 @@ TEST_CASE("own model: it learns, and goes on after a save with the same bits") {
   std::vector<int32_t> text = random_text(300, 7);
   for (BatchType batches : {BatchType::blocks, BatchType::streams}) {
     CAPTURE(batches);
-    OwnModel whole = own_model();
+    OwnModel whole = dropping_model();
     Trainer trainer(whole, text, {}, config(batches));
     double first = trainer.evaluate().train.nats;
     trainer.run();
     CHECK(trainer.evaluate().train.nats < first);
 
-    OwnModel begun = own_model(), resumed = own_model();
+    OwnModel begun = dropping_model(), resumed = dropping_model();
     Trainer first_half(begun, text, {}, config(batches));
     for (int n = 0; n < 5; ++n) first_half.step();
     std::string path = folder.file("half");
@@ -58,7 +57,7 @@ TEST_CASE("own model: it learns, and goes on after a save with the same bits") {
 }
 
 TEST_CASE("own model: sliding windows score what single passes do") {
-  OwnModel model = own_model();
+  OwnModel model = dropping_model();
   std::vector<int32_t> text = random_text(40, 7);
   // Without limits on the memory, each mode lets each token see all before it.
   auto nats = [&](const EvaluationConfig& config) { return evaluate(model, text, config).nats; };
@@ -75,7 +74,7 @@ TEST_CASE("own model: peers train it as one, and must have the same one") {
   auto trained = [&](int64_t count) {
     std::map<std::string, StoredTensor> weights;
     ThreadsAsPeers::run(count, [&](Peers& peers) {
-      OwnModel model = own_model();
+      OwnModel model = dropping_model();
       Trainer trainer(model, text, {}, config(BatchType::blocks), peers);
       trainer.check_peers();
       trainer.run();
@@ -86,7 +85,7 @@ TEST_CASE("own model: peers train it as one, and must have the same one") {
   CHECK(trained(2) == trained(2));
   CHECK(refusal([&] {
           ThreadsAsPeers::run(2, [&](Peers& peers) {
-            OwnModel model = own_model();
+            OwnModel model = dropping_model();
             if (peers.rank() == 1) model.table.mutable_data()[3] += 1;
             Trainer(model, text, {}, config(BatchType::blocks), peers).check_peers();
           });
@@ -94,7 +93,7 @@ TEST_CASE("own model: peers train it as one, and must have the same one") {
 }
 
 TEST_CASE("own model: what it does not offer is refused") {
-  OwnModel model = own_model();
+  OwnModel model = dropping_model();
   std::vector<int32_t> text = random_text(300, 7);
   auto refused = [&](auto change) {
     TrainerConfig changed = config(BatchType::streams);

@@ -17,14 +17,6 @@ namespace {
 /// A wrong form is not close to the layer by accident.
 constexpr double far = 1e-2;
 
-template <class Config>
-typename Config::Layer make(const Config& config, RandomValues& random) {
-  Random start;
-  typename Config::Layer layer(config, start);
-  randomize(layer, random);
-  return layer;
-}
-
 Input make_input(int64_t B, int64_t T, int64_t M, int64_t C, RandomValues& random) {
   Input input;
   input.x = Values(random.tensor({B, T, C}));
@@ -56,7 +48,7 @@ Values transformer_xl_with(const Weights& weights, const Input& input, int64_t H
 TEST_CASE("labml: a table cut by the queries alone is off by the memory") {
   RandomValues random(51);
   RelativeMultiHeadAttentionConfig config{.d_model = 6, .n_head = 2, .max_positions = 20};
-  auto layer = make(config, random);
+  auto layer = random_layer(config, random);
   Weights weights(layer);
   for (int64_t M : {0, 4}) {
     Input input = make_input(2, 5, M, 6, random);
@@ -83,7 +75,7 @@ TEST_CASE("labml: a table cut by the queries alone is off by the memory") {
 TEST_CASE("Transformer-XL: clamping one too early or too late, or interleaving the sinusoids") {
   RandomValues random(52);
   TransformerXLAttentionConfig config{.d_model = 8, .n_head = 2, .clamp_len = 3};
-  auto layer = make(config, random);
+  auto layer = random_layer(config, random);
   Weights weights(layer);
   Input input = make_input(2, 4, 5, 8, random);
   Tensor y = run(layer, input);
@@ -110,7 +102,7 @@ TEST_CASE("Shaw: clipping without adding k reads the table from its end") {
   RandomValues random(53);
   ShawAttentionConfig config{
       .d_model = 6, .n_head = 2, .max_distance = 2, .value_positions = false};
-  auto layer = make(config, random);
+  auto layer = random_layer(config, random);
   Weights weights(layer);
   Input input = make_input(2, 4, 3, 6, random);
   for (int64_t added : {0, 2}) {
@@ -152,7 +144,7 @@ TEST_CASE("masks added as -inf give NaN for a query without keys, and as -1e9 le
   CHECK(softmax_of_masked(-1e9)[0] > 0.5);
 
   RandomValues random(55);
-  auto layer = make(MultiHeadAttentionConfig{.d_model = 4, .n_head = 1}, random);
+  auto layer = random_layer(MultiHeadAttentionConfig{.d_model = 4, .n_head = 1}, random);
   assign(layer, "output.bias", 0);
   Input input = make_input(1, 2, 0, 4, random);
   input.padding = std::make_shared<Mask>(Mask{{1, 2}, {1, 1}});
@@ -180,7 +172,8 @@ TEST_CASE("AFT: a maximum over all keys shows the past what comes, and drowns it
   CHECK(std::isnan(wrong(1e4)));
 
   RandomValues random(56);
-  auto layer = make(AftConfig{.d_model = 2, .form = AftForm::simple, .bias = false}, random);
+  auto layer =
+      random_layer(AftConfig{.d_model = 2, .form = AftForm::simple, .bias = false}, random);
   Input input = make_input(1, 4, 0, 2, random);
   Tensor before = run(layer, input);
   for (double future : {0.5, 1.1, 1.7, 2.3, 3.1, 1e4}) {
@@ -193,7 +186,7 @@ TEST_CASE("AFT: a maximum over all keys shows the past what comes, and drowns it
 TEST_CASE("AFT conv: all keys minus the taps loses its digits") {
   RandomValues random(57);
   AftConfig config{.d_model = 2, .form = AftForm::conv, .window = 2, .bias = false, .n_head = 1};
-  auto layer = make(config, random);
+  auto layer = random_layer(config, random);
   assign(layer, "kernel_gain", 0);
   assign(layer, "kernel_offset", -80);
   // The keys of the taps are large, but their biases make them small.
@@ -235,7 +228,7 @@ TEST_CASE("AFT conv: all keys minus the taps loses its digits") {
 TEST_CASE("LocalRNN: shorter windows for the first tokens are another function") {
   RandomValues random(58);
   LocalRnnConfig config{.d_model = 3, .window = 3, .cell = RecurrentCell::gru};
-  auto layer = make(config, random);
+  auto layer = random_layer(config, random);
   Weights weights(layer);
   Input input = make_input(1, 1, 0, 3, random);
   std::vector<double> h(3), c(3);

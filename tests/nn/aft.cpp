@@ -16,13 +16,6 @@ using namespace shiftgrad::test;
 
 namespace {
 
-Aft make(const AftConfig& config, RandomValues& random) {
-  Random start;
-  Aft layer(config, start);
-  randomize(layer, random);
-  return layer;
-}
-
 std::vector<AftConfig> every_form(int64_t C) {
   std::vector<AftConfig> configs;
   for (bool causal : {true, false}) {
@@ -67,7 +60,7 @@ void check_layer(const AftConfig& config, const Aft& layer, Input input, RandomV
                    differences(weights.all[parameter.name], loss));
 }
 
-Input random_input(int64_t B, int64_t T, int64_t M, int64_t C, double size, RandomValues& random) {
+Input aft_input(int64_t B, int64_t T, int64_t M, int64_t C, double size, RandomValues& random) {
   Input input;
   input.x = Values(random.tensor({B, T, C}));
   input.memory = Values(random.tensor({B, M, C}));
@@ -82,9 +75,12 @@ TEST_CASE("a window longer than the table is as long as the table") {
   for (bool causal : {true, false}) {
     auto run = [&](int64_t window, bool fed) {
       RandomValues random(5);
-      Aft layer = make(
-          {.d_model = 6, .form = AftForm::local, .max_len = 12, .window = window, .causal = causal},
-          random);
+      Aft layer = random_layer(AftConfig{.d_model = 6,
+                                         .form = AftForm::local,
+                                         .max_len = 12,
+                                         .window = window,
+                                         .causal = causal},
+                               random);
       Tensor x = random.tensor({2, 9, 6});
       Context context;
       reset_peak();
@@ -105,16 +101,16 @@ TEST_CASE("aft: keys around +60 and -60, and far apart") {
     for (double k : {60, -60}) {
       CAPTURE(k);
       RandomValues random(121);
-      Aft layer = make(config, random);
+      Aft layer = random_layer(config, random);
       raise_keys(layer, k);
-      check_layer(config, layer, random_input(2, 4, 3, 4, 1, random), random,
+      check_layer(config, layer, aft_input(2, 4, 3, 4, 1, random), random,
                   [](const std::string&) { return true; });
     }
   // Tokens 40 times as large: keys differ by e^60 and more from one to the next.
   for (const AftConfig& config : every_form(4)) {
     RandomValues random(122);
-    Aft layer = make(config, random);
-    Input input = random_input(2, 4, 3, 4, 40, random);
+    Aft layer = random_layer(config, random);
+    Input input = aft_input(2, 4, 3, 4, 40, random);
     Context context;
     Tensor y = layer.forward(input.x.tensor(), input.memory.tensor(), context);
     // Rounding a key of 100 moves the weights by a hundred times as much.
@@ -126,8 +122,8 @@ TEST_CASE("aft: a key without a bias on top of it loses nothing to a key of +60 
   for (const AftConfig& config : every_form(4)) {
     CAPTURE(config.form);
     RandomValues random(123);
-    Aft layer = make(config, random);
-    Input input = random_input(1, 6, 0, 4, 1, random);
+    Aft layer = random_layer(config, random);
+    Input input = aft_input(1, 6, 0, 4, 1, random);
     // The last token's keys alone are large; in the causal forms nobody else sees them.
     for (int64_t c = 0; c < 4; ++c) input.x(0, 5, c) *= 1000;
     Context context;
@@ -145,12 +141,12 @@ TEST_CASE("aft: a key without a bias on top of it loses nothing to a key of +60 
 TEST_CASE("aft: groups of channels that are no multiple of a vector loop") {
   for (const AftConfig& config : every_form(134)) {  // 67 channels a head
     RandomValues random(124);
-    Aft layer = make(config, random);
+    Aft layer = random_layer(config, random);
     for (const Parameter& parameter : parameters(layer))
       if (parameter.name.ends_with(".weight"))
         for (int64_t n = 0; n < parameter.value.count(); ++n)
           parameter.value.mutable_data()[n] /= 8;
-    check_layer(config, layer, random_input(1, 3, 1, 134, 1, random), random,
+    check_layer(config, layer, aft_input(1, 3, 1, 134, 1, random), random,
                 [](const std::string& name) {
                   return name.starts_with("kernel") || name == "output.bias";
                 });
@@ -160,8 +156,9 @@ TEST_CASE("aft: groups of channels that are no multiple of a vector loop") {
 TEST_CASE("aft: the only tap of a conv has no gradient but through its offset") {
   RandomValues random(125);
   for (bool causal : {true, false}) {
-    Aft layer = make(
-        {.d_model = 4, .form = AftForm::conv, .window = 1, .causal = causal, .n_head = 2}, random);
+    Aft layer = random_layer(
+        AftConfig{.d_model = 4, .form = AftForm::conv, .window = 1, .causal = causal, .n_head = 2},
+        random);
     Tensor x = random.tensor({2, 5, 4});
     Context context;
     Tape tape;
@@ -187,7 +184,7 @@ TEST_CASE("the recorded weights, times the values, are the output") {
     CAPTURE(config.form);
     CAPTURE(config.causal);
     RandomValues random(151);
-    Aft layer = make(config, random);
+    Aft layer = random_layer(config, random);
     Tensor x = random.tensor({B, T, C}), memory = random.tensor({B, M, C});
     Values p;
     Context context;

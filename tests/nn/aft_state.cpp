@@ -31,9 +31,7 @@ void choose(const Tensor& weight, int64_t row, int64_t column) {
 
 /// Makes k the first half of x and v the second, each twice over, and passes y on as it is.
 Aft chosen_layer(const AftConfig& config, RandomValues& random) {
-  Random start;
-  Aft layer(config, start);
-  randomize(layer, random);
+  Aft layer = random_layer(config, random);
   bool conv = config.form == AftForm::conv;
   Tensor key = conv ? layer.key.weight : slice(layer.qkv.weight, 0, 2 * C, 4 * C);
   Tensor value = conv ? layer.value.weight : slice(layer.qkv.weight, 0, 4 * C, 6 * C);

@@ -13,7 +13,6 @@ using namespace shiftgrad::test;
 
 namespace {
 
-using Form = AttentionForm;
 using Op = Tensor (*)(const RelativeAttention&);
 
 Tensor composed(const RelativeAttention& a) { return composed_attention(a); }
@@ -24,8 +23,8 @@ const Visibility causal{true, 0, {}, {}};
 const std::vector<std::string> variants = {"", "s", "uvr", "urs", "rs", "ab", "a", "b", "uvrsab"};
 
 /// Small enough for difference quotients of every input.
-std::vector<Form> small_forms() {
-  std::vector<Form> forms;
+std::vector<AttentionForm> small_forms() {
+  std::vector<AttentionForm> forms;
   for (const std::string& terms : variants)
     for (bool past_only : {true, false})
       forms.push_back({.name = text(terms, past_only ? ", causal" : ", both ways"),
@@ -43,8 +42,8 @@ std::vector<Form> small_forms() {
 }
 
 /// Rules and masks of every shape, empty rows among them; all for B = 2, T = 3, K = 4.
-std::vector<Form> masked_forms() {
-  std::vector<Form> forms;
+std::vector<AttentionForm> masked_forms() {
+  std::vector<AttentionForm> forms;
   auto form = [&](const std::string& name, const Visibility& visibility) {
     forms.push_back(
         {.name = name, .terms = "uvrsab", .H = 1, .T = 3, .K = 4, .visibility = visibility});
@@ -61,8 +60,8 @@ std::vector<Form> masked_forms() {
 }
 
 /// Several blocks of queries, and heads whose blocks several tasks share.
-std::vector<Form> long_forms() {
-  std::vector<Form> forms;
+std::vector<AttentionForm> long_forms() {
+  std::vector<AttentionForm> forms;
   for (const std::string& terms : variants)
     for (bool past_only : {true, false})
       forms.push_back({.name = text("long ", terms, past_only ? ", causal" : ", both ways"),
@@ -99,7 +98,7 @@ std::vector<Form> long_forms() {
   return forms;
 }
 
-OpRow row(const Form& form, Op op) {
+OpRow row(const AttentionForm& form, Op op) {
   return {form.name, form.shapes(),
           [=](const std::vector<Tensor>& in) { return op(form.attention(in)); },
           [=](const std::vector<Numbers>& in) {
@@ -109,7 +108,7 @@ OpRow row(const Form& form, Op op) {
           }};
 }
 
-std::vector<Tensor> random_inputs(const Form& form, uint64_t seed = 1) {
+std::vector<Tensor> random_inputs(const AttentionForm& form, uint64_t seed = 1) {
   RandomValues random(seed);
   std::vector<Tensor> inputs;
   for (const Dims& shape : form.shapes()) inputs.push_back(random.tensor(shape).require_gradient());
@@ -117,7 +116,7 @@ std::vector<Tensor> random_inputs(const Form& form, uint64_t seed = 1) {
 }
 
 /// y, then the gradients of all inputs.
-std::vector<Tensor> results(const Form& form, const std::vector<Tensor>& values,
+std::vector<Tensor> results(const AttentionForm& form, const std::vector<Tensor>& values,
                             const Tensor& cotangent, Op op = relative_attention) {
   std::vector<Tensor> inputs;
   for (const Tensor& value : values) inputs.push_back(value.detach().require_gradient());
@@ -128,7 +127,7 @@ std::vector<Tensor> results(const Form& form, const std::vector<Tensor>& values,
   return all;
 }
 
-Tensor random_cotangent(const Form& form) {
+Tensor random_cotangent(const AttentionForm& form) {
   return RandomValues(2).tensor({form.B, form.H, form.T, form.D});
 }
 
@@ -157,8 +156,8 @@ TEST_CASE("attention: values and gradients of the kernel, at every arrangement i
 }
 
 TEST_CASE("attention: gradients of kernel and twin against difference quotients") {
-  for (const std::vector<Form>& forms : {small_forms(), masked_forms()})
-    for (const Form& form : forms)
+  for (const std::vector<AttentionForm>& forms : {small_forms(), masked_forms()})
+    for (const AttentionForm& form : forms)
       for (Op op : {relative_attention, composed}) {
         CAPTURE(form.name);
         bool of_kernel = op == relative_attention;
@@ -169,7 +168,7 @@ TEST_CASE("attention: gradients of kernel and twin against difference quotients"
 }
 
 TEST_CASE("attention: several blocks, kernel and twin against the formulas of both passes") {
-  for (const Form& form : long_forms()) {
+  for (const AttentionForm& form : long_forms()) {
     CAPTURE(form.name);
     std::vector<Tensor> inputs = random_inputs(form);
     std::vector<Numbers> exact;
@@ -192,7 +191,7 @@ TEST_CASE("attention: several blocks, kernel and twin against the formulas of bo
 }
 
 TEST_CASE("attention: without a tape the same bits, and nothing recorded") {
-  for (const Form& form : long_forms()) {
+  for (const AttentionForm& form : long_forms()) {
     CAPTURE(form.name);
     std::vector<Tensor> inputs = random_inputs(form);
     Tensor alone = relative_attention(form.attention(inputs));
@@ -202,20 +201,20 @@ TEST_CASE("attention: without a tape the same bits, and nothing recorded") {
 }
 
 TEST_CASE("attention: the output is merged without a copy") {
-  Form form{.name = "", .visibility = causal};
+  AttentionForm form{.name = "", .visibility = causal};
   Tensor y = relative_attention(form.attention(random_inputs(form)));
   CHECK(merge_heads(y).shares_storage(y));
 }
 
 TEST_CASE("attention: whatever hidden keys hold, no other bit changes") {
-  std::vector<Form> forms = masked_forms();
+  std::vector<AttentionForm> forms = masked_forms();
   forms.push_back({.name = "long padding",
                    .terms = "uvrsab",
                    .T = 100,
                    .K = 130,
                    .D = 3,
                    .visibility = {true, 50, some({2, 130}), {}}});
-  for (const Form& form : forms) {
+  for (const AttentionForm& form : forms) {
     CAPTURE(form.name);
     auto unseen = [&](int64_t b, int64_t j) {
       for (int64_t i = 0; i < form.T; ++i)
@@ -235,7 +234,7 @@ TEST_CASE("attention: whatever hidden keys hold, no other bit changes") {
 
 TEST_CASE("attention: the future changes no bit of the past") {
   for (const std::string& terms : variants) {
-    Form form{
+    AttentionForm form{
         .name = "", .terms = terms, .T = 90, .K = 110, .D = 3, .clip = 4, .visibility = causal};
     CAPTURE(terms);
     for (int64_t now : {1, 17, 64, 89}) {
@@ -260,7 +259,7 @@ TEST_CASE("attention: the future changes no bit of the past") {
 }
 
 TEST_CASE("attention: a NaN in one batch member leaves no trace in another") {
-  Form form{.name = "", .terms = "uvrsab", .T = 70, .K = 80, .D = 3, .visibility = causal};
+  AttentionForm form{.name = "", .terms = "uvrsab", .T = 70, .K = 80, .D = 3, .visibility = causal};
   std::vector<Tensor> inputs = random_inputs(form);
   Tensor cotangent = random_cotangent(form);
   auto of_first = [&](const std::vector<Tensor>& all) {
@@ -276,7 +275,7 @@ TEST_CASE("attention: a NaN in one batch member leaves no trace in another") {
 }
 
 TEST_CASE("attention: a NaN score that is seen is not lost, one that is hidden is") {
-  Form form{.name = "", .B = 1, .H = 1, .T = 2, .K = 2, .visibility = causal};
+  AttentionForm form{.name = "", .B = 1, .H = 1, .T = 2, .K = 2, .visibility = causal};
   std::vector<Tensor> inputs = random_inputs(form);
   inputs[1] = with_tokens(
       inputs[1], [](int64_t, int64_t t) { return t == 1; }, not_a_number);
@@ -292,16 +291,16 @@ TEST_CASE("attention: the same bits on any number of threads") {
                             {1, 1, 90, 700},
                             {1, 2, 140, 700},
                             {2, 8, 1, 50}}) {
-    Form form{.name = "",
-              .terms = "uvrsab",
-              .B = B,
-              .H = H,
-              .T = T,
-              .K = K,
-              .D = 8,
-              .clip = 5,
-              .visibility = causal,
-              .dropout = 0.2};
+    AttentionForm form{.name = "",
+                       .terms = "uvrsab",
+                       .B = B,
+                       .H = H,
+                       .T = T,
+                       .K = K,
+                       .D = 8,
+                       .clip = 5,
+                       .visibility = causal,
+                       .dropout = 0.2};
     CAPTURE(form.T);
     std::vector<Tensor> inputs = random_inputs(form), alone;
     Tensor cotangent = random_cotangent(form);
@@ -313,7 +312,7 @@ TEST_CASE("attention: the same bits on any number of threads") {
 
 TEST_CASE("attention: memory grows as the length") {
   auto peak = [](int64_t T) {
-    Form form{
+    AttentionForm form{
         .name = "", .terms = "uvrs", .B = 1, .H = 2, .T = T, .K = T, .D = 16, .visibility = causal};
     std::vector<Tensor> inputs = random_inputs(form);
     Tensor cotangent = random_cotangent(form);
@@ -334,13 +333,13 @@ TEST_CASE("attention: memory grows as the length") {
 
 TEST_CASE("attention: passes of one size ask the system for no memory but the first time") {
   if (!allocator_caches()) return;
-  Form form{.name = "",
-            .terms = "uvrsab",
-            .T = 150,
-            .K = 170,
-            .D = 8,
-            .visibility = causal,
-            .dropout = 0.1};
+  AttentionForm form{.name = "",
+                     .terms = "uvrsab",
+                     .T = 150,
+                     .K = 170,
+                     .D = 8,
+                     .visibility = causal,
+                     .dropout = 0.1};
   std::vector<Tensor> inputs = random_inputs(form);
   Tensor cotangent = random_cotangent(form);
   with_threads(1, [&] {
@@ -353,21 +352,21 @@ TEST_CASE("attention: passes of one size ask the system for no memory but the fi
 
 TEST_CASE("attention: no queries, no keys, no members") {
   for (auto [B, T, K] : {std::array{2, 0, 3}, {2, 3, 0}, {0, 3, 3}}) {
-    Form form{.name = "", .terms = "uab", .B = B, .T = T, .K = K, .visibility = causal};
+    AttentionForm form{.name = "", .terms = "uab", .B = B, .T = T, .K = K, .visibility = causal};
     std::vector<Tensor> got = results(form, random_inputs(form), random_cotangent(form));
     CHECK(same_bits(got[0], Tensor::zeros({B, 2, T, 2})));
   }
 }
 
 TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
-  auto refused = [](const Form& form, auto change) {
+  auto refused = [](const AttentionForm& form, auto change) {
     std::vector<Tensor> inputs;
     for (const Dims& shape : form.shapes()) inputs.push_back(Tensor::zeros(shape));
     RelativeAttention a = form.attention(inputs);
     change(a);
     return refusal([&] { relative_attention(a); });
   };
-  Form form{.name = "", .terms = "uvrsab", .visibility = causal};
+  AttentionForm form{.name = "", .terms = "uvrsab", .visibility = causal};
   CHECK(refused(form,
                 [](auto& a) {
                   a.key = Tensor::zeros({2, 2, 3, 4});

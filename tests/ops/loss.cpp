@@ -66,12 +66,12 @@ Numbers mean_oracle(const Numbers& logits, const Tokens& targets,
   return mean;
 }
 
-struct Case {
+struct LossCase {
   Dims logits;
   Tokens targets;
 };
 
-const std::vector<Case> cases = {
+const std::vector<LossCase> loss_cases = {
     {{3}, {{}, {1}}},           {{1}, {{}, {0}}},
     {{2, 5}, {{2}, {4, 0}}},    {{2, 3, 4}, {{2, 3}, {0, 3, 1, 2, 2, 2}}},
     {{3, 1}, {{3}, {0, 0, 0}}},
@@ -79,7 +79,7 @@ const std::vector<Case> cases = {
 
 std::vector<OpRow> loss_rows() {
   std::vector<OpRow> rows;
-  for (const auto& [logits, targets] : cases)
+  for (const auto& [logits, targets] : loss_cases)
     rows.push_back({text("cross_entropy of ", targets.shape),
                     {logits},
                     [targets = targets](const std::vector<Tensor>& in) {
@@ -159,7 +159,7 @@ TEST_CASE("an ignored row may hold anything, and gets no gradient") {
 }
 
 TEST_CASE("token_losses: the loss of each token, at any arrangement") {
-  for (const Case& c : cases)
+  for (const LossCase& c : loss_cases)
     for (Arrangement arrangement : arrangements) {
       CAPTURE(c.logits);
       RandomValues random(5, -3, 3);

@@ -25,11 +25,11 @@ Numbers product_of(const Numbers& a, const Numbers& b, const Dims& shape) {
   return c;
 }
 
-struct Case {
+struct ProductCase {
   Dims a, b, c;
 };
 
-const std::vector<Case> cases = {
+const std::vector<ProductCase> product_cases = {
     {{1, 1}, {1, 1}, {1, 1}},
     {{3, 4}, {4, 5}, {3, 5}},
     {{1, 4}, {4, 5}, {1, 5}},
@@ -52,7 +52,7 @@ const std::vector<Case> cases = {
 
 std::vector<OpRow> matmul_rows() {
   std::vector<OpRow> rows;
-  for (const auto& [a, b, c] : cases)
+  for (const auto& [a, b, c] : product_cases)
     rows.push_back(
         {"matmul",
          {a, b},

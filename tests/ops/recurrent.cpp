@@ -22,8 +22,6 @@ Tensor lstm_step(const Tensor& sums, const Tensor& before) {
   return concat({unsqueeze(h, 0), unsqueeze(c, 0)}, 0);
 }
 
-Bounded sigma(const Bounded& x) { return Bounded(1) / (Bounded(1) + exp(-x)); }
-
 /// Gate number n of unit c of net (b, t): its two products, which only n of GRU keeps apart.
 struct Gates {
   const Numbers &projected, &recurrent;

@@ -60,11 +60,11 @@ Numbers maximum_of(const Numbers& x, int axis) {
   return y;
 }
 
-struct Case {
+struct ReductionCase {
   Dims shape, axes;
 };
 
-const std::vector<Case> cases = {
+const std::vector<ReductionCase> reduction_cases = {
     {{}, {}},
     {{1}, {0}},
     {{7}, {0}},
@@ -88,7 +88,7 @@ const std::vector<Case> cases = {
 
 std::vector<OpRow> sum_rows() {
   std::vector<OpRow> rows;
-  for (const auto& [shape, axes] : cases) {
+  for (const auto& [shape, axes] : reduction_cases) {
     using In = std::vector<Numbers>;
     rows.push_back({text("sum over ", axes),
                     {shape},
@@ -114,9 +114,10 @@ std::vector<OpRow> sum_rows() {
 /// Drawn from a wide range, so that no difference quotient straddles a change of the greatest.
 std::vector<OpRow> maximum_rows() {
   std::vector<OpRow> rows;
-  for (const Case& c :
-       {Case{{1}, {0}}, Case{{7}, {0}}, Case{{3, 5}, {0}}, Case{{3, 5}, {1}}, Case{{2, 3, 4}, {1}},
-        Case{{2, 3, 4}, {2}}, Case{{2, 1, 3}, {1}}, Case{{0, 3}, {1}}}) {
+  for (const ReductionCase& c :
+       {ReductionCase{{1}, {0}}, ReductionCase{{7}, {0}}, ReductionCase{{3, 5}, {0}},
+        ReductionCase{{3, 5}, {1}}, ReductionCase{{2, 3, 4}, {1}}, ReductionCase{{2, 3, 4}, {2}},
+        ReductionCase{{2, 1, 3}, {1}}, ReductionCase{{0, 3}, {1}}}) {
     auto axis = static_cast<int>(c.axes[0]);
     rows.push_back({text("maximum over ", axis),
                     {c.shape},

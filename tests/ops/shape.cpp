@@ -10,7 +10,7 @@ using namespace shiftgrad::test;
 
 namespace {
 
-using Values = std::vector<Scalar>;
+using Scalars = std::vector<Scalar>;
 
 /// y[index] = x[from(index)] for a y of `shape`.
 template <class From>
@@ -235,8 +235,8 @@ TEST_CASE("views share the storage, and copies are made only where they have to 
 }
 
 TEST_CASE("concat passes over undefined tensors") {
-  Tensor x = Tensor::from({2}, Values{1, 2}), y = Tensor::from({1}, Values{3});
-  CHECK(concat({Tensor(), x, Tensor(), y}, 0).values() == Values{1, 2, 3});
+  Tensor x = Tensor::from({2}, Scalars{1, 2}), y = Tensor::from({1}, Scalars{3});
+  CHECK(concat({Tensor(), x, Tensor(), y}, 0).values() == Scalars{1, 2, 3});
 }
 
 TEST_CASE("shapes that do not fit are refused by name") {

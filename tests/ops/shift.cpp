@@ -14,7 +14,7 @@ using namespace shiftgrad::test;
 
 namespace {
 
-using Values = std::vector<Scalar>;
+using Scalars = std::vector<Scalar>;
 
 /// What rel_shift says of entry (i, j): column j + T - 1 - i of row i; beyond the row's end comes
 /// the padding zero of the next row and then its columns, and so on.
@@ -251,9 +251,9 @@ TEST_CASE("the index oracles agree with padding, flattening and dropping") {
 }
 
 TEST_CASE("rel_shift: the example above its declaration") {
-  Tensor x = Tensor::from({3, 3}, Values{1, 2, 3, 4, 5, 6, 7, 8, 9});
-  CHECK(rel_shift(x).values() == Values{3, 0, 4, 5, 6, 0, 7, 8, 9});
-  CHECK(rel_shift(x, true).values() == Values{3, 0, 0, 5, 6, 0, 7, 8, 9});
+  Tensor x = Tensor::from({3, 3}, Scalars{1, 2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(rel_shift(x).values() == Scalars{3, 0, 4, 5, 6, 0, 7, 8, 9});
+  CHECK(rel_shift(x, true).values() == Scalars{3, 0, 0, 5, 6, 0, 7, 8, 9});
 }
 
 TEST_CASE("rel_shift: up to the diagonal, distances become positions") {
@@ -274,15 +274,15 @@ TEST_CASE("rel_shift: up to the diagonal, distances become positions") {
 }
 
 TEST_CASE("shift_right: what enters on the left is the end of the row above") {
-  Tensor x = Tensor::from({3, 3}, Values{1, 2, 3, 4, 5, 6, 7, 8, 9});
-  CHECK(shift_right(x).values() == Values{1, 2, 3, 0, 4, 5, 6, 0, 7});
+  Tensor x = Tensor::from({3, 3}, Scalars{1, 2, 3, 4, 5, 6, 7, 8, 9});
+  CHECK(shift_right(x).values() == Scalars{1, 2, 3, 0, 4, 5, 6, 0, 7});
 
-  Tensor row = Tensor::from({5}, Values{1, 2, 3, 4, 5});
-  Values shifted{1, 2, 3, 4, 5,  //
-                 0, 1, 2, 3, 4,  //
-                 5, 0, 1, 2, 3,  //
-                 4, 5, 0, 1, 2,  //
-                 3, 4, 5, 0, 1};
+  Tensor row = Tensor::from({5}, Scalars{1, 2, 3, 4, 5});
+  Scalars shifted{1, 2, 3, 4, 5,  //
+                  0, 1, 2, 3, 4,  //
+                  5, 0, 1, 2, 3,  //
+                  4, 5, 0, 1, 2,  //
+                  3, 4, 5, 0, 1};
   CHECK(shift_right(expand(row, {5, 5})).values() == shifted);
   shifted.resize(15);
   CHECK(shift_right(expand(row, {3, 5})).values() == shifted);
@@ -308,7 +308,7 @@ TEST_CASE("rel_shift_view: its gradient misses the first T, which get zeros") {
   Tensor shifted = rel_shift_view(padded);
   CHECK(tape.size() == 0);
   tape.backward(shifted * Tensor::full({3, 3}, 2), Tensor::full({3, 3}, 1));
-  CHECK(padded.gradient().values() == Values{0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 2});
+  CHECK(padded.gradient().values() == Scalars{0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2, 2});
 }
 
 TEST_CASE("matmul_left_padded equals pad_left of the product, bits of column 0 included") {

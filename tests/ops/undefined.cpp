@@ -32,7 +32,7 @@ struct Row {
 const Tensor none;
 const Tensor x = Tensor::full({2, 3, 4}, 1), vector = Tensor::full({4}, 1);
 const Tensor heads = Tensor::full({2, 3, 4, 5}, 1), matrix = Tensor::full({3, 4}, 1);
-const Tokens tokens{{1, 1}, {0}};
+const Tokens one_token{{1, 1}, {0}};
 
 /// Calls f with x and with nothing for each of its two arguments in turn.
 std::vector<Row> rows_of_two(const char* left, const char* right,
@@ -113,9 +113,9 @@ std::vector<Row> layer_rows() {
       {"deviation_norm: x", [] { deviation_norm(none, vector, vector, 1e-5, false); }},
       {"deviation_norm: weight", [] { deviation_norm(x, none, vector, 1e-5, false); }},
       {"deviation_norm: bias", [] { deviation_norm(x, vector, none, 1e-5, false); }},
-      {"embedding: weight", [] { embedding(none, tokens); }},
-      {"cross_entropy: logits", [] { cross_entropy(none, tokens); }},
-      {"cross_entropy: logits", [] { token_losses(none, tokens); }},
+      {"embedding: weight", [] { embedding(none, one_token); }},
+      {"cross_entropy: logits", [] { cross_entropy(none, one_token); }},
+      {"cross_entropy: logits", [] { token_losses(none, one_token); }},
       {"masked_softmax: scores", [] { masked_softmax(none, {}, 1); }},
       {"relative_attention: query",
        [] {

@@ -8,12 +8,12 @@
 #include "shiftgrad/ops/shape.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"
+#include "tests/support/values.h"
 
 using namespace shiftgrad;
+using test::near;
 
 namespace {
-
-constexpr double near = std::numeric_limits<Scalar>::epsilon() * 100;
 
 /// -log softmax(row)[target], as the formula has it.
 double naive_loss(const Scalar* row, int64_t V, int32_t target) {

@@ -13,7 +13,7 @@ using namespace shiftgrad;
 
 namespace {
 
-constexpr double near = std::numeric_limits<Scalar>::epsilon() * 20;
+constexpr double near_step = std::numeric_limits<Scalar>::epsilon() * 20;
 
 /// Makes `gradient` the gradient of `weight`, by way of a loss Σ weight · gradient.
 void set_gradient(const Tensor& weight, const Tensor& gradient) {
@@ -44,7 +44,7 @@ std::vector<Scalar> ten_steps(const UpdateRule& rule, Decay decay = Decay::yes) 
 void check_near(const std::vector<Scalar>& values, const std::vector<double>& expected) {
   REQUIRE(values.size() == expected.size());
   for (size_t n = 0; n < values.size(); ++n)
-    CHECK(std::abs(static_cast<double>(values[n]) - expected[n]) < near);
+    CHECK(std::abs(static_cast<double>(values[n]) - expected[n]) < near_step);
 }
 
 }  // namespace

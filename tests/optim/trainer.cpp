@@ -28,19 +28,19 @@ std::vector<int32_t> repeating_text(int64_t length) {
 }
 
 /// Everything that a run of 20 steps leaves behind.
-struct Outcome {
+struct TwentySteps {
   std::vector<double> losses;
   std::map<std::string, StoredTensor> weights;
   double validation;
 
-  bool operator==(const Outcome&) const = default;
+  bool operator==(const TwentySteps&) const = default;
 };
 
-Outcome train(const LanguageModelConfig& model_config, const TrainerConfig& config) {
+TwentySteps train(const LanguageModelConfig& model_config, const TrainerConfig& config) {
   LanguageModel model = new_model(with_dropout(model_config));
   std::vector<int32_t> text = random_text(500, 7), validation = random_text(60, 7, 12);
   Trainer trainer(model, text, validation, config);
-  Outcome outcome;
+  TwentySteps outcome;
   for (int n = 0; n < 20; ++n) outcome.losses.push_back(trainer.step().loss);
   outcome.weights = state_dict(model);
   outcome.validation = trainer.evaluate().validation.nats;
@@ -97,7 +97,7 @@ TEST_CASE("trainer: a step is these lines") {
 TEST_CASE("trainer: the same seed gives the same bits, another seed others") {
   for (auto [model, config] :
        {std::pair(small_transformer_xl(), streams(8)), std::pair(small_transformer(8), blocks())}) {
-    Outcome outcome = train(model, config);
+    TwentySteps outcome = train(model, config);
     CHECK(train(model, config) == outcome);
     config.seed = 2;
     CHECK(train(model, config).losses != outcome.losses);
@@ -109,7 +109,7 @@ TEST_CASE("trainer: 1, 2 and 4 threads give the same bits") {
        {std::pair(small_transformer_xl(), streams(8)), std::pair(small_transformer(8), blocks())}) {
     model.d_model = 64;
     model.d_inner = 160;
-    std::vector<Outcome> outcomes;
+    std::vector<TwentySteps> outcomes;
     for (int threads : {1, 2, 4}) {
       ThreadLimit limit(threads);
       outcomes.push_back(train(model, config));

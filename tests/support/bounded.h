@@ -56,6 +56,7 @@ inline Bounded operator/(const Bounded& a, const Bounded& b) {
 inline Bounded& operator+=(Bounded& a, const Bounded& b) { return a = a + b; }
 
 inline Bounded exp(const Bounded& x) { return rounded(x, std::exp(x.value), std::exp(x.value)); }
+inline Bounded sigma(const Bounded& x) { return Bounded(1) / (Bounded(1) + exp(-x)); }
 inline Bounded log(const Bounded& x) { return rounded(x, std::log(x.value), 1 / x.value); }
 /// Also near 0, where the slope is infinite.
 inline Bounded sqrt(const Bounded& x) {

@@ -52,6 +52,15 @@ inline void randomize(const Module& module, RandomValues& random) {
                 parameter.value.mutable_data());
 }
 
+/// The layer that a config describes, with random parameters.
+template <class Config>
+typename Config::Layer random_layer(const Config& config, RandomValues& random) {
+  Random start;
+  typename Config::Layer layer(config, start);
+  randomize(layer, random);
+  return layer;
+}
+
 /// A layer of the row with random parameters.
 inline std::unique_ptr<Layer> random_layer(const LayerRow& row, RandomValues& random) {
   std::unique_ptr<Layer> layer = row.make();

@@ -43,4 +43,9 @@ struct OwnModel : SequenceModel {
   }
 };
 
+inline OwnModel own_model(uint64_t seed = 5, int64_t vocab_size = 7) {
+  Random random{.seed = seed};
+  return {vocab_size, random};
+}
+
 }  // namespace shiftgrad::test

@@ -81,6 +81,9 @@ inline double relative_error(const Tensor& got, const Tensor& expected) {
 /// What is promised of every layer's results in this build.
 inline constexpr double exactness = sizeof(Scalar) == 8 ? 1e-12 : 1e-5;
 
+/// How far the same means, summed in another order, may be apart.
+inline constexpr double near = 100 * std::numeric_limits<Scalar>::epsilon();
+
 /// A module's parameters by name.
 struct Weights {
   std::map<std::string, Values> all;

@@ -26,7 +26,7 @@ void write_atomically(const std::string& path, const std::string& text) {
   write_file_atomically(path, pieces);
 }
 
-std::string refused(const std::string& path, const std::string& text = "new") {
+std::string write_refused(const std::string& path, const std::string& text = "new") {
   return refusal([&] { write_atomically(path, text); });
 }
 
@@ -109,12 +109,13 @@ TEST_CASE("write_file_atomically: what is in the way is named and stays") {
   std::filesystem::create_directory(folder.file("folder"));
   write_text(folder.file("file"), "old");
   std::string absent = folder.file("absent/file"), below = folder.file("file/below");
-  CHECK(refused(absent) == absent + ": its folder cannot be opened: No such file or directory");
-  CHECK(refused(below) == below + ": its folder cannot be opened: Not a directory");
-  CHECK(refused(folder.file("folder")) ==
+  CHECK(write_refused(absent) ==
+        absent + ": its folder cannot be opened: No such file or directory");
+  CHECK(write_refused(below) == below + ": its folder cannot be opened: Not a directory");
+  CHECK(write_refused(folder.file("folder")) ==
         folder.file("folder") + ": exists and is not a regular file");
-  CHECK(refused("/dev/full") == "/dev/full: exists and is not a regular file");
-  CHECK(refused("") == ": cannot be replaced: No such file or directory");
+  CHECK(write_refused("/dev/full") == "/dev/full: exists and is not a regular file");
+  CHECK(write_refused("") == ": cannot be replaced: No such file or directory");
   CHECK(read_text(folder.file("file")) == "old");
   CHECK(folder.entries() == 2);
 }
@@ -126,7 +127,7 @@ TEST_CASE("write_file_atomically: a disk without room keeps the old file and not
   std::string reason;
   {
     FileSizeLimit limit(4096);
-    reason = refused(path, std::string(10'000, 'x'));
+    reason = write_refused(path, std::string(10'000, 'x'));
   }
   CHECK(reason == path + ": cannot be written: File too large");
   CHECK(read_text(path) == "old");
@@ -207,9 +208,9 @@ TEST_CASE("write_file_atomically: a link to nothing stays, as does a chain of li
   std::filesystem::create_symlink("absent", link);
   std::filesystem::create_symlink("link", chain);
   std::filesystem::create_symlink("round", round);
-  CHECK(refused(link) == link + ": a symbolic link to a file that does not exist");
-  CHECK(refused(chain) == chain + ": a symbolic link to a file that does not exist");
-  CHECK(refused(round) == round + ": Too many levels of symbolic links");
+  CHECK(write_refused(link) == link + ": a symbolic link to a file that does not exist");
+  CHECK(write_refused(chain) == chain + ": a symbolic link to a file that does not exist");
+  CHECK(write_refused(round) == round + ": Too many levels of symbolic links");
   CHECK(std::filesystem::is_symlink(link));
   CHECK(folder.entries() == 3);
   write_text(folder.file("absent"), "old");

@@ -11,14 +11,13 @@
 #include "shiftgrad/core/machine/openblas.h"
 #include "shiftgrad/core/machine/parallel.h"
 #include "shiftgrad/core/random.h"
+#include "tests/support/bounded.h"
 #include "tests/support/refusal.h"
+#include "tests/support/specials.h"
 
 using namespace shiftgrad;
 
 namespace {
-
-constexpr Scalar epsilon = std::numeric_limits<Scalar>::epsilon();
-constexpr Scalar not_a_number = std::numeric_limits<Scalar>::quiet_NaN();
 
 /// How a matrix lies in memory.
 enum class Order {
@@ -37,11 +36,11 @@ constexpr auto result_orders = {Order::rows, Order::columns, Order::padded_rows,
                                 Order::padded_columns, Order::scattered};
 
 /// A matrix of random numbers with its memory.
-struct Example {
+struct Operand {
   std::vector<Scalar> memory;
   Matrix view;
 
-  Example(int64_t rows, int64_t columns, Order order, uint64_t seed) {
+  Operand(int64_t rows, int64_t columns, Order order, uint64_t seed) {
     auto [row_stride, column_stride] = strides(rows, columns, order);
     memory.resize(static_cast<size_t>(rows * row_stride + columns * column_stride + 1));
     Random random{seed};
@@ -49,8 +48,8 @@ struct Example {
     view = {memory.data(), rows, columns, row_stride, column_stride};
   }
   // The view points into the memory.
-  Example(const Example&) = delete;
-  Example& operator=(const Example&) = delete;
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
 
   static std::pair<int64_t, int64_t> strides(int64_t rows, int64_t columns, Order order) {
     switch (order) {
@@ -101,8 +100,8 @@ bool is_product(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar
 using Gemm = void (*)(Scalar, ConstMatrix, ConstMatrix, Scalar, Matrix);
 
 /// Multiplies, and checks the product and that what lies between c's elements stays as it was.
-void check_gemm(Gemm function, Scalar alpha, const Example& a, const Example& b, Scalar beta,
-                Example& c) {
+void check_gemm(Gemm function, Scalar alpha, const Operand& a, const Operand& b, Scalar beta,
+                Operand& c) {
   std::vector<Scalar> before = c.memory;
   Matrix c_before = c.view;
   c_before.data = before.data();
@@ -136,7 +135,7 @@ TEST_CASE("gemm: every order of the operands in memory") {
         for (Order a_order : orders)
           for (Order b_order : orders)
             for (Order c_order : result_orders) {
-              Example a(m, k, a_order, 1), b(k, n, b_order, 2), c(m, n, c_order, 3);
+              Operand a(m, k, a_order, 1), b(k, n, b_order, 2), c(m, n, c_order, 3);
               CAPTURE(m);
               CAPTURE(n);
               CAPTURE(k);
@@ -153,7 +152,7 @@ TEST_CASE("gemm: alpha and beta") {
       for (Scalar alpha : {Scalar(1), Scalar(-2), Scalar(0)})
         for (Scalar beta : {Scalar(0), Scalar(1), Scalar(0.25)})
           for (Order c_order : result_orders) {
-            Example a(m, 5, Order::rows, 1), b(5, n, Order::rows, 2), c(m, n, c_order, 3);
+            Operand a(m, 5, Order::rows, 1), b(5, n, Order::rows, 2), c(m, n, c_order, 3);
             check_gemm(gemm, alpha, a, b, beta, c);
           }
 }
@@ -164,7 +163,7 @@ TEST_CASE("gemm: a beta of 0 does not read the result") {
       for (int64_t n : {1, 7, 300})
         for (int64_t k : {0, 1, 40})
           for (Order c_order : result_orders) {
-            Example a(m, k, Order::rows, 1), b(k, n, Order::columns, 2), c(m, n, c_order, 3);
+            Operand a(m, k, Order::rows, 1), b(k, n, Order::columns, 2), c(m, n, c_order, 3);
             std::fill(c.memory.begin(), c.memory.end(), not_a_number);
             function(1, a.view, b.view, 0, c.view);
             REQUIRE(is_product(1, a.view, b.view, 0, c.view, c.view));
@@ -172,22 +171,22 @@ TEST_CASE("gemm: a beta of 0 does not read the result") {
 }
 
 TEST_CASE("gemm: an inner size of 0 leaves beta c, an empty result is left alone") {
-  Example a(3, 0, Order::rows, 1), b(0, 4, Order::rows, 2), c(3, 4, Order::padded_rows, 3);
+  Operand a(3, 0, Order::rows, 1), b(0, 4, Order::rows, 2), c(3, 4, Order::padded_rows, 3);
   check_gemm(gemm, 1, a, b, Scalar(0.5), c);
   check_gemm(parallel_gemm, 1, a, b, 1, c);
 
-  Example none(0, 4, Order::rows, 1), square(4, 4, Order::rows, 2), empty(0, 4, Order::rows, 3);
+  Operand none(0, 4, Order::rows, 1), square(4, 4, Order::rows, 2), empty(0, 4, Order::rows, 3);
   check_gemm(gemm, 1, none, square, 1, empty);
   check_gemm(parallel_gemm, 1, none, square, 1, empty);
 }
 
 TEST_CASE("gemm: what is refused") {
-  Example a(3, 4, Order::rows, 1), b(5, 6, Order::rows, 2), c(3, 6, Order::rows, 3);
+  Operand a(3, 4, Order::rows, 1), b(5, 6, Order::rows, 2), c(3, 6, Order::rows, 3);
   for (Gemm function : {gemm, parallel_gemm})
     CHECK(refusal([&] { function(1, a.view, b.view, 0, c.view); }) ==
           "gemm: [3, 4] x [5, 6] to [3, 6]: expected [m, k] x [k, n] to [m, n]");
 
-  Example same(3, 4, Order::equal_rows, 1), square(4, 4, Order::rows, 2);
+  Operand same(3, 4, Order::equal_rows, 1), square(4, 4, Order::rows, 2);
   CHECK(refusal([&] { gemm(1, a.view, square.view, 0, same.view); }) ==
         "gemm: the result is broadcast: expected strides other than 0");
 
@@ -215,11 +214,11 @@ TEST_CASE(
                          {1100, 1000, 1},
                          {3, 4, 5}})
     for (Order a_order : {Order::rows, Order::columns, Order::scattered}) {
-      Example a(m, k, a_order, 1);
+      Operand a(m, k, a_order, 1);
       for (Order b_order : {Order::rows, Order::columns, Order::scattered}) {
-        Example b(k, n, b_order, 2);
+        Operand b(k, n, b_order, 2);
         for (Order c_order : {Order::rows, Order::columns, Order::scattered}) {
-          Example c(m, n, c_order, 3);
+          Operand c(m, n, c_order, 3);
           check_gemm(parallel_gemm, Scalar(0.5), a, b, 1, c);
         }
       }
@@ -232,12 +231,12 @@ TEST_CASE("gemm: beyond what one call of BLAS multiplies in place, by little and
   };
   for (auto [m, k, n] : {Sizes{60, 256, 64}, {61, 257, 65}, {130, 260, 70}, {16, 600, 130}})
     for (Order a_order : {Order::rows, Order::padded_columns}) {
-      Example a(m, k, a_order, 1);
+      Operand a(m, k, a_order, 1);
       for (Order b_order : {Order::padded_rows, Order::padded_columns}) {
-        Example b(k, n, b_order, 2);
+        Operand b(k, n, b_order, 2);
         for (Order c_order : {Order::padded_rows, Order::columns})
           for (Scalar beta : {Scalar(0), Scalar(-1.5)}) {
-            Example c(m, n, c_order, 3);
+            Operand c(m, n, c_order, 3);
             if (beta == 0) std::fill(c.memory.begin(), c.memory.end(), Scalar(1e30));
             check_gemm(gemm, Scalar(0.5), a, b, beta, c);
             check_gemm(parallel_gemm, Scalar(0.5), a, b, beta, c);
@@ -252,7 +251,7 @@ TEST_CASE("parallel_gemm: the same bits with any number of threads") {
   };
   for (auto [m, k, n] :
        {Sizes{777, 128, 130}, {130, 128, 777}, {384, 768, 128}, {33, 1001, 40}, {1, 512, 2100}}) {
-    Example a(m, k, Order::rows, 1), b(k, n, Order::columns, 2), c(m, n, Order::rows, 3);
+    Operand a(m, k, Order::rows, 1), b(k, n, Order::columns, 2), c(m, n, Order::rows, 3);
     std::vector<Scalar> start = c.memory, serial;
     for (int threads : {1, 2, 4}) {
       c.memory = start;
@@ -266,7 +265,7 @@ TEST_CASE("parallel_gemm: the same bits with any number of threads") {
 
 TEST_CASE("gemm: a NaN stays in its row") {
   for (Gemm function : {gemm, parallel_gemm}) {
-    Example a(400, 60, Order::rows, 1), b(60, 50, Order::rows, 2), clean(400, 50, Order::rows, 3),
+    Operand a(400, 60, Order::rows, 1), b(60, 50, Order::rows, 2), clean(400, 50, Order::rows, 3),
         soiled(400, 50, Order::rows, 3);
     function(1, a.view, b.view, 0, clean.view);
     at(a.view, 201, 7) = not_a_number;
@@ -286,7 +285,7 @@ TEST_CASE("openblas: on a CPU it does not know" * doctest::skip()) {
   recognise_new_cpu();
   CHECK(openblas_core() == "SkylakeX");
   CHECK(std::getenv("OPENBLAS_CORETYPE") == nullptr);
-  Example a(100, 90, Order::rows, 1), b(90, 80, Order::columns, 2), c(100, 80, Order::rows, 3);
+  Operand a(100, 90, Order::rows, 1), b(90, 80, Order::columns, 2), c(100, 80, Order::rows, 3);
   check_gemm(gemm, 1, a, b, 1, c);
 }
 

@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <limits>
 #include <vector>
 
+#include "tests/support/bounded.h"
 #include "tests/support/every_instruction_set.h"
 #include "tests/support/exact.h"
+#include "tests/support/mismatch.h"
 #include "tests/support/refusal.h"
 #include "tests/support/specials.h"
 
@@ -20,20 +21,13 @@ using namespace shiftgrad::test;
 
 namespace {
 
-using Values = std::vector<Scalar>;
-
-constexpr Scalar epsilon = std::numeric_limits<Scalar>::epsilon();
-
-bool same_bits(const Values& a, const Values& b) {
-  if (a.empty() || b.empty()) return a.empty() && b.empty();
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Scalar)) == 0;
-}
+using Scalars = std::vector<Scalar>;
 
 }  // namespace
 
 // Of 71 numbers, and one at a time: in every lane, in whole vectors and in the rest behind them.
 TEST_CASE("an element's bits do not depend on its place, and nothing behind the end is touched") {
-  const Values x = random_values(71, 1), z = random_values(71, 2);
+  const Scalars x = random_values(71, 1), z = random_values(71, 2);
   using Loop = std::function<void(const Scalar* x, const Scalar* z, Scalar* y, int64_t n)>;
   std::vector<Loop> loops;
   for (int n = 0; n <= static_cast<int>(Unary::square); ++n) {
@@ -54,11 +48,11 @@ TEST_CASE("an element's bits do not depend on its place, and nothing behind the 
   on_every_instruction_set([&] {
     for (size_t loop = 0; loop < loops.size(); ++loop) {
       CAPTURE(loop);
-      const Values start = random_values(71, 3);
-      Values one_by_one = start;
+      const Scalars start = random_values(71, 3);
+      Scalars one_by_one = start;
       for (size_t i = 0; i < x.size(); ++i) loops[loop](&x[i], &z[i], &one_by_one[i], 1);
       for (size_t n = 0; n <= 70; ++n) {
-        Values y = start, expected = start;
+        Scalars y = start, expected = start;
         std::copy_n(one_by_one.begin(), n, expected.begin());
         loops[loop](x.data(), z.data(), y.data(), static_cast<int64_t>(n));
         REQUIRE(same_bits(y, expected));
@@ -70,8 +64,8 @@ TEST_CASE("an element's bits do not depend on its place, and nothing behind the 
 TEST_CASE("map, zip: the output may be an input") {
   on_every_instruction_set([&] {
     for (int64_t n = 0; n <= 70; ++n) {
-      const Values x = random_values(n, 1), z = random_values(n, 2);
-      Values apart(x.size()), first = x, second = z;
+      const Scalars x = random_values(n, 1), z = random_values(n, 2);
+      Scalars apart(x.size()), first = x, second = z;
       map(Unary::gelu, x.data(), apart.data(), n);
       map(Unary::gelu, first.data(), first.data(), n);
       REQUIRE(same_bits(first, apart));
@@ -87,8 +81,8 @@ TEST_CASE("map, zip: the output may be an input") {
 }
 
 TEST_CASE("zip: the operations of the language") {
-  const Values a = wide_range();
-  Values b = a, y(a.size());
+  const Scalars a = wide_range();
+  Scalars b = a, y(a.size());
   std::rotate(b.begin(), b.begin() + 3, b.end());
   on_every_instruction_set([&] {
     auto check = [&](Binary f, Scalar (*expected)(Scalar, Scalar)) {
@@ -108,8 +102,8 @@ TEST_CASE("zip: the operations of the language") {
 
 TEST_CASE("zip: a maximum with NaN is NaN") {
   on_every_instruction_set([&] {
-    Values a = {not_a_number, 1, not_a_number, infinity},
-           b = {1, not_a_number, not_a_number, -infinity}, y(4);
+    Scalars a = {not_a_number, 1, not_a_number, infinity},
+            b = {1, not_a_number, not_a_number, -infinity}, y(4);
     zip(Binary::maximum, a.data(), b.data(), y.data(), 4);
     for (size_t n = 0; n < 3; ++n) CHECK(std::isnan(y[n]));
     CHECK(y[3] == infinity);
@@ -118,9 +112,9 @@ TEST_CASE("zip: a maximum with NaN is NaN") {
 
 TEST_CASE("axpby, multiply_add: as written, and a beta of 0 does not read y") {
   on_every_instruction_set([&] {
-    const Values x = random_values(70, 1), z = random_values(70, 2);
-    const Values start = random_values(70, 3);
-    Values sum = start, product = start, fresh(70, not_a_number);
+    const Scalars x = random_values(70, 1), z = random_values(70, 2);
+    const Scalars start = random_values(70, 3);
+    Scalars sum = start, product = start, fresh(70, not_a_number);
     axpby(2, x.data(), -3, sum.data(), 70);
     multiply_add(x.data(), z.data(), product.data(), 70);
     axpby(2, x.data(), 0, fresh.data(), 70);
@@ -138,8 +132,8 @@ TEST_CASE("sum, maximum, exp_minus: of 0 to 70 and of many numbers") {
   on_every_instruction_set([&] {
     for (int64_t n = 0; n < 2000; n = n < 70 ? n + 1 : 2 * n + 1) {
       CAPTURE(n);
-      const Values a = random_values(n, 1);
-      Values y(a.size());
+      const Scalars a = random_values(n, 1);
+      Scalars y(a.size());
       Exact total = 0, exponentials = 0, sizes = 0;
       for (size_t i = 0; i < a.size(); ++i) {
         total += a[i];
@@ -168,9 +162,9 @@ TEST_CASE("products: of every number of rows, few numbers and many") {
           CAPTURE(R);
           CAPTURE(n);
           const int64_t a_stride = n + 2, x_stride = n + 1, y_stride = R + 1;
-          const Values a = random_values(R * a_stride, 1), x = random_values(M * x_stride, 2);
-          const Values start = random_values(M * y_stride, 3);
-          Values sums = start, fresh(start.size(), not_a_number);
+          const Scalars a = random_values(R * a_stride, 1), x = random_values(M * x_stride, 2);
+          const Scalars start = random_values(M * y_stride, 3);
+          Scalars sums = start, fresh(start.size(), not_a_number);
           const ConstMatrix X{x.data(), M, n, x_stride, 1}, A{a.data(), R, n, a_stride, 1};
           products(2, X, A, 3, {sums.data(), M, R, y_stride, 1});
           products(1, X, A, 0, {fresh.data(), M, R, y_stride, 1});
@@ -197,7 +191,7 @@ TEST_CASE("maximum: finds the largest and any NaN in every place") {
   on_every_instruction_set([&] {
     for (size_t n = 1; n <= 70; ++n)
       for (size_t place = 0; place < n; ++place) {
-        Values x(n, -infinity);
+        Scalars x(n, -infinity);
         x[place] = -5;
         REQUIRE(maximum(x.data(), std::ssize(x)) == -5);
         x[place] = not_a_number;
@@ -210,7 +204,7 @@ TEST_CASE("maximum: finds the largest and any NaN in every place") {
 TEST_CASE("exp_minus: of masked and of all masked rows") {
   on_every_instruction_set([&] {
     for (size_t n = 1; n <= 70; ++n) {
-      Values x(n, -infinity), y(n);
+      Scalars x(n, -infinity), y(n);
       x[n / 2] = 3;
       CHECK(exp_minus(x.data(), 3, y.data(), std::ssize(x)) == 1);
       CHECK(y[n / 2] == 1);
@@ -227,8 +221,8 @@ TEST_CASE("softmax_gradient: the formula, and nothing of what has probability 0"
   on_every_instruction_set([&] {
     for (int64_t n = 0; n <= 70; ++n) {
       CAPTURE(n);
-      Values p = random_values(n, 1), dp = random_values(n, 2), start = random_values(n, 3);
-      Values fresh(p.size(), not_a_number), added = start;
+      Scalars p = random_values(n, 1), dp = random_values(n, 2), start = random_values(n, 3);
+      Scalars fresh(p.size(), not_a_number), added = start;
       for (size_t i = 0; i < p.size(); i += 3) {
         p[i] = 0;
         dp[i] = i % 2 ? infinity : not_a_number;

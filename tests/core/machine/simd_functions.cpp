@@ -19,7 +19,7 @@ using namespace shiftgrad::test;
 namespace {
 
 using Limits = std::numeric_limits<Scalar>;
-using Values = std::vector<Scalar>;
+using Scalars = std::vector<Scalar>;
 
 constexpr Exact pi = std::numbers::pi_v<Exact>;
 
@@ -69,7 +69,7 @@ const std::vector<Function> functions = {
 }  // namespace
 
 TEST_CASE("map: every function over a wide range, as in std::") {
-  Values x = wide_range(), y(x.size());
+  Scalars x = wide_range(), y(x.size());
   on_every_instruction_set([&] {
     for (const Function& function : functions) {
       CAPTURE(function.name);
@@ -90,7 +90,7 @@ TEST_CASE("map: NaN stays NaN, overflow is infinite") {
   const Scalar smallest = Limits::denorm_min(), largest = Limits::max();
   struct Special {
     Unary f;
-    Values x, y;
+    Scalars x, y;
   };
   const std::vector<Special> specials = {
       {Unary::negate, {not_a_number, infinity, 0}, {not_a_number, -infinity, -Scalar(0)}},
@@ -122,8 +122,8 @@ TEST_CASE("map: NaN stays NaN, overflow is infinite") {
   };
   on_every_instruction_set([&] {
     for (const Special& special : specials) {
-      const Values &x = special.x, &expected = special.y;
-      Values y(x.size());
+      const Scalars &x = special.x, &expected = special.y;
+      Scalars y(x.size());
       map(special.f, x.data(), y.data(), std::ssize(x));
       for (size_t n = 0; n < x.size(); ++n) {
         CAPTURE(static_cast<int>(special.f));
@@ -141,8 +141,8 @@ TEST_CASE("map: NaN stays NaN, overflow is infinite") {
 }
 
 TEST_CASE("map_gradient: every function over a wide range") {
-  Values x = wide_range(), y(x.size()), dx(x.size());
-  Values dy = random_values(std::ssize(x), 1);
+  Scalars x = wide_range(), y(x.size()), dx(x.size());
+  Scalars dy = random_values(std::ssize(x), 1);
   on_every_instruction_set([&] {
     for (const Function& function : functions) {
       CAPTURE(function.name);
@@ -177,9 +177,9 @@ TEST_CASE("map_gradient: a NaN is carried, an infinite gradient stays behind a r
 TEST_CASE("map_gradient: beta times the old gradient is added, a beta of 0 does not read it") {
   on_every_instruction_set([&] {
     for (int64_t n = 0; n <= 70; ++n) {
-      Values x = random_values(n, 1), y(x.size()), dy = random_values(n, 2);
+      Scalars x = random_values(n, 1), y(x.size()), dy = random_values(n, 2);
       map(Unary::tanh, x.data(), y.data(), n);
-      Values fresh(x.size(), not_a_number), old = random_values(n, 3), added = old;
+      Scalars fresh(x.size(), not_a_number), old = random_values(n, 3), added = old;
       map_gradient(Unary::tanh, x.data(), y.data(), dy.data(), 0, fresh.data(), n);
       map_gradient(Unary::tanh, x.data(), y.data(), dy.data(), 2, added.data(), n);
       for (size_t i = 0; i < x.size(); ++i) {

@@ -8,13 +8,13 @@
 #include "shiftgrad/optim/evaluate.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"
+#include "tests/support/values.h"
 
 using namespace shiftgrad;
 using char_lm::context_losses;
+using test::near;
 
 namespace {
-
-constexpr double near = std::numeric_limits<Scalar>::epsilon() * 100;
 
 /// Each position's loss is that of a window of `length` tokens that slides over the text.
 void check(const LanguageModel& model, const std::vector<int32_t>& text, int64_t length,

@@ -21,7 +21,6 @@ using char_lm::DistanceTable;
 namespace {
 
 constexpr int64_t T = 6, C = 8, H = 2, D = C / H;
-constexpr double near = std::numeric_limits<Scalar>::epsilon() * 100;
 
 void fill(const Tensor& tensor, const std::function<Scalar()>& value) {
   for (int64_t n = 0; n < tensor.count(); ++n) tensor.mutable_data()[n] = value();

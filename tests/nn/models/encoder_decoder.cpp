@@ -22,11 +22,11 @@ constexpr int32_t ignored = -1;
 constexpr CrossEntropyOptions loss_options{.label_smoothing = 0.1, .ignored = ignored};
 
 /// Pairs of sequences of unequal length, and what is to be predicted.
-struct Example {
+struct PairExample {
   PaddedTokens source, targets;
   Tokens next;  // ignored where targets are filled up
 
-  explicit Example(uint64_t seed, int32_t fill = 0)
+  explicit PairExample(uint64_t seed, int32_t fill = 0)
       : source(padded(random_sequences(3, 5, 6, seed), fill)) {
     auto sequences = random_sequences(3, 4, 6, seed + 1);
     // No mask: nothing sees what is behind it.
@@ -38,11 +38,11 @@ struct Example {
 };
 
 /// The loss, the logits, and with a gradient of all parameters.
-struct Outcome {
+struct PairOutcome {
   Tensor logits, loss;
   std::vector<Tensor> gradients;
 
-  Outcome(const EncoderDecoder& model, const Example& example) {
+  PairOutcome(const EncoderDecoder& model, const PairExample& example) {
     for (const Parameter& parameter : parameters(model)) parameter.value.zero_gradient();
     Context context;
     Tape tape;
@@ -69,8 +69,8 @@ TEST_CASE("an encoder-decoder is its formula, gradients of the loss included") {
     CAPTURE(row.json);
     RandomValues random(101);
     EncoderDecoder model = row.make(random);
-    Example example(102);
-    Outcome outcome(model, example);
+    PairExample example(102);
+    PairOutcome outcome(model, example);
     Weights weights(model);
     Values expected = oracle(row.config, weights, example.source, example.targets);
     CHECK(relative_error(outcome.logits, expected) <= exactness);
@@ -94,7 +94,7 @@ TEST_CASE("padding of a target is hidden too, wherever it is") {
     CAPTURE(row.json);
     RandomValues random(103);
     EncoderDecoder model = row.make(random);
-    Example example(104);
+    PairExample example(104);
     Mask mask{example.targets.tokens.shape, {0, 1, 0, 0, 1, 0, 1, 0, 0, 0, 1, 0}};
     example.targets.padding = std::make_shared<const Mask>(mask);
     Context context;
@@ -109,10 +109,10 @@ TEST_CASE("the content of padding changes no bit, neither of logits nor of gradi
     CAPTURE(row.json);
     RandomValues random(105);
     EncoderDecoder model = row.make(random);
-    Example zeros(106), others(106, 4);
+    PairExample zeros(106), others(106, 4);
     REQUIRE(zeros.source.tokens.values != others.source.tokens.values);
     REQUIRE(zeros.targets.tokens.values != others.targets.tokens.values);
-    Outcome a(model, zeros), b(model, others);
+    PairOutcome a(model, zeros), b(model, others);
     CHECK(same_bits(a.loss, b.loss));
     for (int64_t member = 0; member < 3; ++member) {
       int64_t length = std::ssize(random_sequences(3, 4, 6, 107)[static_cast<size_t>(member)]);
@@ -245,7 +245,7 @@ TEST_CASE("a config goes through JSON and back") {
 TEST_CASE("alignments are the cross-attention's probabilities, one for each block") {
   RandomValues random(119);
   EncoderDecoder model = paper_transformer().make(random);
-  Example example(120);
+  PairExample example(120);
   Context context;
   Encoded source = model.encode(example.source, context);
   std::vector<Tensor> alignments;
@@ -276,7 +276,7 @@ TEST_CASE("dropout in training is repeatable from the random numbers, and goes o
   row.config.attention_dropout = 0.2;
   RandomValues random(121);
   EncoderDecoder model = row.make(random);
-  Example example(122);
+  PairExample example(122);
   auto run = [&](Context& context) { return model(example.source, example.targets, context); };
   Context first{.training = true, .random = {.seed = 5}}, second = first, evaluation;
   Tensor once = run(first);

@@ -15,13 +15,13 @@ using namespace shiftgrad::test;
 
 namespace {
 
-constexpr int64_t C = 4;
+constexpr int64_t width = 4;
 
 Input random_input(int64_t B, int64_t T, int64_t M, int64_t S, RandomValues& random) {
   Input input;
-  input.x = Values(random.tensor({B, T, C}));
-  input.memory = Values(random.tensor({B, M, C}));
-  input.context = Values(random.tensor({B, S, C}));
+  input.x = Values(random.tensor({B, T, width}));
+  input.memory = Values(random.tensor({B, M, width}));
+  input.context = Values(random.tensor({B, S, width}));
   return input;
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("cross-attention sees the whole context, whatever causal says") {
     for (bool bias : {false, true})
       for (auto [T, S] : {std::pair{3, 5}, {1, 4}, {5, 1}}) {
         RandomValues random(82);
-        check_cross({.d_model = C, .n_head = 2, .bias = bias, .causal = causal},
+        check_cross({.d_model = width, .n_head = 2, .bias = bias, .causal = causal},
                     random_input(2, T, 0, S, random));
       }
 }
@@ -104,26 +104,26 @@ TEST_CASE("cross-attention takes masks over the context") {
   RandomValues random(83);
   Input input = random_input(2, 3, 0, 4, random);
   input.padding = std::make_shared<Mask>(Mask{{2, 4}, {1, 1, 1, 1, 0, 1, 0, 0}});
-  check_cross({.d_model = C, .n_head = 2}, input);
+  check_cross({.d_model = width, .n_head = 2}, input);
   input.hidden = std::make_shared<Mask>(Mask{{3, 4}, {0, 1, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1}});
-  check_cross({.d_model = C, .n_head = 2}, input);
+  check_cross({.d_model = width, .n_head = 2}, input);
   input.padding = nullptr;
   input.hidden = std::make_shared<Mask>(Mask{{2, 1, 4}, {0, 1, 0, 1, 1, 0, 1, 1}});
-  check_cross({.d_model = C, .n_head = 2}, input);
+  check_cross({.d_model = width, .n_head = 2}, input);
 }
 
 TEST_CASE("cross-attention needs no distances") {
   Random start;
-  Tensor x = Tensor::zeros({1, 2, C});
+  Tensor x = Tensor::zeros({1, 2, width});
   Context context;
   auto refused = [&](const MultiHeadAttentionConfig& config) {
     MultiHeadAttention layer(config, start);
     return refusal([&] { layer.cross(x, x, context); });
   };
-  CHECK(refused({.d_model = C, .n_head = 2, .window = 3}) ==
+  CHECK(refused({.d_model = width, .n_head = 2, .window = 3}) ==
         "multi_head_attention: window with a context");
   for (AttentionPosition position : {AttentionPosition::rope, AttentionPosition::alibi})
-    CHECK(refused({.d_model = C, .n_head = 2, .position = position}) ==
+    CHECK(refused({.d_model = width, .n_head = 2, .position = position}) ==
           "multi_head_attention: position with a context, expected none");
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("the decoder's block has as many parameters as its closed form says") 
     EncoderDecoderBlock block(config, start);
     CHECK(block.cross_attention->n_head == row.n_head);
     CHECK(parameter_count(block) == count(static_cast<const TransformerBlockConfig&>(config)) +
-                                        count_of_heads(C, C, row.bias) + 2 * C);
+                                        count_of_heads(width, width, row.bias) + 2 * width);
   }
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("in the decoder's block the future changes no bit of the past") {
     for (double extreme : {1e4, -1e4, 1e30}) {
       for (int64_t b = 0; b < 2; ++b)
         for (int64_t t = 3; t < 6; ++t)
-          for (int64_t c = 0; c < C; ++c) input.x(b, t, c) = extreme * (c + 1.5);
+          for (int64_t c = 0; c < width; ++c) input.x(b, t, c) = extreme * (c + 1.5);
       CHECK(same_bits(past(), before));
     }
   }

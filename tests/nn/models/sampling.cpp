@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <vector>
 
 #include "tests/support/refusal.h"
+#include "tests/support/specials.h"
 
 using namespace shiftgrad;
+using test::infinity;
 
 namespace {
 
@@ -21,8 +22,6 @@ std::vector<int> counts(const std::vector<Scalar>& logits, const Sampling& sampl
 }
 
 using Doubles = std::vector<double>;
-
-constexpr Scalar infinity = std::numeric_limits<Scalar>::infinity();
 
 /// p with the tokens that `stays` refuses at 0, and the sum 1.
 template <class Stays>

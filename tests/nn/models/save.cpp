@@ -12,15 +12,6 @@
 using namespace shiftgrad;
 using namespace shiftgrad::test;
 
-namespace {
-
-OwnModel own_model(uint64_t seed, int64_t vocab_size = 7) {
-  Random random{.seed = seed};
-  return {vocab_size, random};
-}
-
-}  // namespace
-
 TEST_CASE("save: a model of one's own comes back whole, with the state of its run") {
   TemporaryFolder folder;
   std::string path = folder.file("own");

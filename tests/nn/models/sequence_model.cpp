@@ -4,9 +4,9 @@
 #include "shiftgrad/nn/models/generate.h"
 #include "shiftgrad/ops/shape.h"
 #include "tests/support/layer_rows.h"
+#include "tests/support/models.h"
 #include "tests/support/own_model.h"
 #include "tests/support/refusal.h"
-#include "tests/support/models.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;
@@ -14,11 +14,6 @@ using namespace shiftgrad::test;
 namespace {
 
 constexpr int64_t vocab_size = 7;
-
-OwnModel own_model() {
-  Random random{.seed = 5};
-  return {vocab_size, random};
-}
 
 Tensor logits(const SequenceModel& model, const Tokens& tokens) {
   Context context;

@@ -21,8 +21,6 @@ int64_t gates(RecurrentCell cell) {
   return cell == RecurrentCell::rnn ? 1 : cell == RecurrentCell::gru ? 3 : 4;
 }
 
-Bounded sigma(const Bounded& x) { return Bounded(1) / (Bounded(1) + exp(-x)); }
-
 /// h and c move on by one step.
 void move_on(RecurrentCell cell, const Units& p, const Units& u, Units& h, Units& c) {
   size_t C = h.size();
@@ -66,7 +64,7 @@ struct Size {
   int64_t B, T, C, s;
 };
 
-std::vector<OpRow> rows() {
+std::vector<OpRow> window_rows() {
   std::vector<OpRow> list;
   // The last one has two groups, the border between them inside of the second member.
   for (Size size : {Size{2, 3, 2, 3}, {1, 2, 3, 1}, {3, 1, 1, 4}, {0, 2, 2, 2}, {2, 18, 1, 3}})
@@ -112,7 +110,7 @@ Passed pass_of(const Size& size, RecurrentCell cell) {
 
 }  // namespace
 
-TEST_CASE("recurrent_windows: values and gradients") { check_rows(rows()); }
+TEST_CASE("recurrent_windows: values and gradients") { check_rows(window_rows()); }
 
 TEST_CASE("recurrent_windows: the same bits whatever the number of threads") {
   for (RecurrentCell cell : cells)

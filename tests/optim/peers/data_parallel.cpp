@@ -50,7 +50,8 @@ LanguageModel new_model(const Setting& setting) {
 }
 
 /// So many steps by so many peers, from the start or from where another training was.
-Trained train(const Setting& setting, int64_t peers, int64_t steps, const Trained* from = nullptr) {
+Trained train_by_peers(const Setting& setting, int64_t peers, int64_t steps,
+                       const Trained* from = nullptr) {
   std::vector<int32_t> text = random_text(500, 7), validation = random_text(99, 7, 12);
   return by_peers(peers, [&](Peers& peer) {
     LanguageModel model = new_model(setting);
@@ -66,16 +67,16 @@ TEST_CASE("data parallel: any number of peers makes the steps of one") {
     CAPTURE(setting.training.batches);
     CAPTURE(setting.training.gradient_accumulation_steps);
     CAPTURE(setting.model.dropout);
-    Trained one = train(setting, 1, 50);
+    Trained one = train_by_peers(setting, 1, 50);
     for (int64_t peers : {2, 3, 4}) {
       CAPTURE(peers);
-      check_near(train(setting, peers, 50), one);
+      check_near(train_by_peers(setting, peers, 50), one);
     }
     // What the tolerance has to tell from rounding.
     Setting other = setting;
     ++other.training.seed;
     if (setting.model.dropout > 0)
-      CHECK(weights_apart(train(other, 1, 50), one) > 10 * parallel_tolerance);
+      CHECK(weights_apart(train_by_peers(other, 1, 50), one) > 10 * parallel_tolerance);
   }
 }
 
@@ -84,17 +85,18 @@ TEST_CASE("data parallel: repeatable, and resumed with the same bits by as many 
     for (int64_t peers : {2, 3}) {
       CAPTURE(setting.training.batches);
       CAPTURE(peers);
-      Trained whole = train(setting, peers, 12), half = train(setting, peers, 5);
-      CHECK(train(setting, peers, 12).has_bits_of(whole));
-      CHECK(train(setting, peers, 7, &half).after(0).has_bits_of(whole.after(5)));
+      Trained whole = train_by_peers(setting, peers, 12), half = train_by_peers(setting, peers, 5);
+      CHECK(train_by_peers(setting, peers, 12).has_bits_of(whole));
+      CHECK(train_by_peers(setting, peers, 7, &half).after(0).has_bits_of(whole.after(5)));
     }
 }
 
 TEST_CASE("data parallel: resumed by another number of peers") {
   for (const Setting& setting : settings()) {
     CAPTURE(setting.training.batches);
-    Trained whole = train(setting, 1, 20), half = train(setting, 4, 10);
-    for (int64_t peers : {1, 2, 3}) check_near(train(setting, peers, 10, &half), whole.after(10));
+    Trained whole = train_by_peers(setting, 1, 20), half = train_by_peers(setting, 4, 10);
+    for (int64_t peers : {1, 2, 3})
+      check_near(train_by_peers(setting, peers, 10, &half), whole.after(10));
   }
 }
 

@@ -15,7 +15,7 @@ namespace {
 /// Batches of 4, and at the end of an epoch one of 2, of which some peers have no row.
 constexpr PairTrainerConfig config{.batch_size = 4, .max_iters = 50, .warmup_iters = 10};
 
-Trained train(double dropout, int64_t peers, int64_t steps, const Trained* from = nullptr) {
+Trained train_pairs(double dropout, int64_t peers, int64_t steps, const Trained* from = nullptr) {
   std::vector<TokenPair> pairs = reversals(30, 171), validation = reversals(9, 172);
   return by_peers(peers, [&](Peers& peer) {
     EncoderDecoder model = small_translator(dropout);
@@ -29,24 +29,24 @@ Trained train(double dropout, int64_t peers, int64_t steps, const Trained* from 
 TEST_CASE("pairs in parallel: any number of peers makes the steps of one") {
   for (double dropout : {0.0, 0.2}) {
     CAPTURE(dropout);
-    Trained one = train(dropout, 1, 50);
+    Trained one = train_pairs(dropout, 1, 50);
     for (int64_t peers : {2, 3, 4}) {
       CAPTURE(peers);
-      check_near(train(dropout, peers, 50), one);
+      check_near(train_pairs(dropout, peers, 50), one);
     }
   }
   // What the tolerance has to tell from rounding.
-  CHECK(weights_apart(train(0.2, 1, 50), train(0.0, 1, 50)) > 10 * parallel_tolerance);
+  CHECK(weights_apart(train_pairs(0.2, 1, 50), train_pairs(0.0, 1, 50)) > 10 * parallel_tolerance);
 }
 
 TEST_CASE("pairs in parallel: repeatable, and resumed by any number of peers") {
-  Trained one = train(0.1, 1, 20);
+  Trained one = train_pairs(0.1, 1, 20);
   for (int64_t peers : {2, 4}) {
     CAPTURE(peers);
-    Trained whole = train(0.1, peers, 20), half = train(0.1, peers, 9);
-    CHECK(train(0.1, peers, 20).has_bits_of(whole));
-    CHECK(train(0.1, peers, 11, &half).after(0).has_bits_of(whole.after(9)));
-    for (int64_t others : {1, 3}) check_near(train(0.1, others, 11, &half), one.after(9));
+    Trained whole = train_pairs(0.1, peers, 20), half = train_pairs(0.1, peers, 9);
+    CHECK(train_pairs(0.1, peers, 20).has_bits_of(whole));
+    CHECK(train_pairs(0.1, peers, 11, &half).after(0).has_bits_of(whole.after(9)));
+    for (int64_t others : {1, 3}) check_near(train_pairs(0.1, others, 11, &half), one.after(9));
   }
 }
 
