@@ -104,7 +104,10 @@ CLI::Option* make_option(CLI::App& app, const std::string& name, Enum& value,
 }  // namespace
 
 std::shared_ptr<CLI::App> make_program(const std::string& description, const std::string& name) {
-  return std::make_shared<CLI::App>(description, name);
+  auto program = std::make_shared<CLI::App>(description, name);
+  program->set_version_flag("--version", name + ' ' + SHIFTGRAD_VERSION,
+                            "Print the version and exit");
+  return program;
 }
 
 CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& description) {

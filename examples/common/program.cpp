@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <exception>
 #include <iostream>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -69,14 +70,18 @@ void check_same_command(const CLI::App& program, const std::string& command, Pee
                        ", but rank 0 runs ", name(0), "; expected the same command on all ranks");
 }
 
-/// Reads the arguments. Returns false if they ask for help.
-bool read_arguments(CLI::App& program, std::span<char*> arguments, Peers& peers) try {
+/// Reads the arguments. Returns the help or the version if they ask for it.
+std::optional<std::string> read_arguments(CLI::App& program, std::span<char*> arguments,
+                                          Peers& peers) try {
   check_values_given(program, arguments.subspan(1));
   parse(program, std::vector<std::string>(arguments.begin() + 1, arguments.end()));
-  return true;
+  return std::nullopt;
 } catch (const CLI::CallForHelp&) {
   check_same_command(program, "--help", peers);
-  return false;
+  return program.help();
+} catch (const CLI::CallForVersion&) {
+  check_same_command(program, "--version", peers);
+  return program.version() + '\n';
 }
 
 /// Returns the command that was parsed, or null.
@@ -118,9 +123,10 @@ int run_program(CLI::App& program, const std::vector<Command>& commands, int cou
       "saves a checkpoint first.");
   const Command* command = nullptr;
   try {
-    if (!read_arguments(program, {arguments, static_cast<size_t>(count)}, peers))
+    std::span all(arguments, static_cast<size_t>(count));
+    if (std::optional<std::string> answer = read_arguments(program, all, peers))
       return finish(
-          program, [&] { std::cout << program.help(); }, peers);
+          program, [&] { std::cout << *answer; }, peers);
     command = chosen(commands);
     if (command) check_same_command(program, command->flags->get_name(), peers);
   } catch (const std::exception& error) {

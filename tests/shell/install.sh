@@ -49,6 +49,20 @@ for package in shiftgrad shiftgrad-f64; do
   prints ''
 done
 
+# The programs come with a manual page for each command, which has all its flags, and with completion.
+char_lm=$(find "$place" -path '*bin/char_lm')
+"$char_lm" --version | grep -Eqx 'char_lm [0-9.]+' || { echo 'char_lm has no version'; exit 1; }
+if command -v help2man > /dev/null; then
+  manual=$(find "$place" -name char_lm-train.1)
+  for flag in $("$char_lm" train --help | sed -n 's/^  --\([a-z0-9_]*\).*/\1/p'); do
+    sed 's/\\f[BR]//g; s/\\//g' "$manual" | grep -q -- "^--$flag" || { echo "the manual lacks --$flag"; exit 1; }
+  done
+  [ "$(find "$place" -name 'char_lm-*.1' -o -name 'seq2seq-*.1' | wc -l)" = 13 ]
+fi
+if [ -e /usr/share/bash-completion/bash_completion ]; then
+  bash "$tests/shell/completes.sh" "$char_lm" "$(find "$place" -path '*completions/char_lm')"
+fi
+
 # The short programs, whose gradients need doubles; shell/programs.sh checks more of what they print.
 examples=$tests/../examples
 for package in shiftgrad shiftgrad-f64; do

@@ -1,0 +1,21 @@
+#!/bin/sh
+# Installs a manual page for each of the programs $@ and for each of their commands, made from what
+# --help prints. Without help2man it installs none.
+set -eu
+command -v help2man > /dev/null || { echo 'No manual pages: help2man is not installed.'; exit 0; }
+pages=$MESON_INSTALL_DESTDIR_PREFIX/share/man/man1
+mkdir -p "$pages"
+
+# page NAME HELP PROGRAM: what PROGRAM prints for the flags HELP. Its first line says what it does.
+page() {
+  purpose=$("$3" $2 | head -n 1)
+  help2man --no-info --help-option="$2" --name="$purpose" --version-option=--version --output="$pages/$1.1" "$3"
+}
+
+for program in "$@"; do
+  name=$(basename "$program")
+  page "$name" --help "$program"
+  for command in $("$program" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z0-9_]*\) .*/\1/p'); do
+    page "$name-$command" "$command --help" "$program"
+  done
+done
