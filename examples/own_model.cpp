@@ -88,7 +88,7 @@ int main(int count, char** arguments) try {
 
   Tiny read_back(random);
   load(read_back, path);
-  std::cout << evaluate(read_back, validation).bits() << " bits per character\n";
+  std::cout << evaluate(read_back, validation) << '\n';
   std::cout << "The quick ";
   generate(read_back, encode("The quick "), {.length = 70, .sampling = {.temperature = 0}},
            [](int32_t token) { std::cout << static_cast<char>(token); });

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iomanip>
 #include <numbers>
+#include <sstream>
 #include <vector>
 
 #include "shiftgrad/core/checked.h"
@@ -180,5 +182,13 @@ Evaluation evaluate(const SequenceModel& model, std::span<const int32_t> text,
 double Evaluation::bits() const { return nats / std::numbers::ln2; }
 
 double Evaluation::perplexity() const { return std::exp(nats); }
+
+std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation) {
+  // The stream keeps its own precision.
+  std::ostringstream line;
+  line << std::setprecision(4) << evaluation.bits() << " bits per token, perplexity "
+       << evaluation.perplexity() << ", over " << evaluation.tokens << " tokens";
+  return out << line.str();
+}
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <ostream>
 #include <span>
 #include <vector>
 
@@ -25,6 +26,10 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 enum class EvaluationMode { memory, chunks, sliding };
 constexpr auto names(EvaluationMode) { return std::array{"memory", "chunks", "sliding"}; }
 
+/// A function that hears, as an evaluation goes on, how much this peer has scored of what all peers
+/// are to score.
+using EvaluationProgress = std::function<void(int64_t done, int64_t total)>;
+
 struct EvaluationConfig {
   EvaluationMode mode = EvaluationMode::memory;
   int64_t tgt_len = 64;
@@ -33,9 +38,8 @@ struct EvaluationConfig {
   /// Number of rows fed at once. With memory, the text is cut into this many streams, each with an
   /// empty memory at its start. With chunks and sliding, it changes the speed and not the result.
   int64_t batch_size = 1;
-  /// Function to call after each batch, with the number of tokens that this peer has scored and the
-  /// number that all peers are to score. It may be empty.
-  std::function<void(int64_t done, int64_t total)> progress{};
+  /// Function to call after each batch, with numbers of tokens. It may be empty.
+  EvaluationProgress progress{};
 
   /// Throws, naming the field, when the config is bad, when a text of `tokens` tokens is too short
   /// for it, or when the model has too few positions.
@@ -55,6 +59,9 @@ struct Evaluation {
   double perplexity() const;
   double tokens_per_second() const { return static_cast<double>(tokens) / seconds; }
 };
+
+/// Prints it in one line, such as "2.431 bits per token, perplexity 5.39, over 1000 tokens".
+std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation);
 
 /// Scores a model on a text. `losses`, if given, receives -log p of each token but the first, in
 /// the order of the text. Several peers share the work and get the same result; `losses` are 0 for

@@ -66,7 +66,8 @@ void check_pairs(const char* name, std::span<const TokenPair> pairs,
 void PairTrainerConfig::check() const { PairTrainerConfig(*this).fields(InRange{"trainer"}); }
 
 Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pairs,
-                    const TargetEnds& ends, int64_t batch_size, Peers& peers) {
+                    const TargetEnds& ends, int64_t batch_size, Peers& peers,
+                    const EvaluationProgress& progress) {
   Tape::Pause constant;
   Clock::time_point start = Clock::now();
   std::vector<std::vector<int64_t>> batches = batches_by_length(pairs, batch_size);
@@ -79,6 +80,7 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
     Tensor loss = cross_entropy(logits, batch.next, {.ignored = PairBatch::filled_up});
     nats += static_cast<double>(loss.item()) * static_cast<double>(batch.tokens);
     tokens += static_cast<double>(batch.tokens);
+    if (progress) progress(n + 1 - own.begin, std::ssize(batches));
   }
   std::vector<double> total = sums(peers, {nats, tokens});
   return {total[0] / total[1], static_cast<int64_t>(total[1]), seconds_since(start)};
@@ -128,10 +130,10 @@ StepReport PairTrainer::step() {
   return report;
 }
 
-EvaluationReport PairTrainer::evaluate() {
+EvaluationReport PairTrainer::evaluate(const EvaluationProgress& progress) {
   auto score = [&](std::span<const TokenPair> pairs) {
     return shiftgrad::evaluate(model_, spaced(pairs, config_.eval_pairs), ends_, config_.batch_size,
-                               peers_);
+                               peers_, progress);
   };
   return report_of(score(train_), score(validation_));
 }

@@ -56,9 +56,11 @@ struct PairTrainerState : LoopState {
 };
 
 /// Scores a model on pairs, by the mean of -log p over all target tokens and ends. Each of several
-/// peers scores its share of the batches, and all get the mean over all.
+/// peers scores its share of the batches, and all get the mean over all. `progress`, if given,
+/// hears of each batch, in numbers of batches.
 Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pairs,
-                    const TargetEnds& ends, int64_t batch_size, Peers& peers = alone());
+                    const TargetEnds& ends, int64_t batch_size, Peers& peers = alone(),
+                    const EvaluationProgress& progress = {});
 
 class PairTrainer : public TrainingLoop {
  public:
@@ -72,7 +74,7 @@ class PairTrainer : public TrainingLoop {
   StepReport step() override;
 
   /// Scores `eval_pairs` pairs of either set, without label smoothing.
-  EvaluationReport evaluate() override;
+  EvaluationReport evaluate(const EvaluationProgress& progress = {}) override;
 
   /// Returns the loop's state, and
   ///

@@ -177,7 +177,7 @@ StepReport Trainer::step() {
   return report;
 }
 
-EvaluationReport Trainer::evaluate() {
+EvaluationReport Trainer::evaluate(const EvaluationProgress& progress) {
   auto size = static_cast<int64_t>(validation_text_.size());
   int64_t batch = config_.batch_size * config_.block_size;
   if (config_.eval_iters > 0 && config_.eval_iters <= (size - 1) / batch)
@@ -191,7 +191,8 @@ EvaluationReport Trainer::evaluate() {
                                {.mode = streams ? EvaluationMode::memory : EvaluationMode::chunks,
                                 .tgt_len = config_.block_size,
                                 .mem_len = config_.mem_len,
-                                .batch_size = std::min(config_.batch_size, most)},
+                                .batch_size = std::min(config_.batch_size, most),
+                                .progress = progress},
                                nullptr, peers_);
   };
   return report_of(score(train_text_), score(validation_text_));

@@ -28,7 +28,7 @@ class Trainer : public TrainingLoop {
   StepReport step() override;
 
   /// Scores both texts the way the model is trained: streams with memory, or blocks as chunks.
-  EvaluationReport evaluate() override;
+  EvaluationReport evaluate(const EvaluationProgress& progress = {}) override;
 
   /// Returns the state's tensors, fingerprints of the texts they belong to, and the weights of
   /// auxiliary losses.

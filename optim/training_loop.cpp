@@ -69,7 +69,7 @@ void TrainingLoop::run(const TrainerCallbacks& callbacks) {
     StepReport report = step();
     if (callbacks.on_step) callbacks.on_step(report);
     if (due(config_.eval_interval)) {
-      EvaluationReport scores = evaluate();
+      EvaluationReport scores = evaluate(callbacks.on_evaluation_progress);
       if (callbacks.on_evaluation) callbacks.on_evaluation(scores);
     }
     bool asked = callbacks.should_stop && callbacks.should_stop();

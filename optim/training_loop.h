@@ -49,6 +49,8 @@ struct EvaluationReport {
 /// Functions that the loop calls. Each may be empty.
 struct TrainerCallbacks {
   std::function<void(const StepReport&)> on_step{};
+  /// The loop calls this during an evaluation.
+  EvaluationProgress on_evaluation_progress{};
   /// The loop calls this after an evaluation. It is the place to save the best weights so far.
   std::function<void(const EvaluationReport&)> on_evaluation{};
   /// The loop calls this when a save is due, after the step and its evaluation if it has one. It is
@@ -98,8 +100,9 @@ class TrainingLoop {
   /// Makes one update. Throws, and leaves the weights as they were, when the loss or the gradient's
   /// norm is not finite.
   virtual StepReport step() = 0;
-  /// Scores the training data and the validation data. Throws when a loss is not finite.
-  virtual EvaluationReport evaluate() = 0;
+  /// Scores the training data, then the validation data, each with its own progress. Throws when a
+  /// loss is not finite.
+  virtual EvaluationReport evaluate(const EvaluationProgress& progress = {}) = 0;
 
   /// Trains until max_iters or the end of patience, with an evaluation every eval_interval steps
   /// and at the end.

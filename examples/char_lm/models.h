@@ -92,8 +92,8 @@ struct ModelFlags {
     flag("value_positions", value_positions, "BOOL",
          "shaw: learn an embedding of each distance for the values (default: true)");
     flag(
-        "form", form, "local|full|simple|conv",
-        "aft: position biases in a window, everywhere, none, or as a convolution (default: local)");
+        "form", form, shiftgrad::choices<shiftgrad::AftForm>(),
+        "aft: position biases everywhere, in a window, none, or as a convolution (default: local)");
     flag("max_len", max_len, "TOKENS",
          "aft full and local: rows of the table of positions (default: block_size)",
          range::one_or_more);

@@ -27,6 +27,12 @@ void TrainingProgress::show(int64_t step, double loss, double tokens_per_second)
   }
 }
 
+void TrainingProgress::show_evaluation(int64_t step, int64_t done, int64_t total) {
+  if (!has_bar_ || !bar_.is_due()) return;
+  bar_.draw(shiftgrad::text("step ", step, '/', steps_, "  evaluating"),
+            static_cast<double>(done) / static_cast<double>(total));
+}
+
 void TrainingProgress::print(const std::string& line) {
   bar_.erase();
   std::cout << printable(line, longest_line) << std::endl;

@@ -20,6 +20,8 @@ class TrainingProgress {
   void start_at(int64_t step) { first_ = step; }
   /// Shows a step. Call it after each step.
   void show(int64_t step, double loss, double tokens_per_second);
+  /// Shows how much of an evaluation is done, on a terminal only.
+  void show_evaluation(int64_t step, int64_t done, int64_t total);
   /// Prints a line that stays, above the bar.
   void print(const std::string& line);
 

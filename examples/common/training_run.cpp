@@ -77,6 +77,8 @@ void TrainingRun::train(const std::function<bool()>& should_stop) {
   if (is_first()) metrics_.emplace(folder_.metrics(), step());
   setup_.trainer.run({
       .on_step = [this](const StepReport& report) { on_step(report); },
+      .on_evaluation_progress =
+          [this](int64_t done, int64_t total) { progress_.show_evaluation(step(), done, total); },
       .on_evaluation = [this](const EvaluationReport& report) { on_evaluation(report); },
       .on_save = [this] { save(); },
       .should_stop = should_stop,

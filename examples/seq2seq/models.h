@@ -50,8 +50,8 @@ struct ModelFlags {
          range::two_or_more);
     flag("max_distance", max_distance, "TOKENS", "shaw: treat greater distances as this one",
          range::zero_or_more);
-    flag("form", form, "local|full|simple|conv",
-         "aft: position biases in a window, everywhere, none, or as a convolution");
+    flag("form", form, shiftgrad::choices<shiftgrad::AftForm>(),
+         "aft: position biases everywhere, in a window, none, or as a convolution");
     flag("window", window, "TOKENS",
          "aft local and conv: reach of the position biases, 0 for 32 and 11; local_rnn: 0 for 7",
          range::zero_or_more);

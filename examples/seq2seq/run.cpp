@@ -38,8 +38,7 @@ Symbols symbols_from(const shiftgrad::Metadata& metadata, const char* key, Unit 
 
 SavedRun run_from(shiftgrad::SafeTensors content, const std::string& path) {
   shiftgrad::Metadata metadata(content.metadata);
-  require(content.metadata.contains("format") && metadata.at("format") == format,
-          "is not a checkpoint of the format ", format);
+  metadata.check_format(format);
   TrainFlags flags = TrainFlags::from_json(metadata.at("training"), "training");
   SavedRun run{
       .source = path,

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 #include <set>
-#include <string_view>
 
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/json.h"
@@ -16,15 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view format_prefix = "shiftgrad-", format = "shiftgrad-1";
-
-void check_format(const std::map<std::string, std::string>& metadata) {
-  auto entry = metadata.find("format");
-  require(entry != metadata.end() && entry->second.starts_with(format_prefix),
-          "is not a checkpoint of the format ", format);
-  require(entry->second == format, "is a checkpoint of the format ", shown(entry->second),
-          ", of which this version knows nothing, expected ", format);
-}
+constexpr const char* format = "shiftgrad-1";
 
 std::vector<int32_t> vocabulary_from(const Metadata& metadata) {
   json list = metadata.json("vocabulary");
@@ -41,8 +32,8 @@ std::vector<int32_t> vocabulary_from(const Metadata& metadata) {
 }
 
 Checkpoint checkpoint_from(SafeTensors content) {
-  check_format(content.metadata);
   Metadata metadata(content.metadata);
+  metadata.check_format(format);
   Checkpoint checkpoint;
   checkpoint.model = config_from_json<LanguageModelConfig>(metadata.at("model"));
   checkpoint.vocabulary = vocabulary_from(metadata);
@@ -70,7 +61,7 @@ void check_readable(const SafeTensors& content, const Checkpoint& checkpoint,
 
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   SafeTensors content{checkpoint.weights,
-                      {{"format", std::string(format)},
+                      {{"format", format},
                        {"model", config_to_json(checkpoint.model)},
                        {"vocabulary", json(checkpoint.vocabulary).dump()},
                        {"training", checkpoint.training}}};

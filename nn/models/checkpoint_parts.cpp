@@ -36,6 +36,14 @@ void add_loss(SafeTensors& content, const char* key, std::optional<double> loss)
 
 }  // namespace
 
+void Metadata::check_format(const std::string& expected) const {
+  auto entry = texts_.find("format");
+  bool ours = entry != texts_.end() && entry->second.starts_with("shiftgrad-");
+  require(ours, "is not of the format ", expected);
+  require(entry->second == expected, "has the format ", shown(entry->second), ", expected ",
+          expected);
+}
+
 const std::string& Metadata::at(const char* key) const {
   auto entry = texts_.find(key);
   require(entry != texts_.end(), "no ", key, " in the metadata");

@@ -19,6 +19,8 @@ class Metadata {
  public:
   explicit Metadata(const std::map<std::string, std::string>& texts) : texts_(texts) {}
 
+  /// Throws unless the file says that it is of this format.
+  void check_format(const std::string& expected) const;
   const std::string& at(const char* key) const;
   nlohmann::json json(const char* key) const;
 

@@ -18,8 +18,7 @@ SafeTensors read_model(const std::string& path) {
   SafeTensors content = read_safetensors(path);
   in_name_of(path, [&] {
     Metadata metadata(content.metadata);
-    require(content.metadata.contains("format") && metadata.at("format") == format,
-            "is not a model of the format ", format);
+    metadata.check_format(format);
     require(metadata.json("model").is_object(), "model is not a JSON object");
   });
   return content;

@@ -222,3 +222,8 @@ TEST_CASE("evaluate: bad requests") {
   CHECK(refusal([&] { evaluate(model, random_text(1, 7), {}); }) ==
         "evaluate: a text of 1 tokens, expected at least 2");
 }
+
+TEST_CASE("evaluate: the result prints in one line") {
+  CHECK(text(Evaluation{.nats = std::log(2.0) * 2.5, .tokens = 1000}) ==
+        "2.5 bits per token, perplexity 5.657, over 1000 tokens");
+}

@@ -19,7 +19,12 @@ TEST_CASE("training loop: reports and evaluates as its config says") {
   Trainer trainer(model, text, validation, config);
   std::vector<StepReport> steps;
   std::vector<EvaluationReport> evaluations;
+  std::vector<int64_t> totals;
   trainer.run({.on_step = [&](const StepReport& report) { steps.push_back(report); },
+               .on_evaluation_progress =
+                   [&](int64_t done, int64_t total) {
+                     if (done == total) totals.push_back(total);
+                   },
                .on_evaluation = [&](const EvaluationReport& r) { evaluations.push_back(r); }});
   REQUIRE(steps.size() == 20);
   CHECK(steps[0].step == 1);
@@ -27,6 +32,7 @@ TEST_CASE("training loop: reports and evaluates as its config says") {
   CHECK(steps[5].learning_rate == doctest::Approx(1e-2));
   CHECK(steps[0].tokens == 32);
   CHECK(steps[0].gradient_norm > 0);
+  CHECK(totals == std::vector<int64_t>(6, 64));
   REQUIRE(evaluations.size() == 3);
   double best = std::numeric_limits<double>::infinity();
   for (size_t n = 0; n < 3; ++n) {

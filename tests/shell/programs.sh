@@ -84,7 +84,7 @@ run own_model "$place/whole.safetensors"
 cp "$place/printed" "$place/whole"
 holds 'a loss below a tenth' '
   $1 == "step" { loss[++n] = $4 } { good = n == 3 && loss[3] < 0.1 }'
-holds 'less than 0.1 bits per character' '/bits per character$/ { good = $1 < 0.1 }'
+holds 'less than 0.1 bits per token' '/bits per token, perplexity/ { good = $1 < 0.1 }'
 holds 'the sentence' '/^The quick brown fox jumps over the lazy dog\. The quick brown fox/ { good = 1 }'
 own_model_until_saved() {
   "$build/own_model" "$place/killed.safetensors" > "$place/printed" 2>&1 &

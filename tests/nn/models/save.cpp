@@ -57,7 +57,7 @@ TEST_CASE("save: what does not fit is refused, and the model stays as it was") {
     return refusal([&] { load(model, path); });
   };
   CHECK(refused([](auto& c) { c.metadata["format"] = "shiftgrad-1"; }) ==
-        path + ": is not a model of the format shiftgrad-model-1");
+        path + R"(: has the format "shiftgrad-1", expected shiftgrad-model-1)");
   CHECK(refused([](auto& c) { c.metadata.erase("step"); }) == path + ": no step in the metadata");
   CHECK(refused([](auto& c) { c.metadata["model"] = "[]"; }) ==
         path + ": model is not a JSON object");
