@@ -1,5 +1,6 @@
 #include "shiftgrad/core/io/json.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
@@ -22,10 +23,17 @@ class Checker : public nlohmann::json_sax<json> {
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(std::string& key) override {
-    if (!keys_.back().insert(key).second) fail(what_, ": key ", shown(key), " stands twice");
+    Level& object = levels_.back();
+    if (!object.keys.insert(key).second) fail(what_, ": key ", shown(key), " stands twice");
+    object.newest = key;
     return true;
   }
-  bool parse_error(size_t position, const std::string&, const json::exception&) override {
+  bool parse_error(size_t position, const std::string& token,
+                   const json::exception& error) override {
+    constexpr int number_overflow = 406;
+    if (error.id == number_overflow)
+      fail(what_, ": ", place(), token.substr(0, 40), token.size() > 40 ? "..." : "",
+           " is beyond the range of double");
     fail(what_, ": not JSON: a mistake at byte ", position);
   }
 
@@ -38,19 +46,31 @@ class Checker : public nlohmann::json_sax<json> {
   bool binary(json::binary_t&) override { return true; }
 
  private:
+  /// An object that is not closed yet, or a list, which has no keys.
+  struct Level {
+    std::set<std::string> keys{};
+    std::string newest{};
+  };
+
   bool open() {
-    require(std::ssize(keys_) < max_depth_, what_, ": nested more than ", max_depth_, " deep");
-    keys_.emplace_back();
+    require(std::ssize(levels_) < max_depth_, what_, ": nested more than ", max_depth_, " deep");
+    levels_.emplace_back();
     return true;
   }
   bool close() {
-    keys_.pop_back();
+    levels_.pop_back();
     return true;
+  }
+  /// Returns the key whose value is being read, as the start of a message.
+  std::string place() const {
+    auto has_key = [](const Level& level) { return !level.keys.empty(); };
+    auto found = std::find_if(levels_.rbegin(), levels_.rend(), has_key);
+    return found == levels_.rend() ? "" : text("key ", shown(found->newest), ": ");
   }
 
   const char* what_;
   int max_depth_;
-  std::vector<std::set<std::string>> keys_;  // one set for each open object (or list)
+  std::vector<Level> levels_;
 };
 
 }  // namespace

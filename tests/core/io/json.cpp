@@ -20,7 +20,13 @@ TEST_CASE("parse_json: what is refused") {
   CHECK(refused("{} {}") == "x: not JSON: a mistake at byte 4");
   CHECK(refused("{\"a\": 01}") == "x: not JSON: a mistake at byte 8");
   CHECK(refused("\"\xff\"") == "x: not JSON: a mistake at byte 2");
-  CHECK(refused("[1e999]") == "x: not JSON: a mistake at byte 6");
+  CHECK(refused("[1e999]") == "x: 1e999 is beyond the range of double");
+  CHECK(refused(R"({"a": 1, "b": [2, -1e400]})") ==
+        R"(x: key "b": -1e400 is beyond the range of double)");
+  CHECK(refused(R"({"a": [{"c": 1}, 1e999]})") ==
+        R"(x: key "a": 1e999 is beyond the range of double)");
+  CHECK(refused("[1" + std::string(1000, '0') + "]") ==
+        "x: 1" + std::string(39, '0') + "... is beyond the range of double");
   CHECK(refused(std::string("{}\0{", 4)) == "x: not JSON: a mistake at byte 3");
   CHECK(refused(R"({"a": 1, "\u0061": 2})") == R"(x: key "a" stands twice)");
   CHECK(refused(R"([{"a": {}, "b": {"c": 1, "c": 2}}])") == R"(x: key "c" stands twice)");
