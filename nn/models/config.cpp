@@ -34,7 +34,7 @@ class Reader {
   void operator()(const char* key, Value& value, const Usual&...) {
     known_.insert(key);
     auto entry = object_.find(key);
-    bool needed = std::is_same_v<Value, MixerConfig>;
+    bool needed = (std::is_same_v<Usual, Required> || ...);
     require(!needed || entry != object_.end(), layer_, ": config key \"", key, "\" is missing");
     if (entry != object_.end()) read(key, *entry, value);
   }
@@ -102,6 +102,10 @@ struct Writer {
   template <class Value>
   void operator()(const char* key, const Value& value, const Value& usual) {
     if (value != usual) object[key] = value;
+  }
+  template <class Value>
+  void operator()(const char* key, const Value& value, Required) {
+    (*this)(key, value);
   }
   void operator()(const char* key, const MixerConfig& value) {
     Writer mixer;

@@ -65,8 +65,8 @@ struct EncoderDecoderConfig {
     field("n_decoder_layer", n_decoder_layer);
     field("n_head", n_head);
     field("d_inner", d_inner);
-    field("encoder_mixer", encoder_mixer);
-    field("decoder_mixer", decoder_mixer);
+    field("encoder_mixer", encoder_mixer, required);
+    field("decoder_mixer", decoder_mixer, required);
     field("norm_first", norm_first);
     field("final_norm", final_norm);
     field("activation", activation);

@@ -71,10 +71,10 @@ struct LanguageModelConfig {
     field("d_inner", d_inner);
     field("block", block);
     if (block == BlockType::r_transformer_block) {
-      field("window", window);
-      field("cell", cell);
+      field("window", window, required);
+      field("cell", cell, required);
     } else {
-      field("mixer", mixer);
+      field("mixer", mixer, required);
       field("own_mixer", own_mixer, false);
       field("norm_first", norm_first);
       field("activation", activation);

@@ -18,6 +18,10 @@ using MixerConfig = std::variant<MultiHeadAttentionConfig, RelativeMultiHeadAtte
                                  RelativeGlobalAttentionConfig, ShawAttentionConfig,
                                  TransformerXLAttentionConfig, AftConfig, LocalRnnConfig>;
 
+/// Marks a field of a config that its JSON has to name.
+struct Required {};
+constexpr Required required{};
+
 /// Sizes that a model's mixers take from its config.
 struct MixerSizes {
   int64_t d_model = 0;

@@ -29,7 +29,7 @@ struct TransformerBlockConfig {
 
   template <class Fields>
   void fields(Fields& field) {
-    field("mixer", mixer);
+    field("mixer", mixer, required);
     field("d_inner", d_inner);
     field("norm_first", norm_first);
     field("activation", activation);

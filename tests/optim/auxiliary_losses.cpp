@@ -70,7 +70,7 @@ TEST_CASE("auxiliary losses are their formula, gradients included") {
       three_blocks(paper_transformer_xl()),
       three_blocks(ModelRow(
           R"("mixer": {"type": "multi_head_attention"}, "position": "learned", "max_len": 9)")),
-      three_blocks(ModelRow(R"("block": "r_transformer_block", "window": 3)")),
+      three_blocks(ModelRow(R"("block": "r_transformer_block", "window": 3, "cell": "rnn")")),
   };
   for (const ModelRow& row : rows)
     for (auto [intermediate, targets] : {std::pair{0.7, 1}, {0.0, 3}, {1.0, 2}})

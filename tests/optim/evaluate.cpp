@@ -210,8 +210,7 @@ TEST_CASE("evaluate: bad requests") {
   CHECK(refused({.batch_size = 0}) == "evaluate: batch_size 0, expected at least 1");
   CHECK(refused({.batch_size = 10}) == "evaluate: 10 tokens are too few for 10 streams");
   LanguageModelConfig learned = small_transformer_xl();
-  learned.mixer =
-      TransformerXLAttentionConfig{.positions = DistancePositions::learned, .max_positions = 8};
+  learned.mixer = RelativeMultiHeadAttentionConfig{.max_positions = 7};
   model = loud_model(learned);
   evaluate(model, text, {.mode = EvaluationMode::chunks, .tgt_len = 8});
   CHECK(refused({.mode = EvaluationMode::chunks, .tgt_len = 9}) ==

@@ -60,7 +60,7 @@ inline std::vector<ModelRow> model_rows() {
       mixer(R"("aft", "form": "simple")", R"("position": "sinusoid")"),
       mixer(R"("aft", "form": "conv", "window": 3)"),
       mixer(R"("local_rnn", "window": 3, "cell": "gru")"),
-      ModelRow(R"("block": "r_transformer_block", "window": 3)", false),
+      ModelRow(R"("block": "r_transformer_block", "window": 3, "cell": "rnn")", false),
       ModelRow(
           R"("block": "r_transformer_block", "window": 2, "cell": "lstm", "position": "learned",
                   "max_len": 20, "tie_embedding": true)",

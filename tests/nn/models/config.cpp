@@ -116,7 +116,6 @@ TEST_CASE("a config is one JSON object with known keys") {
   check_refused<ShawAttentionConfig>(
       {{with(heads, R"("max_distance": 3, "window": 3)"), unknown("window")}});
   check_refused<TransformerXLAttentionConfig>({
-      {with(heads, R"("causal": true)"), unknown("causal")},
       {with(heads, R"("bias": false)"), unknown("bias")},
   });
   check_refused<LocalRnnConfig>(
@@ -157,6 +156,8 @@ TEST_CASE("attention's own options") {
        "max_positions 0, expected at least 1 for learned positions"},
       {with(heads, R"("positions": "learned", "max_positions": 0)"),
        "max_positions 0, expected at least 1 for learned positions"},
+      {with(heads, R"("positions": "learned", "max_positions": 9, "causal": false)"),
+       "causal false with learned positions, expected sinusoid positions"},
       {with(heads, R"("positions": "learned", "max_positions": 9, "clamp_len": 3)"),
        "clamp_len with learned positions"},
       {R"({"d_model": 3, "n_head": 1})", "sinusoid positions need an even d_model, not 3"},
@@ -365,13 +366,20 @@ TEST_CASE("language models") {
       R"("vocab_size": 5, "d_model": 4, "n_layer": 2, "n_head": 2, "d_inner": 3,)"
       R"( "block": "r_transformer_block")";
   check_refused<LanguageModelConfig>({
-      {with(r_model, R"("window": 2, "mixer": {"type": "aft"})"), "unknown config key \"mixer\""},
-      {with(r_model, R"("window": 2, "norm_first": true)"), "unknown config key \"norm_first\""},
-      {with(r_model, R"("window": 2, "activation": "relu")"), "unknown config key \"activation\""},
-      {with(r_model, R"("window": 2, "tie_position_biases": true)"),
+      {with(r_model, R"("cell": "gru")"), "config key \"window\" is missing"},
+      {with(r_model, R"("window": 2)"), "config key \"cell\" is missing"},
+      {with(r_model, R"("window": 2, "cell": "gru", "mixer": {"type": "aft"})"),
+       "unknown config key \"mixer\""},
+      {with(r_model, R"("window": 2, "cell": "gru", "norm_first": true)"),
+       "unknown config key \"norm_first\""},
+      {with(r_model, R"("window": 2, "cell": "gru", "activation": "relu")"),
+       "unknown config key \"activation\""},
+      {with(r_model, R"("window": 2, "cell": "gru", "tie_position_biases": true)"),
        "tie_position_biases needs sinusoid transformer_xl_attention"},
   });
-  CHECK(error_of<LanguageModelConfig>(with(r_model, "")) ==
+  CHECK(error_of<LanguageModelConfig>(with(r_model, R"("window": 1e999)")) ==
+        "the config: key \"window\": 1e999 is beyond the range of double");
+  CHECK(error_of<LanguageModelConfig>(with(r_model, R"("window": 0, "cell": "gru")")) ==
         "local_rnn: window 0, expected at least 1");
   CHECK(error_of<LanguageModelConfig>(model("", R"({"type": "aft", "form": "conv"})")) ==
         "aft: window is missing for form conv");
@@ -430,9 +438,6 @@ TEST_CASE("lengths beyond a table are refused by its name") {
   labml.causal = false;
   CHECK(run(labml, 0, 6) ==
         "relative_multi_head_attention: 6 queries of 6 keys are beyond max_positions 5");
-  TransformerXLAttentionConfig xl{
-      .d_model = 4, .n_head = 2, .positions = DistancePositions::learned, .max_positions = 5};
-  CHECK(run(xl, 3, 3) == "transformer_xl_attention: 6 keys are beyond max_positions 5");
   AftConfig aft{.d_model = 4, .max_len = 5};
   CHECK(run(aft, 3, 3) == "aft: 6 tokens are beyond max_len 5");
   Random random;

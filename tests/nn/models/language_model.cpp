@@ -171,7 +171,7 @@ TEST_CASE("a memory must be one for each block, all alike") {
         "language_model: memories of [2, 2, 4] and [2, 3, 4], expected one [B, M, C] for all "
         "blocks");
   LanguageModel recurrent =
-      ModelRow(R"("block": "r_transformer_block", "window": 3)", false).make(random);
+      ModelRow(R"("block": "r_transformer_block", "window": 3, "cell": "rnn")", false).make(random);
   CHECK(refusal([&] {
           recurrent.forward(random_tokens(2, 3, 7, 1), {two, two}, context);
         }) == "r_transformer_block: takes no memory, only a state");
@@ -185,9 +185,6 @@ TEST_CASE("a pass may see as many tokens as there are learned positions for") {
   const std::vector<Case> cases = {
       {R"("mixer": {"type": "multi_head_attention"}, "position": "learned", "max_len": 5)", 5},
       {R"("mixer": {"type": "aft", "form": "full", "max_len": 6})", 6},
-      {R"("mixer": {"type": "transformer_xl_attention", "positions": "learned",
-                    "max_positions": 5})",
-       5},
       {R"("mixer": {"type": "relative_multi_head_attention", "max_positions": 5})", 6},
       {R"("mixer": {"type": "relative_multi_head_attention", "max_positions": 5,
                     "causal": false})",
@@ -206,7 +203,7 @@ TEST_CASE("a pass may see as many tokens as there are learned positions for") {
   for (const char* json : {R"("mixer": {"type": "multi_head_attention", "position": "alibi"})",
                            R"("mixer": {"type": "transformer_xl_attention"})",
                            R"("mixer": {"type": "relative_global_attention", "max_seq": 3})",
-                           R"("block": "r_transformer_block", "window": 3)"})
+                           R"("block": "r_transformer_block", "window": 3, "cell": "rnn")"})
     CHECK(ModelRow(json).make(random).most_keys() == unlimited);
 }
 
