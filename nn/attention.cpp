@@ -56,9 +56,10 @@ Tensor Attention::forward(const Tensor& x, const Tensor& memory, Context& contex
   check_input(name, x, memory, qkv.weight.size(1));
   bool remembers = memory.defined() && memory.size(1) > 0;
   Heads heads = project(x, remembers ? concat({memory, x}, 1) : x);
-  int64_t K = heads.key.size(2);
-  heads = rotated(heads, K - x.size(1), 0);
-  return attend(equation(heads, position_table(K, context)), visibility(context), context);
+  int64_t T = x.size(1), K = heads.key.size(2);
+  heads = rotated(heads, K - T, 0);
+  Tensor positions = position_table(K - 1, causal ? 0 : 1 - T, context);
+  return attend(equation(heads, positions), visibility(context), context);
 }
 
 std::unique_ptr<State> Attention::start(int64_t limit) const {
@@ -74,7 +75,7 @@ Tensor Attention::forward(const Tensor& x, State& state, Context& context) const
   visibility(context).check("relative_attention", x.size(0), T, past.kept() + T);
   Heads heads = past.append(rotated(project(x, x), past.seen(), past.seen()));
   Tensor positions = past.positions(heads.key.size(2), [&](int64_t keys) {  // [K, H, D]
-    return position_table(keys, context);
+    return position_table(keys - 1, 0, context);
   });
   return attend(equation(heads, positions), visibility(context), context);
 }
@@ -86,7 +87,7 @@ void Attention::visit(Visitor& visitor) const {
 
 Heads Attention::rotated(const Heads& heads, int64_t, int64_t) const { return heads; }
 
-Tensor Attention::position_table(int64_t, Context&) const { return {}; }
+Tensor Attention::position_table(int64_t, int64_t, Context&) const { return {}; }
 
 int64_t Attention::reach() const { return window > 0 ? window - 1 : unlimited; }
 

@@ -52,17 +52,17 @@ struct Attention : Layer {
   void set_window(const char* layer, std::optional<int64_t> size);
 
   /// Returns the terms of the variant's score over these heads, before the factor 1/√D. `positions`
-  /// is what `position_table` returned for K keys.
+  /// is what `position_table` returned for the distances between them.
   virtual RelativeAttention equation(const Heads& heads, const Tensor& positions) const = 0;
 
   /// Returns the heads, with positions rotated into them where the variant does that. The first
   /// query stands at position `query`, the first key at `key`.
   virtual Heads rotated(const Heads& heads, int64_t query, int64_t key) const;
 
-  /// Returns what depends on distances alone and is expensive to make: a table [K, H, D] whose row
-  /// n is for δ = K - 1 - n. Undefined for variants without such a table. A state makes the table
-  /// once and then takes its last K rows.
-  virtual Tensor position_table(int64_t keys, Context& context) const;
+  /// Returns what depends on distances alone and is expensive to make: a table [n, H, D] with a row
+  /// for each δ from `farthest` down to `nearest`, which is below 0 for a two-way layer. Undefined
+  /// for variants without such a table. A state makes the table once and then takes its last rows.
+  virtual Tensor position_table(int64_t farthest, int64_t nearest, Context& context) const;
 
   /// The largest number of earlier tokens that a query can see.
   virtual int64_t reach() const;

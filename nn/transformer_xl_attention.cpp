@@ -9,12 +9,26 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+namespace {
+
+/// Returns the last `count` rows of a table, whose first row stands for those that it lacks.
+Tensor last_rows(const Tensor& table, int64_t count) {
+  int64_t rows = table.size(0);
+  if (count <= rows) return slice(table, 0, rows - count, rows);
+  Dims lacking = table.shape();
+  lacking[0] = count - rows;
+  return concat({expand(slice(table, 0, 0, 1), lacking), table}, 0);
+}
+
+}  // namespace
+
 TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& config,
                                                Random& random) {
   check_sizes(config);
   const char* layer = config.type;
   build(layer, config.d_model, config.n_head, config.d_head, false, random);
   set_window(layer, config.window);
+  causal = config.causal;
   attention_dropout = config.attention_dropout;
   position_dropout = config.dropout;
   content_bias = constant_parameter({n_head, d_head}, 0);
@@ -27,6 +41,7 @@ TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfi
     position = Linear(config.d_model, n_head * d_head, false, random);
     position_bias = constant_parameter({n_head, d_head}, 0);
   } else {
+    require(causal, layer, ": causal false with learned positions, expected sinusoid positions");
     require(!config.clamp_len, layer, ": clamp_len with learned positions");
     require(config.max_positions && *config.max_positions >= 1, layer, ": max_positions ",
             config.max_positions.value_or(0), ", expected at least 1 for learned positions");
@@ -39,35 +54,26 @@ RelativeAttention TransformerXLAttention::equation(const Heads& heads,
                                                    const Tensor& positions) const {
   const auto& [q, k, v] = heads;
   int64_t K = k.size(2);
-  int64_t P = learned() ? position_embeddings.size(0) : K;
-  require(K <= P, "transformer_xl_attention: ", K, " keys are beyond max_positions ", P);
-  auto newest = [=](const Tensor& table) { return slice(table, 0, P - K, P); };
-  Tensor r = learned() ? newest(position_embeddings) : positions;  // r_δ or E_δ [K, H, D]
+  auto by_distance = [=](const Tensor& table) { return last_rows(table, K); };
+  Tensor r = learned() ? by_distance(position_embeddings) : positions;  // r_δ or E_δ [n, H, D]
 
-  RelativeAttention score{.query = q, .key = k, .value = v};            // (a) q_i·k_j
-  score.position_rows = r;                                              // (b) q_i·r_δ
-  score.content_bias = content_bias;                                    // (c) u·k_j
-  if (!learned()) score.position_bias = position_bias;                  // (d) v·r_δ
-  if (learned()) score.position_scores = newest(position_scalar_bias);  // (d) s_δ
+  RelativeAttention score{.query = q, .key = k, .value = v};                 // (a) q_i·k_j
+  score.position_rows = r;                                                   // (b) q_i·r_δ
+  score.content_bias = content_bias;                                         // (c) u·k_j
+  if (!learned()) score.position_bias = position_bias;                       // (d) v·r_δ
+  if (learned()) score.position_scores = by_distance(position_scalar_bias);  // (d) s_δ
   return score;
 }
 
-Tensor TransformerXLAttention::position_table(int64_t keys, Context& context) const {
+Tensor TransformerXLAttention::position_table(int64_t farthest, int64_t nearest,
+                                              Context& context) const {
   if (learned()) return {};
   std::vector<int64_t> distances;
-  for (int64_t delta = keys - 1; delta >= 0; --delta)
-    distances.push_back(clamp_len > 0 ? std::min(delta, clamp_len) : delta);
-  Tensor R = sinusoids("transformer_xl_attention", distances, position.weight.size(1));  // [K, C]
-  Tensor r = position(context.drop_shared(R, position_dropout));  // [K, H·D]
-  return reshape(r, {keys, n_head, d_head});                      // [K, H, D]
-}
-
-int64_t TransformerXLAttention::reach() const {
-  return std::min(Attention::reach(), learned() ? position_embeddings.size(0) - 1 : unlimited);
-}
-
-int64_t TransformerXLAttention::most_keys() const {
-  return learned() ? position_embeddings.size(0) : unlimited;
+  for (int64_t delta = farthest; delta >= nearest; --delta)
+    distances.push_back(clamp_len > 0 ? std::clamp(delta, -clamp_len, clamp_len) : delta);
+  Tensor R = sinusoids("transformer_xl_attention", distances, position.weight.size(1));  // [n, C]
+  Tensor r = position(context.drop_shared(R, position_dropout));  // [n, H·D]
+  return reshape(r, {std::ssize(distances), n_head, d_head});     // [n, H, D]
 }
 
 std::vector<Tensor*> TransformerXLAttention::position_biases() {

@@ -8,8 +8,13 @@
 //              = ((q_i + u)·k_j  +  (q_i + v)·r_δ) / √D
 //
 // R_δ are sinusoids. The content bias u and the position bias v replace the query's own position.
-// With learned positions, score_ij = ((q_i + u)·k_j + q_i·E_δ + s_δ) / √D, which is the paper's
-// second form.
+// A two-way layer has δ < 0 for the keys after the query, with the same W_r, as XLNet (Yang et al.
+// 2019) has it. With learned positions,
+//
+//     score_ij = ((q_i + u)·k_j + q_i·E_δ + s_δ) / √D
+//
+// and greater distances share the row of the farthest. The original code calls this attn_type 1.
+// The paper does not have it.
 
 #include <optional>
 #include <string>
@@ -32,12 +37,14 @@ struct TransformerXLAttentionConfig {
   int64_t n_head = 0;
   /// Width of a head. The default is d_model / n_head.
   std::optional<int64_t> d_head{};
-  /// The distance beyond which all distances share one sinusoid; 0 = no clamp.
+  /// The distance beyond which all distances share one sinusoid, on either side; 0 = no clamp.
   std::optional<int64_t> clamp_len{};
   /// Distances below this are attended to. The original's same_length is a window as long as the
   /// memory.
   std::optional<int64_t> window{};
-  /// Learned positions need max_positions.
+  /// Whether each token sees the past alone. Only sinusoids go on into the future.
+  bool causal = true;
+  /// Learned positions need max_positions, the number of distances that have rows of their own.
   DistancePositions positions = DistancePositions::sinusoid;
   std::optional<int64_t> max_positions{};
   /// Dropout of the sinusoids R; attention_dropout is that of the probabilities.
@@ -51,6 +58,7 @@ struct TransformerXLAttentionConfig {
     field("d_head", d_head);
     field("clamp_len", clamp_len);
     field("window", window);
+    field("causal", causal, true);
     field("positions", positions);
     field("max_positions", max_positions);
   }
@@ -65,17 +73,15 @@ struct TransformerXLAttention : Attention {
   int64_t clamp_len = 0;
   double position_dropout = 0;
 
-  /// Draws weights and E from N(0, 0.02²), as the original code does; u, v and s start at 0. Throws
-  /// when the config describes no valid layer.
+  /// Draws weights and E from N(0, 0.02²), as the original code does. u, v and s start at 0; the
+  /// original draws u and v from N(0, 0.02²), too. Throws when the config describes no valid layer.
   TransformerXLAttention(const TransformerXLAttentionConfig& config, Random& random);
-  int64_t most_keys() const override;
   std::vector<Tensor*> position_biases() override;
   void visit(Visitor& visitor) const override;
 
  protected:
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
-  Tensor position_table(int64_t keys, Context& context) const override;
-  int64_t reach() const override;
+  Tensor position_table(int64_t farthest, int64_t nearest, Context& context) const override;
 
  private:
   bool learned() const { return position_embeddings.defined(); }

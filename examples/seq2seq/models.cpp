@@ -51,14 +51,15 @@ const std::vector<Kind>& kinds() {
        [](const ModelFlags& flags) -> MixerConfig {
          return shiftgrad::RelativeGlobalAttentionConfig{.max_seq = flags.max_len};
        }},
+      {"transformer_xl", "Transformer-XL's attention, in the encoder as in XLNet", true,
+       TokenPosition::none,
+       [](const ModelFlags&) -> MixerConfig { return shiftgrad::TransformerXLAttentionConfig{}; }},
       {"labml", "Transformer-XL's attention with learned tables of distances", true,
        TokenPosition::none,
        [](const ModelFlags& flags) -> MixerConfig {
          return shiftgrad::RelativeMultiHeadAttentionConfig{.max_positions = flags.max_len};
        }},
       {"aft", "attention free, weighted sums of values", true, TokenPosition::none, aft},
-      {"transformer_xl", "Transformer-XL's attention", false, TokenPosition::none,
-       [](const ModelFlags&) -> MixerConfig { return shiftgrad::TransformerXLAttentionConfig{}; }},
       {"local_rnn", "a recurrent network over a window", false, TokenPosition::none,
        [](const ModelFlags& flags) -> MixerConfig {
          return shiftgrad::LocalRnnConfig{.window = flags.window > 0 ? flags.window : 7,

@@ -102,10 +102,6 @@ TEST_CASE("a limited memory costs the same for every token") {
 
 TEST_CASE("a table of positions bounds a state by itself") {
   check_constant_cost(
-      TransformerXLAttentionConfig{
-          .d_model = 4, .n_head = 2, .positions = DistancePositions::learned, .max_positions = 40},
-      unlimited, 39);
-  check_constant_cost(
       RelativeMultiHeadAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 40}, unlimited,
       40);
 }

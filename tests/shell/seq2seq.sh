@@ -102,6 +102,7 @@ done << 'END'
 --encoder labml --decoder labml
 --encoder aft --decoder aft
 --encoder aft --form full --decoder transformer_xl
+--encoder transformer_xl --decoder transformer_xl
 --encoder aft --form simple --decoder aft
 --encoder aft --form conv --window 3 --decoder local_rnn
 END
@@ -213,8 +214,8 @@ refuses 'missing: No such file' train --data missing --out_dir run
 refuses 'line 2: target: 30 tokens, but the model takes at most 19' train $tiny --out_dir run \
   --data "$(printf 'a\tb\nc\td%029d\n' 0 > long.tsv; echo long.tsv)"
 refuses '--n_embd 18 is not divisible by --n_head 4' train --n_embd 18 --n_head 4 --out_dir run
-refuses '--encoder transformer_xl, expected transformer, rope' train \
-  --encoder transformer_xl --out_dir run
+refuses '--encoder local_rnn, expected transformer, rope' train \
+  --encoder local_rnn --out_dir run
 refuses '--decoder lstm, expected transformer' train --decoder lstm --out_dir run
 refuses '--source_tokens bytes' train --source_tokens bytes --out_dir run
 refuses '--share_embedding' train --share_embedding true --target_tokens words --out_dir run

@@ -40,8 +40,7 @@ void describe(LayerRow& row, const RelativeGlobalAttentionConfig& config) {
 }
 void describe(LayerRow& row, const ShawAttentionConfig& config) { row.causal = config.causal; }
 void describe(LayerRow& row, const TransformerXLAttentionConfig& config) {
-  if (config.max_positions) row.most_keys = *config.max_positions;
-  if (config.max_positions) row.held = *config.max_positions - 1;
+  row.causal = config.causal;
   if (config.window) row.held = row.sight = *config.window - 1;
 }
 void describe(LayerRow& row, const AftConfig& config) {
@@ -144,11 +143,19 @@ void add_transformer_xl(std::vector<LayerRow>& rows) {
   config.clamp_len = std::nullopt;
   config.d_head = std::nullopt;
   rows.push_back(mixer("xl window 4", config));
+  config.causal = false;
+  rows.push_back(mixer("xl window 4, two-way", config));
+  config.window = std::nullopt;
+  rows.push_back(mixer("xl two-way", config));
+  config.clamp_len = 2;
+  rows.push_back(mixer("xl clamp_len 2, two-way", config));
   Config learned{.d_model = 5, .n_head = 3, .d_head = 2, .positions = DistancePositions::learned};
   learned.max_positions = 17;
   rows.push_back(mixer("xl learned", learned));
   learned.max_positions = 8;
   rows.push_back(mixer("xl learned short", learned));
+  learned.max_positions = 3;
+  rows.push_back(mixer("xl learned, clipped", learned));
   learned.window = 3;
   rows.push_back(mixer("xl learned window 3", learned));
 }

@@ -236,9 +236,6 @@ TEST_CASE("run_layer refuses lengths beyond a table") {
   check_all(good_case<RelativeMultiHeadAttentionConfig>(
                 R"({"d_model": 4, "n_head": 2, "max_positions": 3})"),
             {{put("input.memory", zeros({2, 2, 4})), "max_positions 3"}});
-  check_all(good_case<TransformerXLAttentionConfig>(
-                R"({"d_model": 4, "n_head": 2, "positions": "learned", "max_positions": 3})"),
-            {{put("input.memory", zeros({2, 1, 4})), "max_positions 3"}});
   check_all(good_case<AftConfig>(R"({"d_model": 4, "max_len": 3})"),
             {{put("input.memory", zeros({2, 1, 4})), "max_len 3"}});
 }
@@ -280,7 +277,7 @@ TEST_CASE("run_layer refuses broken language models") {
            "\"param.blocks.1.mixer.content_bias\" is missing"},
           {put("param.content_bias", zeros({2, 2})), "unexpected tensor \"param.content_bias\""},
       });
-  ModelRow recurrent(R"("block": "r_transformer_block", "window": 2)", false);
+  ModelRow recurrent(R"("block": "r_transformer_block", "window": 2, "cell": "rnn")", false);
   LanguageModel other = recurrent.make(random);
   SafeTensors of_other = make_case("language_model", recurrent.json, other);
   of_other.tensors["input.tokens"] = of_other.tensors["input.targets"] = stored(tokens);

@@ -180,8 +180,9 @@ inline std::vector<double> sinusoid_row(int64_t delta, int64_t C) {
   return row;
 }
 
-/// Transformer-XL: ((q + u)·k + (q + v)·W_r R_δ) / √D, or with learned tables
-/// ((q + u)·k + q·E[max_positions-1-δ] + s[max_positions-1-δ]) / √D.
+/// Transformer-XL: ((q + u)·k + (q + v)·W_r R_δ) / √D, with δ below 0 for the future of a two-way
+/// layer, or with learned tables ((q + u)·k + q·E[max_positions-1-δ] + s[max_positions-1-δ]) / √D,
+/// whose first row stands for all greater distances, too.
 inline Values oracle(const TransformerXLAttentionConfig& config, const Weights& weights,
                      const Input& input) {
   int64_t C = config.d_model, H = config.n_head, D = config.d_head.value_or(C / H);
@@ -191,23 +192,24 @@ inline Values oracle(const TransformerXLAttentionConfig& config, const Weights& 
   bool learned = config.positions == DistancePositions::learned;
   int64_t clamp = config.clamp_len.value_or(0);
 
-  Values r({input.K(), H * D});  // W_r R_δ
-  for (int64_t delta = 0; !learned && delta < input.K(); ++delta) {
-    std::vector<double> R = sinusoid_row(clamp > 0 ? std::min(delta, clamp) : delta, C);
+  int64_t K = input.K();
+  Values r({2 * K, H * D});  // W_r R_δ in row K + δ
+  for (int64_t delta = -K; !learned && delta < K; ++delta) {
+    std::vector<double> R = sinusoid_row(clamp > 0 ? std::clamp(delta, -clamp, clamp) : delta, C);
     for (int64_t o = 0; o < H * D; ++o)
-      for (int64_t c = 0; c < C; ++c) r(delta, o) += W_r(o, c) * R[static_cast<size_t>(c)];
+      for (int64_t c = 0; c < C; ++c) r(K + delta, o) += W_r(o, c) * R[static_cast<size_t>(c)];
   }
   auto score = [&](const Pair& pair) {
-    int64_t h = pair.h, row = learned ? E.size(0) - 1 - pair.delta() : 0;
+    int64_t h = pair.h, row = learned ? std::max<int64_t>(E.size(0) - 1 - pair.delta(), 0) : 0;
     double sum = learned ? s(row, h) : 0;
     for (int64_t d = 0; d < D; ++d) {
       double q = pair.q[static_cast<size_t>(d)], k = pair.k[static_cast<size_t>(d)];
       sum += (q + u(h, d)) * k;
-      sum += learned ? q * E(row, h, d) : (q + v(h, d)) * r(pair.delta(), h * D + d);
+      sum += learned ? q * E(row, h, d) : (q + v(h, d)) * r(K + pair.delta(), h * D + d);
     }
     return sum / std::sqrt(static_cast<double>(D));
   };
-  return attention_oracle({H, D, true, config.window.value_or(0)}, weights, input, score);
+  return attention_oracle({H, D, config.causal, config.window.value_or(0)}, weights, input, score);
 }
 
 }  // namespace shiftgrad::test
