@@ -151,6 +151,10 @@ def load(path):
     expect(config["norm_first"], "a norm after its layer")
     if config["tie_embedding"]:
         weights["output.weight"] = weights["embedding.weight"]
+    if config["tie_position_biases"]:
+        for name in ("content_bias", "position_bias"):
+            shared = weights.pop(name)
+            weights |= {f"blocks.{n}.mixer.{name}": shared for n in range(config["n_layer"])}
     model = LanguageModel(config)
     model.load_state_dict(weights)
     return model, json.loads(metadata["vocabulary"]), config

@@ -31,7 +31,7 @@ TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfi
   causal = config.causal;
   attention_dropout = config.attention_dropout;
   position_dropout = config.dropout;
-  content_bias = constant_parameter({n_head, d_head}, 0);
+  if (config.content_bias) content_bias = constant_parameter({n_head, d_head}, 0);
   if (config.positions == DistancePositions::sinusoid) {
     require(!config.max_positions, layer, ": max_positions with sinusoid positions");
     require(config.d_model % 2 == 0, layer, ": sinusoid positions need an even d_model, not ",
@@ -39,14 +39,15 @@ TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfi
     clamp_len = config.clamp_len.value_or(0);
     require(clamp_len >= 0, layer, ": clamp_len ", clamp_len, ", expected at least 0");
     position = Linear(config.d_model, n_head * d_head, false, random);
-    position_bias = constant_parameter({n_head, d_head}, 0);
+    if (config.position_bias) position_bias = constant_parameter({n_head, d_head}, 0);
   } else {
     require(causal, layer, ": causal false with learned positions, expected sinusoid positions");
     require(!config.clamp_len, layer, ": clamp_len with learned positions");
     require(config.max_positions && *config.max_positions >= 1, layer, ": max_positions ",
             config.max_positions.value_or(0), ", expected at least 1 for learned positions");
     position_embeddings = normal_parameter({*config.max_positions, n_head, d_head}, random);
-    position_scalar_bias = constant_parameter({*config.max_positions, n_head}, 0);
+    if (config.position_bias)
+      position_scalar_bias = constant_parameter({*config.max_positions, n_head}, 0);
   }
 }
 
@@ -57,11 +58,12 @@ RelativeAttention TransformerXLAttention::equation(const Heads& heads,
   auto by_distance = [=](const Tensor& table) { return last_rows(table, K); };
   Tensor r = learned() ? by_distance(position_embeddings) : positions;  // r_δ or E_δ [n, H, D]
 
-  RelativeAttention score{.query = q, .key = k, .value = v};                 // (a) q_i·k_j
-  score.position_rows = r;                                                   // (b) q_i·r_δ
-  score.content_bias = content_bias;                                         // (c) u·k_j
-  if (!learned()) score.position_bias = position_bias;                       // (d) v·r_δ
-  if (learned()) score.position_scores = by_distance(position_scalar_bias);  // (d) s_δ
+  RelativeAttention score{.query = q, .key = k, .value = v};  // (a) q_i·k_j
+  score.position_rows = r;                                    // (b) q_i·r_δ
+  score.content_bias = content_bias;                          // (c) u·k_j
+  score.position_bias = position_bias;                        // (d) v·r_δ
+  if (position_scalar_bias.defined())
+    score.position_scores = by_distance(position_scalar_bias);  // (d) s_δ
   return score;
 }
 
@@ -77,7 +79,7 @@ Tensor TransformerXLAttention::position_table(int64_t farthest, int64_t nearest,
 }
 
 std::vector<Tensor*> TransformerXLAttention::position_biases() {
-  if (learned()) return {};
+  if (!content_bias.defined() || !position_bias.defined()) return {};
   return {&content_bias, &position_bias};
 }
 

@@ -47,6 +47,9 @@ struct TransformerXLAttentionConfig {
   /// Learned positions need max_positions, the number of distances that have rows of their own.
   DistancePositions positions = DistancePositions::sinusoid;
   std::optional<int64_t> max_positions{};
+  /// Whether the score has the terms (c) and (d). With learned positions, (d) is s_δ.
+  bool content_bias = true;
+  bool position_bias = true;
   /// Dropout of the sinusoids R; attention_dropout is that of the probabilities.
   double dropout = 0;
   double attention_dropout = 0;
@@ -59,17 +62,19 @@ struct TransformerXLAttentionConfig {
     field("clamp_len", clamp_len);
     field("window", window);
     field("causal", causal, true);
+    field("content_bias", content_bias, true);
+    field("position_bias", position_bias, true);
     field("positions", positions);
     field("max_positions", max_positions);
   }
 };
 
 struct TransformerXLAttention : Attention {
-  Tensor content_bias;          // u [H, D]
-  Tensor position_bias;         // v [H, D], sinusoid only
+  Tensor content_bias;          // u [H, D], undefined without the term (c)
+  Tensor position_bias;         // v [H, D], sinusoid only, undefined without the term (d)
   Linear position;              // W_r [H·D, C], sinusoid only
   Tensor position_embeddings;   // E [max_positions, H, D], learned only
-  Tensor position_scalar_bias;  // s [max_positions, H], learned only
+  Tensor position_scalar_bias;  // s [max_positions, H], learned only, undefined without (d)
   int64_t clamp_len = 0;
   double position_dropout = 0;
 

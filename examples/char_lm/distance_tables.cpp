@@ -79,30 +79,37 @@ double score_factor(const shiftgrad::Attention& layer) {
   return 1 / std::sqrt(static_cast<double>(layer.d_head));
 }
 
-/// Returns tables of r_δ = W_r R_δ, and of the term v·r_δ, which depends on the distance alone.
+/// Returns tables of r_δ = W_r R_δ, and of the term v·r_δ, which depends on the distance alone, if
+/// the layer has it.
 Tables sinusoid_tables(const TransformerXLAttention& layer, int64_t distances) {
   std::vector<int64_t> clamped;
   for (int64_t delta = 0; delta < distances; ++delta)
     clamped.push_back(layer.clamp_len > 0 ? std::min(delta, layer.clamp_len) : delta);
   Tensor R = shiftgrad::sinusoids("positions", clamped, layer.position.weight.size(1));
   std::vector<double> r = doubles(layer.position(R));  // [distances, H·D]
-  std::vector<double> v = doubles(layer.position_bias);
   int64_t H = layer.n_head, D = layer.d_head;
   Distances range{0, distances - 1};
   auto vector = [&](int64_t h, int64_t delta) { return &r[(delta * H + h) * D]; };
+  auto length = [&](int64_t h, int64_t delta) { return norm(vector(h, delta), D); };
+  Tables tables = {table("norm of r", H, range, length)};
+  if (!layer.position_bias.defined()) return tables;
+  std::vector<double> v = doubles(layer.position_bias);
   auto bias = [&](int64_t h, int64_t delta) {
     return dot(&v[h * D], vector(h, delta), D) * score_factor(layer);
   };
-  auto length = [&](int64_t h, int64_t delta) { return norm(vector(h, delta), D); };
-  return {table("bias v·r / √D", H, range, bias), table("norm of r", H, range, length)};
+  tables.insert(tables.begin(), table("bias v·r / √D", H, range, bias));
+  return tables;
 }
 
 Tables tables_of(const TransformerXLAttention& layer, int64_t distances) {
-  if (layer.position_bias.defined()) return sinusoid_tables(layer, distances);
+  if (!layer.position_embeddings.defined()) return sinusoid_tables(layer, distances);
   int64_t P = layer.position_embeddings.size(0), H = layer.n_head;
   Rows rows{H, {0, P - 1}, [=](int64_t h, int64_t delta) { return (P - 1 - delta) * H + h; }};
-  return {rows.biases("bias s / √D", layer.position_scalar_bias, score_factor(layer)),
-          rows.norms("norm of E", layer.position_embeddings)};
+  Tables tables;
+  if (layer.position_scalar_bias.defined())
+    tables.push_back(rows.biases("bias s / √D", layer.position_scalar_bias, score_factor(layer)));
+  tables.push_back(rows.norms("norm of E", layer.position_embeddings));
+  return tables;
 }
 
 Tables tables_of(const RelativeMultiHeadAttention& layer) {

@@ -44,7 +44,9 @@ LanguageModelConfig transformer(const ModelFlags& flags) {
   return config;
 }
 
-/// The model of Dai et al. 2019, "Transformer-XL", with the norms before the layers.
+/// The model of Dai et al. 2019, "Transformer-XL". By default its norms come before the layers,
+/// each block has biases of its own, and embeddings are not scaled; in the paper's code all three
+/// differ.
 LanguageModelConfig transformer_xl(const ModelFlags& flags) {
   LanguageModelConfig config;
   shiftgrad::TransformerXLAttentionConfig mixer{
@@ -53,10 +55,18 @@ LanguageModelConfig transformer_xl(const ModelFlags& flags) {
       .window = flags.window,
       .positions = value_named<DistancePositions>(flags.position.value_or("sinusoid")),
       .max_positions = flags.max_positions,
+      .content_bias = flags.content_bias.value_or(true),
+      .position_bias = flags.position_bias.value_or(true),
   };
   if (mixer.positions == DistancePositions::learned && !mixer.max_positions)
     mixer.max_positions = distances(flags);
   config.mixer = mixer;
+  config.tie_position_biases = flags.tie_position_biases.value_or(false);
+  bool has_both = mixer.content_bias && mixer.position_bias;
+  require(
+      !config.tie_position_biases || (has_both && mixer.positions == DistancePositions::sinusoid),
+      "--tie_position_biases: there are no two biases to share, expected --position sinusoid, "
+      "--content_bias true and --position_bias true");
   return config;
 }
 
@@ -123,6 +133,7 @@ LanguageModelConfig r_transformer(const ModelFlags& flags) {
   config.block = BlockType::r_transformer_block;
   config.window = flags.window.value_or(7);
   config.cell = cell(flags);
+  config.rnn_layers = flags.rnn_layers.value_or(1);
   return config;
 }
 
@@ -168,7 +179,8 @@ const std::vector<ModelKind>& model_kinds() {
       {"transformer_xl",
        "relative positions, memory of earlier blocks, reads in order",
        true,
-       {"dropatt", "position", "window", "clamp_len", "max_positions", "d_head"},
+       {"dropatt", "position", "window", "clamp_len", "max_positions", "d_head", "content_bias",
+        "position_bias", "tie_position_biases"},
        transformer_xl},
       {"labml",
        "like transformer_xl with learned tables of distances, reads in order",
@@ -194,7 +206,7 @@ const std::vector<ModelKind>& model_kinds() {
       {"r_transformer",
        "local_rnn below attention",
        false,
-       {"dropatt", "window", "cell"},
+       {"dropatt", "window", "cell", "rnn_layers"},
        r_transformer},
   };
   return kinds;
@@ -237,7 +249,8 @@ LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   config.d_inner = flags.d_inner > 0 ? flags.d_inner : 4 * flags.n_embd;
   config.activation = value_named<shiftgrad::Activation>(flags.activation.value_or("gelu"));
   config.norm_first = flags.norm_first.value_or(true);
-  config.final_norm = config.norm_first;
+  config.final_norm = flags.final_norm.value_or(config.norm_first);
+  config.embedding_scale = flags.embedding_scale.value_or(config.embedding_scale);
   config.tie_embedding = flags.tie_embedding.value_or(true);
   set_dropout(flags, config);
   return config;

@@ -27,8 +27,9 @@ struct ModelFlags {
   std::optional<double> dropatt;
   std::optional<std::string> position, form, cell, activation;
   std::optional<int64_t> window, clamp_len, max_positions, d_head, max_seq, max_distance, max_len,
-      factor_rank;
-  std::optional<bool> relative_bias, key_positions, value_positions, norm_first, tie_embedding;
+      factor_rank, rnn_layers;
+  std::optional<bool> content_bias, position_bias, tie_position_biases, relative_bias,
+      key_positions, value_positions, norm_first, final_norm, tie_embedding, embedding_scale;
 
   /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
   template <class Flag>
@@ -50,8 +51,13 @@ struct ModelFlags {
          "activation of the feed-forward networks (default: gelu)");
     flag("norm_first", norm_first, "BOOL",
          "normalize before each layer instead of after it (default: true)");
+    flag("final_norm", final_norm, "BOOL",
+         "normalize the last block's output (default: as norm_first)");
     flag("tie_embedding", tie_embedding, "BOOL",
          "use the embedding's weight as the output weight (default: true)");
+    flag("embedding_scale", embedding_scale, "BOOL",
+         "multiply embeddings by the square root of n_embd (default: true with --position "
+         "sinusoid of a model that adds positions to them, else false)");
     visit_options(flag);
   }
 
@@ -79,6 +85,12 @@ struct ModelFlags {
          range::one_or_more);
     flag("d_head", d_head, "CHANNELS", "transformer_xl: width of a head (default: n_embd/n_head)",
          range::channels);
+    flag("content_bias", content_bias, "BOOL",
+         "transformer_xl: add a bias to the queries of keys, u (default: true)");
+    flag("position_bias", position_bias, "BOOL",
+         "transformer_xl: add a bias to the queries of distances, v (default: true)");
+    flag("tie_position_biases", tie_position_biases, "BOOL",
+         "transformer_xl: let all blocks share these two biases (default: false)");
     flag("max_seq", max_seq, "TOKENS",
          "music_transformer: attend to distances below it only (default: twice block_size or "
          "mem_len, whichever is more)",
@@ -103,6 +115,9 @@ struct ModelFlags {
          range::zero_or_more);
     flag("cell", cell, shiftgrad::choices<shiftgrad::RecurrentCell>(),
          "local_rnn and r_transformer: cell of the recurrent network (default: gru)");
+    flag("rnn_layers", rnn_layers, "LAYERS",
+         "r_transformer: recurrent networks of a block, one above the other (default: 1)",
+         range::layers);
   }
 
  private:

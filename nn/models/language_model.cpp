@@ -63,6 +63,7 @@ std::unique_ptr<Layer> LanguageModel::build_block(Random& random, const MixerMak
                                 .window = config.window,
                                 .cell = config.cell,
                                 .d_inner = config.d_inner,
+                                .rnn_layers = config.rnn_layers,
                                 .dropout = config.dropout,
                                 .attention_dropout = config.attention_dropout},
         random);

@@ -38,7 +38,7 @@ struct LanguageModelConfig {
   int64_t n_head = 0;
   int64_t d_inner = 0;
   /// Type of the blocks. A transformer_block uses the mixer, norm_first and activation, an
-  /// r_transformer_block window and cell.
+  /// r_transformer_block window, cell and rnn_layers.
   BlockType block = BlockType::transformer_block;
   /// The mixer of each block. It takes d_model and n_head from the model.
   MixerConfig mixer{};
@@ -46,6 +46,7 @@ struct LanguageModelConfig {
   bool own_mixer = false;
   int64_t window = 0;
   RecurrentCell cell = RecurrentCell::rnn;
+  int64_t rnn_layers = 1;
   bool norm_first = true;
   bool final_norm = true;
   Activation activation = Activation::relu;
@@ -73,6 +74,7 @@ struct LanguageModelConfig {
     if (block == BlockType::r_transformer_block) {
       field("window", window, required);
       field("cell", cell, required);
+      field("rnn_layers", rnn_layers, int64_t{1});
     } else {
       field("mixer", mixer, required);
       field("own_mixer", own_mixer, false);

@@ -5,9 +5,13 @@
 //
 //     x + LocalRNN(norm(x)),   x + Attention(norm(x)),   x + FFN(norm(x))
 //
+// A block may have several layers of the first kind, one above the other.
+//
 // As in the authors' code, norm(x) = w (x - mean)/(std + 1e-6) + b, where std divides by n - 1.
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "shiftgrad/nn/feed_forward.h"
 #include "shiftgrad/nn/layer_norm.h"
@@ -27,6 +31,8 @@ struct RTransformerBlockConfig {
   int64_t window = 0;
   RecurrentCell cell = RecurrentCell::rnn;
   int64_t d_inner = 0;
+  /// Number of local recurrent nets, one above the other; the authors' --n.
+  int64_t rnn_layers = 1;
   double dropout = 0;
   double attention_dropout = 0;
 
@@ -37,12 +43,18 @@ struct RTransformerBlockConfig {
     field("window", window);
     field("cell", cell);
     field("d_inner", d_inner);
+    field("rnn_layers", rnn_layers, int64_t{1});
   }
 };
 
 struct RTransformerBlock : Layer {
-  LocalRnn local_rnn;
-  LayerNorm local_norm;
+  /// x + rnn(norm(x)).
+  struct LocalLayer {
+    LocalRnn rnn;
+    LayerNorm norm;
+  };
+  /// Their parameters are local_rnn.* and local_norm.*, then local_rnn_2.* and so on.
+  std::vector<LocalLayer> local_layers;
   MultiHeadAttention attention;
   LayerNorm attention_norm;
   FeedForward feed_forward;
@@ -60,8 +72,9 @@ struct RTransformerBlock : Layer {
   void visit(Visitor& visitor) const override;
 
  private:
-  template <class Local, class Attend>
-  Tensor run(const Tensor& x, Context& context, Local local, Attend attend) const;
+  /// Computes the block; `apply` calls the local layers, from the lowest, and then the attention.
+  Tensor run(const Tensor& x, Context& context,
+             const std::function<Tensor(const Layer&, const Tensor&)>& apply) const;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -79,6 +79,9 @@ transformer --position alibi --d_inner 20
 transformer --position none
 transformer_xl --position learned --max_positions 30
 transformer_xl --clamp_len 3 --window 5 --d_head 3 --norm_first false
+transformer_xl --content_bias false --embedding_scale true --final_norm false
+transformer_xl --position learned --max_positions 3 --position_bias false
+transformer_xl --tie_position_biases true --embedding_scale true --norm_first false
 labml --max_positions 20
 music_transformer --max_seq 4 --relative_bias false --mem_len 8
 shaw --max_distance 2 --key_positions false
@@ -89,6 +92,7 @@ aft --form simple
 aft --form conv
 local_rnn --cell lstm --mem_len 5
 r_transformer --window 3 --cell rnn
+r_transformer --rnn_layers 2 --final_norm false
 END
 
 # Models side by side.
@@ -238,6 +242,10 @@ refuses 'shaw:max_distnace=3: --max_distnace: no such flag, did you mean --max_d
 for flag in data=text val_data=text eval_split=0.2 vocab=characters out_dir=x seed=1; do
   refuses "shaw:$flag: --${flag%=*}: no such flag" compare $tiny "shaw:$flag"
 done
+refuses '--tie_position_biases: there are no two biases to share' compare $tiny \
+  transformer_xl:tie_position_biases=true,position=learned
+refuses '--tie_position_biases: --model shaw has no such option' compare $tiny \
+  shaw:tie_position_biases=true
 refuses '--parameters 100 is too few' compare $tiny shaw --parameters 100
 refuses '--seeds 0' compare $tiny shaw --seeds 0
 refuses '--length 0' compare $tiny shaw --length 0

@@ -17,6 +17,7 @@ done << 'END'
 learned transformer
 sinusoid transformer --position sinusoid --tie_embedding false
 transformer_xl transformer_xl
+tied transformer_xl --tie_position_biases true --embedding_scale true
 END
 python3 "$script" "$char_lm" transformer_xl missing > output 2>&1 && fail 'a missing text was read'
 

@@ -71,10 +71,11 @@ LayerRow block(const std::string& name, const TransformerBlockConfig& config) {
       config.mixer);
 }
 
-LayerRow r_block(RecurrentCell cell) {
+LayerRow r_block(RecurrentCell cell, int64_t rnn_layers = 1) {
   RTransformerBlockConfig config{
-      .d_model = 6, .n_head = 2, .window = 3, .cell = cell, .d_inner = 5};
-  LayerRow result = row(text("r_transformer_block ", cell), config, config.d_model);
+      .d_model = 6, .n_head = 2, .window = 3, .cell = cell, .d_inner = 5, .rnn_layers = rnn_layers};
+  LayerRow result =
+      row(text("r_transformer_block ", cell, " x", rnn_layers), config, config.d_model);
   result.takes_masks = result.takes_memory = result.forgets = false;
   return result;
 }
@@ -149,6 +150,12 @@ void add_transformer_xl(std::vector<LayerRow>& rows) {
   rows.push_back(mixer("xl two-way", config));
   config.clamp_len = 2;
   rows.push_back(mixer("xl clamp_len 2, two-way", config));
+  Config plain{.d_model = 6, .n_head = 2, .content_bias = false};
+  rows.push_back(mixer("xl minus (c)", plain));
+  plain.position_bias = false;
+  rows.push_back(mixer("xl minus (c) and (d)", plain));
+  plain.content_bias = true;
+  rows.push_back(mixer("xl minus (d)", plain));
   Config learned{.d_model = 5, .n_head = 3, .d_head = 2, .positions = DistancePositions::learned};
   learned.max_positions = 17;
   rows.push_back(mixer("xl learned", learned));
@@ -158,6 +165,8 @@ void add_transformer_xl(std::vector<LayerRow>& rows) {
   rows.push_back(mixer("xl learned, clipped", learned));
   learned.window = 3;
   rows.push_back(mixer("xl learned window 3", learned));
+  learned.content_bias = learned.position_bias = false;
+  rows.push_back(mixer("xl learned minus (c) and (d)", learned));
 }
 
 void add_aft(std::vector<LayerRow>& rows) {
@@ -216,6 +225,7 @@ void add_blocks(std::vector<LayerRow>& rows) {
       block("block alibi", {.mixer = alibi, .d_inner = 3, .activation = Activation::gelu}));
   for (RecurrentCell cell : {RecurrentCell::rnn, RecurrentCell::gru, RecurrentCell::lstm})
     rows.push_back(r_block(cell));
+  rows.push_back(r_block(RecurrentCell::gru, 2));
 }
 
 std::vector<LayerRow> all_rows() {

@@ -316,4 +316,15 @@ TEST_CASE("distance tables: none where nothing is learned about distances") {
                       .value_positions = false},
                      random);
   CHECK(distance_tables(shaw, T).empty());
+  TransformerXLAttentionConfig minus_d{.d_model = C, .n_head = H, .position_bias = false};
+  auto titles = [&](const TransformerXLAttentionConfig& config) {
+    std::vector<std::string> all;
+    for (const DistanceTable& table : distance_tables(TransformerXLAttention(config, random), T))
+      all.push_back(table.title);
+    return all;
+  };
+  CHECK(titles(minus_d) == std::vector<std::string>{"norm of r"});
+  minus_d.positions = DistancePositions::learned;
+  minus_d.max_positions = 4;
+  CHECK(titles(minus_d) == std::vector<std::string>{"norm of E"});
 }

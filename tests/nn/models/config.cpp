@@ -221,6 +221,7 @@ TEST_CASE("recurrent nets and blocks") {
       {with(r_block, ""), "d_inner 0, expected at least 1"},
       {R"({"d_model": 1, "n_head": 1, "window": 2, "d_inner": 3})",
        "d_model 1, expected at least 2 for its norm"},
+      {with(r_block, R"("d_inner": 3, "rnn_layers": 0)"), "rnn_layers 0, expected at least 1"},
   });
   CHECK(error_of<RTransformerBlockConfig>(R"({"d_model": 4, "n_head": 2, "d_inner": 3})") ==
         "local_rnn: window 0, expected at least 1");
@@ -298,7 +299,7 @@ TEST_CASE("every size in every config has a greatest value") {
       .vocab_size = 5, .d_model = 4, .n_layer = 2, .n_head = 2, .d_inner = 3, .mixer = mixer};
   check_too_large(model, 6);
   model.block = BlockType::r_transformer_block;
-  check_too_large(model, 7);
+  check_too_large(model, 8);
   EncoderDecoderConfig pairs;
   pairs.source_vocab_size = pairs.target_vocab_size = pairs.d_model = 4;
   pairs.n_encoder_layer = pairs.n_decoder_layer = pairs.n_head = pairs.d_inner = 2;

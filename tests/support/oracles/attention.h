@@ -201,11 +201,12 @@ inline Values oracle(const TransformerXLAttentionConfig& config, const Weights& 
   }
   auto score = [&](const Pair& pair) {
     int64_t h = pair.h, row = learned ? std::max<int64_t>(E.size(0) - 1 - pair.delta(), 0) : 0;
-    double sum = learned ? s(row, h) : 0;
+    double sum = s.defined() ? s(row, h) : 0;
     for (int64_t d = 0; d < D; ++d) {
       double q = pair.q[static_cast<size_t>(d)], k = pair.k[static_cast<size_t>(d)];
-      sum += (q + u(h, d)) * k;
-      sum += learned ? q * E(row, h, d) : (q + v(h, d)) * r(K + pair.delta(), h * D + d);
+      sum += (u.defined() ? q + u(h, d) : q) * k;
+      double by_position = v.defined() ? q + v(h, d) : q;
+      sum += by_position * (learned ? E(row, h, d) : r(K + pair.delta(), h * D + d));
     }
     return sum / std::sqrt(static_cast<double>(D));
   };

@@ -90,10 +90,14 @@ inline Values oracle(const RTransformerBlockConfig& config, const Weights& weigh
   auto norm = [&](const std::string& name) {
     return [&, name](const Values& x) { return norm_oracle(x, weights.of(name), 1e-6, true); };
   };
-  Values y = residual_oracle(true, input.x, norm("local_norm"), [&](const Values& x) {
-    LocalRnnConfig local{.d_model = config.d_model, .window = config.window, .cell = config.cell};
-    return oracle(local, weights.of("local_rnn"), {x, {}, {}, {}, {}});
-  });
+  Values y = input.x;
+  for (int64_t n = 1; n <= config.rnn_layers; ++n) {
+    std::string number = n == 1 ? "" : "_" + std::to_string(n);
+    y = residual_oracle(true, y, norm("local_norm" + number), [&](const Values& x) {
+      LocalRnnConfig local{.d_model = config.d_model, .window = config.window, .cell = config.cell};
+      return oracle(local, weights.of("local_rnn" + number), {x, {}, {}, {}, {}});
+    });
+  }
   y = residual_oracle(true, y, norm("attention_norm"), [&](const Values& x) {
     MultiHeadAttentionConfig attention{.d_model = config.d_model, .n_head = config.n_head};
     return oracle(attention, weights.of("attention"), {x, {}, {}, {}, {}});

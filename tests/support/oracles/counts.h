@@ -39,9 +39,10 @@ inline int64_t count(const ShawAttentionConfig& c) {
 
 inline int64_t count(const TransformerXLAttentionConfig& c) {
   int64_t C = c.d_model, HD = c.n_head * c.d_head.value_or(C / c.n_head);
-  int64_t tables =
-      c.positions == DistancePositions::learned ? *c.max_positions * (HD + c.n_head) : HD * C + HD;
-  return count_of_heads(C, HD, false) + HD + tables;
+  bool learned = c.positions == DistancePositions::learned;
+  int64_t position_bias = learned ? *c.max_positions * c.n_head : HD;
+  return count_of_heads(C, HD, false) + HD * (learned ? *c.max_positions : C) +
+         (c.content_bias ? HD : 0) + (c.position_bias ? position_bias : 0);
 }
 
 inline int64_t count(const AftConfig& c) {
@@ -76,8 +77,9 @@ inline int64_t count(const TransformerBlockConfig& c) {
 
 inline int64_t count(const RTransformerBlockConfig& c) {
   int64_t C = c.d_model;
-  return count(LocalRnnConfig{.d_model = C, .window = c.window, .cell = c.cell}) +
-         count_of_heads(C, C, true) + 3 * 2 * C + count_of_feed_forward(C, c.d_inner);
+  int64_t local = count(LocalRnnConfig{.d_model = C, .window = c.window, .cell = c.cell}) + 2 * C;
+  return c.rnn_layers * local + count_of_heads(C, C, true) + 2 * 2 * C +
+         count_of_feed_forward(C, c.d_inner);
 }
 
 }  // namespace shiftgrad::test

@@ -36,7 +36,8 @@ inline RTransformerBlockConfig r_block_of(const LanguageModelConfig& config) {
           .n_head = config.n_head,
           .window = config.window,
           .cell = config.cell,
-          .d_inner = config.d_inner};
+          .d_inner = config.d_inner,
+          .rnn_layers = config.rnn_layers};
 }
 
 /// The rows of `weight` for tokens [B, T] of which the first stands at `first`, scaled and with
