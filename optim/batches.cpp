@@ -22,13 +22,14 @@ void check(const char* name, std::span<const int32_t> text, int64_t batch_size, 
 }
 
 /// Makes a batch whose row b holds the tokens from begins[b] on, and as targets the tokens after
-/// them.
-Batch cut(std::span<const int32_t> text, const std::vector<int64_t>& begins, int64_t length) {
-  Dims shape{static_cast<int64_t>(begins.size()), length};
-  Batch batch{.inputs = {shape, {}}, .targets = {shape, {}}};
+/// them. The inputs begin `again` tokens earlier.
+Batch cut(std::span<const int32_t> text, const std::vector<int64_t>& begins, int64_t length,
+          int64_t again = 0) {
+  auto B = static_cast<int64_t>(begins.size());
+  Batch batch{.inputs = {{B, again + length}, {}}, .targets = {{B, length}, {}}};
   for (int64_t begin : begins) {
     auto first = text.begin() + begin;
-    batch.inputs.values.insert(batch.inputs.values.end(), first, first + length);
+    batch.inputs.values.insert(batch.inputs.values.end(), first - again, first + length);
     batch.targets.values.insert(batch.targets.values.end(), first + 1, first + length + 1);
   }
   return batch;
@@ -53,8 +54,10 @@ Batch RandomBlocks::next() {
   return cut(text, begins, block_size);
 }
 
-ParallelStreams::ParallelStreams(std::span<const int32_t> tokens, int64_t batch, int64_t block)
-    : text(tokens), batch_size(batch), block_size(block) {
+ParallelStreams::ParallelStreams(std::span<const int32_t> tokens, int64_t batch, int64_t block,
+                                 int64_t again)
+    : text(tokens), batch_size(batch), block_size(block), ext_len(again) {
+  AtLeast{"ParallelStreams"}(0, "ext_len", ext_len);
   check("ParallelStreams", text, batch_size, block_size, std::max<int64_t>(batch_size, 1));
 }
 
@@ -65,7 +68,7 @@ Batch ParallelStreams::next() {
   int64_t length = std::min(block_size, predictable - position);
   std::vector<int64_t> begins(batch_size);
   for (int64_t b = 0; b < batch_size; ++b) begins[b] = b * stream_length + position;
-  Batch batch = cut(text, begins, length);
+  Batch batch = cut(text, begins, length, std::min(ext_len, position));
   batch.starts_over = position == 0;
   position += length;
   return batch;

@@ -1,7 +1,7 @@
 #pragma once
 
 // Two ways to cut a text into batches. Both give inputs [B, T] and targets [B, T], which are the
-// tokens that follow the inputs.
+// tokens that follow the inputs. Streams may put tokens of the batch before in front of the inputs.
 
 #include <cstdint>
 #include <span>
@@ -13,7 +13,7 @@ namespace shiftgrad {
 
 /// Rows of tokens from a text.
 struct Batch {
-  Tokens inputs;   // [B, T]
+  Tokens inputs;   // [B, E + T], E tokens of the batch before and the new ones
   Tokens targets;  // [B, T]
   /// Whether this batch does not continue the one before, so that a model must forget earlier
   /// batches.
@@ -41,19 +41,21 @@ struct RandomBlocks {
 /// The text cut into `batch_size` streams of equal length. They are read side by side and in order,
 /// so row b of a batch continues row b of the batch before. They are for models with memory (Dai et
 /// al. 2019, section 3.2; LMOrderedIterator in its code). The last batch of a pass may have a
-/// shorter T. After it the streams start over, and the next batch says so in starts_over.
+/// shorter T. After it the streams start over, and the next batch says so in starts_over. The last
+/// ext_len tokens before a batch, as far as there are any, come again before its own.
 ///
 ///     "abcdefghijkl", batch_size 2, block_size 3:  abc   de | abc
 ///                                                  ghi   jk | ghi
 struct ParallelStreams {
   std::span<const int32_t> text;
-  int64_t batch_size, block_size;
+  int64_t batch_size, block_size, ext_len;
   /// Position at which the streams are read next, counted from the start of each. It is the only
   /// state.
   int64_t position = 0;
 
   /// Throws when a size is less than 1 or a stream has no block_size + 1 tokens.
-  ParallelStreams(std::span<const int32_t> text, int64_t batch_size, int64_t block_size);
+  ParallelStreams(std::span<const int32_t> text, int64_t batch_size, int64_t block_size,
+                  int64_t ext_len = 0);
   /// Returns the next batch [batch_size, T], with T at most block_size; there is always one.
   Batch next();
 };

@@ -51,7 +51,7 @@ UpdateRule update_rule(const TrainerConfig& config) {
 std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
                                                     std::span<const int32_t> text) {
   if (config.batches == BatchType::streams)
-    return ParallelStreams(text, config.batch_size, config.block_size);
+    return ParallelStreams(text, config.batch_size, config.block_size, config.ext_len);
   return RandomBlocks(text, config.batch_size, config.block_size,
                       Random{config.seed, random_stream::batches});
 }
@@ -80,6 +80,21 @@ std::map<std::string, StoredTensor> take(std::map<std::string, StoredTensor>& te
     return true;
   });
   return taken;
+}
+
+/// Returns the last positions of each row.
+Tensor last_positions(const Tensor& x, int64_t count) {
+  int64_t T = x.size(1);
+  return count == T ? x : slice(x, 1, T - count, T);
+}
+Tokens last_positions(const Tokens& x, int64_t count) {
+  int64_t B = x.shape[0], T = x.shape[1];
+  Tokens last{{B, count}, {}};
+  for (int64_t b = 0; b < B; ++b) {
+    auto end = x.values.begin() + (b + 1) * T;
+    last.values.insert(last.values.end(), end - count, end);
+  }
+  return last;
 }
 
 /// Throws unless the saved fingerprint is that of the text.
@@ -125,6 +140,11 @@ Trainer::Trainer(SequenceModel& model, std::span<const int32_t> train_text,
   for (const Parameter& parameter : all_parameters(model, auxiliary_))
     parameter.value.require_gradient(false);
   for (const Parameter& learning : state_.optimizer.parameters()) learning.value.require_gradient();
+  // A model that cannot forget tokens says so now, and not in the first evaluation.
+  if (config.ext_len > 0)
+    shiftgrad::evaluate(
+        model, validation_text_.first(2),
+        {.tgt_len = 1, .mem_len = config.mem_len, .ext_len = config.ext_len, .batch_size = 1});
 }
 
 void Trainer::note(PeerConsistency& common) const {
@@ -149,27 +169,35 @@ double Trainer::accumulate(const Batch& batch, double weight, Memory& memory, Co
   if (batch.starts_over) memory.clear();
   Tape tape;
   ModelOutput output = model_(batch.inputs, memory, context);
-  Tensor loss = cross_entropy(output.logits, batch.targets);
+  int64_t scored = scored_tokens(batch);
+  Tensor loss =
+      cross_entropy(last_positions(output.logits, scored), last_positions(batch.targets, scored));
   Tensor others = auxiliary_(output, batch.targets, state_.step, context);
   Tensor total = others.defined() ? loss + others : loss;
   std::function<void()> start_sums = [&] { gradient_sums_.start(); };
   tape.backward(total, Tensor::full({}, static_cast<Scalar>(weight)), last ? start_sums : nullptr);
-  if (config_.mem_len > 0) memory = remember(memory, output.block_inputs, config_.mem_len);
+  if (config_.mem_len > 0)
+    memory = remember(memory, output.block_inputs, config_.mem_len, config_.ext_len);
   return static_cast<double>(loss.item());
+}
+
+int64_t Trainer::scored_tokens(const Batch& batch) const {
+  int64_t T = batch.targets.shape[1];
+  return config_.loss_tokens > 0 ? std::min(config_.loss_tokens, T) : T;
 }
 
 StepReport Trainer::step() {
   StepReport report = begin_step();
   std::vector<Batch> batches = next_batches();
-  for (const Batch& batch : batches) report.tokens += std::ssize(batch.targets.values);
+  for (const Batch& batch : batches) report.tokens += batch.targets.shape[0] * scored_tokens(batch);
 
   Rows own = own_rows(peers_, config_.batch_size);
   Context context{.training = true, .random = state_.random, .first_member = own.begin};
   Memory memory = state_.memory;
   for (const Batch& batch : batches) {
     Batch part = rows(batch, own.begin, own.end);
-    double weight =
-        static_cast<double>(std::ssize(part.targets.values)) / static_cast<double>(report.tokens);
+    double weight = static_cast<double>(part.targets.shape[0] * scored_tokens(part)) /
+                    static_cast<double>(report.tokens);
     report.loss += weight * accumulate(part, weight, memory, context, &batch == &batches.back());
   }
   end_step(report, gradient_sums_, context);
@@ -191,6 +219,7 @@ EvaluationReport Trainer::evaluate(const EvaluationProgress& progress) {
                                {.mode = streams ? EvaluationMode::memory : EvaluationMode::chunks,
                                 .tgt_len = config_.block_size,
                                 .mem_len = config_.mem_len,
+                                .ext_len = streams ? config_.ext_len : 0,
                                 .batch_size = std::min(config_.batch_size, most),
                                 .progress = progress},
                                nullptr, peers_);

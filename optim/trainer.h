@@ -45,6 +45,8 @@ class Trainer : public TrainingLoop {
   /// Adds `weight` times the gradients of the batch's losses to the gradients, and returns the main
   /// loss. After the last batch of a step, the gradients are final.
   double accumulate(const Batch& batch, double weight, Memory& memory, Context& context, bool last);
+  /// Returns the number of positions of each row that the loss is about.
+  int64_t scored_tokens(const Batch& batch) const;
   /// Returns the saved state. Throws as `resume` does.
   TrainerState state_from(std::map<std::string, StoredTensor> saved,
                           const std::string& source) const;

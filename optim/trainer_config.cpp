@@ -14,6 +14,13 @@ void TrainerConfig::check() const {
           block_size);
   require(mem_len == 0 || batches == BatchType::streams,
           "trainer: mem_len needs batches \"streams\"");
+  require(ext_len == 0 || batches == BatchType::streams,
+          "trainer: ext_len needs batches \"streams\"");
+  require(loss_tokens <= block_size, "trainer: loss_tokens ", loss_tokens,
+          ", expected at most block_size ", block_size);
+  bool whole_rows = ext_len == 0 && loss_tokens == 0;
+  require(whole_rows || (intermediate_losses == 0 && targets == 1),
+          "trainer: ", ext_len > 0 ? "ext_len" : "loss_tokens", " with auxiliary losses");
 }
 
 }  // namespace shiftgrad

@@ -60,6 +60,12 @@ struct TrainerConfig {
   int64_t block_size = 64;
   BatchType batches = BatchType::streams;
   int64_t mem_len = 0;
+  /// The last ext_len tokens of a batch are fed again with the next one, and only then become
+  /// memory, as in Transformer-XL's code.
+  int64_t ext_len = 0;
+  /// The loss is over the last loss_tokens positions of each row, whose predictions have the most
+  /// context; 0 is all of them.
+  int64_t loss_tokens = 0;
 
   /// Auxiliary losses; see optim/auxiliary_losses.h. For these, the length of the training is
   /// lr_decay_iters, or max_iters if that is 0.
@@ -102,6 +108,11 @@ struct TrainerConfig {
           "how the text is cut: into blocks from anywhere, or into streams read in order");
     field("mem_len", mem_len, "TOKENS", "tokens of memory carried from one batch to the next",
           range::zero_or_more);
+    field("ext_len", ext_len, "TOKENS",
+          "tokens of a batch that are fed again with the next one before they become memory",
+          range::zero_or_more);
+    field("loss_tokens", loss_tokens, "TOKENS",
+          "tokens at the end of each row that the loss is about, 0 for all", range::zero_or_more);
     field("gradient_accumulation_steps", gradient_accumulation_steps, "BATCHES",
           "batches per update, weighted by their numbers of tokens; a model that reads in order "
           "reads "

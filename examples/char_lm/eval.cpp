@@ -34,8 +34,7 @@ struct EvalFlags {
   ScoredText text;
   std::string losses;
   std::optional<std::string> mode;
-  std::optional<int64_t> tgt_len, mem_len, clamp_len, batch_size;
-  int64_t ext_len = 0;
+  std::optional<int64_t> tgt_len, mem_len, ext_len, clamp_len, batch_size;
   int threads = 0;
 };
 
@@ -45,7 +44,7 @@ EvaluationConfig evaluation_config(const EvalFlags& flags, const TrainFlags& tra
   EvaluationConfig config = changed.default_evaluation();
   if (flags.mode) config.mode = shiftgrad::value_named<EvaluationMode>(*flags.mode);
   config.tgt_len = flags.tgt_len.value_or(config.tgt_len);
-  config.ext_len = flags.ext_len;
+  config.ext_len = flags.ext_len.value_or(config.ext_len);
   config.batch_size = flags.batch_size.value_or(config.mode == EvaluationMode::memory ? 1 : 64);
   return config;
 }
@@ -136,8 +135,8 @@ Command eval_command(CLI::App& program) {
            "length of a block (default: block_size, as in training)", range::one_or_more);
   add_flag(app, "mem_len", flags->mem_len, "TOKENS",
            "length of the memory (default: as in training)", range::zero_or_more);
-  add_flag(app, "ext_len", flags->ext_len, "TOKENS", "tokens to feed again before each block",
-           range::zero_or_more);
+  add_flag(app, "ext_len", flags->ext_len, "TOKENS",
+           "tokens to feed again before each block (default: as in training)", range::zero_or_more);
   add_flag(app, "clamp_len", flags->clamp_len, "TOKENS",
            "treat greater distances as this one, 0 for none (default: as in training)",
            range::zero_or_more);

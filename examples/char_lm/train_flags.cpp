@@ -14,7 +14,7 @@ void TrainFlags::resolve_defaults() {
   model.mem_len = memory_length(model);
   trainer.mem_len = *model.mem_len;
   trainer.block_size = model.block_size;
-  bool in_order = model_kind(model.model).in_order || *model.mem_len > 0;
+  bool in_order = model_kind(model.model).in_order || *model.mem_len > 0 || trainer.ext_len > 0;
   trainer.batches = in_order ? shiftgrad::BatchType::streams : shiftgrad::BatchType::blocks;
   // A run that is made longer keeps its learning rates.
   if (trainer.lr_decay_iters == 0) trainer.lr_decay_iters = trainer.max_iters;
@@ -25,12 +25,13 @@ void TrainFlags::resolve_defaults() {
 
 shiftgrad::EvaluationConfig TrainFlags::default_evaluation() const {
   int64_t mem_len = memory_length(model);
-  return {
-      .mode = mem_len > 0 ? shiftgrad::EvaluationMode::memory : shiftgrad::EvaluationMode::chunks,
-      .tgt_len = model.block_size,
-      .mem_len = mem_len,
-      // For chunks it only changes the speed.
-      .batch_size = mem_len > 0 ? 1 : 64};
+  bool in_order = mem_len > 0 || trainer.ext_len > 0;
+  return {.mode = in_order ? shiftgrad::EvaluationMode::memory : shiftgrad::EvaluationMode::chunks,
+          .tgt_len = model.block_size,
+          .mem_len = mem_len,
+          .ext_len = trainer.ext_len,
+          // For chunks it only changes the speed.
+          .batch_size = in_order ? 1 : 64};
 }
 
 int64_t TrainFlags::evaluated_tokens(int64_t text) const {

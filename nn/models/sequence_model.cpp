@@ -79,13 +79,14 @@ Tensor SequenceModel::step(const Tokens& tokens, State& state, Context& context)
   return slice(logits, 1, keys - tokens.shape[1], keys);  // [B, T, V]
 }
 
-Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t length) {
+Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t length,
+                int64_t fed_again) {
   Tape::Pause constant;
   Memory result;
   for (size_t n = 0; n < inputs.size(); ++n) {
     Tensor all = memory.empty() ? inputs[n] : concat({memory[n], inputs[n]}, 1);  // [B, M + T, C]
-    int64_t kept = std::min(length, all.size(1));
-    result.push_back(contiguous(slice(all, 1, all.size(1) - kept, all.size(1))).detach());
+    int64_t end = all.size(1) - std::min(fed_again, inputs[n].size(1));
+    result.push_back(contiguous(slice(all, 1, end - std::min(length, end), end)).detach());
   }
   return result;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 // A sequence model takes tokens and returns the logits of the next token. Whatever does that can be
-// trained, scored, sampled, saved and resumed. A model of your own implements `traits`, `forward` and
-// `visit`; the rest has defaults (examples/own_model.cpp).
+// trained, scored, sampled, saved and resumed. A model of your own implements `traits`, `forward`
+// and `visit`; the rest has defaults (examples/own_model.cpp).
 
 #include <cstdint>
 #include <memory>
@@ -20,8 +20,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 using Memory = std::vector<Tensor>;
 
 /// Returns the last `length` tokens of `memory` followed by `inputs`, detached (Dai et al. 2019,
-/// section 3.2). `memory` may be empty.
-Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t length);
+/// section 3.2). The last `fed_again` inputs are left out. `memory` may be empty.
+Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t length,
+                int64_t fed_again = 0);
 
 /// What programs need to know of a model.
 struct ModelTraits {

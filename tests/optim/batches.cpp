@@ -71,6 +71,20 @@ TEST_CASE("batches: streams read side by side, continue, and start over") {
   }
 }
 
+TEST_CASE("batches: streams feed the last tokens again, as far as there are any") {
+  std::vector<int32_t> text = counting(18);  // two streams of 9
+  ParallelStreams streams(text, 2, 3, 4);
+  for (int pass = 0; pass < 2; ++pass) {
+    CHECK(streams.next().inputs.values == std::vector<int32_t>{0, 1, 2, 9, 10, 11});
+    Batch second = streams.next(), third = streams.next();
+    CHECK(second.inputs.values == std::vector<int32_t>{0, 1, 2, 3, 4, 5, 9, 10, 11, 12, 13, 14});
+    CHECK(second.targets.values == std::vector<int32_t>{4, 5, 6, 13, 14, 15});
+    CHECK(third.inputs.shape == Dims{2, 6});
+    CHECK(third.inputs.values == std::vector<int32_t>{2, 3, 4, 5, 6, 7, 11, 12, 13, 14, 15, 16});
+    CHECK(third.targets.values == std::vector<int32_t>{7, 8, 16, 17});
+  }
+}
+
 TEST_CASE("batches: each pass of streams has each target once") {
   std::vector<int32_t> text = counting(1000);
   for (int64_t block_size : {1, 7, 50, 199}) {

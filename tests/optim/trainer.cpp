@@ -125,17 +125,60 @@ TEST_CASE("trainer: with weights that stand still, one stream's losses are an ev
   TrainerConfig config = streams(11);
   config.batch_size = 1;
   config.learning_rate = config.min_lr = 0;
-  Trainer trainer(model, text, {}, config);
-  for (int pass = 0; pass < 2; ++pass) {
-    double total = 0;
-    int64_t tokens = 0;
-    while (tokens < 59) {
-      StepReport report = trainer.step();
-      total += report.loss * static_cast<double>(report.tokens);
-      tokens += report.tokens;
+  for (auto [mem_len, ext_len] : {std::pair{11, 0}, {11, 3}, {5, 8}, {4, 20}, {0, 5}}) {
+    CAPTURE(mem_len);
+    CAPTURE(ext_len);
+    config.mem_len = mem_len;
+    config.ext_len = ext_len;
+    Trainer trainer(model, text, {}, config);
+    for (int pass = 0; pass < 2; ++pass) {
+      double total = 0;
+      int64_t tokens = 0;
+      while (tokens < 59) {
+        StepReport report = trainer.step();
+        total += report.loss * static_cast<double>(report.tokens);
+        tokens += report.tokens;
+      }
+      double expected =
+          evaluate(model, text, {.tgt_len = 8, .mem_len = mem_len, .ext_len = ext_len}).nats;
+      CHECK(total / 59 == doctest::Approx(expected).epsilon(1e-5));
     }
-    double expected = evaluate(model, text, {.tgt_len = 8, .mem_len = 11}).nats;
-    CHECK(total / 59 == doctest::Approx(expected).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("trainer: tokens fed again carry gradients, and the loss is about the last ones") {
+  std::vector<int32_t> text = random_text(92, 7);  // four streams of 23: batches of 8, 8, 6
+  TrainerConfig config = streams(5);
+  config.ext_len = 3;
+  config.loss_tokens = 7;
+  LanguageModel trained = loud_model(small_transformer_xl());
+  Trainer trainer(trained, text, {}, config);
+
+  LanguageModel model = loud_model(small_transformer_xl());
+  Context context;
+  Memory memory;
+  for (int64_t begin = 0; begin < 22; begin += 8) {
+    load_state_dict(model, state_dict(trained), "trained");
+    for (const Parameter& parameter : parameters(model)) parameter.value.zero_gradient();
+    int64_t again = begin == 0 ? 0 : 3, length = std::min<int64_t>(8, 22 - begin);
+    int64_t scored = std::min<int64_t>(7, length), skipped = again + length - scored;
+    Tokens inputs{{4, again + length}, {}}, targets{{4, scored}, {}};
+    for (int64_t b = 0; b < 4; ++b) {
+      for (int64_t n = -again; n < length; ++n) inputs.values.push_back(text[b * 23 + begin + n]);
+      for (int64_t n = length - scored; n < length; ++n)
+        targets.values.push_back(text[b * 23 + begin + n + 1]);
+    }
+    Tape tape;
+    auto [logits, block_inputs, features] = model(inputs, memory, context);
+    Tensor loss = cross_entropy(slice(logits, 1, skipped, skipped + scored), targets);
+    tape.backward(loss);
+    for (Tensor& layer : block_inputs) layer = slice(layer, 1, 0, layer.size(1) - 3);
+    memory = remember(memory, block_inputs, 5);
+
+    StepReport report = trainer.step();
+    CHECK(report.tokens == 4 * scored);
+    CHECK(report.loss == static_cast<double>(loss.item()));
+    CHECK(report.gradient_norm == gradient_norm(parameters(model)));
   }
 }
 
@@ -408,6 +451,15 @@ TEST_CASE("trainer: bad configs and texts") {
         "trainer: targets 9, expected at most block_size 8");
   CHECK(refused([](auto& c) { c.targets = 0; }) == "trainer: targets 0, expected at least 1");
   CHECK(refused([](auto& c) { c.mem_len = -1; }) == "trainer: mem_len -1, expected at least 0");
+  CHECK(refused([](auto& c) { c.ext_len = -1; }) == "trainer: ext_len -1, expected at least 0");
+  CHECK(refused([](auto& c) { c.ext_len = 1, c.batches = BatchType::blocks, c.mem_len = 0; }) ==
+        "trainer: ext_len needs batches \"streams\"");
+  CHECK(refused([](auto& c) { c.ext_len = c.targets = 2; }) ==
+        "trainer: ext_len with auxiliary losses");
+  CHECK(refused([](auto& c) { c.loss_tokens = 9; }) ==
+        "trainer: loss_tokens 9, expected at most block_size 8");
+  CHECK(refused([](auto& c) { c.loss_tokens = 2, c.intermediate_losses = 1; }) ==
+        "trainer: loss_tokens with auxiliary losses");
   CHECK(refused([](auto& c) { c.grad_clip = std::nan(""); }) ==
         "trainer: grad_clip nan, expected at least 0");
   CHECK(refused([](auto& c) { c.batch_size = 50; }) ==

@@ -66,6 +66,24 @@ same off deep
 refuses 'intermediate_losses 1 for a model of one block' train $tiny --intermediate_losses 1
 refuses 'targets 9, expected at most block_size 8' train $tiny --targets 9
 
+# --- Tokens fed again, and a loss about the last tokens of each block.
+runs train $tiny --out_dir fed_again --ext_len 4
+differ fed_again plain
+for ext_len in '' '--ext_len 4' '--ext_len 0'; do
+  runs eval fed_again $ext_len --losses "losses${ext_len#--ext_len }"
+done
+cmp -s losses losses4 || fail 'eval forgets the ext_len of the training'
+cmp -s losses losses0 && fail 'eval has the ext_len of the training only'
+runs train $tiny --out_dir last --loss_tokens 4
+differ last plain
+runs train $tiny --out_dir all --loss_tokens 8
+same all plain
+runs train $tiny --out_dir ordered --model shaw --ext_len 4
+refuses 'ext_len -1' train $tiny --ext_len -1
+refuses 'loss_tokens 9, expected at most block_size 8' train $tiny --loss_tokens 9
+refuses 'loss_tokens with auxiliary losses' train $tiny --loss_tokens 4 --targets 2
+refuses 'forget' train $tiny --model r_transformer --ext_len 2
+
 # --- The end of patience: with this rate, the model soon gets worse.
 runs train $tiny --out_dir impatient --max_iters 400 --learning_rate 0.5 --min_lr 0.5 --patience 2
 grep -Eq 'stopped after step [0-9]+: 2 evaluations in a row without a new best' output ||
