@@ -22,7 +22,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 ///              it and only then become memory, as in that paper's code.
 ///     chunks   Separate blocks of `tgt_len` tokens, as vanilla models are trained.
 ///     sliding  Each token from the `tgt_len` tokens before it, which are fed anew for each token
-///              (Al-Rfou et al. 2018, section 5.2). This is exact and slow.
+///              (Al-Rfou et al. 2018). This is exact and slow.
 enum class EvaluationMode { memory, chunks, sliding };
 constexpr auto names(EvaluationMode) { return std::array{"memory", "chunks", "sliding"}; }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // The relative effective context length of a group of models (Dai et al. 2019, "Transformer-XL",
-// section 4.4 and appendix C). With l_i(c, t) the loss of model i at position t when it sees the c
+// appendix C). With l_i(c, t) the loss of model i at position t when it sees the c
 // tokens before it,
 //
 //     b(c, t) = min_i l_i(c, t)                                what the group makes of c tokens
