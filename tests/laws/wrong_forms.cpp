@@ -72,7 +72,7 @@ TEST_CASE("labml: a table cut by the queries alone is off by the memory") {
   }
 }
 
-TEST_CASE("Transformer-XL: clamping one too early or too late, or interleaving the sinusoids") {
+TEST_CASE("Transformer-XL: clamping one off, interleaved sinusoids, angles without a sine") {
   RandomValues random(52);
   TransformerXLAttentionConfig config{.d_model = 8, .n_head = 2, .clamp_len = 3};
   auto layer = random_layer(config, random);
@@ -96,6 +96,15 @@ TEST_CASE("Transformer-XL: clamping one too early or too late, or interleaving t
     return pairs;
   });
   CHECK(relative_error(y, interleaved) > far);
+  // The angles themselves: a straight line of the distance, without a bound.
+  Values angles = transformer_xl_with(weights, input, 2, [](int64_t delta) {
+    std::vector<double> row(8);
+    for (int64_t n = 0; n < 4; ++n)
+      row[n] = row[4 + n] = static_cast<double>(std::min<int64_t>(delta, 3)) *
+                            std::pow(10000.0, -2.0 * static_cast<double>(n) / 8);
+    return row;
+  });
+  CHECK(relative_error(y, angles) > far);
 }
 
 TEST_CASE("Shaw: clipping without adding k reads the table from its end") {
