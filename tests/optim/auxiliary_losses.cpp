@@ -73,17 +73,17 @@ TEST_CASE("auxiliary losses are their formula, gradients included") {
       three_blocks(ModelRow(R"("block": "r_transformer_block", "window": 3, "cell": "rnn")")),
   };
   for (const ModelRow& row : rows)
-    for (auto [intermediate, targets] : {std::pair{0.7, 1}, {0.0, 3}, {1.0, 2}})
+    for (auto losses : {std::pair{0.7, 1}, {0.0, 3}, {1.0, 2}})
       // All blocks predict, the second and the last, and the last.
       for (int64_t step : {0, 15, 30}) {
         CAPTURE(row.json);
-        CAPTURE(intermediate);
+        CAPTURE(losses.first);
         CAPTURE(step);
         RandomValues random(101);
         Random start;
         LanguageModel model = row.make(random);
-        AuxiliaryLossesConfig config{.intermediate_losses = intermediate,
-                                     .targets = targets,
+        AuxiliaryLossesConfig config{.intermediate_losses = losses.first,
+                                     .targets = losses.second,
                                      .extra_targets_weight = 0.4,
                                      .training_iters = 60};
         AuxiliaryLosses auxiliary(config, model.traits(), start);

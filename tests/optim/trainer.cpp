@@ -125,7 +125,8 @@ TEST_CASE("trainer: with weights that stand still, one stream's losses are an ev
   TrainerConfig config = streams(11);
   config.batch_size = 1;
   config.learning_rate = config.min_lr = 0;
-  for (auto [mem_len, ext_len] : {std::pair{11, 0}, {11, 3}, {5, 8}, {4, 20}, {0, 5}}) {
+  for (auto lengths : {std::pair{11, 0}, {11, 3}, {5, 8}, {4, 20}, {0, 5}}) {
+    int64_t mem_len = lengths.first, ext_len = lengths.second;
     CAPTURE(mem_len);
     CAPTURE(ext_len);
     config.mem_len = mem_len;
@@ -339,10 +340,11 @@ TEST_CASE("trainer: auxiliary losses join the gradient, and the report names the
     StepReport report = trainer.step();
     CHECK(report.loss == static_cast<double>(loss.item()));
     CHECK(report.gradient_norm == gradient_norm(all));
-    for (const auto& [name, tensor] : weights()) {
+    for (const auto& entry : weights()) {
+      const std::string& name = entry.first;
       CAPTURE(name);
       bool learns = name.starts_with("blocks.1.") || step < 2;
-      CHECK((tensor != before.at(name)) == learns);
+      CHECK((entry.second != before.at(name)) == learns);
     }
   }
 }
@@ -386,9 +388,9 @@ TEST_CASE("trainer: frozen parameters get no gradient, and the others' have the 
     CAPTURE(frozen);
     auto some = gradients(frozen);
     CHECK(some.size() < all.size());
-    for (const auto& [name, values] : some) {
-      CAPTURE(name);
-      CHECK(values == all.at(name));
+    for (const auto& entry : some) {
+      CAPTURE(entry.first);
+      CHECK(entry.second == all.at(entry.first));
     }
   }
   // What was frozen in one training learns in the next.
@@ -412,9 +414,10 @@ TEST_CASE("trainer: parameters so named learn at a rate of their own") {
     return state_dict(model);
   };
   auto plain = weights("", 0.01), fast = weights("", 0.02);
-  for (const auto& [name, tensor] : weights("*=9,*=1,blocks.0.*=2", 0.01)) {
+  for (const auto& entry : weights("*=9,*=1,blocks.0.*=2", 0.01)) {
+    const std::string& name = entry.first;
     CAPTURE(name);
-    CHECK(tensor == (name.starts_with("blocks.0.") ? fast : plain).at(name));
+    CHECK(entry.second == (name.starts_with("blocks.0.") ? fast : plain).at(name));
   }
 }
 

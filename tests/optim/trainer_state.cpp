@@ -84,10 +84,12 @@ TEST_CASE("trainer state: a run in two parts has the bits of one in one piece") 
   TemporaryFolder folder;
   std::string path = folder.file("state");
   for (BatchType batches : {BatchType::streams, BatchType::blocks})
-    for (auto [optimizer, momentum] : {std::pair{OptimizerType::adamw, 0.9},
-                                       {OptimizerType::adam, 0.9},
-                                       {OptimizerType::sgd, 0.9},
-                                       {OptimizerType::sgd, 0.0}}) {
+    for (auto rule : {std::pair{OptimizerType::adamw, 0.9},
+                      {OptimizerType::adam, 0.9},
+                      {OptimizerType::sgd, 0.9},
+                      {OptimizerType::sgd, 0.0}}) {
+      OptimizerType optimizer = rule.first;
+      double momentum = rule.second;
       TrainerConfig config = config_of(batches, optimizer);
       config.momentum = momentum;
       for (int first_part : {1, 5, 9, 12}) {

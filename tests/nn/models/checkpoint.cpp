@@ -163,12 +163,12 @@ LanguageModelConfig small_model(const MixerConfig& mixer) {
 }  // namespace
 
 TEST_CASE("checkpoint: sizes that no model has") {
-  for (auto [key, size] : {std::pair{"d_model", &LanguageModelConfig::d_model},
-                           std::pair{"n_layer", &LanguageModelConfig::n_layer},
-                           std::pair{"d_inner", &LanguageModelConfig::d_inner}})
+  for (auto field : {std::pair{"d_model", &LanguageModelConfig::d_model},
+                     std::pair{"n_layer", &LanguageModelConfig::n_layer},
+                     std::pair{"d_inner", &LanguageModelConfig::d_inner}})
     CHECK(refused_cheaply(small_transformer_xl(),
-                          [&](auto& config) { config.*size = int64_t{1} << 60; }) ==
-          std::string("language_model: ") + key +
+                          [&](auto& config) { config.*field.second = int64_t{1} << 60; }) ==
+          std::string("language_model: ") + field.first +
               " 1152921504606846976, expected at most 1073741824");
 }
 

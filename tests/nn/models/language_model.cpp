@@ -191,14 +191,14 @@ TEST_CASE("a pass may see as many tokens as there are learned positions for") {
        5},
   };
   RandomValues random(1);
-  for (auto [json, most] : cases) {
-    CAPTURE(json);
-    LanguageModel model = ModelRow(json).make(random);
-    CHECK(model.most_keys() == most);
+  for (const Case& row : cases) {
+    CAPTURE(row.json);
+    LanguageModel model = ModelRow(row.json).make(random);
+    CHECK(model.most_keys() == row.most);
     Context context;
     auto pass = [&](int64_t T) { model(random_tokens(2, T, 7, 1), Memory{}, context); };
-    pass(most);
-    CHECK(refusal([&] { pass(most + 1); }) != "");
+    pass(row.most);
+    CHECK(refusal([&] { pass(row.most + 1); }) != "");
   }
   for (const char* json : {R"("mixer": {"type": "multi_head_attention", "position": "alibi"})",
                            R"("mixer": {"type": "transformer_xl_attention"})",
