@@ -23,12 +23,9 @@ struct Attending {
   MultiHeadAttentionConfig config{.d_model = width_fed, .n_head = heads_fed};
   MultiHeadAttention layer = random_layer(config, random);
   Weights weights{layer};
-  Input input;
+  Input input = random_input({1, tokens_fed, 0}, width_fed, random);
 
-  explicit Attending(uint64_t seed) : random(seed) {
-    input.x = Values(random.tensor({1, tokens_fed, width_fed}));
-    input.memory = Values({1, 0, width_fed});
-  }
+  explicit Attending(uint64_t seed) : random(seed) {}
 
   double error(const Values& other) const { return relative_error(run(layer, input), other); }
 };
@@ -121,9 +118,7 @@ TEST_CASE("Shaw without a mask reads the tokens that it is to predict") {
   ShawAttention causal = random_layer(config, random);
   Weights weights(causal);
   config.causal = false;
-  Input input;
-  input.x = Values(random.tensor({1, tokens_fed, width_fed}));
-  input.memory = Values({1, 0, width_fed});
+  Input input = random_input({1, tokens_fed, 0}, width_fed, random);
   Values wrong = oracle(config, weights, input);
   CHECK(relative_error(run(causal, input), wrong) > another);
   std::vector<Scalar> before = run(causal, input).values();
@@ -141,9 +136,7 @@ TEST_CASE("two-way skewing of the wrong query, and a diagonal that counts twice"
   config.relative_bias = false;
   auto layer = random_layer(config, random);
   Weights weights(layer);
-  Input input;
-  input.x = Values(random.tensor({1, tokens_fed, width_fed}));
-  input.memory = Values({1, 0, width_fed});
+  Input input = random_input({1, tokens_fed, 0}, width_fed, random);
   Values all = linear_oracle(input.x, weights["qkv.weight"], weights["qkv.bias"]);
   enum class Form { right, diagonal_twice, query_of_key };
   auto with = [&](Form form) {

@@ -17,13 +17,6 @@ namespace {
 /// A wrong form is not close to the layer by accident.
 constexpr double far = 1e-2;
 
-Input make_input(int64_t B, int64_t T, int64_t M, int64_t C, RandomValues& random) {
-  Input input;
-  input.x = Values(random.tensor({B, T, C}));
-  input.memory = Values(random.tensor({B, M, C}));
-  return input;
-}
-
 /// Transformer-XL's score with rows R of the caller's making, [K, C] by distance.
 Values transformer_xl_with(const Weights& weights, const Input& input, int64_t H,
                            const std::function<std::vector<double>(int64_t delta)>& R) {
@@ -51,7 +44,7 @@ TEST_CASE("labml: a table cut by the queries alone is off by the memory") {
   auto layer = random_layer(config, random);
   Weights weights(layer);
   for (int64_t M : {0, 4}) {
-    Input input = make_input(2, 5, M, 6, random);
+    Input input = random_input({2, 5, M}, 6, random);
     // What the wrong slice gives distance δ is the row of δ - M.
     auto wrong = [&](const Pair& pair) {
       int64_t row = config.max_positions - (pair.delta() - M);
@@ -77,7 +70,7 @@ TEST_CASE("Transformer-XL: clamping one off, interleaved sinusoids, angles witho
   TransformerXLAttentionConfig config{.d_model = 8, .n_head = 2, .clamp_len = 3};
   auto layer = random_layer(config, random);
   Weights weights(layer);
-  Input input = make_input(2, 4, 5, 8, random);
+  Input input = random_input({2, 4, 5}, 8, random);
   Tensor y = run(layer, input);
   for (int64_t clamp : {2, 3, 4}) {
     CAPTURE(clamp);
@@ -113,7 +106,7 @@ TEST_CASE("Shaw: clipping without adding k reads the table from its end") {
       .d_model = 6, .n_head = 2, .max_distance = 2, .value_positions = false};
   auto layer = random_layer(config, random);
   Weights weights(layer);
-  Input input = make_input(2, 4, 3, 6, random);
+  Input input = random_input({2, 4, 3}, 6, random);
   for (int64_t added : {0, 2}) {
     CAPTURE(added);
     Values other = attention_oracle({2, 3}, weights, input, [&](const Pair& pair) {
@@ -155,7 +148,7 @@ TEST_CASE("masks added as -inf give NaN for a query without keys, and as -1e9 le
   RandomValues random(55);
   auto layer = random_layer(MultiHeadAttentionConfig{.d_model = 4, .n_head = 1}, random);
   assign(layer, "output.bias", 0);
-  Input input = make_input(1, 2, 0, 4, random);
+  Input input = random_input({1, 2, 0}, 4, random);
   input.padding = std::make_shared<Mask>(Mask{{1, 2}, {1, 1}});
   CHECK(greatest(Values(run(layer, input))) == 0);
 }
@@ -183,7 +176,7 @@ TEST_CASE("AFT: a maximum over all keys shows the past what comes, and drowns it
   RandomValues random(56);
   auto layer =
       random_layer(AftConfig{.d_model = 2, .form = AftForm::simple, .bias = false}, random);
-  Input input = make_input(1, 4, 0, 2, random);
+  Input input = random_input({1, 4, 0}, 2, random);
   Tensor before = run(layer, input);
   for (double future : {0.5, 1.1, 1.7, 2.3, 3.1, 1e4}) {
     input.x(0, 3, 0) = input.x(0, 3, 1) = future;
@@ -199,7 +192,7 @@ TEST_CASE("AFT conv: all keys minus the taps loses its digits") {
   assign(layer, "kernel_gain", 0);
   assign(layer, "kernel_offset", -80);
   // The keys of the taps are large, but their biases make them small.
-  Input input = make_input(1, 5, 0, 2, random);
+  Input input = random_input({1, 5, 0}, 2, random);
   Weights weights(layer);
   for (int64_t t = 0; t < 5; ++t) {
     double k = 0;
@@ -239,7 +232,7 @@ TEST_CASE("LocalRNN: shorter windows for the first tokens are another function")
   LocalRnnConfig config{.d_model = 3, .window = 3, .cell = RecurrentCell::gru};
   auto layer = random_layer(config, random);
   Weights weights(layer);
-  Input input = make_input(1, 1, 0, 3, random);
+  Input input = random_input({1, 1, 0}, 3, random);
   std::vector<double> h(3), c(3);
   cell_step(RecurrentCell::gru, weights, {input.x(0, 0, 0), input.x(0, 0, 1), input.x(0, 0, 2)}, h,
             c);

@@ -1,7 +1,6 @@
 #!/bin/bash
-# Checks the completion in the file $2 of char_lm, the program $1.
-# bash-completion itself needs what `set -eu` forbids.
-
+# Checks the completion in the file $2 of char_lm, the program $1. There is no `set -eu`, since
+# bash-completion itself does what that forbids.
 program=$1
 . /usr/share/bash-completion/bash_completion
 . "$2"

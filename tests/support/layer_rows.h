@@ -68,12 +68,15 @@ inline std::unique_ptr<Layer> random_layer(const LayerRow& row, RandomValues& ra
   return layer;
 }
 
-/// Random tokens, as the Scalars that a layer gets.
-inline Input random_input(const LayerRow& row, const Sizes& sizes, RandomValues& random) {
+/// Random tokens of C channels, as the Scalars that a layer gets.
+inline Input random_input(const Sizes& sizes, int64_t C, RandomValues& random) {
   Input input;
-  input.x = Values(random.tensor({sizes.B, sizes.T, row.d_model}));
-  input.memory = Values(random.tensor({sizes.B, sizes.M, row.d_model}));
+  input.x = Values(random.tensor({sizes.B, sizes.T, C}));
+  input.memory = Values(random.tensor({sizes.B, sizes.M, C}));
   return input;
+}
+inline Input random_input(const LayerRow& row, const Sizes& sizes, RandomValues& random) {
+  return random_input(sizes, row.d_model, random);
 }
 
 inline Context masks_of(const Input& input) {
