@@ -148,6 +148,7 @@ def load(path):
     expect(not config.get("own_mixer"), "a mixer that the program defines")
     expect(config["mixer"]["type"] in TransformerBlock.mixers, config["mixer"]["type"])
     expect(config["final_norm"], "a model without final_norm")
+    expect(not config.get("layer_positions"), "positions before each block")
     expect(config["norm_first"], "a norm after its layer")
     if config["tie_embedding"]:
         weights["output.weight"] = weights["embedding.weight"]

@@ -22,12 +22,14 @@ int64_t distances(const ModelFlags& flags) {
   return 2 * std::max(flags.block_size, memory_length(flags));
 }
 
-/// Adds absolute positions to the embedding.
-void add_positions(LanguageModelConfig& config, const std::string& position, int64_t block_size) {
+/// Adds absolute positions to the embedding, and to each block's input if the flags say so.
+void add_positions(LanguageModelConfig& config, const std::string& position,
+                   const ModelFlags& flags) {
   config.position = value_named<TokenPosition>(position);
-  if (config.position == TokenPosition::learned) config.max_len = block_size;
+  if (config.position == TokenPosition::learned) config.max_len = flags.block_size;
   // Sinusoids are as large as 1, and would drown embeddings that are not (Vaswani et al., 3.4).
   config.embedding_scale = config.position == TokenPosition::sinusoid;
+  config.layer_positions = flags.layer_positions.value_or(false);
 }
 
 /// The model of Al-Rfou et al. 2018, "Character-Level Language Modeling with Deeper
@@ -39,7 +41,7 @@ LanguageModelConfig transformer(const ModelFlags& flags) {
   if (position == "rope" || position == "alibi")
     mixer.position = value_named<shiftgrad::AttentionPosition>(position);
   else
-    add_positions(config, position, flags.block_size);
+    add_positions(config, position, flags);
   config.mixer = mixer;
   return config;
 }
@@ -81,7 +83,7 @@ LanguageModelConfig labml(const ModelFlags& flags) {
 /// The model of Huang et al. 2018, "Music Transformer".
 LanguageModelConfig music_transformer(const ModelFlags& flags) {
   LanguageModelConfig config;
-  add_positions(config, flags.position.value_or("none"), flags.block_size);
+  add_positions(config, flags.position.value_or("none"), flags);
   config.mixer =
       shiftgrad::RelativeGlobalAttentionConfig{.max_seq = flags.max_seq.value_or(distances(flags)),
                                                .relative_bias = flags.relative_bias.value_or(true)};
@@ -109,7 +111,7 @@ LanguageModelConfig aft(const ModelFlags& flags) {
   if (table && !mixer.max_len) mixer.max_len = flags.block_size;
   if (mixer.form == AftForm::local && !mixer.window) mixer.window = 32;
   if (mixer.form == AftForm::conv && !mixer.window) mixer.window = 11;
-  add_positions(config, flags.position.value_or("none"), flags.block_size);
+  add_positions(config, flags.position.value_or("none"), flags);
   config.mixer = mixer;
   return config;
 }
@@ -150,10 +152,12 @@ void check_options(const ModelKind& kind, ModelFlags flags) {
   });
 }
 
-/// Whether a memory is of use to the model. It is not if tokens have absolute positions, if sums
-/// cover the whole past, or if a recurrent net lies below attention.
+/// Whether the model can have a memory. It cannot if its positions end with the block, if sums
+/// cover the whole past, or if a recurrent net lies below attention. Absolute sinusoids go with a
+/// memory badly, since they start anew in each block (Dai et al. 2019, section 3.3), but they do.
 bool can_remember(const LanguageModelConfig& config) {
-  return config.position == TokenPosition::none && config.block == BlockType::transformer_block &&
+  return config.position != TokenPosition::learned &&
+         config.block == BlockType::transformer_block &&
          !std::holds_alternative<shiftgrad::AftConfig>(config.mixer);
 }
 
@@ -174,7 +178,7 @@ const std::vector<ModelKind>& model_kinds() {
       {"transformer",
        "absolute positions, rotary or ALiBi",
        false,
-       {"dropatt", "position", "window"},
+       {"dropatt", "position", "layer_positions", "window"},
        transformer},
       {"transformer_xl",
        "relative positions, memory of earlier blocks, reads in order",
@@ -190,7 +194,7 @@ const std::vector<ModelKind>& model_kinds() {
       {"music_transformer",
        "an embedding for each distance",
        false,
-       {"dropatt", "position", "max_seq", "relative_bias"},
+       {"dropatt", "position", "layer_positions", "max_seq", "relative_bias"},
        music_transformer},
       {"shaw",
        "clipped distances, for keys and values",
@@ -200,7 +204,7 @@ const std::vector<ModelKind>& model_kinds() {
       {"aft",
        "attention free, weighted sums of values",
        false,
-       {"position", "form", "max_len", "window", "factor_rank"},
+       {"position", "layer_positions", "form", "max_len", "window", "factor_rank"},
        aft},
       {"local_rnn", "a recurrent network over a window", false, {"window", "cell"}, local_rnn},
       {"r_transformer",
@@ -240,6 +244,8 @@ LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   check(flags);
   check_options(kind, flags);
   LanguageModelConfig config = kind.config(flags);
+  require(!flags.layer_positions.value_or(false) || config.position == TokenPosition::learned,
+          "--layer_positions: expected --position learned");
   require(memory_length(flags) == 0 || can_remember(config), "--mem_len ", memory_length(flags),
           ": this --model ", kind.name, " has no memory");
   config.vocab_size = vocab_size;

@@ -29,7 +29,8 @@ struct ModelFlags {
   std::optional<int64_t> window, clamp_len, max_positions, d_head, max_seq, max_distance, max_len,
       factor_rank, rnn_layers;
   std::optional<bool> content_bias, position_bias, tie_position_biases, relative_bias,
-      key_positions, value_positions, norm_first, final_norm, tie_embedding, embedding_scale;
+      key_positions, value_positions, norm_first, final_norm, tie_embedding, embedding_scale,
+      layer_positions;
 
   /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
   template <class Flag>
@@ -70,6 +71,9 @@ struct ModelFlags {
     flag("position", position, "learned|sinusoid|none|rope|alibi",
          "transformer: any (default: learned); transformer_xl: sinusoid or learned (default: "
          "sinusoid); music_transformer and aft: none, sinusoid or learned (default: none)");
+    flag("layer_positions", layer_positions, "BOOL",
+         "with learned positions added to the embedding: add others before each later block too "
+         "(default: false)");
     flag("window", window, "TOKENS",
          "transformer and transformer_xl: attend to distances below it only (default: all); aft: "
          "reach of the position biases (default: 32, conv 11); local_rnn and r_transformer: tokens "

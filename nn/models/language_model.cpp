@@ -6,7 +6,9 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/nn/models/config.h"
 #include "shiftgrad/nn/sizes.h"
+#include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -19,6 +21,8 @@ void check(const LanguageModelConfig& config) {
   at_least(1, "n_layer", config.n_layer);
   at_least(1, "n_head", config.n_head);
   at_least(1, "d_inner", config.d_inner);
+  require(!config.layer_positions || config.position == TokenPosition::learned, config.type,
+          ": layer_positions true, expected with learned positions only");
 }
 
 std::unique_ptr<Layer> made_by(const MixerMaker& maker, Random& random) {
@@ -45,6 +49,9 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random,
                               .scale = config.embedding_scale,
                               .dropout = config.dropout},
                              random);
+  if (config.layer_positions && config.n_layer > 1)
+    layer_positions =
+        normal_parameter({config.n_layer - 1, *config.max_len, config.d_model}, random);
   for (int64_t n = 0; n < config.n_layer; ++n) blocks.push_back(build_block(random, own_mixer));
   if (config.tie_position_biases) tie_position_biases();
   if (config.final_norm) final_norm = LayerNorm(config.d_model);
@@ -107,6 +114,12 @@ ModelTraits LanguageModel::traits() const {
           .attention_dropout = config.attention_dropout};
 }
 
+Tensor LanguageModel::placed(const Tensor& x, size_t block, int64_t first) const {
+  if (block == 0 || !layer_positions.defined()) return x;
+  Tensor table = select(layer_positions, 0, static_cast<int64_t>(block) - 1);  // [max_len, C]
+  return x + slice(table, 0, first, first + x.size(1));
+}
+
 Tensor LanguageModel::features(const Tensor& x, Context& context) const {
   return context.drop(config.final_norm ? final_norm(x) : x, config.dropout);
 }
@@ -123,10 +136,12 @@ ModelOutput LanguageModel::forward(const Tokens& tokens, const Memory& memory,
     require(block.shape() == memory[0].shape() && block.rank() == 3, config.type, ": memories of ",
             memory[0].shape(), " and ", block.shape(), ", expected one [B, M, C] for all blocks");
   ModelOutput output;
-  Tensor x = embedding(tokens, memory.empty() ? 0 : memory[0].size(1), context);
+  int64_t M = memory.empty() ? 0 : memory[0].size(1);
+  Tensor x = embedding(tokens, M, context);
   for (size_t n = 0; n < blocks.size(); ++n) {
     output.block_inputs.push_back(x);
-    x = (*blocks[n])(x, memory.empty() ? Tensor() : memory[n], context);
+    Tensor earlier = memory.empty() ? Tensor() : placed(memory[n], n, 0);
+    x = (*blocks[n])(placed(x, n, M), earlier, context);
   }
   output.features = features(x, context);
   output.logits = logits(output.features);
@@ -142,7 +157,8 @@ std::unique_ptr<State> LanguageModel::start(int64_t limit) const {
 Tensor LanguageModel::step(const Tokens& tokens, State& state, Context& context) const {
   auto& own = own_state<LanguageModelState>(state);
   Tensor x = embedding(tokens, own.position, context);
-  for (size_t n = 0; n < blocks.size(); ++n) x = (*blocks[n])(x, *own.blocks[n], context);
+  for (size_t n = 0; n < blocks.size(); ++n)
+    x = (*blocks[n])(placed(x, n, own.position), *own.blocks[n], context);
   own.position += tokens.shape[1];
   return logits(features(x, context));
 }
@@ -159,6 +175,7 @@ std::string LanguageModel::config_text() const { return config_to_json(config); 
 
 void LanguageModel::visit(Visitor& visitor) const {
   embedding.visit(visitor);
+  visitor("layer_positions", layer_positions);
   visitor("content_bias", content_bias);
   visitor("position_bias", position_bias);
   visitor("blocks", blocks);

@@ -3,12 +3,13 @@
 // A language model takes tokens and returns the logits of the next token.
 //
 //     h_0 = embedding(token) (· √C) (+ position)
-//     h_l = block_l(h_{l-1}, memory_l)
+//     h_l = block_l(h_{l-1} (+ position_l), memory_l)
 //     logits = norm(h_L) W_outputᵀ + b,   W_output the embedding itself when tied
 //
 // With transformer_xl_attention, norm_first and final_norm false, and everything tied and scaled,
 // it is the paper's Transformer-XL (Dai et al. 2019). With multi_head_attention and learned
-// positions, it is the vanilla model of Al-Rfou et al. 2018.
+// positions, it is the vanilla model of Al-Rfou et al. 2018, which adds positions before each
+// block.
 
 #include <functional>
 #include <memory>
@@ -53,6 +54,9 @@ struct LanguageModelConfig {
   /// Positions added to the embedding. Learned ones need max_len.
   TokenPosition position = TokenPosition::none;
   std::optional<int64_t> max_len{};
+  /// Whether each block but the first adds learned positions of its own to its input, and to its
+  /// memory, which then holds positions 0 to M-1. Only with learned positions.
+  bool layer_positions = false;
   /// Whether the output weight is the embedding's.
   bool tie_embedding = false;
   /// Whether the embedding is multiplied by √d_model.
@@ -84,6 +88,7 @@ struct LanguageModelConfig {
     field("final_norm", final_norm);
     field("position", position);
     field("max_len", max_len);
+    field("layer_positions", layer_positions, false);
     field("tie_embedding", tie_embedding);
     field("embedding_scale", embedding_scale);
     field("tie_position_biases", tie_position_biases);
@@ -106,6 +111,7 @@ using MixerMaker = std::function<std::unique_ptr<Layer>(Random&)>;
 struct LanguageModel : SequenceModel {
   LanguageModelConfig config;
   TokenEmbedding embedding;
+  Tensor layer_positions;              // [L-1, max_len, C], if each block adds positions
   Tensor content_bias, position_bias;  // u, v [H, D], if tied
   std::vector<std::unique_ptr<Layer>> blocks;
   LayerNorm final_norm;
@@ -135,6 +141,9 @@ struct LanguageModel : SequenceModel {
   void visit(Visitor& visitor) const override;
 
  private:
+  /// Returns x [B, T, C], the first token of which is at position `first`, with what `block` adds
+  /// to its input.
+  Tensor placed(const Tensor& x, size_t block, int64_t first) const;
   /// Returns what the output layer reads, for the last block's output.
   Tensor features(const Tensor& x, Context& context) const;
   Tensor logits(const Tensor& features) const;

@@ -185,6 +185,8 @@ refuses_flags() {
 refuses_flags '--n_embd 18 is not divisible by --n_head 4' --n_embd 18 --n_head 4
 refuses_flags '--model lstm, expected transformer, transformer_xl, ' --model lstm
 refuses_flags '--mem_len 4: this --model transformer has no memory' --model transformer --mem_len 4
+refuses_flags '--layer_positions: expected --position learned' --layer_positions true \
+  --model transformer --position sinusoid
 refuses_flags '--form: --model shaw has no such option' --model shaw --form full
 refuses_flags 'aft: max_len with form simple' --model aft --form simple --max_len 8
 refuses_flags 'none, rope or alibi, did you mean learned?' --position learnt

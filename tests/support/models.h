@@ -47,6 +47,8 @@ inline std::vector<ModelRow> model_rows() {
       mixer(R"("transformer_xl_attention", "positions": "learned", "max_positions": 20)",
             R"("norm_first": false)"),
       mixer(R"("multi_head_attention")", R"("position": "learned", "max_len": 20)"),
+      mixer(R"("multi_head_attention")",
+            R"("position": "learned", "max_len": 20, "layer_positions": true)"),
       mixer(R"("multi_head_attention", "bias": false)",
             R"("position": "sinusoid", "embedding_scale": true, "final_norm": false)"),
       mixer(R"("multi_head_attention", "position": "rope", "window": 5)",

@@ -59,6 +59,14 @@ inline Values embedding_oracle(const TokenEmbeddingConfig& config, const Values&
   return x;
 }
 
+/// Adds to x [B, T, C] the rows of table number `layer` from `first` on.
+inline void add_positions(Values& x, const Values& tables, int64_t layer, int64_t first) {
+  if (!x.defined()) return;
+  for (int64_t b = 0; b < x.size(0); ++b)
+    for (int64_t i = 0; i < x.size(1); ++i)
+      for (int64_t c = 0; c < x.size(2); ++c) x(b, i, c) += tables(layer, first + i, c);
+}
+
 /// What the output layer reads, [B, T, C], behind the blocks' memories, one for each or none, and
 /// each block's input.
 inline Values features_oracle(const LanguageModelConfig& config, const Weights& weights,
@@ -72,10 +80,15 @@ inline Values features_oracle(const LanguageModelConfig& config, const Weights& 
   for (int64_t l = 0; l < config.n_layer; ++l) {
     if (block_inputs) block_inputs->push_back(x);
     Weights block = weights.of("blocks." + std::to_string(l));
+    Values memory = memories.empty() ? Values() : memories[static_cast<size_t>(l)];
+    if (config.layer_positions && l > 0) {
+      add_positions(x, weights["layer_positions"], l - 1, M);
+      add_positions(memory, weights["layer_positions"], l - 1, 0);
+    }
     if (config.tie_position_biases)
       for (std::string name : {"content_bias", "position_bias"})
         block.all["mixer." + name] = weights[name];
-    Input input{x, memories.empty() ? Values() : memories[static_cast<size_t>(l)], {}, {}, {}};
+    Input input{x, memory, {}, {}, {}};
     x = config.block == BlockType::transformer_block ? oracle(block_of(config), block, input)
                                                      : oracle(r_block_of(config), block, input);
   }
@@ -116,6 +129,7 @@ inline int64_t count(const LanguageModelConfig& config) {
   int64_t total = V * C + config.max_len.value_or(0) * C + L * block + V;
   if (config.final_norm) total += 2 * C;
   if (!config.tie_embedding) total += V * C;
+  if (config.layer_positions) total += (L - 1) * config.max_len.value() * C;
   if (config.tie_position_biases) {
     auto& mixer = std::get<TransformerXLAttentionConfig>(config.mixer);
     int64_t HD = config.n_head * mixer.d_head.value_or(C / config.n_head);
