@@ -1,18 +1,26 @@
 #!/bin/sh
-# Puts claims of the papers to the test with small models of characters: trains each with three seeds, scores
-# them on the last tenth of the text, and prints tables in Markdown of bits per character.
+# Puts claims of the papers, and some of our own, to the test: trains small models with three seeds each,
+# scores them, and prints a report in Markdown with a verdict on each claim.
 #
-#     examples/claims.sh TEXT [CLAIM…]
+#     examples/claims.sh TEXT [CLAIM…] > report.md
 #
-# TEXT is a file, such as tinyshakespeare. The claims are memory and equal_context, by default all. Runs stay
-# in the folder claims; one that is there already is not trained again, so the script can be stopped at any
-# time. A training takes one to two minutes on 2 cores. CHAR_LM names the program, and TRAINING has flags for
-# all trainings, such as --max_iters 5000.
+# TEXT is a file, such as tinyshakespeare. Each claim is a file of the folder beside this one, by default all.
+# a training takes one thread and half a minute or less; as many run side by side as there are processors. Runs
+# stay in the folder claims, and what is there already is not made again, so the script can be stopped at any
+# time. CHAR_LM, SEQ2SEQ and CONVOLUTION name the programs, JOBS is the number of trainings at a time, and
+# TRAINING has more flags for the trainings of char_lm, such as --max_iters 5000, TRANSLATING and CONVOLVING
+# for those of the other two.
 set -eu
-char_lm=${CHAR_LM:-$(dirname "$0")/../build/examples/char_lm/char_lm}
-place=claims
+here=$(cd "$(dirname "$0")" && pwd)
+programs=$here/../build/examples
+export CHAR_LM="${CHAR_LM:-$programs/char_lm/char_lm}"
+export SEQ2SEQ="${SEQ2SEQ:-$programs/seq2seq/seq2seq}"
+export CONVOLUTION="${CONVOLUTION:-$programs/convolution}"
+export PLACE=claims
 seeds='1 2 3'
-claims='memory equal_context'
+recipe="--n_embd 64 --max_iters 600 --learning_rate 4e-3 --eval_interval 600 --eval_iters 100"
+claims='equal_context memory restarted_positions terms reach effective_context extrapolation shaw
+  music_transformer both_directions aft local_rnn r_transformer auxiliary_losses'
 
 fail() {
   echo "claims.sh: $1" >&2
@@ -22,73 +30,25 @@ fail() {
 text=$1
 shift
 [ -r "$text" ] || fail "$text: cannot be read"
-[ -x "$char_lm" ] || fail "$char_lm: no such program; build it, or name it in CHAR_LM"
-for claim; do
-  case " $claims " in *" $claim "*) ;; *) fail "$claim: no such claim, expected $claims" ;; esac
+for program in "$CHAR_LM" "$SEQ2SEQ" "$CONVOLUTION"; do
+  [ -x "$program" ] || fail "$program: no such program; build it, or name it in CHAR_LM, SEQ2SEQ or CONVOLUTION"
 done
+for claim; do
+  case " $(echo $claims) " in *" $claim "*) ;; *) fail "$claim: no such claim, expected one of: $(echo $claims)" ;; esac
+done
+chosen=${*:-$claims}
+mkdir -p "$PLACE/scores"
+copy=$PLACE/text-$(cksum < "$text" | tr ' ' -)
+[ -e "$copy" ] || cp "$text" "$copy"
+text=$copy
 
-# trained NAME FLAG...: there is a run of this name for each seed. What was begun is begun anew.
-trained() {
-  name=$1
-  shift
-  for seed in $seeds; do
-    run=$place/$name-$seed
-    [ ! -e "$run.done" ] || continue
-    echo "training $run: $*" >&2
-    "$char_lm" train --data "$text" --seed "$seed" --out_dir "$run" --overwrite "$@" ${TRAINING:-} >&2
-    touch "$run.done"
+# The claims are read twice: first for the trainings that they need, then for the report.
+for part in plan report; do
+  . "$here/claims/$part.sh"
+  begin
+  for claim in $chosen; do
+    . "$here/claims/$claim.sh"
+    verdict
   done
-}
-
-# scored WHAT NAME FLAG...: a row of a table, the mean over the seeds and its deviation.
-scored() {
-  what=$1
-  name=$2
-  shift 2
-  for seed in $seeds; do
-    "$char_lm" eval "$place/$name-$seed" "$@" | sed -n 's/^\([0-9.]*\) bits per character$/\1/p'
-  done | awk -v what="$what" '
-    { sum += $1; squares += $1 * $1 }
-    END {
-      mean = sum / NR
-      printf "| %s | %.3f | %.3f |\n", what, mean, sqrt((squares - NR * mean * mean) / (NR - 1))
-    }'
-}
-
-table() {
-  printf '\n%s\n\n| | bits | deviation |\n|---|---:|---:|\n' "$1"
-}
-
-# Dai et al. 2019, section 3.2: a memory helps, and it may be longer at evaluation than in training.
-memory() {
-  trained xl_blocks --model transformer_xl --mem_len 0
-  trained xl --model transformer_xl
-  table 'Transformer-XL, blocks of 64 tokens, with and without a memory:'
-  for length in 0 64 128 256; do
-    scored "trained with 64 tokens of memory, scored with $length" xl --mem_len $length
-  done
-  scored 'trained and scored without' xl_blocks
-  scored 'trained without, scored with 64' xl_blocks --mem_len 64
-}
-
-# Relative positions against absolute ones, where no model sees more than the others: each token from exactly
-# the 64 before it, on the last hundredth of the text.
-equal_context() {
-  trained transformer --model transformer
-  trained sinusoid --model transformer --position sinusoid
-  trained rope --model transformer --position rope
-  trained xl_blocks --model transformer_xl --mem_len 0
-  table 'Each token from the 64 before it, all trained on blocks of 64 without a memory:'
-  for name in xl_blocks rope transformer sinusoid; do
-    case $name in
-      xl_blocks) what="Transformer-XL's relative sinusoids" ;;
-      rope) what='rotary positions' ;;
-      transformer) what='learned absolute positions' ;;
-      sinusoid) what='absolute sinusoids' ;;
-    esac
-    scored "$what" $name --mode sliding --tgt_len 64 --eval_split 0.01
-  done
-}
-
-mkdir -p "$place"
-for claim in ${*:-$claims}; do $claim; done
+  finish
+done

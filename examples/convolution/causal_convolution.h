@@ -2,16 +2,15 @@
 
 //     y_t = tanh(Σ_{d<s} W_d x_{t-d} + b),   x = 0 before the start
 //
-// The layer that Wang et al. 2019 (section 3.1) set LocalRNN against: of the same window, with one
-// matrix for each distance in place of one for all.
+// Wang et al. 2019 (section 3.1) compare LocalRNN with this layer. It sees the same window, and has
+// a matrix for each distance in place of one for all.
 
 #include "shiftgrad/nn/layer.h"
 #include "shiftgrad/nn/linear.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/shape.h"
-#include "tests/support/values.h"
 
-namespace shiftgrad::test {
+namespace shiftgrad {
 
 struct CausalConvolution : Layer {
   int64_t window;
@@ -36,4 +35,4 @@ struct CausalConvolution : Layer {
   void visit(Visitor& visitor) const override { visitor("taps", taps); }
 };
 
-}  // namespace shiftgrad::test
+}  // namespace shiftgrad

@@ -1,0 +1,20 @@
+# Al-Rfou's auxiliary losses on a deep model with its norms after the layers.
+claim 'Auxiliary losses help a deep Transformer' \
+  'Al-Rfou et al. 2018. Twelve layers, norms after them, learned positions before each layer.'
+deep='--model transformer --n_layer 12 --norm_first false --layer_positions true'
+trained deep $deep
+trained deep_layers $deep --intermediate_losses 1
+trained deep_targets $deep --targets 2
+trained deep_both $deep --intermediate_losses 1 --targets 2
+table 'On the whole held-out text:' bits
+row 'the last layer predicts the next character'
+score deep_at_none bits deep
+row 'every layer does, until the half of its share of the training'
+score deep_at_layers bits deep_layers
+row 'the last layer predicts two characters'
+score deep_at_targets bits deep_targets
+row 'both'
+score deep_at_both bits deep_both
+expect deep_at_layers deep_at_none 'losses of the layers help'
+expect deep_at_targets deep_at_none 'a second target helps'
+expect deep_at_both deep_at_none 'both help'

@@ -1,0 +1,35 @@
+# Copying from n characters back: every second letter of four is drawn at random, the others repeat what stood
+# n before. A token sees n - 1 tokens back at best through as many layers as that takes.
+claim 'The reach is the length of the memory times the number of layers' \
+  'Dai et al. 2019, section 3.2. Every second of four letters is drawn at random, and those between repeat what
+stood n characters before them. A layer sees 4 characters back, so n has to be at most 4 L + 1. Who copies
+reaches 1 bit, who cannot stays at 2.'
+for n in 3 7 11; do
+  awk -v n=$n 'BEGIN {
+    seed = 12345
+    for (t = 0; t < 200000; t++) {
+      if (t % 2 == 0 || t < n) {
+        seed = seed * 16807 % 2147483647
+        letter[t] = substr("abcd", int(seed / 1000) % 4 + 1, 1)
+      } else {
+        letter[t] = letter[t - n]
+      }
+      printf "%s", letter[t]
+    }
+  }' > "$PLACE/copy-$n.new"
+  cmp -s "$PLACE/copy-$n.new" "$PLACE/copy-$n" || cp "$PLACE/copy-$n.new" "$PLACE/copy-$n"
+  for layers in 1 2 3; do
+    trained_on "$PLACE/copy-$n" copy_${n}_$layers \
+      --model transformer_xl --window 5 --n_layer $layers --n_embd 32 --n_head 2
+  done
+done
+table 'Transformer-XL with L layers, each with a window of 5 tokens, the token itself included:' \
+  'n = 3' 'n = 7' 'n = 11'
+for layers in 1 2 3; do
+  row "L = $layers"
+  for n in 3 7 11; do score reach_${n}_$layers bits copy_${n}_$layers; done
+done
+expect reach_3_1 reach_7_1 'one layer copies from 3 back and not from 7'
+expect reach_7_2 reach_7_1 'two layers copy from 7 back, where one cannot'
+expect reach_7_2 reach_11_2 'two layers do not copy from 11 back'
+expect reach_11_3 reach_11_2 'three layers copy from 11 back, where two cannot'

@@ -1,0 +1,31 @@
+#!/bin/sh
+# train.sh RUN PROGRAM FLAG…: makes one run, unless it is there with these flags, and says how far all are.
+set -eu
+run=$PLACE/$1
+program=$2
+shift 2
+if [ ! -e "$run.done" ] || [ "$(cat "$run.done")" != "$program $*" ]; then
+  rm -rf "$run.done" "$PLACE/scores/$(basename "$run")":*
+  case $program in
+    char_lm) "$CHAR_LM" train --threads 1 --out_dir "$run" --overwrite "$@" ;;
+    seq2seq) "$SEQ2SEQ" train --threads 1 --out_dir "$run" --overwrite "$@" ;;
+    convolution) "$CONVOLUTION" "$@" ;;
+  esac > "$run.log" 2>&1 || {
+    echo "claims.sh: $run failed: $(tail -n 1 "$run.log")" >&2
+    exit 255
+  }
+  echo "$program $*" > "$run.done"
+  trained=1
+fi
+
+[ "${trained:-0}" = 1 ] || exit 0
+# A bar of 20 characters, and the time left if the rest takes as long as what was made since the start.
+all=$(wc -l < "$PLACE/plan")
+ready=$(cut -d ' ' -f 1 "$PLACE/plan" | while read -r name; do [ ! -e "$PLACE/$name.done" ] || echo; done | wc -l)
+now=$(find "$PLACE" -maxdepth 1 -name '*.done' -newer "$PLACE/started" | wc -l)
+awk -v all="$all" -v ready="$ready" -v now="$now" -v run="$run" -v begun="$(cat "$PLACE/started")" \
+  -v time="$(date +%s)" 'BEGIN {
+    for (n = 1; n <= 20; n++) bar = bar (n <= 20 * ready / all ? "#" : ".")
+    left = now ? int((time - begun) / now * (all - ready) / 60 + 0.5) : 0
+    printf "[%s] %d of %d trainings, about %d min left: %s\n", bar, ready, all, left, run
+  }' >&2
