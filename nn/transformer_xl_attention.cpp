@@ -26,7 +26,7 @@ TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfi
                                                Random& random) {
   check_sizes(config);
   const char* layer = config.type;
-  build(layer, config.d_model, config.n_head, config.d_head, false, random);
+  build(layer, config.d_model, config.n_head, config.d_head, config.projection_bias, random);
   set_window(layer, config.window);
   causal = config.causal;
   attention_dropout = config.attention_dropout;

@@ -50,6 +50,8 @@ struct TransformerXLAttentionConfig {
   /// Whether the score has the terms (c) and (d). With learned positions, (d) is s_δ.
   bool content_bias = true;
   bool position_bias = true;
+  /// Whether the projections qkv and output have biases, which the original's do not have.
+  bool projection_bias = false;
   /// Dropout of the sinusoids R; attention_dropout is that of the probabilities.
   double dropout = 0;
   double attention_dropout = 0;
@@ -64,6 +66,7 @@ struct TransformerXLAttentionConfig {
     field("causal", causal, true);
     field("content_bias", content_bias, true);
     field("position_bias", position_bias, true);
+    field("projection_bias", projection_bias, false);
     field("positions", positions);
     field("max_positions", max_positions);
   }
@@ -78,7 +81,7 @@ struct TransformerXLAttention : Attention {
   int64_t clamp_len = 0;
   double position_dropout = 0;
 
-  /// Draws weights and E from N(0, 0.02²), as the original code does. u, v and s start at 0; the
+  /// Draws weights and E from N(0, 0.02²), as the original code does. All biases start at 0; the
   /// original draws u and v from N(0, 0.02²), too. Throws when the config describes no valid layer.
   TransformerXLAttention(const TransformerXLAttentionConfig& config, Random& random);
   std::vector<Tensor*> position_biases() override;

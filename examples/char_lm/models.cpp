@@ -59,6 +59,7 @@ LanguageModelConfig transformer_xl(const ModelFlags& flags) {
       .max_positions = flags.max_positions,
       .content_bias = flags.content_bias.value_or(true),
       .position_bias = flags.position_bias.value_or(true),
+      .projection_bias = flags.projection_bias.value_or(false),
   };
   if (mixer.positions == DistancePositions::learned && !mixer.max_positions)
     mixer.max_positions = distances(flags);
@@ -184,7 +185,7 @@ const std::vector<ModelKind>& model_kinds() {
        "relative positions, memory of earlier blocks, reads in order",
        true,
        {"dropatt", "position", "window", "clamp_len", "max_positions", "d_head", "content_bias",
-        "position_bias", "tie_position_biases"},
+        "position_bias", "projection_bias", "tie_position_biases"},
        transformer_xl},
       {"labml",
        "like transformer_xl with learned tables of distances, reads in order",

@@ -28,9 +28,9 @@ struct ModelFlags {
   std::optional<std::string> position, form, cell, activation;
   std::optional<int64_t> window, clamp_len, max_positions, d_head, max_seq, max_distance, max_len,
       factor_rank, rnn_layers;
-  std::optional<bool> content_bias, position_bias, tie_position_biases, relative_bias,
-      key_positions, value_positions, norm_first, final_norm, tie_embedding, embedding_scale,
-      layer_positions;
+  std::optional<bool> content_bias, position_bias, projection_bias, tie_position_biases,
+      relative_bias, key_positions, value_positions, norm_first, final_norm, tie_embedding,
+      embedding_scale, layer_positions;
 
   /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
   template <class Flag>
@@ -95,6 +95,8 @@ struct ModelFlags {
          "transformer_xl: add a bias to the queries of distances, v (default: true)");
     flag("tie_position_biases", tie_position_biases, "BOOL",
          "transformer_xl: let all blocks share these two biases (default: false)");
+    flag("projection_bias", projection_bias, "BOOL",
+         "transformer_xl: add biases to queries, keys, values and outputs (default: false)");
     flag("max_seq", max_seq, "TOKENS",
          "music_transformer: attend to distances below it only (default: twice block_size or "
          "mem_len, whichever is more)",

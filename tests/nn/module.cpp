@@ -78,6 +78,10 @@ TEST_CASE("parameters of Transformer-XL's attention") {
             R"({"d_model": 6, "n_head": 2, "positions": "learned", "max_positions": 5})") ==
         Lines{"qkv.weight [18, 6] *", "output.weight [6, 6] *", "content_bias [2, 3]",
               "position_embeddings [5, 2, 3]", "position_scalar_bias [5, 2]"});
+  CHECK(listed<TransformerXLAttentionConfig>(
+            R"({"d_model": 6, "n_head": 2, "d_head": 4, "projection_bias": true})") ==
+        Lines{"qkv.weight [24, 6] *", "qkv.bias [24]", "output.weight [6, 8] *", "output.bias [6]",
+              "content_bias [2, 4]", "position.weight [8, 6] *", "position_bias [2, 4]"});
 }
 
 TEST_CASE("parameters of aft") {

@@ -81,6 +81,7 @@ transformer_xl --position learned --max_positions 30
 transformer_xl --clamp_len 3 --window 5 --d_head 3 --norm_first false
 transformer_xl --content_bias false --embedding_scale true --final_norm false
 transformer_xl --position learned --max_positions 3 --position_bias false
+transformer_xl --projection_bias true --position learned
 transformer_xl --tie_position_biases true --embedding_scale true --norm_first false
 labml --max_positions 20
 music_transformer --max_seq 4 --relative_bias false --mem_len 8

@@ -156,6 +156,8 @@ void add_transformer_xl(std::vector<LayerRow>& rows) {
   rows.push_back(mixer("xl minus (c) and (d)", plain));
   plain.content_bias = true;
   rows.push_back(mixer("xl minus (d)", plain));
+  Config biased{.d_model = 6, .n_head = 2, .d_head = 5, .projection_bias = true};
+  rows.push_back(mixer("xl with biases", biased));
   Config learned{.d_model = 5, .n_head = 3, .d_head = 2, .positions = DistancePositions::learned};
   learned.max_positions = 17;
   rows.push_back(mixer("xl learned", learned));
@@ -167,6 +169,8 @@ void add_transformer_xl(std::vector<LayerRow>& rows) {
   rows.push_back(mixer("xl learned window 3", learned));
   learned.content_bias = learned.position_bias = false;
   rows.push_back(mixer("xl learned minus (c) and (d)", learned));
+  learned.projection_bias = true;
+  rows.push_back(mixer("xl learned with biases", learned));
 }
 
 void add_aft(std::vector<LayerRow>& rows) {
