@@ -33,6 +33,7 @@
 #include "shiftgrad/nn/models/beam_search.h"
 #include "shiftgrad/nn/models/checkpoint.h"
 #include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/nn/models/convert.h"
 #include "shiftgrad/nn/models/encoder_decoder.h"
 #include "shiftgrad/nn/models/encoder_decoder_block.h"
 #include "shiftgrad/nn/models/generate.h"

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/mixers.h"
+#include "shiftgrad/nn/models/convert.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/named_parameters.h"
 
@@ -20,105 +20,105 @@ typename Config::Layer make(const Config& config, uint64_t seed) {
   return random_layer(config, random);
 }
 
-/// Both give the same outputs for the same tokens, with and without a memory, and gradients for
-/// them.
-void check_equal(const Layer& a, const Layer& b, int64_t width = C) {
-  for (const Sizes& sizes : {Sizes{2, 6, 0}, {1, 3, 5}, {2, 1, 8}}) {
-    RandomValues random(21);
-    Tensor memory = random.tensor({sizes.B, sizes.M, width});
-    Tensor cotangent = random.tensor({sizes.B, sizes.T, width});
-    std::vector<Scalar> tokens = random.vector(cotangent.count());
-    std::vector<Tensor> outputs, gradients;
-    for (const Layer* layer : {&a, &b}) {
-      Tensor x = Tensor::from(cotangent.shape(), tokens).require_gradient();
-      Context context;
-      Tape tape;
-      outputs.push_back(layer->forward(x, memory, context));
-      tape.backward(outputs.back(), cotangent);
-      gradients.push_back(x.gradient());
+/// A mask that hides all keys from the first query, and about a third of them from the others.
+std::shared_ptr<const Mask> holes(const Sizes& sizes) {
+  int64_t K = sizes.M + sizes.T;
+  Mask hidden{{sizes.T, K}, {}};
+  for (int64_t n = 0; n < sizes.T * K; ++n) hidden.values.push_back(n < K || n % 3 == 0);
+  return std::make_shared<Mask>(hidden);
+}
+
+/// Both give the same outputs for the same tokens, with and without a memory, with and without a
+/// mask, and gradients for them.
+void check_equal(const Layer& a, const Layer& b, bool with_masks = true) {
+  for (const Sizes& sizes : {Sizes{2, 6, 0}, {1, 3, 5}, {2, 1, 8}})
+    for (bool masked : {false, with_masks}) {
+      RandomValues random(21);
+      Tensor memory = random.tensor({sizes.B, sizes.M, C});
+      Tensor cotangent = random.tensor({sizes.B, sizes.T, C});
+      std::vector<Scalar> tokens = random.vector(cotangent.count());
+      std::vector<Tensor> outputs, gradients;
+      for (const Layer* layer : {&a, &b}) {
+        Tensor x = Tensor::from(cotangent.shape(), tokens).require_gradient();
+        Context context;
+        if (masked) context.attention_mask = holes(sizes);
+        Tape tape;
+        outputs.push_back(layer->forward(x, memory, context));
+        tape.backward(outputs.back(), cotangent);
+        gradients.push_back(x.gradient());
+      }
+      CHECK(relative_error(outputs[0], outputs[1]) <= exactness);
+      CHECK(relative_error(gradients[0], gradients[1]) <= 10 * exactness);
     }
-    CHECK(relative_error(outputs[0], outputs[1]) <= exactness);
-    CHECK(relative_error(gradients[0], gradients[1]) <= 10 * exactness);
-  }
 }
 
 /// The sizes above need this many positions at most.
 constexpr int64_t N = 12;
 
-TransformerXLAttention learned_xl(const Module& projections) {
-  auto xl = make(
-      TransformerXLAttentionConfig{
-          .d_model = C, .n_head = H, .positions = DistancePositions::learned, .max_positions = N},
-      22);
-  assign_shared(xl, projections);
-  for (const char* name : {"content_bias", "position_embeddings", "position_scalar_bias"})
-    assign(xl, name, 0);
-  return xl;
-}
-
 }  // namespace
 
 TEST_CASE("labml's attention is Transformer-XL's with learned tables") {
-  constexpr int64_t P = 16;
   auto labml =
-      make(RelativeMultiHeadAttentionConfig{.d_model = C, .n_head = H, .max_positions = P}, 23);
-  assign(labml, "value_bias", 0);
-  assign(labml, "output.bias", 0);
-  auto xl = learned_xl(labml);
-  Weights weights(labml);
-  const Values &R = weights["key_pos_embeddings"], &S = weights["key_pos_bias"];
-  Values E({N, H, D}), s({N, H});
-  for (int64_t delta = 0; delta < N; ++delta)
-    for (int64_t h = 0; h < H; ++h) {
-      s(N - 1 - delta, h) = S(P - delta, h);
-      for (int64_t d = 0; d < D; ++d) E(N - 1 - delta, h, d) = R(P - delta, h, d);
-    }
-  assign(xl, "position_embeddings", E);
-  assign(xl, "position_scalar_bias", s);
-  assign(xl, "content_bias", weights["query_pos_bias"]);
-  check_equal(labml, xl);
+      make(RelativeMultiHeadAttentionConfig{.d_model = C, .n_head = H, .max_positions = 16}, 23);
+  check_equal(labml, to_transformer_xl(labml));
 }
 
 TEST_CASE("causal Music attention is Transformer-XL's without u") {
-  auto music = make(RelativeGlobalAttentionConfig{.d_model = C, .n_head = H, .max_seq = N}, 24);
-  assign(music, "qkv.bias", 0);
-  assign(music, "output.bias", 0);
-  auto xl = learned_xl(music);
-  Weights weights(music);
-  Values E({N, H, D}), s({N, H});
-  for (int64_t row = 0; row < N; ++row)
-    for (int64_t h = 0; h < H; ++h) {
-      s(row, h) = weights["past_bias"](h, row);
-      for (int64_t d = 0; d < D; ++d) E(row, h, d) = weights["past_embeddings"](h, row, d);
+  for (int64_t max_seq : {1, 4, 12})
+    for (bool relative_bias : {true, false}) {
+      auto music = make(
+          RelativeGlobalAttentionConfig{
+              .d_model = C, .n_head = H, .max_seq = max_seq, .relative_bias = relative_bias},
+          24);
+      check_equal(music, to_transformer_xl(music));
     }
-  assign(xl, "position_embeddings", E);
-  assign(xl, "position_scalar_bias", s);
-  check_equal(music, xl);
-  assign(xl, "position_scalar_bias", 0);
-  assign(music, "past_bias", 0);
-  check_equal(music, xl);
 }
 
-TEST_CASE("Shaw's attention with keys only and a wide table is Transformer-XL's") {
-  constexpr int64_t k = N - 1;
-  auto shaw = make(
-      ShawAttentionConfig{
-          .d_model = C, .n_head = H, .max_distance = k, .bias = false, .value_positions = false},
-      25);
-  auto xl = learned_xl(shaw);
-  Weights weights(shaw);
-  Values E({N, H, D});
-  for (int64_t delta = 0; delta < N; ++delta)
-    for (int64_t h = 0; h < H; ++h)
-      for (int64_t d = 0; d < D; ++d)
-        E(N - 1 - delta, h, d) = weights["key_distance_embeddings"](k - delta, d);
-  assign(xl, "position_embeddings", E);
-  check_equal(shaw, xl);
+TEST_CASE("Shaw's attention with keys only is Transformer-XL's, clipped or not") {
+  for (int64_t max_distance : {0, 3, 11})
+    for (bool bias : {true, false})
+      for (bool keys : {true, false}) {
+        auto shaw = make(ShawAttentionConfig{.d_model = C,
+                                             .n_head = H,
+                                             .max_distance = max_distance,
+                                             .bias = bias,
+                                             .key_positions = keys,
+                                             .value_positions = false},
+                         25);
+        check_equal(shaw, to_transformer_xl(shaw));
+      }
+}
+
+TEST_CASE(
+    "biases of queries are u and a part of s, those of keys nothing, those of values one of y") {
+  TransformerXLAttentionConfig config{.d_model = C,
+                                      .n_head = H,
+                                      .positions = DistancePositions::learned,
+                                      .max_positions = N,
+                                      .projection_bias = true};
+  auto biased = make(config, 44), folded = make(config, 45);
+  assign_shared(folded, biased);
+  assign(folded, "qkv.bias", 0);
+  Weights weights(biased);
+  const Values &b = weights["qkv.bias"], &E = weights["position_embeddings"];
+  Values u = weights["content_bias"], s = weights["position_scalar_bias"],
+         y = weights["output.bias"];
+  for (int64_t h = 0; h < H; ++h)
+    for (int64_t d = 0; d < D; ++d) {
+      u(h, d) += b(h * D + d);
+      for (int64_t row = 0; row < N; ++row) s(row, h) += b(h * D + d) * E(row, h, d);
+      for (int64_t c = 0; c < C; ++c)
+        y(c) += weights["output.weight"](c, h * D + d) * b(2 * H * D + h * D + d);
+    }
+  assign(folded, "content_bias", u);
+  assign(folded, "position_scalar_bias", s);
+  assign(folded, "output.bias", y);
+  // A query that sees no key sees no values either, nor their bias.
+  check_equal(biased, folded, false);
 }
 
 TEST_CASE("without tables and positions all attention is multi-head attention") {
   auto plain = make(MultiHeadAttentionConfig{.d_model = C, .n_head = H, .bias = false}, 26);
-  check_equal(learned_xl(plain), plain);
   auto shaw = make(ShawAttentionConfig{.d_model = C,
                                        .n_head = H,
                                        .max_distance = 2,
@@ -133,6 +133,14 @@ TEST_CASE("without tables and positions all attention is multi-head attention") 
   assign(xl, "content_bias", 0);
   assign(xl, "position.weight", 0);
   check_equal(xl, plain);
+  auto learned = make(
+      TransformerXLAttentionConfig{
+          .d_model = C, .n_head = H, .positions = DistancePositions::learned, .max_positions = N},
+      22);
+  assign_shared(learned, plain);
+  for (const char* name : {"content_bias", "position_embeddings", "position_scalar_bias"})
+    assign(learned, name, 0);
+  check_equal(learned, plain);
 }
 
 TEST_CASE("a window or a clamp_len beyond all keys changes nothing") {
@@ -167,21 +175,19 @@ TEST_CASE("a window or a clamp_len beyond all keys changes nothing") {
   check_equal(wide, music);
 }
 
-TEST_CASE("AFT local over all tokens is full, and a factorised table is its product") {
+TEST_CASE(
+    "AFT local is full with biases of 0 beyond its window, and thin tables are their product") {
   auto full = make(AftConfig{.d_model = C, .max_len = N}, 36);
-  auto local = make(AftConfig{.d_model = C, .form = AftForm::local, .max_len = N, .window = N}, 37);
-  assign_shared(local, full);
-  check_equal(local, full);
-  auto thin = make(AftConfig{.d_model = C, .max_len = N, .factor_rank = 2}, 38);
-  assign_shared(full, thin);
-  Weights weights(thin);
-  Values w({N, N});
-  for (int64_t t = 0; t < N; ++t)
-    for (int64_t key = 0; key < N; ++key)
-      for (int64_t r = 0; r < 2; ++r)
-        w(t, key) += weights["position_bias_query"](t, r) * weights["position_bias_key"](key, r);
-  assign(full, "position_bias", w);
-  check_equal(full, thin);
+  auto whole = make(AftConfig{.d_model = C, .form = AftForm::local, .max_len = N, .window = N}, 37);
+  assign_shared(whole, full);
+  check_equal(whole, full);
+  for (AftForm form : {AftForm::full, AftForm::local})
+    for (int64_t rank : {0, 2}) {
+      AftConfig config{.d_model = C, .form = form, .max_len = N, .factor_rank = rank};
+      if (form == AftForm::local) config.window = 3;
+      auto aft = make(config, 38);
+      check_equal(aft, to_aft_full(aft));
+    }
 }
 
 TEST_CASE("AFT with biases of 0, and conv as it starts, are simple") {
