@@ -22,5 +22,6 @@ Command plot_command(CLI::App& program);
 Command attention_command(CLI::App& program);
 Command context_command(CLI::App& program);
 Command positions_command(CLI::App& program);
+Command convert_command(CLI::App& program);
 
 }  // namespace char_lm

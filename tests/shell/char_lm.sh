@@ -157,7 +157,7 @@ done
 
 # --- What it is not for.
 
-refuses 'expected train, eval, generate, compare, inspect, plot, attention, positions or context'
+refuses 'expected train, eval, generate, compare, inspect, plot, attention, positions, context or convert'
 refuses 'sing: no such command' sing
 refuses 'trian: no such command, did you mean train?' trian
 refuses '--learning-rate: no such flag, did you mean --learning_rate?' train --learning-rate 1

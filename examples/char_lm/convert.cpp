@@ -1,0 +1,129 @@
+// char_lm convert writes a trained model anew, as a model of another kind that computes the same.
+
+#include "shiftgrad/nn/models/convert.h"
+
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "command.h"
+#include "examples/common/flags.h"
+#include "run_folder.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/state_dict.h"
+
+namespace char_lm {
+
+using common::RunFolder;
+using shiftgrad::Checkpoint;
+using shiftgrad::LanguageModel;
+using shiftgrad::require;
+
+namespace {
+
+struct ConvertFlags {
+  std::string run, to, out_dir;
+};
+
+/// Returns the model's flags without those that only some kinds have, but for dropout.
+ModelFlags without_options(ModelFlags flags) {
+  std::optional<double> dropatt = flags.dropatt;
+  flags.visit_options([](const char*, auto& value, auto&&...) { value.reset(); });
+  flags.dropatt = dropatt;
+  return flags;
+}
+
+/// Converts the model, and sets the flags that would make such a one.
+LanguageModel as_transformer_xl(const LanguageModel& model, ModelFlags& flags) {
+  LanguageModel converted = to_transformer_xl(model);
+  require(model.config.position == shiftgrad::TokenPosition::none, "adds ", model.config.position,
+          " positions to its embeddings, which --model transformer_xl does not");
+  auto& mixer = std::get<shiftgrad::TransformerXLAttentionConfig>(converted.config.mixer);
+  flags = without_options(flags);
+  flags.model = "transformer_xl";
+  flags.position = name_of(mixer.positions);
+  flags.max_positions = mixer.max_positions;
+  flags.window = mixer.window;
+  flags.content_bias = mixer.content_bias;
+  flags.position_bias = mixer.position_bias;
+  flags.projection_bias = mixer.projection_bias;
+  return converted;
+}
+
+LanguageModel as_aft_full(const LanguageModel& model, ModelFlags& flags) {
+  LanguageModel converted = to_aft_full(model);
+  auto& mixer = std::get<shiftgrad::AftConfig>(converted.config.mixer);
+  flags.form = name_of(mixer.form);
+  flags.max_len = mixer.max_len;
+  flags.window = flags.factor_rank = std::nullopt;
+  return converted;
+}
+
+/// Returns the checkpoint of the converted model. It has no state of the training: the moments of
+/// an optimizer belong to the parameters as they were.
+Checkpoint converted(const SavedRun& run, const ConvertFlags& flags) {
+  Checkpoint checkpoint = run.checkpoint;
+  TrainFlags training = run.flags;
+  LanguageModel model = make_model(checkpoint, run.source);
+  LanguageModel result = shiftgrad::in_name_of(run.source, [&] {
+    return flags.to == "aft_full" ? as_aft_full(model, training.model)
+                                  : as_transformer_xl(model, training.model);
+  });
+  training.out_dir = flags.out_dir;
+  checkpoint.model = result.config;
+  checkpoint.state.trainer.clear();
+  checkpoint.training = training.to_json();
+  checkpoint.weights = state_dict(result);
+  return checkpoint;
+}
+
+/// Returns the paths of the run's checkpoints, by the names that they get. A file alone becomes the
+/// best one, which the other commands read.
+std::map<std::string, std::string> checkpoints(const std::string& run) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(run, error)) return {{"best", run}};
+  std::map<std::string, std::string> found;
+  for (const char* name : {"best", "last"}) {
+    std::string path = RunFolder{run}.checkpoint(name);
+    if (std::filesystem::exists(path, error)) found[name] = path;
+  }
+  require(!found.empty(), run, ": holds no checkpoint");
+  return found;
+}
+
+Command::Work prepare(const ConvertFlags& flags) {
+  require(!common::holds_run(flags.out_dir), "--out_dir ", flags.out_dir,
+          ": already holds a run, expected a new folder");
+  std::map<std::string, Checkpoint> results;
+  for (const auto& [name, path] : checkpoints(flags.run))
+    results[name] = converted(load_checkpoint(path), flags);
+  return [results, folder = common::make_run_folder(flags.out_dir)] {
+    for (const auto& [name, checkpoint] : results) {
+      write_checkpoint(folder.checkpoint(name), checkpoint);
+      std::cout << folder.checkpoint(name) << '\n';
+    }
+    std::cout << std::flush;
+  };
+}
+
+}  // namespace
+
+Command convert_command(CLI::App& program) {
+  CLI::App& app = add_command(
+      program, "convert",
+      "Write a trained model as a model of another kind that computes the same; train --init_from "
+      "trains it further");
+  auto flags = std::make_shared<ConvertFlags>();
+  set_required(
+      add_argument(app, "OUT_DIR", flags->run, "folder of the training run, or a file in it"));
+  set_required(add_flag(app, "to", flags->to, "transformer_xl|aft_full",
+                        "transformer_xl: its learned distances, for labml, music_transformer, and "
+                        "shaw with --value_positions false; aft_full: aft with --form full and one "
+                        "table, for --form local and tables of a --factor_rank"));
+  set_required(
+      add_flag(app, "out_dir", flags->out_dir, "FOLDER", "folder for the new checkpoints"));
+  return {&app, [flags] { return prepare(*flags); }};
+}
+
+}  // namespace char_lm
