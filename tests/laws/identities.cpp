@@ -6,6 +6,7 @@
 #include "shiftgrad/nn/models/convert.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/named_parameters.h"
+#include "tests/support/oracles/attention.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;
@@ -89,8 +90,48 @@ TEST_CASE("Shaw's attention with keys only is Transformer-XL's, clipped or not")
       }
 }
 
-TEST_CASE(
-    "biases of queries are u and a part of s, those of keys nothing, those of values one of y") {
+TEST_CASE("clamped sinusoids are a learned table, and so are ALiBi's slopes in a window") {
+  constexpr int64_t rows = 4;
+  TransformerXLAttentionConfig config{
+      .d_model = C, .n_head = H, .positions = DistancePositions::learned, .max_positions = rows};
+  auto sinusoid =
+      make(TransformerXLAttentionConfig{.d_model = C, .n_head = H, .clamp_len = rows - 1}, 46);
+  auto learned = make(config, 47);
+  assign_shared(learned, sinusoid);
+  Weights weights(sinusoid);
+  Values E({rows, H, D}), s({rows, H});
+  for (int64_t delta = 0; delta < rows; ++delta) {
+    std::vector<double> R = sinusoid_row(delta, C);
+    for (int64_t h = 0; h < H; ++h)
+      for (int64_t d = 0; d < D; ++d) {
+        double& r = E(rows - 1 - delta, h, d);
+        for (int64_t c = 0; c < C; ++c)
+          r += weights["position.weight"](h * D + d, c) * R[static_cast<size_t>(c)];
+        s(rows - 1 - delta, h) += weights["position_bias"](h, d) * r;
+      }
+  }
+  assign(learned, "position_embeddings", E);
+  assign(learned, "position_scalar_bias", s);
+  check_equal(sinusoid, learned);
+
+  MultiHeadAttentionConfig slopes{.d_model = C, .n_head = H, .window = rows};
+  slopes.position = AttentionPosition::alibi;
+  config.window = rows;
+  config.projection_bias = true;
+  auto alibi = make(slopes, 48);
+  auto table = make(config, 49);
+  assign_shared(table, alibi);
+  assign(table, "content_bias", 0);
+  assign(table, "position_embeddings", 0);
+  for (int64_t delta = 0; delta < rows; ++delta)
+    for (int64_t h = 0; h < H; ++h)
+      s(rows - 1 - delta, h) = -std::pow(2.0, -8.0 * static_cast<double>(h + 1) / H) *
+                               static_cast<double>(delta) * std::sqrt(static_cast<double>(D));
+  assign(table, "position_scalar_bias", s);
+  check_equal(alibi, table);
+}
+
+TEST_CASE("biases of queries go into u and s, of keys nowhere, of values into the output's") {
   TransformerXLAttentionConfig config{.d_model = C,
                                       .n_head = H,
                                       .positions = DistancePositions::learned,
@@ -175,8 +216,7 @@ TEST_CASE("a window or a clamp_len beyond all keys changes nothing") {
   check_equal(wide, music);
 }
 
-TEST_CASE(
-    "AFT local is full with biases of 0 beyond its window, and thin tables are their product") {
+TEST_CASE("AFT local is full with 0 beyond its window, and thin tables are their product") {
   auto full = make(AftConfig{.d_model = C, .max_len = N}, 36);
   auto whole = make(AftConfig{.d_model = C, .form = AftForm::local, .max_len = N, .window = N}, 37);
   assign_shared(whole, full);
