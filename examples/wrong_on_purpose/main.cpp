@@ -1,0 +1,162 @@
+// What the mistakes of public code do to a training: wrong_on_purpose [FILE [STEPS [SEEDS]]] trains
+// a small model on a text file, or on this project's own source, with each form of attention as it
+// should be and with each mistake. It prints a table: the loss of text that the model has not seen,
+// once in one pass, as training sees it, and once read in order, as a model has to write.
+
+#include <shiftgrad/shiftgrad.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <iomanip>
+#include <iostream>
+#include <span>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "../common/text.h"
+#include "mistakes.h"
+
+using namespace shiftgrad;
+using namespace wrong_on_purpose;
+
+namespace {
+
+constexpr int64_t batch_size = 16, block = 64, prompt = 32, validation_blocks = 256;
+constexpr int32_t blank = 256, ignored = -1;  // beside the bytes
+
+LanguageModel make_model(const Exhibit& exhibit, uint64_t seed) {
+  Random random{.seed = seed};
+  LanguageModelConfig config{
+      .vocab_size = 257, .d_model = 64, .n_layer = 2, .n_head = 4, .d_inner = 256};
+  Sizes sizes{.d_model = config.d_model, .n_head = config.n_head, .max_len = block};
+  return LanguageModel(config, random,
+                       [&](Random& start) { return make_mixer(exhibit, sizes, start); });
+}
+
+/// Turns predicting the next character into guessing one of seven, left blank with text on both
+/// sides: a model that sees both ways would only copy the next one.
+void leave_blanks(Batch& batch, Random& random) {
+  for (size_t n = 0; n < batch.inputs.values.size(); ++n) {
+    bool hidden = random.below(7) == 0;
+    batch.targets.values[n] = hidden ? batch.inputs.values[n] : ignored;
+    if (hidden) batch.inputs.values[n] = blank;
+  }
+}
+
+Tensor loss_of(const Tensor& logits, const Tokens& targets) {
+  return cross_entropy(logits, targets, {.ignored = ignored});
+}
+
+void train(const LanguageModel& model, const Exhibit& exhibit, std::span<const int32_t> text,
+           int64_t steps, uint64_t seed) {
+  Optimizer optimizer(parameters(model), AdamW{});
+  Schedule rate{.learning_rate = 3e-3, .min_lr = 3e-4, .warmup_iters = 50, .lr_decay_iters = steps};
+  RandomBlocks batches(text, batch_size, block, {.seed = seed, .stream = 1});
+  Random blanks{.seed = seed, .stream = 2};
+  for (int64_t step = 0; step < steps; ++step) {
+    Batch batch = batches.next();
+    if (exhibit.form == Form::two_way) leave_blanks(batch, blanks);
+    Context context{.training = true};
+    Tape tape;
+    Tensor loss = loss_of(model(batch.inputs, {}, context).logits, batch.targets);
+    optimizer.zero_gradients();
+    tape.backward(loss);
+    clip_gradient_norm(optimizer.parameters(), 1);
+    optimizer.step(rate.at(step));
+  }
+}
+
+/// Columns begin … end-1 of tokens [B, T].
+Tokens columns(const Tokens& tokens, int64_t begin, int64_t end) {
+  Tokens cut{{tokens.shape[0], end - begin}, {}};
+  for (int64_t b = 0; b < tokens.shape[0]; ++b)
+    for (int64_t t = begin; t < end; ++t)
+      cut.values.push_back(tokens.values[b * tokens.shape[1] + t]);
+  return cut;
+}
+
+/// Losses in nats. Those of the text are of the same characters: what follows each prompt.
+struct Losses {
+  double in_one_pass, in_order;
+};
+
+Losses score(const LanguageModel& model, const Exhibit& exhibit, std::span<const int32_t> text) {
+  Batch batch = RandomBlocks(text, validation_blocks, block, {.seed = 0, .stream = 1}).next();
+  Random blanks{.seed = 0, .stream = 2};
+  if (exhibit.form == Form::two_way) leave_blanks(batch, blanks);
+  Context context;
+  Tensor logits = model(batch.inputs, {}, context).logits;
+  if (exhibit.form == Form::two_way) return {loss_of(logits, batch.targets).item(), NAN};
+
+  Losses losses{
+      loss_of(slice(logits, 1, prompt, block), columns(batch.targets, prompt, block)).item(), 0};
+  auto state = model.start();
+  model(columns(batch.inputs, 0, prompt), *state, context);
+  for (int64_t t = prompt; t < block; ++t)
+    losses.in_order += loss_of(model(columns(batch.inputs, t, t + 1), *state, context),
+                               columns(batch.targets, t, t + 1))
+                           .item() /
+                       (block - prompt);
+  return losses;
+}
+
+/// Mean and standard deviation over the seeds, or a dash for what has none.
+std::string mean_of(const std::vector<double>& values) {
+  double n = static_cast<double>(values.size()), mean = 0, square = 0;
+  for (double value : values) mean += value / n;
+  for (double value : values) square += (value - mean) * (value - mean);
+  if (std::isnan(mean)) return "–";
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(3) << mean;
+  if (n > 1) text << " ± " << std::sqrt(square / (n - 1));
+  return text.str();
+}
+
+/// What the model writes after the prompt, in one line.
+std::string written(const LanguageModel& model, std::span<const int32_t> text) {
+  std::string line;
+  generate(model, {text.begin(), text.begin() + prompt},
+           {.length = block - prompt, .sampling = {.temperature = 0.5}}, [&](int32_t token) {
+             line += token < ' ' || token > '~' || token == '|' ? ' ' : static_cast<char>(token);
+           });
+  return line;
+}
+
+int64_t number(const char* name, const char* argument) {
+  int64_t value = std::atoll(argument);
+  require(value > 0, name, ' ', argument, ", expected a number above 0");
+  return value;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) try {
+  initialize();
+  std::string bytes = common::read_text(count > 1 ? arguments[1] : "");
+  int64_t steps = number("STEPS", count > 2 ? arguments[2] : "600");
+  int64_t seeds = number("SEEDS", count > 3 ? arguments[3] : "3");
+  std::vector<int32_t> text;
+  for (unsigned char byte : bytes) text.push_back(byte);
+  std::span train_text = std::span(text).first(text.size() * 9 / 10);
+  std::span validation = std::span(text).subspan(train_text.size());
+
+  std::cout << "| form | mistake | in one pass | in order | writes |\n|---|---|---|---|---|\n";
+  for (const Exhibit& exhibit : exhibits) {
+    std::vector<double> in_one_pass, in_order;
+    std::string writes;
+    for (int64_t seed = 1; seed <= seeds; ++seed) {
+      LanguageModel model = make_model(exhibit, seed);
+      train(model, exhibit, train_text, steps, seed);
+      Losses losses = score(model, exhibit, validation);
+      in_one_pass.push_back(losses.in_one_pass);
+      in_order.push_back(losses.in_order);
+      if (seed == 1 && exhibit.form != Form::two_way) writes = written(model, validation);
+    }
+    std::cout << "| " << exhibit.form << " | " << exhibit.mistake << " | " << mean_of(in_one_pass)
+              << " | " << mean_of(in_order) << " | " << writes << " |" << std::endl;
+  }
+} catch (const std::exception& error) {
+  std::cerr << "wrong_on_purpose: " << error.what() << '\n';
+  return 1;
+}

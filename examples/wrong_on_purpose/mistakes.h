@@ -1,0 +1,97 @@
+#pragma once
+
+// Mistakes that public code makes, each beside the line that is right. A mixer here is written in
+// plain ops, as papers and blog posts write it, and is right unless it is made with a mistake.
+
+#include <shiftgrad/shiftgrad.h>
+
+#include <array>
+#include <memory>
+
+namespace wrong_on_purpose {
+
+using namespace shiftgrad;
+
+/// The mixer to be spoiled: Transformer-XL with sinusoids, labml's table of distances, Shaw's
+/// clipped distances (of keys), the Music Transformer's two-way form, or AFT's full form.
+enum class Form { transformer_xl, labml, shaw, two_way, aft };
+constexpr auto names(Form) {
+  return std::array{"Transformer-XL", "labml", "Shaw", "Music, two-way", "AFT full"};
+}
+
+enum class Mistake {
+  none,
+  queries_against_queries,
+  mask_for_scores,
+  softmax_over_heads,
+  softmax_over_heads_1e9,
+  softmax_over_queries,
+  angles,
+  interleaved,
+  unmasked_prompt,
+  table_without_memory,
+  no_mask,
+  unshifted_clip,
+  query_of_key,
+  diagonal_twice,
+  maximum_of_all,
+};
+constexpr auto names(Mistake) {
+  return std::array{
+      "as it should be",
+      "scores of queries against queries",
+      "the mask in the place of the scores",
+      "a softmax over the heads",
+      "the same, hidden keys at -1e9",
+      "a softmax over the queries",
+      "angles without a sine",
+      "sine and cosine interleaved",
+      "a prompt without the causal mask",
+      "the table cut without the memory",
+      "no mask",
+      "distances clipped, m not added",
+      "the future asked by its keys",
+      "the diagonal counted twice",
+      "a maximum over the future",
+  };
+}
+
+struct Exhibit {
+  Form form;
+  Mistake mistake;
+};
+
+/// Every form as it should be, followed by its mistakes.
+inline constexpr std::array exhibits{
+    Exhibit{Form::transformer_xl, Mistake::none},
+    Exhibit{Form::transformer_xl, Mistake::queries_against_queries},
+    Exhibit{Form::transformer_xl, Mistake::mask_for_scores},
+    Exhibit{Form::transformer_xl, Mistake::softmax_over_heads},
+    Exhibit{Form::transformer_xl, Mistake::softmax_over_heads_1e9},
+    Exhibit{Form::transformer_xl, Mistake::softmax_over_queries},
+    Exhibit{Form::transformer_xl, Mistake::angles},
+    Exhibit{Form::transformer_xl, Mistake::interleaved},
+    Exhibit{Form::labml, Mistake::none},
+    Exhibit{Form::labml, Mistake::table_without_memory},
+    Exhibit{Form::shaw, Mistake::none},
+    Exhibit{Form::shaw, Mistake::no_mask},
+    Exhibit{Form::shaw, Mistake::unmasked_prompt},
+    Exhibit{Form::shaw, Mistake::unshifted_clip},
+    Exhibit{Form::two_way, Mistake::none},
+    Exhibit{Form::two_way, Mistake::query_of_key},
+    Exhibit{Form::two_way, Mistake::diagonal_twice},
+    Exhibit{Form::aft, Mistake::none},
+    Exhibit{Form::aft, Mistake::maximum_of_all},
+};
+
+struct Sizes {
+  int64_t d_model, n_head;
+  /// The longest sequence.
+  int64_t max_len;
+  /// m, where Shaw's distances are clipped.
+  int64_t max_distance = 16;
+};
+
+std::unique_ptr<Layer> make_mixer(const Exhibit& exhibit, const Sizes& sizes, Random& random);
+
+}  // namespace wrong_on_purpose
