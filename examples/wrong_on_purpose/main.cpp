@@ -5,6 +5,7 @@
 
 #include <shiftgrad/shiftgrad.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iomanip>
@@ -22,7 +23,7 @@ using namespace wrong_on_purpose;
 
 namespace {
 
-constexpr int64_t batch_size = 16, block = 64, prompt = 32, validation_blocks = 256;
+constexpr int64_t batch_size = 16, block = 64, prompt = 32, most_blocks = 256;
 constexpr int32_t blank = 256, ignored = -1;  // beside the bytes
 
 LanguageModel make_model(const Exhibit& exhibit, uint64_t seed) {
@@ -82,7 +83,9 @@ struct Losses {
 };
 
 Losses score(const LanguageModel& model, const Exhibit& exhibit, std::span<const int32_t> text) {
-  Batch batch = RandomBlocks(text, validation_blocks, block, {.seed = 0, .stream = 1}).next();
+  // Of a short text, not more than it has.
+  int64_t blocks = std::clamp<int64_t>(std::ssize(text) / block, 1, most_blocks);
+  Batch batch = RandomBlocks(text, blocks, block, {.seed = 0, .stream = 1}).next();
   Random blanks{.seed = 0, .stream = 2};
   if (exhibit.form == Form::two_way) leave_blanks(batch, blanks);
   Context context;
@@ -153,7 +156,7 @@ int main(int count, char** arguments) try {
       in_order.push_back(losses.in_order);
       if (seed == 1 && exhibit.form != Form::two_way) writes = written(model, validation);
     }
-    std::cout << "| " << exhibit.form << " | " << exhibit.mistake << " | " << mean_of(in_one_pass)
+    std::cout << "| " << exhibit.form << " | " << exhibit.name << " | " << mean_of(in_one_pass)
               << " | " << mean_of(in_order) << " | " << writes << " |" << std::endl;
   }
 } catch (const std::exception& error) {

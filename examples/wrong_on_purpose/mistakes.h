@@ -36,52 +36,35 @@ enum class Mistake {
   diagonal_twice,
   maximum_of_all,
 };
-constexpr auto names(Mistake) {
-  return std::array{
-      "as it should be",
-      "scores of queries against queries",
-      "the mask in the place of the scores",
-      "a softmax over the heads",
-      "the same, hidden keys at -1e9",
-      "a softmax over the queries",
-      "angles without a sine",
-      "sine and cosine interleaved",
-      "a prompt without the causal mask",
-      "the table cut without the memory",
-      "no mask",
-      "distances clipped, m not added",
-      "the future asked by its keys",
-      "the diagonal counted twice",
-      "a maximum over the future",
-  };
-}
 
 struct Exhibit {
   Form form;
   Mistake mistake;
+  const char* name;
 };
 
 /// Every form as it should be, followed by its mistakes.
 inline constexpr std::array exhibits{
-    Exhibit{Form::transformer_xl, Mistake::none},
-    Exhibit{Form::transformer_xl, Mistake::queries_against_queries},
-    Exhibit{Form::transformer_xl, Mistake::mask_for_scores},
-    Exhibit{Form::transformer_xl, Mistake::softmax_over_heads},
-    Exhibit{Form::transformer_xl, Mistake::softmax_over_heads_1e9},
-    Exhibit{Form::transformer_xl, Mistake::softmax_over_queries},
-    Exhibit{Form::transformer_xl, Mistake::angles},
-    Exhibit{Form::transformer_xl, Mistake::interleaved},
-    Exhibit{Form::labml, Mistake::none},
-    Exhibit{Form::labml, Mistake::table_without_memory},
-    Exhibit{Form::shaw, Mistake::none},
-    Exhibit{Form::shaw, Mistake::no_mask},
-    Exhibit{Form::shaw, Mistake::unmasked_prompt},
-    Exhibit{Form::shaw, Mistake::unshifted_clip},
-    Exhibit{Form::two_way, Mistake::none},
-    Exhibit{Form::two_way, Mistake::query_of_key},
-    Exhibit{Form::two_way, Mistake::diagonal_twice},
-    Exhibit{Form::aft, Mistake::none},
-    Exhibit{Form::aft, Mistake::maximum_of_all},
+    Exhibit{Form::transformer_xl, Mistake::none, "as it should be"},
+    Exhibit{Form::transformer_xl, Mistake::queries_against_queries,
+            "scores of queries against queries"},
+    Exhibit{Form::transformer_xl, Mistake::mask_for_scores, "the mask in the place of the scores"},
+    Exhibit{Form::transformer_xl, Mistake::softmax_over_heads, "a softmax over the heads"},
+    Exhibit{Form::transformer_xl, Mistake::softmax_over_heads_1e9, "the same, hidden keys at -1e9"},
+    Exhibit{Form::transformer_xl, Mistake::softmax_over_queries, "a softmax over the queries"},
+    Exhibit{Form::transformer_xl, Mistake::angles, "angles without a sine"},
+    Exhibit{Form::transformer_xl, Mistake::interleaved, "sine and cosine interleaved"},
+    Exhibit{Form::labml, Mistake::none, "as it should be"},
+    Exhibit{Form::labml, Mistake::table_without_memory, "the table cut without the memory"},
+    Exhibit{Form::shaw, Mistake::none, "as it should be"},
+    Exhibit{Form::shaw, Mistake::no_mask, "no mask"},
+    Exhibit{Form::shaw, Mistake::unmasked_prompt, "a prompt without the causal mask"},
+    Exhibit{Form::shaw, Mistake::unshifted_clip, "distances clipped, m not added"},
+    Exhibit{Form::two_way, Mistake::none, "as it should be"},
+    Exhibit{Form::two_way, Mistake::query_of_key, "the future asked by its keys"},
+    Exhibit{Form::two_way, Mistake::diagonal_twice, "the diagonal counted twice"},
+    Exhibit{Form::aft, Mistake::none, "as it should be"},
+    Exhibit{Form::aft, Mistake::maximum_of_all, "a maximum over the future"},
 };
 
 struct Sizes {
