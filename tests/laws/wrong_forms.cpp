@@ -65,6 +65,20 @@ TEST_CASE("labml: a table cut by the queries alone is off by the memory") {
   }
 }
 
+TEST_CASE("labml: a comment on its shift says [9, 0, 7] where its code gives [6, 0, 7]") {
+  // The row of the comment comes from a shift that wraps each padded row into itself. The code's
+  // zero and what is left of it come from the row above. Neither is a score, and a mask hides both.
+  Tensor x = Tensor::from({3, 3}, {{1, 2, 3, 4, 5, 6, 7, 8, 9}});
+  Values padded(pad_right(x)), code(shift_right(x)), comment({3, 3});
+  for (int64_t i = 0; i < 3; ++i)
+    for (int64_t j = 0; j < 3; ++j) {
+      comment(i, j) = padded(i, (j - i + 4) % 4);
+      if (j >= i) CHECK(comment(i, j) == code(i, j));
+    }
+  CHECK(comment.values == std::vector<double>{1, 2, 3, 0, 4, 5, 9, 0, 7});
+  CHECK(code.values == std::vector<double>{1, 2, 3, 0, 4, 5, 6, 0, 7});
+}
+
 TEST_CASE("Transformer-XL: clamping one off, interleaved sinusoids, angles without a sine") {
   RandomValues random(52);
   TransformerXLAttentionConfig config{.d_model = 8, .n_head = 2, .clamp_len = 3};
