@@ -131,7 +131,7 @@ void for_pieces(int64_t size, int64_t length, Body body) {
 }
 
 /// c = alpha a b + beta c for a c whose rows lie at a distance of `leading`. The product is made in
-/// pieces of just below a million multiplications where that lets BLAS read the matrices in place.
+/// pieces of just below a million multiplications where the CPU is faster at these.
 void multiply_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
                    const Matrix& c, int64_t leading) {
   BlasForm a_form = *blas_form(a), b_form = *blas_form(b);
@@ -139,7 +139,7 @@ void multiply_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Sca
   blasint a_leading = blas_size(a_form.leading), b_leading = blas_size(b_form.leading);
   constexpr int64_t rows = 60, columns = 64, depth = 256;
   if (multiplications(a, b) <= rows * columns * depth || b_form.transpose == CblasTrans ||
-      !openblas_reads_in_place())
+      !openblas_is_faster_in_pieces())
     return blas_gemm(CblasRowMajor, a_form.transpose, b_form.transpose, m, n, k, alpha, a.data,
                      a_leading, b.data, b_leading, beta, c.data, blas_size(leading));
   for_pieces(n, columns, [&](int64_t column, int64_t width) {
@@ -189,7 +189,7 @@ void multiply(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar b
 bool is_worth_turning(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
   constexpr int64_t many_rows = 128;
   return a.rows >= many_rows && leading_of_rows(c) && !leading_of_rows(b) &&
-         leading_of_rows(b.transposed()) && openblas_reads_in_place();
+         leading_of_rows(b.transposed()) && openblas_is_faster_in_pieces();
 }
 
 /// Copies b, whose columns lie dense, to `rows` on all threads.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace shiftgrad {
@@ -13,11 +14,17 @@ void use_one_openblas_thread();
 /// No BLAS call may run meanwhile.
 void recognise_new_cpu();
 
-/// Whether OpenBLAS has, for this CPU, products that read both matrices where they lie, at the
-/// CPU's limit. Other products copy the matrices together first, which takes a tenth to a fifth of
-/// their time. OpenBLAS reads in place for up to a million multiplications, and is good at it when
-/// the rows of the right matrix are dense. (OpenBLAS: SMALL_MATRIX_OPT)
-bool openblas_reads_in_place();
+/// Whether this CPU is faster at a large product in pieces of at most a million multiplications.
+/// With its AVX-512 kernels, OpenBLAS reads the matrices of such a piece where they lie, best if
+/// the rows of the right one are dense (OpenBLAS: SMALL_MATRIX_OPT). It copies those of a larger
+/// product together first, which takes Zen 4, with AVX-512 at half width, a tenth to a fifth of the
+/// time. A core at full width loses more by the pieces: Zen 5 multiplies 60 x 64 x 256 at 0.6 to
+/// 0.8 times the speed of whole products.
+bool openblas_is_faster_in_pieces();
+
+/// Says in one line that the environment keeps OpenBLAS from this CPU's AVX-512, what that costs
+/// and how to undo it. Returns nothing where all is well.
+std::optional<std::string> openblas_complaint();
 
 /// The CPU model whose kernels OpenBLAS uses, by OpenBLAS' own name: "Zen", "SkylakeX".
 std::string openblas_core();

@@ -16,6 +16,7 @@
 
 #include "printable.h"
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/openblas.h"
 
 namespace common {
 
@@ -46,6 +47,13 @@ int finish(const CLI::App& program, Command::Work work, Peers& peers) {
   return success;
 }
 
+/// Says what slows down a command that computes, which is one that takes a number of threads.
+void warn_of_slow_products(const CLI::App& program, const Command& command, const Peers& peers) {
+  if (peers.rank() > 0 || !command.flags->get_option_no_throw("--threads")) return;
+  if (std::optional<std::string> complaint = shiftgrad::openblas_complaint())
+    std::cerr << program.get_name() << ": " << *complaint << std::endl;
+}
+
 int run(const CLI::App& program, const Command& command, Peers& peers) {
   Command::Work work;
   try {
@@ -53,6 +61,7 @@ int run(const CLI::App& program, const Command& command, Peers& peers) {
   } catch (const std::exception& error) {
     return complain(program, error.what(), bad_input, peers);
   }
+  warn_of_slow_products(program, command, peers);
   return finish(program, std::move(work), peers);
 }
 

@@ -142,6 +142,14 @@ weights() {
 }
 weights transformer_xl > first
 runs train $tiny --out_dir again --threads 1
+# An environment that slows the products down is named, once, and only where something is computed.
+if grep -q avx512vl /proc/cpuinfo; then
+  OPENBLAS_CORETYPE=Haswell "$char_lm" eval again > output 2> errors || fail 'eval with other kernels'
+  [ "$(sed 's/ keeps .*//' errors)" = 'char_lm: OPENBLAS_CORETYPE=Haswell' ] || fail "$(cat errors)"
+  OPENBLAS_CORETYPE=Haswell "$char_lm" eval missing 2> errors && fail 'a missing run'
+  grep -q OPENBLAS_CORETYPE errors && fail "$(cat errors)"
+  OPENBLAS_CORETYPE=Haswell runs inspect again
+fi
 weights again | cmp -s - first || fail 'another result on one thread'
 
 runs --help

@@ -1,6 +1,8 @@
 # What the tests of char_lm and seq2seq share. Read by a test whose $1 is the program, it goes to an
 # empty folder of its own that disappears at the end.
 set -u
+# The programs say so if it keeps OpenBLAS from the CPU's best kernels.
+unset OPENBLAS_CORETYPE
 char_lm=$(realpath "$1")
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT

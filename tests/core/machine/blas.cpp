@@ -306,6 +306,17 @@ TEST_CASE("openblas: a new CPU is recognised, and a choice of the user's stands"
   CHECK(pass_with_kernels("Prescott", "openblas: on a CPU*"));
 }
 
+// Run by the test below in a process where the environment names kernels without AVX-512.
+TEST_CASE("openblas: kept from AVX-512" * doctest::skip()) {
+  CHECK(openblas_complaint().value_or("").starts_with("OPENBLAS_CORETYPE=Haswell keeps OpenBLAS"));
+}
+
+TEST_CASE("openblas: a complaint where the environment keeps it from AVX-512, and only there") {
+  if (!__builtin_cpu_supports("avx512vl")) return;
+  CHECK(pass_with_kernels("Haswell", "openblas: kept*"));
+  CHECK_FALSE(pass_with_kernels("SkylakeX", "openblas: kept*"));
+}
+
 TEST_CASE("openblas: large products with the kernels of a CPU without AVX-512") {
   if (!__builtin_cpu_supports("avx2")) return;
   CHECK(pass_with_kernels("Haswell", "gemm: beyond*"));
