@@ -35,6 +35,7 @@ table() { :; }
 row() { :; }
 score() { :; }
 expect() { :; }
+because() { :; }
 verdict() { :; }
 
 finish() {

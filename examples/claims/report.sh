@@ -6,32 +6,37 @@ begin() {
   trap 'rm -f "$summary" "$sections"' EXIT
 }
 
+# does COMMAND: lists a command once.
+does() {
+  case "$commands
+" in *"
+    $1
+"*) ;; *) commands="$commands
+    $1" ;; esac
+}
+
 trained() {
-  name=$1
   shift
-  commands="$commands
-    char_lm train $*"
+  does "char_lm train $*"
 }
 trained_on() {
-  shift
-  trained "$@"
+  data=$(basename "$1")
+  shift 2
+  does "char_lm train --data $data $*"
 }
 translator() {
-  name=$1
   shift
-  commands="$commands
-    seq2seq train $*"
+  does "seq2seq train $*"
 }
 convolved() {
   shift
-  commands="$commands
-    convolution $*"
+  does "convolution $*"
 }
 
 # claim TITLE SOURCE: opens the section of a claim.
 claim() {
-  title=$1 source=$2 commands='' body='' verdicts='' held=0 expected=0
-  }
+  title=$1 source=$2 commands='' body='' verdicts='' reason='' held=0 expected=0
+}
 
 # table TEXT COLUMN…: opens a table.
 table() {
@@ -80,6 +85,11 @@ recl() {
 score() {
   key=$1 measure=$2 name=$3
   shift 3
+  case $measure in
+    bits) does "char_lm eval OUT_DIR${*:+ $*}" ;;
+    errors) does 'seq2seq eval OUT_DIR' ;;
+    recl) does 'char_lm context OUT_DIR… --tokens 500' ;;
+  esac
   : > "$PLACE/scores/$key"
   for seed in $seeds; do
     kept=$PLACE/scores/$name-$seed:$(echo "$measure $*" | tr ' /' '__')
@@ -118,6 +128,13 @@ expect() {
 - ${finding%% *}: $3 (${finding#* })"
 }
 
+# because TEXT: says why a claim does not hold, or what else to know.
+because() {
+  reason="
+$1
+"
+}
+
 # Closes the section of a claim.
 verdict() {
   if [ $held = $expected ]; then
@@ -137,6 +154,7 @@ $body
 
 **$word**
 $verdicts
+$reason
 END
   echo "| [$title](#$(echo "$title" | tr 'A-Z ' 'a-z-' | tr -d ",.'():")) | $word |" >> "$summary"
 }
@@ -152,7 +170,7 @@ each model. Flags of all trainings with \`char_lm\`, unless a command says other
 
 Numbers are bits per character on the held-out end of the text, a mean and its deviation over the seeds,
 unless the table says otherwise. A comparison holds (yes) if the difference is above three standard errors of
-itself; both stand in brackets.
+itself; both stand in brackets. OUT_DIR is the folder of each run in turn.
 
 | claim | |
 |---|---|
