@@ -131,8 +131,8 @@ expect() {
 # because TEXT: says why a claim does not hold, or what else to know.
 because() {
   reason="
-$1
-"
+
+$1"
 }
 
 # Closes the section of a claim.
@@ -153,8 +153,7 @@ $commands
 $body
 
 **$word**
-$verdicts
-$reason
+$verdicts$reason
 END
   echo "| [$title](#$(echo "$title" | tr 'A-Z ' 'a-z-' | tr -d ",.'():")) | $word |" >> "$summary"
 }
