@@ -2,7 +2,7 @@
 // attention, and prints its bits per character on the last tenth of the text.
 //
 //     convolution --data FILE [--layer rnn|gru|lstm|convolution] [--window N] [--max_iters N]
-//                 [--seed N]
+//                 [--seed N] [--threads N]
 
 #include <shiftgrad/shiftgrad.h>
 
@@ -11,6 +11,7 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <optional>
 
 #include "causal_convolution.h"
 
@@ -22,6 +23,7 @@ struct Flags {
   std::string data, layer = "convolution";
   int64_t window = 7, max_iters = 600;
   uint64_t seed = 1;
+  int threads = 0;
 };
 
 /// The tokens of a text are its bytes.
@@ -51,6 +53,8 @@ LanguageModel build(const Flags& flags, Random& random) {
 }
 
 void run(const Flags& flags) {
+  std::optional<ThreadLimit> limit;
+  if (flags.threads > 0) limit.emplace(flags.threads);
   std::vector<int32_t> text = read(flags.data);
   std::span train = std::span(text).first(text.size() * 9 / 10);
   std::span validation = std::span(text).subspan(train.size());
@@ -85,6 +89,9 @@ int main(int count, char** arguments) try {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   program.add_option("--seed", flags.seed, "seed of the weights and the batches")
+      ->capture_default_str();
+  program.add_option("--threads", flags.threads, "threads to use, 0 for one per core")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   try {
     program.parse(count, arguments);

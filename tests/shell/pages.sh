@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks that each source file which a page of the project names in `backquotes` is there: by its path
-# from the project's folder, or from that of the page.
+# Checks that each source file which a page of the project names in `backquotes` is there, by its path from
+# the project's folder or from that of the page, and that pages agree that have the same table.
 set -eu
 cd "$(dirname "$0")/../.."
 offences=0
@@ -17,4 +17,10 @@ for page in $(git ls-files '*.md' 2> /dev/null || find . -name '*.md' -not -path
     }
   done
 done
+
+# The first page has the verdicts of the report that examples/claims.sh wrote.
+verdicts=$(mktemp)
+grep '^| \[.*](examples/claims/README.md#' README.md | sed 's,](examples/claims/README.md#,](#,' > "$verdicts"
+grep '^| \[.*](#' examples/claims/README.md | diff - "$verdicts" || offences=$((offences + 1))
+rm "$verdicts"
 [ "$offences" = 0 ]
