@@ -36,13 +36,23 @@ void for_each_code(Unit unit, std::string_view text, const std::string& source, 
     return;
   }
   for (size_t place = 0; place < text.size();) {
+    if (int32_t byte = byte_at(text, place); byte < 0x80) {
+      action(byte, place++);
+      continue;
+    }
     Utf8 next = read_utf8(text.substr(place));
-    require(next.kind == Utf8::Kind::whole, source,
-            ": not UTF-8: ", hexadecimal("0x%02X", byte_at(text, place)), " at offset ", place,
-            "; --vocab bytes takes any bytes");
+    if (next.kind != Utf8::Kind::whole)
+      fail(source, ": not UTF-8: ", hexadecimal("0x%02X", byte_at(text, place)), " at offset ",
+           place, "; --vocab bytes takes any bytes");
     action(next.code, place);
     place += next.length;
   }
+}
+
+/// Returns how many units the text has, if it consists of them.
+size_t count_codes(Unit unit, std::string_view text) {
+  auto begins = [](char byte) { return (byte & 0xC0) != 0x80; };
+  return unit == Unit::byte ? text.size() : std::ranges::count_if(text, begins);
 }
 
 /// Returns the character as a message can show it: 'x', U+00E9 'é', U+000A if it has no visible
@@ -89,7 +99,7 @@ Vocabulary::Vocabulary(Unit unit, std::vector<int32_t> codes, const std::string&
 }
 
 void Vocabulary::add(std::string_view text, const std::string& source) {
-  std::vector<bool> known(unit_ == Unit::byte ? last_byte + 1 : last_character + 1);
+  std::vector<char> known(unit_ == Unit::byte ? last_byte + 1 : last_character + 1);
   for (int32_t code : codes_) known[code] = true;
   for_each_code(unit_, text, source, [&](int32_t code, size_t) { known[code] = true; });
   codes_.clear();
@@ -105,6 +115,7 @@ void Vocabulary::number_tokens() {
 
 std::vector<int32_t> Vocabulary::encode(std::string_view text, const std::string& source) const {
   std::vector<int32_t> tokens;
+  tokens.reserve(count_codes(unit_, text));
   for_each_code(unit_, text, source, [&](int32_t code, size_t place) {
     bool known = code < std::ssize(token_of_code_) && token_of_code_[code] != unknown;
     if (!known)

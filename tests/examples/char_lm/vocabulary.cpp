@@ -1,5 +1,7 @@
 #include "examples/char_lm/vocabulary.h"
 
+#include "examples/common/utf8.h"
+#include "shiftgrad/core/errors.h"
 #include "tests/support/refusal.h"
 
 using namespace char_lm;
@@ -58,6 +60,20 @@ TEST_CASE("Vocabulary: decode undoes encode") {
   CHECK(decoded(characters, tokens) == mixed);
 }
 
+TEST_CASE("Vocabulary: every character of Unicode has its token") {
+  std::vector<int32_t> codes, falling;
+  for (int32_t code = 0; code <= 0x10FFFF; ++code)
+    if (code < 0xD800 || code > 0xDFFF) codes.push_back(code);
+  std::string text;
+  for (int32_t token = static_cast<int32_t>(codes.size()) - 1; token >= 0; --token) {
+    text += common::to_utf8(codes[token]);
+    falling.push_back(token);
+  }
+  Vocabulary characters = vocabulary_of(Unit::character, text);
+  CHECK((characters.codes() == codes));
+  CHECK((characters.encode(text, "x") == falling));
+}
+
 TEST_CASE("Vocabulary: an unknown byte is named by its character") {
   Vocabulary vocabulary = vocabulary_of(Unit::byte, "ab\xc3");
   auto refused = refusals(vocabulary);
@@ -90,6 +106,16 @@ TEST_CASE("Vocabulary: what is not UTF-8 is refused with its place") {
   CHECK(refusal([] {
           vocabulary_of(Unit::character, "a").encode("a\x80", "x");
         }).starts_with("x: not UTF-8: 0x80 at offset 1"));
+  // A lone continuation, overlong forms, surrogates, beyond Unicode, and characters cut short.
+  const std::string forms[] = {
+      "\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF", "\xED\xBF\xBF", "\xF4\x90\x80\x80",
+      "\xF5", "\xC3",     "\xF0\x9F\x98"};
+  for (const std::string before : {"", "abcdefgh", "é", "€b", "😀"})
+    for (const std::string& form : forms)
+      for (const char* after : {"", "a", "é"})
+        CHECK(refused(before + form + after)
+                  .ends_with(shiftgrad::text(" at offset ", before.size(),
+                                             "; --vocab bytes takes any bytes")));
 }
 
 TEST_CASE("Vocabulary: a checkpoint's list is checked") {
