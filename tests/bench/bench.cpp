@@ -1,13 +1,16 @@
 // Times what users wait for and prints a table, or JSON: beside the milliseconds, which share of
-// this machine's sgemm peak they reach. The peak is measured in the same run, on the same threads.
+// this machine's peak they reach, the limit of its multiply-adds of floats. The peak is measured in
+// the same run, on the same threads.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/parallel.h"
 #include "tests/bench/measure.h"
+#include "tests/bench/peak.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::bench;
@@ -30,8 +33,16 @@ std::vector<Case> chosen(const std::string& only) {
   return list;
 }
 
-void print_table(const std::vector<Case>& cases, int runs, double peak) {
-  std::printf("sgemm peak %.0f GF/s on %d threads\n", peak, thread_count());
+void print_peaks(const Peaks& peaks) {
+  std::printf("%s\n%-48s %9s %9s\n", cpu_name().c_str(), "GF/s", "1 thread",
+              text(thread_count(), " threads").c_str());
+  for (const Peak& peak : peaks.list())
+    std::printf("%-48s %9.0f %9.0f\n", peak.name.c_str(), peak.one_thread, peak.all_threads);
+  std::printf("\n");
+}
+
+void print_table(const std::vector<Case>& cases, int runs, const Peaks& peaks) {
+  print_peaks(peaks);
   std::printf("%-48s %9s %9s %9s %9s %7s %7s %7s %7s %8s\n", "", "min ms", "median", "max",
               "tokens/s", "GF/s", "of peak", "allocs", "faults", "MB");
   for (const Case& c : cases) {
@@ -39,14 +50,23 @@ void print_table(const std::vector<Case>& cases, int runs, double peak) {
     double gflops = r.flops / r.median() * 1e-6;
     std::printf("%-48s %9.2f %9.2f %9.2f %9.0f %7.1f %6.0f%% %7ld %7ld %8.1f\n", c.name.c_str(),
                 r.milliseconds.front(), r.median(), r.milliseconds.back(),
-                1000 * r.tokens / r.median(), gflops, 100 * gflops / peak,
+                1000 * r.tokens / r.median(), gflops, 100 * gflops / peaks.limit(),
                 static_cast<long>(r.allocations), static_cast<long>(r.page_faults),
                 static_cast<double>(r.bytes) / 1e6);
     std::fflush(stdout);
   }
 }
 
-void print_json(const std::vector<Case>& cases, int runs, double peak) {
+nlohmann::ordered_json as_json(const Peaks& peaks) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Peak& peak : peaks.list())
+    list.push_back({{"name", peak.name},
+                    {"one_thread_gflops", peak.one_thread},
+                    {"all_threads_gflops", peak.all_threads}});
+  return list;
+}
+
+void print_json(const std::vector<Case>& cases, int runs, const Peaks& peaks) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Case& c : cases) {
     Result r = c.run(runs);
@@ -54,13 +74,16 @@ void print_json(const std::vector<Case>& cases, int runs, double peak) {
                     {"milliseconds", r.milliseconds},
                     {"tokens", r.tokens},
                     {"flops", r.flops},
-                    {"share_of_peak", r.flops / r.median() * 1e-6 / peak},
+                    {"share_of_peak", r.flops / r.median() * 1e-6 / peaks.limit()},
                     {"system_allocations", r.allocations},
                     {"page_faults", r.page_faults},
                     {"bytes", r.bytes}});
   }
-  nlohmann::ordered_json report = {
-      {"sgemm_peak_gflops", peak}, {"threads", thread_count()}, {"cases", list}};
+  nlohmann::ordered_json report = {{"cpu", cpu_name()},
+                                   {"threads", thread_count()},
+                                   {"peaks", as_json(peaks)},
+                                   {"peak_gflops", peaks.limit()},
+                                   {"cases", list}};
   std::cout << report.dump(2) << std::endl;
 }
 
@@ -77,5 +100,5 @@ int main(int count, char** arguments) {
   CLI11_PARSE(app, count, arguments);
   std::unique_ptr<ThreadLimit> limit;
   if (flags.threads > 0) limit = std::make_unique<ThreadLimit>(flags.threads);
-  (flags.json ? print_json : print_table)(chosen(flags.only), flags.runs, sgemm_peak());
+  (flags.json ? print_json : print_table)(chosen(flags.only), flags.runs, measure_peaks());
 }

@@ -6,7 +6,6 @@
 #include <chrono>
 
 #include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/core/machine/blas.h"
 
 namespace shiftgrad::bench {
 
@@ -43,16 +42,6 @@ Result timed(int runs, const std::function<void()>& work) {
 
 double product_flops(int64_t m, int64_t n, int64_t k) {
   return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-}
-
-double sgemm_peak() {
-  constexpr int64_t n = 1024;
-  Tensor a = Tensor::full({n, n}, 1), b = Tensor::full({n, n}, 1), c = Tensor::empty({n, n});
-  auto view = [](const Tensor& x) { return ConstMatrix::row_major(x.data(), n, n); };
-  Result result = timed(20, [&] {
-    parallel_gemm(1, view(a), view(b), 0, Matrix::row_major(c.mutable_data(), n, n));
-  });
-  return product_flops(n, n, n) / result.milliseconds.front() * 1e-6;
 }
 
 }  // namespace shiftgrad::bench

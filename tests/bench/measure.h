@@ -32,9 +32,6 @@ Result timed(int runs, const std::function<void()>& work);
 /// 2 m n k, the operations of a product.
 double product_flops(int64_t m, int64_t n, int64_t k);
 
-/// GF/s of a large product on as many threads as the rest: the machine's limit.
-double sgemm_peak();
-
 // Each file has its list.
 std::vector<Case> training_cases();
 std::vector<Case> layer_cases();

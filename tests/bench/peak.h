@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace shiftgrad::bench {
+
+/// What one kind of work reaches on this machine, in GF/s, or 0 where the CPU has no instruction
+/// for it.
+struct Peak {
+  std::string name;
+  double one_thread, all_threads;
+};
+
+/// The limits of the machine: multiply-adds of floats, multiply-adds of bfloat16 pairs, and what
+/// OpenBLAS makes of them in a large product of floats.
+struct Peaks {
+  Peak floats, bfloat16_pairs, sgemm;
+
+  /// Returns what shares of the peak refer to: multiply-adds of floats on all threads, or sgemm
+  /// where these are not measured.
+  double limit() const;
+  /// Returns the peaks that this CPU has.
+  std::vector<Peak> list() const;
+};
+
+/// Measures each peak on one thread, and on as many as the cases use.
+Peaks measure_peaks();
+
+/// Returns the name, the family and the model of the CPU, as /proc/cpuinfo has them.
+std::string cpu_name();
+
+}  // namespace shiftgrad::bench
