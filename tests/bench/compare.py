@@ -3,14 +3,16 @@
 
     tests/bench/compare.py BUILD_FOLDER [--only TEXT] [--rounds N]
 
-The build needs -Dbenchmarks=true, this script PyTorch: pip install torch==2.13.0. A round times ours,
-then each form in PyTorch, on as many threads; its ratio is that of the medians, and what is printed is
-the median of the rounds' ratios, with the least and the greatest. Each case has a process of its own:
-what others left in the heap changes what PyTorch's large tensors cost.
+The build needs -Dbenchmarks=true, this script PyTorch: pip install torch==2.13.0. torch.compile needs
+g++. A round times ours, then PyTorch in four ways on as many threads: eager and compiled, in floats and
+under autocast to bfloat16. What is printed of each is the median of the rounds' medians, and of the way
+that is the fastest by it, the median of the rounds' ratios with the least and the greatest. Each case
+has a process of its own: what others left in the heap changes what PyTorch's large tensors cost.
 """
 import argparse
 import json
 import multiprocessing
+import os
 import statistics
 import subprocess
 import sys
@@ -21,41 +23,61 @@ import torch
 import pytorch_cases
 
 
-def ours(program, case, runs):
-    time.sleep(1)  # PyTorch's threads spin for a while before they sleep.
-    command = [program, "--only", case, "--runs", str(runs), "--json"]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+def bench(options, case, runs=1):
+    """What our benchmark reports, with the kernels that OpenBLAS chooses for the CPU."""
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")
+    }
+    command = [f"{options.build}/tests/bench/bench", "--only", case, "--runs", str(runs), "--json"]
+    command += ["--threads", str(options.threads)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment)
+    return json.loads(done.stdout)
 
 
 def median(times):
     return times[len(times) // 2]
 
 
+def ways(options):
+    return [way for way in pytorch_cases.WAYS if not (way.compiled and options.no_compile)]
+
+
 def compare(case, options):
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
-    program = f"{options.build}/tests/bench/bench"
     long = "L6" in case or "d256 T256" in case or "encoder_decoder" in case
     runs = 3 if "beam" in case else 7 if long else 15
-    mine, share, steps = [], [], {}
-    for form, make in pytorch_cases.cases()[case].items():
-        if form != "compiled" or not options.no_compile:
-            steps[form] = make()
-    theirs = {form: [] for form in steps}
+    make = pytorch_cases.cases()[case]
+    steps = {way: make(way) for way in ways(options)}
+    ours, share, theirs = [], [], {way: [] for way in steps}
     for _ in range(options.rounds):
-        [result] = [r for r in ours(program, case, runs)["cases"] if r["name"] == case]
-        mine.append(median(result["milliseconds"]))
+        time.sleep(1)  # PyTorch's threads spin for a while before they sleep.
+        [result] = [r for r in bench(options, case, runs)["cases"] if r["name"] == case]
+        ours.append(median(result["milliseconds"]))
         share.append(result["share_of_peak"])
-        for form, step in steps.items():
-            theirs[form].append(median(pytorch_cases.timed(step, runs)))
-    for form in steps:
-        ratios = [t / m for t, m in zip(theirs[form], mine)]
-        print(
-            f"| {case}, {form} | {statistics.median(mine):.2f} "
-            f"| {statistics.median(theirs[form]):.2f} | {statistics.median(ratios):.2f} "
-            f"({min(ratios):.2f} to {max(ratios):.2f}) | {100 * statistics.median(share):.0f} % |",
-            flush=True,
-        )
+        for way, step in steps.items():
+            theirs[way].append(median(pytorch_cases.timed(step, runs)))
+    best = min(theirs, key=lambda way: statistics.median(theirs[way]))
+    ratios = [t / m for t, m in zip(theirs[best], ours)]
+    columns = [case, f"{statistics.median(ours):.2f}"]
+    columns += [f"{statistics.median(times):.2f}" for times in theirs.values()]
+    columns += [
+        f"{best}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
+        f"{100 * statistics.median(share):.0f} %",
+    ]
+    print_row(columns)
+
+
+def print_row(columns):
+    print(f"| {' | '.join(columns)} |", flush=True)
+
+
+def print_machine(options):
+    report = bench(options, "peaks alone, no case")
+    print(f"PyTorch {torch.__version__}; {report['cpu']}; GF/s on {report['threads']} threads:")
+    for peak in report["peaks"]:
+        print(f"{peak['name']} {peak['all_threads_gflops']:.0f}")
+    print()
 
 
 def main():
@@ -66,8 +88,10 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     options = parser.parse_args()
-    print("| case | ours, ms | PyTorch, ms | PyTorch / ours | share of the sgemm peak |")
-    print("|---|---:|---:|---:|---:|", flush=True)
+    print_machine(options)
+    times = ["ours, ms", *(f"{way}, ms" for way in ways(options))]
+    print_row(["case", *times, "best of PyTorch / ours", "share of the peak"])
+    print_row(["---", *("---:" for _ in times), "---:", "---:"])
     for case in pytorch_cases.cases():
         if options.only in case:
             process = multiprocessing.Process(target=compare, args=(case, options))

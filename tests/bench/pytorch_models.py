@@ -66,7 +66,7 @@ class TransformerXLAttention(nn.Module):
 
     @staticmethod
     def rel_shift(x):
-        zero = torch.zeros((x.size(0), 1, *x.size()[2:]))
+        zero = x.new_zeros((x.size(0), 1, *x.size()[2:]))
         padded = torch.cat([zero, x], dim=1)
         return padded.view(x.size(1) + 1, x.size(0), *x.size()[2:])[1:].view_as(x)
 
