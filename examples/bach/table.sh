@@ -1,0 +1,88 @@
+#!/bin/sh
+# Trains models on Bach's chorales with three seeds each, scores them on the validation chorales, and prints a
+# table in Markdown of nats per note.
+#
+#     examples/bach/table.sh FOLDER [MODEL…]
+#
+# FOLDER has the train.txt and valid.txt of texts.py. The models are the configs in this folder, by default
+# music_transformer and sinusoid. Runs stay in the folder bach; one that is there already is not trained again,
+# so the script can be stopped at any time. CHAR_LM names the program. TRAINING has flags for all trainings,
+# such as --max_iters 20000, and SCORING replaces those of char_lm eval.
+#
+# A note is a token with a pitch or a rest. The ends of lines are scored too, but do not count. Minutes are
+# those of all processors together, as the system counts them.
+set -eu
+here=$(dirname "$0")
+char_lm=${CHAR_LM:-$here/../../build/examples/char_lm/char_lm}
+scoring=${SCORING:---mode memory --mem_len 0 --tgt_len 64 --ext_len 192}
+place=bach
+seeds='1 2 3'
+models='music_transformer sinusoid'
+
+fail() {
+  echo "table.sh: $1" >&2
+  exit 2
+}
+[ $# -ge 1 ] || fail 'no folder, expected: table.sh FOLDER [MODEL…]'
+texts=$1
+shift
+for name in train valid; do
+  [ -r "$texts/$name.txt" ] || fail "$texts/$name.txt: cannot be read; texts.py writes it"
+done
+[ -x "$char_lm" ] || fail "$char_lm: no such program; build it, or name it in CHAR_LM"
+for model; do
+  [ -r "$here/$model.json" ] ||
+    fail "$model: no such model, expected $(cd "$here" && ls ./*.json | sed 's,^\./,,; s,\.json$,,' | xargs)"
+done
+
+# trained MODEL: there is a run of this model for each seed, and a file with its seconds. What was begun is
+# begun anew.
+trained() {
+  for seed in $seeds; do
+    run=$place/$1-$seed
+    [ ! -e "$run.done" ] || continue
+    echo "training $run" >&2
+    (
+      "$char_lm" train --config "$here/$1.json" --data "$texts/train.txt" --val_data "$texts/valid.txt" \
+        --seed "$seed" --out_dir "$run" --overwrite ${TRAINING:-} >&2
+      times > "$run.times"
+    )
+    # The second line has the children's times: 1m2.5s 0m0.1s.
+    sed -n '2s/[ms]/ /gp' "$run.times" | awk '{ print ($1 + $3) * 60 + $2 + $4 }' > "$run.seconds"
+    mv "$run.seconds" "$run.done"
+    rm "$run.times"
+  done
+}
+
+# nats RUN: the mean loss of the notes. The losses are those of the text's tokens from the second on.
+nats() {
+  "$char_lm" eval "$1" --data "$texts/valid.txt" --eval_split 1 $scoring --losses "$1.losses" >&2
+  awk '
+    FNR == NR { loss[FNR] = $1; next }
+    { for (n = 1; n <= length($0); n++) if (token++) { sum += loss[token - 1]; notes++ } token++ }
+    END { print sum / notes }' "$1.losses" "$texts/valid.txt"
+}
+
+# scored MODEL: its row of the table.
+scored() {
+  parameters=$("$char_lm" inspect "$place/$1-1" | awk '$1 == "total" { print $4 }')
+  for seed in $seeds; do
+    echo "$(cat "$place/$1-$seed.done") $(nats "$place/$1-$seed")"
+  done | awk -v model="$1" -v parameters="$parameters" '
+    { seconds += $1; sum += $2; squares += $2 * $2 }
+    END {
+      mean = sum / NR
+      variance = (squares - NR * mean * mean) / (NR - 1)
+      printf "| `%s` | %d | %.1f | %.3f | %.3f |\n", model, parameters, seconds / NR / 60, mean,
+        sqrt((variance > 0) * variance)
+    }'
+}
+
+mkdir -p "$place"
+for model in ${*:-$models}; do trained "$model"; done
+printf '| | parameters | minutes | nats per note | deviation |\n|---|---:|---:|---:|---:|\n'
+for model in ${*:-$models}; do scored "$model"; done
+cat << 'END'
+| absolute positions (Huang et al. 2018) | | | 0.417 | |
+| relative attention (Huang et al. 2018) | | | 0.357 | |
+END
