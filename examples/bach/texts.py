@@ -63,13 +63,13 @@ def main():
         except (json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"{flags.json}: not the chorales: {error!r}") from None
     splits["train"] = augmented(splits["train"], flags.transpose)
-    known = set("".join(map(notation.line, splits["train"])))
-    os.makedirs(flags.folder, exist_ok=True)
-    for name, chorales in splits.items():
-        lines = [notation.line(chorale) for chorale in chorales]
-        new = sorted(set("".join(lines)) - known)
-        if new:
+    texts = {name: [notation.line(chorale) for chorale in chorales] for name, chorales in splits.items()}
+    known = set("".join(texts["train"]))
+    for name, lines in texts.items():
+        if new := sorted(set("".join(lines)) - known):
             raise ValueError(f"{name} has pitches that train has not: {' '.join(str(ord(one)) for one in new)}")
+    os.makedirs(flags.folder, exist_ok=True)
+    for name, lines in texts.items():
         with open(os.path.join(flags.folder, name + ".txt"), "w", encoding="ascii") as file:
             file.writelines(text + "\n" for text in lines)
         print(f"{name}.txt: {len(lines)} chorales, {sum(map(len, lines))} notes")
