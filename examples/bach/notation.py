@@ -48,7 +48,7 @@ def notes(voice):
 
 
 def read_chorale(path):
-    """Returns the steps of the chorale in a file (- for standard input) that has one, and else only empty lines."""
+    """Returns the steps of the only chorale in a file (- for standard input), whose other lines are empty."""
     with open(0 if path == "-" else path, encoding="ascii") as file:
         lines = [text for text in file.read().split("\n") if text]
     if len(lines) != 1:

@@ -16,6 +16,10 @@ MARGIN = 28
 COLORS = "#c0392b", "#d68910", "#1e8449", "#21618c"
 
 
+def bar(x, y, length):
+    return f"M{x} {y}h{length * WIDTH - 1}v{HEIGHT - 1}H{x}z"
+
+
 def drawn(steps):
     """Yields the lines of the picture."""
     voices = [list(notation.notes(voice)) for voice in zip(*steps)]
@@ -34,10 +38,7 @@ def drawn(steps):
         yield f'<path d="M{MARGIN} {y(pitch - 0.5)}H{right}" stroke="#bbbbbb"/>'
         yield f'<text x="2" y="{y(pitch - 0.5)}">C{pitch // 12 - 1}</text>'
     for n, (name, color, voice) in enumerate(zip(notation.VOICES, COLORS, voices)):
-        bars = "".join(
-            f"M{MARGIN + start * WIDTH} {y(pitch)}h{(end - start) * WIDTH - 1}v{HEIGHT - 1}H{MARGIN + start * WIDTH}z"
-            for start, end, pitch in voice
-        )
+        bars = "".join(bar(MARGIN + start * WIDTH, y(pitch), end - start) for start, end, pitch in voice)
         yield f'<path d="{bars}" fill="{color}"/>'
         yield f'<text x="{MARGIN + 70 * n}" y="{bottom + 15}" fill="{color}">{name}</text>'
     yield "</svg>"

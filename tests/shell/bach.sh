@@ -48,8 +48,10 @@ refuses 'texts.py: a step without four voices; this takes Jsb16thSeparated.json'
 echo '{"train": [], "valid": [[[60, 60, 60, 60]]], "test": []}' > new.json
 refuses 'texts.py: valid has pitches that train has not: 60' "$scripts/texts.py" new.json nowhere
 printf 'H<7' > short
-refuses 'piano_roll.py: short: 3 characters, expected four for each 16th' "$scripts/piano_roll.py" short out.svg
-refuses 'piano_roll.py: plain/train.txt: 2 chorales, expected one' "$scripts/piano_roll.py" plain/train.txt out.svg
+refuses 'piano_roll.py: short: 3 characters, expected four for each 16th' \
+  "$scripts/piano_roll.py" short out.svg
+refuses 'piano_roll.py: plain/train.txt: 2 chorales, expected one' \
+  "$scripts/piano_roll.py" plain/train.txt out.svg
 
 # Line feeds around a chorale are no part of it. Five notes and two rests in the soprano's track and so on.
 printf '\nH<7 H<7(<>5(<>  \n' > chorale
@@ -83,8 +85,9 @@ refuses 'table.sh: lstm: no such model, expected music_transformer shaw sinusoid
 CHAR_LM=missing refuses 'table.sh: missing: no such program; build it, or name it in CHAR_LM' \
   "$scripts/table.sh" plain
 
-python3 -c 'import mido' 2> /dev/null || { echo 'SKIPPED: Python has no mido; all but midi.py was tested'; exit 77; }
-# As text, MIDI and text again, each chorale is the same, with rests at both ends and voices that rest throughout.
+python3 -c 'import mido' 2> /dev/null ||
+  { echo 'SKIPPED: Python has no mido; all but midi.py was tested'; exit 77; }
+# From text to MIDI and back, each chorale is the same, with rests at both ends and voices that never sing.
 printf 'J>7(\n' > short
 printf '    J>7(    ' > rests
 printf 'H<7 H<7 ' > trio
