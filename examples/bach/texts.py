@@ -54,7 +54,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("json", help="Jsb16thSeparated.json")
     parser.add_argument("folder", help="folder for the texts")
-    parser.add_argument("--transpose", type=int, default=0, metavar="N", help="semitones to transpose by at most")
+    parser.add_argument("--transpose", type=int, default=0, metavar="N", help="semitones to transpose at most")
     flags = parser.parse_args()
     with open(flags.json, encoding="utf-8") as file:
         try:
