@@ -7,14 +7,11 @@
 # FOLDER has the train.txt and valid.txt of texts.py. The models are the configs in this folder, by default
 # music_transformer and sinusoid. Runs stay in the folder bach; one that is there already is not trained again,
 # so the script can be stopped at any time. CHAR_LM names the program. TRAINING has flags for all trainings,
-# such as --max_iters 20000, and SCORING replaces those of char_lm eval.
-#
-# A note is a token with a pitch or a rest. The ends of lines are scored too, but do not count. Minutes are
-# those of all processors together, as the system counts them.
+# such as --max_iters 20000, and SCORING has flags for score.py, which says what counts. Minutes are those of
+# all processors together, as the system counts them.
 set -eu
 here=$(dirname "$0")
 char_lm=${CHAR_LM:-$here/../../build/examples/char_lm/char_lm}
-scoring=${SCORING:---mode memory --mem_len 0 --tgt_len 64 --ext_len 192}
 place=bach
 seeds='1 2 3'
 models='music_transformer sinusoid'
@@ -54,20 +51,12 @@ trained() {
   done
 }
 
-# nats RUN: the mean loss of the notes. The losses are those of the text's tokens from the second on.
-nats() {
-  "$char_lm" eval "$1" --data "$texts/valid.txt" --eval_split 1 $scoring --losses "$1.losses" >&2
-  awk '
-    FNR == NR { loss[FNR] = $1; next }
-    { for (n = 1; n <= length($0); n++) if (token++) { sum += loss[token - 1]; notes++ } token++ }
-    END { print sum / notes }' "$1.losses" "$texts/valid.txt"
-}
-
 # scored MODEL: its row of the table.
 scored() {
   parameters=$("$char_lm" inspect "$place/$1-1" | awk '$1 == "total" { print $4 }')
   for seed in $seeds; do
-    echo "$(cat "$place/$1-$seed.done") $(nats "$place/$1-$seed")"
+    nats=$("$here/score.py" "$char_lm" "$place/$1-$seed" "$texts/valid.txt" ${SCORING:-})
+    echo "$(cat "$place/$1-$seed.done") $nats"
   done | awk -v model="$1" -v parameters="$parameters" '
     { seconds += $1; sum += $2; squares += $2 * $2 }
     END {
