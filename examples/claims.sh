@@ -7,7 +7,7 @@
 # TEXT is a file, such as tinyshakespeare. Each claim is a file of the folder beside this one, by default all.
 # a training takes one thread and half a minute or less; as many run side by side as there are processors. Runs
 # stay in the folder claims, and what is there already is not made again, so the script can be stopped at any
-# time. CHAR_LM, SEQ2SEQ and CONVOLUTION name the programs, JOBS is the number of trainings at a time, and
+# time. CHAR_LM, SEQ2SEQ, CONVOLUTION and RESTARTED name the programs, JOBS is the number of trainings at a time, and
 # TRAINING has more flags for the trainings of char_lm, such as --max_iters 5000, TRANSLATING and CONVOLVING
 # for those of the other two.
 set -eu
@@ -16,6 +16,7 @@ programs=$here/../build/examples
 export CHAR_LM="${CHAR_LM:-$programs/char_lm/char_lm}"
 export SEQ2SEQ="${SEQ2SEQ:-$programs/seq2seq/seq2seq}"
 export CONVOLUTION="${CONVOLUTION:-$programs/convolution}"
+export RESTARTED="${RESTARTED:-$programs/restarted_positions}"
 export PLACE=claims
 seeds='1 2 3'
 recipe="--n_embd 64 --max_iters 600 --learning_rate 4e-3 --eval_interval 600 --eval_iters 100"
@@ -30,8 +31,8 @@ fail() {
 text=$1
 shift
 [ -r "$text" ] || fail "$text: cannot be read"
-for program in "$CHAR_LM" "$SEQ2SEQ" "$CONVOLUTION"; do
-  [ -x "$program" ] || fail "$program: no such program; build it, or name it in CHAR_LM, SEQ2SEQ or CONVOLUTION"
+for program in "$CHAR_LM" "$SEQ2SEQ" "$CONVOLUTION" "$RESTARTED"; do
+  [ -x "$program" ] || fail "$program: no such program; build it, or name another in its variable"
 done
 for claim; do
   case " $(echo $claims) " in *" $claim "*) ;; *) fail "$claim: no such claim, expected one of: $(echo $claims)" ;; esac

@@ -153,12 +153,10 @@ void check_options(const ModelKind& kind, ModelFlags flags) {
   });
 }
 
-/// Whether the model can have a memory. It cannot if its positions end with the block, if sums
-/// cover the whole past, or if a recurrent net lies below attention. Absolute sinusoids go with a
-/// memory badly, since they start anew in each block (Dai et al. 2019, section 3.3), but they do.
+/// Whether a memory is of use to the model. It is not if tokens have absolute positions, if sums
+/// cover the whole past, or if a recurrent net lies below attention.
 bool can_remember(const LanguageModelConfig& config) {
-  return config.position != TokenPosition::learned &&
-         config.block == BlockType::transformer_block &&
+  return config.position == TokenPosition::none && config.block == BlockType::transformer_block &&
          !std::holds_alternative<shiftgrad::AftConfig>(config.mixer);
 }
 

@@ -30,6 +30,13 @@ convolved() {
   planned "$name" convolution "--data $text $* ${CONVOLVING:-}"
 }
 
+# restarted NAME FLAG…: a model of examples/restarted_positions.cpp.
+restarted() {
+  name=$1
+  shift
+  planned "$name" restarted "--data $text $* ${RESTARTING:-}"
+}
+
 claim() { :; }
 table() { :; }
 row() { :; }

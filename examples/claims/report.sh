@@ -33,6 +33,11 @@ convolved() {
   does "convolution $*"
 }
 
+restarted() {
+  shift
+  does "restarted_positions $*"
+}
+
 # claim TITLE SOURCE: opens the section of a claim.
 claim() {
   title=$1 source=$2 commands='' body='' verdicts='' reason='' held=0 expected=0

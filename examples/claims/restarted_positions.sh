@@ -2,15 +2,17 @@
 # of the segment then have the same position.
 claim 'A memory needs relative positions' \
   'Dai et al. 2019, section 3.3. Absolute positions start anew in each segment, behind the same memory.'
-trained xl --model transformer_xl
-trained sinusoid --model transformer --position sinusoid
-trained sinusoid_memory --model transformer --position sinusoid --mem_len 64
-table 'Blocks of 64 tokens, on the whole held-out text:' bits
-row 'relative sinusoids, 64 tokens of memory'
-score restarted_relative bits xl
-row 'absolute sinusoids, 64 tokens of memory'
-score restarted_absolute bits sinusoid_memory
-row 'absolute sinusoids, no memory'
-score restarted_without bits sinusoid
-expect restarted_relative restarted_absolute 'with a memory, relative positions beat absolute ones'
-expect restarted_without restarted_absolute 'absolute positions are better off without the memory'
+for positions in relative absolute; do
+  for length in 0 64; do
+    restarted restarted_${positions}_$length --positions $positions --mem_len $length
+  done
+done
+table 'Sinusoids, blocks of 64 tokens; the last hundred of 600 batches, each of new text, behind' \
+  'no memory' '64 tokens'
+for positions in relative absolute; do
+  row "$positions positions"
+  for length in 0 64; do score ${positions}_behind_$length logged restarted_${positions}_$length; done
+done
+expect relative_behind_64 relative_behind_0 'relative positions gain by the memory'
+expect absolute_behind_0 absolute_behind_64 'absolute positions are better off without it'
+expect relative_behind_64 absolute_behind_64 'behind a memory, relative positions beat absolute ones'

@@ -9,6 +9,7 @@ if [ ! -e "$run.done" ] || [ "$(cat "$run.done")" != "$program $*" ]; then
   case $program in
     char_lm) "$CHAR_LM" train --threads 1 --out_dir "$run" --overwrite "$@" ;;
     seq2seq) "$SEQ2SEQ" train --threads 1 --out_dir "$run" --overwrite "$@" ;;
+    restarted) "$RESTARTED" --threads 1 "$@" ;;
     convolution) "$CONVOLUTION" --threads 1 "$@" ;;
   esac > "$run.log" 2>&1 || {
     echo "claims.sh: $run failed: $(tail -n 1 "$run.log")" >&2

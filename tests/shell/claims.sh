@@ -1,11 +1,12 @@
 #!/bin/sh
-# Runs examples/claims.sh with the programs $1 to $3 on models that are too small to show anything, and looks
+# Runs examples/claims.sh with the programs $1 to $4 on models that are too small to show anything, and looks
 # at the report; then with mistakes.
 set -eu
 script=$(realpath "$(dirname "$0")/../../examples/claims.sh")
 export CHAR_LM=$(realpath "$1") SEQ2SEQ=$(realpath "$2") CONVOLUTION=$(realpath "$3")
+export RESTARTED=$(realpath "$4")
 export TRAINING='--n_layer 2 --n_embd 16 --n_head 2 --batch_size 2 --max_iters 2 --eval_iters 1'
-export TRANSLATING='--n_layer 1 --n_embd 16 --max_iters 2' CONVOLVING='--max_iters 1'
+export TRANSLATING='--n_layer 1 --n_embd 16 --max_iters 2' CONVOLVING='--max_iters 1' RESTARTING='--max_iters 1'
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
@@ -23,14 +24,14 @@ sees() {
 }
 
 # One claim of each program.
-"$script" text memory both_directions local_rnn > report 2> progress || fail "$(cat progress)"
-sees 3 '^## '
-sees 3 '^\| \[.*\]\(#.*\) \| (holds|holds in part, [1-4] of [56]|not at this size) \|$'
+"$script" text memory both_directions local_rnn restarted_positions > report 2> progress || fail "$(cat progress)"
+sees 4 '^## '
+sees 4 '^\| \[.*\]\(#.*\) \| (holds|holds in part, [1-5] of [356]|not at this size) \|$'
 sees 6 '^\| (trained|trained and) .* \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \|$'
 sees 3 '^\| (LocalRNN|convolution), .*( \| [0-9]\.[0-9]{3} ± [0-9]\.[0-9]{3}){3} \|$'
-sees 14 '^- (yes|no): .* \([+-][0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3}\)$'
+sees 17 '^- (yes|no): .* \([+-][0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3}\)$'
 sees 1 '^    seq2seq train --encoder shaw$'
-tail -n 1 progress | grep -q '^\[####################\] 48 of 48 trainings, ' || fail "$(cat progress)"
+tail -n 1 progress | grep -q '^\[####################\] 60 of 60 trainings, ' || fail "$(cat progress)"
 
 # What is there is not made again; what was broken off or has other flags is.
 rm claims/xl-2.done
@@ -55,4 +56,4 @@ refuses() {
 refuses 'no text, expected: claims.sh TEXT [CLAIM…]'
 refuses 'missing: cannot be read' missing
 refuses 'speed: no such claim, expected one of: equal_context memory ' text speed
-CHAR_LM=missing refuses 'missing: no such program; build it, or name it in CHAR_LM' text
+CHAR_LM=missing refuses 'missing: no such program; build it, or name another in its variable' text
