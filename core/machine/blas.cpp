@@ -117,12 +117,6 @@ void multiply_column(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, S
             beta, c.data, c_step);
 }
 
-/// The number of multiplications in c = a b.
-double multiplications(const ConstMatrix& a, const ConstMatrix& b) {
-  return static_cast<double>(a.rows) * static_cast<double>(a.columns) *
-         static_cast<double>(b.columns);
-}
-
 /// Calls body(begin, length) for pieces of 0 … size-1.
 template <class Body>
 void for_pieces(int64_t size, int64_t length, Body body) {
@@ -201,14 +195,6 @@ void turn(const ConstMatrix& b, const Matrix& rows) {
   });
 }
 
-void check_sizes(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
-  require(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns, "gemm: [", a.rows,
-          ", ", a.columns, "] x [", b.rows, ", ", b.columns, "] to [", c.rows, ", ", c.columns,
-          "]: expected [m, k] x [k, n] to [m, n]");
-  require((c.rows <= 1 || c.row_stride != 0) && (c.columns <= 1 || c.column_stride != 0),
-          "gemm: the result is broadcast: expected strides other than 0");
-}
-
 /// The length of the strips into which an axis of c is cut for the threads. The number of strips is
 /// a power of two, so that they divide evenly on most machines. Where BLAS packs its operands,
 /// shorter strips of 64 or 96 cost up to a tenth of the speed, since each packs the whole other
@@ -247,8 +233,21 @@ void multiply_in_parts(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
 
 }  // namespace
 
+void check_gemm_sizes(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
+  require(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns, "gemm: [", a.rows,
+          ", ", a.columns, "] x [", b.rows, ", ", b.columns, "] to [", c.rows, ", ", c.columns,
+          "]: expected [m, k] x [k, n] to [m, n]");
+  require((c.rows <= 1 || c.row_stride != 0) && (c.columns <= 1 || c.column_stride != 0),
+          "gemm: the result is broadcast: expected strides other than 0");
+}
+
+double multiplications(const ConstMatrix& a, const ConstMatrix& b) {
+  return static_cast<double>(a.rows) * static_cast<double>(a.columns) *
+         static_cast<double>(b.columns);
+}
+
 void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  check_sizes(a, b, c);
+  check_gemm_sizes(a, b, c);
   if (c.rows == 0 || c.columns == 0) return;
   if (a.columns == 0) {
     Scalar zero = 0;
@@ -260,7 +259,7 @@ void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
 }
 
 void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  check_sizes(a, b, c);
+  check_gemm_sizes(a, b, c);
   if (multiplications(a, b) < worthwhile_products) return gemm(alpha, a, b, beta, c);
   std::optional<Packed> turned;
   if (is_worth_turning(a, b, c)) {

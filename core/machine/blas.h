@@ -15,6 +15,12 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// its 32-bit integers. (PyTorch: torch.addmm; BLAS: sgemm, dgemm)
 void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
 
+/// Throws an Error unless a is [m, k], b is [k, n] and c is [m, n] without strides of 0.
+void check_gemm_sizes(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c);
+
+/// The number of multiplications in a b.
+double multiplications(const ConstMatrix& a, const ConstMatrix& b);
+
 /// The number of multiplications that are worth a thread. They take about 10 microseconds on one
 /// thread, and cutting the work up costs one microsecond.
 inline constexpr double worthwhile_products = 4e5;

@@ -1,0 +1,410 @@
+#include "shiftgrad/core/machine/bfloat16_product.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/random.h"
+#include "tests/support/bounded.h"
+#include "tests/support/refusal.h"
+#include "tests/support/specials.h"
+
+using namespace shiftgrad;
+
+namespace {
+
+/// The nearest number of 8 bits of precision, found by comparing the two neighbours.
+float nearest_bfloat16(float value) {
+  if (!std::isfinite(value)) return value;
+  uint32_t below_bits = std::bit_cast<uint32_t>(value) & 0xffff0000u;
+  uint32_t above_bits = below_bits + 0x10000u;  // away from 0, perhaps infinite
+  auto size = [](uint32_t bits) {
+    uint32_t exponent = bits >> 23 & 255, fraction = (bits & 0x7fffffu) | (exponent ? 1u << 23 : 0);
+    return std::ldexp(double(fraction), int(std::max(exponent, 1u)) - 150);
+  };
+  double from_below = std::abs(double(value)) - size(below_bits);
+  double from_above = size(above_bits) - std::abs(double(value));
+  bool even = (below_bits & 0x10000u) == 0;
+  bool down = from_below < from_above || (from_below == from_above && even);
+  return std::bit_cast<float>(down ? below_bits : above_bits);
+}
+
+enum class Lie { rows, columns, padded_rows, padded_columns, scattered, equal_rows, equal_columns };
+constexpr auto all_lies = {Lie::rows,      Lie::columns,    Lie::padded_rows,  Lie::padded_columns,
+                           Lie::scattered, Lie::equal_rows, Lie::equal_columns};
+constexpr auto result_lies = {Lie::rows, Lie::columns, Lie::padded_rows, Lie::padded_columns,
+                              Lie::scattered};
+
+std::pair<int64_t, int64_t> strides_of(int64_t rows, int64_t columns, Lie lie) {
+  switch (lie) {
+    case Lie::rows:
+      return {columns, 1};
+    case Lie::columns:
+      return {1, rows};
+    case Lie::padded_rows:
+      return {columns + 3, 1};
+    case Lie::padded_columns:
+      return {1, rows + 3};
+    case Lie::scattered:
+      return {2 * columns + 1, 2};
+    case Lie::equal_rows:
+      return {0, 1};
+    case Lie::equal_columns:
+      return {1, 0};
+  }
+  return {};
+}
+
+/// Which end of a matrix touches memory that must not be read.
+enum class Edge { front, back };
+
+/// Random numbers between two pages that nobody may read: the first or the last of them touches
+/// one.
+class GuardedMatrix {
+ public:
+  GuardedMatrix(int64_t rows, int64_t columns, Lie lie, uint64_t seed, Edge edge = Edge::back) {
+    auto [row_stride, column_stride] = strides_of(rows, columns, lie);
+    bool empty = rows == 0 || columns == 0;
+    count_ = empty ? 0 : (rows - 1) * row_stride + (columns - 1) * column_stride + 1;
+    size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    size_t bytes = static_cast<size_t>(count_) * sizeof(float);
+    size_t inside = (bytes + page - 1) / page * page;
+    mapped_ = inside + 2 * page;
+    memory_ =
+        static_cast<char*>(mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(memory_ != MAP_FAILED);
+    if (inside > 0) REQUIRE(mprotect(memory_ + page, inside, PROT_READ | PROT_WRITE) == 0);
+    char* begin = memory_ + page + (edge == Edge::back ? inside - bytes : 0);
+    view = {reinterpret_cast<float*>(begin), rows, columns, row_stride, column_stride};
+    Random random{seed};
+    for (int64_t n = 0; n < count_; ++n)
+      view.data[n] = static_cast<float>(2 * random.uniform() - 1);
+  }
+  ~GuardedMatrix() { munmap(memory_, mapped_); }
+  GuardedMatrix(const GuardedMatrix&) = delete;
+  GuardedMatrix& operator=(const GuardedMatrix&) = delete;
+
+  std::vector<float> numbers() const { return {view.data, view.data + count_}; }
+  void set(const std::vector<float>& numbers) {
+    std::copy(numbers.begin(), numbers.end(), view.data);
+  }
+  void fill(float value) { std::fill(view.data, view.data + count_, value); }
+
+  Matrix view;
+
+ private:
+  int64_t count_;
+  size_t mapped_;
+  char* memory_;
+};
+
+template <class Element>
+Element& element(const MatrixView<Element>& m, int64_t row, int64_t column) {
+  return m.data[row * m.row_stride + column * m.column_stride];
+}
+
+/// The elements in rows, rounded.
+std::vector<double> rounded_rows(const ConstMatrix& m) {
+  std::vector<double> rows;
+  for (int64_t row = 0; row < m.rows; ++row)
+    for (int64_t column = 0; column < m.columns; ++column)
+      rows.push_back(double(nearest_bfloat16(element(m, row, column))));
+  return rows;
+}
+
+/// Whether c is alpha a b + beta c_before for a and b rounded to bfloat16. A sum of n products, in
+/// any order, is within n epsilon Σ |a b| of the true one; three roundings more come from alpha,
+/// beta and the sum.
+bool is_rounded_product(float alpha, const ConstMatrix& a, const ConstMatrix& b, float beta,
+                        const ConstMatrix& c_before, const ConstMatrix& c) {
+  std::vector<double> left = rounded_rows(a), right = rounded_rows(b.transposed());
+  for (int64_t row = 0; row < c.rows; ++row)
+    for (int64_t column = 0; column < c.columns; ++column) {
+      double expected = beta == 0 ? 0 : double(beta) * double(element(c_before, row, column));
+      double sizes = std::abs(expected);
+      for (int64_t inner = 0; inner < a.columns; ++inner) {
+        double product = double(alpha) * left[size_t(row * a.columns + inner)] *
+                         right[size_t(column * a.columns + inner)];
+        expected += product;
+        sizes += std::abs(product);
+      }
+      double tolerance = double(a.columns + 3) * test::epsilon * sizes;
+      bool close = std::abs(double(element(c, row, column)) - expected) <= tolerance;
+      if (!close) return false;
+    }
+  return true;
+}
+
+using RoundedGemm = void (*)(Scalar, ConstMatrix, ConstMatrix, Scalar, Matrix);
+constexpr RoundedGemm both[] = {bfloat16_gemm, parallel_bfloat16_gemm};
+
+/// Runs a test with the CPU's instructions, if it has them, and by software.
+template <class Test>
+void by_hardware_and_software(Test test) {
+  for (bool fast : {true, false}) {
+    allow_fast_bfloat16_products(fast);
+    if (has_fast_bfloat16_products() != fast) continue;
+    CAPTURE(fast);
+    test();
+  }
+  allow_fast_bfloat16_products(true);
+}
+
+/// Multiplies, and checks the product and that what lies between c's elements stays as it was.
+void check_rounded(RoundedGemm function, float alpha, const GuardedMatrix& a,
+                   const GuardedMatrix& b, float beta, GuardedMatrix& c) {
+  std::vector<float> before = c.numbers();
+  Matrix c_before = c.view;
+  c_before.data = before.data();
+  function(alpha, a.view, b.view, beta, c.view);
+  REQUIRE(is_rounded_product(alpha, a.view, b.view, beta, c_before, c.view));
+  for (int64_t row = 0; row < c.view.rows; ++row)
+    for (int64_t column = 0; column < c.view.columns; ++column)
+      element(c.view, row, column) = element(c_before, row, column);
+  REQUIRE(c.numbers() == before);
+}
+
+struct ProductSizes {
+  int64_t m, k, n;
+};
+
+/// The bits of a product in rows.
+std::vector<float> product_rows(RoundedGemm function, const GuardedMatrix& a,
+                                const GuardedMatrix& b, GuardedMatrix& c, float beta) {
+  function(1, a.view, b.view, beta, c.view);
+  std::vector<float> rows;
+  for (int64_t row = 0; row < c.view.rows; ++row)
+    for (int64_t column = 0; column < c.view.columns; ++column)
+      rows.push_back(element(c.view, row, column));
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("bfloat16 products: every layout, between pages that nobody may read") {
+  by_hardware_and_software([] {
+    for (ProductSizes size :
+         {ProductSizes{1, 1, 1}, {1, 33, 5}, {5, 3, 1}, {12, 32, 32}, {13, 31, 33}, {25, 70, 40}})
+      for (Lie a_lie : all_lies)
+        for (Lie b_lie : all_lies)
+          for (Lie c_lie : result_lies)
+            for (Edge edge : {Edge::front, Edge::back}) {
+              GuardedMatrix a(size.m, size.k, a_lie, 1, edge), b(size.k, size.n, b_lie, 2, edge),
+                  c(size.m, size.n, c_lie, 3, edge);
+              CAPTURE(size.m);
+              CAPTURE(static_cast<int>(a_lie));
+              CAPTURE(static_cast<int>(b_lie));
+              CAPTURE(static_cast<int>(c_lie));
+              check_rounded(bfloat16_gemm, 0.5f, a, b, -1.5f, c);
+            }
+  });
+}
+
+TEST_CASE("bfloat16 products: sizes around those of a tile") {
+  by_hardware_and_software([] {
+    for (int64_t m : {1, 2, 11, 12, 13, 25})
+      for (int64_t n : {1, 2, 15, 16, 17, 31, 32, 33, 65})
+        for (int64_t k : {1, 2, 3, 31, 32, 33, 64})
+          for (Lie lie : {Lie::rows, Lie::columns}) {
+            GuardedMatrix a(m, k, lie, 1), b(k, n, lie, 2), c(m, n, lie, 3);
+            CAPTURE(m);
+            CAPTURE(n);
+            CAPTURE(k);
+            check_rounded(bfloat16_gemm, 1, a, b, 0, c);
+          }
+  });
+}
+
+TEST_CASE("bfloat16 products: sums and results longer than a block") {
+  by_hardware_and_software([] {
+    for (ProductSizes size : {ProductSizes{14, 511, 34},
+                              {14, 513, 34},
+                              {33, 2049, 40},
+                              {260, 64, 64},
+                              {64, 65, 300},
+                              {1, 1000, 600},
+                              {600, 1000, 1}})
+      for (Lie a_lie : {Lie::padded_rows, Lie::columns})
+        for (Lie b_lie : {Lie::rows, Lie::padded_columns})
+          for (float beta : {0.0f, -1.5f})
+            for (RoundedGemm function : both) {
+              GuardedMatrix a(size.m, size.k, a_lie, 1), b(size.k, size.n, b_lie, 2),
+                  c(size.m, size.n, Lie::padded_rows, 3);
+              CAPTURE(size.m);
+              CAPTURE(size.k);
+              CAPTURE(size.n);
+              check_rounded(function, 0.5f, a, b, beta, c);
+            }
+  });
+}
+
+TEST_CASE("bfloat16 products: alpha and beta") {
+  by_hardware_and_software([] {
+    for (float alpha : {1.0f, -2.0f, 0.0f})
+      for (float beta : {0.0f, 1.0f, 0.25f})
+        for (Lie c_lie : result_lies) {
+          GuardedMatrix a(13, 5, Lie::rows, 1), b(5, 35, Lie::rows, 2), c(13, 35, c_lie, 3);
+          check_rounded(bfloat16_gemm, alpha, a, b, beta, c);
+        }
+  });
+}
+
+TEST_CASE("bfloat16 products: a beta of 0 does not read the result") {
+  by_hardware_and_software([] {
+    for (RoundedGemm function : both)
+      for (int64_t m : {1, 6, 100})
+        for (int64_t n : {1, 7, 100})
+          for (int64_t k : {0, 1, 600})
+            for (Lie c_lie : result_lies) {
+              GuardedMatrix a(m, k, Lie::rows, 1), b(k, n, Lie::columns, 2), c(m, n, c_lie, 3);
+              c.fill(test::not_a_number);
+              function(1, a.view, b.view, 0, c.view);
+              REQUIRE(is_rounded_product(1, a.view, b.view, 0, c.view, c.view));
+            }
+  });
+}
+
+TEST_CASE("bfloat16 products: an inner size of 0 leaves beta c, an empty result is left alone") {
+  by_hardware_and_software([] {
+    for (RoundedGemm function : both) {
+      GuardedMatrix a(3, 0, Lie::rows, 1), b(0, 4, Lie::rows, 2), c(3, 4, Lie::padded_rows, 3);
+      check_rounded(function, 1, a, b, 0.5f, c);
+      GuardedMatrix none(0, 4, Lie::rows, 1), square(4, 4, Lie::rows, 2), empty(0, 4, Lie::rows, 3);
+      check_rounded(function, 1, none, square, 1, empty);
+    }
+  });
+}
+
+TEST_CASE("bfloat16 products: what is refused") {
+  GuardedMatrix a(3, 4, Lie::rows, 1), b(5, 6, Lie::rows, 2), c(3, 6, Lie::rows, 3);
+  GuardedMatrix same(3, 4, Lie::equal_rows, 1), square(4, 4, Lie::rows, 2);
+  for (RoundedGemm function : both) {
+    CHECK(refusal([&] { function(1, a.view, b.view, 0, c.view); }) ==
+          "gemm: [3, 4] x [5, 6] to [3, 6]: expected [m, k] x [k, n] to [m, n]");
+    CHECK(refusal([&] { function(1, a.view, square.view, 0, same.view); }) ==
+          "gemm: the result is broadcast: expected strides other than 0");
+  }
+}
+
+TEST_CASE("bfloat16 products: operands are rounded to nearest, ties to even") {
+  by_hardware_and_software([] {
+    std::vector<float> values;
+    for (uint32_t exponent : {1u, 100u, 127u, 140u, 254u})
+      for (uint32_t kept : {0u, 1u, 126u, 127u})
+        for (uint32_t rest : {0u, 1u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu})
+          for (uint32_t sign : {0u, 1u})
+            values.push_back(std::bit_cast<float>(sign << 31 | exponent << 23 | kept << 16 | rest));
+    values.push_back(0);
+    values.push_back(-0.0f);
+    values.push_back(test::infinity);
+    values.push_back(-test::infinity);
+    int64_t count = static_cast<int64_t>(values.size());
+    for (Lie lie : {Lie::rows, Lie::columns, Lie::scattered}) {
+      GuardedMatrix one(1, 1, lie, 1), line(1, count, lie, 2), column(count, 1, lie, 2),
+          by_row(1, count, lie, 3), by_column(count, 1, lie, 3);
+      one.fill(1);
+      for (int64_t n = 0; n < count; ++n)
+        element(line.view, 0, n) = element(column.view, n, 0) = values[size_t(n)];
+      bfloat16_gemm(1, one.view, line.view, 0, by_row.view);
+      bfloat16_gemm(1, column.view, one.view, 0, by_column.view);
+      for (int64_t n = 0; n < count; ++n) {
+        CHECK(element(by_row.view, 0, n) == nearest_bfloat16(values[size_t(n)]));
+        CHECK(element(by_column.view, n, 0) == nearest_bfloat16(values[size_t(n)]));
+      }
+    }
+  });
+}
+
+TEST_CASE("bfloat16 products: a NaN stays in its row or column, whatever its bits") {
+  by_hardware_and_software([] {
+    for (uint32_t bits : {0x7f800001u, 0x7fc00000u, 0xff80ffffu, 0x7fffffffu})
+      for (Lie lie : {Lie::rows, Lie::columns, Lie::scattered})
+        for (RoundedGemm function : both) {
+          GuardedMatrix a(40, 61, lie, 1), b(61, 50, lie, 2), c(40, 50, Lie::rows, 3);
+          std::vector<float> clean = product_rows(function, a, b, c, 0);
+          // Copied as bits: a float on its way through a register may lose its signal.
+          std::memcpy(&element(a.view, 21, 60), &bits, sizeof bits);
+          std::memcpy(&element(b.view, 7, 33), &bits, sizeof bits);
+          std::vector<float> soiled = product_rows(function, a, b, c, 0);
+          for (int64_t row = 0; row < 40; ++row)
+            for (int64_t column = 0; column < 50; ++column) {
+              size_t n = size_t(row * 50 + column);
+              REQUIRE((row == 21 || column == 33 ? std::isnan(soiled[n]) : soiled[n] == clean[n]));
+            }
+        }
+  });
+}
+
+TEST_CASE("bfloat16 products: infinities add up as floats do") {
+  by_hardware_and_software([] {
+    GuardedMatrix a(13, 3, Lie::rows, 1), b(3, 33, Lie::rows, 2), c(13, 33, Lie::rows, 3);
+    a.fill(1);
+    b.fill(1);
+    element(a.view, 0, 1) = test::infinity;
+    element(a.view, 12, 0) = -test::infinity;
+    element(a.view, 12, 2) = test::infinity;
+    element(b.view, 1, 32) = 0;
+    bfloat16_gemm(1, a.view, b.view, 0, c.view);
+    CHECK(element(c.view, 0, 0) == test::infinity);
+    CHECK(std::isnan(element(c.view, 0, 32)));  // ∞ times 0
+    CHECK(std::isnan(element(c.view, 12, 0)));  // ∞ - ∞
+    CHECK(element(c.view, 1, 0) == 3);
+  });
+}
+
+TEST_CASE("bfloat16 products: the same bits with any number of threads") {
+  by_hardware_and_software([] {
+    for (auto [m, k, n] : {ProductSizes{377, 128, 130},
+                           {130, 128, 377},
+                           {96, 1101, 100},
+                           {33, 1001, 40},
+                           {1, 512, 2100}}) {
+      GuardedMatrix a(m, k, Lie::rows, 1), b(k, n, Lie::columns, 2), c(m, n, Lie::rows, 3);
+      std::vector<float> start = c.numbers(), serial;
+      for (int threads : {1, 2, 4}) {
+        c.set(start);
+        with_threads(threads, [&] { parallel_bfloat16_gemm(1, a.view, b.view, 1, c.view); });
+        if (threads == 1) serial = c.numbers();
+        CHECK(c.numbers() == serial);
+      }
+    }
+  });
+}
+
+TEST_CASE(
+    "bfloat16 products: the CPU's instructions give an element the same bits in any product") {
+  if (!has_fast_bfloat16_products()) return;
+  constexpr int64_t m = 130, k = 1101, n = 200;
+  GuardedMatrix a(m, k, Lie::rows, 1), b(k, n, Lie::rows, 2), c(m, n, Lie::rows, 3);
+  std::vector<float> start = c.numbers();
+  std::vector<float> whole = product_rows(parallel_bfloat16_gemm, a, b, c, 1);
+  for (Lie lie : {Lie::columns, Lie::scattered}) {
+    GuardedMatrix other_a(m, k, lie, 1), other_b(k, n, lie, 2), other_c(m, n, lie, 3);
+    auto copy = [](const Matrix& from, const Matrix& to) {
+      for (int64_t row = 0; row < from.rows; ++row)
+        for (int64_t column = 0; column < from.columns; ++column)
+          element(to, row, column) = element(from, row, column);
+    };
+    c.set(start);
+    copy(a.view, other_a.view);
+    copy(b.view, other_b.view);
+    copy(c.view, other_c.view);
+    CHECK(product_rows(bfloat16_gemm, other_a, other_b, other_c, 1) == whole);
+  }
+  c.set(start);
+  for (int64_t row = 0; row < m; row += 7)
+    for (int64_t column = 0; column < n; column += 45) {
+      int64_t rows = std::min<int64_t>(7, m - row), columns = std::min<int64_t>(45, n - column);
+      bfloat16_gemm(1, a.view.rows_from(row, rows), b.view.columns_from(column, columns), 1,
+                    c.view.block(row, rows, column, columns));
+    }
+  CHECK(c.numbers() == whole);
+}
