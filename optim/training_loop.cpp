@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/precision.h"
 #include "shiftgrad/optim/clip.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -21,6 +22,7 @@ void TrainingLoop::check_peers() const {
   if (peers_.size() == 1) return;
   PeerConsistency common;
   note(common);
+  common("precision", product_precision());
   common(saved());
   common.check_same(peers_);
 }

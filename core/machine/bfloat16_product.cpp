@@ -156,7 +156,7 @@ const Bfloat16Kernel* chosen_kernel() { return fast_is_allowed ? bfloat16_kernel
 void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
   const Bfloat16Kernel* kernel = chosen_kernel();
   check_gemm_sizes(a, b, c);
-  if (!kernel) return gemm(alpha, Rounded(a).matrix(), Rounded(b).matrix(), beta, c);
+  if (!kernel) return unrounded_gemm(alpha, Rounded(a).matrix(), Rounded(b).matrix(), beta, c);
   if (c.rows == 0 || c.columns == 0) return;
   auto each = [](int64_t count, auto body) {
     for (int64_t n = 0; n < count; ++n) body(n);
@@ -167,7 +167,8 @@ void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matr
 void parallel_bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
   const Bfloat16Kernel* kernel = chosen_kernel();
   check_gemm_sizes(a, b, c);
-  if (!kernel) return parallel_gemm(alpha, Rounded(a).matrix(), Rounded(b).matrix(), beta, c);
+  if (!kernel)
+    return parallel_unrounded_gemm(alpha, Rounded(a).matrix(), Rounded(b).matrix(), beta, c);
   if (multiplications(a, b) < 2 * worthwhile_products) return bfloat16_gemm(alpha, a, b, beta, c);
   auto each = [](int64_t count, auto body) { parallel_for(count, body); };
   multiply_fast(*kernel, each, alpha, a, b, beta, c);

@@ -8,8 +8,12 @@
 #include <optional>
 
 #include "shiftgrad/core/errors.h"
+#ifndef SHIFTGRAD_DOUBLE
+#include "shiftgrad/core/machine/bfloat16_product.h"
+#endif
 #include "shiftgrad/core/machine/openblas.h"
 #include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/precision.h"
 #include "shiftgrad/core/machine/simd.h"
 #include "shiftgrad/core/storage.h"
 
@@ -246,7 +250,7 @@ double multiplications(const ConstMatrix& a, const ConstMatrix& b) {
          static_cast<double>(b.columns);
 }
 
-void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
   check_gemm_sizes(a, b, c);
   if (c.rows == 0 || c.columns == 0) return;
   if (a.columns == 0) {
@@ -258,9 +262,9 @@ void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
   });
 }
 
-void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+void parallel_unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
   check_gemm_sizes(a, b, c);
-  if (multiplications(a, b) < worthwhile_products) return gemm(alpha, a, b, beta, c);
+  if (multiplications(a, b) < worthwhile_products) return unrounded_gemm(alpha, a, b, beta, c);
   std::optional<Packed> turned;
   if (is_worth_turning(a, b, c)) {
     turned.emplace(b.rows, b.columns);
@@ -282,6 +286,21 @@ void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matr
       });
     }
   });
+}
+
+void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+#ifndef SHIFTGRAD_DOUBLE
+  if (product_precision() == Precision::bfloat16) return bfloat16_gemm(alpha, a, b, beta, c);
+#endif
+  unrounded_gemm(alpha, a, b, beta, c);
+}
+
+void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+#ifndef SHIFTGRAD_DOUBLE
+  if (product_precision() == Precision::bfloat16)
+    return parallel_bfloat16_gemm(alpha, a, b, beta, c);
+#endif
+  parallel_unrounded_gemm(alpha, a, b, beta, c);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

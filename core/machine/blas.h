@@ -11,8 +11,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// [m, n]. A beta of 0 never reads c, and with k = 0 the product is zero. Strides are free: a
 /// transposed matrix is passed to BLAS as such, and one that BLAS cannot express (no stride of 1,
 /// or broadcast by a stride of 0) is packed first. The elements of c must not overlap each other, a
-/// or b. Throws an Error if the sizes do not fit together, and if BLAS would be given one beyond
-/// its 32-bit integers. (PyTorch: torch.addmm; BLAS: sgemm, dgemm)
+/// or b. Floats are rounded first where `set_product_precision` asks for it. Throws an Error if the
+/// sizes do not fit together, and if BLAS would be given one beyond its 32-bit integers. (PyTorch:
+/// torch.addmm; BLAS: sgemm, dgemm)
 void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
 
 /// Throws an Error unless a is [m, k], b is [k, n] and c is [m, n] without strides of 0.
@@ -28,5 +29,9 @@ inline constexpr double worthwhile_products = 4e5;
 /// Computes c = alpha a b + beta c on all threads. c is cut into tiles, or its sums into parts
 /// where they are far longer than c is wide. Where the cuts are depends on the sizes only.
 void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
+
+/// Computes what `gemm` does with a and b as they are, whatever the precision of products.
+void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
+void parallel_unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

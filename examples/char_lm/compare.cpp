@@ -180,6 +180,7 @@ Command::Work prepare(const CompareFlags& flags) {
       compared_models(flags, corpus->vocabulary.size()));
   RunFolder folder = make_run_folder(flags.training.out_dir);
   check_new(flags, *list, folder);
+  set_product_precision(flags.training.precision);
   return [flags, corpus, list, folder] {
     std::vector<ComparedModel> done;
     for (ComparedModel& model : *list) {

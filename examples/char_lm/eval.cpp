@@ -9,6 +9,7 @@
 #include "command.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
+#include "examples/common/precision_flag.h"
 #include "run_folder.h"
 #include "scored_text.h"
 #include "shiftgrad/core/errors.h"
@@ -35,6 +36,7 @@ struct EvalFlags {
   std::string losses;
   std::optional<std::string> mode;
   std::optional<int64_t> tgt_len, mem_len, ext_len, clamp_len, batch_size;
+  common::PrecisionFlag precision;
   int threads = 0;
 };
 
@@ -98,6 +100,7 @@ std::string reported_in_training(const EvalFlags& flags, const SavedRun& run, in
 Command::Work prepare(const EvalFlags& flags) {
   auto threads = limit_threads(flags.threads);
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
+  flags.precision.apply(run.flags.precision);
   if (flags.clamp_len) set_clamp_len(run.checkpoint.model, *flags.clamp_len);
   auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source));
   std::vector<int32_t> text = flags.text.read(run);
@@ -144,6 +147,7 @@ Command eval_command(CLI::App& program) {
            "pieces of the text to score side by side; in mode memory, each starts with an empty "
            "memory (default: 1 in mode memory, else 64)",
            range::one_or_more);
+  flags->precision.add_to(app);
   add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
            range::thread_count);
   return {&app, [flags] { return prepare(*flags); }};

@@ -10,6 +10,7 @@
 
 #include "command.h"
 #include "examples/common/flags.h"
+#include "examples/common/precision_flag.h"
 #include "examples/common/status_line.h"
 #include "examples/common/text.h"
 #include "examples/common/utf8.h"
@@ -42,6 +43,7 @@ struct GenerateFlags {
   shiftgrad::GenerateOptions options{.length = 500, .sampling = {.temperature = 0.8}};
   int64_t num_samples = 1;
   std::optional<int64_t> mem_len;
+  common::PrecisionFlag precision;
   int threads = 0;
 };
 
@@ -74,6 +76,7 @@ shiftgrad::GenerateOptions generate_options(const GenerateFlags& flags, const Sa
 Command::Work prepare(const GenerateFlags& flags) {
   auto threads = limit_threads(flags.threads);
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
+  flags.precision.apply(run.flags.precision);
   auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source));
   Prompt prompt = read_prompt(flags);
   require(!prompt.text.empty(), prompt.source,
@@ -148,6 +151,7 @@ Command generate_command(CLI::App& program) {
   add_flag(app, "mem_len", flags->mem_len, "TOKENS",
            "earlier tokens that the model remembers (default: as in training, but all for aft)",
            range::zero_or_more);
+  flags->precision.add_to(app);
   add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
            range::thread_count);
   return {&app, [flags] { return prepare(*flags); }};

@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "examples/common/precision_flag.h"
 #include "models.h"
 #include "shiftgrad/optim/trainer.h"
 
@@ -17,6 +18,7 @@ struct TrainFlags {
   ModelFlags model{};
   shiftgrad::TrainerConfig trainer{.eval_iters = 20};
   int64_t log_interval = 10;
+  shiftgrad::Precision precision = shiftgrad::Precision::float32;
   int threads = 0;
 
   /// Hyperparameters of the trainer that follow from the model's flags; see `settle`.
@@ -42,6 +44,7 @@ struct TrainFlags {
     });
     flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics",
          range::interval);
+    flag("precision", precision, common::precision_unit, common::precision_help);
     flag("threads", threads, "THREADS", "threads to use, 0 for one per core", range::thread_count);
   }
 

@@ -52,7 +52,9 @@ Training::Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus
       model_(saved ? saved_model(flags, *saved) : new_model(flags, corpus_->vocabulary.size())),
       trainer_(model_, corpus_->train, corpus_->validation, flags.trainer, peers),
       run_(setup(), folder(), {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience},
-           peers) {}
+           peers) {
+  set_product_precision(flags.precision);
+}
 
 TrainingRun::Setup Training::setup() {
   return {

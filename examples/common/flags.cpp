@@ -10,6 +10,7 @@
 #include "flag_value.h"
 #include "near_name.h"
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/precision.h"
 #include "shiftgrad/optim/trainer_config.h"
 
 namespace common {
@@ -145,6 +146,7 @@ template CLI::Option* add_flag(CLI::App&, Text&, bool&, Text&, Text&);
 template CLI::Option* add_flag(CLI::App&, Text&, std::optional<bool>&, Text&, Text&);
 template CLI::Option* add_flag(CLI::App&, Text&, shiftgrad::BatchType&, Text&, Text&);
 template CLI::Option* add_flag(CLI::App&, Text&, shiftgrad::OptimizerType&, Text&, Text&);
+template CLI::Option* add_flag(CLI::App&, Text&, shiftgrad::Precision&, Text&, Text&);
 template CLI::Option* add_flag(CLI::App&, Text&, shiftgrad::ScheduleType&, Text&, Text&);
 template CLI::Option* add_flag(CLI::App&, Text&, int&, Text&, Text&, const Range&);
 template CLI::Option* add_flag(CLI::App&, Text&, int64_t&, Text&, Text&, const Range&);

@@ -16,7 +16,9 @@
 
 #include "printable.h"
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/bfloat16_product.h"
 #include "shiftgrad/core/machine/openblas.h"
+#include "shiftgrad/core/machine/precision.h"
 
 namespace common {
 
@@ -50,8 +52,15 @@ int finish(const CLI::App& program, Command::Work work, Peers& peers) {
 /// Says what slows down a command that computes, which is one that takes a number of threads.
 void warn_of_slow_products(const CLI::App& program, const Command& command, const Peers& peers) {
   if (peers.rank() > 0 || !command.flags->get_option_no_throw("--threads")) return;
-  if (std::optional<std::string> complaint = shiftgrad::openblas_complaint())
-    std::cerr << program.get_name() << ": " << *complaint << std::endl;
+  auto warn = [&](const std::string& line) {
+    std::cerr << program.get_name() << ": " << line << std::endl;
+  };
+  if (std::optional<std::string> complaint = shiftgrad::openblas_complaint()) warn(*complaint);
+  bool rounds = shiftgrad::product_precision() == shiftgrad::Precision::bfloat16;
+  if (rounds && !shiftgrad::has_fast_bfloat16_products())
+    warn(
+        "--precision bfloat16 is slower than float32 on this CPU: without AVX512_BF16, numbers are "
+        "rounded by software");
 }
 
 int run(const CLI::App& program, const Command& command, Peers& peers) {

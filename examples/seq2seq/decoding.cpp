@@ -25,6 +25,7 @@ void DecodingFlags::add_to(CLI::App& app) {
            range::one_or_more);
   add_flag(app, "batch_size", batch_size, "LINES", "lines to translate side by side",
            range::one_or_more);
+  precision.add_to(app);
   add_flag(app, "threads", threads, "THREADS", "threads to use, 0 for one per core",
            range::thread_count);
 }
@@ -35,6 +36,7 @@ Translator::Translator(const SavedRun& run, const DecodingFlags& flags)
       symbols_(run.target_symbols),
       model_(make_model(run)),
       options_{.begin = target_ends.begin, .end = target_ends.end, .max_length = flags.max_length} {
+  flags.precision.apply(run.flags.precision);
   options_.max_length = std::min(options_.max_length, model_.longest_target() - 1);
   // An empty search shows what else is wrong with the flags before anything is read.
   beam_search(model_, shiftgrad::padded({}), options_, flags_.beam);

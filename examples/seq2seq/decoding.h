@@ -1,6 +1,7 @@
 #pragma once
 
 #include "examples/common/flags.h"
+#include "examples/common/precision_flag.h"
 #include "run.h"
 #include "shiftgrad/core/machine/parallel.h"
 
@@ -13,6 +14,7 @@ struct DecodingFlags {
   int64_t max_length = 100;
   uint64_t seed = 0;
   int64_t batch_size = 64;
+  common::PrecisionFlag precision{};
   int threads = 0;
 
   /// Adds the flags to a command.

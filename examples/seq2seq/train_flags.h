@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "examples/common/precision_flag.h"
 #include "models.h"
 #include "rows.h"
 #include "shiftgrad/optim/pair_trainer.h"
@@ -20,6 +21,7 @@ struct TrainFlags {
   ModelFlags model{};
   shiftgrad::PairTrainerConfig trainer{};
   int64_t log_interval = 10;
+  shiftgrad::Precision precision = shiftgrad::Precision::float32;
   int threads = 0;
 
   /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
@@ -44,6 +46,7 @@ struct TrainFlags {
     trainer.fields(flag);
     flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics",
          range::interval);
+    flag("precision", precision, common::precision_unit, common::precision_help);
     flag("threads", threads, "THREADS", "threads to use, 0 for one per core", range::thread_count);
   }
 

@@ -39,7 +39,9 @@ Training::Training(const TrainFlags& flags, const SavedRun* saved,
       model_(saved ? saved_model(flags, *saved) : new_model(flags, data_)),
       trainer_(model_, data_.train, data_.validation, target_ends, flags.trainer, peers),
       run_(setup(), folder(), {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience},
-           peers) {}
+           peers) {
+  set_product_precision(flags.precision);
+}
 
 common::TrainingRun::Setup Training::setup() {
   return {.model = model_,

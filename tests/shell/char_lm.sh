@@ -159,7 +159,7 @@ for command in train eval generate compare inspect plot positions context; do
   # Every flag that has a value has a unit and a default.
   awk '/^  -/ { print flag; flag = $0 } /^          / { flag = flag $0 } /^$/ { print flag; flag = "" }
     END { print flag }' output | grep '^  --' | grep -Ev '^  --(resume|overwrite)' > flags
-  grep -Ev '^  --[a-z_0-9]+ [A-Za-z|_=,.]+(=[^ ]| .*\(default: )' flags &&
+  grep -Ev '^  --[a-z_0-9]+ [A-Za-z0-9|_=,.]+(=[^ ]| .*\(default: )' flags &&
     fail "no unit or default, in $command"
 done
 

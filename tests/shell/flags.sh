@@ -38,6 +38,9 @@ refuses '--lengths: some, expected a whole number' context run --lengths some
 # The last of several counts, and only that.
 runs train $tiny --out_dir last --n_layer none --n_layer 1
 
+refuses '--precision float16, expected float32 or bfloat16' train $tiny --precision float16
+refuses '--precision float16, expected float32 or bfloat16' eval run --precision float16
+
 # Every number has a greatest value.
 most=9223372036854775807
 for flag in n_layer n_head n_embd d_inner block_size mem_len window clamp_len max_positions d_head \

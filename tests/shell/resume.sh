@@ -91,6 +91,7 @@ transformer_xl transformer_xl --mem_len 11
 sgd transformer_xl --optimizer sgd --momentum 0.5
 accumulated transformer_xl --gradient_accumulation_steps 2 --dropatt 0.2 --freeze blocks.0.*
 rising transformer_xl --gradient_accumulation_steps 3 --batch_warmup_iters 40 --lr_scale *.bias=2
+bfloat16 transformer_xl --mem_len 11 --precision bfloat16
 auxiliary transformer --intermediate_losses 1 --targets 2
 aft aft --form local --window 4
 END
@@ -101,6 +102,8 @@ saved=$place/whole_transformer/out
 sum=$(cksum "$saved"/*)
 stops 2 '--batch_size 5: must stay' "$char_lm" train --resume --out_dir "$saved" --batch_size 5
 stops 2 '--seed 1: must stay' "$char_lm" train --resume --out_dir "$saved" --seed 1
+stops 2 '--precision "bfloat16": must stay' "$char_lm" train --resume --out_dir "$saved" \
+  --precision bfloat16
 stops 2 '--mem_len 3: must stay' "$char_lm" train --resume --out_dir "$saved" --mem_len 3
 stops 2 '--max_iters 119: the run in' "$char_lm" train --resume --out_dir "$saved" --max_iters 119
 stops 2 'missing/last.safetensors: no such file' "$char_lm" train --resume --out_dir missing
