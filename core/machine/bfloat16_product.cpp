@@ -69,8 +69,7 @@ void multiply_packed(const Bfloat16Kernel& kernel, Each each, Scalar alpha, cons
   const int64_t most_pairs = quotient_up(std::min(a.columns, block_depth), 2);
   Panels left(quotient_up(c.rows, tile_rows) * tile_rows * most_pairs),
       right(quotient_up(c.columns, tile_columns) * tile_columns * most_pairs);
-  int64_t begin = 0;
-  do {
+  for (int64_t begin = 0; begin < a.columns; begin += block_depth) {
     const int64_t depth = std::min(block_depth, a.columns - begin), pairs = quotient_up(depth, 2);
     each(row_blocks + column_blocks, [&](int64_t n) {
       if (n < row_blocks) {
@@ -92,8 +91,7 @@ void multiply_packed(const Bfloat16Kernel& kernel, Each each, Scalar alpha, cons
                      c.block(row, std::min(block_rows, c.rows - row), column,
                              std::min(block_columns, c.columns - column)));
     });
-    begin += depth;
-  } while (begin < a.columns);
+  }
 }
 
 /// Whether the tiles fit the transposed product better: its rows lie dense, or a tile of columns
@@ -157,7 +155,8 @@ void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matr
   const Bfloat16Kernel* kernel = chosen_kernel();
   check_gemm_sizes(a, b, c);
   if (!kernel) return unrounded_gemm(alpha, Rounded(a).matrix(), Rounded(b).matrix(), beta, c);
-  if (c.rows == 0 || c.columns == 0) return;
+  if (c.rows == 0 || c.columns == 0 || a.columns == 0)
+    return unrounded_gemm(alpha, a, b, beta, c);  // nothing to multiply
   auto each = [](int64_t count, auto body) {
     for (int64_t n = 0; n < count; ++n) body(n);
   };
