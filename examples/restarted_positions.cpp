@@ -63,6 +63,8 @@ void run(const Flags& flags) {
                   {.mem_len = flags.mem_len,
                    .max_iters = flags.max_iters,
                    .learning_rate = 4e-3,
+                   .eval_interval = flags.max_iters,
+                   .eval_iters = 1,
                    .seed = flags.seed});
   double nats = 0;
   int64_t last = std::min<int64_t>(flags.max_iters, 100);

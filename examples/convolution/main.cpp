@@ -65,6 +65,7 @@ void run(const Flags& flags) {
                    .max_iters = flags.max_iters,
                    .learning_rate = 4e-3,
                    .eval_interval = flags.max_iters,
+                   .eval_iters = 1,
                    .seed = flags.seed});
   trainer.run();
   Evaluation score =
