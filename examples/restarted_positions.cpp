@@ -10,10 +10,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <optional>
+
+#include "common/text.h"
 
 using namespace shiftgrad;
 
@@ -25,15 +25,6 @@ struct Flags {
   uint64_t seed = 1;
   int threads = 0;
 };
-
-/// The tokens of a text are its bytes.
-std::vector<int32_t> read(const std::string& path) {
-  std::ifstream file(path);
-  require(file.is_open(), path, ": cannot be read");
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  auto bytes = reinterpret_cast<const unsigned char*>(text.data());
-  return {bytes, bytes + text.size()};
-}
 
 LanguageModelConfig config_of(const Flags& flags) {
   LanguageModelConfig config{.vocab_size = 256,
@@ -56,7 +47,9 @@ LanguageModelConfig config_of(const Flags& flags) {
 void run(const Flags& flags) {
   std::optional<ThreadLimit> limit;
   if (flags.threads > 0) limit.emplace(flags.threads);
-  std::vector<int32_t> text = read(flags.data);
+  std::string bytes = common::read_text(flags.data);
+  std::vector<int32_t> text;
+  for (unsigned char byte : bytes) text.push_back(byte);
   Random random{.seed = flags.seed};
   LanguageModel model(config_of(flags), random);
   Trainer trainer(model, text, {},

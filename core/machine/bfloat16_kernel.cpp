@@ -42,7 +42,7 @@ FOR_BFLOAT16 void transpose(__m512i (&v)[lanes]) {
     two[i] = _mm512_unpacklo_epi32(v[i], v[i + 1]);
     two[i + 1] = _mm512_unpackhi_epi32(v[i], v[i + 1]);
   }
-  // Of four[i + j], the quarter q has column 4 q + j of four rows.
+  // The quarter q of four[i + j] has column 4 q + j of four rows.
   for (int i = 0; i < 16; i += 4) {
     four[i] = _mm512_unpacklo_epi64(two[i], two[i + 2]);
     four[i + 1] = _mm512_unpackhi_epi64(two[i], two[i + 2]);

@@ -7,12 +7,11 @@
 #include <shiftgrad/shiftgrad.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
 
+#include "../common/text.h"
 #include "causal_convolution.h"
 
 using namespace shiftgrad;
@@ -25,15 +24,6 @@ struct Flags {
   uint64_t seed = 1;
   int threads = 0;
 };
-
-/// The tokens of a text are its bytes.
-std::vector<int32_t> read(const std::string& path) {
-  std::ifstream file(path);
-  require(file.is_open(), path, ": cannot be read");
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  auto bytes = reinterpret_cast<const unsigned char*>(text.data());
-  return {bytes, bytes + text.size()};
-}
 
 LanguageModel build(const Flags& flags, Random& random) {
   LanguageModelConfig config{.vocab_size = 256,
@@ -55,7 +45,9 @@ LanguageModel build(const Flags& flags, Random& random) {
 void run(const Flags& flags) {
   std::optional<ThreadLimit> limit;
   if (flags.threads > 0) limit.emplace(flags.threads);
-  std::vector<int32_t> text = read(flags.data);
+  std::string bytes = common::read_text(flags.data);
+  std::vector<int32_t> text;
+  for (unsigned char byte : bytes) text.push_back(byte);
   std::span train = std::span(text).first(text.size() * 9 / 10);
   std::span validation = std::span(text).subspan(train.size());
   Random random{.seed = flags.seed};

@@ -83,7 +83,7 @@ struct Losses {
 };
 
 Losses score(const LanguageModel& model, const Exhibit& exhibit, std::span<const int32_t> text) {
-  // Of a short text, not more than it has.
+  // A short text has fewer blocks.
   int64_t blocks = std::clamp<int64_t>(std::ssize(text) / block, 1, most_blocks);
   Batch batch = RandomBlocks(text, blocks, block, {.seed = 0, .stream = 1}).next();
   Random blanks{.seed = 0, .stream = 2};
