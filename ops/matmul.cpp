@@ -3,6 +3,7 @@
 #include "shiftgrad/core/accumulate.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/blas.h"
+#include "shiftgrad/core/packed_weights.h"
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/ops/products.h"
 #include "shiftgrad/ops/shape.h"
@@ -56,10 +57,15 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Tensor rows = reshape(x, {count, x.size(-1)});  // [count, N]
   Tensor y = Tensor::empty(shape);                // […, P]
   if (bias.defined()) accumulate(0, y, added);
-  if (y.count() > 0)
-    parallel_gemm(1, matrix_of(rows.data(), rows), matrix_of(weight.data(), weight).transposed(),
-                  bias.defined() ? 1 : 0,
-                  Matrix::row_major(y.mutable_data(), count, weight.size(0)));
+  if (y.count() > 0) {
+    ConstMatrix left = matrix_of(rows.data(), rows);
+    Matrix product = Matrix::row_major(y.mutable_data(), count, weight.size(0));
+    Scalar beta = bias.defined() ? 1 : 0;
+    if (const RightFactor* packed = PackedWeights::transposed(weight))
+      packed->parallel_gemm(1, left, beta, product);
+    else
+      parallel_gemm(1, left, matrix_of(weight.data(), weight).transposed(), beta, product);
+  }
   record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
     Tensor dy_rows = reshape(dy, {count, weight.size(0)});  // [count, P]
     if (GradientSink dx = rows.gradient_sink())

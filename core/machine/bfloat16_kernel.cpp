@@ -4,11 +4,13 @@
 
 // GCC 12 takes the undefined vectors of its own header for a mistake.
 #pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 
 // These functions alone are compiled for AVX512_BF16: a CPU without it never calls one. A template
 // of the standard library must not be used in them, since its code might serve others as well.
 #define FOR_BFLOAT16 __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
+#define INLINE_FOR_BFLOAT16 FOR_BFLOAT16 __attribute__((always_inline)) inline
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -35,8 +37,8 @@ FOR_BFLOAT16 __m512i paired(__m512i numbers) {
   return _mm512_permutexvar_epi16(order, numbers);
 }
 
-/// Transposes 16 vectors of 16 pairs.
-FOR_BFLOAT16 void transpose(__m512i (&v)[lanes]) {
+/// Transposes 16 vectors of 16 pairs, which stay in registers.
+INLINE_FOR_BFLOAT16 void transpose(__m512i (&v)[lanes]) {
   __m512i two[lanes], four[lanes];
   for (int i = 0; i < 16; i += 2) {
     two[i] = _mm512_unpacklo_epi32(v[i], v[i + 1]);
@@ -62,8 +64,9 @@ FOR_BFLOAT16 void transpose(__m512i (&v)[lanes]) {
 }
 
 /// Packs up to 16 columns of b, of which each has its numbers side by side, into pairs that lie
-/// `step` apart from one depth to the next. `filled` columns are written, missing ones as 0.
-FOR_BFLOAT16 void pack_dense_depth(const ConstMatrix& b, int64_t filled, Pair* to, int64_t step) {
+/// `width` apart from one depth to the next. `filled` columns are written, missing ones as 0.
+FOR_BFLOAT16 void pack_dense_columns(const ConstMatrix& b, int64_t filled, Pair* to,
+                                     int64_t width) {
   const int64_t pairs = (b.rows + 1) / 2;
   const __mmask16 written = first_lanes(filled);
   for (int64_t pair = 0; pair < pairs; pair += lanes) {
@@ -82,52 +85,70 @@ FOR_BFLOAT16 void pack_dense_depth(const ConstMatrix& b, int64_t filled, Pair* t
     transpose(block);
     const int64_t count = pairs - pair < lanes ? pairs - pair : lanes;
     for (int64_t n = 0; n < count; ++n)
-      _mm512_mask_storeu_epi32(to + (pair + n) * step, written, block[n]);
+      _mm512_mask_storeu_epi32(to + (pair + n) * width, written, block[n]);
   }
 }
 
-/// The numbers of one row of b, which lie `b.column_stride` apart.
-FOR_BFLOAT16 __m512 row_of(const ConstMatrix& b, int64_t row, __mmask16 columns) {
+/// The numbers of a row of b at these columns; missing ones are 0.
+FOR_BFLOAT16 __m512 row_part(const ConstMatrix& b, int64_t row, int64_t column, __mmask16 columns) {
   if (row >= b.rows) return _mm512_setzero_ps();
-  const Scalar* from = b.data + row * b.row_stride;
+  const Scalar* from = b.data + row * b.row_stride + column * b.column_stride;
   if (b.column_stride == 1) return _mm512_maskz_loadu_ps(columns, from);
   alignas(64) Scalar gathered[lanes] = {};
-  for (int64_t n = 0; n < b.columns; ++n) gathered[n] = from[n * b.column_stride];
+  for (int64_t n = 0; columns >> n; ++n) gathered[n] = from[n * b.column_stride];
   return _mm512_load_ps(gathered);
 }
 
-/// Does the same for numbers that lie anywhere, best if those of a row lie side by side.
-FOR_BFLOAT16 void pack_by_rows(const ConstMatrix& b, int64_t filled, Pair* to, int64_t step) {
-  const __mmask16 columns = first_lanes(b.columns), written = first_lanes(filled);
-  for (int64_t row = 0; row < b.rows; row += 2)
-    _mm512_mask_storeu_epi32(to + row / 2 * step, written,
-                             paired(rounded(row_of(b, row, columns), row_of(b, row + 1, columns))));
+/// Packs the columns of b into a panel of `width`, row after row, best if the rows lie dense.
+template <int64_t width>
+FOR_BFLOAT16 void pack_by_rows(const ConstMatrix& b, Pair* to) {
+  constexpr int64_t step = width < lanes ? width : lanes;
+  for (int64_t row = 0; row < b.rows; row += 2, to += width)
+    for (int64_t column = 0; column < width; column += step) {
+      const __mmask16 columns = first_lanes(b.columns - column);
+      _mm512_mask_storeu_epi32(to + column, first_lanes(step),
+                               paired(rounded(row_part(b, row, column, columns),
+                                              row_part(b, row + 1, column, columns))));
+    }
 }
 
 /// Packs the columns of b into panels of `width`.
 template <int64_t width>
 FOR_BFLOAT16 void pack(const ConstMatrix& b, Pair* panels) {
   const int64_t pairs = (b.rows + 1) / 2;
-  for (int64_t first = 0; first < b.columns; first += width, panels += pairs * width)
-    for (int64_t part = 0; part < width; part += lanes) {
-      const int64_t filled = width - part < lanes ? width - part : lanes;
-      int64_t count = b.columns - first - part;
-      count = count < 0 ? 0 : count < filled ? count : filled;
-      const ConstMatrix columns{b.data + (count > 0 ? (first + part) * b.column_stride : 0), b.rows,
-                                count, b.row_stride, b.column_stride};
-      if (b.row_stride == 1 && b.column_stride != 1)
-        pack_dense_depth(columns, filled, panels + part, width);
-      else
-        pack_by_rows(columns, filled, panels + part, width);
+  for (int64_t first = 0; first < b.columns; first += width, panels += pairs * width) {
+    const int64_t rest = b.columns - first;
+    const ConstMatrix part = b.columns_from(first, rest < width ? rest : width);
+    if (b.row_stride != 1 || b.column_stride == 1) {
+      pack_by_rows<width>(part, panels);
+      continue;
     }
+    for (int64_t column = 0; column < width; column += lanes) {
+      const int64_t filled = width - column < lanes ? width - column : lanes;
+      int64_t count = part.columns - column;
+      count = count < 0 ? 0 : count < filled ? count : filled;
+      pack_dense_columns(part.columns_from(count > 0 ? column : 0, count), filled, panels + column,
+                         width);
+    }
+  }
 }
 
-FOR_BFLOAT16 void pack_rows(const ConstMatrix& a, Pair* panels) {
-  pack<tile_rows>({a.data, a.columns, a.rows, a.column_stride, a.row_stride}, panels);
-}
-
-FOR_BFLOAT16 void pack_columns(const ConstMatrix& b, Pair* panels) {
-  pack<tile_columns>(b, panels);
+/// Packs a single row of a, given as a column of aᵀ: its pairs follow one another.
+FOR_BFLOAT16 void pack_row(const ConstMatrix& transposed, Pair* pairs) {
+  for (int64_t depth = 0; depth < transposed.rows; depth += 2 * lanes, pairs += lanes) {
+    const Scalar* from = transposed.data + depth * transposed.row_stride;
+    const int64_t count = transposed.rows - depth;
+    alignas(64) Scalar gathered[2 * lanes] = {};
+    if (transposed.row_stride != 1) {
+      for (int64_t n = 0; n < count && n < 2 * lanes; ++n)
+        gathered[n] = from[n * transposed.row_stride];
+      from = gathered;
+    }
+    _mm512_mask_storeu_epi32(
+        pairs, first_lanes((count + 1) / 2),
+        rounded(_mm512_maskz_loadu_ps(first_lanes(count), from),
+                _mm512_maskz_loadu_ps(first_lanes(count - lanes), from + lanes)));
+  }
 }
 
 /// Returns alpha sums + beta c.
@@ -153,48 +174,62 @@ FOR_BFLOAT16 void store(__m512 alpha, __m512 sums, Scalar beta, Scalar* c, int64
   }
 }
 
-/// c = alpha a b + beta c for the first `rows` rows of a's panel, all sums in registers.
-template <int rows>
+/// c = alpha a b + beta c for the first `rows` rows of a's panel of `width`, and for `panels`
+/// panels of b side by side. All sums are in registers.
+template <int rows, int width, int panels>
 FOR_BFLOAT16 void multiply_rows(int64_t pairs, const Pair* a, const Pair* b, Scalar alpha,
                                 Scalar beta, const Matrix& c) {
-  for (int64_t row = 0; row < c.rows; ++row) {
-    const Scalar* soon = c.data + row * c.row_stride;
-    _mm_prefetch(reinterpret_cast<const char*>(soon), _MM_HINT_T0);
-    if (c.columns > lanes)
-      _mm_prefetch(reinterpret_cast<const char*>(soon + lanes * c.column_stride), _MM_HINT_T0);
-  }
-  __m512 left[rows], right[rows];
-  for (int row = 0; row < rows; ++row) left[row] = right[row] = _mm512_setzero_ps();
-  for (int64_t pair = 0; pair < pairs; ++pair, a += tile_rows, b += tile_columns) {
-    const __m512bh b_left = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b));
-    const __m512bh b_right = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + lanes));
+  constexpr int vectors = panels * tile_columns / lanes;
+  auto columns_from = [&](int vector) { return c.columns - vector * lanes; };
+  auto place = [&](int64_t row, int vector) {
+    return c.data + row * c.row_stride + vector * lanes * c.column_stride;
+  };
+  for (int64_t row = 0; row < c.rows; ++row)
+    for (int vector = 0; vector < vectors; ++vector)
+      if (columns_from(vector) > 0)
+        _mm_prefetch(reinterpret_cast<const char*>(place(row, vector)), _MM_HINT_T0);
+  __m512 sums[vectors][rows];
+  for (int vector = 0; vector < vectors; ++vector)
+    for (int row = 0; row < rows; ++row) sums[vector][row] = _mm512_setzero_ps();
+  for (int64_t pair = 0; pair < pairs; ++pair, a += width, b += tile_columns) {
+    __m512bh right[vectors];
+    for (int vector = 0; vector < vectors; ++vector)
+      right[vector] = reinterpret_cast<__m512bh>(
+          _mm512_loadu_si512(b + vector / 2 * pairs * tile_columns + vector % 2 * lanes));
     for (int row = 0; row < rows; ++row) {
-      const __m512bh shared =
-          reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[row])));
-      left[row] = _mm512_dpbf16_ps(left[row], shared, b_left);
-      right[row] = _mm512_dpbf16_ps(right[row], shared, b_right);
+      const __m512bh left = reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[row])));
+      for (int vector = 0; vector < vectors; ++vector)
+        sums[vector][row] = _mm512_dpbf16_ps(sums[vector][row], left, right[vector]);
     }
   }
   const __m512 factor = _mm512_set1_ps(alpha);
-  for (int row = 0; row < rows; ++row) {
-    if (row >= c.rows) continue;
-    Scalar* to = c.data + row * c.row_stride;
-    store(factor, left[row], beta, to, c.column_stride, c.columns);
-    if (c.columns > lanes)
-      store(factor, right[row], beta, to + lanes * c.column_stride, c.column_stride,
-            c.columns - lanes);
-  }
+  for (int row = 0; row < rows; ++row)
+    for (int vector = 0; vector < vectors; ++vector)
+      if (row < c.rows && columns_from(vector) > 0)
+        store(factor, sums[vector][row], beta, place(row, vector), c.column_stride,
+              columns_from(vector));
 }
 
 FOR_BFLOAT16 void multiply(int64_t pairs, const Pair* a, const Pair* b, Scalar alpha, Scalar beta,
                            const Matrix& c) {
-  if (c.rows <= 1) return multiply_rows<1>(pairs, a, b, alpha, beta, c);
-  if (c.rows <= 4) return multiply_rows<4>(pairs, a, b, alpha, beta, c);
-  if (c.rows <= 8) return multiply_rows<8>(pairs, a, b, alpha, beta, c);
-  multiply_rows<tile_rows>(pairs, a, b, alpha, beta, c);
+  if (c.rows <= 4) return multiply_rows<4, tile_rows, 1>(pairs, a, b, alpha, beta, c);
+  if (c.rows <= 8) return multiply_rows<8, tile_rows, 1>(pairs, a, b, alpha, beta, c);
+  multiply_rows<tile_rows, tile_rows, 1>(pairs, a, b, alpha, beta, c);
 }
 
-constexpr Bfloat16Kernel kernel = {pack_rows, pack_columns, multiply};
+FOR_BFLOAT16 void multiply_row(int64_t pairs, const Pair* a, const Pair* b, Scalar alpha,
+                               Scalar beta, const Matrix& c) {
+  int64_t column = 0;
+  for (; c.columns - column > 3 * tile_columns; column += 4 * tile_columns)
+    multiply_rows<1, 1, 4>(pairs, a, b + column * pairs, alpha, beta,
+                           c.columns_from(column, c.columns - column));
+  for (; column < c.columns; column += tile_columns)
+    multiply_rows<1, 1, 1>(pairs, a, b + column * pairs, alpha, beta,
+                           c.columns_from(column, c.columns - column));
+}
+
+constexpr Bfloat16Kernel kernel = {pack<tile_rows>, pack<tile_columns>, multiply, pack_row,
+                                   multiply_row};
 
 }  // namespace
 

@@ -24,13 +24,20 @@ inline constexpr int64_t tile_rows = 12, tile_columns = 32;
 
 /// The functions below, made for one kind of CPU.
 struct Bfloat16Kernel {
-  /// Rounds a's rows into panels of `tile_rows` rows, one panel behind another.
-  void (*pack_rows)(const ConstMatrix& a, Bfloat16Pair* panels);
-  /// Rounds b's columns into panels of `tile_columns` columns, one panel behind another.
-  void (*pack_columns)(const ConstMatrix& b, Bfloat16Pair* panels);
+  /// Rounds the columns of aᵀ, [depth, rows], into panels of `tile_rows`, one behind another.
+  void (*pack_left)(const ConstMatrix& transposed, Bfloat16Pair* panels);
+  /// Rounds the columns of b, [depth, columns], into panels of `tile_columns`.
+  void (*pack_right)(const ConstMatrix& b, Bfloat16Pair* panels);
   /// c = alpha a b + beta c for panels of so many pairs; c is a tile, or less at the edges.
   void (*multiply)(int64_t pairs, const Bfloat16Pair* a, const Bfloat16Pair* b, Scalar alpha,
                    Scalar beta, const Matrix& c);
+
+  /// Rounds an a of one row, as a column of aᵀ, into a panel of that row alone.
+  void (*pack_row)(const ConstMatrix& transposed, Bfloat16Pair* panel);
+  /// c = alpha a b + beta c for a c of one row, with as many panels of b as it needs. It is bound
+  /// by reading b.
+  void (*multiply_row)(int64_t pairs, const Bfloat16Pair* a, const Bfloat16Pair* b, Scalar alpha,
+                       Scalar beta, const Matrix& c);
 };
 
 /// The kernel for this CPU, or null if it has no instructions for bfloat16.

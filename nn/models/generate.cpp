@@ -5,6 +5,7 @@
 
 #include "shiftgrad/core/checked.h"
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/packed_weights.h"
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/ops/shape.h"
 
@@ -110,6 +111,7 @@ ReadPrompt::~ReadPrompt() = default;
 std::vector<int32_t> ReadPrompt::continued(int64_t number,
                                            const std::function<void(int32_t)>& on_token) const {
   Tape::Pause constant;
+  PackedWeights weights;
   Random random{.seed = options_.seed, .stream = static_cast<uint64_t>(number)};
   Continuation model(*read_);
   std::vector<int32_t> text = prompt_;

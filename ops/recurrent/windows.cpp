@@ -21,6 +21,7 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/blas.h"
 #include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/right_factor.h"
 #include "shiftgrad/core/machine/simd.h"
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/ops/recurrent.h"
@@ -57,7 +58,7 @@ struct Windows {
   void forward(const Tensor& y) const {
     Tensor turned =
         contiguous(transpose(weight.detach()));  // [C, gC], in which products are faster
-    ConstMatrix weights = ConstMatrix::row_major(turned.data(), C, gates);
+    RightFactor weights(ConstMatrix::row_major(turned.data(), C, gates));
     parallel_for(groups(), [&](int64_t group) {
       for_each_block(group, [&](const Block& block) { forward(block, weights, y.mutable_data()); });
     });
@@ -74,8 +75,10 @@ struct Windows {
     }
     if (weight.requires_gradient()) sums.weight = Tensor::zeros({parts, gates, C});
     if (bias.defined() && bias.requires_gradient()) sums.bias = Tensor::zeros({parts, gates});
+    RightFactor weights(ConstMatrix::row_major(weight.data(), gates, C));
     parallel_for(groups(), [&](int64_t group) {
-      for_each_block(group, [&](const Block& block) { backward(group, block, dh.data(), sums); });
+      for_each_block(group,
+                     [&](const Block& block) { backward(group, block, weights, dh.data(), sums); });
     });
     if (sums.projected.defined()) add_beyond(sums);
     join(sums.weight, weight);
@@ -98,10 +101,9 @@ struct Windows {
   }
 
   int64_t first(int64_t window) const { return window / T * projected.size(1) + window % T; }
-  ConstMatrix weights() const { return ConstMatrix::row_major(weight.data(), gates, C); }
   static Scalar* at(const Matrix& m, int64_t r) { return m.data + r * m.row_stride; }
 
-  void forward(const Block& block, const ConstMatrix& turned_weights, Scalar* y) const {
+  void forward(const Block& block, const RightFactor& turned_weights, Scalar* y) const {
     // Unless all rows are kept, a step needs those of the one before only.
     int64_t kept = rows.defined() ? s : 2, width = column.row * C, size = block.size() * width;
     Tensor own = rows.defined() ? Tensor() : Tensor::empty({kept, size});
@@ -111,8 +113,8 @@ struct Windows {
     for (int64_t n = 0; n < s; ++n, before = now) {
       now = Matrix::row_major(data + n % kept * size, block.size(), width);
       if (n > 0)
-        gemm(1, before.columns_from(column.hidden * C, C), turned_weights, 0,
-             now.columns_from(0, gates));
+        turned_weights.gemm(1, before.columns_from(column.hidden * C, C), 0,
+                            now.columns_from(0, gates));
       for (int64_t r = 0; r < now.rows; ++r) {
         if (n == 0) std::fill_n(at(now, r), gates, Scalar{0});
         cell_forward(cell, projected.data() + (first(block.begin + r) + n) * gates,
@@ -124,7 +126,8 @@ struct Windows {
       std::copy_n(at(now, r) + column.hidden * C, C, y + (block.begin + r) * C);
   }
 
-  void backward(int64_t group, const Block& block, const Scalar* dy, const Sums& sums) const {
+  void backward(int64_t group, const Block& block, const RightFactor& weights, const Scalar* dy,
+                const Sums& sums) const {
     int64_t size = block.size(), width = column.row * C;
     Tensor gradients = Tensor::empty({s * size, column.gradient * C});
     Tensor hidden = Tensor::empty({size, C}), state = Tensor::zeros({size, C});
@@ -141,7 +144,7 @@ struct Windows {
                       at(dc, r), at(all, row), C);
         pass_on(group, first(block.begin + r) + n, at(all, row), sums);
       }
-      if (n > 0) gemm(1, all.block(n * size, size, 0, gates), weights(), 1, dh);
+      if (n > 0) weights.gemm(1, all.block(n * size, size, 0, gates), 1, dh);
     }
     if (!sums.weight.defined()) return;
     int64_t with_product = (s - 1) * size;

@@ -144,7 +144,18 @@ bool is_rounded_product(float alpha, const ConstMatrix& a, const ConstMatrix& b,
 }
 
 using RoundedGemm = void (*)(Scalar, ConstMatrix, ConstMatrix, Scalar, Matrix);
-constexpr RoundedGemm both[] = {bfloat16_gemm, parallel_bfloat16_gemm};
+
+/// Multiplies with a b that is packed for itself.
+void packed_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+  Bfloat16Factor(b).gemm(alpha, a, beta, c);
+}
+void parallel_packed_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+  Bfloat16Factor(b).parallel_gemm(alpha, a, beta, c);
+}
+
+constexpr RoundedGemm serial_ways[] = {bfloat16_gemm, packed_gemm};
+constexpr RoundedGemm all_ways[] = {bfloat16_gemm, parallel_bfloat16_gemm, packed_gemm,
+                                    parallel_packed_gemm};
 
 /// Runs a test with the CPU's instructions, if it has them, and by software.
 template <class Test>
@@ -203,7 +214,8 @@ TEST_CASE("bfloat16 products: every layout, between pages that nobody may read")
               CAPTURE(static_cast<int>(a_lie));
               CAPTURE(static_cast<int>(b_lie));
               CAPTURE(static_cast<int>(c_lie));
-              check_rounded(bfloat16_gemm, 0.5f, a, b, -1.5f, c);
+              for (RoundedGemm function : serial_ways)
+                check_rounded(function, 0.5f, a, b, -1.5f, c);
             }
   });
 }
@@ -211,14 +223,14 @@ TEST_CASE("bfloat16 products: every layout, between pages that nobody may read")
 TEST_CASE("bfloat16 products: sizes around those of a tile") {
   by_hardware_and_software([] {
     for (int64_t m : {1, 2, 11, 12, 13, 25})
-      for (int64_t n : {1, 2, 15, 16, 17, 31, 32, 33, 65})
+      for (int64_t n : {1, 2, 15, 16, 17, 31, 32, 33, 65, 97, 128, 129})
         for (int64_t k : {1, 2, 3, 31, 32, 33, 64})
           for (Lie lie : {Lie::rows, Lie::columns}) {
             GuardedMatrix a(m, k, lie, 1), b(k, n, lie, 2), c(m, n, lie, 3);
             CAPTURE(m);
             CAPTURE(n);
             CAPTURE(k);
-            check_rounded(bfloat16_gemm, 1, a, b, 0, c);
+            for (RoundedGemm function : serial_ways) check_rounded(function, 1, a, b, 0, c);
           }
   });
 }
@@ -235,7 +247,7 @@ TEST_CASE("bfloat16 products: sums and results longer than a block") {
       for (Lie a_lie : {Lie::padded_rows, Lie::columns})
         for (Lie b_lie : {Lie::rows, Lie::padded_columns})
           for (float beta : {0.0f, -1.5f})
-            for (RoundedGemm function : both) {
+            for (RoundedGemm function : all_ways) {
               GuardedMatrix a(size.m, size.k, a_lie, 1), b(size.k, size.n, b_lie, 2),
                   c(size.m, size.n, Lie::padded_rows, 3);
               CAPTURE(size.m);
@@ -259,7 +271,7 @@ TEST_CASE("bfloat16 products: alpha and beta") {
 
 TEST_CASE("bfloat16 products: a beta of 0 does not read the result") {
   by_hardware_and_software([] {
-    for (RoundedGemm function : both)
+    for (RoundedGemm function : all_ways)
       for (int64_t m : {1, 6, 100})
         for (int64_t n : {1, 7, 100})
           for (int64_t k : {0, 1, 600})
@@ -274,7 +286,7 @@ TEST_CASE("bfloat16 products: a beta of 0 does not read the result") {
 
 TEST_CASE("bfloat16 products: an inner size of 0 leaves beta c, an empty result is left alone") {
   by_hardware_and_software([] {
-    for (RoundedGemm function : both) {
+    for (RoundedGemm function : all_ways) {
       GuardedMatrix a(3, 0, Lie::rows, 1), b(0, 4, Lie::rows, 2), c(3, 4, Lie::padded_rows, 3);
       check_rounded(function, 1, a, b, 0.5f, c);
       GuardedMatrix none(0, 4, Lie::rows, 1), square(4, 4, Lie::rows, 2), empty(0, 4, Lie::rows, 3);
@@ -286,7 +298,7 @@ TEST_CASE("bfloat16 products: an inner size of 0 leaves beta c, an empty result 
 TEST_CASE("bfloat16 products: what is refused") {
   GuardedMatrix a(3, 4, Lie::rows, 1), b(5, 6, Lie::rows, 2), c(3, 6, Lie::rows, 3);
   GuardedMatrix same(3, 4, Lie::equal_rows, 1), square(4, 4, Lie::rows, 2);
-  for (RoundedGemm function : both) {
+  for (RoundedGemm function : all_ways) {
     CHECK(refusal([&] { function(1, a.view, b.view, 0, c.view); }) ==
           "gemm: [3, 4] x [5, 6] to [3, 6]: expected [m, k] x [k, n] to [m, n]");
     CHECK(refusal([&] { function(1, a.view, square.view, 0, same.view); }) ==
@@ -327,7 +339,7 @@ TEST_CASE("bfloat16 products: a NaN stays in its row or column, whatever its bit
   by_hardware_and_software([] {
     for (uint32_t bits : {0x7f800001u, 0x7fc00000u, 0xff80ffffu, 0x7fffffffu})
       for (Lie lie : {Lie::rows, Lie::columns, Lie::scattered})
-        for (RoundedGemm function : both) {
+        for (RoundedGemm function : all_ways) {
           GuardedMatrix a(40, 61, lie, 1), b(61, 50, lie, 2), c(40, 50, Lie::rows, 3);
           std::vector<float> clean = product_rows(function, a, b, c, 0);
           // Copied as bits: a float on its way through a register may lose its signal.
@@ -374,6 +386,9 @@ TEST_CASE("bfloat16 products: the same bits with any number of threads") {
         with_threads(threads, [&] { parallel_bfloat16_gemm(1, a.view, b.view, 1, c.view); });
         if (threads == 1) serial = c.numbers();
         CHECK(c.numbers() == serial);
+        c.set(start);
+        with_threads(threads, [&] { parallel_packed_gemm(1, a.view, b.view, 1, c.view); });
+        CHECK(c.numbers() == serial);
       }
     }
   });
@@ -399,6 +414,14 @@ TEST_CASE(
     copy(c.view, other_c.view);
     CHECK(product_rows(bfloat16_gemm, other_a, other_b, other_c, 1) == whole);
   }
+  for (RoundedGemm function : all_ways) {
+    c.set(start);
+    CHECK(product_rows(function, a, b, c, 1) == whole);
+  }
+  c.set(start);
+  for (int64_t row = 0; row < m; ++row)
+    packed_gemm(1, a.view.rows_from(row, 1), b.view, 1, c.view.rows_from(row, 1));
+  CHECK(c.numbers() == whole);
   c.set(start);
   for (int64_t row = 0; row < m; row += 7)
     for (int64_t column = 0; column < n; column += 45) {
