@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -21,6 +22,9 @@ class Buffer {
   /// The number of entries of live tapes that made or read these values, through any storage. While
   /// there are any, the values must not change.
   int recorded = 0;
+  /// The number of packed copies (core/packed_weights.h), on any thread. While there are any, the
+  /// values must not change.
+  std::atomic<int> packed = 0;
 
  private:
   Scalar* data_;

@@ -32,6 +32,8 @@ Scalar* Tensor::mutable_data() const {
   require_defined("mutable_data", "the tensor", *this);
   require(!recorded(), "in-place write: a tensor of shape ", shape(),
           " is recorded on a live tape");
+  require(storage_->value->packed == 0, "in-place write: a tensor of shape ", shape(),
+          " is kept by PackedWeights");
   return storage_->value->data() + layout_.offset;
 }
 

@@ -10,6 +10,7 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct GradientSink;
+class PackedWeights;
 
 /// A handle on values in a Storage, seen through a Layout. Copies and views share the storage.
 class Tensor {
@@ -39,7 +40,7 @@ class Tensor {
   /// function and those down to `view` throw where the tensor is undefined.
   const Scalar* data() const;
   /// The address of the first element, for writing. Throws while a live tape has recorded these
-  /// values: a write would give wrong gradients to the ops that read them.
+  /// values or PackedWeights keeps them: a write would give wrong gradients, or not be seen.
   Scalar* mutable_data() const;
   /// The only element. Throws when there is not exactly one.
   Scalar item() const;
@@ -68,6 +69,7 @@ class Tensor {
 
  private:
   friend class Tape;
+  friend class PackedWeights;
   Tensor(std::shared_ptr<Storage> storage, const Layout& layout)
       : storage_(std::move(storage)), layout_(layout) {}
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "shiftgrad/core/packed_weights.h"
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/nn/models/language_model.h"
 #include "shiftgrad/nn/models/sampling.h"
@@ -64,6 +65,7 @@ Result run(const Row& row, int64_t before, int runs) {
   Context context;
   for (int64_t t = 0; t < before; t += 100)
     model({{1, 100}, std::vector<int32_t>(100, 7)}, *state, context);
+  PackedWeights weights;
   int32_t token = 7;
   Result result = timed(runs, [&] {
     std::unique_ptr<State> own = state->clone();

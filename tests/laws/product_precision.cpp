@@ -7,23 +7,18 @@
 #include "shiftgrad/core/machine/bfloat16_product.h"
 #include "shiftgrad/core/machine/blas.h"
 #include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/precision.h"
+#include "shiftgrad/core/machine/right_factor.h"
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/nn/state_dict.h"
 #include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/matmul.h"
 #include "shiftgrad/ops/reduce.h"
+#include "tests/support/in_bfloat16.h"
 #include "tests/support/small_trainings.h"
 
 using namespace shiftgrad;
 
 namespace {
-
-/// Rounds the operands of products while it lives.
-struct InBfloat16 {
-  InBfloat16() { set_product_precision(Precision::bfloat16); }
-  ~InBfloat16() { set_product_precision(Precision::float32); }
-};
 
 struct TrainedSteps {
   std::vector<double> losses;
@@ -61,6 +56,14 @@ std::vector<float> numbers(int64_t count, uint64_t seed) {
   return list;
 }
 
+/// Multiplies with a b that is prepared for itself.
+void prepared_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+  RightFactor(b).gemm(alpha, a, beta, c);
+}
+void parallel_prepared_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+  RightFactor(b).parallel_gemm(alpha, a, beta, c);
+}
+
 }  // namespace
 
 TEST_CASE("product precision: float32 unless another is chosen, by its name") {
@@ -81,7 +84,9 @@ TEST_CASE("product precision: gemm of every size has the bits of a bfloat16 prod
       return Matrix::row_major(memory.data(), rows, columns);
     };
     for (auto [function, rounding] :
-         {std::pair(&gemm, &bfloat16_gemm), std::pair(&parallel_gemm, &parallel_bfloat16_gemm)}) {
+         {std::pair(&gemm, &bfloat16_gemm), std::pair(&parallel_gemm, &parallel_bfloat16_gemm),
+          std::pair(&prepared_gemm, &bfloat16_gemm),
+          std::pair(&parallel_prepared_gemm, &bfloat16_gemm)}) {
       std::vector<float> c(size_t(m * n)), expected = c, exact = c;
       rounding(1, view(a, m, k), view(b, k, n), 0, view(expected, m, n));
       function(1, view(a, m, k), view(b, k, n), 0, view(exact, m, n));

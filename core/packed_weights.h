@@ -1,0 +1,35 @@
+#pragma once
+
+#include <unordered_map>
+
+#include "shiftgrad/core/machine/right_factor.h"
+#include "shiftgrad/core/tensor.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// Keeps the weights that products on this thread round to bfloat16 and pack, from a weight's first
+/// product until the end of this object's life. A token's products then read half the bytes, and
+/// pack none. It is for writing, where each token multiplies all weights anew; in a training step
+/// each weight is packed once for its forward and once for its backward product anyway. Meanwhile
+/// these weights must not change: writing to one throws. Of nested ones the outermost counts. Where
+/// products are in float or double, nothing is kept. (PyTorch: the weight cache of torch.autocast)
+class PackedWeights {
+ public:
+  PackedWeights();
+  ~PackedWeights();
+  PackedWeights(const PackedWeights&) = delete;
+  PackedWeights& operator=(const PackedWeights&) = delete;
+
+  /// Returns the transpose of `weight` [P, N], a parameter or a view of one, for products x Wᵀ.
+  /// Returns null where this thread has no PackedWeights, products do not round, or `weight` is no
+  /// parameter.
+  static const RightFactor* transposed(const Tensor& weight);
+
+ private:
+  struct Kept;
+  const RightFactor& keep(const Tensor& weight);
+
+  std::unordered_multimap<const Scalar*, Kept> kept_;  // by the address of the first element
+};
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
