@@ -1,6 +1,6 @@
 // Times what users wait for and prints a table, or JSON: beside the milliseconds, which share of
-// this machine's peak they reach, the limit of its multiply-adds of floats. The peak is measured in
-// the same run, on the same threads.
+// this machine's peak they reach, the limit of its multiply-adds in the precision of the products. The
+// peak is measured in the same run, on the same threads.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -9,6 +9,7 @@
 
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/precision.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/peak.h"
 
@@ -21,6 +22,7 @@ struct Flags {
   std::string only;
   int runs = 15;
   int threads = 0;
+  std::string precision = "float32";
   bool json = false;
 };
 
@@ -31,6 +33,11 @@ std::vector<Case> chosen(const std::string& only) {
     for (const Case& c : cases())
       if (c.name.find(only) != std::string::npos) list.push_back(c);
   return list;
+}
+
+std::vector<std::string> precisions() {
+  auto list = names(Precision{});
+  return {list.begin(), list.end()};
 }
 
 void print_peaks(const Peaks& peaks) {
@@ -50,7 +57,7 @@ void print_table(const std::vector<Case>& cases, int runs, const Peaks& peaks) {
     double gflops = r.flops / r.median() * 1e-6;
     std::printf("%-48s %9.2f %9.2f %9.2f %9.0f %7.1f %6.0f%% %7ld %7ld %8.1f\n", c.name.c_str(),
                 r.milliseconds.front(), r.median(), r.milliseconds.back(),
-                1000 * r.tokens / r.median(), gflops, 100 * gflops / peaks.limit(),
+                1000 * r.tokens / r.median(), gflops, 100 * gflops / peaks.limit(product_precision()),
                 static_cast<long>(r.allocations), static_cast<long>(r.page_faults),
                 static_cast<double>(r.bytes) / 1e6);
     std::fflush(stdout);
@@ -74,15 +81,16 @@ void print_json(const std::vector<Case>& cases, int runs, const Peaks& peaks) {
                     {"milliseconds", r.milliseconds},
                     {"tokens", r.tokens},
                     {"flops", r.flops},
-                    {"share_of_peak", r.flops / r.median() * 1e-6 / peaks.limit()},
+                    {"share_of_peak", r.flops / r.median() * 1e-6 / peaks.limit(product_precision())},
                     {"system_allocations", r.allocations},
                     {"page_faults", r.page_faults},
                     {"bytes", r.bytes}});
   }
   nlohmann::ordered_json report = {{"cpu", cpu_name()},
                                    {"threads", thread_count()},
+                                   {"precision", name_of(product_precision())},
                                    {"peaks", as_json(peaks)},
-                                   {"peak_gflops", peaks.limit()},
+                                   {"peak_gflops", peaks.limit(product_precision())},
                                    {"cases", list}};
   std::cout << report.dump(2) << std::endl;
 }
@@ -96,8 +104,11 @@ int main(int count, char** arguments) {
   app.add_option("--only", flags.only, "cases with this in their name");
   app.add_option("--runs", flags.runs, "timed runs of a case")->check(CLI::PositiveNumber);
   app.add_option("--threads", flags.threads, "0 for one a core")->check(CLI::NonNegativeNumber);
+  app.add_option("--precision", flags.precision, "numbers that products multiply")
+      ->check(CLI::IsMember(precisions()));
   app.add_flag("--json", flags.json, "JSON instead of a table");
   CLI11_PARSE(app, count, arguments);
+  set_product_precision(value_named<Precision>(flags.precision));
   std::unique_ptr<ThreadLimit> limit;
   if (flags.threads > 0) limit = std::make_unique<ThreadLimit>(flags.threads);
   (flags.json ? print_json : print_table)(chosen(flags.only), flags.runs, measure_peaks());

@@ -4,10 +4,11 @@
     tests/bench/compare.py BUILD_FOLDER [--only TEXT] [--rounds N]
 
 The build needs -Dbenchmarks=true, this script PyTorch: pip install torch==2.13.0. torch.compile needs
-g++. A round times ours, then PyTorch in four ways on as many threads: eager and compiled, in floats and
-under autocast to bfloat16. What is printed of each is the median of the rounds' medians, and of the way
-that is the fastest by it, the median of the rounds' ratios with the least and the greatest. Each case
-has a process of its own: what others left in the heap changes what PyTorch's large tensors cost.
+g++. A round times ours in both precisions, then PyTorch in four ways on as many threads: eager and
+compiled, in floats and under autocast to bfloat16. What is printed of each is the median of the rounds'
+medians, and of the fastest of PyTorch's ways over the faster of ours, the median of the rounds' ratios
+with the least and the greatest. Each case has a process of its own: what others left in the heap changes
+what PyTorch's large tensors cost.
 """
 import argparse
 import json
@@ -23,13 +24,16 @@ import torch
 import pytorch_cases
 
 
-def bench(options, case, runs=1):
+PRECISIONS = ["float32", "bfloat16"]
+
+
+def bench(options, case, runs=1, precision="float32"):
     """What our benchmark reports, with the kernels that OpenBLAS chooses for the CPU."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")
     }
     command = [f"{options.build}/tests/bench/bench", "--only", case, "--runs", str(runs), "--json"]
-    command += ["--threads", str(options.threads)]
+    command += ["--threads", str(options.threads), "--precision", precision]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment)
     return json.loads(done.stdout)
 
@@ -49,22 +53,28 @@ def compare(case, options):
     runs = 3 if "beam" in case else 7 if long else 15
     make = pytorch_cases.cases()[case]
     steps = {way: make(way) for way in ways(options)}
-    ours, share, theirs = [], [], {way: [] for way in steps}
+    ours = {precision: [] for precision in PRECISIONS}
+    shares = {precision: [] for precision in PRECISIONS}
+    theirs = {way: [] for way in steps}
     for _ in range(options.rounds):
         time.sleep(1)  # PyTorch's threads spin for a while before they sleep.
-        [result] = [r for r in bench(options, case, runs)["cases"] if r["name"] == case]
-        ours.append(median(result["milliseconds"]))
-        share.append(result["share_of_peak"])
+        for precision in PRECISIONS:
+            report = bench(options, case, runs, precision)
+            [result] = [r for r in report["cases"] if r["name"] == case]
+            ours[precision].append(median(result["milliseconds"]))
+            shares[precision].append(result["share_of_peak"])
         for way, step in steps.items():
             theirs[way].append(median(pytorch_cases.timed(step, runs)))
-    best = min(theirs, key=lambda way: statistics.median(theirs[way]))
-    ratios = [t / m for t, m in zip(theirs[best], ours)]
-    columns = [case, f"{statistics.median(ours):.2f}"]
-    columns += [f"{statistics.median(times):.2f}" for times in theirs.values()]
+    best, fastest = (
+        min(times, key=lambda way: statistics.median(times[way])) for times in (theirs, ours)
+    )
+    ratios = [t / m for t, m in zip(theirs[best], ours[fastest])]
+    columns = [case]
+    columns += [f"{statistics.median(times):.2f}" for times in (*ours.values(), *theirs.values())]
     columns += [
-        f"{best}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})",
-        f"{100 * statistics.median(share):.0f} %",
+        f"{best} / {fastest}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
     ]
+    columns += [f"{100 * statistics.median(share):.0f} %" for share in shares.values()]
     print_row(columns)
 
 
@@ -89,9 +99,11 @@ def main():
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     options = parser.parse_args()
     print_machine(options)
-    times = ["ours, ms", *(f"{way}, ms" for way in ways(options))]
-    print_row(["case", *times, "best of PyTorch / ours", "share of the peak"])
-    print_row(["---", *("---:" for _ in times), "---:", "---:"])
+    times = [f"{precision}, ms" for precision in PRECISIONS]
+    times += [f"PyTorch {way}, ms" for way in ways(options)]
+    shares = [f"share of the peak, {precision}" for precision in PRECISIONS]
+    print_row(["case", *times, "PyTorch at its best / ours at its best", *shares])
+    print_row(["---", *("---:" for _ in times), "---", *("---:" for _ in shares)])
     for case in pytorch_cases.cases():
         if options.only in case:
             process = multiprocessing.Process(target=compare, args=(case, options))

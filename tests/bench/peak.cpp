@@ -92,7 +92,7 @@ double gflops_of_sgemm() {
   Tensor a = Tensor::full({n, n}, 1), b = Tensor::full({n, n}, 1), c = Tensor::empty({n, n});
   auto view = [](const Tensor& x) { return ConstMatrix::row_major(x.data(), n, n); };
   Result result = timed(20, [&] {
-    parallel_gemm(1, view(a), view(b), 0, Matrix::row_major(c.mutable_data(), n, n));
+    parallel_unrounded_gemm(1, view(a), view(b), 0, Matrix::row_major(c.mutable_data(), n, n));
   });
   return product_flops(n, n, n) / result.milliseconds.front() * 1e-6;
 }
@@ -105,7 +105,9 @@ Peak measured(std::string name, const std::function<double()>& gflops) {
 
 }  // namespace
 
-double Peaks::limit() const {
+double Peaks::limit(Precision precision) const {
+  if (precision == Precision::bfloat16 && bfloat16_pairs.all_threads > 0)
+    return bfloat16_pairs.all_threads;
   return floats.all_threads > 0 ? floats.all_threads : sgemm.all_threads;
 }
 

@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "shiftgrad/core/machine/precision.h"
+
 namespace shiftgrad::bench {
 
 /// What one kind of work reaches on this machine, in GF/s, or 0 where the CPU has no instruction
@@ -17,9 +19,9 @@ struct Peak {
 struct Peaks {
   Peak floats, bfloat16_pairs, sgemm;
 
-  /// Returns what shares of the peak refer to: multiply-adds of floats on all threads, or sgemm
-  /// where these are not measured.
-  double limit() const;
+  /// Returns what shares of the peak refer to: multiply-adds on all threads, of bfloat16 pairs or of
+  /// floats, or sgemm where these are not measured.
+  double limit(Precision precision) const;
   /// Returns the peaks that this CPU has.
   std::vector<Peak> list() const;
 };
