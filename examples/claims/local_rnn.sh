@@ -1,6 +1,6 @@
 # LocalRNN against a convolution over the same window, both alone and without attention.
 claim 'LocalRNN beats a convolution of the same window' \
-  'Wang et al. 2019, section 3.1. Here it is read from text by examples/convolution.cpp.'
+  'Wang et al. 2019, section 3.1. Here it is read from text by examples/claims/convolution.cpp.'
 for window in 3 7 15; do
   for layer in rnn gru convolution; do convolved ${layer}_$window --layer $layer --window $window; done
 done

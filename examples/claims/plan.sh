@@ -23,14 +23,14 @@ translator() {
   planned "$name" seq2seq "--n_embd 64 --max_iters 400 --learning_rate 2e-3 --eval_interval 400 $* ${TRANSLATING:-}"
 }
 
-# convolved NAME FLAG…: a model of examples/convolution.cpp.
+# convolved NAME FLAG…: a model of examples/claims/convolution.cpp.
 convolved() {
   name=$1
   shift
   planned "$name" convolution "--data $text $* ${CONVOLVING:-}"
 }
 
-# restarted NAME FLAG…: a model of examples/restarted_positions.cpp.
+# restarted NAME FLAG…: a model of examples/claims/restarted_positions.cpp.
 restarted() {
   name=$1
   shift

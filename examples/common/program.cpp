@@ -135,10 +135,14 @@ void flush_output() {
 
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
                 char** arguments, Peers& peers) {
-  program.footer(
+  std::string status =
       "Exit status: 0 for success; 1 for a failure during the work; 2 for bad flags or bad input, "
-      "with nothing written; 129, 130 or 143 after SIGHUP, SIGINT or SIGTERM, for which train "
-      "saves a checkpoint first.");
+      "with nothing written";
+  if (commands.size() > 1)
+    status +=
+        "; 129, 130 or 143 after SIGHUP, SIGINT or SIGTERM, for which train saves a checkpoint "
+        "first";
+  program.footer(status + '.');
   const Command* command = nullptr;
   try {
     std::span all(arguments, static_cast<size_t>(count));

@@ -23,6 +23,20 @@ sees() {
   [ "$found" = "$1" ] || fail "$found lines and not $1 are $2: $(cat report)"
 }
 
+# errs MESSAGE PROGRAM ARGUMENT...: the program ends with status 2, and this as its only line.
+errs() {
+  message=$1
+  shift
+  status=0
+  "$@" > output 2>&1 || status=$?
+  [ "$status: $(cat output)" = "2: $message" ] || fail "$*: $status: $(cat output)"
+}
+errs 'convolution: --data is required' "$CONVOLUTION"
+errs 'convolution: --layer attention, expected rnn, gru, lstm or convolution' "$CONVOLUTION" --data text --layer attention
+errs 'convolution: --window 0, expected at least 1' "$CONVOLUTION" --data text --window 0
+errs 'restarted_positions: missing: No such file or directory' "$RESTARTED" --data missing
+errs 'restarted_positions: --positions none, expected relative or absolute' "$RESTARTED" --data text --positions none
+
 # One claim of each program.
 "$script" text memory both_directions local_rnn restarted_positions > report 2> progress || fail "$(cat progress)"
 sees 4 '^## '

@@ -56,7 +56,7 @@ only_in 'core/machine/(parallel|allocator)\.cpp' '(tbb|oneapi)/'
 only_in '(core/machine/simd|ops/)[^:]*' 'hwy/'
 only_in 'optim/peers/mpi_peers\.cpp' 'mpi\.h'
 # It takes a compiler longer than all else in a source.
-only_in '(examples/common/(flags|program)|examples/(convolution/main|restarted_positions|show_shifts)|tests/bench/bench)\.cpp' 'CLI/'
+only_in '(examples/common/(flags|program)|examples/show_shifts|tests/bench/bench)\.cpp' 'CLI/'
 
 for folder in $folders; do
   for page in README.md meson.build; do
