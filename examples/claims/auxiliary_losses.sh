@@ -18,5 +18,6 @@ score deep_at_both bits deep_both
 expect deep_at_layers deep_at_none 'losses of the layers help'
 expect deep_at_targets deep_at_none 'a second target helps'
 expect deep_at_both deep_at_none 'both help'
-because 'Without the losses of its layers, the deep model does not learn at this rate at all, and a second target does
+because 'yes no yes' \
+  'Without the losses of its layers, the deep model does not learn at this rate at all, and a second target does
 not change that.'

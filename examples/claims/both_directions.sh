@@ -18,5 +18,6 @@ done
 expect both_music_transformer both_transformer "Music Transformer's embeddings beat absolute sinusoids"
 expect both_transformer_xl both_transformer "Transformer-XL's sinusoids beat absolute ones"
 expect both_music_transformer both_rope "Music Transformer's embeddings beat rotary positions"
-because 'The seeds differ by more than the forms: after 400 steps some models have found the rule of the dates, and
+because 'no no no' \
+  'The seeds differ by more than the forms: after 400 steps some models have found the rule of the dates, and
 others have not.'

@@ -15,5 +15,6 @@ for name in xl r_transformer transformer; do
 done
 expect recl_transformer recl_xl "Transformer-XL's is above that of absolute positions"
 expect recl_r_transformer recl_xl "Transformer-XL's is above that of the R-Transformer"
-because 'Absolute positions end at 64 tokens, and that model uses up to as many. The Transformer-XL of this size makes use
+because 'no yes' \
+  'Absolute positions end at 64 tokens, and that model uses up to as many. The Transformer-XL of this size makes use
 of no more.'

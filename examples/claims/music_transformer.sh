@@ -21,4 +21,5 @@ expect music_paper music_sinusoid 'embeddings of distances beat absolute sinusoi
 expect music_both music_paper 'the bias for each distance helps'
 expect music_both music_absolute 'absolute sinusoids besides do harm'
 expect music_both music_rope 'embeddings of distances beat rotary positions'
-because 'The bias for each distance is worth a hundredth of a bit, and rotary positions do as well.'
+because 'yes no yes no' \
+  'The bias for each distance is worth a hundredth of a bit, and rotary positions do as well.'

@@ -40,7 +40,7 @@ restarted() {
 
 # claim TITLE SOURCE: opens the section of a claim.
 claim() {
-  title=$1 source=$2 commands='' body='' verdicts='' reason='' held=0 expected=0
+  title=$1 source=$2 commands='' body='' verdicts='' outcomes='' reason='' held=0 expected=0
 }
 
 # table TEXT COLUMN…: opens a table.
@@ -129,15 +129,20 @@ expect() {
   }')
   expected=$((expected + 1))
   case $finding in yes*) held=$((held + 1)) ;; esac
+  outcomes="$outcomes${outcomes:+ }${finding%% *}"
   verdicts="$verdicts
 - ${finding%% *}: $3 (${finding#* })"
 }
 
-# because TEXT: says why a claim does not hold, or what else to know.
+# because OUTCOMES TEXT: says why the comparisons above it come out so, such as 'yes no yes'. Only a report of
+# these outcomes has the text; one of others says that they are not explained.
 because() {
-  reason="
-
-$1"
+  [ "$(echo "$1" | wc -w)" = $expected ] || fail "$claim: a reason for '$1', but there are $expected comparisons"
+  if [ "$1" = "$outcomes" ]; then
+    reason=$2
+  elif [ -z "$reason" ]; then
+    reason="These outcomes are not explained: the reason in \`examples/claims/$claim.sh\` is for others."
+  fi
 }
 
 # Closes the section of a claim.
@@ -158,7 +163,9 @@ $commands
 $body
 
 **$word**
-$verdicts$reason
+$verdicts${reason:+
+
+$reason}
 END
   echo "| [$title](#$(echo "$title" | tr 'A-Z ' 'a-z-' | tr -d ",.'():")) | $word |" >> "$summary"
 }

@@ -16,5 +16,6 @@ done
 expect relative_behind_64 relative_behind_0 'relative positions gain by the memory'
 expect absolute_behind_0 absolute_behind_64 'absolute positions are better off without it'
 expect relative_behind_64 absolute_behind_64 'behind a memory, relative positions beat absolute ones'
-because 'What relative positions gain by the memory is too little to tell from noise at this size. What absolute ones lose
+because 'no yes yes' \
+  'What relative positions gain by the memory is too little to tell from noise at this size. What absolute ones lose
 by it is not.'

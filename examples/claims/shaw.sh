@@ -24,4 +24,5 @@ expect shaw_at_4 shaw_at_1 'k = 4 beats k = 1'
 expect shaw_at_16 shaw_at_4 'k = 16 beats k = 4'
 expect shaw_at_keys shaw_at_values 'keys only beat values only'
 expect shaw_at_16 shaw_at_keys 'both beat keys only'
-because 'Four distances are enough here. What sixteen add, and what embeddings of values add, is below the noise.'
+because 'yes yes no yes no' \
+  'Four distances are enough here. What sixteen add, and what embeddings of values add, is below the noise.'

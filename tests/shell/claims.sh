@@ -53,8 +53,53 @@ sed -i 's/--mem_len 0/--mem_len 1/' claims/xl_blocks-3.done
 "$script" text memory > again 2> progress
 [ "$(sed -n 's/.*: //p' progress | sort)" = "claims/xl-2
 claims/xl_blocks-3" ] || fail "$(cat progress)"
-sed -n '/^## A memory helps/,/^What a memory/p' report > before
+awk '/^## /{ inside = /A memory helps/ } inside' report | sed '$d' > before
 sed -n '/^## /,$p' again | diff before - || fail 'another report'
+
+# A reason is for the outcomes that it names.
+mkdir examples
+cp -r "$(dirname "$script")/claims.sh" "$(dirname "$script")/claims" examples
+sed -i "s/^claims='/&numbers /" examples/claims.sh
+cat > number << 'END'
+#!/bin/sh
+sed -n 's/.*--number \([0-9]\).*/\1 bits per character/p' << ARGUMENTS
+$*
+ARGUMENTS
+END
+chmod +x number
+# explains COUNT PATTERN REASONS: as many lines of a report on "1 < 2, 2 < 1" with these reasons are like this.
+explains() {
+  cat > examples/claims/numbers.sh << END
+claim 'Numbers' 'No paper.'
+for n in 1 2; do convolved number_\$n --number \$n; done
+table 'Numbers:' bits
+for n in 1 2; do
+  row "\$n"
+  score number_at_\$n logged number_\$n
+done
+expect number_at_1 number_at_2 '1 is below 2'
+expect number_at_2 number_at_1 '2 is below 1'
+$3
+END
+  CONVOLUTION=$place/number CONVOLVING= examples/claims.sh text numbers > report 2> progress || fail "$(cat progress)"
+  sees 1 '^\*\*holds in part, 1 of 2\*\*$'
+  sees "$1" "$2"
+}
+explains 1 '^Thus it is\.$' "because 'yes no' 'Thus it is.'"
+explains 0 '^These outcomes' "because 'yes no' 'Thus it is.'"
+explains 0 '^Thus it is' "because 'no yes' 'Thus it is.'"
+explains 1 '^These outcomes are not explained: the reason in `examples/claims/numbers.sh` is for others\.$' \
+  "because 'no yes' 'Thus it is.'"
+explains 1 '^Thus it is\.$' "because 'no yes' 'Else.'
+because 'yes no' 'Thus it is.'
+because 'no no' 'Never.'"
+explains 0 '^(Else|Never|These outcomes)' "because 'no yes' 'Else.'
+because 'yes no' 'Thus it is.'
+because 'no no' 'Never.'"
+explains 0 '^(Thus|These)' ''
+sed -i "\$s/.*/because 'yes' 'Thus it is.'/" examples/claims/numbers.sh
+if CONVOLUTION=$place/number CONVOLVING= examples/claims.sh text numbers > report 2> progress; then fail 'one outcome of two'; fi
+grep -qx "claims.sh: numbers: a reason for 'yes', but there are 2 comparisons" progress || fail "$(cat progress)"
 
 # A training that fails ends the script, and is named.
 if CHAR_LM=/bin/false "$script" text terms > output 2> progress; then fail 'a failed training'; fi

@@ -23,4 +23,19 @@ verdicts=$(mktemp)
 grep '^| \[.*](examples/claims/README.md#' README.md | sed 's,](examples/claims/README.md#,](#,' > "$verdicts"
 [ -s "$verdicts" ] && grep '^| \[.*](#' examples/claims/README.md | diff - "$verdicts" || offences=$((offences + 1))
 rm "$verdicts"
+
+# The report's reasons are those for its outcomes, claim by claim.
+outcomes=$(awk '
+  function end() { if (claim) print claim ":" found }
+  /^## / { end(); claim = substr($0, 4); found = "" }
+  /^- (yes|no): / { found = found " " substr($2, 1, length($2) - 1) }
+  END { end() }' examples/claims/README.md)
+for file in examples/claims/*.sh; do
+  title=$(sed -n "s/^claim '\([^']*\)'.*/\1/p; s/^claim \"\([^\"]*\)\".*/\1/p" "$file")
+  explained=$(sed -n "s/^because '\([a-z ]*\)'.*/\1/p" "$file" | awk -v title="$title" '{ print title ": " $0 }')
+  [ -z "$explained" ] || echo "$outcomes" | grep -qxF "$explained" || {
+    echo "$file: a reason for other outcomes than those of the report: $explained"
+    offences=$((offences + 1))
+  }
+done
 [ "$offences" = 0 ]
