@@ -109,16 +109,27 @@ void evaluate_sliding(Scorer& scorer, const EvaluationConfig& config, const Peer
   feed_rows(scorer, 1, 1, own_rows(peers, end - T), T, 1, config.batch_size);
 }
 
+/// Whether each segment is fed without any past. A state would keep nothing of it but the
+/// positions, which soon would be greater than any that were trained.
+bool starts_anew(const EvaluationConfig& config, const SequenceModel& model) {
+  return config.mem_len == 0 && model.traits().absolute_positions;
+}
+
 /// Predicts the tokens that follow the tokens begin … end-1 of each stream, counted from its start.
+/// Without a state, each segment starts anew.
 void read_streams(Scorer& scorer, const EvaluationConfig& config,
-                  const std::vector<int64_t>& streams, int64_t begin, int64_t end, State& state) {
+                  const std::vector<int64_t>& streams, int64_t begin, int64_t end, State* state) {
   for (int64_t length = 0; begin < end; begin += length) {
     length = std::min(config.tgt_len, end - begin);
     int64_t again = std::min(config.ext_len, begin);
     std::vector<int64_t> begins;
     for (int64_t stream : streams) begins.push_back(stream + begin - again);
-    scorer.feed(begins, again + length, length, state);
-    state.forget_newest(std::min(config.ext_len, again + length));
+    if (!state) {
+      scorer.feed(begins, again + length, length);
+      continue;
+    }
+    scorer.feed(begins, again + length, length, *state);
+    state->forget_newest(std::min(config.ext_len, again + length));
   }
 }
 
@@ -130,13 +141,14 @@ void evaluate_with_memory(Scorer& scorer, const SequenceModel& model,
   std::vector<int64_t> streams;
   for (int64_t b = own.begin; b < own.end; ++b) streams.push_back(b * length);
   // Tokens that are fed again are not memory for the segment that they are fed with.
-  std::unique_ptr<State> state = model.start(config.mem_len + config.ext_len);
-  read_streams(scorer, config, streams, 0, length, *state);
+  std::unique_ptr<State> state =
+      starts_anew(config, model) ? nullptr : model.start(config.mem_len + config.ext_len);
+  read_streams(scorer, config, streams, 0, length, state.get());
   if (own.end < B) return;
   // The last stream continues to the end of the text.
-  state->reorder({own.count() - 1});
+  if (state) state->reorder({own.count() - 1});
   read_streams(scorer, config, {streams.back()}, length, scorer.predictable() - streams.back(),
-               *state);
+               state.get());
 }
 
 }  // namespace
@@ -150,9 +162,10 @@ void EvaluationConfig::check(const SequenceModel& model, int64_t tokens) const {
   require(tokens >= 2, "evaluate: a text of ", tokens, " tokens, expected at least 2");
   require(mode != EvaluationMode::memory || tokens > batch_size, "evaluate: ", tokens,
           " tokens are too few for ", batch_size, " streams");
-  bool streams = mode == EvaluationMode::memory;
+  bool streams = mode == EvaluationMode::memory && !starts_anew(*this, model);
+  int64_t fed_again = mode == EvaluationMode::memory ? ext_len : 0;
   int64_t in_a_row = streams ? tokens - 1 - (batch_size - 1) * ((tokens - 1) / batch_size)
-                             : std::min(tgt_len, tokens - 1);
+                             : std::min(fed_again + tgt_len, tokens - 1);
   int64_t most = streams ? model.longest() : model.most_keys();
   require(in_a_row <= most, "evaluate: mode ", mode, " feeds ", in_a_row,
           " tokens in a row, but the model has ", most, " positions");

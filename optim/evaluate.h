@@ -19,7 +19,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 ///
 ///     memory   Segments of `tgt_len` tokens, each after a memory of `mem_len` tokens (Dai et al.
 ///              2019, section 3.2). The last `ext_len` tokens before a segment are fed again with
-///              it and only then become memory, as in that paper's code.
+///              it and only then become memory, as in that paper's code. Absolute positions start
+///              anew in each segment where mem_len is 0, as they do in training, and otherwise
+///              count on from the start of the text.
 ///     chunks   Separate blocks of `tgt_len` tokens, as vanilla models are trained.
 ///     sliding  Each token from the `tgt_len` tokens before it, which are fed anew for each token
 ///              (Al-Rfou et al. 2018). This is exact and slow.

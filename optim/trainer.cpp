@@ -137,6 +137,9 @@ Trainer::Trainer(SequenceModel& model, std::span<const int32_t> train_text,
           " tokens, expected at least 2");
   require(config.mem_len == 0 || model.traits().n_layer > 0, "trainer: mem_len ", config.mem_len,
           " for a model without memory");
+  require(config.ext_len == 0 || config.ext_len + config.block_size <= model.longest(),
+          "trainer: ext_len ", config.ext_len, " and block_size ", config.block_size,
+          ", expected at most the model's ", model.longest(), " positions together");
   for (const Parameter& parameter : all_parameters(model, auxiliary_))
     parameter.value.require_gradient(false);
   for (const Parameter& learning : state_.optimizer.parameters()) learning.value.require_gradient();

@@ -109,6 +109,7 @@ ModelTraits LanguageModel::traits() const {
   return {.vocab_size = config.vocab_size,
           .d_model = config.d_model,
           .n_layer = config.n_layer,
+          .absolute_positions = config.position != TokenPosition::none || longest() != unlimited,
           .final_norm = config.final_norm,
           .dropout = config.dropout,
           .attention_dropout = config.attention_dropout};

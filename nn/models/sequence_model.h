@@ -31,6 +31,8 @@ struct ModelTraits {
   int64_t d_model = 1;
   /// Number of blocks whose inputs the model returns. A model with 0 has no memory.
   int64_t n_layer = 0;
+  /// Whether the logits depend on the positions of tokens as well as on the distances between them.
+  bool absolute_positions = false;
   /// Whether a norm stands between the last block and the output.
   bool final_norm = false;
   /// Dropout rates before the output, and of attention.

@@ -123,6 +123,35 @@ TEST_CASE("evaluate: target, memory and extended lengths as in the Transformer-X
       }
 }
 
+TEST_CASE("evaluate: absolute positions start anew in each segment that has no memory") {
+  LanguageModelConfig learned = small_transformer(29), layers = learned, sinusoid = learned,
+                      aft = learned;
+  layers.layer_positions = true;
+  sinusoid.position = TokenPosition::sinusoid;
+  aft.position = TokenPosition::none;
+  sinusoid.max_len = aft.max_len = std::nullopt;
+  aft.mixer = AftConfig{.form = AftForm::full, .max_len = 29};
+  std::vector<int32_t> text = random_text(100, 7);
+  for (const LanguageModelConfig& model_config : {learned, layers, sinusoid, aft}) {
+    LanguageModel model = loud_model(model_config);
+    for (int64_t tgt_len : {1, 4, 9})
+      for (int64_t ext_len : {0, 1, 6, 20}) {
+        CAPTURE(tgt_len);
+        CAPTURE(ext_len);
+        EvaluationConfig config{.tgt_len = tgt_len, .mem_len = 0, .ext_len = ext_len};
+        Evaluation result = evaluate(model, text, config);
+        CHECK(std::abs(result.nats - naive_nats_with_memory(model, text, config)) < near);
+        CHECK(result.tokens == 99);
+        config.batch_size = 3;  // streams of 33 tokens
+        double streams = 0;
+        for (int64_t begin : {0, 33, 66})
+          streams += naive_nats_with_memory(
+              model, {text.begin() + begin, text.begin() + begin + 34}, config);
+        CHECK(std::abs(evaluate(model, text, config).nats - streams / 3) < near);
+      }
+  }
+}
+
 TEST_CASE("evaluate: streams predict each token once, from the start of their own") {
   LanguageModel model = loud_model(small_transformer_xl());
   std::vector<int32_t> text = random_text(39, 7);  // streams of 9 tokens, the last of 11
@@ -218,6 +247,12 @@ TEST_CASE("evaluate: bad requests") {
   evaluate(model, text, {.mode = EvaluationMode::memory, .tgt_len = 3, .mem_len = 4, .ext_len = 1});
   CHECK(refused({.mode = EvaluationMode::memory, .tgt_len = 3, .mem_len = 4, .ext_len = 2}) ==
         "evaluate: a memory of 4 and 3 tokens make 9 keys, but the model has 8 positions");
+  model = loud_model(small_transformer(8));
+  evaluate(model, text, {.tgt_len = 6, .mem_len = 0, .ext_len = 2});
+  CHECK(refused({.tgt_len = 6, .mem_len = 0, .ext_len = 3}) ==
+        "evaluate: mode memory feeds 9 tokens in a row, but the model has 8 positions");
+  CHECK(refused({.tgt_len = 6, .mem_len = 1}) ==
+        "evaluate: mode memory feeds 9 tokens in a row, but the model has 8 positions");
   CHECK(refusal([&] { evaluate(model, random_text(1, 7), {}); }) ==
         "evaluate: a text of 1 tokens, expected at least 2");
 }

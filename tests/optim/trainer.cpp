@@ -120,13 +120,29 @@ TEST_CASE("trainer: 1, 2 and 4 threads give the same bits") {
 }
 
 TEST_CASE("trainer: with weights that stand still, one stream's losses are an evaluation's") {
-  LanguageModel model = loud_model(small_transformer_xl());
+  LanguageModel relative = loud_model(small_transformer_xl());
+  LanguageModelConfig sinusoid = small_transformer_xl();
+  sinusoid.mixer = MultiHeadAttentionConfig{};
+  sinusoid.position = TokenPosition::sinusoid;
+  LanguageModel absolute = loud_model(sinusoid), learned = loud_model(small_transformer(13));
   std::vector<int32_t> text = random_text(60, 7);
   TrainerConfig config = streams(11);
   config.batch_size = 1;
   config.learning_rate = config.min_lr = 0;
-  for (auto lengths : {std::pair{11, 0}, {11, 3}, {5, 8}, {4, 20}, {0, 5}}) {
-    int64_t mem_len = lengths.first, ext_len = lengths.second;
+  struct Lengths {
+    LanguageModel& model;
+    int64_t mem_len, ext_len;
+  };
+  for (Lengths lengths : std::vector<Lengths>{{relative, 11, 0},
+                                              {relative, 11, 3},
+                                              {relative, 5, 8},
+                                              {relative, 4, 20},
+                                              {relative, 0, 5},
+                                              {absolute, 0, 0},
+                                              {absolute, 0, 5},
+                                              {learned, 0, 5}}) {
+    LanguageModel& model = lengths.model;
+    int64_t mem_len = lengths.mem_len, ext_len = lengths.ext_len;
     CAPTURE(mem_len);
     CAPTURE(ext_len);
     config.mem_len = mem_len;
