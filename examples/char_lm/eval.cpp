@@ -1,5 +1,6 @@
 // char_lm eval scores a model on the end of a text.
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <numbers>
@@ -44,11 +45,25 @@ EvaluationConfig evaluation_config(const EvalFlags& flags, const TrainFlags& tra
   TrainFlags changed = trained;
   if (flags.mem_len) changed.model.mem_len = flags.mem_len;
   EvaluationConfig config = changed.default_evaluation();
+  config.ext_len = flags.ext_len.value_or(config.ext_len);
+  if (config.ext_len > 0) config.mode = EvaluationMode::memory;
   if (flags.mode) config.mode = shiftgrad::value_named<EvaluationMode>(*flags.mode);
   config.tgt_len = flags.tgt_len.value_or(config.tgt_len);
-  config.ext_len = flags.ext_len.value_or(config.ext_len);
   config.batch_size = flags.batch_size.value_or(config.mode == EvaluationMode::memory ? 1 : 64);
   return config;
+}
+
+/// Throws if tokens would have absolute positions that the training did not know. A memory would
+/// need more with every segment.
+void check_positions(const EvaluationConfig& config, const SavedRun& run,
+                     const shiftgrad::LanguageModel& model) {
+  if (config.mode != EvaluationMode::memory || !model.traits().absolute_positions) return;
+  require(config.mem_len == 0, "--mem_len ", config.mem_len,
+          ": the model has absolute positions, which start anew in each block, expected 0");
+  int64_t trained = run.flags.trained_positions();
+  int64_t most = std::max<int64_t>(0, trained - config.tgt_len);
+  require(config.ext_len <= most, "--ext_len ", config.ext_len, ": with --tgt_len ", config.tgt_len,
+          ", expected at most ", most, ", as the model was trained on ", trained, " positions");
 }
 
 void write_losses(const std::string& path, const std::vector<double>& losses) {
@@ -105,6 +120,7 @@ Command::Work prepare(const EvalFlags& flags) {
   auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source));
   std::vector<int32_t> text = flags.text.read(run);
   EvaluationConfig config = evaluation_config(flags, run.flags);
+  check_positions(config, run, *model);
   config.check(*model, std::ssize(text));
   return [threads, model, text, config, bytes = scored_bytes(text, run.vocabulary),
           reported = reported_in_training(flags, run, std::ssize(text)), path = flags.losses] {
@@ -133,13 +149,15 @@ Command eval_command(CLI::App& program) {
   add_flag(app, "mode", flags->mode, shiftgrad::choices<EvaluationMode>(),
            "memory: blocks, each after a memory of the text before it; chunks: separate blocks; "
            "sliding: each token from the block just before it, which is slow (default: memory if "
-           "the model has one, else chunks)");
+           "there is one or ext_len is not 0, else chunks)");
   add_flag(app, "tgt_len", flags->tgt_len, "TOKENS",
            "length of a block (default: block_size, as in training)", range::one_or_more);
   add_flag(app, "mem_len", flags->mem_len, "TOKENS",
            "length of the memory (default: as in training)", range::zero_or_more);
-  add_flag(app, "ext_len", flags->ext_len, "TOKENS",
-           "tokens to feed again before each block (default: as in training)", range::zero_or_more);
+  add_flag(
+      app, "ext_len", flags->ext_len, "TOKENS",
+      "tokens to feed again before each block, which needs mode memory (default: as in training)",
+      range::zero_or_more);
   add_flag(app, "clamp_len", flags->clamp_len, "TOKENS",
            "treat greater distances as this one, 0 for none (default: as in training)",
            range::zero_or_more);

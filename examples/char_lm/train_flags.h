@@ -63,6 +63,9 @@ struct TrainFlags {
   /// still has to see what it writes.
   int64_t generation_mem_len() const;
 
+  /// Returns how many positions a token could have in training.
+  int64_t trained_positions() const { return model.block_size + trainer.ext_len; }
+
   /// Returns the flags as a JSON object, and reads such an object of a checkpoint back. Errors name
   /// `source`.
   std::string to_json() const;

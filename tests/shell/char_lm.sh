@@ -129,6 +129,7 @@ own_mode() {
   head -n 4 output | cmp -s - own || fail "eval $* is not its own mode"
 }
 own_mode transformer --mode chunks --tgt_len 8
+own_mode transformer --mode memory
 own_mode transformer_xl --mode memory --tgt_len 8 --mem_len 8 --ext_len 0 --clamp_len 0
 runs eval transformer --mode sliding
 runs eval transformer_xl --mode chunks
@@ -221,7 +222,12 @@ refuses 'a text of 1 tokens' eval transformer --data short
 refuses '--mode exact, expected memory, chunks or sliding' eval transformer --mode exact
 refuses '--clamp_len' eval transformer --clamp_len 4
 refuses 'but the model has 8 positions' eval transformer --tgt_len 9
-refuses 'but the model has 8 positions' eval transformer --mode memory
+refuses '--mem_len 4: the model has absolute positions, which start anew in each block, expected 0' \
+  eval transformer --mem_len 4
+refuses '--ext_len 1: with --tgt_len 8, expected at most 0, as the model was trained on 8 positions' \
+  eval transformer --ext_len 1
+refuses '--ext_len 1: with --tgt_len 9, expected at most 0' eval transformer --tgt_len 9 --ext_len 1
+refuses 'but the model has 8 positions' eval transformer --tgt_len 9 --mode memory
 for flag in tgt_len mem_len ext_len clamp_len batch_size; do
   refuses "$flag" eval transformer_xl --$flag -1
 done

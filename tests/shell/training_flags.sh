@@ -84,6 +84,38 @@ refuses 'loss_tokens 9, expected at most block_size 8' train $tiny --loss_tokens
 refuses 'loss_tokens with auxiliary losses' train $tiny --loss_tokens 4 --targets 2
 refuses 'forget' train $tiny --model r_transformer --ext_len 2
 
+# --- Absolute positions of tokens fed again are those that the training had, and no others.
+refuses "trainer: ext_len 4 and block_size 8, expected at most the model's 8 positions together" \
+  train $tiny --model transformer --ext_len 4
+runs train $tiny --out_dir sinusoid --model transformer --position sinusoid
+runs train $tiny --out_dir sinusoid_again --model transformer --position sinusoid --ext_len 4
+# scores RUN FLAG...: leaves the score that eval prints in `scored`.
+scores() {
+  runs eval "$@"
+  head -n 4 output > scored
+}
+scores sinusoid
+mv scored blocks
+scores sinusoid --mode memory
+cmp -s scored blocks || fail 'sinusoids that go on without a memory'
+scores sinusoid --tgt_len 4 --ext_len 4
+cmp -s scored blocks && fail 'eval has no ext_len without a mode'
+scores sinusoid_again
+mv scored again
+scores sinusoid_again --tgt_len 8 --ext_len 4
+cmp -s scored again || fail 'eval forgets the ext_len of the training with sinusoids'
+runs train $tiny --out_dir blocks_of_shaw --model shaw
+scores blocks_of_shaw --mode memory --ext_len 4
+mv scored again
+scores blocks_of_shaw --ext_len 4
+cmp -s scored again || fail 'ext_len without a mode is not that of mode memory'
+refuses '--ext_len 5: with --tgt_len 8, expected at most 4, as the model was trained on 12 positions' \
+  eval sinusoid_again --ext_len 5
+refuses '--ext_len 4: with --tgt_len 8, expected at most 0, as the model was trained on 8 positions' \
+  eval sinusoid --ext_len 4
+refuses '--mem_len 8: the model has absolute positions, which start anew in each block, expected 0' \
+  eval sinusoid --mem_len 8
+
 # --- The end of patience: with this rate, the model soon gets worse.
 runs train $tiny --out_dir impatient --max_iters 400 --learning_rate 0.5 --min_lr 0.5 --patience 2
 grep -Eq 'stopped after step [0-9]+: 2 evaluations in a row without a new best' output ||
