@@ -69,6 +69,8 @@ void write(const std::string& text) {
 shiftgrad::GenerateOptions generate_options(const GenerateFlags& flags, const SavedRun& run) {
   shiftgrad::GenerateOptions options = flags.options;
   options.mem_len = flags.mem_len.value_or(run.flags.generation_mem_len());
+  if (run.checkpoint.model.position == shiftgrad::TokenPosition::sinusoid)
+    options.positions = run.flags.trained_positions();
   options.stop = run.vocabulary.encode(flags.stop, "--stop");
   return options;
 }

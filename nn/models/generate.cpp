@@ -23,11 +23,11 @@ bool ends_with(std::span<const int32_t> tokens, std::span<const int32_t> end) {
 /// logits of the next token.
 class ReadPrompt::Continuation {
  public:
-  Continuation(const SequenceModel& model, int64_t mem_len)
+  Continuation(const SequenceModel& model, const GenerateOptions& options)
       : model_(model),
-        mem_len_(mem_len),
-        positions_(model.longest()),
-        state_(model.start(mem_len)) {}
+        mem_len_(options.mem_len),
+        positions_(std::min(model.longest(), options.positions)),
+        state_(model.start(options.mem_len)) {}
 
   Continuation(const Continuation& other)
       : model_(other.model_),
@@ -84,6 +84,7 @@ void check(const SequenceModel& model, const std::vector<int32_t>& prompt,
   AtLeast at_least{"generate"};
   at_least(0, "length", options.length);
   at_least(0, "mem_len", options.mem_len);
+  at_least(1, "positions", options.positions);
   check(options.sampling);
   require(!prompt.empty(), "generate: an empty prompt, expected at least one token");
   int64_t vocab_size = model.traits().vocab_size;
@@ -101,7 +102,7 @@ ReadPrompt::ReadPrompt(const SequenceModel& model, const std::vector<int32_t>& p
     : prompt_(prompt), options_(options) {
   check(model, prompt, options);
   Tape::Pause constant;
-  auto text = std::make_unique<Continuation>(model, options.mem_len);
+  auto text = std::make_unique<Continuation>(model, options);
   text->feed(prompt);
   read_ = std::move(text);
 }

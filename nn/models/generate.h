@@ -17,6 +17,8 @@ struct GenerateOptions {
   /// Number of earlier tokens that each block remembers (Transformer-XL's memory length). A longer
   /// prompt is fed in pieces of that length.
   int64_t mem_len = unlimited;
+  /// Number of positions to use, where a model was trained on fewer than it has.
+  int64_t positions = unlimited;
   /// Generation ends once these are the last tokens generated. If empty, only `length` ends it.
   std::vector<int32_t> stop{};
 };
@@ -28,8 +30,9 @@ void check(const SequenceModel& model, const std::vector<int32_t>& prompt,
 
 /// A prompt that the model has read once and can continue any number of times. Each token is fed
 /// once: the model's state holds what it needs of the past, so no prefix is computed again. The
-/// exception is a model with learned absolute positions. Once they are used up, or if the prompt is
-/// longer, it starts afresh from as many of the last tokens as half of its positions.
+/// exception is a model whose positions are bounded, as learned absolute ones are, or by an option.
+/// Once they are used up, or if the prompt is longer, it starts afresh from as many of the last
+/// tokens as half of the positions.
 class ReadPrompt {
  public:
   /// Reads the prompt. Throws as `check` does. The model must outlive this object.

@@ -115,6 +115,11 @@ refuses '--ext_len 4: with --tgt_len 8, expected at most 0, as the model was tra
   eval sinusoid --ext_len 4
 refuses '--mem_len 8: the model has absolute positions, which start anew in each block, expected 0' \
   eval sinusoid --mem_len 8
+# Of a prompt beyond a block, the last half block counts.
+runs generate sinusoid --prompt 'line 25line 36' --temperature 1 --length 200
+tail -c 201 output > long
+runs generate sinusoid --prompt 'e 36' --temperature 1 --length 200
+tail -c 201 output | cmp -s - long || fail 'a text of sinusoids goes on beyond its block'
 
 # --- The end of patience: with this rate, the model soon gets worse.
 runs train $tiny --out_dir impatient --max_iters 400 --learning_rate 0.5 --min_lr 0.5 --patience 2

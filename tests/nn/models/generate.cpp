@@ -92,6 +92,25 @@ TEST_CASE("generate: learned positions, once used up, start afresh from the last
   CHECK(continued(model, prompt, greedy(27)) == expected);
 }
 
+TEST_CASE("generate: positions that an option bounds start afresh like learned ones") {
+  LanguageModelConfig config = tiny(MultiHeadAttentionConfig{});
+  config.position = TokenPosition::sinusoid;
+  Random random{.seed = 3};
+  LanguageModel model(config, random);
+  Text prompt = {1, 2, 3};
+  Text expected = uncached(model, prompt, 6);  // 8 tokens were fed, the ninth is new
+  Text half(expected.end() - 4, expected.end());
+  Text longer = uncached(model, half, 5);
+  expected.insert(expected.end(), longer.begin() + 4, longer.end());
+  GenerateOptions options = greedy(11);
+  options.positions = 8;
+  CHECK(continued(model, prompt, options) == expected);
+  options.positions = 100;
+  CHECK(continued(model, prompt, options) == uncached(model, prompt, 11));
+  LanguageModel learned = vanilla(8);
+  CHECK(continued(learned, prompt, options) == continued(learned, prompt, greedy(11)));
+}
+
 TEST_CASE("generate: of a prompt beyond the learned positions the last half block counts") {
   LanguageModel model = vanilla(8);
   Text prompt = {9, 8, 7, 6, 5, 4, 3, 2, 1};
@@ -198,6 +217,7 @@ TEST_CASE("generate: what is refused") {
   CHECK(refused({-1}, {}) == "generate: token -1 in the prompt, expected 0 to 10");
   CHECK(refused({1}, {.length = -1}) == "generate: length -1, expected at least 0");
   CHECK(refused({1}, {.mem_len = -1}) == "generate: mem_len -1, expected at least 0");
+  CHECK(refused({1}, {.positions = 0}) == "generate: positions 0, expected at least 1");
   CHECK(refused({1}, {.stop = {2, 11}}) == "generate: token 11 in stop, expected 0 to 10");
   CHECK(refused({1}, {.sampling = {.top_k = -1}}) == "sampling: top_k -1, expected at least 0");
 }
