@@ -4,12 +4,14 @@
 #
 #     examples/claims.sh TEXT [CLAIM…] > report.md
 #
-# TEXT is a file, such as tinyshakespeare. Each claim is a file of the folder beside this one, by default all.
-# a training takes one thread and half a minute or less; as many run side by side as there are processors. Runs
-# stay in the folder claims, and what is there already is not made again, so the script can be stopped at any
-# time. CHAR_LM, SEQ2SEQ, CONVOLUTION and RESTARTED name the programs, JOBS is the number of trainings at a time, and
-# TRAINING has more flags for the trainings of char_lm, such as --max_iters 5000, TRANSLATING and CONVOLVING
-# for those of the other two.
+# TEXT is a file, such as tinyshakespeare. Each CLAIM is a file in the folder claims beside this script, without
+# its .sh; by default all are tested. A training takes one thread and half a minute or less; as many run side by
+# side as there are processors. Runs stay in a folder claims where the script is called. What is there already is
+# not made again, so the script can be stopped at any time.
+#
+# Variables: CHAR_LM, SEQ2SEQ, CONVOLUTION and RESTARTED name the programs. JOBS is the number of trainings at a
+# time. TRAINING has more flags for the trainings of char_lm, such as --max_iters 5000; TRANSLATING, CONVOLVING and
+# RESTARTING have them for those of the other three.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 programs=$here/../build/examples
@@ -23,20 +25,16 @@ recipe="--n_embd 64 --max_iters 600 --learning_rate 4e-3 --eval_interval 600 --e
 claims='equal_context memory restarted_positions terms reach effective_context extrapolation shaw
   music_transformer both_directions aft local_rnn r_transformer auxiliary_losses'
 
-fail() {
-  echo "claims.sh: $1" >&2
-  exit 2
-}
+. "$here/common/arguments.sh"
 [ $# -ge 1 ] || fail 'no text, expected: claims.sh TEXT [CLAIM…]'
 text=$1
 shift
-[ -r "$text" ] || fail "$text: cannot be read"
-for program in "$CHAR_LM" "$SEQ2SEQ" "$CONVOLUTION" "$RESTARTED"; do
-  [ -x "$program" ] || fail "$program: no such program; build it, or name another in its variable"
-done
-for claim; do
-  case " $(echo $claims) " in *" $claim "*) ;; *) fail "$claim: no such claim, expected one of: $(echo $claims)" ;; esac
-done
+readable "$text"
+runnable CHAR_LM "$CHAR_LM"
+runnable SEQ2SEQ "$SEQ2SEQ"
+runnable CONVOLUTION "$CONVOLUTION"
+runnable RESTARTED "$RESTARTED"
+for claim; do known claim "$claim" "$claims"; done
 chosen=${*:-$claims}
 mkdir -p "$PLACE/scores"
 copy=$PLACE/text-$(cksum < "$text" | tr ' ' -)

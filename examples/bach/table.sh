@@ -16,21 +16,13 @@ place=bach
 seeds='1 2 3'
 models='music_transformer sinusoid'
 
-fail() {
-  echo "table.sh: $1" >&2
-  exit 2
-}
+. "$here/../common/arguments.sh"
 [ $# -ge 1 ] || fail 'no folder, expected: table.sh FOLDER [MODEL…]'
 texts=$1
 shift
-for name in train valid; do
-  [ -r "$texts/$name.txt" ] || fail "$texts/$name.txt: cannot be read; texts.py writes it"
-done
-[ -x "$char_lm" ] || fail "$char_lm: no such program; build it, or name it in CHAR_LM"
-for model; do
-  [ -r "$here/$model.json" ] ||
-    fail "$model: no such model, expected $(cd "$here" && ls ./*.json | sed 's,^\./,,; s,\.json$,,' | xargs)"
-done
+for name in train valid; do readable "$texts/$name.txt" 'texts.py writes it'; done
+runnable CHAR_LM "$char_lm"
+for model; do known model "$model" "$(cd "$here" && ls ./*.json | sed 's,^\./,,; s,\.json$,,')"; done
 
 # trained MODEL: there is a run of this model for each seed, and a file with its seconds. What was begun is
 # begun anew.

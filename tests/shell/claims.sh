@@ -57,8 +57,9 @@ awk '/^## /{ inside = /A memory helps/ } inside' report | sed '$d' > before
 sed -n '/^## /,$p' again | diff before - || fail 'another report'
 
 # A reason is for the outcomes that it names.
-mkdir examples
+mkdir -p examples/common
 cp -r "$(dirname "$script")/claims.sh" "$(dirname "$script")/claims" examples
+cp "$(dirname "$script")/common/arguments.sh" examples/common
 sed -i "s/^claims='/&numbers /" examples/claims.sh
 cat > number << 'END'
 #!/bin/sh
@@ -115,4 +116,5 @@ refuses() {
 refuses 'no text, expected: claims.sh TEXT [CLAIM…]'
 refuses 'missing: cannot be read' missing
 refuses 'speed: no such claim, expected one of: equal_context memory ' text speed
-CHAR_LM=missing refuses 'missing: no such program; build it, or name another in its variable' text
+CHAR_LM=missing refuses 'missing: no such program; build it, or name it in CHAR_LM' text
+RESTARTED=missing refuses 'missing: no such program; build it, or name it in RESTARTED' text
