@@ -9,6 +9,7 @@
 
 #include "shiftgrad/core/checked.h"
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/packed_weights.h"
 #include "shiftgrad/core/tape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -86,6 +87,7 @@ class Batch {
 
  private:
   const EncoderDecoder& model_;
+  PackedWeights weights_{};
   Context context_{};
   DecoderState state_;
   std::vector<int64_t> sources_;
