@@ -8,13 +8,10 @@
 #include <optional>
 
 #include "shiftgrad/core/errors.h"
-#ifndef SHIFTGRAD_DOUBLE
-#include "shiftgrad/core/machine/bfloat16_product.h"
-#endif
 #include "shiftgrad/core/machine/openblas.h"
 #include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/precision.h"
 #include "shiftgrad/core/machine/simd.h"
+#include "shiftgrad/core/machine/thin_product.h"
 #include "shiftgrad/core/storage.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -31,9 +28,6 @@ constexpr auto blas_gemm = cblas_sgemm;
 constexpr auto blas_gemv = cblas_sgemv;
 constexpr auto blas_copy = cblas_somatcopy;
 #endif
-
-/// The number of rows up to which products are our own: BLAS would copy the other matrix first.
-constexpr int64_t thin_rows = 8;
 
 blasint blas_size(int64_t size) {
   require(size <= std::numeric_limits<blasint>::max(), "gemm: a size or stride of ", size,
@@ -151,22 +145,13 @@ void multiply_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Sca
   });
 }
 
-/// Whether c = a b has few rows and sums over elements that lie side by side in a and in b.
-bool is_thin(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
-  auto dense = [](int64_t length, int64_t stride) { return length <= 1 || stride == 1; };
-  return c.rows <= thin_rows && dense(a.columns, a.column_stride) && dense(b.rows, b.row_stride);
-}
-
 /// c = alpha a b + beta c for a and b that have a BLAS form. One row or column of c goes to gemv:
 /// gemm is as fast only on CPUs for which OpenBLAS has kernels for small matrices, and is 4 to 10
 /// times slower on others, or if the matrix is large.
 void multiply(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
               const Matrix& c) {
-  if (is_thin(a, b, c)) {
-    simd::products(alpha, a, b.transposed(), beta, c);
-  } else if (is_thin(b.transposed(), a.transposed(), c.transposed())) {
-    simd::products(alpha, b.transposed(), a, beta, c.transposed());
-  } else if (!blas_form(c)) {
+  if (multiply_thin(alpha, a, b, beta, c)) return;
+  if (!blas_form(c)) {
     Packed product(c.rows, c.columns);
     multiply(alpha, a, b, 0, product.matrix());
     add_scaled(product.matrix(), beta, c);
@@ -237,19 +222,6 @@ void multiply_in_parts(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
 
 }  // namespace
 
-void check_gemm_sizes(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
-  require(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns, "gemm: [", a.rows,
-          ", ", a.columns, "] x [", b.rows, ", ", b.columns, "] to [", c.rows, ", ", c.columns,
-          "]: expected [m, k] x [k, n] to [m, n]");
-  require((c.rows <= 1 || c.row_stride != 0) && (c.columns <= 1 || c.column_stride != 0),
-          "gemm: the result is broadcast: expected strides other than 0");
-}
-
-double multiplications(const ConstMatrix& a, const ConstMatrix& b) {
-  return static_cast<double>(a.rows) * static_cast<double>(a.columns) *
-         static_cast<double>(b.columns);
-}
-
 void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
   check_gemm_sizes(a, b, c);
   if (c.rows == 0 || c.columns == 0) return;
@@ -286,21 +258,6 @@ void parallel_unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar 
       });
     }
   });
-}
-
-void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-#ifndef SHIFTGRAD_DOUBLE
-  if (product_precision() == Precision::bfloat16) return bfloat16_gemm(alpha, a, b, beta, c);
-#endif
-  unrounded_gemm(alpha, a, b, beta, c);
-}
-
-void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-#ifndef SHIFTGRAD_DOUBLE
-  if (product_precision() == Precision::bfloat16)
-    return parallel_bfloat16_gemm(alpha, a, b, beta, c);
-#endif
-  parallel_unrounded_gemm(alpha, a, b, beta, c);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,0 +1,38 @@
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/blas.h"
+#ifndef SHIFTGRAD_DOUBLE
+#include "shiftgrad/core/machine/bfloat16_product.h"
+#endif
+#include "shiftgrad/core/machine/precision.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+void check_gemm_sizes(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
+  require(a.columns == b.rows && a.rows == c.rows && b.columns == c.columns, "gemm: [", a.rows,
+          ", ", a.columns, "] x [", b.rows, ", ", b.columns, "] to [", c.rows, ", ", c.columns,
+          "]: expected [m, k] x [k, n] to [m, n]");
+  require((c.rows <= 1 || c.row_stride != 0) && (c.columns <= 1 || c.column_stride != 0),
+          "gemm: the result is broadcast: expected strides other than 0");
+}
+
+double multiplications(const ConstMatrix& a, const ConstMatrix& b) {
+  return static_cast<double>(a.rows) * static_cast<double>(a.columns) *
+         static_cast<double>(b.columns);
+}
+
+void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+#ifndef SHIFTGRAD_DOUBLE
+  if (product_precision() == Precision::bfloat16) return bfloat16_gemm(alpha, a, b, beta, c);
+#endif
+  unrounded_gemm(alpha, a, b, beta, c);
+}
+
+void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+#ifndef SHIFTGRAD_DOUBLE
+  if (product_precision() == Precision::bfloat16)
+    return parallel_bfloat16_gemm(alpha, a, b, beta, c);
+#endif
+  parallel_unrounded_gemm(alpha, a, b, beta, c);
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
