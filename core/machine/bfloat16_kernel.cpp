@@ -18,6 +18,8 @@ namespace {
 
 using Pair = Bfloat16Pair;
 constexpr int64_t lanes = 16;  // floats or pairs in a vector
+/// The rows and columns of c that one tile computes; core/README.md says why these.
+constexpr int64_t tile_rows = 12, tile_columns = 32;
 
 /// The mask of the first `count` lanes, for any count.
 FOR_BFLOAT16 __mmask16 first_lanes(int64_t count) {
@@ -228,8 +230,14 @@ FOR_BFLOAT16 void multiply_row(int64_t pairs, const Pair* a, const Pair* b, Scal
                            c.columns_from(column, c.columns - column));
 }
 
-constexpr Bfloat16Kernel kernel = {pack<tile_rows>, pack<tile_columns>, multiply, pack_row,
-                                   multiply_row};
+constexpr Bfloat16Kernel kernel = {.tile_rows = tile_rows,
+                                   .tile_columns = tile_columns,
+                                   .numbers = 2,
+                                   .pack_left = pack<tile_rows>,
+                                   .pack_right = pack<tile_columns>,
+                                   .multiply = multiply,
+                                   .pack_row = pack_row,
+                                   .multiply_row = multiply_row};
 
 }  // namespace
 

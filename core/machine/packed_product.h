@@ -1,0 +1,223 @@
+#pragma once
+
+// The loop of a matrix product by panels (Goto and van de Geijn 2008): a small tile of c stays in
+// registers, and panels of a and b that were packed for it stream past. It is written once, for any
+// kernel: a kernel packs, and multiplies two panels.
+//
+// A panel of a has the numbers of a few rows, and a panel of b those of a few columns; for each
+// depth, the direction of the sum, they lie side by side. What is missing at the edges is 0. Some
+// CPUs multiply two numbers in one go: the elements of their panels are pairs.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/core/machine/matrix.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// The part of a product that is written for one kind of CPU.
+template <class Element>
+struct PanelKernel {
+  /// Packs the columns of a matrix [depth, n] into panels, one behind another.
+  using Pack = void (*)(const ConstMatrix& m, Element* panels);
+  /// c = alpha a b + beta c for panels of `depth` elements.
+  using Multiply = void (*)(int64_t depth, const Element* a, const Element* b, Scalar alpha,
+                            Scalar beta, const Matrix& c);
+
+  /// The rows and columns of c that one tile computes.
+  int64_t tile_rows, tile_columns;
+  /// The numbers in an element of a panel, which follow one another in depth.
+  int64_t numbers;
+  /// Pack aᵀ into panels of `tile_rows`, and b into panels of `tile_columns`.
+  Pack pack_left, pack_right;
+  /// Multiplies a panel of each; c is a tile, or less at the edges.
+  Multiply multiply;
+  /// Packs an a of one row into a panel of that row alone.
+  Pack pack_row;
+  /// Multiplies this panel with as many panels of b as c, which has one row, is wide.
+  Multiply multiply_row;
+};
+
+namespace packed_product_parts {
+
+/// The most elements that are added up in one go. A panel of 32 columns with 4 bytes for an element
+/// then takes 32 KiB, about a core's first cache, and 8 panels of 12 rows take 96 KiB of its second
+/// one.
+constexpr int64_t block_depth = 256;
+/// The most panels of a and of b whose tiles one thread computes in a row.
+constexpr int64_t most_row_panels = 8, most_column_panels = 4;
+/// The number of blocks that a result is cut into, if it has as many panels, for the threads to
+/// share.
+constexpr int64_t shared_blocks = 8;
+
+inline int64_t quotient_up(int64_t dividend, int64_t divisor) {
+  return (dividend + divisor - 1) / divisor;
+}
+
+/// Cuts a length into parts of `unit`, and puts these into even blocks of at most `most`.
+struct Blocks {
+  int64_t length, size, count;
+
+  Blocks(int64_t whole, int64_t unit, int64_t most) : length(whole) {
+    const int64_t units = std::max<int64_t>(quotient_up(whole, unit), 1);
+    size = quotient_up(units, quotient_up(units, most)) * unit;
+    count = quotient_up(whole, size);
+  }
+  int64_t begin(int64_t block) const { return block * size; }
+  int64_t extent(int64_t block) const { return std::min(size, length - begin(block)); }
+};
+
+struct Release {
+  size_t bytes = 0;
+  void operator()(void* memory) const { release(memory, bytes); }
+};
+
+}  // namespace packed_product_parts
+
+/// One operand of a product in panels, all of it: those for one block of depths, then those for the
+/// next.
+template <class Element>
+class PackedOperand {
+ public:
+  /// The operand is [depth, length]: aᵀ or b. It is packed piece by piece; until then the memory is
+  /// uninitialised.
+  static PackedOperand left(const PanelKernel<Element>& kernel, const ConstMatrix& a) {
+    if (a.rows == 1) return {kernel, a.transposed(), 1, 1, kernel.pack_row};
+    return {kernel, a.transposed(), kernel.tile_rows, packed_product_parts::most_row_panels,
+            kernel.pack_left};
+  }
+  static PackedOperand right(const PanelKernel<Element>& kernel, const ConstMatrix& b) {
+    return {kernel, b, kernel.tile_columns, packed_product_parts::most_column_panels,
+            kernel.pack_right};
+  }
+
+  int64_t pieces() const { return pieces_.count * depths_.count; }
+  void pack(int64_t piece) const {
+    const int64_t n = piece % pieces_.count, depth = piece / pieces_.count;
+    pack_(operand_.block(depths_.begin(depth), depths_.extent(depth), pieces_.begin(n),
+                         pieces_.extent(n)),
+          at(pieces_.begin(n), depth));
+  }
+
+  int64_t length() const { return operand_.columns; }
+  int64_t depth_blocks() const { return depths_.count; }
+  /// The elements that a panel has for a block of depths.
+  int64_t depth(int64_t block) const {
+    return packed_product_parts::quotient_up(depths_.extent(block), numbers_);
+  }
+  /// The panels from that of column `first` on, for a block of depths.
+  Element* at(int64_t first, int64_t block) const {
+    return elements_.get() + padded_ * depths_.begin(block) / numbers_ + first * depth(block);
+  }
+
+ private:
+  PackedOperand(const PanelKernel<Element>& kernel, const ConstMatrix& operand, int64_t width,
+                int64_t most_panels, typename PanelKernel<Element>::Pack pack)
+      : operand_(operand),
+        numbers_(kernel.numbers),
+        pieces_(operand.columns, width, most_panels),
+        depths_(operand.rows, kernel.numbers, packed_product_parts::block_depth),
+        padded_(packed_product_parts::quotient_up(operand.columns, width) * width),
+        pack_(pack) {
+    const int64_t depth = packed_product_parts::quotient_up(operand.rows, numbers_);
+    const size_t bytes = static_cast<size_t>(padded_ * depth) * sizeof(Element);
+    elements_ = {static_cast<Element*>(allocate(bytes)), packed_product_parts::Release{bytes}};
+  }
+
+  ConstMatrix operand_;
+  int64_t numbers_;
+  packed_product_parts::Blocks pieces_, depths_;
+  int64_t padded_;
+  typename PanelKernel<Element>::Pack pack_;
+  std::unique_ptr<Element, packed_product_parts::Release> elements_;
+};
+
+/// Packs two operands, of which either may be null if it is packed already. Here and below,
+/// each(count, body) calls body(n) for 0 … count-1.
+template <class Element, class Each>
+void pack(Each each, const PackedOperand<Element>* left, const PackedOperand<Element>* right) {
+  const int64_t left_pieces = left ? left->pieces() : 0, right_pieces = right ? right->pieces() : 0;
+  each(left_pieces + right_pieces,
+       [&](int64_t n) { n < left_pieces ? left->pack(n) : right->pack(n - left_pieces); });
+}
+
+namespace packed_product_parts {
+
+/// c = alpha a b + beta c for a block of c and the panels of one block of depths.
+template <class Element>
+void multiply_tiles(const PanelKernel<Element>& kernel, int64_t depth, const Element* a,
+                    const Element* b, Scalar alpha, Scalar beta, const Matrix& c) {
+  for (int64_t column = 0; column < c.columns; column += kernel.tile_columns)
+    for (int64_t row = 0; row < c.rows; row += kernel.tile_rows)
+      kernel.multiply(depth, a + row * depth, b + column * depth, alpha, beta,
+                      c.block(row, std::min(kernel.tile_rows, c.rows - row), column,
+                              std::min(kernel.tile_columns, c.columns - column)));
+}
+
+/// c = alpha a b + beta c for packed operands. Each block of c is finished while it is in the
+/// caches.
+template <class Element, class Each>
+void multiply_packed(const PanelKernel<Element>& kernel, Each each, Scalar alpha,
+                     const PackedOperand<Element>& a, const PackedOperand<Element>& b, Scalar beta,
+                     const Matrix& c) {
+  const Blocks columns(c.columns, kernel.tile_columns, most_column_panels);
+  const int64_t row_panels = quotient_up(c.rows, kernel.tile_rows) * columns.count / shared_blocks;
+  const Blocks rows(c.rows, kernel.tile_rows, std::clamp<int64_t>(row_panels, 1, most_row_panels));
+  each(rows.count * columns.count, [&](int64_t n) {
+    const int64_t row = rows.begin(n / columns.count), column = columns.begin(n % columns.count);
+    const Matrix block =
+        c.block(row, rows.extent(n / columns.count), column, columns.extent(n % columns.count));
+    for (int64_t depth = 0; depth < a.depth_blocks(); ++depth) {
+      const Scalar kept = depth == 0 ? beta : 1;
+      if (a.length() == 1)
+        kernel.multiply_row(a.depth(depth), a.at(row, depth), b.at(column, depth), alpha, kept,
+                            block);
+      else
+        multiply_tiles<Element>(kernel, a.depth(depth), a.at(row, depth), b.at(column, depth),
+                                alpha, kept, block);
+    }
+  });
+}
+
+/// Whether the tiles fit the transposed product better: its rows lie dense, or a tile of columns
+/// would be almost empty.
+inline bool is_better_transposed(const Matrix& c) {
+  if (c.columns == 1) return c.rows > 1;
+  return c.rows > 1 && c.column_stride != 1 && c.row_stride == 1;
+}
+
+}  // namespace packed_product_parts
+
+/// Computes c = alpha a b + beta c for sizes above 0. An element of c is always summed in the same
+/// order, so its bits depend on its row of a and its column of b alone.
+template <class Element, class Each>
+void packed_product(const PanelKernel<Element>& kernel, Each each, Scalar alpha,
+                    const ConstMatrix& a, const ConstMatrix& b, Scalar beta, const Matrix& c) {
+  if (packed_product_parts::is_better_transposed(c))
+    return packed_product(kernel, each, alpha, b.transposed(), a.transposed(), beta,
+                          c.transposed());
+  const auto left = PackedOperand<Element>::left(kernel, a),
+             right = PackedOperand<Element>::right(kernel, b);
+  pack<Element>(each, &left, &right);
+  packed_product_parts::multiply_packed(kernel, each, alpha, left, right, beta, c);
+}
+
+/// Computes the same for a b that is packed.
+template <class Element, class Each>
+void packed_product(const PanelKernel<Element>& kernel, Each each, Scalar alpha,
+                    const ConstMatrix& a, const PackedOperand<Element>& b, Scalar beta,
+                    const Matrix& c) {
+  const auto left = PackedOperand<Element>::left(kernel, a);
+  pack<Element>(each, &left, nullptr);
+  packed_product_parts::multiply_packed(kernel, each, alpha, left, b, beta, c);
+}
+
+/// Calls body(n) for 0 … count-1 on the calling thread, as a product's `each`.
+inline constexpr auto one_by_one = [](int64_t count, auto body) {
+  for (int64_t n = 0; n < count; ++n) body(n);
+};
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
