@@ -26,7 +26,8 @@ bool openblas_is_faster_in_pieces();
 /// and how to undo it. Returns nothing where all is well.
 std::optional<std::string> openblas_complaint();
 
-/// The CPU model whose kernels OpenBLAS uses, by OpenBLAS' own name: "Zen", "SkylakeX".
+/// The CPU model whose kernels OpenBLAS uses, by OpenBLAS' own name: "Zen", "SkylakeX". It is
+/// "none" in a build without OpenBLAS.
 std::string openblas_core();
 
 }  // namespace shiftgrad

@@ -128,22 +128,6 @@ HWY_INLINE void product_tile(ConstMatrix x, ConstMatrix a, Vector (&sums)[M]) {
   for (int m = 0; m < M; ++m) sums[m] = joined(totals[m]);
 }
 
-/// row = alpha sums + beta row, for the first `count` lanes.
-HWY_INLINE void store_sums(Scalar alpha, Vector sums, Scalar beta, Scalar* row, int64_t step,
-                           int64_t count) {
-  if (step == 1) {
-    for_vectors(count, [&](auto access, int64_t) HWY_ATTR {
-      Vector old = beta == 0 ? hn::Zero(Lanes()) : hn::Mul(constant(beta), access.load(row));
-      access.store(hn::MulAdd(constant(alpha), sums, old), row);
-    });
-  } else {
-    HWY_ALIGN Scalar stored[lanes];
-    hn::Store(sums, Lanes(), stored);
-    for (int64_t n = 0; n < count; ++n)
-      row[n * step] = alpha * stored[n] + (beta == 0 ? 0 : beta * row[n * step]);
-  }
-}
-
 /// Computes the products of M rows of x with all rows of a.
 template <int M>
 HWY_NOINLINE void products_of(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {

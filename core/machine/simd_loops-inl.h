@@ -94,6 +94,22 @@ HWY_INLINE Scalar add_up(int64_t n, Body body) {
   return hn::GetLane(hn::SumOfLanes(Lanes(), fold(n, hn::Zero(Lanes()), body, add)));
 }
 
+/// row = alpha sums + beta row, for the first `count` lanes.
+HWY_INLINE void store_sums(Scalar alpha, Vector sums, Scalar beta, Scalar* row, int64_t step,
+                           int64_t count) {
+  if (step == 1) {
+    for_vectors(count, [&](auto access, int64_t) HWY_ATTR {
+      Vector old = beta == 0 ? hn::Zero(Lanes()) : hn::Mul(constant(beta), access.load(row));
+      access.store(hn::MulAdd(constant(alpha), sums, old), row);
+    });
+  } else {
+    HWY_ALIGN Scalar stored[lanes];
+    hn::Store(sums, Lanes(), stored);
+    for (int64_t n = 0; n < count && n < lanes; ++n)
+      row[n * step] = alpha * stored[n] + (beta == 0 ? 0 : beta * row[n * step]);
+  }
+}
+
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();

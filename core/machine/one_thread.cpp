@@ -1,0 +1,29 @@
+// Parallel work in a build without oneTBB: all of it runs on the calling thread, tile by tile.
+
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+
+namespace shiftgrad {
+
+void initialize(const Settings&) {}
+
+int thread_count() { return 1; }
+
+struct ThreadLimit::Control {};
+
+ThreadLimit::ThreadLimit(int threads) {
+  require(threads >= 1, "ThreadLimit: ", threads, " threads: expected at least 1");
+}
+
+ThreadLimit::~ThreadLimit() = default;
+
+void with_threads(int threads, const std::function<void()>& body) {
+  ThreadLimit limit(threads);
+  body();
+}
+
+void run_tiles(int64_t tiles, TileBody body) {
+  for (int64_t tile = 0; tile < tiles; ++tile) body(tile);
+}
+
+}  // namespace shiftgrad

@@ -1,0 +1,46 @@
+#!/bin/sh
+# Configures a build without OpenBLAS and oneTBB where neither can be found, and compiles what it has in
+# their place. That is linked with all other objects of the libraries in the folder $1, which are the
+# same in both builds, so a program that links shows that nothing else needs the two. Tests of products
+# and of tiles pass there, and a model learns as it does in the ordinary build.
+set -eu
+tests=$(cd "$(dirname "$0")/.." && pwd)
+built=$(realpath "$1")
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+compiler=${CXX:-c++}
+
+# pkg-config finds these two alone.
+mkdir "$place/packages"
+for package in libhwy nlohmann_json; do
+  folder=$(pkg-config --variable=pcfiledir "$package")
+  cp "$folder/$package.pc" "$place/packages"
+done
+cd "$place"
+PKG_CONFIG_PATH='' PKG_CONFIG_LIBDIR="$place/packages" \
+  meson setup build "$tests/.." -Dportable=true -Dmpi=disabled -Ddefault_library=static -Db_pch=false
+ninja -C build libshiftgrad-f32.a.p/core_machine_vector_product.cpp.o \
+  libshiftgrad-core.a.p/core_machine_no_openblas.cpp.o libshiftgrad-core.a.p/core_machine_one_thread.cpp.o
+
+# link PROGRAM SOURCE...: what is not in the portable objects comes from the ordinary libraries.
+link() {
+  program=$1
+  shift
+  # shellcheck disable=SC2046,SC2086
+  $compiler -std=c++20 -O1 -Ibuild/include -I"$tests/.." "$@" -o "$program" \
+    build/libshiftgrad-*.a.p/*.o "$built/libshiftgrad-f32.a" "$built/libshiftgrad-core.a" \
+    $(pkg-config --libs libhwy)
+}
+link products "$tests/main.cpp" "$tests/core/machine/blas.cpp" "$tests/core/machine/one_thread.cpp" \
+  "$tests/core/machine/parallel.cpp"
+./products
+link first_model "$tests/../examples/first_model.cpp"
+
+# loss PROGRAM: after 50 steps on a text.
+loss() {
+  "$1" "$tests/../README.md" 50 | sed -n 's/^step 50: loss //p'
+}
+expected=$(loss "$built/examples/first_model")
+found=$(loss ./first_model)
+awk -v a="$found" -v b="$expected" 'BEGIN { d = a - b; exit !(a > 0 && d < 1e-3 && d > -1e-3) }' ||
+  { echo "a loss of '$found', '$expected' in the ordinary build"; exit 1; }
