@@ -52,7 +52,7 @@ StoredTensor stored(const Mask& mask) {
 void check_stored(const std::string& name, const StoredTensor& stored, const Dims& shape) {
   require(stored.shape == shape, "tensor ", shown(name), ": ", stored.shape, ", expected ", shape);
   check_dtype(name, stored, scalar_dtype);
-  auto bytes = std::ssize(stored.bytes), expected = byte_count(stored.dtype, shape);
+  int64_t bytes = std::ssize(stored.bytes), expected = byte_count(stored.dtype, shape);
   require(bytes == expected, "tensor ", shown(name), ": ", bytes, " bytes, expected ", expected);
 }
 

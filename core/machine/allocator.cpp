@@ -21,7 +21,9 @@ namespace {
 
 constexpr bool caching = !address_sanitizer && !thread_sanitizer;
 constexpr size_t alignment = 64;
-constexpr size_t largest_request = size_t{1} << 46;
+/// 64 TiB, or all that a pointer of 32 bits reaches in one block.
+constexpr auto largest_request =
+    static_cast<size_t>(std::min<uint64_t>(uint64_t{1} << 46, PTRDIFF_MAX));
 
 /// Block sizes are 1, 2, 3, 4, then 5, 6, 7, 8 · 2^n units of 64 bytes: from 256 bytes on, a block
 /// is less than a quarter larger than the request.

@@ -70,7 +70,8 @@ std::vector<Candidate> candidates(std::span<const Scalar> logits, const Sampling
   std::vector<double> x = penalised(logits, sampling, text);
   auto greatest = std::max_element(x.begin(), x.end());
   if (sampling.temperature == 0) return {{static_cast<int32_t>(greatest - x.begin()), 1}};
-  int64_t count = sampling.top_k > 0 ? std::min(sampling.top_k, std::ssize(x)) : std::ssize(x);
+  int64_t count =
+      sampling.top_k > 0 ? std::min<int64_t>(sampling.top_k, std::ssize(x)) : std::ssize(x);
   std::vector<int32_t> tokens(x.size());
   std::iota(tokens.begin(), tokens.end(), 0);
   if (count < std::ssize(x) || sampling.top_p < 1) keep_likeliest(tokens, x, count);

@@ -42,7 +42,7 @@ struct FedTokens : State {
       auto& row = rows[b];
       row.insert(row.end(), tokens.values.begin() + b * T, tokens.values.begin() + (b + 1) * T);
       all.values.insert(all.values.end(), row.begin(), row.end());
-      row.erase(row.begin(), row.end() - std::min(limit, std::ssize(row)));
+      row.erase(row.begin(), row.end() - std::min<int64_t>(limit, std::ssize(row)));
     }
     return all;
   }

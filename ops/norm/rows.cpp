@@ -1,6 +1,10 @@
 // This file is compiled once for each instruction set: foreach_target.h includes it again and
 // again.
 
+// Highway's vectors of WebAssembly have no doubles; those that it makes of arrays have.
+#ifdef __wasm__
+#define HWY_COMPILE_ONLY_EMU128
+#endif
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "shiftgrad/ops/norm/rows.cpp"
 #include <hwy/foreach_target.h>
