@@ -146,7 +146,7 @@ std::vector<Row> written_dates(int64_t count) {
   // The dates have a generator of their own, so they do not depend on a run's seed.
   Random random{.seed = 1582};
   std::vector<Row> rows;
-  for (int64_t n = 0; n < std::min(count, std::ssize(days)); ++n) {
+  for (int64_t n = 0; n < std::min<int64_t>(count, std::ssize(days)); ++n) {
     std::swap(days[static_cast<size_t>(n)],
               days[static_cast<size_t>(n + random.below(std::ssize(days) - n))]);
     sys_days date = first + std::chrono::days(days[static_cast<size_t>(n)]);
