@@ -7,10 +7,12 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-Case::Case(const std::string& path) : content_(read_safetensors(path)) {
+Case::Case(const std::string& path) : Case(path, read_safetensors(path)) {}
+
+Case::Case(const std::string& source, SafeTensors content) : content_(std::move(content)) {
   for (auto [key, value] : {std::pair{"layer", &layer}, std::pair{"config", &config}}) {
     auto found = content_.metadata.find(key);
-    require(found != content_.metadata.end(), path, ": metadata \"", key, "\" is missing");
+    require(found != content_.metadata.end(), source, ": metadata \"", key, "\" is missing");
     *value = found->second;
   }
 }

@@ -1,0 +1,227 @@
+#include "run_layer.h"
+
+#include <string>
+#include <vector>
+
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/nn/models/encoder_decoder_block.h"
+#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/ops/loss.h"
+#include "shiftgrad/ops/shift.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+namespace {
+
+template <class Config>
+int64_t width(const Config& config) {
+  if constexpr (requires { config.d_model; })
+    return config.d_model;
+  else
+    return std::visit([](const auto& mixer) { return mixer.d_model; }, config.mixer);
+}
+
+/// Returns the layer or model of a config, with the case's parameters.
+template <class Config>
+typename Config::Layer make_layer(Case& given, const Config& config) {
+  UnfilledParameters unfilled(given.tensors());
+  Random random;
+  typename Config::Layer layer(config, random);
+  given.take_parameters(layer);
+  return layer;
+}
+
+/// Takes a tensor [B, T, C] under a name. B and T are at least 1, or B is as given.
+Tensor take_sequence(Case& given, const std::string& name, int64_t C, int64_t B = 0) {
+  Tensor x = given.take(name);
+  bool fits = x.rank() == 3 && x.size(0) >= 1 && (B == 0 || x.size(0) == B) && x.size(1) >= 1 &&
+              x.size(2) == C;
+  require(fits, given.layer, ": tensor \"", name, "\" is ", x.shape(), ", expected [",
+          B == 0 ? "B" : std::to_string(B), ", T, ", C, "]");
+  return x;
+}
+
+/// Takes a tensor [B, M, C] under a name to go with x, with M at least 0. It is undefined if
+/// absent.
+Tensor take_memory(Case& given, const std::string& name, int64_t B, int64_t C) {
+  Tensor memory = given.take_if_present(name);
+  bool fits =
+      !memory.defined() || (memory.rank() == 3 && memory.size(0) == B && memory.size(2) == C);
+  require(fits, given.layer, ": tensor \"", name, "\" is ", memory.shape(), ", expected [", B,
+          ", M, ", C, "]");
+  return memory;
+}
+
+void refuse(const Case& given, const char* name) {
+  require(!given.has(name), given.layer, ": tensor \"", name, "\" is not accepted here");
+}
+
+void take_masks(Case& given, Context& context) {
+  context.key_padding_mask = given.take_mask("input.key_padding_mask");
+  context.attention_mask = given.take_mask("input.attention_mask");
+}
+
+/// Runs `forward` under a tape and back from grad_output, and collects the answer.
+template <class Forward>
+Answer differentiate(Case& given, const Module& module, const std::vector<std::string>& inputs,
+                     const std::vector<Tensor>& values, Forward forward) {
+  Tensor cotangent = given.take("grad_output");
+  given.expect_empty();
+  for (const Tensor& value : values) value.require_gradient();
+  Tape tape;
+  Tensor output = forward();
+  require(cotangent.shape() == output.shape(), given.layer, ": tensor \"grad_output\" is ",
+          cotangent.shape(), ", expected ", output.shape());
+  tape.backward(output, cotangent);
+  Answer answer;
+  answer.put("output", output);
+  answer.put_parameter_gradients(module);
+  for (size_t n = 0; n < inputs.size(); ++n) answer.put_gradient("input." + inputs[n], values[n]);
+  return answer;
+}
+
+/// Runs a layer with the common interface.
+template <class Config>
+Answer run_sequence_layer(Case& given) {
+  auto config = config_from_json<Config>(given.config);
+  auto layer = make_layer(given, config);
+  Tensor x = take_sequence(given, "input.x", width(config));
+  if (std::is_same_v<Config, RTransformerBlockConfig>) refuse(given, "input.memory");
+  Tensor memory = take_memory(given, "input.memory", x.size(0), x.size(2));
+  Context context;
+  take_masks(given, context);
+  return differentiate(given, layer, {"x"}, {x}, [&] { return layer(x, memory, context); });
+}
+
+Answer run_multi_head_attention(Case& given) {
+  if (!given.has("input.context")) return run_sequence_layer<MultiHeadAttentionConfig>(given);
+  auto config = config_from_json<MultiHeadAttentionConfig>(given.config);
+  auto layer = make_layer(given, config);
+  Tensor x = take_sequence(given, "input.x", config.d_model);
+  Tensor source = take_sequence(given, "input.context", config.d_model, x.size(0));
+  refuse(given, "input.memory");
+  Context context;
+  take_masks(given, context);
+  return differentiate(given, layer, {"x", "context"}, {x, source},
+                       [&] { return layer.cross(x, source, context); });
+}
+
+Answer run_encoder_decoder_block(Case& given) {
+  auto config = config_from_json<EncoderDecoderBlockConfig>(given.config);
+  auto block = make_layer(given, config);
+  Tensor x = take_sequence(given, "input.x", width(config));
+  Tensor source = take_sequence(given, "input.context", width(config), x.size(0));
+  Tensor memory = take_memory(given, "input.memory", x.size(0), x.size(2));
+  Context context, unmasked;
+  take_masks(given, context);
+  return differentiate(given, block, {"x", "context"}, {x, source},
+                       [&] { return block(x, memory, source, context, unmasked); });
+}
+
+struct NoParameters : Module {
+  void visit(Visitor&) const override {}
+};
+
+Tensor take_matrices(Case& given) {
+  Tensor x = given.take("input.x");
+  require(x.rank() >= 2 && x.count() > 0, given.layer, ": tensor \"input.x\" is ", x.shape(),
+          ", expected […, T, K]");
+  return x;
+}
+
+Answer run_rel_shift(Case& given) {
+  auto config = config_from_json<RelShiftConfig>(given.config);
+  Tensor x = take_matrices(given);
+  return differentiate(given, NoParameters(), {"x"}, {x},
+                       [&] { return rel_shift(x, config.zero_triu); });
+}
+
+Answer run_shift_right(Case& given) {
+  config_from_json<ShiftRightConfig>(given.config);
+  Tensor x = take_matrices(given);
+  return differentiate(given, NoParameters(), {"x"}, {x}, [&] { return shift_right(x); });
+}
+
+/// Takes tokens [B, T], each in 0 … V-1.
+Tokens take_tokens(Case& given, const std::string& name, const LanguageModelConfig& config) {
+  Tokens tokens = given.take_tokens(name);
+  const Dims& shape = tokens.shape;
+  require(shape.size() == 2 && product(shape) >= 1, given.layer, ": tensor \"", name, "\" is ",
+          shape, ", expected [B, T]");
+  for (int32_t token : tokens.values)
+    require(0 <= token && token < config.vocab_size, given.layer, ": tensor \"", name, "\" has ",
+            token, ", expected 0 to ", config.vocab_size - 1);
+  return tokens;
+}
+
+/// Takes input.memory.L for every block, all of one length, or for none.
+Memory take_memories(Case& given, int64_t B, const LanguageModelConfig& config) {
+  Memory memory;
+  for (int64_t n = 0; n < config.n_layer; ++n) {
+    std::string name = "input.memory." + std::to_string(n);
+    Tensor block = take_memory(given, name, B, config.d_model);
+    bool fits = n == 0 || (block.defined() ? !memory.empty() && block.size(1) == memory[0].size(1)
+                                           : memory.empty());
+    require(fits, given.layer, ": tensor \"", name, "\" is ",
+            block.defined() ? text(block.shape()) : "missing", ", unlike input.memory.0");
+    if (block.defined()) memory.push_back(block);
+  }
+  return memory;
+}
+
+Answer run_language_model(Case& given) {
+  auto config = config_from_json<LanguageModelConfig>(given.config);
+  if (config.block == BlockType::r_transformer_block) refuse(given, "input.memory.0");
+  auto model = make_layer(given, config);
+  Tokens tokens = take_tokens(given, "input.tokens", config);
+  Tokens targets = take_tokens(given, "input.targets", config);
+  require(targets.shape == tokens.shape, given.layer, ": tensor \"input.targets\" is ",
+          targets.shape, ", expected ", tokens.shape);
+  Memory memory = take_memories(given, tokens.shape[0], config);
+  given.expect_empty();
+  Context context;
+  Tape tape;
+  auto [logits, block_inputs, features] = model(tokens, memory, context);
+  Tensor loss = cross_entropy(logits, targets);
+  tape.backward(loss);
+  Answer answer;
+  answer.put("loss", loss);
+  answer.put("output", logits);
+  for (size_t n = 0; n < block_inputs.size(); ++n)
+    answer.put("memory." + std::to_string(n), block_inputs[n]);
+  answer.put_parameter_gradients(model);
+  return answer;
+}
+
+struct Runner {
+  const char* layer;
+  Answer (*run)(Case&);
+};
+
+constexpr Runner runners[] = {
+    {"multi_head_attention", run_multi_head_attention},
+    {"relative_multi_head_attention", run_sequence_layer<RelativeMultiHeadAttentionConfig>},
+    {"relative_global_attention", run_sequence_layer<RelativeGlobalAttentionConfig>},
+    {"shaw_attention", run_sequence_layer<ShawAttentionConfig>},
+    {"transformer_xl_attention", run_sequence_layer<TransformerXLAttentionConfig>},
+    {"aft", run_sequence_layer<AftConfig>},
+    {"local_rnn", run_sequence_layer<LocalRnnConfig>},
+    {"transformer_block", run_sequence_layer<TransformerBlockConfig>},
+    {"r_transformer_block", run_sequence_layer<RTransformerBlockConfig>},
+    {"encoder_decoder_block", run_encoder_decoder_block},
+    {"language_model", run_language_model},
+    {"rel_shift", run_rel_shift},
+    {"shift_right", run_shift_right},
+};
+
+}  // namespace
+
+Answer run_layer(Case& given) {
+  for (const Runner& runner : runners)
+    if (given.layer == runner.layer) return runner.run(given);
+  fail("unknown layer \"", given.layer, "\"");
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
