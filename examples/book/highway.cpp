@@ -1,5 +1,5 @@
-// The functions of Highway that its headers leave to its library. WebAssembly has one instruction set, so there
-// is nothing to find out at run time.
+// The functions of Highway that its headers leave to its library. WebAssembly has one instruction
+// set, so there is nothing to find out at run time.
 
 #include <hwy/highway.h>
 

@@ -1,0 +1,39 @@
+#pragma once
+
+// What a page of the book asks of the library: a training that goes on step by step, what its model
+// writes and looks at, and single layers. Requests and answers are JSON, so that a page, a worker
+// and a test in a terminal say the same.
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace book {
+
+/// A training and its model. A request is an object whose "do" names one of these:
+///
+///     begin      model (LanguageModelConfig without vocab_size), training (TrainerConfig), text
+///                -> parameters, vocab_size: a new model that knows the characters of the text
+///     train      steps -> step (the number of updates so far), losses (in nats, one for each step)
+///     write      prompt, length, temperature, seed -> text: what the model appends to the prompt
+///     attention  text -> layers: for each layer its maps {title, weights}; weights [T, T] in rows
+///     run_layer  layer, config, tensors {NAME: {shape, values, dtype}} -> tensors, as the program
+///                run_layer names them; a dtype is F32 where none is given
+class Study {
+ public:
+  Study();
+  ~Study();
+
+  /// Answers a request. Throws an Error that names what is wrong with it.
+  nlohmann::json answer(const nlohmann::json& request);
+
+ private:
+  struct Training;
+  std::unique_ptr<Training> training_;
+};
+
+/// Answers a request in text by one in text, on one line. An error is an answer, too: {"error":
+/// "…"}.
+std::string answer_text(Study& study, const std::string& request);
+
+}  // namespace book
