@@ -32,7 +32,7 @@ link() {
     $(pkg-config --libs libhwy)
 }
 link products "$tests/main.cpp" "$tests/core/machine/blas.cpp" "$tests/core/machine/one_thread.cpp" \
-  "$tests/core/machine/parallel.cpp"
+  "$tests/core/machine/parallel.cpp" "$tests/core/machine/vector_product.cpp"
 ./products
 link first_model "$tests/../examples/first_model.cpp"
 

@@ -14,12 +14,11 @@ TEST_CASE("vector products: tiles, their edges, and sums of several blocks of de
     int64_t m, k, n;
   };
   on_every_instruction_set([] {
-    for (auto [m, k, n] :
-         {Sizes{9, 5, 9}, {12, 64, 32}, {13, 256, 33}, {25, 257, 65}, {120, 600, 140}})
+    for (auto [m, k, n] : {Sizes{9, 5, 9}, {12, 64, 32}, {13, 256, 33}, {49, 520, 70}})
       for (Order a_order :
            {Order::rows, Order::padded_columns, Order::scattered, Order::equal_rows})
-        for (Order b_order : {Order::padded_rows, Order::columns, Order::scattered})
-          for (Order c_order : result_orders)
+        for (Order b_order : {Order::padded_rows, Order::columns})
+          for (Order c_order : {Order::rows, Order::padded_columns, Order::scattered})
             for (Scalar beta : {Scalar(0), Scalar(-1.5)}) {
               Operand a(m, k, a_order, 1), b(k, n, b_order, 2), c(m, n, c_order, 3);
               if (beta == 0) std::fill(c.memory.begin(), c.memory.end(), Scalar(1e30));
