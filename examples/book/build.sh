@@ -1,17 +1,16 @@
 #!/bin/sh
-# Builds the library for browsers, in WebAssembly, with Debian's emscripten: build-book/ is a build folder
-# of meson, in which the library has one thread and products of its own (-Dportable=true). Arguments are
-# targets; without any, it builds the programs that the book needs.
+# Builds the library for browsers, in WebAssembly, by Debian's emscripten. The folder build-book, or the
+# one that BUILD names, becomes a build folder of meson, with one thread and products of its own
+# (-Dportable=true). The arguments are targets; without any, it builds what pages call.
 #
 #     apt-get install emscripten nodejs
 #     examples/book/build.sh tests/tests-core.js && node build-book/tests/tests-core.js
 set -eu
-cd "$(dirname "$0")/../.."
-build=build-book
-packages=$PWD/$build/packages
+sources=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir -p "${BUILD:=$sources/build-book}/packages/include"
+packages=$(realpath "$BUILD/packages")
 
-# Debian's headers for all machines are beside those for this one: links leave the latter out.
-mkdir -p "$packages/include"
+# Headers for all machines lie beside those for this one. Links leave out the latter.
 for headers in hwy nlohmann doctest CLI; do
   ln -sfn "/usr/include/$headers" "$packages/include/$headers"
 done
@@ -23,12 +22,12 @@ package() {
 }
 package libhwy "$packages/libhwy.a"
 package nlohmann_json
-em++ -std=c++20 -O2 -msimd128 -I"$packages/include" -c examples/book/highway.cpp -o "$packages/highway.o"
-rm -f "$packages/libhwy.a"
-emar rc "$packages/libhwy.a" "$packages/highway.o"
+em++ -std=c++20 -O2 -msimd128 -I"$packages/include" -c "$sources/examples/book/highway.cpp" -o "$packages/highway.o"
+emar rcs "$packages/libhwy.a" "$packages/highway.o"
 
-printf "[constants]\nsources = '%s'\npackages = '%s'\n" "$PWD" "$packages" > "$packages/folders.ini"
-[ -f "$build/build.ninja" ] ||
-  meson setup "$build" --cross-file "$packages/folders.ini" --cross-file examples/book/emscripten.ini \
-    --buildtype=release -Dportable=true -Dmpi=disabled -Db_pch=false
-ninja -C "$build" "${@:-examples/book/study.js}"
+if [ ! -f "$BUILD/build.ninja" ]; then
+  printf "[constants]\nsources = '%s'\npackages = '%s'\n" "$sources" "$packages" > "$packages/folders.ini"
+  meson setup "$BUILD" "$sources" --buildtype=release -Dportable=true -Dmpi=disabled -Db_pch=false \
+    --cross-file "$packages/folders.ini" --cross-file "$sources/examples/book/emscripten.ini"
+fi
+ninja -C "$BUILD" "${@:-examples/book/study.js}"

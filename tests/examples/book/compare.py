@@ -1,0 +1,73 @@
+"""Gives two programs the same requests, and checks that they give the same answers, to the bit: the
+library in WebAssembly, and a portable build of it for this machine that computes with vectors of the same
+length.
+
+    compare.py LIBRARY.js study [INSTRUCTION_SET]
+"""
+
+import json
+import pathlib
+import random
+import subprocess
+import sys
+
+LINES = pathlib.Path(__file__).parents[3] / "examples/book/lines.js"
+
+TRAINING = {"batch_size": 8, "block_size": 32, "mem_len": 32, "max_iters": 2000}
+MODEL = {"d_model": 64, "n_layer": 2, "n_head": 4, "d_inner": 256}
+MIXERS = [
+    {"type": "transformer_xl_attention"},
+    {"type": "shaw_attention", "max_distance": 16},
+    {"type": "aft", "form": "conv", "window": 8},
+    {"type": "local_rnn", "window": 8},
+]
+LONG, SHORT = 100, 20
+
+
+def nonsense(count):
+    words = random.Random(7)
+    choice = ["the ", "cat ", "sat ", "on ", "a ", "mat ", "and ", "then\n"]
+    return "".join(words.choice(choice) for _ in range(count))
+
+
+def tensor(*shape):
+    numbers = random.Random(len(shape))
+    count = 1
+    for size in shape:
+        count *= size
+    return {"shape": shape, "values": [numbers.uniform(-1, 1) for _ in range(count)]}
+
+
+def requests():
+    yield {"do": "train", "steps": 1}  # refused: no training has begun
+    yield {"do": "run_layer", "layer": "rel_shift", "config": {},
+           "tensors": {"input.x": tensor(1, 4, 7), "grad_output": tensor(1, 4, 7)}}
+    text = nonsense(15000)
+    for n, mixer in enumerate(MIXERS):
+        training = TRAINING if n == 0 else TRAINING | {"mem_len": 0}
+        yield {"do": "begin", "text": text, "model": MODEL | {"mixer": mixer}, "training": training}
+        yield {"do": "train", "steps": LONG if n == 0 else SHORT}
+        yield {"do": "attention", "text": "the cat sat"}
+        yield {"do": "write", "prompt": "the ", "length": 40, "temperature": 0}
+
+
+def answers(command, asked):
+    lines = "".join(json.dumps(request) + "\n" for request in asked)
+    ran = subprocess.run(command, input=lines, capture_output=True, text=True, check=True)
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+def main(library, *native):
+    asked = list(requests())
+    ours, others = answers(["node", LINES, library], asked), answers(native, asked)
+    assert len(ours) == len(others) == len(asked), (len(ours), len(others), len(asked))
+    assert "error" in ours[0] and "tensors" in ours[1], ours[:2]
+    for request, a, b in zip(asked, ours, others):
+        assert a == b, (request, a, b)
+        assert request is asked[0] or "error" not in a, a
+        if "losses" in a:
+            print(f"{a['step']} steps: loss {a['losses'][-1]:.6f}")
+            assert a["losses"][-1] < a["losses"][0], a
+
+
+main(*sys.argv[1:])
