@@ -1,6 +1,7 @@
 #include "study.h"
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -43,6 +44,7 @@ Value value_of(const Json& object, const char* key, Value otherwise) {
 }
 
 TrainerConfig trainer_config(Json object) {
+  require(object.is_object(), "\"training\" is not an object");
   TrainerConfig config;
   config.fields([&](const char* name, auto& value, auto&&...) {
     using Value = std::decay_t<decltype(value)>;
@@ -71,24 +73,33 @@ void append(std::vector<std::byte>& bytes, Value value) {
   bytes.insert(bytes.end(), begin, begin + sizeof(Value));
 }
 
+/// Appends a value as a tensor of this type stores it.
+void append(std::vector<std::byte>& bytes, double value, DType dtype) {
+  constexpr double most = 1e15;  // all whole numbers up to here are doubles
+  switch (dtype) {
+    case DType::f32:
+      return append(bytes, static_cast<float>(value));
+    case DType::boolean:
+      return append(bytes, static_cast<uint8_t>(value != 0));
+    case DType::i64:
+      require(-most <= value && value <= most, "\"values\" has ", value, ", expected at most ",
+              most);
+      return append(bytes, static_cast<int64_t>(value));
+    default:
+      fail("\"dtype\" is ", dtype, ", expected F32, I64 or BOOL");
+  }
+}
+
 StoredTensor stored_tensor(const Json& object) {
   auto name = value_of<std::string>(object, "dtype", "F32");
   auto dtype = dtype_named(name);
-  StoredTensor tensor{dtype.value_or(DType::f32), {}, {}};
-  for (int64_t size : value_of<std::vector<int64_t>>(object, "shape")) tensor.shape.push_back(size);
-  for (double value : value_of<std::vector<double>>(object, "values")) {
-    if (dtype == DType::f32)
-      append(tensor.bytes, static_cast<float>(value));
-    else if (dtype == DType::i64)
-      append(tensor.bytes, static_cast<int64_t>(value));
-    else if (dtype == DType::boolean)
-      append(tensor.bytes, static_cast<uint8_t>(value != 0));
-    else
-      fail("\"dtype\" is ", shown(name), ", expected F32, I64 or BOOL");
-  }
-  require(std::ssize(tensor.bytes) == byte_count(tensor.dtype, tensor.shape), "\"values\" has ",
-          tensor.bytes.size() / static_cast<size_t>(size_of(tensor.dtype)),
-          " values for a shape of ", tensor.shape);
+  require(dtype.has_value(), "\"dtype\" is ", shown(name), ", expected F32, I64 or BOOL");
+  auto shape = value_of<std::vector<int64_t>>(object, "shape");
+  auto values = value_of<std::vector<double>>(object, "values");
+  StoredTensor tensor{*dtype, Dims(std::span<const int64_t>(shape)), {}};
+  for (double value : values) append(tensor.bytes, value, *dtype);
+  require(std::ssize(tensor.bytes) == byte_count(*dtype, tensor.shape), "\"values\" has ",
+          values.size(), " values for a shape of ", tensor.shape);
   return tensor;
 }
 
