@@ -8,10 +8,13 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// An uninitialised block of Scalars, 64-byte aligned, from the caching allocator.
+/// A block of Scalars: the library's own, or memory of somebody else.
 class Buffer {
  public:
+  /// Takes an uninitialised block, 64-byte aligned, from the caching allocator.
   explicit Buffer(int64_t count);
+  /// Stands for `count` Scalars at `data` that belong to `owner`, which is kept as long as this.
+  Buffer(Scalar* data, int64_t count, std::shared_ptr<const void> owner);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -29,6 +32,8 @@ class Buffer {
  private:
   Scalar* data_;
   int64_t count_;
+  bool own_ = true;
+  std::shared_ptr<const void> owner_{};
 };
 
 /// The values behind one tensor and all its views, and the gradient that mirrors them: the gradient

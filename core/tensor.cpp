@@ -28,6 +28,16 @@ Tensor Tensor::from(const Dims& shape, std::span<const Scalar> values) {
   return result;
 }
 
+Tensor Tensor::over(Scalar* data, const Layout& layout, std::shared_ptr<const void> owner) {
+  int64_t size = layout.offset;
+  for (int axis = 0; axis < layout.rank(); ++axis)
+    size += (layout.shape[axis] - 1) * std::max<int64_t>(layout.strides[axis], 0);
+  auto storage = std::make_shared<Storage>();
+  storage->value =
+      std::make_shared<Buffer>(data, layout.count() == 0 ? 0 : size + 1, std::move(owner));
+  return Tensor(std::move(storage), {}).view(layout);
+}
+
 Scalar* Tensor::mutable_data() const {
   require_defined("mutable_data", "the tensor", *this);
   require(!recorded(), "in-place write: a tensor of shape ", shape(),

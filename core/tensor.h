@@ -23,6 +23,11 @@ class Tensor {
   static Tensor zeros(const Dims& shape) { return full(shape, 0); }
   /// Returns a tensor of row-major `values`. Throws when their number is not that of `shape`.
   static Tensor from(const Dims& shape, std::span<const Scalar> values);
+  /// Returns a tensor over memory of somebody else, without a copy: the element with a layout's
+  /// position p is data[p]. `owner` is kept as long as anything here needs that memory, which must
+  /// not change meanwhile. Throws where the layout reaches below `data` or overlaps itself, as
+  /// `view` does.
+  static Tensor over(Scalar* data, const Layout& layout, std::shared_ptr<const void> owner);
 
   bool defined() const { return storage_ != nullptr; }
   const Layout& layout() const { return layout_; }

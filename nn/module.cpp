@@ -9,7 +9,9 @@ void Visitor::operator()(const std::string& name, const Tensor& parameter, Decay
   bool shared = std::any_of(parameters.begin(), parameters.end(), [&](const Parameter& known) {
     return known.value.shares_storage(parameter);
   });
-  if (!shared) parameters.push_back({prefix_ + name, parameter, decay});
+  if (shared) return;
+  parameters.push_back({prefix_ + name, parameter, decay});
+  places.push_back(&parameter);
 }
 
 void Visitor::operator()(const std::string& name, const Module& module) {
@@ -23,6 +25,15 @@ std::vector<Parameter> parameters(const Module& module) {
   Visitor visitor;
   module.visit(visitor);
   return std::move(visitor.parameters);
+}
+
+std::vector<Tensor*> parameter_places(Module& module) {
+  Visitor visitor;
+  module.visit(visitor);
+  std::vector<Tensor*> places;
+  // The module is not const, so neither are its members.
+  for (const Tensor* place : visitor.places) places.push_back(const_cast<Tensor*>(place));
+  return places;
 }
 
 int64_t parameter_count(const Module& module) {

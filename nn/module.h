@@ -39,6 +39,8 @@ class Visitor {
   }
 
   std::vector<Parameter> parameters;
+  /// Where each of them stands in its module.
+  std::vector<const Tensor*> places;
 
  private:
   std::string prefix_;
@@ -52,6 +54,10 @@ struct Module {
 
 /// All parameters of a module, each once. PyTorch: module.named_parameters().
 std::vector<Parameter> parameters(const Module& module);
+
+/// The members themselves that `parameters` lists, in its order. Whoever assigns other tensors to
+/// them, of the same shapes, makes the module compute with those.
+std::vector<Tensor*> parameter_places(Module& module);
 
 /// The number of scalars in all parameters.
 int64_t parameter_count(const Module& module);

@@ -238,3 +238,38 @@ TEST_CASE("recorded values are not written to") {
   x.mutable_data();
   constant.mutable_data();
 }
+
+TEST_CASE("a tensor lies over memory of somebody else, who is kept as long as it") {
+  auto owner = std::make_shared<Scalars>(Scalars{0, 1, 2, 3, 4, 5});
+  std::weak_ptr<Scalars> alive = owner;
+  Tensor x = Tensor::over(owner->data(), {{3, 2}, {1, 3}}, owner);
+  CHECK(x.data() == owner->data());
+  CHECK(x.values() == Scalars{0, 3, 1, 4, 2, 5});
+  owner.reset();
+  Tensor y;
+  {
+    Tape tape;
+    y = x.require_gradient() * x;
+    Tensor seen = reshape(x, {3, 2});
+    x = {};
+    CHECK_FALSE(alive.expired());
+    tape.backward(y, Tensor::full({3, 2}, 1));
+    CHECK(seen.gradient().values() == Scalars{0, 6, 2, 8, 4, 10});
+    CHECK_FALSE(alive.expired());
+  }
+  CHECK(alive.expired());
+  CHECK(y.values() == Scalars{0, 9, 1, 16, 4, 25});
+}
+
+TEST_CASE("memory of somebody else may be empty, and is neither overlapped nor passed") {
+  Scalars values(4);
+  CHECK(Tensor::over(nullptr, Layout::contiguous({2, 0}), nullptr).values().empty());
+  CHECK(Tensor::over(values.data(), {{2, 2}, {0, 1}}, nullptr).count() == 4);
+  CHECK(refusal([&] {
+          Tensor::over(values.data(), {{2, 2}, {1, 1}}, nullptr);
+        }) == "view: shape [2, 2] with strides [1, 1] overlaps itself");
+  CHECK(refusal([&] {
+          Tensor::over(values.data(), {{2}, {-1}}, nullptr);
+        }) ==
+        "view: shape [2] with strides [-1] from 0 reaches beyond the 1 elements of the storage");
+}

@@ -47,6 +47,19 @@ const Lines feed_forward = {"up.weight [5, 6] *", "up.bias [5]", "down.weight [6
 
 }  // namespace
 
+TEST_CASE("a module computes with the tensors that are put in its parameters' places") {
+  Random random;
+  MultiHeadAttention one({.d_model = 2, .n_head = 1}, random);
+  MultiHeadAttention other({.d_model = 2, .n_head = 1}, random);
+  Tensor x = Tensor::from({1, 2, 2}, std::vector<Scalar>{1, 2, 3, 4});
+  CHECK(one(x).values() != other(x).values());
+  std::vector<Tensor*> places = parameter_places(one);
+  std::vector<Parameter> given = parameters(other);
+  REQUIRE(places.size() == given.size());
+  for (size_t n = 0; n < places.size(); ++n) *places[n] = given[n].value;
+  CHECK(one(x).values() == other(x).values());
+}
+
 TEST_CASE("parameters of attention") {
   CHECK(listed<MultiHeadAttentionConfig>(R"({"d_model": 6, "n_head": 2})") == heads);
   CHECK(listed<MultiHeadAttentionConfig>(R"({"d_model": 6, "n_head": 2, "bias": false})") ==
