@@ -1,0 +1,200 @@
+// The functions that Python calls, for one precision: torch's tensors go in and come out without a
+// copy, and Python's lock is released while the library computes.
+
+#include "bind.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "program.h"
+#include "recording.h"
+#include "session.h"
+#include "shiftgrad/core/errors.h"
+
+namespace nb = nanobind;
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+namespace {
+
+Dims dims(nb::handle tuple) {
+  Dims result;
+  for (nb::handle size : nb::borrow<nb::tuple>(tuple)) result.push_back(nb::cast<int64_t>(size));
+  return result;
+}
+
+/// Keeps a Python object until the last copy is gone, on whatever thread.
+std::shared_ptr<const void> kept(nb::handle object) {
+  return {object.inc_ref().ptr(), [](PyObject* kept_object) {
+            if (!Py_IsInitialized()) return;
+            nb::gil_scoped_acquire lock;
+            Py_DECREF(kept_object);
+          }};
+}
+
+/// Returns the address of a torch.Tensor's first element.
+template <class T>
+T* address(nb::handle tensor) {
+  return reinterpret_cast<T*>(nb::cast<uintptr_t>(tensor.attr("data_ptr")()));
+}
+
+/// Returns a tensor over the memory of a torch.Tensor of this precision, or an undefined one for
+/// None.
+Tensor seen(nb::handle tensor) {
+  if (tensor.is_none()) return {};
+  Dims shape = dims(tensor.attr("shape"));
+  if (product(shape) == 0) return Tensor::empty(shape);
+  return Tensor::over(address<Scalar>(tensor), {shape, dims(tensor.attr("stride")())},
+                      kept(tensor));
+}
+
+std::vector<Tensor> seen(nb::list tensors) {
+  std::vector<Tensor> result;
+  for (nb::handle tensor : tensors) result.push_back(seen(tensor));
+  return result;
+}
+
+/// Copies a contiguous torch.Tensor of bools; null for None.
+std::shared_ptr<const Mask> mask(nb::handle tensor) {
+  if (tensor.is_none()) return nullptr;
+  Dims shape = dims(tensor.attr("shape"));
+  auto* first = address<const uint8_t>(tensor);
+  return std::make_shared<Mask>(Mask{shape, {first, first + product(shape)}});
+}
+
+/// Returns a torch.Tensor over memory that `owner` keeps.
+template <class T, class Owner>
+nb::object to_torch(T* data, const Dims& shape, const Dims& strides, Owner owner) {
+  auto* keeper = new Owner(std::move(owner));
+  nb::capsule capsule(keeper,
+                      [](void* kept_owner) noexcept { delete static_cast<Owner*>(kept_owner); });
+  std::vector<size_t> sizes(shape.begin(), shape.end());
+  return nb::cast(
+      nb::ndarray<nb::pytorch, T>(data, sizes.size(), sizes.data(), capsule, strides.begin()));
+}
+
+nb::object to_torch(const Tensor& tensor) {
+  const Layout& layout = tensor.layout();
+  return to_torch(const_cast<Scalar*>(tensor.data()), layout.shape, layout.strides, tensor);
+}
+
+/// What `forward` returns to Python: the output, and a ticket for its backward pass or None.
+nb::tuple forward(const std::string& name, const std::string& config, nb::list tensors,
+                  nb::handle key_padding_mask, nb::handle attention_mask, uint64_t seed,
+                  const std::string& precision, const std::vector<bool>& wanted, int threads) {
+  std::vector<Tensor> inputs = seen(tensors);
+  require(wanted.empty() || wanted.size() == inputs.size(), name, ": gradients are wanted of ",
+          wanted.size(), " tensors, given ", inputs.size());
+  for (size_t n = 0; n < wanted.size(); ++n)
+    if (wanted[n]) inputs[n].require_gradient();
+  Context context{.training = true, .random = {.seed = seed}};
+  context.key_padding_mask = mask(key_padding_mask);
+  context.attention_mask = mask(attention_mask);
+  Tensor output;
+  std::shared_ptr<uint8_t> ticket;
+  {
+    nb::gil_scoped_release unlocked;
+    Session session(threads, precision);
+    BorrowedProgram program(name, config);
+    auto run = [&] { return program->run(inputs, context); };
+    if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) {
+      output = run();
+    } else {
+      auto recording = std::make_unique<Recording>(inputs, run);
+      output = recording->output();
+      ticket = deposit(std::move(recording));
+    }
+  }
+  nb::object result = to_torch(output);
+  if (!ticket) return nb::make_tuple(result, nb::none());
+  uint8_t* byte = ticket.get();
+  return nb::make_tuple(result, to_torch(byte, {1}, {1}, std::move(ticket)));
+}
+
+/// Returns the gradients of the wanted tensors, or None where the ticket's tape is gone.
+nb::object backward(nb::handle ticket, nb::handle gradient, const std::string& precision,
+                    int threads) {
+  std::unique_ptr<Recording> recording = take(address<const void>(ticket));
+  if (!recording) return nb::none();
+  Tensor cotangent = seen(gradient);
+  std::vector<Tensor> gradients;
+  {
+    nb::gil_scoped_release unlocked;
+    Session session(threads, precision);
+    gradients = recording->backward(cotangent);
+    recording.reset();
+  }
+  nb::list result;
+  for (const Tensor& each : gradients) result.append(to_torch(each));
+  return result;
+}
+
+nb::list initial_parameters(const std::string& name, const std::string& config, uint64_t seed) {
+  nb::list result;
+  for (const Parameter& parameter : make_program(name, config, seed)->initial_parameters())
+    result.append(nb::make_tuple(parameter.name, to_torch(parameter.value)));
+  return result;
+}
+
+/// A layer's memory of the tokens that it has seen, for one stream of tokens.
+class Stream {
+ public:
+  Stream(const std::string& name, const std::string& config, std::optional<int64_t> limit)
+      : program_(make_program(name, config, 0)),
+        state_(program_->start(limit.value_or(unlimited))) {}
+  Stream(const Stream& other) : program_(other.program_), state_(other.state_->clone()) {}
+
+  nb::object step(nb::list tensors, nb::handle key_padding_mask, nb::handle attention_mask,
+                  const std::string& precision, int threads) {
+    std::vector<Tensor> inputs = seen(tensors);
+    Context context;
+    context.key_padding_mask = mask(key_padding_mask);
+    context.attention_mask = mask(attention_mask);
+    Tensor output;
+    {
+      nb::gil_scoped_release unlocked;
+      Session session(threads, precision);
+      // The state may keep x itself, which torch may change.
+      inputs[0] = Tensor::from(inputs[0].shape(), inputs[0].values());
+      std::lock_guard lock(*mutex_);
+      output = program_->step(inputs, *state_, context);
+    }
+    return to_torch(output);
+  }
+
+ private:
+  // A state belongs to the program that started it, and so do its copies.
+  std::shared_ptr<Program> program_;
+  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
+
+#ifdef SHIFTGRAD_DOUBLE
+void bind_float64(nb::module_& module) {
+#else
+void bind_float32(nb::module_& module) {
+#endif
+  using namespace shiftgrad;
+  module.def("forward", forward, nb::arg("name"), nb::arg("config"), nb::arg("tensors"),
+             nb::arg("key_padding_mask").none(), nb::arg("attention_mask").none(), nb::arg("seed"),
+             nb::arg("precision"), nb::arg("wanted"), nb::arg("threads"));
+  module.def("backward", backward);
+  module.def("initial_parameters", initial_parameters);
+  nb::class_<Stream>(module, "Stream")
+      .def(nb::init<const std::string&, const std::string&, std::optional<int64_t>>(),
+           nb::arg("name"), nb::arg("config"), nb::arg("limit").none())
+      .def("step", &Stream::step, nb::arg("tensors"), nb::arg("key_padding_mask").none(),
+           nb::arg("attention_mask").none(), nb::arg("precision"), nb::arg("threads"))
+      .def("__copy__", [](const Stream& stream) { return Stream(stream); })
+      .def("__deepcopy__", [](const Stream& stream, nb::handle) { return Stream(stream); });
+}

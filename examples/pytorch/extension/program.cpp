@@ -1,0 +1,249 @@
+#include "program.h"
+
+#include <cmath>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_map>
+
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/nn/models/encoder_decoder_block.h"
+#include "shiftgrad/nn/models/r_transformer_block.h"
+#include "shiftgrad/ops/attention.h"
+#include "shiftgrad/ops/shape.h"
+#include "shiftgrad/ops/shift.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+std::unique_ptr<State> Program::start(int64_t) const { fail(name_, ": has no step"); }
+
+Tensor Program::step(std::span<const Tensor>, State&, Context&) { fail(name_, ": has no step"); }
+
+namespace {
+
+/// Throws unless there are as many tensors as the program takes.
+void expect_count(const std::string& name, std::span<const Tensor> tensors, size_t expected) {
+  require(tensors.size() == expected, name, ": ", tensors.size(), " tensors, expected ", expected);
+}
+
+template <class Config>
+class LayerProgram : public Program {
+ public:
+  LayerProgram(const Config& config, uint64_t seed)
+      : LayerProgram(config, std::make_unique<Random>(Random{.seed = seed})) {}
+
+  std::vector<Parameter> initial_parameters() const override { return parameters(layer_); }
+
+  Tensor run(std::span<const Tensor> tensors, Context& context) override {
+    Guard guard(*this, tensors);
+    const Tensor &x = tensors[0], &memory = tensors[1], &source = tensors[2];
+    Context unmasked;
+    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
+      return layer_(x, memory, source, context, unmasked);
+    else if constexpr (std::is_same_v<Config, MultiHeadAttentionConfig>)
+      if (source.defined()) {
+        require(!memory.defined(), name_, ": memory with a context");
+        return layer_.cross(x, source, context);
+      }
+    if constexpr (!std::is_same_v<Config, EncoderDecoderBlockConfig>) {
+      require(!source.defined(), name_, ": takes no context");
+      return layer_(x, memory, context);
+    }
+  }
+
+  std::unique_ptr<State> start(int64_t limit) const override {
+    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
+      return layer_.mixer->start(limit);
+    else
+      return layer_.start(limit);
+  }
+
+  Tensor step(std::span<const Tensor> tensors, State& state, Context& context) override {
+    Guard guard(*this, tensors);
+    const Tensor &x = tensors[0], &source = tensors[2];
+    Context unmasked;
+    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>) {
+      return layer_(x, state, layer_.cross_attention->source_heads(source), context, unmasked);
+    } else {
+      require(!source.defined(), name_, ": a step takes no context");
+      return layer_(x, state, context);
+    }
+  }
+
+ private:
+  LayerProgram(const Config& config, const std::unique_ptr<Random>& random)
+      : Program(Config::type), layer_(config, *random), places_(parameter_places(layer_)) {
+    for (const Parameter& parameter : parameters(layer_))
+      parameters_.push_back({parameter.name, parameter.value.shape()});
+  }
+
+  /// Lets the layer see given parameters while it lives.
+  struct Guard {
+    Guard(LayerProgram& program, std::span<const Tensor> tensors) : places(program.places_) {
+      expect_count(program.name_, tensors, 3 + places.size());
+      for (size_t n = 0; n < places.size(); ++n) {
+        const auto& [name, shape] = program.parameters_[n];
+        require(tensors[3 + n].defined() && tensors[3 + n].shape() == shape, program.name_,
+                ": parameter ", name, " ",
+                tensors[3 + n].defined() ? text(tensors[3 + n].shape()) : "is missing",
+                ", expected ", shape);
+      }
+      for (size_t n = 0; n < places.size(); ++n) *places[n] = tensors[3 + n];
+    }
+    ~Guard() {
+      for (Tensor* place : places) *place = {};
+    }
+    const std::vector<Tensor*>& places;
+  };
+
+  struct Described {
+    std::string name;
+    Dims shape;
+  };
+
+  typename Config::Layer layer_;
+  std::vector<Tensor*> places_;
+  std::vector<Described> parameters_;
+};
+
+/// One of the bare shifts, of x alone.
+template <class Shift>
+class ShiftProgram : public Program {
+ public:
+  ShiftProgram(std::string name, Shift shift) : Program(std::move(name)), shift_(shift) {}
+
+  Tensor run(std::span<const Tensor> tensors, Context& context) override {
+    expect_count(name_, tensors, 3);
+    require(!tensors[1].defined(), name_, ": takes no memory");
+    require(!tensors[2].defined(), name_, ": takes no context");
+    context.refuse_masks(name_.c_str());
+    require(tensors[0].rank() >= 2, name_, ": x ", tensors[0].shape(), ", expected […, T, K]");
+    return contiguous(shift_(tensors[0]));
+  }
+
+ private:
+  Shift shift_;
+};
+
+class AttentionProgram : public Program {
+ public:
+  explicit AttentionProgram(const std::string& config) : Program("relative_attention") {
+    auto options = nlohmann::json::parse(config);
+    if (options.contains("scale")) scale_ = options["scale"].get<double>();
+    causal_ = options.value("causal", true);
+    window_ = options.value("window", int64_t{0});
+    require(!options.contains("window") || window_ >= 1, name_, ": a window of ", window_,
+            ", expected at least 1");
+    dropout_ = options.value("dropout_p", 0.0);
+  }
+
+  Tensor run(std::span<const Tensor> tensors, Context& context) override {
+    expect_count(name_, tensors, 9);
+    RelativeAttention a{.query = tensors[0],
+                        .key = tensors[1],
+                        .value = tensors[2],
+                        .content_bias = tensors[3],
+                        .position_bias = tensors[4],
+                        .position_rows = tensors[5],
+                        .position_scores = tensors[6],
+                        .clipped_keys = tensors[7],
+                        .clipped_values = tensors[8]};
+    auto D = static_cast<double>(a.query.rank() > 0 ? a.query.size(-1) : 1);
+    a.factor = static_cast<Scalar>(scale_.value_or(1 / std::sqrt(D)));
+    a.visibility = {causal_, window_, context.key_padding_mask, context.attention_mask};
+    a.dropout = context.dropout_pattern(dropout_);
+    return relative_attention(a);
+  }
+
+ private:
+  std::optional<double> scale_;
+  bool causal_ = true;
+  int64_t window_ = 0;
+  double dropout_ = 0;
+};
+
+using Maker = std::unique_ptr<Program> (*)(const std::string& config, uint64_t seed);
+
+template <class Config>
+std::unique_ptr<Program> make_layer_program(const std::string& config, uint64_t seed) {
+  return std::make_unique<LayerProgram<Config>>(config_from_json<Config>(config), seed);
+}
+
+template <class Shift>
+std::unique_ptr<Program> make_shift_program(const char* name, Shift shift) {
+  return std::make_unique<ShiftProgram<Shift>>(name, shift);
+}
+
+const std::unordered_map<std::string, Maker> makers = {
+    {"multi_head_attention", make_layer_program<MultiHeadAttentionConfig>},
+    {"relative_multi_head_attention", make_layer_program<RelativeMultiHeadAttentionConfig>},
+    {"relative_global_attention", make_layer_program<RelativeGlobalAttentionConfig>},
+    {"shaw_attention", make_layer_program<ShawAttentionConfig>},
+    {"transformer_xl_attention", make_layer_program<TransformerXLAttentionConfig>},
+    {"aft", make_layer_program<AftConfig>},
+    {"local_rnn", make_layer_program<LocalRnnConfig>},
+    {"transformer_block", make_layer_program<TransformerBlockConfig>},
+    {"r_transformer_block", make_layer_program<RTransformerBlockConfig>},
+    {"encoder_decoder_block", make_layer_program<EncoderDecoderBlockConfig>},
+    {"rel_shift",
+     [](const std::string& config, uint64_t) {
+       bool zero_triu = config_from_json<RelShiftConfig>(config).zero_triu;
+       return make_shift_program("rel_shift",
+                                 [zero_triu](const Tensor& x) { return rel_shift(x, zero_triu); });
+     }},
+    {"shift_right",
+     [](const std::string& config, uint64_t) {
+       config_from_json<ShiftRightConfig>(config);
+       return make_shift_program("shift_right", [](const Tensor& x) { return shift_right(x); });
+     }},
+    {"relative_attention",
+     [](const std::string& config, uint64_t) -> std::unique_ptr<Program> {
+       return std::make_unique<AttentionProgram>(config);
+     }},
+};
+
+}  // namespace
+
+std::unique_ptr<Program> make_program(const std::string& name, const std::string& config,
+                                      uint64_t seed) {
+  auto maker = makers.find(name);
+  require(maker != makers.end(), "unknown layer \"", name, '"');
+  return maker->second(config, seed);
+}
+
+namespace {
+
+/// The programs that nobody has borrowed, by name and config.
+struct Idle {
+  std::mutex mutex;
+  std::unordered_map<std::string, std::vector<std::unique_ptr<Program>>> programs;
+};
+
+// Never destroyed: threads may outlive it.
+Idle& idle = *new Idle;
+
+}  // namespace
+
+BorrowedProgram::BorrowedProgram(const std::string& name, const std::string& config)
+    : key_(name + ' ' + config) {
+  {
+    std::lock_guard lock(idle.mutex);
+    auto found = idle.programs.find(key_);
+    if (found != idle.programs.end() && !found->second.empty()) {
+      program_ = std::move(found->second.back());
+      found->second.pop_back();
+      return;
+    }
+  }
+  program_ = make_program(name, config, 0);
+}
+
+BorrowedProgram::~BorrowedProgram() {
+  std::lock_guard lock(idle.mutex);
+  // A caller may ask for another scale each time.
+  if (idle.programs.size() >= 1000 && !idle.programs.contains(key_)) return;
+  idle.programs[key_].push_back(std::move(program_));
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,0 +1,62 @@
+#pragma once
+
+// What PyTorch calls: a layer by its name and config, or relative_attention, as a function of
+// tensors alone. PyTorch has the parameters; a program sees them for the length of a call.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shiftgrad/nn/context.h"
+#include "shiftgrad/nn/module.h"
+#include "shiftgrad/nn/state.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+struct Program {
+  virtual ~Program() = default;
+
+  /// Returns the output. A layer's tensors are x, memory, context and its parameters, in the order
+  /// of `parameters`; those of relative_attention are q, k, v and the terms of its equation, in the
+  /// order of the struct. What is undefined is absent.
+  virtual Tensor run(std::span<const Tensor> tensors, Context& context) = 0;
+
+  /// Names, and the values from which training starts, until the first run or step.
+  virtual std::vector<Parameter> initial_parameters() const { return {}; }
+
+  /// Starts a state, as Layer::start does. Throws for a program that remembers nothing.
+  virtual std::unique_ptr<State> start(int64_t limit) const;
+  /// Returns the output for x after the tokens in the state, from the tensors that `run` takes.
+  virtual Tensor step(std::span<const Tensor> tensors, State& state, Context& context);
+
+ protected:
+  explicit Program(std::string name) : name_(std::move(name)) {}
+
+  const std::string name_;
+};
+
+/// Makes a program from a name of variants.md and its config as JSON. Throws on names and keys that
+/// it does not know. `seed` chooses the initial parameters.
+std::unique_ptr<Program> make_program(const std::string& name, const std::string& config,
+                                      uint64_t seed);
+
+/// A program that is this borrower's alone while it lives. Afterwards others may borrow it, so that
+/// a call seldom makes one.
+class BorrowedProgram {
+ public:
+  BorrowedProgram(const std::string& name, const std::string& config);
+  ~BorrowedProgram();
+  BorrowedProgram(const BorrowedProgram&) = delete;
+  BorrowedProgram& operator=(const BorrowedProgram&) = delete;
+
+  Program* operator->() const { return program_.get(); }
+
+ private:
+  std::string key_;
+  std::unique_ptr<Program> program_;
+};
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,0 +1,59 @@
+#include "recording.h"
+
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+Recording::Recording(std::vector<Tensor> inputs, const std::function<Tensor()>& forward)
+    : inputs_(std::move(inputs)), output_(forward()) {
+  ended_.emplace();
+}
+
+Recording::~Recording() {
+  Tape::Pause of_this_thread;
+  ended_.reset();
+  tape_.reset();
+}
+
+std::vector<Tensor> Recording::backward(const Tensor& gradient) {
+  if (output_.requires_gradient()) tape_->backward(output_, gradient);
+  std::vector<Tensor> gradients;
+  for (const Tensor& input : inputs_) {
+    if (!input.requires_gradient()) continue;
+    Tensor known = input.gradient();
+    gradients.push_back(known.defined() ? known : Tensor::zeros(input.shape()));
+  }
+  return gradients;
+}
+
+namespace {
+
+struct Deposits {
+  std::mutex mutex;
+  std::unordered_map<const void*, std::unique_ptr<Recording>> by_ticket;
+};
+
+// Never destroyed: a ticket may outlive it.
+Deposits& deposits = *new Deposits;
+
+}  // namespace
+
+std::shared_ptr<uint8_t> deposit(std::unique_ptr<Recording> recording) {
+  std::shared_ptr<uint8_t> ticket(new uint8_t(0), [](uint8_t* byte) {
+    take(byte);
+    delete byte;
+  });
+  std::lock_guard lock(deposits.mutex);
+  deposits.by_ticket[ticket.get()] = std::move(recording);
+  return ticket;
+}
+
+std::unique_ptr<Recording> take(const void* ticket) {
+  std::lock_guard lock(deposits.mutex);
+  auto found = deposits.by_ticket.extract(ticket);
+  return found ? std::move(found.mapped()) : nullptr;
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

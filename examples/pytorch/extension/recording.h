@@ -1,0 +1,45 @@
+#pragma once
+
+// What a forward pass keeps for its backward pass: the tape, under a ticket. PyTorch saves the
+// ticket, a tensor of one byte, like any tensor that the backward pass needs; when it lets go of
+// the ticket, the tape goes too.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "shiftgrad/core/tape.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+class Recording {
+ public:
+  /// Runs `forward` under a tape. Gradients will be computed for those of `inputs` that require
+  /// one.
+  Recording(std::vector<Tensor> inputs, const std::function<Tensor()>& forward);
+  /// May run on any thread, while another tape records there.
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  const Tensor& output() const { return output_; }
+
+  /// Returns the gradients of those inputs that require one, 0 where nothing flows. Once only.
+  std::vector<Tensor> backward(const Tensor& gradient);
+
+ private:
+  std::vector<Tensor> inputs_;
+  std::optional<Tape> tape_{std::in_place};
+  Tensor output_;
+  /// Keeps the thread from recording on this tape after the forward pass.
+  std::optional<Tape::Pause> ended_;
+};
+
+/// Keeps a recording until it is taken or its ticket is gone. The ticket is one byte, 0.
+std::shared_ptr<uint8_t> deposit(std::unique_ptr<Recording> recording);
+
+/// Returns the recording that has a ticket at this address, and forgets it; null if there is none.
+std::unique_ptr<Recording> take(const void* ticket);
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,0 +1,47 @@
+#include "session.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/machine/precision.h"
+
+namespace shiftgrad {
+
+namespace {
+
+std::mutex mutex;
+std::condition_variable ended;
+int running = 0;
+
+/// The limit that the latest session set; making one for each call would cost more than small
+/// calls.
+struct Limit {
+  int threads;
+  ThreadLimit limit;
+  explicit Limit(int count) : threads(count), limit(count) {}
+};
+std::optional<Limit> current;
+
+}  // namespace
+
+Session::Session(int threads, const std::string& precision) {
+  auto wanted = in_name_of("precision", [&] { return value_named<Precision>(precision); });
+  std::unique_lock lock(mutex);
+  ended.wait(lock, [&] { return running == 0 || product_precision() == wanted; });
+  if (running == 0) set_product_precision(wanted);
+  if (!current || current->threads != threads) {
+    current.reset();
+    current.emplace(threads);
+  }
+  ++running;
+}
+
+Session::~Session() {
+  std::lock_guard lock(mutex);
+  if (--running == 0) ended.notify_all();
+}
+
+}  // namespace shiftgrad

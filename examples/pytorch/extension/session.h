@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+namespace shiftgrad {
+
+/// A computation of the library for PyTorch, while it lives. Threads and precision are settings of
+/// the process: a session sets its number of threads, and it waits for running sessions of another
+/// precision to end. The caller does not hold Python's lock.
+class Session {
+ public:
+  /// `precision` is "float32" or "bfloat16"; throws on anything else.
+  Session(int threads, const std::string& precision);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+};
+
+}  // namespace shiftgrad

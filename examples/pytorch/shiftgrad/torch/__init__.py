@@ -1,0 +1,7 @@
+"""The layers and the attention kernel of shiftgrad, for PyTorch on CPUs."""
+
+from .attention import relative_attention
+from .inputs import set_precision
+from .layer import Layer, layer
+
+__all__ = ["Layer", "layer", "relative_attention", "set_precision"]

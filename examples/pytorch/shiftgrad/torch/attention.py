@@ -1,0 +1,57 @@
+"""Attention with relative positions as a function."""
+
+import torch
+
+from .inputs import autocast, cast, check, check_mask, precision
+from .operator import call
+
+_names = ("q", "k", "v", "content_bias", "position_bias", "position_rows", "position_scores",
+          "clipped_keys", "clipped_values")
+
+
+def _config(scale, causal, window, dropout_p):
+    """The options as JSON, without the module json, which torch.compile does not trace."""
+    options = [f'"causal": {"true" if causal else "false"}', f'"dropout_p": {float(dropout_p)!r}']
+    if scale is not None:
+        options.append(f'"scale": {float(scale)!r}')
+    if window is not None:
+        options.append(f'"window": {int(window)}')
+    return "{" + ", ".join(options) + "}"
+
+
+def relative_attention(
+    q, k, v, *, content_bias=None, position_bias=None, position_rows=None, position_scores=None,
+    clipped_keys=None, clipped_values=None, scale=None, causal=True, window=None,
+    key_padding_mask=None, attention_mask=None, dropout_p=0.0,
+):
+    """Returns y [B, H, T, D] in memory linear in T. Terms that are None are left out.
+
+    The T queries stand behind K - T earlier keys, at the distance δ = K - T + i - j; with 2m + 1 clipped
+    rows, c = clip(-δ, -m, m) + m.
+
+        score_ij = scale · ( (q_i + content_bias) · k_j
+                             + (q_i + position_bias) · (position_rows[δ] + clipped_keys[c])
+                             + position_scores[δ] )
+        y_i      = Σ_j softmax_j(score_ij) (v_j + clipped_values[c])
+
+    q is [B, H, T, D], k and v are [B, H, K, D], the biases [H, D]. position_rows [n, H or 1, D] and
+    position_scores [n, H] have a row for each distance from K - 1 down: n is K, or K + T - 1 if not
+    causal. Clipped tables are [2m + 1, H or 1, D]. scale is 1/√D unless given. A window hides keys with
+    |δ| ≥ window. key_padding_mask [B, K] and attention_mask [T, K] or [B, T, K] are true where hidden. A
+    query that sees no key gives 0.
+    """
+    tensors = [q, k, v, content_bias, position_bias, position_rows, position_scores, clipped_keys,
+               clipped_values]
+    cast_to = autocast()
+    if cast_to is not None and q.dtype is not torch.float64:
+        tensors = [cast(tensor) for tensor in tensors]
+    else:
+        cast_to = None
+    check("relative_attention", _names, tensors)
+    seed = torch.randint(2**62, (), dtype=torch.int64) if dropout_p else None
+    y = call(
+        tensors, check_mask("relative_attention", "key_padding_mask", key_padding_mask),
+        check_mask("relative_attention", "attention_mask", attention_mask), seed, "relative_attention",
+        _config(scale, causal, window, dropout_p), precision(),
+    )
+    return y if cast_to is None else y.to(cast_to)

@@ -1,0 +1,58 @@
+"""What a call checks and casts before the library sees it: devices, dtypes, masks and autocast."""
+
+import torch
+
+_precision = "float32"
+
+
+def set_precision(precision):
+    """Chooses how floats are rounded before they are multiplied, in calls from now on.
+
+    "float32", the default, does not round. "bfloat16" does; sums stay float32.
+    """
+    global _precision
+    if precision not in ("float32", "bfloat16"):
+        raise ValueError(f'set_precision: "{precision}", expected float32 or bfloat16')
+    _precision = precision
+
+
+def autocast():
+    """The dtype that torch.autocast gives to the outputs of matrix products now, or None."""
+    return torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
+
+
+def precision():
+    """The precision of a call that begins now."""
+    return "bfloat16" if autocast() is torch.bfloat16 else _precision
+
+
+def cast(tensor):
+    """A tensor as the library takes it under autocast, as matrix products cast theirs."""
+    if tensor is None or not tensor.is_floating_point() or tensor.dtype is torch.float64:
+        return tensor
+    return tensor.float()
+
+
+def check(operation, names, tensors):
+    """Raises a TypeError unless all tensors are float32, or all float64, and on the CPU."""
+    dtype = tensors[0].dtype
+    if dtype is not torch.float32 and dtype is not torch.float64:
+        raise TypeError(f"{operation}: {names[0]} is {dtype}, expected torch.float32 or torch.float64")
+    for name, tensor in zip(names, tensors):
+        if tensor is None:
+            continue
+        if tensor.dtype is not dtype:
+            raise TypeError(f"{operation}: {name} is {tensor.dtype}, but {names[0]} is {dtype}")
+        if not tensor.is_cpu or tensor.layout is not torch.strided:
+            raise TypeError(f"{operation}: {name} is on {tensor.device} ({tensor.layout}), expected a dense tensor on cpu")
+
+
+def check_mask(operation, name, mask):
+    """Returns a contiguous mask. Raises a TypeError unless it is of bools on the CPU."""
+    if mask is None:
+        return None
+    if mask.dtype is not torch.bool:
+        raise TypeError(f"{operation}: {name} is {mask.dtype}, expected torch.bool, true = hidden")
+    if not mask.is_cpu:
+        raise TypeError(f"{operation}: {name} is on {mask.device}, expected cpu")
+    return mask.contiguous()

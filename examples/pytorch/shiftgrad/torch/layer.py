@@ -1,0 +1,104 @@
+"""Every mixer and block of the library as a torch.nn.Module."""
+
+import copy
+import json
+
+import torch
+
+from . import inputs
+from .operator import call, extension
+
+# Their outputs are sums with x, so autocast leaves them the dtype of x, as it does for torch's.
+_keeps_dtype = {"transformer_block", "r_transformer_block", "encoder_decoder_block", "rel_shift", "shift_right"}
+
+
+def layer(name, **config):
+    """Returns the layer of that name: layer("shaw_attention", d_model=256, n_head=4, max_distance=16)."""
+    return Layer(name, config)
+
+
+class Layer(torch.nn.Module):
+    """A layer of the library, with the parameters of a torch.nn.Module.
+
+    They start from torch's seed, in torch's default dtype, and have the names and shapes of the
+    library's own files.
+    """
+
+    def __init__(self, name, config):
+        super().__init__()
+        self.name, self.config = name, copy.deepcopy(config)
+        self._text = json.dumps(config)
+        dtype = torch.get_default_dtype()
+        like = torch.empty(0, dtype=dtype if dtype is torch.float64 else torch.float32, device="cpu")
+        seed = int(torch.randint(2**62, (), device="cpu"))
+        # The modules that own the parameters, in the library's order.
+        self._places, self._names = [], ["x", "memory", "context"]
+        for path, values in extension(like).initial_parameters(name, self._text, seed):
+            *owners, leaf = path.split(".")
+            module = self
+            for owner in owners:
+                if owner not in module._modules:
+                    module.add_module(owner, torch.nn.Module())
+                module = module._modules[owner]
+            module.register_parameter(leaf, torch.nn.Parameter(values.clone()))
+            self._places.append((module, leaf))
+            self._names.append(path)
+
+    def extra_repr(self):
+        return ", ".join([repr(self.name)] + [f"{key}={value!r}" for key, value in self.config.items()])
+
+    def _tensors(self, x, memory, context):
+        """What the library takes: the inputs, memory as a constant, and the parameters."""
+        tensors = [x, None if memory is None else memory.detach(), context]
+        for module, leaf in self._places:
+            tensors.append(getattr(module, leaf))
+        if inputs.autocast() is not None:
+            tensors = [inputs.cast(tensor) for tensor in tensors]
+        inputs.check(self.name, self._names, tensors)
+        return tensors
+
+    def _masks(self, *masks):
+        names = ("key_padding_mask", "attention_mask")
+        return [inputs.check_mask(self.name, name, mask) for name, mask in zip(names, masks)]
+
+    def _cast(self, y, x):
+        """The output as a layer of torch would give it under autocast."""
+        dtype = inputs.autocast()
+        if dtype is None or y.dtype is torch.float64:
+            return y
+        return y.to(x.dtype if self.name in _keeps_dtype else dtype)
+
+    def forward(self, x, memory=None, key_padding_mask=None, attention_mask=None, context=None):
+        """Returns y [B, T, C] for x [B, T, C], with gradients for x, context and the parameters.
+
+        memory [B, M, C] is earlier input, a constant. key_padding_mask [B, M + T] and attention_mask
+        [T, M + T] or [B, T, M + T] are true where keys are hidden. context [B, S, C] is for
+        cross-attention.
+        """
+        tensors = self._tensors(x, memory, context)
+        y = call(tensors, *self._masks(key_padding_mask, attention_mask), None, self.name, self._text,
+                 inputs.precision())
+        return self._cast(y, x)
+
+    def start(self, limit=None):
+        """Returns a state that has seen nothing, for `step`; it keeps at most `limit` tokens."""
+        like = next(self.parameters(), None)
+        like = torch.empty(0) if like is None else like
+        inputs.check(self.name, ["a parameter"], [like])
+        return extension(like).Stream(self.name, self._text, limit)
+
+    @torch.compiler.disable
+    @torch.no_grad()
+    def step(self, x, state=None, key_padding_mask=None, attention_mask=None, context=None):
+        """Returns y [B, T, C] for x after all tokens in the state, and the state, which now has x too.
+
+        Without gradients; the parameters must not change between calls. copy.deepcopy copies a state.
+        """
+        state = self.start() if state is None else state
+        tensors = self._tensors(x, None, context)
+        if not isinstance(state, extension(tensors[0]).Stream):
+            raise TypeError(f"{self.name}: the state is {type(state)}, expected what start() returned for {x.dtype}")
+        y = state.step(
+            tensors, *self._masks(key_padding_mask, attention_mask), inputs.precision(),
+            torch.get_num_threads())
+        return self._cast(y, x), state
