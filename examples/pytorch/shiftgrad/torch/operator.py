@@ -3,7 +3,8 @@
 `forward` returns the output and a ticket: a tensor of one byte that stands for the tape of the forward
 pass. PyTorch saves it as it saves every tensor, and the tape lives as long. `backward` runs the tape.
 Where the ticket was copied, or the tape has run before (retain_graph), it first runs forward again: so
-both are pure functions of tensors, as torch.compile and torch.utils.checkpoint want them.
+both are pure functions of tensors, as torch.compile and torch.utils.checkpoint want them. `backward` is
+given the output as well, so that nobody takes its memory meanwhile: the tape may read it.
 """
 
 import torch
@@ -14,7 +15,7 @@ _library = torch.library.Library("shiftgrad", "DEF")
 _call = "Tensor?[] tensors, Tensor? key_padding_mask, Tensor? attention_mask, Tensor? seed, " \
         "str name, str config, str precision, bool[] wanted"
 _library.define(f"forward({_call}) -> (Tensor, Tensor)")
-_library.define(f"backward(Tensor ticket, Tensor gradient, {_call}) -> Tensor[]")
+_library.define(f"backward(Tensor gradient, Tensor output, Tensor ticket, {_call}) -> Tensor[]")
 _forward = torch.ops.shiftgrad.forward.default
 _backward = torch.ops.shiftgrad.backward.default
 
@@ -51,7 +52,7 @@ def _compute(tensors, key_padding_mask, attention_mask, seed, name, config, prec
     return output, torch.empty(0, dtype=torch.uint8) if ticket is None else ticket
 
 
-def _compute_backward(ticket, gradient, *call):
+def _compute_backward(gradient, output, ticket, *call):
     run, precision, threads = extension(gradient).backward, call[-2], torch.get_num_threads()
     gradients = run(ticket, gradient, precision, threads) if ticket.numel() else None
     if gradients is None:
@@ -70,7 +71,7 @@ def _shape_of_output(tensors, key_padding_mask, attention_mask, seed, name, conf
     return output, torch.empty(int(any(wanted)), dtype=torch.uint8, device=x.device)
 
 
-def _shapes_of_gradients(ticket, gradient, tensors, *rest):
+def _shapes_of_gradients(gradient, output, ticket, tensors, *rest):
     return [torch.empty_like(tensor) for tensor, want in zip(tensors, rest[-1]) if want]
 
 
@@ -82,7 +83,6 @@ class _Differentiable(torch.autograd.Function):
         wanted = list(ctx.needs_input_grad[6:])
         output, ticket = forward(tensors, key_padding_mask, attention_mask, seed, *text, wanted)
         ctx.backward, ctx.text, ctx.wanted = backward, text, wanted
-        # The output as well: the kernels read it again, so nobody may change it meanwhile.
         ctx.save_for_backward(output, ticket, key_padding_mask, attention_mask, seed, *tensors)
         ctx.mark_non_differentiable(ticket)
         ctx.set_materialize_grads(False)
@@ -92,17 +92,18 @@ class _Differentiable(torch.autograd.Function):
     def backward(ctx, gradient, _):
         if gradient is None:
             return (None,) * (6 + len(ctx.wanted))
-        _, ticket, key_padding_mask, attention_mask, seed, *tensors = ctx.saved_tensors
+        output, ticket, *masks_and_seed_and_tensors = ctx.saved_tensors
         run = _OnceDifferentiable.apply if torch.is_grad_enabled() else _run_once
         gradients = iter(run(
-            ctx.backward, ticket, gradient, key_padding_mask, attention_mask, seed, ctx.text, ctx.wanted,
-            *tensors,
-        ))
+            ctx.backward, ctx.text, ctx.wanted, gradient, output, ticket, *masks_and_seed_and_tensors))
         return (None,) * 6 + tuple(next(gradients) if want else None for want in ctx.wanted)
 
 
-def _run_once(backward, ticket, gradient, key_padding_mask, attention_mask, seed, text, wanted, *tensors):
-    return tuple(backward(ticket, gradient, tensors, key_padding_mask, attention_mask, seed, *text, wanted))
+def _run_once(
+    backward, text, wanted, gradient, output, ticket, key_padding_mask, attention_mask, seed, *tensors,
+):
+    return tuple(backward(
+        gradient, output, ticket, tensors, key_padding_mask, attention_mask, seed, *text, wanted))
 
 
 class _OnceDifferentiable(torch.autograd.Function):
@@ -110,7 +111,7 @@ class _OnceDifferentiable(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, *arguments):
-        ctx.name = arguments[6][0]
+        ctx.name = arguments[1][0]
         return _run_once(*arguments)
 
     @staticmethod
@@ -143,12 +144,13 @@ def _autograd_forward(tensors, key_padding_mask, attention_mask, seed, name, con
 
 
 def _autograd_backward(
-    ticket, gradient, tensors, key_padding_mask, attention_mask, seed, name, config, precision, wanted,
+    gradient, output, ticket, tensors, key_padding_mask, attention_mask, seed, name, config, precision,
+    wanted,
 ):
     run = _OnceDifferentiable.apply if _wants_gradients([gradient, *tensors]) else _run_once
     return list(run(
-        _backward_below, ticket, gradient, key_padding_mask, attention_mask, seed,
-        (name, config, precision), wanted, *tensors))
+        _backward_below, (name, config, precision), wanted, gradient, output, ticket, key_padding_mask,
+        attention_mask, seed, *tensors))
 
 
 _library.impl("forward", _compute, "CPU")
