@@ -1,0 +1,146 @@
+"""relative_attention against its equation, written out with dense tensors."""
+
+import itertools
+import math
+import unittest
+
+import torch
+
+import shiftgrad.torch as sg
+
+B, H, D = 2, 2, 4
+
+
+def dense(q, k, v, content_bias=None, position_bias=None, position_rows=None, position_scores=None,
+          clipped_keys=None, clipped_values=None, scale=None, causal=True, window=None,
+          key_padding_mask=None, attention_mask=None):
+    T, K = q.shape[2], k.shape[2]
+    delta = K - T + torch.arange(T)[:, None] - torch.arange(K)[None]  # [T, K]
+    with_bias = lambda bias: q if bias is None else q + bias[:, None]
+    score = with_bias(content_bias) @ k.transpose(-1, -2)
+    clipped = lambda table: table[(-delta).clamp(-(len(table) // 2), len(table) // 2) + len(table) // 2]
+    # The first row is for δ = K - 1. Hidden keys may be beyond the table.
+    row = (K - 1 - delta)
+    if position_rows is not None:
+        rows = position_rows[row.clamp(max=len(position_rows) - 1)]  # [T, K, H, D]
+        score = score + torch.einsum("bhid,ijhd->bhij", with_bias(position_bias), rows.expand(T, K, H, D))
+    if clipped_keys is not None:
+        rows = clipped(clipped_keys).expand(T, K, H, D)
+        score = score + torch.einsum("bhid,ijhd->bhij", with_bias(position_bias), rows)
+    if position_scores is not None:
+        score = score + position_scores[row.clamp(max=len(position_scores) - 1)].permute(2, 0, 1)
+    hidden = torch.zeros(B, T, K, dtype=torch.bool)
+    if causal:
+        hidden = hidden | (delta < 0)
+    if window is not None:
+        hidden = hidden | (delta.abs() >= window)
+    if key_padding_mask is not None:
+        hidden = hidden | key_padding_mask[:, None]
+    if attention_mask is not None:
+        hidden = hidden | attention_mask
+    score = score * (1 / math.sqrt(D) if scale is None else scale)
+    p = score.masked_fill(hidden[:, None], -math.inf).softmax(-1).nan_to_num(0)
+    y = p @ v
+    if clipped_values is not None:
+        y = y + torch.einsum("bhij,ijhd->bhid", p, clipped(clipped_values).expand(T, K, H, D))
+    return y
+
+
+def terms(n, heads, which):
+    shapes = {
+        "content_bias": (H, D), "position_bias": (H, D), "position_rows": (n, heads, D),
+        "position_scores": (n, H), "clipped_keys": (5, heads, D), "clipped_values": (3, heads, D),
+    }
+    return {name: torch.randn(*shapes[name], dtype=torch.float64) for name in which}
+
+
+class RelativeAttention(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(1)
+
+    def heads(self, T, K):
+        return [torch.randn(B, H, n, D, dtype=torch.float64) for n in (T, K, K)]
+
+    def check(self, T, K, which, heads=H, **options):
+        causal = options.get("causal", True)
+        tensors = self.heads(T, K)
+        given = terms(K if causal else K + T - 1, heads, which)
+        leaves = [each.requires_grad_() for each in (*tensors, *given.values())]
+        y, expected = (f(*tensors, **given, **options) for f in (sg.relative_attention, dense))
+        self.assertEqual(y.shape, (B, H, T, D))
+        cotangent = torch.randn_like(y)
+        got = torch.autograd.grad(y, leaves, cotangent)
+        wanted = torch.autograd.grad(expected, leaves, cotangent)
+        for name, a, b in zip(["y", "q", "k", "v", *given], [y, *got], [expected, *wanted]):
+            torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-11, msg=lambda text: f"{name}: {text}")
+
+    def test_all_terms_are_those_of_the_equation(self):
+        every = ("content_bias", "position_bias", "position_rows", "position_scores", "clipped_keys",
+                 "clipped_values")
+        for T, K, causal in itertools.product((1, 4), (4, 6), (True, False)):
+            with self.subTest(T=T, K=K, causal=causal):
+                self.check(T, K, every, causal=causal)
+                self.check(T, K, every, heads=1, causal=causal, scale=0.3, window=3)
+                self.check(T, K, (), causal=causal)
+        for term in every:
+            if term != "position_bias":
+                with self.subTest(term):
+                    self.check(3, 5, (term,))
+
+    def test_masks_hide(self):
+        padding, hidden = torch.rand(B, 5) < 0.4, torch.rand(B, 4, 5) < 0.4
+        for mask in (hidden, hidden[:1], hidden[0], hidden[:, :1]):
+            self.check(4, 5, ("position_scores",), causal=False, attention_mask=mask, key_padding_mask=padding)
+        self.check(4, 5, ("clipped_values",), attention_mask=torch.ones(4, 5, dtype=torch.bool))
+
+    def test_it_is_scaled_dot_product_attention_without_terms(self):
+        q, k, v = self.heads(5, 5)
+        expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        torch.testing.assert_close(sg.relative_attention(q, k, v), expected)
+
+    def test_views_of_a_packed_projection_need_no_care(self):
+        packed = torch.randn(B, 5, 3 * H * D, dtype=torch.float64, requires_grad=True)
+        split = lambda part: part.view(B, 5, H, D).transpose(1, 2)
+        for function in (sg.relative_attention, dense):
+            function(*map(split, packed.chunk(3, -1))).pow(2).sum().backward()
+        # Twice the gradient came together.
+        both = packed.grad.clone()
+        packed.grad = None
+        dense(*map(split, packed.chunk(3, -1))).pow(2).sum().backward()
+        torch.testing.assert_close(both, 2 * packed.grad)
+
+    def test_dropout_drops_by_torchs_seed(self):
+        q, k = torch.randn(1, 1, 400, D), torch.randn(1, 1, 400, D)
+        v = torch.ones(1, 1, 400, D)
+        draw = lambda: sg.relative_attention(q, k, v, dropout_p=0.25)
+        torch.manual_seed(3)
+        first, second = draw(), draw()
+        torch.manual_seed(3)
+        self.assertTrue(torch.equal(draw(), first))
+        self.assertFalse(torch.equal(first, second))
+        self.assertAlmostEqual(first[..., 100:, :].mean().item(), 1, delta=0.05)
+        v = v.double().requires_grad_()
+        torch.manual_seed(3)
+        y = sg.relative_attention(q.double(), k.double(), v, dropout_p=0.25)
+        # Linear in v: what the backward pass drops is what the forward pass dropped.
+        y.sum().backward()
+        torch.testing.assert_close((v.grad * v).sum(), y.sum())
+
+    def test_wrong_shapes_are_named(self):
+        q, k, v = self.heads(3, 4)
+        refusals = {
+            "position_scores [2, 2]": {"position_scores": torch.zeros(2, H, dtype=torch.float64)},
+            "a window of 0": {"window": 0},
+            "position_bias without": {"position_bias": torch.zeros(H, D, dtype=torch.float64)},
+            "a dropout rate of 1": {"dropout_p": 1.0},
+            "key_padding_mask [1, 4]": {"key_padding_mask": torch.zeros(1, 4, dtype=torch.bool)},
+        }
+        for line, options in refusals.items():
+            with self.assertRaisesRegex(ValueError, "relative_attention: .*" + line.replace("[", r"\[")):
+                sg.relative_attention(q, k, v, **options)
+        with self.assertRaisesRegex(TypeError, "relative_attention: v is torch.float32, but q is torch.float64"):
+            sg.relative_attention(q, k, v.float())
+
+
+if __name__ == "__main__":
+    unittest.main()
