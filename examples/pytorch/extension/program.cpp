@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/layer.h"
 #include "shiftgrad/nn/models/config.h"
 #include "shiftgrad/nn/models/encoder_decoder_block.h"
 #include "shiftgrad/nn/models/r_transformer_block.h"
@@ -28,6 +29,14 @@ void expect_count(const std::string& name, std::span<const Tensor> tensors, size
 }
 
 template <class Config>
+int64_t width(const Config& config) {
+  if constexpr (requires { config.d_model; })
+    return config.d_model;
+  else
+    return std::visit([](const auto& mixer) { return mixer.d_model; }, config.mixer);
+}
+
+template <class Config>
 class LayerProgram : public Program {
  public:
   LayerProgram(const Config& config, uint64_t seed)
@@ -38,6 +47,8 @@ class LayerProgram : public Program {
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
     Guard guard(*this, tensors);
     const Tensor &x = tensors[0], &memory = tensors[1], &source = tensors[2];
+    check_input(name_, x, memory, width_);
+    if (x.count() == 0) return Tensor::empty(x.shape());
     Context unmasked;
     if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
       return layer_(x, memory, source, context, unmasked);
@@ -73,7 +84,10 @@ class LayerProgram : public Program {
 
  private:
   LayerProgram(const Config& config, const std::unique_ptr<Random>& random)
-      : Program(Config::type), layer_(config, *random), places_(parameter_places(layer_)) {
+      : Program(Config::type),
+        width_(width(config)),
+        layer_(config, *random),
+        places_(parameter_places(layer_)) {
     for (const Parameter& parameter : parameters(layer_))
       parameters_.push_back({parameter.name, parameter.value.shape()});
   }
@@ -102,6 +116,7 @@ class LayerProgram : public Program {
     Dims shape;
   };
 
+  int64_t width_;
   typename Config::Layer layer_;
   std::vector<Tensor*> places_;
   std::vector<Described> parameters_;

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import weakref
 
 import torch
 
@@ -10,6 +11,19 @@ from .operator import call, extension
 
 # Their outputs are sums with x, so autocast leaves them the dtype of x, as it does for torch's.
 _keeps_dtype = {"transformer_block", "r_transformer_block", "encoder_decoder_block", "rel_shift", "shift_right"}
+
+
+class State:
+    """What a layer remembers of the tokens that it has seen. copy.deepcopy copies it."""
+
+    def __init__(self, owner, stream):
+        self.owner, self.stream = owner, stream
+
+    def __copy__(self):
+        return State(self.owner, copy.copy(self.stream))
+
+    def __deepcopy__(self, _):
+        return copy.copy(self)
 
 
 def layer(name, **config):
@@ -85,20 +99,22 @@ class Layer(torch.nn.Module):
         like = next(self.parameters(), None)
         like = torch.empty(0) if like is None else like
         inputs.check(self.name, ["a parameter"], [like])
-        return extension(like).Stream(self.name, self._text, limit)
+        return State(weakref.ref(self), extension(like).Stream(self.name, self._text, limit))
 
     @torch.compiler.disable
     @torch.no_grad()
     def step(self, x, state=None, key_padding_mask=None, attention_mask=None, context=None):
         """Returns y [B, T, C] for x after all tokens in the state, and the state, which now has x too.
 
-        Without gradients; the parameters must not change between calls. copy.deepcopy copies a state.
+        Without gradients; the parameters must not change between calls.
         """
         state = self.start() if state is None else state
         tensors = self._tensors(x, None, context)
-        if not isinstance(state, extension(tensors[0]).Stream):
-            raise TypeError(f"{self.name}: the state is {type(state)}, expected what start() returned for {x.dtype}")
-        y = state.step(
+        if state.owner() is not self:
+            raise ValueError(f"{self.name}: a state of another module; use the one that start() of this module gave")
+        if not isinstance(state.stream, extension(tensors[0]).Stream):
+            raise TypeError(f"{self.name}: the state was started in another dtype than {tensors[0].dtype}")
+        y = state.stream.step(
             tensors, *self._masks(key_padding_mask, attention_mask), inputs.precision(),
             torch.get_num_threads())
         return self._cast(y, x), state
