@@ -1,0 +1,21 @@
+#!/bin/sh
+# Runs the Python test $1 on the bridge to PyTorch: its package as it lies in the examples, with the
+# extension $2 and the libraries in the folder $3. $4 is empty, or names the sanitizer that they have.
+# Skipped where Python lacks torch, or lacked nanobind when the build was configured.
+set -eu
+[ -n "${2:-}" ] || { echo 'SKIPPED: Python has no nanobind'; exit 77; }
+python3 -c 'import torch' 2> /dev/null || { echo 'SKIPPED: Python has no torch'; exit 77; }
+python3 -c 'import safetensors.torch' 2> /dev/null || { echo 'SKIPPED: Python has no safetensors'; exit 77; }
+package=$(cd "$(dirname "$0")/../../examples/pytorch/src/shiftgrad" && pwd)
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+mkdir "$place/shiftgrad"
+ln -s "$package/__init__.py" "$package/torch" "$(realpath "$2")" "$place/shiftgrad"
+export PYTHONPATH="$place" PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH="$3${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+case ${4:-none} in
+  none) ;;
+  # Python itself is not instrumented, and keeps what it imported.
+  address) export LD_PRELOAD="$(${CXX:-g++} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 ;;
+  *) echo "SKIPPED: Python does not run with the sanitizer $4"; exit 77 ;;
+esac
+python3 "$1"
