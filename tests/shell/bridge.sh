@@ -18,4 +18,5 @@ case ${4:-none} in
   address) export LD_PRELOAD="$(${CXX:-g++} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 ;;
   *) echo "SKIPPED: Python does not run with the sanitizer $4"; exit 77 ;;
 esac
+unset CXX  # which torch.compile takes for one word
 python3 "$1"
