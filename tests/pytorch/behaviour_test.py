@@ -54,8 +54,8 @@ class Errors(Behaviour):
             "qkv.weight is torch.float32, but x is torch.float64": lambda: self.layer(self.x.double()),
             "content_bias is torch.float32, but x": lambda: mixed(self.x.double()),
             "memory is torch.float64, but x is torch.float32": lambda: self.layer(self.x, memory=self.x.double()),
-            "memory is on meta": lambda: self.layer(self.x, memory=self.x.to("meta")),
-            "x is on cpu .torch.sparse": lambda: self.layer(self.x.to_sparse()),
+            "memory is torch.strided on meta": lambda: self.layer(self.x, memory=self.x.to("meta")),
+            "x is torch.sparse_coo on cpu": lambda: self.layer(self.x.to_sparse()),
             "key_padding_mask is torch.float32": lambda: self.layer(self.x, key_padding_mask=mask),
             "attention_mask is on meta":
                 lambda: self.layer(self.x, attention_mask=torch.ones(5, 5, dtype=torch.bool, device="meta")),
@@ -323,7 +323,6 @@ class Memory(Behaviour):
         layer(self.x).sum().backward()
         _, state = layer.step(self.x)
         del layer
-        gc.collect()
         self.assertIsNone(alive())
 
     def test_many_calls_take_constant_memory(self):
@@ -397,6 +396,10 @@ class Compiled(Behaviour):
             return checkpoint(self.layer, y.float(), use_reentrant=False)
 
         self.check(model, self.layer, self.x, "aot_eager")
+
+    def test_export_keeps_the_operator(self):
+        exported = torch.export.export(self.layer, (self.x,)).module()
+        self.same([exported(self.x)], [self.layer(self.x)])
 
     def test_dynamic_lengths(self):
         compiled = torch.compile(self.layer, fullgraph=True, backend="aot_eager", dynamic=True)

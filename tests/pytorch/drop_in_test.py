@@ -184,9 +184,9 @@ class DropIn(unittest.TestCase):
 
     def clamped(self, attention, clamp_len):
         new = sg.layer(attention.name, **attention.config, clamp_len=clamp_len)
-        for module, leaf in attention._places:
-            path = [name for name, each in attention.named_modules() if each is module][0]
-            setattr(new.get_submodule(path), leaf, getattr(module, leaf))
+        for name, parameter in attention.named_parameters():
+            owner, _, leaf = name.rpartition(".")
+            setattr(new.get_submodule(owner), leaf, parameter)
         return new
 
     @unittest.skipIf(missing, f"{missing}")

@@ -44,7 +44,8 @@ def check(operation, names, tensors):
         if tensor.dtype is not dtype:
             raise TypeError(f"{operation}: {name} is {tensor.dtype}, but {names[0]} is {dtype}")
         if not tensor.is_cpu or tensor.layout is not torch.strided:
-            raise TypeError(f"{operation}: {name} is on {tensor.device} ({tensor.layout}), expected a dense tensor on cpu")
+            raise TypeError(f"{operation}: {name} is {tensor.layout} on {tensor.device}, "
+                            "expected torch.strided on cpu")
 
 
 def check_mask(operation, name, mask):

@@ -10,7 +10,8 @@ from . import inputs
 from .operator import call, extension
 
 # Their outputs are sums with x, so autocast leaves them the dtype of x, as it does for torch's.
-_keeps_dtype = {"transformer_block", "r_transformer_block", "encoder_decoder_block", "rel_shift", "shift_right"}
+_keeps_dtype = {
+    "transformer_block", "r_transformer_block", "encoder_decoder_block", "rel_shift", "shift_right"}
 
 
 class State:
@@ -45,8 +46,8 @@ class Layer(torch.nn.Module):
         dtype = torch.get_default_dtype()
         like = torch.empty(0, dtype=dtype if dtype is torch.float64 else torch.float32, device="cpu")
         seed = int(torch.randint(2**62, (), device="cpu"))
-        # The modules that own the parameters, in the library's order.
-        self._places, self._names = [], ["x", "memory", "context"]
+        # Where the parameters are, in the library's order.
+        self._paths, self._names = [], ["x", "memory", "context"]
         for path, values in extension(like).initial_parameters(name, self._text, seed):
             *owners, leaf = path.split(".")
             module = self
@@ -55,16 +56,19 @@ class Layer(torch.nn.Module):
                     module.add_module(owner, torch.nn.Module())
                 module = module._modules[owner]
             module.register_parameter(leaf, torch.nn.Parameter(values.clone()))
-            self._places.append((module, leaf))
+            self._paths.append((owners, leaf))
             self._names.append(path)
 
     def extra_repr(self):
-        return ", ".join([repr(self.name)] + [f"{key}={value!r}" for key, value in self.config.items()])
+        return ", ".join([repr(self.name), *(f"{key}={value!r}" for key, value in self.config.items())])
 
     def _tensors(self, x, memory, context):
         """What the library takes: the inputs, memory as a constant, and the parameters."""
         tensors = [x, None if memory is None else memory.detach(), context]
-        for module, leaf in self._places:
+        for owners, leaf in self._paths:
+            module = self
+            for owner in owners:
+                module = module._modules[owner]
             tensors.append(getattr(module, leaf))
         if inputs.autocast() is not None:
             tensors = [inputs.cast(tensor) for tensor in tensors]
@@ -111,9 +115,11 @@ class Layer(torch.nn.Module):
         state = self.start() if state is None else state
         tensors = self._tensors(x, None, context)
         if state.owner() is not self:
-            raise ValueError(f"{self.name}: a state of another module; use the one that start() of this module gave")
+            raise ValueError(
+                f"{self.name}: a state of another module; use the one that start() of this module gave")
         if not isinstance(state.stream, extension(tensors[0]).Stream):
-            raise TypeError(f"{self.name}: the state was started in another dtype than {tensors[0].dtype}")
+            raise TypeError(
+                f"{self.name}: the state was started in another dtype than {tensors[0].dtype}")
         y = state.stream.step(
             tensors, *self._masks(key_padding_mask, attention_mask), inputs.precision(),
             torch.get_num_threads())
