@@ -14,8 +14,10 @@ ln -s "$package/__init__.py" "$package/torch" "$(realpath "$2")" "$place/shiftgr
 export PYTHONPATH="$place" PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH="$3${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 case ${4:-none} in
   none) ;;
-  # Python itself is not instrumented, and keeps what it imported.
-  address) export LD_PRELOAD="$(${CXX:-g++} -print-file-name=libasan.so)" ASAN_OPTIONS=detect_leaks=0 ;;
+  # Python is not instrumented, has no exceptions of C++ to intercept, and keeps what it imported.
+  address)
+    export LD_PRELOAD="$(${CXX:-g++} -print-file-name=libasan.so) $(${CXX:-g++} -print-file-name=libstdc++.so)"
+    export ASAN_OPTIONS=detect_leaks=0 ;;
   *) echo "SKIPPED: Python does not run with the sanitizer $4"; exit 77 ;;
 esac
 unset CXX  # which torch.compile takes for one word
