@@ -1,5 +1,7 @@
 // What holds when products round their operands to bfloat16.
 
+#include <doctest/doctest.h>
+
 #include <array>
 #include <cmath>
 #include <utility>

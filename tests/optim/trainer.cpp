@@ -7,6 +7,7 @@
 #include "shiftgrad/nn/state_dict.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/loss.h"
+#include "shiftgrad/ops/shape.h"
 #include "shiftgrad/optim/clip.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_trainings.h"
