@@ -88,7 +88,7 @@ TEST_CASE("product precision: gemm of every size has the bits of a bfloat16 prod
     for (auto [function, rounding] :
          {std::pair(&gemm, &bfloat16_gemm), std::pair(&parallel_gemm, &parallel_bfloat16_gemm),
           std::pair(&prepared_gemm, &bfloat16_gemm),
-          std::pair(&parallel_prepared_gemm, &bfloat16_gemm)}) {
+          std::pair(&parallel_prepared_gemm, &parallel_bfloat16_gemm)}) {
       std::vector<float> c(size_t(m * n)), expected = c, exact = c;
       rounding(1, view(a, m, k), view(b, k, n), 0, view(expected, m, n));
       function(1, view(a, m, k), view(b, k, n), 0, view(exact, m, n));
