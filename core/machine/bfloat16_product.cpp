@@ -6,10 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/bfloat16_kernel.h"
 #include "shiftgrad/core/machine/blas.h"
-#include "shiftgrad/core/machine/parallel.h"
 #include "shiftgrad/core/storage.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -64,8 +62,6 @@ bool is_empty(const ConstMatrix& a, const Matrix& c) {
 bool is_small(const ConstMatrix& a, const ConstMatrix& b) {
   return multiplications(a, b) < 2 * worthwhile_products;
 }
-
-constexpr auto in_parallel = [](int64_t count, auto body) { parallel_for(count, body); };
 
 }  // namespace
 

@@ -15,6 +15,7 @@
 
 #include "shiftgrad/core/machine/allocator.h"
 #include "shiftgrad/core/machine/matrix.h"
+#include "shiftgrad/core/machine/parallel.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -215,9 +216,10 @@ void packed_product(const PanelKernel<Element>& kernel, Each each, Scalar alpha,
   packed_product_parts::multiply_packed(kernel, each, alpha, left, b, beta, c);
 }
 
-/// Calls body(n) for 0 … count-1 on the calling thread, as a product's `each`.
+/// Call body(n) for 0 … count-1 as a product's `each`: on the calling thread, or on all.
 inline constexpr auto one_by_one = [](int64_t count, auto body) {
   for (int64_t n = 0; n < count; ++n) body(n);
 };
+inline constexpr auto in_parallel = [](int64_t count, auto body) { parallel_for(count, body); };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

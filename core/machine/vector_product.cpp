@@ -9,7 +9,6 @@
 
 #include "shiftgrad/core/machine/blas.h"
 #include "shiftgrad/core/machine/packed_product.h"
-#include "shiftgrad/core/machine/parallel.h"
 #include "shiftgrad/core/machine/simd_loops-inl.h"
 #include "shiftgrad/core/machine/thin_product.h"
 
@@ -130,7 +129,7 @@ void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Mat
 
 void parallel_unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
   if (multiplications(a, b) < worthwhile_products) return unrounded_gemm(alpha, a, b, beta, c);
-  multiply([](int64_t count, auto body) { parallel_for(count, body); }, alpha, a, b, beta, c);
+  multiply(in_parallel, alpha, a, b, beta, c);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
