@@ -1,33 +1,14 @@
 #!/bin/sh
-# Builds the library for browsers, in WebAssembly, by Debian's emscripten. The folder build-book, or the
-# one that BUILD names, becomes a build folder of meson, with one thread and products of its own
-# (-Dportable=true). The arguments are targets; without any, it builds what pages call.
+# Builds the book into the folder build-book, or the one that BUILD names: its index.html opens from a disk.
+# STUDY=FILE takes the library from there instead of compiling it, so that pages are ready in seconds.
 #
-#     apt-get install emscripten nodejs
-#     examples/book/build.sh tests/tests-core.js && node build-book/tests/tests-core.js
+#     apt-get install emscripten nodejs katex node-markdown-it
+#     examples/book/build.sh
 set -eu
-sources=$(cd "$(dirname "$0")/../.." && pwd)
-mkdir -p "${BUILD:=$sources/build-book}/packages/include"
-packages=$(realpath "$BUILD/packages")
-
-# Headers for all machines lie beside those for this one. Links leave out the latter.
-for headers in hwy nlohmann doctest CLI; do
-  ln -sfn "/usr/include/$headers" "$packages/include/$headers"
-done
-
-# package NAME [LIBRARY]: what pkg-config says of it.
-package() {
-  printf 'Name: %s\nDescription: %s in WebAssembly\nVersion: %s\nCflags: -I%s\nLibs: %s\n' \
-    "$1" "$1" "$(pkg-config --modversion "$1")" "$packages/include" "${2-}" > "$packages/$1.pc"
-}
-package libhwy "$packages/libhwy.a"
-package nlohmann_json
-em++ -std=c++20 -O2 -msimd128 -I"$packages/include" -c "$sources/examples/book/highway.cpp" -o "$packages/highway.o"
-emar rcs "$packages/libhwy.a" "$packages/highway.o"
-
-if [ ! -f "$BUILD/build.ninja" ]; then
-  printf "[constants]\nsources = '%s'\npackages = '%s'\n" "$sources" "$packages" > "$packages/folders.ini"
-  meson setup "$BUILD" "$sources" --buildtype=release -Dportable=true -Dmpi=disabled -Db_pch=false \
-    --cross-file "$packages/folders.ini" --cross-file "$sources/examples/book/emscripten.ini"
-fi
-ninja -C "$BUILD" "${@:-examples/book/study.js}"
+here=$(cd "$(dirname "$0")" && pwd)
+export BUILD="${BUILD:-$(dirname "$(dirname "$here")")/build-book}"
+mkdir -p "$BUILD"
+[ -n "${STUDY-}" ] || "$here/wasm.sh"
+NODE_PATH=${NODE_PATH-/usr/share/nodejs} node "$here/make/book.js" "$BUILD" "${STUDY:-$BUILD/wasm/examples/book/study.js}"
+"$here/make/components.sh" > "$BUILD/components.js"
+cat "$here/vendor/uplot/uPlot.min.css" "$here/page/book.css" > "$BUILD/book.css"

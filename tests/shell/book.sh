@@ -12,12 +12,12 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 
 export BUILD="$built/book"
-examples/book/build.sh tests/tests-core.js examples/book/study.js
+examples/book/wasm.sh tests/tests-core.js examples/book/study.js
 
 # Cases that need what node does not give a program.
 threads='release: what one thread*,release: also when*,allocate: threads do not*'
 pipes='read_file: every byte*,read_regular_file: nothing*,lines: next waits*,lines: a byte order*'
-node "$BUILD/tests/tests-core.js" --test-case-exclude="$threads,$pipes"
+node "$BUILD/wasm/tests/tests-core.js" --test-case-exclude="$threads,$pipes"
 
 # On other machines than x86 no vectors multiply and add as those of WebAssembly do.
 [ "$(uname -m)" = x86_64 ] || { echo 'the answers are not compared'; exit 0; }
@@ -28,4 +28,4 @@ ${CXX:-c++} -std=c++20 -O2 -I"$built/include" -I. -o "$place/study" \
   examples/char_lm/attention_maps.cpp examples/char_lm/vocabulary.cpp examples/common/near_name.cpp \
   examples/common/printable.cpp examples/common/utf8.cpp \
   "$built/libshiftgrad-f32.a" "$built/libshiftgrad-core.a" $(pkg-config --libs libhwy)
-python3 tests/examples/book/compare.py "$BUILD/examples/book/study.js" "$place/study" SSE4
+python3 tests/examples/book/compare.py "$BUILD/wasm/examples/book/study.js" "$place/study" SSE4

@@ -1,0 +1,59 @@
+// Writes the pages of the book: one for each chapter, and the contents.
+//
+//     node book.js FOLDER STUDY.js
+//
+// STUDY.js is the library in WebAssembly.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { read_chapter } = require('./chapter.js');
+const { page, contents } = require('./page.js');
+
+const book = path.dirname(__dirname);
+const [folder, study] = process.argv.slice(2);
+const in_book = (...names) => path.join(book, ...names);
+const write = (name, text) => fs.writeFileSync(path.join(folder, name), text);
+
+function read_chapters() {
+  const names = fs.readdirSync(in_book('chapters')).filter((name) => name.endsWith('.md'));
+  return names
+    .map((name) => read_chapter(in_book('chapters', name)))
+    .sort((a, b) => a.order - b.order);
+}
+
+/// The custom elements that a module of page/ defines, by the module's name: heat_map.js has <heat-map>.
+function modules_in(html) {
+  return fs.readdirSync(in_book('page')).filter((name) => {
+    const element = name.replace('.js', '').replaceAll('_', '-');
+    return name.endsWith('.js') && html.includes(`<${element}`);
+  });
+}
+
+/// KaTeX's styles with its fonts in woff2, which all browsers read, beside the pages.
+function copy_katex() {
+  const katex = path.join(path.dirname(require.resolve('katex/package.json')), 'dist');
+  const styles = fs.readFileSync(path.join(katex, 'katex.min.css'), 'utf8');
+  write('katex.css', styles.replace(/,url\([^)]*\.(woff|ttf)\) format\("[a-z]*"\)/g, ''));
+  fs.mkdirSync(path.join(folder, 'fonts'), { recursive: true });
+  for (const font of fs.readdirSync(path.join(katex, 'fonts')))
+    if (font.endsWith('.woff2'))
+      fs.copyFileSync(path.join(katex, 'fonts', font), path.join(folder, 'fonts', font));
+}
+
+/// A worker of a page from a disk cannot load a file. The page hands it this text instead.
+function copy_library() {
+  const source = fs.readFileSync(study, 'utf8');
+  write('study.js', `globalThis.shiftgrad_source = ${JSON.stringify(source)};\n`);
+}
+
+try {
+  const chapters = read_chapters();
+  for (const chapter of chapters)
+    write(`${chapter.name}.html`, page(chapter, chapters, modules_in));
+  write('index.html', page(contents(chapters), chapters, modules_in));
+  copy_katex();
+  copy_library();
+} catch (error) {
+  console.error(`book: ${error.message}`);
+  process.exit(1);
+}

@@ -1,0 +1,40 @@
+// Reads a chapter: front matter, then Markdown with equations, quotes of our sources and figures.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const markdown = require('markdown-it')({ html: true, typographer: false });
+const { equations } = require('./equations.js');
+const { quotes } = require('./quotes.js');
+
+markdown.use(equations).use(quotes);
+// Wide tables scroll by themselves, so that a narrow page does not. Whoever has no mouse scrolls by keys.
+markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0" role="group" aria-label="Table"><table>\n';
+markdown.renderer.rules.table_close = () => '</table></div>\n';
+
+/// Splits "---\nkey: value\n---\ntext" into its keys and its text.
+function front_matter(file, source) {
+  const parts = /^---\n([^]*?)\n---\n([^]*)$/.exec(source);
+  if (!parts) throw new Error(`${file}: no front matter, expected lines between two of "---"`);
+  const entries = parts[1].split('\n').map((line) => {
+    const entry = /^(\w+): *(.*)$/.exec(line);
+    if (!entry) throw new Error(`${file}: ${line}, expected "key: value"`);
+    return [entry[1], entry[2]];
+  });
+  return { ...Object.fromEntries(entries), text: parts[2] };
+}
+
+/// Returns {name, title, order, summary, html} of a file.
+function read_chapter(file) {
+  const { title, order, summary, text } = front_matter(file, fs.readFileSync(file, 'utf8'));
+  for (const [key, value] of Object.entries({ title, order, summary }))
+    if (!value) throw new Error(`${file}: "${key}" is missing`);
+  if (!(Number(order) > 0)) throw new Error(`${file}: "order" is ${order}, expected a number above 0`);
+  try {
+    const html = markdown.render(text, { markdown });
+    return { name: path.basename(file, '.md'), title, order: Number(order), summary, html };
+  } catch (error) {
+    throw new Error(`${file}: ${error.message}`);
+  }
+}
+
+module.exports = { read_chapter };

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Writes a script that gives pages the modules of page/ and uPlot by name, as in
+# `import "book/heat_map.js"`. A page that was opened from a disk may not import files, so the script holds
+# each module as a data: URL in an import map. The arguments are modules; without any, it takes all.
+set -eu
+cd "$(dirname "$0")/../page"
+[ $# -gt 0 ] || set -- *.js
+
+# entry NAME: a row of the map whose module is read from standard input.
+entry() {
+  printf '  "book/%s": "data:text/javascript;base64,%s",\n' "$1" "$(base64 -w 0)"
+}
+
+echo 'document.head.append(Object.assign(document.createElement("script"), {'
+echo 'type: "importmap", textContent: JSON.stringify({ imports: {'
+{ cat ../vendor/uplot/uPlot.iife.min.js; echo 'export default uPlot;'; } | entry uplot.js
+for module in "$@"; do
+  { cat "$module"; echo "//# sourceURL=book/$module"; } | entry "$module"
+done
+echo '} }) }));'

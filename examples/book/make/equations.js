@@ -1,0 +1,45 @@
+// Equations in Markdown: $…$ in a line, $$…$$ on lines of their own. KaTeX sets them.
+
+const katex = require('katex');
+
+function set(text, displayMode) {
+  return katex.renderToString(text, { displayMode, throwOnError: true });
+}
+
+/// $a$ in a line. As in pandoc, no space follows the first dollar or stands before the last, and no digit
+/// follows it, so that "$5 and $6" stays as it is.
+function in_line(state, silent) {
+  const equation = /^\$(?![\s$])((?:\\.|[^\\$])*?)(?<!\s)\$(?!\d)/.exec(state.src.slice(state.pos));
+  if (!equation) return false;
+  if (!silent) state.push('equation', '', 0).content = equation[1];
+  state.pos += equation[0].length;
+  return true;
+}
+
+/// Lines from one that begins with $$ to one that ends with it.
+function displayed(state, start, end, silent) {
+  const line = (n) => state.src.slice(state.bMarks[n] + state.tShift[n], state.eMarks[n]).trim();
+  if (!line(start).startsWith('$$')) return false;
+  let last = start;
+  while (!(line(last).endsWith('$$') && (last > start || line(last).length > 3)))
+    if (++last >= end) throw new Error(`${line(start)}: no $$ ends it`);
+  if (silent) return true;
+  const lines = [];
+  for (let n = start; n <= last; ++n) lines.push(line(n));
+  const token = state.push('displayed_equation', '', 0);
+  token.block = true;
+  token.content = lines.join('\n').slice(2, -2);
+  state.line = last + 1;
+  return true;
+}
+
+function equations(markdown) {
+  markdown.inline.ruler.before('escape', 'equation', in_line);
+  markdown.block.ruler.before('fence', 'displayed_equation', displayed,
+                              { alt: ['paragraph', 'reference', 'blockquote', 'list'] });
+  markdown.renderer.rules.equation = (tokens, n) => set(tokens[n].content, false);
+  markdown.renderer.rules.displayed_equation = (tokens, n) =>
+    `<div class="wide" tabindex="0" role="group" aria-label="Equation">${set(tokens[n].content, true)}</div>\n`;
+}
+
+module.exports = { equations };

@@ -1,0 +1,81 @@
+// The frame of a page: what stands around each chapter, and the page of contents.
+
+const escape = require('markdown-it')().utils.escapeHtml;
+
+const link = (chapter, attributes = '') => `<a href="${chapter.name}.html"${attributes}>${escape(chapter.title)}</a>`;
+
+/// All chapters, in order. The one that is open is marked.
+function list(chapters, here) {
+  const rows = chapters.map((chapter) =>
+    `<li value="${chapter.order}">${link(chapter, chapter === here ? ' aria-current="page"' : '')}</li>`);
+  return `<ol>\n${rows.join('\n')}\n</ol>`;
+}
+
+/// The chapters before and after one.
+function neighbours(chapters, here) {
+  const n = chapters.indexOf(here);
+  const before = chapters[n - 1];
+  const after = chapters[n + 1];
+  return `<nav class="neighbours" aria-label="Previous and next chapter">
+${before ? `<span>Previous: ${link(before, ' rel="prev"')}</span>` : '<span></span>'}
+${after ? `<span>Next: ${link(after, ' rel="next"')}</span>` : '<span></span>'}
+</nav>`;
+}
+
+/// The page of contents, as a chapter.
+function contents(chapters) {
+  const rows = chapters.map((chapter) =>
+    `<li value="${chapter.order}">${link(chapter)}<br>${escape(chapter.summary)}</li>`);
+  return {
+    name: 'index',
+    title: 'Relative attention, running',
+    summary: 'A book about relative attention and attention-free transformers whose figures run the library they explain.',
+    html: `<p>Transformer-XL, Shaw, Music Transformer, AFT, LocalRNN and their kin, one chapter each. You should know
+attention; nothing else is assumed. Each number in a figure is computed on this page by shiftgrad, the C++ library
+that the book explains, compiled to WebAssembly.</p>
+<ol class="contents">
+${rows.join('\n')}
+</ol>`,
+  };
+}
+
+/// Returns the HTML of a chapter's page. `modules_in` names the modules that some HTML needs.
+function page(chapter, chapters, modules_in) {
+  const is_chapter = chapters.includes(chapter);
+  const end = is_chapter ? neighbours(chapters, chapter) : '';
+  const imports = ['color_scheme.js', ...modules_in(chapter.html)].map((name) => `import "book/${name}";`);
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escape(chapter.title)}${is_chapter ? ' · shiftgrad' : ''}</title>
+<meta name="description" content="${escape(chapter.summary)}">
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="katex.css">
+<link rel="stylesheet" href="book.css">
+<script src="components.js"></script>
+<script type="module">
+${imports.join('\n')}
+</script>
+</head>
+<body>
+<a class="skip" href="#text">Skip to the text</a>
+<header>
+<a class="home" href="index.html">shiftgrad: the book</a>
+<details class="chapters"><summary>Chapters</summary><nav aria-label="Chapters">${list(chapters, chapter)}</nav></details>
+<color-scheme></color-scheme>
+</header>
+<main id="text">
+<h1>${is_chapter ? `<span class="order">${chapter.order}</span> ` : ''}${escape(chapter.title)}</h1>
+${chapter.html}
+</main>
+<footer>
+${end}
+</footer>
+</body>
+</html>
+`;
+}
+
+module.exports = { page, contents };

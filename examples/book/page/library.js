@@ -1,0 +1,82 @@
+// The library that the book explains, in a worker, so that the page stays smooth while it computes.
+//
+//     const { tensors } = await ask({ do: 'run_layer', layer: 'rel_shift', config: {}, tensors: {…} });
+//
+// study.h lists the requests.
+
+/// What the worker does once the library is loaded.
+const serve = `
+study().then((library) => {
+  self.onmessage = ({ data: { id, request } }) =>
+    self.postMessage({ id, answer: library.ccall('answer', 'string', ['string'], [request]) });
+  self.postMessage({ id: 0 });
+}, (error) => self.postMessage({ id: 0, error: String(error) }));
+`;
+
+let source;
+
+/// The library's program, from the script beside the page. A page from a disk may load a script, but it may
+/// not read a file.
+function load_source() {
+  source ??= new Promise((resolve, reject) => {
+    const script = Object.assign(document.createElement('script'), { src: 'study.js' });
+    script.onload = () => resolve(globalThis.shiftgrad_source);
+    script.onerror = () => reject(new Error('study.js is missing beside this page'));
+    document.head.append(script);
+  });
+  return source;
+}
+
+/// A library of its own: a worker with one training. Requests are answered in order.
+export class Library {
+  #waiting = new Map();
+  #count = 0;
+  #worker = this.#start();
+
+  async #start() {
+    const address = URL.createObjectURL(new Blob([await load_source(), serve], { type: 'text/javascript' }));
+    const worker = new Worker(address);
+    await new Promise((resolve, reject) => {
+      worker.onmessage = ({ data }) => data.error ? reject(new Error(data.error)) : resolve();
+      worker.onerror = (event) => reject(new Error(event.message));
+    });
+    URL.revokeObjectURL(address);
+    worker.onmessage = ({ data }) => this.#settle(data.id, ({ resolve }) => resolve(data.answer));
+    worker.onerror = (event) => {
+      for (const id of this.#waiting.keys()) this.#settle(id, ({ reject }) => reject(new Error(event.message)));
+    };
+    return worker;
+  }
+
+  #settle(id, how) {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (waiting) how(waiting);
+  }
+
+  /// Returns the answer to a request. Throws the error that the library answers.
+  async ask(request) {
+    const worker = await this.#worker;
+    const id = ++this.#count;
+    const text = await new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      worker.postMessage({ id, request: JSON.stringify(request) });
+    });
+    const answer = JSON.parse(text);
+    if (answer.error) throw new Error(answer.error);
+    return answer;
+  }
+
+  /// Ends the worker, whatever it is computing. What was asked stays without an answer.
+  async close() {
+    (await this.#worker).terminate();
+  }
+}
+
+let shared;
+
+/// Asks the library that all figures of the page share. A figure that trains has a Library of its own.
+export function ask(request) {
+  shared ??= new Library();
+  return shared.ask(request);
+}
