@@ -1,8 +1,5 @@
 #include "study.h"
 
-#include <nlohmann/json.hpp>
-#include <span>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -10,38 +7,19 @@
 #include "../char_lm/attention_maps.h"
 #include "../char_lm/vocabulary.h"
 #include "../run_layer/run_layer.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
+#include "request.h"
 #include "shiftgrad/core/named.h"
 #include "shiftgrad/nn/models/config.h"
 #include "shiftgrad/nn/models/generate.h"
 #include "shiftgrad/nn/models/language_model.h"
 #include "shiftgrad/optim/trainer.h"
+#include "views.h"
 
 namespace book {
 
 using namespace shiftgrad;
-using Json = nlohmann::json;
 
 namespace {
-
-/// Returns the value under a key of an object. Throws, naming the key, when there is none or when
-/// it has another type.
-template <class Value>
-Value value_of(const Json& object, const char* key) {
-  auto entry = object.find(key);
-  require(entry != object.end(), "\"", key, "\" is missing");
-  try {
-    return entry->get<Value>();
-  } catch (const Json::exception&) {
-    fail("\"", key, "\" is ", shown(*entry), ", expected another type");
-  }
-}
-
-template <class Value>
-Value value_of(const Json& object, const char* key, Value otherwise) {
-  return object.contains(key) ? value_of<Value>(object, key) : otherwise;
-}
 
 TrainerConfig trainer_config(Json object) {
   require(object.is_object(), "\"training\" is not an object");
@@ -64,49 +42,6 @@ LanguageModelConfig model_config(Json object, int64_t vocab_size) {
   require(object.is_object(), "\"model\" is not an object");
   object["vocab_size"] = vocab_size;
   return config_from_json<LanguageModelConfig>(object.dump());
-}
-
-/// Appends the bytes of a value.
-template <class Value>
-void append(std::vector<std::byte>& bytes, Value value) {
-  auto begin = reinterpret_cast<const std::byte*>(&value);
-  bytes.insert(bytes.end(), begin, begin + sizeof(Value));
-}
-
-/// Appends a value as a tensor of this type stores it.
-void append(std::vector<std::byte>& bytes, double value, DType dtype) {
-  constexpr double most = 1e15;  // all whole numbers up to here are doubles
-  switch (dtype) {
-    case DType::f32:
-      return append(bytes, static_cast<float>(value));
-    case DType::boolean:
-      return append(bytes, static_cast<uint8_t>(value != 0));
-    case DType::i64:
-      require(-most <= value && value <= most, "\"values\" has ", value, ", expected at most ",
-              most);
-      return append(bytes, static_cast<int64_t>(value));
-    default:
-      fail("\"dtype\" is ", dtype, ", expected F32, I64 or BOOL");
-  }
-}
-
-StoredTensor stored_tensor(const Json& object) {
-  auto name = value_of<std::string>(object, "dtype", "F32");
-  auto dtype = dtype_named(name);
-  require(dtype.has_value(), "\"dtype\" is ", shown(name), ", expected F32, I64 or BOOL");
-  auto shape = value_of<std::vector<int64_t>>(object, "shape");
-  auto values = value_of<std::vector<double>>(object, "values");
-  StoredTensor tensor{*dtype, Dims(std::span<const int64_t>(shape)), {}};
-  for (double value : values) append(tensor.bytes, value, *dtype);
-  require(std::ssize(tensor.bytes) == byte_count(*dtype, tensor.shape), "\"values\" has ",
-          values.size(), " values for a shape of ", tensor.shape);
-  return tensor;
-}
-
-Json json_of(const std::string& name, const StoredTensor& stored) {
-  const Dims& shape = stored.shape;
-  return {{"shape", std::vector<int64_t>(shape.begin(), shape.end())},
-          {"values", loaded_tensor(name, stored).values()}};
 }
 
 Json run_layer_of(const Json& request) {
@@ -188,6 +123,7 @@ Study::~Study() = default;
 Json Study::answer(const Json& request) {
   auto asked = value_of<std::string>(request, "do");
   if (asked == "run_layer") return run_layer_of(request);
+  if (asked == "views") return views_of(request);
   if (asked == "begin") {
     training_ = std::make_unique<Training>(value_of<std::string>(request, "text"),
                                            value_of<Json>(request, "model"),
@@ -199,7 +135,7 @@ Json Study::answer(const Json& request) {
   if (asked == "train") return training_->train(value_of<int64_t>(request, "steps"));
   if (asked == "write") return training_->write(request);
   if (asked == "attention") return training_->attention(value_of<std::string>(request, "text"));
-  fail("\"do\" is ", shown(asked), ", expected begin, train, write, attention or run_layer");
+  fail("\"do\" is ", shown(asked), ", expected begin, train, write, attention, run_layer or views");
 }
 
 std::string answer_text(Study& study, const std::string& request) {

@@ -19,6 +19,14 @@ namespace book {
 ///     attention  text -> layers: for each layer its maps {title, weights}; weights [T, T] in rows
 ///     run_layer  layer, config, tensors {NAME: {shape, values, dtype}} -> tensors, as the program
 ///                run_layer names them; a dtype is F32 where none is given
+///     views      tensor, steps [[NAME, ARGUMENT…]…], grad_output (may be absent) -> views: for the
+///                tensor and for what each step makes of it {shape, strides, offset, storage,
+///                recorded, positions, values, gradient}. A step is reshape SHAPE, permute AXES,
+///                slice AXIS BEGIN END, reverse AXIS, expand SHAPE, contiguous, pad_left,
+///                pad_right, rel_shift_view or shift_right_view. Equal numbers of `storage` share
+///                memory; `positions` says where in it each element lies; `recorded` counts the
+///                tape's entries up to there. The gradient is that of the last result's product
+///                with grad_output.
 class Study {
  public:
   Study();

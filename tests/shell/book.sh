@@ -24,7 +24,8 @@ node "$BUILD/wasm/tests/tests-core.js" --test-case-exclude="$threads,$pipes"
 # shellcheck disable=SC2046
 ${CXX:-c++} -std=c++20 -O2 -I"$built/include" -I. -o "$place/study" \
   core/machine/one_thread.cpp core/machine/no_openblas.cpp core/machine/vector_product.cpp \
-  examples/book/lines.cpp examples/book/study.cpp examples/run_layer/case.cpp examples/run_layer/run_layer.cpp \
+  examples/book/lines.cpp examples/book/study.cpp examples/book/request.cpp examples/book/views.cpp \
+  examples/run_layer/case.cpp examples/run_layer/run_layer.cpp \
   examples/char_lm/attention_maps.cpp examples/char_lm/vocabulary.cpp examples/common/near_name.cpp \
   examples/common/printable.cpp examples/common/utf8.cpp \
   "$built/libshiftgrad-f32.a" "$built/libshiftgrad-core.a" $(pkg-config --libs libhwy)

@@ -39,6 +39,46 @@ shifted=$(case_of '{"shape": [2, 2], "values": [1, 2, 3, 4]}' | "$study")
 [ "$shifted" = '{"tensors":{"grad.input.x":{"shape":[2,2],"values":[0.0,1.0,3.0,4.0]},"output":{"shape":[2,2],"values":[2.0,0.0,3.0,4.0]}}}' ] ||
   { echo "shifted: $shifted"; exit 1; }
 
+# views_of TENSOR STEPS: of a tensor, by operations. The gradient of each result is asked for.
+views_of() {
+  echo '{"do": "views", "tensor": '"$1"', "steps": ['"$2"'],
+    "grad_output": {"shape": [2, 2], "values": [1, 2, 3, 4]}}' | tr '\n' ' '
+}
+pair='{"shape": [2], "values": [5, 6]}'
+square='{"shape": [2, 2], "values": [5, 6, 7, 8]}'
+refused "$(views_of "$pair" '"slice"')" 'a step is `slice`, expected [NAME, ARGUMENT, …]'
+refused "$(views_of "$pair" '["flip"]')" 'unknown step `flip`'
+refused "$(views_of "$pair" '["reverse"]')" 'reverse: argument 1 is missing'
+refused "$(views_of "$pair" '["reverse", []]')" 'reverse: argument 1 is [], expected another type'
+refused "$(views_of "$pair" '["reverse", 1]')" 'reverse: axis 1 of a tensor with 1 axes'
+refused "$(views_of "$pair" '["expand", [60000, 2]]')" 'expand: [60000, 2] has more than 100000 elements'
+refused "$(views_of "$pair" '')" 'backward: a cotangent of shape [2, 2] for an output of shape [2]'
+
+# viewed NAME EXPECTED: what the last result has under a name.
+viewed() {
+  value=$(echo "$view" | sed 's/.*"'"$1"'":\(\[[^]]*\]\|[0-9]*\).*/\1/')
+  [ "$value" = "$2" ] || { echo "$1 is $value, expected $2: $view"; exit 1; }
+}
+# Two rows of one pair, read backwards: a pair is stored, and its gradient sums over the rows.
+view=$(views_of "$pair" '["expand", [2, 2]], ["reverse", 1]' | "$study")
+viewed strides '[0,-1]'
+viewed offset 1
+viewed storage 0
+viewed recorded 0
+viewed values '[6.0,5.0,6.0,5.0]'
+echo "$view" | grep -qF '{"views":[{"gradient":[6.0,4.0],' || { echo "$view"; exit 1; }
+# The shift reads on in the padded storage, from its third element: the last of the first row, the zero of
+# the second. Only the padding copies.
+view=$(views_of "$square" '["pad_left"], ["rel_shift_view"]' | "$study")
+viewed strides '[2,1]'
+viewed offset 2
+viewed storage 1
+viewed recorded 1
+viewed positions '[2.0,3.0,4.0,5.0]'
+viewed values '[6.0,0.0,7.0,8.0]'
+viewed gradient '[1.0,2.0,3.0,4.0]'
+echo "$view" | grep -qF '{"views":[{"gradient":[0.0,1.0,3.0,4.0],' || { echo "$view"; exit 1; }
+
 ask() {
   printf '%s\n' "$@" | "$study"
 }
@@ -48,7 +88,7 @@ all=$(ask "$begin" '{"do": "train", "steps": 60}' "$write" "$attention" '{"do": 
 [ "$all" = "$(ask "$begin" '{"do": "train", "steps": 60}' "$write" "$attention" '{"do": "dance"}')" ] ||
   { echo 'equal requests have unequal answers'; exit 1; }
 [ "$(echo "$all" | sed -n 3p)" = '{"text":"cabcab"}' ] || { echo "written: $all"; exit 1; }
-echo "$all" | sed -n 5p | grep -q 'expected begin, train, write, attention or run_layer' || exit 1
+echo "$all" | sed -n 5p | grep -q 'expected begin, train, write, attention, run_layer or views' || exit 1
 # Two layers of two heads, with a weight for each of 4 x 4 pairs.
 echo "$all" | sed -n 4p | grep -o '"title":"head [01]","weights":\[[^]]*\]' | awk -F, '{ print NF }' |
   tr '\n' ' ' | grep -qx '17 17 17 17 ' || { echo "attention: $all"; exit 1; }
