@@ -1,0 +1,153 @@
+// <reach-figure layers="3" t="4" m="4" token="23">: how far back a token sees through the layers of a
+// Transformer-XL that reads its text in segments. The library runs the model once for each token, with that
+// token changed; the states that depend on it change.
+
+import { ask } from 'book/library.js';
+import 'book/cell_field.js';
+import { filled, random_numbers } from 'book/numbers.js';
+
+const segments = 6, C = 8, V = 4;  // channels, and letters of the alphabet
+const inputs = [
+  { name: 'layers', title: 'Layers', least: 1, most: 4, start: 3 },
+  { name: 't', title: 'T, a segment', least: 1, most: 4, start: 4 },
+  { name: 'm', title: 'M remembered', least: 0, most: 6, start: 4 },
+  { name: 'token', title: 'Token', least: 0, most: 23, start: 23 },
+];
+
+class ReachFigure extends HTMLElement {
+  #asked = 0;
+  #reach = null;
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    this.innerHTML = `
+      <div class="controls">${inputs.map(({ name, title, least, most }) => `<label>${title}
+        <input type="range" name="${name}" min="${least}" max="${most}"><output name="${name}"></output></label>`).join('')}
+      </div>
+      <cell-field></cell-field>
+      <p class="key"></p>
+      <p role="alert" hidden></p>`;
+    for (const { name, start } of inputs) this.#input(name).value = this.getAttribute(name) ?? start;
+    for (const { name } of inputs)
+      this.#input(name).addEventListener('input', () => name === 'token' ? this.#draw() : this.#compute());
+    this.#compute();
+  }
+
+  #input(name) { return this.querySelector(`input[name="${name}"]`); }
+  #size(name) { return Number(this.#input(name).value); }
+
+  async #compute() {
+    const asked = ++this.#asked, alert = this.querySelector('[role=alert]');
+    const [layers, T, M] = ['layers', 't', 'm'].map((name) => this.#size(name));
+    try {
+      const reach = await dependence(layers, T, M);
+      if (asked !== this.#asked) return;
+      alert.hidden = true;
+      this.#reach = reach;
+      this.#input('token').max = segments * T - 1;
+      this.#draw();
+    } catch (error) {
+      alert.textContent = error.message;
+      alert.hidden = false;
+    }
+  }
+
+  #draw() {
+    if (!this.#reach) return;
+    for (const { name } of inputs) this.querySelector(`output[name="${name}"]`).textContent = this.#size(name);
+    const [layers, T, token] = ['layers', 't', 'token'].map((name) => this.#size(name));
+    const cells = [], tokens = segments * T, own = Math.floor(token / T);
+    for (let layer = layers; layer >= 0; --layer)
+      for (let column = 0; column < tokens; ++column) {
+        const depends = this.#reach[layer][column][token];
+        cells.push({
+          key: `${layer} ${column}`, row: layers - layer, column, rule_before: column > 0 && column % T === 0,
+          text: column === token ? '●' : '', kind: depends ? 'plain' : 'covered',
+          color: depends ? Math.floor(column / T) === own ? 0 : 1 : undefined,
+          say: `${after(layer)}, token ${token} ${depends ? 'depends' : 'does not depend'} on token ${column}` +
+            `${column < token ? `, ${token - column} back` : ''}.`,
+        });
+      }
+    this.querySelector('cell-field').show({
+      label: `${tokens} tokens in segments of ${T}; what token ${token} depends on after each layer`,
+      cells,
+      row_names: Array.from({ length: layers + 1 }, (_, n) => `h${layers - n}`),
+    });
+    const back = token - this.#reach[layers].findIndex((changes) => changes[token]);
+    this.querySelector('.key').textContent = `${after(layers)}, token ${token} sees ${back} tokens back.`;
+  }
+}
+
+const after = (layer) => layer === 0 ? 'Before the layers' : layer === 1 ? 'After 1 layer' : `After ${layer} layers`;
+
+/// A model with the parameters that run_layer names.
+function model(layers) {
+  const random = random_numbers(3), parameters = {};
+  const put = (name, shape) => { parameters[`param.${name}`] = random(shape); };
+  const norm = (name) => ['weight', 'bias'].forEach((part) => put(`${name}.${part}`, [C]));
+  put('embedding.weight', [V, C]);
+  for (let n = 0; n < layers; ++n) {
+    const block = `blocks.${n}`, mixer = `${block}.mixer`;
+    put(`${mixer}.qkv.weight`, [3 * C, C]);
+    put(`${mixer}.output.weight`, [C, C]);
+    put(`${mixer}.position.weight`, [C, C]);
+    put(`${mixer}.content_bias`, [1, C]);
+    put(`${mixer}.position_bias`, [1, C]);
+    norm(`${block}.mixer_norm`);
+    put(`${block}.feed_forward.up.weight`, [C, C]);
+    put(`${block}.feed_forward.up.bias`, [C]);
+    put(`${block}.feed_forward.down.weight`, [C, C]);
+    put(`${block}.feed_forward.down.bias`, [C]);
+    norm(`${block}.feed_forward_norm`);
+  }
+  norm('final_norm');
+  put('output.weight', [V, C]);
+  put('output.bias', [V]);
+  const config = {
+    vocab_size: V, d_model: C, n_layer: layers, n_head: 1, d_inner: C, mixer: { type: 'transformer_xl_attention' },
+  };
+  return { config, parameters };
+}
+
+/// Returns depends[layer][a][t]: whether the state of token t after so many layers changes when token a does.
+async function dependence(layers, T, M) {
+  const { config, parameters } = model(layers), tokens = segments * T, B = tokens + 1;
+  const text = random_numbers(4)([tokens]).values.map((value) => value > 0 ? 1 : 0);
+  const texts = [text, ...text.map((_, a) => text.map((letter, t) => t === a ? letter + 2 : letter))];
+  const changes = Array.from({ length: layers + 1 }, () => Array.from({ length: tokens }, () => Array(tokens)));
+  let memory = Array.from({ length: layers }, () => filled([B, 0, C], 0));
+  for (let segment = 0; segment < segments; ++segment) {
+    const part = { shape: [B, T], dtype: 'I64', values: texts.flatMap((all) => all.slice(segment * T, (segment + 1) * T)) };
+    const { tensors } = await ask({
+      do: 'run_layer', layer: 'language_model', config,
+      tensors: {
+        ...parameters, 'input.tokens': part, 'input.targets': part,
+        ...Object.fromEntries(memory.map((block, n) => [`input.memory.${n}`, block])),
+      },
+    });
+    const states = [...memory.map((_, n) => tensors[`memory.${n}`]), tensors.output];
+    states.forEach((state, layer) => note_changes(state, segment * T, changes[layer]));
+    memory = memory.map((block, n) => last_rows(block, states[n], M));
+  }
+  return changes;
+}
+
+/// Compares the states [B, T, …] of a segment with those of the first member of the batch.
+function note_changes({ shape: [B, T, width], values }, begin, changes) {
+  for (let a = 0; a + 1 < B; ++a)
+    for (let t = 0; t < T; ++t) {
+      const row = (b) => values.slice((b * T + t) * width, (b * T + t + 1) * width);
+      const unchanged = row(0);
+      changes[a][begin + t] = row(a + 1).some((value, c) => value !== unchanged[c]);
+    }
+}
+
+/// What a block remembers: the last M of its old memory and of its new inputs, [B, M, C].
+function last_rows(old, inputs, M) {
+  const [B, T] = inputs.shape, before = old.shape[1], kept = Math.min(M, before + T);
+  const rows = (tensor, b) => tensor.values.slice(b * tensor.shape[1] * C, (b + 1) * tensor.shape[1] * C);
+  const values = Array.from({ length: B }, (_, b) => [...rows(old, b), ...rows(inputs, b)].slice((before + T - kept) * C));
+  return { shape: [B, kept, C], values: values.flat() };
+}
+
+customElements.define('reach-figure', ReachFigure);

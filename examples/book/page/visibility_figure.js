@@ -1,0 +1,111 @@
+// <visibility-figure kind="causal" t="6" m="0">: which tokens each token sees. The library runs the layer
+// once for each token, with that token changed; who sees it, changes with it.
+//
+// The attribute `kinds` keeps the choice to some, as in kinds="causal two_way", and each slider's name is an
+// attribute for its start.
+
+import { ask } from 'book/library.js';
+import 'book/cell_field.js';
+import { kinds, who_sees_whom } from 'book/visibility_kinds.js';
+import { below } from 'book/subscripts.js';
+
+const most_queries = 8, most_memory = 6;
+
+class VisibilityFigure extends HTMLElement {
+  #asked = 0;
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    const names = this.getAttribute('kinds')?.split(' ') ?? Object.keys(kinds);
+    this.innerHTML = `
+      <div class="controls">
+        <label>Layer <select name="kind">${names.map((name) => `<option value="${name}">${kinds[name].title}</option>`).join('')}</select></label>
+        ${slider({ name: 't', title: 'T new', least: 1, most: most_queries })}
+        ${slider({ name: 'm', title: 'M remembered', most: most_memory })}
+        <span class="own"></span>
+      </div>
+      <cell-field></cell-field>
+      <p class="key"></p>
+      <p role="alert" hidden></p>`;
+    this.#input('kind').value = this.getAttribute('kind') ?? names[0];
+    this.#input('t').value = this.getAttribute('t') ?? 6;
+    this.#input('m').value = this.getAttribute('m') ?? this.#kind.remembered ?? 0;
+    this.#input('kind').addEventListener('input', () => this.#choose_kind());
+    this.addEventListener('input', () => this.#compute());
+    this.#own_sliders();
+    this.#compute();
+  }
+
+  #input(name) { return this.querySelector(`[name="${name}"]:not(output)`); }
+  get #kind() { return kinds[this.#input('kind').value]; }
+
+  #choose_kind() {
+    this.#input('m').value = this.#kind.remembered ?? this.#input('m').value;
+    this.#own_sliders();
+  }
+
+  /// The sliders of this kind, with the values that they had.
+  #own_sliders() {
+    const own = this.querySelector('.own');
+    const before = Object.fromEntries([...own.querySelectorAll('input')].map(({ name, value }) => [name, value]));
+    own.innerHTML = this.#kind.sliders.map(slider).join('');
+    for (const { name, start } of this.#kind.sliders)
+      this.#input(name).value = before[name] ?? this.getAttribute(name) ?? start;
+  }
+
+  #sizes() {
+    const sizes = { padding: 0 };
+    for (const input of this.querySelectorAll('input[type=range]')) {
+      this.querySelector(`output[name="${input.name}"]`).textContent = input.value;
+      sizes[input.name.length === 1 ? input.name.toUpperCase() : input.name] = Number(input.value);
+    }
+    sizes.K = sizes.M + sizes.T;
+    sizes.padding = Math.min(sizes.padding, sizes.K);
+    return sizes;
+  }
+
+  async #compute() {
+    const kind = this.#kind, sizes = this.#sizes(), asked = ++this.#asked;
+    const alert = this.querySelector('[role=alert]');
+    try {
+      const [seen, marks] = await Promise.all([who_sees_whom(ask, kind, sizes), kind.marks?.(ask, kind, sizes)]);
+      if (asked !== this.#asked) return;
+      alert.hidden = true;
+      this.#draw(kind, sizes, seen, marks);
+    } catch (error) {
+      alert.textContent = error.message;
+      alert.hidden = false;
+    }
+  }
+
+  #draw({ title, mark_name }, { T, M, K }, seen, marks) {
+    const cells = [];
+    const every = [...new Set(marks?.flat() ?? [])].sort();
+    for (let i = 0; i < T; ++i)
+      for (let j = 0; j < K; ++j) {
+        const mark = marks?.[i][j], sees = seen[i][j];
+        cells.push({
+          key: `${i} ${j}`, row: i, column: j, rule_before: M > 0 && j === M,
+          text: sees && marks ? mark : '',
+          color: sees ? marks ? every.indexOf(mark) : 0 : undefined,
+          kind: sees ? mark === '' ? 'weak' : 'plain' : 'covered',
+          say: `Token ${M + i} ${sees ? 'sees' : 'does not see'} token ${j}, at distance ${M + i - j}` +
+            `${sees && marks ? mark_name(mark) : ''}.`,
+        });
+      }
+    this.querySelector('cell-field').show({
+      label: `${title}: ${T} queries in rows, ${K} keys in columns`,
+      cells,
+      row_names: Array.from({ length: T }, (_, i) => `q${below(i)}`),
+      column_names: Array.from({ length: K }, (_, j) => j < M ? `m${below(j)}` : `k${below(j)}`),
+    });
+    const pairs = seen.flat().filter(Boolean).length;
+    this.querySelector('.key').textContent = `${pairs} of ${T * K} pairs see each other.`;
+  }
+}
+
+function slider({ name, title, least = 0, most }) {
+  return `<label>${title} <input type="range" name="${name}" min="${least}" max="${most}"><output name="${name}"></output></label> `;
+}
+
+customElements.define('visibility-figure', VisibilityFigure);

@@ -1,0 +1,154 @@
+// The layers whose view <visibility-figure> shows: for each its sliders, its config and its parameters.
+//
+// The queries are the same for all tokens (their weights are 0, their biases are not), so that a token
+// speaks through its key and its value alone.
+
+import { filled, random_numbers } from 'book/numbers.js';
+
+const C = 4;  // channels of the layers, which have one head
+
+function attention(random) {
+  const weight = random([3 * C, C]);
+  weight.values.fill(0, 0, C * C);
+  return {
+    'qkv.weight': weight, 'qkv.bias': random([3 * C]), 'output.weight': random([C, C]), 'output.bias': random([C]),
+  };
+}
+
+const causal = {
+  title: 'causal attention',
+  layer: 'multi_head_attention',
+  sliders: [],
+  config: () => ({ d_model: C, n_head: 1 }),
+  parameters: attention,
+};
+const two_way = { ...causal, title: 'attention both ways', config: () => ({ d_model: C, n_head: 1, causal: false }) };
+
+export const kinds = {
+  causal,
+  window: {
+    ...causal,
+    title: 'causal attention with a window',
+    sliders: [{ name: 'window', title: 'Window', least: 1, most: 8, start: 3 }],
+    config: ({ window }) => ({ d_model: C, n_head: 1, window }),
+  },
+  memory: { ...causal, title: 'causal attention with a memory', remembered: 4 },
+  two_way,
+  padding: {
+    ...two_way,
+    title: 'attention both ways with padding',
+    sliders: [{ name: 'padding', title: 'Padding', most: 4, start: 2 }],
+  },
+  shaw: {
+    title: 'Shaw: rows of clipped distances',
+    layer: 'shaw_attention',
+    sliders: [{ name: 'max_distance', title: 'Clipped at m', most: 4, start: 2 }],
+    config: ({ max_distance }) => ({ d_model: C, n_head: 1, max_distance }),
+    parameters: (random, { max_distance }) => ({
+      ...attention(random),
+      key_distance_embeddings: random([2 * max_distance + 1, C]),
+      value_distance_embeddings: random([2 * max_distance + 1, C]),
+    }),
+    marks: shaw_rows,
+    mark_name: (row) => `, with row ${row} of the tables`,
+  },
+  music: {
+    title: 'Music Transformer: a table of max_seq rows',
+    layer: 'relative_global_attention',
+    sliders: [{ name: 'max_seq', title: 'Rows', least: 1, most: 8, start: 4 }],
+    config: ({ max_seq }) => ({ d_model: C, n_head: 1, max_seq, relative_bias: false }),
+    parameters: (random, { max_seq }) => ({ ...attention(random), past_embeddings: random([1, max_seq, C]) }),
+  },
+  aft_local: {
+    title: 'AFT local: a band of biases',
+    layer: 'aft',
+    sliders: [{ name: 'band', title: 'Band s', least: 1, most: 8, start: 3 }],
+    config: ({ band, K }) => ({ d_model: C, form: 'local', window: band, max_len: K }),
+    parameters: (random, { K }) => ({ ...attention(random), position_bias: random([K, K]) }),
+    marks: aft_band,
+    mark_name: (mark) => mark === 'w' ? ', with a bias w of its own' : ', without a bias',
+  },
+  local_rnn: {
+    title: 'LocalRNN: windows of s tokens',
+    layer: 'local_rnn',
+    sliders: [{ name: 'rnn_window', title: 'Window s', least: 1, most: 8, start: 3 }],
+    config: ({ rnn_window }) => ({ d_model: C, window: rnn_window, cell: 'gru' }),
+    parameters: (random) => ({
+      weight_ih: random([3 * C, C]), weight_hh: random([3 * C, C]), bias_ih: random([3 * C]), bias_hh: random([3 * C]),
+    }),
+  },
+};
+
+const named = (parameters) =>
+  Object.fromEntries(Object.entries(parameters).map(([name, tensor]) => [`param.${name}`, tensor]));
+
+/// The sequences [B, K, C] as memory and new tokens.
+function inputs(sequences, M, T) {
+  const length = (M + T) * C;
+  const part = (begin, end) => sequences.flatMap((values) => values.slice(begin * C, end * C));
+  if (sequences.some((values) => values.length !== length)) throw new Error(`a sequence is not ${length} long`);
+  const memory = M > 0 ? { 'input.memory': { shape: [sequences.length, M, C], values: part(0, M) } } : {};
+  return { 'input.x': { shape: [sequences.length, T, C], values: part(M, M + T) }, ...memory };
+}
+
+function request(kind, sizes, sequences) {
+  const B = sequences.length, { M, T, padding } = sizes, K = M + T;
+  const row = Array.from({ length: K }, (_, j) => Number(j >= K - padding));
+  const mask = padding > 0
+    ? { 'input.key_padding_mask': { shape: [B, K], dtype: 'BOOL', values: sequences.flatMap(() => row) } } : {};
+  return {
+    do: 'run_layer', layer: kind.layer, config: kind.config(sizes),
+    tensors: {
+      ...named(kind.parameters(random_numbers(1), sizes)), ...inputs(sequences, M, T), ...mask,
+      grad_output: filled([B, T, C], 1),
+    },
+  };
+}
+
+/// Returns seen[i][j]: whether the output of query i changes, be it by its last bit, when token j changes.
+/// The first member of the batch is as it is, and in each other one token is another.
+export async function who_sees_whom(ask, kind, sizes) {
+  const { M, T } = sizes, K = M + T;
+  const { values } = random_numbers(2)([K, C]);
+  const changed = (j) => values.map((value, n) => Math.floor(n / C) === j ? value + 1 : value);
+  const sequences = [values, ...Array.from({ length: K }, (_, j) => changed(j))];
+  const { tensors } = await ask(request(kind, sizes, sequences));
+  const output = (b, i) => tensors.output.values.slice((b * T + i) * C, (b * T + i + 1) * C);
+  return Array.from({ length: T }, (_, i) => {
+    const unchanged = output(0, i);
+    return Array.from({ length: K }, (_, j) => output(j + 1, i).some((value, c) => value !== unchanged[c]));
+  });
+}
+
+/// Which row of Shaw's tables each pair takes. All keys but one are masked, so that it has all of the
+/// attention, values are 0, and each row of the value table says its own number.
+async function shaw_rows(ask, kind, sizes) {
+  const { M, T, max_distance } = sizes, K = M + T;
+  const asked = request(kind, { ...sizes, padding: 0 }, Array.from({ length: K }, () => Array(K * C).fill(0)));
+  const rows = Array.from({ length: 2 * max_distance + 1 }, (_, row) => [row + 1, ...Array(C - 1).fill(0)]);
+  const identity = Array.from({ length: C * C }, (_, n) => Number(n % (C + 1) === 0));
+  Object.assign(asked.tensors, named({
+    'qkv.weight': filled([3 * C, C], 0), 'qkv.bias': filled([3 * C], 0),
+    'output.weight': { shape: [C, C], values: identity }, 'output.bias': filled([C], 0),
+    value_distance_embeddings: { shape: [rows.length, C], values: rows.flat() },
+  }));
+  const all_but = (only) => Array.from({ length: T * K }, (_, n) => Number(n % K !== only));
+  asked.tensors['input.attention_mask'] = {
+    shape: [K, T, K], dtype: 'BOOL', values: Array.from({ length: K }, (_, j) => all_but(j)).flat(),
+  };
+  const { tensors } = await ask(asked);
+  return Array.from({ length: T }, (_, i) =>
+    Array.from({ length: K }, (_, j) => Math.round(tensors.output.values[(j * T + i) * C]) - 1));
+}
+
+/// Which pairs have a bias w of AFT: those whose w gets a gradient. A query with one key has none, whatever
+/// its w, so the layer looks both ways here, and there is one more token before.
+async function aft_band(ask, kind, sizes) {
+  const { M, T } = sizes, K = M + T, wider = { ...sizes, M: M + 1, K: K + 1 };
+  const asked = request(kind, wider, [random_numbers(2)([K + 1, C]).values]);
+  asked.config.causal = false;
+  const { tensors } = await ask(asked);
+  const gradient = tensors['grad.param.position_bias'].values;
+  return Array.from({ length: T }, (_, i) =>
+    Array.from({ length: K }, (_, j) => gradient[(M + 1 + i) * (K + 1) + j + 1] !== 0 ? 'w' : ''));
+}
