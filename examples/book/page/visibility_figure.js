@@ -50,7 +50,7 @@ class VisibilityFigure extends HTMLElement {
     const before = Object.fromEntries([...own.querySelectorAll('input')].map(({ name, value }) => [name, value]));
     own.innerHTML = this.#kind.sliders.map(slider).join('');
     for (const { name, start } of this.#kind.sliders)
-      this.#input(name).value = before[name] ?? this.getAttribute(name) ?? start;
+      this.#input(name).value = before[name] ?? this.getAttribute(name.replaceAll('_', '-')) ?? start;
   }
 
   #sizes() {
