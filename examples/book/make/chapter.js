@@ -4,6 +4,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const markdown = require('markdown-it')({ html: true, typographer: false });
 const { equations } = require('./equations.js');
+const { with_exercises } = require('./exercises.js');
 const { quotes } = require('./quotes.js');
 
 markdown.use(equations).use(quotes);
@@ -30,7 +31,7 @@ function read_chapter(file) {
     if (!value) throw new Error(`${file}: "${key}" is missing`);
   if (!(Number(order) > 0)) throw new Error(`${file}: "order" is ${order}, expected a number above 0`);
   try {
-    const html = markdown.render(text, { markdown });
+    const html = with_exercises(markdown.render(text, { markdown }));
     return { name: path.basename(file, '.md'), title, order: Number(order), summary, html };
   } catch (error) {
     throw new Error(`${file}: ${error.message}`);

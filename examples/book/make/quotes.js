@@ -7,7 +7,8 @@
 //     ```
 //
 // A quote goes from the first line of the file that begins with the first line here, to the next one at its
-// indentation that begins with the last line here. One line alone quotes one line. A quote-text is
+// indentation that begins with the last line here. One line alone quotes one line. Where that beginning
+// occurs before, a line above it here, such as a heading, says after which line to look. A quote-text is
 // Markdown and becomes part of the page. The book cannot be made when a line is gone.
 
 const fs = require('node:fs');
@@ -16,26 +17,31 @@ const path = require('node:path');
 const project = path.resolve(__dirname, '../../..');
 const indentation = (line) => line.length - line.trimStart().length;
 
-/// The lines of a file from the one that begins with `first` to the one that begins with `last`.
-function cut(file, first, last) {
+/// The lines of a file from the one that begins with the last of `beginnings` to the one that begins with
+/// `last`. Each beginning is sought after the one before it.
+function cut(file, beginnings, last) {
   const lines = fs.readFileSync(path.join(project, file), 'utf8').split('\n');
-  const begin = lines.findIndex((line) => line.trim() && line.trimStart().startsWith(first));
-  if (begin < 0) throw new Error(`quote ${file}: no line begins with "${first}"`);
+  const begins = (line, text) => line.trim() && line.trimStart().startsWith(text);
+  let begin = -1;
+  for (const beginning of beginnings) {
+    const before = begin;
+    begin = lines.findIndex((line, n) => n > before && begins(line, beginning));
+    if (begin < 0) throw new Error(`quote ${file}: no line begins with "${beginning}"`);
+  }
   if (last === undefined) return lines.slice(begin, begin + 1);
   const depth = indentation(lines[begin]);
-  const end = lines.findIndex((line, n) =>
-    n > begin && line.trim() && indentation(line) === depth && line.trimStart().startsWith(last));
-  if (end < 0) throw new Error(`quote ${file}: after "${first}", no line begins with "${last}"`);
+  const end = lines.findIndex((line, n) => n > begin && indentation(line) === depth && begins(line, last));
+  if (end < 0) throw new Error(`quote ${file}: after "${beginnings.at(-1)}", no line begins with "${last}"`);
   return lines.slice(begin, end + 1).map((line) => line.slice(Math.min(depth, indentation(line))));
 }
 
 /// What the body of a quote asks for.
 function quoted(file, body) {
   const asked = body.split('\n').map((line) => line.trim()).filter((line) => line);
-  const whole = asked.length === 3 && asked[1] === '...';
-  if (!whole && asked.length !== 1)
+  const dots = asked.indexOf('...');
+  if (asked.length === 0 || dots === 0 || (dots > 0 && dots !== asked.length - 2))
     throw new Error(`quote ${file}: expected a line, or a first line, "..." and a last line`);
-  return cut(file, asked[0], asked[2]).join('\n');
+  return dots < 0 ? cut(file, asked).join('\n') : cut(file, asked.slice(0, dots), asked.at(-1)).join('\n');
 }
 
 function quotes(markdown) {
@@ -51,4 +57,4 @@ function quotes(markdown) {
   };
 }
 
-module.exports = { quotes };
+module.exports = { quoted, quotes };

@@ -1,0 +1,31 @@
+// Exercises: <exercise-check name="shaw-row"> gets what chapters/answers.json says of it. An entry has
+//
+//     value     the right number, rounded to `digits` digits after the point (0 where not given)
+//     hint      a sentence that helps
+//     start     requests that the reader is given to change, as study.h lists them
+//     requests  the changed requests
+//     answer    where the value stands in the answer to the last of them: "losses.99"
+//
+// Without requests, the value follows by arithmetic.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const escape = require('markdown-it')().utils.escapeHtml;
+
+const file = path.resolve(__dirname, '../chapters/answers.json');
+const entries = JSON.parse(fs.readFileSync(file, 'utf8'));
+
+/// What an element of this name has to know.
+function attributes(name) {
+  const entry = entries[name];
+  if (!entry) throw new Error(`exercise ${name}: answers.json has none of this name`);
+  const { value, digits = 0, hint, start } = entry;
+  return `exercise="${escape(JSON.stringify({ value, digits, hint, start }))}"`;
+}
+
+/// Adds to each exercise in the HTML what it has to know.
+function with_exercises(html) {
+  return html.replace(/<exercise-check name="([^"]*)"/g, (tag, name) => `${tag} ${attributes(name)}`);
+}
+
+module.exports = { with_exercises };
