@@ -19,6 +19,9 @@ threads='release: what one thread*,release: also when*,allocate: threads do not*
 pipes='read_file: every byte*,read_regular_file: nothing*,lines: next waits*,lines: a byte order*'
 node "$BUILD/wasm/tests/tests-core.js" --test-case-exclude="$threads,$pipes"
 
+# The answers to the book's exercises.
+node tests/examples/book/answers.js node examples/book/lines.js "$BUILD/wasm/examples/book/study.js"
+
 # On other machines than x86 no vectors multiply and add as those of WebAssembly do.
 [ "$(uname -m)" = x86_64 ] || { echo 'the answers are not compared'; exit 0; }
 # shellcheck disable=SC2046
@@ -30,3 +33,4 @@ ${CXX:-c++} -std=c++20 -O2 -I"$built/include" -I. -o "$place/study" \
   examples/common/printable.cpp examples/common/utf8.cpp \
   "$built/libshiftgrad-f32.a" "$built/libshiftgrad-core.a" $(pkg-config --libs libhwy)
 python3 tests/examples/book/compare.py "$BUILD/wasm/examples/book/study.js" "$place/study" SSE4
+node tests/examples/book/answers.js "$place/study" SSE4

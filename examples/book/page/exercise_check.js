@@ -22,11 +22,12 @@ export function judged(text, { value, digits }) {
   const number = Number(text.trim().replace(',', '.').replace('−', '-'));
   if (text.trim() === '' || Number.isNaN(number)) return { right: false, say: 'Type a number.' };
   const given = text.trim().split(/[.,]/)[1]?.length ?? 0;
-  if (given < digits && number === Number(value.toFixed(given)))
-    return { right: false, say: `Right so far. Give ${digits} digits after the point.` };
   // Whoever gives more digits than asked may have more than are known here.
   const right = Math.abs(number - value) <= (given > digits ? 0.5 * 10 ** -digits : 0) + 1e-9;
-  return { right, say: right ? 'Right.' : 'Not yet.' };
+  if (right) return { right, say: 'Right.' };
+  if (given < digits && number === Number(value.toFixed(given)))
+    return { right, say: `Right so far. Give ${digits} digits after the point.` };
+  return { right, say: 'Not yet.' };
 }
 
 const template = `

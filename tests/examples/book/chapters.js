@@ -1,0 +1,71 @@
+// Checks the text of the book without building it; node alone will do. Each quote still stands in our sources
+// and is short; each exercise has one answer, each answer one exercise; no link leads nowhere.
+//
+//     node tests/examples/book/chapters.js
+
+const fs = require('node:fs');
+const path = require('node:path');
+
+const book = path.resolve(__dirname, '../../../examples/book');
+const { quoted } = require(path.join(book, 'make/quotes.js'));
+const longest_quote = 16;
+
+const mistakes = [];
+const expect = (holds, what) => holds || mistakes.push(what);
+const all = (text, pattern) => [...text.matchAll(pattern)].map((match) => match.slice(1));
+
+const folder = path.join(book, 'chapters');
+const chapters = fs.readdirSync(folder).filter((name) => name.endsWith('.md')).map((name) => name.slice(0, -3));
+const answers = fs.readFileSync(path.join(folder, 'answers.json'), 'utf8');
+const entries = JSON.parse(answers);
+
+function check_quotes(name, text) {
+  for (const [kind, file, body] of all(text, /^```(quote|quote-text) (\S+)\n([^]*?)^```$/gm)) {
+    try {
+      const lines = quoted(file, body).split('\n').length;
+      expect(kind === 'quote-text' || lines <= longest_quote,
+             `${name}: the quote of ${file} has ${lines} lines, expected at most ${longest_quote}`);
+    } catch (error) {
+      mistakes.push(`${name}: ${error.message}`);
+    }
+  }
+}
+
+function check_links(name, text) {
+  for (const [target] of all(text, /\]\((\w+)\.html[)#]/g))
+    expect(chapters.includes(target), `${name}: a link leads to ${target}.html, and there is no such chapter`);
+}
+
+function check_exercises(name, asked) {
+  const known = Object.keys(entries).filter((entry) => entry.startsWith(`${name}-`));
+  for (const exercise of asked) {
+    expect(exercise.startsWith(`${name}-`), `${name}: exercise ${exercise}, expected a name that begins with ${name}-`);
+    expect(exercise in entries, `${name}: answers.json has no ${exercise}`);
+  }
+  for (const entry of known) expect(asked.includes(entry), `answers.json: ${entry} stands in no chapter`);
+  expect(new Set(asked).size === asked.length, `${name}: an exercise stands there twice`);
+}
+
+function check_answers() {
+  for (const [name, { value, digits = 0, hint, start, requests, answer }] of Object.entries(entries)) {
+    expect(typeof value === 'number' && Number(value.toFixed(digits)) === value,
+           `answers.json: ${name} has ${value}, expected a number of ${digits} digits after the point`);
+    expect(typeof hint === 'string' && hint, `answers.json: ${name} has no hint`);
+    expect(!start || requests, `answers.json: ${name} has a start and no requests`);
+    expect(Boolean(requests) === Boolean(answer), `answers.json: ${name}, expected requests with an answer`);
+    expect(chapters.some((chapter) => name.startsWith(`${chapter}-`)), `answers.json: ${name} is of no chapter`);
+  }
+  const lines = answers.trim().split('\n').length - 2;
+  expect(lines === Object.keys(entries).length, `answers.json: ${lines} lines, expected one for each of its entries`);
+}
+
+for (const name of chapters) {
+  const text = fs.readFileSync(path.join(folder, `${name}.md`), 'utf8');
+  check_quotes(name, text);
+  check_links(name, text);
+  check_exercises(name, all(text, /<exercise-check name="([^"]*)"/g).flat());
+}
+check_answers();
+
+for (const mistake of mistakes) console.error(`chapters: ${mistake}`);
+process.exitCode = mistakes.length ? 1 : 0;
