@@ -7,6 +7,7 @@
 #include "../char_lm/attention_maps.h"
 #include "../char_lm/vocabulary.h"
 #include "../run_layer/run_layer.h"
+#include "../show_layer/worked_example.h"
 #include "request.h"
 #include "shiftgrad/core/named.h"
 #include "shiftgrad/nn/models/config.h"
@@ -56,6 +57,27 @@ Json run_layer_of(const Json& request) {
   for (const auto& [name, tensor] : run_layer(given).content.tensors)
     tensors[name] = json_of(name, tensor);
   return {{"tensors", tensors}};
+}
+
+std::vector<std::string> labels(const show_layer::Axis& axis, int64_t count) {
+  std::vector<std::string> list;
+  for (int64_t n = 0; n < count; ++n) list.push_back(axis.label(n));
+  return list;
+}
+
+Json worked_example_of(const Json& request) {
+  show_layer::WorkedExample example =
+      show_layer::worked_example(value_of<std::string>(request, "layer"),
+                                 value_of<int64_t>(request, "T"), value_of<int64_t>(request, "M"));
+  Json tables = Json::array();
+  for (const show_layer::Table& table : example.tables)
+    tables.push_back({{"name", table.name},
+                      {"meaning", table.meaning},
+                      {"rows", labels(table.row, table.rows)},
+                      {"columns", labels(table.column, table.columns)},
+                      {"values", table.values},
+                      {"has_hidden", table.has_hidden}});
+  return {{"formula", example.formula}, {"tables", tables}};
 }
 
 }  // namespace
@@ -124,6 +146,7 @@ Json Study::answer(const Json& request) {
   auto asked = value_of<std::string>(request, "do");
   if (asked == "run_layer") return run_layer_of(request);
   if (asked == "views") return views_of(request);
+  if (asked == "worked_example") return worked_example_of(request);
   if (asked == "begin") {
     training_ = std::make_unique<Training>(value_of<std::string>(request, "text"),
                                            value_of<Json>(request, "model"),
@@ -135,7 +158,8 @@ Json Study::answer(const Json& request) {
   if (asked == "train") return training_->train(value_of<int64_t>(request, "steps"));
   if (asked == "write") return training_->write(request);
   if (asked == "attention") return training_->attention(value_of<std::string>(request, "text"));
-  fail("\"do\" is ", shown(asked), ", expected begin, train, write, attention, run_layer or views");
+  fail("\"do\" is ", shown(asked),
+       ", expected begin, train, write, attention, run_layer, views or worked_example");
 }
 
 std::string answer_text(Study& study, const std::string& request) {

@@ -17,6 +17,8 @@ namespace book {
 ///     train      steps -> step (the number of updates so far), losses (in nats, one for each step)
 ///     write      prompt, length, temperature, seed -> text: what the model appends to the prompt
 ///     attention  text -> layers: for each layer its maps {title, weights}; weights [T, T] in rows
+///     worked_example  layer (as show_layer takes it), T, M -> formula, tables: for each its name,
+///                meaning, rows and columns (their labels), values in rows, has_hidden
 ///     run_layer  layer, config, tensors {NAME: {shape, values, dtype}} -> tensors, as the program
 ///                run_layer names them; a dtype is F32 where none is given
 ///     views      tensor, steps [[NAME, ARGUMENT…]…], grad_output (may be absent) -> views: for the

@@ -142,7 +142,8 @@ int run_program(CLI::App& program, const std::vector<Command>& commands, int cou
     status +=
         "; 129, 130 or 143 after SIGHUP, SIGINT or SIGTERM, for which train saves a checkpoint "
         "first";
-  program.footer(status + '.');
+  std::string own = program.get_footer();
+  program.footer((own.empty() ? own : own + "\n\n") + status + '.');
   const Command* command = nullptr;
   try {
     std::span all(arguments, static_cast<size_t>(count));

@@ -29,6 +29,7 @@ ${CXX:-c++} -std=c++20 -O2 -I"$built/include" -I. -o "$place/study" \
   core/machine/one_thread.cpp core/machine/no_openblas.cpp core/machine/vector_product.cpp \
   examples/book/lines.cpp examples/book/study.cpp examples/book/request.cpp examples/book/views.cpp \
   examples/run_layer/case.cpp examples/run_layer/run_layer.cpp \
+  examples/show_layer/*_tables.cpp examples/show_layer/layer_case.cpp examples/show_layer/worked_example.cpp \
   examples/char_lm/attention_maps.cpp examples/char_lm/vocabulary.cpp examples/common/near_name.cpp \
   examples/common/printable.cpp examples/common/utf8.cpp \
   "$built/libshiftgrad-f32.a" "$built/libshiftgrad-core.a" $(pkg-config --libs libhwy)

@@ -1,0 +1,228 @@
+// The tables of all attention. Its terms are computed one by one with the ops that
+// composed_attention adds up.
+
+#include <cmath>
+#include <type_traits>
+
+#include "layer_case.h"
+#include "layer_tables.h"
+#include "shiftgrad/ops/arithmetic.h"
+#include "shiftgrad/ops/clipped.h"
+#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/shape.h"
+#include "shiftgrad/ops/shift.h"
+
+namespace show_layer {
+
+using namespace shiftgrad;
+
+namespace {
+
+/// A layer whose steps anyone may call.
+template <class Mixer>
+struct Opened : Mixer {
+  using Mixer::equation, Mixer::Mixer, Mixer::position_table, Mixer::project, Mixer::rotated,
+      Mixer::visibility;
+};
+
+/// What a layer computes on the way to its output.
+struct Steps {
+  Heads heads, rotated;
+  RelativeAttention equation;  // of the rotated heads
+  Tensor probabilities;        // [1, H, T, K]
+  Tensor output;               // [1, T, C]
+};
+
+template <class Config>
+Steps steps_of(const Config& config, const Tensor& x, const Tensor& memory) {
+  Random random;
+  Opened<typename Config::Layer> layer(config, random);
+  fill_parameters(layer, layer.d_head);
+  Context context;
+  Steps steps;
+  steps.heads = layer.project(x, concat({memory, x}, 1));
+  int64_t T = x.size(1), K = steps.heads.key.size(2);
+  steps.rotated = layer.rotated(steps.heads, K - T, 0);
+  Tensor positions = layer.position_table(K - 1, layer.causal ? 0 : 1 - T, context);
+  steps.equation = layer.equation(steps.rotated, positions);
+  steps.equation.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(layer.d_head)));
+  steps.equation.visibility = layer.visibility(context);
+  context.recorder = [&](const Tensor& p) { steps.probabilities = p; };
+  steps.output = layer(x, memory, context);
+  return steps;
+}
+
+/// The first head of [1, H, rows, D].
+Tensor first_head(const Tensor& x) { return slice(x, 1, 0, 1); }
+/// The first head's part of a table [n, H or 1, …].
+Tensor first_of_table(const Tensor& x) { return x.defined() ? slice(x, 1, 0, 1) : x; }
+/// The first head of a bias [H, D], for as many queries as `like` [1, 1, T, D] has.
+Tensor bias_rows(const Tensor& bias, const Tensor& like) {
+  return expand(slice(bias, 0, 0, 1), like.shape());
+}
+/// The matrix in [1, 1, rows, columns] or [1, rows, columns].
+Tensor matrix(const Tensor& x) { return reshape(x, {x.size(-2), x.size(-1)}); }
+
+/// The tables of one layer in the order of the computation, and the sum of the terms so far.
+class AttentionTables {
+ public:
+  AttentionTables(WorkedExample& example, const Steps& steps)
+      : example_(example),
+        steps_(steps),
+        terms_(steps.equation),
+        q_(first_head(terms_.query)),
+        k_(first_head(terms_.key)),
+        T_(q_.size(2)),
+        K_(k_.size(2)) {}
+
+  void add_heads(bool rotated) {
+    add("q", "queries of the new tokens", queries, channels, first_head(steps_.heads.query));
+    add("k", "keys of the remembered and the new tokens", keys, channels,
+        first_head(steps_.heads.key));
+    add("v", "values of the same tokens", keys, channels, first_head(steps_.heads.value));
+    if (!rotated) return;
+    add("q′", "each query, turned by its position M + i", queries, channels, q_);
+    add("k′", "each key, turned by its position j", keys, channels, k_);
+  }
+
+  void add_terms(bool rotated) {
+    std::vector<Scalar> distances;
+    for (int64_t i = 0; i < T_; ++i)
+      for (int64_t j = 0; j < K_; ++j) distances.push_back(static_cast<Scalar>(K_ - T_ + i - j));
+    add("δ", "distance M + i - j from query i back to key j", queries, keys,
+        Tensor::from({T_, K_}, distances));
+    add_term(rotated ? "q′·k′" : "q·k", "content against content: q_i·k_j",
+             matmul(q_, transpose(k_)));
+    if (terms_.content_bias.defined()) add_content_bias();
+    if (terms_.position_rows.defined()) add_position_rows();
+    if (terms_.position_scores.defined()) add_position_scores();
+    if (terms_.clipped_keys.defined()) add_clipped_keys();
+  }
+
+  void add_result() {
+    Tensor scores = sum_ * terms_.factor;
+    example_.formula = "score = (" + names_ + ") / √D,   p = softmax over the visible j";
+    add_pairs("score", "the sum of the terms, divided by √D", scores);
+    example_.tables.push_back(visible_table(terms_.visibility, T_, K_ - T_));
+    Tensor p = first_head(steps_.probabilities);
+    add_pairs("p", "softmax of the score over the visible keys", p);
+    bool with_values = terms_.clipped_values.defined();
+    if (with_values) add_clipped_values(p);
+    example_.formula += with_values ? ",   y = Σ_j p (v_j + b_c)" : ",   y = Σ_j p v_j";
+    Tensor y = slice(steps_.output, 2, 0, q_.size(3));
+    add("y", "output, with the identity for W_output", queries, channels, y);
+  }
+
+ private:
+  void add(const std::string& name, const std::string& meaning, const Axis& row, const Axis& column,
+           const Tensor& values) {
+    example_.tables.push_back(table_of(name, meaning, row, column, matrix(values)));
+  }
+  void add_pairs(const std::string& name, const std::string& meaning, const Tensor& values) {
+    add(name, meaning, queries, keys, values);
+    example_.tables.back().has_hidden = true;
+  }
+  /// Adds a term of the score, [1, 1, T, K] or [1, T, K].
+  void add_term(const std::string& name, const std::string& meaning, const Tensor& values) {
+    add_pairs(name, meaning, values);
+    names_ += names_.empty() ? name : " + " + name;
+    sum_ = sum_.defined() ? sum_ + values : values;
+  }
+
+  void add_content_bias() {
+    Tensor u = bias_rows(terms_.content_bias, q_);
+    add("u", "content bias: what any query wants of keys", one_row, channels, slice(u, 2, 0, 1));
+    add_term("u·k", "what any query wants of key j: u·k_j", matmul(u, transpose(k_)));
+  }
+
+  /// Adds scores by distance, then the same ones by key, which is the shift.
+  void add_position_rows() {
+    Tensor rows = first_of_table(terms_.position_rows);  // [n, 1, D]
+    Axis distances{"δ", K_ - 1, -1};
+    add("r", "rows of distances, the farthest first", distances, channels, transpose(rows, 0, 1));
+    auto by_distance = [&](const Tensor& query) {
+      return matmul(query, transpose(transpose(rows, 0, 1)));
+    };
+    add("q·r by distance", "each query against each distance, before the shift", queries, distances,
+        by_distance(q_));
+    add_term("q·r", "content against distance: q_i·r_δ, shifted to the keys",
+             relative_product(q_, rows, K_));
+    if (!terms_.position_bias.defined()) return;
+    Tensor v = bias_rows(terms_.position_bias, q_);
+    Tensor any = slice(v, 2, 0, 1);
+    add("position_bias", "what any query wants of distances: v in the papers", one_row, channels,
+        any);
+    add("v·r by distance", "what any query wants of each distance", one_row, distances,
+        by_distance(any));
+    add_term("v·r", "the same, shifted to the keys: v·r_δ", relative_product(v, rows, K_));
+  }
+
+  void add_position_scores() {
+    Tensor scores = first_of_table(terms_.position_scores);  // [n, 1]
+    add("s by distance", "a score for each distance, the farthest first", one_row,
+        {"δ", K_ - 1, -1}, transpose(scores, 0, 1));
+    add_term("s", "the same, shifted to the keys: s_δ", relative_bias(scores, T_, K_));
+  }
+
+  void add_clipped_keys() {
+    Tensor a = first_of_table(terms_.clipped_keys);  // [2m + 1, 1, D]
+    int64_t rows = a.size(0);
+    add("a", "rows of clipped distances c, for keys", {"c"}, channels, transpose(a, 0, 1));
+    Tensor by_row = matmul(q_, transpose(transpose(a, 0, 1)));  // [1, 1, T, 2m + 1]
+    std::vector<Scalar> numbers;
+    for (int64_t c = 0; c < rows; ++c) numbers.push_back(static_cast<Scalar>(c));
+    Tensor row_numbers = expand(Tensor::from({1, rows}, numbers), {T_, rows});
+    add("c", "row of query i and key j: clip(-δ, -m, m) + m", queries, keys,
+        gather_by_distance(row_numbers, K_));
+    add("q·a by row", "each query against each row", queries, {"c"}, by_row);
+    add_term("q·a", "the same, gathered for the keys: q_i·a_c", gather_by_distance(by_row, K_));
+  }
+
+  void add_clipped_values(const Tensor& p) {
+    Tensor b = first_of_table(terms_.clipped_values);
+    add("p by row", "the probabilities, summed for each row c", queries, {"c"},
+        bucket_by_distance(p, b.size(0) / 2));
+    add("b", "rows of clipped distances c, for values", {"c"}, channels, transpose(b, 0, 1));
+  }
+
+  WorkedExample& example_;
+  const Steps& steps_;
+  const RelativeAttention& terms_;
+  Tensor q_, k_;  // [1, 1, T, D], [1, 1, K, D]
+  int64_t T_, K_;
+  std::string names_;
+  Tensor sum_;
+};
+
+void add_attention(WorkedExample& example, const Steps& steps) {
+  bool rotated = !steps.rotated.query.shares_storage(steps.heads.query);
+  AttentionTables tables(example, steps);
+  tables.add_heads(rotated);
+  tables.add_terms(rotated);
+  tables.add_result();
+}
+
+}  // namespace
+
+void add_tables(WorkedExample& example, const MultiHeadAttentionConfig& config, const Tensor& x,
+                const Tensor& memory) {
+  add_attention(example, steps_of(config, x, memory));
+}
+void add_tables(WorkedExample& example, const TransformerXLAttentionConfig& config, const Tensor& x,
+                const Tensor& memory) {
+  add_attention(example, steps_of(config, x, memory));
+}
+void add_tables(WorkedExample& example, const RelativeMultiHeadAttentionConfig& config,
+                const Tensor& x, const Tensor& memory) {
+  add_attention(example, steps_of(config, x, memory));
+}
+void add_tables(WorkedExample& example, const RelativeGlobalAttentionConfig& config,
+                const Tensor& x, const Tensor& memory) {
+  add_attention(example, steps_of(config, x, memory));
+}
+void add_tables(WorkedExample& example, const ShawAttentionConfig& config, const Tensor& x,
+                const Tensor& memory) {
+  add_attention(example, steps_of(config, x, memory));
+}
+
+}  // namespace show_layer

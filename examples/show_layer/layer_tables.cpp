@@ -1,0 +1,27 @@
+#include "layer_tables.h"
+
+namespace show_layer {
+
+using namespace shiftgrad;
+
+Table table_of(const std::string& name, const std::string& meaning, const Axis& row,
+               const Axis& column, const Tensor& values) {
+  int64_t columns = values.size(-1);
+  std::vector<Scalar> scalars = values.values();
+  Table table{name, meaning, row, column, values.count() / columns, columns, {}};
+  table.values.assign(scalars.begin(), scalars.end());
+  return table;
+}
+
+Table visible_table(const Visibility& visibility, int64_t T, int64_t M) {
+  int64_t K = M + T;
+  Table table{visible, "1 where query i may see key j", queries, keys, T, K, {}};
+  for (int64_t i = 0; i < T; ++i)
+    for (int64_t j = 0; j < K; ++j) {
+      auto [begin, end] = visibility.range(i, T, K);
+      table.values.push_back(begin <= j && j < end ? 1 : 0);
+    }
+  return table;
+}
+
+}  // namespace show_layer

@@ -1,0 +1,62 @@
+#include "worked_example.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <variant>
+
+#include "layer_case.h"
+#include "layer_tables.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
+
+namespace show_layer {
+
+using namespace shiftgrad;
+
+std::string Axis::label(int64_t n) const {
+  return name.empty() ? "" : text(name, '=', first + n * step);
+}
+
+const Table& WorkedExample::operator[](const std::string& name) const {
+  auto table = std::ranges::find(tables, name, &Table::name);
+  require(table != tables.end(), layer, ": there is no table ", name);
+  return *table;
+}
+
+WorkedExample worked_example(const std::string& layer, int64_t T, int64_t M) {
+  constexpr int64_t most = 16;
+  require(1 <= T && T <= most, "T ", T, ", expected 1 to ", most);
+  require(0 <= M && M <= most, "M ", M, ", expected 0 to ", most);
+  Tape::Pause constant;
+  WorkedExample example{layer, {}, {}};
+  std::visit(
+      [&](const auto& config) {
+        Tensor memory = M > 0 ? tokens(0, M, config.d_model) : Tensor();
+        add_tables(example, config, tokens(M, T, config.d_model), memory);
+      },
+      config_of(layer, T, M));
+  return example;
+}
+
+const std::vector<std::string>& layers_to_show() {
+  static const std::vector<std::string> names = {"multi_head_attention",
+                                                 "multi_head_attention:position=rope",
+                                                 "multi_head_attention:position=alibi",
+                                                 "transformer_xl_attention",
+                                                 "transformer_xl_attention:positions=learned",
+                                                 "transformer_xl_attention:causal=false",
+                                                 "relative_multi_head_attention",
+                                                 "relative_global_attention",
+                                                 "relative_global_attention:bidirectional=true",
+                                                 "shaw_attention",
+                                                 "aft",
+                                                 "aft:form=local",
+                                                 "aft:form=simple",
+                                                 "aft:form=conv",
+                                                 "local_rnn",
+                                                 "local_rnn:cell=gru",
+                                                 "local_rnn:cell=lstm"};
+  return names;
+}
+
+}  // namespace show_layer
