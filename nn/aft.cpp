@@ -40,12 +40,13 @@ void check(const AftConfig& config) {
           " of a two-way conv, expected an odd number");
 }
 
-/// Throws when a mask or recorder asks about single keys, which the sums have replaced.
+/// Throws when a mask, recorder or editor asks about single keys, which the sums have replaced.
 void refuse_single_keys(const Context& context) {
   const char* instead = " through a State that sums up tokens; give start() a limit, or a memory";
   require(!context.key_padding_mask, "aft: takes no key_padding_mask", instead);
   require(!context.attention_mask, "aft: takes no attention_mask", instead);
   require(!context.recorder, "aft: takes no recorder", instead);
+  require(!context.term_editor, "aft: takes no term_editor", instead);
 }
 
 }  // namespace
@@ -150,8 +151,9 @@ Visibility Aft::visibility(const Context& context) const {
 Tensor Aft::mix(const Projections& projections, const AftBand& biases, const Visibility& visible,
                 Context& context) const {
   const auto& [gate, k, v] = projections;
-  Tensor mixed = context.recorder ? composed_aft(k, v, biases, visible, context.recorder)
-                                  : aft_mix(k, v, biases, visible);
+  Tensor mixed = context.looks_inside()
+                     ? composed_aft(k, v, biases, visible, context.recorder, context.term_editor)
+                     : aft_mix(k, v, biases, visible);
   return output(gate * mixed);  // [B, T, C]
 }
 
@@ -171,7 +173,7 @@ Tensor Aft::forward(const Tensor& x, State& state, Context& context) const {
   AftBand biases = band(M, T);
   if (!past.forgets() && form != AftForm::full) refuse_single_keys(context);
   auto [gate, k, v] = project(x, x);
-  bool by_key = context.key_padding_mask || context.attention_mask || context.recorder;
+  bool by_key = context.key_padding_mask || context.attention_mask || context.looks_inside();
   if (!past.forgets() && !by_key) return output(gate * past.feed(k, v, biases));  // [B, T, C]
   Visibility visible = visibility(context);
   visible.check(name.c_str(), x.size(0), T, M + T);

@@ -100,9 +100,10 @@ Tensor Attention::attend(RelativeAttention terms, const Visibility& visible,
   terms.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(d_head)));
   terms.visibility = visible;
   terms.dropout = context.dropout_pattern(attention_dropout);
-  Tensor y = context.recorder ? composed_attention(terms, context.recorder)
-                              : relative_attention(terms);  // [B, H, T, D]
-  return output(merge_heads(y));                            // [B, T, C]
+  Tensor y = context.looks_inside()
+                 ? composed_attention(terms, context.recorder, context.term_editor)
+                 : relative_attention(terms);  // [B, H, T, D]
+  return output(merge_heads(y));               // [B, T, C]
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -7,6 +7,7 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/random.h"
 #include "shiftgrad/ops/dropout.h"
+#include "shiftgrad/ops/softmax.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -27,6 +28,12 @@ struct Context {
   /// Function that, if set, receives every attention layer's probabilities [B, H, T, K], before
   /// dropout, and AFT's weights [B, T, K, C].
   std::function<void(const Tensor& probabilities)> recorder{};
+  /// Function that, if set, may edit the terms of every attention layer's score before the factor
+  /// 1/√D, and of AFT's score for each channel (composed_attention and composed_aft name them).
+  TermEditor term_editor{};
+
+  /// Whether the call is about the scores or weights of single keys, which only plain ops compute.
+  bool looks_inside() const { return recorder || term_editor; }
 
   /// Returns what the next dropout drops, which is nothing outside training.
   DropoutPattern dropout_pattern(double rate) {

@@ -37,9 +37,11 @@ Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
 
 /// Computes aft_mix from plain ops, as the paper writes it. It is for readers, for masks of single
 /// queries, for callers that want to see the weights e^(k_j + w_ij) / Σ_j e^(k_j + w_ij)
-/// [B, T, K, C], and for the tests of aft_mix. Time and memory O(B T K C).
+/// [B, T, K, C] or to edit the terms content k_j and position_bias w_ij of each channel's score
+/// [B, C, T, K], and for the tests of aft_mix. Time and memory O(B T K C).
 Tensor composed_aft(const Tensor& key, const Tensor& value, const AftBand& band,
-                    const Visibility& visibility, const ProbabilityRecorder& recorder = {});
+                    const Visibility& visibility, const ProbabilityRecorder& recorder = {},
+                    const TermEditor& editor = {});
 
 /// Throws, in the name of aft, when the tensors do not fit together.
 void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,

@@ -58,8 +58,11 @@ Tensor relative_attention(const RelativeAttention& attention);
 
 /// Computes relative_attention from plain ops, as the papers write it, with tensors [B, H, T, K]
 /// for the scores. It is for readers, for callers that want to see the probabilities [B, H, T, K]
-/// before dropout, and for the tests of relative_attention.
+/// before dropout or to edit the terms of the score before the factor, and for the tests of
+/// relative_attention. The terms are, in the words of Dai et al., content_content q_i·k_j and
+/// content_position q_i·(position_rows[δ] + clipped_keys[c]); and content_bias, position_bias and
+/// position_scores, where these are defined.
 Tensor composed_attention(const RelativeAttention& attention,
-                          const ProbabilityRecorder& recorder = {});
+                          const ProbabilityRecorder& recorder = {}, const TermEditor& editor = {});
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

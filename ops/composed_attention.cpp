@@ -11,32 +11,54 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Returns the query with a bias [H, D] of its head, such as q_i + content_bias.
-Tensor biased(const Tensor& query, const Tensor& bias) {
-  return bias.defined() ? query + unsqueeze(bias, 1) : query;
-}
-
 /// Returns a table [n, H or 1, D] as [H or 1, n, D].
 Tensor by_head(const Tensor& table) { return transpose(table, 0, 1); }
 
+/// Returns query_i·(position_rows[δ] + clipped_keys[c]) [B, H, T, K], undefined without both.
+Tensor by_distance(const Tensor& query, const RelativeAttention& attention) {
+  const Tensor &r = attention.position_rows, &a = attention.clipped_keys;
+  int64_t K = attention.key.size(2);
+  Tensor scores;
+  if (r.defined()) scores = relative_product(query, r, K);
+  if (a.defined()) {
+    Tensor by_clipped = matmul(query, transpose(by_head(a)));  // [B, H, T, 2m + 1]
+    Tensor gathered = gather_by_distance(by_clipped, K);
+    scores = scores.defined() ? scores + gathered : gathered;
+  }
+  return scores;
+}
+
+/// Returns the terms of the equation, before the factor.
+std::vector<ScoreTerm> terms_of(const RelativeAttention& attention) {
+  const Tensor &q = attention.query, &k = attention.key;
+  int64_t H = q.size(1), T = q.size(2), D = q.size(3), K = k.size(2);
+  std::vector<ScoreTerm> terms = {{"content_content", matmul(q, transpose(k))}};  // q_i·k_j
+  auto add = [&](const char* name, const Tensor& scores) { terms.push_back({name, scores}); };
+
+  Tensor content_position = by_distance(q, attention);  // q_i·(position_rows[δ] + clipped_keys[c])
+  if (content_position.defined()) add("content_position", content_position);
+  if (attention.content_bias.defined())  // content_bias·k_j
+    add("content_bias", matmul(unsqueeze(attention.content_bias, 1), transpose(k)));
+  if (attention.position_bias.defined()) {  // position_bias·(position_rows[δ] + clipped_keys[c])
+    Tensor for_all = expand(unsqueeze(attention.position_bias, 1), {1, H, T, D});
+    add("position_bias", by_distance(for_all, attention));
+  }
+  if (attention.position_scores.defined())  // position_scores[δ]
+    add("position_scores", relative_bias(attention.position_scores, T, K));
+  return terms;
+}
+
 }  // namespace
 
-Tensor composed_attention(const RelativeAttention& attention, const ProbabilityRecorder& recorder) {
+Tensor composed_attention(const RelativeAttention& attention, const ProbabilityRecorder& recorder,
+                          const TermEditor& editor) {
   check_attention(attention);
-  const auto& [q, k, v, u, position_bias, r, s, a, b, factor, visibility, dropout_pattern] =
-      attention;
-  int64_t T = q.size(2), K = k.size(2);
-  Tensor position_query = biased(q, position_bias);    // q_i + position_bias
-  Tensor scores = matmul(biased(q, u), transpose(k));  // (q_i + content_bias)·k_j [B, H, T, K]
-  if (r.defined()) scores = scores + relative_product(position_query, r, K);  // r is position_rows
-  if (s.defined()) scores = scores + relative_bias(s, T, K);            // s is position_scores
-  if (a.defined()) {                                                    // a is clipped_keys
-    Tensor by_clipped = matmul(position_query, transpose(by_head(a)));  // [B, H, T, 2m + 1]
-    scores = scores + gather_by_distance(by_clipped, K);
-  }
-  Tensor p = masked_softmax(scores, visibility, factor);  // [B, H, T, K]
+  const Tensor &q = attention.query, &v = attention.value, &b = attention.clipped_values;
+  Dims shape{q.size(0), q.size(1), q.size(2), attention.key.size(2)};
+  Tensor scores = sum_of_terms(terms_of(attention), editor, shape);
+  Tensor p = masked_softmax(scores, attention.visibility, attention.factor);
   if (recorder) recorder(p);
-  p = dropout(p, dropout_pattern);
+  p = dropout(p, attention.dropout);
   Tensor y = matmul(p, v);  // Σ_j p_ij v_j [B, H, T, D]
   if (b.defined())          // Σ_j p_ij clipped_values[c]
     y = y + matmul(bucket_by_distance(p, b.size(0) / 2), by_head(b));

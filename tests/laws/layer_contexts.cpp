@@ -181,9 +181,11 @@ Tensor last_queries_and_keys(const Tensor& weights, int64_t K) {
 
 void check_recorder(const Call& call, const std::string& type, Answer answer) {
   if (answer == refuses) {
-    Context context;
+    Context context, editing;
     context.recorder = [](const Tensor&) {};
     check_refusal(call, type, context);
+    editing.term_editor = [](std::vector<ScoreTerm>&) {};
+    check_refusal(call, type, editing);
     return;
   }
   std::vector<Tensor> weights = told(call);

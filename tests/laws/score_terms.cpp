@@ -1,0 +1,100 @@
+// The terms of each variant's score: an editor sees them, they are all of the score, and leaving
+// one out is what a parameter of 0 does.
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "shiftgrad/nn/models/mixers.h"
+#include "shiftgrad/ops/arithmetic.h"
+#include "tests/support/layer_rows.h"
+#include "tests/support/mismatch.h"
+#include "tests/support/named_parameters.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+
+namespace {
+
+constexpr int64_t B = 2, T = 5;
+
+/// The terms that are gone when a parameter is 0.
+struct Gone {
+  std::string parameter;
+  std::set<std::string> terms;
+};
+
+void leave_out(std::vector<ScoreTerm>& terms, const std::set<std::string>& names) {
+  std::erase_if(terms, [&](const ScoreTerm& term) { return names.contains(term.name); });
+}
+
+template <class Config>
+void check(const Config& config, const std::set<std::string>& names, const std::vector<Gone>& all) {
+  for (const auto& [parameter, gone] : all) {
+    CAPTURE(parameter);
+    RandomValues random(21);
+    typename Config::Layer layer = random_layer(config, random);
+    Tensor x = random.tensor({B, T, config.d_model});
+    std::set<std::string> seen;
+    auto edited = [&](const std::set<std::string>& without) {
+      Context context;
+      context.term_editor = [&](std::vector<ScoreTerm>& terms) {
+        for (const ScoreTerm& term : terms) CHECK(seen.insert(term.name).second);
+        leave_out(terms, without);
+      };
+      return Values(layer.forward(x, {}, context));
+    };
+    Values all_terms = edited({});
+    CHECK(seen == names);
+    Context plain;
+    CHECK(relative_error(layer.forward(x, {}, plain), all_terms) <= exactness);
+
+    seen.clear();
+    Values without = edited(gone);
+    CHECK(relative_error(all_terms.tensor(), without) > 1e-3);
+    assign(layer, parameter, 0);
+    CHECK(relative_error(layer.forward(x, {}, plain), without) <= exactness);
+  }
+}
+
+constexpr const char *content = "content_content", *rows = "content_position";
+
+}  // namespace
+
+TEST_CASE("a score without a term is that of a layer whose parameter is 0") {
+  check(TransformerXLAttentionConfig{.d_model = 6, .n_head = 2},
+        {content, rows, "content_bias", "position_bias"},
+        {{"content_bias", {"content_bias"}},
+         {"position_bias", {"position_bias"}},
+         {"position.weight", {rows, "position_bias"}}});
+  check(
+      TransformerXLAttentionConfig{
+          .d_model = 6, .n_head = 2, .positions = DistancePositions::learned, .max_positions = T},
+      {content, rows, "content_bias", "position_scores"},
+      {{"position_scalar_bias", {"position_scores"}}, {"position_embeddings", {rows}}});
+  check(RelativeMultiHeadAttentionConfig{.d_model = 6, .n_head = 2, .max_positions = T},
+        {content, rows, "content_bias", "position_scores"},
+        {{"key_pos_bias", {"position_scores"}},
+         {"key_pos_embeddings", {rows}},
+         {"query_pos_bias", {"content_bias"}}});
+  check(RelativeGlobalAttentionConfig{.d_model = 6, .n_head = 2, .max_seq = T},
+        {content, rows, "position_scores"},
+        {{"past_bias", {"position_scores"}}, {"past_embeddings", {rows}}});
+  check(ShawAttentionConfig{.d_model = 6, .n_head = 2, .max_distance = 2}, {content, rows},
+        {{"key_distance_embeddings", {rows}}});
+  check(AftConfig{.d_model = 6, .max_len = T}, {"content", "position_bias"},
+        {{"position_bias", {"position_bias"}}});
+}
+
+TEST_CASE("without any term a query attends to all keys alike") {
+  RandomValues random(22);
+  auto layer = random_layer(TransformerXLAttentionConfig{.d_model = 6, .n_head = 2}, random);
+  Values weights;
+  Context context;
+  context.term_editor = [](std::vector<ScoreTerm>& terms) { terms.clear(); };
+  context.recorder = [&](const Tensor& p) { weights = Values(p); };
+  layer.forward(random.tensor({B, T, 6}), {}, context);
+  for (int64_t i = 0; i < T; ++i)
+    for (int64_t j = 0; j < T; ++j)
+      CHECK(weights(0, 0, i, j) == doctest::Approx(j <= i ? 1.0 / static_cast<double>(i + 1) : 0));
+}
