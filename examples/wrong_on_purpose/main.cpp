@@ -17,6 +17,7 @@
 
 #include "../common/text.h"
 #include "mistakes.h"
+#include "score.h"
 
 using namespace shiftgrad;
 using namespace wrong_on_purpose;
@@ -68,40 +69,17 @@ void train(const LanguageModel& model, const Exhibit& exhibit, std::span<const i
   }
 }
 
-/// Columns begin … end-1 of tokens [B, T].
-Tokens columns(const Tokens& tokens, int64_t begin, int64_t end) {
-  Tokens cut{{tokens.shape[0], end - begin}, {}};
-  for (int64_t b = 0; b < tokens.shape[0]; ++b)
-    for (int64_t t = begin; t < end; ++t)
-      cut.values.push_back(tokens.values[b * tokens.shape[1] + t]);
-  return cut;
-}
-
-/// Losses in nats. Those of the text are of the same characters: what follows each prompt.
-struct Losses {
-  double in_one_pass, in_order;
-};
-
+/// Scores what the model predicts of a text that it has not seen. The two-way form cannot be fed in
+/// order.
 Losses score(const LanguageModel& model, const Exhibit& exhibit, std::span<const int32_t> text) {
   // A short text has fewer blocks.
   int64_t blocks = std::clamp<int64_t>(std::ssize(text) / block, 1, most_blocks);
   Batch batch = RandomBlocks(text, blocks, block, {.seed = 0, .stream = 1}).next();
+  if (exhibit.form != Form::two_way) return score(model, batch, prompt);
   Random blanks{.seed = 0, .stream = 2};
-  if (exhibit.form == Form::two_way) leave_blanks(batch, blanks);
+  leave_blanks(batch, blanks);
   Context context;
-  Tensor logits = model(batch.inputs, {}, context).logits;
-  if (exhibit.form == Form::two_way) return {loss_of(logits, batch.targets).item(), NAN};
-
-  Losses losses{
-      loss_of(slice(logits, 1, prompt, block), columns(batch.targets, prompt, block)).item(), 0};
-  auto state = model.start();
-  model(columns(batch.inputs, 0, prompt), *state, context);
-  for (int64_t t = prompt; t < block; ++t)
-    losses.in_order += loss_of(model(columns(batch.inputs, t, t + 1), *state, context),
-                               columns(batch.targets, t, t + 1))
-                           .item() /
-                       (block - prompt);
-  return losses;
+  return {loss_of(model(batch.inputs, {}, context).logits, batch.targets).item(), NAN};
 }
 
 /// Mean and standard deviation over the seeds, or a dash for what has none.
