@@ -5,6 +5,7 @@
 
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/nn/models/mixers.h"
+#include "shiftgrad/nn/models/transformer_block.h"
 #include "shiftgrad/nn/positions.h"
 
 namespace char_lm {
@@ -185,6 +186,17 @@ Tables distance_tables(const shiftgrad::Layer& mixer, int64_t distances) {
   if (auto* layer = dynamic_cast<const ShawAttention*>(&mixer)) return tables_of(*layer);
   if (auto* layer = dynamic_cast<const Aft*>(&mixer)) return tables_of(*layer);
   return {};
+}
+
+std::vector<Tables> distance_tables(const shiftgrad::LanguageModel& model, int64_t distances) {
+  std::vector<Tables> layers;
+  for (const auto& layer : model.blocks) {
+    auto* block = dynamic_cast<const shiftgrad::TransformerBlock*>(layer.get());
+    if (!block) continue;
+    Tables tables = distance_tables(*block->mixer, distances);
+    if (!tables.empty()) layers.push_back(tables);
+  }
+  return layers;
 }
 
 }  // namespace char_lm

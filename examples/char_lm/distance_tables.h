@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/nn/layer.h"
+#include "shiftgrad/nn/models/language_model.h"
 
 namespace char_lm {
 
@@ -21,5 +21,9 @@ struct DistanceTable {
 /// embeddings. The result is empty if the mixer learns nothing about distances. A learned table is
 /// read for all its distances, a formula for the first `distances`.
 std::vector<DistanceTable> distance_tables(const shiftgrad::Layer& mixer, int64_t distances);
+
+/// Returns the tables of each layer, equally many for all, or nothing if no layer has any.
+std::vector<std::vector<DistanceTable>> distance_tables(const shiftgrad::LanguageModel& model,
+                                                        int64_t distances);
 
 }  // namespace char_lm

@@ -32,18 +32,6 @@ struct PositionsFlags {
 
 using Layers = std::vector<std::vector<DistanceTable>>;
 
-/// Returns the tables of each layer, equally many for all, or nothing if no layer has any.
-Layers tables_of_layers(const shiftgrad::LanguageModel& model, int64_t distances) {
-  Layers layers;
-  for (const auto& layer : model.blocks) {
-    auto* block = dynamic_cast<const shiftgrad::TransformerBlock*>(layer.get());
-    if (!block) continue;
-    std::vector<DistanceTable> tables = distance_tables(*block->mixer, distances);
-    if (!tables.empty()) layers.push_back(tables);
-  }
-  return layers;
-}
-
 std::string why_none(const shiftgrad::LanguageModelConfig& config) {
   if (config.position == shiftgrad::TokenPosition::learned)
     return "its learned positions are absolute";
@@ -142,7 +130,7 @@ Command::Work prepare(const PositionsFlags& flags) {
   shiftgrad::LanguageModel model = make_model(run.checkpoint, run.source);
   int64_t seen = run.flags.model.block_size + memory_length(run.flags.model);
   require(seen <= most, run.source, ": ", seen, " distances in training, expected at most ", most);
-  Layers layers = tables_of_layers(model, seen);
+  Layers layers = distance_tables(model, seen);
   require(!layers.empty(), run.source,
           ": nothing learned about distances: ", why_none(run.checkpoint.model));
   std::string out = flags.out.empty() ? folder_of(flags.out_dir) + "/positions.svg" : flags.out;
