@@ -1,19 +1,13 @@
 #include "study.h"
 
-#include <type_traits>
+#include <map>
 #include <utility>
 #include <vector>
 
-#include "../char_lm/attention_maps.h"
-#include "../char_lm/vocabulary.h"
 #include "../run_layer/run_layer.h"
 #include "../show_layer/worked_example.h"
 #include "request.h"
-#include "shiftgrad/core/named.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/generate.h"
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/optim/trainer.h"
+#include "training.h"
 #include "views.h"
 
 namespace book {
@@ -21,29 +15,6 @@ namespace book {
 using namespace shiftgrad;
 
 namespace {
-
-TrainerConfig trainer_config(Json object) {
-  require(object.is_object(), "\"training\" is not an object");
-  TrainerConfig config;
-  config.fields([&](const char* name, auto& value, auto&&...) {
-    using Value = std::decay_t<decltype(value)>;
-    if (!object.contains(name)) return;
-    if constexpr (std::is_enum_v<Value>)
-      value = value_named<Value>(value_of<std::string>(object, name));
-    else
-      value = value_of<Value>(object, name);
-    object.erase(name);
-  });
-  require(object.empty(), "training: unknown key ",
-          object.empty() ? "" : object.items().begin().key());
-  return config;
-}
-
-LanguageModelConfig model_config(Json object, int64_t vocab_size) {
-  require(object.is_object(), "\"model\" is not an object");
-  object["vocab_size"] = vocab_size;
-  return config_from_json<LanguageModelConfig>(object.dump());
-}
 
 Json run_layer_of(const Json& request) {
   SafeTensors content;
@@ -80,86 +51,46 @@ Json worked_example_of(const Json& request) {
   return {{"formula", example.formula}, {"tables", tables}};
 }
 
-}  // namespace
-
-struct Study::Training {
-  char_lm::Vocabulary vocabulary{char_lm::Unit::character};
-  std::vector<int32_t> text;
-  TrainerConfig config;
-  Random random;
-  LanguageModel model;
-  Trainer trainer;
-
-  Training(const std::string& characters, const Json& model_object, const Json& training)
-      : vocabulary(known(characters)),
-        text(vocabulary.encode(characters, "text")),
-        config(trainer_config(training)),
-        random{.seed = config.seed},
-        model(model_config(model_object, vocabulary.size()), random),
-        trainer(model, text, {}, config) {}
-
-  static char_lm::Vocabulary known(const std::string& characters) {
-    char_lm::Vocabulary vocabulary(char_lm::Unit::character);
-    vocabulary.add(characters, "text");
-    return vocabulary;
-  }
-
-  Json train(int64_t steps) {
-    std::vector<double> losses;
-    int64_t step = 0;
-    for (int64_t n = 0; n < steps; ++n) {
-      StepReport report = trainer.step();
-      losses.push_back(report.loss);
-      step = report.step;
-    }
-    return {{"step", step}, {"losses", losses}};
-  }
-
-  Json write(const Json& request) const {
-    GenerateOptions options{
-        .length = value_of<int64_t>(request, "length"),
-        .sampling = {.temperature = value_of<double>(request, "temperature", 1)},
-        .seed = value_of<uint64_t>(request, "seed", 0),
-        .mem_len = config.mem_len > 0 ? config.mem_len : unlimited};
-    std::string written;
-    generate(model, vocabulary.encode(value_of<std::string>(request, "prompt"), "prompt"), options,
-             [&](int32_t token) { written += vocabulary.decode(token); });
-    return {{"text", written}};
-  }
-
-  Json attention(const std::string& characters) const {
-    Json layers = Json::array();
-    for (const auto& maps : char_lm::attention_maps(model, vocabulary.encode(characters, "text"))) {
-      Json layer = Json::array();
-      for (const auto& map : maps)
-        layer.push_back({{"title", map.title}, {"weights", map.weights}});
-      layers.push_back(layer);
-    }
-    return {{"layers", layers}};
-  }
+/// Requests that need no training.
+const std::map<std::string, Json (*)(const Json&)> always = {
+    {"exhibits", exhibits_of},
+    {"run_layer", run_layer_of},
+    {"views", views_of},
+    {"worked_example", worked_example_of},
 };
+
+/// Requests about the training that has begun.
+const std::map<std::string, Json (Training::*)(const Json&)> while_training = {
+    {"attention", &Training::attention}, {"distances", &Training::distances},
+    {"score", &Training::score},         {"score_in_order", &Training::score_in_order},
+    {"terms", &Training::terms},         {"train", &Training::train},
+    {"write", &Training::write},
+};
+
+std::string all_requests() {
+  std::string names = "begin";
+  for (const auto& request : while_training) names += ", " + request.first;
+  for (const auto& request : always) names += ", " + request.first;
+  return names;
+}
+
+}  // namespace
 
 Study::Study() = default;
 Study::~Study() = default;
 
 Json Study::answer(const Json& request) {
   auto asked = value_of<std::string>(request, "do");
-  if (asked == "run_layer") return run_layer_of(request);
-  if (asked == "views") return views_of(request);
-  if (asked == "worked_example") return worked_example_of(request);
+  if (auto found = always.find(asked); found != always.end()) return found->second(request);
   if (asked == "begin") {
-    training_ = std::make_unique<Training>(value_of<std::string>(request, "text"),
-                                           value_of<Json>(request, "model"),
-                                           value_of<Json>(request, "training"));
-    return {{"parameters", parameter_count(training_->model)},
-            {"vocab_size", training_->vocabulary.size()}};
+    training_ = std::make_unique<Training>(request);
+    return training_->begun();
   }
+  auto found = while_training.find(asked);
+  require(found != while_training.end(), "\"do\" is ", shown(asked), ", expected one of ",
+          all_requests());
   require(training_ != nullptr, asked, ": no training has begun");
-  if (asked == "train") return training_->train(value_of<int64_t>(request, "steps"));
-  if (asked == "write") return training_->write(request);
-  if (asked == "attention") return training_->attention(value_of<std::string>(request, "text"));
-  fail("\"do\" is ", shown(asked),
-       ", expected begin, train, write, attention, run_layer, views or worked_example");
+  return ((*training_).*found->second)(request);
 }
 
 std::string answer_text(Study& study, const std::string& request) {

@@ -10,13 +10,25 @@
 
 namespace book {
 
+class Training;
+
 /// A training and its model. A request is an object whose "do" names one of these:
 ///
 ///     begin      model (LanguageModelConfig without vocab_size), training (TrainerConfig), text
-///                -> parameters, vocab_size: a new model that knows the characters of the text
+///                -> parameters, vocab_size: a new model that knows the characters of the text, and
+///                of the text `unseen`, if given. With an `exhibit` {form, mistake} its mixers are
+///                those of wrong_on_purpose, and the model names none
 ///     train      steps -> step (the number of updates so far), losses (in nats, one for each step)
-///     write      prompt, length, temperature, seed -> text: what the model appends to the prompt
+///     write      prompt, length, temperature, seed, without -> text: what the model appends
+///     score      text, without -> nats, tokens: its loss on all tokens but the first
+///     score_in_order  text, blocks -> in_one_pass, in_order: wrong_on_purpose's two losses, of the
+///                second half of random blocks of the text
 ///     attention  text -> layers: for each layer its maps {title, weights}; weights [T, T] in rows
+///     terms      text, without -> layers: for each layer its terms {name, heads} and its weights,
+///                each a matrix [T, T] for each head; a term is what it adds to the score
+///     distances  most -> layers: for each layer its tables {title, first, heads} of what it has
+///                learned about distances; a formula is read for the first `most` of them
+///     exhibits   -> exhibits {form, mistake}: the mistakes that a training can be begun with
 ///     worked_example  layer (as show_layer takes it), T, M -> formula, tables: for each its name,
 ///                meaning, rows and columns (their labels), values in rows, has_hidden
 ///     run_layer  layer, config, tensors {NAME: {shape, values, dtype}} -> tensors, as the program
@@ -29,6 +41,9 @@ namespace book {
 ///                memory; `positions` says where in it each element lies; `recorded` counts the
 ///                tape's entries up to there. The gradient is that of the last result's product
 ///                with grad_output.
+///
+/// `without` is a list of terms that all layers leave out of their scores. Where it is missing,
+/// none is left out.
 class Study {
  public:
   Study();
@@ -38,7 +53,6 @@ class Study {
   nlohmann::json answer(const nlohmann::json& request);
 
  private:
-  struct Training;
   std::unique_ptr<Training> training_;
 };
 

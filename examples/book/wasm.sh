@@ -10,6 +10,9 @@ sources=$(cd "$(dirname "$0")/../.." && pwd)
 build=${BUILD:-$sources/build-book}/wasm
 mkdir -p "$build/packages/include"
 packages=$(realpath "$build/packages")
+# One build at a time.
+exec 9> "$build/lock"
+flock 9
 
 # Compilers that run below emscripten's take what ccache has.
 if command -v ccache > /dev/null; then export EM_COMPILER_WRAPPER=ccache; fi

@@ -1,0 +1,48 @@
+#pragma once
+
+// A training that goes on from request to request, and what its model can be asked. study.h says
+// what each request has and what its answer has.
+
+#include <cstdint>
+#include <vector>
+
+#include "../char_lm/vocabulary.h"
+#include "request.h"
+#include "score_terms.h"
+#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/optim/trainer.h"
+
+namespace book {
+
+class Training {
+ public:
+  /// Makes a new model, and gets ready to train it.
+  explicit Training(const Json& request);
+  /// Says how large the model is.
+  Json begun() const;
+
+  Json train(const Json& request);
+  Json write(const Json& request);
+  Json score(const Json& request);
+  Json score_in_order(const Json& request);
+  Json attention(const Json& request);
+  Json terms(const Json& request);
+  Json distances(const Json& request);
+
+ private:
+  std::vector<int32_t> tokens_of(const Json& request, const char* key) const;
+  /// The model, which leaves out the terms that the request names.
+  WithoutTerms without_terms(const Json& request) const;
+
+  char_lm::Vocabulary vocabulary_;
+  std::vector<int32_t> text_;
+  TrainerConfig config_;
+  Random random_;
+  LanguageModel model_;
+  Trainer trainer_;
+};
+
+/// Answers with the mistakes that a training can be begun with.
+Json exhibits_of(const Json& request);
+
+}  // namespace book
