@@ -1,0 +1,34 @@
+// What figures with controls share.
+
+const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+
+/// The control of a figure that has this name.
+export const part = (figure, name) => figure.querySelector(`[name=${name}]`);
+
+/// Options of a select.
+export const choices = (names) => names.map((name) => `<option>${escape(name)}</option>`).join('');
+
+/// Chooses a value of a figure's select, and gives it other options first where `names` differ from them.
+/// Without a value, the select keeps what it has if that is still there.
+export function choose(figure, name, value, names) {
+  const select = part(figure, name);
+  const before = value ?? select.value;
+  const known = [...select.options].map((option) => option.value);
+  if (names && names.join('\n') !== known.join('\n')) select.innerHTML = choices(names);
+  if ([...select.options].some((option) => option.value === before)) select.value = before;
+}
+
+/// A loss or a score with the digits that one reads.
+export const number = (value) => value === undefined ? '–' : value.toFixed(3);
+
+/// Does something, and shows the error in the figure's alert if it cannot be done.
+export async function attempt(figure, action) {
+  const alert = figure.querySelector('[role=alert]');
+  alert.hidden = true;
+  try {
+    await action();
+  } catch (error) {
+    alert.textContent = error.message;
+    alert.hidden = false;
+  }
+}

@@ -1,0 +1,125 @@
+// <take-apart of="ID">: takes apart the model that the <train-it> of this id has trained: what each term of the
+// score says about each pair of characters, and what becomes of the loss and of the text without some terms.
+
+import 'book/heat_map.js';
+import { attempt, choose, number, part } from 'book/elements.js';
+
+const looked_at = 24, scored = 1500, written = 120;  // characters
+
+/// The terms, as the equation has them.
+const equations = {
+  content_content: 'content·content, q·k', content_position: 'content·position, q·r',
+  content_bias: 'content bias, u·k', position_bias: 'position bias, v·r or w', position_scores: 'position scores, s',
+  content: 'content, k',
+};
+
+customElements.define('take-apart', class extends HTMLElement {
+  connectedCallback() {
+    if (this.firstChild) return;
+    this.innerHTML = `
+      <p class="untrained">Train a model above first. Then press the button.</p>
+      <div class="controls">
+        <button name="look">Look at the model as it is now</button>
+        <label>Characters <input name="text" size="24" maxlength="${looked_at}"></label>
+        <label>Layer <select name="layer"></select></label>
+        <label>Head <select name="head"></select></label>
+      </div>
+      <p role="alert" hidden></p>
+      <fieldset class="controls terms" hidden><legend>Terms of the score in all layers</legend></fieldset>
+      <div class="beside maps"></div>
+      <div class="beside outcome" hidden>
+        <div><h4>With all terms</h4><p class="loss"></p><pre tabindex="0" aria-label="Written with all terms"></pre></div>
+        <div><h4>With the terms that are on</h4><p class="loss"></p><pre tabindex="0" aria-label="Written with the terms that are on"></pre></div>
+      </div>`;
+    part(this, 'look').addEventListener('click', () => attempt(this, () => this.#begin()));
+    for (const name of ['text', 'layer', 'head'])
+      part(this, name).addEventListener('change', () => attempt(this, () => this.#show()));
+  }
+
+  get #trained() {
+    const training = document.getElementById(this.getAttribute('of'));
+    if (!training?.run?.step) throw new Error('Nothing is trained yet: press "Train" above first.');
+    return training;
+  }
+
+  get #without() {
+    return [...this.querySelectorAll('.terms input')].filter((box) => !box.checked).map((box) => box.value);
+  }
+
+  async #begin() {
+    const { text } = this.#trained;
+    part(this, 'text').value ||= text.slice(0, looked_at).split('\n')[0];
+    this.querySelector('.untrained').hidden = true;
+    await this.#show();
+    await this.#compare();
+  }
+
+  async #show() {
+    const text = part(this, 'text').value;
+    const { layers } = await this.#ask({ do: 'terms', text, without: [] });
+    if (layers.length === 0) throw new Error('This variant has no scores: there are no terms to take apart.');
+    choose(this, 'layer', null, layers.map((_, n) => String(n)));
+    choose(this, 'head', null, layers[0].weights.map((_, n) => String(n)));
+    this.#offer(layers[0].terms.map(({ name }) => name));
+    const left = await this.#ask({ do: 'terms', text, without: this.#without });
+    this.#draw([...text], left.layers[Number(part(this, 'layer').value)], Number(part(this, 'head').value));
+  }
+
+  /// Asks the model, at whatever step it is.
+  #ask(request) { return this.#trained.run.ask(request); }
+
+  /// A checkbox for each term.
+  #offer(names) {
+    const terms = this.querySelector('.terms');
+    if (terms.dataset.names === names.join()) return;
+    terms.dataset.names = names.join();
+    terms.hidden = false;
+    terms.replaceChildren(terms.querySelector('legend'), ...names.map((name) => {
+      const label = document.createElement('label');
+      label.innerHTML = `<input type="checkbox" value="${name}" checked> ${equations[name] ?? name}`;
+      label.firstChild.addEventListener('change', () => attempt(this, async () => {
+        await this.#show();
+        await this.#compare();
+      }));
+      return label;
+    }));
+  }
+
+  #draw(characters, { terms, weights }, head) {
+    const maps = this.querySelector('.maps');
+    const shown = [...terms.map(({ name, heads }) => [equations[name] ?? name, heads[head]]), ['weights', weights[head]]];
+    const limit = Math.max(...terms.flatMap(({ heads }) => heads[head].map(Math.abs)));
+    const size = characters.length;
+    while (maps.children.length > shown.length) maps.lastChild.remove();
+    while (maps.children.length < shown.length) maps.append(this.#new_map());
+    shown.forEach(([title, values], n) => maps.children[n].show({
+      title, limit: title === 'weights' ? 1 : limit,
+      values: characters.map((_, i) => characters.map((_, j) => j > i ? null : values[i * size + j])),
+      row_title: 'query', row_names: characters, column_title: 'key', column_names: characters,
+    }));
+  }
+
+  /// A map whose cursor all others follow.
+  #new_map() {
+    const map = document.createElement('heat-map');
+    map.addEventListener('cell', ({ detail: cell }) => {
+      for (const other of this.querySelectorAll('heat-map'))
+        if (other !== map) other.mark(cell?.row, cell?.column);
+    });
+    return map;
+  }
+
+  async #compare() {
+    const { text } = this.#trained;
+    const sides = this.querySelectorAll('.outcome > div');
+    const all_terms = [[], this.#without];
+    for (const [n, without] of all_terms.entries()) {
+      const { nats } = await this.#ask({ do: 'score', text: text.slice(0, scored), without });
+      const prompt = text.slice(0, 8);
+      const more = await this.#ask({ do: 'write', prompt, length: written, temperature: 0.5, without });
+      sides[n].querySelector('.loss').textContent = `Loss ${number(nats)} nats a character`;
+      sides[n].querySelector('pre').textContent = prompt + more.text;
+    }
+    this.querySelector('.outcome').hidden = false;
+  }
+});

@@ -1,0 +1,172 @@
+// <train-it>: trains a variant on a text, and shows what it learns: the loss beside that of earlier trainings,
+// what it writes, what its characters attend to, and what it has learned about distances. The attribute
+// `variant` names the one to begin with. An event "trained" tells that the model has changed.
+
+import 'book/heat_map.js';
+import 'book/line_chart.js';
+import { attempt, choose, choices, number, part } from 'book/elements.js';
+import { texts } from 'book/texts.js';
+import { TrainingRun } from 'book/training_run.js';
+import { begin, most_steps, variants } from 'book/variants.js';
+
+const own_text = 'your own text';
+const most_runs = 4;
+const between_looks = 1000;  // milliseconds
+const looked_at = 32;        // characters
+
+customElements.define('train-it', class extends HTMLElement {
+  #run = null;
+  #renew = true;  // whether the next press begins anew
+  #earlier = [];  // curves
+  #last_look = 0;
+
+  /// The training that is shown, or null, and its text.
+  get run() { return this.#run; }
+  text = '';
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    this.innerHTML = `
+      <div class="controls">
+        <label>Variant <select name="variant">${choices(variants)}</select></label>
+        <label>Text <select name="text">${choices([...Object.keys(texts), own_text])}</select></label>
+        <button name="train">Train</button>
+      </div>
+      <label class="own" hidden>Your own text: a thousand characters or more
+        <textarea name="own" rows="4"></textarea></label>
+      <p role="alert" hidden></p>
+      <p class="status" role="status">Nothing is trained yet.</p>
+      <line-chart></line-chart>
+      <h3>What it writes</h3>
+      <pre class="written" tabindex="0" aria-label="What the model writes"></pre>
+      <h3>What each character attends to</h3>
+      <div class="controls">
+        <label>Characters to look at <input name="looked_at" size="28" maxlength="${looked_at}"></label>
+        <label>Layer <select name="layer">${choices(['0', '1'])}</select></label>
+        <label>Head <select name="head"></select></label>
+      </div>
+      <p class="no-attention" hidden>This variant attends to nothing: a recurrent network or sums stand in its place.</p>
+      <heat-map></heat-map>
+      <h3>What it has learned about distances</h3>
+      <div class="controls"><label>Of each distance, the <select name="table"></select></label></div>
+      <p class="no-distances">This variant learns nothing about distances.</p>
+      <line-chart></line-chart>`;
+    choose(this, 'variant', this.getAttribute('variant') ?? variants[0]);
+    this.#part('train').addEventListener('click', () => this.#press());
+    this.#part('variant').addEventListener('change', () => this.#chosen());
+    this.#part('text').addEventListener('change', () => this.#chosen());
+    this.#part('own').addEventListener('change', () => this.#chosen());
+    for (const name of ['layer', 'head', 'table', 'looked_at'])
+      this.#part(name).addEventListener('change', () => attempt(this, () => this.#look()));
+    this.#draw();
+  }
+
+  disconnectedCallback() { this.#run?.close(); }
+
+  #part(name) { return part(this, name); }
+
+  /// What is chosen differs from what is trained: the next training begins anew.
+  #chosen() {
+    this.querySelector('.own').hidden = this.#part('text').value !== own_text;
+    this.#run?.pause();
+    this.#renew = true;
+    this.#name_button();
+  }
+
+  #name_button() {
+    this.#part('train').textContent = this.#run?.going ? 'Pause'
+      : this.#renew || this.#run?.step >= most_steps ? 'Train' : 'Go on';
+  }
+
+  async #press() {
+    if (this.#run?.going) {
+      this.#run.pause();
+    } else {
+      await attempt(this, () => this.#train());
+    }
+    this.#name_button();
+  }
+
+  async #train() {
+    if (this.#renew || this.#run.step >= most_steps) this.#begin();
+    const run = this.#run;
+    const going = run.go(most_steps, () => this.#shown(run));
+    this.#name_button();
+    await going;
+    if (run === this.#run) await this.#look();
+  }
+
+  #begin() {
+    this.text = this.#part('text').value === own_text ? this.#part('own').value : texts[this.#part('text').value];
+    if (this.#run) {
+      this.#run.close();
+      if (this.#run.step) this.#earlier = [this.#run.curve, ...this.#earlier].slice(0, most_runs - 1);
+    }
+    const variant = this.#part('variant').value;
+    this.#run = new TrainingRun(variant, begin(variant, this.text));
+    this.#renew = false;
+    this.#part('looked_at').value = this.text.slice(0, looked_at).split('\n')[0];
+    this.#last_look = 0;
+  }
+
+  async #shown(run) {
+    if (run !== this.#run) return;
+    this.#draw();
+    if (performance.now() - this.#last_look > between_looks) await this.#look();
+  }
+
+  #draw() {
+    const run = this.#run;
+    if (run)
+      this.querySelector('.status').textContent = `Step ${run.step} of ${most_steps}: loss ${number(run.losses.at(-1))} ` +
+        `nats, ${run.speed.toFixed(0)} steps a second.`;
+    const earlier = this.#earlier.map((curve) => ({ ...curve, name: `${curve.name}, before` }));
+    this.querySelectorAll('line-chart')[0].show({
+      title: 'Loss of the batch', x_title: 'step', y_title: 'nats a character',
+      curves: run ? [run.curve, ...earlier] : [],
+    });
+  }
+
+  async #look() {
+    const run = this.#run;
+    if (!run?.step) return;
+    const text = this.#part('looked_at').value;
+    if (text) this.#show_attention(text, await run.ask({ do: 'attention', text }));
+    this.#show_distances(await run.ask({ do: 'distances', most: 64 }));
+    const { text: written } = await run.ask(
+      { do: 'write', prompt: this.text.slice(0, 8), length: 160, temperature: 0.5 });
+    this.querySelector('.written').textContent = this.text.slice(0, 8) + written;
+    this.#last_look = performance.now();
+    this.dispatchEvent(new CustomEvent('trained'));
+  }
+
+  #show_attention(text, { layers }) {
+    const characters = [...text];
+    const map = this.querySelector('heat-map');
+    const maps = layers[Number(this.#part('layer').value)] ?? [];
+    map.hidden = maps.length === 0;
+    this.querySelector('.no-attention').hidden = maps.length > 0;
+    choose(this, 'head', null, maps.map(({ title }) => title));
+    const shown = maps.find(({ title }) => title === this.#part('head').value);
+    if (!shown) return;
+    map.show({
+      title: `Layer ${this.#part('layer').value}, ${shown.title}`, limit: 1,
+      values: characters.map((_, i) => characters.map((_, j) => j > i ? null : shown.weights[i * characters.length + j])),
+      row_title: 'query', row_names: characters, column_title: 'key', column_names: characters,
+    });
+  }
+
+  #show_distances({ layers }) {
+    const tables = layers[Number(this.#part('layer').value)] ?? [];
+    const chart = this.querySelectorAll('line-chart')[1];
+    chart.hidden = tables.length === 0;
+    this.querySelector('.no-distances').hidden = tables.length > 0;
+    choose(this, 'table', null, tables.map(({ title }) => title));
+    const shown = tables.find(({ title }) => title === this.#part('table').value);
+    if (!shown) return;
+    chart.show({
+      title: `Layer ${this.#part('layer').value}: ${shown.title}`, x_title: 'distance', y_title: '',
+      curves: shown.heads.map((ys, h) => ({ name: `head ${h}`, xs: ys.map((_, n) => shown.first + n), ys })),
+    });
+  }
+});

@@ -1,0 +1,64 @@
+// A training in a worker of its own. It goes on in batches of steps, each about as long as the eye takes to
+// see a change, so that the page can ask for something else in between.
+
+import { Library } from 'book/library.js';
+
+const milliseconds = 150;
+
+export class TrainingRun {
+  #library = new Library();
+  #batch = 1;
+  #going = false;
+  /// The steps so far, from 1, the loss of each, and what they took.
+  steps = [];
+  losses = [];
+  seconds = 0;
+
+  constructor(name, request) {
+    this.name = name;
+    this.begun = this.ask(request);
+    this.begun.catch(() => {});  // whoever trains hears of it
+  }
+
+  ask(request) { return this.#library.ask(request); }
+  get step() { return this.losses.length; }
+  get speed() { return this.step / this.seconds; }
+  get curve() { return { name: this.name, xs: this.steps, ys: this.losses }; }
+  get going() { return this.#going; }
+
+  /// Trains for some steps, at most `most` in all.
+  async some(most) {
+    await this.begun;
+    const steps = Math.min(this.#batch, most - this.step);
+    if (steps <= 0) return;
+    const start = performance.now();
+    const { losses } = await this.ask({ do: 'train', steps });
+    const took = performance.now() - start;
+    for (const loss of losses) {
+      this.losses.push(loss);
+      this.steps.push(this.losses.length);
+    }
+    this.seconds += took / 1000;
+    this.#batch = Math.max(1, Math.round(steps * Math.min(milliseconds / took, 4)));
+  }
+
+  /// Trains up to `most` steps or until `pause`. After each batch of steps, `shown` may ask and show.
+  async go(most, shown) {
+    this.#going = true;
+    try {
+      while (this.#going && this.step < most) {
+        await this.some(most);
+        await shown();
+      }
+    } finally {
+      this.#going = false;
+    }
+  }
+
+  pause() { this.#going = false; }
+
+  close() {
+    this.pause();
+    this.#library.close();
+  }
+}
