@@ -1,0 +1,55 @@
+// <take-apart> of a model that train_it.js has trained: the terms of each pair add up to the score, and a term that
+// is switched off changes the weights and the loss.
+
+async function shown(figure) {
+  return figure.evaluate((one) => ({
+    losses: [...one.querySelectorAll('.loss')].map(({ textContent }) => parseFloat(textContent.replace('Loss ', ''))),
+    weights: [...one.querySelectorAll('canvas')].at(-1)?.toDataURL(),
+    alert: one.querySelector('[role=alert]').textContent,
+  }));
+}
+
+async function until_changed(page, figure, before) {
+  for (let n = 0; n < 100; ++n) {
+    await page.waitForTimeout(100);
+    const now = await shown(figure);
+    if (now.weights !== before.weights && now.losses.join() !== before.losses.join()) return now;
+  }
+  return shown(figure);
+}
+
+module.exports = async (page, figure, offend) => {
+  await figure.locator('[name=look]').focus();
+  await page.keyboard.press('Enter');
+  const all = await until_changed(page, figure, await shown(figure));
+  if (all.alert) return offend(all.alert);
+  if (all.losses[0] !== all.losses[1]) offend(`losses ${all.losses} with all terms on`);
+
+  // softmax of the sum of the terms is the weights, for the last query of the first head.
+  const sums = await figure.evaluate(async (one) => {
+    const { layers } = await document.getElementById(one.getAttribute('of')).run.ask({ do: 'terms', text: 'the rat', without: [] });
+    const size = 7, row = (matrix) => matrix.slice(-size);
+    const scores = row(layers[0].terms[0].heads[0]).map((_, j) =>
+      layers[0].terms.reduce((sum, { heads }) => sum + row(heads[0])[j], 0));
+    const total = scores.reduce((sum, score) => sum + Math.exp(score), 0);
+    return scores.map((score, j) => Math.abs(Math.exp(score) / total - row(layers[0].weights[0])[j]));
+  });
+  if (Math.max(...sums) > 1e-5) offend(`the terms do not add up to the weights: ${sums}`);
+
+  const boxes = figure.locator('.terms input');
+  if (await boxes.count() !== 4) offend(`${await boxes.count()} terms, expected 4`);
+  for (let n = 0; n < await boxes.count(); ++n) {
+    const name = await boxes.nth(n).getAttribute('value');
+    const before = await shown(figure);
+    await boxes.nth(n).focus();
+    await page.keyboard.press('Space');
+    const off = await until_changed(page, figure, before);
+    console.log(`take-apart: loss ${off.losses[0]}, without ${name} ${off.losses[1]}`);
+    if (off.alert) offend(off.alert);
+    if (off.losses[0] !== all.losses[0]) offend(`the loss with all terms changes without ${name}`);
+    if (off.weights === before.weights) offend(`${name} changes no weights`);
+    await page.keyboard.press('Space');
+    const on = await until_changed(page, figure, off);
+    if (on.weights !== before.weights || on.losses[1] !== before.losses[1]) offend(`${name} does not come back`);
+  }
+};

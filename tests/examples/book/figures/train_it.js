@@ -1,0 +1,106 @@
+// <train-it> by keyboard: the first step comes soon, the loss falls, the page stays smooth, a second variant
+// trains beside the first, and a training has the losses of the library outside a browser.
+
+const { execFileSync } = require('node:child_process');
+
+const soon = 3000;         // milliseconds to the first step
+const longest_frame = 250; // milliseconds between two frames, while a worker has the processor, too
+const steps = 100, tolerance = 1e-4;
+
+const step_of = (figure) => figure.evaluate((one) => one.run?.step ?? 0);
+const losses_of = (figure) => figure.evaluate((one) => one.run.losses);
+
+async function until(page, condition, milliseconds) {
+  for (const begin = Date.now(); Date.now() - begin < milliseconds; await page.waitForTimeout(20))
+    if (await condition()) return true;
+  return false;
+}
+
+async function press(page, figure, name) {
+  await figure.locator(`[name=${name}]`).focus();
+  await page.keyboard.press('Enter');
+}
+
+/// The same requests to the program `study` that NATIVE names, which computes as WebAssembly does.
+async function check_native(page, offend) {
+  if (!process.env.NATIVE) return;
+  const requests = await page.evaluate(async (steps) => {
+    const { begin } = await import('book/variants.js');
+    const { texts } = await import('book/texts.js');
+    return [begin('Transformer-XL', Object.values(texts)[0]), { do: 'train', steps }];
+  }, steps);
+  const [program, ...instruction_set] = process.env.NATIVE.split(' ');
+  const lines = execFileSync(program, instruction_set, { input: requests.map((one) => JSON.stringify(one) + '\n').join('') });
+  const native = JSON.parse(String(lines).trim().split('\n')[1]).losses;
+  const ours = await page.evaluate(async (requests) => {
+    const { Library } = await import('book/library.js');
+    const library = new Library();
+    await library.ask(requests[0]);
+    const { losses } = await library.ask(requests[1]);
+    library.close();
+    return losses;
+  }, requests);
+  const [a, b] = [ours.at(-1), native.at(-1)];
+  console.log(`train-it: loss ${a} after ${steps} steps, ${b} natively`);
+  if (!(Math.abs(a - b) <= tolerance)) offend(`loss ${a} after ${steps} steps, natively ${b}`);
+}
+
+module.exports = async (page, figure, offend) => {
+  await press(page, figure, 'train');
+  const begin = Date.now();
+  if (!await until(page, async () => await step_of(figure) > 0, soon)) offend(`no step within ${soon} ms`);
+  console.log(`train-it: first steps after ${Date.now() - begin} ms`);
+
+  const slowest = await page.evaluate(() => new Promise((resolve) => {
+    const begin = performance.now();
+    let last = begin, most = 0;
+    const frame = (now) => {
+      most = Math.max(most, now - last);
+      last = now;
+      if (now - begin > 3000) resolve(most); else requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }));
+  console.log(`train-it: longest frame ${slowest.toFixed(0)} ms, ${await figure.evaluate((one) => one.run.speed.toFixed(1))} steps a second`);
+  if (slowest > longest_frame) offend(`a frame of ${slowest} ms while it trains`);
+
+  if (!await until(page, async () => await step_of(figure) >= steps, 60000)) offend(`fewer than ${steps} steps in a minute`);
+  const losses = await losses_of(figure);
+  if (!(losses[steps - 1] < losses[0] - 0.5)) offend(`the loss goes from ${losses[0]} to ${losses[steps - 1]}`);
+  await press(page, figure, 'train');  // pause
+  await page.waitForTimeout(1000);
+  const paused = await step_of(figure);
+  await page.waitForTimeout(500);
+  if (await step_of(figure) !== paused) offend('a pause does not stop it');
+  if (await figure.locator('[name=train]').textContent() !== 'Go on') offend('the button of a pause is not "Go on"');
+  if (!(await figure.locator('.written').textContent()).length) offend('nothing is written');
+
+  const map = figure.locator('heat-map .map-cells');
+  await map.focus();
+  await page.keyboard.press('ArrowRight');
+  if (!/query .*key .*\d/.test(await figure.locator('heat-map output').textContent())) offend('the map says no value on focus');
+  for (const name of ['layer', 'head', 'table']) {
+    const before = await figure.evaluate((one) => one.innerText);
+    await figure.locator(`[name=${name}]`).focus();
+    await page.keyboard.press('ArrowDown');
+    if (!await until(page, async () => await figure.evaluate((one) => one.innerText) !== before, 3000)) offend(`"${name}" changes nothing`);
+  }
+
+  const variants = await figure.locator('[name=variant] option').allTextContents();
+  for (const variant of variants.slice(1)) {
+    await figure.locator('[name=variant]').selectOption(variant);
+    await press(page, figure, 'train');
+    if (!await until(page, async () => await figure.evaluate((one) => one.run.name) === variant && await step_of(figure) > 1, 20000))
+      offend(`${variant} does not train: ${await figure.locator('[role=alert]').first().textContent()}`);
+  }
+  const legend = await figure.locator('line-chart').first().locator('.chart-value').textContent();
+  if (!legend.includes('before')) offend(`no earlier training beside the last: ${legend}`);
+  await check_native(page, offend);
+
+  // The model that other figures of the page take apart.
+  await figure.locator('[name=variant]').selectOption(variants[0]);
+  await press(page, figure, 'train');
+  await until(page, async () => await step_of(figure) >= steps, 60000);
+  await press(page, figure, 'train');
+  await page.waitForTimeout(1000);
+};

@@ -1,0 +1,146 @@
+// What every page has to be: readable at any width and in both colour schemes, named for those who do not see it,
+// and within reach of the keyboard.
+
+const fs = require('node:fs');
+const path = require('node:path');
+
+const narrow = { width: 360, height: 740 };
+const least_contrast = 4.5;  // WCAG 2.2, 1.4.3
+
+/// Nothing is wider than a phone.
+async function check_width(page, offend) {
+  const wide = await page.evaluate(() => {
+    const most = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= most) return [];
+    const inside = (one) => {
+      for (let parent = one.parentElement; parent; parent = parent.parentElement)
+        if (['auto', 'scroll', 'hidden'].includes(getComputedStyle(parent).overflowX)) return true;
+      return false;
+    };
+    return [...document.querySelectorAll('body *')]
+      .filter((one) => one.getBoundingClientRect().right > most + 0.5 && !inside(one))
+      .map((one) => `${one.localName}.${one.className}`).slice(0, 5);
+  });
+  if (wide.length) offend(`wider than ${narrow.width} pixels: ${wide.join(', ')}`);
+}
+
+/// Text stands out from what is behind it.
+async function check_contrast(page, scheme, offend) {
+  const faint = await page.evaluate((least) => {
+    const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    const rgba = (color) => {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = color;
+      canvas.fillRect(0, 0, 1, 1);
+      return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const light = (color) => {
+      const [r, g, b] = rgba(color).map((x) => x / 255).map((x) => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const behind = (one) => {
+      for (; one; one = one.parentElement) {
+        const color = getComputedStyle(one).backgroundColor;
+        if (rgba(color)[3] === 255) return color;
+      }
+      return 'white';
+    };
+    const found = new Map();
+    for (const one of document.querySelectorAll('body *')) {
+      const text = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+      if (!text || !one.checkVisibility() || one.closest(':disabled, svg')) continue;
+      const [a, b] = [light(getComputedStyle(one).color), light(behind(one))];
+      const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+      if (contrast < least) found.set(`${one.localName}.${one.className}`, contrast.toFixed(1));
+    }
+    return [...found];
+  }, least_contrast);
+  for (const [what, contrast] of faint) offend(`${scheme}: ${what} has a contrast of ${contrast}, expected ${least_contrast}`);
+}
+
+/// Controls and pictures have names, figures have captions, and there is one main heading.
+async function check_names(page, offend) {
+  const nameless = await page.evaluate(() => {
+    const named = (one) => one.labels?.[0]?.textContent.trim() || one.textContent.trim() ||
+      one.getAttribute('aria-label') || one.getAttribute('aria-labelledby') || one.title || one.alt;
+    const list = [];
+    const want = (condition, what) => { if (!condition) list.push(what); };
+    for (const one of document.querySelectorAll('button, input, select, textarea, summary, a, [tabindex="0"]')) {
+      const text = ['INPUT', 'SELECT', 'TEXTAREA'].includes(one.tagName)
+        ? one.labels?.[0]?.textContent.trim() || one.getAttribute('aria-label') : named(one);
+      want(text, `${one.outerHTML.slice(0, 80)} has no name`);
+    }
+    for (const one of document.querySelectorAll('main svg, main canvas, main img'))
+      want(one.closest('[aria-label], [aria-labelledby], [aria-hidden=true], figure:has(figcaption)'), `${one.outerHTML.slice(0, 80)} has no words`);
+    for (const one of document.querySelectorAll('main figure'))
+      want(one.querySelector('figcaption')?.textContent.trim(), `${one.outerHTML.slice(0, 80)} has no caption`);
+    want(document.querySelectorAll('h1').length === 1, 'not one h1');
+    for (const landmark of ['header', 'main', 'footer', 'nav'])
+      want(document.querySelector(landmark), `no ${landmark}`);
+    const ids = [...document.querySelectorAll('[id]')].map(({ id }) => id);
+    want(new Set(ids).size === ids.length, 'an id stands twice');
+    return list;
+  });
+  nameless.forEach(offend);
+}
+
+/// Links within the book lead somewhere.
+async function check_links(page, book, offend) {
+  const links = await page.evaluate(() => [...document.querySelectorAll('a[href]')].map((one) => one.getAttribute('href')));
+  for (const link of new Set(links)) {
+    if (/^https?:/.test(link)) continue;
+    const [file, id] = link.split('#');
+    if (file && !fs.existsSync(path.join(book, file))) offend(`a link to ${link}, which is not there`);
+    if (!file && id && !(await page.evaluate((id) => document.getElementById(id) !== null, id))) offend(`no #${id}`);
+  }
+}
+
+/// Tab comes to everything that can be used, and one sees where it is.
+async function check_tabs(page, offend) {
+  const stops = await page.evaluate(() => {
+    const all = [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+      .filter((one) => !one.disabled && one.checkVisibility({ visibilityProperty: true }));
+    const radios = new Set();
+    const kept = all.filter((one) => one.type !== 'radio' || !radios.has(one.name) && radios.add(one.name));
+    kept.forEach((one, n) => one.dataset.stop = n);
+    return kept.map((one) => one.type === 'radio' ? one.name : one.outerHTML.slice(0, 60));
+  });
+  const seen = new Set();
+  await page.evaluate(() => { document.activeElement.blur(); window.scrollTo(0, 0); });
+  for (let n = 0; n < stops.length + 5; ++n) {
+    await page.keyboard.press('Tab');
+    const here = await page.evaluate(() => {
+      const one = document.activeElement;
+      const { outlineStyle, outlineWidth } = getComputedStyle(one);
+      const first = one.type === 'radio' ? document.querySelector(`input[name="${one.name}"][data-stop]`) : one;
+      return { stop: first?.dataset?.stop, body: one === document.body,
+               shown: outlineStyle !== 'none' && parseFloat(outlineWidth) > 0, what: one.outerHTML.slice(0, 60) };
+    });
+    if (here.body) break;
+    if (here.stop !== undefined) seen.add(Number(here.stop));
+    if (!here.shown) offend(`focus does not show on ${here.what}`);
+  }
+  stops.forEach((what, n) => { if (!seen.has(n)) offend(`Tab does not come to ${what}`); });
+}
+
+async function check_page({ open, name, book, pictures, offend, settled }) {
+  const picture = (page, kind) =>
+    page.screenshot({ path: path.join(pictures, name.replace('.html', `-${kind}.png`)), fullPage: true });
+  for (const colorScheme of ['light', 'dark']) {
+    const page = await open({ colorScheme });
+    await check_contrast(page, colorScheme, offend);
+    await picture(page, colorScheme);
+    if (colorScheme === 'light') {
+      await check_names(page, offend);
+      await check_links(page, book, offend);
+      await check_tabs(page, offend);
+    }
+    await page.setViewportSize(narrow);
+    await settled(page);
+    await check_width(page, offend);
+    if (colorScheme === 'dark') await picture(page, 'narrow');
+    await page.close();
+  }
+}
+
+module.exports = { check_page };

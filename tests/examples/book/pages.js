@@ -1,0 +1,105 @@
+// Drives Debian's chromium through all pages of the book, from a disk, as a reader would: with a mouse, with the
+// keyboard alone, on a phone, in light and in dark.
+//
+//     node pages.js BOOK PICTURES [PAGE…]
+//
+// BOOK is the folder of the pages, PICTURES one for screenshots. figures/ has a check for each figure that does
+// more than its controls show; it is found by the figure's name.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const zlib = require('node:zlib');
+const { chromium } = require(process.env.PLAYWRIGHT ?? 'playwright-core');
+const { check_page } = require('./page.js');
+const { check_controls } = require('./controls.js');
+
+const [book, pictures, ...asked] = process.argv.slice(2);
+const most_bytes = 4e6;
+let offences = 0;
+
+function offend(where, what) {
+  console.log(`${where}: ${what}`);
+  ++offences;
+}
+
+/// All files that a reader downloads, compressed.
+function check_size() {
+  const files = fs.readdirSync(book, { recursive: true })
+    .filter((name) => !name.startsWith('wasm') && fs.statSync(path.join(book, name)).isFile());
+  const sizes = files.map((name) => zlib.gzipSync(fs.readFileSync(path.join(book, name))).length);
+  const sum = sizes.reduce((a, b) => a + b, 0);
+  console.log(`the book: ${files.length} files, ${(sum / 1e6).toFixed(2)} MB compressed`);
+  if (sum > most_bytes) offend('the book', `${sum} bytes compressed, expected at most ${most_bytes}`);
+}
+
+/// Opens a page of the book. What goes wrong on it, now or later, is an offence.
+async function open(browser, name, options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1000, height: 900 }, ...options });
+  page.on('pageerror', (error) => offend(name, error.message));
+  page.on('console', (message) => { if (message.type() === 'error') offend(name, message.text()); });
+  page.on('request', (request) => {
+    if (!/^(file|data|blob):/.test(request.url())) offend(name, `a request to ${request.url()}`);
+  });
+  await page.goto(`file://${path.resolve(book, name)}`);
+  await page.waitForLoadState('load');
+  await settled(page);
+  return page;
+}
+
+/// Waits until the page's figures have drawn what they begin with.
+async function settled(page) {
+  await page.evaluate(async () => {
+    const figures = [...document.querySelectorAll('main *')].filter((one) => one.localName.includes('-'));
+    await Promise.all(figures.map((one) => customElements.whenDefined(one.localName)));
+    let before;
+    for (let same = 0; same < 3;) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      const now = document.body.innerHTML.length;
+      same = now === before ? same + 1 : 0;
+      before = now;
+    }
+  });
+}
+
+/// The specific checks of the figures on a page.
+async function check_figures(page, name) {
+  for (const file of fs.readdirSync(path.join(__dirname, 'figures'))) {
+    const element = path.basename(file, '.js').replaceAll('_', '-');
+    const count = await page.locator(`main ${element}`).count();
+    if (count === 0) continue;
+    try {
+      await require(`./figures/${file}`)(page, page.locator(`main ${element}`).first(), (what) => offend(`${name}: ${element}`, what));
+    } catch (error) {
+      offend(`${name}: ${element}`, error.stack);
+    }
+  }
+}
+
+async function main() {
+  fs.mkdirSync(pictures, { recursive: true });
+  check_size();
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'],
+  });
+  const pages = fs.readdirSync(book).filter((name) => name.endsWith('.html'))
+    .filter((name) => asked.length === 0 || asked.includes(name.replace('.html', '')));
+  if (pages.length === 0) offend(book, 'no pages');
+  for (const name of pages) {
+    const before = Date.now();
+    const say = (what) => offend(name, what);
+    await check_page({ open: (options) => open(browser, name, options), name, book, pictures, settled, offend: say });
+    const page = await open(browser, name);
+    await check_controls(page, say);
+    await page.close();
+    const fresh = await open(browser, name);
+    await check_figures(fresh, name);
+    await fresh.screenshot({ path: path.join(pictures, name.replace('.html', '-used.png')), fullPage: true });
+    await fresh.close();
+    console.log(`${name}: ${((Date.now() - before) / 1000).toFixed(1)} s`);
+  }
+  await browser.close();
+  console.log(offences ? `${offences} offences` : 'no offences');
+  process.exit(offences ? 1 : 0);
+}
+
+main();
