@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/json.h"
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/reduce.h"
 #include "shiftgrad/ops/shape.h"
 
@@ -34,7 +36,7 @@ double factor(const LanguageModel& model) {
 /// Returns x, which broadcasts to [1, H or C, T, T], as a matrix for each head.
 MatrixOfHeads by_head(const LanguageModel& model, const Tensor& x, const Dims& shape) {
   int64_t H = heads(model), T = shape[3];
-  Tensor all = expand(x, shape) * static_cast<Scalar>(1);
+  Tensor all = contiguous(expand(x, shape));
   std::vector<Scalar> values = mean(reshape(all, {H, shape[1] / H, T, T}), {1}).values();
   MatrixOfHeads matrices;
   for (auto head = values.begin(); head != values.end(); head += T * T)

@@ -98,3 +98,36 @@ last_loss() {
 }
 parts=$(ask "$begin" '{"do": "train", "steps": 30}' '{"do": "train", "steps": 30}' | last_loss)
 [ "$parts" = "$(echo "$all" | last_loss)" ] || { echo "after 30 and 30 steps: $parts"; exit 1; }
+
+# What the trained model scores, and what it does without terms of its score.
+# After an a comes an a or a b, which attention alone can tell.
+pairs=$(echo "$begin" | sed 's/"text": "[abc]*"/"text": "'$(printf 'aab%.0s' $(seq 40))'"/')
+score='{"do": "score", "text": "aabaabaabaab", "without": '
+answers=$(ask "$pairs" '{"do": "train", "steps": 200}' '{"do": "score", "text": "aabaabaabaab"}' "$score[]}" \
+  "$score[\"content_content\", \"content_position\", \"content_bias\", \"position_bias\"]}" \
+  "$score[\"positions\"]}" '{"do": "terms", "text": "aaba", "without": ["position_bias"]}' \
+  '{"do": "distances", "most": 3}')
+line() { echo "$answers" | sed -n "$1p"; }
+nats() { line "$1" | sed 's/.*"nats":\([0-9.e-]*\).*/\1/'; }
+[ "$(line 3)" = "$(line 4)" ] || { echo "score: $(line 3), without nothing $(line 4)"; exit 1; }
+echo "$(nats 3) $(nats 5)" | awk '{ exit !($1 < 0.2 && $2 > $1 + 0.2) }' || { echo "nats: $answers"; exit 1; }
+line 6 | grep -q 'has \\"positions\\", expected some of content_content, content_position, content_bias' || exit 1
+[ "$(line 7 | grep -o '"name":"[a-z_]*"' | sort | uniq -c | tr -s ' \n' ' ')" = \
+  ' 2 "name":"content_bias" 2 "name":"content_content" 2 "name":"content_position" 2 "name":"position_bias" ' ] ||
+  { echo "terms: $(line 7)"; exit 1; }
+[ "$(line 8 | grep -o '"title":"[^"]*"' | sort -u | tr '\n' ' ')" = '"title":"bias v·r / √D" "title":"norm of r" ' ] ||
+  { echo "distances: $(line 8)"; exit 1; }
+
+# exhibit FORM MISTAKE: the losses in one pass and in order of a training with this mistake.
+coins=$(awk 'BEGIN { n = 7; for (i = 0; i < 300; ++i) { n = n * 16807 % 2147483647; printf n % 2 ? "a" : "b" } }')
+exhibit() {
+  ask '{"do": "begin", "text": "'$coins'", "exhibit": {"form": "'"$1"'", "mistake": "'"$2"'"}, "training": '"${training%,*mem_len*}"', "learning_rate": 0.01, "warmup_iters": 0}, "model": {"d_model": 8, "n_head": 2, "n_layer": 2, "d_inner": 16}}' \
+    '{"do": "train", "steps": 100}' '{"do": "score_in_order", "text": "'$coins'", "blocks": 8}' |
+    sed -n '3s/.*"in_one_pass":\([0-9.e-]*\),"in_order":\([0-9.e-]*\).*/\1 \2/p'
+}
+exhibit Shaw 'as it should be' | awk '{ d = $1 - $2; exit !(NF == 2 && d < 1e-4 && d > -1e-4) }' ||
+  { echo "exhibit: $(exhibit Shaw 'as it should be')"; exit 1; }
+exhibit Shaw 'no mask' | awk '{ exit !(NF == 2 && $2 > $1 + 0.01) }' || { echo "exhibit: $(exhibit Shaw 'no mask')"; exit 1; }
+refused '{"do": "begin", "text": "ab", "model": {}, "training": {}, "exhibit": {"form": "Shaw", "mistake": "none"}}' \
+  '`exhibit` is `Shaw` with `none`, expected one that exhibits lists'
+ask '{"do": "exhibits"}' | grep -q '{"form":"AFT full","mistake":"a maximum over the future"}' || exit 1
