@@ -57,31 +57,31 @@ void check(const Config& config, const std::set<std::string>& names, const std::
   }
 }
 
-constexpr const char *content = "content_content", *rows = "content_position";
+constexpr const char *content = "content_content", *by_distance = "content_position";
 
 }  // namespace
 
 TEST_CASE("a score without a term is that of a layer whose parameter is 0") {
   check(TransformerXLAttentionConfig{.d_model = 6, .n_head = 2},
-        {content, rows, "content_bias", "position_bias"},
+        {content, by_distance, "content_bias", "position_bias"},
         {{"content_bias", {"content_bias"}},
          {"position_bias", {"position_bias"}},
-         {"position.weight", {rows, "position_bias"}}});
+         {"position.weight", {by_distance, "position_bias"}}});
   check(
       TransformerXLAttentionConfig{
           .d_model = 6, .n_head = 2, .positions = DistancePositions::learned, .max_positions = T},
-      {content, rows, "content_bias", "position_scores"},
-      {{"position_scalar_bias", {"position_scores"}}, {"position_embeddings", {rows}}});
+      {content, by_distance, "content_bias", "position_scores"},
+      {{"position_scalar_bias", {"position_scores"}}, {"position_embeddings", {by_distance}}});
   check(RelativeMultiHeadAttentionConfig{.d_model = 6, .n_head = 2, .max_positions = T},
-        {content, rows, "content_bias", "position_scores"},
+        {content, by_distance, "content_bias", "position_scores"},
         {{"key_pos_bias", {"position_scores"}},
-         {"key_pos_embeddings", {rows}},
+         {"key_pos_embeddings", {by_distance}},
          {"query_pos_bias", {"content_bias"}}});
   check(RelativeGlobalAttentionConfig{.d_model = 6, .n_head = 2, .max_seq = T},
-        {content, rows, "position_scores"},
-        {{"past_bias", {"position_scores"}}, {"past_embeddings", {rows}}});
-  check(ShawAttentionConfig{.d_model = 6, .n_head = 2, .max_distance = 2}, {content, rows},
-        {{"key_distance_embeddings", {rows}}});
+        {content, by_distance, "position_scores"},
+        {{"past_bias", {"position_scores"}}, {"past_embeddings", {by_distance}}});
+  check(ShawAttentionConfig{.d_model = 6, .n_head = 2, .max_distance = 2}, {content, by_distance},
+        {{"key_distance_embeddings", {by_distance}}});
   check(AftConfig{.d_model = 6, .max_len = T}, {"content", "position_bias"},
         {{"position_bias", {"position_bias"}}});
 }
