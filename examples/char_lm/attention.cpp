@@ -1,22 +1,23 @@
 // char_lm attention draws what each character of a text attends to, for each layer and head.
 
 #include <algorithm>
+#include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "attention_maps.h"
 #include "command.h"
-#include "examples/common/draw_picture.h"
 #include "examples/common/flags.h"
-#include "examples/common/map_picture.h"
 #include "examples/common/named_run.h"
+#include "examples/common/svg.h"
+#include "examples/common/svg_maps.h"
+#include "figures.h"
 #include "run_folder.h"
 
 namespace char_lm {
 
 using common::folder_of;
-using common::MapPanel;
-using common::picture_of_maps;
 using shiftgrad::require;
 
 namespace {
@@ -27,7 +28,10 @@ struct AttentionFlags {
   std::string text;
   std::optional<int64_t> layer, head;
   std::string out;
+  bool json = false;
 };
+
+using Layers = std::vector<std::vector<AttentionMap>>;
 
 /// Returns the index alone if it is given, else all indices.
 std::vector<int64_t> chosen(const char* flag, const std::optional<int64_t>& index, int64_t count) {
@@ -39,18 +43,17 @@ std::vector<int64_t> chosen(const char* flag, const std::optional<int64_t>& inde
   return all;
 }
 
-/// Returns a line of panels for each layer.
-std::vector<std::vector<MapPanel>> chosen_panels(
-    const AttentionFlags& flags, const std::vector<std::vector<AttentionMap>>& layers) {
-  std::vector<std::vector<MapPanel>> panels;
+/// Returns the chosen maps, a line of them for each layer.
+Layers chosen_maps(const AttentionFlags& flags, const Layers& layers) {
+  Layers maps;
   for (int64_t layer : chosen("--layer", flags.layer, std::ssize(layers))) {
-    panels.emplace_back();
+    maps.emplace_back();
     for (int64_t head : chosen("--head", flags.head, std::ssize(layers[layer]))) {
       const AttentionMap& map = layers[layer][head];
-      panels.back().push_back({shiftgrad::text("layer ", layer, ", ", map.title), map.weights});
+      maps.back().push_back({shiftgrad::text("layer ", layer, ", ", map.title), map.weights});
     }
   }
-  return panels;
+  return maps;
 }
 
 Command::Work prepare(const AttentionFlags& flags) {
@@ -61,15 +64,18 @@ Command::Work prepare(const AttentionFlags& flags) {
   int64_t longest = std::min(most, model.most_keys());
   require(2 <= text.size() && std::ssize(text) <= longest, "--text of ", text.size(),
           " characters, expected 2 to ", longest);
-  std::vector<std::vector<AttentionMap>> layers = attention_maps(model, text);
+  Layers layers = attention_maps(model, text);
   require(!layers.empty(), run.source, ": the model has no attention");
-  std::vector<std::string> characters;
-  for (int32_t token : text) characters.emplace_back() += run.vocabulary.decode(token);
+  Layers maps = chosen_maps(flags, layers);
+  std::vector<std::string> characters = characters_of(text, run.vocabulary);
   std::string out = flags.out.empty() ? folder_of(flags.out_dir) + "/attention.svg" : flags.out;
-  return [picture = picture_of_maps(out, "attention weights of " + run.source,
-                                    chosen_panels(flags, layers), {"query", characters},
-                                    {"key", characters}),
-          out] { draw(picture, out); };
+  if (flags.json)
+    return [figure = attention_figure(characters, maps)] { std::cout << figure << std::endl; };
+  common::check_picture_path(out);
+  return [=, title = "attention weights of " + run.source] {
+    common::write_picture(
+        out, common::picture_of_maps(title, maps, {"query", characters}, {"key", characters}));
+  };
 }
 
 }  // namespace
@@ -89,7 +95,7 @@ Command attention_command(CLI::App& program) {
            "draw this layer only, counted from 0 (default: all)", range::index);
   add_flag(app, "head", flags->head, "NUMBER", "draw this head only, counted from 0 (default: all)",
            range::index);
-  add_flag(app, "out", flags->out, "FILE", "SVG file to write (default: OUT_DIR/attention.svg)");
+  add_picture_flags(app, flags->out, flags->json, " (default: OUT_DIR/attention.svg)");
   return {&app, [flags] { return prepare(*flags); }};
 }
 

@@ -1,21 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "examples/common/attention_map.h"
 #include "shiftgrad/nn/models/language_model.h"
 
 namespace char_lm {
 
-/// How much each token of a text attends to each other token.
-struct AttentionMap {
-  std::string title;
-  /// Weights [T, T]. Row t has the weights of the keys of token t, which sum to 1.
-  std::vector<double> weights;
-};
+using common::AttentionMap;
 
-/// Returns the maps of each layer's heads for a text with nothing before it, or no layers if the
+/// Returns the maps [T, T] of each layer's heads for a text with nothing before it, or no layers if the
 /// model has no attention. An attention free transformer has equivalent weights for each channel.
 /// Its map is their mean; in the conv form, where the channels of a head share weights, each head
 /// has a map.

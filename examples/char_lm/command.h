@@ -8,6 +8,7 @@ namespace char_lm {
 using common::add_argument;
 using common::add_command;
 using common::add_flag;
+using common::add_picture_flags;
 using common::add_switch;
 using common::Command;
 using common::set_required;

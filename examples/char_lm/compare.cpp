@@ -15,6 +15,7 @@
 #include "examples/common/flags.h"
 #include "examples/common/progress.h"
 #include "examples/common/saved_flags.h"
+#include "examples/common/svg.h"
 #include "scored_text.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/allocator.h"
@@ -193,9 +194,8 @@ Command::Work prepare(const CompareFlags& flags) {
       done.push_back(model);
       write_csv(folder.path / "comparison.csv", done);
     }
-    std::cout << '\n' << markdown(done) << std::flush;
-    if (plot(folder.path / "comparison.svg", done))
-      std::cout << "\nwrote " << (folder.path / "comparison.svg").string() << std::endl;
+    std::cout << '\n' << markdown(done) << '\n';
+    common::write_picture(folder.path / "comparison.svg", picture_of(done));
   };
 }
 
@@ -205,7 +205,7 @@ Command compare_command(CLI::App& program) {
   CLI::App& app = add_command(program, "compare",
                               "Train models on the same data, with equal numbers of steps and "
                               "parameters, and print a table of their scores; comparison.csv has "
-                              "it too, and comparison.svg plots it if gnuplot is installed");
+                              "it too, and comparison.svg plots it");
   auto flags = std::make_shared<CompareFlags>();
   add_argument(app, "MODEL", flags->models,
                "models as train's --model names them; flags for one model alone follow a colon: "

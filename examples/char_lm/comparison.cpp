@@ -3,22 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <span>
 
 #include "examples/common/fixed.h"
-#include "examples/common/gnuplot.h"
-#include "examples/common/picture.h"
+#include "examples/common/svg_chart.h"
 #include "shiftgrad/core/io/atomic_file.h"
 
 namespace char_lm {
 
-using common::colour;
 using common::fixed;
-using common::gnuplot_string;
-using common::has_gnuplot;
-using common::Picture;
 
 namespace {
 
@@ -96,28 +90,25 @@ void write_csv(const std::filesystem::path& path, const std::vector<ComparedMode
   shiftgrad::write_file_atomically(path, std::span(&bytes, 1));
 }
 
-bool plot(const std::filesystem::path& path, const std::vector<ComparedModel>& models) {
-  if (!has_gnuplot()) return false;
-  Picture picture(path, 800, 90 + 24 * static_cast<int>(models.size()));
-  picture.add("set xlabel 'bits per character of the validation split (mean and deviation)'");
-  picture.add("set grid xtics linecolor 'gray80'");
-  picture.add("set yrange [", models.size(), " - 0.5:-0.5]");
-  double low = std::numeric_limits<double>::infinity(), high = -low;
+std::string picture_of(const std::vector<ComparedModel>& models) {
+  auto count = static_cast<double>(models.size());
+  common::Chart chart{
+      .x = {.title = "bits per character of the validation split (mean and deviation)",
+            .room = 0.05},
+      .y = {.low = 0.5 - count, .high = 0.5}};
+  common::Line line{"", {}, common::LineStyle::dots, 0};
   for (const ComparedModel& model : models) {
-    double middle = bits(model), spread = deviation(model).value_or(0);
-    low = std::min(low, middle - spread);
-    high = std::max(high, middle + spread);
+    double place = -static_cast<double>(line.points.size());
+    chart.y.ticks.push_back({place, model.name});
+    line.points.push_back({bits(model), place, deviation(model).value_or(0)});
   }
-  picture.range("x", low, high);
-  picture.add("$scores << END");
-  for (size_t n = 0; n < models.size(); ++n)
-    picture.add(n, ' ', bits(models[n]), ' ', deviation(models[n]).value_or(0), ' ',
-                gnuplot_string(models[n].name));
-  picture.add("END");
-  picture.add("plot $scores using 2:1:3:ytic(4) with xerrorbars notitle pointtype 7 linewidth 1.5 ",
-              "linecolor ", colour(0));
-  picture.draw();
-  return true;
+  chart.lines.push_back(line);
+  auto best = std::ranges::min_element(models, {}, bits);
+  return common::picture_of_charts(
+      "Comparison",
+      shiftgrad::text("The bits per character of ", models.size(), " models; the least are ",
+                      fixed(bits(*best), 3), ", of ", best->name, '.'),
+      {{chart}}, {560, 24 * count});
 }
 
 }  // namespace char_lm

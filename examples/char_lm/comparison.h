@@ -31,8 +31,7 @@ std::string markdown(const std::vector<ComparedModel>& models);
 /// Writes the table as CSV. Throws, in the name of the path, when it cannot be written.
 void write_csv(const std::filesystem::path& path, const std::vector<ComparedModel>& models);
 
-/// Draws the bits per character with gnuplot. Returns false if gnuplot is not installed; throws
-/// when it fails.
-bool plot(const std::filesystem::path& path, const std::vector<ComparedModel>& models);
+/// Returns a picture of the bits per character.
+std::string picture_of(const std::vector<ComparedModel>& models);
 
 }  // namespace char_lm

@@ -1,34 +1,32 @@
 // char_lm context shows how the loss of models depends on how much earlier text they read.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <iomanip>
 #include <iostream>
 #include <memory>
-#include <numbers>
-#include <numeric>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "command.h"
-#include "context_losses.h"
-#include "context_picture.h"
-#include "effective_context.h"
-#include "examples/common/draw_picture.h"
+#include "context_curves.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
-#include "examples/common/picture.h"
 #include "examples/common/progress.h"
+#include "examples/common/svg_chart.h"
+#include "figures.h"
 #include "run_folder.h"
 #include "scored_text.h"
-#include "shiftgrad/optim/evaluate.h"
 
 namespace char_lm {
 
 using common::add_list_flag;
+using common::Chart;
 using common::fixed;
 using common::limit_threads;
-using common::Picture;
 using common::Progress;
 using shiftgrad::require;
 
@@ -42,48 +40,18 @@ struct ContextFlags {
   std::optional<int64_t> tokens;
   ScoredText text;
   std::string out = "context.svg";
+  bool json = false;
   int threads = 0;
 
   bool exact() const { return mode == "exact"; }
 };
 
-/// A run to score: its model, and the text as characters and as tokens.
-struct ScoredRun {
-  std::string name;
-  std::shared_ptr<shiftgrad::LanguageModel> model;
-  int64_t block_size;
-  std::string text;
-  std::vector<int32_t> tokens;
-};
-
-/// Function report(done) that receives the number of characters fed so far.
-using Report = std::function<void(int64_t done)>;
-
-/// One of the two ways to score a text, by contexts or by blocks of n characters.
-struct Scoring {
-  /// Returns how many characters are fed.
-  std::function<int64_t(const ScoredRun&, int64_t n)> fed;
-  /// Returns -log p of each scored character.
-  std::function<std::vector<double>(const ScoredRun&, int64_t n, const Report&)> losses;
-};
-
-ScoredRun read_run(const std::string& out_dir, const std::string& name, const ContextFlags& flags) {
-  SavedRun saved = load_run(out_dir, flags.checkpoint);
-  ScoredRun run{
-      name,
-      std::make_shared<shiftgrad::LanguageModel>(make_model(saved.checkpoint, saved.source)),
-      saved.flags.model.block_size,
-      {},
-      flags.text.read(saved)};
-  for (int32_t token : run.tokens) run.text += saved.vocabulary.decode(token);
-  return run;
-}
-
 std::vector<ScoredRun> read_runs(const ContextFlags& flags) {
   std::vector<std::string> names = run_names(flags.runs);
   std::vector<ScoredRun> runs;
   for (size_t n = 0; n < names.size(); ++n) {
-    runs.push_back(read_run(flags.runs[n], names[n], flags));
+    SavedRun saved = load_run(flags.runs[n], flags.checkpoint);
+    runs.push_back(scored_run(saved, names[n], flags.text.read(saved)));
     const ScoredRun &first = runs.front(), &last = runs.back();
     require(last.text == first.text && last.tokens.size() == first.tokens.size(), flags.runs[n],
             ": scored on another text than ", flags.runs[0],
@@ -114,43 +82,6 @@ void check(const ScoredRun& run, const std::vector<int64_t>& lengths) {
           ", expected less than the ", run.tokens.size(), " characters of the text");
 }
 
-/// Returns up to `count` evenly spread positions that have at least `context` characters before
-/// them.
-std::vector<int64_t> spread(int64_t context, int64_t characters, int64_t count) {
-  int64_t there = characters - context;
-  count = std::min(count, there);
-  std::vector<int64_t> positions;
-  for (int64_t k = 0; k < count; ++k) positions.push_back(context + k * there / count);
-  return positions;
-}
-
-Scoring exact_scoring(const std::vector<int64_t>& positions) {
-  return {[=](const ScoredRun&, int64_t length) { return std::ssize(positions) * length; },
-          [=](const ScoredRun& run, int64_t length, const Report& report) {
-            return context_losses(*run.model, run.tokens, positions, length, report);
-          }};
-}
-
-std::vector<double> block_losses(const ScoredRun& run, int64_t length, const Report& report) {
-  constexpr int64_t tokens_at_once = 8192;
-  shiftgrad::EvaluationConfig config{.mode = shiftgrad::EvaluationMode::chunks,
-                                     .tgt_len = length,
-                                     .batch_size = std::max<int64_t>(1, tokens_at_once / length),
-                                     .progress = [&](int64_t done, int64_t) { report(done); }};
-  std::vector<double> losses;
-  evaluate(*run.model, run.tokens, config, &losses);
-  return losses;
-}
-
-Scoring block_scoring() {
-  return {[](const ScoredRun& run, int64_t) { return std::ssize(run.tokens) - 1; }, block_losses};
-}
-
-double bits(const std::vector<double>& nats) {
-  double sum = std::accumulate(nats.begin(), nats.end(), 0.0);
-  return sum / static_cast<double>(nats.size()) / std::numbers::ln2;
-}
-
 /// A table with right-aligned columns under the names.
 class Columns {
  public:
@@ -168,8 +99,6 @@ class Columns {
   std::vector<size_t> widths_;
 };
 
-bool can_read(const ScoredRun& run, int64_t length) { return length <= run.model->most_keys(); }
-
 /// Returns how many characters are fed to all runs for all lengths.
 int64_t fed_in_all(const std::vector<ScoredRun>& runs, const std::vector<int64_t>& lengths,
                    const Scoring& scoring) {
@@ -180,14 +109,11 @@ int64_t fed_in_all(const std::vector<ScoredRun>& runs, const std::vector<int64_t
   return sum;
 }
 
-/// Returns the losses of each run for each length that it can read, and prints them as they are
-/// found.
-std::vector<ModelLosses> measure(const std::vector<ScoredRun>& runs,
-                                 const std::vector<int64_t>& lengths, const char* title,
-                                 const Scoring& scoring) {
-  std::vector<std::string> names{title};
-  for (const ScoredRun& run : runs) names.push_back(run.name);
-  Columns table(names);
+/// Returns the losses of each run for each length that it can read, and gives the bits of each
+/// length to `print` as they are found.
+std::vector<ModelLosses> measure(
+    const std::vector<ScoredRun>& runs, const std::vector<int64_t>& lengths, const Scoring& scoring,
+    const std::function<void(const std::vector<std::string>&)>& print) {
   std::vector<ModelLosses> found(runs.size());
   Progress progress("characters");
   int64_t before = 0, all = fed_in_all(runs, lengths, scoring);
@@ -200,16 +126,28 @@ std::vector<ModelLosses> measure(const std::vector<ScoredRun>& runs,
         found[n].push_back(scoring.losses(runs[n], length, report));
         before += scoring.fed(runs[n], length);
       }
-      row.push_back(readable ? fixed(bits(found[n].back()), 3) : "-");
+      row.push_back(readable ? fixed(mean_bits(found[n].back()), 3) : "-");
     }
     progress.pause();
-    table.print(row);
+    print(row);
   }
+  return found;
+}
+
+/// Measures, and prints a table as it goes.
+std::vector<ModelLosses> measure_in_table(const std::vector<ScoredRun>& runs,
+                                          const std::vector<int64_t>& lengths,
+                                          const Scoring& scoring, const char* title) {
+  std::vector<std::string> names{title};
+  for (const ScoredRun& run : runs) names.push_back(run.name);
+  Columns table(names);
+  auto losses = measure(runs, lengths, scoring,
+                        [&](const std::vector<std::string>& row) { table.print(row); });
   for (const ScoredRun& run : runs)
     if (!can_read(run, lengths.back()))
       std::cout << run.name << " has learned positions for only " << run.model->most_keys()
                 << " characters\n";
-  return found;
+  return losses;
 }
 
 void print_effective_context(const std::vector<ScoredRun>& runs,
@@ -228,45 +166,74 @@ void print_effective_context(const std::vector<ScoredRun>& runs,
   }
 }
 
-std::vector<ContextCurve> curves(const std::vector<ScoredRun>& runs,
-                                 const std::vector<ModelLosses>& losses) {
-  std::vector<ContextCurve> result;
-  for (size_t n = 0; n < runs.size(); ++n) {
-    result.push_back({runs[n].name, runs[n].block_size, {}});
-    for (const std::vector<double>& nats : losses[n]) result.back().bits.push_back(bits(nats));
-  }
-  return result;
+std::vector<ContextCurve> curves_of(const std::vector<ScoredRun>& runs,
+                                    const std::vector<ModelLosses>& losses) {
+  std::vector<ContextCurve> curves;
+  for (size_t n = 0; n < runs.size(); ++n) curves.push_back(curve_of(runs[n], losses[n]));
+  return curves;
 }
 
-Picture empty_picture(const std::string& path, const std::vector<ScoredRun>& runs) {
-  size_t longest = 0;
-  for (const ScoredRun& run : runs) longest = std::max(longest, run.name.size());
-  return {path, 700 + 8 * static_cast<int>(longest),
-          std::max(440, 80 + 20 * static_cast<int>(runs.size()))};
+/// Returns ticks for the lengths, round ones first.
+std::vector<common::Tick> ticks_of(std::vector<int64_t> lengths) {
+  auto twos = [](int64_t length) { return std::countr_zero(static_cast<uint64_t>(length)); };
+  std::ranges::stable_sort(lengths, std::greater<>(), twos);
+  std::vector<common::Tick> ticks;
+  for (int64_t length : lengths)
+    ticks.push_back({static_cast<double>(length), std::to_string(length)});
+  return ticks;
+}
+
+/// Returns a chart of the curves, with a mark at each length of a block in training.
+Chart chart_of(const std::vector<ContextCurve>& curves, const std::vector<int64_t>& lengths,
+               const std::string& x_title) {
+  Chart chart{.x = {.title = x_title, .ticks = ticks_of(lengths), .logarithmic = true},
+              .y = {.title = "bits per character", .room = 0.05}};
+  std::set<int64_t> marks;
+  for (size_t n = 0; n < curves.size(); ++n) {
+    common::Line line{curves[n].name, {}, common::LineStyle::dotted, n};
+    for (size_t at = 0; at < curves[n].bits.size(); ++at)
+      line.points.push_back({static_cast<double>(lengths[at]), curves[n].bits[at]});
+    chart.lines.push_back(line);
+    marks.insert(curves[n].trained);
+  }
+  for (int64_t mark : marks)
+    if (lengths.front() <= mark && mark <= lengths.back())
+      chart.marks.push_back({static_cast<double>(mark), shiftgrad::text("trained on ", mark)});
+  return chart;
+}
+
+/// Prints the table of an exact or a block scoring, and draws it.
+void show(const std::vector<ScoredRun>& runs, const std::vector<int64_t>& lengths,
+          const Scoring& scoring, int64_t scored, const std::string& out) {
+  bool exact = scored > 0;
+  std::cout << "Bits per character, " << (exact ? "over " : "with the text cut into blocks:\n");
+  if (exact)
+    std::cout << scored << " characters, each predicted from exactly this many before it:\n";
+  std::string x = exact ? "context" : "block";
+  auto losses = measure_in_table(runs, lengths, scoring, x.c_str());
+  if (exact) print_effective_context(runs, lengths, losses);
+  Chart chart = chart_of(curves_of(runs, losses), lengths, x + ", characters");
+  common::write_picture(
+      out,
+      common::picture_of_charts(
+          "Loss by the length of the " + x,
+          "The loss by how much of the text a model reads. " + sentence_of(chart), {{chart}}, {}));
 }
 
 Command::Work prepare(const ContextFlags& flags) {
   require(flags.exact() || !flags.tokens, "--tokens: --mode blocks scores the whole text");
-  int64_t count = flags.tokens.value_or(1000);
   auto threads = limit_threads(flags.threads);
   std::vector<ScoredRun> runs = read_runs(flags);
   std::vector<int64_t> chosen_lengths = lengths(flags, runs.front().block_size);
   for (const ScoredRun& run : runs) check(run, chosen_lengths);
-  Picture picture = empty_picture(flags.out, runs);
-  std::vector<int64_t> positions =
-      spread(chosen_lengths.back(), std::ssize(runs.front().tokens), count);
-  return [threads, runs, chosen_lengths, picture, positions, exact = flags.exact(),
-          out = flags.out]() mutable {
-    std::cout << "Bits per character, " << (exact ? "over " : "with the text cut into blocks:\n");
-    if (exact)
-      std::cout << positions.size()
-                << " characters, each predicted from exactly this many before it:\n";
-    auto losses = measure(runs, chosen_lengths, exact ? "context" : "block",
-                          exact ? exact_scoring(positions) : block_scoring());
-    if (exact) print_effective_context(runs, chosen_lengths, losses);
-    add_context_curves(picture, curves(runs, losses), chosen_lengths,
-                       exact ? "context, characters" : "block, characters");
-    draw(picture, out);
+  if (!flags.json) common::check_picture_path(flags.out);
+  int64_t characters = std::ssize(runs.front().tokens), longest = chosen_lengths.back();
+  int64_t scored = flags.exact() ? std::min(flags.tokens.value_or(1000), characters - longest) : 0;
+  Scoring scoring = flags.exact() ? exact_scoring(characters, longest, scored) : block_scoring();
+  return [=, json = flags.json, out = flags.out] {
+    if (!json) return show(runs, chosen_lengths, scoring, scored, out);
+    auto losses = measure(runs, chosen_lengths, scoring, [](const auto&) {});
+    std::cout << context_figure(chosen_lengths, curves_of(runs, losses)) << std::endl;
   };
 }
 
@@ -293,7 +260,7 @@ Command context_command(CLI::App& program) {
            "characters to score in mode exact, spread evenly over the text (default: 1000)",
            range::one_or_more);
   flags->text.add_flags(app);
-  add_flag(app, "out", flags->out, "FILE", "SVG file to write");
+  add_picture_flags(app, flags->out, flags->json);
   add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
            range::thread_count);
   return {&app, [flags] { return prepare(*flags); }};

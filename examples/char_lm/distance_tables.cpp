@@ -199,4 +199,17 @@ std::vector<Tables> distance_tables(const shiftgrad::LanguageModel& model, int64
   return layers;
 }
 
+std::string why_no_distances(const shiftgrad::LanguageModelConfig& config) {
+  if (config.position == shiftgrad::TokenPosition::learned)
+    return "its learned positions are absolute";
+  if (config.position == shiftgrad::TokenPosition::sinusoid)
+    return "its sinusoids are absolute and fixed";
+  auto* mixer = std::get_if<shiftgrad::MultiHeadAttentionConfig>(&config.mixer);
+  if (mixer && mixer->position == shiftgrad::AttentionPosition::alibi)
+    return "ALiBi's slopes are fixed";
+  if (mixer && mixer->position == shiftgrad::AttentionPosition::rope)
+    return "rotary positions are fixed";
+  return "it has no positions";
+}
+
 }  // namespace char_lm

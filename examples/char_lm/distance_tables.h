@@ -22,8 +22,12 @@ struct DistanceTable {
 /// read for all its distances, a formula for the first `distances`.
 std::vector<DistanceTable> distance_tables(const shiftgrad::Layer& mixer, int64_t distances);
 
-/// Returns the tables of each layer, equally many for all, or nothing if no layer has any.
+/// Returns the tables of each layer of a model, equally many for all, or nothing if no layer has
+/// any.
 std::vector<std::vector<DistanceTable>> distance_tables(const shiftgrad::LanguageModel& model,
                                                         int64_t distances);
+
+/// Says why a model has no such tables.
+std::string why_no_distances(const shiftgrad::LanguageModelConfig& config);
 
 }  // namespace char_lm

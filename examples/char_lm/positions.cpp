@@ -1,25 +1,20 @@
 // char_lm positions draws what a model has learned about distances.
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "command.h"
 #include "distance_tables.h"
-#include "examples/common/draw_picture.h"
 #include "examples/common/flags.h"
 #include "examples/common/named_run.h"
-#include "examples/common/picture.h"
+#include "examples/common/svg_chart.h"
+#include "figures.h"
 #include "run_folder.h"
 
 namespace char_lm {
 
-using common::Box;
-using common::colour;
-using common::folder_of;
-using common::gnuplot_string;
-using common::Picture;
+using common::Chart;
 using shiftgrad::require;
 
 namespace {
@@ -28,114 +23,61 @@ struct PositionsFlags {
   std::string out_dir;
   std::string checkpoint = "best";
   std::string out;
+  bool json = false;
 };
 
 using Layers = std::vector<std::vector<DistanceTable>>;
 
-std::string why_none(const shiftgrad::LanguageModelConfig& config) {
-  if (config.position == shiftgrad::TokenPosition::learned)
-    return "its learned positions are absolute";
-  if (config.position == shiftgrad::TokenPosition::sinusoid)
-    return "its sinusoids are absolute and fixed";
-  auto* mixer = std::get_if<shiftgrad::MultiHeadAttentionConfig>(&config.mixer);
-  if (mixer && mixer->position == shiftgrad::AttentionPosition::alibi)
-    return "ALiBi's slopes are fixed";
-  if (mixer && mixer->position == shiftgrad::AttentionPosition::rope)
-    return "rotary positions are fixed";
-  return "it has no positions";
-}
-
-/// Sizes in pixels: a row for each layer, a column for each of its tables.
-struct Sheet {
-  int columns, rows;
-
-  explicit Sheet(const Layers& layers)
-      : columns(static_cast<int>(layers.front().size())), rows(static_cast<int>(layers.size())) {}
-  int width() const { return 110 + columns * 495; }
-  int height() const { return 50 + rows * 250; }
-  Box box(int row, int column) const { return {105 + column * 495, 65 + row * 250, 370, 170}; }
-};
-
-int64_t last(const DistanceTable& table) {
-  return table.first + std::ssize(table.heads.front()) - 1;
-}
-
-/// Sets the ranges around all finite values, with a mark at the longest distance in training.
-void set_ranges(Picture& picture, const DistanceTable& table, int64_t trained) {
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const auto& head : table.heads)
-    for (double value : head) {
-      if (!std::isfinite(value)) continue;
-      low = std::min(low, value);
-      high = std::max(high, value);
-    }
-  picture.range("y", low, high);
-  picture.add("set xrange [", table.first, ':', std::max(table.first + 1, last(table)), "]");
-  picture.add("unset arrow");
-  if (trained < last(table))
-    picture.add("set arrow from ", trained, ", graph 0 to ", trained,
-                ", graph 1 nohead dashtype 2 linecolor 'gray40'");
-}
-
-/// Adds the lines of one table. Only one of the panels names them.
-void add_lines(Picture& picture, const DistanceTable& table, bool named) {
-  std::string plots;
+/// Returns a chart with a line for each head, and a mark at the longest distance in training.
+Chart chart_of(const DistanceTable& table, size_t layer, int64_t trained) {
+  Chart chart{.title = shiftgrad::text("layer ", layer), .y = {.title = table.title, .room = 0.05}};
+  size_t count = table.heads.front().size();
   for (size_t h = 0; h < table.heads.size(); ++h) {
-    const std::vector<double>& values = table.heads[h];
-    std::string data = shiftgrad::text("$head", h);
-    picture.add(data, " << END");
-    for (size_t n = 0; n < values.size(); ++n)
-      picture.add(table.first + static_cast<int64_t>(n), ' ', values[n]);
-    picture.add("END");
-    std::string name = table.heads.size() > 1 ? shiftgrad::text("head ", h) : "shared";
-    plots +=
-        shiftgrad::text(plots.empty() ? "plot " : ", ", data, " with ",
-                        values.size() <= 40 ? "linespoints pointtype 7 pointsize 0.3" : "lines",
-                        " linewidth 1.5 dashtype ", h / 8 + 1, " linecolor ", colour(h),
-                        named ? " title '" + name + "'" : " notitle");
+    common::Line line{table.heads.size() > 1 ? shiftgrad::text("head ", h) : "shared",
+                      {},
+                      count <= 40 ? common::LineStyle::dotted : common::LineStyle::plain,
+                      h};
+    auto delta = static_cast<double>(table.first);
+    for (double value : table.heads[h]) line.points.push_back({delta++, value});
+    chart.lines.push_back(line);
   }
-  picture.add(plots);
+  if (trained < table.first + static_cast<int64_t>(count) - 1)
+    chart.marks.push_back({static_cast<double>(trained), ""});
+  return chart;
 }
 
-Picture picture_of(const std::string& path, const std::string& title, const Layers& layers,
-                   int64_t trained) {
-  Sheet sheet(layers);
-  Picture picture(path, sheet.width(), sheet.height());
-  picture.add("set grid linecolor 'gray85'\nset tics nomirror\nset format y '%.3g'");
-  picture.add("set title offset 0, -0.5");
-  picture.add("set key at screen 0.99, screen ", 1 - 60.0 / sheet.height(),
-              " right top Left reverse samplen 2");
-  picture.add("set label ", gnuplot_string(title), " at screen 0.5, screen ",
-              1 - 16.0 / sheet.height(), " center");
-  std::string xlabel = "distance δ, characters";
-  if (trained < last(layers.front().front())) xlabel += " (dashed: the longest in training)";
-  picture.add("set multiplot");
-  for (int layer = 0; layer < sheet.rows; ++layer)
-    for (int column = 0; column < sheet.columns; ++column) {
-      const DistanceTable& table = layers[layer][column];
-      picture.place(sheet.box(layer, column));
-      picture.add("set title 'layer ", layer, "'\nset ylabel ", gnuplot_string(table.title));
-      picture.add("set xlabel '", layer == sheet.rows - 1 ? xlabel : "", "'");
-      set_ranges(picture, table, trained);
-      add_lines(picture, table, layer == 0 && column == sheet.columns - 1);
-      picture.add("unset label");
-    }
-  picture.add("unset multiplot");
-  return picture;
+std::string picture_of(const std::string& title, const Layers& layers, int64_t trained) {
+  std::vector<std::vector<Chart>> rows;
+  for (const std::vector<DistanceTable>& tables : layers) {
+    rows.emplace_back();
+    for (const DistanceTable& table : tables)
+      rows.back().push_back(chart_of(table, rows.size() - 1, trained));
+  }
+  bool marked = !rows.front().front().marks.empty();
+  for (Chart& chart : rows.back())
+    chart.x.title = std::string("distance δ, characters") +
+                    (marked ? " (dashed: the longest in training)" : "");
+  std::string description = shiftgrad::text("Biases and norms of embeddings by distance, for ",
+                                            rows.size(), " layers. ", rows.front().front().y.title,
+                                            " in layer 0: ", sentence_of(rows.front().front()));
+  return common::picture_of_charts(title, description, rows, {370, 170});
 }
 
 Command::Work prepare(const PositionsFlags& flags) {
-  constexpr int64_t most = 65536;
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   shiftgrad::LanguageModel model = make_model(run.checkpoint, run.source);
-  int64_t seen = run.flags.model.block_size + memory_length(run.flags.model);
-  require(seen <= most, run.source, ": ", seen, " distances in training, expected at most ", most);
+  int64_t seen = trained_distances(run);
   Layers layers = distance_tables(model, seen);
   require(!layers.empty(), run.source,
-          ": nothing learned about distances: ", why_none(run.checkpoint.model));
-  std::string out = flags.out.empty() ? folder_of(flags.out_dir) + "/positions.svg" : flags.out;
-  std::string title = "learned about distances by " + run.source;
-  return [picture = picture_of(out, title, layers, seen - 1), out] { draw(picture, out); };
+          ": nothing learned about distances: ", why_no_distances(run.checkpoint.model));
+  if (flags.json)
+    return [figure = distance_figure(layers, seen - 1)] { std::cout << figure << std::endl; };
+  std::string out =
+      flags.out.empty() ? common::folder_of(flags.out_dir) + "/positions.svg" : flags.out;
+  common::check_picture_path(out);
+  return [=, title = "learned about distances by " + run.source] {
+    common::write_picture(out, picture_of(title, layers, seen - 1));
+  };
 }
 
 }  // namespace
@@ -149,7 +91,7 @@ Command positions_command(CLI::App& program) {
   set_required(
       add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
   add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
-  add_flag(app, "out", flags->out, "FILE", "SVG file to write (default: OUT_DIR/positions.svg)");
+  add_picture_flags(app, flags->out, flags->json, " (default: OUT_DIR/positions.svg)");
   return {&app, [flags] { return prepare(*flags); }};
 }
 

@@ -180,6 +180,12 @@ CLI::Option* add_switch(CLI::App& app, const std::string& name, bool& value,
   return app.add_flag("--" + name, value, description);
 }
 
+void add_picture_flags(CLI::App& app, std::string& out, bool& json,
+                       const std::string& default_place) {
+  CLI::Option* file = add_flag(app, "out", out, "FILE", "SVG file to write" + default_place);
+  set_exclusive(add_switch(app, "json", json, "print the numbers as JSON, and draw nothing"), file);
+}
+
 void make_value_optional(CLI::App& app, const std::string& name) {
   app.get_option("--" + name)->expected(0, 1)->default_str("true");
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/range.h"
 #include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/core/range.h"
 
 namespace CLI {
 class App;
@@ -48,6 +48,10 @@ CLI::Option* add_list_flag(CLI::App& app, const std::string& name, std::vector<i
 /// Adds a flag without a value. It is true if it is given.
 CLI::Option* add_switch(CLI::App& app, const std::string& name, bool& value,
                         const std::string& description);
+
+/// Adds --out for an SVG file, and --json, which prints the numbers and draws nothing.
+void add_picture_flags(CLI::App& app, std::string& out, bool& json,
+                       const std::string& default_place = "");
 
 /// Lets a flag that is true or false come without a value, which means true.
 void make_value_optional(CLI::App& app, const std::string& name);

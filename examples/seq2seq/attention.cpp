@@ -1,19 +1,21 @@
 // seq2seq attention draws which tokens of the source each token of a target attends to.
 
 #include <algorithm>
+#include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "command.h"
 #include "decoding.h"
-#include "examples/common/draw_picture.h"
 #include "examples/common/flags.h"
-#include "examples/common/map_picture.h"
 #include "examples/common/named_run.h"
+#include "examples/common/svg.h"
+#include "examples/common/svg_maps.h"
 #include "shiftgrad/core/errors.h"
 
 namespace seq2seq {
 
-using common::MapPanel;
+using common::AttentionMap;
 using shiftgrad::require;
 using shiftgrad::Tensor;
 using shiftgrad::text;
@@ -26,6 +28,7 @@ struct AttentionFlags {
   std::string source, target;
   bool heads = false;
   std::string out;
+  bool json = false;
   DecodingFlags decoding{};
 };
 
@@ -44,16 +47,17 @@ std::vector<double> mean_of_heads(const Tensor& weights, int64_t begin, int64_t 
 
 /// Returns a line of maps for each block. Row i has the weights of the source's tokens from which
 /// target token i was made.
-std::vector<std::vector<MapPanel>> alignments(const shiftgrad::EncoderDecoder& model,
-                                              const std::vector<int32_t>& source,
-                                              const std::vector<int32_t>& target, bool by_head) {
+std::vector<std::vector<AttentionMap>> alignments(const shiftgrad::EncoderDecoder& model,
+                                                  const std::vector<int32_t>& source,
+                                                  const std::vector<int32_t>& target,
+                                                  bool by_head) {
   std::vector<int32_t> inputs = {target_ends.begin};
   inputs.insert(inputs.end(), target.begin(), target.end());
-  std::vector<std::vector<MapPanel>> maps;
+  std::vector<std::vector<AttentionMap>> maps;
   shiftgrad::Context context;
   shiftgrad::Encoded encoded = model.encode(shiftgrad::padded({source}), context);
   model.decode(shiftgrad::padded({inputs}), encoded, context, [&](const Tensor& weights) {
-    std::vector<MapPanel>& row = maps.emplace_back();
+    std::vector<AttentionMap>& row = maps.emplace_back();
     std::string block = text("block ", maps.size() - 1);
     int64_t heads = weights.size(1);
     for (int64_t h = 0; by_head && h < heads; ++h)
@@ -62,6 +66,24 @@ std::vector<std::vector<MapPanel>> alignments(const shiftgrad::EncoderDecoder& m
       row.push_back({text(block, ", mean of ", heads, " heads"), mean_of_heads(weights, 0, heads)});
   });
   return maps;
+}
+
+nlohmann::json figure_of(const std::vector<std::string>& source,
+                         const std::vector<std::string>& target,
+                         const std::vector<std::vector<AttentionMap>>& blocks) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const std::vector<AttentionMap>& maps : blocks) {
+    nlohmann::json block = nlohmann::json::array();
+    for (const AttentionMap& map : maps) {
+      nlohmann::json rows = nlohmann::json::array();
+      for (size_t n = 0; n < map.weights.size(); n += source.size())
+        rows.push_back(std::vector(map.weights.begin() + static_cast<int64_t>(n),
+                                   map.weights.begin() + static_cast<int64_t>(n + source.size())));
+      block.push_back({{"title", map.title}, {"weights", rows}});
+    }
+    all.push_back(block);
+  }
+  return {{"source", source}, {"target", target}, {"blocks", all}};
 }
 
 /// Returns the tokens of --source or --target.
@@ -89,9 +111,13 @@ Command::Work prepare(const AttentionFlags& flags) {
   std::string out =
       flags.out.empty() ? common::folder_of(flags.out_dir) + "/attention.svg" : flags.out;
   auto maps = alignments(translator.model(), source, tokens, flags.heads);
-  return [picture = picture_of_maps(out, "cross-attention of " + run.source, maps, {"target", rows},
-                                    {"source", columns}),
-          out] { common::draw(picture, out); };
+  if (flags.json)
+    return [figure = figure_of(columns, rows, maps)] { std::cout << figure << std::endl; };
+  common::check_picture_path(out);
+  return [=, title = "cross-attention of " + run.source] {
+    common::write_picture(
+        out, common::picture_of_maps(title, maps, {"target", rows}, {"source", columns}));
+  };
 }
 
 }  // namespace
@@ -106,7 +132,7 @@ Command attention_command(CLI::App& program) {
   set_required(add_flag(app, "source", flags->source, "LINE", "source of 1 to 100 tokens"));
   add_flag(app, "target", flags->target, "LINE", "target (default: the model's translation)");
   add_switch(app, "heads", flags->heads, "draw a map for each head instead of their mean");
-  add_flag(app, "out", flags->out, "FILE", "SVG file to write (default: OUT_DIR/attention.svg)");
+  common::add_picture_flags(app, flags->out, flags->json, " (default: OUT_DIR/attention.svg)");
   return {&app, [flags] { return prepare(*flags); }};
 }
 

@@ -91,7 +91,8 @@ void fill_weight(const Tensor& weight, int64_t parts, int64_t channels, int64_t 
 }
 
 void fill(const Parameter& parameter, int64_t channels, int64_t number) {
-  const auto& [name, value, decay] = parameter;
+  const std::string& name = parameter.name;
+  const Tensor& value = parameter.value;
   auto ends = [&](const char* ending) { return name.ends_with(ending); };
   int64_t parts = name.starts_with("qkv") ? 3 : 1;
   if (name == "output.weight") return fill_weight(value, 1, value.size(1), 0);

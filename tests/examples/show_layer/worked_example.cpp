@@ -177,12 +177,12 @@ void check_recurrent(const WorkedExample& example) {
 
 TEST_CASE("worked examples follow the formulas") {
   for (const std::string& layer : show_layer::layers_to_show())
-    for (auto [T, M] : lengths) {
+    for (const Lengths& length : lengths) {
       CAPTURE(layer);
-      CAPTURE(T);
-      CAPTURE(M);
-      WorkedExample example = show_layer::worked_example(layer, T, M);
-      CHECK(example["y"].rows == T);
+      CAPTURE(length.T);
+      CAPTURE(length.M);
+      WorkedExample example = show_layer::worked_example(layer, length.T, length.M);
+      CHECK(example["y"].rows == length.T);
       if (layer.starts_with("aft"))
         check_aft(example);
       else if (layer.starts_with("local_rnn"))

@@ -1,0 +1,86 @@
+#include "figures.h"
+
+#include <nlohmann/json.hpp>
+
+#include "shiftgrad/core/errors.h"
+
+namespace char_lm {
+
+using Json = nlohmann::json;
+
+namespace {
+
+Json json_of(const std::vector<LossPoint>& points) {
+  Json steps = Json::array(), losses = Json::array();
+  for (auto [step, loss] : points) {
+    steps.push_back(step);
+    losses.push_back(loss);
+  }
+  return {{"steps", steps}, {"losses", losses}};
+}
+
+/// Returns the rows of a square matrix.
+Json rows_of(const std::vector<double>& values, size_t columns) {
+  Json rows = Json::array();
+  for (auto row = values.begin(); row != values.end(); row += static_cast<int64_t>(columns))
+    rows.push_back(std::vector<double>(row, row + static_cast<int64_t>(columns)));
+  return rows;
+}
+
+}  // namespace
+
+Json loss_figure(const std::vector<std::string>& names, const std::vector<LossCurve>& curves) {
+  Json runs = Json::array();
+  for (size_t n = 0; n < names.size(); ++n)
+    runs.push_back({{"name", names[n]},
+                    {"batches", json_of(curves[n].batches)},
+                    {"validation", json_of(curves[n].validation)}});
+  return {{"runs", runs}};
+}
+
+Json attention_figure(const std::vector<std::string>& characters,
+                      const std::vector<std::vector<AttentionMap>>& layers) {
+  Json all = Json::array();
+  for (const std::vector<AttentionMap>& maps : layers) {
+    Json layer = Json::array();
+    for (const AttentionMap& map : maps)
+      layer.push_back({{"title", map.title}, {"weights", rows_of(map.weights, characters.size())}});
+    all.push_back(layer);
+  }
+  return {{"characters", characters}, {"layers", all}};
+}
+
+Json distance_figure(const std::vector<std::vector<DistanceTable>>& layers, int64_t trained) {
+  Json all = Json::array();
+  for (const std::vector<DistanceTable>& tables : layers) {
+    Json layer = Json::array();
+    for (const DistanceTable& table : tables)
+      layer.push_back({{"title", table.title}, {"first", table.first}, {"heads", table.heads}});
+    all.push_back(layer);
+  }
+  return {{"trained", trained}, {"layers", all}};
+}
+
+Json context_figure(const std::vector<int64_t>& lengths, const std::vector<ContextCurve>& curves) {
+  Json runs = Json::array();
+  for (const ContextCurve& curve : curves)
+    runs.push_back({{"name", curve.name}, {"trained", curve.trained}, {"bits", curve.bits}});
+  return {{"lengths", lengths}, {"runs", runs}};
+}
+
+std::vector<std::string> characters_of(const std::vector<int32_t>& tokens,
+                                       const Vocabulary& vocabulary) {
+  std::vector<std::string> characters;
+  for (int32_t token : tokens) characters.push_back(vocabulary.decode(token));
+  return characters;
+}
+
+int64_t trained_distances(const SavedRun& run) {
+  constexpr int64_t most = 65536;
+  int64_t seen = run.flags.model.block_size + memory_length(run.flags.model);
+  shiftgrad::require(seen <= most, run.source, ": ", seen,
+                     " distances in training, expected at most ", most);
+  return seen;
+}
+
+}  // namespace char_lm
