@@ -1,16 +1,16 @@
 // <cell-field>: cells on a grid, each with a text and a colour. When another picture has cells of the same
-// keys, these move to their new places. A sentence about a cell shows under the cursor, and, when the field
+// keys, these go to their new places; in <shift-figure> they move there. A sentence about a cell shows under the cursor, and, when the field
 // has the keyboard's focus, under the arrow keys.
 //
 //     field.show({
 //       label: 'the padded matrix',              // what a screen reader says
 //       row_names: ['q₀'], column_names: ['k₀'], // headings, optional
-//       columns: 6,                              // the number of columns to leave room for
+//       rows: 3, columns: 6,                     // how many to leave room for, where there are fewer
 //       cells: [{ key: 7, row: 0, column: 1, text: 'q₀r₂', color: 0, kind: 'wrapped', say: 'q₀·r₂ lies …' }],
 //     });
 //
 // `color` counts the colours of book.css, --cell-0 and so on; without it a cell is grey. `kind` is a class
-// or several: plain, padding, wrapped, covered, weak. Next to a cell, `rule_before: true` draws a line.
+// or several: plain, padding, wrapped, covered, weak. `rule_before: true` draws a line on the cell's left.
 
 const widest = 46;        // pixels of a cell
 const least_labelled = 25;
@@ -20,7 +20,7 @@ export class CellField extends HTMLElement {
   #shown = null;
   #cells = new Map();
   #current = null;
-  #size = new ResizeObserver(() => this.#place());
+  #size = new ResizeObserver(() => this.#place(this.clientWidth));
 
   connectedCallback() {
     if (!this.firstChild) {
@@ -45,6 +45,8 @@ export class CellField extends HTMLElement {
   get #plane() { return this.querySelector('.field-plane'); }
 
   #draw() {
+    // Whoever asks for the width later has the browser place new cells first, from where they would move.
+    const width = this.clientWidth;
     const { cells, label, row_names = [], column_names = [] } = this.#shown;
     this.#plane.setAttribute('aria-label', `${label}. The arrow keys read a cell.`);
     const wanted = new Map(cells.map((cell) => [String(cell.key), cell]));
@@ -58,12 +60,13 @@ export class CellField extends HTMLElement {
     for (const [key, cell] of wanted) {
       const element = this.#cells.get(key)?.element ?? this.#new_cell(key);
       element.textContent = cell.text;
+      Object.assign(element.dataset, { row: cell.row, column: cell.column });
       element.className = cell.heading ? 'field-heading' : `field-cell ${cell.kind ?? ''}`;
       element.classList.toggle('after-rule', Boolean(cell.rule_before));
       element.style.setProperty('--cell', cell.color === undefined ? 'var(--panel)' : `var(--cell-${cell.color})`);
       this.#cells.set(key, { element, cell });
     }
-    this.#place();
+    this.#place(width);
     if (!wanted.has(this.#current)) this.#current = null;
     this.#choose(this.#current);
   }
@@ -75,14 +78,14 @@ export class CellField extends HTMLElement {
     return element;
   }
 
-  /// Puts each cell where it belongs at the present width.
-  #place() {
-    if (!this.#shown || !this.clientWidth) return;
+  /// Puts each cell where it belongs in a field so wide.
+  #place(width) {
+    if (!this.#shown || width === 0) return;
     const { cells, row_names, column_names } = this.#shown;
     const left = row_names ? 1 : 0, top = column_names ? heading_share : 0;
     const columns = Math.max(this.#shown.columns ?? 0, ...cells.map(({ column }) => column + 1)) + left;
-    const rows = Math.max(...cells.map(({ row }) => row + 1)) + top;
-    const size = Math.min(widest, (this.clientWidth - 4) / columns);
+    const rows = Math.max(this.#shown.rows ?? 0, ...cells.map(({ row }) => row + 1)) + top;
+    const size = Math.min(widest, (width - 4) / columns);
     this.style.setProperty('--cell-size', `${size}px`);
     this.classList.toggle('unlabelled', size < least_labelled);
     this.#plane.style.height = `${rows * size + 4}px`;

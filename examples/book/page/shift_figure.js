@@ -155,6 +155,7 @@ class ShiftFigure extends HTMLElement {
       label: `Step ${this.#step}, shape ${view.shape.join(' by ')}`,
       cells,
       columns,
+      rows: Math.max(...this.#views.map(({ shape }) => shape.length === 2 ? shape[0] : 1)),
       row_names: queries ? Array.from({ length: this.#T }, (_, i) => `q${below(i)}`) : undefined,
       column_names: by_key ? Array.from({ length: this.#K }, (_, j) => `k${below(j)}`) : undefined,
     };

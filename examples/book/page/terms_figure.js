@@ -102,7 +102,9 @@ function weights(alphabet, C, K, on) {
   return {
     'param.qkv.weight': { shape: [3 * C, C], values: [query, key, value].flatMap(({ values }) => values) },
     'param.position.weight': square(C, (row, column) =>
-      row === before ? toward(1, column, C) : row === third ? toward(3, column, C) : row === near ? toward(0, column, C) : 0),
+      row === before ? 2 * toward(1, column, C)
+      : row === third ? 2 * toward(3, column, C)
+      : row === near ? toward(0, column, C) / 2 : 0),
     'param.content_bias': wants(alphabet.indexOf(' '), on.c),
     'param.position_bias': wants(near, on.d),
   };

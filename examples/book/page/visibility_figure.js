@@ -80,7 +80,7 @@ class VisibilityFigure extends HTMLElement {
 
   #draw({ title, mark_name }, { T, M, K }, seen, marks) {
     const cells = [];
-    const every = [...new Set(marks?.flat() ?? [])].sort();
+    const every = [...new Set(marks?.flat().filter((_, n) => seen[Math.floor(n / K)][n % K]))].sort().reverse();
     for (let i = 0; i < T; ++i)
       for (let j = 0; j < K; ++j) {
         const mark = marks?.[i][j], sees = seen[i][j];
@@ -100,7 +100,7 @@ class VisibilityFigure extends HTMLElement {
       column_names: Array.from({ length: K }, (_, j) => j < M ? `m${below(j)}` : `k${below(j)}`),
     });
     const pairs = seen.flat().filter(Boolean).length;
-    this.querySelector('.key').textContent = `${pairs} of ${T * K} pairs see each other.`;
+    this.querySelector('.key').textContent = `In ${pairs} of ${T * K} pairs, the query sees the key.`;
   }
 }
 
