@@ -14,10 +14,12 @@
 #include "shiftgrad/core/machine/parallel.h"
 #include "shiftgrad/core/random.h"
 #include "tests/support/bounded.h"
+#include "tests/support/products.h"
 #include "tests/support/refusal.h"
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;
+using test::Operand, test::Order, test::orders, test::result_orders;
 
 namespace {
 
@@ -37,32 +39,6 @@ float nearest_bfloat16(float value) {
   return std::bit_cast<float>(down ? below_bits : above_bits);
 }
 
-enum class Lie { rows, columns, padded_rows, padded_columns, scattered, equal_rows, equal_columns };
-constexpr auto all_lies = {Lie::rows,      Lie::columns,    Lie::padded_rows,  Lie::padded_columns,
-                           Lie::scattered, Lie::equal_rows, Lie::equal_columns};
-constexpr auto result_lies = {Lie::rows, Lie::columns, Lie::padded_rows, Lie::padded_columns,
-                              Lie::scattered};
-
-std::pair<int64_t, int64_t> strides_of(int64_t rows, int64_t columns, Lie lie) {
-  switch (lie) {
-    case Lie::rows:
-      return {columns, 1};
-    case Lie::columns:
-      return {1, rows};
-    case Lie::padded_rows:
-      return {columns + 3, 1};
-    case Lie::padded_columns:
-      return {1, rows + 3};
-    case Lie::scattered:
-      return {2 * columns + 1, 2};
-    case Lie::equal_rows:
-      return {0, 1};
-    case Lie::equal_columns:
-      return {1, 0};
-  }
-  return {};
-}
-
 /// Which end of a matrix touches memory that must not be read.
 enum class Edge { front, back };
 
@@ -70,8 +46,8 @@ enum class Edge { front, back };
 /// one.
 class GuardedMatrix {
  public:
-  GuardedMatrix(int64_t rows, int64_t columns, Lie lie, uint64_t seed, Edge edge = Edge::back) {
-    auto [row_stride, column_stride] = strides_of(rows, columns, lie);
+  GuardedMatrix(int64_t rows, int64_t columns, Order order, uint64_t seed, Edge edge = Edge::back) {
+    auto [row_stride, column_stride] = Operand::strides(rows, columns, order);
     bool empty = rows == 0 || columns == 0;
     count_ = empty ? 0 : (rows - 1) * row_stride + (columns - 1) * column_stride + 1;
     size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -204,16 +180,16 @@ TEST_CASE("bfloat16 products: every layout, between pages that nobody may read")
   by_hardware_and_software([] {
     for (ProductSizes size :
          {ProductSizes{1, 1, 1}, {1, 33, 5}, {5, 3, 1}, {12, 32, 32}, {13, 31, 33}, {25, 70, 40}})
-      for (Lie a_lie : all_lies)
-        for (Lie b_lie : all_lies)
-          for (Lie c_lie : result_lies)
+      for (Order a_order : orders)
+        for (Order b_order : orders)
+          for (Order c_order : result_orders)
             for (Edge edge : {Edge::front, Edge::back}) {
-              GuardedMatrix a(size.m, size.k, a_lie, 1, edge), b(size.k, size.n, b_lie, 2, edge),
-                  c(size.m, size.n, c_lie, 3, edge);
+              GuardedMatrix a(size.m, size.k, a_order, 1, edge),
+                  b(size.k, size.n, b_order, 2, edge), c(size.m, size.n, c_order, 3, edge);
               CAPTURE(size.m);
-              CAPTURE(static_cast<int>(a_lie));
-              CAPTURE(static_cast<int>(b_lie));
-              CAPTURE(static_cast<int>(c_lie));
+              CAPTURE(static_cast<int>(a_order));
+              CAPTURE(static_cast<int>(b_order));
+              CAPTURE(static_cast<int>(c_order));
               for (RoundedGemm function : serial_ways)
                 check_rounded(function, 0.5f, a, b, -1.5f, c);
             }
@@ -225,8 +201,8 @@ TEST_CASE("bfloat16 products: sizes around those of a tile") {
     for (int64_t m : {1, 2, 11, 12, 13, 25})
       for (int64_t n : {1, 2, 15, 16, 17, 31, 32, 33, 65, 97, 128, 129})
         for (int64_t k : {1, 2, 3, 31, 32, 33, 64})
-          for (Lie lie : {Lie::rows, Lie::columns}) {
-            GuardedMatrix a(m, k, lie, 1), b(k, n, lie, 2), c(m, n, lie, 3);
+          for (Order order : {Order::rows, Order::columns}) {
+            GuardedMatrix a(m, k, order, 1), b(k, n, order, 2), c(m, n, order, 3);
             CAPTURE(m);
             CAPTURE(n);
             CAPTURE(k);
@@ -244,12 +220,12 @@ TEST_CASE("bfloat16 products: sums and results longer than a block") {
                               {64, 65, 300},
                               {1, 1000, 600},
                               {600, 1000, 1}})
-      for (Lie a_lie : {Lie::padded_rows, Lie::columns})
-        for (Lie b_lie : {Lie::rows, Lie::padded_columns})
+      for (Order a_order : {Order::padded_rows, Order::columns})
+        for (Order b_order : {Order::rows, Order::padded_columns})
           for (float beta : {0.0f, -1.5f})
             for (RoundedGemm function : all_ways) {
-              GuardedMatrix a(size.m, size.k, a_lie, 1), b(size.k, size.n, b_lie, 2),
-                  c(size.m, size.n, Lie::padded_rows, 3);
+              GuardedMatrix a(size.m, size.k, a_order, 1), b(size.k, size.n, b_order, 2),
+                  c(size.m, size.n, Order::padded_rows, 3);
               CAPTURE(size.m);
               CAPTURE(size.k);
               CAPTURE(size.n);
@@ -262,8 +238,8 @@ TEST_CASE("bfloat16 products: alpha and beta") {
   by_hardware_and_software([] {
     for (float alpha : {1.0f, -2.0f, 0.0f})
       for (float beta : {0.0f, 1.0f, 0.25f})
-        for (Lie c_lie : result_lies) {
-          GuardedMatrix a(13, 5, Lie::rows, 1), b(5, 35, Lie::rows, 2), c(13, 35, c_lie, 3);
+        for (Order c_order : result_orders) {
+          GuardedMatrix a(13, 5, Order::rows, 1), b(5, 35, Order::rows, 2), c(13, 35, c_order, 3);
           check_rounded(bfloat16_gemm, alpha, a, b, beta, c);
         }
   });
@@ -275,8 +251,9 @@ TEST_CASE("bfloat16 products: a beta of 0 does not read the result") {
       for (int64_t m : {1, 6, 100})
         for (int64_t n : {1, 7, 100})
           for (int64_t k : {0, 1, 600})
-            for (Lie c_lie : result_lies) {
-              GuardedMatrix a(m, k, Lie::rows, 1), b(k, n, Lie::columns, 2), c(m, n, c_lie, 3);
+            for (Order c_order : result_orders) {
+              GuardedMatrix a(m, k, Order::rows, 1), b(k, n, Order::columns, 2),
+                  c(m, n, c_order, 3);
               c.fill(test::not_a_number);
               function(1, a.view, b.view, 0, c.view);
               REQUIRE(is_rounded_product(1, a.view, b.view, 0, c.view, c.view));
@@ -287,17 +264,19 @@ TEST_CASE("bfloat16 products: a beta of 0 does not read the result") {
 TEST_CASE("bfloat16 products: an inner size of 0 leaves beta c, an empty result is left alone") {
   by_hardware_and_software([] {
     for (RoundedGemm function : all_ways) {
-      GuardedMatrix a(3, 0, Lie::rows, 1), b(0, 4, Lie::rows, 2), c(3, 4, Lie::padded_rows, 3);
+      GuardedMatrix a(3, 0, Order::rows, 1), b(0, 4, Order::rows, 2),
+          c(3, 4, Order::padded_rows, 3);
       check_rounded(function, 1, a, b, 0.5f, c);
-      GuardedMatrix none(0, 4, Lie::rows, 1), square(4, 4, Lie::rows, 2), empty(0, 4, Lie::rows, 3);
+      GuardedMatrix none(0, 4, Order::rows, 1), square(4, 4, Order::rows, 2),
+          empty(0, 4, Order::rows, 3);
       check_rounded(function, 1, none, square, 1, empty);
     }
   });
 }
 
 TEST_CASE("bfloat16 products: what is refused") {
-  GuardedMatrix a(3, 4, Lie::rows, 1), b(5, 6, Lie::rows, 2), c(3, 6, Lie::rows, 3);
-  GuardedMatrix same(3, 4, Lie::equal_rows, 1), square(4, 4, Lie::rows, 2);
+  GuardedMatrix a(3, 4, Order::rows, 1), b(5, 6, Order::rows, 2), c(3, 6, Order::rows, 3);
+  GuardedMatrix same(3, 4, Order::equal_rows, 1), square(4, 4, Order::rows, 2);
   for (RoundedGemm function : all_ways) {
     CHECK(refusal([&] { function(1, a.view, b.view, 0, c.view); }) ==
           "gemm: [3, 4] x [5, 6] to [3, 6]: expected [m, k] x [k, n] to [m, n]");
@@ -319,9 +298,9 @@ TEST_CASE("bfloat16 products: operands are rounded to nearest, ties to even") {
     values.push_back(test::infinity);
     values.push_back(-test::infinity);
     int64_t count = static_cast<int64_t>(values.size());
-    for (Lie lie : {Lie::rows, Lie::columns, Lie::scattered}) {
-      GuardedMatrix one(1, 1, lie, 1), line(1, count, lie, 2), column(count, 1, lie, 2),
-          by_row(1, count, lie, 3), by_column(count, 1, lie, 3);
+    for (Order order : {Order::rows, Order::columns, Order::scattered}) {
+      GuardedMatrix one(1, 1, order, 1), line(1, count, order, 2), column(count, 1, order, 2),
+          by_row(1, count, order, 3), by_column(count, 1, order, 3);
       one.fill(1);
       for (int64_t n = 0; n < count; ++n)
         element(line.view, 0, n) = element(column.view, n, 0) = values[size_t(n)];
@@ -338,9 +317,9 @@ TEST_CASE("bfloat16 products: operands are rounded to nearest, ties to even") {
 TEST_CASE("bfloat16 products: a NaN stays in its row or column, whatever its bits") {
   by_hardware_and_software([] {
     for (uint32_t bits : {0x7f800001u, 0x7fc00000u, 0xff80ffffu, 0x7fffffffu})
-      for (Lie lie : {Lie::rows, Lie::columns, Lie::scattered})
+      for (Order order : {Order::rows, Order::columns, Order::scattered})
         for (RoundedGemm function : all_ways) {
-          GuardedMatrix a(40, 61, lie, 1), b(61, 50, lie, 2), c(40, 50, Lie::rows, 3);
+          GuardedMatrix a(40, 61, order, 1), b(61, 50, order, 2), c(40, 50, Order::rows, 3);
           std::vector<float> clean = product_rows(function, a, b, c, 0);
           // Copied as bits: a float on its way through a register may lose its signal.
           std::memcpy(&element(a.view, 21, 60), &bits, sizeof bits);
@@ -357,7 +336,7 @@ TEST_CASE("bfloat16 products: a NaN stays in its row or column, whatever its bit
 
 TEST_CASE("bfloat16 products: infinities add up as floats do") {
   by_hardware_and_software([] {
-    GuardedMatrix a(13, 3, Lie::rows, 1), b(3, 33, Lie::rows, 2), c(13, 33, Lie::rows, 3);
+    GuardedMatrix a(13, 3, Order::rows, 1), b(3, 33, Order::rows, 2), c(13, 33, Order::rows, 3);
     a.fill(1);
     b.fill(1);
     element(a.view, 0, 1) = test::infinity;
@@ -379,7 +358,7 @@ TEST_CASE("bfloat16 products: the same bits with any number of threads") {
                            {96, 1101, 100},
                            {33, 1001, 40},
                            {1, 512, 2100}}) {
-      GuardedMatrix a(m, k, Lie::rows, 1), b(k, n, Lie::columns, 2), c(m, n, Lie::rows, 3);
+      GuardedMatrix a(m, k, Order::rows, 1), b(k, n, Order::columns, 2), c(m, n, Order::rows, 3);
       std::vector<float> start = c.numbers(), serial;
       for (int threads : {1, 2, 4}) {
         c.set(start);
@@ -398,11 +377,11 @@ TEST_CASE(
     "bfloat16 products: the CPU's instructions give an element the same bits in any product") {
   if (!has_fast_bfloat16_products()) return;
   constexpr int64_t m = 130, k = 1101, n = 200;
-  GuardedMatrix a(m, k, Lie::rows, 1), b(k, n, Lie::rows, 2), c(m, n, Lie::rows, 3);
+  GuardedMatrix a(m, k, Order::rows, 1), b(k, n, Order::rows, 2), c(m, n, Order::rows, 3);
   std::vector<float> start = c.numbers();
   std::vector<float> whole = product_rows(parallel_bfloat16_gemm, a, b, c, 1);
-  for (Lie lie : {Lie::columns, Lie::scattered}) {
-    GuardedMatrix other_a(m, k, lie, 1), other_b(k, n, lie, 2), other_c(m, n, lie, 3);
+  for (Order order : {Order::columns, Order::scattered}) {
+    GuardedMatrix other_a(m, k, order, 1), other_b(k, n, order, 2), other_c(m, n, order, 3);
     auto copy = [](const Matrix& from, const Matrix& to) {
       for (int64_t row = 0; row < from.rows; ++row)
         for (int64_t column = 0; column < from.columns; ++column)
