@@ -154,26 +154,21 @@ FOR_BFLOAT16 void pack_row(const ConstMatrix& transposed, Pair* pairs) {
 }
 
 /// Returns alpha sums + beta c.
-FOR_BFLOAT16 __m512 updated(__m512 alpha, __m512 sums, Scalar beta, __mmask16 columns,
-                            const Scalar* c) {
+INLINE_FOR_BFLOAT16 __m512 updated(__m512 alpha, __m512 sums, Scalar beta, __mmask16 columns,
+                                   const Scalar* c) {
   if (beta == 0) return _mm512_mul_ps(alpha, sums);
   const __m512 old = _mm512_mul_ps(_mm512_set1_ps(beta), _mm512_maskz_loadu_ps(columns, c));
   return _mm512_fmadd_ps(alpha, sums, old);
 }
 
-/// Adds the sums of half a row of the tile to c.
-FOR_BFLOAT16 void store(__m512 alpha, __m512 sums, Scalar beta, Scalar* c, int64_t step,
-                        int64_t count) {
-  const __mmask16 columns = first_lanes(count);
-  if (step == 1) {
-    _mm512_mask_storeu_ps(c, columns, updated(alpha, sums, beta, columns, c));
-  } else {
-    alignas(64) Scalar dense[lanes] = {};
-    if (beta != 0)
-      for (int64_t n = 0; n < count && n < lanes; ++n) dense[n] = c[n * step];
-    _mm512_store_ps(dense, updated(alpha, sums, beta, columns, dense));
-    for (int64_t n = 0; n < count && n < lanes; ++n) c[n * step] = dense[n];
-  }
+/// Adds the sums of half a row of the tile to c, whose elements lie `step` apart.
+FOR_BFLOAT16 void store_scattered(__m512 alpha, __m512 sums, Scalar beta, Scalar* c, int64_t step,
+                                  int64_t count) {
+  alignas(64) Scalar dense[lanes] = {};
+  if (beta != 0)
+    for (int64_t n = 0; n < count && n < lanes; ++n) dense[n] = c[n * step];
+  _mm512_store_ps(dense, updated(alpha, sums, beta, first_lanes(count), dense));
+  for (int64_t n = 0; n < count && n < lanes; ++n) c[n * step] = dense[n];
 }
 
 /// c = alpha a b + beta c for the first `rows` rows of a's panel of `width`, and for `panels`
@@ -205,11 +200,18 @@ FOR_BFLOAT16 void multiply_rows(int64_t pairs, const Pair* a, const Pair* b, Sca
     }
   }
   const __m512 factor = _mm512_set1_ps(alpha);
-  for (int row = 0; row < rows; ++row)
-    for (int vector = 0; vector < vectors; ++vector)
-      if (row < c.rows && columns_from(vector) > 0)
-        store(factor, sums[vector][row], beta, place(row, vector), c.column_stride,
-              columns_from(vector));
+  for (int vector = 0; vector < vectors; ++vector) {
+    const int64_t count = columns_from(vector);
+    const __mmask16 columns = first_lanes(count);
+    for (int row = 0; row < rows && columns; ++row) {
+      if (row >= c.rows) continue;
+      Scalar* to = place(row, vector);
+      if (c.column_stride == 1)
+        _mm512_mask_storeu_ps(to, columns, updated(factor, sums[vector][row], beta, columns, to));
+      else
+        store_scattered(factor, sums[vector][row], beta, to, c.column_stride, count);
+    }
+  }
 }
 
 FOR_BFLOAT16 void multiply(int64_t pairs, const Pair* a, const Pair* b, Scalar alpha, Scalar beta,
