@@ -71,7 +71,7 @@ void train(const LanguageModel& model, const Exhibit& exhibit, std::span<const i
 
 /// Scores what the model predicts of a text that it has not seen. The two-way form cannot be fed in
 /// order.
-Losses score(const LanguageModel& model, const Exhibit& exhibit, std::span<const int32_t> text) {
+Losses score_unseen(const LanguageModel& model, const Exhibit& exhibit, std::span<const int32_t> text) {
   // A short text has fewer blocks.
   int64_t blocks = std::clamp<int64_t>(std::ssize(text) / block, 1, most_blocks);
   Batch batch = RandomBlocks(text, blocks, block, {.seed = 0, .stream = 1}).next();
@@ -129,7 +129,7 @@ int main(int count, char** arguments) try {
     for (int64_t seed = 1; seed <= seeds; ++seed) {
       LanguageModel model = make_model(exhibit, seed);
       train(model, exhibit, train_text, steps, seed);
-      Losses losses = score(model, exhibit, validation);
+      Losses losses = score_unseen(model, exhibit, validation);
       in_one_pass.push_back(losses.in_one_pass);
       in_order.push_back(losses.in_order);
       if (seed == 1 && exhibit.form != Form::two_way) writes = written(model, validation);
