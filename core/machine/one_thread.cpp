@@ -1,6 +1,7 @@
 // Parallel work in a build without oneTBB: all of it runs on the calling thread, tile by tile.
 
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/host_threads.h"
 #include "shiftgrad/core/machine/parallel.h"
 
 namespace shiftgrad {
@@ -21,6 +22,8 @@ void with_threads(int threads, const std::function<void()>& body) {
   ThreadLimit limit(threads);
   body();
 }
+
+void use_host_threads(ParallelRegion) {}
 
 void run_tiles(int64_t tiles, TileBody body) {
   for (int64_t tile = 0; tile < tiles; ++tile) body(tile);

@@ -1,5 +1,6 @@
 #include "shiftgrad/core/machine/parallel.h"
 
+#include <pthread.h>
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
@@ -9,8 +10,10 @@
 #include <exception>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/host_threads.h"
 #include "shiftgrad/core/machine/openblas.h"
 #include "shiftgrad/core/machine/sanitizer.h"
 
@@ -48,31 +51,58 @@ void with_threads(int threads, const std::function<void()>& body) {
 
 namespace {
 
-/// Runs the tiles on plain threads for ThreadSanitizer. It does not see how oneTBB, which is not
-/// built for it, synchronises its threads, and would report races where there are none.
-[[maybe_unused]] void run_on_plain_threads(int64_t tiles, TileBody body) {
-  std::atomic<int64_t> next = 0;
-  std::mutex mutex;
-  std::exception_ptr error;
-  auto work = [&] {
-    try {
-      for (int64_t tile = next++; tile < tiles; tile = next++) body(tile);
-    } catch (...) {
-      std::lock_guard lock(mutex);
-      error = std::current_exception();
-    }
-  };
+std::atomic<ParallelRegion> host_region = nullptr;
+
+/// Plain threads for ThreadSanitizer. It does not see how oneTBB, which is not built for it,
+/// synchronises its threads, and would report races where there are none.
+[[maybe_unused]] void plain_threads(void (*work)(void*), void* data, unsigned threads, unsigned) {
   std::vector<std::thread> others;
-  for (int n = 1; n < thread_count(); ++n) others.emplace_back(work);
-  work();
+  for (unsigned n = 1; n < threads; ++n) others.emplace_back(work, data);
+  work(data);
   for (std::thread& other : others) other.join();
-  if (error) std::rethrow_exception(error);
+}
+
+/// The tiles of a loop, for threads that take one after the other.
+struct Tiles {
+  int64_t count;
+  TileBody body;
+  std::atomic<int64_t> next = 0;
+  std::mutex mutex{};
+  std::exception_ptr error{};
+
+  static void take(void* data) {
+    auto& tiles = *static_cast<Tiles*>(data);
+    try {
+      for (int64_t tile = tiles.next++; tile < tiles.count; tile = tiles.next++) tiles.body(tile);
+    } catch (...) {
+      std::lock_guard lock(tiles.mutex);
+      tiles.error = std::current_exception();
+    }
+  }
+};
+
+void run_in_region(ParallelRegion region, int64_t count, TileBody body) {
+  Tiles tiles{.count = count, .body = body};
+  int threads = thread_count();
+  if (threads == 1)
+    Tiles::take(&tiles);
+  else
+    region(Tiles::take, &tiles, static_cast<unsigned>(threads), 0);
+  if (tiles.error) std::rethrow_exception(tiles.error);
 }
 
 }  // namespace
 
+void use_host_threads(ParallelRegion region) {
+  static std::once_flag forks_are_watched;
+  std::call_once(forks_are_watched,
+                 [] { pthread_atfork(nullptr, nullptr, [] { host_region = nullptr; }); });
+  host_region = region;
+}
+
 void run_tiles(int64_t tiles, TileBody body) {
-  if constexpr (thread_sanitizer) return run_on_plain_threads(tiles, body);
+  if (ParallelRegion region = host_region) return run_in_region(region, tiles, body);
+  if constexpr (thread_sanitizer) return run_in_region(plain_threads, tiles, body);
   using Range = tbb::blocked_range<int64_t>;
   tbb::this_task_arena::isolate([&] {
     tbb::parallel_for(

@@ -1,13 +1,30 @@
 // The extension shiftgrad._extension, with a module of functions for each precision.
 
+#include <dlfcn.h>
+
 #include "bind.h"
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/host_threads.h"
 #include "shiftgrad/core/machine/parallel.h"
 
 namespace nb = nanobind;
 
+namespace {
+
+/// Runs our parallel loops on PyTorch's own threads, where they are those of OpenMP; elsewhere on
+/// ours. PyTorch has been imported, so the library is there already.
+void share_threads_of_torch() {
+  void* torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+  if (!torch) return;
+  auto region = reinterpret_cast<shiftgrad::ParallelRegion>(dlsym(torch, "GOMP_parallel"));
+  if (region) shiftgrad::use_host_threads(region);
+}
+
+}  // namespace
+
 NB_MODULE(_extension, module) {
   shiftgrad::initialize();
+  share_threads_of_torch();
   nb::register_exception_translator([](const std::exception_ptr& error, void*) {
     try {
       std::rethrow_exception(error);
