@@ -6,22 +6,14 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/encoder_decoder_block.h"
 #include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/nn/models/layer_config.h"
 #include "shiftgrad/ops/loss.h"
 #include "shiftgrad/ops/shift.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
-
-template <class Config>
-int64_t width(const Config& config) {
-  if constexpr (requires { config.d_model; })
-    return config.d_model;
-  else
-    return std::visit([](const auto& mixer) { return mixer.d_model; }, config.mixer);
-}
 
 /// Returns the layer or model of a config, with the case's parameters.
 template <class Config>
@@ -84,10 +76,9 @@ Answer differentiate(Case& given, const Module& module, const std::vector<std::s
 
 /// Runs a layer with the common interface.
 template <class Config>
-Answer run_sequence_layer(Case& given) {
-  auto config = config_from_json<Config>(given.config);
+Answer run_sequence_layer(Case& given, const Config& config) {
   auto layer = make_layer(given, config);
-  Tensor x = take_sequence(given, "input.x", width(config));
+  Tensor x = take_sequence(given, "input.x", layer_width(config));
   if (std::is_same_v<Config, RTransformerBlockConfig>) refuse(given, "input.memory");
   Tensor memory = take_memory(given, "input.memory", x.size(0), x.size(2));
   Context context;
@@ -95,9 +86,7 @@ Answer run_sequence_layer(Case& given) {
   return differentiate(given, layer, {"x"}, {x}, [&] { return layer(x, memory, context); });
 }
 
-Answer run_multi_head_attention(Case& given) {
-  if (!given.has("input.context")) return run_sequence_layer<MultiHeadAttentionConfig>(given);
-  auto config = config_from_json<MultiHeadAttentionConfig>(given.config);
+Answer run_cross_attention(Case& given, const MultiHeadAttentionConfig& config) {
   auto layer = make_layer(given, config);
   Tensor x = take_sequence(given, "input.x", config.d_model);
   Tensor source = take_sequence(given, "input.context", config.d_model, x.size(0));
@@ -108,16 +97,29 @@ Answer run_multi_head_attention(Case& given) {
                        [&] { return layer.cross(x, source, context); });
 }
 
-Answer run_encoder_decoder_block(Case& given) {
-  auto config = config_from_json<EncoderDecoderBlockConfig>(given.config);
+Answer run_encoder_decoder_block(Case& given, const EncoderDecoderBlockConfig& config) {
   auto block = make_layer(given, config);
-  Tensor x = take_sequence(given, "input.x", width(config));
-  Tensor source = take_sequence(given, "input.context", width(config), x.size(0));
-  Tensor memory = take_memory(given, "input.memory", x.size(0), x.size(2));
+  int64_t C = layer_width(config);
+  Tensor x = take_sequence(given, "input.x", C);
+  Tensor source = take_sequence(given, "input.context", C, x.size(0));
+  Tensor memory = take_memory(given, "input.memory", x.size(0), C);
   Context context, unmasked;
   take_masks(given, context);
   return differentiate(given, block, {"x", "context"}, {x, source},
                        [&] { return block(x, memory, source, context, unmasked); });
+}
+
+Answer run_named_layer(Case& given, const LayerConfig& config) {
+  auto* attention = std::get_if<MultiHeadAttentionConfig>(&config);
+  if (attention && given.has("input.context")) return run_cross_attention(given, *attention);
+  return std::visit(
+      [&]<class Config>(const Config& layer) {
+        if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
+          return run_encoder_decoder_block(given, layer);
+        else
+          return run_sequence_layer(given, layer);
+      },
+      config);
 }
 
 struct NoParameters : Module {
@@ -195,32 +197,14 @@ Answer run_language_model(Case& given) {
   return answer;
 }
 
-struct Runner {
-  const char* layer;
-  Answer (*run)(Case&);
-};
-
-constexpr Runner runners[] = {
-    {"multi_head_attention", run_multi_head_attention},
-    {"relative_multi_head_attention", run_sequence_layer<RelativeMultiHeadAttentionConfig>},
-    {"relative_global_attention", run_sequence_layer<RelativeGlobalAttentionConfig>},
-    {"shaw_attention", run_sequence_layer<ShawAttentionConfig>},
-    {"transformer_xl_attention", run_sequence_layer<TransformerXLAttentionConfig>},
-    {"aft", run_sequence_layer<AftConfig>},
-    {"local_rnn", run_sequence_layer<LocalRnnConfig>},
-    {"transformer_block", run_sequence_layer<TransformerBlockConfig>},
-    {"r_transformer_block", run_sequence_layer<RTransformerBlockConfig>},
-    {"encoder_decoder_block", run_encoder_decoder_block},
-    {"language_model", run_language_model},
-    {"rel_shift", run_rel_shift},
-    {"shift_right", run_shift_right},
-};
-
 }  // namespace
 
 Answer run_layer(Case& given) {
-  for (const Runner& runner : runners)
-    if (given.layer == runner.layer) return runner.run(given);
+  if (given.layer == LanguageModelConfig::type) return run_language_model(given);
+  if (given.layer == RelShiftConfig::type) return run_rel_shift(given);
+  if (given.layer == ShiftRightConfig::type) return run_shift_right(given);
+  if (auto config = layer_config_from_json(given.layer, given.config))
+    return run_named_layer(given, *config);
   fail("unknown layer \"", given.layer, "\"");
 }
 

@@ -1,0 +1,34 @@
+#pragma once
+
+// The list of all layers that a file or a program may ask for by name: the mixers and the blocks.
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "shiftgrad/nn/models/encoder_decoder_block.h"
+#include "shiftgrad/nn/models/mixers.h"
+#include "shiftgrad/nn/models/r_transformer_block.h"
+#include "shiftgrad/nn/models/transformer_block.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+template <class Mixers, class... Blocks>
+struct WithBlocks;
+template <class... Mixers, class... Blocks>
+struct WithBlocks<std::variant<Mixers...>, Blocks...> {
+  using Config = std::variant<Mixers..., Blocks...>;
+};
+
+/// The config of a mixer or of a block.
+using LayerConfig = WithBlocks<MixerConfig, TransformerBlockConfig, RTransformerBlockConfig,
+                               EncoderDecoderBlockConfig>::Config;
+
+/// Returns the config of the layer called `name`, from a JSON object, or nothing if no layer has
+/// this name. Throws as config_from_json does.
+std::optional<LayerConfig> layer_config_from_json(const std::string& name, const std::string& text);
+
+/// Returns the size C of the tokens [B, T, C] that the layer takes.
+int64_t layer_width(const LayerConfig& config);
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
