@@ -217,6 +217,73 @@ class Autograd(Behaviour):
         self.same([self.layer(self.x)], [exact])
 
 
+class Dropout(Behaviour):
+    rates = {"dropout": 0.3, "attention_dropout": 0.4}
+    forms = {
+        "multi_head_attention": xl | {"attention_dropout": 0.4},
+        "transformer_xl_attention": xl | rates,
+        "transformer_block": {"mixer": {"type": "shaw_attention", "max_distance": 2} | xl, "d_inner": 8} | rates,
+        "r_transformer_block": xl | {"window": 2, "cell": "gru", "d_inner": 8} | rates,
+        "encoder_decoder_block": {"mixer": {"type": "multi_head_attention"} | xl, "d_inner": 8} | rates,
+    }
+
+    def cases(self, dtype=torch.float32):
+        """A layer, its x and what else it takes, of each form."""
+        for name, config in self.forms.items():
+            x = torch.randn(2, 5, 8, dtype=dtype)
+            yield randomized(name, config, dtype), x, {"context": x.flip(1)} if "decoder" in name else {}
+
+    def test_it_acts_in_training_alone_and_follows_torchs_seed(self):
+        for layer, x, more in self.cases():
+            with self.subTest(layer.name):
+                exact = sg.layer(layer.name, **{k: v for k, v in layer.config.items() if k not in self.rates})
+                exact.load_state_dict(layer.state_dict())
+                self.same([layer.eval()(x, **more)], [exact(x, **more)])
+                layer.train()
+                torch.manual_seed(5)
+                first, second = layer(x, **more), layer(x, **more)
+                torch.manual_seed(5)
+                self.same([layer(x, **more)], [first])
+                self.assertFalse(torch.equal(first, second))
+
+    def test_attention_keeps_its_mean(self):
+        dropping = sg.layer(self.layer.name, **xl, attention_dropout=0.4)
+        dropping.load_state_dict(self.layer.state_dict())
+        x, times = self.x[:1], 4000
+        samples = dropping(x.expand(times, 5, 8)) - self.layer(x)
+        self.assertTrue((samples.std(0) > 1e-2).all())
+        self.assertTrue((samples.mean(0).abs() < 5 * samples.std(0) / times ** 0.5).all())
+
+    def test_gradients(self):
+        for layer, x, more in self.cases(torch.float64):
+            def run(x):
+                torch.manual_seed(7)
+                return layer(x, **more)
+            with self.subTest(layer.name):
+                self.assertTrue(torch.autograd.gradcheck(run, x.requires_grad_()))
+
+    def test_checkpoint_drops_the_same(self):
+        for layer, x, more in self.cases():
+            got = []
+            for wrap in (lambda x: layer(x, **more), lambda x: checkpoint(layer, x, use_reentrant=False, **more)):
+                torch.manual_seed(5)
+                got.append(gradients(layer, x, wrap))
+            with self.subTest(layer.name):
+                self.same(*got)
+
+    def test_a_rate_without_a_place_is_an_error(self):
+        for line, config in {
+            "aft: takes no attention_dropout": {"name": "aft", "d_model": 4, "form": "simple", "attention_dropout": 0.1},
+            "multi_head_attention: takes no dropout": {"name": "multi_head_attention", "dropout": 0.1} | xl,
+            'transformer_xl_attention: config key "dropout" is 1, expected 0 to below 1':
+                {"name": "transformer_xl_attention", "dropout": 1} | xl,
+            'transformer_xl_attention: config key "dropout" is "a"':
+                {"name": "transformer_xl_attention", "dropout": "a"} | xl,
+        }.items():
+            with self.subTest(line), self.assertRaisesRegex(ValueError, line):
+                sg.layer(**config)
+
+
 class Copies(Behaviour):
     def test_modules_are_copied_and_pickled(self):
         expected = gradients(self.layer, self.x)

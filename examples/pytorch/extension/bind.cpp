@@ -86,14 +86,15 @@ nb::object to_torch(const Tensor& tensor) {
 
 /// What `forward` returns to Python: the output, and a ticket for its backward pass or None.
 nb::tuple forward(const std::string& name, const std::string& config, nb::list tensors,
-                  nb::handle key_padding_mask, nb::handle attention_mask, uint64_t seed,
-                  const std::string& precision, const std::vector<bool>& wanted, int threads) {
+                  nb::handle key_padding_mask, nb::handle attention_mask,
+                  std::optional<uint64_t> seed, const std::string& precision,
+                  const std::vector<bool>& wanted, int threads) {
   std::vector<Tensor> inputs = seen(tensors);
   require(wanted.empty() || wanted.size() == inputs.size(), name, ": gradients are wanted of ",
           wanted.size(), " tensors, given ", inputs.size());
   for (size_t n = 0; n < wanted.size(); ++n)
     if (wanted[n]) inputs[n].require_gradient();
-  Context context{.training = true, .random = {.seed = seed}};
+  Context context{.training = seed.has_value(), .random = {.seed = seed.value_or(0)}};
   context.key_padding_mask = mask(key_padding_mask);
   context.attention_mask = mask(attention_mask);
   Tensor output;
@@ -186,8 +187,8 @@ void bind_float32(nb::module_& module) {
 #endif
   using namespace shiftgrad;
   module.def("forward", forward, nb::arg("name"), nb::arg("config"), nb::arg("tensors"),
-             nb::arg("key_padding_mask").none(), nb::arg("attention_mask").none(), nb::arg("seed"),
-             nb::arg("precision"), nb::arg("wanted"), nb::arg("threads"));
+             nb::arg("key_padding_mask").none(), nb::arg("attention_mask").none(),
+             nb::arg("seed").none(), nb::arg("precision"), nb::arg("wanted"), nb::arg("threads"));
   module.def("backward", backward);
   module.def("initial_parameters", initial_parameters);
   nb::class_<Stream>(module, "Stream")

@@ -6,11 +6,11 @@
 #include <optional>
 #include <unordered_map>
 
+#include "dropout_rates.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/nn/layer.h"
 #include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/encoder_decoder_block.h"
-#include "shiftgrad/nn/models/r_transformer_block.h"
+#include "shiftgrad/nn/models/layer_config.h"
 #include "shiftgrad/ops/attention.h"
 #include "shiftgrad/ops/shape.h"
 #include "shiftgrad/ops/shift.h"
@@ -29,18 +29,18 @@ void expect_count(const std::string& name, std::span<const Tensor> tensors, size
 }
 
 template <class Config>
-int64_t width(const Config& config) {
-  if constexpr (requires { config.d_model; })
-    return config.d_model;
-  else
-    return std::visit([](const auto& mixer) { return mixer.d_model; }, config.mixer);
-}
-
-template <class Config>
 class LayerProgram : public Program {
  public:
-  LayerProgram(const Config& config, uint64_t seed)
-      : LayerProgram(config, std::make_unique<Random>(Random{.seed = seed})) {}
+  LayerProgram(const Config& config, double attention_dropout, Random random)
+      : Program(Config::type),
+        width_(layer_width(config)),
+        layer_(config, random),
+        places_(parameter_places(layer_)) {
+    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
+      layer_.cross_attention->attention_dropout = attention_dropout;
+    for (const Parameter& parameter : parameters(layer_))
+      parameters_.push_back({parameter.name, parameter.value.shape()});
+  }
 
   std::vector<Parameter> initial_parameters() const override { return parameters(layer_); }
 
@@ -49,15 +49,17 @@ class LayerProgram : public Program {
     const Tensor &x = tensors[0], &memory = tensors[1], &source = tensors[2];
     check_input(name_, x, memory, width_);
     if (x.count() == 0) return Tensor::empty(x.shape());
-    Context unmasked;
-    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
-      return layer_(x, memory, source, context, unmasked);
-    else if constexpr (std::is_same_v<Config, MultiHeadAttentionConfig>)
-      if (source.defined()) {
-        require(!memory.defined(), name_, ": memory with a context");
-        return layer_.cross(x, source, context);
-      }
-    if constexpr (!std::is_same_v<Config, EncoderDecoderBlockConfig>) {
+    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>) {
+      // The masks are the mixer's, and the cross-attention drops by streams of its own.
+      Context cross{.training = context.training,
+                    .random = {.seed = context.random.seed, .stream = uint64_t{1} << 32}};
+      return layer_(x, memory, source, context, cross);
+    } else {
+      if constexpr (std::is_same_v<Config, MultiHeadAttentionConfig>)
+        if (source.defined()) {
+          require(!memory.defined(), name_, ": memory with a context");
+          return layer_.cross(x, source, context);
+        }
       require(!source.defined(), name_, ": takes no context");
       return layer_(x, memory, context);
     }
@@ -83,15 +85,6 @@ class LayerProgram : public Program {
   }
 
  private:
-  LayerProgram(const Config& config, const std::unique_ptr<Random>& random)
-      : Program(Config::type),
-        width_(width(config)),
-        layer_(config, *random),
-        places_(parameter_places(layer_)) {
-    for (const Parameter& parameter : parameters(layer_))
-      parameters_.push_back({parameter.name, parameter.value.shape()});
-  }
-
   /// Lets the layer see given parameters while it lives.
   struct Guard {
     Guard(LayerProgram& program, std::span<const Tensor> tensors) : places(program.places_) {
@@ -178,53 +171,36 @@ class AttentionProgram : public Program {
   double dropout_ = 0;
 };
 
-using Maker = std::unique_ptr<Program> (*)(const std::string& config, uint64_t seed);
-
-template <class Config>
-std::unique_ptr<Program> make_layer_program(const std::string& config, uint64_t seed) {
-  return std::make_unique<LayerProgram<Config>>(config_from_json<Config>(config), seed);
-}
-
 template <class Shift>
 std::unique_ptr<Program> make_shift_program(const char* name, Shift shift) {
   return std::make_unique<ShiftProgram<Shift>>(name, shift);
 }
 
-const std::unordered_map<std::string, Maker> makers = {
-    {"multi_head_attention", make_layer_program<MultiHeadAttentionConfig>},
-    {"relative_multi_head_attention", make_layer_program<RelativeMultiHeadAttentionConfig>},
-    {"relative_global_attention", make_layer_program<RelativeGlobalAttentionConfig>},
-    {"shaw_attention", make_layer_program<ShawAttentionConfig>},
-    {"transformer_xl_attention", make_layer_program<TransformerXLAttentionConfig>},
-    {"aft", make_layer_program<AftConfig>},
-    {"local_rnn", make_layer_program<LocalRnnConfig>},
-    {"transformer_block", make_layer_program<TransformerBlockConfig>},
-    {"r_transformer_block", make_layer_program<RTransformerBlockConfig>},
-    {"encoder_decoder_block", make_layer_program<EncoderDecoderBlockConfig>},
-    {"rel_shift",
-     [](const std::string& config, uint64_t) {
-       bool zero_triu = config_from_json<RelShiftConfig>(config).zero_triu;
-       return make_shift_program("rel_shift",
-                                 [zero_triu](const Tensor& x) { return rel_shift(x, zero_triu); });
-     }},
-    {"shift_right",
-     [](const std::string& config, uint64_t) {
-       config_from_json<ShiftRightConfig>(config);
-       return make_shift_program("shift_right", [](const Tensor& x) { return shift_right(x); });
-     }},
-    {"relative_attention",
-     [](const std::string& config, uint64_t) -> std::unique_ptr<Program> {
-       return std::make_unique<AttentionProgram>(config);
-     }},
-};
-
 }  // namespace
 
 std::unique_ptr<Program> make_program(const std::string& name, const std::string& config,
                                       uint64_t seed) {
-  auto maker = makers.find(name);
-  require(maker != makers.end(), "unknown layer \"", name, '"');
-  return maker->second(config, seed);
+  if (name == "relative_attention") return std::make_unique<AttentionProgram>(config);
+  if (name == RelShiftConfig::type) {
+    bool zero_triu = config_from_json<RelShiftConfig>(config).zero_triu;
+    return make_shift_program("rel_shift",
+                              [zero_triu](const Tensor& x) { return rel_shift(x, zero_triu); });
+  }
+  if (name == ShiftRightConfig::type) {
+    config_from_json<ShiftRightConfig>(config);
+    return make_shift_program("shift_right", [](const Tensor& x) { return shift_right(x); });
+  }
+  std::string options = config;
+  auto rates = DropoutRates::take_from(options, name);
+  std::optional<LayerConfig> layer = layer_config_from_json(name, options);
+  require(layer.has_value(), "unknown layer \"", name, '"');
+  rates.apply_to(*layer);
+  return std::visit(
+      [&]<class Config>(const Config& each) -> std::unique_ptr<Program> {
+        return std::make_unique<LayerProgram<Config>>(each, rates.attention_dropout,
+                                                      Random{.seed = seed});
+      },
+      *layer);
 }
 
 namespace {

@@ -38,8 +38,8 @@ struct Program {
   const std::string name_;
 };
 
-/// Makes a program from a name of variants.md and its config as JSON. Throws on names and keys that
-/// it does not know. `seed` chooses the initial parameters.
+/// Makes a program from a layer's name and its config as JSON, which may have rates of dropout
+/// besides. Throws on names and keys that it does not know. `seed` chooses the initial parameters.
 std::unique_ptr<Program> make_program(const std::string& name, const std::string& config,
                                       uint64_t seed);
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from .inputs import autocast, cast, check, check_mask, precision
+from .inputs import autocast, cast, check, check_mask, draw_seed, precision
 from .operator import call
 
 _names = ("q", "k", "v", "content_bias", "position_bias", "position_rows", "position_scores",
@@ -48,7 +48,7 @@ def relative_attention(
     else:
         cast_to = None
     check("relative_attention", _names, tensors)
-    seed = torch.randint(2**62, (), dtype=torch.int64) if dropout_p else None
+    seed = draw_seed() if dropout_p else None
     y = call(
         tensors, check_mask("relative_attention", "key_padding_mask", key_padding_mask),
         check_mask("relative_attention", "attention_mask", attention_mask), seed, "relative_attention",

@@ -57,3 +57,8 @@ def check_mask(operation, name, mask):
     if not mask.is_cpu:
         raise TypeError(f"{operation}: {name} is on {mask.device}, expected cpu")
     return mask.contiguous()
+
+
+def draw_seed():
+    """A seed for dropout, from torch's own generator: an operator gets it as a tensor."""
+    return torch.randint(2**62, (), dtype=torch.int64, device="cpu")

@@ -36,16 +36,18 @@ class Layer(torch.nn.Module):
     """A layer of the library, with the parameters of a torch.nn.Module.
 
     They start from torch's seed, in torch's default dtype, and have the names and shapes of the
-    library's own files.
+    library's own files. In training, those that have dropout or attention_dropout in their config
+    drop at these rates.
     """
 
     def __init__(self, name, config):
         super().__init__()
         self.name, self.config = name, copy.deepcopy(config)
         self._text = json.dumps(config)
+        self._drops = any(config.get(rate) for rate in ("dropout", "attention_dropout"))
         dtype = torch.get_default_dtype()
         like = torch.empty(0, dtype=dtype if dtype is torch.float64 else torch.float32, device="cpu")
-        seed = int(torch.randint(2**62, (), device="cpu"))
+        seed = int(inputs.draw_seed())
         # Where the parameters are, in the library's order.
         self._paths, self._names = [], ["x", "memory", "context"]
         for path, values in extension(like).initial_parameters(name, self._text, seed):
@@ -94,7 +96,8 @@ class Layer(torch.nn.Module):
         cross-attention.
         """
         tensors = self._tensors(x, memory, context)
-        y = call(tensors, *self._masks(key_padding_mask, attention_mask), None, self.name, self._text,
+        seed = inputs.draw_seed() if self._drops and self.training else None
+        y = call(tensors, *self._masks(key_padding_mask, attention_mask), seed, self.name, self._text,
                  inputs.precision())
         return self._cast(y, x)
 

@@ -46,7 +46,7 @@ def _compute(tensors, key_padding_mask, attention_mask, seed, name, config, prec
         for tensor, want in zip(tensors, wanted)
     ] if wanted else list(tensors)
     output, ticket = extension(tensors[0]).forward(
-        name, config, tensors, key_padding_mask, attention_mask, 0 if seed is None else seed.item(),
+        name, config, tensors, key_padding_mask, attention_mask, None if seed is None else seed.item(),
         precision, wanted, torch.get_num_threads(),
     )
     return output, torch.empty(0, dtype=torch.uint8) if ticket is None else ticket
