@@ -24,5 +24,6 @@ Command attention_command(CLI::App& program);
 Command context_command(CLI::App& program);
 Command positions_command(CLI::App& program);
 Command convert_command(CLI::App& program);
+Command report_command(CLI::App& program);
 
 }  // namespace char_lm

@@ -6,22 +6,14 @@
 
 namespace char_lm {
 
-using Json = nlohmann::json;
+using common::json_of;
+using nlohmann::json;
 
 namespace {
 
-Json json_of(const std::vector<LossPoint>& points) {
-  Json steps = Json::array(), losses = Json::array();
-  for (auto [step, loss] : points) {
-    steps.push_back(step);
-    losses.push_back(loss);
-  }
-  return {{"steps", steps}, {"losses", losses}};
-}
-
 /// Returns the rows of a square matrix.
-Json rows_of(const std::vector<double>& values, size_t columns) {
-  Json rows = Json::array();
+json rows_of(const std::vector<double>& values, size_t columns) {
+  json rows = json::array();
   for (auto row = values.begin(); row != values.end(); row += static_cast<int64_t>(columns))
     rows.push_back(std::vector<double>(row, row + static_cast<int64_t>(columns)));
   return rows;
@@ -29,8 +21,9 @@ Json rows_of(const std::vector<double>& values, size_t columns) {
 
 }  // namespace
 
-Json loss_figure(const std::vector<std::string>& names, const std::vector<LossCurve>& curves) {
-  Json runs = Json::array();
+json loss_figure(const std::vector<std::string>& names,
+                 const std::vector<common::LossCurve>& curves) {
+  json runs = json::array();
   for (size_t n = 0; n < names.size(); ++n)
     runs.push_back({{"name", names[n]},
                     {"batches", json_of(curves[n].batches)},
@@ -38,11 +31,11 @@ Json loss_figure(const std::vector<std::string>& names, const std::vector<LossCu
   return {{"runs", runs}};
 }
 
-Json attention_figure(const std::vector<std::string>& characters,
+json attention_figure(const std::vector<std::string>& characters,
                       const std::vector<std::vector<AttentionMap>>& layers) {
-  Json all = Json::array();
+  json all = json::array();
   for (const std::vector<AttentionMap>& maps : layers) {
-    Json layer = Json::array();
+    json layer = json::array();
     for (const AttentionMap& map : maps)
       layer.push_back({{"title", map.title}, {"weights", rows_of(map.weights, characters.size())}});
     all.push_back(layer);
@@ -50,10 +43,10 @@ Json attention_figure(const std::vector<std::string>& characters,
   return {{"characters", characters}, {"layers", all}};
 }
 
-Json distance_figure(const std::vector<std::vector<DistanceTable>>& layers, int64_t trained) {
-  Json all = Json::array();
+json distance_figure(const std::vector<std::vector<DistanceTable>>& layers, int64_t trained) {
+  json all = json::array();
   for (const std::vector<DistanceTable>& tables : layers) {
-    Json layer = Json::array();
+    json layer = json::array();
     for (const DistanceTable& table : tables)
       layer.push_back({{"title", table.title}, {"first", table.first}, {"heads", table.heads}});
     all.push_back(layer);
@@ -61,8 +54,8 @@ Json distance_figure(const std::vector<std::vector<DistanceTable>>& layers, int6
   return {{"trained", trained}, {"layers", all}};
 }
 
-Json context_figure(const std::vector<int64_t>& lengths, const std::vector<ContextCurve>& curves) {
-  Json runs = Json::array();
+json context_figure(const std::vector<int64_t>& lengths, const std::vector<ContextCurve>& curves) {
+  json runs = json::array();
   for (const ContextCurve& curve : curves)
     runs.push_back({{"name", curve.name}, {"trained", curve.trained}, {"bits", curve.bits}});
   return {{"lengths", lengths}, {"runs", runs}};

@@ -9,7 +9,7 @@
 #include "attention_maps.h"
 #include "context_curves.h"
 #include "distance_tables.h"
-#include "loss_curve.h"
+#include "examples/common/loss_curve.h"
 #include "run_folder.h"
 
 namespace char_lm {
@@ -17,7 +17,7 @@ namespace char_lm {
 /// {"runs": [{"name", "batches": {"steps", "losses"}, "validation": {"steps", "losses"}}]}, in
 /// nats.
 nlohmann::json loss_figure(const std::vector<std::string>& names,
-                           const std::vector<LossCurve>& curves);
+                           const std::vector<common::LossCurve>& curves);
 
 /// {"characters": […], "layers": [[{"title", "weights": rows of queries}]]}.
 nlohmann::json attention_figure(const std::vector<std::string>& characters,

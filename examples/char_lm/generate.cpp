@@ -66,15 +66,6 @@ void write(const std::string& text) {
   flush_output();
 }
 
-shiftgrad::GenerateOptions generate_options(const GenerateFlags& flags, const SavedRun& run) {
-  shiftgrad::GenerateOptions options = flags.options;
-  options.mem_len = flags.mem_len.value_or(run.flags.generation_mem_len());
-  if (run.checkpoint.model.position == shiftgrad::TokenPosition::sinusoid)
-    options.positions = run.flags.trained_positions();
-  options.stop = run.vocabulary.encode(flags.stop, "--stop");
-  return options;
-}
-
 Command::Work prepare(const GenerateFlags& flags) {
   auto threads = limit_threads(flags.threads);
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
@@ -84,7 +75,9 @@ Command::Work prepare(const GenerateFlags& flags) {
   require(!prompt.text.empty(), prompt.source,
           ": an empty prompt, expected at least one character");
   std::vector<int32_t> tokens = run.vocabulary.encode(prompt.text, prompt.source);
-  shiftgrad::GenerateOptions options = generate_options(flags, run);
+  shiftgrad::GenerateOptions options = generation_options(run, flags.options);
+  options.mem_len = flags.mem_len.value_or(options.mem_len);
+  options.stop = run.vocabulary.encode(flags.stop, "--stop");
   check(*model, tokens, options);
   return [threads, model, prompt, tokens, options, vocabulary = run.vocabulary,
           samples = flags.num_samples] {

@@ -18,6 +18,7 @@ int main(int count, char** arguments) {
       char_lm::generate_command(*program),      char_lm::compare_command(*program),
       char_lm::inspect_command(*program),       char_lm::plot_command(*program),
       char_lm::attention_command(*program),     char_lm::positions_command(*program),
-      char_lm::context_command(*program),       char_lm::convert_command(*program)};
+      char_lm::context_command(*program),       char_lm::convert_command(*program),
+      char_lm::report_command(*program)};
   return common::run_program(*program, commands, count, arguments, *peers);
 }

@@ -7,15 +7,18 @@
 
 #include "command.h"
 #include "examples/common/flags.h"
+#include "examples/common/loss_curve.h"
 #include "examples/common/svg_chart.h"
 #include "figures.h"
-#include "loss_curve.h"
 #include "run_folder.h"
 
 namespace char_lm {
 
 using common::Line;
 using common::LineStyle;
+using common::LossCurve;
+using common::LossPoint;
+using common::read_loss_curve;
 
 namespace {
 

@@ -1,26 +1,8 @@
 #include "run_folder.h"
 
-#include <filesystem>
-#include <map>
-
-#include "examples/common/named_run.h"
-
 namespace char_lm {
 
 using common::checkpoint_of;
-using common::folder_of;
-
-std::vector<std::string> run_names(const std::vector<std::string>& out_dirs) {
-  std::vector<std::string> result;
-  std::map<std::string, int> uses;
-  for (const std::string& out_dir : out_dirs) {
-    result.push_back(std::filesystem::weakly_canonical(folder_of(out_dir)).filename());
-    ++uses[result.back()];
-  }
-  for (size_t n = 0; n < out_dirs.size(); ++n)
-    if (uses[result[n]] > 1) result[n] = out_dirs[n];
-  return result;
-}
 
 SavedRun load_checkpoint(const std::string& path) {
   shiftgrad::Checkpoint checkpoint = shiftgrad::read_checkpoint(path);
@@ -31,6 +13,14 @@ SavedRun load_checkpoint(const std::string& path) {
 
 SavedRun load_run(const std::string& run, const std::string& name) {
   return load_checkpoint(checkpoint_of(run, name));
+}
+
+shiftgrad::GenerateOptions generation_options(const SavedRun& run,
+                                              shiftgrad::GenerateOptions options) {
+  options.mem_len = run.flags.generation_mem_len();
+  if (run.checkpoint.model.position == shiftgrad::TokenPosition::sinusoid)
+    options.positions = run.flags.trained_positions();
+  return options;
 }
 
 }  // namespace char_lm

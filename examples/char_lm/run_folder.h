@@ -3,16 +3,16 @@
 #include <string>
 #include <vector>
 
+#include "examples/common/named_run.h"
 #include "examples/common/out_folder.h"
 #include "shiftgrad/nn/models/checkpoint.h"
+#include "shiftgrad/nn/models/generate.h"
 #include "train_flags.h"
 #include "vocabulary.h"
 
 namespace char_lm {
 
-/// Returns the names of the runs for pictures and tables: the folders' own names, or whole paths
-/// for folders that share a name.
-std::vector<std::string> run_names(const std::vector<std::string>& out_dirs);
+using common::run_names;
 
 /// A checkpoint and its metadata.
 struct SavedRun {
@@ -28,5 +28,9 @@ SavedRun load_checkpoint(const std::string& path);
 
 /// Reads the checkpoint of a run, which checkpoint_of finds. Throws as both functions do.
 SavedRun load_run(const std::string& run, const std::string& name);
+
+/// Returns the options with the memory and the positions of the run's training.
+shiftgrad::GenerateOptions generation_options(const SavedRun& run,
+                                              shiftgrad::GenerateOptions options);
 
 }  // namespace char_lm

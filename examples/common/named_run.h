@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace common {
 
@@ -12,5 +13,9 @@ std::string checkpoint_of(const std::string& run, const std::string& name);
 
 /// Returns the run's folder.
 std::string folder_of(const std::string& run);
+
+/// Returns the names of the runs for pictures and tables: the folders' own names, or whole paths
+/// for folders that share a name.
+std::vector<std::string> run_names(const std::vector<std::string>& runs);
 
 }  // namespace common

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "alignments.h"
 #include "command.h"
 #include "decoding.h"
 #include "examples/common/flags.h"
@@ -17,8 +18,6 @@ namespace seq2seq {
 
 using common::AttentionMap;
 using shiftgrad::require;
-using shiftgrad::Tensor;
-using shiftgrad::text;
 
 namespace {
 
@@ -31,42 +30,6 @@ struct AttentionFlags {
   bool json = false;
   DecodingFlags decoding{};
 };
-
-/// Returns the mean over some of the heads of [1, H, T, S].
-std::vector<double> mean_of_heads(const Tensor& weights, int64_t begin, int64_t end) {
-  std::vector<shiftgrad::Scalar> values = weights.values();
-  int64_t size = weights.size(2) * weights.size(3);
-  std::vector<double> mean(static_cast<size_t>(size));
-  for (int64_t h = begin; h < end; ++h)
-    for (int64_t n = 0; n < size; ++n)
-      mean[static_cast<size_t>(n)] +=
-          static_cast<double>(values[static_cast<size_t>(h * size + n)]) /
-          static_cast<double>(end - begin);
-  return mean;
-}
-
-/// Returns a line of maps for each block. Row i has the weights of the source's tokens from which
-/// target token i was made.
-std::vector<std::vector<AttentionMap>> alignments(const shiftgrad::EncoderDecoder& model,
-                                                  const std::vector<int32_t>& source,
-                                                  const std::vector<int32_t>& target,
-                                                  bool by_head) {
-  std::vector<int32_t> inputs = {target_ends.begin};
-  inputs.insert(inputs.end(), target.begin(), target.end());
-  std::vector<std::vector<AttentionMap>> maps;
-  shiftgrad::Context context;
-  shiftgrad::Encoded encoded = model.encode(shiftgrad::padded({source}), context);
-  model.decode(shiftgrad::padded({inputs}), encoded, context, [&](const Tensor& weights) {
-    std::vector<AttentionMap>& row = maps.emplace_back();
-    std::string block = text("block ", maps.size() - 1);
-    int64_t heads = weights.size(1);
-    for (int64_t h = 0; by_head && h < heads; ++h)
-      row.push_back({text(block, ", head ", h), mean_of_heads(weights, h, h + 1)});
-    if (!by_head)
-      row.push_back({text(block, ", mean of ", heads, " heads"), mean_of_heads(weights, 0, heads)});
-  });
-  return maps;
-}
 
 nlohmann::json figure_of(const std::vector<std::string>& source,
                          const std::vector<std::string>& target,
@@ -106,8 +69,7 @@ Command::Work prepare(const AttentionFlags& flags) {
           ": the model's translation is empty, expected --target");
   std::vector<int32_t> tokens = tokens_of("--target", target, run.target_symbols, longest - 1);
   std::vector<std::string> columns = split(flags.source, run.source_symbols.unit());
-  std::vector<std::string> rows = split(target, run.target_symbols.unit());
-  rows.push_back("end");
+  std::vector<std::string> rows = rows_of(target, run.target_symbols.unit());
   std::string out =
       flags.out.empty() ? common::folder_of(flags.out_dir) + "/attention.svg" : flags.out;
   auto maps = alignments(translator.model(), source, tokens, flags.heads);

@@ -15,5 +15,6 @@ Command train_command(CLI::App& program, shiftgrad::Peers& peers);
 Command eval_command(CLI::App& program);
 Command translate_command(CLI::App& program);
 Command attention_command(CLI::App& program);
+Command report_command(CLI::App& program);
 
 }  // namespace seq2seq

@@ -17,6 +17,6 @@ int main(int count, char** arguments) {
       "seq2seq");
   std::vector commands = {seq2seq::train_command(*program, *peers), seq2seq::eval_command(*program),
                           seq2seq::translate_command(*program),
-                          seq2seq::attention_command(*program)};
+                          seq2seq::attention_command(*program), seq2seq::report_command(*program)};
   return common::run_program(*program, commands, count, arguments, *peers);
 }

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-namespace char_lm {
+namespace common {
 
-/// A loss in nats per character, and the number of steps before it.
+/// A loss in nats, and the number of steps before it.
 struct LossPoint {
   double step, loss;
 };
@@ -20,4 +21,7 @@ struct LossCurve {
 /// still being written, is no error.
 LossCurve read_loss_curve(const std::string& out_dir);
 
-}  // namespace char_lm
+/// Returns {"steps": […], "losses": […]}.
+nlohmann::json json_of(const std::vector<LossPoint>& points);
+
+}  // namespace common

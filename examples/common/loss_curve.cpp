@@ -3,16 +3,14 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "examples/common/named_run.h"
-#include "run_folder.h"
+#include "named_run.h"
+#include "out_folder.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/json.h"
 #include "shiftgrad/core/io/read_file.h"
 
-namespace char_lm {
+namespace common {
 
-using common::folder_of;
-using common::RunFolder;
 using shiftgrad::require;
 
 namespace {
@@ -52,4 +50,13 @@ LossCurve read_loss_curve(const std::string& out_dir) {
   return curve;
 }
 
-}  // namespace char_lm
+nlohmann::json json_of(const std::vector<LossPoint>& points) {
+  nlohmann::json steps = nlohmann::json::array(), losses = nlohmann::json::array();
+  for (auto [step, loss] : points) {
+    steps.push_back(step);
+    losses.push_back(loss);
+  }
+  return {{"steps", steps}, {"losses", losses}};
+}
+
+}  // namespace common

@@ -1,0 +1,221 @@
+// char_lm report writes a page about runs, to be read in a browser.
+
+#include "examples/common/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "context_curves.h"
+#include "examples/common/flags.h"
+#include "examples/common/flags_json.h"
+#include "examples/common/printable.h"
+#include "examples/common/progress.h"
+#include "examples/common/svg.h"
+#include "figures.h"
+#include "run_folder.h"
+#include "scored_text.h"
+#include "shiftgrad/nn/models/generate.h"
+
+namespace char_lm {
+
+using common::Progress;
+using shiftgrad::require;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct ReportFlags {
+  std::vector<std::string> runs;
+  std::string checkpoint = "best";
+  std::string text;
+  std::string prompt = "\n";
+  shiftgrad::GenerateOptions options{.length = 500, .sampling = {.temperature = 0.8}};
+  int64_t tokens = 200;
+  std::string out = "report.html";
+  int threads = 0;
+};
+
+/// One run of the report, as it is before anything is computed.
+struct ReportedRun {
+  std::string name, folder;
+  std::shared_ptr<const SavedRun> saved;
+  std::shared_ptr<const shiftgrad::LanguageModel> model;
+  std::vector<int32_t> prompt;
+};
+
+std::vector<ReportedRun> read_runs(const ReportFlags& flags) {
+  std::vector<std::string> names = run_names(flags.runs);
+  std::vector<ReportedRun> runs;
+  for (size_t n = 0; n < names.size(); ++n) {
+    auto saved = std::make_shared<SavedRun>(load_run(flags.runs[n], flags.checkpoint));
+    runs.push_back(
+        {names[n], flags.runs[n], saved,
+         std::make_shared<shiftgrad::LanguageModel>(make_model(saved->checkpoint, saved->source)),
+         saved->vocabulary.encode(flags.prompt, "--prompt")});
+    check(*runs[n].model, runs[n].prompt, generation_options(*saved, flags.options));
+    common::read_loss_curve(flags.runs[n]);
+    if (!flags.text.empty()) saved->vocabulary.encode(flags.text, "--text");
+  }
+  return runs;
+}
+
+/// Returns a part of a report, or the reason why it cannot be made.
+Json part(const std::function<Json()>& make) try {
+  return make();
+} catch (const shiftgrad::Error& error) {
+  return {{"nothing", common::printable(error.what())}};
+}
+
+Json sample_part(const ReportedRun& run, const ReportFlags& flags) {
+  std::string text;
+  generate(*run.model, run.prompt, generation_options(*run.saved, flags.options),
+           [&](int32_t token) { text += run.saved->vocabulary.decode(token); });
+  return {{"prompt", flags.prompt},
+          {"text", text},
+          {"settings", shiftgrad::text("temperature ", flags.options.sampling.temperature,
+                                       ", seed ", flags.options.seed)}};
+}
+
+/// Returns the beginning of --text, of the validation text, or of what the model wrote.
+std::vector<int32_t> text_to_read(const ReportedRun& run, const ReportFlags& flags,
+                                  const std::vector<int32_t>& validation, const Json& sample,
+                                  int64_t most) {
+  const Vocabulary& known = run.saved->vocabulary;
+  std::vector<int32_t> text = validation;
+  if (!flags.text.empty()) text = known.encode(flags.text, "--text");
+  if (text.empty()) text = known.encode(sample["text"].get<std::string>(), "the sample");
+  text.resize(static_cast<size_t>(std::min(most, std::ssize(text))));
+  return text;
+}
+
+Json attention_of(const ReportedRun& run, const std::vector<int32_t>& text) {
+  std::vector<std::vector<AttentionMap>> layers = attention_maps(*run.model, text);
+  require(!layers.empty(), "the model has no attention");
+  std::vector<std::string> characters = characters_of(text, run.saved->vocabulary);
+  return Json::array({common::attention_part("", characters, characters, layers)});
+}
+
+/// Returns the tables of distances as far as the training saw them, thinned out where they are
+/// long.
+Json distances_part(const ReportedRun& run) {
+  constexpr int64_t most = 128;
+  int64_t seen = trained_distances(*run.saved);
+  auto layers = distance_tables(*run.model, seen);
+  require(!layers.empty(),
+          "nothing learned about distances: ", why_no_distances(run.saved->checkpoint.model));
+  Json all = Json::array();
+  for (const std::vector<DistanceTable>& tables : layers) {
+    Json layer = Json::array();
+    for (const DistanceTable& table : tables) {
+      int64_t last = std::min(seen, table.first + std::ssize(table.heads.front())) - 1;
+      int64_t step = std::max<int64_t>(1, (last - table.first) / most + 1);
+      Json distances = Json::array(), heads = Json::array();
+      for (int64_t delta = table.first; delta <= last; delta += step) distances.push_back(delta);
+      for (const std::vector<double>& values : table.heads) {
+        Json line = Json::array();
+        for (int64_t delta = table.first; delta <= last; delta += step)
+          line.push_back(std::round(values[static_cast<size_t>(delta - table.first)] * 1e4) / 1e4);
+        heads.push_back(line);
+      }
+      layer.push_back({{"title", table.title}, {"distances", distances}, {"heads", heads}});
+    }
+    all.push_back(layer);
+  }
+  return {{"trained", seen - 1}, {"layers", all}};
+}
+
+/// Returns the loss after T/8, T/4, T/2, T and 2T characters, as far as the model can read.
+Json context_part(const ReportedRun& run, const std::vector<int32_t>& validation, int64_t tokens) {
+  ScoredRun scored = scored_run(*run.saved, run.name, validation);
+  int64_t T = scored.block_size;
+  std::vector<int64_t> lengths;
+  for (int64_t length : {T / 8, T / 4, T / 2, T, 2 * T})
+    if (length >= 1 && can_read(scored, length) && length < std::ssize(validation))
+      lengths.push_back(length);
+  require(!lengths.empty(), "the validation text has only ", validation.size(), " characters");
+  Scoring scoring = exact_scoring(std::ssize(validation), lengths.back(), tokens);
+  ModelLosses losses;
+  for (int64_t length : lengths) losses.push_back(scoring.losses(scored, length, {}));
+  return {{"trained", T}, {"lengths", lengths}, {"bits", curve_of(scored, losses).bits}};
+}
+
+Json report_of(const ReportedRun& run, const ReportFlags& flags, int64_t characters) {
+  const SavedRun& saved = *run.saved;
+  const shiftgrad::RunState& state = saved.checkpoint.state;
+  Json report = common::report_of_run(run.name, saved.source, *run.model, run.folder);
+  report["step"] = state.step;
+  report["validation_loss"] = state.validation_loss ? Json(*state.validation_loss) : Json();
+  report["flags"] = Json::parse(saved.flags.to_json());
+  report["sample"] = part([&] { return sample_part(run, flags); });
+  std::vector<int32_t> validation;
+  Json unread = part([&] {
+    validation = ScoredText{}.read(saved);
+    return Json();
+  });
+  report["context"] =
+      unread.is_null() ? part([&] { return context_part(run, validation, flags.tokens); }) : unread;
+  report["attention"] = part([&] {
+    int64_t most = std::min(characters, run.model->most_keys());
+    return attention_of(run, text_to_read(run, flags, validation, report["sample"], most));
+  });
+  report["distances"] = part([&] { return distances_part(run); });
+  return report;
+}
+
+int64_t maps_of(const std::vector<ReportedRun>& runs) {
+  int64_t maps = 0;
+  for (const ReportedRun& run : runs) maps += run.model->config.n_layer * run.model->config.n_head;
+  return maps;
+}
+
+Command::Work prepare(const ReportFlags& flags) {
+  auto threads = common::limit_threads(flags.threads);
+  std::vector<ReportedRun> runs = read_runs(flags);
+  common::check_picture_path(flags.out);
+  return [=] {
+    Progress progress("runs");
+    Json list = Json::array();
+    for (const ReportedRun& run : runs) {
+      progress.show(std::ssize(list), std::ssize(runs));
+      list.push_back(report_of(run, flags, common::tokens_to_show(maps_of(runs))));
+    }
+    progress.pause();
+    common::write_picture(
+        flags.out, common::report_page(
+                       {{"program", "char_lm"}, {"unit", "nats per character"}, {"runs", list}}));
+  };
+}
+
+}  // namespace
+
+Command report_command(CLI::App& program) {
+  CLI::App& app = add_command(
+      program, "report",
+      "Write a page about runs, side by side: loss curves, samples, attention, distances, context, "
+      "flags and parameters; one file that a browser opens from a disk");
+  auto flags = std::make_shared<ReportFlags>();
+  set_required(add_argument(app, "RUN", flags->runs, "folders of training runs, or files in them"));
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
+  add_flag(app, "text", flags->text, "TEXT",
+           "text whose attention to show, cut at 48 characters, or less for many runs (default: "
+           "the beginning of the validation text)");
+  common::hide_default(add_flag(app, "prompt", flags->prompt, "TEXT",
+                                "beginning of the samples (default: a newline)"));
+  add_flag(app, "length", flags->options.length, "CHARACTERS", "characters of a sample",
+           common::Range{1, 10000});
+  add_flag(app, "temperature", flags->options.sampling.temperature, "FACTOR",
+           "temperature of the samples", range::rate);
+  add_flag(app, "seed", flags->options.seed, "NUMBER", "seed of the samples");
+  add_flag(app, "tokens", flags->tokens, "CHARACTERS",
+           "characters to score for each length of the context", range::one_or_more);
+  add_flag(app, "out", flags->out, "FILE", "HTML file to write");
+  add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
+           range::thread_count);
+  return {&app, [flags] { return prepare(*flags); }};
+}
+
+}  // namespace char_lm

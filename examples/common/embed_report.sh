@@ -1,0 +1,26 @@
+#!/bin/sh
+# Writes what every report begins with as a C++ file: embed_report.sh OUTPUT MODULE…. The modules are those of
+# the book's pages, which a script gives to the report by name.
+set -eu
+output=$1
+shift
+book=$(cd "$(dirname "$0")/../book" && pwd)
+
+# A string literal may not be as long as these are, so it is joined from lines. No line has this mark.
+# literal NAME: a constant of what is read from standard input.
+literal() {
+  printf 'const std::string_view %s =\n' "$1"
+  awk '{ for (at = 1; at == 1 || at <= length($0); at += 8000) {
+           is_last = (at + 8000 > length($0))
+           printf("R\"end_of_part(%s%s)end_of_part\"\n", substr($0, at, 8000), is_last ? "\n" : "")
+         } }'
+  echo ';'
+}
+
+{
+  echo '#include "examples/common/report.h"'
+  echo 'namespace common {'
+  "$book/make/components.sh" "$@" | literal report_script
+  cat "$book/vendor/uplot/uPlot.min.css" "$book/page/book.css" | literal report_style
+  echo '}  // namespace common'
+} > "$output"

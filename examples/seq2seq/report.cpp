@@ -1,0 +1,130 @@
+// seq2seq report writes a page about runs, to be read in a browser.
+
+#include "examples/common/report.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "alignments.h"
+#include "command.h"
+#include "data.h"
+#include "decoding.h"
+#include "examples/common/flags.h"
+#include "examples/common/named_run.h"
+#include "examples/common/printable.h"
+#include "examples/common/progress.h"
+#include "examples/common/svg.h"
+#include "shiftgrad/core/errors.h"
+
+namespace seq2seq {
+
+using shiftgrad::require;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct ReportFlags {
+  std::vector<std::string> runs;
+  std::string checkpoint = "best";
+  std::string source;
+  std::string out = "report.html";
+  DecodingFlags decoding{};
+};
+
+/// One run of the report, as it is before anything is computed.
+struct ReportedRun {
+  std::string name, folder;
+  std::shared_ptr<const SavedRun> saved;
+  std::shared_ptr<const Translator> translator;
+};
+
+/// Returns --source, or the first sources of the validation rows.
+std::vector<std::string> sources_of(const SavedRun& run, const ReportFlags& flags) {
+  constexpr size_t most = 4;
+  if (!flags.source.empty()) return {flags.source};
+  std::vector<std::string> sources;
+  for (const Row& row : read_split(run.flags).validation.rows)
+    if (sources.size() < most && std::ranges::find(sources, row.source) == sources.end())
+      sources.push_back(row.source);
+  return sources;
+}
+
+/// Returns the alignment of a source and its translation.
+Json alignment_of(const ReportedRun& run, const std::string& source, int64_t most) {
+  Line read = read_line(source, run.saved->source_symbols, run.saved->flags.model.max_len);
+  require(!read.error, source, ": ", read.error.value_or(""));
+  require(std::ssize(read.tokens) <= most, source, ": ", read.tokens.size(),
+          " tokens, expected at most ", most, " to show");
+  std::string target = run.translator->translate({read.tokens}, 0).front();
+  const Symbols& symbols = run.saved->target_symbols;
+  Line written = read_line(target, symbols, run.saved->flags.model.max_len);
+  auto maps = alignments(run.translator->model(), read.tokens, written.tokens, true);
+  return common::attention_part(source + " → " + target, rows_of(target, symbols.unit()),
+                                split(source, run.saved->source_symbols.unit()), maps);
+}
+
+Json alignments_of(const ReportedRun& run, const ReportFlags& flags, int64_t most) try {
+  Json all = Json::array();
+  for (const std::string& source : sources_of(*run.saved, flags))
+    all.push_back(alignment_of(run, source, most));
+  return all;
+} catch (const shiftgrad::Error& error) {
+  return {{"nothing", common::printable(error.what())}};
+}
+
+Json report_of(const ReportedRun& run, const ReportFlags& flags, int64_t most) {
+  const SavedRun& saved = *run.saved;
+  Json report = common::report_of_run(run.name, saved.source, run.translator->model(), run.folder);
+  const std::optional<double>& loss = saved.state.validation_loss;
+  report["step"] = saved.state.step;
+  report["validation_loss"] = loss ? Json(*loss) : Json();
+  report["flags"] = Json::parse(saved.flags.to_json());
+  report["attention"] = alignments_of(run, flags, most);
+  return report;
+}
+
+Command::Work prepare(const ReportFlags& flags) {
+  constexpr int64_t sources = 4;
+  std::vector<std::string> names = common::run_names(flags.runs);
+  std::vector<ReportedRun> runs;
+  int64_t maps = 0;
+  for (size_t n = 0; n < names.size(); ++n) {
+    auto saved = std::make_shared<SavedRun>(load_run(flags.runs[n], flags.checkpoint));
+    runs.push_back(
+        {names[n], flags.runs[n], saved, std::make_shared<Translator>(*saved, flags.decoding)});
+    common::read_loss_curve(flags.runs[n]);
+    maps += sources * saved->model.n_decoder_layer * saved->model.n_head;
+  }
+  common::check_picture_path(flags.out);
+  return [=] {
+    common::Progress progress("runs");
+    Json list = Json::array();
+    for (const ReportedRun& run : runs) {
+      progress.show(std::ssize(list), std::ssize(runs));
+      list.push_back(report_of(run, flags, common::tokens_to_show(maps)));
+    }
+    progress.pause();
+    common::write_picture(
+        flags.out,
+        common::report_page({{"program", "seq2seq"}, {"unit", "nats per token"}, {"runs", list}}));
+  };
+}
+
+}  // namespace
+
+Command report_command(CLI::App& program) {
+  CLI::App& app = add_command(program, "report",
+                              "Write a page about runs, side by side: loss curves, translations "
+                              "with what they attend to, flags and parameters; one file that a "
+                              "browser opens from a disk");
+  auto flags = std::make_shared<ReportFlags>();
+  set_required(add_argument(app, "RUN", flags->runs, "folders of training runs, or files in them"));
+  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
+  add_flag(app, "source", flags->source, "LINE",
+           "source to translate and to show (default: the first four of the validation rows)");
+  add_flag(app, "out", flags->out, "FILE", "HTML file to write");
+  return {&app, [flags] { return prepare(*flags); }};
+}
+
+}  // namespace seq2seq
