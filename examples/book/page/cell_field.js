@@ -24,7 +24,8 @@ export class CellField extends HTMLElement {
 
   connectedCallback() {
     if (!this.firstChild) {
-      this.innerHTML = `<div class="field-plane" tabindex="0" role="application" aria-roledescription="grid of cells"></div>
+      this.innerHTML = `<div class="field-plane" tabindex="0" role="application"
+        aria-roledescription="grid of cells" aria-label="Cells"></div>
         <output class="field-value"></output>`;
       this.#plane.addEventListener('pointerover', (event) => this.#point(event.target.closest('.field-cell')));
       this.#plane.addEventListener('pointerdown', (event) => this.#point(event.target.closest('.field-cell')));

@@ -15,7 +15,6 @@ const views = {
     steps: [['permute', [1, 0]], ['slice', 0, 1, 3], ['reverse', 1]] },
   copy: { title: 'permute, then contiguous: a copy', shape: [2, 3], steps: [['permute', [1, 0]], ['contiguous']] },
 };
-const colors = 8;
 
 class StorageFigure extends HTMLElement {
   #asked = 0;
@@ -55,23 +54,25 @@ class StorageFigure extends HTMLElement {
   #draw(all) {
     const first = all[0], view = all.at(-1), copied = view.storage > 0;
     const columns = view.shape.at(-1);
+    // Each place that the view shows has a colour.
+    const places = copied ? first.positions : [...new Set(view.positions)].sort((a, b) => a - b);
+    const color = (place) => places.includes(place) ? places.indexOf(place) : undefined;
     const show = (name, label, cells) => this.querySelector(`.${name}`).show({ label, cells });
     show('view', `The view, shape ${view.shape.join(' by ')}`, view.values.map((value, n) => ({
       key: n, row: Math.floor(n / columns), column: n % columns, text: value,
-      color: copied ? undefined : view.positions[n] % colors, kind: 'plain',
+      color: copied ? undefined : color(view.positions[n]), kind: 'plain',
       say: `${value} lies at place ${view.positions[n]} of ${copied ? 'a memory of its own' : 'the memory'}. ` +
         `Its gradient is ${n + 1}.`,
     })));
     const line = (cell) => first.values.map((_, place) => ({ key: place, row: 0, column: place, ...cell(place) }));
-    const shown = (place) => copied || view.positions.includes(place);
     show('values', 'The values in memory', line((place) => ({
-      text: first.values[place], color: shown(place) ? place % colors : undefined, kind: 'plain',
-      say: `Place ${place} holds ${first.values[place]}.${shown(place) ? '' : ' The view leaves it out.'}`,
+      text: first.values[place], color: color(place), kind: 'plain',
+      say: `Place ${place} holds ${first.values[place]}.${places.includes(place) ? '' : ' The view leaves it out.'}`,
     })));
     show('gradient', 'The gradient in memory', line((place) => {
       const parts = copied ? [] : view.positions.flatMap((at, n) => at === place ? [n + 1] : []);
       return {
-        text: first.gradient[place], color: shown(place) ? place % colors : undefined, kind: 'plain',
+        text: first.gradient[place], color: color(place), kind: 'plain',
         say: `Place ${place} of the gradient is ${first.gradient[place]}${parts.length > 1 ? ` = ${parts.join(' + ')}` : ''}.`,
       };
     }));

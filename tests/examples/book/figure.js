@@ -1,0 +1,67 @@
+// A figure made of cells, as the checks in figures/ work it: by the keyboard, comparing what it shows with what
+// they expect. Pictures of its states go into the folder that STATES names.
+
+const assert = require('node:assert/strict');
+const path = require('node:path');
+
+const most_wait = 10000, moving_time = 1000;  // milliseconds
+
+const range = (count) => Array.from({ length: count }, (_, n) => n);
+const below = (n) => String(n).replace('-', '₋').replace(/\d/g, (digit) => '₀₁₂₃₄₅₆₇₈₉'[digit]);
+
+class Figure {
+  constructor(page, root) { this.page = page; this.root = root; }
+
+  /// Whether it stands in the chapter of this name.
+  is_in(chapter) { return this.page.url().endsWith(`/${chapter}.html`); }
+
+  input(name) { return this.root.locator(`[name="${name}"]:not(output)`); }
+  async number(name) { return Number(await this.input(name).inputValue()); }
+
+  /// Moves a slider by the arrow keys.
+  async slide(name, value) {
+    const input = this.input(name);
+    await input.focus();
+    for (let now = await this.number(name); now !== value; now = await this.number(name)) {
+      await input.press(now < value ? 'ArrowRight' : 'ArrowLeft');
+      assert.notEqual(await this.number(name), now, `${name} stays at ${now}, expected ${value}`);
+    }
+  }
+
+  /// What `read` makes of each cell {text, kind}, in rows.
+  async rows(read, field = 'cell-field') {
+    const cells = await this.root.locator(`${field} .field-cell`).evaluateAll((elements) =>
+      elements.map(({ dataset, textContent, className }) => ({ ...dataset, text: textContent, kind: className.split(' ') })));
+    const rows = [];
+    for (const cell of cells) (rows[cell.row] ??= [])[cell.column] = read(cell);
+    return rows;
+  }
+
+  /// Waits until `read` gives what is expected, since figures compute in a worker.
+  async shows(expected, read) {
+    for (const begin = Date.now(); ; await this.page.waitForTimeout(20))
+      try {
+        return assert.deepEqual(await read(), expected);
+      } catch (error) {
+        if (Date.now() - begin > most_wait) throw error;
+      }
+  }
+
+  /// The sentence about the chosen cell.
+  said() { return this.root.locator('.field-value').first().textContent(); }
+
+  /// Asks the page's library.
+  ask(request) {
+    return this.page.evaluate(async (request) => (await import('book/library.js')).ask(request), request);
+  }
+
+  async look(title) {
+    if (!process.env.STATES) return;
+    await this.page.waitForTimeout(moving_time);
+    await this.root.screenshot({ path: path.join(process.env.STATES, `${title.replaceAll(' ', '_')}.png`) });
+  }
+}
+
+const is_open = ({ kind }) => !kind.includes('covered');
+
+module.exports = { Figure, assert, below, is_open, moving_time, range };

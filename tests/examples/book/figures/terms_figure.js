@@ -1,0 +1,58 @@
+// <terms-figure>: each term of the score does its part, no term is a mean, and memory changes no number.
+
+const { Figure, assert } = require('../figure.js');
+
+/// The numbers that the map says under the arrow keys.
+const map = (figure) => figure.root.evaluate((one) => {
+  const element = one.querySelector('heat-map'), cells = element.querySelector('.map-cells');
+  const { width, height } = element.querySelector('canvas');
+  const press = (key, times) => {
+    for (let n = 0; n < times; ++n) cells.dispatchEvent(new KeyboardEvent('keydown', { key }));
+  };
+  cells.focus();
+  press('ArrowUp', height);
+  return Array.from({ length: height }, (_, row) => {
+    press('ArrowDown', Number(row > 0));
+    press('ArrowLeft', width);
+    return Array.from({ length: width }, (_, column) => {
+      press('ArrowRight', Number(column > 0));
+      return Number(element.querySelector('.map-value').textContent.split(': ').at(-1));
+    });
+  });
+});
+
+const greatest = (row) => row.indexOf(Math.max(...row));
+
+module.exports = async (page, root) => {
+  const figure = new Figure(page, root);
+  const settle = async () => {
+    await page.evaluate(async () => (await import('book/library.js')).ask({ do: 'views', tensor: { shape: [1], values: [1] }, steps: [] }));
+    await page.waitForTimeout(50);
+  };
+  const only = async (terms) => {
+    for (const name of 'abcd')
+      if (await figure.input(name).isChecked() !== terms.includes(name)) await figure.input(name).press('Space');
+    await settle();
+    await figure.look(`terms ${terms}`);
+    return map(figure);
+  };
+  const text = [...await figure.input('text').inputValue()];
+  (await only('a')).forEach((row, i) => row.forEach((p, j) =>
+    assert.equal(p > 0.05, j <= i && text[i] === text[j], `(a) ${i} ${j}: ${p}`)));
+  (await only('b')).slice(3).forEach((row, n) =>
+    assert.equal(greatest(row), n + 3 - ('aeiou'.includes(text[n + 3]) ? 1 : 3), `(b) ${n + 3}`));
+  (await only('c')).slice(3).forEach((row, n) => assert.equal(text[greatest(row)], ' ', `(c) ${n + 3}`));
+  (await only('d')).forEach((row, i) => assert.equal(greatest(row), i, `(d) ${i}`));
+  (await only('')).forEach((row, i) => row.forEach((p, j) =>
+    assert.equal(p, j <= i ? Number((1 / (i + 1)).toFixed(3)) : 0, `no term, ${i} ${j}`)));
+  const all = await only('abcd');
+  await figure.slide('m', 5);
+  await settle();
+  assert.deepEqual(await map(figure), all.slice(5));
+  for (const [short, rows] of [['aé', 1], ['', 1], ['the cat', 7]]) {
+    await figure.input('text').fill(short);
+    await settle();
+    assert.equal((await map(figure)).length, rows, `“${short}”`);
+    assert.ok(await root.locator('[role=alert]').isHidden());
+  }
+};

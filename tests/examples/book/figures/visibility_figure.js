@@ -1,0 +1,55 @@
+// <visibility-figure> shows what formulas say. In the chapter on attention all kinds are tried, in a figure that
+// offers them all.
+
+const { Figure, is_open, range } = require('../figure.js');
+
+const sliders = ['window', 'padding', 'max_distance', 'max_seq', 'band', 'rnn_window'];
+const tried = {
+  causal: [{}], memory: [{}], two_way: [{}],
+  window: [{ window: 1 }, { window: 3 }],
+  padding: [{ padding: 0 }, { padding: 2 }],
+  shaw: [{ max_distance: 0 }, { max_distance: 2 }, { max_distance: 4 }],
+  music: [{ max_seq: 1 }, { max_seq: 4 }],
+  aft_local: [{ band: 1 }, { band: 3 }],
+  local_rnn: [{ rnn_window: 1 }, { rnn_window: 3 }],
+};
+
+/// Compares what is shown with the formula of the chosen kind at the chosen sizes.
+async function check_cells(figure) {
+  const kind = await figure.input('kind').inputValue();
+  const [T, M] = [await figure.number('t'), await figure.number('m')], K = M + T;
+  const sizes = {};
+  for (const name of sliders)
+    if (await figure.input(name).count()) sizes[name] = await figure.number(name);
+  const both = kind === 'two_way' || kind === 'padding';
+  const reach = sizes.window ?? sizes.max_seq ?? sizes.rnn_window ?? Infinity, m = sizes.max_distance;
+  const sees = (delta, j) => (both || delta >= 0) && delta < reach && j < K - (sizes.padding ?? 0);
+  const mark = (delta) => kind === 'shaw' ? String(Math.max(-delta, -m) + m)
+    : kind === 'aft_local' && delta < sizes.band ? 'w' : '';
+  const expected = range(T).map((i) => range(K).map((j) => {
+    const delta = M + i - j;
+    return sees(delta, j) ? `seen ${mark(delta)}` : 'hidden ';
+  }));
+  await figure.shows(expected, () => figure.rows((cell) => `${is_open(cell) ? 'seen' : 'hidden'} ${cell.text}`));
+}
+
+module.exports = async (page, root) => {
+  const figure = new Figure(page, root);
+  await check_cells(figure);
+  if (!figure.is_in('attention')) return;
+  await root.evaluate((one) => {
+    one.removeAttribute('kinds');
+    one.replaceChildren();
+    one.connectedCallback();
+  });
+  for (const [kind, all] of Object.entries(tried))
+    for (const [T, M] of [[6, 0], [1, 0], [4, 3]])
+      for (const sizes of all) {
+        await figure.input('kind').selectOption(kind);
+        await figure.slide('t', T);
+        await figure.slide('m', M);
+        for (const [name, value] of Object.entries(sizes)) await figure.slide(name, value);
+        await check_cells(figure);
+        if (T === 4) await figure.look(`visibility ${kind} ${Object.values(sizes)}`);
+      }
+};
