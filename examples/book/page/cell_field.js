@@ -9,6 +9,8 @@
 //       cells: [{ key: 7, row: 0, column: 1, text: 'q₀r₂', color: 0, kind: 'wrapped', say: 'q₀·r₂ lies …' }],
 //     });
 //
+// An event "press" with detail {key} tells that a cell was clicked on, or Enter or the space bar pressed there.
+//
 // `color` counts the colours of book.css, --cell-0 and so on; without it a cell is grey. `kind` is a class
 // or several: plain, padding, wrapped, covered, weak. `rule_before: true` draws a line on the cell's left.
 
@@ -29,6 +31,7 @@ export class CellField extends HTMLElement {
         <output class="field-value"></output>`;
       this.#plane.addEventListener('pointerover', (event) => this.#point(event.target.closest('.field-cell')));
       this.#plane.addEventListener('pointerdown', (event) => this.#point(event.target.closest('.field-cell')));
+      this.#plane.addEventListener('click', (event) => this.#press(event.target.closest('.field-cell')?.dataset.key));
       this.#plane.addEventListener('focus', () => this.#choose(this.#current ?? this.#shown?.cells[0]?.key));
       this.#plane.addEventListener('keydown', (event) => this.#key(event));
     }
@@ -100,7 +103,15 @@ export class CellField extends HTMLElement {
     if (element) this.#choose(element.dataset.key);
   }
 
+  #press(key) {
+    if (key !== undefined) this.dispatchEvent(new CustomEvent('press', { bubbles: true, detail: { key } }));
+  }
+
   #key(event) {
+    if (event.key === 'Enter' || event.key === ' ') {
+      event.preventDefault();
+      this.#press(this.#current ?? undefined);
+    }
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     const from = this.#cells.get(String(this.#current))?.cell;
     if (!step || !from) return;

@@ -2,6 +2,7 @@
 // Transformer-XL that reads its text in segments. The library runs the model once for each token, with that
 // token changed; the states that depend on it change.
 
+import { attempt } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/cell_field.js';
 import { filled, random_numbers } from 'book/numbers.js';
@@ -37,19 +38,15 @@ class ReachFigure extends HTMLElement {
   #size(name) { return Number(this.#input(name).value); }
 
   async #compute() {
-    const asked = ++this.#asked, alert = this.querySelector('[role=alert]');
+    const asked = ++this.#asked;
     const [layers, T, M] = ['layers', 't', 'm'].map((name) => this.#size(name));
-    try {
+    await attempt(this, async () => {
       const reach = await dependence(layers, T, M);
       if (asked !== this.#asked) return;
-      alert.hidden = true;
       this.#reach = reach;
       this.#input('token').max = segments * T - 1;
       this.#draw();
-    } catch (error) {
-      alert.textContent = error.message;
-      alert.hidden = false;
-    }
+    });
   }
 
   #draw() {

@@ -1,6 +1,7 @@
 // <shift-figure t="3" m="2" way="rel_shift">: the relative shift, step by step. The library applies
 // the operations to numbered scores; the figure draws where it says that each of them lies.
 
+import { attempt } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/cell_field.js';
 import { ways } from 'book/shift_ways.js';
@@ -84,8 +85,7 @@ class ShiftFigure extends HTMLElement {
       this.querySelector(`output[name="${name}"]`).textContent = value;
     const columns = way.columns(T, K);
     const tensor = { shape: [T, columns], values: Array.from({ length: T * columns }, (_, n) => n + 1) };
-    const alert = this.querySelector('[role=alert]');
-    try {
+    await attempt(this, async () => {
       const [steps, at_once, hidden] = await Promise.all([
         ask({ do: 'views', tensor, steps: way.steps(T, K).map(([step]) => step) }),
         ask({ do: 'views', tensor, steps: way.at_once(T, K) }),
@@ -95,13 +95,9 @@ class ShiftFigure extends HTMLElement {
       this.#views = steps.views;
       this.#at_once = at_once.views.at(-1);
       this.#hidden = hidden;
-      alert.hidden = true;
       this.#input('step').max = this.#last;
       this.#go(Math.min(this.#step, this.#last));
-    } catch (error) {
-      alert.textContent = error.message;
-      alert.hidden = false;
-    }
+    });
   }
 
   #go(step) {

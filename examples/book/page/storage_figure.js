@@ -1,6 +1,7 @@
 // <storage-figure view="slice">: where the elements of a view lie, and where their gradients go. The library
 // applies the operations and runs back from the gradient 1, 2, 3, … of the result.
 
+import { attempt } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/cell_field.js';
 
@@ -37,18 +38,13 @@ class StorageFigure extends HTMLElement {
 
   async #compute() {
     const { shape, steps } = views[this.querySelector('select').value], asked = ++this.#asked;
-    const alert = this.querySelector('[role=alert]');
     const tensor = numbered(shape, 10);
-    try {
+    await attempt(this, async () => {
       const result = (await ask({ do: 'views', tensor, steps })).views.at(-1);
       const answer = await ask({ do: 'views', tensor, steps, grad_output: numbered(result.shape, 1) });
       if (asked !== this.#asked) return;
-      alert.hidden = true;
       this.#draw(answer.views);
-    } catch (error) {
-      alert.textContent = error.message;
-      alert.hidden = false;
-    }
+    });
   }
 
   #draw(all) {

@@ -6,6 +6,7 @@
 //
 // The layer's value of token j is the unit vector j, so its output is the matrix of attention.
 
+import { attempt } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/heat_map.js';
 import { filled } from 'book/numbers.js';
@@ -44,26 +45,21 @@ class TermsFigure extends HTMLElement {
 
   async #compute() {
     const letters = [...this.#input('text').value], asked = ++this.#asked;
-    const alert = this.querySelector('[role=alert]');
     this.#input('m').max = Math.max(letters.length - 1, 0);
     const M = Number(this.#input('m').value), T = letters.length - M;
     this.querySelector('output[name=m]').textContent = M;
     if (letters.length === 0) return;
     const on = Object.fromEntries(Object.keys(terms).map((name) => [name, this.#input(name).checked]));
-    try {
+    await attempt(this, async () => {
       const values = await attention(letters, M, on);
       if (asked !== this.#asked) return;
-      alert.hidden = true;
       this.querySelector('heat-map').show({
         title: 'Attention', values, limit: 1, row_title: 'query', column_title: 'key',
         row_names: letters.slice(M), column_names: letters,
         describe: (i, j, p) => `“${letters[M + i]}” at ${M + i} attends to “${letters[j]}” at ${j}, ` +
           `distance ${M + i - j}: ${p.toFixed(3)}`,
       });
-    } catch (error) {
-      alert.textContent = error.message;
-      alert.hidden = false;
-    }
+    });
   }
 }
 

@@ -4,6 +4,7 @@
 // The attribute `kinds` keeps the choice to some, as in kinds="causal two_way", and each slider's name is an
 // attribute for its start.
 
+import { attempt } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/cell_field.js';
 import { kinds, who_sees_whom } from 'book/visibility_kinds.js';
@@ -13,6 +14,7 @@ const most_queries = 8, most_memory = 6;
 
 class VisibilityFigure extends HTMLElement {
   #asked = 0;
+  #masked = new Set();  // cells "i j" of a mask of one's own
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -32,6 +34,7 @@ class VisibilityFigure extends HTMLElement {
     this.#input('m').value = this.getAttribute('m') ?? this.#kind.remembered ?? 0;
     this.#input('kind').addEventListener('input', () => this.#choose_kind());
     this.addEventListener('input', () => this.#compute());
+    this.addEventListener('press', ({ detail }) => this.#toggle(detail.key));
     this.#own_sliders();
     this.#compute();
   }
@@ -42,6 +45,12 @@ class VisibilityFigure extends HTMLElement {
   #choose_kind() {
     this.#input('m').value = this.#kind.remembered ?? this.#input('m').value;
     this.#own_sliders();
+  }
+
+  #toggle(cell) {
+    if (!this.#kind.masked_by_hand) return;
+    if (!this.#masked.delete(cell)) this.#masked.add(cell);
+    this.#compute();
   }
 
   /// The sliders of this kind, with the values that they had.
@@ -61,24 +70,20 @@ class VisibilityFigure extends HTMLElement {
     }
     sizes.K = sizes.M + sizes.T;
     sizes.padding = Math.min(sizes.padding, sizes.K);
+    if (this.#kind.masked_by_hand) sizes.masked = this.#masked;
     return sizes;
   }
 
   async #compute() {
     const kind = this.#kind, sizes = this.#sizes(), asked = ++this.#asked;
-    const alert = this.querySelector('[role=alert]');
-    try {
+    await attempt(this, async () => {
       const [seen, marks] = await Promise.all([who_sees_whom(ask, kind, sizes), kind.marks?.(ask, kind, sizes)]);
       if (asked !== this.#asked) return;
-      alert.hidden = true;
       this.#draw(kind, sizes, seen, marks);
-    } catch (error) {
-      alert.textContent = error.message;
-      alert.hidden = false;
-    }
+    });
   }
 
-  #draw({ title, mark_name }, { T, M, K }, seen, marks) {
+  #draw({ title, mark_name, masked_by_hand }, { T, M, K }, seen, marks) {
     const cells = [];
     const every = [...new Set(marks?.flat().filter((_, n) => seen[Math.floor(n / K)][n % K]))].sort().reverse();
     for (let i = 0; i < T; ++i)
@@ -100,7 +105,8 @@ class VisibilityFigure extends HTMLElement {
       column_names: Array.from({ length: K }, (_, j) => j < M ? `m${below(j)}` : `k${below(j)}`),
     });
     const pairs = seen.flat().filter(Boolean).length;
-    this.querySelector('.key').textContent = `In ${pairs} of ${T * K} pairs, the query sees the key.`;
+    this.querySelector('.key').textContent = `In ${pairs} of ${T * K} pairs, the query sees the key.` +
+      (masked_by_hand ? ' Click on a cell, or press Enter there, to mask it or to take the mask away.' : '');
   }
 }
 

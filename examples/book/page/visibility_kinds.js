@@ -32,6 +32,7 @@ export const kinds = {
     sliders: [{ name: 'window', title: 'Window', least: 1, most: 8, start: 3 }],
     config: ({ window }) => ({ d_model: C, n_head: 1, window }),
   },
+  mask: { ...causal, title: 'causal attention with a mask of your own', masked_by_hand: true },
   memory: { ...causal, title: 'causal attention with a memory', remembered: 4 },
   two_way,
   padding: {
@@ -91,15 +92,20 @@ function inputs(sequences, M, T) {
   return { 'input.x': { shape: [sequences.length, T, C], values: part(M, M + T) }, ...memory };
 }
 
+const bools = (shape, values) => ({ shape, values, dtype: 'BOOL' });
+
 function request(kind, sizes, sequences) {
-  const B = sequences.length, { M, T, padding } = sizes, K = M + T;
+  const B = sequences.length, { M, T, padding, masked } = sizes, K = M + T;
   const row = Array.from({ length: K }, (_, j) => Number(j >= K - padding));
-  const mask = padding > 0
-    ? { 'input.key_padding_mask': { shape: [B, K], dtype: 'BOOL', values: sequences.flatMap(() => row) } } : {};
+  const cells = Array.from({ length: T * K }, (_, n) => Number(masked?.has(`${Math.floor(n / K)} ${n % K}`)));
+  const masks = {
+    ...(padding > 0 && { 'input.key_padding_mask': bools([B, K], sequences.flatMap(() => row)) }),
+    ...(masked && { 'input.attention_mask': bools([T, K], cells) }),
+  };
   return {
     do: 'run_layer', layer: kind.layer, config: kind.config(sizes),
     tensors: {
-      ...named(kind.parameters(random_numbers(1), sizes)), ...inputs(sequences, M, T), ...mask,
+      ...named(kind.parameters(random_numbers(1), sizes)), ...inputs(sequences, M, T), ...masks,
       grad_output: filled([B, T, C], 1),
     },
   };
@@ -133,9 +139,8 @@ async function shaw_rows(ask, kind, sizes) {
     value_distance_embeddings: { shape: [rows.length, C], values: rows.flat() },
   }));
   const all_but = (only) => Array.from({ length: T * K }, (_, n) => Number(n % K !== only));
-  asked.tensors['input.attention_mask'] = {
-    shape: [K, T, K], dtype: 'BOOL', values: Array.from({ length: K }, (_, j) => all_but(j)).flat(),
-  };
+  const masks = Array.from({ length: K }, (_, j) => all_but(j));
+  asked.tensors['input.attention_mask'] = bools([K, T, K], masks.flat());
   const { tensors } = await ask(asked);
   return Array.from({ length: T }, (_, i) =>
     Array.from({ length: K }, (_, j) => Math.round(tensors.output.values[(j * T + i) * C]) - 1));

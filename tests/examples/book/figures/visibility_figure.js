@@ -33,15 +33,30 @@ async function check_cells(figure) {
   await figure.shows(expected, () => figure.rows((cell) => `${is_open(cell) ? 'seen' : 'hidden'} ${cell.text}`));
 }
 
+/// Hides the only two keys of query 1 by hand, the second by the keyboard, and shows one again.
+async function check_mask(figure) {
+  await figure.input('kind').selectOption('mask');
+  await figure.slide('t', 4);
+  await figure.slide('m', 0);
+  const open_cells = (hidden) => range(4).map((i) => range(4).map((j) => j <= i && !hidden.includes(`${i} ${j}`)));
+  const shows = (hidden) => figure.shows(open_cells(hidden), () => figure.rows(is_open));
+  await shows([]);
+  await figure.root.locator('.field-cell[data-row="1"][data-column="0"]').click();
+  await shows(['1 0']);
+  await figure.root.locator('.field-plane').focus();
+  await figure.page.keyboard.press('ArrowRight');
+  await figure.page.keyboard.press('Enter');
+  await shows(['1 0', '1 1']);
+  await figure.look('visibility mask');
+  await figure.page.keyboard.press('Space');
+  await shows(['1 0']);
+}
+
 module.exports = async (page, root) => {
   const figure = new Figure(page, root);
   await check_cells(figure);
   if (!figure.is_in('attention')) return;
-  await root.evaluate((one) => {
-    one.removeAttribute('kinds');
-    one.replaceChildren();
-    one.connectedCallback();
-  });
+  await root.evaluate((one) => one.replaceWith(document.createElement('visibility-figure')));
   for (const [kind, all] of Object.entries(tried))
     for (const [T, M] of [[6, 0], [1, 0], [4, 3]])
       for (const sizes of all) {
@@ -52,4 +67,5 @@ module.exports = async (page, root) => {
         await check_cells(figure);
         if (T === 4) await figure.look(`visibility ${kind} ${Object.values(sizes)}`);
       }
+  await check_mask(figure);
 };
