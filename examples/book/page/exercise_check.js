@@ -44,7 +44,7 @@ const laboratory = `
   <summary>Ask the library</summary>
   <label>Requests, one on each line <textarea rows="8" spellcheck="false"></textarea></label>
   <div class="controls"><button type="button" name="run">Run</button><button type="button" name="reset">Reset</button></div>
-  <pre tabindex="0" aria-live="polite" hidden></pre>
+  <pre tabindex="0" role="log" aria-label="Answers" hidden></pre>
 </details>`;
 
 customElements.define('exercise-check', class extends HTMLElement {
