@@ -39,8 +39,8 @@ Lines joined(std::initializer_list<Lines> parts) {
   return all;
 }
 
-const Lines heads = {"qkv.weight [18, 6] *", "qkv.bias [18]", "output.weight [6, 6] *",
-                     "output.bias [6]"};
+const Lines attention_lines = {"qkv.weight [18, 6] *", "qkv.bias [18]", "output.weight [6, 6] *",
+                               "output.bias [6]"};
 const Lines norm = {"weight [6]", "bias [6]"};
 const Lines feed_forward = {"up.weight [5, 6] *", "up.bias [5]", "down.weight [6, 5] *",
                             "down.bias [6]"};
@@ -61,7 +61,7 @@ TEST_CASE("a module computes with the tensors that are put in its parameters' pl
 }
 
 TEST_CASE("parameters of attention") {
-  CHECK(listed<MultiHeadAttentionConfig>(R"({"d_model": 6, "n_head": 2})") == heads);
+  CHECK(listed<MultiHeadAttentionConfig>(R"({"d_model": 6, "n_head": 2})") == attention_lines);
   CHECK(listed<MultiHeadAttentionConfig>(R"({"d_model": 6, "n_head": 2, "bias": false})") ==
         Lines{"qkv.weight [18, 6] *", "output.weight [6, 6] *"});
   CHECK(listed<RelativeMultiHeadAttentionConfig>(
@@ -73,14 +73,15 @@ TEST_CASE("parameters of attention") {
             .value.size(0) == 2 * 4096);
   CHECK(listed<RelativeGlobalAttentionConfig>(
             R"({"d_model": 6, "n_head": 2, "max_seq": 5, "bidirectional": true})") ==
-        joined({heads,
+        joined({attention_lines,
                 {"past_embeddings [2, 5, 3]", "past_bias [2, 5]", "future_embeddings [2, 5, 3]",
                  "future_bias [2, 5]"}}));
   CHECK(listed<RelativeGlobalAttentionConfig>(
             R"({"d_model": 6, "n_head": 2, "max_seq": 5, "relative_bias": false})") ==
-        joined({heads, {"past_embeddings [2, 5, 3]"}}));
+        joined({attention_lines, {"past_embeddings [2, 5, 3]"}}));
   CHECK(listed<ShawAttentionConfig>(R"({"d_model": 6, "n_head": 2, "max_distance": 2})") ==
-        joined({heads, {"key_distance_embeddings [5, 3]", "value_distance_embeddings [5, 3]"}}));
+        joined({attention_lines,
+                {"key_distance_embeddings [5, 3]", "value_distance_embeddings [5, 3]"}}));
 }
 
 TEST_CASE("parameters of Transformer-XL's attention") {
@@ -99,11 +100,11 @@ TEST_CASE("parameters of Transformer-XL's attention") {
 
 TEST_CASE("parameters of aft") {
   CHECK(listed<AftConfig>(R"({"d_model": 6, "max_len": 5})") ==
-        joined({heads, {"position_bias [5, 5]"}}));
+        joined({attention_lines, {"position_bias [5, 5]"}}));
   CHECK(listed<AftConfig>(
             R"({"d_model": 6, "form": "local", "max_len": 5, "window": 2, "factor_rank": 3})") ==
-        joined({heads, {"position_bias_query [5, 3]", "position_bias_key [5, 3]"}}));
-  CHECK(listed<AftConfig>(R"({"d_model": 6, "form": "simple"})") == heads);
+        joined({attention_lines, {"position_bias_query [5, 3]", "position_bias_key [5, 3]"}}));
+  CHECK(listed<AftConfig>(R"({"d_model": 6, "form": "simple"})") == attention_lines);
   CHECK(listed<AftConfig>(R"({"d_model": 6, "form": "conv", "window": 3, "n_head": 2})") ==
         Lines{"query.weight [6, 6] *", "query.bias [6]", "key.weight [2, 6] *", "key.bias [2]",
               "value.weight [6, 6] *", "value.bias [6]", "output.weight [6, 6] *",
@@ -115,25 +116,25 @@ TEST_CASE("parameters of recurrent nets and blocks") {
   CHECK(listed<LocalRnnConfig>(R"({"d_model": 6, "window": 2, "cell": "lstm"})") == lstm);
   CHECK(listed<TransformerBlockConfig>(
             R"({"mixer": {"type": "aft", "form": "simple", "d_model": 6}, "d_inner": 5})") ==
-        joined({under("mixer", heads), under("mixer_norm", norm),
+        joined({under("mixer", attention_lines), under("mixer_norm", norm),
                 under("feed_forward", feed_forward), under("feed_forward_norm", norm)}));
   CHECK(listed<RTransformerBlockConfig>(
             R"({"d_model": 6, "n_head": 2, "window": 2, "cell": "lstm", "d_inner": 5})") ==
-        joined({under("local_rnn", lstm), under("local_norm", norm), under("attention", heads),
-                under("attention_norm", norm), under("feed_forward", feed_forward),
-                under("feed_forward_norm", norm)}));
+        joined({under("local_rnn", lstm), under("local_norm", norm),
+                under("attention", attention_lines), under("attention_norm", norm),
+                under("feed_forward", feed_forward), under("feed_forward_norm", norm)}));
   CHECK(listed<EncoderDecoderBlockConfig>(
             R"({"mixer": {"type": "multi_head_attention", "d_model": 6, "n_head": 2},
                 "d_inner": 5})") ==
-        joined({under("mixer", heads), under("mixer_norm", norm), under("cross_attention", heads),
-                under("cross_attention_norm", norm), under("feed_forward", feed_forward),
-                under("feed_forward_norm", norm)}));
+        joined({under("mixer", attention_lines), under("mixer_norm", norm),
+                under("cross_attention", attention_lines), under("cross_attention_norm", norm),
+                under("feed_forward", feed_forward), under("feed_forward_norm", norm)}));
 }
 
 TEST_CASE("parameters of a language model") {
   const std::string sizes =
       R"("vocab_size": 9, "d_model": 6, "n_layer": 2, "n_head": 2, "d_inner": 5)";
-  Lines block = joined({under("mixer", heads), under("mixer_norm", norm),
+  Lines block = joined({under("mixer", attention_lines), under("mixer_norm", norm),
                         under("feed_forward", feed_forward), under("feed_forward_norm", norm)});
   CHECK(listed<LanguageModelConfig>(
             "{" + sizes +
