@@ -18,13 +18,13 @@ customElements.define('take-apart', class extends HTMLElement {
     if (this.firstChild) return;
     this.innerHTML = `
       <p class="untrained">Train a model above first. Then press the button.</p>
-      <div class="controls">
-        <button name="look">Look at the model as it is now</button>
+      <div class="controls"><button name="look">Look at the model as it is now</button></div>
+      <p role="alert" hidden></p>
+      <div class="controls apart" hidden>
         <label>Characters <input name="text" size="24" maxlength="${looked_at}"></label>
         <label>Layer <select name="layer"></select></label>
         <label>Head <select name="head"></select></label>
       </div>
-      <p role="alert" hidden></p>
       <fieldset class="controls terms" hidden><legend>Terms of the score in all layers</legend></fieldset>
       <div class="beside maps"></div>
       <div class="beside outcome" hidden>
@@ -50,6 +50,7 @@ customElements.define('take-apart', class extends HTMLElement {
     const { text } = this.#trained;
     part(this, 'text').value ||= text.slice(0, looked_at).split('\n')[0];
     this.querySelector('.untrained').hidden = true;
+    this.querySelector('.apart').hidden = false;
     await this.#show();
     await this.#compare();
   }

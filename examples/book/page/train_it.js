@@ -36,21 +36,23 @@ customElements.define('train-it', class extends HTMLElement {
         <textarea name="own" rows="4"></textarea></label>
       <p role="alert" hidden></p>
       <p class="status" role="status">Nothing is trained yet.</p>
-      <line-chart></line-chart>
+      <line-chart class="loss" hidden></line-chart>
+      <div class="learned" hidden>
       <h3>What it writes</h3>
       <pre class="written" tabindex="0" aria-label="What the model writes"></pre>
       <h3>What each character attends to</h3>
       <div class="controls">
-        <label>Characters to look at <input name="looked_at" size="28" maxlength="${looked_at}"></label>
+        <label>Characters <input name="looked_at" size="20" maxlength="${looked_at}"></label>
         <label>Layer <select name="layer">${choices(['0', '1'])}</select></label>
         <label>Head <select name="head"></select></label>
       </div>
       <p class="no-attention" hidden>This variant attends to nothing: a recurrent network or sums stand in its place.</p>
       <heat-map></heat-map>
       <h3>What it has learned about distances</h3>
-      <div class="controls"><label>Of each distance, the <select name="table"></select></label></div>
-      <p class="no-distances">This variant learns nothing about distances.</p>
-      <line-chart></line-chart>`;
+      <div class="controls"><label>Show the <select name="table"></select></label></div>
+      <p class="no-distances" hidden>This variant learns nothing about distances.</p>
+      <line-chart class="distances"></line-chart>
+      </div>`;
     choose(this, 'variant', this.getAttribute('variant') ?? variants[0]);
     this.#part('train').addEventListener('click', () => this.#press());
     this.#part('variant').addEventListener('change', () => this.#chosen());
@@ -58,7 +60,6 @@ customElements.define('train-it', class extends HTMLElement {
     this.#part('own').addEventListener('change', () => this.#chosen());
     for (const name of ['layer', 'head', 'table', 'looked_at'])
       this.#part(name).addEventListener('change', () => attempt(this, () => this.#look()));
-    this.#draw();
   }
 
   disconnectedCallback() { this.#run?.close(); }
@@ -117,19 +118,20 @@ customElements.define('train-it', class extends HTMLElement {
 
   #draw() {
     const run = this.#run;
-    if (run)
-      this.querySelector('.status').textContent = `Step ${run.step} of ${most_steps}: loss ${number(run.losses.at(-1))} ` +
+    this.querySelector('.status').textContent = `Step ${run.step} of ${most_steps}: loss ${number(run.losses.at(-1))} ` +
         `nats, ${run.speed.toFixed(0)} steps a second.`;
     const earlier = this.#earlier.map((curve) => ({ ...curve, name: `${curve.name}, before` }));
-    this.querySelectorAll('line-chart')[0].show({
-      title: 'Loss of the batch', x_title: 'step', y_title: 'nats a character',
-      curves: run ? [run.curve, ...earlier] : [],
+    const chart = this.querySelector('.loss');
+    chart.hidden = false;
+    chart.show({
+      title: 'Loss of the batch', x_title: 'step', y_title: 'nats a character', curves: [run.curve, ...earlier],
     });
   }
 
   async #look() {
     const run = this.#run;
     if (!run?.step) return;
+    this.querySelector('.learned').hidden = false;
     const text = this.#part('looked_at').value;
     if (text) this.#show_attention(text, await run.ask({ do: 'attention', text }));
     this.#show_distances(await run.ask({ do: 'distances', most: 64 }));
@@ -146,6 +148,7 @@ customElements.define('train-it', class extends HTMLElement {
     const maps = layers[Number(this.#part('layer').value)] ?? [];
     map.hidden = maps.length === 0;
     this.querySelector('.no-attention').hidden = maps.length > 0;
+    part(this, 'head').closest('.controls').hidden = maps.length === 0;
     choose(this, 'head', null, maps.map(({ title }) => title));
     const shown = maps.find(({ title }) => title === this.#part('head').value);
     if (!shown) return;
@@ -158,9 +161,10 @@ customElements.define('train-it', class extends HTMLElement {
 
   #show_distances({ layers }) {
     const tables = layers[Number(this.#part('layer').value)] ?? [];
-    const chart = this.querySelectorAll('line-chart')[1];
+    const chart = this.querySelector('.distances');
     chart.hidden = tables.length === 0;
     this.querySelector('.no-distances').hidden = tables.length > 0;
+    part(this, 'table').closest('.controls').hidden = tables.length === 0;
     choose(this, 'table', null, tables.map(({ title }) => title));
     const shown = tables.find(({ title }) => title === this.#part('table').value);
     if (!shown) return;

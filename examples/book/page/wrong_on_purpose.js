@@ -26,8 +26,8 @@ customElements.define('wrong-on-purpose', class extends HTMLElement {
       </div>
       <p role="alert" hidden></p>
       <p class="status" role="status">Nothing is trained yet.</p>
-      <line-chart></line-chart>
-      <div class="wide" tabindex="0" role="group" aria-label="Losses"><table><thead><tr><th>training</th>
+      <line-chart hidden></line-chart>
+      <div hidden class="wide" tabindex="0" role="group" aria-label="Losses"><table><thead><tr><th>training</th>
         <th>fed in one pass</th><th>fed in order</th><th>writes</th></tr></thead><tbody></tbody></table></div>`;
     part(this, 'form').addEventListener('change', () => this.#name_mistakes());
     part(this, 'train').addEventListener('click', () => attempt(this, () => this.#press()));
@@ -36,7 +36,6 @@ customElements.define('wrong-on-purpose', class extends HTMLElement {
     if (this.hasAttribute('form')) part(this, 'form').value = this.getAttribute('form');
     this.#name_mistakes();
     if (this.hasAttribute('mistake')) part(this, 'mistake').value = this.getAttribute('mistake');
-    this.#draw();
   }
 
   disconnectedCallback() { this.#runs = []; }
@@ -79,9 +78,10 @@ customElements.define('wrong-on-purpose', class extends HTMLElement {
 
   #draw() {
     const [, wrong] = this.#runs;
-    if (wrong)
-      this.querySelector('.status').textContent = `Step ${wrong.step} of ${steps}: loss ${number(this.#runs[0].losses.at(-1))} ` +
+    if (!wrong) return;
+    this.querySelector('.status').textContent = `Step ${wrong.step} of ${steps}: loss ${number(this.#runs[0].losses.at(-1))} ` +
         `nats as it should be, ${number(wrong.losses.at(-1))} with the mistake.`;
+    this.querySelector('line-chart').hidden = false;
     this.querySelector('line-chart').show({
       title: 'Loss of the batch', x_title: 'step', y_title: 'nats a character', curves: this.#runs.map(({ curve }) => curve),
     });
@@ -92,6 +92,7 @@ customElements.define('wrong-on-purpose', class extends HTMLElement {
     const losses = await run.ask({ do: 'score_in_order', text, blocks });
     const prompt = text.slice(0, segment / 2);
     const { text: more } = await run.ask({ do: 'write', prompt, length: written, temperature: 0.5 });
+    this.querySelector('.wide').hidden = false;
     const row = this.querySelector('tbody').insertRow();
     for (const value of [run.name, number(losses.in_one_pass), number(losses.in_order), prompt + more])
       row.insertCell().textContent = value;

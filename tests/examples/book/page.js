@@ -66,6 +66,7 @@ async function check_names(page, offend) {
     const list = [];
     const want = (condition, what) => { if (!condition) list.push(what); };
     for (const one of document.querySelectorAll('button, input, select, textarea, summary, a, [tabindex="0"]')) {
+      if (!one.checkVisibility()) continue;
       const text = ['INPUT', 'SELECT', 'TEXTAREA'].includes(one.tagName)
         ? one.labels?.[0]?.textContent.trim() || one.getAttribute('aria-label') : named(one);
       want(text, `${one.outerHTML.slice(0, 80)} has no name`);

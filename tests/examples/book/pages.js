@@ -61,17 +61,17 @@ async function settled(page) {
   });
 }
 
-/// The specific checks of the figures on a page.
+/// The specific checks of the figures on a page, in its order: one figure may take up what another has made.
 async function check_figures(page, name) {
-  for (const file of fs.readdirSync(path.join(__dirname, 'figures'))) {
-    const element = path.basename(file, '.js').replaceAll('_', '-');
-    const count = await page.locator(`main ${element}`).count();
-    if (count === 0) continue;
-    try {
-      await require(`./figures/${file}`)(page, page.locator(`main ${element}`).first(), (what) => offend(`${name}: ${element}`, what));
-    } catch (error) {
-      offend(`${name}: ${element}`, error.stack);
-    }
+  const elements = new Set(await page.evaluate(() =>
+    [...document.querySelectorAll('main *')].map((one) => one.localName).filter((name) => name.includes('-'))));
+  for (const element of elements) {
+    const file = path.join(__dirname, 'figures', `${element.replaceAll('-', '_')}.js`);
+    if (!fs.existsSync(file)) continue;
+    const begin = Date.now();
+    const offence = (what) => offend(`${name}: ${element}`, what);
+    await require(file)(page, page.locator(`main ${element}`).first(), offence).catch((error) => offence(error.stack));
+    console.log(`${name}: ${element} took ${((Date.now() - begin) / 1000).toFixed(1)} s`);
   }
 }
 
