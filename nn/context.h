@@ -7,7 +7,7 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/random.h"
 #include "shiftgrad/ops/dropout.h"
-#include "shiftgrad/ops/softmax.h"
+#include "shiftgrad/ops/score_terms.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -17,6 +17,7 @@
 // paper's code, lets the future be seen in the last bits, and overflows.
 
 #include "shiftgrad/core/tensor.h"
+#include "shiftgrad/ops/score_terms.h"
 #include "shiftgrad/ops/softmax.h"
 #include "shiftgrad/ops/visibility.h"
 

@@ -15,6 +15,7 @@
 
 #include "shiftgrad/core/tensor.h"
 #include "shiftgrad/ops/dropout.h"
+#include "shiftgrad/ops/score_terms.h"
 #include "shiftgrad/ops/softmax.h"
 #include "shiftgrad/ops/visibility.h"
 

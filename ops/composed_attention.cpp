@@ -20,12 +20,9 @@ Tensor by_distance(const Tensor& query, const RelativeAttention& attention) {
   int64_t K = attention.key.size(2);
   Tensor scores;
   if (r.defined()) scores = relative_product(query, r, K);
-  if (a.defined()) {
-    Tensor by_clipped = matmul(query, transpose(by_head(a)));  // [B, H, T, 2m + 1]
-    Tensor gathered = gather_by_distance(by_clipped, K);
-    scores = scores.defined() ? scores + gathered : gathered;
-  }
-  return scores;
+  if (!a.defined()) return scores;
+  Tensor by_clipped = gather_by_distance(matmul(query, transpose(by_head(a))), K);
+  return scores.defined() ? scores + by_clipped : by_clipped;
 }
 
 /// Returns the terms of the equation, before the factor.
@@ -33,17 +30,16 @@ std::vector<ScoreTerm> terms_of(const RelativeAttention& attention) {
   const Tensor &q = attention.query, &k = attention.key;
   int64_t H = q.size(1), T = q.size(2), D = q.size(3), K = k.size(2);
   std::vector<ScoreTerm> terms = {{"content_content", matmul(q, transpose(k))}};  // q_i·k_j
-  auto add = [&](const char* name, const Tensor& scores) { terms.push_back({name, scores}); };
-
-  Tensor content_position = by_distance(q, attention);  // q_i·(position_rows[δ] + clipped_keys[c])
-  if (content_position.defined()) add("content_position", content_position);
-  if (attention.content_bias.defined())  // content_bias·k_j
+  auto add = [&](const char* name, const Tensor& scores) {
+    if (scores.defined()) terms.push_back({name, scores});
+  };
+  add("content_position", by_distance(q, attention));  // q_i·(position_rows[δ] + clipped_keys[c])
+  if (attention.content_bias.defined())                // content_bias·k_j
     add("content_bias", matmul(unsqueeze(attention.content_bias, 1), transpose(k)));
-  if (attention.position_bias.defined()) {  // position_bias·(position_rows[δ] + clipped_keys[c])
-    Tensor for_all = expand(unsqueeze(attention.position_bias, 1), {1, H, T, D});
-    add("position_bias", by_distance(for_all, attention));
-  }
-  if (attention.position_scores.defined())  // position_scores[δ]
+  if (attention.position_bias.defined())  // position_bias·(position_rows[δ] + clipped_keys[c])
+    add("position_bias",
+        by_distance(expand(unsqueeze(attention.position_bias, 1), {1, H, T, D}), attention));
+  if (attention.position_scores.defined())
     add("position_scores", relative_bias(attention.position_scores, T, K));
   return terms;
 }

@@ -8,7 +8,6 @@
 #include "shiftgrad/core/machine/parallel.h"
 #include "shiftgrad/core/machine/simd.h"
 #include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/shape.h"
 #include "shiftgrad/ops/softmax_row.h"
 
@@ -64,15 +63,6 @@ Tensor softmax(const Tensor& x) {
   int64_t K = x.size(-1);
   Tensor rows = reshape(x, {1, 1, K == 0 ? 0 : x.count() / K, K});  // [1, 1, rows, K]
   return reshape(masked_softmax(rows, {}, 1), x.shape());
-}
-
-Tensor sum_of_terms(std::vector<ScoreTerm> terms, const TermEditor& editor, const Dims& shape) {
-  if (editor) editor(terms);
-  Tensor sum = Tensor::zeros(shape);
-  for (const ScoreTerm& term : terms) sum = sum + term.scores;
-  require(sum.shape() == shape, "sum_of_terms: terms of the shape ", sum.shape(), ", expected ",
-          shape);
-  return sum;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

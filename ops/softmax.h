@@ -1,8 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "shiftgrad/core/tensor.h"
 #include "shiftgrad/ops/visibility.h"
@@ -21,18 +19,5 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
 /// A function that receives the probabilities of a masked softmax, for callers that want to see
 /// them.
 using ProbabilityRecorder = std::function<void(const Tensor& probabilities)>;
-
-/// One term of the score of a masked softmax, such as u·k_j; `scores` broadcasts to [B, H, T, K].
-struct ScoreTerm {
-  std::string name;
-  Tensor scores;
-};
-
-/// A function that receives the terms of a score before they are summed, for callers that want to
-/// see them, change them or leave some out.
-using TermEditor = std::function<void(std::vector<ScoreTerm>& terms)>;
-
-/// Returns the sum of the terms that the editor, if given, leaves, as scores of this shape.
-Tensor sum_of_terms(std::vector<ScoreTerm> terms, const TermEditor& editor, const Dims& shape);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

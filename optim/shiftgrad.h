@@ -70,6 +70,7 @@
 #include "shiftgrad/ops/products.h"
 #include "shiftgrad/ops/recurrent.h"
 #include "shiftgrad/ops/reduce.h"
+#include "shiftgrad/ops/score_terms.h"
 #include "shiftgrad/ops/shape.h"
 #include "shiftgrad/ops/shift.h"
 #include "shiftgrad/ops/softmax.h"
