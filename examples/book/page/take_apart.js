@@ -6,12 +6,13 @@ import { attempt, choose, number, part } from 'book/elements.js';
 
 const looked_at = 24, scored = 1500, written = 120;  // characters
 
-/// The terms, as the equation has them.
-const equations = {
+/// The terms of attention and of AFT, as their equations have them.
+const of_attention = {
   content_content: 'content·content, q·k', content_position: 'content·position, q·r',
-  content_bias: 'content bias, u·k', position_bias: 'position bias, v·r or w', position_scores: 'position scores, s',
-  content: 'content, k',
+  content_bias: 'content bias, u·k', position_bias: 'position bias, v·r', position_scores: 'position scores, s',
 };
+const of_aft = { content: 'content, k', position_bias: 'position bias, w' };
+const title_of = (name, names) => (names.includes('content') ? of_aft : of_attention)[name] ?? name;
 
 customElements.define('take-apart', class extends HTMLElement {
   connectedCallback() {
@@ -77,7 +78,7 @@ customElements.define('take-apart', class extends HTMLElement {
     terms.hidden = false;
     terms.replaceChildren(terms.querySelector('legend'), ...names.map((name) => {
       const label = document.createElement('label');
-      label.innerHTML = `<input type="checkbox" value="${name}" checked> ${equations[name] ?? name}`;
+      label.innerHTML = `<input type="checkbox" value="${name}" checked> ${title_of(name, names)}`;
       label.firstChild.addEventListener('change', () => attempt(this, async () => {
         await this.#show();
         await this.#compare();
@@ -88,7 +89,8 @@ customElements.define('take-apart', class extends HTMLElement {
 
   #draw(characters, { terms, weights }, head) {
     const maps = this.querySelector('.maps');
-    const shown = [...terms.map(({ name, heads }) => [equations[name] ?? name, heads[head]]), ['weights', weights[head]]];
+    const names = terms.map(({ name }) => name);
+    const shown = [...terms.map(({ name, heads }) => [title_of(name, names), heads[head]]), ['weights', weights[head]]];
     const limit = Math.max(...terms.flatMap(({ heads }) => heads[head].map(Math.abs)));
     const size = characters.length;
     while (maps.children.length > shown.length) maps.lastChild.remove();

@@ -144,4 +144,4 @@ async function check_page({ open, name, book, pictures, offend, settled }) {
   }
 }
 
-module.exports = { check_page };
+module.exports = { check_page, check_width, narrow };
