@@ -24,8 +24,8 @@ function offend(where, what) {
 
 /// All files that a reader downloads, compressed.
 function check_size() {
-  const files = fs.readdirSync(book, { recursive: true })
-    .filter((name) => !name.startsWith('wasm') && fs.statSync(path.join(book, name)).isFile());
+  const files = fs.readdirSync(book).concat(fs.readdirSync(path.join(book, 'fonts')).map((name) => `fonts/${name}`))
+    .filter((name) => /^([^/]*\.(html|css|js)|fonts\/.*)$/.test(name));
   const sizes = files.map((name) => zlib.gzipSync(fs.readFileSync(path.join(book, name))).length);
   const sum = sizes.reduce((a, b) => a + b, 0);
   console.log(`the book: ${files.length} files, ${(sum / 1e6).toFixed(2)} MB compressed`);
