@@ -87,7 +87,7 @@ void add_panel(Svg& svg, const AttentionMap& map, const MapAxis& rows, const Map
 /// Draws the scale of colours, and returns where it ends on the right.
 double add_scale(Svg& svg, const Place& top) {
   constexpr int steps = 20, step = 7;
-  svg.words({top.x, top.y - 8}, "weight");
+  svg.words({top.x, top.y - 16}, "weight");
   for (int n = 0; n < steps; ++n)
     svg.add("<rect class=\"cell\" x=\"", top.x, "\" y=\"", top.y + (steps - 1 - n) * step,
             "\" width=\"14\" height=\"", step, "\" opacity=\"", opacity((n + 0.5) / steps), "\"/>");

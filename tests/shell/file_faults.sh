@@ -125,7 +125,7 @@ for where in full closed pipe; do
     "compare transformer shaw $tiny --out_dir compared_$where --seeds 1 --length 1"; do
     unprintable $where $command
   done
-  if command -v gnuplot > /dev/null; then unprintable $where context run --tokens 9; fi
+  unprintable $where context run --tokens 9
   as_seq2seq unprintable $where eval lines
   as_seq2seq unprintable $where train $pairs --out_dir unprinted_lines_$where
   cut -f 1 pairs.tsv > sources

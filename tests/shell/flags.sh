@@ -117,21 +117,20 @@ refuses '--out_dir run/last.safetensors: a file, expected a folder' \
   train --resume --out_dir run/last.safetensors
 refuses '--out_dir text: ' train $tiny --out_dir text
 
-if command -v gnuplot > /dev/null; then
-  # A picture's place is printed.
-  # draws FILE ARGUMENT...
-  draws() {
-    file=$1
-    shift
-    runs "$@"
-    [ "$(tail -n 1 output)" = "wrote $file" ] || fail "the place of $1's picture: $(cat output)"
-    [ -s "$file" ] || fail "no $file"
-  }
-  draws run/attention.svg attention run/last.safetensors --text line
-  draws run/positions.svg positions run/best.safetensors
-  draws loss.svg plot run/metrics.jsonl vanilla
-  draws some.svg context run/best.safetensors vanilla --tokens 20 --out some.svg
-fi
+# A picture's place is printed.
+# draws FILE ARGUMENT...
+draws() {
+  file=$1
+  shift
+  runs "$@"
+  [ "$(tail -n 1 output)" = "wrote $file" ] || fail "the place of $1's picture: $(cat output)"
+  [ -s "$file" ] || fail "no $file"
+}
+draws run/attention.svg attention run/last.safetensors --text line
+draws run/positions.svg positions run/best.safetensors
+draws loss.svg plot run/metrics.jsonl vanilla
+draws report.html report run vanilla --tokens 20
+draws some.svg context run/best.safetensors vanilla --tokens 20 --out some.svg
 
 # --- A score of a part of the text says so.
 

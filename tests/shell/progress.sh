@@ -51,9 +51,7 @@ shows "$bar [1-9][0-9]*/1500 sources  $eta" "\"\$seq2seq\" eval lines $many"
 shows '0 lines  0:00' '"$seq2seq" translate lines < sources'
 shows '[1-9][0-9]* lines  0:[0-9]+' \
   '"$seq2seq" translate lines --batch_size 5 --beam 25 < more'
-if command -v gnuplot > /dev/null; then
-  for mode in exact blocks; do shows "$characters" "\"\$char_lm\" context run --mode $mode"; done
-  shows drawing '"$char_lm" plot run'
-fi
+for mode in exact blocks; do shows "$characters" "\"\$char_lm\" context run --mode $mode"; done
+shows "$bar 0/2 runs" '"$char_lm" report run run'
 
 [ "$failures" = 0 ]

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Uses seq2seq, the program $1, as people do, and as they should not.
 tests=$(realpath "$(dirname "$0")/..")
+reads=$(realpath "$(dirname "$0")/../examples/common/read_report.py")
 . "$(dirname "$0")/char_lm_checks.sh"
 
 # Words turned around.
@@ -180,36 +181,55 @@ wait $pid || status=$?
 [ "$status" = 143 ] || fail "status $status after SIGTERM"
 prints 'train --resume --out_dir stopped continues'
 
-if command -v gnuplot > /dev/null; then
-  runs attention run --source 1f7 --out map.svg
-  [ "$(tail -n 1 output)" = 'wrote map.svg' ] || fail "the picture's place: $(cat output)"
-  grep -q 'block 0, mean of 2 heads' map.svg || fail 'titles of the maps'
-  runs attention run --source 1f7 --target 7f1 --heads --out map.svg
-  grep -q 'block 0, head 1' map.svg || fail 'titles of the maps'
+runs attention run --source 1f7 --out map.svg
+[ "$(tail -n 1 output)" = 'wrote map.svg' ] || fail "the picture's place: $(cat output)"
+grep -q 'block 0, mean of 2 heads' map.svg || fail 'titles of the maps'
+runs attention run --source 1f7 --target 7f1 --heads --out map.svg
+grep -q 'block 0, head 1' map.svg || fail 'titles of the maps'
 
-  # A name is never a command.
-  cp -r run '|echo>PWNED #'
-  runs attention '|echo>PWNED #' --source 1f7
-  runs attention run --source 1f7 --out '|echo>PWNED #.svg'
-  [ -f '|echo>PWNED #.svg' ] || fail 'no picture of a name that begins with |'
-  [ ! -e PWNED ] || fail 'a command in a name was run'
+runs attention run --source 1f7 --json
+python3 -c '
+import json
+x = json.load(open("output"))
+assert x["source"] == list("1f7") and x["target"][-1] == "end" and len(x["blocks"][0]) == 1, x
+assert all(abs(sum(row) - 1) < 1e-5 and len(row) == 3 for row in x["blocks"][0][0]["weights"]), x
+' || fail 'the numbers of the alignment'
 
-  # A percent sign in a word is no format, and a control character not one of the picture's.
-  printf '50%%s %%\tx\001y %%%%\n100%% %%d\t%%n\n' > percent.tsv
-  awk 'BEGIN { for (n = 0; n < 20; n++) print "%s" n " 7%\t" n "%" }' >> percent.tsv
-  runs train $tiny --data percent.tsv --source_tokens words --target_tokens words --out_dir percent
-  runs attention percent --source '50%s %' --target "$(printf 'x\001y %%%%')" --out percent.svg
-  for word in '50%s' '%' 'x\x01y' '%%'; do
-    grep -q -F "<text>$word</text>" percent.svg || fail "no '$word' in $(grep '<text>' percent.svg)"
-  done
-fi
+# A name is never a command.
+cp -r run '|echo>PWNED #'
+runs attention '|echo>PWNED #' --source 1f7
+runs attention run --source 1f7 --out '|echo>PWNED #.svg'
+[ -f '|echo>PWNED #.svg' ] || fail 'no picture of a name that begins with |'
+[ ! -e PWNED ] || fail 'a command in a name was run'
+
+# A percent sign in a word is no format, and a control character not one of the picture's.
+printf '50%%s %%\tx\001y %%%%\n100%% %%d\t%%n\n' > percent.tsv
+awk 'BEGIN { for (n = 0; n < 20; n++) print "%s" n " 7%\t" n "%" }' >> percent.tsv
+runs train $tiny --data percent.tsv --source_tokens words --target_tokens words --out_dir percent
+runs attention percent --source '50%s %' --target "$(printf 'x\001y %%%%')" --out percent.svg
+for word in '50%s' '%' 'x\x01y' '%%'; do
+  grep -q -F ">$word</text>" percent.svg || fail "no '$word' in $(grep '<text' percent.svg)"
+done
+
+# --- A report for a browser.
+
+runs report run percent --out report.html
+prints '^wrote report.html$'
+python3 "$reads" report.html runs=run,percent loss attention=4 nothing=0 || fail 'the report'
+runs report run --source 1f7 --out report.html
+python3 "$reads" report.html runs=run attention=1 || fail 'the report of one source'
+runs report run --source unknown~ --out report.html
+python3 "$reads" report.html runs=run nothing=1 || fail 'the report of a source that the model cannot read'
+refuses 'missing/best.safetensors: no such file' report run missing
+refuses '--out run: expected the name of a file' report run --out run
+refuses 'RUN' report
 
 runs --help
-for command in train eval translate attention; do runs $command --help; done
+for command in train eval translate attention report; do runs $command --help; done
 
 # --- What it is not for.
 
-refuses 'expected train, eval, translate or attention'
+refuses 'expected train, eval, translate, attention or report'
 refuses 'missing: No such file' train --data missing --out_dir run
 refuses 'line 2: target: 30 tokens, but the model takes at most 19' train $tiny --out_dir run \
   --data "$(printf 'a\tb\nc\td%029d\n' 0 > long.tsv; echo long.tsv)"

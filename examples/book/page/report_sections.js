@@ -97,17 +97,28 @@ function token_line(title, tokens) {
   return { line, mark: (n) => [...line.children].forEach((token, at) => token.classList.toggle('marked', at === n)) };
 }
 
-/// One map of a run. The tokens of the cell that is read are marked below it.
-function attention_map(run, example, map) {
+/// One map of a run. The tokens of the cell that is read are marked below it, and maps of the same text read the
+/// same cell.
+function attention_map(run, example, map, others) {
   const shown = element('div', '', { class: 'attention' });
   const heat = document.createElement('heat-map');
   const queries = token_line('query', example.queries);
   const keys = token_line('key', example.keys);
   const columns = example.keys.length;
+  const mark = (cell) => {
+    queries.mark(cell?.row);
+    keys.mark(cell?.column);
+  };
+  const text = JSON.stringify([example.queries, example.keys]);
   heat.addEventListener('cell', ({ detail }) => {
-    queries.mark(detail?.row);
-    keys.mark(detail?.column);
+    mark(detail);
+    for (const other of others)
+      if (other.heat !== heat && other.text === text) {
+        other.heat.mark(detail?.row, detail?.column);
+        other.mark(detail);
+      }
   });
+  others.push({ heat, text, mark });
   shown.append(heat, queries.line, keys.line);
   heat.show({
     title: `${run.name}: ${map.title}`, limit: 1,
@@ -133,10 +144,11 @@ export function attention({ runs }) {
     'keys read a weight, and mark its query and its key in the text.');
   const show = () => {
     const chosen = (name) => Math.max(part(made, name)?.selectedIndex ?? 0, 0);
+    const maps = [];
     beside.replaceChildren(...able.map((run) => {
       const example = run.attention[Math.min(chosen('example'), run.attention.length - 1)];
       const map = example.layers[chosen('layer')]?.[chosen('head')];
-      return map ? attention_map(run, example, map)
+      return map ? attention_map(run, example, map, maps)
         : element('p', `${run.name} has no head ${chosen('head')} in a layer ${chosen('layer')}.`);
     }));
   };

@@ -14,7 +14,7 @@ class RunReport extends HTMLElement {
   connectedCallback() {
     const script = this.querySelector('script');
     if (!script) return;
-    const report = JSON.parse(script.textContent);
+    const report = this.report = JSON.parse(script.textContent);
     const list = document.createElement('ol');
     for (const [name, title] of Object.entries(titles)) {
       if (needs[name] && !report.runs.some((run) => run[needs[name]])) continue;

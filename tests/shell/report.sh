@@ -1,0 +1,70 @@
+#!/bin/sh
+# Lets char_lm, the program $1, write reports of runs of all kinds, and refuse what it cannot report.
+reads=$(realpath "$(dirname "$0")/../examples/common/read_report.py")
+. "$(dirname "$0")/char_lm_checks.sh"
+
+awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 " <&></script>" }' > text
+# trained FOLDER FLAG...: a run of a tiny model.
+trained() {
+  folder=$1
+  shift
+  runs train --data text --n_layer 2 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4 \
+    --max_iters 4 --warmup_iters 2 --eval_interval 2 --log_interval 1 --out_dir "$folder" "$@"
+}
+# holds REPORT WHAT...
+holds() {
+  python3 "$reads" "$@" || fail "the report $*"
+}
+trained xl
+trained vanilla --model transformer
+trained rnn --model local_rnn
+trained 'deep/<b>&amp; `x`' --model shaw --max_distance 3
+
+runs report xl --tokens 20
+prints '^wrote report.html$'
+holds report.html runs=xl nothing=0 attention=1 loss sample distances context
+# vanilla has no distances, rnn neither these nor attention.
+runs report xl vanilla rnn --tokens 20 --out all.html
+holds all.html runs=xl,vanilla,rnn nothing=3 attention=1 loss sample distances context
+runs report 'deep/<b>&amp; `x`' --checkpoint last --text 'line 1 </' --prompt 'line' --length 30 --tokens 20 --out odd.html
+holds odd.html 'runs=<b>&amp; `x`' nothing=0 attention=1 loss sample distances context
+cp -r xl "$(printf 'bell\007 high\377')"
+runs report "$(printf 'bell\007 high\377')" --tokens 20 --out bytes.html
+holds bytes.html 'runs=bell\x07 high\xFF'
+
+# The same runs make the same report, and it takes the place of an old one.
+runs report xl --tokens 20 --out again.html
+cmp report.html again.html || fail 'two reports of one run differ'
+runs report vanilla --tokens 20 --out again.html
+holds again.html runs=vanilla
+
+# Without its text, a run is reported as far as it goes, on what the model wrote.
+mv text moved
+runs report xl --out alone.html
+holds alone.html runs=xl nothing=1 attention=1 sample distances
+mv moved text
+
+# Many runs stay below 3 MB.
+many=
+for n in $(seq 40); do many="$many xl"; done
+# shellcheck disable=SC2086
+runs report $many --tokens 5 --length 20 --out many.html
+holds many.html
+
+old=$(cksum all.html)
+refuses 'missing/best.safetensors: no such file' report xl missing
+refuses '--out xl: expected the name of a file' report xl --out xl
+refuses '--out no/report.html: there is no folder' report xl --out no/report.html
+refuses "--text: the model does not know the character 'L', number 1" report xl --text Line
+refuses "--prompt: the model does not know the character 'L', number 1" report xl --prompt Line
+refuses '--length 0, expected at least 1' report xl --length 0
+refuses '--tokens 0, expected at least 1' report xl --tokens 0
+refuses '--checkpoint first, expected best or last' report xl --checkpoint first
+rm vanilla/metrics.jsonl
+refuses 'vanilla/metrics.jsonl: No such file' report xl vanilla --out all.html
+refuses 'RUN' report
+[ "$(cksum all.html)" = "$old" ] || fail 'a refused report changed an old one'
+runs report --help
+prints '^Write a page about runs'
+
+[ "$failures" = 0 ]

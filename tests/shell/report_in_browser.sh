@@ -1,0 +1,29 @@
+#!/bin/sh
+# Reads reports of char_lm, the program $1, and of seq2seq, the program $2, in Debian's chromium, as
+# pages_in_browser.sh reads the book: by keyboard alone, on a phone, in light and in dark. Below the folder $3 are
+# the browser's driver and, in report/pictures, screenshots.
+set -eu
+char_lm=$(realpath "$1")
+seq2seq=$(realpath "$2")
+built=$(realpath "$3")
+tests=$(cd "$(dirname "$0")/.." && pwd)
+PLAYWRIGHT=$("$tests/examples/book/playwright.sh" "$built/book/browser" 2> "$built/playwright") ||
+  { cat "$built/playwright"; exit 77; }
+export PLAYWRIGHT
+
+rm -rf "$built/report"
+mkdir -p "$built/report/pages"
+cd "$built/report"
+awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 }' > text
+for model in transformer_xl 'transformer --position rope' shaw local_rnn; do
+  # shellcheck disable=SC2086
+  "$char_lm" train --data text --n_layer 2 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4 --max_iters 20 \
+    --warmup_iters 2 --eval_interval 5 --log_interval 1 --model $model --out_dir "${model%% *}" > log
+done
+"$char_lm" report transformer_xl transformer shaw local_rnn --tokens 20 --out pages/several.html
+"$char_lm" report transformer_xl --tokens 20 --out pages/one.html
+awk 'BEGIN { for (n = 0; n < 200; n++) print n "\t" n * 7 }' > pairs
+"$seq2seq" train --data pairs --n_layer 2 --n_head 2 --n_embd 16 --batch_size 8 --max_len 10 --max_iters 20 \
+  --eval_interval 10 --log_interval 1 --out_dir pairs_run > log
+"$seq2seq" report pairs_run --out pages/pairs.html
+node "$tests/examples/book/pages.js" pages pictures
