@@ -1,6 +1,7 @@
 #!/bin/sh
 # From nothing to a text: installs what the build needs, builds, trains a Transformer-XL on this
-# project's own source for about two minutes, scores it, generates text, and writes a report to be opened in a browser.
+# project's own source for about two minutes, scores it, generates text, and writes a report that a
+# browser opens.
 # Everything stays in build-quickstart and out/quickstart. Arguments are passed on to the training,
 # such as --model transformer.
 set -eu

@@ -71,7 +71,9 @@ MixerConfig read_config(const std::string& type, const std::string& object) {
 /// Whole numbers -1, 0 and 1, the same on every machine.
 class SmallNumbers {
  public:
-  explicit SmallNumbers(int64_t seed) : random_(static_cast<uint32_t>(seed + 1)) {}
+  explicit SmallNumbers(int64_t seed) : random_(static_cast<uint32_t>(seed)) {
+    random_.discard(16);  // until neighbouring seeds have parted
+  }
   Scalar next() { return static_cast<Scalar>(static_cast<int64_t>(random_() / 7 % 3) - 1); }
 
  private:
@@ -130,12 +132,12 @@ void fill_parameters(Module& layer, int64_t channels) {
 Tensor tokens(int64_t first, int64_t count, int64_t C) {
   Tensor x = Tensor::empty({1, count, C});
   Scalar* value = x.mutable_data();
-  for (int64_t t = first; t < first + count; ++t) {
-    SmallNumbers numbers(100 + t);
+  SmallNumbers numbers(100);
+  for (int64_t t = 0; t < first + count; ++t) {
     std::array<Scalar, 4> token{};
     while (token[0] == token[1])
       for (Scalar& number : token) number = numbers.next();
-    for (int64_t c = 0; c < C; ++c) *value++ = token[static_cast<size_t>(c % 4)];
+    for (int64_t c = 0; c < C && t >= first; ++c) *value++ = token[static_cast<size_t>(c % 4)];
   }
   return x;
 }
