@@ -22,7 +22,8 @@ export class CellField extends HTMLElement {
   #shown = null;
   #cells = new Map();
   #current = null;
-  #size = new ResizeObserver(() => this.#place(this.clientWidth));
+  #width = 0;
+  #size = new ResizeObserver(() => this.#resize());
 
   connectedCallback() {
     if (!this.firstChild) {
@@ -48,7 +49,15 @@ export class CellField extends HTMLElement {
 
   get #plane() { return this.querySelector('.field-plane'); }
 
+  /// Cells go to their places at once when it is the page that moves.
+  #resize() {
+    if (this.clientWidth === this.#width) return;
+    this.classList.add('still');
+    this.#place(this.clientWidth);
+  }
+
   #draw() {
+    this.classList.remove('still');
     // Whoever asks for the width later has the browser place new cells first, from where they would move.
     const width = this.clientWidth;
     const { cells, label, row_names = [], column_names = [] } = this.#shown;
@@ -84,6 +93,7 @@ export class CellField extends HTMLElement {
 
   /// Puts each cell where it belongs in a field so wide.
   #place(width) {
+    this.#width = width;
     if (!this.#shown || width === 0) return;
     const { cells, row_names, column_names } = this.#shown;
     const left = row_names ? 1 : 0, top = column_names ? heading_share : 0;

@@ -110,6 +110,7 @@ class ShiftFigure extends HTMLElement {
     this.#input('step').value = this.#step;
     this.#input('back').disabled = this.#step === 0;
     this.#input('next').disabled = this.#step === this.#last;
+    this.#input('mask').disabled = this.#step < this.#last;  // only scores by key can be masked
     this.#draw();
   }
 
@@ -157,26 +158,30 @@ class ShiftFigure extends HTMLElement {
     };
   }
 
+  /// The query and the distance whose product a number stands for. A zero of the padding has neither.
+  #product(value) {
+    const columns = this.#views[0].shape[1], column = (value - 1) % columns;
+    return value === 0 ? null
+      : { query: Math.floor((value - 1) / columns), delta: this.#way.delta(column, this.#T, this.#K) };
+  }
+
   #cell(view, n, row, column) {
-    const value = view.values[n], by_key = this.#step === this.#last;
-    const place = this.#views[1].positions[this.#views[1].values.indexOf(value)];
-    const columns = this.#views[0].shape[1];
-    const query = Math.floor((value - 1) / columns), delta = this.#way.delta((value - 1) % columns, this.#T, this.#K);
-    const name = value === 0 ? 'a zero of the padding' : `q${below(query)}·r${below(delta)}`;
-    const in_rows = view.shape.length === 2 && view.shape[0] === this.#T && this.#step > 1;
-    const wrapped = in_rows && (value === 0 || query !== row);
+    const value = view.values[n], product = this.#product(value), by_key = this.#step === this.#last;
+    const in_rows_of_queries = view.shape.length === 2 && view.shape[0] === this.#T && this.#step > 1;
+    const wrapped = in_rows_of_queries && product?.query !== row;
     const covered = by_key && this.#input('mask').checked && this.#hidden[row][column];
     const index = view.shape.length === 1 ? [n] : [row, column];
-    const address = [view.offset, ...index.map((at, axis) => `${at}·${view.strides[axis]}`)].join(' + ');
+    const sum = [view.offset, ...index.map((at, axis) => `${at}·${view.strides[axis]}`)].join(' + ');
     const remark = covered ? ' The mask hides it.' : wrapped ? ' It is wrapped: it comes from another row.' : '';
+    const padded = this.#views[1];
     return {
-      key: value === 0 ? view.positions[n] : place,
+      key: product ? padded.positions[padded.values.indexOf(value)] : view.positions[n],
       row, column,
-      text: value === 0 ? '0' : `q${below(query)}r${below(delta)}`,
-      color: value === 0 ? undefined : query,
-      kind: [value === 0 && 'padding', wrapped && 'wrapped', covered && 'covered'].filter(Boolean).join(' '),
-      say: `${name} is at ${index.join(', ')}, which is place ${address} = ${view.positions[n]} of ` +
-        `${storage_name(view)}.${remark}`,
+      text: product ? `q${below(product.query)}r${below(product.delta)}` : '0',
+      color: product?.query,
+      kind: [!product && 'padding', wrapped && 'wrapped', covered && 'covered'].filter(Boolean).join(' '),
+      say: `${product ? `q${below(product.query)}·r${below(product.delta)}` : 'A zero of the padding'} is at ` +
+        `${index.join(', ')}, which is address ${sum} = ${view.positions[n]} of buffer ${storage_name(view)}.${remark}`,
     };
   }
 
@@ -186,13 +191,13 @@ class ShiftFigure extends HTMLElement {
     const row = (name, view, current) => `<tr${current ? ' aria-current="step"' : ''}><td><code>${name}</code></td>
       <td>[${view.shape.join(', ')}]</td><td>[${view.strides.join(', ')}]</td><td>${view.offset}</td><td>${storage_name(view)}</td></tr>`;
     this.querySelector('.views').innerHTML = `
-      <thead><tr><th>step</th><th>shape</th><th>strides</th><th>offset</th><th>memory</th></tr></thead>
+      <thead><tr><th>step</th><th>shape</th><th>strides</th><th>offset</th><th>buffer</th></tr></thead>
       <tbody>${this.#views.map((view, n) => row(names[n], view, n === this.#step)).join('')}
       ${row(`at once: ${this.#way.at_once(T, K).slice(1).map(written).join(', ')}`, this.#at_once, false)}</tbody>`;
   }
 }
 
-const storage_name = ({ storage }) => `buffer ${'AB'[storage]}`;
+const storage_name = ({ storage }) => 'AB'[storage];
 
 /// A step as one reads it: slice(0, 3, 18).
 function written([name, ...values]) {

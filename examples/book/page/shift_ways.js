@@ -10,7 +10,7 @@ export const ways = {
     delta: (column, T, K) => K - 1 - column,
     steps: (T, K) => [
       [['pad_left'], 'A column of zeros goes on the left. This is the only step that writes anything.'],
-      [['reshape', [flat(T, K)]], 'The rows lie one after the other in memory. So the matrix is a line already.'],
+      [['reshape', [flat(T, K)]], 'The rows lie one after the other in the buffer. So the matrix is a line already.'],
       [['slice', 0, T, flat(T, K)], 'The first T cells are left out: the line starts later.'],
       [['reshape', [T, K]], 'The line is read in rows of K. Row i has moved left by T − 1 − i.'],
     ],
@@ -37,7 +37,7 @@ export const ways = {
       [['pad_left'], 'A column of zeros goes on the left.'],
       [['reshape', [K + 1, T]], 'The cells are read in rows of T. There are K + 1 such rows.'],
       [['slice', 0, 1, K + 1], 'The first row is left out. These are the first T cells, as in Transformer-XL.'],
-      [['reshape', [T, K]], 'The rest is read in rows of K. Without a memory K is T, and this changes nothing.'],
+      [['reshape', [T, K]], 'The rest is read in rows of K. With M = 0, K is T, and this changes nothing.'],
     ],
     at_once: () => [['pad_left'], ['rel_shift_view']],
   },

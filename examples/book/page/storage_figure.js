@@ -26,8 +26,8 @@ class StorageFigure extends HTMLElement {
       <div class="controls"><label>View <select name="view">${Object.entries(views).map(([name, { title }]) =>
         `<option value="${name}">${title}</option>`).join('')}</select></label></div>
       <p class="field-title">The view</p><cell-field class="view"></cell-field>
-      <p class="field-title">The values in memory</p><cell-field class="values"></cell-field>
-      <p class="field-title">The gradient in memory</p><cell-field class="gradient"></cell-field>
+      <p class="field-title">The buffer of values</p><cell-field class="values"></cell-field>
+      <p class="field-title">The buffer of gradients</p><cell-field class="gradient"></cell-field>
       <p class="key"></p>
       <p role="alert" hidden></p>`;
     const select = this.querySelector('select');
@@ -50,26 +50,26 @@ class StorageFigure extends HTMLElement {
   #draw(all) {
     const first = all[0], view = all.at(-1), copied = view.storage > 0;
     const columns = view.shape.at(-1);
-    // Each place that the view shows has a colour.
-    const places = copied ? first.positions : [...new Set(view.positions)].sort((a, b) => a - b);
-    const color = (place) => places.includes(place) ? places.indexOf(place) : undefined;
+    // Each address that the view shows has a colour.
+    const shown = copied ? first.positions : [...new Set(view.positions)].sort((a, b) => a - b);
+    const color = (address) => shown.includes(address) ? shown.indexOf(address) : undefined;
     const show = (name, label, cells) => this.querySelector(`.${name}`).show({ label, cells });
     show('view', `The view, shape ${view.shape.join(' by ')}`, view.values.map((value, n) => ({
       key: n, row: Math.floor(n / columns), column: n % columns, text: value,
       color: copied ? undefined : color(view.positions[n]), kind: 'plain',
-      say: `${value} lies at place ${view.positions[n]} of ${copied ? 'a memory of its own' : 'the memory'}. ` +
+      say: `${value} is at address ${view.positions[n]} of ${copied ? 'a buffer of its own' : 'the buffer'}. ` +
         `Its gradient is ${n + 1}.`,
     })));
-    const line = (cell) => first.values.map((_, place) => ({ key: place, row: 0, column: place, ...cell(place) }));
-    show('values', 'The values in memory', line((place) => ({
-      text: first.values[place], color: color(place), kind: 'plain',
-      say: `Place ${place} holds ${first.values[place]}.${places.includes(place) ? '' : ' The view leaves it out.'}`,
+    const line = (cell) => first.values.map((_, address) => ({ key: address, row: 0, column: address, ...cell(address) }));
+    show('values', 'The buffer of values', line((address) => ({
+      text: first.values[address], color: color(address), kind: 'plain',
+      say: `Address ${address} holds ${first.values[address]}.${shown.includes(address) ? '' : ' The view leaves it out.'}`,
     })));
-    show('gradient', 'The gradient in memory', line((place) => {
-      const parts = copied ? [] : view.positions.flatMap((at, n) => at === place ? [n + 1] : []);
+    show('gradient', 'The buffer of gradients', line((address) => {
+      const parts = copied ? [] : view.positions.flatMap((at, n) => at === address ? [n + 1] : []);
       return {
-        text: first.gradient[place], color: color(place), kind: 'plain',
-        say: `Place ${place} of the gradient is ${first.gradient[place]}${parts.length > 1 ? ` = ${parts.join(' + ')}` : ''}.`,
+        text: first.gradient[address], color: color(address), kind: 'plain',
+        say: `The gradient at address ${address} is ${first.gradient[address]}${parts.length > 1 ? ` = ${parts.join(' + ')}` : ''}.`,
       };
     }));
     this.querySelector('.key').textContent = `Shape [${view.shape.join(', ')}], strides ` +

@@ -61,13 +61,13 @@ async function check_keys(figure) {
   }
 }
 
-/// Three queries behind two remembered tokens: entry (1, 2) of the view is at place 3 + 1·5 + 2·1.
+/// Three queries behind two remembered tokens: entry (1, 2) of the view is at address 3 + 1·5 + 2·1.
 async function check_places(figure) {
   const { page } = figure;
   await figure.slide('step', 4);
   await page.waitForTimeout(moving_time);
   await figure.root.locator('.field-cell[data-row="1"][data-column="2"]').hover();
-  assert.equal(await figure.said(), 'q₁·r₁ is at 1, 2, which is place 3 + 1·5 + 2·1 = 10 of buffer B.');
+  assert.equal(await figure.said(), 'q₁·r₁ is at 1, 2, which is address 3 + 1·5 + 2·1 = 10 of buffer B.');
   await figure.root.locator('.field-plane').focus();
   for (const key of ['ArrowUp', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
   assert.match(await figure.said(), /^q₁·r₄ is at 0, 4, .* = 7 of buffer B\. It is wrapped/);
@@ -76,7 +76,7 @@ async function check_places(figure) {
   assert.deepEqual([views[2].positions[7], views[2].positions[4]], [10, 7]);
   const table = await figure.root.locator('tbody tr').evaluateAll((rows) =>
     rows.map(({ cells }) => [...cells].map(({ textContent }) => textContent)));
-  assert.deepEqual(table.at(-1), ['at once: rel_shift_view', '[3, 5]', '[5, 1]', '3', 'buffer B']);
+  assert.deepEqual(table.at(-1), ['at once: rel_shift_view', '[3, 5]', '[5, 1]', '3', 'B']);
   assert.deepEqual(table.at(-2).slice(1), table.at(-1).slice(1));
 }
 
