@@ -5,6 +5,14 @@ const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 /// The control of a figure that has this name.
 export const part = (figure, name) => figure.querySelector(`[name=${name}]`);
 
+/// What a figure's attribute chooses of these names; the first where there is no such attribute.
+export function attribute(figure, name, names) {
+  const value = figure.getAttribute(name) ?? names[0];
+  if (!names.includes(value))
+    throw new Error(`<${figure.localName}>: ${name} is "${value}", expected ${names.join(', ')}`);
+  return value;
+}
+
 /// Options of a select.
 export const choices = (names) => names.map((name) => `<option>${escape(name)}</option>`).join('');
 

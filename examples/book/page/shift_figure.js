@@ -1,7 +1,7 @@
 // <shift-figure t="3" m="2" way="rel_shift">: the relative shift, step by step. The library applies
 // the operations to numbered scores; the figure draws where it says that each of them lies.
 
-import { attempt } from 'book/elements.js';
+import { attempt, attribute } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/cell_field.js';
 import { ways } from 'book/shift_ways.js';
@@ -38,10 +38,9 @@ class ShiftFigure extends HTMLElement {
       <cell-field></cell-field>
       <div class="wide" tabindex="0" role="group" aria-label="Shapes and strides"><table class="views"></table></div>
       <p role="alert" hidden></p>`;
-    const start = (name, value) => { this.#input(name).value = this.getAttribute(name) ?? value; };
-    start('way', 'rel_shift');
-    start('t', 3);
-    start('m', 2);
+    this.#input('way').value = attribute(this, 'way', Object.keys(ways));
+    this.#input('t').value = this.getAttribute('t') ?? 3;
+    this.#input('m').value = this.getAttribute('m') ?? 2;
     this.#input('k').value = this.#T + this.#M;
     for (const name of ['way', 't', 'm']) this.#input(name).addEventListener('input', () => this.#resize());
     this.#input('k').addEventListener('input', () => this.#choose_keys());

@@ -1,7 +1,7 @@
 // <storage-figure view="slice">: where the elements of a view lie, and where their gradients go. The library
 // applies the operations and runs back from the gradient 1, 2, 3, … of the result.
 
-import { attempt } from 'book/elements.js';
+import { attempt, attribute } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/cell_field.js';
 
@@ -31,7 +31,7 @@ class StorageFigure extends HTMLElement {
       <p class="key"></p>
       <p role="alert" hidden></p>`;
     const select = this.querySelector('select');
-    select.value = this.getAttribute('view') ?? 'slice';
+    select.value = attribute(this, 'view', Object.keys(views));
     select.addEventListener('input', () => this.#compute());
     this.#compute();
   }

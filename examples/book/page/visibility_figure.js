@@ -4,7 +4,7 @@
 // The attribute `kinds` keeps the choice to some, as in kinds="causal two_way", and each slider's name is an
 // attribute for its start.
 
-import { attempt } from 'book/elements.js';
+import { attempt, attribute } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/cell_field.js';
 import { kinds, who_sees_whom } from 'book/visibility_kinds.js';
@@ -29,7 +29,7 @@ class VisibilityFigure extends HTMLElement {
       <cell-field></cell-field>
       <p class="key"></p>
       <p role="alert" hidden></p>`;
-    this.#input('kind').value = this.getAttribute('kind') ?? names[0];
+    this.#input('kind').value = attribute(this, 'kind', names);
     this.#input('t').value = this.getAttribute('t') ?? 6;
     this.#input('m').value = this.getAttribute('m') ?? this.#kind.remembered ?? 0;
     this.#input('kind').addEventListener('input', () => this.#choose_kind());
