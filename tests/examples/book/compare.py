@@ -42,6 +42,8 @@ def requests():
     yield {"do": "train", "steps": 1}  # refused: no training has begun
     yield {"do": "run_layer", "layer": "rel_shift", "config": {},
            "tensors": {"input.x": tensor(1, 4, 7), "grad_output": tensor(1, 4, 7)}}
+    yield {"do": "views", "tensor": tensor(4, 7), "steps": [["pad_left"], ["rel_shift_view"], ["reverse", 1]],
+           "grad_output": tensor(4, 7)}
     text = nonsense(15000)
     for n, mixer in enumerate(MIXERS):
         training = TRAINING if n == 0 else TRAINING | {"mem_len": 0}
