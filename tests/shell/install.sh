@@ -57,7 +57,7 @@ if command -v help2man > /dev/null; then
   for flag in $("$char_lm" train --help | sed -n 's/^  --\([a-z0-9_]*\).*/\1/p'); do
     sed 's/\\f[BR]//g; s/\\//g' "$manual" | grep -q -- "^--$flag" || { echo "the manual lacks --$flag"; exit 1; }
   done
-  [ "$(find "$place" -name 'char_lm-*.1' -o -name 'seq2seq-*.1' | wc -l)" = 14 ]
+  [ "$(find "$place" -name 'char_lm-*.1' -o -name 'seq2seq-*.1' | wc -l)" = 16 ]
 fi
 if [ -e /usr/share/bash-completion/bash_completion ]; then
   bash "$tests/shell/completes.sh" "$char_lm" "$(find "$place" -path '*completions/char_lm')"
