@@ -118,11 +118,11 @@ customElements.define('take-apart', class extends HTMLElement {
     const all_terms = [[], this.#without];
     for (const [n, without] of all_terms.entries()) {
       const { nats } = await this.#ask({ do: 'score', text: text.slice(0, scored), without });
+      sides[n].querySelector('.loss').textContent = `Loss ${number(nats)} nats a character`;
+      this.querySelector('.outcome').hidden = false;
       const prompt = text.slice(0, 8);
       const more = await this.#ask({ do: 'write', prompt, length: written, temperature: 0.5, without });
-      sides[n].querySelector('.loss').textContent = `Loss ${number(nats)} nats a character`;
       sides[n].querySelector('pre').textContent = prompt + more.text;
     }
-    this.querySelector('.outcome').hidden = false;
   }
 });

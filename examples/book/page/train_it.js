@@ -7,7 +7,7 @@ import 'book/line_chart.js';
 import { attempt, choose, choices, number, part } from 'book/elements.js';
 import { texts } from 'book/texts.js';
 import { TrainingRun } from 'book/training_run.js';
-import { begin, most_steps, variants } from 'book/variants.js';
+import { begin, fewest_characters, most_steps, variants } from 'book/variants.js';
 
 const own_text = 'your own text';
 const most_runs = 4;
@@ -98,7 +98,11 @@ customElements.define('train-it', class extends HTMLElement {
   }
 
   #begin() {
-    this.text = this.#part('text').value === own_text ? this.#part('own').value : texts[this.#part('text').value];
+    const text = this.#part('text').value === own_text ? this.#part('own').value : texts[this.#part('text').value];
+    const characters = [...text].length;
+    if (characters < fewest_characters)
+      throw new Error(`Your own text has ${characters} characters, expected at least ${fewest_characters}.`);
+    this.text = text;
     if (this.#run) {
       this.#run.close();
       if (this.#run.step) this.#earlier = [this.#run.curve, ...this.#earlier].slice(0, most_runs - 1);

@@ -37,6 +37,9 @@ export const training = {
   batch_size: 8, block_size: segment, max_iters: most_steps, learning_rate: 3e-3, min_lr: 3e-4, warmup_iters: 20,
 };
 
+/// The fewest characters of which a batch can be made: each of its rows has one more to predict.
+export const fewest_characters = training.batch_size * (segment + 1);
+
 /// The request that begins to train a variant on a text.
 export function begin(variant, text) {
   const { model, mem_len = 0 } = table[variant];

@@ -58,6 +58,7 @@ async function settled(page) {
       same = now === before ? same + 1 : 0;
       before = now;
     }
+    await Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {})));
   });
 }
 
