@@ -9,18 +9,6 @@ namespace char_lm {
 using common::json_of;
 using nlohmann::json;
 
-namespace {
-
-/// Returns the rows of a square matrix.
-json rows_of(const std::vector<double>& values, size_t columns) {
-  json rows = json::array();
-  for (auto row = values.begin(); row != values.end(); row += static_cast<int64_t>(columns))
-    rows.push_back(std::vector<double>(row, row + static_cast<int64_t>(columns)));
-  return rows;
-}
-
-}  // namespace
-
 json loss_figure(const std::vector<std::string>& names,
                  const std::vector<common::LossCurve>& curves) {
   json runs = json::array();
@@ -33,14 +21,7 @@ json loss_figure(const std::vector<std::string>& names,
 
 json attention_figure(const std::vector<std::string>& characters,
                       const std::vector<std::vector<AttentionMap>>& layers) {
-  json all = json::array();
-  for (const std::vector<AttentionMap>& maps : layers) {
-    json layer = json::array();
-    for (const AttentionMap& map : maps)
-      layer.push_back({{"title", map.title}, {"weights", rows_of(map.weights, characters.size())}});
-    all.push_back(layer);
-  }
-  return {{"characters", characters}, {"layers", all}};
+  return {{"characters", characters}, {"layers", json_of(layers, characters.size())}};
 }
 
 json distance_figure(const std::vector<std::vector<DistanceTable>>& layers, int64_t trained) {

@@ -16,7 +16,6 @@
 
 namespace seq2seq {
 
-using common::AttentionMap;
 using shiftgrad::require;
 
 namespace {
@@ -30,24 +29,6 @@ struct AttentionFlags {
   bool json = false;
   DecodingFlags decoding{};
 };
-
-nlohmann::json figure_of(const std::vector<std::string>& source,
-                         const std::vector<std::string>& target,
-                         const std::vector<std::vector<AttentionMap>>& blocks) {
-  nlohmann::json all = nlohmann::json::array();
-  for (const std::vector<AttentionMap>& maps : blocks) {
-    nlohmann::json block = nlohmann::json::array();
-    for (const AttentionMap& map : maps) {
-      nlohmann::json rows = nlohmann::json::array();
-      for (size_t n = 0; n < map.weights.size(); n += source.size())
-        rows.push_back(std::vector(map.weights.begin() + static_cast<int64_t>(n),
-                                   map.weights.begin() + static_cast<int64_t>(n + source.size())));
-      block.push_back({{"title", map.title}, {"weights", rows}});
-    }
-    all.push_back(block);
-  }
-  return {{"source", source}, {"target", target}, {"blocks", all}};
-}
 
 /// Returns the tokens of --source or --target.
 std::vector<int32_t> tokens_of(const char* flag, const std::string& line, const Symbols& symbols,
@@ -73,8 +54,11 @@ Command::Work prepare(const AttentionFlags& flags) {
   std::string out =
       flags.out.empty() ? common::folder_of(flags.out_dir) + "/attention.svg" : flags.out;
   auto maps = alignments(translator.model(), source, tokens, flags.heads);
-  if (flags.json)
-    return [figure = figure_of(columns, rows, maps)] { std::cout << figure << std::endl; };
+  if (flags.json) {
+    nlohmann::json figure = {
+        {"source", columns}, {"target", rows}, {"blocks", json_of(maps, columns.size())}};
+    return [figure] { std::cout << figure << std::endl; };
+  }
   common::check_picture_path(out);
   return [=, title = "cross-attention of " + run.source] {
     common::write_picture(
