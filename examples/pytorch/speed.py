@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Times the layers beside PyTorch's own forms, forward and backward, and measures their memory.
 
-    speed.py [--only TEXT] [--lengths 256 1024 …] [--runs N] [--no-compile]
+    speed.py [--only TEXT] [--lengths 256 1024 …] [--runs N] [--no-compile] [--gigabytes N]
 
 PyTorch runs eager and compiled, in its literal form and with scaled_dot_product_attention over a dense
 bias where that can express it, in floats and under autocast to bfloat16. Each measurement has a process
-of its own. Memory is what the process grew by at most. In the end it prints what a call costs beyond its
+of its own. Memory is what the process grew by at most; a dash stands where it is not enough. In the end it prints what a call costs beyond its
 computation, and whether PyTorch's threads and ours get into each other's way.
 """
 
@@ -87,8 +87,9 @@ layers = {
 }
 
 
-def measure(pipe, name, form, length, compiled, bfloat16, runs):
+def measure(pipe, name, form, length, compiled, bfloat16, runs, gigabytes):
     """Sends the median time of a step in milliseconds, and the memory that steps add in MB."""
+    resource.setrlimit(resource.RLIMIT_DATA, (int(gigabytes * 2**30), resource.RLIM_INFINITY))
     torch.manual_seed(1)
     ours, theirs = layers[name]
     model = (ours if form == "ours" else theirs[form])(length)
@@ -116,9 +117,17 @@ def measure(pipe, name, form, length, compiled, bfloat16, runs):
     pipe.send((1e3 * statistics.median(times), peak() - before))
 
 
+def measured_or_refused(pipe, *arguments):
+    try:
+        measure(pipe, *arguments)
+    except (MemoryError, RuntimeError) as error:
+        if "alloc" not in str(error):
+            raise
+
+
 def measured(*arguments):
     receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.Process(target=measure, args=(sender, *arguments))
+    process = multiprocessing.Process(target=measured_or_refused, args=(sender, *arguments))
     process.start()
     sender.close()
     try:
@@ -135,6 +144,7 @@ def shown(result):
 
 def table(options):
     print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads; ms forward + backward (MB added)\n")
+    limits = (options.runs, options.gigabytes)
     ways = [(compiled, bfloat16) for bfloat16 in (False, True) for compiled in (False, True)
             if not (compiled and options.no_compile)]
     title = lambda compiled, bfloat16: ("compiled" if compiled else "eager") + (" bf16" if bfloat16 else "")
@@ -146,11 +156,12 @@ def table(options):
             case = f"{name} T{length}"
             if options.only not in case:
                 continue
-            ours = [measured(name, "ours", length, False, bfloat16, options.runs) for bfloat16 in (False, True)]
-            others = {(form, *way): measured(name, form, length, *way, options.runs)
+            ours = [measured(name, "ours", length, False, bfloat16, *limits) for bfloat16 in (False, True)]
+            others = {(form, *way): measured(name, form, length, *way, *limits)
                       if form in theirs else None for form, *way in forms}
             best = lambda keys: min((others[key][0] for key in keys if others[key]), default=math.nan)
-            ratios = [best([key for key in others if not key[2]]) / ours[0][0], best(others) / ours[1][0]]
+            bests = best([key for key in others if not key[2]]), best(others)
+            ratios = [value / result[0] if result else math.nan for value, result in zip(bests, ours)]
             row = [case, *map(shown, ours), *map(shown, others.values()), *(f"{ratio:.2f}" for ratio in ratios)]
             print(f"| {' | '.join(row)} |", flush=True)
 
@@ -210,6 +221,7 @@ def main():
     parser.add_argument("--lengths", type=int, nargs="+", default=[256, 512, 1024, 2048, 4096, 8192])
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--gigabytes", type=float, default=8, help="the most memory that a process may take")
     options = parser.parse_args()
     table(options)
     border()
