@@ -7,8 +7,7 @@ char_lm=$(realpath "$1")
 seq2seq=$(realpath "$2")
 built=$(realpath "$3")
 tests=$(cd "$(dirname "$0")/.." && pwd)
-PLAYWRIGHT=$("$tests/examples/book/playwright.sh" "$built/book/browser" 2> "$built/playwright") ||
-  { cat "$built/playwright"; exit 77; }
+PLAYWRIGHT=$("$tests/examples/book/playwright.sh" "$built/book/browser" 2>&1) || { echo "$PLAYWRIGHT"; exit 77; }
 export PLAYWRIGHT
 
 rm -rf "$built/report"

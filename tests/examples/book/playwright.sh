@@ -7,6 +7,8 @@ for program in node npm chromium; do
   command -v $program > /dev/null || { echo "SKIPPED: $program is not installed" >&2; exit 77; }
 done
 mkdir -p "$1"
+exec 9> "$1/lock"  # one installation at a time
+flock 9
 cp "$here/package.json" "$here/package-lock.json" "$1"
 [ -d "$1/node_modules/playwright-core" ] ||
   npm ci --prefix "$1" --ignore-scripts > "$1/npm.log" 2>&1 ||
