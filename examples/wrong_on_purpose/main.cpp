@@ -71,7 +71,8 @@ void train(const LanguageModel& model, const Exhibit& exhibit, std::span<const i
 
 /// Scores what the model predicts of a text that it has not seen. The two-way form cannot be fed in
 /// order.
-Losses score_unseen(const LanguageModel& model, const Exhibit& exhibit, std::span<const int32_t> text) {
+Losses score_unseen(const LanguageModel& model, const Exhibit& exhibit,
+                    std::span<const int32_t> text) {
   // A short text has fewer blocks.
   int64_t blocks = std::clamp<int64_t>(std::ssize(text) / block, 1, most_blocks);
   Batch batch = RandomBlocks(text, blocks, block, {.seed = 0, .stream = 1}).next();
