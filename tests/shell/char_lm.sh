@@ -153,18 +153,18 @@ weights again | cmp -s - first || fail 'another result on one thread'
 
 runs --help
 prints 'Exit status: 0 '
-for command in train eval generate compare inspect plot positions context; do
+for command in train eval generate compare inspect plot positions context report; do
   runs $command --help
   # Every flag that has a value has a unit and a default.
   awk '/^  -/ { print flag; flag = $0 } /^          / { flag = flag $0 } /^$/ { print flag; flag = "" }
-    END { print flag }' output | grep '^  --' | grep -Ev '^  --(resume|overwrite)' > flags
+    END { print flag }' output | grep '^  --' | grep -Ev '^  --(resume|overwrite|json)' > flags
   grep -Ev '^  --[a-z_0-9]+ [A-Za-z0-9|_=,.]+(=[^ ]| .*\(default: )' flags &&
     fail "no unit or default, in $command"
 done
 
 # --- What it is not for.
 
-refuses 'expected train, eval, generate, compare, inspect, plot, attention, positions, context or convert'
+refuses 'expected train, eval, generate, compare, inspect, plot, attention, positions, context, convert or report'
 refuses 'sing: no such command' sing
 refuses 'trian: no such command, did you mean train?' trian
 refuses '--learning-rate: no such flag, did you mean --learning_rate?' train --learning-rate 1

@@ -15,7 +15,7 @@ completes() {
 }
 
 completes 'generate' ge
-completes 'train eval generate compare inspect plot attention positions context convert' ''
+completes 'train eval generate compare inspect plot attention positions context convert report' ''
 completes '--n_layer --n_head --n_embd' train --n_
 completes '--mode --mem_len' eval --m
 completes "$2" eval "${2%lm}"

@@ -24,7 +24,8 @@ function offend(where, what) {
 
 /// All files that a reader downloads, compressed.
 function check_size() {
-  const files = fs.readdirSync(book).concat(fs.readdirSync(path.join(book, 'fonts')).map((name) => `fonts/${name}`))
+  const fonts = fs.existsSync(path.join(book, 'fonts')) ? fs.readdirSync(path.join(book, 'fonts')) : [];
+  const files = fs.readdirSync(book).concat(fonts.map((name) => `fonts/${name}`))
     .filter((name) => /^([^/]*\.(html|css|js)|fonts\/.*)$/.test(name));
   const sizes = files.map((name) => zlib.gzipSync(fs.readFileSync(path.join(book, name))).length);
   const sum = sizes.reduce((a, b) => a + b, 0);
