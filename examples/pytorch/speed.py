@@ -5,8 +5,9 @@
 
 PyTorch runs eager and compiled, in its literal form and with scaled_dot_product_attention over a dense
 bias where that can express it, in floats and under autocast to bfloat16. Each measurement has a process
-of its own. Memory is what the process grew by at most; a dash stands where it is not enough. In the end it prints what a call costs beyond its
-computation, and whether PyTorch's threads and ours get into each other's way.
+of its own. Memory is what the process grew by at most; a dash stands where it is not enough. In the end
+it prints what a call costs beyond its computation, and whether PyTorch's threads and ours get into each
+other's way.
 """
 
 import argparse
