@@ -13,7 +13,8 @@ async function until_changed(page, figure, before) {
   for (let n = 0; n < 100; ++n) {
     await page.waitForTimeout(100);
     const now = await shown(figure);
-    if (now.weights !== before.weights && now.losses.join() !== before.losses.join()) return now;
+    const computed = now.losses.every(Number.isFinite);
+    if (computed && now.weights !== before.weights && now.losses.join() !== before.losses.join()) return now;
   }
   return shown(figure);
 }
