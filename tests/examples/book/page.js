@@ -4,7 +4,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 
-const narrow = { width: 360, height: 740 };
+const wide = { width: 1000, height: 900 }, narrow = { width: 360, height: 740 };
 const least_contrast = 4.5;  // WCAG 2.2, 1.4.3
 
 /// Nothing is wider than a phone.
@@ -124,24 +124,23 @@ async function check_tabs(page, offend) {
   stops.forEach((what, n) => { if (!seen.has(n)) offend(`Tab does not come to ${what}`); });
 }
 
-async function check_page({ open, name, book, pictures, offend, settled }) {
-  const picture = (page, kind) =>
+async function check_page({ page, name, book, pictures, offend, settled }) {
+  const picture = (kind) =>
     page.screenshot({ path: path.join(pictures, name.replace('.html', `-${kind}.png`)), fullPage: true });
-  for (const colorScheme of ['light', 'dark']) {
-    const page = await open({ colorScheme });
-    await check_contrast(page, colorScheme, offend);
-    await picture(page, colorScheme);
-    if (colorScheme === 'light') {
-      await check_names(page, offend);
-      await check_links(page, book, offend);
-      await check_tabs(page, offend);
-    }
-    await page.setViewportSize(narrow);
+  await check_names(page, offend);
+  await check_links(page, book, offend);
+  await check_tabs(page, offend);
+  for (const colorScheme of ['dark', 'light']) {
+    await page.emulateMedia({ colorScheme });
     await settled(page);
-    await check_width(page, offend);
-    if (colorScheme === 'dark') await picture(page, 'narrow');
-    await page.close();
+    await check_contrast(page, colorScheme, offend);
+    await picture(colorScheme);
   }
+  await page.setViewportSize(narrow);
+  await settled(page);
+  await check_width(page, offend);
+  await picture('narrow');
+  await page.setViewportSize(wide);
 }
 
-module.exports = { check_page, check_width, narrow };
+module.exports = { check_page, check_width, narrow, wide };

@@ -4,17 +4,19 @@
 //     node pages.js BOOK PICTURES [PAGE…]
 //
 // BOOK is the folder of the pages, PICTURES one for screenshots. figures/ has a check for each figure that does
-// more than its controls show; it is found by the figure's name.
+// more than its controls show; it is found by the figure's name. Readers mostly wait, so several pages are read at a
+// time; those that train are read alone.
 
 const fs = require('node:fs');
 const path = require('node:path');
 const zlib = require('node:zlib');
 const { chromium } = require(process.env.PLAYWRIGHT ?? 'playwright-core');
-const { check_page, check_width, narrow } = require('./page.js');
+const { check_page, check_width, narrow, wide } = require('./page.js');
 const { check_controls } = require('./controls.js');
 
 const [book, pictures, ...asked] = process.argv.slice(2);
 const most_bytes = 4e6;
+const at_a_time = 3;
 let offences = 0;
 
 function offend(where, what) {
@@ -33,9 +35,9 @@ function check_size() {
   if (sum > most_bytes) offend('the book', `${sum} bytes compressed, expected at most ${most_bytes}`);
 }
 
-/// Opens a page of the book. What goes wrong on it, now or later, is an offence.
-async function open(browser, name, options = {}) {
-  const page = await browser.newPage({ viewport: { width: 1000, height: 900 }, ...options });
+/// Opens a page of the book, for a reader who wants no motion. What goes wrong on it, now or later, is an offence.
+async function open(browser, name) {
+  const page = await browser.newPage({ viewport: wide, reducedMotion: 'reduce' });
   page.on('pageerror', (error) => offend(name, error.message));
   page.on('console', (message) => { if (message.type() === 'error') offend(name, message.text()); });
   page.on('request', (request) => {
@@ -47,17 +49,19 @@ async function open(browser, name, options = {}) {
   return page;
 }
 
-/// Waits until the page's figures have drawn what they begin with.
+/// Waits until the page's figures have drawn what they begin with: the library, which answers in turn, has nothing
+/// more to answer that would change the page.
 async function settled(page) {
   await page.evaluate(async () => {
     const figures = [...document.querySelectorAll('main *')].filter((one) => one.localName.includes('-'));
     await Promise.all(figures.map((one) => customElements.whenDefined(one.localName)));
-    let before;
-    for (let same = 0; same < 3;) {
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      const now = document.body.innerHTML.length;
-      same = now === before ? same + 1 : 0;
-      before = now;
+    const frame = () => new Promise(requestAnimationFrame);
+    for (let before; before !== document.body.innerHTML;) {
+      before = document.body.innerHTML;
+      if (document.querySelector('script[src="study.js"]'))
+        await (await import('book/library.js')).ask({ do: 'nothing' }).catch(() => {});
+      await frame();
+      await frame();
     }
     await Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {})));
   });
@@ -77,6 +81,25 @@ async function check_figures(page, name) {
   }
 }
 
+/// All checks of one page.
+async function read(browser, name) {
+  const before = Date.now();
+  const say = (what) => offend(name, what);
+  const page = await open(browser, name);
+  await check_page({ page, name, book, pictures, settled, offend: say });
+  await check_controls(page, say);
+  await page.close();
+  const fresh = await open(browser, name);
+  await check_figures(fresh, name);
+  await fresh.screenshot({ path: path.join(pictures, name.replace('.html', '-used.png')), fullPage: true });
+  await fresh.setViewportSize(narrow);
+  await settled(fresh);
+  await check_width(fresh, say);
+  await fresh.screenshot({ path: path.join(pictures, name.replace('.html', '-used-narrow.png')), fullPage: true });
+  await fresh.close();
+  console.log(`${name}: ${((Date.now() - before) / 1000).toFixed(1)} s`);
+}
+
 async function main() {
   fs.mkdirSync(pictures, { recursive: true });
   check_size();
@@ -86,23 +109,13 @@ async function main() {
   const pages = fs.readdirSync(book).filter((name) => name.endsWith('.html'))
     .filter((name) => asked.length === 0 || asked.includes(name.replace('.html', '')));
   if (pages.length === 0) offend(book, 'no pages');
-  for (const name of pages) {
-    const before = Date.now();
-    const say = (what) => offend(name, what);
-    await check_page({ open: (options) => open(browser, name, options), name, book, pictures, settled, offend: say });
-    const page = await open(browser, name);
-    await check_controls(page, say);
-    await page.close();
-    const fresh = await open(browser, name);
-    await check_figures(fresh, name);
-    await fresh.screenshot({ path: path.join(pictures, name.replace('.html', '-used.png')), fullPage: true });
-    await fresh.setViewportSize(narrow);
-    await settled(fresh);
-    await check_width(fresh, say);
-    await fresh.screenshot({ path: path.join(pictures, name.replace('.html', '-used-narrow.png')), fullPage: true });
-    await fresh.close();
-    console.log(`${name}: ${((Date.now() - before) / 1000).toFixed(1)} s`);
-  }
+  const trains = (name) => fs.readFileSync(path.join(book, name), 'utf8').includes('<train-it');
+  const together = pages.filter((name) => !trains(name));
+  const reader = async () => {
+    while (together.length) await read(browser, together.shift());
+  };
+  await Promise.all(Array.from({ length: at_a_time }, reader));
+  for (const name of pages.filter(trains)) await read(browser, name);
   await browser.close();
   console.log(offences ? `${offences} offences` : 'no offences');
   process.exit(offences ? 1 : 0);
