@@ -15,7 +15,9 @@ exec 9> "$build/lock"
 flock 9
 
 # Compilers that run below emscripten's take what ccache has.
-if command -v ccache > /dev/null; then export EM_COMPILER_WRAPPER=ccache; fi
+if command -v ccache > /dev/null; then
+  export EM_COMPILER_WRAPPER=ccache CCACHE_SLOPPINESS=pch_defines,time_macros
+fi
 
 # Headers for all machines lie beside those for this one. Links leave out the latter.
 for headers in hwy nlohmann doctest CLI; do
@@ -34,7 +36,7 @@ emar rcs "$packages/libhwy.a" "$packages/highway.o"
 
 if [ ! -f "$build/build.ninja" ]; then
   printf "[constants]\nsources = '%s'\npackages = '%s'\n" "$sources" "$packages" > "$packages/folders.ini"
-  meson setup "$build" "$sources" --buildtype=release -Dportable=true -Dmpi=disabled -Db_pch=false \
+  meson setup "$build" "$sources" --buildtype=release -Dportable=true -Dmpi=disabled \
     --cross-file "$packages/folders.ini" --cross-file "$sources/examples/book/emscripten.ini"
 fi
 ninja -C "$build" "${@:-examples/book/study.js}"
