@@ -53,17 +53,18 @@ Json worked_example_of(const Json& request) {
 
 /// Requests that need no training.
 const std::map<std::string, Json (*)(const Json&)> always = {
-    {"exhibits", exhibits_of},
-    {"run_layer", run_layer_of},
-    {"views", views_of},
-    {"worked_example", worked_example_of},
+    {"exhibits", exhibits_of}, {"run_layer", run_layer_of},           {"views", views_of},       {"worked_example", worked_example_of},
 };
 
 /// Requests about the training that has begun.
 const std::map<std::string, Json (Training::*)(const Json&)> while_training = {
-    {"attention", &Training::attention}, {"distances", &Training::distances},
-    {"score", &Training::score},         {"score_in_order", &Training::score_in_order},
-    {"terms", &Training::terms},         {"train", &Training::train},
+    {"attention", &Training::attention},
+    {"distances", &Training::distances},
+    {"fill_in", &Training::fill_in},
+    {"score", &Training::score},
+    {"score_in_order", &Training::score_in_order},
+    {"terms", &Training::terms},
+    {"train", &Training::train},
     {"write", &Training::write},
 };
 

@@ -17,12 +17,16 @@ class Training;
 ///     begin      model (LanguageModelConfig without vocab_size), training (TrainerConfig), text
 ///                -> parameters, vocab_size: a new model that knows the characters of the text, and
 ///                of the text `unseen`, if given. With an `exhibit` {form, mistake} its mixers are
-///                those of wrong_on_purpose, and the model names none
+///                those of wrong_on_purpose, and the model names none; it trains as that program
+///                does
 ///     train      steps -> step (the number of updates so far), losses (in nats, one for each step)
 ///     write      prompt, length, temperature, seed, without -> text: what the model appends
 ///     score      text, without -> nats, tokens: its loss on all tokens but the first
 ///     score_in_order  text, blocks -> in_one_pass, in_order: wrong_on_purpose's two losses, of the
-///                second half of random blocks of the text
+///                second half of random blocks of the text. An exhibit that sees both ways has only
+///                the first, of characters left blank
+///     fill_in    text -> blanked, filled: the text with characters left blank, and with what such
+///                an exhibit guesses there
 ///     attention  text -> layers: for each layer its maps {title, weights}; weights [T, T] in rows
 ///     terms      text, without -> layers: for each layer its terms {name, heads} and its weights,
 ///                each a matrix [T, T] for each head; a term is what it adds to the score

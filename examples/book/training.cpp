@@ -1,13 +1,14 @@
 #include "training.h"
 
+#include <algorithm>
 #include <string>
-#include <type_traits>
 
 #include "../char_lm/attention_maps.h"
 #include "../char_lm/distance_tables.h"
+#include "../wrong_on_purpose/blanks.h"
 #include "../wrong_on_purpose/mistakes.h"
 #include "../wrong_on_purpose/score.h"
-#include "shiftgrad/core/named.h"
+#include "hyperparameters.h"
 #include "shiftgrad/nn/models/config.h"
 #include "shiftgrad/nn/models/generate.h"
 #include "shiftgrad/optim/batches.h"
@@ -20,75 +21,72 @@ using wrong_on_purpose::Form;
 
 namespace {
 
-TrainerConfig trainer_config(Json object) {
-  require(object.is_object(), "\"training\" is not an object");
-  TrainerConfig config;
-  config.fields([&](const char* name, auto& value, auto&&...) {
-    using Value = std::decay_t<decltype(value)>;
-    if (!object.contains(name)) return;
-    if constexpr (std::is_enum_v<Value>)
-      value = value_named<Value>(value_of<std::string>(object, name));
-    else
-      value = value_of<Value>(object, name);
-    object.erase(name);
-  });
-  require(object.empty(), "training: unknown key ",
-          object.empty() ? "" : object.items().begin().key());
-  return config;
-}
-
 LanguageModelConfig model_config(Json object, int64_t vocab_size) {
   require(object.is_object(), "\"model\" is not an object");
   object["vocab_size"] = vocab_size;
   return config_from_json<LanguageModelConfig>(object.dump());
 }
 
-/// The exhibits that learn to predict the next character. The two-way form fills in blanks.
-std::vector<Exhibit> exhibits_that_write() {
-  std::vector<Exhibit> all(wrong_on_purpose::exhibits.begin(), wrong_on_purpose::exhibits.end());
-  std::erase_if(all, [](const Exhibit& one) { return one.form == Form::two_way; });
-  return all;
-}
-
-Exhibit exhibit_named(const Json& object) {
+std::optional<Exhibit> exhibit_of(const Json& request) {
+  if (!request.contains("exhibit")) return {};
+  const Json& object = request["exhibit"];
   auto form = value_of<std::string>(object, "form"),
        mistake = value_of<std::string>(object, "mistake");
-  for (const Exhibit& one : exhibits_that_write())
+  for (const Exhibit& one : wrong_on_purpose::exhibits)
     if (name_of(one.form) == form && one.name == mistake) return one;
   fail("\"exhibit\" is ", shown(form), " with ", shown(mistake),
        ", expected one that exhibits lists");
 }
 
 /// A model of the library's mixer, or of one from the exhibition of mistakes.
-LanguageModel new_model(const Json& request, int64_t vocab_size, const TrainerConfig& training,
-                        Random& random) {
+LanguageModel new_model(const Json& request, const std::optional<Exhibit>& exhibit,
+                        int64_t vocab_size, const TrainerConfig& training, Random& random) {
   auto object = value_of<Json>(request, "model");
-  if (!request.contains("exhibit")) return {model_config(object, vocab_size), random};
-  Exhibit exhibit = exhibit_named(request["exhibit"]);
+  if (!exhibit) return {model_config(object, vocab_size), random};
   if (object.is_object()) object["mixer"] = {{"type", "multi_head_attention"}};  // replaced below
   LanguageModelConfig config = model_config(object, vocab_size);
   wrong_on_purpose::Sizes sizes{
       .d_model = config.d_model, .n_head = config.n_head, .max_len = training.block_size};
-  return {config, random, [&](Random& start) { return make_mixer(exhibit, sizes, start); }};
+  return {config, random, [&](Random& start) { return make_mixer(*exhibit, sizes, start); }};
 }
 
-char_lm::Vocabulary characters_of(const std::string& text, const std::string& unseen) {
+bool fills_in(const std::optional<Exhibit>& exhibit) {
+  return exhibit && exhibit->form == Form::two_way;
+}
+
+wrong_on_purpose::TrainingConfig exhibit_config(const TrainerConfig& config) {
+  return {.batch_size = config.batch_size,
+          .block_size = config.block_size,
+          .schedule = loop_config(config, 1).schedule,
+          .seed = config.seed};
+}
+
+/// What stands for a character that is left blank.
+constexpr const char* blank = "□";
+
+/// The characters of the texts. A model that fills in blanks knows the blank, too.
+char_lm::Vocabulary characters_of(const Json& request, const std::optional<Exhibit>& exhibit) {
   char_lm::Vocabulary vocabulary(char_lm::Unit::character);
-  vocabulary.add(text, "text");
-  vocabulary.add(unseen, "unseen");
+  vocabulary.add(value_of<std::string>(request, "text"), "text");
+  vocabulary.add(value_of<std::string>(request, "unseen", ""), "unseen");
+  if (fills_in(exhibit)) vocabulary.add(blank, "the blank");
   return vocabulary;
 }
 
 }  // namespace
 
 Training::Training(const Json& request)
-    : vocabulary_(characters_of(value_of<std::string>(request, "text"),
-                                value_of<std::string>(request, "unseen", ""))),
+    : exhibit_(exhibit_of(request)),
+      vocabulary_(characters_of(request, exhibit_)),
       text_(tokens_of(request, "text")),
-      config_(trainer_config(value_of<Json>(request, "training"))),
+      config_(hyperparameters<TrainerConfig>(value_of<Json>(request, "training"))),
       random_{.seed = config_.seed},
-      model_(new_model(request, vocabulary_.size(), config_, random_)),
-      trainer_(model_, text_, {}, config_) {}
+      model_(new_model(request, exhibit_, vocabulary_.size(), config_, random_)) {
+  if (exhibit_)
+    exhibited_.emplace(model_, exhibit_->form, text_, exhibit_config(config_), blank_token());
+  else
+    trainer_.emplace(model_, text_, std::span<const int32_t>(), config_);
+}
 
 Json Training::begun() const {
   return {{"parameters", parameter_count(model_)}, {"vocab_size", vocabulary_.size()}};
@@ -97,13 +95,9 @@ Json Training::begun() const {
 Json Training::train(const Json& request) {
   auto steps = value_of<int64_t>(request, "steps");
   std::vector<double> losses;
-  int64_t step = 0;
-  for (int64_t n = 0; n < steps; ++n) {
-    StepReport report = trainer_.step();
-    losses.push_back(report.loss);
-    step = report.step;
-  }
-  return {{"step", step}, {"losses", losses}};
+  for (int64_t n = 0; n < steps; ++n)
+    losses.push_back(exhibited_ ? exhibited_->step() : trainer_->step().loss);
+  return {{"step", exhibited_ ? exhibited_->steps() : trainer_->state().step}, {"losses", losses}};
 }
 
 Json Training::write(const Json& request) {
@@ -131,8 +125,33 @@ Json Training::score_in_order(const Json& request) {
   std::vector<int32_t> read = tokens_of(request, "text");
   auto blocks = value_of<int64_t>(request, "blocks");
   Batch batch = RandomBlocks(read, blocks, config_.block_size, {.seed = 0, .stream = 1}).next();
+  if (fills_in(exhibit_))
+    return {{"in_one_pass", wrong_on_purpose::score_blanks(model_, batch, blank_token())}};
   auto losses = wrong_on_purpose::score(model_, batch, config_.block_size / 2);
   return {{"in_one_pass", losses.in_one_pass}, {"in_order", losses.in_order}};
+}
+
+Json Training::fill_in(const Json& request) {
+  require(fills_in(exhibit_), "fill_in: the model was not trained to fill in blanks");
+  Tape::Pause constant;
+  std::vector<int32_t> tokens = tokens_of(request, "text");
+  Batch batch{{{1, std::ssize(tokens)}, tokens}, {{1, std::ssize(tokens)}, tokens}};
+  wrong_on_purpose::Blanks{blank_token(), {.seed = 0, .stream = 2}}.leave(batch);
+  Context context;
+  std::vector<Scalar> logits = model_(batch.inputs, {}, context).logits.values();
+  std::string blanked, filled;
+  for (size_t n = 0; n < tokens.size(); ++n) {
+    auto row = logits.begin() + vocabulary_.size() * static_cast<int64_t>(n);
+    auto likeliest = std::max_element(row, row + vocabulary_.size()) - row;
+    bool left_blank = batch.inputs.values[n] == blank_token();
+    blanked += vocabulary_.decode(batch.inputs.values[n]);
+    filled += vocabulary_.decode(left_blank ? static_cast<int32_t>(likeliest) : tokens[n]);
+  }
+  return {{"blanked", blanked}, {"filled", filled}};
+}
+
+int32_t Training::blank_token() const {
+  return fills_in(exhibit_) ? vocabulary_.encode(blank, "the blank")[0] : 0;
 }
 
 Json Training::terms(const Json& request) {
@@ -179,7 +198,7 @@ Json Training::attention(const Json& request) {
 
 Json exhibits_of(const Json&) {
   Json list = Json::array();
-  for (const Exhibit& one : exhibits_that_write())
+  for (const Exhibit& one : wrong_on_purpose::exhibits)
     list.push_back({{"form", name_of(one.form)}, {"mistake", one.name}});
   return {{"exhibits", list}};
 }

@@ -4,9 +4,11 @@
 // what each request has and what its answer has.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "../char_lm/vocabulary.h"
+#include "../wrong_on_purpose/training.h"
 #include "request.h"
 #include "score_terms.h"
 #include "shiftgrad/nn/models/language_model.h"
@@ -25,6 +27,7 @@ class Training {
   Json write(const Json& request);
   Json score(const Json& request);
   Json score_in_order(const Json& request);
+  Json fill_in(const Json& request);
   Json attention(const Json& request);
   Json terms(const Json& request);
   Json distances(const Json& request);
@@ -34,12 +37,17 @@ class Training {
   /// The model, which leaves out the terms that the request names.
   WithoutTerms without_terms(const Json& request) const;
 
+  int32_t blank_token() const;
+
+  std::optional<wrong_on_purpose::Exhibit> exhibit_;
   char_lm::Vocabulary vocabulary_;
   std::vector<int32_t> text_;
   TrainerConfig config_;
   Random random_;
   LanguageModel model_;
-  Trainer trainer_;
+  // One of these: the training of an exhibit, or that of a model of the library.
+  std::optional<wrong_on_purpose::Training> exhibited_;
+  std::optional<Trainer> trainer_;
 };
 
 /// Answers with the mistakes that a training can be begun with.

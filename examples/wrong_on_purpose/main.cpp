@@ -18,6 +18,7 @@
 #include "../common/text.h"
 #include "mistakes.h"
 #include "score.h"
+#include "training.h"
 
 using namespace shiftgrad;
 using namespace wrong_on_purpose;
@@ -25,7 +26,7 @@ using namespace wrong_on_purpose;
 namespace {
 
 constexpr int64_t batch_size = 16, block = 64, prompt = 32, most_blocks = 256;
-constexpr int32_t blank = 256, ignored = -1;  // beside the bytes
+constexpr int32_t blank = 256;  // beside the bytes
 
 LanguageModel make_model(const Exhibit& exhibit, uint64_t seed) {
   Random random{.seed = seed};
@@ -36,37 +37,17 @@ LanguageModel make_model(const Exhibit& exhibit, uint64_t seed) {
                        [&](Random& start) { return make_mixer(exhibit, sizes, start); });
 }
 
-/// Turns predicting the next character into guessing one of seven, left blank with text on both
-/// sides: a model that sees both ways would only copy the next one.
-void leave_blanks(Batch& batch, Random& random) {
-  for (size_t n = 0; n < batch.inputs.values.size(); ++n) {
-    bool hidden = random.below(7) == 0;
-    batch.targets.values[n] = hidden ? batch.inputs.values[n] : ignored;
-    if (hidden) batch.inputs.values[n] = blank;
-  }
-}
-
-Tensor loss_of(const Tensor& logits, const Tokens& targets) {
-  return cross_entropy(logits, targets, {.ignored = ignored});
-}
-
 void train(const LanguageModel& model, const Exhibit& exhibit, std::span<const int32_t> text,
            int64_t steps, uint64_t seed) {
-  Optimizer optimizer(parameters(model), AdamW{});
-  Schedule rate{.learning_rate = 3e-3, .min_lr = 3e-4, .warmup_iters = 50, .lr_decay_iters = steps};
-  RandomBlocks batches(text, batch_size, block, {.seed = seed, .stream = 1});
-  Random blanks{.seed = seed, .stream = 2};
-  for (int64_t step = 0; step < steps; ++step) {
-    Batch batch = batches.next();
-    if (exhibit.form == Form::two_way) leave_blanks(batch, blanks);
-    Context context{.training = true};
-    Tape tape;
-    Tensor loss = loss_of(model(batch.inputs, {}, context).logits, batch.targets);
-    optimizer.zero_gradients();
-    tape.backward(loss);
-    clip_gradient_norm(optimizer.parameters(), 1);
-    optimizer.step(rate.at(step));
-  }
+  TrainingConfig config{.batch_size = batch_size,
+                        .block_size = block,
+                        .schedule = {.learning_rate = 3e-3,
+                                     .min_lr = 3e-4,
+                                     .warmup_iters = 50,
+                                     .lr_decay_iters = steps},
+                        .seed = seed};
+  Training training(model, exhibit.form, text, config, blank);
+  for (int64_t step = 0; step < steps; ++step) training.step();
 }
 
 /// Scores what the model predicts of a text that it has not seen. The two-way form cannot be fed in
@@ -76,11 +57,8 @@ Losses score_unseen(const LanguageModel& model, const Exhibit& exhibit,
   // A short text has fewer blocks.
   int64_t blocks = std::clamp<int64_t>(std::ssize(text) / block, 1, most_blocks);
   Batch batch = RandomBlocks(text, blocks, block, {.seed = 0, .stream = 1}).next();
-  if (exhibit.form != Form::two_way) return score(model, batch, prompt);
-  Random blanks{.seed = 0, .stream = 2};
-  leave_blanks(batch, blanks);
-  Context context;
-  return {loss_of(model(batch.inputs, {}, context).logits, batch.targets).item(), NAN};
+  if (exhibit.form == Form::two_way) return {score_blanks(model, batch, blank), NAN};
+  return score(model, batch, prompt);
 }
 
 /// Mean and standard deviation over the seeds, or a dash for what has none.

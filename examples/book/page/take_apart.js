@@ -113,12 +113,12 @@ customElements.define('take-apart', class extends HTMLElement {
   }
 
   async #compare() {
-    const { text } = this.#trained;
+    const { text, run: { unseen } } = this.#trained;
     const sides = this.querySelectorAll('.outcome > div');
     const all_terms = [[], this.#without];
     for (const [n, without] of all_terms.entries()) {
-      const { nats } = await this.#ask({ do: 'score', text: text.slice(0, scored), without });
-      sides[n].querySelector('.loss').textContent = `Loss ${number(nats)} nats a character`;
+      const { nats } = await this.#ask({ do: 'score', text: unseen.slice(0, scored), without });
+      sides[n].querySelector('.loss').textContent = `Loss of the unseen text: ${number(nats)} nats a character`;
       this.querySelector('.outcome').hidden = false;
       const prompt = text.slice(0, 8);
       const more = await this.#ask({ do: 'write', prompt, length: written, temperature: 0.5, without });

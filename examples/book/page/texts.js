@@ -65,6 +65,12 @@ function said_twice() {
   return Array.from({ length: 500 }, word).map((one) => `${one} ${one}\n`).join('');
 }
 
+/// The text that a model trains on, and its end, which is held back to score the model on.
+export function held_back(text) {
+  const characters = [...text], end = characters.length - Math.floor(characters.length / 10);
+  return { seen: characters.slice(0, end).join(''), unseen: characters.slice(end).join('') };
+}
+
 export const texts = {
   'The House That Jack Built': rhyme(),
   'Three sonnets': sonnets,

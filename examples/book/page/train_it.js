@@ -105,7 +105,7 @@ customElements.define('train-it', class extends HTMLElement {
     this.text = text;
     if (this.#run) {
       this.#run.close();
-      if (this.#run.step) this.#earlier = [this.#run.curve, ...this.#earlier].slice(0, most_runs - 1);
+      if (this.#run.step) this.#earlier = [this.#run.unseen_curve, ...this.#earlier].slice(0, most_runs - 1);
     }
     const variant = this.#part('variant').value;
     this.#run = new TrainingRun(variant, begin(variant, this.text));
@@ -123,18 +123,21 @@ customElements.define('train-it', class extends HTMLElement {
   #draw() {
     const run = this.#run;
     this.querySelector('.status').textContent = `Step ${run.step} of ${most_steps}: loss ${number(run.losses.at(-1))} ` +
-        `nats, ${run.speed.toFixed(0)} steps a second.`;
+        `nats of the batch, ${number(run.scored.losses.at(-1))} of the unseen text; ${run.speed.toFixed(0)} steps a second.`;
     const earlier = this.#earlier.map((curve) => ({ ...curve, name: `${curve.name}, before` }));
     const chart = this.querySelector('.loss');
     chart.hidden = false;
     chart.show({
-      title: 'Loss of the batch', x_title: 'step', y_title: 'nats a character', curves: [run.curve, ...earlier],
+      title: 'Loss of the batch, and of the end of the text, which is held back', x_title: 'step', y_title: 'nats a character',
+      curves: [{ ...run.curve, name: `${run.name}, batch` }, run.unseen_curve, ...earlier],
     });
   }
 
   async #look() {
     const run = this.#run;
     if (!run?.step) return;
+    await run.score();
+    this.#draw();
     this.querySelector('.learned').hidden = false;
     const text = this.#part('looked_at').value;
     if (text) this.#show_attention(text, await run.ask({ do: 'attention', text }));

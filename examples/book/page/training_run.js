@@ -1,5 +1,6 @@
 // A training in a worker of its own. It goes on in batches of steps, each about as long as the eye takes to
-// see a change, so that the page can ask for something else in between.
+// see a change, so that the page can ask for something else in between. Now and then it scores the text that is
+// held back.
 
 import { Library } from 'book/library.js';
 
@@ -13,9 +14,12 @@ export class TrainingRun {
   steps = [];
   losses = [];
   seconds = 0;
+  /// The loss of the text that is held back, after some of the steps.
+  scored = { steps: [], losses: [] };
 
   constructor(name, request) {
     this.name = name;
+    this.unseen = request.unseen;
     this.begun = this.ask(request);
     this.begun.catch(() => {});  // whoever trains hears of it
   }
@@ -24,6 +28,7 @@ export class TrainingRun {
   get step() { return this.losses.length; }
   get speed() { return this.step / this.seconds; }
   get curve() { return { name: this.name, xs: this.steps, ys: this.losses }; }
+  get unseen_curve() { return { name: `${this.name}, unseen`, xs: this.scored.steps, ys: this.scored.losses }; }
   get going() { return this.#going; }
 
   /// Trains for some steps, at most `most` in all.
@@ -40,6 +45,14 @@ export class TrainingRun {
     }
     this.seconds += took / 1000;
     this.#batch = Math.max(1, Math.round(steps * Math.min(milliseconds / took, 4)));
+  }
+
+  /// Scores the text that is held back.
+  async score() {
+    const step = this.step;
+    const { nats } = await this.ask({ do: 'score', text: this.unseen });
+    this.scored.steps.push(step);
+    this.scored.losses.push(nats);
   }
 
   /// Trains up to `most` steps or until `pause`. After each batch of steps, `shown` may ask and show.

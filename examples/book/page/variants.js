@@ -1,6 +1,8 @@
 // The variants that a page can train. All have two layers of 64 channels and 4 heads, and see segments of 32
 // tokens; those with a memory see up to 32 tokens before them, too.
 
+import { held_back } from 'book/texts.js';
+
 export const segment = 32;
 const size = { d_model: 64, n_layer: 2, n_head: 4, d_inner: 256 };
 const attention = (position) => ({ mixer: { type: 'multi_head_attention', position } });
@@ -37,16 +39,21 @@ export const training = {
   batch_size: 8, block_size: segment, max_iters: most_steps, learning_rate: 3e-3, min_lr: 3e-4, warmup_iters: 20,
 };
 
-/// The fewest characters of which a batch can be made: each of its rows has one more to predict.
-export const fewest_characters = training.batch_size * (segment + 1);
+/// The fewest characters of a text: of nine tenths a batch can be made, in which each row has one more to
+/// predict, and a tenth is held back.
+export const fewest_characters = Math.ceil(training.batch_size * (segment + 1) * 10 / 9);
 
-/// The request that begins to train a variant on a text.
+/// The request that begins to train a variant on a text. The end of the text is held back.
 export function begin(variant, text) {
   const { model, mem_len = 0 } = table[variant];
-  return { do: 'begin', text, model: { ...size, ...model }, training: { ...training, mem_len } };
+  const { seen, unseen } = held_back(text);
+  return { do: 'begin', text: seen, unseen, model: { ...size, ...model }, training: { ...training, mem_len } };
 }
 
 /// The request that begins to train a mistake, or the right form beside it.
 export function begin_exhibit(exhibit, text) {
-  return { do: 'begin', text, exhibit, model: size, training: { ...training, mem_len: 0 } };
+  // What sees both ways learns from the few characters that are left blank, and needs more of them.
+  const batch_size = exhibit.form === 'Music, two-way' ? 2 * training.batch_size : training.batch_size;
+  const { seen, unseen } = held_back(text);
+  return { do: 'begin', text: seen, unseen, exhibit, model: size, training: { ...training, batch_size, mem_len: 0 } };
 }

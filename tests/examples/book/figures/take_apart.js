@@ -3,7 +3,7 @@
 
 async function shown(figure) {
   return figure.evaluate((one) => ({
-    losses: [...one.querySelectorAll('.loss')].map(({ textContent }) => parseFloat(textContent.replace('Loss ', ''))),
+    losses: [...one.querySelectorAll('.loss')].map(({ textContent }) => parseFloat(textContent.split(': ')[1])),
     weights: [...one.querySelectorAll('canvas')].at(-1)?.toDataURL(),
     alert: one.querySelector('[role=alert]').textContent,
   }));

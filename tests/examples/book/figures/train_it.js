@@ -67,6 +67,8 @@ module.exports = async (page, figure, offend) => {
   if (!await until(page, async () => await step_of(figure) >= steps, 60000)) offend(`fewer than ${steps} steps in a minute`);
   const losses = await losses_of(figure);
   if (!(losses[steps - 1] < losses[0] - 0.5)) offend(`the loss goes from ${losses[0]} to ${losses[steps - 1]}`);
+  const scored = await figure.evaluate((one) => one.run.scored);
+  if (!(scored.losses.at(-1) < scored.losses[0])) offend(`the loss of the unseen text goes from ${scored.losses[0]} to ${scored.losses.at(-1)}`);
   await press(page, figure, 'train');  // pause
   await page.waitForTimeout(1000);
   const paused = await step_of(figure);
