@@ -33,6 +33,9 @@ class Training;
 ///     distances  most -> layers: for each layer its tables {title, first, heads} of what it has
 ///                learned about distances; a formula is read for the first `most` of them
 ///     exhibits   -> exhibits {form, mistake}: the mistakes that a training can be begun with
+///     train_pairs  pairs [[SOURCE, TARGET]…], model (EncoderDecoderConfig without sizes of
+///                vocabularies), training (PairTrainerConfig), steps -> parameters, losses (in
+///                nats, one for each step): a new model that turns one text into another
 ///     worked_example  layer (as show_layer takes it), T, M -> formula, tables: for each its name,
 ///                meaning, rows and columns (their labels), values in rows, has_hidden
 ///     run_layer  layer, config, tensors {NAME: {shape, values, dtype}} -> tensors, as the program

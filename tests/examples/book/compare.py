@@ -21,6 +21,8 @@ MIXERS = [
     {"type": "aft", "form": "conv", "window": 8},
     {"type": "local_rnn", "window": 8},
 ]
+PAIR_MODEL = {"d_model": 32, "n_encoder_layer": 1, "n_decoder_layer": 1, "n_head": 2, "d_inner": 64,
+              "encoder_mixer": {"type": "transformer_xl_attention"}, "decoder_mixer": {"type": "multi_head_attention"}}
 LONG, SHORT = 100, 20
 
 
@@ -59,6 +61,8 @@ def requests():
         yield {"do": "train", "steps": SHORT}
         yield {"do": "score_in_order", "text": text, "blocks": 4}
         yield {"do": "fill_in", "text": "the cat sat on a mat and then"}
+    yield {"do": "train_pairs", "pairs": [["ab", "ba"], ["abc", "cba"]], "model": PAIR_MODEL, "training": {},
+           "steps": SHORT}
 
 
 def answers(command, asked):
