@@ -4,6 +4,7 @@
 // speaks through its key and its value alone.
 
 import { filled, random_numbers } from 'book/numbers.js';
+import { below } from 'book/subscripts.js';
 
 const C = 4;  // channels of the layers, which have one head
 
@@ -69,6 +70,15 @@ export const kinds = {
     marks: aft_band,
     mark_name: (mark) => mark === 'w' ? ', with a bias w of its own' : ', without a bias',
   },
+  aft_conv: {
+    title: 'AFT conv: taps at the last distances',
+    layer: 'aft',
+    sliders: [{ name: 'taps', title: 'Taps s', least: 1, most: 8, start: 3 }],
+    config: ({ taps }) => ({ d_model: C, n_head: 1, form: 'conv', window: taps }),
+    parameters: conv_parameters,
+    marks: conv_taps,
+    mark_name: (tap) => tap ? `, through the tap ${tap}` : ', without a tap',
+  },
   local_rnn: {
     title: 'LocalRNN: windows of s tokens',
     layer: 'local_rnn',
@@ -79,6 +89,14 @@ export const kinds = {
     }),
   },
 };
+
+function conv_parameters(random, { taps }) {
+  return {
+    'query.weight': filled([C, C], 0), 'query.bias': random([C]), 'key.weight': random([1, C]), 'key.bias': random([1]),
+    'value.weight': random([C, C]), 'value.bias': random([C]), 'output.weight': random([C, C]), 'output.bias': random([C]),
+    kernel: random([1, taps]), kernel_gain: random([1]), kernel_offset: random([1]),
+  };
+}
 
 const named = (parameters) =>
   Object.fromEntries(Object.entries(parameters).map(([name, tensor]) => [`param.${name}`, tensor]));
@@ -156,4 +174,30 @@ async function aft_band(ask, kind, sizes) {
   const gradient = tensors['grad.param.position_bias'].values;
   return Array.from({ length: T }, (_, i) =>
     Array.from({ length: K }, (_, j) => gradient[(M + 1 + i) * (K + 1) + j + 1] !== 0 ? 'w' : ''));
+}
+
+/// Which tap of AFT's kernel each pair takes. Tap n is made e^w = n + 2, and each query sees two keys alone: key j,
+/// whose value is 1, and one so far before all others that it has no tap, whose value is 0. What comes out is
+/// e^w / (e^w + 1), or 1/2 without a tap.
+async function conv_taps(ask, kind, sizes) {
+  const { M, T, K, taps } = sizes, far = taps, all = far + K;
+  const one_key = (j) => Array.from({ length: all * C }, (_, n) => Number(n === (far + j) * C));
+  const asked = request(kind, { ...sizes, M: M + far, padding: 0 }, Array.from({ length: K }, (_, j) => one_key(j)));
+  const identity = { shape: [C, C], values: Array.from({ length: C * C }, (_, n) => Number(n % (C + 1) === 0)) };
+  const w = Array.from({ length: taps }, (_, n) => Math.log(n + 2));
+  const mean = w.reduce((sum, x) => sum + x) / taps;
+  const deviation = Math.sqrt(w.reduce((sum, x) => sum + (x - mean) ** 2, 0) / taps);
+  Object.assign(asked.tensors, named({
+    'query.bias': filled([C], 0), 'key.weight': filled([1, C], 0), 'key.bias': filled([1], 0),
+    'value.weight': identity, 'value.bias': filled([C], 0), 'output.weight': identity, 'output.bias': filled([C], 0),
+    kernel: { shape: [1, taps], values: w }, kernel_gain: filled([1], deviation + 1e-5), kernel_offset: filled([1], mean),
+  }));
+  const seen_alone = (j) => Array.from({ length: T * all }, (_, n) => Number(n % all !== 0 && n % all !== far + j));
+  asked.tensors['input.attention_mask'] = bools([K, T, all], Array.from({ length: K }, (_, j) => seen_alone(j)).flat());
+  const { tensors } = await ask(asked);
+  return Array.from({ length: T }, (_, i) => Array.from({ length: K }, (_, j) => {
+    const share = 2 * tensors.output.values[(j * T + i) * C];  // the gate is 1/2
+    const tap = Math.round(share / (1 - share)) - 2;
+    return tap >= 0 ? `w${below(tap)}` : '';
+  }));
 }

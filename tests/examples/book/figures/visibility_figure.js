@@ -1,9 +1,9 @@
 // <visibility-figure> shows what formulas say. In the chapter on attention all kinds are tried, in a figure that
 // offers them all.
 
-const { Figure, is_open, range } = require('../figure.js');
+const { Figure, below, is_open, range } = require('../figure.js');
 
-const sliders = ['window', 'padding', 'max_distance', 'max_seq', 'band', 'rnn_window'];
+const sliders = ['window', 'padding', 'max_distance', 'max_seq', 'band', 'taps', 'rnn_window'];
 const tried = {
   causal: [{}], memory: [{}], two_way: [{}],
   window: [{ window: 1 }, { window: 3 }],
@@ -11,6 +11,7 @@ const tried = {
   shaw: [{ max_distance: 0 }, { max_distance: 2 }, { max_distance: 4 }],
   music: [{ max_seq: 1 }, { max_seq: 4 }],
   aft_local: [{ band: 1 }, { band: 3 }],
+  aft_conv: [{ taps: 1 }, { taps: 3 }],
   local_rnn: [{ rnn_window: 1 }, { rnn_window: 3 }],
 };
 
@@ -25,7 +26,8 @@ async function check_cells(figure) {
   const reach = sizes.window ?? sizes.max_seq ?? sizes.rnn_window ?? Infinity, m = sizes.max_distance;
   const sees = (delta, j) => (both || delta >= 0) && delta < reach && j < K - (sizes.padding ?? 0);
   const mark = (delta) => kind === 'shaw' ? String(Math.max(-delta, -m) + m)
-    : kind === 'aft_local' && delta < sizes.band ? 'w' : '';
+    : kind === 'aft_local' && delta < sizes.band ? 'w'
+    : kind === 'aft_conv' && delta < sizes.taps ? `w${below(delta)}` : '';
   const expected = range(T).map((i) => range(K).map((j) => {
     const delta = M + i - j;
     return sees(delta, j) ? `seen ${mark(delta)}` : 'hidden ';
