@@ -6,8 +6,11 @@
 //       values: [[0.5, null], [0.1, 0.9]],           // rows of numbers; null is hidden
 //       row_title: 'query', row_names: ['a', 'b'],   // names are optional; without them, numbers from 0
 //       column_title: 'key', column_names: ['a', 'b'],
+//       memory: 0,                                   // how many columns a line divides from the rest
 //       limit: 1,                                    // the value of full colour; else the largest |value|
 //     });
+//
+// Names stand beside the rows and below the columns; where they have no room, some are left out.
 //
 // Positive values are blue, negative ones orange, on whatever the page's colour is. `describe(row, column,
 // value)` replaces the sentence about a cell. An event "cell" with detail {row, column} tells which cell is
@@ -16,6 +19,8 @@
 const positive = [41, 120, 214];
 const negative = [217, 95, 2];
 const hidden = [128, 128, 128, 45];
+
+const least_letter = 9, least_room = 8;  // pixels: the size of a name, and what a row or a column has for it
 
 /// The red, green, blue and opacity of a value.
 function color(value, limit) {
@@ -34,17 +39,34 @@ export function visible(name) {
   return String(name).replaceAll(' ', '␣').replaceAll('\n', '⏎').replaceAll('\t', '⇥');
 }
 
+/// Every n-th name, at its place.
+function labels(names, every) {
+  return names.flatMap((name, n) => {
+    if (n % every) return [];
+    const label = document.createElement('span');
+    label.textContent = visible(name);
+    label.style.setProperty('--at', n);
+    return [label];
+  });
+}
+
 export class HeatMap extends HTMLElement {
   #shown = null;
   #cell = null;
+  #size = new ResizeObserver(() => this.#name_axes());
 
   connectedCallback() {
+    this.#size.observe(this);
     if (this.firstChild) return;
     this.innerHTML = `
       <div class="map-title"></div>
       <div class="map-row-title"></div>
-      <div class="map-cells" tabindex="0" role="application" aria-roledescription="heat map">
-        <canvas></canvas><div class="map-cursor" hidden></div>
+      <div class="map-plane">
+        <div class="map-row-names" aria-hidden="true"></div>
+        <div class="map-cells" tabindex="0" role="application" aria-roledescription="heat map">
+          <canvas></canvas><div class="map-memory" hidden></div><div class="map-cursor" hidden></div>
+        </div>
+        <div class="map-column-names" aria-hidden="true"></div>
       </div>
       <div class="map-column-title"></div>
       <output class="map-value"></output>`;
@@ -57,6 +79,8 @@ export class HeatMap extends HTMLElement {
     cells.addEventListener('keydown', (event) => this.#key(event));
     if (this.#shown) this.#draw();
   }
+
+  disconnectedCallback() { this.#size.disconnect(); }
 
   /// Shows a matrix, at the cell where the last one was read.
   show(matrix) {
@@ -91,7 +115,25 @@ export class HeatMap extends HTMLElement {
     const image = new ImageData(Math.max(this.#columns, 1), Math.max(this.#rows, 1));
     image.data.set(values.flat().flatMap((value) => color(value, limit)));
     canvas.getContext('2d').putImageData(image, 0, 0);
+    this.#part('memory').hidden = !(this.#shown.memory > 0);
+    this.style.setProperty('--map-memory', this.#shown.memory);
+    this.#name_axes();
     this.#show_cell();
+  }
+
+  /// The names of rows and columns, as many as there is room for.
+  #name_axes() {
+    if (!this.#shown) return;
+    const { row_names = [], column_names = [] } = this.#shown;
+    const longest = Math.max(0, ...row_names.map((name) => [...String(name)].length));
+    this.style.setProperty('--map-longest', longest);
+    const cell = this.#part('cells').clientWidth / Math.max(this.#columns, 1);
+    if (!(cell > 0)) return;
+    const every = Math.ceil(least_room / cell);
+    this.style.setProperty('--map-letter', `${Math.min(Math.max(cell * 0.9, least_letter), 14)}px`);
+    this.#part('row-names').replaceChildren(...labels(row_names, every));
+    this.#part('column-names').replaceChildren(...labels(column_names, every));
+    this.classList.toggle('long-names', column_names.some((name) => [...String(name)].length > 1));
   }
 
   #point(event) {

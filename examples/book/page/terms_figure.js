@@ -55,7 +55,7 @@ class TermsFigure extends HTMLElement {
       if (asked !== this.#asked) return;
       this.querySelector('heat-map').show({
         title: 'Attention', values, limit: 1, row_title: 'query', column_title: 'key',
-        row_names: letters.slice(M), column_names: letters,
+        row_names: letters.slice(M), column_names: letters, memory: M,
         describe: (i, j, p) => `“${letters[M + i]}” at ${M + i} attends to “${letters[j]}” at ${j}, ` +
           `distance ${M + i - j}: ${p.toFixed(3)}`,
       });

@@ -81,6 +81,11 @@ module.exports = async (page, figure, offend) => {
   await map.focus();
   await page.keyboard.press('ArrowRight');
   if (!/query .*key .*\d/.test(await figure.locator('heat-map output').textContent())) offend('the map says no value on focus');
+  const characters = await figure.locator('[name=looked_at]').inputValue();
+  for (const axis of ['row', 'column']) {
+    const named = await figure.locator(`.map-${axis}-names`).textContent();
+    if (named !== characters.replaceAll(' ', '␣')) offend(`the ${axis}s are named "${named}", expected "${characters}"`);
+  }
   for (const name of ['layer', 'head', 'table']) {
     const before = await figure.evaluate((one) => one.innerText);
     await figure.locator(`[name=${name}]`).focus();
