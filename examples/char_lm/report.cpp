@@ -13,7 +13,6 @@
 #include "examples/common/flags.h"
 #include "examples/common/flags_json.h"
 #include "examples/common/printable.h"
-#include "examples/common/progress.h"
 #include "examples/common/svg.h"
 #include "figures.h"
 #include "run_folder.h"
@@ -22,20 +21,16 @@
 
 namespace char_lm {
 
-using common::Progress;
 using shiftgrad::require;
 using Json = nlohmann::ordered_json;
 
 namespace {
 
-struct ReportFlags {
-  std::vector<std::string> runs;
-  std::string checkpoint = "best";
+struct ReportFlags : common::ReportFlags {
   std::string text;
   std::string prompt = "\n";
   shiftgrad::GenerateOptions options{.length = 500, .sampling = {.temperature = 0.8}};
   int64_t tokens = 200;
-  std::string out = "report.html";
   int threads = 0;
 };
 
@@ -145,11 +140,8 @@ Json context_part(const ReportedRun& run, const std::vector<int32_t>& validation
 
 Json report_of(const ReportedRun& run, const ReportFlags& flags, int64_t characters) {
   const SavedRun& saved = *run.saved;
-  const shiftgrad::RunState& state = saved.checkpoint.state;
-  Json report = common::report_of_run(run.name, saved.source, *run.model, run.folder);
-  report["step"] = state.step;
-  report["validation_loss"] = state.validation_loss ? Json(*state.validation_loss) : Json();
-  report["flags"] = Json::parse(saved.flags.to_json());
+  Json report = common::report_of_run({run.name, saved.source, run.folder, *run.model,
+                                       saved.checkpoint.state, saved.flags.to_json()});
   report["sample"] = part([&] { return sample_part(run, flags); });
   std::vector<int32_t> validation;
   Json unread = part([&] {
@@ -177,29 +169,18 @@ Command::Work prepare(const ReportFlags& flags) {
   std::vector<ReportedRun> runs = read_runs(flags);
   common::check_picture_path(flags.out);
   return [=] {
-    Progress progress("runs");
-    Json list = Json::array();
-    for (const ReportedRun& run : runs) {
-      progress.show(std::ssize(list), std::ssize(runs));
-      list.push_back(report_of(run, flags, common::tokens_to_show(maps_of(runs))));
-    }
-    progress.pause();
-    common::write_picture(
-        flags.out, common::report_page(
-                       {{"program", "char_lm"}, {"unit", "nats per character"}, {"runs", list}}));
+    int64_t characters = common::tokens_to_show(maps_of(runs));
+    common::write_report(flags.out, "char_lm", "nats per character", runs.size(),
+                         [&](size_t n) { return report_of(runs[n], flags, characters); });
   };
 }
 
 }  // namespace
 
 Command report_command(CLI::App& program) {
-  CLI::App& app = add_command(
-      program, "report",
-      "Write a page about runs, side by side: loss curves, samples, attention, distances, context, "
-      "flags and parameters; one file that a browser opens from a disk");
   auto flags = std::make_shared<ReportFlags>();
-  set_required(add_argument(app, "RUN", flags->runs, "folders of training runs, or files in them"));
-  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
+  CLI::App& app = common::add_report_command(
+      program, "loss curves, samples, attention, distances, context, flags and parameters", *flags);
   add_flag(app, "text", flags->text, "TEXT",
            "text whose attention to show, cut at 48 characters, or less for many runs (default: "
            "the beginning of the validation text)");
@@ -212,7 +193,7 @@ Command report_command(CLI::App& program) {
   add_flag(app, "seed", flags->options.seed, "NUMBER", "seed of the samples");
   add_flag(app, "tokens", flags->tokens, "CHARACTERS",
            "characters to score for each length of the context", range::one_or_more);
-  add_flag(app, "out", flags->out, "FILE", "HTML file to write");
+  common::add_report_place(app, *flags);
   add_flag(app, "threads", flags->threads, "THREADS", "threads to use, 0 for one per core",
            range::thread_count);
   return {&app, [flags] { return prepare(*flags); }};

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "printable.h"
+#include "progress.h"
 #include "svg.h"
 
 namespace common {
@@ -45,9 +46,8 @@ std::vector<std::string> printable_of(const std::vector<std::string>& symbols) {
   return shown;
 }
 
-}  // namespace
-
-std::string report_page(const Json& report) {
+/// Returns the report as a page.
+std::string page_of(const Json& report) {
   std::string names;
   for (const Json& run : report["runs"])
     names += (names.empty() ? "" : ", ") + run["name"].get<std::string>();
@@ -84,18 +84,48 @@ import 'book/run_report.js';
   return page;
 }
 
-Json report_of_run(const std::string& name, const std::string& checkpoint,
-                   const shiftgrad::Module& model, const std::string& run) {
+}  // namespace
+
+CLI::App& add_report_command(CLI::App& program, const std::string& shows, ReportFlags& flags) {
+  CLI::App& app = add_command(program, "report",
+                              "Write a page about runs, side by side: " + shows +
+                                  "; one file that a browser opens from a disk");
+  set_required(add_argument(app, "RUN", flags.runs, "folders of training runs, or files in them"));
+  add_flag(app, "checkpoint", flags.checkpoint, "best|last", "checkpoint to read");
+  return app;
+}
+
+void add_report_place(CLI::App& app, ReportFlags& flags) {
+  add_flag(app, "out", flags.out, "FILE", "HTML file to write");
+}
+
+void write_report(const std::string& file, const std::string& program, const std::string& unit,
+                  size_t runs, const std::function<Json(size_t n)>& report_of) {
+  Progress progress("runs");
+  Json list = Json::array();
+  for (size_t n = 0; n < runs; ++n) {
+    progress.show(static_cast<int64_t>(n), static_cast<int64_t>(runs));
+    list.push_back(report_of(n));
+  }
+  progress.pause();
+  write_picture(file, page_of({{"program", program}, {"unit", unit}, {"runs", list}}));
+}
+
+Json report_of_run(const RunInReport& run) {
   Json tensors = Json::array();
-  for (const shiftgrad::Parameter& parameter : parameters(model)) {
+  for (const shiftgrad::Parameter& parameter : parameters(run.model)) {
     const shiftgrad::Dims& shape = parameter.value.shape();
     tensors.push_back(
         {{"name", parameter.name}, {"shape", std::vector<int64_t>(shape.begin(), shape.end())}});
   }
-  LossCurve loss = read_loss_curve(run);
+  LossCurve loss = read_loss_curve(run.folder);
+  const std::optional<double>& validation_loss = run.state.validation_loss;
   return {
-      {"name", printable(name)},
-      {"checkpoint", printable(checkpoint)},
+      {"name", printable(run.name)},
+      {"checkpoint", printable(run.checkpoint)},
+      {"step", run.state.step},
+      {"validation_loss", validation_loss ? Json(*validation_loss) : Json()},
+      {"flags", Json::parse(run.flags)},
       {"tensors", tensors},
       {"loss", {{"batches", curve_of(loss.batches)}, {"validation", curve_of(loss.validation)}}}};
 }

@@ -10,27 +10,52 @@
 //                {prompt, text, settings}, attention, distances and context. A part that cannot be
 //                shown has the reason in its place: {"nothing": "…"}.
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attention_map.h"
+#include "flags.h"
 #include "loss_curve.h"
+#include "shiftgrad/nn/models/run_state.h"
 #include "shiftgrad/nn/module.h"
 
 namespace common {
 
+/// The flags of the command `report` that all programs have.
+struct ReportFlags {
+  std::vector<std::string> runs;
+  std::string checkpoint = "best";
+  std::string out = "report.html";
+};
+
+/// Adds the command, and its argument RUN and --checkpoint. `shows` says what the page has of a
+/// run.
+CLI::App& add_report_command(CLI::App& program, const std::string& shows, ReportFlags& flags);
+/// Adds --out, which comes after the flags of the program's own.
+void add_report_place(CLI::App& app, ReportFlags& flags);
+
 /// The book's modules, and its style sheet, which are built into the program.
 extern const std::string_view report_script, report_style;
 
-/// Returns the report as a page. Throws when it would have 3 MB or more.
-std::string report_page(const nlohmann::ordered_json& report);
+/// Writes the report of `runs` runs to a file. `report_of` makes that of the n-th. Throws when the
+/// page would have 3 MB or more.
+void write_report(const std::string& file, const std::string& program, const std::string& unit,
+                  size_t runs, const std::function<nlohmann::ordered_json(size_t n)>& report_of);
 
-/// Returns what all runs of a report have, from the name of the run, its parameters, and the
-/// folder or file that was asked for. The loss curve has at most some hundred points.
-nlohmann::ordered_json report_of_run(const std::string& name, const std::string& checkpoint,
-                                     const shiftgrad::Module& model, const std::string& run);
+/// A run of a report, as its checkpoint has it.
+struct RunInReport {
+  std::string name, checkpoint;  ///< the checkpoint is a file
+  std::string folder;            ///< the folder or file that was asked for
+  const shiftgrad::Module& model;
+  const shiftgrad::RunState& state;
+  std::string flags;  ///< in JSON
+};
+
+/// Returns what all runs of a report have. The loss curve has at most some hundred points.
+nlohmann::ordered_json report_of_run(const RunInReport& run);
 
 /// Returns what some queries attend to among some keys, as run_report.js draws it. Weights are in
 /// thousandths.

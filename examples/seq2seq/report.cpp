@@ -13,7 +13,6 @@
 #include "examples/common/flags.h"
 #include "examples/common/named_run.h"
 #include "examples/common/printable.h"
-#include "examples/common/progress.h"
 #include "examples/common/svg.h"
 #include "shiftgrad/core/errors.h"
 
@@ -24,11 +23,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-struct ReportFlags {
-  std::vector<std::string> runs;
-  std::string checkpoint = "best";
+struct ReportFlags : common::ReportFlags {
   std::string source;
-  std::string out = "report.html";
   DecodingFlags decoding{};
 };
 
@@ -75,11 +71,8 @@ Json alignments_of(const ReportedRun& run, const ReportFlags& flags, int64_t mos
 
 Json report_of(const ReportedRun& run, const ReportFlags& flags, int64_t most) {
   const SavedRun& saved = *run.saved;
-  Json report = common::report_of_run(run.name, saved.source, run.translator->model(), run.folder);
-  const std::optional<double>& loss = saved.state.validation_loss;
-  report["step"] = saved.state.step;
-  report["validation_loss"] = loss ? Json(*loss) : Json();
-  report["flags"] = Json::parse(saved.flags.to_json());
+  Json report = common::report_of_run({run.name, saved.source, run.folder, run.translator->model(),
+                                       saved.state, saved.flags.to_json()});
   report["attention"] = alignments_of(run, flags, most);
   return report;
 }
@@ -98,32 +91,21 @@ Command::Work prepare(const ReportFlags& flags) {
   }
   common::check_picture_path(flags.out);
   return [=] {
-    common::Progress progress("runs");
-    Json list = Json::array();
-    for (const ReportedRun& run : runs) {
-      progress.show(std::ssize(list), std::ssize(runs));
-      list.push_back(report_of(run, flags, common::tokens_to_show(maps)));
-    }
-    progress.pause();
-    common::write_picture(
-        flags.out,
-        common::report_page({{"program", "seq2seq"}, {"unit", "nats per token"}, {"runs", list}}));
+    common::write_report(flags.out, "seq2seq", "nats per token", runs.size(), [&](size_t n) {
+      return report_of(runs[n], flags, common::tokens_to_show(maps));
+    });
   };
 }
 
 }  // namespace
 
 Command report_command(CLI::App& program) {
-  CLI::App& app = add_command(program, "report",
-                              "Write a page about runs, side by side: loss curves, translations "
-                              "with what they attend to, flags and parameters; one file that a "
-                              "browser opens from a disk");
   auto flags = std::make_shared<ReportFlags>();
-  set_required(add_argument(app, "RUN", flags->runs, "folders of training runs, or files in them"));
-  add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
+  CLI::App& app = common::add_report_command(
+      program, "loss curves, translations with what they attend to, flags and parameters", *flags);
   add_flag(app, "source", flags->source, "LINE",
            "source to translate and to show (default: the first four of the validation rows)");
-  add_flag(app, "out", flags->out, "FILE", "HTML file to write");
+  common::add_report_place(app, *flags);
   return {&app, [flags] { return prepare(*flags); }};
 }
 
