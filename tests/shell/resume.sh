@@ -138,7 +138,7 @@ begin whole_signal
 train $tiny --eval_interval 1000 --max_iters 3000
 interrupted() {
   begin "interrupted_$1"
-  (cd "$run" && exec env --default-signal=INT "$char_lm" train $tiny --eval_interval 1000 \
+  (cd "$run" && exec env --default-signal=INT,TERM,HUP "$char_lm" train $tiny --eval_interval 1000 \
     --max_iters 3000 > output 2> errors) &
   process=$!
   until_written "$run/out/metrics.jsonl"
