@@ -60,7 +60,7 @@ Json small_config(const std::string& type, const Json& given, int64_t T, int64_t
 template <size_t alternative = 0>
 MixerConfig read_config(const std::string& type, const std::string& object) {
   if constexpr (alternative == std::variant_size_v<MixerConfig>) {
-    fail(type, ": no such layer");
+    fail(type, ": no such layer; --help lists them");
   } else {
     using Config = std::variant_alternative_t<alternative, MixerConfig>;
     if (type == Config::type) return config_from_json<Config>(object);

@@ -88,7 +88,7 @@ all=$(ask "$begin" '{"do": "train", "steps": 60}' "$write" "$attention" '{"do": 
 [ "$all" = "$(ask "$begin" '{"do": "train", "steps": 60}' "$write" "$attention" '{"do": "dance"}')" ] ||
   { echo 'equal requests have unequal answers'; exit 1; }
 [ "$(echo "$all" | sed -n 3p)" = '{"text":"cabcab"}' ] || { echo "written: $all"; exit 1; }
-echo "$all" | sed -n 5p | grep -q 'expected one of begin, attention, distances, score' || exit 1
+echo "$all" | sed -n 5p | grep -q 'expected one of begin, attention, distances, fill_in, score' || exit 1
 # Two layers of two heads, with a weight for each of 4 x 4 pairs.
 echo "$all" | sed -n 4p | grep -o '"title":"head [01]","weights":\[[^]]*\]' | awk -F, '{ print NF }' |
   tr '\n' ' ' | grep -qx '17 17 17 17 ' || { echo "attention: $all"; exit 1; }
@@ -131,3 +131,18 @@ exhibit Shaw 'no mask' | awk '{ exit !(NF == 2 && $2 > $1 + 0.01) }' || { echo "
 refused '{"do": "begin", "text": "ab", "model": {}, "training": {}, "exhibit": {"form": "Shaw", "mistake": "none"}}' \
   '`exhibit` is `Shaw` with `none`, expected one that exhibits lists'
 ask '{"do": "exhibits"}' | grep -q '{"form":"AFT full","mistake":"a maximum over the future"}' || exit 1
+
+# A form that sees both ways has one loss, and fills in what is left blank, here letters that are told by their place.
+two_way='{"do": "begin", "text": "'$text'", "exhibit": {"form": "Music, two-way", "mistake": "as it should be"}, "training": {"batch_size": 16, "block_size": 16, "learning_rate": 0.02, "warmup_iters": 0}, "model": {"d_model": 16, "n_head": 2, "n_layer": 1, "d_inner": 32}}'
+answers=$(ask "$two_way" '{"do": "train", "steps": 300}' '{"do": "score_in_order", "text": "'$text'", "blocks": 4}' '{"do": "fill_in", "text": "abcabcabcabcabca"}')
+line 3 | grep -qx '{"in_one_pass":0.0[0-9]*}' || { echo "blanks: $(line 3)"; exit 1; }
+line 4 | grep -qx '{"blanked":"[abc]*□[abc□]*","filled":"abcabcabcabcabca"}' || { echo "fill_in: $(line 4)"; exit 1; }
+[ "$(ask "$begin" '{"do": "fill_in", "text": "ab"}' | sed -n 2p)" = \
+  '{"error":"fill_in: the model was not trained to fill in blanks"}' ] || { echo 'fill_in without blanks'; exit 1; }
+
+# An encoder and a decoder, which learn to turn words round.
+pairs='"pairs": [["ab", "ba"], ["abc", "cba"], ["cb", "bc"]], "model": {"d_model": 16, "n_encoder_layer": 1, "n_decoder_layer": 1, "n_head": 2, "d_inner": 32, "encoder_mixer": '$mixer', "decoder_mixer": '$mixer'}'
+ask '{"do": "train_pairs", '"$pairs"', "steps": 100, "training": {"batch_size": 3, "learning_rate": 0.01, "warmup_iters": 0, "label_smoothing": 0}}' |
+  sed 's/.*,\([0-9.e-]*\)\],"parameters.*/\1/' | awk '{ exit !(NF == 1 && $1 < 0.1) }' || { echo 'pairs are not learned'; exit 1; }
+refused '{"do": "train_pairs", "pairs": [["a"]]}' '`pairs` is [[`a`]], expected another type'
+refused '{"do": "train_pairs", "steps": 1, '"$pairs"', "training": {"block_size": 3}}' 'training: unknown key block_size'

@@ -225,7 +225,7 @@ TEST_CASE("worked examples refuse what they cannot show") {
   CHECK(error("aft", 0, 2) == "T 0, expected 1 to 16");
   CHECK(error("aft", 17, 2) == "T 17, expected 1 to 16");
   CHECK(error("aft", 3, -1) == "M -1, expected 0 to 16");
-  CHECK(error("attention", 3, 2) == "attention: no such layer");
+  CHECK(error("attention", 3, 2) == "attention: no such layer; --help lists them");
   CHECK(error("aft:form", 3, 2) == "aft:form: \"form\", expected KEY=VALUE");
   CHECK(error("shaw_attention:d_model=65", 3, 2) ==
         "shaw_attention:d_model=65: d_model 65, expected at most 64");
