@@ -1,7 +1,8 @@
 // <wrong-on-purpose>: both trainings go on, and the loss of a leak in one pass is too good to be true. The
 // two-way form fills in what is left blank.
 
-async function train(page, figure, form, mistake) {
+async function train(page, figure, steps, form, mistake) {
+  await figure.evaluate((one, steps) => one.setAttribute('steps', steps), steps);
   await figure.locator('[name=form]').selectOption(form);
   await figure.locator('[name=mistake]').selectOption(mistake);
   await figure.locator('[name=train]').focus();
@@ -12,8 +13,7 @@ async function train(page, figure, form, mistake) {
 
 /// A few steps are enough to see that the blanks are filled in, and nothing else.
 async function fill_in(page, figure, offend) {
-  await figure.evaluate((one) => one.setAttribute('steps', 3));
-  for (const [name, in_one_pass, in_order, filled] of await train(page, figure, 'Music, two-way', 'the diagonal counted twice')) {
+  for (const [name, in_one_pass, in_order, filled] of await train(page, figure, 3, 'Music, two-way', 'the diagonal counted twice')) {
     const [before, after] = filled.split(' → ').map((text) => [...text]);
     const kept = before.every((character, n) => character === '□' || character === after[n]);
     if (!before.includes('□') || after.length !== before.length || !kept) offend(`${name}: filled in ${filled}`);
@@ -22,7 +22,7 @@ async function fill_in(page, figure, offend) {
 }
 
 module.exports = async (page, figure, offend) => {
-  const [right, wrong] = await train(page, figure, 'Transformer-XL', 'a softmax over the queries');
+  const [right, wrong] = await train(page, figure, 300, 'Transformer-XL', 'a softmax over the queries');
   if (!wrong) return offend('no losses of two trainings within two minutes');
   console.log(`wrong-on-purpose: ${right.slice(0, 3)}; ${wrong.slice(0, 3)}`);
   if (Math.abs(right[1] - right[2]) > 0.002) offend(`as it should be, ${right[1]} in one pass and ${right[2]} in order`);
