@@ -30,8 +30,8 @@ void leave_out(std::vector<ScoreTerm>& terms, const std::set<std::string>& names
 
 template <class Config>
 void check(const Config& config, const std::set<std::string>& names, const std::vector<Gone>& all) {
-  for (const auto& [parameter, gone] : all) {
-    CAPTURE(parameter);
+  for (const Gone& gone : all) {
+    CAPTURE(gone.parameter);
     RandomValues random(21);
     typename Config::Layer layer = random_layer(config, random);
     Tensor x = random.tensor({B, T, config.d_model});
@@ -50,9 +50,9 @@ void check(const Config& config, const std::set<std::string>& names, const std::
     CHECK(relative_error(layer.forward(x, {}, plain), all_terms) <= exactness);
 
     seen.clear();
-    Values without = edited(gone);
+    Values without = edited(gone.terms);
     CHECK(relative_error(all_terms.tensor(), without) > 1e-3);
-    assign(layer, parameter, 0);
+    assign(layer, gone.parameter, 0);
     CHECK(relative_error(layer.forward(x, {}, plain), without) <= exactness);
   }
 }
