@@ -47,7 +47,7 @@ export class LineChart extends HTMLElement {
 
   #extent() {
     const width = Math.max(this.clientWidth, 120);
-    return { width, height: Math.round(Math.min(Math.max(width * 0.5, 180), 320)) };
+    return { width, height: Math.round(Math.min(Math.max(width * 0.5, 220), 320)) };
   }
 
   #draw() {

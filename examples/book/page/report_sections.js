@@ -56,7 +56,8 @@ export function overview({ runs, unit }) {
   const rows = runs.map((run) => [run.name, String(run.flags.model ?? run.flags.encoder ?? ''),
     String(parameters_of(run)), String(run.step), digits(run.validation_loss),
     run.validation_loss === null ? '–' : digits(bits(run.validation_loss)), run.checkpoint]);
-  const sentence = best ? `${best.name} has the lowest validation loss, ${digits(best.validation_loss)} ${unit}.` : '';
+  const loss = measured.length > 1 ? 'the lowest validation loss,' : 'a validation loss of';
+  const sentence = best ? `${best.name} has ${loss} ${digits(best.validation_loss)} ${unit}.` : '';
   return [element('p', sentence),
     table('The runs', ['run', 'model', 'parameters', 'step', unit, `bits per ${per(unit)}`, 'checkpoint'], rows)];
 }
@@ -92,7 +93,8 @@ export function samples({ runs }) {
 
 /// The tokens of a text, of which some can be marked.
 function token_line(title, tokens) {
-  const line = element('p', `${title}: `, { class: 'tokens' });
+  const words = tokens.some((token) => [...token].length > 1);
+  const line = element('p', `${title}: `, { class: words ? 'tokens words' : 'tokens' });
   line.append(...tokens.map((token) => element('span', token === ' ' ? '␣' : token.replace('\n', '⏎').replace('\t', '⇥'))));
   return { line, mark: (n) => [...line.children].forEach((token, at) => token.classList.toggle('marked', at === n)) };
 }
