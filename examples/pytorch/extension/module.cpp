@@ -23,6 +23,9 @@ void share_threads_of_torch() {
 }  // namespace
 
 NB_MODULE(_extension, module) {
+  // PyTorch without NumPy keeps the traceback of that import, and with it all that the main script
+  // has: nanobind would call it leaked at the end.
+  nb::set_leak_warnings(false);
   shiftgrad::initialize();
   share_threads_of_torch();
   nb::register_exception_translator([](const std::exception_ptr& error, void*) {
