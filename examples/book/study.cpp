@@ -6,6 +6,7 @@
 
 #include "../run_layer/run_layer.h"
 #include "../show_layer/worked_example.h"
+#include "exhibits.h"
 #include "pair_training.h"
 #include "request.h"
 #include "training.h"

@@ -6,7 +6,6 @@
 #include "../char_lm/attention_maps.h"
 #include "../char_lm/distance_tables.h"
 #include "../wrong_on_purpose/blanks.h"
-#include "../wrong_on_purpose/mistakes.h"
 #include "../wrong_on_purpose/score.h"
 #include "hyperparameters.h"
 #include "shiftgrad/nn/models/config.h"
@@ -16,9 +15,6 @@
 
 namespace book {
 
-using wrong_on_purpose::Exhibit;
-using wrong_on_purpose::Form;
-
 namespace {
 
 LanguageModelConfig model_config(Json object, int64_t vocab_size) {
@@ -27,38 +23,13 @@ LanguageModelConfig model_config(Json object, int64_t vocab_size) {
   return config_from_json<LanguageModelConfig>(object.dump());
 }
 
-std::optional<Exhibit> exhibit_of(const Json& request) {
-  if (!request.contains("exhibit")) return {};
-  const Json& object = request["exhibit"];
-  auto form = value_of<std::string>(object, "form"),
-       mistake = value_of<std::string>(object, "mistake");
-  for (const Exhibit& one : wrong_on_purpose::exhibits)
-    if (name_of(one.form) == form && one.name == mistake) return one;
-  fail("\"exhibit\" is ", shown(form), " with ", shown(mistake),
-       ", expected one that exhibits lists");
-}
-
-/// A model of the library's mixer, or of one from the exhibition of mistakes.
+/// A model of the library's mixer, or of the exhibit's.
 LanguageModel new_model(const Json& request, const std::optional<Exhibit>& exhibit,
-                        int64_t vocab_size, const TrainerConfig& training, Random& random) {
+                        int64_t vocab_size, int64_t block_size, Random& random) {
   auto object = value_of<Json>(request, "model");
   if (!exhibit) return {model_config(object, vocab_size), random};
-  if (object.is_object()) object["mixer"] = {{"type", "multi_head_attention"}};  // replaced below
-  LanguageModelConfig config = model_config(object, vocab_size);
-  wrong_on_purpose::Sizes sizes{
-      .d_model = config.d_model, .n_head = config.n_head, .max_len = training.block_size};
-  return {config, random, [&](Random& start) { return make_mixer(*exhibit, sizes, start); }};
-}
-
-bool fills_in(const std::optional<Exhibit>& exhibit) {
-  return exhibit && exhibit->form == Form::two_way;
-}
-
-wrong_on_purpose::TrainingConfig exhibit_config(const TrainerConfig& config) {
-  return {.batch_size = config.batch_size,
-          .block_size = config.block_size,
-          .schedule = loop_config(config, 1).schedule,
-          .seed = config.seed};
+  if (object.is_object()) object["mixer"] = {{"type", "multi_head_attention"}};  // replaced
+  return exhibited_model(*exhibit, model_config(object, vocab_size), block_size, random);
 }
 
 /// What stands for a character that is left blank.
@@ -81,7 +52,7 @@ Training::Training(const Json& request)
       text_(tokens_of(request, "text")),
       config_(hyperparameters<TrainerConfig>(value_of<Json>(request, "training"))),
       random_{.seed = config_.seed},
-      model_(new_model(request, exhibit_, vocabulary_.size(), config_, random_)) {
+      model_(new_model(request, exhibit_, vocabulary_.size(), config_.block_size, random_)) {
   if (exhibit_)
     exhibited_.emplace(model_, exhibit_->form, text_, exhibit_config(config_), blank_token());
   else
@@ -135,6 +106,8 @@ Json Training::fill_in(const Json& request) {
   require(fills_in(exhibit_), "fill_in: the model was not trained to fill in blanks");
   Tape::Pause constant;
   std::vector<int32_t> tokens = tokens_of(request, "text");
+  require(std::ssize(tokens) <= config_.block_size, "fill_in: ", tokens.size(),
+          " characters, expected at most ", config_.block_size);
   Batch batch{{{1, std::ssize(tokens)}, tokens}, {{1, std::ssize(tokens)}, tokens}};
   wrong_on_purpose::Blanks{blank_token(), {.seed = 0, .stream = 2}}.leave(batch);
   Context context;
@@ -194,13 +167,6 @@ Json Training::attention(const Json& request) {
     layers.push_back(layer);
   }
   return {{"layers", layers}};
-}
-
-Json exhibits_of(const Json&) {
-  Json list = Json::array();
-  for (const Exhibit& one : wrong_on_purpose::exhibits)
-    list.push_back({{"form", name_of(one.form)}, {"mistake", one.name}});
-  return {{"exhibits", list}};
 }
 
 }  // namespace book

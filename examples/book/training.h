@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../char_lm/vocabulary.h"
-#include "../wrong_on_purpose/training.h"
+#include "exhibits.h"
 #include "request.h"
 #include "score_terms.h"
 #include "shiftgrad/nn/models/language_model.h"
@@ -36,10 +36,10 @@ class Training {
   std::vector<int32_t> tokens_of(const Json& request, const char* key) const;
   /// The model, which leaves out the terms that the request names.
   WithoutTerms without_terms(const Json& request) const;
-
+  /// The token of a character that is left blank, if the model fills these in.
   int32_t blank_token() const;
 
-  std::optional<wrong_on_purpose::Exhibit> exhibit_;
+  std::optional<Exhibit> exhibit_;
   char_lm::Vocabulary vocabulary_;
   std::vector<int32_t> text_;
   TrainerConfig config_;
@@ -49,8 +49,5 @@ class Training {
   std::optional<wrong_on_purpose::Training> exhibited_;
   std::optional<Trainer> trainer_;
 };
-
-/// Answers with the mistakes that a training can be begun with.
-Json exhibits_of(const Json& request);
 
 }  // namespace book

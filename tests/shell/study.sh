@@ -140,6 +140,11 @@ line 4 | grep -qx '{"blanked":"[abc]*□[abc□]*","filled":"abcabcabcabcabca"}'
 [ "$(ask "$begin" '{"do": "fill_in", "text": "ab"}' | sed -n 2p)" = \
   '{"error":"fill_in: the model was not trained to fill in blanks"}' ] || { echo 'fill_in without blanks'; exit 1; }
 
+[ "$(ask "$two_way" '{"do": "fill_in", "text": "'$text'"}' | sed -n 2p)" = \
+  '{"error":"fill_in: 90 characters, expected at most 16"}' ] || { echo 'fill_in of too much'; exit 1; }
+refused '{"do": "begin", "text": "abc", "model": {"d_model": 4, "n_layer": 1, "n_head": 1, "d_inner": 4}, "training": {"batch_size": 0}, "exhibit": {"form": "Shaw", "mistake": "no mask"}}' \
+  'trainer: batch_size 0, expected at least 1'
+
 # An encoder and a decoder, which learn to turn words round.
 pairs='"pairs": [["ab", "ba"], ["abc", "cba"], ["cb", "bc"]], "model": {"d_model": 16, "n_encoder_layer": 1, "n_decoder_layer": 1, "n_head": 2, "d_inner": 32, "encoder_mixer": '$mixer', "decoder_mixer": '$mixer'}'
 ask '{"do": "train_pairs", '"$pairs"', "steps": 100, "training": {"batch_size": 3, "learning_rate": 0.01, "warmup_iters": 0, "label_smoothing": 0}}' |

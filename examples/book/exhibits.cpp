@@ -1,0 +1,50 @@
+#include "exhibits.h"
+
+#include <string>
+
+#include "../wrong_on_purpose/mistakes.h"
+#include "shiftgrad/core/named.h"
+#include "shiftgrad/optim/training_loop.h"
+
+namespace book {
+
+using namespace shiftgrad;
+
+Json exhibits_of(const Json&) {
+  Json list = Json::array();
+  for (const Exhibit& one : wrong_on_purpose::exhibits)
+    list.push_back({{"form", name_of(one.form)}, {"mistake", one.name}});
+  return {{"exhibits", list}};
+}
+
+std::optional<Exhibit> exhibit_of(const Json& request) {
+  if (!request.contains("exhibit")) return {};
+  const Json& object = request["exhibit"];
+  auto form = value_of<std::string>(object, "form"),
+       mistake = value_of<std::string>(object, "mistake");
+  for (const Exhibit& one : wrong_on_purpose::exhibits)
+    if (name_of(one.form) == form && one.name == mistake) return one;
+  fail("\"exhibit\" is ", shown(form), " with ", shown(mistake),
+       ", expected one that exhibits lists");
+}
+
+bool fills_in(const std::optional<Exhibit>& exhibit) {
+  return exhibit && exhibit->form == wrong_on_purpose::Form::two_way;
+}
+
+LanguageModel exhibited_model(const Exhibit& exhibit, const LanguageModelConfig& config,
+                              int64_t block_size, Random& random) {
+  wrong_on_purpose::Sizes sizes{
+      .d_model = config.d_model, .n_head = config.n_head, .max_len = block_size};
+  return {config, random, [&](Random& start) { return make_mixer(exhibit, sizes, start); }};
+}
+
+wrong_on_purpose::TrainingConfig exhibit_config(const TrainerConfig& config) {
+  config.check();
+  return {.batch_size = config.batch_size,
+          .block_size = config.block_size,
+          .schedule = loop_config(config, 1).schedule,
+          .seed = config.seed};
+}
+
+}  // namespace book

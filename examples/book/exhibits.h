@@ -1,0 +1,34 @@
+#pragma once
+
+// The mistakes of wrong_on_purpose, as requests name them.
+
+#include <optional>
+
+#include "../wrong_on_purpose/training.h"
+#include "request.h"
+#include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/optim/trainer_config.h"
+
+namespace book {
+
+using wrong_on_purpose::Exhibit;
+
+/// Answers with the mistakes that a training can be begun with.
+Json exhibits_of(const Json& request);
+
+/// Returns the exhibit that a request names, if it names one.
+std::optional<Exhibit> exhibit_of(const Json& request);
+
+/// Whether it is trained to fill in blanks.
+bool fills_in(const std::optional<Exhibit>& exhibit);
+
+/// Returns a new model whose mixers are the exhibit's.
+shiftgrad::LanguageModel exhibited_model(const Exhibit& exhibit,
+                                         const shiftgrad::LanguageModelConfig& config,
+                                         int64_t block_size, shiftgrad::Random& random);
+
+/// Returns what wrong_on_purpose takes from the settings of a trainer. Throws when one of them is
+/// out of range.
+wrong_on_purpose::TrainingConfig exhibit_config(const shiftgrad::TrainerConfig& config);
+
+}  // namespace book
