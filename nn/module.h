@@ -55,8 +55,8 @@ struct Module {
 /// All parameters of a module, each once. PyTorch: module.named_parameters().
 std::vector<Parameter> parameters(const Module& module);
 
-/// The members themselves that `parameters` lists, in its order. Whoever assigns other tensors to
-/// them, of the same shapes, makes the module compute with those.
+/// The members themselves that `parameters` lists, in its order. Assigning a
+/// tensor of the same shape to a member replaces that parameter.
 std::vector<Tensor*> parameter_places(Module& module);
 
 /// The number of scalars in all parameters.

@@ -28,8 +28,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 enum class EvaluationMode { memory, chunks, sliding };
 constexpr auto names(EvaluationMode) { return std::array{"memory", "chunks", "sliding"}; }
 
-/// A function that hears, as an evaluation goes on, how much this peer has scored of what all peers
-/// are to score.
+/// Called during an evaluation with the tokens scored so far by this process, and the number that
+/// all processes will score.
 using EvaluationProgress = std::function<void(int64_t done, int64_t total)>;
 
 struct EvaluationConfig {

@@ -2,8 +2,8 @@
 # n before. A token sees n - 1 tokens back at best through as many layers as that takes.
 claim 'The reach is the length of the memory times the number of layers' \
   'Dai et al. 2019, section 3.2. Every second of four letters is drawn at random, and those between repeat what
-stood n characters before them. A layer sees 4 characters back, so n has to be at most 4 L + 1. Who copies
-reaches 1 bit, who cannot stays at 2.'
+stood n characters before them. A layer sees 4 characters back, so n has to be at most 4 L + 1. A model
+that copies reaches 1 bit; one that cannot stays at 2.'
 for n in 3 7 11; do
   awk -v n=$n 'BEGIN {
     seed = 12345

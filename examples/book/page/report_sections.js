@@ -130,7 +130,7 @@ function attention_map(run, example, map, others) {
   return shown;
 }
 
-/// Maps of the chosen layer and head, of all runs beside each other. Runs without that head show none.
+/// Maps of the chosen layer and head, of all runs side by side. Runs without that head show none.
 export function attention({ runs }) {
   const able = having(runs, 'attention');
   if (!able.length) return reasons(runs, 'attention');
