@@ -16,7 +16,8 @@ headline() {
 
 headline 'Building'
 tests/packages.sh
-[ -f "$build/build.ninja" ] || meson setup "$build" --buildtype=release
+[ -f "$build/build.ninja" ] ||
+  meson setup "$build" --buildtype=release -Dtests=false -Ddefault_library=static -Dmpi=disabled
 ninja -C "$build" examples/char_lm/char_lm
 
 headline 'Training'

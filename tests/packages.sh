@@ -4,7 +4,7 @@
 # Elsewhere than on Debian it leaves that to meson, which names what it misses.
 set -eu
 
-packages="g++ meson ninja-build pkg-config libopenblas-dev libtbb-dev libhwy-dev doctest-dev
+packages="g++ meson ninja-build pkg-config libopenblas-dev libtbb-dev libhwy-dev
   libcli11-dev nlohmann-json3-dev $*"
 
 command -v dpkg-query > /dev/null || exit 0

@@ -12,10 +12,10 @@ finish() {
   exit 1
 }
 
-tests/packages.sh
+tests/packages.sh doctest-dev
 rm -rf "$build"
 meson setup "$build" --buildtype=release "$@" || finish 0 1
-ninja -C "$build" || finish 0 1
+ninja -C "$build" all meson-test-prereq || finish 0 1
 
 status=0
 meson test -C "$build" --no-rebuild --print-errorlogs < /dev/null || status=$?
