@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "examples/common/printable.h"
 #include "examples/common/utf8.h"
 #include "shiftgrad/core/errors.h"
 
@@ -69,7 +70,7 @@ std::string shown_character(std::string_view text, size_t place) {
   if (character.kind != Utf8::Kind::whole) return hexadecimal("byte 0x%02X", byte_at(text, place));
 
   std::string shape = shiftgrad::text("'", text.substr(start, character.length), "'");
-  bool visible = character.code >= 0x20 && (character.code < 0x7F || character.code >= 0xA0);
+  bool visible = common::is_visible(character.code);
   if (visible && character.code < 0x7F) return shape;
   std::string name = hexadecimal("U+%04X", character.code);
   return visible ? name + ' ' + shape : name;

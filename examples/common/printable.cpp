@@ -1,5 +1,6 @@
 #include "printable.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "utf8.h"
@@ -8,13 +9,17 @@ namespace common {
 
 namespace {
 
-/// Whether a code point is neither a control character nor one of the 66 code points that are no
-/// characters.
-bool is_visible(int32_t code) {
-  bool control = code < 0x20 || (0x7F <= code && code < 0xA0);
-  bool none = (code & 0xFFFE) == 0xFFFE || (0xFDD0 <= code && code <= 0xFDEF);
-  return !control && !none;
-}
+struct CodePoints {
+  int32_t first, last;
+};
+
+/// Controls, and what acts on the text around it without a shape of its own: marks, embeddings,
+/// overrides and isolates of direction, separators of lines, annotations, tags. The joiners U+200C
+/// and U+200D are parts of words and of emoji.
+constexpr CodePoints invisible[] = {
+    {0x00, 0x1F},     {0x7F, 0x9F},     {0x61C, 0x61C},   {0x200E, 0x200F},   {0x2028, 0x202E},
+    {0x2060, 0x206F}, {0xFDD0, 0xFDEF}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
+};
 
 std::string escaped(std::string_view bytes) {
   std::string result;
@@ -38,18 +43,30 @@ std::string shortened(std::string_view text, size_t longest) {
   return std::string(text.substr(0, begin)) + "..." + std::string(text.substr(end));
 }
 
-}  // namespace
-
-std::string printable(std::string_view text, size_t longest) {
-  std::string whole = shortened(text, longest), result;
-  for (size_t n = 0; n < whole.size();) {
-    Utf8 character = read_utf8(std::string_view(whole).substr(n));
-    std::string_view bytes = std::string_view(whole).substr(n, character.length);
-    bool visible = character.kind == Utf8::Kind::whole && is_visible(character.code);
-    result += visible ? std::string(bytes) : escaped(bytes);
+std::string shown(std::string_view text, std::string_view kept) {
+  std::string result;
+  for (size_t n = 0; n < text.size();) {
+    Utf8 character = read_utf8(text.substr(n));
+    std::string_view bytes = text.substr(n, character.length);
+    bool whole = character.kind == Utf8::Kind::whole;
+    bool keeps = whole && (is_visible(character.code) || kept.find(bytes) != kept.npos);
+    result += keeps ? std::string(bytes) : escaped(bytes);
     n += character.length;
   }
   return result;
 }
+
+}  // namespace
+
+bool is_visible(int32_t code) {
+  auto has = [&](CodePoints range) { return range.first <= code && code <= range.last; };
+  return (code & 0xFFFE) != 0xFFFE && std::ranges::none_of(invisible, has);
+}
+
+std::string printable(std::string_view text, size_t longest) {
+  return shown(shortened(text, longest), "");
+}
+
+std::string printable_lines(std::string_view text) { return shown(text, "\n\t"); }
 
 }  // namespace common

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,10 +9,18 @@ namespace common {
 /// Length in bytes beyond which no line needs to be readable.
 constexpr size_t longest_line = 4000;
 
-/// Returns the text as one line that a terminal or an XML file can show. Control characters, which
-/// could be commands to a terminal, are written as \x1B. So is each byte that is not UTF-8 or
-/// belongs to a code point that is not a Unicode character. The middle of a text longer than
+/// Whether a code point can be shown: it is neither a control character, nor one that changes the
+/// direction or the lines of the text around it, nor one of the 66 code points that are no
+/// characters.
+bool is_visible(int32_t code);
+
+/// Returns the text as one line that a terminal, a page or an XML file can show. What is not
+/// visible could be a command to a terminal, or make a text look like another one. Its bytes are
+/// written as \x1B, and so is each byte that is not UTF-8. The middle of a text longer than
 /// `longest` bytes is left out.
 std::string printable(std::string_view text, size_t longest = std::string_view::npos);
+
+/// Returns the text in the same way, but keeps its lines and tabs.
+std::string printable_lines(std::string_view text);
 
 }  // namespace common

@@ -19,6 +19,7 @@
 #include "shiftgrad/core/machine/bfloat16_product.h"
 #include "shiftgrad/core/machine/openblas.h"
 #include "shiftgrad/core/machine/precision.h"
+#include "terminal_text.h"
 
 namespace common {
 
@@ -135,6 +136,7 @@ void flush_output() {
 
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
                 char** arguments, Peers& peers) {
+  TerminalText output(std::cout, STDOUT_FILENO), errors(std::cerr, STDERR_FILENO);
   std::string status =
       "Exit status: 0 for success; 1 for a failure during the work; 2 for bad flags or bad input, "
       "with nothing written";

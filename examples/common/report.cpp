@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "printable.h"
 #include "progress.h"
@@ -16,9 +17,20 @@ namespace {
 
 constexpr double most_bytes = 3e6;
 
+/// Returns the same with texts that a page can show.
+Json printable_of(Json json) {
+  if (json.is_string()) return printable_lines(json.get_ref<const std::string&>());
+  if (json.is_array())
+    for (Json& value : json) value = printable_of(std::move(value));
+  if (!json.is_object()) return json;
+  Json shown = Json::object();
+  for (auto& [name, value] : json.items()) shown[printable(name)] = printable_of(std::move(value));
+  return shown;
+}
+
 /// Returns JSON that can stand in a page: nothing in it ends a script.
 std::string in_script(const Json& json) {
-  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace), safe;
+  std::string text = printable_of(json).dump(-1, ' ', false, Json::error_handler_t::replace), safe;
   for (char character : text) safe += character == '<' ? "\\u003c" : std::string(1, character);
   return safe;
 }
@@ -37,13 +49,6 @@ Json curve_of(const std::vector<LossPoint>& points) {
   std::vector<LossPoint> shown = thinned(points, 500);
   for (LossPoint& point : shown) point.loss = std::round(point.loss * 1e4) / 1e4;
   return json_of(shown);
-}
-
-std::vector<std::string> printable_of(const std::vector<std::string>& symbols) {
-  std::vector<std::string> shown;
-  for (const std::string& symbol : symbols)
-    shown.push_back(symbol == "\n" || symbol == "\t" ? symbol : printable(symbol));
-  return shown;
 }
 
 /// Returns the report as a page.
@@ -145,8 +150,8 @@ Json attention_part(const std::string& title, const std::vector<std::string>& qu
     all.push_back(layer);
   }
   return {{"title", title},
-          {"queries", printable_of(queries)},
-          {"keys", printable_of(keys)},
+          {"queries", queries},
+          {"keys", keys},
           {"layers", all}};
 }
 

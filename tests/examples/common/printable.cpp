@@ -1,5 +1,6 @@
 #include "examples/common/printable.h"
 
+#include "examples/common/utf8.h"
 #include "tests/support/refusal.h"
 
 using namespace common;
@@ -37,4 +38,19 @@ TEST_CASE("printable: code points without a shape are shown as bytes") {
   CHECK(printable("\xED\xA0\x80") == "\\xED\\xA0\\x80");
   CHECK(printable("\xEF\xBF\xBE\xEF\xB7\x90") == "\\xEF\\xBF\\xBE\\xEF\\xB7\\x90");
   CHECK(printable("\xC2\xA0\xEF\xBF\xBD") == "\xC2\xA0\xEF\xBF\xBD");
+}
+
+TEST_CASE("printable: what turns or breaks the text around it is shown as bytes") {
+  // A name that ends in "txt.exe" must not be read as "exe.txt".
+  CHECK(printable("a\u202Etxt.exe") == "a\\xE2\\x80\\xAEtxt.exe");
+  for (int32_t code : {0x61C, 0x200E, 0x200F, 0x2028, 0x2029, 0x202A, 0x202E, 0x2060, 0x2066, 0x2069,
+                       0xFEFF, 0xFFF9, 0xE0001, 0xE007F})
+    CHECK(printable(to_utf8(code)).starts_with("\\x"));
+  // Joiners are parts of words, and a family is one emoji.
+  CHECK(printable("می\u200Cخواهم 👨\u200D👩\u200D👧") == "می\u200Cخواهم 👨\u200D👩\u200D👧");
+  CHECK(printable("שלום") == "שלום");
+}
+
+TEST_CASE("printable_lines: lines and tabs stay") {
+  CHECK(printable_lines("a\tb\n\r\x1B\u202E\n") == "a\tb\n\\x0D\\x1B\\xE2\\x80\\xAE\n");
 }
