@@ -36,13 +36,13 @@ SafeTensors read_content(const std::string& path) {
   require(exists, "no such file");
   RegularFile file(path);
   uint64_t file_size = file.size();
-  require(file_size >= length_size, "is ", file_size, " bytes long, expected at least ",
-          length_size);
+  require(file_size >= length_size, "not a safetensors file: is ", file_size,
+          " bytes long, expected at least ", length_size);
   uint64_t header_size = 0;
   file.read(&header_size, length_size);
-  require(header_size <= longest_header, "a header of ", header_size, " bytes, expected at most ",
-          longest_header);
-  require(header_size <= file_size - length_size, "a header of ", header_size,
+  require(header_size <= longest_header, "not a safetensors file: a header of ", header_size,
+          " bytes, expected at most ", longest_header);
+  require(header_size <= file_size - length_size, "not a safetensors file: a header of ", header_size,
           " bytes in a file of ", file_size);
   std::string text(header_size, ' ');
   file.read(text.data(), header_size);

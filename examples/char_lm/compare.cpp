@@ -223,7 +223,9 @@ Command compare_command(CLI::App& program) {
     std::string said = name != "out_dir" ? description
                                          : "folder for the table and the picture, and for each "
                                            "training a folder MODEL/SEED in it";
-    if (name != "model") add_flag(app, name, value, unit, said, allowed...);
+    if (name != "model")
+      common::set_group(add_flag(app, name, value, unit, said, allowed...),
+                        TrainFlags::group(name));
   });
   add_overwrite_flag(app, flags->overwrite, "the comparison in --out_dir, if there is one");
   return {&app, [flags] { return prepare(*flags); }};

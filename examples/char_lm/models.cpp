@@ -160,6 +160,16 @@ bool can_remember(const LanguageModelConfig& config) {
          !std::holds_alternative<shiftgrad::AftConfig>(config.mixer);
 }
 
+/// Returns what gives a model of this kind a memory, if only its positions are in the way.
+std::string how_to_remember(const ModelKind& kind, const LanguageModelConfig& config) {
+  LanguageModelConfig relative = config;
+  relative.position = TokenPosition::none;
+  if (!can_remember(relative)) return "";
+  bool rotates = std::holds_alternative<shiftgrad::MultiHeadAttentionConfig>(config.mixer);
+  return shiftgrad::text(" with absolute positions; --model ", kind.name, " --position ",
+                         rotates ? "rope" : "none", " has one");
+}
+
 std::string joined(const std::string& list, const std::string& next, const char* comma) {
   return list.empty() ? next : list + comma + next;
 }
@@ -246,7 +256,7 @@ LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   require(!flags.layer_positions.value_or(false) || config.position == TokenPosition::learned,
           "--layer_positions: expected --position learned");
   require(memory_length(flags) == 0 || can_remember(config), "--mem_len ", memory_length(flags),
-          ": this --model ", kind.name, " has no memory");
+          ": this --model ", kind.name, " has no memory", how_to_remember(kind, config));
   config.vocab_size = vocab_size;
   config.d_model = flags.n_embd;
   config.n_layer = flags.n_layer;

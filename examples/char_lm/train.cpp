@@ -32,10 +32,17 @@ Command train_command(CLI::App& program, Peers& peers) {
   CLI::App& app = add_command(program, "train", "Train a model on a text file");
   auto request = std::make_shared<TrainRequest<TrainFlags>>();
   request->add_to(app, "texts", "vocabulary", free_flags());
+  common::set_examples(
+      app, {"char_lm train", "char_lm train --data text.txt --model shaw --out_dir shaw",
+            "char_lm train --resume --out_dir shaw --max_iters 4000"});
   return {&app, [=, &app, &peers]() -> Command::Work {
             request->read(app);
             auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
-            return [prepared] { train_until_signal(std::move(*prepared)); };
+            return [prepared, &peers, out = request->flags.out_dir] {
+              train_until_signal(std::move(*prepared), peers, out,
+                                 {"char_lm eval " + out, "char_lm generate " + out,
+                                  "char_lm report " + out + " --out " + out + "/report.html"});
+            };
           }};
 }
 

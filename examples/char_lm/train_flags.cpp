@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "examples/common/flag_groups.h"
 #include "examples/common/flags_json.h"
 
 namespace char_lm {
@@ -21,6 +22,14 @@ void TrainFlags::resolve_defaults() {
   // The checkpoint may be used from another folder.
   for (std::string* path : {&data, &val_data})
     if (!path->empty()) *path = std::filesystem::absolute(*path);
+}
+
+std::string TrainFlags::group(const std::string& flag) {
+  bool of_some = false;
+  ModelFlags().visit_options([&](const std::string& name, auto&&...) { of_some |= name == flag; });
+  if (of_some) return common::options_title;
+  std::string title = common::training_group(flag);
+  return title.empty() ? common::model_title : title;
 }
 
 shiftgrad::EvaluationConfig TrainFlags::default_evaluation() const {

@@ -48,6 +48,9 @@ struct TrainFlags {
     flag("threads", threads, "THREADS", "threads to use, 0 for one per core", range::thread_count);
   }
 
+  /// Returns the title of a flag in --help.
+  static std::string group(const std::string& flag);
+
   /// Copies to the trainer the settings that it shares with the model, and sets the defaults that
   /// depend on other flags.
   void resolve_defaults();

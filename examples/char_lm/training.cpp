@@ -5,6 +5,7 @@
 #include "examples/common/text.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/nn/state_dict.h"
+#include "shiftgrad/optim/batches.h"
 
 namespace char_lm {
 
@@ -30,15 +31,38 @@ shiftgrad::LanguageModel saved_model(const TrainFlags& flags, const SavedRun& sa
   return make_model(checkpoint, saved.source);
 }
 
-/// Returns the text about an evaluation. `characters` is the number that can be predicted in the
-/// validation text; `eval` scores them all.
-std::string scores(const shiftgrad::EvaluationReport& report, int64_t characters) {
-  double nats = report.validation.nats, bits = report.validation.bits();
-  int64_t scored = report.validation.tokens;
-  return text(
-      "train loss ", fixed(report.train.nats, 3), "  validation loss ", fixed(nats, 3), " = ",
-      fixed(bits, 3), " bits per character",
-      scored < characters ? text(" on the first ", scored, " of ", characters, " characters") : "");
+/// Returns the corpus. Throws, in the name of the file, when a text is too short to train on or to
+/// be scored.
+std::shared_ptr<const Corpus> long_enough(std::shared_ptr<const Corpus> corpus,
+                                          const TrainFlags& flags) {
+  const shiftgrad::TrainerConfig& trainer = flags.trainer;
+  shiftgrad::in_name_of(text_name(flags.data), [&] {
+    if (trainer.batches == shiftgrad::BatchType::streams)
+      shiftgrad::ParallelStreams(corpus->train, trainer.batch_size, trainer.block_size);
+    else
+      shiftgrad::RandomBlocks(corpus->train, trainer.batch_size, trainer.block_size, {});
+  });
+  size_t characters = corpus->validation.size();
+  shiftgrad::require(characters >= 2,
+                     text_name(flags.val_data.empty() ? flags.data : flags.val_data), ": ",
+                     characters, " characters to validate on, expected at least 2");
+  return corpus;
+}
+
+/// Returns the text about an evaluation, which leaves a line of 80 columns room for the step.
+std::string scores(const shiftgrad::EvaluationReport& report) {
+  return text("train ", fixed(report.train.nats, 3), "  validation ",
+              fixed(report.validation.nats, 3), " nats = ", fixed(report.validation.bits(), 3),
+              " bits per character");
+}
+
+/// Returns a line about what evaluations leave out, or an empty string.
+std::string unscored(const TrainFlags& flags, const Corpus& corpus) {
+  int64_t characters = std::ssize(corpus.validation);
+  int64_t scored = flags.evaluated_tokens(characters);
+  if (scored >= characters - 1) return "";
+  return text("evaluations score the first ", scored, " of ", characters - 1,
+              " characters; char_lm eval scores all");
 }
 
 }  // namespace
@@ -48,7 +72,7 @@ Training::Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus
                    shiftgrad::Peers& peers)
     : flags_(flags),
       threads_(limit_threads(flags.threads)),
-      corpus_(std::move(corpus)),
+      corpus_(long_enough(std::move(corpus), flags)),
       model_(saved ? saved_model(flags, *saved) : new_model(flags, corpus_->vocabulary.size())),
       trainer_(model_, corpus_->train, corpus_->validation, flags.trainer, peers),
       run_(setup(), folder(), {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience},
@@ -64,10 +88,8 @@ TrainingRun::Setup Training::setup() {
                           " parameters, on ", text_name(flags_.data), ": ", corpus_->train.size(),
                           " characters to train on, ", corpus_->validation.size(),
                           " to validate on, ", corpus_->vocabulary.size(), " distinct"),
-      .scores =
-          [this](const shiftgrad::EvaluationReport& report) {
-            return scores(report, std::ssize(corpus_->validation) - 1);
-          },
+      .unscored = unscored(flags_, *corpus_),
+      .scores = scores,
       .write = [this](const std::string& path, const RunState& state) { write(path, state); }};
 }
 

@@ -79,12 +79,29 @@ std::string unexpected_argument(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
     if (option->nonpositional()) flags.push_back(option->get_name());
   for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
+  auto hint = [&](const std::vector<std::string>& names, const std::string& otherwise) {
+    std::string near = did_you_mean(argument, names);
+    return near.empty() ? otherwise : near;
+  };
   if (argument.starts_with("-")) {
     argument.erase(std::min(argument.find('='), argument.size()));
-    return argument + ": no such flag" + did_you_mean(argument, flags);
+    std::string first =
+        commands.empty() ? "" : "; expected a command first, such as " + commands[0];
+    return argument + ": no such flag" + hint(flags, first);
   }
-  if (commands.empty()) return argument + ": unexpected argument";
-  return argument + ": no such command" + did_you_mean(argument, commands);
+  if (!commands.empty())
+    return argument + ": no such command" + hint(commands, "; --help lists the commands");
+  bool data = app.get_option_no_throw("--data");
+  return argument + ": unexpected argument" +
+         (data ? ", did you mean --data " + argument + "?" : "");
+}
+
+/// Returns the message about the first argument that is missing, with what it is.
+std::string missing_argument(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_required() && option->count() == 0)
+      return option->get_name() + " is required: " + option->get_description();
+  return "";
 }
 
 template <class Value>
@@ -116,6 +133,20 @@ CLI::App& add_command(CLI::App& program, const std::string& name, const std::str
 }
 
 void set_footer(CLI::App& app, const std::string& text) { app.footer(text); }
+
+void set_examples(CLI::App& app, const std::vector<std::string>& examples) {
+  std::string list = "\nExamples:\n";
+  for (const std::string& example : examples) list += "  " + example + '\n';
+  app.formatter_fn([list](const CLI::App* command, std::string name, CLI::AppFormatMode mode) {
+    std::string help = CLI::Formatter().make_help(command, std::move(name), mode);
+    help.insert(help.find('\n') + 1, list + '\n');
+    // CLI11 leaves two lines free between groups.
+    for (size_t gap = 0; (gap = help.find("\n\n\n", gap)) != help.npos;) help.erase(gap, 1);
+    return help;
+  });
+}
+
+void set_group(CLI::Option* option, const std::string& title) { option->group(title); }
 
 CLI::Option* add_argument(CLI::App& app, const std::string& name, std::string& value,
                           const std::string& description) {
@@ -200,6 +231,11 @@ void parse(CLI::App& app, std::vector<std::string> arguments) try {
 } catch (const CLI::ExtrasError&) {
   std::vector<CLI::App*> commands = app.get_subcommands();
   shiftgrad::fail(unexpected_argument(commands.empty() ? app : *commands.front()));
+} catch (const CLI::RequiredError&) {
+  std::vector<CLI::App*> commands = app.get_subcommands();
+  std::string message = missing_argument(commands.empty() ? app : *commands.front());
+  if (message.empty()) throw;
+  shiftgrad::fail(message);
 }
 
 void check_values_given(const CLI::App& program, std::span<char* const> arguments) {

@@ -27,6 +27,12 @@ CLI::App& add_command(CLI::App& program, const std::string& name, const std::str
 /// Adds a text below the flags in --help.
 void set_footer(CLI::App& app, const std::string& text);
 
+/// Adds a list of command lines below the first line of --help.
+void set_examples(CLI::App& app, const std::vector<std::string>& examples);
+
+/// Lists the flag below this title in --help.
+void set_group(CLI::Option* option, const std::string& title);
+
 /// Adds an argument that has no name before it: one value, or as many as are given.
 CLI::Option* add_argument(CLI::App& app, const std::string& name, std::string& value,
                           const std::string& description);

@@ -10,8 +10,9 @@ namespace common {
 /// alignment).
 size_t edit_distance(const std::string& a, const std::string& b);
 
-/// Returns `, did you mean NAME?` with the first of the nearest names, or an empty string when all
-/// are far from what was typed.
+/// Returns `, did you mean NAME?` or another hint: with what a name of another program, such as
+/// nanoGPT's --start, means among these names, else with the first of the nearest names. Returns an
+/// empty string when all are far from what was typed.
 std::string did_you_mean(const std::string& typed, const std::vector<std::string>& names);
 
 /// Returns an empty string if `value` is one of the choices `a|b|c`, else `, expected a, b or c`

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "config_file.h"
+#include "flag_groups.h"
 #include "flags.h"
 #include "named_run.h"
 #include "out_folder.h"
@@ -27,20 +28,24 @@ struct TrainRequest {
   /// resumed.
   void add_to(CLI::App& app, const std::string& data, const std::string& vocabulary,
               const std::set<std::string>& free) {
-    flags.visit(
-        [&](const std::string& name, auto& value, auto unit, const std::string& description,
-            const auto&... allowed) { add_flag(app, name, value, unit, description, allowed...); });
-    add_flag(app, "config", config, "FILE",
-             "JSON file of flags, such as {\"n_layer\": 2}; flags on the command line win "
-             "(default: none)");
+    flags.visit([&](const std::string& name, auto& value, auto unit, const std::string& description,
+                    const auto&... allowed) {
+      set_group(add_flag(app, name, value, unit, description, allowed...), Flags::group(name));
+    });
+    CLI::Option* file =
+        add_flag(app, "config", config, "FILE",
+                 "JSON file of flags, such as {\"n_layer\": 2}; flags on the command line win "
+                 "(default: none)");
     CLI::Option* start = add_flag(app, "init_from", init_from, "CHECKPOINT",
                                   "start from the weights and the " + vocabulary +
                                       " of this checkpoint, or of the best one in this folder, and "
                                       "take the model's flags from it (default: none)");
     CLI::Option* go_on = add_resume_flag(app, resume, free, data);
     set_exclusive(go_on, start);
-    set_exclusive(add_overwrite_flag(app, overwrite, "the run in --out_dir, if there is one"),
-                  go_on);
+    CLI::Option* replace =
+        add_overwrite_flag(app, overwrite, "the run in --out_dir, if there is one");
+    set_exclusive(replace, go_on);
+    for (CLI::Option* option : {file, start, go_on, replace}) set_group(option, run_title);
   }
 
   /// Notes which flags were given, and reads the config file. Call it after the command line has

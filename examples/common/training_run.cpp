@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iostream>
 #include <utility>
 
+#include "printable.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/atomic_file.h"
 
@@ -88,6 +90,7 @@ void TrainingRun::train(const std::function<bool()>& should_stop) {
 
 void TrainingRun::announce() {
   progress_.print(setup_.description);
+  if (!setup_.unscored.empty()) progress_.print(setup_.unscored);
   if (saved_step_)
     progress_.print(text("continues after step ", step(), " of ", options_.max_iters));
 }
@@ -148,6 +151,15 @@ double TrainingRun::tokens_per_second() const {
   auto middle = speeds.begin() + std::ssize(speeds) / 2;
   std::nth_element(speeds.begin(), middle, speeds.end());
   return *middle;
+}
+
+void print_ending(const std::string& out_dir, const std::vector<std::string>& next) {
+  std::cout << "saved in " << printable(out_dir, longest_line)
+            << ": best.safetensors and last.safetensors\n";
+  for (const std::string& command : next)
+    std::cout << (&command == &next.front() ? "next: " : "      ")
+              << printable(command, longest_line) << '\n';
+  std::cout << std::flush;
 }
 
 }  // namespace common

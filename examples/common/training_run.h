@@ -25,6 +25,8 @@ class TrainingRun {
     shiftgrad::TrainingLoop& trainer;
     /// Description of the model and the data, printed at the start.
     std::string description;
+    /// What evaluations leave out, printed at the start; may be empty.
+    std::string unscored{};
     /// Returns the text to print about an evaluation.
     std::function<std::string(const shiftgrad::EvaluationReport&)> scores;
     /// Writes a checkpoint of the model as it is now. The best checkpoint has no state of the
@@ -83,13 +85,19 @@ class TrainingRun {
   std::vector<double> speeds_;
 };
 
-/// Trains until the end or a signal. The exit status tells which of the two it was.
+/// Prints where the run of the folder is saved, and commands that may come next.
+void print_ending(const std::string& out_dir, const std::vector<std::string>& next);
+
+/// Trains until the end or a signal. The exit status tells which of the two it was. At the end, the
+/// first of the peers prints what print_ending does.
 template <class Training>
-void train_until_signal(std::unique_ptr<Training> training) {
+void train_until_signal(std::unique_ptr<Training> training, const shiftgrad::Peers& peers,
+                        const std::string& out_dir, const std::vector<std::string>& next) {
   StopRequest stop;
   training->run([&] { return stop.signal() != 0; });
   training.reset();
   if (stop.signal() != 0) exit_by_signal(stop.signal());
+  if (peers.rank() == 0) print_ending(out_dir, next);
 }
 
 }  // namespace common

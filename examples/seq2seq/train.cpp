@@ -28,10 +28,18 @@ Command train_command(CLI::App& program, Peers& peers) {
   auto request = std::make_shared<TrainRequest<TrainFlags>>();
   request->add_to(app, "pairs", "symbols", free_flags());
   common::make_value_optional(app, "skip_bad_rows");
+  common::set_examples(
+      app, {"seq2seq train", "seq2seq train --data pairs.tsv --encoder shaw --out_dir shaw",
+            "seq2seq train --resume --out_dir shaw --max_iters 4000"});
   return {&app, [=, &app, &peers]() -> Command::Work {
             request->read(app);
             auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
-            return [prepared] { common::train_until_signal(std::move(*prepared)); };
+            return [prepared, &peers, out = request->flags.out_dir] {
+              common::train_until_signal(
+                  std::move(*prepared), peers, out,
+                  {"seq2seq eval " + out, "seq2seq translate " + out + " < sources.txt",
+                   "seq2seq report " + out + " --out " + out + "/report.html"});
+            };
           }};
 }
 

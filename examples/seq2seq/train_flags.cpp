@@ -2,12 +2,18 @@
 
 #include <filesystem>
 
+#include "examples/common/flag_groups.h"
 #include "examples/common/flags_json.h"
 #include "shiftgrad/core/errors.h"
 
 namespace seq2seq {
 
 using shiftgrad::require;
+
+std::string TrainFlags::group(const std::string& flag) {
+  std::string title = common::training_group(flag);
+  return title.empty() ? common::model_title : title;
+}
 
 void TrainFlags::resolve_defaults() {
   require(!model.share_embedding || source_tokens == target_tokens,

@@ -50,6 +50,9 @@ struct TrainFlags {
     flag("threads", threads, "THREADS", "threads to use, 0 for one per core", range::thread_count);
   }
 
+  /// Returns the title of a flag in --help.
+  static std::string group(const std::string& flag);
+
   /// Sets the defaults that depend on other flags. Throws, naming them, when flags contradict each
   /// other.
   void resolve_defaults();

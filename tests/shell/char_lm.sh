@@ -12,7 +12,7 @@ tiny="--data text --n_layer 1 --n_head 2 --n_embd 16 --block_size 8 --batch_size
 for model in transformer transformer_xl; do
   runs train $tiny --model $model --out_dir $model
   prints '^step 10/20  loss [0-9.]+  [0-9.]+k tokens/s  ETA 0:'
-  prints '^step 20  train loss [0-9.]+  validation loss [0-9.]+ = [0-9.]+ bits per character'
+  prints '^step 20  train [0-9.]+  validation [0-9.]+ nats = [0-9.]+ bits per character'
   [ "$(ls $model)" = "best.safetensors
 last.safetensors
 metrics.jsonl" ] || fail "files of $model: $(ls $model)"

@@ -136,16 +136,82 @@ draws some.svg context run/best.safetensors vanilla --tokens 20 --out some.svg
 
 runs train $tiny --eval_iters 2 --out_dir part
 validated=$(tail -c "$(($(wc -c < text) / 10))" text | wc -c)
-prints "^step 4 .* bits per character on the first 64 of $validated characters"
+prints "^evaluations score the first 64 of $validated characters; char_lm eval scores all$"
 sed -n 's/^step 4 .* = \([0-9.]*\) bits.*/\1/p' output > said
 runs eval part --checkpoint last
 prints "^training reported $(cat said) bits per character on the first 64 of $validated characters \(--eval_iters 2\)$"
 runs eval part --checkpoint last --data text
 grep 'training reported' output && fail 'another text than the training had'
+# The report has the score of eval.
+runs eval part
+score=$(sed -n 's/^\([0-9.]*\) nats per character$/\1/p' output)
+runs report part --tokens 20
+grep -q "\"validation_loss\":$score" report.html || fail "the report has another score than $score"
+grep -q "\"scored\":\"all $validated characters\"" report.html || fail 'the report does not say what was scored'
 runs train $tiny --eval_iters 0 --out_dir whole
+grep 'evaluations score' output && fail 'nothing was left out'
 prints '^step 4 .* bits per character(  best)?$'
 runs eval whole
 [ "$(wc -l < output)" = 5 ] || fail "eval: $(cat output)"
+
+# --- A training ends with what may come next, and its lines fit a terminal.
+
+runs train $tiny --out_dir next --seed 12345
+prints '^saved in next: best.safetensors and last.safetensors$'
+prints '^next: char_lm eval next$'
+for command in $(sed -n 's/^next: *char_lm \([a-z]*\) .*/\1/p; s/^      char_lm \([a-z]*\) .*/\1/p' output); do
+  "$char_lm" "$command" next > /dev/null 2>&1 || fail "the next command, $command"
+done
+sed 's/^step [0-9]*/step 100000/; /^step /!d' output | awk 'length($0) > 80 { exit 1 }' ||
+  fail "lines of more than 80 columns: $(cat output)"
+# Too short a text is named.
+printf 'short\n' > short
+refuses 'short: ParallelStreams: the text has 5 tokens, too few' train --data short --out_dir new
+refuses 'short: RandomBlocks: the text has 5 tokens' train --data short --model shaw --out_dir new
+printf 's' > one
+refuses 'one: 1 characters to validate on, expected at least 2' train $tiny --val_data one --out_dir new
+
+# --- What other programs call a flag, a command or a model leads to what it is here.
+
+refuses '--lr: no such flag, did you mean --learning_rate?' train --lr 1e-3
+refuses '--d_model: no such flag, did you mean --n_embd?' train --d_model=64
+refuses '--device: no such flag; it computes on the CPU, and --threads says on how many' train --device cpu
+refuses '--device: no such flag; it computes on the CPU' generate run --device=cuda
+refuses '--start: no such flag, did you mean --prompt?' generate run --start x
+refuses '-lr: no such flag, did you mean --learning_rate?' train -lr 1e-3
+refuses '--lr: no such flag; expected a command first, such as train' --lr 1e-3
+refuses 'help: no such command; --help lists the commands' help
+refuses 'text: unexpected argument, did you mean --data text?' train text
+refuses 'OUT_DIR is required: folder of the training run' generate
+refuses 'sample: no such command, did you mean generate?' sample run
+refuses '--model rope, expected transformer' train --model rope
+refuses 'did you mean --model transformer --position rope?' train --model rope
+refuses 'did you mean --model transformer --position alibi?' train --model alibi
+refuses 'no memory with absolute positions; --model transformer --position rope has one' \
+  train $tiny --out_dir new --model transformer --mem_len 8
+runs train $tiny --out_dir rope --model transformer --mem_len 8 --position rope
+refuses '--model music_transformer --position none has one' \
+  train $tiny --out_dir new --model music_transformer --position sinusoid --mem_len 8
+echo '{"lr": 1}' > lr.json
+refuses 'lr.json: unknown flag "lr", did you mean learning_rate?' train --config lr.json
+refuses 'text: not a safetensors file' eval text
+
+# --- The help of a training begins with examples, and groups its flags.
+
+runs train --help
+[ "$(sed -n 3p output)" = 'Examples:' ] && [ "$(grep -c '^  char_lm train' output)" = 3 ] ||
+  fail "no examples at the top: $(head output)"
+for title in Texts 'The run' 'The model' 'Options of some models' Batches 'The loss' Updates; do
+  grep -qx "$title:" output || fail "no group $title"
+done
+# group_of FLAG: the title above it.
+group_of() { awk -v flag="--$1" '/^[A-Z].*:$/ { title = $0 } $1 == flag { print title }' output; }
+for pair in data/Texts: resume/The_run: n_layer/The_model: max_distance/Options_of_some_models: \
+  batch_size/Batches: learning_rate/Updates:; do
+  [ "$(group_of "${pair%/*}" | tr ' ' _)" = "${pair#*/}" ] || fail "${pair%/*} below $(group_of "${pair%/*}")"
+done
+[ -z "$(group_of help)" ] && [ "$(awk '/^Options:$/ { found = 1 } found && /^  --/ { n++ } /^Texts:$/ { exit } END { print n + 0 }' output)" = 0 ] ||
+  fail 'flags without a group'
 
 # --- A comparison says where its runs are.
 

@@ -97,7 +97,7 @@ run own_model "$place/killed.safetensors"
 holds 'a run that goes on from a save' '/^goes on after step/ { good = $5 > 0 && $5 < 300 }'
 cmp "$place/whole.safetensors" "$place/killed.safetensors" || fail 'own_model: other bits'
 [ "$(tail -n 2 "$place/printed")" = "$(tail -n 2 "$place/whole")" ] || fail 'own_model: another text'
-refuses "own_model: $place/short: is 5 bytes long, expected at least 8" own_model "$place/short"
+refuses "own_model: $place/short: not a safetensors file: is 5 bytes long, expected at least 8" own_model "$place/short"
 
 run one_layer
 holds 'pieces to equal the whole' '/largest difference/ { good = $NF < 1e-5 }'

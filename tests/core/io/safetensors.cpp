@@ -113,12 +113,12 @@ TEST_CASE("safetensors: paths that cannot be read") {
 }
 
 TEST_CASE("safetensors: lengths that cannot be") {
-  CHECK(refused_bytes("") == "is 0 bytes long, expected at least 8");
-  CHECK(refused_bytes("1234567") == "is 7 bytes long, expected at least 8");
+  CHECK(refused_bytes("") == "not a safetensors file: is 0 bytes long, expected at least 8");
+  CHECK(refused_bytes("1234567") == "not a safetensors file: is 7 bytes long, expected at least 8");
   CHECK(refused_bytes(std::string("\x03\0\0\0\0\0\0\0{}", 10)) ==
-        "a header of 3 bytes in a file of 10");
+        "not a safetensors file: a header of 3 bytes in a file of 10");
   CHECK(refused_bytes(std::string(8, '\xff') + "{}") ==
-        "a header of 18446744073709551615 bytes, expected at most 100000000");
+        "not a safetensors file: a header of 18446744073709551615 bytes, expected at most 100000000");
 }
 
 TEST_CASE("safetensors: a header that is no JSON object") {

@@ -27,6 +27,20 @@ TEST_CASE("near name: only a near name is suggested, and the first of equally ne
   CHECK(did_you_mean("ab", {"aa", "bb"}) == ", did you mean aa?");
 }
 
+TEST_CASE("near name: a name of another program leads to the one that means it here") {
+  const std::vector<std::string> flags = {"--learning_rate", "--n_embd", "--threads", "--min_lr"};
+  CHECK(did_you_mean("--lr", flags) == ", did you mean --learning_rate?");
+  CHECK(did_you_mean("lr", {"learning_rate"}) == ", did you mean learning_rate?");
+  CHECK(did_you_mean("--d_model", flags) == ", did you mean --n_embd?");
+  CHECK(did_you_mean("--device", flags) ==
+        "; it computes on the CPU, and --threads says on how many of its cores");
+  CHECK(did_you_mean("rope", {"transformer", "shaw"}) ==
+        ", did you mean --model transformer --position rope?");
+  // Only where that name is.
+  CHECK(did_you_mean("--device", {"--out"}).empty());
+  CHECK(did_you_mean("--sample", {"generate"}).empty());
+}
+
 TEST_CASE("near name: an unknown choice is refused with a list of the choices") {
   check_choice("--cell", "gru", "rnn|gru|lstm");
   auto refused = [](const std::string& value, const std::string& choices) {

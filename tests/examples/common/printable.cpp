@@ -43,8 +43,8 @@ TEST_CASE("printable: code points without a shape are shown as bytes") {
 TEST_CASE("printable: what turns or breaks the text around it is shown as bytes") {
   // A name that ends in "txt.exe" must not be read as "exe.txt".
   CHECK(printable("a\u202Etxt.exe") == "a\\xE2\\x80\\xAEtxt.exe");
-  for (int32_t code : {0x61C, 0x200E, 0x200F, 0x2028, 0x2029, 0x202A, 0x202E, 0x2060, 0x2066, 0x2069,
-                       0xFEFF, 0xFFF9, 0xE0001, 0xE007F})
+  for (int32_t code : {0x61C, 0x200E, 0x200F, 0x2028, 0x2029, 0x202A, 0x202E, 0x2060, 0x2066,
+                       0x2069, 0xFEFF, 0xFFF9, 0xE0001, 0xE007F})
     CHECK(printable(to_utf8(code)).starts_with("\\x"));
   // Joiners are parts of words, and a family is one emoji.
   CHECK(printable("می\u200Cخواهم 👨\u200D👩\u200D👧") == "می\u200Cخواهم 👨\u200D👩\u200D👧");
