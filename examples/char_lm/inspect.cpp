@@ -1,20 +1,23 @@
-// char_lm inspect lists the content of a checkpoint.
+// char_lm inspect lists the content of a checkpoint, or of any file of tensors.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <iomanip>
 #include <iostream>
+#include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "command.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
+#include "examples/common/model_file.h"
 #include "examples/common/printable.h"
+#include "examples/common/report.h"
 #include "run_folder.h"
-#include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/nn/models/checkpoint_parts.h"
 
 namespace char_lm {
 
@@ -52,10 +55,20 @@ struct Summary {
   double norm() const { return std::sqrt(squares); }
 };
 
-Summary summary(const shiftgrad::Tensor& tensor) {
+template <class Number>
+Summary summary_of(const std::vector<std::byte>& bytes) {
+  std::vector<Number> values(bytes.size() / sizeof(Number));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
   Summary result;
-  for (shiftgrad::Scalar value : tensor.values()) result.add(static_cast<double>(value));
+  for (Number value : values) result.add(static_cast<double>(value));
   return result;
+}
+
+/// Returns nothing for values that are neither F32 nor F64.
+std::optional<Summary> summary(const shiftgrad::StoredTensor& tensor) {
+  if (tensor.dtype == shiftgrad::DType::f32) return summary_of<float>(tensor.bytes);
+  if (tensor.dtype == shiftgrad::DType::f64) return summary_of<double>(tensor.bytes);
+  return std::nullopt;
 }
 
 using Row = std::vector<std::string>;
@@ -90,61 +103,94 @@ void print(const std::vector<Row>& table) {
   }
 }
 
-void print_parameters(const shiftgrad::LanguageModel& model) {
+/// Prints a table of tensors, in the order of `names`.
+void print_parameters(const std::map<std::string, shiftgrad::StoredTensor>& tensors,
+                      const std::vector<std::string>& names) {
   std::vector<Row> table = {{"parameter", "shape", "count", "mean", "deviation", "norm"}};
   Summary total;
-  for (const auto& [name, value, decay] : parameters(model)) {
-    Summary values = summary(value);
-    total.add(values);
-    table.push_back(row(name, shiftgrad::text(value.shape()), values));
+  for (const std::string& name : names) {
+    const shiftgrad::StoredTensor& tensor = tensors.at(name);
+    std::string shown = printable(name), shape = shiftgrad::text(tensor.shape);
+    if (auto values = summary(tensor)) {
+      total.add(*values);
+      table.push_back(row(shown, shape, *values));
+    } else {
+      table.push_back({shown, shape, std::to_string(product(tensor.shape)),
+                       shiftgrad::text(tensor.dtype), "", ""});
+    }
   }
-  std::string tensors = shiftgrad::text(table.size() - 1, " tensors");
-  table.push_back(row("total", tensors, total));
+  std::string count = shiftgrad::text(names.size(), " tensors");
+  table.push_back(row("total", count, total));
   print(table);
 }
 
-std::string loss(const std::optional<double>& nats) {
+/// Returns a loss in nats and in bits, each per `unit`.
+std::string loss(const std::optional<double>& nats, const std::string& unit) {
   if (!nats) return "not measured";
-  return fixed(*nats, 4) + " nats = " + fixed(*nats / std::numbers::ln2, 3) + " bits per character";
+  return fixed(*nats, 4) + " nats = " + fixed(*nats / std::numbers::ln2, 3) + " bits" + unit;
 }
 
-/// Prints a line for each value of the JSON object. Values of nested objects are named as in
-/// mixer.type.
+/// Prints a line for each setting in a JSON object.
 void print_settings(const std::string& title, const std::string& json) {
   constexpr size_t longest = 1000;
   std::vector<Row> table;
-  nlohmann::ordered_json settings = nlohmann::ordered_json::parse(json).flatten();
-  for (const auto& [path, value] : settings.items()) {
-    std::string name = path.substr(1);
-    std::replace(name.begin(), name.end(), '/', '.');
-    std::string shown = value.is_string() ? value.get<std::string>() : value.dump();
-    if (!value.is_null()) table.push_back({"  " + name, printable(shown, longest)});
-  }
+  for (const auto& [name, value] : common::settings_of(json))
+    table.push_back({"  " + printable(name), printable(value, longest)});
+  if (table.empty()) return;
   std::cout << '\n' << title << '\n';
   print(table);
 }
 
+/// What `inspect` says of a file that the file itself does not.
+struct Inspected {
+  common::ModelFile file;
+  std::vector<std::string> names{};  ///< of the weights, in the order of the model if it is known
+  std::string unit{}, vocabulary{};
+};
+
+Inspected inspected(const std::string& path) {
+  Inspected result{common::read_model_file(path)};
+  for (const auto& [name, tensor] : result.file.content.tensors) result.names.push_back(name);
+  if (result.file.is_of(shiftgrad::seq2seq_format)) result.unit = " per token";
+  if (!result.file.is_of(shiftgrad::language_model_format)) return result;
+  // Bad flags and weights that do not fit are refused here as by the other commands.
+  SavedRun run = load_checkpoint(path);
+  result.names.clear();
+  for (const auto& [name, shape] : common::shapes_of(make_model(run.checkpoint, path)))
+    result.names.push_back(name);
+  result.unit = " per character";
+  result.vocabulary = shiftgrad::text(run.vocabulary.size(), ' ', run.flags.vocab);
+  return result;
+}
+
+void print(const Inspected& shown) {
+  const auto& [file, names, unit, vocabulary] = shown;
+  std::cout << printable(file.path) << "\nhas              " << file.has() << '\n';
+  if (file.content.metadata.contains("step"))
+    std::cout << "step             " << file.state.step << "\ntrain loss       "
+              << loss(file.state.train_loss, unit) << "\nvalidation loss  "
+              << loss(file.state.validation_loss, unit) << '\n';
+  if (!vocabulary.empty()) std::cout << "vocabulary       " << vocabulary << '\n';
+  std::cout << '\n';
+  print_parameters(file.content.tensors, names);
+  print_settings("model", file.text("model"));
+  print_settings("training", file.text("training"));
+  std::cout << std::flush;
+}
+
 Command::Work prepare(const InspectFlags& flags) {
-  auto run = std::make_shared<SavedRun>(load_run(flags.out_dir, flags.checkpoint));
-  auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run->checkpoint, run->source));
-  return [run, model] {
-    const shiftgrad::RunState& state = run->checkpoint.state;
-    std::cout << run->source << "\nstep             " << state.step << "\ntrain loss       "
-              << loss(state.train_loss) << "\nvalidation loss  " << loss(state.validation_loss)
-              << "\nvocabulary       " << run->vocabulary.size() << ' ' << run->flags.vocab
-              << "\n\n";
-    print_parameters(*model);
-    print_settings("model", config_to_json(run->checkpoint.model));
-    print_settings("training", run->flags.to_json());
-    std::cout << std::flush;
-  };
+  auto shown = std::make_shared<Inspected>(
+      inspected(common::checkpoint_of(flags.out_dir, flags.checkpoint)));
+  return [shown] { print(*shown); };
 }
 
 }  // namespace
 
 Command inspect_command(CLI::App& program) {
-  CLI::App& app = add_command(program, "inspect",
-                              "List a checkpoint's losses, parameters, model and training flags");
+  CLI::App& app =
+      add_command(program, "inspect",
+                  "List a checkpoint's losses, parameters, model and training flags; also of a "
+                  "file that save() or seq2seq wrote, as far as it has them");
   auto flags = std::make_shared<InspectFlags>();
   set_required(
       add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));

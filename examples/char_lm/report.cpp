@@ -12,15 +12,19 @@
 #include "context_curves.h"
 #include "examples/common/flags.h"
 #include "examples/common/flags_json.h"
-#include "examples/common/printable.h"
+#include "examples/common/model_file.h"
 #include "examples/common/svg.h"
 #include "figures.h"
 #include "run_folder.h"
 #include "scored_text.h"
+#include "shiftgrad/nn/models/checkpoint_parts.h"
+#include "shiftgrad/nn/models/config.h"
 #include "shiftgrad/nn/models/generate.h"
+#include "shiftgrad/optim/evaluate.h"
 
 namespace char_lm {
 
+using common::part;
 using shiftgrad::require;
 using Json = nlohmann::ordered_json;
 
@@ -34,35 +38,46 @@ struct ReportFlags : common::ReportFlags {
   int threads = 0;
 };
 
-/// One run of the report, as it is before anything is computed.
+/// One run of the report, as it is before anything is computed. A file of a program's own model has
+/// no `saved`, and no `model` unless its config is that of a LanguageModel.
 struct ReportedRun {
   std::string name, folder;
+  std::shared_ptr<const common::ModelFile> file;
   std::shared_ptr<const SavedRun> saved;
   std::shared_ptr<const shiftgrad::LanguageModel> model;
   std::vector<int32_t> prompt;
 };
 
+/// Returns the model of a file that `save` wrote, or null if it is not a LanguageModel of the
+/// library's mixers.
+std::shared_ptr<const shiftgrad::LanguageModel> model_in(const common::ModelFile& file) try {
+  auto config = shiftgrad::config_from_json<shiftgrad::LanguageModelConfig>(file.text("model"));
+  shiftgrad::Checkpoint checkpoint{
+      .model = config, .vocabulary = {}, .weights = file.content.tensors};
+  return std::make_shared<shiftgrad::LanguageModel>(make_model(checkpoint, file.path));
+} catch (const shiftgrad::Error&) {
+  return nullptr;
+}
+
+ReportedRun read_run(const std::string& name, const std::string& run, const ReportFlags& flags) {
+  std::string path = common::checkpoint_of(run, flags.checkpoint);
+  auto file = std::make_shared<common::ModelFile>(common::read_model_file(path));
+  if (file->is_of(shiftgrad::own_model_format)) return {name, run, file, {}, model_in(*file), {}};
+  auto saved = std::make_shared<SavedRun>(load_checkpoint(path));
+  auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(saved->checkpoint, path));
+  std::vector<int32_t> prompt = saved->vocabulary.encode(flags.prompt, "--prompt");
+  check(*model, prompt, generation_options(*saved, flags.options));
+  common::read_loss_curve(run);
+  if (!flags.text.empty()) saved->vocabulary.encode(flags.text, "--text");
+  return {name, run, file, saved, model, prompt};
+}
+
 std::vector<ReportedRun> read_runs(const ReportFlags& flags) {
   std::vector<std::string> names = run_names(flags.runs);
   std::vector<ReportedRun> runs;
-  for (size_t n = 0; n < names.size(); ++n) {
-    auto saved = std::make_shared<SavedRun>(load_run(flags.runs[n], flags.checkpoint));
-    runs.push_back(
-        {names[n], flags.runs[n], saved,
-         std::make_shared<shiftgrad::LanguageModel>(make_model(saved->checkpoint, saved->source)),
-         saved->vocabulary.encode(flags.prompt, "--prompt")});
-    check(*runs[n].model, runs[n].prompt, generation_options(*saved, flags.options));
-    common::read_loss_curve(flags.runs[n]);
-    if (!flags.text.empty()) saved->vocabulary.encode(flags.text, "--text");
-  }
+  for (size_t n = 0; n < names.size(); ++n)
+    runs.push_back(read_run(names[n], flags.runs[n], flags));
   return runs;
-}
-
-/// Returns a part of a report, or the reason why it cannot be made.
-Json part(const std::function<Json()>& make) try {
-  return make();
-} catch (const shiftgrad::Error& error) {
-  return {{"nothing", common::printable(error.what())}};
 }
 
 Json sample_part(const ReportedRun& run, const ReportFlags& flags) {
@@ -98,10 +113,13 @@ Json attention_of(const ReportedRun& run, const std::vector<int32_t>& text) {
 /// long.
 Json distances_part(const ReportedRun& run) {
   constexpr int64_t most = 128;
-  int64_t seen = trained_distances(*run.saved);
+  require(run.model != nullptr,
+          "its config is not that of a LanguageModel, so nothing is known "
+          "of its distances");
+  int64_t seen = run.saved ? trained_distances(*run.saved) : std::min(most, run.model->most_keys());
   auto layers = distance_tables(*run.model, seen);
   require(!layers.empty(),
-          "nothing learned about distances: ", why_no_distances(run.saved->checkpoint.model));
+          "nothing learned about distances: ", why_no_distances(run.model->config));
   Json all = Json::array();
   for (const std::vector<DistanceTable>& tables : layers) {
     Json layer = Json::array();
@@ -138,16 +156,51 @@ Json context_part(const ReportedRun& run, const std::vector<int32_t>& validation
   return {{"trained", T}, {"lengths", lengths}, {"bits", curve_of(scored, losses).bits}};
 }
 
-Json report_of(const ReportedRun& run, const ReportFlags& flags, int64_t characters) {
+/// Puts the loss of all of the validation text in the place of what training reported, if the text
+/// is there; and in either case what was scored.
+void add_score(Json& report, const ReportedRun& run, const std::vector<int32_t>& validation) {
   const SavedRun& saved = *run.saved;
-  Json report = common::report_of_run({run.name, saved.source, run.folder, *run.model,
+  if (validation.size() > 1) {
+    auto result = evaluate(*run.model, validation, saved.flags.default_evaluation());
+    report["validation_loss"] = result.nats;
+    report["scored"] = shiftgrad::text("all ", result.tokens, " characters");
+  } else if (saved.flags.trainer.eval_iters > 0 && saved.checkpoint.state.validation_loss) {
+    report["scored"] = shiftgrad::text("at most --eval_iters ", saved.flags.trainer.eval_iters,
+                                       " batches, in training");
+  }
+}
+
+/// Reports a file of a program's own model: what needs a vocabulary, or how the model was trained,
+/// has a reason in its place.
+Json report_of_own(const ReportedRun& run) {
+  const common::ModelFile& file = *run.file;
+  std::vector<std::pair<std::string, shiftgrad::Dims>> tensors;
+  for (const auto& [name, tensor] : file.content.tensors) tensors.emplace_back(name, tensor.shape);
+  Json settings = Json::object();
+  for (const auto& [name, value] : common::settings_of(file.text("model"))) settings[name] = value;
+  Json report = common::report_of_run({run.name, file.path, tensors, file.state, settings.dump()});
+  report["loss"] = part([&] { return common::loss_part(run.folder); });
+  report["distances"] = part([&] { return distances_part(run); });
+  Json none = {{"nothing",
+                "the file has no vocabulary; a program reads it with load(), and samples it with "
+                "generate()"}};
+  for (const char* name : {"sample", "context", "attention"}) report[name] = none;
+  return report;
+}
+
+Json report_of(const ReportedRun& run, const ReportFlags& flags, int64_t characters) {
+  if (!run.saved) return report_of_own(run);
+  const SavedRun& saved = *run.saved;
+  Json report = common::report_of_run({run.name, saved.source, common::shapes_of(*run.model),
                                        saved.checkpoint.state, saved.flags.to_json()});
+  report["loss"] = common::loss_part(run.folder);
   report["sample"] = part([&] { return sample_part(run, flags); });
   std::vector<int32_t> validation;
   Json unread = part([&] {
     validation = ScoredText{}.read(saved);
     return Json();
   });
+  add_score(report, run, validation);
   report["context"] =
       unread.is_null() ? part([&] { return context_part(run, validation, flags.tokens); }) : unread;
   report["attention"] = part([&] {
@@ -160,7 +213,8 @@ Json report_of(const ReportedRun& run, const ReportFlags& flags, int64_t charact
 
 int64_t maps_of(const std::vector<ReportedRun>& runs) {
   int64_t maps = 0;
-  for (const ReportedRun& run : runs) maps += run.model->config.n_layer * run.model->config.n_head;
+  for (const ReportedRun& run : runs)
+    if (run.saved) maps += run.model->config.n_layer * run.model->config.n_head;
   return maps;
 }
 

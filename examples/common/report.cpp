@@ -7,6 +7,7 @@
 
 #include "printable.h"
 #include "progress.h"
+#include "shiftgrad/core/errors.h"
 #include "svg.h"
 
 namespace common {
@@ -116,23 +117,36 @@ void write_report(const std::string& file, const std::string& program, const std
   write_picture(file, page_of({{"program", program}, {"unit", unit}, {"runs", list}}));
 }
 
+std::vector<std::pair<std::string, shiftgrad::Dims>> shapes_of(const shiftgrad::Module& model) {
+  std::vector<std::pair<std::string, shiftgrad::Dims>> shapes;
+  for (const shiftgrad::Parameter& parameter : parameters(model))
+    shapes.emplace_back(parameter.name, parameter.value.shape());
+  return shapes;
+}
+
 Json report_of_run(const RunInReport& run) {
   Json tensors = Json::array();
-  for (const shiftgrad::Parameter& parameter : parameters(run.model)) {
-    const shiftgrad::Dims& shape = parameter.value.shape();
+  for (const auto& [name, shape] : run.tensors)
     tensors.push_back(
-        {{"name", parameter.name}, {"shape", std::vector<int64_t>(shape.begin(), shape.end())}});
-  }
-  LossCurve loss = read_loss_curve(run.folder);
+        {{"name", name}, {"shape", std::vector<int64_t>(shape.begin(), shape.end())}});
   const std::optional<double>& validation_loss = run.state.validation_loss;
-  return {
-      {"name", printable(run.name)},
-      {"checkpoint", printable(run.checkpoint)},
-      {"step", run.state.step},
-      {"validation_loss", validation_loss ? Json(*validation_loss) : Json()},
-      {"flags", Json::parse(run.flags)},
-      {"tensors", tensors},
-      {"loss", {{"batches", curve_of(loss.batches)}, {"validation", curve_of(loss.validation)}}}};
+  return {{"name", printable(run.name)},
+          {"checkpoint", printable(run.checkpoint)},
+          {"step", run.state.step},
+          {"validation_loss", validation_loss ? Json(*validation_loss) : Json()},
+          {"flags", Json::parse(run.flags)},
+          {"tensors", tensors}};
+}
+
+Json loss_part(const std::string& run) {
+  LossCurve loss = read_loss_curve(run);
+  return {{"batches", curve_of(loss.batches)}, {"validation", curve_of(loss.validation)}};
+}
+
+Json part(const std::function<Json()>& make) try {
+  return make();
+} catch (const shiftgrad::Error& error) {
+  return {{"nothing", printable(error.what())}};
 }
 
 Json attention_part(const std::string& title, const std::vector<std::string>& queries,
@@ -149,10 +163,7 @@ Json attention_part(const std::string& title, const std::vector<std::string>& qu
     }
     all.push_back(layer);
   }
-  return {{"title", title},
-          {"queries", queries},
-          {"keys", keys},
-          {"layers", all}};
+  return {{"title", title}, {"queries", queries}, {"keys", keys}, {"layers", all}};
 }
 
 int64_t tokens_to_show(int64_t maps) {

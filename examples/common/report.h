@@ -5,15 +5,17 @@
 //
 //     program    the name of the program that writes it
 //     unit       of losses, such as "nats per character"
-//     runs       a list of runs: name, checkpoint, step, validation_loss, flags, tensors {name,
-//                shape}, loss {batches, validation}, and as far as the program has them sample
-//                {prompt, text, settings}, attention, distances and context. A part that cannot be
-//                shown has the reason in its place: {"nothing": "…"}.
+//     runs       a list of runs: name, checkpoint, step, validation_loss, scored (what that loss
+//                is of, if it is known), flags, tensors {name, shape}, loss {batches, validation},
+//                and as far as the program has them sample {prompt, text, settings}, attention,
+//                distances and context. A part that cannot be shown has the reason in its place:
+//                {"nothing": "…"}.
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "attention_map.h"
@@ -48,14 +50,23 @@ void write_report(const std::string& file, const std::string& program, const std
 /// A run of a report, as its checkpoint has it.
 struct RunInReport {
   std::string name, checkpoint;  ///< the checkpoint is a file
-  std::string folder;            ///< the folder or file that was asked for
-  const shiftgrad::Module& model;
+  std::vector<std::pair<std::string, shiftgrad::Dims>> tensors;
   const shiftgrad::RunState& state;
   std::string flags;  ///< in JSON
 };
 
-/// Returns what all runs of a report have. The loss curve has at most some hundred points.
+/// Returns the names and shapes of a model's parameters.
+std::vector<std::pair<std::string, shiftgrad::Dims>> shapes_of(const shiftgrad::Module& model);
+
+/// Returns what all runs of a report have, but for the loss curve.
 nlohmann::ordered_json report_of_run(const RunInReport& run);
+
+/// Returns the loss curve of a run's folder, of at most some hundred points. Throws as
+/// read_loss_curve does.
+nlohmann::ordered_json loss_part(const std::string& run);
+
+/// Returns a part of a report, or the reason why it cannot be made.
+nlohmann::ordered_json part(const std::function<nlohmann::ordered_json()>& make);
 
 /// Returns what some queries attend to among some keys, as run_report.js draws it. Weights are in
 /// thousandths.

@@ -71,8 +71,10 @@ Json alignments_of(const ReportedRun& run, const ReportFlags& flags, int64_t mos
 
 Json report_of(const ReportedRun& run, const ReportFlags& flags, int64_t most) {
   const SavedRun& saved = *run.saved;
-  Json report = common::report_of_run({run.name, saved.source, run.folder, run.translator->model(),
-                                       saved.state, saved.flags.to_json()});
+  Json report =
+      common::report_of_run({run.name, saved.source, common::shapes_of(run.translator->model()),
+                             saved.state, saved.flags.to_json()});
+  report["loss"] = common::loss_part(run.folder);
   report["attention"] = alignments_of(run, flags, most);
   return report;
 }

@@ -20,8 +20,6 @@ using shiftgrad::text;
 
 namespace {
 
-constexpr const char* format = "shiftgrad-seq2seq-1";
-
 Symbols symbols_from(const shiftgrad::Metadata& metadata, const char* key, Unit unit) {
   json list = metadata.json(key);
   require(list.is_array(), key, " ", shown(list), ", expected a list");
@@ -38,7 +36,7 @@ Symbols symbols_from(const shiftgrad::Metadata& metadata, const char* key, Unit 
 
 SavedRun run_from(shiftgrad::SafeTensors content, const std::string& path) {
   shiftgrad::Metadata metadata(content.metadata);
-  metadata.check_format(format);
+  metadata.check_format(shiftgrad::seq2seq_format);
   TrainFlags flags = TrainFlags::from_json(metadata.at("training"), "training");
   SavedRun run{
       .source = path,
@@ -66,7 +64,7 @@ auto maker(const SavedRun& run) {
 
 void write_run(const std::string& path, const SavedRun& run) {
   shiftgrad::SafeTensors content{run.weights,
-                                 {{"format", format},
+                                 {{"format", shiftgrad::seq2seq_format},
                                   {"model", config_to_json(run.model)},
                                   {"source_symbols", json(run.source_symbols.known()).dump()},
                                   {"target_symbols", json(run.target_symbols.known()).dump()},

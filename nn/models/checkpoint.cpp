@@ -15,8 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* format = "shiftgrad-1";
-
 std::vector<int32_t> vocabulary_from(const Metadata& metadata) {
   json list = metadata.json("vocabulary");
   require(list.is_array(), "vocabulary ", shown(list), ", expected a list");
@@ -33,7 +31,7 @@ std::vector<int32_t> vocabulary_from(const Metadata& metadata) {
 
 Checkpoint checkpoint_from(SafeTensors content) {
   Metadata metadata(content.metadata);
-  metadata.check_format(format);
+  metadata.check_format(language_model_format);
   Checkpoint checkpoint;
   checkpoint.model = config_from_json<LanguageModelConfig>(metadata.at("model"));
   checkpoint.vocabulary = vocabulary_from(metadata);
@@ -61,7 +59,7 @@ void check_readable(const SafeTensors& content, const Checkpoint& checkpoint,
 
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   SafeTensors content{checkpoint.weights,
-                      {{"format", format},
+                      {{"format", language_model_format},
                        {"model", config_to_json(checkpoint.model)},
                        {"vocabulary", json(checkpoint.vocabulary).dump()},
                        {"training", checkpoint.training}}};

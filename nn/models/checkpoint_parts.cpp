@@ -1,8 +1,11 @@
 #include "shiftgrad/nn/models/checkpoint_parts.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "shiftgrad/core/io/json.h"
 
@@ -12,6 +15,19 @@ namespace {
 
 constexpr int max_depth = 16;
 const std::string trainer_prefix = "trainer.";
+
+struct Format {
+  std::string_view name, has, readers;
+};
+
+constexpr Format formats[] = {
+    {language_model_format, "a language model's weights, config, vocabulary and run",
+     "char_lm or load()"},
+    {own_model_format, "a model's weights, config and run, but no vocabulary",
+     "load() or char_lm inspect and report"},
+    {seq2seq_format, "an encoder-decoder's weights, config, symbols and run",
+     "seq2seq or char_lm inspect"},
+};
 
 /// A number of updates.
 int64_t count(const SafeTensors& content, const char* key) {
@@ -36,12 +52,23 @@ void add_loss(SafeTensors& content, const char* key, std::optional<double> loss)
 
 }  // namespace
 
-void Metadata::check_format(const std::string& expected) const {
+bool Metadata::is_of(const std::string& format) const {
   auto entry = texts_.find("format");
-  bool ours = entry != texts_.end() && entry->second.starts_with("shiftgrad-");
-  require(ours, "is not of the format ", expected);
-  require(entry->second == expected, "has the format ", shown(entry->second), ", expected ",
-          expected);
+  return entry != texts_.end() && entry->second == format;
+}
+
+void Metadata::check_format(const std::string& expected) const {
+  if (is_of(expected)) return;
+  auto known = [](const std::string& name) {
+    return std::ranges::find(formats, name, &Format::name);
+  };
+  std::string wanted = text(", expected the format ", expected, ": ", known(expected)->has);
+  auto entry = texts_.find("format");
+  require(entry != texts_.end(),
+          "has tensors but no format; read it with char_lm inspect or read_safetensors()", wanted);
+  auto format = known(entry->second);
+  require(format != std::end(formats), "has the format ", shown(entry->second), wanted);
+  fail("has ", format->has, " (", format->name, "); read it with ", format->readers, wanted);
 }
 
 const std::string& Metadata::at(const char* key) const {

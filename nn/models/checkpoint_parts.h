@@ -13,13 +13,20 @@
 
 namespace shiftgrad {
 
+/// Formats of the files that the library and its programs write, as the metadata name them.
+constexpr const char* language_model_format = "shiftgrad-1";
+constexpr const char* own_model_format = "shiftgrad-model-1";
+constexpr const char* seq2seq_format = "shiftgrad-seq2seq-1";
+
 /// The metadata of a file. Each value is checked before it is used: every function throws, naming
 /// the key, when the value is missing or malformed.
 class Metadata {
  public:
   explicit Metadata(const std::map<std::string, std::string>& texts) : texts_(texts) {}
 
-  /// Throws unless the file says that it is of this format.
+  /// Whether the file says that it is of this format.
+  bool is_of(const std::string& format) const;
+  /// Throws unless it is. The error names what the file has, what reads it, and what was expected.
   void check_format(const std::string& expected) const;
   const std::string& at(const char* key) const;
   nlohmann::json json(const char* key) const;

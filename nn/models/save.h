@@ -20,7 +20,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// Writes the whole file, or leaves the old file and throws one line that begins with the path.
 void save(const SequenceModel& model, const std::string& path, const RunState& state = {});
 
-/// Copies the weights in a file that `save` wrote into the model, and returns the state of its run.
+/// Copies the weights in a file that `save` or, for a LanguageModel, write_checkpoint wrote (a
+/// checkpoint of char_lm is one) into the model, and returns the state of its run.
 /// Throws one line that begins with the path, and leaves the model as it was, when the file is
 /// broken, or was saved by a model of another config.
 RunState load(SequenceModel& model, const std::string& path);

@@ -21,6 +21,9 @@ for model in transformer_xl 'transformer --position rope' shaw local_rnn; do
 done
 "$char_lm" report transformer_xl transformer shaw local_rnn --tokens 20 --out pages/several.html
 "$char_lm" report transformer_xl --tokens 20 --out pages/one.html
+# A model's file without vocabulary and metrics.
+python3 "$tests/support/without_vocabulary.py" transformer_xl/best.safetensors own.safetensors
+"$char_lm" report transformer_xl own.safetensors --tokens 20 --out pages/own.html
 awk 'BEGIN { for (n = 0; n < 200; n++) print n "\t" n * 7 }' > pairs
 "$seq2seq" train --data pairs --n_layer 2 --n_head 2 --n_embd 16 --batch_size 8 --max_len 10 --max_iters 20 \
   --eval_interval 10 --log_interval 1 --out_dir pairs_run > log

@@ -55,14 +55,16 @@ export function overview({ runs, unit }) {
   const best = measured.sort((a, b) => a.validation_loss - b.validation_loss)[0];
   const rows = runs.map((run) => [run.name, String(run.flags.model ?? run.flags.encoder ?? ''),
     String(parameters_of(run)), String(run.step), digits(run.validation_loss),
-    run.validation_loss === null ? '–' : digits(bits(run.validation_loss)), run.checkpoint]);
+    run.validation_loss === null ? '–' : digits(bits(run.validation_loss)), run.scored ?? '–', run.checkpoint]);
   const loss = measured.length > 1 ? 'the lowest validation loss,' : 'a validation loss of';
   const sentence = best ? `${best.name} has ${loss} ${digits(best.validation_loss)} ${unit}.` : '';
   return [element('p', sentence),
-    table('The runs', ['run', 'model', 'parameters', 'step', unit, `bits per ${per(unit)}`, 'checkpoint'], rows)];
+    table('The runs', ['run', 'model', 'parameters', 'step', unit, `bits per ${per(unit)}`, 'scored', 'checkpoint'], rows)];
 }
 
-export function losses({ runs, unit }) {
+export function losses({ runs: all, unit }) {
+  const runs = having(all, 'loss');
+  if (!runs.length) return reasons(all, 'loss');
   const chart = document.createElement('line-chart');
   const kinds = { 'of the validation text': 'validation', 'of each batch': 'batches' };
   const made = figure(select('kind', 'loss', Object.keys(kinds)), chart,
@@ -75,7 +77,7 @@ export function losses({ runs, unit }) {
   made.addEventListener('change', show);
   if (!runs.some(({ loss }) => loss.validation.steps.length)) part(made, 'kind').value = 'of each batch';
   show();
-  return [made];
+  return [made, ...reasons(all, 'loss')];
 }
 
 export function samples({ runs }) {

@@ -114,10 +114,12 @@ TEST_CASE("checkpoint: a file cut off anywhere gives one line that names it") {
 }
 
 TEST_CASE("checkpoint: metadata that does not fit") {
-  CHECK(refused("format", "") == "is not of the format shiftgrad-1");
-  CHECK(refused("format", "pt") == "is not of the format shiftgrad-1");
-  CHECK(refused("format", "shiftgrad-2") ==
-        R"(has the format "shiftgrad-2", expected shiftgrad-1)");
+  std::string wanted =
+      ", expected the format shiftgrad-1: a language model's weights, config, vocabulary and run";
+  CHECK(refused("format", "") ==
+        "has tensors but no format; read it with char_lm inspect or read_safetensors()" + wanted);
+  CHECK(refused("format", "pt") == "has the format \"pt\"" + wanted);
+  CHECK(refused("format", "shiftgrad-2") == "has the format \"shiftgrad-2\"" + wanted);
   CHECK(refused("model", "") == "no model in the metadata");
   CHECK(refused("model", "{").starts_with("the config: not JSON"));
   CHECK(refused("vocabulary", "[1, 2]") ==

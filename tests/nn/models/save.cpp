@@ -1,8 +1,10 @@
 #include "shiftgrad/nn/models/save.h"
 
 #include <filesystem>
+#include <numeric>
 
 #include "shiftgrad/core/io/tensor_file.h"
+#include "shiftgrad/nn/models/checkpoint.h"
 #include "shiftgrad/nn/state_dict.h"
 #include "tests/support/own_model.h"
 #include "tests/support/refusal.h"
@@ -39,6 +41,33 @@ TEST_CASE("save: a language model is a model, too") {
   CHECK(saved_config(path) == model.config_text());
 }
 
+TEST_CASE(
+    "save: load reads a checkpoint of char_lm, and read_checkpoint says who reads the other") {
+  TemporaryFolder folder;
+  std::string path = folder.file("checkpoint"), own = folder.file("own");
+  Random random;
+  LanguageModel model = loud_model(small_transformer_xl()), other(model.config, random);
+  std::vector<int32_t> vocabulary(static_cast<size_t>(model.config.vocab_size));
+  std::iota(vocabulary.begin(), vocabulary.end(), 32);
+  write_checkpoint(path, {.model = model.config,
+                          .vocabulary = vocabulary,
+                          .state = {.step = 5},
+                          .weights = state_dict(model)});
+  CHECK(load(other, path).step == 5);
+  CHECK(state_dict(other) == state_dict(model));
+  CHECK(saved_config(path) == model.config_text());
+  OwnModel small = own_model(1);
+  std::string reason = refusal([&] { load(small, path); });
+  CHECK(reason.starts_with(path + ": a model of the config "));
+  CHECK(reason.ends_with("; read it with make_model(read_checkpoint(path), path)"));
+  save(model, own);
+  CHECK(refusal([&] { read_checkpoint(own); }) ==
+        own +
+            ": has a model's weights, config and run, but no vocabulary (shiftgrad-model-1); read "
+            "it with load() or char_lm inspect and report, expected the format shiftgrad-1: a "
+            "language model's weights, config, vocabulary and run");
+}
+
 TEST_CASE("save: what does not fit is refused, and the model stays as it was") {
   TemporaryFolder folder;
   std::string path = folder.file("own");
@@ -56,8 +85,19 @@ TEST_CASE("save: what does not fit is refused, and the model stays as it was") {
     write_safetensors(path, changed);
     return refusal([&] { load(model, path); });
   };
-  CHECK(refused([](auto& c) { c.metadata["format"] = "shiftgrad-1"; }) ==
-        path + R"(: has the format "shiftgrad-1", expected shiftgrad-model-1)");
+  std::string wanted =
+      ", expected the format shiftgrad-model-1: a model's weights, config and run, but no "
+      "vocabulary";
+  CHECK(refused([](auto& c) { c.metadata["format"] = "shiftgrad-seq2seq-1"; }) ==
+        path +
+            ": has an encoder-decoder's weights, config, symbols and run (shiftgrad-seq2seq-1); "
+            "read it with seq2seq or char_lm inspect" +
+            wanted);
+  CHECK(refused([](auto& c) { c.metadata["format"] = "shiftgrad-9"; }) ==
+        path + ": has the format \"shiftgrad-9\"" + wanted);
+  CHECK(refused([](auto& c) { c.metadata.clear(); }) ==
+        path + ": has tensors but no format; read it with char_lm inspect or read_safetensors()" +
+            wanted);
   CHECK(refused([](auto& c) { c.metadata.erase("step"); }) == path + ": no step in the metadata");
   CHECK(refused([](auto& c) { c.metadata["model"] = "[]"; }) ==
         path + ": model is not a JSON object");

@@ -1,0 +1,55 @@
+#include "model_file.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/models/checkpoint_parts.h"
+
+namespace common {
+
+bool ModelFile::is_of(const std::string& format) const {
+  return shiftgrad::Metadata(content.metadata).is_of(format);
+}
+
+std::string ModelFile::text(const std::string& name) const {
+  auto entry = content.metadata.find(name);
+  return entry == content.metadata.end() ? "" : entry->second;
+}
+
+std::string ModelFile::has() const {
+  std::string list = "weights";
+  for (auto [name, part] : {std::pair{"model", "config"},
+                            {"vocabulary", "vocabulary"},
+                            {"source_symbols", "symbols"},
+                            {"step", "run"}})
+    if (content.metadata.contains(name)) list += std::string(", ") + part;
+  return list + (state.trainer.empty() ? "" : ", state to resume from");
+}
+
+ModelFile read_model_file(const std::string& path) {
+  ModelFile file{path, shiftgrad::read_safetensors(path)};
+  shiftgrad::in_name_of(path, [&] {
+    if (file.content.metadata.contains("step")) file.state = take_state(file.content);
+  });
+  return file;
+}
+
+std::vector<std::pair<std::string, std::string>> settings_of(const std::string& json) {
+  constexpr int deepest = 16;
+  using Json = nlohmann::ordered_json;
+  auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= deepest; };
+  Json object = Json::parse(json, shallow, false);
+  if (!object.is_object()) return {};
+  Json flat = object.flatten();
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const auto& [path, value] : flat.items()) {
+    std::string name = path.substr(path.empty() ? 0 : 1);
+    std::ranges::replace(name, '/', '.');
+    if (!value.is_null())
+      settings.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return settings;
+}
+
+}  // namespace common

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shiftgrad/core/io/safetensors.h"
+#include "shiftgrad/nn/models/run_state.h"
+
+namespace common {
+
+/// A file of any model, as far as its content says what it is. The tensors needed to resume are in
+/// `state`, the others in `content`.
+struct ModelFile {
+  std::string path;
+  shiftgrad::SafeTensors content{};
+  shiftgrad::RunState state{};
+
+  /// Whether the file is of this format (nn/models/checkpoint_parts.h).
+  bool is_of(const std::string& format) const;
+  /// Returns the metadata of this name, or an empty string.
+  std::string text(const std::string& name) const;
+  /// Returns what the file has, such as "weights, config, run".
+  std::string has() const;
+};
+
+/// Reads a file of tensors, whoever wrote it. Throws one line that begins with the path.
+ModelFile read_model_file(const std::string& path);
+
+/// Returns the settings in a JSON object by name, those of nested objects as in mixer.type, without
+/// those that are null or nested too deep. A text that is no JSON object has none.
+std::vector<std::pair<std::string, std::string>> settings_of(const std::string& json);
+
+}  // namespace common

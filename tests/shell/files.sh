@@ -1,0 +1,92 @@
+#!/bin/sh
+# Gives files that save(), char_lm, seq2seq and others wrote to programs that read files: char_lm, seq2seq
+# and own_model are $1, $2 and $3. What a file has decides what can be done with it, and a refusal says
+# what the file has, what was needed, and what reads it.
+seq2seq=$(realpath "$2")
+own_model=$(realpath "$3")
+tests=$(realpath "$(dirname "$0")/..")
+report_reader=$tests/examples/common/read_report.py
+. "$(dirname "$0")/char_lm_checks.sh"
+
+
+awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 }' > text
+tiny='--n_layer 1 --n_head 2 --n_embd 16 --batch_size 4 --max_iters 2 --warmup_iters 1 --eval_interval 2'
+# shellcheck disable=SC2086
+runs train --data text --block_size 8 --log_interval 1 --out_dir run $tiny
+# shellcheck disable=SC2086
+"$seq2seq" train $tiny --out_dir pairs > output || fail "seq2seq: $(cat output)"
+mkdir own
+"$own_model" own/model.safetensors > output || fail "own_model: $(cat output)"
+
+# --- inspect reads all of them.
+runs inspect own/model.safetensors
+prints '^has  +weights, config, run, state to resume from$'
+prints '^step  +300$'
+prints '^attention.qkv.weight  +\[144, 48\]  +6912  +-?[0-9.e-]+  +[0-9.]+  +[0-9.]+$'
+prints '^  type     tiny$'
+runs inspect own
+prints '^own/model.safetensors$'
+runs inspect pairs
+prints '^has  +weights, config, symbols, run$'
+prints '^validation loss  [0-9.]+ nats = [0-9.]+ bits per token$'
+prints '^  source_tokens +characters$'
+runs inspect run/last.safetensors
+prints '^has  +weights, config, vocabulary, run, state to resume from$'
+# Tensors alone, of types that are no floats, with a name that is a command to a terminal.
+python3 - << 'END'
+import json, struct
+tensors = {"count": {"dtype": "I64", "shape": [2], "data_offsets": [0, 16]},
+           "\x1b[2J": {"dtype": "F64", "shape": [], "data_offsets": [16, 24]}}
+header = json.dumps(tensors).encode()
+data = struct.pack("<qqd", 1, 2, 0.5)
+open("tensors.safetensors", "wb").write(struct.pack("<Q", len(header)) + header + data)
+END
+runs inspect tensors.safetensors
+prints '^has  +weights$'
+prints '^count  +\[2\]  +2  +I64'
+prints '^.x1B\[2J  +\[\]  +1  +0.5  +0  +0.5$'
+
+# --- report gives what can be given.
+runs report run own --tokens 20
+python3 "$report_reader" report.html runs=run,own nothing=5 attention=1 loss sample distances context ||
+  fail 'the report of run and own'
+# A LanguageModel's file says what it has learned about distances, too.
+python3 "$tests/support/without_vocabulary.py" run/best.safetensors language_model.safetensors
+runs report run language_model.safetensors --tokens 20
+python3 "$report_reader" report.html runs=run,language_model nothing=4 distances ||
+  fail 'the report of a LanguageModel that save() wrote'
+# A curve of losses, if the program writes one beside its file.
+printf '{"step": 1, "loss": 2.5}\n{"step": 2, "loss": 1.5, "validation_loss": 2}\n' > own/metrics.jsonl
+runs report own/model.safetensors
+python3 "$report_reader" report.html runs=model nothing=4 loss || fail 'the report of own'
+runs plot own
+prints '^wrote loss.svg$|^wrote own/'
+
+# --- Each refusal names what the file has, what was needed, and what reads it.
+has_own="own/model.safetensors: has a model's weights, config and run, but no vocabulary (shiftgrad-model-1); "
+has_own="${has_own}read it with load() or char_lm inspect and report, expected the format"
+char_lm_needs="shiftgrad-1: a language model's weights, config, vocabulary and run"
+for command in generate eval positions context 'attention --text line' 'convert --to aft_full --out_dir new' \
+  'train --data text --out_dir new --init_from'; do
+  # shellcheck disable=SC2086
+  refuses "$has_own $char_lm_needs" $command own/model.safetensors
+done
+has_pairs="pairs/best.safetensors: has an encoder-decoder's weights, config, symbols and run "
+has_pairs="$has_pairs(shiftgrad-seq2seq-1); read it with seq2seq or char_lm inspect, expected the format"
+refuses "$has_pairs $char_lm_needs" generate pairs
+refuses "$has_pairs $char_lm_needs" report pairs
+refuses 'tensors.safetensors: has tensors but no format; read it with char_lm inspect' report tensors.safetensors
+refuses 'text: not a safetensors file' generate text
+# refused TEXT COMMAND...: by another program than char_lm.
+refused() {
+  expected=$1
+  shift
+  "$@" > output 2> errors && fail "status 0 of: $*"
+  grep -qF -- "$expected" errors || fail "no '$expected' in: $(cat errors)"
+}
+refused "$has_own shiftgrad-seq2seq-1: an encoder-decoder's weights" "$seq2seq" eval own/model.safetensors
+refused 'run/best.safetensors: a model of the config' "$own_model" run/best.safetensors
+refused '; read it with make_model(read_checkpoint(path), path)' "$own_model" run/best.safetensors
+refused "$has_pairs shiftgrad-model-1: a model's weights" "$own_model" pairs/best.safetensors
+
+[ "$failures" = 0 ]
