@@ -11,6 +11,18 @@ meson install -C "$build" --no-rebuild --quiet --destdir "$place"
 pages=$(find "$place" -name shiftgrad.pc)
 export PKG_CONFIG_PATH="$(dirname "$pages")"
 libraries=$(dirname "$PKG_CONFIG_PATH")
+
+# The programs find the libraries from where they lie, also after all of it was moved.
+char_lm=$(find "$place" -path '*bin/char_lm')
+seq2seq=$(dirname "$char_lm")/seq2seq
+unset LD_LIBRARY_PATH
+for program in "$char_lm" "$seq2seq"; do
+  "$program" --version | grep -Eqx '[a-z0-9_]+ [0-9.]+' || { echo "$program does not start"; exit 1; }
+done
+prefix=$(dirname "$(dirname "$char_lm")")
+mv "$prefix" "$place/moved"
+"$place/moved/bin/char_lm" --version > /dev/null || { echo 'char_lm does not start from a moved prefix'; exit 1; }
+mv "$place/moved" "$prefix"
 export LD_LIBRARY_PATH="$libraries"
 
 # compile PACKAGE [--static] SOURCE...: what the README says.
@@ -50,8 +62,6 @@ for package in shiftgrad shiftgrad-f64; do
 done
 
 # The programs come with a manual page for each command, which has all its flags, and with completion.
-char_lm=$(find "$place" -path '*bin/char_lm')
-"$char_lm" --version | grep -Eqx 'char_lm [0-9.]+' || { echo 'char_lm has no version'; exit 1; }
 if command -v help2man > /dev/null; then
   manual=$(find "$place" -name char_lm-train.1)
   for flag in $("$char_lm" train --help | sed -n 's/^  --\([a-z0-9_]*\).*/\1/p'); do
