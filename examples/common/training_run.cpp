@@ -154,11 +154,13 @@ double TrainingRun::tokens_per_second() const {
 }
 
 void print_ending(const std::string& out_dir, const std::vector<std::string>& next) {
-  std::cout << "saved in " << printable(out_dir, longest_line)
-            << ": best.safetensors and last.safetensors\n";
-  for (const std::string& command : next)
-    std::cout << (&command == &next.front() ? "next: " : "      ")
-              << printable(command, longest_line) << '\n';
+  RunFolder folder{out_dir};
+  bool has_best = std::filesystem::exists(folder.checkpoint("best"));
+  std::cout << "saved in " << printable(out_dir, longest_line) << ": "
+            << (has_best ? "best.safetensors and " : "") << "last.safetensors\n";
+  for (const std::string& command : has_best ? next : std::vector<std::string>{})
+    std::cout << (command == next.front() ? "next: " : "      ") << printable(command, longest_line)
+              << '\n';
   std::cout << std::flush;
 }
 

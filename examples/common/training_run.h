@@ -85,7 +85,8 @@ class TrainingRun {
   std::vector<double> speeds_;
 };
 
-/// Prints where the run of the folder is saved, and commands that may come next.
+/// Prints where the run of the folder is saved, and commands that may come next if it has
+/// a best checkpoint, which they read; a training of no steps has none.
 void print_ending(const std::string& out_dir, const std::vector<std::string>& next);
 
 /// Trains until the end or a signal. The exit status tells which of the two it was. At the end, the

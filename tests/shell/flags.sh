@@ -164,6 +164,9 @@ for command in $(sed -n 's/^next: *char_lm \([a-z]*\) .*/\1/p; s/^      char_lm 
 done
 sed 's/^step [0-9]*/step 100000/; /^step /!d' output | awk 'length($0) > 80 { exit 1 }' ||
   fail "lines of more than 80 columns: $(cat output)"
+runs train $tiny --out_dir none --max_iters 0
+prints '^saved in none: last.safetensors$'
+grep '^next:' output && fail 'commands for a run without a best checkpoint'
 # Too short a text is named.
 printf 'short\n' > short
 refuses 'short: ParallelStreams: the text has 5 tokens, too few' train --data short --out_dir new
