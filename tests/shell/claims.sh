@@ -31,7 +31,7 @@ errs() {
   "$@" > output 2>&1 || status=$?
   [ "$status: $(cat output)" = "2: $message" ] || fail "$*: $status: $(cat output)"
 }
-errs 'convolution: --data is required' "$CONVOLUTION"
+errs 'convolution: --data is required: text file' "$CONVOLUTION"
 errs 'convolution: --layer attention, expected rnn, gru, lstm or convolution' "$CONVOLUTION" --data text --layer attention
 errs 'convolution: --window 0, expected at least 1' "$CONVOLUTION" --data text --window 0
 errs 'restarted_positions: missing: No such file or directory' "$RESTARTED" --data missing
