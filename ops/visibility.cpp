@@ -27,8 +27,9 @@ Visibility::Range Visibility::range(int64_t i, int64_t T, int64_t K) const {
   int64_t position = K - T + i;
   Range range{0, causal ? position + 1 : K};
   if (window > 0) {
-    range.begin = std::max<int64_t>(0, position - window + 1);
-    range.end = std::min(range.end, position + window);
+    int64_t reach = std::min(window, T + K);  // no distance is as large, and sums stay in range
+    range.begin = std::max<int64_t>(0, position - reach + 1);
+    range.end = std::min(range.end, position + reach);
   }
   return range;
 }

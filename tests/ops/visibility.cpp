@@ -60,6 +60,14 @@ TEST_CASE("window: keys less than that far away, on both sides") {
   CHECK(seen({false, 100, {}, {}}, 2, 3) == Rows{"111", "111"});
 }
 
+TEST_CASE("a window as large as an integer hides nothing") {
+  for (int64_t window : {INT64_MAX, INT64_MAX - 1, int64_t{1} << 62, int64_t{100}}) {
+    CHECK(seen({false, window, {}, {}}, 2, 3) == Rows{"111", "111"});
+    CHECK(seen({true, window, {}, {}}, 2, 3) == Rows{"110", "111"});
+    CHECK(seen({false, window, {}, {}}, 5, 2) == Rows{"11", "11", "11", "11", "11"});
+  }
+}
+
 TEST_CASE("causal window: the last keys up to the query's own") {
   Visibility both{true, 2, {}, {}};
   CHECK(seen(both, 4, 4) == Rows{"1000", "1100", "0110", "0011"});
