@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import unittest
 
 import torch
@@ -87,6 +88,19 @@ class RelativeAttention(unittest.TestCase):
                 with self.subTest(term):
                     self.check(3, 5, (term,))
 
+    def test_a_huge_window_hides_nothing(self):
+        for causal in (True, False):
+            q, k, v = self.heads(4, 6)
+            expected = sg.relative_attention(q, k, v, causal=causal)
+            for window in (6, 2**31, 2**62, 2**63 - 2, 2**63 - 1):
+                got = sg.relative_attention(q, k, v, causal=causal, window=window)
+                self.assertTrue(torch.equal(got, expected), window)
+
+    def test_a_scale_must_fit_the_tensors(self):
+        q, k, v = (each.float() for each in self.heads(3, 4))
+        with self.assertRaisesRegex(ValueError, r"^relative_attention: a scale of 1e\+300, beyond the range[^\n]*$"):
+            sg.relative_attention(q, k, v, scale=1e300)
+
     def test_masks_hide(self):
         padding, hidden = torch.rand(B, 5) < 0.4, torch.rand(B, 4, 5) < 0.4
         for mask in (hidden, hidden[:1], hidden[0], hidden[:, :1]):
@@ -133,10 +147,18 @@ class RelativeAttention(unittest.TestCase):
             "a window of 0": {"window": 0},
             "position_bias without": {"position_bias": torch.zeros(H, D, dtype=torch.float64)},
             "a dropout rate of 1": {"dropout_p": 1.0},
+            "a dropout rate of 1.5": {"dropout_p": 1.5},
+            "a dropout rate of -0.1": {"dropout_p": -0.1},
+            "dropout_p is nan, expected a finite number": {"dropout_p": math.nan},
+            "dropout_p is inf, expected a finite number": {"dropout_p": math.inf},
+            "scale is nan, expected a finite number": {"scale": math.nan},
+            "scale is -inf, expected a finite number": {"scale": -math.inf},
+            "a window of 9223372036854775808, expected 1 to": {"window": 2**63},
+            "a window of 1.8446744073709552e+19, expected 1 to": {"window": 2**64},
             "key_padding_mask [1, 4]": {"key_padding_mask": torch.zeros(1, 4, dtype=torch.bool)},
         }
         for line, options in refusals.items():
-            with self.assertRaisesRegex(ValueError, "relative_attention: .*" + line.replace("[", r"\[")):
+            with self.assertRaisesRegex(ValueError, f"^relative_attention: .*{re.escape(line)}[^\n]*$"):
                 sg.relative_attention(q, k, v, **options)
         with self.assertRaisesRegex(TypeError, "relative_attention: v is torch.float32, but q is torch.float64"):
             sg.relative_attention(q, k, v.float())

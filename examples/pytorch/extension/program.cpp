@@ -8,6 +8,7 @@
 
 #include "dropout_rates.h"
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/io/json.h"
 #include "shiftgrad/nn/layer.h"
 #include "shiftgrad/nn/models/config.h"
 #include "shiftgrad/nn/models/layer_config.h"
@@ -137,13 +138,18 @@ class ShiftProgram : public Program {
 class AttentionProgram : public Program {
  public:
   explicit AttentionProgram(const std::string& config) : Program("relative_attention") {
-    auto options = nlohmann::json::parse(config);
-    if (options.contains("scale")) scale_ = options["scale"].get<double>();
-    causal_ = options.value("causal", true);
-    window_ = options.value("window", int64_t{0});
-    require(!options.contains("window") || window_ >= 1, name_, ": a window of ", window_,
-            ", expected at least 1");
-    dropout_ = options.value("dropout_p", 0.0);
+    nlohmann::json options = parse_json("relative_attention: the options", config, 1);
+    causal_ = option(options, "causal", true);
+    if (options.contains("scale")) scale_ = option(options, "scale", 1.0);
+    if (options.contains("window")) {
+      window_ = option(options, "window", int64_t{0});
+      const auto& given = options["window"];
+      bool fits = given.is_number_integer() && given == nlohmann::json(window_) && window_ >= 1;
+      require(fits, name_, ": a window of ", shown(given), ", expected 1 to ", INT64_MAX);
+    }
+    dropout_ = option(options, "dropout_p", 0.0);
+    require(0 <= dropout_ && dropout_ < 1, name_, ": a dropout rate of ", dropout_,
+            ", expected 0 to below 1");
   }
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
@@ -159,12 +165,23 @@ class AttentionProgram : public Program {
                         .clipped_values = tensors[8]};
     auto D = static_cast<double>(a.query.rank() > 0 ? a.query.size(-1) : 1);
     a.factor = static_cast<Scalar>(scale_.value_or(1 / std::sqrt(D)));
+    require(!scale_ || std::isfinite(a.factor), name_, ": a scale of ", scale_.value_or(1),
+            ", beyond the range of the tensors");
     a.visibility = {causal_, window_, context.key_padding_mask, context.attention_mask};
     a.dropout = context.dropout_pattern(dropout_);
     return relative_attention(a);
   }
 
  private:
+  template <class Value>
+  Value option(const nlohmann::json& options, const char* key, Value absent) const {
+    try {
+      return options.value(key, absent);
+    } catch (const nlohmann::json::exception&) {
+      fail(name_, ": ", key, " is ", shown(options.contains(key) ? options[key] : options));
+    }
+  }
+
   std::optional<double> scale_;
   bool causal_ = true;
   int64_t window_ = 0;

@@ -1,6 +1,6 @@
 """Attention with relative positions as a function."""
 
-import torch
+import math
 
 from .inputs import autocast, cast, check, check_mask, draw_seed, precision
 from .operator import call
@@ -9,11 +9,18 @@ _names = ("q", "k", "v", "content_bias", "position_bias", "position_rows", "posi
           "clipped_keys", "clipped_values")
 
 
+def _number(key, value):
+    """A number as JSON, which has no NaN and no infinity."""
+    if not abs(value) < math.inf:
+        raise ValueError(f"relative_attention: {key} is {value}, expected a finite number")
+    return f'"{key}": {float(value)!r}'
+
+
 def _config(scale, causal, window, dropout_p):
     """The options as JSON, without the module json, which torch.compile does not trace."""
-    options = [f'"causal": {"true" if causal else "false"}', f'"dropout_p": {float(dropout_p)!r}']
+    options = [f'"causal": {"true" if causal else "false"}', _number("dropout_p", dropout_p)]
     if scale is not None:
-        options.append(f'"scale": {float(scale)!r}')
+        options.append(_number("scale", scale))
     if window is not None:
         options.append(f'"window": {int(window)}')
     return "{" + ", ".join(options) + "}"

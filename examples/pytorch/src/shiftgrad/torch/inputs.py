@@ -1,5 +1,8 @@
 """What a call checks and casts before the library sees it: devices, dtypes, masks and autocast."""
 
+import json
+import math
+
 import torch
 
 _precision = "float32"
@@ -14,6 +17,16 @@ def set_precision(precision):
     if precision not in ("float32", "bfloat16"):
         raise ValueError(f'set_precision: "{precision}", expected float32 or bfloat16')
     _precision = precision
+
+
+def config_text(name, config):
+    """A config as JSON. Raises a ValueError at a number that JSON cannot write: NaN or infinity."""
+    for key, value in config.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f'{name}: config key "{key}" is {value}, expected a finite number')
+        if isinstance(value, dict):
+            config_text(name, value)
+    return json.dumps(config)
 
 
 def autocast():

@@ -1,7 +1,6 @@
 """Every mixer and block of the library as a torch.nn.Module."""
 
 import copy
-import json
 import weakref
 
 import torch
@@ -43,7 +42,7 @@ class Layer(torch.nn.Module):
     def __init__(self, name, config):
         super().__init__()
         self.name, self.config = name, copy.deepcopy(config)
-        self._text = json.dumps(config)
+        self._text = inputs.config_text(name, config)
         self._drops = any(config.get(rate) for rate in ("dropout", "attention_dropout"))
         dtype = torch.get_default_dtype()
         like = torch.empty(0, dtype=dtype if dtype is torch.float64 else torch.float32, device="cpu")
