@@ -344,6 +344,35 @@ class Threads(Behaviour):
             thread.join()
         self.assertEqual(failures, [])
 
+    def test_copies_of_a_state_step_at_once(self):
+        xs, failures = torch.randn(2, 60, 1, 1, 8), []
+        _, start = self.layer.step(self.x[:1])
+
+        def run(tokens, state):
+            pieces = []
+            for token in tokens:
+                y, state = self.layer.step(token, state)
+                pieces.append(y)
+                copy.deepcopy(state)
+            return torch.cat(pieces, 1)
+
+        expected = [run(tokens, copy.deepcopy(start)) for tokens in xs]
+
+        def work(n, state):
+            try:
+                if not torch.equal(run(xs[n], state), expected[n]):
+                    failures.append(f"thread {n} has another result")
+            except Exception as error:
+                failures.append(error)
+
+        for _ in range(10):
+            threads = [threading.Thread(target=work, args=(n, copy.deepcopy(start))) for n in range(2)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(failures, [])
+
     def test_bits_do_not_depend_on_torchs_threads(self):
         before, got = torch.get_num_threads(), []
         layer, x = sg.layer("shaw_attention", d_model=64, n_head=4, max_distance=8), torch.randn(2, 300, 64)

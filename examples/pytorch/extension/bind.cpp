@@ -150,7 +150,12 @@ class Stream {
   Stream(const std::string& name, const std::string& config, std::optional<int64_t> limit)
       : program_(make_program(name, config, 0)),
         state_(program_->start(limit.value_or(unlimited))) {}
-  Stream(const Stream& other) : program_(other.program_), state_(other.state_->clone()) {}
+  Stream(const Stream& other) : program_(other.program_), mutex_(other.mutex_) {
+    nb::gil_scoped_release unlocked;
+    std::lock_guard lock(*mutex_);
+    state_ = other.state_->clone();
+  }
+  Stream(Stream&&) = default;
 
   nb::object step(nb::list tensors, nb::handle key_padding_mask, nb::handle attention_mask,
                   const std::string& precision, int threads) {
@@ -171,7 +176,8 @@ class Stream {
   }
 
  private:
-  // A state belongs to the program that started it, and so do its copies.
+  // A state belongs to the program that started it, and so do its copies. The program takes one
+  // step at a time, whosever it is.
   std::shared_ptr<Program> program_;
   std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();
   std::unique_ptr<State> state_;
