@@ -16,57 +16,13 @@
 #include "recording.h"
 #include "session.h"
 #include "shiftgrad/core/errors.h"
+#include "torch_tensors.h"
 
 namespace nb = nanobind;
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
-
-Dims dims(nb::handle tuple) {
-  Dims result;
-  for (nb::handle size : nb::borrow<nb::tuple>(tuple)) result.push_back(nb::cast<int64_t>(size));
-  return result;
-}
-
-/// Keeps a Python object until the last copy is gone, on whatever thread.
-std::shared_ptr<const void> kept(nb::handle object) {
-  return {object.inc_ref().ptr(), [](PyObject* kept_object) {
-            if (!Py_IsInitialized()) return;
-            nb::gil_scoped_acquire lock;
-            Py_DECREF(kept_object);
-          }};
-}
-
-/// Returns the address of a torch.Tensor's first element.
-template <class T>
-T* address(nb::handle tensor) {
-  return reinterpret_cast<T*>(nb::cast<uintptr_t>(tensor.attr("data_ptr")()));
-}
-
-/// Returns a tensor over the memory of a torch.Tensor of this precision, or an undefined one for
-/// None.
-Tensor seen(nb::handle tensor) {
-  if (tensor.is_none()) return {};
-  Dims shape = dims(tensor.attr("shape"));
-  if (product(shape) == 0) return Tensor::empty(shape);
-  return Tensor::over(address<Scalar>(tensor), {shape, dims(tensor.attr("stride")())},
-                      kept(tensor));
-}
-
-std::vector<Tensor> seen(nb::list tensors) {
-  std::vector<Tensor> result;
-  for (nb::handle tensor : tensors) result.push_back(seen(tensor));
-  return result;
-}
-
-/// Copies a contiguous torch.Tensor of bools; null for None.
-std::shared_ptr<const Mask> mask(nb::handle tensor) {
-  if (tensor.is_none()) return nullptr;
-  Dims shape = dims(tensor.attr("shape"));
-  auto* first = address<const uint8_t>(tensor);
-  return std::make_shared<Mask>(Mask{shape, {first, first + product(shape)}});
-}
 
 /// Returns a torch.Tensor over memory that `owner` keeps. PyTorch takes it fastest from a bare
 /// capsule.
@@ -85,19 +41,26 @@ nb::object to_torch(const Tensor& tensor) {
   return to_torch(const_cast<Scalar*>(tensor.data()), layout.shape, layout.strides, tensor);
 }
 
+/// Returns the names of a call's tensors. A program is made for them where one is asked for.
+TensorName names_of(const std::string& name, const std::string& config) {
+  return [&](size_t n) { return make_program(name, config, 0)->tensor_name(n); };
+}
+
 /// What `forward` returns to Python: the output, and a ticket for its backward pass or None.
 nb::tuple forward(const std::string& name, const std::string& config, nb::list tensors,
                   nb::handle key_padding_mask, nb::handle attention_mask,
                   std::optional<uint64_t> seed, const std::string& precision,
                   const std::vector<bool>& wanted, int threads) {
-  std::vector<Tensor> inputs = seen(tensors);
-  require(wanted.empty() || wanted.size() == inputs.size(), name, ": gradients are wanted of ",
-          wanted.size(), " tensors, given ", inputs.size());
+  require(wanted.empty() || wanted.size() == tensors.size(), name, ": gradients are wanted of ",
+          wanted.size(), " tensors, given ", tensors.size());
+  TensorName tensor_name = names_of(name, config);
+  std::vector<Place> found = places(tensors, tensor_name);
+  std::vector<Tensor> inputs = seen(tensors, found, wanted, tensor_name);
   for (size_t n = 0; n < wanted.size(); ++n)
     if (wanted[n]) inputs[n].require_gradient();
   Context context{.training = seed.has_value(), .random = {.seed = seed.value_or(0)}};
-  context.key_padding_mask = mask(key_padding_mask);
-  context.attention_mask = mask(attention_mask);
+  context.key_padding_mask = mask(key_padding_mask, name, "key_padding_mask");
+  context.attention_mask = mask(attention_mask, name, "attention_mask");
   Tensor output;
   std::shared_ptr<uint8_t> ticket;
   {
@@ -109,6 +72,7 @@ nb::tuple forward(const std::string& name, const std::string& config, nb::list t
       output = run();
     } else {
       auto recording = std::make_unique<Recording>(inputs, run);
+      recording->places = std::move(found);
       output = recording->output();
       ticket = deposit(std::move(recording));
     }
@@ -119,12 +83,19 @@ nb::tuple forward(const std::string& name, const std::string& config, nb::list t
   return nb::make_tuple(result, to_torch(byte, {1}, {1}, std::move(ticket)));
 }
 
-/// Returns the gradients of the wanted tensors, or None where the ticket's tape is gone.
-nb::object backward(nb::handle ticket, nb::handle gradient, const std::string& precision,
+/// Returns the gradients of the wanted tensors, or None where the ticket's tape is gone, or where
+/// the output or one of the tensors is not where the tape would read it.
+nb::object backward(const std::string& name, nb::handle ticket, nb::handle gradient,
+                    nb::handle output, nb::list tensors, const std::string& precision,
                     int threads) {
-  std::unique_ptr<Recording> recording = take(address<const void>(ticket));
+  std::unique_ptr<Recording> recording = take(address(ticket));
   if (!recording) return nb::none();
-  Tensor cotangent = seen(gradient);
+  auto number = [&](size_t n) { return text(name, ": tensor ", n); };
+  const Tensor& known = recording->output();
+  if ((known.count() > 0 && known.data() != address(output)) ||
+      recording->places != places(tensors, number))
+    return nb::none();
+  Tensor cotangent = seen(gradient, text(name, ": the gradient"));
   std::vector<Tensor> gradients;
   {
     nb::gil_scoped_release unlocked;
@@ -159,10 +130,11 @@ class Stream {
 
   nb::object step(nb::list tensors, nb::handle key_padding_mask, nb::handle attention_mask,
                   const std::string& precision, int threads) {
-    std::vector<Tensor> inputs = seen(tensors);
+    auto name = [this](size_t n) { return program_->tensor_name(n); };
+    std::vector<Tensor> inputs = seen(tensors, places(tensors, name), {}, name);
     Context context;
-    context.key_padding_mask = mask(key_padding_mask);
-    context.attention_mask = mask(attention_mask);
+    context.key_padding_mask = mask(key_padding_mask, program_->name(), "key_padding_mask");
+    context.attention_mask = mask(attention_mask, program_->name(), "attention_mask");
     Tensor output;
     {
       nb::gil_scoped_release unlocked;

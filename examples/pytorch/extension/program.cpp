@@ -18,6 +18,10 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+std::string Program::tensor_name(size_t n) const {
+  return text(name_, ": ", n < tensors_.size() ? tensors_[n] : text("tensor ", n));
+}
+
 std::unique_ptr<State> Program::start(int64_t) const { fail(name_, ": has no step"); }
 
 Tensor Program::step(std::span<const Tensor>, State&, Context&) { fail(name_, ": has no step"); }
@@ -33,14 +37,16 @@ template <class Config>
 class LayerProgram : public Program {
  public:
   LayerProgram(const Config& config, double attention_dropout, Random random)
-      : Program(Config::type),
+      : Program(Config::type, {"x", "memory", "context"}),
         width_(layer_width(config)),
         layer_(config, random),
         places_(parameter_places(layer_)) {
     if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
       layer_.cross_attention->attention_dropout = attention_dropout;
-    for (const Parameter& parameter : parameters(layer_))
-      parameters_.push_back({parameter.name, parameter.value.shape()});
+    for (const Parameter& parameter : parameters(layer_)) {
+      tensors_.push_back(parameter.name);
+      shapes_.push_back(parameter.value.shape());
+    }
   }
 
   std::vector<Parameter> initial_parameters() const override { return parameters(layer_); }
@@ -91,9 +97,9 @@ class LayerProgram : public Program {
     Guard(LayerProgram& program, std::span<const Tensor> tensors) : places(program.places_) {
       expect_count(program.name_, tensors, 3 + places.size());
       for (size_t n = 0; n < places.size(); ++n) {
-        const auto& [name, shape] = program.parameters_[n];
+        const Dims& shape = program.shapes_[n];
         require(tensors[3 + n].defined() && tensors[3 + n].shape() == shape, program.name_,
-                ": parameter ", name, " ",
+                ": parameter ", program.tensors_[3 + n], " ",
                 tensors[3 + n].defined() ? text(tensors[3 + n].shape()) : "is missing",
                 ", expected ", shape);
       }
@@ -105,22 +111,18 @@ class LayerProgram : public Program {
     const std::vector<Tensor*>& places;
   };
 
-  struct Described {
-    std::string name;
-    Dims shape;
-  };
-
   int64_t width_;
   typename Config::Layer layer_;
   std::vector<Tensor*> places_;
-  std::vector<Described> parameters_;
+  std::vector<Dims> shapes_;
 };
 
 /// One of the bare shifts, of x alone.
 template <class Shift>
 class ShiftProgram : public Program {
  public:
-  ShiftProgram(std::string name, Shift shift) : Program(std::move(name)), shift_(shift) {}
+  ShiftProgram(std::string name, Shift shift)
+      : Program(std::move(name), {"x", "memory", "context"}), shift_(shift) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
     expect_count(name_, tensors, 3);
@@ -137,7 +139,10 @@ class ShiftProgram : public Program {
 
 class AttentionProgram : public Program {
  public:
-  explicit AttentionProgram(const std::string& config) : Program("relative_attention") {
+  explicit AttentionProgram(const std::string& config)
+      : Program("relative_attention",
+                {"q", "k", "v", "content_bias", "position_bias", "position_rows", "position_scores",
+                 "clipped_keys", "clipped_values"}) {
     nlohmann::json options = parse_json("relative_attention: the options", config, 1);
     causal_ = option(options, "causal", true);
     if (options.contains("scale")) scale_ = option(options, "scale", 1.0);

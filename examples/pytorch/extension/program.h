@@ -24,6 +24,10 @@ struct Program {
   /// order of the struct. What is undefined is absent.
   virtual Tensor run(std::span<const Tensor> tensors, Context& context) = 0;
 
+  const std::string& name() const { return name_; }
+  /// Returns the layer's name and that of the n-th of the tensors that `run` takes, for errors.
+  std::string tensor_name(size_t n) const;
+
   /// Names, and the values from which training starts, until the first run or step.
   virtual std::vector<Parameter> initial_parameters() const { return {}; }
 
@@ -33,9 +37,12 @@ struct Program {
   virtual Tensor step(std::span<const Tensor> tensors, State& state, Context& context);
 
  protected:
-  explicit Program(std::string name) : name_(std::move(name)) {}
+  /// `tensors` are the names of those that `run` takes.
+  Program(std::string name, std::vector<std::string> tensors)
+      : name_(std::move(name)), tensors_(std::move(tensors)) {}
 
   const std::string name_;
+  std::vector<std::string> tensors_;
 };
 
 /// Makes a program from a layer's name and its config as JSON, which may have rates of dropout

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "place.h"
 #include "shiftgrad/core/tape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -24,6 +25,9 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
 
   const Tensor& output() const { return output_; }
+  /// Where the call's tensors were in the forward pass. The tape reads them there again, so it is
+  /// good as long as they are there.
+  std::vector<Place> places;
 
   /// Returns the gradients of those inputs that require one, 0 where nothing flows. Once only.
   std::vector<Tensor> backward(const Tensor& gradient);

@@ -48,6 +48,8 @@ def cast(tensor):
 
 def check(operation, names, tensors):
     """Raises a TypeError unless all tensors are float32, or all float64, and on the CPU."""
+    if not tensors or not isinstance(tensors[0], torch.Tensor):
+        raise TypeError(f"{operation}: {names[0] if names else 'the first'} is no torch.Tensor")
     dtype = tensors[0].dtype
     if dtype is not torch.float32 and dtype is not torch.float64:
         raise TypeError(f"{operation}: {names[0]} is {dtype}, expected torch.float32 or torch.float64")
@@ -62,14 +64,20 @@ def check(operation, names, tensors):
 
 
 def check_mask(operation, name, mask):
-    """Returns a contiguous mask. Raises a TypeError unless it is of bools on the CPU."""
+    """Returns the mask. Raises a TypeError unless it is of bools on the CPU."""
     if mask is None:
         return None
     if mask.dtype is not torch.bool:
         raise TypeError(f"{operation}: {name} is {mask.dtype}, expected torch.bool, true = hidden")
     if not mask.is_cpu:
         raise TypeError(f"{operation}: {name} is on {mask.device}, expected cpu")
-    return mask.contiguous()
+    return mask
+
+
+def check_seed(operation, seed):
+    """Raises a TypeError unless it is what draw_seed gives, or None."""
+    if seed is not None and (seed.dtype is not torch.int64 or seed.numel() != 1 or seed.item() < 0):
+        raise TypeError(f"{operation}: the seed is {seed}, expected one torch.int64, at least 0")
 
 
 def draw_seed():

@@ -103,7 +103,7 @@ class Layer(torch.nn.Module):
     def start(self, limit=None):
         """Returns a state that has seen nothing, for `step`; it keeps at most `limit` tokens."""
         like = next(self.parameters(), None)
-        like = torch.empty(0) if like is None else like
+        like = torch.empty(0, device="cpu") if like is None else like
         inputs.check(self.name, ["a parameter"], [like])
         return State(weakref.ref(self), extension(like).Stream(self.name, self._text, limit))
 

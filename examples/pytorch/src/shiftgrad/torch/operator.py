@@ -2,14 +2,18 @@
 
 `forward` returns the output and a ticket: a tensor of one byte that stands for the tape of the forward
 pass. PyTorch saves it as it saves every tensor, and the tape lives as long. `backward` runs the tape.
-Where the ticket was copied, or the tape has run before (retain_graph), it first runs forward again: so
-both are pure functions of tensors, as torch.compile and torch.utils.checkpoint want them. `backward` is
-given the output as well, so that nobody takes its memory meanwhile: the tape may read it.
+The tape reads the tensors of the call again, by address, while PyTorch may give a tensor other memory at
+any time. So `backward` compares where they and the output are with where the tape saw them: what is in its
+place is alive, since the caller holds it. Where one is not, where the ticket was copied, or where the tape
+has run before (retain_graph), `backward` first runs forward again: so both are pure functions of tensors,
+as torch.compile, torch.utils.checkpoint and hooks on saved tensors want them.
 """
 
 import torch
 
 from shiftgrad import _extension
+
+from .inputs import check, check_mask, check_seed
 
 _library = torch.library.Library("shiftgrad", "DEF")
 _call = "Tensor?[] tensors, Tensor? key_padding_mask, Tensor? attention_mask, Tensor? seed, " \
@@ -27,42 +31,59 @@ def extension(tensor):
     return _extensions[tensor.dtype]
 
 
-def _is_dense(tensor):
-    """Whether the elements fill their memory, in any order of the axes."""
-    if tensor.is_contiguous():
-        return True
-    expected = 1
-    for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
-        if size != 1 and stride != expected:
-            return False
-        expected *= size
-    return True
-
-
 def _compute(tensors, key_padding_mask, attention_mask, seed, name, config, precision, wanted):
-    # A gradient mirrors its tensor's memory, so that memory should have neither gaps nor repetitions.
-    tensors = [
-        tensor.clone() if want and not _is_dense(tensor) else tensor
-        for tensor, want in zip(tensors, wanted)
-    ] if wanted else list(tensors)
     output, ticket = extension(tensors[0]).forward(
-        name, config, tensors, key_padding_mask, attention_mask, None if seed is None else seed.item(),
+        name, config, list(tensors), key_padding_mask, attention_mask, None if seed is None else seed.item(),
         precision, wanted, torch.get_num_threads(),
     )
-    return output, torch.empty(0, dtype=torch.uint8) if ticket is None else ticket
+    return output, torch.empty(0, dtype=torch.uint8, device="cpu") if ticket is None else ticket
+
+
+def _check(tensors, key_padding_mask, attention_mask, seed, name, *_):
+    check(name, [f"tensors[{n}]" for n in range(len(tensors))], tensors)
+    check_mask(name, "key_padding_mask", key_padding_mask)
+    check_mask(name, "attention_mask", attention_mask)
+    check_seed(name, seed)
+
+
+def _checked_compute(*call):
+    _check(*call)
+    return _compute(*call)
 
 
 def _compute_backward(gradient, output, ticket, *call):
-    run, precision, threads = extension(gradient).backward, call[-2], torch.get_num_threads()
-    gradients = run(ticket, gradient, precision, threads) if ticket.numel() else None
+    tensors, name, precision, wanted = call[0], call[4], call[-2], call[-1]
+
+    def run(ticket, output):
+        return extension(gradient).backward(
+            name, ticket, gradient, output, list(tensors), precision, torch.get_num_threads())
+
+    gradients = run(ticket, output) if ticket.numel() else None
     if gradients is None:
+        check(name, ["gradient", "x"], [gradient, tensors[0]])
         with torch.no_grad():
-            _, ticket = _compute(*call)
-        gradients = run(ticket, gradient, precision, threads)
+            output, ticket = _checked_compute(*call)
+        gradients = run(ticket, output)
     return gradients
 
 
+def _checked_compute_backward(gradient, output, ticket, *call):
+    _check(*call)
+    if not any(call[-1]):
+        raise ValueError(f"{call[4]}: a backward pass of which no gradients are wanted")
+    check(call[4], ["gradient", "output", "tensors[0]"], [gradient, output, call[0][0]])
+    return _compute_backward(gradient, output, ticket, *call)
+
+
+def _check_devices(name, tensors):
+    """The dispatcher asks for mere shapes if any tensor is on the meta device."""
+    for tensor in tensors:
+        if tensor is not None and tensor.device != tensors[0].device:
+            raise TypeError(f"{name}: a tensor on {tensor.device}, but the first is on {tensors[0].device}")
+
+
 def _shape_of_output(tensors, key_padding_mask, attention_mask, seed, name, config, precision, wanted):
+    _check_devices(name, [*tensors, key_padding_mask, attention_mask])
     x = tensors[0]
     if name == "relative_attention":  # [B, H, T, D] that lies in memory as [B, T, H, D]
         output = torch.empty_like(x.transpose(1, 2), memory_format=torch.contiguous_format).transpose(1, 2)
@@ -72,17 +93,25 @@ def _shape_of_output(tensors, key_padding_mask, attention_mask, seed, name, conf
 
 
 def _shapes_of_gradients(gradient, output, ticket, tensors, *rest):
+    _check_devices(rest[3], [gradient, output, ticket, *tensors, *rest[:2]])
     return [torch.empty_like(tensor) for tensor, want in zip(tensors, rest[-1]) if want]
 
 
+_plain = {torch.Tensor, torch.nn.Parameter, type(None)}
+
+
+def _are_plain(tensors):
+    return _plain.issuperset(map(type, tensors))
+
+
 class _Differentiable(torch.autograd.Function):
-    """A forward pass and its backward pass, both by functions that it is given."""
+    """A forward pass, by a function that it is given, and its backward pass."""
 
     @staticmethod
-    def forward(ctx, forward, backward, key_padding_mask, attention_mask, seed, text, *tensors):
-        wanted = list(ctx.needs_input_grad[6:])
+    def forward(ctx, forward, key_padding_mask, attention_mask, seed, text, *tensors):
+        wanted = list(ctx.needs_input_grad[5:])
         output, ticket = forward(tensors, key_padding_mask, attention_mask, seed, *text, wanted)
-        ctx.backward, ctx.text, ctx.wanted = backward, text, wanted
+        ctx.text, ctx.wanted = text, wanted
         ctx.save_for_backward(output, ticket, key_padding_mask, attention_mask, seed, *tensors)
         ctx.mark_non_differentiable(ticket)
         ctx.set_materialize_grads(False)
@@ -91,12 +120,12 @@ class _Differentiable(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient, _):
         if gradient is None:
-            return (None,) * (6 + len(ctx.wanted))
-        output, ticket, *masks_and_seed_and_tensors = ctx.saved_tensors
+            return (None,) * (5 + len(ctx.wanted))
+        saved = ctx.saved_tensors  # which runs hooks
+        backward = _compute_backward if _are_plain((gradient, *saved)) else _backward
         run = _OnceDifferentiable.apply if torch.is_grad_enabled() else _run_once
-        gradients = iter(run(
-            ctx.backward, ctx.text, ctx.wanted, gradient, output, ticket, *masks_and_seed_and_tensors))
-        return (None,) * 6 + tuple(next(gradients) if want else None for want in ctx.wanted)
+        gradients = iter(run(backward, ctx.text, ctx.wanted, gradient, *saved))
+        return (None,) * 5 + tuple(next(gradients) if want else None for want in ctx.wanted)
 
 
 def _run_once(
@@ -130,8 +159,7 @@ _forward_below, _backward_below = _below_autograd(_forward), _below_autograd(_ba
 
 
 def _wants_gradients(tensors):
-    return torch.is_grad_enabled() and any(
-        tensor is not None and tensor.requires_grad for tensor in tensors)
+    return torch.is_grad_enabled() and torch._C._any_requires_grad(*tensors)
 
 
 def _autograd_forward(tensors, key_padding_mask, attention_mask, seed, name, config, precision, wanted):
@@ -139,8 +167,7 @@ def _autograd_forward(tensors, key_padding_mask, attention_mask, seed, name, con
         return _forward_below(
             tensors, key_padding_mask, attention_mask, seed, name, config, precision, wanted)
     return _Differentiable.apply(
-        _forward_below, _backward, key_padding_mask, attention_mask, seed, (name, config, precision),
-        *tensors)
+        _forward_below, key_padding_mask, attention_mask, seed, (name, config, precision), *tensors)
 
 
 def _autograd_backward(
@@ -153,22 +180,19 @@ def _autograd_backward(
         attention_mask, seed, *tensors))
 
 
-_library.impl("forward", _compute, "CPU")
-_library.impl("backward", _compute_backward, "CPU")
+_library.impl("forward", _checked_compute, "CPU")
+_library.impl("backward", _checked_compute_backward, "CPU")
 _library.impl("forward", _autograd_forward, "Autograd")
 _library.impl("backward", _autograd_backward, "Autograd")
 torch.library.register_fake("shiftgrad::forward", _shape_of_output, lib=_library)
 torch.library.register_fake("shiftgrad::backward", _shapes_of_gradients, lib=_library)
 
-_plain = {torch.Tensor, torch.nn.Parameter, type(None)}
-
 
 def call(tensors, key_padding_mask, attention_mask, seed, name, config, precision):
     """Returns the output. Plain tensors take a shorter way than the dispatcher's."""
-    if torch.compiler.is_compiling() or not all(type(tensor) in _plain for tensor in tensors):
+    if torch.compiler.is_compiling() or not _are_plain(tensors):
         return _forward(tensors, key_padding_mask, attention_mask, seed, name, config, precision, [])[0]
     if _wants_gradients(tensors):
         return _Differentiable.apply(
-            _compute, _compute_backward, key_padding_mask, attention_mask, seed,
-            (name, config, precision), *tensors)[0]
+            _compute, key_padding_mask, attention_mask, seed, (name, config, precision), *tensors)[0]
     return _compute(tensors, key_padding_mask, attention_mask, seed, name, config, precision, [])[0]
