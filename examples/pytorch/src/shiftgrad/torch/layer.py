@@ -7,6 +7,7 @@ import torch
 
 from . import inputs
 from .operator import call, extension
+from .watchers import refuse_records
 
 # Their outputs are sums with x, so autocast leaves them the dtype of x, as it does for torch's.
 _keeps_dtype = {
@@ -116,6 +117,7 @@ class Layer(torch.nn.Module):
         """
         state = self.start() if state is None else state
         tensors = self._tensors(x, None, context)
+        refuse_records(self.name, tensors)
         if state.owner() is not self:
             raise ValueError(
                 f"{self.name}: a state of another module; use the one that start() of this module gave")

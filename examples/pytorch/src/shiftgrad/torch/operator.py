@@ -14,6 +14,7 @@ import torch
 from shiftgrad import _extension
 
 from .inputs import check, check_mask, check_seed
+from .watchers import refuse_tangents, unwatched
 
 _library = torch.library.Library("shiftgrad", "DEF")
 _call = "Tensor?[] tensors, Tensor? key_padding_mask, Tensor? attention_mask, Tensor? seed, " \
@@ -97,13 +98,6 @@ def _shapes_of_gradients(gradient, output, ticket, tensors, *rest):
     return [torch.empty_like(tensor) for tensor, want in zip(tensors, rest[-1]) if want]
 
 
-_plain = {torch.Tensor, torch.nn.Parameter, type(None)}
-
-
-def _are_plain(tensors):
-    return _plain.issuperset(map(type, tensors))
-
-
 class _Differentiable(torch.autograd.Function):
     """A forward pass, by a function that it is given, and its backward pass."""
 
@@ -122,7 +116,7 @@ class _Differentiable(torch.autograd.Function):
         if gradient is None:
             return (None,) * (5 + len(ctx.wanted))
         saved = ctx.saved_tensors  # which runs hooks
-        backward = _compute_backward if _are_plain((gradient, *saved)) else _backward
+        backward = _compute_backward if unwatched((gradient, *saved)) else _backward
         run = _OnceDifferentiable.apply if torch.is_grad_enabled() else _run_once
         gradients = iter(run(backward, ctx.text, ctx.wanted, gradient, *saved))
         return (None,) * 5 + tuple(next(gradients) if want else None for want in ctx.wanted)
@@ -163,9 +157,12 @@ def _wants_gradients(tensors):
 
 
 def _autograd_forward(tensors, key_padding_mask, attention_mask, seed, name, config, precision, wanted):
+    refuse_tangents(name, tensors)
     if not _wants_gradients(tensors):
         return _forward_below(
             tensors, key_padding_mask, attention_mask, seed, name, config, precision, wanted)
+    if torch._C._are_functorch_transforms_active():
+        raise NotImplementedError(f"{name}: torch.func cannot differentiate it; torch.autograd can")
     return _Differentiable.apply(
         _forward_below, key_padding_mask, attention_mask, seed, (name, config, precision), *tensors)
 
@@ -174,23 +171,37 @@ def _autograd_backward(
     gradient, output, ticket, tensors, key_padding_mask, attention_mask, seed, name, config, precision,
     wanted,
 ):
+    refuse_tangents(name, [gradient, *tensors])
     run = _OnceDifferentiable.apply if _wants_gradients([gradient, *tensors]) else _run_once
     return list(run(
         _backward_below, (name, config, precision), wanted, gradient, output, ticket, key_padding_mask,
         attention_mask, seed, *tensors))
 
 
-_library.impl("forward", _checked_compute, "CPU")
-_library.impl("backward", _checked_compute_backward, "CPU")
-_library.impl("forward", _autograd_forward, "Autograd")
-_library.impl("backward", _autograd_backward, "Autograd")
+def _refusal(name_at, why):
+    def refuse(*arguments):
+        raise NotImplementedError(f"{arguments[name_at]}: {why}")
+    return refuse
+
+
+for _operator, _kernel, _autograd, _name_at in (
+    ("forward", _checked_compute, _autograd_forward, 4),
+    ("backward", _checked_compute_backward, _autograd_backward, 7),
+):
+    _library.impl(_operator, _kernel, "CPU")
+    _library.impl(_operator, _autograd, "Autograd")
+    for _key in ("FuncTorchBatched", "Batched"):  # of torch.vmap, and of is_grads_batched
+        _library.impl(_operator, _refusal(
+            _name_at, f"torch.vmap has no rule for shiftgrad::{_operator}; a layer takes batches itself"), _key)
+    _library.impl(_operator, _refusal(
+        _name_at, f"torch.jit.trace cannot record shiftgrad::{_operator}; torch.export can"), "Tracer")
 torch.library.register_fake("shiftgrad::forward", _shape_of_output, lib=_library)
 torch.library.register_fake("shiftgrad::backward", _shapes_of_gradients, lib=_library)
 
 
 def call(tensors, key_padding_mask, attention_mask, seed, name, config, precision):
-    """Returns the output. Plain tensors take a shorter way than the dispatcher's."""
-    if torch.compiler.is_compiling() or not _are_plain(tensors):
+    """Returns the output. A call that nobody watches takes a shorter way than the dispatcher's."""
+    if torch.compiler.is_compiling() or not unwatched((*tensors, key_padding_mask, attention_mask, seed)):
         return _forward(tensors, key_padding_mask, attention_mask, seed, name, config, precision, [])[0]
     if _wants_gradients(tensors):
         return _Differentiable.apply(
