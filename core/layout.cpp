@@ -57,9 +57,9 @@ Layout Layout::slice(int axis, int64_t begin, int64_t end, int64_t step) const {
 
 Layout Layout::select(int axis, int64_t index) const {
   axis = normalized_axis("select", axis, rank());
-  require(0 <= index && index < shape[axis], "select: index ", index, " of axis ", axis, " of ",
-          shape);
-  Layout result = slice(axis, index, index + 1);
+  int64_t size = shape[axis], begin = index < 0 ? index + size : index;
+  require(0 <= begin && begin < size, "select: index ", index, " of axis ", axis, " of ", shape);
+  Layout result = slice(axis, begin, begin + 1);
   result.shape.erase(axis);
   result.strides.erase(axis);
   return result;

@@ -44,7 +44,7 @@ struct Layout {
   Layout permute(const Dims& axes) const;
   /// Keeps indices begin … end-1 of one axis, every `step`-th. PyTorch: x[begin:end:step].
   Layout slice(int axis, int64_t begin, int64_t end, int64_t step = 1) const;
-  /// Keeps index `index` of one axis, which disappears. PyTorch: Tensor.select.
+  /// Keeps index `index` of one axis, which disappears; -1 is the last. PyTorch: Tensor.select.
   Layout select(int axis, int64_t index) const;
   /// Reverses one axis by a negative stride. PyTorch: Tensor.flip, which copies.
   Layout reverse(int axis) const;

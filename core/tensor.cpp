@@ -74,6 +74,11 @@ Tensor Tensor::view(const Layout& layout) const {
   return {storage_, layout};
 }
 
+Tensor Tensor::operator[](int64_t index) const {
+  require_defined("select", "x", *this);
+  return view(layout_.select(0, index));
+}
+
 Tensor Tensor::require_gradient(bool required) const {
   require_defined("require_gradient", "the tensor", *this);
   storage_->requires_gradient = required;

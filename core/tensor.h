@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <vector>
@@ -23,6 +24,9 @@ class Tensor {
   static Tensor zeros(const Dims& shape) { return full(shape, 0); }
   /// Returns a tensor of row-major `values`. Throws when their number is not that of `shape`.
   static Tensor from(const Dims& shape, std::span<const Scalar> values);
+  static Tensor from(const Dims& shape, std::initializer_list<Scalar> values) {
+    return from(shape, std::span(values.begin(), values.size()));
+  }
   /// Returns a tensor over memory of somebody else, without a copy: the element with a layout's
   /// position p is data[p]. `owner` is kept as long as anything here needs that memory, which must
   /// not change meanwhile. Throws where the layout reaches below `data` or overlaps itself, as
@@ -56,6 +60,8 @@ class Tensor {
   /// layout reaches beyond the storage, or overlaps itself other than by broadcasting: a gradient
   /// could not be accumulated into it.
   Tensor view(const Layout& layout) const;
+  /// Returns index `index` of the first axis, as the view that `select` is: x[-1] is the last one.
+  Tensor operator[](int64_t index) const;
 
   bool requires_gradient() const { return storage_ && storage_->requires_gradient; }
   /// Asks for a gradient, as a parameter does, or for none, as a frozen parameter does: ops

@@ -6,6 +6,7 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/nn/aft_state.h"
 #include "shiftgrad/nn/sizes.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/matmul.h"
 #include "shiftgrad/ops/norm.h"

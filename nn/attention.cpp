@@ -5,6 +5,7 @@
 #include "shiftgrad/core/checked.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/nn/attention_state.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -44,9 +45,8 @@ KeysAndValues Attention::project_source(const Tensor& source) const {
 
 Heads Attention::project(const Tensor& x, const Tensor& source) const {
   if (source.shares_storage(x)) {
-    Tensor all = project_parts(x, 0, 3);  // [B, 3H, T, D]
-    auto part = [&](int64_t n) { return slice(all, 1, n * n_head, (n + 1) * n_head); };
-    return {part(0), part(1), part(2)};
+    std::vector<Tensor> parts = split(project_parts(x, 0, 3), n_head, 1);  // [B, H, T, D] each
+    return {parts[0], parts[1], parts[2]};
   }
   auto [key, value] = project_source(source);
   return {project_query(x), key, value};

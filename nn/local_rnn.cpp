@@ -8,6 +8,7 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/nn/sizes.h"
 #include "shiftgrad/ops/arithmetic.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/matmul.h"
 #include "shiftgrad/ops/shape.h"
 

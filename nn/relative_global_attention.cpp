@@ -4,6 +4,7 @@
 
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/nn/sizes.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

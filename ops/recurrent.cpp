@@ -6,6 +6,7 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/parallel.h"
 #include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/dense_rows.h"
 #include "shiftgrad/ops/recurrent/cells.h"
 #include "shiftgrad/ops/shape.h"

@@ -1,7 +1,6 @@
 #include "shiftgrad/ops/shape.h"
 
 #include <utility>
-#include <vector>
 
 #include "shiftgrad/core/accumulate.h"
 #include "shiftgrad/core/errors.h"
@@ -58,6 +57,11 @@ Tensor unsqueeze(const Tensor& x, int axis) {
   return x.view(layout);
 }
 
+Tensor squeeze(const Tensor& x, int axis) {
+  require_defined("squeeze", "x", x);
+  return x.shape()[normalized_axis("squeeze", axis, x.rank())] == 1 ? select(x, axis, 0) : x;
+}
+
 Tensor contiguous(const Tensor& x) {
   require_defined("contiguous", "x", x);
   if (x.is_contiguous()) return x;
@@ -65,47 +69,6 @@ Tensor contiguous(const Tensor& x) {
   accumulate(0, y, x);
   record(y, {&x}, [x](const Tensor& dy) { accumulate(x.gradient_sink(), dy); });
   return y;
-}
-
-Tensor concat(std::span<const Tensor> parts, int axis) {
-  std::vector<Tensor> inputs;
-  for (const Tensor& part : parts)
-    if (part.defined()) inputs.push_back(part);
-  require(!inputs.empty(), "concat: no tensors");
-  if (inputs.size() == 1) return inputs[0];
-
-  Dims shape = inputs[0].shape();
-  axis = normalized_axis("concat", axis, shape.size());
-  shape[axis] = 0;
-  for (const Tensor& input : inputs) {
-    Dims others = input.shape();
-    if (others.size() == shape.size()) others[axis] = shape[axis];
-    require(others == shape, "concat: ", input.shape(), " beside ", inputs[0].shape(),
-            " along axis ", axis);
-    shape[axis] += input.size(axis);
-  }
-
-  // Visits each input with its place in a tensor of the joined shape.
-  auto for_each_place = [inputs, axis](const Tensor& joined, auto visit) {
-    int64_t begin = 0;
-    for (const Tensor& input : inputs) {
-      visit(input, slice(joined, axis, begin, begin + input.size(axis)));
-      begin += input.size(axis);
-    }
-  };
-  Tensor y = Tensor::empty(shape);
-  for_each_place(y, [](const Tensor& x, const Tensor& place) { accumulate(0, place, x); });
-  std::vector<const Tensor*> recorded;
-  for (const Tensor& input : inputs) recorded.push_back(&input);
-  record(y, std::span<const Tensor* const>(recorded), [for_each_place](const Tensor& dy) {
-    for_each_place(
-        dy, [](const Tensor& x, const Tensor& place) { accumulate(x.gradient_sink(), place); });
-  });
-  return y;
-}
-
-Tensor concat(std::initializer_list<Tensor> parts, int axis) {
-  return concat(std::span(parts.begin(), parts.size()), axis);
 }
 
 Tensor split_heads(const Tensor& x, int64_t heads) {

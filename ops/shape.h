@@ -1,9 +1,7 @@
 #pragma once
 
-// Other views of the same elements. All but `concat`, `contiguous` and a `reshape` that no layout
-// can express share their input's storage and cost nothing, forward and backward.
-
-#include <span>
+// Other views of the same elements. All but `contiguous` and a `reshape` that no layout can express
+// share their input's storage and cost nothing, forward and backward.
 
 #include "shiftgrad/core/tensor.h"
 
@@ -22,7 +20,7 @@ Tensor transpose(const Tensor& x, int a = -2, int b = -1);
 /// Keeps indices begin … end-1 of one axis, every `step`-th. PyTorch: x[begin:end:step].
 Tensor slice(const Tensor& x, int axis, int64_t begin, int64_t end, int64_t step = 1);
 
-/// Keeps index `index` of one axis, which disappears. PyTorch: select.
+/// Keeps index `index` of one axis, which disappears; -1 is the last. PyTorch: select.
 Tensor select(const Tensor& x, int axis, int64_t index);
 
 /// Reverses one axis, as a view like the others. PyTorch: flip, which copies.
@@ -34,13 +32,11 @@ Tensor expand(const Tensor& x, const Dims& shape);
 /// Inserts an axis of size 1 before `axis`. PyTorch: unsqueeze.
 Tensor unsqueeze(const Tensor& x, int axis);
 
+/// Removes one axis of size 1; an axis of another size stays, as in PyTorch. PyTorch: squeeze.
+Tensor squeeze(const Tensor& x, int axis);
+
 /// Returns the elements as a dense row-major tensor: x itself when it is one, else a copy.
 Tensor contiguous(const Tensor& x);
-
-/// Joins the tensors one after another along `axis`; the other sizes must agree. Undefined tensors
-/// are left out, and one alone is returned as it is. PyTorch: cat.
-Tensor concat(std::span<const Tensor> parts, int axis);
-Tensor concat(std::initializer_list<Tensor> parts, int axis);
 
 /// Split [B, T, n·D] into heads [B, n, T, D], and merge them again.
 Tensor split_heads(const Tensor& x, int64_t heads);

@@ -61,6 +61,7 @@
 #include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/attention.h"
 #include "shiftgrad/ops/clipped.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/dropout.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/embedding.h"

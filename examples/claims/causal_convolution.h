@@ -7,6 +7,7 @@
 
 #include "shiftgrad/nn/layer.h"
 #include "shiftgrad/nn/linear.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/shape.h"
 

@@ -8,6 +8,7 @@
 #include "layer_tables.h"
 #include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/clipped.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/matmul.h"
 #include "shiftgrad/ops/shape.h"
 #include "shiftgrad/ops/shift.h"

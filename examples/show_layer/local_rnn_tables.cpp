@@ -4,6 +4,7 @@
 
 #include "layer_case.h"
 #include "layer_tables.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/shape.h"
 
 namespace show_layer {

@@ -74,7 +74,9 @@ TEST_CASE("select takes one index and drops the axis") {
   CHECK(positions(matrix.select(0, 1)) == Positions{4, 5, 6, 7});
   CHECK(positions(matrix.select(-1, 2)) == Positions{2, 6, 10});
   CHECK(refusal([] { matrix.select(1, 4); }) == "select: index 4 of axis 1 of [3, 4]");
-  CHECK(refusal([] { matrix.select(1, -1); }) == "select: index -1 of axis 1 of [3, 4]");
+  CHECK(positions(matrix.select(0, -1)) == Positions{8, 9, 10, 11});
+  CHECK(positions(matrix.select(1, -4)) == positions(matrix.select(1, 0)));
+  CHECK(refusal([] { matrix.select(1, -5); }) == "select: index -5 of axis 1 of [3, 4]");
 }
 
 TEST_CASE("expand repeats by strides of 0") {

@@ -25,6 +25,10 @@ using Scalars = std::vector<Scalar>;
 
 TEST_CASE("tensors start from values, a constant or nothing") {
   CHECK(Tensor::from({2, 2}, Scalars{1, 2, 3, 4}).values() == Scalars{1, 2, 3, 4});
+  CHECK(Tensor::from({2, 2}, {1, 2, 3, 4}).values() == Scalars{1, 2, 3, 4});
+  CHECK(Tensor::from({}, {5}).item() == 5);
+  CHECK(Tensor::from({2, 0}, {}).shape() == Dims{2, 0});
+  CHECK(refusal([] { Tensor::from({2}, {1, 2, 3}); }) == "tensor: 3 values for the shape [2]");
   CHECK(Tensor::full({3}, 7).values() == Scalars{7, 7, 7});
   CHECK(Tensor::zeros({2}).values() == Scalars{0, 0});
   CHECK(Tensor::empty({2, 0}).values().empty());
@@ -46,6 +50,9 @@ TEST_CASE("values and item read through the layout") {
   CHECK(select(select(x, 0, 2), 0, 1).item() == 9);
   CHECK(expand(select(x, 1, 2), {2, 3}).values() == Scalars{2, 6, 10, 2, 6, 10});
   CHECK(*slice(x, 0, 1, 2).data() == 4);
+  CHECK(x[1].values() == Scalars{4, 5, 6, 7});
+  CHECK(x[-1][0].item() == 8);
+  CHECK(transpose(x)[2].values() == Scalars{2, 6, 10});
   CHECK(refusal([&] { x.item(); }) == "item: [3, 4], expected one element");
 }
 
@@ -59,6 +66,7 @@ TEST_CASE("an undefined tensor is refused by name, whatever is asked of it") {
   CHECK(refusal([&] { none.data(); }) == said("data"));
   CHECK(refusal([&] { none.mutable_data(); }) == said("mutable_data"));
   CHECK(refusal([&] { none.view({}); }) == said("view"));
+  CHECK(refusal([&] { none[0]; }) == "select: x is undefined");
   CHECK(refusal([&] { none.require_gradient(); }) == said("require_gradient"));
   CHECK(refusal([&] { none.zero_gradient(); }) == said("zero_gradient"));
   CHECK(refusal([&] { accumulate(1, none, Tensor::full({}, 1)); }) ==

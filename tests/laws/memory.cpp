@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/loss.h"
 #include "shiftgrad/ops/shape.h"
 #include "tests/support/layer_gradients.h"

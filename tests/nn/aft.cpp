@@ -3,6 +3,7 @@
 #include "shiftgrad/nn/aft.h"
 
 #include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/shape.h"
 #include "tests/support/layer_gradients.h"

@@ -7,6 +7,7 @@
 
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/ops/concat.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/refusal.h"

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/ops/shape.h"
+#include "shiftgrad/ops/concat.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/refusal.h"
 

@@ -1,6 +1,7 @@
 #include "shiftgrad/ops/recurrent.h"
 
 #include "shiftgrad/core/machine/parallel.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/shape.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"

@@ -10,8 +10,6 @@ using namespace shiftgrad::test;
 
 namespace {
 
-using Scalars = std::vector<Scalar>;
-
 /// y[index] = x[from(index)] for a y of `shape`.
 template <class From>
 Numbers picked(const Numbers& x, const Dims& shape, From from) {
@@ -107,6 +105,25 @@ std::vector<OpRow> view_rows() {
         return Dims{i[0], 2, i[1]};
       });
   add(
+      "select from the end", Dims{2, 3, 4}, Dims{2, 3},
+      [](const Tensor& x) { return select(x, -1, -2); },
+      [](Dims i) {
+        return Dims{i[0], i[1], 2};
+      });
+  add(
+      "x[i]", Dims{2, 3, 4}, Dims{4}, [](const Tensor& x) { return x[1][-3]; },
+      [](Dims i) {
+        return Dims{1, 0, i[0]};
+      });
+  add(
+      "squeeze", Dims{2, 1, 4}, Dims{2, 4}, [](const Tensor& x) { return squeeze(x, -2); },
+      [](Dims i) {
+        return Dims{i[0], 0, i[1]};
+      });
+  add(
+      "squeeze of an axis that is longer", Dims{2, 3}, Dims{2, 3},
+      [](const Tensor& x) { return squeeze(x, 0); }, [](Dims i) { return i; });
+  add(
       "expand", Dims{3, 1}, Dims{2, 3, 4},
       [](const Tensor& x) {
         return expand(x, {2, 3, 4});
@@ -155,68 +172,9 @@ std::vector<OpRow> view_rows() {
   return rows;
 }
 
-/// The parts one after another along `axis`, a part at a time.
-Numbers joined(const std::vector<Numbers>& parts, int axis) {
-  Dims shape = parts[0].shape;
-  shape[axis] = 0;
-  for (const Numbers& part : parts) shape[axis] += part.shape[axis];
-  Numbers y(shape);
-  int64_t begin = 0;
-  for (const Numbers& part : parts) {
-    for_each_index(part.shape, [&](const Dims& index) {
-      Dims place = index;
-      place[axis] += begin;
-      y.at(place) = part.at(index);
-    });
-    begin += part.shape[axis];
-  }
-  return y;
-}
-
-std::vector<OpRow> concat_rows() {
-  std::vector<OpRow> rows;
-  auto add = [&](const std::vector<Dims>& shapes, int axis) {
-    rows.push_back({text("concat along ", axis), shapes,
-                    [axis](const std::vector<Tensor>& in) { return concat(in, axis); },
-                    [axis, shapes](const std::vector<Numbers>& in) {
-                      return joined(in, axis < 0 ? axis + shapes[0].size() : axis);
-                    }});
-  };
-  add({{3}, {4}}, 0);
-  add({{2, 3}, {4, 3}}, 0);
-  add({{2, 3}, {2, 1}, {2, 2}}, 1);
-  add({{2, 3, 4}, {2, 1, 4}}, -2);
-  add({{2, 0}, {2, 3}}, -1);
-  add({{0, 2}, {0, 3}}, 1);
-  rows.push_back({"concat with itself",
-                  {{2, 3}},
-                  [](const std::vector<Tensor>& in) {
-                    return concat({in[0], in[0]}, 1);
-                  },
-                  [](const std::vector<Numbers>& in) {
-                    return joined({in[0], in[0]}, 1);
-                  }});
-  rows.push_back({"concat with its own views",
-                  {{3, 3}},
-                  [](const std::vector<Tensor>& in) {
-                    return concat({transpose(in[0]), slice(in[0], 0, 1, 2)}, 0);
-                  },
-                  [](const std::vector<Numbers>& in) {
-                    Numbers y({4, 3});
-                    for (int64_t j = 0; j < 3; ++j) {
-                      for (int64_t i = 0; i < 3; ++i) y(i, j) = in[0](j, i);
-                      y(3, j) = in[0](1, j);
-                    }
-                    return y;
-                  }});
-  return rows;
-}
-
 }  // namespace
 
 TEST_CASE("views: values and gradients") { check_rows(view_rows()); }
-
-TEST_CASE("concat: values and gradients") { check_rows(concat_rows()); }
 
 TEST_CASE("views share the storage, and copies are made only where they have to be") {
   Tensor x = Tensor::zeros({2, 3, 8});
@@ -225,18 +183,12 @@ TEST_CASE("views share the storage, and copies are made only where they have to 
        {reshape(x, {6, 8}), permute(x, {2, 0, 1}), transpose(x), slice(x, 2, 1, 7, 3),
         select(x, 0, 1), reverse(x, 1), expand(unsqueeze(x, 0), {5, 2, 3, 8}), unsqueeze(x, 2),
         contiguous(x), contiguous(slice(x, 0, 1, 2)), split_heads(x, 4),
-        reshape(transpose(x, 0, 1), {3, 2, 2, 4}), merge_heads(split_heads(x, 4)), concat({x}, 0),
-        concat({Tensor(), x}, 0)})
+        reshape(transpose(x, 0, 1), {3, 2, 2, 4}), merge_heads(split_heads(x, 4)),
+        squeeze(slice(x, 1, 2, 3), 1), squeeze(x, 1), select(x, 2, -1), x[0][-1]})
     CHECK(view.shares_storage(x));
   CHECK(allocator_counters().calls == before.calls);
   CHECK_FALSE(reshape(transpose(x), {48}).shares_storage(x));
   CHECK_FALSE(contiguous(transpose(x)).shares_storage(x));
-  CHECK_FALSE(concat({x, x}, 0).shares_storage(x));
-}
-
-TEST_CASE("concat passes over undefined tensors") {
-  Tensor x = Tensor::from({2}, Scalars{1, 2}), y = Tensor::from({1}, Scalars{3});
-  CHECK(concat({Tensor(), x, Tensor(), y}, 0).values() == Scalars{1, 2, 3});
 }
 
 TEST_CASE("shapes that do not fit are refused by name") {
@@ -252,17 +204,13 @@ TEST_CASE("shapes that do not fit are refused by name") {
         "transpose: axis -2 of a tensor with 1 axes");
   CHECK(refusal([&] { slice(x, 1, 0, 4); }) == "slice: 0 to 4 of axis 1 of [2, 3, 8]");
   CHECK(refusal([&] { select(x, 1, 3); }) == "select: index 3 of axis 1 of [2, 3, 8]");
+  CHECK(refusal([&] { select(x, 1, -4); }) == "select: index -4 of axis 1 of [2, 3, 8]");
+  CHECK(refusal([&] { x[2]; }) == "select: index 2 of axis 0 of [2, 3, 8]");
+  CHECK(refusal([&] { Tensor::zeros({})[0]; }) == "select: axis 0 of a tensor with 0 axes");
+  CHECK(refusal([&] { squeeze(x, 3); }) == "squeeze: axis 3 of a tensor with 3 axes");
   CHECK(refusal([&] { expand(x, {2, 3, 9}); }) == "expand: [2, 3, 8] to [2, 3, 9]");
   CHECK(refusal([&] { reverse(x, 3); }) == "reverse: axis 3 of a tensor with 3 axes");
   CHECK(refusal([&] { unsqueeze(x, 4); }) == "unsqueeze: axis 4 of a tensor with 4 axes");
-  CHECK(refusal([&] {
-          concat({x, Tensor::zeros({2, 4, 8})}, 0);
-        }) == "concat: [2, 4, 8] beside [2, 3, 8] along axis 0");
-  CHECK(refusal([&] {
-          concat({x, Tensor::zeros({2, 3})}, 0);
-        }) == "concat: [2, 3] beside [2, 3, 8] along axis 0");
-  CHECK(refusal([&] { concat({x, x}, 3); }) == "concat: axis 3 of a tensor with 3 axes");
-  CHECK(refusal([&] { concat({Tensor()}, 0); }) == "concat: no tensors");
   CHECK(refusal([&] { split_heads(x, 3); }) ==
         "split_heads: [2, 3, 8] in 3 heads, expected [B, T, n·D] with n heads");
   CHECK(refusal([&] { split_heads(x, 0); }) ==

@@ -7,6 +7,7 @@
 #include "shiftgrad/ops/aft.h"
 #include "shiftgrad/ops/attention.h"
 #include "shiftgrad/ops/clipped.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/dropout.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/embedding.h"
@@ -87,6 +88,9 @@ std::vector<Row> shape_rows() {
       {"reverse: x", [] { reverse(none, 0); }},
       {"expand: x", [] { expand(none, {2}); }},
       {"unsqueeze: x", [] { unsqueeze(none, 0); }},
+      {"squeeze: x", [] { squeeze(none, 0); }},
+      {"split: x", [] { split(none, 1); }},
+      {"stack: a part", [] { stack({none}); }},
       {"contiguous: x", [] { contiguous(none); }},
       {"split_heads: x", [] { split_heads(none, 2); }},
       {"merge_heads: x", [] { merge_heads(none); }},

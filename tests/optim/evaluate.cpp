@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/shape.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/shape.h"
 #include "tests/support/layer_rows.h"
 

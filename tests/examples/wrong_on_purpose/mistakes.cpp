@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/shape.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/named_parameters.h"

@@ -5,6 +5,7 @@
 
 #include "shiftgrad/core/machine/allocator.h"
 #include "shiftgrad/nn/models/load_weights.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/loss.h"
 #include "shiftgrad/ops/shape.h"
 #include "tests/support/layer_gradients.h"

@@ -5,6 +5,7 @@
 
 #include "causal_convolution.h"
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/shape.h"
 
 namespace outside {

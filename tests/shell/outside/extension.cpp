@@ -18,6 +18,7 @@
 #include "shiftgrad/nn/models/language_model.h"
 #include "shiftgrad/nn/multi_head_attention.h"
 #include "shiftgrad/nn/positions.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/reduce.h"
 #include "shiftgrad/ops/shape.h"
