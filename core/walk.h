@@ -71,8 +71,7 @@ class Walk {
 
   /// Calls body(run) for all elements, in tiles over the threads.
   template <class Body>
-  void parallel(Body&& body) const {
-    constexpr int64_t tile = 16384;
+  void parallel(Body&& body, int64_t tile = 16384) const {
     parallel_ranges(count(), tile, [&](int64_t begin, int64_t end) { range(begin, end, body); });
   }
 

@@ -65,6 +65,7 @@
 #include "shiftgrad/ops/dropout.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/embedding.h"
+#include "shiftgrad/ops/indexing.h"
 #include "shiftgrad/ops/loss.h"
 #include "shiftgrad/ops/matmul.h"
 #include "shiftgrad/ops/norm.h"

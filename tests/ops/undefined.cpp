@@ -11,6 +11,7 @@
 #include "shiftgrad/ops/dropout.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/embedding.h"
+#include "shiftgrad/ops/indexing.h"
 #include "shiftgrad/ops/loss.h"
 #include "shiftgrad/ops/matmul.h"
 #include "shiftgrad/ops/norm.h"
@@ -62,6 +63,9 @@ std::vector<Row> elementwise_rows() {
       {"mean: x", [] { mean(none, {0}); }},
       {"maximum: x", [] { maximum(none, 0); }},
       {"softmax: x", [] { softmax(none); }},
+      {"gather: x", [] { gather(none, 0, one_token); }},
+      {"argmax: x", [] { argmax(none, 0); }},
+      {"topk: x", [] { topk(none, 1); }},
   };
   auto add_both = [&](const char* left, const char* right, auto f) {
     for (Row& row : rows_of_two(left, right, f)) rows.push_back(row);

@@ -1,0 +1,96 @@
+#include "shiftgrad/ops/indexing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
+#include "shiftgrad/core/walk.h"
+#include "shiftgrad/ops/lines.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// Calls body(x, y) for the places of x[…, indices[…, n, …], …] and of y[…, n, …], in the order of
+/// the indices. y is dense.
+void for_each_gathered(Layout x, int axis, const Tokens& indices, auto body) {
+  int64_t step = x.strides[axis], to = 0;
+  x.shape = indices.shape;
+  x.strides[axis] = 0;
+  Walk<1>({&x}).range(0, x.count(), [&](const auto& run) {
+    for (int64_t n = 0; n < run.length; ++n, ++to)
+      body(run.at[0] + n * run.step[0] + indices.values[to] * step, to);
+  });
+}
+
+/// Returns the indices of the k greatest elements along the axis, the greatest first.
+Tokens greatest(const char* operation, const Tensor& x, int64_t k, int axis) {
+  require_defined(operation, "x", x);
+  axis = normalized_axis(operation, axis, x.rank());
+  int64_t length = x.size(axis), step = x.layout().strides[axis];
+  require(0 <= k && k <= length && length <= std::numeric_limits<int32_t>::max(), operation, ": ",
+          k, " of axis ", axis, " of ", x.shape(), ", expected 0 to ", length);
+  Dims shape = x.shape();
+  shape[axis] = k;
+  Layout layout = Layout::contiguous(shape);
+  Tokens indices{shape, std::vector<int32_t>(layout.count())};
+  const Scalar* from = x.data() - x.layout().offset;
+  for_each_line(x.layout(), layout, axis, [&](int64_t first, int64_t to) {
+    auto before = [&](int32_t a, int32_t b) {
+      Scalar p = from[first + a * step], q = from[first + b * step];
+      if (std::isnan(p) != std::isnan(q)) return std::isnan(p);
+      return p > q || (!(p < q) && a < b);
+    };
+    std::vector<int32_t> order(length);
+    std::iota(order.begin(), order.end(), 0);
+    std::partial_sort(order.begin(), order.begin() + k, order.end(), before);
+    for (int64_t n = 0; n < k; ++n) indices.values[to + n * layout.strides[axis]] = order[n];
+  });
+  return indices;
+}
+
+}  // namespace
+
+Tensor gather(const Tensor& x, int axis, const Tokens& indices) {
+  require_defined("gather", "x", x);
+  require_complete("gather", "indices", indices);
+  axis = normalized_axis("gather", axis, x.rank());
+  Dims most = x.shape();
+  most[axis] = std::numeric_limits<int64_t>::max();
+  require(std::ranges::equal(indices.shape, most, std::less_equal{}), "gather: indices of ",
+          indices.shape, " along axis ", axis, " of ", x.shape(), ", expected no larger sizes");
+  for (int32_t index : indices.values)
+    require(0 <= index && index < x.size(axis), "gather: index ", index, " into axis ", axis,
+            " of ", x.shape(), ", expected 0 to ", x.size(axis) - 1);
+  Tensor y = Tensor::empty(indices.shape);
+  for_each_gathered(x.layout(), axis, indices,
+                    [data = x.data() - x.layout().offset, out = y.mutable_data()](
+                        int64_t from, int64_t to) { out[to] = data[from]; });
+  record(y, {&x}, [x, axis, indices](const Tensor& dy) {
+    Tensor dx = Tensor::zeros(x.shape());
+    for_each_gathered(
+        dx.layout(), axis, indices,
+        [&, sums = dx.mutable_data()](auto to, auto from) { sums[to] += dy.data()[from]; });
+    accumulate(x.gradient_sink(), dx);
+  });
+  return y;
+}
+
+Tokens argmax(const Tensor& x, int axis, bool keepdim) {
+  Tokens indices = greatest("argmax", x, 1, axis);
+  if (!keepdim) indices.shape.erase(axis < 0 ? axis + x.rank() : axis);
+  return indices;
+}
+
+TopK topk(const Tensor& x, int64_t k, int axis) {
+  Tokens indices = greatest("topk", x, k, axis);
+  return {gather(x, axis, indices), indices};
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
