@@ -6,16 +6,16 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor composed_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                            double epsilon) {
-  Tensor centred = x - mean(x, {-1});             // [..., C]
-  Tensor variance = mean(square(centred), {-1});  // [..., 1]
+  Tensor centred = x - mean(x, {-1}, true);             // [..., C]
+  Tensor variance = mean(square(centred), {-1}, true);  // [..., 1]
   return weight * centred / sqrt(variance + static_cast<Scalar>(epsilon)) + bias;
 }
 
 Tensor composed_deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                double epsilon, bool unbiased) {
-  Tensor centred = x - mean(x, {-1});  // [..., C]
+  Tensor centred = x - mean(x, {-1}, true);  // [..., C]
   auto count = static_cast<Scalar>(x.size(-1) - (unbiased ? 1 : 0));
-  Tensor deviation = sqrt(sum(square(centred), {-1}) / count);  // [..., 1]
+  Tensor deviation = sqrt(sum(square(centred), {-1}, true) / count);  // [..., 1]
   return weight * centred / (deviation + static_cast<Scalar>(epsilon)) + bias;
 }
 

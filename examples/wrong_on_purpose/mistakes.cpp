@@ -216,7 +216,7 @@ struct MistakenAft : Mixer {
     Tensor gate = sigmoid(project(0, all, T)), k = project(1, all, K), v = project(2, all, K);
     Tensor w = slice(slice(position_bias, 0, K - T, K), 1, 0, K);  // [T, K]
     if (made(Mistake::maximum_of_all)) {
-      Tensor e = exp(k - maximum(k, 1));  // of all K tokens, whatever the query
+      Tensor e = exp(k - maximum(k, 1, true));  // of all K tokens, whatever the query
       Tensor weights = exp(w) * past_and_present(T, K);
       return gate * matmul(weights, e * v) / matmul(weights, e);
     }

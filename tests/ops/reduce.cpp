@@ -1,5 +1,6 @@
 #include "shiftgrad/ops/reduce.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "shiftgrad/core/machine/parallel.h"
@@ -60,6 +61,17 @@ Numbers maximum_of(const Numbers& x, int axis) {
   return y;
 }
 
+/// Without the axes, which have size 1.
+Numbers without(Numbers x, const Dims& axes) {
+  Dims shape;
+  for (int axis = 0; axis < x.shape.size(); ++axis) {
+    auto is_this = [&](int64_t named) { return named == axis || named + x.shape.size() == axis; };
+    if (std::none_of(axes.begin(), axes.end(), is_this)) shape.push_back(x.shape[axis]);
+  }
+  x.shape = shape;
+  return x;
+}
+
 struct ReductionCase {
   Dims shape, axes;
 };
@@ -93,6 +105,10 @@ std::vector<OpRow> sum_rows() {
     rows.push_back({text("sum over ", axes),
                     {shape},
                     [axes = axes](const std::vector<Tensor>& in) { return sum(in[0], axes); },
+                    [axes = axes](const In& in) { return without(sum_of(in[0], axes), axes); }});
+    rows.push_back({text("sum over ", axes, " that stay"),
+                    {shape},
+                    [axes = axes](const std::vector<Tensor>& in) { return sum(in[0], axes, true); },
                     [axes = axes](const In& in) { return sum_of(in[0], axes); }});
     rows.push_back({"sum of all",
                     {shape},
@@ -102,7 +118,12 @@ std::vector<OpRow> sum_rows() {
     rows.push_back({text("mean over ", axes),
                     {shape},
                     [axes = axes](const std::vector<Tensor>& in) { return mean(in[0], axes); },
-                    [axes = axes](const In& in) { return mean_of(in[0], axes); }});
+                    [axes = axes](const In& in) { return without(mean_of(in[0], axes), axes); }});
+    rows.push_back(
+        {text("mean over ", axes, " that stay"),
+         {shape},
+         [axes = axes](const std::vector<Tensor>& in) { return mean(in[0], axes, true); },
+         [axes = axes](const In& in) { return mean_of(in[0], axes); }});
     rows.push_back({"mean of all",
                     {shape},
                     [](const std::vector<Tensor>& in) { return mean(in[0]); },
@@ -119,17 +140,55 @@ std::vector<OpRow> maximum_rows() {
         ReductionCase{{3, 5}, {1}}, ReductionCase{{2, 3, 4}, {1}}, ReductionCase{{2, 3, 4}, {2}},
         ReductionCase{{2, 1, 3}, {1}}, ReductionCase{{0, 3}, {1}}}) {
     auto axis = static_cast<int>(c.axes[0]);
-    rows.push_back({text("maximum over ", axis),
+    for (bool keepdim : {false, true})
+      rows.push_back({text("maximum over ", axis),
+                      {c.shape},
+                      [=](const std::vector<Tensor>& in) { return maximum(in[0], axis, keepdim); },
+                      [=](const std::vector<Numbers>& in) {
+                        Numbers y = maximum_of(in[0], axis);
+                        return keepdim ? y : without(y, {axis});
+                      },
+                      -1000,
+                      1000});
+  }
+  return rows;
+}
+
+std::vector<OpRow> cumsum_rows() {
+  std::vector<OpRow> rows;
+  for (const ReductionCase& c :
+       {ReductionCase{{1}, {0}}, ReductionCase{{7}, {-1}}, ReductionCase{{3, 5}, {0}},
+        ReductionCase{{3, 5}, {1}}, ReductionCase{{2, 3, 4}, {1}}, ReductionCase{{2, 3, 4}, {-3}},
+        ReductionCase{{2, 0}, {0}}, ReductionCase{{2, 0}, {1}}}) {
+    auto axis = static_cast<int>(c.axes[0]);
+    rows.push_back({text("cumsum along ", axis),
                     {c.shape},
-                    [axis](const std::vector<Tensor>& in) { return maximum(in[0], axis); },
-                    [axis](const std::vector<Numbers>& in) { return maximum_of(in[0], axis); },
-                    -1000,
-                    1000});
+                    [axis](const std::vector<Tensor>& in) { return cumsum(in[0], axis); },
+                    [axis](const std::vector<Numbers>& in) {
+                      Numbers y = in[0];
+                      for_each_index(y.shape, [&](Dims index) {
+                        Dims before = index;
+                        if (--before[axis] >= 0) y.at(index) = y.at(before) + in[0].at(index);
+                      });
+                      return y;
+                    }});
   }
   return rows;
 }
 
 }  // namespace
+
+TEST_CASE("cumsum: values and gradients") { check_rows(cumsum_rows()); }
+
+TEST_CASE("cumsum adds up in double, and carries a NaN on") {
+  constexpr int64_t n = 1'000'000;
+  Tensor tenths = Tensor::full({n}, Scalar(0.1));
+  double exact = n * static_cast<double>(Scalar(0.1));
+  CHECK(static_cast<double>(cumsum(tenths, 0)[-1].item()) == doctest::Approx(exact).epsilon(1e-7));
+  std::vector<Scalar> sums = cumsum(Tensor::from({4}, {1, not_a_number, 2, 3}), 0).values();
+  CHECK(sums[0] == 1);
+  for (size_t at : {1, 2, 3}) CHECK(std::isnan(sums[at]));
+}
 
 TEST_CASE("sum and mean: values and gradients") { check_rows(sum_rows()); }
 
@@ -145,7 +204,7 @@ TEST_CASE("maximum: the gradient goes to the first of equals, and NaN is the gre
   Tensor x = Tensor::from({2, 4}, std::vector<Scalar>{1, 3, 3, 2, 5, not_a_number, 6, not_a_number})
                  .require_gradient();
   Tape tape;
-  Tensor y = maximum(x, -1);
+  Tensor y = maximum(x, -1, true);
   CHECK(y.values()[0] == 3);
   CHECK(std::isnan(y.values()[1]));
   tape.backward(y, Tensor::from({2, 1}, std::vector<Scalar>{10, 20}));
@@ -158,12 +217,20 @@ TEST_CASE("sums have the same bits whatever the number of threads") {
   for (const Dims& axes : {Dims{0}, Dims{1}, Dims{0, 1}}) {
     CAPTURE(axes);
     std::vector<Scalar> alone;
-    for (int threads : {1, 2, 4}) {
-      ThreadLimit limit(threads);
-      std::vector<Scalar> sums = sum(x, axes).values();
-      if (threads == 1) alone = sums;
-      CHECK(same_bits(sums, alone));
-    }
+    for (int threads : {1, 2, 4})
+      with_threads(threads, [&] {
+        std::vector<Scalar> sums = sum(x, axes).values();
+        for (int64_t axis : axes) {
+          x.require_gradient().zero_gradient();
+          Tape tape;
+          Tensor running = cumsum(x, static_cast<int>(axis));
+          tape.backward(running, x.detach());
+          for (const Tensor& part : {running, x.gradient()})
+            for (Scalar value : part.values()) sums.push_back(value);
+        }
+        if (threads == 1) alone = sums;
+        CHECK(same_bits(sums, alone));
+      });
   }
 }
 
@@ -188,6 +255,8 @@ TEST_CASE("long sums: tiles and groups meet without a seam") {
 TEST_CASE("reductions name the axis they cannot find") {
   Tensor x = Tensor::zeros({2, 0});
   CHECK(refusal([&] { sum(x, {2}); }) == "sum: axis 2 of a tensor with 2 axes");
+  CHECK(refusal([&] { sum(x, {1, -1}); }) == "sum: axes [1, -1] of [2, 0] name one twice");
+  CHECK(refusal([&] { cumsum(x, 2); }) == "cumsum: axis 2 of a tensor with 2 axes");
   CHECK(refusal([&] { maximum(x, -3); }) == "maximum: axis -3 of a tensor with 2 axes");
   CHECK(refusal([&] { maximum(x, 1); }) == "maximum: axis 1 of [2, 0] is empty");
 }

@@ -62,6 +62,7 @@ std::vector<Row> elementwise_rows() {
       {"mean: x", [] { mean(none); }},
       {"mean: x", [] { mean(none, {0}); }},
       {"maximum: x", [] { maximum(none, 0); }},
+      {"cumsum: x", [] { cumsum(none, 0); }},
       {"softmax: x", [] { softmax(none); }},
       {"gather: x", [] { gather(none, 0, one_token); }},
       {"argmax: x", [] { argmax(none, 0); }},
