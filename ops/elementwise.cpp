@@ -1,9 +1,15 @@
 #include "shiftgrad/ops/elementwise.h"
 
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
 #include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/simd.h"
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/ops/pointwise.h"
+#include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -37,5 +43,54 @@ Tensor sigmoid(const Tensor& x) { return unary("sigmoid", Unary::sigmoid, x); }
 Tensor relu(const Tensor& x) { return unary("relu", Unary::relu, x); }
 Tensor gelu(const Tensor& x) { return unary("gelu", Unary::gelu, x); }
 Tensor gelu_tanh(const Tensor& x) { return unary("gelu_tanh", Unary::gelu_tanh, x); }
+
+Tensor silu(const Tensor& x) {
+  require_defined("silu", "x", x);
+  return x * sigmoid(x);
+}
+
+Tensor abs(const Tensor& x) {
+  auto f = [](Scalar x) { return sloped(std::abs(x), (x > 0) - (x < 0)); };
+  return pointwise("abs", f, x);
+}
+
+Tensor sin(const Tensor& x) {
+  return pointwise(
+      "sin", [](Scalar x) { return sloped(std::sin(x), std::cos(x)); }, x);
+}
+
+Tensor cos(const Tensor& x) {
+  return pointwise(
+      "cos", [](Scalar x) { return sloped(std::cos(x), -std::sin(x)); }, x);
+}
+
+Tensor pow(const Tensor& x, Scalar exponent) {
+  auto f = [exponent](Scalar x) {
+    Scalar slope = exponent == 0 ? 0 : exponent * std::pow(x, exponent - 1);
+    return sloped(std::pow(x, exponent), slope);
+  };
+  return pointwise("pow", f, x);
+}
+
+Tensor clamp(const Tensor& x, Scalar least, Scalar greatest) {
+  require(!std::isnan(least) && !std::isnan(greatest), "clamp: to ", least, " … ", greatest,
+          ", expected numbers");
+  auto f = [=](Scalar x) {
+    Scalar y = std::clamp(x, std::min(least, greatest), greatest);
+    return sloped(y, least <= x && x <= greatest);
+  };
+  return pointwise("clamp", f, x);
+}
+
+Tensor where(const Mask& condition, const Tensor& a, const Tensor& b) {
+  require_defined("where", "a", a, "b", b);
+  require_complete("where", "condition", condition);
+  Dims shape = broadcast_shape("where", a.shape(), b.shape());
+  shape = broadcast_shape("where", condition.shape, shape);
+  std::vector<Scalar> values(condition.values.begin(), condition.values.end());
+  Tensor choice = expand(Tensor::from(condition.shape, values), shape);
+  auto f = [](Scalar a, Scalar b, Scalar c) { return sloped(c ? a : b, c != 0, c == 0, 0); };
+  return pointwise("where", f, expand(a, shape), expand(b, shape), choice);
+}
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

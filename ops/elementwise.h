@@ -2,6 +2,7 @@
 
 // Functions of single elements, beside the arithmetic of two.
 
+#include "shiftgrad/core/array.h"
 #include "shiftgrad/ops/arithmetic.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -24,5 +25,25 @@ Tensor gelu(const Tensor& x);
 /// The approximation of gelu by x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))).
 /// PyTorch: gelu(approximate="tanh").
 Tensor gelu_tanh(const Tensor& x);
+/// x σ(x). PyTorch: silu.
+Tensor silu(const Tensor& x);
+
+/// |x|; the gradient at 0, and of a NaN, is 0. PyTorch: abs.
+Tensor abs(const Tensor& x);
+/// The sine and the cosine of x in radians; NaN where x is infinite.
+Tensor sin(const Tensor& x);
+Tensor cos(const Tensor& x);
+/// x^exponent as std::pow has it: 1 for an exponent of 0, whatever x is, infinite where 0 is raised
+/// to one below 0, NaN where x < 0 is raised to one that is not whole. The gradient is
+/// exponent · x^(exponent - 1), and 0 for an exponent of 0. PyTorch: pow.
+Tensor pow(const Tensor& x, Scalar exponent);
+/// min(max(x, least), greatest); one of the two may be infinite. NaN stays NaN, and `greatest` wins
+/// where it is below `least`. The gradient passes where least ≤ x ≤ greatest, bounds included, and
+/// is 0 elsewhere. Throws when a bound is NaN. PyTorch: clamp.
+Tensor clamp(const Tensor& x, Scalar least, Scalar greatest);
+
+/// Takes each element of `a` where `condition` is not 0, and of `b` elsewhere; all three broadcast.
+/// What is not taken, even a NaN, changes nothing, and its gradient is 0. PyTorch: where.
+Tensor where(const Mask& condition, const Tensor& a, const Tensor& b);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
+#include "shiftgrad/core/accumulate.h"
+#include "shiftgrad/core/tape.h"
 #include "shiftgrad/core/tensor.h"
 #include "shiftgrad/core/walk.h"
 
@@ -44,6 +47,39 @@ void apply(const std::array<const Tensor*, N>& inputs, const Tensor& y, F f) {
       f(operands, result + run.at[N] + done, length);
     }
   });
+}
+
+/// Returns f(x…) of each element, for operands of one shape. Nothing is recorded.
+Tensor mapped(auto f, const Tensor& x, const auto&... others) {
+  Tensor y = Tensor::empty(x.shape());
+  apply<1 + sizeof...(others)>(
+      {&x, &others...}, y, [f](const auto& in, Scalar* out, int64_t length) {
+        for (int64_t n = 0; n < length; ++n)
+          out[n] = std::apply([&](auto... from) { return f(from[n]...); }, in);
+      });
+  return y;
+}
+
+/// Returns the array {y, slopes…} for `pointwise`.
+auto sloped(auto... values) { return std::array{static_cast<Scalar>(values)...}; }
+
+/// Computes and records a function of single elements, for operands of one shape: f(x_1, …) returns
+/// sloped(y, ∂y/∂x_1, …). An element whose slope is 0 gets no gradient, whatever dy is.
+Tensor pointwise(const char* operation, auto f, const auto&... x) {
+  (require_defined(operation, "x", x), ...);
+  Tensor y = mapped([f](auto... in) { return f(in...)[0]; }, x...);
+  record(y, {&x...}, [f, x...](const Tensor& dy) {
+    size_t operand = 0;
+    auto pass_on = [&](const Tensor& to) {
+      auto share = [f, n = ++operand](Scalar dy, auto... in) {
+        Scalar slope = f(in...)[n];
+        return slope == 0 ? 0 : slope * dy;
+      };
+      if (to.requires_gradient()) accumulate(to.gradient_sink(), mapped(share, dy, x...));
+    };
+    (pass_on(x), ...);
+  });
+  return y;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

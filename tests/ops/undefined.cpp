@@ -56,6 +56,12 @@ std::vector<Row> elementwise_rows() {
       {"relu: x", [] { relu(none); }},
       {"gelu: x", [] { gelu(none); }},
       {"gelu_tanh: x", [] { gelu_tanh(none); }},
+      {"silu: x", [] { silu(none); }},
+      {"abs: x", [] { abs(none); }},
+      {"sin: x", [] { sin(none); }},
+      {"cos: x", [] { cos(none); }},
+      {"pow: x", [] { pow(none, 2); }},
+      {"clamp: x", [] { clamp(none, 0, 1); }},
       {"dropout: x", [] { dropout(none, {}); }},
       {"sum: x", [] { sum(none); }},
       {"sum: x", [] { sum(none, {0}); }},
@@ -78,6 +84,9 @@ std::vector<Row> elementwise_rows() {
   add_both("matmul: the left operand", "matmul: the right operand", matmul);
   add_both("linear: x", "linear: weight", [](const Tensor& a, const Tensor& b) { linear(a, b); });
   add_both("matmul_left_padded: a", "matmul_left_padded: b", matmul_left_padded);
+  add_both("where: a", "where: b", [](const Tensor& a, const Tensor& b) {
+    where({{}, {1}}, a, b);
+  });
   add_both("add_dropped: residual", "add_dropped: x",
            [](const Tensor& a, const Tensor& b) { add_dropped(a, b, {}); });
   return rows;
