@@ -64,6 +64,7 @@
 #include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/dropout.h"
 #include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/elementwise_loss.h"
 #include "shiftgrad/ops/embedding.h"
 #include "shiftgrad/ops/indexing.h"
 #include "shiftgrad/ops/loss.h"

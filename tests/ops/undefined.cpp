@@ -10,6 +10,7 @@
 #include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/dropout.h"
 #include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/elementwise_loss.h"
 #include "shiftgrad/ops/embedding.h"
 #include "shiftgrad/ops/indexing.h"
 #include "shiftgrad/ops/loss.h"
@@ -87,6 +88,10 @@ std::vector<Row> elementwise_rows() {
   add_both("where: a", "where: b", [](const Tensor& a, const Tensor& b) {
     where({{}, {1}}, a, b);
   });
+  add_both("mse_loss: x", "mse_loss: target", mse_loss);
+  add_both("binary_cross_entropy: x", "binary_cross_entropy: target", binary_cross_entropy);
+  add_both("binary_cross_entropy_with_logits: x", "binary_cross_entropy_with_logits: target",
+           binary_cross_entropy_with_logits);
   add_both("add_dropped: residual", "add_dropped: x",
            [](const Tensor& a, const Tensor& b) { add_dropped(a, b, {}); });
   return rows;
