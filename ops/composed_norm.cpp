@@ -1,3 +1,4 @@
+#include "shiftgrad/core/errors.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/norm.h"
 #include "shiftgrad/ops/reduce.h"
@@ -17,6 +18,15 @@ Tensor composed_deviation_norm(const Tensor& x, const Tensor& weight, const Tens
   auto count = static_cast<Scalar>(x.size(-1) - (unbiased ? 1 : 0));
   Tensor deviation = sqrt(sum(square(centred), {-1}, true) / count);  // [..., 1]
   return weight * centred / (deviation + static_cast<Scalar>(epsilon)) + bias;
+}
+
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon) {
+  require_defined("rms_norm", "x", x);
+  require(x.rank() >= 1 && x.size(-1) >= 1, "rms_norm: ", x.shape(), ", expected […, C]");
+  require(!weight.defined() || weight.shape() == Dims{x.size(-1)}, "rms_norm: ", x.shape(),
+          ": weight ", weight.shape(), ", expected [", x.size(-1), "]");
+  Tensor y = x / sqrt(mean(square(x), {-1}, true) + static_cast<Scalar>(epsilon));
+  return weight.defined() ? weight * y : y;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "shiftgrad/core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -14,8 +16,14 @@ Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, dou
 Tensor deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
                       bool unbiased = true);
 
-/// Compute the two norms from plain ops, as the papers write them. They are for readers and for the
-/// tests of the two above. The gradient of a deviation of 0 is not a number here.
+/// Root mean square norm: w ⊙ x / √(mean(x²) + epsilon) over the last axis (Zhang and Sennrich
+/// 2019). x [..., C], weight [C] or undefined for none. PyTorch: functional.rms_norm, whose epsilon
+/// unless given is this one, too.
+Tensor rms_norm(const Tensor& x, const Tensor& weight = {},
+                double epsilon = std::numeric_limits<Scalar>::epsilon());
+
+/// Compute the first two norms from plain ops, as the papers write them. They are for readers and
+/// for the tests of these. The gradient of a deviation of 0 is not a number here.
 Tensor composed_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
                            double epsilon = 1e-5);
 Tensor composed_deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,

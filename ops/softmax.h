@@ -10,6 +10,10 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// The softmax e^x_j / Σ_k e^x_k along the last axis. PyTorch: softmax(x, -1).
 Tensor softmax(const Tensor& x);
 
+/// log softmax(x) = x - log Σ_k e^x_k along `axis`, without overflow: -inf gives -inf, and a row of
+/// nothing but -inf NaN. PyTorch: log_softmax.
+Tensor log_softmax(const Tensor& x, int axis = -1);
+
 /// The softmax of factor · scores over the visible keys, for scores [B, H, T, K]. A hidden key gets
 /// exactly 0 whatever its score, even a NaN; a query that sees no key gets 0 everywhere and passes
 /// on no gradient. PyTorch: softmax(scores.masked_fill(hidden, -inf) * factor, -1), except where a

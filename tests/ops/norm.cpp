@@ -93,6 +93,40 @@ std::vector<OpRow> layer_norm_rows() {
   return rows;
 }
 
+/// w_c x_c / √(Σ x² / C + ε) in each row, without w_c where there are no weights.
+Numbers rms_norm_of(const std::vector<Numbers>& in, double epsilon) {
+  Numbers y(in[0].shape);
+  auto C = static_cast<size_t>(y.shape[-1]);
+  for (size_t n = 0; n < y.values.size(); ++n) {
+    Bounded squares;
+    for (size_t c = 0; c < C; ++c) {
+      const Bounded& x = in[0].values[n / C * C + c];
+      squares += x * x;
+    }
+    Bounded root = sqrt(squares / Bounded(static_cast<double>(C)) + Bounded(epsilon));
+    y.values[n] = in[0].values[n] / root;
+    if (in.size() > 1) y.values[n] = in[1].values[n % C] * y.values[n];
+  }
+  return y;
+}
+
+std::vector<OpRow> rms_norm_rows() {
+  std::vector<OpRow> rows;
+  for (const Dims& shape : {Dims{4}, Dims{3, 5}, Dims{2, 3, 4}, Dims{1, 1, 7}, Dims{0, 4}}) {
+    rows.push_back({"rms_norm",
+                    {shape, {shape[-1]}},
+                    [](const In& in) { return rms_norm(in[0], in[1], 0.5); },
+                    [](const Reference& in) { return rms_norm_of(in, 0.5); }});
+    rows.push_back({"rms_norm without weights",
+                    {shape},
+                    [](const In& in) { return rms_norm(in[0]); },
+                    [](const Reference& in) { return rms_norm_of(in, epsilon); },
+                    0.1,
+                    1});
+  }
+  return rows;
+}
+
 std::vector<OpRow> deviation_norm_rows() {
   std::vector<OpRow> rows;
   for (const Dims& shape : {Dims{3}, Dims{3, 5}, Dims{2, 3, 4}, Dims{0, 4}})
@@ -122,6 +156,11 @@ std::vector<OpRow> deviation_norm_rows() {
 }
 
 }  // namespace
+
+TEST_CASE("rms_norm: values and gradients, and zeros stay zeros") {
+  check_rows(rms_norm_rows());
+  CHECK(rms_norm(Tensor::zeros({2, 3})).values() == std::vector<Scalar>(6));
+}
 
 TEST_CASE("layer_norm: values and gradients") { check_rows(layer_norm_rows()); }
 
@@ -206,6 +245,10 @@ TEST_CASE("norms have the same bits whatever the number of threads") {
 
 TEST_CASE("norms refuse shapes that do not fit, by name") {
   auto zeros = [](const Dims& shape) { return Tensor::zeros(shape); };
+  CHECK(refusal([&] {
+          rms_norm(zeros({2, 3}), zeros({1}));
+        }) == "rms_norm: [2, 3]: weight [1], expected [3]");
+  CHECK(refusal([&] { rms_norm(zeros({2, 0})); }) == "rms_norm: [2, 0], expected […, C]");
   CHECK(refusal([&] {
           layer_norm(zeros({2, 3}), zeros({4}), zeros({3}));
         }) == "layer_norm: [2, 3]: weight [4] and bias [3], expected [3]");

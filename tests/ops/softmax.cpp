@@ -108,6 +108,35 @@ std::vector<OpRow> plain_rows() {
   return rows;
 }
 
+/// x_j - m - log Σ_k e^(x_k - m) along an axis, with m the greatest x_k.
+Numbers log_softmax_of(const Numbers& x, int axis) {
+  Numbers y(x.shape);
+  for_each_index(x.shape, [&](const Dims& at) {
+    Dims index = at;
+    Bounded greatest(-std::numeric_limits<double>::infinity()), total;
+    for (index[axis] = 0; index[axis] < x.shape[axis]; ++index[axis])
+      if (x.at(index).value > greatest.value) greatest = x.at(index);
+    for (index[axis] = 0; index[axis] < x.shape[axis]; ++index[axis])
+      total += exp(x.at(index) - greatest);
+    y.at(at) = x.at(at) - greatest - log(total);
+  });
+  return y;
+}
+
+std::vector<OpRow> log_softmax_rows() {
+  std::vector<OpRow> rows;
+  for (const Dims& shape : {Dims{1}, Dims{5}, Dims{3, 4}, Dims{2, 3, 4}, Dims{3, 0}, Dims{0, 3}})
+    for (int axis = 0; axis < shape.size(); ++axis)
+      rows.push_back(
+          {text("log_softmax along ", axis),
+           {shape},
+           [=](const std::vector<Tensor>& in) { return log_softmax(in[0], axis - shape.size()); },
+           [=](const std::vector<Numbers>& in) { return log_softmax_of(in[0], axis); },
+           -2,
+           2});
+  return rows;
+}
+
 /// The softmax, and the gradient of its input from a random cotangent.
 struct Results {
   std::vector<Scalar> p, gradient;
@@ -128,6 +157,25 @@ TEST_CASE("masked_softmax: values and gradients under every kind of mask") {
 }
 
 TEST_CASE("softmax: values and gradients") { check_rows(plain_rows()); }
+
+TEST_CASE("log_softmax: values and gradients") { check_rows(log_softmax_rows()); }
+
+TEST_CASE("log_softmax of great scores keeps its digits, and specials are those of torch") {
+  auto row = [](std::initializer_list<Scalar> x) {
+    return log_softmax(Tensor::from({static_cast<int64_t>(x.size())}, x)).values();
+  };
+  CHECK(row({10000, 10000}) == std::vector<Scalar>{-std::log(Scalar{2}), -std::log(Scalar{2})});
+  CHECK(row({1e30f, 0}) == std::vector<Scalar>{0, -1e30f});
+  CHECK(row({-infinity, 3}) == std::vector<Scalar>{-infinity, 0});
+  for (const auto& x : {row({-infinity, -infinity}), row({infinity, 1}), row({not_a_number, 1})})
+    for (Scalar value : x) CHECK(std::isnan(value));
+
+  Tensor x = Tensor::from({3}, {-infinity, 1, 2}).require_gradient();
+  Tape tape;
+  tape.backward(log_softmax(x), Tensor::from({3}, {5, 5, 5}));
+  CHECK(x.gradient()[0].item() == 5);
+  CHECK(static_cast<double>(x.gradient()[2].item()) == doctest::Approx(-5.965878679450073));
+}
 
 TEST_CASE("masked_softmax: whatever a hidden score is, no other bit changes") {
   for (const Case& c : cases()) {
@@ -222,6 +270,8 @@ TEST_CASE("softmax refuses shapes and masks that do not fit, by name") {
           masked_softmax(Tensor::zeros({2, 3, 4}), {}, 1);
         }) == "softmax: scores of [2, 3, 4], expected [B, H, T, K]");
   CHECK(refusal([] { softmax(Tensor::zeros({})); }) == "softmax: [], expected at least one axis");
+  CHECK(refusal([] { log_softmax(Tensor::zeros({2}), 1); }) ==
+        "log_softmax: axis 1 of a tensor with 1 axes");
   Visibility padded{false, 0, some({2, 3}), {}};
   CHECK(refusal([&] {
           masked_softmax(Tensor::zeros({2, 1, 3, 4}), padded, 1);

@@ -71,9 +71,11 @@ std::vector<Row> elementwise_rows() {
       {"maximum: x", [] { maximum(none, 0); }},
       {"cumsum: x", [] { cumsum(none, 0); }},
       {"softmax: x", [] { softmax(none); }},
+      {"log_softmax: x", [] { log_softmax(none); }},
       {"gather: x", [] { gather(none, 0, one_token); }},
       {"argmax: x", [] { argmax(none, 0); }},
       {"topk: x", [] { topk(none, 1); }},
+      {"rms_norm: x", [] { rms_norm(none); }},
   };
   auto add_both = [&](const char* left, const char* right, auto f) {
     for (Row& row : rows_of_two(left, right, f)) rows.push_back(row);
