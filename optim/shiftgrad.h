@@ -62,6 +62,7 @@
 #include "shiftgrad/ops/attention.h"
 #include "shiftgrad/ops/clipped.h"
 #include "shiftgrad/ops/concat.h"
+#include "shiftgrad/ops/creation.h"
 #include "shiftgrad/ops/dropout.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/elementwise_loss.h"

@@ -1,0 +1,26 @@
+#include "shiftgrad/ops/creation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "shiftgrad/core/errors.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+Tensor randn(const Dims& shape, Random& random) {
+  Tensor x = Tensor::empty(shape);
+  std::generate_n(x.mutable_data(), x.count(), [&] { return Scalar(random.normal()); });
+  return x;
+}
+
+Tensor arange(double begin, double end, double step) {
+  double count = std::ceil((end - begin) / step);
+  require(step != 0 && 0 <= count && count < 0x1p53, "arange: ", begin, " to ", end, " by ", step,
+          ", expected numbers, and a step towards the end");
+  Tensor x = Tensor::empty({static_cast<int64_t>(count)});
+  for (int64_t n = 0; n < x.count(); ++n)
+    x.mutable_data()[n] = static_cast<Scalar>(begin + static_cast<double>(n) * step);
+  return x;
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
