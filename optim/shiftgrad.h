@@ -67,6 +67,7 @@
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/elementwise_loss.h"
 #include "shiftgrad/ops/embedding.h"
+#include "shiftgrad/ops/gradient_check.h"
 #include "shiftgrad/ops/indexing.h"
 #include "shiftgrad/ops/loss.h"
 #include "shiftgrad/ops/matmul.h"

@@ -7,12 +7,14 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/gradient_check.h"
 #include "tests/support/arrangement.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/numbers.h"
@@ -71,19 +73,17 @@ inline Numbers differences(const OpRow& row, const Inputs& inputs, size_t which,
   for (const Arranged& input : inputs) longest = std::max(longest, input.view.count());
   for (size_t i = 0; i < result.values.size(); ++i) {
     auto at = static_cast<int64_t>(i);
-    Numbers far_up = moved_oracle(row, inputs, which, at, 2 * step);
-    Numbers up = moved_oracle(row, inputs, which, at, step);
-    Numbers down = moved_oracle(row, inputs, which, at, -step);
-    Numbers far_down = moved_oracle(row, inputs, which, at, -2 * step);
+    std::array<Numbers, 5> moved;
+    for (int steps : {-2, -1, 1, 2})
+      moved[steps + 2] = moved_oracle(row, inputs, which, at, steps * step);
     double sum = 0, of_slopes = 0, of_outputs = 0;
-    for (size_t j = 0; j < up.values.size(); ++j) {
-      double slope = (8 * (up.values[j].value - down.values[j].value) -
-                      (far_up.values[j].value - far_down.values[j].value)) /
-                     (12 * step);
+    for (size_t j = 0; j < cotangent.size(); ++j) {
+      auto output = [&](int steps) { return moved[steps + 2].values[j].value; };
+      double slope = difference_quotient(output, step);
       auto c = static_cast<double>(cotangent[j]);
       sum += slope * c;
       of_slopes += std::abs(slope * c);
-      of_outputs += std::abs(up.values[j].value * c);
+      of_outputs += std::abs(output(1) * c);
     }
     result.values[i].value = sum;
     slopes = std::max(slopes, of_slopes);

@@ -13,14 +13,13 @@
 #include "convolution_mixer.h"
 #include "forgetting_attention.h"
 #include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/tape.h"
 #include "shiftgrad/nn/models/generate.h"
 #include "shiftgrad/nn/models/language_model.h"
 #include "shiftgrad/nn/multi_head_attention.h"
 #include "shiftgrad/nn/positions.h"
 #include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/reduce.h"
+#include "shiftgrad/ops/gradient_check.h"
 #include "shiftgrad/ops/shape.h"
 #include "shiftgrad/optim/trainer.h"
 
@@ -53,23 +52,6 @@ double error(const Tensor& x, const Tensor& expected) {
   return largest(x - expected) / largest(expected);
 }
 
-/// ∂ Σ f() · cotangent / ∂x by central differences.
-template <class F>
-Tensor difference_quotients(const Tensor& x, const Tensor& cotangent, F f) {
-  constexpr auto step = static_cast<Scalar>(1e-5);
-  Tensor result = Tensor::empty(x.shape());
-  for (int64_t n = 0; n < x.count(); ++n) {
-    Scalar value = x.data()[n];
-    auto at = [&](Scalar moved) {
-      x.mutable_data()[n] = moved;
-      return sum(f() * cotangent).item();
-    };
-    result.mutable_data()[n] = (at(value + step) - at(value - step)) / (2 * step);
-    x.mutable_data()[n] = value;
-  }
-  return result;
-}
-
 void check_op() {
   Tensor tokens = Tensor::from({1, 3, 1}, std::vector<Scalar>{1, 2, 3});
   Tensor kernel = Tensor::from({2, 1}, std::vector<Scalar>{10, 1});
@@ -78,17 +60,9 @@ void check_op() {
   if (sizeof(Scalar) < 8) return;  // floats have too few digits for difference quotients
 
   Random random{.seed = 1};
-  Tensor x = random_tensor({2, 5, 3}, random).require_gradient();
-  Tensor w = random_tensor({4, 3}, random).require_gradient();
-  Tensor cotangent = random_tensor({2, 5, 3}, random);
-  auto f = [&] { return outside::causal_convolution(x, w); };
-  {
-    Tape tape;
-    tape.backward(f(), cotangent);
-  }
-  expect(error(x.gradient(), difference_quotients(x, cotangent, f)) < 1e-9, "the gradient of x");
-  expect(error(w.gradient(), difference_quotients(w, cotangent, f)) < 1e-9,
-         "the gradient of the kernel");
+  Tensor x = random_tensor({2, 5, 3}, random), w = random_tensor({4, 3}, random);
+  expect(gradient_check([&] { return outside::causal_convolution(x, w); }, {x, w}) < 1e-9,
+         "the gradients of x and the kernel");
 }
 
 /// The text of the Error that `action` throws, if it does.
@@ -153,20 +127,13 @@ void check_attention() {
   std::vector<double> slopes = alibi_slopes(heads);
   std::copy(slopes.begin(), slopes.end(), attention.slope.mutable_data());
 
-  Tensor x = random_tensor({2, 5, 6}, inputs), cotangent = random_tensor({2, 5, 6}, inputs);
+  Tensor x = random_tensor({2, 5, 6}, inputs);
   Context context;
   auto f = [&] { return attention.forward(x, Tensor(), context); };
   expect(error(f(), alibi.forward(x, Tensor(), context)) < exactness, "ALiBi with ALiBi's slopes");
   check_pieces(attention);
   if (sizeof(Scalar) < 8) return;
-  attention.slope.require_gradient();
-  {
-    Tape tape;
-    tape.backward(f(), cotangent);
-  }
-  expect(
-      error(attention.slope.gradient(), difference_quotients(attention.slope, cotangent, f)) < 1e-7,
-      "the gradient of the slopes");
+  expect(gradient_check(f, {attention.slope}) < 1e-9, "the gradient of the slopes");
 }
 
 /// Bits that the one before and the fourth before decide, by exclusive or.
