@@ -33,4 +33,12 @@ inline Tensor operator*(Scalar number, const Tensor& x) { return scale(x, number
 inline Tensor operator/(const Tensor& x, Scalar number) { return x / Tensor::full({}, number); }
 inline Tensor operator/(Scalar number, const Tensor& x) { return Tensor::full({}, number) / x; }
 
+/// x += y is x = x + y for a tensor or number y: x becomes a handle on the result, which is
+/// recorded as any other, and the values that x was a handle on stay as they are, for other handles
+/// too. In PyTorch, x += y writes into these. A view in passing, as x[0] += y, does not compile.
+Tensor& operator+=(Tensor& x, const auto& y) { return x = x + y; }
+Tensor& operator-=(Tensor& x, const auto& y) { return x = x - y; }
+Tensor& operator*=(Tensor& x, const auto& y) { return x = x * y; }
+Tensor& operator/=(Tensor& x, const auto& y) { return x = x / y; }
+
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

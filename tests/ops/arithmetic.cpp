@@ -103,6 +103,25 @@ std::vector<OpRow> rows_of_two() {
 
 TEST_CASE("arithmetic with numbers: values and gradients") { check_rows(rows_with_numbers()); }
 
+TEST_CASE("x += y is x = x + y: recorded, and no other handle sees it") {
+  Tensor x = Tensor::from({2}, {1, 2}).require_gradient();
+  Tensor y = Tensor::from({1}, {10}).require_gradient();
+  Tensor moving = x;
+  Tape tape;
+  moving += y;       // x + y
+  moving *= moving;  // (x + y)²
+  moving -= 1;
+  moving /= 2;
+  CHECK(moving.values() == std::vector<Scalar>{60, 71.5});
+  CHECK(x.values() == std::vector<Scalar>{1, 2});
+  CHECK_FALSE(moving.shares_storage(x));
+  tape.backward(moving, Tensor::from({2}, {1, 1}));
+  CHECK(x.gradient().values() == std::vector<Scalar>{11, 12});
+  CHECK(y.gradient().values() == std::vector<Scalar>{23});
+  Tensor small = Tensor::zeros({2});
+  CHECK((small += Tensor::full({3, 1}, 1)).shape() == Dims{3, 2});  // broadcasts, as x + y does
+}
+
 TEST_CASE("arithmetic of two tensors: values and gradients in every broadcast") {
   check_rows(rows_of_two());
 }
