@@ -50,6 +50,7 @@
 #include "shiftgrad/nn/multi_head_attention.h"
 #include "shiftgrad/nn/parameters.h"
 #include "shiftgrad/nn/positions.h"
+#include "shiftgrad/nn/print.h"
 #include "shiftgrad/nn/relative_global_attention.h"
 #include "shiftgrad/nn/relative_multi_head_attention.h"
 #include "shiftgrad/nn/shaw_attention.h"
