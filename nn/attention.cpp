@@ -97,7 +97,7 @@ Visibility Attention::visibility(const Context& context) const {
 
 Tensor Attention::attend(RelativeAttention terms, const Visibility& visible,
                          Context& context) const {
-  terms.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(d_head)));
+  if (!terms.factor) terms.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(d_head)));
   terms.visibility = visible;
   terms.dropout = context.dropout_pattern(attention_dropout);
   Tensor y = context.looks_inside()

@@ -51,8 +51,9 @@ struct Attention : Layer {
              bool with_bias, Random& random);
   void set_window(const char* layer, std::optional<int64_t> size);
 
-  /// Returns the terms of the variant's score over these heads, before the factor 1/√D. `positions`
-  /// is what `position_table` returned for the distances between them.
+  /// Returns the terms of the variant's score over these heads, before the factor: 1/√D, unless the
+  /// equation sets its own. `positions` is what `position_table` returned for the distances between
+  /// them.
   virtual RelativeAttention equation(const Heads& heads, const Tensor& positions) const = 0;
 
   /// Returns the heads, with positions rotated into them where the variant does that. The first

@@ -28,8 +28,8 @@ struct Context {
   /// Function that, if set, receives every attention layer's probabilities [B, H, T, K], before
   /// dropout, and AFT's weights [B, T, K, C].
   std::function<void(const Tensor& probabilities)> recorder{};
-  /// Function that, if set, may edit the terms of every attention layer's score before the factor
-  /// 1/√D, and of AFT's score for each channel (composed_attention and composed_aft name them).
+  /// Function that, if set, may edit the terms of every attention layer's score before its factor,
+  /// and of AFT's score for each channel (composed_attention and composed_aft name them).
   TermEditor term_editor{};
 
   /// Whether the call is about the scores or weights of single keys, which only plain ops compute.

@@ -70,6 +70,7 @@ void check_attention(const RelativeAttention& a) {
 Tensor relative_attention(const RelativeAttention& attention) {
   check_attention(attention);
   RelativeAttention a = attention;
+  a.factor = a.factor.value_or(1);
   for (Tensor* x : {&a.query, &a.key, &a.value, &a.content_bias, &a.position_bias, &a.position_rows,
                     &a.clipped_keys, &a.clipped_values})
     *x = with_dense_rows(*x);

@@ -13,6 +13,8 @@
 // position_rows and position_scores, Shaw et al. 2018 clipped_keys and clipped_values, Press et al.
 // 2022 position_scores. A term that is undefined is left out.
 
+#include <optional>
+
 #include "shiftgrad/core/tensor.h"
 #include "shiftgrad/ops/dropout.h"
 #include "shiftgrad/ops/score_terms.h"
@@ -40,7 +42,8 @@ struct RelativeAttention {
   Tensor clipped_keys{};
   Tensor clipped_values{};
 
-  Scalar factor = 1;
+  /// 1 unless set; a layer's is 1/√D unless its equation sets another (nn/attention.h).
+  std::optional<Scalar> factor{};
   Visibility visibility{};
   /// Dropout on the probabilities; p_ij of head h and batch member b is its element
   /// ((b·H + h)·T + i)·K + j.

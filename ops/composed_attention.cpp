@@ -52,7 +52,7 @@ Tensor composed_attention(const RelativeAttention& attention, const ProbabilityR
   const Tensor &q = attention.query, &v = attention.value, &b = attention.clipped_values;
   Dims shape{q.size(0), q.size(1), q.size(2), attention.key.size(2)};
   Tensor scores = sum_of_terms(terms_of(attention), editor, shape);
-  Tensor p = masked_softmax(scores, attention.visibility, attention.factor);
+  Tensor p = masked_softmax(scores, attention.visibility, attention.factor.value_or(1));
   if (recorder) recorder(p);
   p = dropout(p, attention.dropout);
   Tensor y = matmul(p, v);  // Σ_j p_ij v_j [B, H, T, D]

@@ -101,7 +101,7 @@ class AttentionTables {
   }
 
   void add_result() {
-    Tensor scores = sum_ * terms_.factor;
+    Tensor scores = sum_ * terms_.factor.value();
     example_.formula = "score = (" + names_ + ") / √D,   p = softmax over the visible j";
     add_pairs("score", "the sum of the terms, divided by √D", scores);
     example_.tables.push_back(visible_table(terms_.visibility, T_, K_ - T_));

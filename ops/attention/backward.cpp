@@ -212,7 +212,7 @@ void BackwardBlock::run(const ConstMatrix& dy) const {
   value_gradients(dropped, dy);
   for (int64_t i = 0; i < block.rows; ++i) {
     Scalar* row = ds.by_key.data + i * ds.by_key.row_stride;
-    simd::softmax_gradient(p.data + i * p.row_stride, row, a.factor, 0, row, block.keys);
+    simd::softmax_gradient(p.data + i * p.row_stride, row, *a.factor, 0, row, block.keys);
   }
   content_gradients(ds.by_key, dq);
   if (a.position_rows.defined() || a.position_scores.defined() || a.clipped_keys.defined()) {

@@ -24,7 +24,7 @@ void start_with_scores(const RelativeAttention& a, const AttentionBlock& block,
   const Dims& strides = a.position_scores.layout().strides;
   const Scalar* s =
       a.position_scores.data() + block.table_begin * strides[0] + block.h * strides[1];
-  for (int64_t n = 0; n < block.distances; ++n) by_distance.data[n] = a.factor * s[n * strides[0]];
+  for (int64_t n = 0; n < block.distances; ++n) by_distance.data[n] = *a.factor * s[n * strides[0]];
   for (int64_t i = 1; i < block.rows; ++i)
     std::copy_n(by_distance.data, block.distances, by_distance.data + i * by_distance.row_stride);
 }
@@ -173,20 +173,20 @@ Matrix block_scores(const RelativeAttention& a, const AttentionSizes& sizes,
     begun = 1;
   }
   if (a.position_rows.defined()) {  // (q_i + position_bias)·position_rows[δ]
-    gemm(a.factor, queries.position, block.distance_rows(a.position_rows).transposed(), begun,
+    gemm(*a.factor, queries.position, block.distance_rows(a.position_rows).transposed(), begun,
          scores.by_distance);
     begun = 1;
   }
   if (a.clipped_keys.defined()) {  // (q_i + position_bias)·clipped_keys[c]
     ConstMatrix table = table_of_head(a.clipped_keys, block.h);
     Matrix by_clipped = Matrix::row_major(scratch.clipped.data(), block.rows, table.rows);
-    gemm(a.factor, queries.position, table.transposed(), 0, by_clipped);
+    gemm(*a.factor, queries.position, table.transposed(), 0, by_clipped);
     if (begun == 0) std::fill_n(scores.by_key.data, block.rows * block.distances, Scalar{0});
     add_clipped(by_clipped, sizes, block, scores.by_key);
     begun = 1;
   }
   // (q_i + content_bias)·k_j
-  gemm(a.factor, queries.content, block.keys_of(a.key).transposed(), begun, scores.by_key);
+  gemm(*a.factor, queries.content, block.keys_of(a.key).transposed(), begun, scores.by_key);
   if (a.visibility.has_masks())
     for (int64_t i = 0; i < block.rows; ++i)
       hide(a, block, i, visible_range(a, sizes, block, i),
