@@ -18,34 +18,26 @@ constexpr int64_t cost_of_one = 1000;
 /// The room that is always allowed, so that the error of a small model names the missing tensor.
 constexpr int64_t spare = 1'000'000;
 
-/// Returns a parameter whose values `fill` writes, if it is to have values.
-template <class Fill>
-Tensor parameter(const Dims& shape, Fill fill) {
+/// Returns a parameter of values that `draw` returns one by one, if it is to have values.
+Tensor parameter(const Dims& shape, auto draw) {
   if (unfilled) unfilled->add(shape);
   Tensor result = Tensor::empty(shape);
-  if (filled) fill(result.mutable_data(), result.count());
+  if (filled) std::generate_n(result.mutable_data(), result.count(), draw);
   return result.require_gradient();
 }
 
 }  // namespace
 
 Tensor normal_parameter(const Dims& shape, Random& random, double deviation) {
-  return parameter(shape, [&](Scalar* values, int64_t count) {
-    for (int64_t n = 0; n < count; ++n)
-      values[n] = static_cast<Scalar>(deviation * random.normal());
-  });
+  return parameter(shape, [&] { return static_cast<Scalar>(deviation * random.normal()); });
 }
 
 Tensor uniform_parameter(const Dims& shape, Random& random, double reach) {
-  return parameter(shape, [&](Scalar* values, int64_t count) {
-    for (int64_t n = 0; n < count; ++n)
-      values[n] = static_cast<Scalar>(reach * (2 * random.uniform() - 1));
-  });
+  return parameter(shape, [&] { return static_cast<Scalar>(reach * (2 * random.uniform() - 1)); });
 }
 
 Tensor constant_parameter(const Dims& shape, Scalar value) {
-  return parameter(shape,
-                   [&](Scalar* values, int64_t count) { std::fill_n(values, count, value); });
+  return parameter(shape, [value] { return value; });
 }
 
 bool parameters_are_filled() { return filled; }

@@ -1,5 +1,7 @@
 #include "shiftgrad/ops/arithmetic.h"
 
+#include <utility>
+
 #include "shiftgrad/core/accumulate.h"
 #include "shiftgrad/core/machine/simd.h"
 #include "shiftgrad/core/tape.h"
@@ -32,22 +34,17 @@ void deliver_product(const Tensor& x, const Tensor& dy, const Tensor& other) {
   });
 }
 
-/// Both operands, expanded to the shape to which they broadcast.
-struct Operands {
-  Tensor a, b;
-
-  Operands(const char* operation, const Tensor& left, const Tensor& right) {
-    require_defined(operation, "the left operand", left, "the right operand", right);
-    Dims shape = broadcast_shape(operation, left.shape(), right.shape());
-    a = left.view(left.layout().expand(shape));
-    b = right.view(right.layout().expand(shape));
-  }
-};
+/// Returns both operands, expanded to the shape to which they broadcast.
+std::pair<Tensor, Tensor> expanded(const char* operation, const Tensor& left, const Tensor& right) {
+  require_defined(operation, "the left operand", left, "the right operand", right);
+  Dims shape = broadcast_shape(operation, left.shape(), right.shape());
+  return {left.view(left.layout().expand(shape)), right.view(right.layout().expand(shape))};
+}
 
 }  // namespace
 
 Tensor add(const Tensor& left, const Tensor& right) {
-  auto [a, b] = Operands("add", left, right);
+  auto [a, b] = expanded("add", left, right);
   Tensor y = zipped(Binary::add, a, b);
   record(y, {&a, &b}, [a = a, b = b](const Tensor& dy) {
     accumulate(a.gradient_sink(), dy);
@@ -57,7 +54,7 @@ Tensor add(const Tensor& left, const Tensor& right) {
 }
 
 Tensor subtract(const Tensor& left, const Tensor& right) {
-  auto [a, b] = Operands("subtract", left, right);
+  auto [a, b] = expanded("subtract", left, right);
   Tensor y = zipped(Binary::subtract, a, b);
   record(y, {&a, &b}, [a = a, b = b](const Tensor& dy) {
     accumulate(a.gradient_sink(), dy);
@@ -67,7 +64,7 @@ Tensor subtract(const Tensor& left, const Tensor& right) {
 }
 
 Tensor multiply(const Tensor& left, const Tensor& right) {
-  auto [a, b] = Operands("multiply", left, right);
+  auto [a, b] = expanded("multiply", left, right);
   Tensor y = zipped(Binary::multiply, a, b);
   record(y, {&a, &b}, [a = a, b = b](const Tensor& dy) {
     deliver_product(a, dy, b);
@@ -77,7 +74,7 @@ Tensor multiply(const Tensor& left, const Tensor& right) {
 }
 
 Tensor divide(const Tensor& left, const Tensor& right) {
-  auto [a, b] = Operands("divide", left, right);
+  auto [a, b] = expanded("divide", left, right);
   Tensor y = zipped(Binary::divide, a, b);
   record(y, {&a, &b}, [a = a, b = b, y](const Tensor& dy) {
     Tensor quotient = zipped(Binary::divide, dy, b);

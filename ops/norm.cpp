@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "shiftgrad/core/accumulate.h"
 #include "shiftgrad/core/errors.h"
@@ -37,10 +38,7 @@ ParameterGradients sum_of(ParameterGradients a, const ParameterGradients& b) {
 }
 
 Tensor as_tensor(std::span<const double> values) {
-  Tensor tensor = Tensor::empty({std::ssize(values)});
-  std::transform(values.begin(), values.end(), tensor.mutable_data(),
-                 [](double value) { return static_cast<Scalar>(value); });
-  return tensor;
+  return Tensor::from({std::ssize(values)}, std::vector<Scalar>(values.begin(), values.end()));
 }
 
 Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain,
