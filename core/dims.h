@@ -52,12 +52,15 @@ class Dims {
 /// Prints `[2, 3, 4]`.
 std::ostream& operator<<(std::ostream& out, const Dims& dims);
 
-/// The product of the entries; 1 for an empty list. Throws when it is beyond int64_t.
-inline int64_t product(const Dims& dims) {
+/// The number of elements of a shape: the product of its sizes, 1 for an empty list. Throws when a
+/// size is negative, or the number beyond int64_t.
+inline int64_t product(const Dims& shape) {
   int64_t result = 1;
-  for (int64_t size : dims)
-    require(!__builtin_mul_overflow(result, size, &result), "shape: ", dims,
+  for (int64_t size : shape) {
+    require(size >= 0, "shape: ", shape, " has a negative size");
+    require(!__builtin_mul_overflow(result, size, &result), "shape: ", shape,
             " has too many elements");
+  }
   return result;
 }
 

@@ -9,6 +9,7 @@ namespace shiftgrad {
 Layout Layout::contiguous(const Dims& shape) {
   Layout layout{shape, shape, 0};
   int64_t stride = 1;
+  product(shape);  // throws where a size is negative
   for (int axis = shape.size() - 1; axis >= 0; --axis) {
     layout.strides[axis] = stride;
     require(!__builtin_mul_overflow(stride, shape[axis], &stride), "shape: ", shape,
@@ -49,9 +50,9 @@ Layout Layout::slice(int axis, int64_t begin, int64_t end, int64_t step) const {
           " of axis ", axis, " of ", shape);
   require(step >= 1, "slice: a step of ", step, ", expected at least 1");
   Layout result = *this;
-  result.offset += begin * strides[axis];
-  result.shape[axis] = (end - begin + step - 1) / step;
-  result.strides[axis] *= step;
+  if (begin < end) result.offset += begin * strides[axis];
+  result.shape[axis] = begin < end ? (end - begin - 1) / step + 1 : 0;
+  if (result.shape[axis] > 1) result.strides[axis] *= step;  // the step is shorter than the axis
   return result;
 }
 

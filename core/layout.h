@@ -13,6 +13,13 @@
 
 namespace shiftgrad {
 
+/// The positions begin … end-1 of a buffer.
+struct Stretch {
+  int64_t begin = 0, end = 0;
+
+  bool meets(const Stretch& other) const { return begin < other.end && other.begin < end; }
+};
+
 /// Shape, strides and offset of a view. The functions return other views, or throw and name the
 /// shape.
 struct Layout {
@@ -20,8 +27,8 @@ struct Layout {
   Dims strides;
   int64_t offset = 0;
 
-  /// Returns the row-major layout of `shape` from offset 0. Throws when it has more elements than
-  /// int64_t can count.
+  /// Returns the row-major layout of `shape` from offset 0. Throws when a size is negative, or when
+  /// int64_t cannot count the elements.
   static Layout contiguous(const Dims& shape);
 
   int rank() const { return shape.size(); }
@@ -29,6 +36,12 @@ struct Layout {
 
   /// Whether the elements lie row-major without gaps, wherever they start.
   bool is_contiguous() const;
+  bool operator==(const Layout&) const = default;
+
+  /// The shortest stretch that has all elements; nothing when int64_t cannot tell it.
+  std::optional<Stretch> stretch() const;
+  /// Whether the two have an element in common, as views of one buffer.
+  bool meets(const Layout& other) const;
   /// Whether every index lies in a buffer of elements 0 … size-1.
   bool fits(int64_t size) const;
   /// Whether each of the elements 0 … size-1 of a buffer appears exactly once, in any order.

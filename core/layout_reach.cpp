@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "shiftgrad/core/layout.h"
+#include "shiftgrad/core/walk.h"
 
 namespace shiftgrad {
 
@@ -27,19 +29,51 @@ bool nests(const Layout& layout) {
   return true;
 }
 
+/// Whether a layout has all of its own stretch, and with it the first or last element of another.
+bool fills(const Layout& layout, const Stretch& own, const Stretch& other) {
+  auto holds = [&](int64_t position) { return own.begin <= position && position < own.end; };
+  return layout.count() == own.end - own.begin && !layout.is_broadcast() &&
+         (holds(other.begin) || holds(other.end - 1));
+}
+
 }  // namespace
+
+std::optional<Stretch> Layout::stretch() const {
+  Stretch all{offset, offset};
+  if (count() == 0) return all;
+  bool known = !__builtin_add_overflow(offset, 1, &all.end);
+  for (int axis = 0; axis < rank(); ++axis) {
+    int64_t reach = 0;
+    int64_t& end = strides[axis] < 0 ? all.begin : all.end;
+    known = known && !__builtin_mul_overflow(shape[axis] - 1, strides[axis], &reach) &&
+            !__builtin_add_overflow(end, reach, &end);
+  }
+  return known ? std::optional(all) : std::nullopt;
+}
 
 bool Layout::fits(int64_t size) const {
   if (count() == 0) return true;
-  int64_t first = offset, last = offset;
-  for (int axis = 0; axis < rank(); ++axis) {
-    int64_t reach = 0;
-    int64_t& end = strides[axis] < 0 ? first : last;
-    if (__builtin_mul_overflow(shape[axis] - 1, strides[axis], &reach) ||
-        __builtin_add_overflow(end, reach, &end))
-      return false;
-  }
-  return first >= 0 && last < size;
+  std::optional<Stretch> all = stretch();
+  return all && all->begin >= 0 && all->end <= size;
+}
+
+bool Layout::meets(const Layout& other) const {
+  std::optional<Stretch> mine = stretch(), others = other.stretch();
+  if (!mine || !others || !mine->meets(*others)) return false;
+  if (fills(*this, *mine, *others) || fills(other, *others, *mine)) return true;
+  std::vector<bool> reached(static_cast<size_t>(mine->end - mine->begin));
+  auto visit = [&](const Layout& layout, auto at) {
+    Walk<1>({&layout}).range(0, layout.count(), [&](const Walk<1>::Run& run) {
+      for (int64_t n = 0; n < run.length; ++n) at(run.at[0] + n * run.step[0]);
+    });
+  };
+  visit(*this, [&](int64_t position) { reached[position - mine->begin] = true; });
+  bool met = false;
+  visit(other, [&](int64_t position) {
+    met =
+        met || (position >= mine->begin && position < mine->end && reached[position - mine->begin]);
+  });
+  return met;
 }
 
 bool Layout::covers(int64_t size) const {

@@ -1,5 +1,6 @@
 #include "shiftgrad/core/layout.h"
 
+#include <limits>
 #include <numeric>
 #include <set>
 #include <vector>
@@ -51,6 +52,51 @@ TEST_CASE("permute reads the axes in another order") {
   CHECK(refusal([] { matrix.permute({0}); }) == "permute: [0] does not name the 2 axes of [3, 4]");
   CHECK(refusal([] { matrix.permute({1, -1}); }) == "permute: [1, -1] names an axis twice");
   CHECK(refusal([] { matrix.permute({0, 2}); }) == "permute: axis 2 of a tensor with 2 axes");
+}
+
+TEST_CASE("a step may be longer than any axis") {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  for (int64_t step : {most, most - 1, most / 2}) {
+    CHECK(positions(matrix.slice(1, 1, 4, step)) == Positions{1, 5, 9});
+    CHECK(matrix.slice(1, 0, 0, step).shape == Dims{3, 0});
+  }
+}
+
+TEST_CASE("no layout has a negative size") {
+  CHECK(refusal([] { Layout::contiguous({-2, -3}); }) == "shape: [-2, -3] has a negative size");
+  CHECK(refusal([] {
+          Layout{{-2, -3}, {3, 1}, 0}.fits(100);
+        }) == "shape: [-2, -3] has a negative size");
+}
+
+TEST_CASE("the stretch of a layout begins and ends with an element") {
+  auto stretch = [](const Layout& layout) {
+    Stretch all = layout.stretch().value();
+    return std::pair(all.begin, all.end);
+  };
+  CHECK(stretch(matrix) == std::pair<int64_t, int64_t>(0, 12));
+  CHECK(stretch(matrix.slice(1, 1, 3)) == std::pair<int64_t, int64_t>(1, 11));
+  CHECK(stretch(matrix.reverse(1).select(0, 1)) == std::pair<int64_t, int64_t>(4, 8));
+  constexpr int64_t large = int64_t{1} << 62;
+  CHECK_FALSE(Layout{{3}, {large}, 0}.stretch());
+  CHECK_FALSE(Layout{{2}, {large}, large}.stretch());
+  CHECK_FALSE(Layout{{1}, {1}, std::numeric_limits<int64_t>::max()}.stretch());
+}
+
+TEST_CASE("layouts meet where they have an element in common") {
+  Layout left = matrix.slice(1, 0, 2), right = matrix.slice(1, 2, 4);
+  Layout even = matrix.slice(1, 0, 4, 2), upper = matrix.slice(0, 0, 1);
+  CHECK(left.meets(left));
+  CHECK_FALSE(left.meets(right));
+  CHECK_FALSE(right.meets(left));
+  CHECK(even.meets(left));
+  CHECK(even.meets(right));
+  CHECK(upper.meets(left));
+  CHECK_FALSE(upper.meets(matrix.slice(0, 1, 3)));
+  CHECK(matrix.meets(matrix.permute({1, 0})));
+  CHECK_FALSE(matrix.slice(0, 1, 1).meets(matrix));
+  // The middle row lies between the first and the last.
+  CHECK_FALSE(matrix.select(0, 1).meets(matrix.slice(0, 0, 3, 2)));
 }
 
 TEST_CASE("slice takes every step-th index from begin to before end") {
