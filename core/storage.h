@@ -3,7 +3,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "shiftgrad/core/layout.h"
 #include "shiftgrad/core/scalar.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -22,9 +24,9 @@ class Buffer {
   Scalar* data() const { return data_; }
   int64_t count() const { return count_; }
 
-  /// The number of entries of live tapes that made or read these values, through any storage. While
-  /// there are any, the values must not change.
-  int recorded = 0;
+  /// The number of entries of live tapes that made or read these values, through any storage and on
+  /// any thread. While there are any, the values must not change.
+  std::atomic<int> recorded = 0;
   /// The number of packed copies (core/packed_weights.h), on any thread. While there are any, the
   /// values must not change.
   std::atomic<int> packed = 0;
@@ -46,8 +48,12 @@ struct Storage {
   /// Whether an op made the values from something that requires a gradient, on a tape or on none.
   /// PyTorch: not is_leaf.
   bool computed = false;
-  /// Whether `gradient` holds anything yet: the first writer overwrites, later ones add.
-  bool gradient_written = false;
+  /// Which parts of `gradient` were written. Where there are any, the rest is 0; where there are
+  /// none, the first writer overwrites what is there.
+  std::vector<Stretch> gradient_written{};
+  /// The thread whose live tapes have read these values for a gradient, and in its lower half the
+  /// number of their entries that did. Two threads at a time would mix their gradients.
+  std::atomic<uint64_t> gradient_thread = 0;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

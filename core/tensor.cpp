@@ -8,10 +8,10 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor Tensor::empty(const Dims& shape) {
-  for (int64_t size : shape) require(size >= 0, "tensor: ", shape, " as a shape");
+  Layout layout = Layout::contiguous(shape);
   auto storage = std::make_shared<Storage>();
-  storage->value = std::make_shared<Buffer>(product(shape));
-  return {std::move(storage), Layout::contiguous(shape)};
+  storage->value = std::make_shared<Buffer>(layout.count());
+  return {std::move(storage), layout};
 }
 
 Tensor Tensor::full(const Dims& shape, Scalar value) {
@@ -29,12 +29,9 @@ Tensor Tensor::from(const Dims& shape, std::span<const Scalar> values) {
 }
 
 Tensor Tensor::over(Scalar* data, const Layout& layout, std::shared_ptr<const void> owner) {
-  int64_t size = layout.offset;
-  for (int axis = 0; axis < layout.rank(); ++axis)
-    size += (layout.shape[axis] - 1) * std::max<int64_t>(layout.strides[axis], 0);
+  int64_t size = layout.count() == 0 ? 0 : layout.stretch().value_or(Stretch()).end;
   auto storage = std::make_shared<Storage>();
-  storage->value =
-      std::make_shared<Buffer>(data, layout.count() == 0 ? 0 : size + 1, std::move(owner));
+  storage->value = std::make_shared<Buffer>(data, size, std::move(owner));
   return Tensor(std::move(storage), {}).view(layout);
 }
 
@@ -85,21 +82,63 @@ Tensor Tensor::require_gradient(bool required) const {
   if (!recorded()) storage_->computed = false;
   if (!required) {
     storage_->gradient.reset();
-    storage_->gradient_written = false;
+    storage_->gradient_written.clear();
   }
   return *this;
 }
 
+bool Tensor::shares_elements(const Tensor& other) const {
+  return storage_ && other.storage_ && storage_->value == other.storage_->value &&
+         layout_.meets(other.layout_);
+}
+
 Tensor Tensor::gradient() const {
-  if (!storage_ || !storage_->gradient_written) return {};
+  if (!storage_ || storage_->gradient_written.empty()) return {};
+  bool written = count() == 0 ||
+                 std::ranges::any_of(
+                     storage_->gradient_written,
+                     [own = *layout_.stretch()](const Stretch& part) { return part.meets(own); });
+  if (!written) return {};
   auto mirror = std::make_shared<Storage>();
   mirror->value = storage_->gradient;
   return {std::move(mirror), layout_};
 }
 
+namespace {
+
+/// Adds a part to those that were written, in one piece with those that it meets or follows on.
+void add(std::vector<Stretch>& written, Stretch part) {
+  std::erase_if(written, [&](const Stretch& known) {
+    if (known.end < part.begin || part.end < known.begin) return false;
+    part = {std::min(known.begin, part.begin), std::max(known.end, part.end)};
+    return true;
+  });
+  written.push_back(part);
+}
+
+/// Takes a part out of those that were written.
+void remove(std::vector<Stretch>& written, const Stretch& part) {
+  std::vector<Stretch> rest;
+  for (const Stretch& known : written) {
+    if (known.begin < part.begin) rest.push_back({known.begin, std::min(known.end, part.begin)});
+    if (part.end < known.end) rest.push_back({std::max(known.begin, part.end), known.end});
+  }
+  written = std::move(rest);
+}
+
+}  // namespace
+
 void Tensor::zero_gradient() const {
   require_defined("zero_gradient", "the tensor", *this);
-  storage_->gradient_written = false;
+  std::vector<Stretch>& written = storage_->gradient_written;
+  if (written.empty()) return;
+  bool whole = count() == storage_->value->count() && (count() == 0 || !layout_.is_broadcast());
+  if (whole) return written.clear();
+  Walk<1>({&layout_}).range(0, count(), [&](const Walk<1>::Run& run) {
+    for (int64_t n = 0; n < run.length; ++n)
+      storage_->gradient->data()[run.at[0] + n * run.step[0]] = 0;
+  });
+  if (is_contiguous()) remove(written, *layout_.stretch());
 }
 
 GradientSink Tensor::gradient_sink() const {
@@ -107,12 +146,14 @@ GradientSink Tensor::gradient_sink() const {
   Storage& storage = *storage_;
   int64_t size = storage.value->count();
   if (!storage.gradient) storage.gradient = std::make_shared<Buffer>(size);
-  Scalar beta = storage.gradient_written ? 1 : 0;
-  if (!storage.gradient_written && !layout_.covers(size)) {
+  Scalar beta = storage.gradient_written.empty() ? 0 : 1;
+  if (beta == 0 && !layout_.covers(size)) {
     std::fill_n(storage.gradient->data(), size, Scalar{0});
     beta = 1;
   }
-  storage.gradient_written = true;
+  Stretch own = *layout_.stretch();
+  own.end = std::max(own.end, own.begin + 1);  // a part of no elements counts as written, too
+  add(storage.gradient_written, own);
   return {gradient(), beta};
 }
 

@@ -44,6 +44,8 @@ class Tensor {
   /// Whether a live tape has recorded an op that made or read these values.
   bool recorded() const { return storage_ && storage_->value->recorded > 0; }
   bool shares_storage(const Tensor& other) const { return storage_ == other.storage_; }
+  /// Whether some element of the one is an element of the other, in one place of the memory.
+  bool shares_elements(const Tensor& other) const;
 
   /// The address of the first element; the others lie at the layout's strides from it. This
   /// function and those down to `view` throw where the tensor is undefined.
@@ -65,11 +67,15 @@ class Tensor {
 
   bool requires_gradient() const { return storage_ && storage_->requires_gradient; }
   /// Asks for a gradient, as a parameter does, or for none, as a frozen parameter does: ops
-  /// recorded from now on compute none for it. Returns the same tensor. PyTorch: requires_grad_.
+  /// recorded from now on compute none for it. All views of the storage follow. Returns the same
+  /// tensor. PyTorch: requires_grad_.
   Tensor require_gradient(bool required = true) const;
-  /// Returns the gradient at this layout, or an undefined tensor when nothing has been accumulated.
+  /// Returns the gradient at this layout, or an undefined tensor when nothing has been accumulated
+  /// there.
   Tensor gradient() const;
-  /// Forgets the gradient; its buffer is kept for the next one.
+  /// Forgets the gradient at this layout; other views of the storage keep theirs. The buffer is
+  /// kept for the next one. A part with gaps, such as some columns of a matrix, has a gradient of 0
+  /// from then on.
   void zero_gradient() const;
   /// Returns where a backward pass puts this tensor's gradient; empty when it needs none. The sink
   /// counts as written from now on, so take it right before writing.

@@ -40,7 +40,7 @@ TEST_CASE("tensors start from values, a constant or nothing") {
   CHECK(refusal([] {
           Tensor::from({2, 2}, Scalars{1, 2, 3});
         }) == "tensor: 3 values for the shape [2, 2]");
-  CHECK(refusal([] { Tensor::empty({2, -1}); }) == "tensor: [2, -1] as a shape");
+  CHECK(refusal([] { Tensor::empty({2, -1}); }) == "shape: [2, -1] has a negative size");
 }
 
 TEST_CASE("values and item read through the layout") {
@@ -183,6 +183,55 @@ TEST_CASE("the first writer overwrites the gradient, later ones add") {
   Tensor repeated = expand(slice(x, 0, 1, 2), {3, 2});
   accumulate(repeated.gradient_sink(), Tensor::from({3, 2}, Scalars{1, 2, 3, 4, 5, 6}));
   CHECK(x.gradient().values() == Scalars{0, 0, 9, 12});
+}
+
+TEST_CASE("views of one storage have gradients of their own") {
+  Tensor x = counting({2, 2}).require_gradient();
+  Tensor a = slice(x, 0, 0, 1), b = slice(x, 0, 1, 2);
+  accumulate(a.gradient_sink(), Tensor::from({1, 2}, Scalars{5, 6}));
+  CHECK(a.gradient().values() == Scalars{5, 6});
+  CHECK_FALSE(b.gradient().defined());
+  CHECK(x.gradient().values() == Scalars{5, 6, 0, 0});
+  accumulate(b.gradient_sink(), Tensor::from({1, 2}, Scalars{7, 8}));
+  a.zero_gradient();
+  CHECK_FALSE(a.gradient().defined());
+  CHECK(b.gradient().values() == Scalars{7, 8});
+  accumulate(a.gradient_sink(), Tensor::from({1, 2}, Scalars{1, 2}));
+  CHECK(x.gradient().values() == Scalars{1, 2, 7, 8});
+  a.zero_gradient();
+  b.zero_gradient();
+  CHECK(x.gradient_sink().beta == 0);
+  x.zero_gradient();
+  // A part without elements was written as well, and gives its tensor a gradient of 0.
+  accumulate(slice(b, 0, 0, 0).gradient_sink(), Tensor::zeros({0, 2}));
+  CHECK(b.gradient().values() == Scalars{0, 0});
+  CHECK_FALSE(a.gradient().defined());
+  b.zero_gradient();
+  // One element in the middle of what was written.
+  Tensor row = counting({5}).require_gradient();
+  accumulate(row.gradient_sink(), Tensor::full({5}, 3));
+  slice(row, 0, 2, 3).zero_gradient();
+  CHECK_FALSE(slice(row, 0, 2, 3).gradient().defined());
+  CHECK(row.gradient().values() == Scalars{3, 3, 0, 3, 3});
+  CHECK(slice(row, 0, 0, 2).gradient().defined());
+  // Columns lie between those of others, and are 0 from then on.
+  accumulate(x.gradient_sink(), Tensor::full({2, 2}, 4));
+  slice(x, 1, 1, 2).zero_gradient();
+  CHECK(x.gradient().values() == Scalars{4, 0, 4, 0});
+}
+
+TEST_CASE("a tensor over memory of somebody else has sizes of at least 0, and an end") {
+  Scalars memory(6);
+  auto over = [&](const Layout& layout) {
+    return refusal([&] { Tensor::over(memory.data(), layout, nullptr); });
+  };
+  CHECK(over({{-2, -3}, {3, 1}, 0}) == "shape: [-2, -3] has a negative size");
+  constexpr int64_t large = int64_t{1} << 62;
+  CHECK(over({{3, 2}, {large, 1}, 0}).find("reaches beyond") != std::string::npos);
+  CHECK(refusal([&] {
+          counting({6}).view({{-2, -3}, {3, 1}, 0});
+        }) == "shape: [-2, -3] has a negative size");
+  CHECK(refusal([&] { Tensor::from({-2, -3}, memory); }) == "shape: [-2, -3] has a negative size");
 }
 
 TEST_CASE("zero_gradient keeps the buffer for the next gradient") {
