@@ -8,33 +8,82 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
-thread_local Tape* current_tape = nullptr;
+
+/// A tape of this thread, or null for a pause, and whether it has ended.
+struct Listed {
+  Tape* tape;
+  std::shared_ptr<const std::atomic<bool>> ended;
+};
+
+/// Those that live, and some that have ended, from the oldest to the newest.
+thread_local std::vector<Listed> listed;
+
+/// A number for each thread, from 1.
+uint64_t this_thread() {
+  static std::atomic<uint32_t> last = 0;
+  thread_local const uint32_t number = ++last;
+  return number;
 }
 
-Tape::Tape() : outer_(current_tape) { current_tape = this; }
+constexpr uint64_t entries_of(uint64_t gradient_thread) { return gradient_thread & 0xffffffff; }
+
+/// Counts one more entry that reads these values for a gradient, unless those of another thread do.
+bool claim(Storage& storage) {
+  uint64_t now = storage.gradient_thread, claimed = 0;
+  do {
+    if (entries_of(now) > 0 && now >> 32 != this_thread()) return false;
+    claimed = (this_thread() << 32) + entries_of(now) + 1;
+  } while (!storage.gradient_thread.compare_exchange_weak(now, claimed));
+  return true;
+}
+
+}  // namespace
+
+Tape::Place::Place(Tape* tape) {
+  std::erase_if(listed, [](const Listed& known) { return known.ended->load(); });
+  listed.push_back({tape, ended_});
+}
+
+Tape* Tape::current() {
+  while (!listed.empty() && *listed.back().ended) listed.pop_back();
+  return listed.empty() ? nullptr : listed.back().tape;
+}
 
 Tape::~Tape() {
+  place_.end();
   while (!entries_.empty()) drop_last();
-  current_tape = outer_;
 }
-
-Tape* Tape::current() { return current_tape; }
-
-Tape::Pause::Pause() : paused_(current_tape) { current_tape = nullptr; }
-
-Tape::Pause::~Pause() { current_tape = paused_; }
 
 void Tape::append(const Tensor& output, std::span<const Tensor* const> inputs, Backward backward) {
   require(!spent_, "tape: recording after the backward pass; make a new Tape for each pass");
-  Entry entry{output.require_gradient(), {}, std::move(backward)};
+  Entry entry{output, {}, std::move(backward)};
+  for (const Tensor* input : inputs)
+    if (input && input->defined()) keep(entry, *input);
+  output.require_gradient();
   ++output.storage_->value->recorded;
   output.storage_->computed = true;
-  for (const Tensor* input : inputs)
-    if (input && input->defined()) {
-      ++input->storage_->value->recorded;
-      entry.inputs.push_back(input->storage_);
-    }
   entries_.push_back(std::move(entry));
+}
+
+/// Adds an input, whose values stay as they are as long as the entry does. Throws, and releases
+/// what the entry has kept, where another thread's tapes have read it.
+void Tape::keep(Entry& entry, const Tensor& input) {
+  bool learns = input.requires_gradient();
+  if (learns && !claim(*input.storage_)) {
+    release(entry);
+    fail(
+        "tape: a tensor of shape ", input.shape(),
+        " is recorded on a live tape of another thread; expected one thread at a time to train it");
+  }
+  ++input.storage_->value->recorded;
+  entry.inputs.push_back({input, learns});
+}
+
+void Tape::release(const Entry& entry) {
+  for (const auto& [input, learns] : entry.inputs) {
+    --input.storage_->value->recorded;
+    if (learns) --input.storage_->gradient_thread;
+  }
 }
 
 void Tape::pass_over(const Tensor& output, std::span<const Tensor* const> inputs) {
@@ -44,10 +93,31 @@ void Tape::pass_over(const Tensor& output, std::span<const Tensor* const> inputs
 }
 
 void Tape::drop_last() {
-  Entry& entry = entries_.back();
-  --entry.output.storage_->value->recorded;
-  for (auto& input : entry.inputs) --input->value->recorded;
+  --entries_.back().output.storage_->value->recorded;
+  release(entries_.back());
   entries_.pop_back();
+}
+
+namespace {
+
+/// A layout without the axes along which it repeats its elements.
+Layout once(Layout layout) {
+  for (int axis = layout.rank() - 1; axis >= 0; --axis)
+    if (layout.strides[axis] == 0) {
+      layout.shape.erase(axis);
+      layout.strides.erase(axis);
+    }
+  return layout;
+}
+
+}  // namespace
+
+std::vector<Tensor> Tape::leaves() const {
+  std::vector<Tensor> leaves;
+  for (const Entry& entry : entries_)
+    for (const auto& [input, learns] : entry.inputs)
+      if (learns && !input.storage_->computed) leaves.push_back(input.view(once(input.layout())));
+  return leaves;
 }
 
 bool Tape::made(const Tensor& output) const {
@@ -84,7 +154,7 @@ void Tape::backward(const Tensor& output, const Tensor& cotangent,
 }
 
 bool recording(std::span<const Tensor* const> inputs) {
-  return current_tape && std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) {
+  return Tape::current() && std::any_of(inputs.begin(), inputs.end(), [](const Tensor* input) {
            return input && input->requires_gradient();
          });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -19,13 +20,18 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 ///
 /// The order of creation is the order of the graph, so the backward pass is one loop from the end.
 /// Without a live tape nothing is recorded and nothing saved, so inference needs no switch. Tapes
-/// nest; the innermost records.
+/// nest; of those of a thread, the newest that lives records. A tape may end in any order and on
+/// any thread.
+///
+/// Several threads may train models that share nothing that learns. An op throws, and records
+/// nothing, where it reads for a gradient what a live tape of another thread has read: two threads
+/// would mix their gradients.
 class Tape {
  public:
   /// A function that gets the gradient of an op's output and adds to the gradients of its inputs.
   using Backward = std::function<void(const Tensor& gradient)>;
 
-  Tape();
+  Tape() : place_(this) {}
   ~Tape();
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
@@ -41,22 +47,40 @@ class Tape {
   void backward(const Tensor& output, const Tensor& cotangent,
                 const std::function<void()>& after_entry = {});
 
+  /// Ends the recording before the tape ends; its backward pass may still come. The tape around it,
+  /// if any, records again. (TensorFlow: GradientTape.stop_recording)
+  void stop_recording() { place_.end(); }
+
   /// The number of entries.
   size_t size() const { return entries_.size(); }
+
+  /// What the recorded ops have read that requires a gradient and that no op made: the parameters,
+  /// in the shape in which each op read them, but not repeated by broadcasting.
+  std::vector<Tensor> leaves() const;
 
   /// This thread's tape, or null.
   static Tape* current();
 
-  /// Suspends recording on this thread while it lives, for an evaluation in the middle of training.
-  class Pause {
+ private:
+  /// A place in the list of its thread's tapes and pauses, of which the newest counts. It may end
+  /// anywhere: the thread drops what has ended when it next looks.
+  class Place {
    public:
-    Pause();
-    ~Pause();
-    Pause(const Pause&) = delete;
-    Pause& operator=(const Pause&) = delete;
+    explicit Place(Tape* tape);
+    ~Place() { end(); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+    void end() { *ended_ = true; }
 
    private:
-    Tape* paused_;
+    std::shared_ptr<std::atomic<bool>> ended_ = std::make_shared<std::atomic<bool>>(false);
+  };
+
+ public:
+  /// Suspends recording on this thread while it lives, for an evaluation in the middle of training.
+  class Pause {
+    Place place_{nullptr};
   };
 
   /// Appends an entry; see `record` below.
@@ -66,17 +90,24 @@ class Tape {
   static void pass_over(const Tensor& output, std::span<const Tensor* const> inputs);
 
  private:
+  /// An input of an op, and whether it required a gradient then.
+  struct Input {
+    Tensor tensor;
+    bool learns;
+  };
   struct Entry {
     Tensor output;
-    std::vector<std::shared_ptr<Storage>> inputs;
+    std::vector<Input> inputs;
     Backward backward;
   };
+  static void keep(Entry& entry, const Tensor& input);
+  static void release(const Entry& entry);
   bool made(const Tensor& output) const;
   void drop_last();
 
   std::vector<Entry> entries_;
-  Tape* outer_;
   bool spent_ = false;
+  Place place_;
 };
 
 /// Whether an op on these inputs has to be recorded: a tape is alive and one of them requires a

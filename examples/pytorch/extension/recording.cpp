@@ -8,17 +8,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Recording::Recording(std::vector<Tensor> inputs, const std::function<Tensor()>& forward)
     : inputs_(std::move(inputs)), output_(forward()) {
-  ended_.emplace();
-}
-
-Recording::~Recording() {
-  Tape::Pause of_this_thread;
-  ended_.reset();
-  tape_.reset();
+  tape_.stop_recording();
 }
 
 std::vector<Tensor> Recording::backward(const Tensor& gradient) {
-  if (output_.requires_gradient()) tape_->backward(output_, gradient);
+  if (output_.requires_gradient()) tape_.backward(output_, gradient);
   std::vector<Tensor> gradients;
   for (const Tensor& input : inputs_) {
     if (!input.requires_gradient()) continue;

@@ -6,7 +6,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "place.h"
@@ -19,10 +18,6 @@ class Recording {
   /// Runs `forward` under a tape. Gradients will be computed for those of `inputs` that require
   /// one.
   Recording(std::vector<Tensor> inputs, const std::function<Tensor()>& forward);
-  /// May run on any thread, while another tape records there.
-  ~Recording();
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
 
   const Tensor& output() const { return output_; }
   /// Where the call's tensors were in the forward pass. The tape reads them there again, so it is
@@ -34,10 +29,8 @@ class Recording {
 
  private:
   std::vector<Tensor> inputs_;
-  std::optional<Tape> tape_{std::in_place};
+  Tape tape_;
   Tensor output_;
-  /// Keeps the thread from recording on this tape after the forward pass.
-  std::optional<Tape::Pause> ended_;
 };
 
 /// Keeps a recording until it is taken or its ticket is gone. The ticket is one byte, 0.
