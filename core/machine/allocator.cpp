@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
+#include <cstdint>
 #include <cstdlib>
 #include <mutex>
 #include <new>
 #include <type_traits>
-#include <utility>
 
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/sanitizer.h"
@@ -32,12 +31,18 @@ struct SizeClass {
   size_t index;
   int64_t block_bytes;
 
+  /// The size of a block of the class with this index.
+  static int64_t bytes_of(size_t index) {
+    size_t doublings = index < 8 ? 0 : index / 4 - 1;
+    return static_cast<int64_t>(((index + 1 - 4 * doublings) << doublings) * alignment);
+  }
+
   explicit SizeClass(size_t bytes) {
     size_t units = std::max<size_t>(1, (bytes + alignment - 1) / alignment);
     int doublings = std::max(0, static_cast<int>(std::bit_width(units - 1)) - 3);
     size_t mantissa = ((units - 1) >> doublings) + 1;  // 1 … 8
     index = 4 * static_cast<size_t>(doublings) + mantissa - 1;
-    block_bytes = static_cast<int64_t>((mantissa << doublings) * alignment);
+    block_bytes = bytes_of(index);
   }
 };
 
@@ -46,115 +51,61 @@ struct FreeBlock {
   FreeBlock* next;
 };
 
-/// The bytes handed out by all threads together, and the most there ever were. The shards report
-/// in steps of report_bytes, so that threads seldom write to the same cache line.
-constexpr int64_t report_bytes = 64 * 1024;
-std::atomic<int64_t> reported_bytes = 0;
-std::atomic<int64_t> peak_bytes = 0;
-
-void raise_peak(int64_t bytes) {
-  int64_t peak = peak_bytes.load();
-  while (bytes > peak && !peak_bytes.compare_exchange_weak(peak, bytes)) {
-  }
-}
-
-/// The free blocks and counters of some of the threads; with several shards one thread seldom waits
-/// for another.
-class alignas(alignment) Shard {
- public:
-  /// Hands out a cached block of the class, or null.
-  void* hand_out(const SizeClass& size) {
-    std::lock_guard lock(mutex_);
-    void* block = pop(size);
-    if (block) count(size, 1);
-    return block;
-  }
-
-  /// Hands out a block that comes from elsewhere.
-  void* hand_out(void* block, const SizeClass& size, bool from_system) {
-    std::lock_guard lock(mutex_);
-    system_allocations_ += from_system;
-    count(size, 1);
-    return block;
-  }
-
-  /// Gives a cached block of the class, or null, to another shard.
-  void* give_up(const SizeClass& size) {
-    std::lock_guard lock(mutex_);
-    return pop(size);
-  }
-
-  void take_back(void* block, const SizeClass& size) {
-    std::lock_guard lock(mutex_);
-    count(size, -1);
-    if (!caching) return std::free(block);
-    free_[size.index] = new (block) FreeBlock{free_[size.index]};
-    bytes_cached_ += size.block_bytes;
-  }
-
-  void free_cached() {
-    std::lock_guard lock(mutex_);
-    for (FreeBlock*& first : free_)
-      while (first) std::free(std::exchange(first, first->next));
-    bytes_cached_ = 0;
-  }
-
-  void add_to(AllocatorCounters& counters) {
-    std::lock_guard lock(mutex_);
-    report();
-    counters.calls += calls_;
-    counters.system_allocations += system_allocations_;
-    counters.bytes_cached += bytes_cached_;
-  }
-
- private:
-  void* pop(const SizeClass& size) {
-    FreeBlock* block = free_[size.index];
-    if (!block) return nullptr;
-    free_[size.index] = block->next;
-    bytes_cached_ -= size.block_bytes;
-    return block;
-  }
-
-  /// Counts one block that was handed out (1) or taken back (-1).
-  void count(const SizeClass& size, int direction) {
-    calls_ += direction == 1;
-    unreported_ += direction * size.block_bytes;
-    unreported_peak_ = std::max(unreported_peak_, unreported_);
-    if (std::abs(unreported_) >= report_bytes) report();
-  }
-
-  void report() {
-    int64_t before = reported_bytes.fetch_add(unreported_);
-    raise_peak(before + unreported_peak_);
-    unreported_ = unreported_peak_ = 0;
-  }
-
-  std::mutex mutex_;
-  std::array<FreeBlock*, SizeClass::count> free_ = {};
-  int64_t calls_ = 0;
-  int64_t system_allocations_ = 0;
-  int64_t bytes_cached_ = 0;
-  int64_t unreported_ = 0;
-  int64_t unreported_peak_ = 0;
+/// The free blocks and the counters. One lock guards them: a step of training allocates some ten
+/// thousand times in a second, which keeps it busy for a thousandth of that.
+struct Pool {
+  std::mutex mutex;
+  std::array<FreeBlock*, SizeClass::count> free = {};
+  /// The number of calls when a class was last asked for or given a block.
+  std::array<int64_t, SizeClass::count> last_used = {};
+  AllocatorCounters counters = {};
 };
 
 // No constructor and no destructor runs, so blocks may come and go before and after main.
-static_assert(std::is_trivially_destructible_v<Shard>);
-constinit std::array<Shard, 16> shards;
+static_assert(std::is_trivially_destructible_v<Pool>);
+constinit Pool pool;
 
-Shard& shard_of_this_thread() {
-  static constinit std::atomic<size_t> threads = 0;
-  thread_local const size_t number = threads++;
-  return shards[number % shards.size()];
+/// Counts a block that is handed out.
+void count(const SizeClass& size) {
+  AllocatorCounters& now = pool.counters;
+  ++now.calls;
+  now.bytes_in_use += size.block_bytes;
+  now.peak_bytes_in_use = std::max(now.peak_bytes_in_use, now.bytes_in_use);
+  pool.last_used[size.index] = now.calls;
 }
 
-/// Takes a free block of another shard, or null: what one thread releases, another may reuse.
-void* find_elsewhere(const SizeClass& size) {
-  if (!caching) return nullptr;
-  for (Shard& shard : shards)
-    if (void* block = shard.give_up(size)) return block;
-  return nullptr;
+/// Takes a free block of the class, which must have one.
+void* pop(size_t index) {
+  FreeBlock* block = pool.free[index];
+  pool.free[index] = block->next;
+  pool.counters.bytes_cached -= SizeClass::bytes_of(index);
+  return block;
+}
+
+/// Gives a block back to the system, its pages as well: the C library would keep those that lie
+/// between others.
+void give_back(void* block, size_t bytes) {
+#ifdef MADV_DONTNEED
+  constexpr uintptr_t page = 65536;  // no CPU has larger ones
+  uintptr_t begin = (reinterpret_cast<uintptr_t>(block) + page - 1) / page * page;
+  uintptr_t end = (reinterpret_cast<uintptr_t>(block) + bytes) / page * page;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+#endif
+  std::free(block);
+}
+
+/// Gives free blocks back to the system until at most `bytes` of them are left, those first that
+/// nobody has asked for in the longest time.
+void shrink(int64_t bytes) {
+  while (pool.counters.bytes_cached > bytes) {
+    size_t oldest = SizeClass::count;
+    for (size_t index = 0; index < SizeClass::count; ++index)
+      if (pool.free[index] &&
+          (oldest == SizeClass::count || pool.last_used[index] < pool.last_used[oldest]))
+        oldest = index;
+    while (pool.free[oldest] && pool.counters.bytes_cached > bytes)
+      give_back(pop(oldest), static_cast<size_t>(SizeClass::bytes_of(oldest)));
+  }
 }
 
 /// Takes a block from the system. A large one asks for huge pages: a table of the CPU then has one
@@ -170,13 +121,21 @@ void* aligned_block(size_t bytes) {
   return block;
 }
 
+/// Takes a block of the class from the system, after free ones of other classes have made room: all
+/// blocks together stay below 5/4 of the peak, or the free ones small. A step that repeats
+/// keeps 1.05 to 1.13 times its peak in blocks of all its sizes.
 void* allocate_from_system(size_t requested, const SizeClass& size) {
+  constexpr int64_t small = int64_t{16} << 20;
+  int64_t in_use = pool.counters.bytes_in_use + size.block_bytes;
+  int64_t peak = std::max(pool.counters.peak_bytes_in_use, in_use);
+  shrink(std::max(small, peak / 4 * 5 - in_use));
   auto bytes = caching ? static_cast<size_t>(size.block_bytes) : std::max<size_t>(1, requested);
+  ++pool.counters.system_allocations;
   if (void* block = aligned_block(bytes)) return block;
-  release_cached();
+  shrink(0);
   if (void* block = aligned_block(bytes)) return block;
-  fail("allocate: the system has no block of ", bytes, " bytes; ",
-       allocator_counters().bytes_in_use, " are in use");
+  fail("allocate: the system has no block of ", bytes, " bytes; ", pool.counters.bytes_in_use,
+       " are in use");
 }
 
 }  // namespace
@@ -185,30 +144,37 @@ void* allocate(size_t bytes) {
   require(bytes <= largest_request, "allocate: ", bytes, " bytes: expected at most ",
           largest_request);
   SizeClass size(bytes);
-  Shard& home = shard_of_this_thread();
-  if (void* block = home.hand_out(size)) return block;
-  if (void* block = find_elsewhere(size)) return home.hand_out(block, size, false);
-  return home.hand_out(allocate_from_system(bytes, size), size, true);
+  std::lock_guard lock(pool.mutex);
+  void* block = pool.free[size.index] ? pop(size.index) : allocate_from_system(bytes, size);
+  count(size);
+  return block;
 }
 
 void release(void* block, size_t bytes) {
-  shard_of_this_thread().take_back(block, SizeClass(bytes));
+  SizeClass size(bytes);
+  std::lock_guard lock(pool.mutex);
+  pool.counters.bytes_in_use -= size.block_bytes;
+  if (!caching) return std::free(block);
+  pool.free[size.index] = new (block) FreeBlock{pool.free[size.index]};
+  pool.last_used[size.index] = pool.counters.calls;
+  pool.counters.bytes_cached += size.block_bytes;
 }
 
 bool allocator_caches() { return caching; }
 
 void release_cached() {
-  for (Shard& shard : shards) shard.free_cached();
+  std::lock_guard lock(pool.mutex);
+  shrink(0);
 }
 
 AllocatorCounters allocator_counters() {
-  AllocatorCounters counters = {};
-  for (Shard& shard : shards) shard.add_to(counters);
-  counters.bytes_in_use = reported_bytes;
-  counters.peak_bytes_in_use = peak_bytes;
-  return counters;
+  std::lock_guard lock(pool.mutex);
+  return pool.counters;
 }
 
-void reset_peak() { peak_bytes = allocator_counters().bytes_in_use; }
+void reset_peak() {
+  std::lock_guard lock(pool.mutex);
+  pool.counters.peak_bytes_in_use = pool.counters.bytes_in_use;
+}
 
 }  // namespace shiftgrad

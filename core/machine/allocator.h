@@ -2,7 +2,9 @@
 
 // A block that was released is kept and handed out again for the next request of about its size.
 // A training step asks for the same sizes again and again, so after the first step it takes no
-// memory from the system and touches no fresh page.
+// memory from the system and touches no fresh page. Steps of other sizes leave blocks behind that
+// nobody asks for again. These go back to the system before all blocks together take more than 5/4
+// of the peak of what was in use.
 
 #include <cstddef>
 #include <cstdint>
@@ -56,8 +58,7 @@ struct AllocatorCounters {
   int64_t calls;               ///< Calls of `allocate`.
   int64_t system_allocations;  ///< Calls for which no cached block was at hand.
   int64_t bytes_in_use;        ///< Bytes handed out and not yet released.
-  int64_t peak_bytes_in_use;   ///< The most since the start or the last reset_peak (to 64 KiB for
-                               ///< each thread that allocates; exact for a single one).
+  int64_t peak_bytes_in_use;   ///< The most since the start or the last reset_peak.
   int64_t bytes_cached;        ///< Bytes released and kept.
 };
 

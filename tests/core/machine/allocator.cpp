@@ -1,9 +1,11 @@
 #include "shiftgrad/core/machine/allocator.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <thread>
@@ -126,6 +128,47 @@ TEST_CASE("release: also when a thread ends") {
   int64_t before = in_use();
   std::thread([] { thread_local Block block(5000); }).join();
   CHECK(in_use() == before);
+}
+
+namespace {
+
+/// The bytes of this process that are in memory.
+int64_t resident() {
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages >> pages;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+/// Holds blocks of a step over `length` tokens, all at once, and writes each byte of them. All are
+/// of one size, so a step of another length can use none of them.
+void step(size_t length) {
+  std::vector<std::unique_ptr<Block>> blocks;
+  for (int n = 0; n < 32; ++n) {
+    blocks.push_back(std::make_unique<Block>(length * 1000));
+    std::memset(blocks.back()->memory, 1, blocks.back()->bytes);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("release: steps of 60 lengths keep little more than the longest needs") {
+  if (!allocator_caches()) return;
+  release_cached();
+  reset_peak();
+  step(2000);
+  int64_t before = resident(), peak = allocator_counters().peak_bytes_in_use;
+  for (size_t n = 0; n < 60; ++n) step(100 + n * 733 % 1901);
+  AllocatorCounters after = allocator_counters();
+  CHECK(after.bytes_in_use + after.bytes_cached <= peak / 4 * 5);
+  CHECK(resident() - before <= peak);
+}
+
+TEST_CASE("release: a step that repeats takes nothing from the system") {
+  if (!allocator_caches()) return;
+  for (size_t length : {2000, 300}) step(length);
+  AllocatorCounters before = allocator_counters();
+  for (int n = 0; n < 5; ++n) step(300);
+  CHECK(allocator_counters().system_allocations == before.system_allocations);
 }
 
 TEST_CASE("release_cached: keeps nothing") {
