@@ -2,15 +2,24 @@
 
 #include <algorithm>
 
+#include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/tape.h"
+
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 void Visitor::operator()(const std::string& name, const Tensor& parameter, Decay decay) {
   if (!parameter.defined()) return;
-  bool shared = std::any_of(parameters.begin(), parameters.end(), [&](const Parameter& known) {
-    return known.value.shares_storage(parameter);
-  });
-  if (shared) return;
-  parameters.push_back({prefix_ + name, parameter, decay});
+  std::string full = prefix_ + name;
+  for (const Parameter& known : parameters) {
+    const Tensor& value = known.value;
+    if (value.shares_storage(parameter) && value.layout() == parameter.layout()) return;
+    require(known.name != full, "module: two parameters of the name ", full, ", ", value.shape(),
+            " and ", parameter.shape());
+    require(!value.shares_elements(parameter), "module: the parameters ", known.name, " ",
+            value.shape(), " and ", full, " ", parameter.shape(),
+            " have elements in common, expected one tensor or two apart");
+  }
+  parameters.push_back({full, parameter, decay});
   places.push_back(&parameter);
 }
 
@@ -25,6 +34,17 @@ std::vector<Parameter> parameters(const Module& module) {
   Visitor visitor;
   module.visit(visitor);
   return std::move(visitor.parameters);
+}
+
+void require_listed(const Tape& tape, const std::vector<Parameter>& listed) {
+  for (const Tensor& leaf : tape.leaves()) {
+    bool known = leaf.count() == 0 || std::ranges::any_of(listed, [&](const Parameter& parameter) {
+                   return parameter.value.shares_elements(leaf);
+                 });
+    require(known, "parameters: the forward pass reads a tensor of shape ", leaf.shape(),
+            " that requires a gradient and that no visit() lists: nothing would train or save it; "
+            "list it, or call require_gradient(false)");
+  }
 }
 
 std::vector<Tensor*> parameter_places(Module& module) {

@@ -11,6 +11,8 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+class Tape;
+
 /// Whether weight decay acts on a parameter. It acts on the weights of linear layers and
 /// embeddings, never on norms, biases or position tables.
 enum class Decay { no, yes };
@@ -28,7 +30,9 @@ struct Module;
 class Visitor {
  public:
   /// Visits a parameter. An undefined tensor, such as an absent bias, is skipped. So is a tensor
-  /// visited before: a shared parameter is listed once, under the name of its first owner.
+  /// visited before, the same layout of the same storage: a shared parameter is listed once, under
+  /// the name of its first owner. Two parts of one storage are two parameters. Throws, and names
+  /// both, when two parameters have some elements in common, or one name.
   void operator()(const std::string& name, const Tensor& parameter, Decay decay = Decay::no);
   void operator()(const std::string& name, const Module& module);
   /// Visits a list of modules, numbered from 0: "blocks.0", "blocks.1".
@@ -55,8 +59,12 @@ struct Module {
 /// All parameters of a module, each once. PyTorch: module.named_parameters().
 std::vector<Parameter> parameters(const Module& module);
 
-/// The members themselves that `parameters` lists, in its order. Assigning a
-/// tensor of the same shape to a member replaces that parameter.
+/// Throws, and gives its shape, when the tape has read a tensor that requires a gradient and is no
+/// view of a parameter listed: nothing would train or save it. Call it after a forward pass.
+void require_listed(const Tape& tape, const std::vector<Parameter>& listed);
+
+/// The members themselves that `parameters` lists, in its order. Assigning a tensor of the same
+/// shape to a member replaces that parameter.
 std::vector<Tensor*> parameter_places(Module& module);
 
 /// The number of scalars in all parameters.

@@ -39,9 +39,8 @@ void load_state_dict(const Module& module, const std::map<std::string, StoredTen
   in_name_of(source, [&] {
     std::vector<Parameter> wanted = parameters(module);
     check(wanted, tensors);
-    std::vector<Scalar*> targets;  // taken before any copy, since a recorded one throws
-    for (const Parameter& parameter : wanted) targets.push_back(parameter.value.mutable_data());
-    for (size_t n = 0; n < wanted.size(); ++n) copy_stored(tensors.at(wanted[n].name), targets[n]);
+    for (const Parameter& parameter : wanted) parameter.value.mutable_data();  // or throws
+    for (const auto& [name, value, decay] : wanted) copy_stored(tensors.at(name), value);
   });
 }
 

@@ -96,7 +96,9 @@ PairTrainer::PairTrainer(EncoderDecoder& model, std::span<const TokenPair> train
       ends_(ends),
       config_(config),
       state_(start(model, train, config)),
-      gradient_sums_(peers, state_.optimizer.parameters()) {}
+      gradient_sums_(peers, state_.optimizer.parameters()) {
+  listed_ = parameters(model);
+}
 
 void PairTrainer::note(PeerConsistency& common) const {
   common({{train_name, stored(fingerprint(train_))},
@@ -123,6 +125,7 @@ StepReport PairTrainer::step() {
   Tensor loss =
       cross_entropy(logits, part.next,
                     {.label_smoothing = config_.label_smoothing, .ignored = PairBatch::filled_up});
+  check_listed(tape);
   tape.backward(loss, Tensor::full({}, static_cast<Scalar>(weight)),
                 [&] { gradient_sums_.start(); });
   report.loss = weight * static_cast<double>(loss.item());

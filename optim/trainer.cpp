@@ -140,8 +140,8 @@ Trainer::Trainer(SequenceModel& model, std::span<const int32_t> train_text,
   require(config.ext_len == 0 || config.ext_len + config.block_size <= model.longest(),
           "trainer: ext_len ", config.ext_len, " and block_size ", config.block_size,
           ", expected at most the model's ", model.longest(), " positions together");
-  for (const Parameter& parameter : all_parameters(model, auxiliary_))
-    parameter.value.require_gradient(false);
+  listed_ = all_parameters(model, auxiliary_);
+  for (const Parameter& parameter : listed_) parameter.value.require_gradient(false);
   for (const Parameter& learning : state_.optimizer.parameters()) learning.value.require_gradient();
   // A model that cannot forget tokens says so now, and not in the first evaluation.
   if (config.ext_len > 0)
@@ -177,6 +177,7 @@ double Trainer::accumulate(const Batch& batch, double weight, Memory& memory, Co
       cross_entropy(last_positions(output.logits, scored), last_positions(batch.targets, scored));
   Tensor others = auxiliary_(output, batch.targets, state_.step, context);
   Tensor total = others.defined() ? loss + others : loss;
+  check_listed(tape);
   std::function<void()> start_sums = [&] { gradient_sums_.start(); };
   tape.backward(total, Tensor::full({}, static_cast<Scalar>(weight)), last ? start_sums : nullptr);
   if (config_.mem_len > 0)

@@ -34,6 +34,11 @@ StepReport TrainingLoop::begin_step() {
   return {.step = done + 1, .learning_rate = config_.schedule.at(done)};
 }
 
+void TrainingLoop::check_listed(const Tape& tape) {
+  if (!listed_.empty()) require_listed(tape, listed_);
+  listed_.clear();
+}
+
 void TrainingLoop::end_step(StepReport& report, GradientSums& gradients, const Context& context) {
   report.waiting_seconds = gradients.finish();
   report.loss = sums(peers_, {report.loss})[0];

@@ -133,6 +133,10 @@ class TrainingLoop {
   /// explain.
   virtual void note(PeerConsistency& common) const = 0;
 
+  /// Throws, in the first step, when the tape has read a tensor that learns and that is not among
+  /// `listed_`.
+  void check_listed(const Tape& tape);
+
   /// Starts a step: drops all gradients, and sets the step's learning rate.
   StepReport begin_step();
   /// Ends a step: makes the update, and keeps the random numbers as the context leaves them. `sums`
@@ -142,6 +146,8 @@ class TrainingLoop {
   EvaluationReport report_of(const Evaluation& train, const Evaluation& validation);
 
   Peers& peers_;
+  /// All parameters, frozen ones too. Empty once a step has shown that they are all there are.
+  std::vector<Parameter> listed_;
 
  private:
   LoopConfig config_;

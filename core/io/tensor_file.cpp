@@ -1,12 +1,13 @@
 #include "shiftgrad/core/io/tensor_file.h"
 
-#include <algorithm>
+#include <cstring>
 #include <span>
 #include <type_traits>
 #include <utility>
 
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/json.h"
+#include "shiftgrad/core/walk.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -56,8 +57,14 @@ void check_stored(const std::string& name, const StoredTensor& stored, const Dim
   require(bytes == expected, "tensor ", shown(name), ": ", bytes, " bytes, expected ", expected);
 }
 
-void copy_stored(const StoredTensor& stored, Scalar* target) {
-  std::ranges::copy(stored.bytes, reinterpret_cast<std::byte*>(target));
+void copy_stored(const StoredTensor& stored, const Tensor& target) {
+  Layout layout = target.layout();
+  Scalar* values = target.mutable_data() - layout.offset;
+  const std::byte* next = stored.bytes.data();
+  Walk<1>({&layout}).range(0, layout.count(), [&](const Walk<1>::Run& run) {
+    for (int64_t n = 0; n < run.length; ++n, next += sizeof(Scalar))
+      std::memcpy(values + run.at[0] + n * run.step[0], next, sizeof(Scalar));
+  });
 }
 
 Tensor loaded_tensor(const std::string& name, const StoredTensor& stored) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "shiftgrad/core/errors.h"
+
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 std::vector<Piece> pieces(const std::vector<Parameter>& parameters) {
@@ -9,6 +11,8 @@ std::vector<Piece> pieces(const std::vector<Parameter>& parameters) {
   std::vector<Piece> all;
   for (size_t n = 0; n < parameters.size(); ++n) {
     if (!parameters[n].value.gradient().defined()) continue;
+    require(parameters[n].value.is_contiguous(), "parameter ", parameters[n].name,
+            " is not contiguous");
     int64_t count = parameters[n].value.count();
     for (int64_t begin = 0; begin < count; begin += piece_size)
       all.push_back({n, begin, std::min(begin + piece_size, count)});

@@ -5,9 +5,14 @@
 
 #include <doctest/doctest.h>
 
+#include "shiftgrad/core/tape.h"
 #include "shiftgrad/nn/models/config.h"
 #include "shiftgrad/nn/models/encoder_decoder_block.h"
 #include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/ops/arithmetic.h"
+#include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/shape.h"
+#include "tests/support/refusal.h"
 
 using namespace shiftgrad;
 
@@ -58,6 +63,75 @@ TEST_CASE("a module computes with the tensors that are put in its parameters' pl
   REQUIRE(places.size() == given.size());
   for (size_t n = 0; n < places.size(); ++n) *places[n] = given[n].value;
   CHECK(one(x).values() == other(x).values());
+}
+
+namespace {
+
+/// A module of tensors under any names.
+struct ListOfTensors : Module {
+  std::vector<std::pair<std::string, Tensor>> members;
+
+  void visit(Visitor& visitor) const override {
+    for (const auto& [name, value] : members) visitor(name, value);
+  }
+};
+
+std::vector<std::string> names_of(const std::vector<std::pair<std::string, Tensor>>& members) {
+  ListOfTensors module;
+  module.members = members;
+  std::vector<std::string> names;
+  for (const Parameter& parameter : parameters(module)) names.push_back(parameter.name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("two parts of one storage are two parameters, one part is one") {
+  Tensor all = Tensor::zeros({4, 6});
+  Tensor left = slice(all, 1, 0, 3), right = slice(all, 1, 3, 6);
+  CHECK(names_of({{"a", slice(all, 0, 0, 2)}, {"b", slice(all, 0, 2, 4)}}) == Lines{"a", "b"});
+  CHECK(names_of({{"a", left}, {"b", right}}) == Lines{"a", "b"});
+  CHECK(names_of({{"a", left}, {"b", right}, {"c", left}, {"a", left}}) == Lines{"a", "b"});
+  CHECK(names_of({{"a", slice(all, 1, 0, 6, 2)}, {"b", slice(all, 1, 1, 6, 2)}}) ==
+        Lines{"a", "b"});
+  const std::string common = " have elements in common, expected one tensor or two apart";
+  CHECK(refusal([&] {
+          names_of({{"a", all}, {"b", left}});
+        }) == "module: the parameters a [4, 6] and b [4, 3]" + common);
+  CHECK(refusal([&] {
+          names_of({{"a", slice(all, 0, 0, 3)}, {"b", slice(all, 0, 2, 4)}});
+        }) == "module: the parameters a [3, 6] and b [2, 6]" + common);
+  CHECK(refusal([&] {
+          names_of({{"a", all}, {"b", all.detach()}});
+        }) == "module: the parameters a [4, 6] and b [4, 6]" + common);
+  CHECK(refusal([&] {
+          names_of({{"a", left}, {"a", right}});
+        }) == "module: two parameters of the name a, [4, 3] and [4, 3]");
+}
+
+TEST_CASE("what learns and is not listed is named by its shape") {
+  ListOfTensors module;
+  Tensor all = Tensor::full({4, 6}, 1).require_gradient();
+  Tensor hidden = Tensor::full({6}, 2).require_gradient(), frozen = Tensor::full({6}, 3);
+  module.members = {{"a", slice(all, 0, 0, 2)}};
+  Tape tape;
+  Tensor y = slice(all, 0, 0, 1) * frozen;
+  require_listed(tape, parameters(module));
+  auto complaint = [&](const char* shape) {
+    return text("parameters: the forward pass reads a tensor of shape ", shape,
+                " that requires a gradient and that no visit() lists: nothing would train or save "
+                "it; list it, or call require_gradient(false)");
+  };
+  {
+    Tape other;
+    Tensor z = y * hidden;
+    CHECK(refusal([&] { require_listed(other, parameters(module)); }) == complaint("[6]"));
+  }
+  {
+    Tape other;
+    Tensor z = scale(slice(all, 0, 3, 4), 2);
+    CHECK(refusal([&] { require_listed(other, parameters(module)); }) == complaint("[1, 6]"));
+  }
 }
 
 TEST_CASE("parameters of attention") {

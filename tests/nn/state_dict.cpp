@@ -5,6 +5,7 @@
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/nn/linear.h"
 #include "shiftgrad/ops/elementwise.h"
+#include "shiftgrad/ops/shape.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"
 
@@ -21,7 +22,37 @@ Linear linear_of(Scalar start) {
   return module;
 }
 
+/// Two parts of one storage.
+struct Parts : Module {
+  Tensor a, b;
+
+  explicit Parts(int axis) {
+    Tensor all = Tensor::zeros({4, 6});
+    a = slice(all, axis, 0, 1);
+    b = slice(all, axis, 1, all.size(axis));
+  }
+  void visit(Visitor& visitor) const override {
+    visitor("a", a);
+    visitor("b", b);
+  }
+};
+
 }  // namespace
+
+TEST_CASE("parts of one storage are saved and loaded, with gaps or without") {
+  for (int axis : {0, 1}) {
+    Parts from(axis), to(axis);
+    int64_t n = 0;
+    for (const Tensor& part : {from.a, from.b})
+      for (int64_t i = 0; i < part.size(0); ++i)
+        for (int64_t j = 0; j < part.size(1); ++j)
+          *select(select(part, 0, i), 0, j).mutable_data() = static_cast<Scalar>(++n);
+    load_state_dict(to, state_dict(from), "test");
+    CHECK(parameters(to).size() == 2);
+    CHECK(to.a.values() == from.a.values());
+    CHECK(to.b.values() == from.b.values());
+  }
+}
 
 TEST_CASE("state_dict: one entry a parameter, a tied one under its owner's name") {
   LanguageModelConfig config = small_transformer_xl();

@@ -25,6 +25,25 @@ constexpr PairTrainerConfig short_run{.batch_size = 4, .max_iters = 12, .warmup_
 
 }  // namespace
 
+TEST_CASE("what learns and is not listed is refused in the first step") {
+  struct Forgetful : EncoderDecoder {
+    using EncoderDecoder::EncoderDecoder;
+    void visit(Visitor& visitor) const override {
+      Visitor all;
+      EncoderDecoder::visit(all);
+      for (const auto& [name, value, decay] : all.parameters)
+        if (name != "output.bias") visitor(name, value, decay);
+    }
+  };
+  std::vector<TokenPair> train = reversals(30, 163);
+  Random random;
+  Forgetful model(small_translator().config, random);
+  PairTrainer trainer(model, train, {}, reversal_ends, short_run);
+  CHECK(refusal([&] {
+          trainer.step();
+        }).starts_with("parameters: the forward pass reads a tensor of shape "));
+}
+
 TEST_CASE("a small model learns to turn sequences around, and says so when it writes") {
   std::vector<TokenPair> train = reversals(400, 161), validation = reversals(40, 162);
   EncoderDecoder model = small_translator();

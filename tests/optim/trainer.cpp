@@ -1,14 +1,17 @@
 #include "shiftgrad/optim/trainer.h"
 
 #include <cmath>
+#include <thread>
 
 #include "shiftgrad/core/machine/parallel.h"
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/nn/state_dict.h"
+#include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/loss.h"
 #include "shiftgrad/ops/shape.h"
 #include "shiftgrad/optim/clip.h"
+#include "tests/support/own_model.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_trainings.h"
 
@@ -49,6 +52,103 @@ TwentySteps train(const LanguageModelConfig& model_config, const TrainerConfig& 
 }
 
 }  // namespace
+
+namespace {
+
+using test::OwnModel;
+
+/// A model whose two tables, [7, 8] each, are parts of one storage if asked.
+OwnModel of_parts(bool one_storage) {
+  OwnModel model = test::own_model();
+  if (!one_storage) return model;
+  Tensor all = concat({model.table, model.output.weight}, 0);
+  all.require_gradient();
+  model.table = slice(all, 0, 0, 7);
+  model.output.weight = slice(all, 0, 7, 14);
+  return model;
+}
+
+/// A model with a tensor that learns, besides those that it lists.
+struct Forgetful : OwnModel {
+  Tensor hidden;
+
+  Forgetful() : OwnModel(test::own_model()), hidden(constant_parameter({7}, 1)) {}
+  ModelOutput forward(const Tokens& tokens, const Memory& memory, Context& context) const override {
+    return {.logits = OwnModel::forward(tokens, memory, context).logits * hidden};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("trainer: parts of one storage learn as tensors of their own, to the last bit") {
+  std::vector<int32_t> text = random_text(300, 7);
+  auto outcome = [&](bool one_storage, const TrainerConfig& config, bool resumed) {
+    OwnModel model = of_parts(one_storage);
+    Trainer trainer(model, text, {}, config);
+    std::vector<double> figures;
+    auto step = [&](Trainer& one) {
+      StepReport report = one.step();
+      figures.insert(figures.end(), {report.loss, report.gradient_norm});
+    };
+    for (int n = 0; n < 6; ++n) step(trainer);
+    std::map<std::string, StoredTensor> weights = state_dict(model);
+    if (resumed) {
+      OwnModel other = of_parts(one_storage);
+      load_state_dict(other, weights, "test");
+      Trainer second(other, text, {}, config);
+      second.resume(trainer.saved(), "test");
+      for (int n = 0; n < 4; ++n) step(second);
+      weights = state_dict(other);
+    }
+    CHECK(weights.contains("table"));
+    CHECK(weights.contains("output.weight"));
+    return std::pair(figures, weights);
+  };
+  TrainerConfig clipped = blocks(), frozen = blocks(), momentum = blocks();
+  clipped.grad_clip = 0.05;
+  frozen.freeze = {"table"};
+  momentum.optimizer = OptimizerType::sgd;
+  momentum.momentum = 0.9;
+  momentum.gradient_accumulation_steps = 2;
+  for (const TrainerConfig& config : {blocks(), clipped, frozen, momentum})
+    for (bool resumed : {false, true})
+      CHECK(outcome(true, config, resumed) == outcome(false, config, resumed));
+}
+
+TEST_CASE("trainer: what learns and is not listed is refused in the first step") {
+  Forgetful model;
+  std::vector<int32_t> text = random_text(100, 7);
+  Trainer trainer(model, text, {}, blocks());
+  auto before = state_dict(model);
+  for (int n = 0; n < 2; ++n)
+    CHECK(refusal([&] { trainer.step(); }).find("reads a tensor of shape [7] that requires") !=
+          std::string::npos);
+  CHECK(state_dict(model) == before);
+  CHECK(model.hidden.values() == std::vector<Scalar>(7, 1));
+  model.hidden.require_gradient(false);
+  trainer.step();
+  CHECK(trainer.state().step == 1);
+}
+
+TEST_CASE("trainer: one model is trained by one thread after the other, and read by many") {
+  std::vector<int32_t> text = random_text(100, 7);
+  OwnModel model = test::own_model();
+  Trainer trainer(model, text, {}, blocks());
+  for (int n = 0; n < 3; ++n) std::thread([&] { trainer.step(); }).join();
+  std::vector<std::vector<Scalar>> logits(3);
+  std::vector<std::thread> readers;
+  for (auto& one : logits)
+    readers.emplace_back([&] {
+      Context context;
+      for (int n = 0; n < 20; ++n)
+        one = model({{1, 4}, {1, 2, 3, 4}}, Memory(), context).logits.values();
+    });
+  for (std::thread& reader : readers) reader.join();
+  CHECK(logits[0] == logits[1]);
+  CHECK(logits[0] == logits[2]);
+  CHECK_FALSE(model.table.recorded());
+  trainer.step();
+}
 
 TEST_CASE("trainer: learns what can be learnt") {
   std::vector<int32_t> text = repeating_text(400);
