@@ -168,18 +168,19 @@ std::unique_ptr<State> Aft::start(int64_t limit) const {
 }
 
 Tensor Aft::forward(const Tensor& x, State& state, Context& context) const {
-  auto& past = own_state<AftState>(state, x);
-  check_input(name, x, {}, d_model);
-  int64_t M = past.position(), T = x.size(1);
-  AftBand biases = band(M, T);
-  if (!past.forgets() && form != AftForm::full) refuse_single_keys(context);
-  auto [gate, k, v] = project(x, x);
-  bool by_key = context.key_padding_mask || context.attention_mask || context.looks_inside();
-  if (!past.forgets() && !by_key) return output(gate * past.feed(k, v, biases));  // [B, T, C]
-  Visibility visible = visibility(context);
-  visible.check(name.c_str(), x.size(0), T, M + T);
-  auto [keys, values] = past.append(k, v);
-  return mix({gate, keys, values}, biases, visible, context);
+  return advance<AftState>(state, x, [&](AftState& past) {
+    check_input(name, x, {}, d_model);
+    int64_t M = past.position(), T = x.size(1);
+    AftBand biases = band(M, T);
+    if (!past.forgets() && form != AftForm::full) refuse_single_keys(context);
+    auto [gate, k, v] = project(x, x);
+    bool by_key = context.key_padding_mask || context.attention_mask || context.looks_inside();
+    if (!past.forgets() && !by_key) return output(gate * past.feed(k, v, biases));  // [B, T, C]
+    Visibility visible = visibility(context);
+    visible.check(name.c_str(), x.size(0), T, M + T);
+    auto [keys, values] = past.append(k, v);
+    return mix({gate, keys, values}, biases, visible, context);
+  });
 }
 
 int64_t Aft::longest() const { return max_len > 0 ? max_len : unlimited; }

@@ -28,16 +28,13 @@ void AftState::start(int64_t count) {
   far_.maximum.assign(static_cast<size_t>(count), -std::numeric_limits<Scalar>::infinity());
   far_.numerator.assign(static_cast<size_t>(count), 0);
   far_.denominator.assign(static_cast<size_t>(count), 0);
-  rows_.resize(static_cast<size_t>((run + 4) * channels_));
-  above_.resize(static_cast<size_t>(channels_));
-  below_.resize(static_cast<size_t>(channels_));
 }
 
 /// Adds a token to the sums, once position biases no longer reach it. key and value are [B, 1, C].
 void AftState::add_to_sums(const Tensor& key, const Tensor& value) {
   for (int64_t b = 0; b < key.size(0); ++b) {
     const Scalar *k = token(key, b, 0, 0), *v = token(value, b, 0, 0);
-    Scalar *maximum = far_.maximum.data() + b * channels_, *weight = rows_.data();
+    Scalar *maximum = far_.maximum.data() + b * channels_, *weight = row(0);
     double* numerator = far_.numerator.data() + b * channels_;
     double* denominator = far_.denominator.data() + b * channels_;
     for (int64_t c = 0; c < channels_; ++c) {
@@ -58,11 +55,11 @@ void AftState::add_to_sums(const Tensor& key, const Tensor& value) {
 
 /// Writes the exponents of the keys begin … end-1, each as a row of the strip's width.
 void AftState::exponents(const Near& near, int64_t begin, int64_t end) {
-  Scalar* row = rows_.data() + 4 * channels_;
-  for (int64_t j = begin; j < end; ++j, row += near.width) {
+  Scalar* terms = row(4);
+  for (int64_t j = begin; j < end; ++j, terms += near.width) {
     const Scalar* k = token(near.keys, near.b, j, near.channel);
     Scalar w = near.biases[j * near.bias_stride];
-    for (int64_t c = 0; c < near.width; ++c) row[c] = k[c] + w;
+    for (int64_t c = 0; c < near.width; ++c) terms[c] = k[c] + w;
   }
 }
 
@@ -70,7 +67,7 @@ void AftState::exponents(const Near& near, int64_t begin, int64_t end) {
 void AftState::begin_sums(const Near& near, Scalar* greatest) {
   int64_t at = near.b * channels_ + near.channel, width = near.width;
   Scalar* factor = greatest + channels_;
-  const Scalar* terms = rows_.data() + 4 * channels_;
+  const Scalar* terms = row(4);
   std::copy_n(far_.maximum.data() + at, width, greatest);
   for (int64_t j = 0; j < near.keys.size(1); j += run) {
     int64_t end = std::min(j + run, near.keys.size(1));
@@ -91,8 +88,7 @@ void AftState::begin_sums(const Near& near, Scalar* greatest) {
 /// Adds the terms of the keys begin … end-1.
 void AftState::add_run(const Near& near, int64_t begin, int64_t end, const Scalar* greatest) {
   int64_t width = near.width;
-  Scalar *numerator = rows_.data() + 2 * channels_, *denominator = numerator + channels_;
-  Scalar* terms = rows_.data() + 4 * channels_;
+  Scalar *numerator = row(2), *denominator = row(3), *terms = row(4);
   exponents(near, begin, end);
   std::fill_n(numerator, width, Scalar{0});
   std::fill_n(denominator, width, Scalar{0});
@@ -111,7 +107,7 @@ void AftState::add_run(const Near& near, int64_t begin, int64_t end, const Scala
 }
 
 void AftState::mix(const Near& near, Scalar* y) {
-  Scalar* greatest = rows_.data();
+  Scalar* greatest = row(0);
   begin_sums(near, greatest);
   for (int64_t j = 0; j < near.keys.size(1); j += run)
     add_run(near, j, std::min(j + run, near.keys.size(1)), greatest);
@@ -144,6 +140,9 @@ Tensor AftState::feed(const Tensor& key, const Tensor& value, const AftBand& ban
   if (far_.maximum.empty()) start(B * C);
   require(static_cast<int64_t>(far_.maximum.size()) == B * C, "state: a batch of ", B,
           " for a state of ", static_cast<int64_t>(far_.maximum.size()) / C);
+  rows_ = Tensor::empty({run + 4, C});
+  above_.resize(static_cast<size_t>(C));
+  below_.resize(static_cast<size_t>(C));
   Tensor y = Tensor::empty({B, T, C});
   Tensor none = Tensor::empty({B, 0, C});
   for (int64_t t = 0; t < T; ++t, ++position_) {
@@ -159,6 +158,9 @@ Tensor AftState::feed(const Tensor& key, const Tensor& value, const AftBand& ban
     int64_t begin = std::max<int64_t>(0, held - near_);
     mix(slice(keys, 1, begin, held), slice(values, 1, begin, held), band, t, y);
   }
+  rows_ = {};
+  above_ = CachedVector<double>();
+  below_ = CachedVector<double>();
   return y;
 }
 
@@ -177,9 +179,13 @@ void AftState::forget_newest(int64_t count) {
 
 void AftState::reorder(const std::vector<int64_t>& members) {
   if (members.empty()) return;
+  int64_t batch = far_.maximum.empty() ? 0 : std::ssize(far_.maximum) / channels_;
+  for (int64_t member : members)
+    require(batch == 0 || (0 <= member && member < batch), "reorder: member ", member,
+            ", expected 0 to ", batch - 1);
   keys_.reorder(members);
   values_.reorder(members);
-  if (far_.maximum.empty()) return;
+  if (batch == 0) return;
   auto chosen = [&](const auto& all) {
     std::remove_cvref_t<decltype(all)> result;
     for (int64_t member : members)

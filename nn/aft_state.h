@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "shiftgrad/core/machine/allocator.h"
 #include "shiftgrad/nn/layer.h"
 #include "shiftgrad/nn/sliding_cache.h"
 #include "shiftgrad/ops/aft.h"
@@ -46,8 +47,8 @@ class AftState : public State {
  private:
   /// Sums over the far keys, for each channel of each batch member.
   struct Far {
-    std::vector<Scalar> maximum;
-    std::vector<double> numerator, denominator;
+    CachedVector<Scalar> maximum;
+    CachedVector<double> numerator, denominator;
   };
   /// The near keys of one token, for the channels of one group of one batch member.
   struct Near {
@@ -56,6 +57,8 @@ class AftState : public State {
     int64_t bias_stride, b, channel, width;
   };
   void start(int64_t count);
+  /// The first channel of one of `rows_`.
+  Scalar* row(int64_t n) { return rows_.mutable_data() + n * channels_; }
   void add_to_sums(const Tensor& key, const Tensor& value);
   void mix(const Tensor& keys, const Tensor& values, const AftBand& band, int64_t t,
            const Tensor& y);
@@ -68,9 +71,9 @@ class AftState : public State {
   Older older_;
   SlidingCache keys_, values_;  // [B, near, C]
   Far far_;
-  // Buffers for one token: greatest, factor, two sums and a run of terms, each at most C wide.
-  std::vector<Scalar> rows_;           // room for some rows of channels
-  std::vector<double> above_, below_;  // [C], a token's sums
+  // Room for one token while `feed` runs: greatest, factor, two sums and a run of terms.
+  Tensor rows_;                         // [run + 4, C]
+  CachedVector<double> above_, below_;  // [C], a token's sums
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

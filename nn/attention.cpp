@@ -69,15 +69,14 @@ std::unique_ptr<State> Attention::start(int64_t limit) const {
 }
 
 Tensor Attention::forward(const Tensor& x, State& state, Context& context) const {
-  auto& past = own_state<AttentionState>(state, x);
-  check_input(name, x, {}, qkv.weight.size(1));
-  int64_t T = x.size(1);
-  visibility(context).check("relative_attention", x.size(0), T, past.kept() + T);
-  Heads heads = past.append(rotated(project(x, x), past.seen(), past.seen()));
-  Tensor positions = past.positions(heads.key.size(2), [&](int64_t keys) {  // [K, H, D]
-    return position_table(keys - 1, 0, context);
+  return advance<AttentionState>(state, x, [&](AttentionState& past) {
+    check_input(name, x, {}, qkv.weight.size(1));
+    Heads heads = past.append(rotated(project(x, x), past.seen(), past.seen()));
+    Tensor positions = past.positions(heads.key.size(2), [&](int64_t keys) {  // [K, H, D]
+      return position_table(keys - 1, 0, context);
+    });
+    return attend(equation(heads, positions), visibility(context), context);
   });
-  return attend(equation(heads, positions), visibility(context), context);
 }
 
 void Attention::visit(Visitor& visitor) const {

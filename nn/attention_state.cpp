@@ -34,9 +34,9 @@ void AttentionState::forget_newest(int64_t count) {
   bool whole = seen_ == keys_.size();
   require(count == 0 || whole || !cut_by_reach_,
           "state: cannot forget tokens when older ones have left the window");
-  seen_ -= count;
   keys_.forget_newest(count);
   values_.forget_newest(count);
+  seen_ -= count;
 }
 
 void AttentionState::reorder(const std::vector<int64_t>& members) {

@@ -17,9 +17,8 @@ class AttentionState : public State {
  public:
   AttentionState(int64_t limit, int64_t reach);
 
-  /// The number of tokens fed, and of those that are kept.
+  /// The number of tokens fed.
   int64_t seen() const { return seen_; }
-  int64_t kept() const { return keys_.size(); }
 
   /// Adds the keys and values of new tokens, and returns the queries with those of all tokens kept.
   Heads append(const Heads& heads);

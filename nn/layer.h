@@ -49,7 +49,8 @@ struct Layer : StatefulModule {
   /// Returns the output [B, T, C] for x after the tokens in `state`, and adds x to the state. The
   /// weights must not change between calls. The masks of the context cover the M kept tokens and x.
   /// A layer obeys the masks and the recorder, or throws where sums or hidden states stand for the
-  /// tokens. Throws on the state of another layer, and while a tape records.
+  /// tokens. Throws on the state of another layer, and while a tape records. A call that throws
+  /// leaves the state as it was, which `advance` sees to.
   virtual Tensor forward(const Tensor& x, State& state, Context& context) const = 0;
 
   /// The largest number of tokens in a sequence, counted from its start. It is bounded where

@@ -97,17 +97,16 @@ std::unique_ptr<State> LocalRnn::start(int64_t limit) const {
 }
 
 Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const {
-  auto& past = own_state<LocalRnnState>(state, x);
-  check_input(name, x, {}, d_model);
-  context.refuse_masks("local_rnn");
-  if (past.limit) {
+  return advance<LocalRnnState>(state, x, [&](LocalRnnState& past) {
+    check_input(name, x, {}, d_model);
+    context.refuse_masks("local_rnn");
+    if (!past.limit) return slide(x, past.open);
     Tensor y = forward(x, past.memory, context);
     Tensor all = concat({past.memory, x}, 1);  // [B, M + T, C]
     past.memory = slice(all, 1, std::max<int64_t>(0, all.size(1) - *past.limit), all.size(1));
     past.memory = contiguous(past.memory).detach();
     return y;
-  }
-  return slide(x, past.open);
+  });
 }
 
 Tensor LocalRnn::slide(const Tensor& x, RecurrentState& open) const {

@@ -8,35 +8,34 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-SlidingCache::SlidingCache(const SlidingCache& other)
-    : begin_(other.begin_), end_(other.end_), limit_(other.limit_) {
-  if (!other.buffer_.defined()) return;
-  buffer_ = Tensor::empty(other.buffer_.shape());
-  accumulate(0, slice(buffer_, 1, begin_, end_), slice(other.buffer_, 1, begin_, end_));
+/// Takes the next `count` rows of the buffer, if there are that many and no copy has taken them.
+bool SlidingCache::claim(int64_t count) {
+  int64_t free = end_;
+  return room_ && end_ + count <= room_->rows.size(1) &&
+         room_->filled.compare_exchange_strong(free, end_ + count);
 }
 
-/// Makes room for `rows` after end_. A new buffer is twice as long as the rows in use, so each move
-/// is followed by as many appended rows without a move.
+/// Moves to a buffer of its own with room for `rows` after end_. It is twice as long as the rows in
+/// use, so each move is followed by as many appended rows without a move.
 void SlidingCache::make_room(const Tensor& rows) {
   int64_t needed = size() + rows.size(1);
-  int64_t room = buffer_.defined() ? buffer_.size(1) : 0;
-  if (end_ + rows.size(1) <= room) return;
   Dims shape = rows.shape();
-  shape[1] = std::max(room, 2 * needed);
-  Tensor moved = Tensor::empty(shape);
-  if (size() > 0) accumulate(0, slice(moved, 1, 0, size()), slice(buffer_, 1, begin_, end_));
-  buffer_ = moved;
+  shape[1] = std::max(room_ ? room_->rows.size(1) : 0, 2 * needed);
+  std::shared_ptr<Room> moved(new Room{Tensor::empty(shape), needed});
+  if (size() > 0)
+    accumulate(0, slice(moved->rows, 1, 0, size()), slice(room_->rows, 1, begin_, end_));
+  room_ = moved;
   end_ = size();
   begin_ = 0;
 }
 
 Tensor SlidingCache::append(const Tensor& rows) {
-  require(!buffer_.defined() || buffer_.size(0) == rows.size(0), "state: a batch of ", rows.size(0),
-          " for a state of ", buffer_.defined() ? buffer_.size(0) : 0);
-  make_room(rows);
-  accumulate(0, slice(buffer_, 1, end_, end_ + rows.size(1)), rows);
+  require(!room_ || room_->rows.size(0) == rows.size(0), "state: a batch of ", rows.size(0),
+          " for a state of ", room_ ? room_->rows.size(0) : 0);
+  if (!claim(rows.size(1))) make_room(rows);
+  accumulate(0, slice(room_->rows, 1, end_, end_ + rows.size(1)), rows);
   end_ += rows.size(1);
-  Tensor all = slice(buffer_, 1, begin_, end_);
+  Tensor all = slice(room_->rows, 1, begin_, end_);
   begin_ = std::max(begin_, end_ - limit_);
   return all;
 }
@@ -47,16 +46,16 @@ void SlidingCache::forget_newest(int64_t count) {
 }
 
 void SlidingCache::reorder(const std::vector<int64_t>& members) {
-  if (!buffer_.defined()) return;
-  Dims shape = buffer_.shape();
+  if (!room_) return;
+  Dims shape = room_->rows.shape();
   shape[0] = static_cast<int64_t>(members.size());
-  Tensor reordered = Tensor::empty(shape);
+  std::shared_ptr<Room> reordered(new Room{Tensor::empty(shape), end_});
   auto kept = [this](const Tensor& buffer, int64_t member) {
     return slice(select(buffer, 0, member), 0, begin_, end_);
   };
   for (size_t b = 0; b < members.size(); ++b)
-    accumulate(0, kept(reordered, static_cast<int64_t>(b)), kept(buffer_, members[b]));
-  buffer_ = reordered;
+    accumulate(0, kept(reordered->rows, static_cast<int64_t>(b)), kept(room_->rows, members[b]));
+  room_ = reordered;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

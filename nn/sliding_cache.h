@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "shiftgrad/core/tensor.h"
@@ -12,12 +14,14 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// the buffer is full, then the newest are moved to its front. So the size is fixed, and a row
 /// costs the same however many came before.
 ///
+/// Copies share the buffer. The first of them to append goes on in it; the next to append behind
+/// the same row moves to a buffer of its own. So a copy costs nothing, and copies may go on side by
+/// side on several threads.
+///
 ///     | forgotten | kept rows | free |   ->   | kept rows | free            |
 class SlidingCache {
  public:
   explicit SlidingCache(int64_t limit) : limit_(limit) {}
-  /// Copies the rows; the two caches share nothing.
-  SlidingCache(const SlidingCache& other);
 
   /// Appends rows [B, T, …] and returns all kept rows [B, K, …], including these, as a view that is
   /// valid until the next call. Afterwards at most `limit` of them are kept.
@@ -28,9 +32,14 @@ class SlidingCache {
   void reorder(const std::vector<int64_t>& members);
 
  private:
+  struct Room {
+    Tensor rows;                  // [B, capacity, …]
+    std::atomic<int64_t> filled;  // rows that one of the caches has written
+  };
+  bool claim(int64_t count);
   void make_room(const Tensor& rows);
 
-  Tensor buffer_;  // [B, capacity, …]
+  std::shared_ptr<Room> room_;
   int64_t begin_ = 0, end_ = 0;
   int64_t limit_;
 };

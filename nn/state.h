@@ -17,6 +17,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// What a layer or a model keeps of the tokens it has seen, for each member of the batch.
 struct State {
   virtual ~State() = default;
+  /// Returns a state that goes on from here by itself. Models clone the states of their layers at
+  /// each step, so a clone of a long past should share it.
   virtual std::unique_ptr<State> clone() const = 0;
   /// Forgets the newest `count` tokens, as if they had not been fed. Throws if older tokens that
   /// would be visible again are gone. Tokens cut off by a limit stay cut off, without an error.
@@ -27,6 +29,24 @@ struct State {
   /// Identity of the module that started this state (`StatefulModule::identity`). A clone must keep
   /// it, as a copy does.
   int64_t owner = 0;
+};
+
+/// A state as a value: a copy is a clone. States made of other states hold them so.
+class StateValue {
+ public:
+  StateValue(std::unique_ptr<State> state) : state_(std::move(state)) {}
+  StateValue(const StateValue& other) : state_(other->clone()) {}
+  StateValue(StateValue&&) = default;
+  StateValue& operator=(StateValue other) {
+    state_ = std::move(other.state_);
+    return *this;
+  }
+
+  State& operator*() const { return *state_; }
+  State* operator->() const { return state_.get(); }
+
+ private:
+  std::unique_ptr<State> state_;
 };
 
 /// A token limit that is no limit.
@@ -59,6 +79,18 @@ struct StatefulModule : Module {
             ": a State of another module; use the one that start() of this module gave");
     refuse_recording(x);
     return *own;
+  }
+
+  /// Returns step(past), where `past` is a copy of this module's own state, and then makes the
+  /// state what `past` has become. So a step that throws leaves the state as it was. Throws as
+  /// `own_state` does.
+  template <class Own, class Step>
+  Tensor advance(State& state, const Tensor& x, Step step) const {
+    Own& own = own_state<Own>(state, x);
+    Own past = own;
+    Tensor y = step(past);
+    own = std::move(past);
+    return y;
   }
 
   /// Throws, in the module's name, where a tape would record the parameters or x.

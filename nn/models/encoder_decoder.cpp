@@ -148,11 +148,14 @@ Tensor EncoderDecoder::decode(const Tokens& targets, DecoderState& state, Contex
           ": a State of another model; use the one that start() of this model gave");
   Context own = with_padding(context, nullptr);
   Context cross = with_padding(context, state.source_padding);
-  Tensor x = target_embedding(targets, state.position, own);  // [N, T, C]
+  DecoderState past = state;
+  Tensor x = target_embedding(targets, past.position, own);  // [N, T, C]
   for (size_t n = 0; n < decoder.size(); ++n)
-    x = (*decoder[n])(x, *state.blocks[n], state.sources[n], own, cross);
-  state.position += targets.shape[1];
-  return logits(x, own);
+    x = (*decoder[n])(x, *past.blocks[n], past.sources[n], own, cross);
+  past.position += targets.shape[1];
+  Tensor result = logits(x, own);
+  state = std::move(past);
+  return result;
 }
 
 Tensor EncoderDecoder::logits(const Tensor& x, Context& context) const {
@@ -177,15 +180,6 @@ void EncoderDecoder::visit(Visitor& visitor) const {
   visitor("decoder_norm", decoder_norm);
   visitor("output.weight", output_weight, Decay::yes);
   visitor("output.bias", output_bias);
-}
-
-DecoderState DecoderState::clone() const {
-  DecoderState copy;
-  for (const auto& block : blocks) copy.blocks.push_back(block->clone());
-  copy.sources = sources;
-  copy.source_padding = source_padding;
-  copy.position = position;
-  return copy;
 }
 
 void DecoderState::reorder(const std::vector<int64_t>& rows) {

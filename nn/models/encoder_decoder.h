@@ -99,12 +99,11 @@ struct Encoded {
 /// and values, which are projected once. N rows of targets attend to B sources; each source has N/B
 /// consecutive rows.
 struct DecoderState {
-  std::vector<std::unique_ptr<State>> blocks;
+  std::vector<StateValue> blocks;
   std::vector<KeysAndValues> sources;  // one for each block
   std::shared_ptr<const Mask> source_padding;
   int64_t position = 0;  // tokens fed
 
-  DecoderState clone() const;
   /// Makes row n continue from what was row rows[n] until now. Both must attend to the same source.
   void reorder(const std::vector<int64_t>& rows);
   /// Keeps only these sources, in this order, and the rows in `rows`, as `reorder` does.

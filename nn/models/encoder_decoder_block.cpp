@@ -65,6 +65,9 @@ Tensor EncoderDecoderBlock::operator()(const Tensor& x, State& state, const Keys
   int64_t B = source.key.size(0), rows = x.size(0);
   require(rows % B == 0, "encoder_decoder_block: ", rows, " rows for ", B,
           " sources, expected a multiple");
+  // Told before the mixer goes on: the state stays as it was.
+  Visibility{false, 0, cross_context.key_padding_mask, cross_context.attention_mask}.check(
+      "relative_attention", B, rows / B * x.size(1), source.key.size(2));
   return run(
       x, context, [&](const Tensor& input) { return (*mixer)(input, state, context); },
       [&](const Tensor& input) {

@@ -29,15 +29,6 @@ class ReadPrompt::Continuation {
         positions_(std::min(model.longest(), options.positions)),
         state_(model.start(options.mem_len)) {}
 
-  Continuation(const Continuation& other)
-      : model_(other.model_),
-        mem_len_(other.mem_len_),
-        positions_(other.positions_),
-        fed_(other.fed_),
-        state_(other.state_->clone()),
-        text_(other.text_),
-        logits_(other.logits_) {}
-
   void feed(const std::vector<int32_t>& tokens) {
     if (positions_ == unlimited) return forward(tokens);
     text_.insert(text_.end(), tokens.begin(), tokens.end());
@@ -73,7 +64,7 @@ class ReadPrompt::Continuation {
   int64_t mem_len_;
   int64_t positions_;
   int64_t fed_ = 0;  // tokens in the state
-  std::unique_ptr<State> state_;
+  StateValue state_;
   Context context_{};
   std::vector<int32_t> text_;
   Tensor logits_;  // [V]

@@ -156,12 +156,13 @@ std::unique_ptr<State> LanguageModel::start(int64_t limit) const {
 }
 
 Tensor LanguageModel::step(const Tokens& tokens, State& state, Context& context) const {
-  auto& own = own_state<LanguageModelState>(state);
-  Tensor x = embedding(tokens, own.position, context);
-  for (size_t n = 0; n < blocks.size(); ++n)
-    x = (*blocks[n])(placed(x, n, own.position), *own.blocks[n], context);
-  own.position += tokens.shape[1];
-  return logits(features(x, context));
+  return advance<LanguageModelState>(state, {}, [&](LanguageModelState& past) {
+    Tensor x = embedding(tokens, past.position, context);
+    for (size_t n = 0; n < blocks.size(); ++n)
+      x = (*blocks[n])(placed(x, n, past.position), *past.blocks[n], context);
+    past.position += tokens.shape[1];
+    return logits(features(x, context));
+  });
 }
 
 int64_t LanguageModel::longest() const {
@@ -186,11 +187,7 @@ void LanguageModel::visit(Visitor& visitor) const {
 }
 
 std::unique_ptr<State> LanguageModelState::clone() const {
-  auto copy = std::make_unique<LanguageModelState>();
-  for (const auto& block : blocks) copy->blocks.push_back(block->clone());
-  copy->position = position;
-  copy->owner = owner;
-  return copy;
+  return std::make_unique<LanguageModelState>(*this);
 }
 
 void LanguageModelState::forget_newest(int64_t count) {

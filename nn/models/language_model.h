@@ -97,7 +97,7 @@ struct LanguageModelConfig {
 
 /// The states of all blocks, and the number of tokens fed to them.
 struct LanguageModelState : State {
-  std::vector<std::unique_ptr<State>> blocks{};
+  std::vector<StateValue> blocks{};
   int64_t position = 0;
 
   std::unique_ptr<State> clone() const override;

@@ -15,13 +15,10 @@ MultiHeadAttentionConfig attention_config(const RTransformerBlockConfig& config)
 
 /// The states of the local layers, from the lowest, and then of the attention.
 struct RTransformerState : State {
-  std::vector<std::unique_ptr<State>> parts;
+  std::vector<StateValue> parts;
 
   std::unique_ptr<State> clone() const override {
-    auto copy = std::make_unique<RTransformerState>();
-    for (const auto& part : parts) copy->parts.push_back(part->clone());
-    copy->owner = owner;
-    return copy;
+    return std::make_unique<RTransformerState>(*this);
   }
   void forget_newest(int64_t count) override {
     for (auto& part : parts) part->forget_newest(count);
@@ -86,9 +83,11 @@ std::unique_ptr<State> RTransformerBlock::start(int64_t limit) const {
 }
 
 Tensor RTransformerBlock::forward(const Tensor& x, State& state, Context& context) const {
-  auto part = own_state<RTransformerState>(state, x).parts.begin();
-  return run(x, context,
-             [&](const Layer& layer, const Tensor& y) { return layer(y, **part++, context); });
+  return advance<RTransformerState>(state, x, [&](RTransformerState& past) {
+    auto part = past.parts.begin();
+    return run(x, context,
+               [&](const Layer& layer, const Tensor& y) { return layer(y, **part++, context); });
+  });
 }
 
 void RTransformerBlock::visit(Visitor& visitor) const {

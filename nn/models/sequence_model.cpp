@@ -74,10 +74,12 @@ std::unique_ptr<State> SequenceModel::start(int64_t limit) const {
 
 Tensor SequenceModel::step(const Tokens& tokens, State& state, Context& context) const {
   require(tokens.shape.size() == 2, name, ": tokens ", tokens.shape, ", expected [B, T]");
-  Tokens all = own_state<FedTokens>(state).with(tokens, name);  // [B, M + T]
-  Tensor logits = (*this)(all, Memory(), context).logits;       // [B, M + T, V]
-  int64_t keys = all.shape[1];
-  return slice(logits, 1, keys - tokens.shape[1], keys);  // [B, T, V]
+  return advance<FedTokens>(state, {}, [&](FedTokens& past) {
+    Tokens all = past.with(tokens, name);                    // [B, M + T]
+    Tensor logits = (*this)(all, Memory(), context).logits;  // [B, M + T, V]
+    int64_t keys = all.shape[1];
+    return slice(logits, 1, keys - tokens.shape[1], keys);  // [B, T, V]
+  });
 }
 
 Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t length,

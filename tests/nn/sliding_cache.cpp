@@ -57,13 +57,18 @@ TEST_CASE("the newest rows can be forgotten") {
   CHECK(refusal([&] { cache.forget_newest(-1); }) == "state: cannot forget -1 of 3 tokens");
 }
 
-TEST_CASE("a copy shares nothing") {
+TEST_CASE("a copy goes on by itself, and costs nothing until it does") {
   SlidingCache cache(4);
   cache.append(rows(1, 3));
   SlidingCache copy(cache);
   copy.append(rows(40, 2));
   CHECK(same_bits(cache.append(rows(4, 1)), rows(1, 4)));
   CHECK(same_bits(copy.append(rows(50, 1)), concat({rows(2, 2), rows(40, 2), rows(50, 1)}, 1)));
+  int64_t before = allocator_counters().calls;
+  SlidingCache third(cache);
+  CHECK(allocator_counters().calls == before);
+  third.append(rows(60, 1));
+  CHECK(same_bits(cache.append(rows(5, 1)), rows(1, 5)));
   SlidingCache empty(4), of_empty(empty);
   CHECK(same_bits(of_empty.append(rows(1, 2)), rows(1, 2)));
 }

@@ -158,7 +158,7 @@ TEST_CASE("targets fed in pieces, several for a source, reordered and cut, are t
     model.decode(part(before, 0, 1), state, context);
     model.decode(part(before, 1, 3), state, context);
     state.reorder({0, 0, 3, 2, 4, 5});
-    DecoderState copy = state.clone();
+    DecoderState copy = state;
     state.keep({0, 2}, {1, 0, 4, 5});
     Tensor first = model.decode(part(after, 0, 3), state, context);
     Tensor last = model.decode(part(after, 3, 4), state, context);
