@@ -9,6 +9,7 @@
 #include "shiftgrad/core/named.h"
 #include "shiftgrad/nn/models/encoder_decoder.h"
 #include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/nn/models/layer_config.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -21,6 +22,14 @@ std::set<std::string> taken_from(const std::string& model) {
   if (model == LanguageModelConfig::type) return {"d_model", "n_head"};
   if (model == EncoderDecoderConfig::type) return {"d_model", "n_head", "causal", "bidirectional"};
   return {};
+}
+
+/// Returns the names as an error lists them.
+template <class Names>
+std::string listed(const Names& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list.empty() ? "none" : list;
 }
 
 /// Fills a config's fields from an object, and remembers which keys they named.
@@ -41,7 +50,8 @@ class Reader {
 
   void refuse_unknown_keys() const {
     for (const auto& [key, value] : object_.items())
-      require(known_.contains(key), layer_, ": unknown config key ", shown(key));
+      if (!known_.contains(key))
+        fail(layer_, ": unknown config key ", shown(key), ", expected ", listed(known_));
   }
 
  private:
@@ -83,9 +93,11 @@ class Reader {
 };
 
 /// Collects the fields of a layer's config into an object. Absent options are left out, and so are
-/// fields with the usual value, if the config says what that is.
+/// fields with the usual value, if the config says what that is; with `all`, they are null and that
+/// value.
 struct Writer {
   std::string layer{};
+  bool all = false;
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
 
   template <class Value>
@@ -97,18 +109,21 @@ struct Writer {
   }
   template <class Value>
   void operator()(const char* key, const std::optional<Value>& value) {
-    if (value) object[key] = *value;
+    if (value)
+      object[key] = *value;
+    else if (all)
+      object[key] = nullptr;
   }
   template <class Value>
   void operator()(const char* key, const Value& value, const Value& usual) {
-    if (value != usual) object[key] = value;
+    if (all || value != usual) object[key] = value;
   }
   template <class Value>
   void operator()(const char* key, const Value& value, Required) {
     (*this)(key, value);
   }
   void operator()(const char* key, const MixerConfig& value) {
-    Writer mixer;
+    Writer mixer{.all = all};
     std::visit(
         [&](auto config) {
           mixer.object["type"] = config.type;
@@ -133,7 +148,7 @@ Config read_config(const Json& object) {
 template <size_t N = 0>
 MixerConfig read_mixer(const std::string& type, const Json& object) {
   if constexpr (N == std::variant_size_v<MixerConfig>) {
-    fail("unknown mixer type ", shown(type));
+    fail("unknown mixer type ", shown(type), ", expected ", listed(type_names<MixerConfig>()));
   } else {
     using Config = std::variant_alternative_t<N, MixerConfig>;
     return type == Config::type ? MixerConfig(read_config<Config>(object))
@@ -159,11 +174,15 @@ Config config_from_json(const std::string& text) {
 }
 
 template <class Config>
-std::string config_to_json(const Config& config) {
+std::string config_to_json(const Config& config, bool all) {
   Config copy = config;
-  Writer writer{Config::type};
+  Writer writer{Config::type, all};
   copy.fields(writer);
   return writer.object.dump();
+}
+
+std::string layer_config_to_json(const LayerConfig& config, bool all) {
+  return std::visit([&](const auto& layer) { return config_to_json(layer, all); }, config);
 }
 
 template RelShiftConfig config_from_json(const std::string&);
@@ -180,7 +199,8 @@ template RTransformerBlockConfig config_from_json(const std::string&);
 template EncoderDecoderBlockConfig config_from_json(const std::string&);
 template LanguageModelConfig config_from_json(const std::string&);
 template EncoderDecoderConfig config_from_json(const std::string&);
-template std::string config_to_json(const LanguageModelConfig&);
-template std::string config_to_json(const EncoderDecoderConfig&);
+template std::string config_to_json(const RelShiftConfig&, bool);
+template std::string config_to_json(const LanguageModelConfig&, bool);
+template std::string config_to_json(const EncoderDecoderConfig&, bool);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -30,8 +30,9 @@ struct ShiftRightConfig {
 template <class Config>
 Config config_from_json(const std::string& text);
 
-/// Returns the JSON object that config_from_json reads back.
+/// Returns the JSON object that config_from_json reads back. With `all`, it is for people: it has
+/// every field, null for an absent option.
 template <class Config>
-std::string config_to_json(const Config& config);
+std::string config_to_json(const Config& config, bool all = false);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

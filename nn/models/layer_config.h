@@ -4,7 +4,9 @@
 
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "shiftgrad/nn/models/encoder_decoder_block.h"
 #include "shiftgrad/nn/models/mixers.h"
@@ -24,9 +26,20 @@ struct WithBlocks<std::variant<Mixers...>, Blocks...> {
 using LayerConfig = WithBlocks<MixerConfig, TransformerBlockConfig, RTransformerBlockConfig,
                                EncoderDecoderBlockConfig>::Config;
 
+/// Returns the names of the configs in a variant such as LayerConfig.
+template <class Configs>
+std::vector<std::string> type_names() {
+  return []<class... Config>(std::type_identity<std::variant<Config...>>) {
+    return std::vector<std::string>{Config::type...};
+  }(std::type_identity<Configs>());
+}
+
 /// Returns the config of the layer called `name`, from a JSON object, or nothing if no layer has
 /// this name. Throws as config_from_json does.
 std::optional<LayerConfig> layer_config_from_json(const std::string& name, const std::string& text);
+
+/// Returns what config_to_json returns for the config of this layer.
+std::string layer_config_to_json(const LayerConfig& config, bool all = false);
 
 /// Returns the size C of the tokens [B, T, C] that the layer takes.
 int64_t layer_width(const LayerConfig& config);

@@ -4,10 +4,12 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
 #include <sstream>
 
 #include "shiftgrad/nn/models/encoder_decoder.h"
 #include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/nn/models/layer_config.h"
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;
@@ -35,6 +37,17 @@ void check_refused(const std::vector<Refused>& list) {
     CAPTURE(refused.json);
     CHECK(error_of<Config>(refused.json) == std::string(Config::type) + ": " + refused.error);
   }
+}
+
+/// The error for a key that such a config lacks, with all the keys that it has.
+template <class Config>
+std::string unknown(const std::string& key, Config config = {}) {
+  std::set<std::string> known;
+  auto collect = [&](const char* name, auto&&...) { known.insert(name); };
+  config.fields(collect);
+  std::string list;
+  for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
+  return "unknown config key \"" + key + "\", expected " + list;
 }
 
 /// `{"d_model": 6, "n_head": 2` and so on.
@@ -98,34 +111,36 @@ TEST_CASE("a config is one JSON object with known keys") {
   check_refused<MultiHeadAttentionConfig>({
       {"[]", "the config is not a JSON object"},
       {"3", "the config is not a JSON object"},
-      {with(heads, R"("windows": 3)"), "unknown config key \"windows\""},
-      {with(heads, R"("d_head": 3)"), "unknown config key \"d_head\""},
-      {with(heads, R"("attention_dropout": 0.1)"), "unknown config key \"attention_dropout\""},
+      {with(heads, R"("windows": 3)"), unknown<MultiHeadAttentionConfig>("windows")},
+      {with(heads, R"("d_head": 3)"), unknown<MultiHeadAttentionConfig>("d_head")},
+      {with(heads, R"("attention_dropout": 0.1)"),
+       unknown<MultiHeadAttentionConfig>("attention_dropout")},
   });
   for (const char* broken : {"", "{", "{} {}", "{\"d_model\": 6,}", "nothing"})
     CHECK_FALSE(error_of<MultiHeadAttentionConfig>(broken).empty());
-  auto unknown = [](const std::string& key) { return "unknown config key \"" + key + "\""; };
   check_refused<RelativeMultiHeadAttentionConfig>({
-      {with(heads, R"("bias": true)"), unknown("bias")},
-      {with(heads, R"("window": 3)"), unknown("window")},
+      {with(heads, R"("bias": true)"), unknown<RelativeMultiHeadAttentionConfig>("bias")},
+      {with(heads, R"("window": 3)"), unknown<RelativeMultiHeadAttentionConfig>("window")},
   });
   check_refused<RelativeGlobalAttentionConfig>({
-      {with(heads, R"("max_seq": 3, "causal": true)"), unknown("causal")},
-      {with(heads, R"("max_seq": 3, "bias": true)"), unknown("bias")},
+      {with(heads, R"("max_seq": 3, "causal": true)"),
+       unknown<RelativeGlobalAttentionConfig>("causal")},
+      {with(heads, R"("max_seq": 3, "bias": true)"),
+       unknown<RelativeGlobalAttentionConfig>("bias")},
   });
   check_refused<ShawAttentionConfig>(
-      {{with(heads, R"("max_distance": 3, "window": 3)"), unknown("window")}});
+      {{with(heads, R"("max_distance": 3, "window": 3)"), unknown<ShawAttentionConfig>("window")}});
   check_refused<TransformerXLAttentionConfig>({
-      {with(heads, R"("bias": false)"), unknown("bias")},
+      {with(heads, R"("bias": false)"), unknown<TransformerXLAttentionConfig>("bias")},
   });
   check_refused<LocalRnnConfig>(
-      {{R"({"d_model": 4, "window": 2, "causal": true})", unknown("causal")}});
+      {{R"({"d_model": 4, "window": 2, "causal": true})", unknown<LocalRnnConfig>("causal")}});
   check_refused<RTransformerBlockConfig>(
-      {{with(heads, R"("norm_first": true)"), unknown("norm_first")}});
+      {{with(heads, R"("norm_first": true)"), unknown<RTransformerBlockConfig>("norm_first")}});
   CHECK(refusal([] { config_from_json<RelShiftConfig>(R"({"zero": true})"); }) ==
-        "rel_shift: unknown config key \"zero\"");
+        "rel_shift: unknown config key \"zero\", expected zero_triu");
   CHECK(refusal([] { config_from_json<ShiftRightConfig>(R"({"zero_triu": true})"); }) ==
-        "shift_right: unknown config key \"zero_triu\"");
+        "shift_right: unknown config key \"zero_triu\", expected none");
 }
 
 TEST_CASE("attention's own options") {
@@ -207,15 +222,18 @@ TEST_CASE("recurrent nets and blocks") {
       {"{\"d_inner\": 3}", "config key \"mixer\" is missing"},
       {with(mixer, ""), "d_inner 0, expected at least 1"},
       {with(mixer, R"("d_inner": 3, "norm_eps": 0)"), "norm_eps 0, expected above 0"},
-      {with(mixer, R"("d_inner": 3, "n_head": 2)"), "unknown config key \"n_head\""},
+      {with(mixer, R"("d_inner": 3, "n_head": 2)"), unknown<TransformerBlockConfig>("n_head")},
   });
   CHECK(error_of<TransformerBlockConfig>(with(mixer, R"("d_inner": 3, "activation": "tanh")")) ==
         "transformer_block: activation \"tanh\", expected relu, gelu or gelu_tanh");
-  CHECK(error_of<TransformerBlockConfig>(R"({"mixer": {"type": "conv"}, "d_inner": 3})") ==
-        "unknown mixer type \"conv\"");
+  CHECK(
+      error_of<TransformerBlockConfig>(R"({"mixer": {"type": "conv"}, "d_inner": 3})") ==
+      "unknown mixer type \"conv\", expected multi_head_attention, relative_multi_head_attention, "
+      "relative_global_attention, shaw_attention, transformer_xl_attention, aft, local_rnn");
   CHECK(error_of<TransformerBlockConfig>(
             R"({"mixer": {"type": "aft", "d_model": 4, "heads": 1}, "d_inner": 3})") ==
-        "aft: unknown config key \"heads\"");
+        "aft: unknown config key \"heads\", expected bias, causal, d_model, factor_rank, form, "
+        "max_len, n_head, window");
   const std::string r_block = R"("d_model": 4, "n_head": 2, "window": 2)";
   check_refused<RTransformerBlockConfig>({
       {with(r_block, ""), "d_inner 0, expected at least 1"},
@@ -356,25 +374,26 @@ TEST_CASE("language models") {
        "tie_position_biases needs sinusoid transformer_xl_attention"},
       {model(R"("block": "block")", simple),
        "block \"block\", expected transformer_block or r_transformer_block"},
-      {model(R"("window": 3)", simple), "unknown config key \"window\""},
-      {model(R"("cell": "gru")", simple), "unknown config key \"cell\""},
-      {model(R"("dropout": 0.1)", simple), "unknown config key \"dropout\""},
-      {model(R"("norm_eps": 0.1)", simple), "unknown config key \"norm_eps\""},
+      {model(R"("window": 3)", simple), unknown<LanguageModelConfig>("window")},
+      {model(R"("cell": "gru")", simple), unknown<LanguageModelConfig>("cell")},
+      {model(R"("dropout": 0.1)", simple), unknown<LanguageModelConfig>("dropout")},
+      {model(R"("norm_eps": 0.1)", simple), unknown<LanguageModelConfig>("norm_eps")},
       {model(R"("final_norm": null)", simple),
        "config key \"final_norm\" is null, expected true or false"},
   });
   const std::string r_model =
       R"("vocab_size": 5, "d_model": 4, "n_layer": 2, "n_head": 2, "d_inner": 3,)"
       R"( "block": "r_transformer_block")";
+  const LanguageModelConfig r_type{.block = BlockType::r_transformer_block};
   check_refused<LanguageModelConfig>({
       {with(r_model, R"("cell": "gru")"), "config key \"window\" is missing"},
       {with(r_model, R"("window": 2)"), "config key \"cell\" is missing"},
       {with(r_model, R"("window": 2, "cell": "gru", "mixer": {"type": "aft"})"),
-       "unknown config key \"mixer\""},
+       unknown<LanguageModelConfig>("mixer", r_type)},
       {with(r_model, R"("window": 2, "cell": "gru", "norm_first": true)"),
-       "unknown config key \"norm_first\""},
+       unknown<LanguageModelConfig>("norm_first", r_type)},
       {with(r_model, R"("window": 2, "cell": "gru", "activation": "relu")"),
-       "unknown config key \"activation\""},
+       unknown<LanguageModelConfig>("activation", r_type)},
       {with(r_model, R"("window": 2, "cell": "gru", "tie_position_biases": true)"),
        "tie_position_biases needs sinusoid transformer_xl_attention"},
   });
@@ -449,4 +468,23 @@ TEST_CASE("lengths beyond a table are refused by its name") {
   CHECK(refusal([&] {
           layer.forward(Tensor::zeros({1, 1, 4}), *state, context);
         }) == "aft: 6 tokens are beyond max_len 5");
+}
+
+TEST_CASE("a config for people has every field") {
+  auto all = [](const char* name, const std::string& config) {
+    return layer_config_to_json(*layer_config_from_json(name, config), true);
+  };
+  CHECK(all("local_rnn", R"({"d_model": 4, "window": 2})") ==
+        R"({"d_model":4,"window":2,"cell":"rnn"})");
+  CHECK(all("transformer_xl_attention", "{}") ==
+        R"({"d_model":0,"n_head":0,"d_head":null,"clamp_len":null,"window":null,"causal":true,)"
+        R"("content_bias":true,"position_bias":true,"projection_bias":false,)"
+        R"("positions":"sinusoid","max_positions":null})");
+  CHECK(all("transformer_block", R"({"mixer": {"type": "transformer_xl_attention"}})")
+            .find(R"("projection_bias":false)") != std::string::npos);
+  CHECK(config_to_json(LanguageModelConfig{}, true).find(R"("own_mixer":false)") !=
+        std::string::npos);
+  CHECK(config_to_json(LanguageModelConfig{}).find("own_mixer") == std::string::npos);
+  CHECK(type_names<MixerConfig>().front() == "multi_head_attention");
+  CHECK(type_names<LayerConfig>().back() == "encoder_decoder_block");
 }
