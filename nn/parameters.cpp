@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "shiftgrad/core/errors.h"
 
@@ -42,13 +43,17 @@ Tensor constant_parameter(const Dims& shape, Scalar value) {
 
 bool parameters_are_filled() { return filled; }
 
+UnfilledParameters::UnfilledParameters()
+    : outer_(unfilled), outer_filled_(filled), room_(std::numeric_limits<int64_t>::max()) {
+  unfilled = this;
+  filled = false;
+}
+
 UnfilledParameters::UnfilledParameters(const std::map<std::string, StoredTensor>& weights)
-    : outer_(unfilled), outer_filled_(filled) {
+    : UnfilledParameters() {
   for (const auto& [name, tensor] : weights)
     given_ += static_cast<int64_t>(tensor.bytes.size()) / size_of(tensor.dtype);
   room_ = 2 * (given_ + cost_of_one * std::ssize(weights)) + spare;
-  unfilled = this;
-  filled = false;
 }
 
 UnfilledParameters::~UnfilledParameters() {

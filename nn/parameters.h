@@ -34,6 +34,8 @@ bool parameters_are_filled();
 class UnfilledParameters {
  public:
   explicit UnfilledParameters(const std::map<std::string, StoredTensor>& weights);
+  /// Makes parameters without that limit, for a config that does not come from a file.
+  UnfilledParameters();
   ~UnfilledParameters();
   UnfilledParameters(const UnfilledParameters&) = delete;
   UnfilledParameters& operator=(const UnfilledParameters&) = delete;

@@ -230,6 +230,12 @@ TEST_CASE("checkpoint: parameters that are to be loaded are neither drawn nor to
     CHECK(random == Random{});
     CHECK(refusal([&] { constant_parameter({2'000'000'000, 4}, 1); }).ends_with("[2000000000, 4]"));
   }
+  {
+    UnfilledParameters unlimited_ones;
+    LanguageModel model(config, random);
+    CHECK(random == Random{});
+    CHECK(constant_parameter({3'000'000}, 1).count() == 3'000'000);
+  }
   CHECK(constant_parameter({2}, 3).values() == std::vector<Scalar>{3, 3});
   LanguageModel filled(config, random);
   CHECK(!(random == Random{}));
