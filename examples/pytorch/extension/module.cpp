@@ -4,6 +4,7 @@
 
 #include "bind.h"
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/core/machine/allocator.h"
 #include "shiftgrad/core/machine/host_threads.h"
 #include "shiftgrad/core/machine/parallel.h"
 
@@ -39,4 +40,6 @@ NB_MODULE(_extension, module) {
   nb::module_ float64 = module.def_submodule("float64");
   bind_float32(float32);
   bind_float64(float64);
+  module.def("empty_cache", shiftgrad::release_cached);
+  module.def("cached_bytes", [] { return shiftgrad::allocator_counters().bytes_cached; });
 }
