@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "program.h"
+#include "model_program.h"
 #include "recording.h"
 #include "session.h"
 #include "shiftgrad/core/errors.h"
@@ -43,7 +43,7 @@ nb::object to_torch(const Tensor& tensor) {
 
 /// Returns the names of a call's tensors. A program is made for them where one is asked for.
 TensorName names_of(const std::string& name, const std::string& config) {
-  return [&](size_t n) { return make_program(name, config, 0)->tensor_name(n); };
+  return [&](size_t n) { return make_program(name, config)->tensor_name(n); };
 }
 
 /// What `forward` returns to Python: the output, and a ticket for its backward pass or None.
@@ -115,12 +115,64 @@ nb::list initial_parameters(const std::string& name, const std::string& config, 
   return result;
 }
 
+/// Sets the values that a dict has under their names.
+struct Options {
+  nb::dict given;
+
+  template <class Value>
+  void operator()(const char* name, Value& value) const {
+    if (given.contains(name)) value = nb::cast<Value>(given[name]);
+  }
+};
+
+Generation generation_from(const Options& option) {
+  Generation result;
+  option("length", result.text.length);
+  option("temperature", result.text.sampling.temperature);
+  option("top_k", result.text.sampling.top_k);
+  option("top_p", result.text.sampling.top_p);
+  option("min_p", result.text.sampling.min_p);
+  option("repetition_penalty", result.text.sampling.repetition_penalty);
+  option("repetition_window", result.text.sampling.repetition_window);
+  option("seed", result.text.seed);
+  option("mem_len", result.text.mem_len);
+  option("positions", result.text.positions);
+  option("stop", result.text.stop);
+  option("max_length", result.targets.max_length);
+  option("begin", result.targets.begin);
+  option("end", result.targets.end);
+  option("beam", result.beam.width);
+  option("length_penalty", result.beam.length_penalty);
+  return result;
+}
+
+/// Lets Python end what takes long, as by control-C.
+void hear_signals() {
+  nb::gil_scoped_acquire lock;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+/// Returns the tokens that a model writes, a list for each prompt or source.
+std::vector<std::vector<int32_t>> generated(const std::string& name, const std::string& config,
+                                            nb::list tensors, nb::handle key_padding_mask,
+                                            nb::dict options, const std::string& precision,
+                                            int threads) {
+  TensorName tensor_name = names_of(name, config);
+  std::vector<Tensor> inputs = seen(tensors, places(tensors, tensor_name), {}, tensor_name);
+  Context context;
+  context.key_padding_mask = mask(key_padding_mask, name, "key_padding_mask");
+  Generation generation = generation_from({options});
+  generation.on_token = hear_signals;
+  nb::gil_scoped_release unlocked;
+  Session session(threads, precision);
+  return BorrowedProgram(name, config)->generate(inputs, context, generation);
+}
+
 /// A layer's memory of the tokens that it has seen, for one stream of tokens.
 class Stream {
  public:
   Stream(const std::string& name, const std::string& config, std::optional<int64_t> limit)
-      : program_(make_program(name, config, 0)),
-        state_(program_->start(limit.value_or(unlimited))) {}
+      : program_(make_program(name, config)), state_(program_->start(limit.value_or(unlimited))) {}
   Stream(const Stream& other) : program_(other.program_), mutex_(other.mutex_) {
     nb::gil_scoped_release unlocked;
     std::lock_guard lock(*mutex_);
@@ -170,6 +222,9 @@ void bind_float32(nb::module_& module) {
              nb::arg("seed").none(), nb::arg("precision"), nb::arg("wanted"), nb::arg("threads"));
   module.def("backward", backward);
   module.def("initial_parameters", initial_parameters);
+  module.def("generate", generated, nb::arg("name"), nb::arg("config"), nb::arg("tensors"),
+             nb::arg("key_padding_mask").none(), nb::arg("options"), nb::arg("precision"),
+             nb::arg("threads"));
   nb::class_<Stream>(module, "Stream")
       .def(nb::init<const std::string&, const std::string&, std::optional<int64_t>>(),
            nb::arg("name"), nb::arg("config"), nb::arg("limit").none())

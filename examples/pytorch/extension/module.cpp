@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "bind.h"
+#include "runs.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/allocator.h"
 #include "shiftgrad/core/machine/host_threads.h"
@@ -40,6 +41,7 @@ NB_MODULE(_extension, module) {
   nb::module_ float64 = module.def_submodule("float64");
   bind_float32(float32);
   bind_float64(float64);
+  bind_runs(module);
   module.def("empty_cache", shiftgrad::release_cached);
   module.def("cached_bytes", [] { return shiftgrad::allocator_counters().bytes_cached; });
 }

@@ -7,11 +7,14 @@
 #include <unordered_map>
 
 #include "dropout_rates.h"
+#include "lent_parameters.h"
+#include "model_program.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/json.h"
 #include "shiftgrad/nn/layer.h"
 #include "shiftgrad/nn/models/config.h"
 #include "shiftgrad/nn/models/layer_config.h"
+#include "shiftgrad/nn/parameters.h"
 #include "shiftgrad/ops/attention.h"
 #include "shiftgrad/ops/shape.h"
 #include "shiftgrad/ops/shift.h"
@@ -25,6 +28,20 @@ std::string Program::tensor_name(size_t n) const {
 std::unique_ptr<State> Program::start(int64_t) const { fail(name_, ": has no step"); }
 
 Tensor Program::step(std::span<const Tensor>, State&, Context&) { fail(name_, ": has no step"); }
+
+std::vector<std::vector<int32_t>> Program::generate(std::span<const Tensor>, Context&,
+                                                    const Generation&) {
+  fail(name_, ": generates nothing");
+}
+
+std::span<const Tensor> Program::parameters_of(std::span<const Tensor> tensors) const {
+  require(tensors.size() >= 3, name_, ": ", tensors.size(), " tensors, expected at least 3");
+  return tensors.subspan(3);
+}
+
+void Program::takes_also(const std::vector<std::string>& names) {
+  tensors_.insert(tensors_.end(), names.begin(), names.end());
+}
 
 namespace {
 
@@ -40,19 +57,16 @@ class LayerProgram : public Program {
       : Program(Config::type, {"x", "memory", "context"}),
         width_(layer_width(config)),
         layer_(config, random),
-        places_(parameter_places(layer_)) {
+        parameters_(name_, layer_) {
     if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
       layer_.cross_attention->attention_dropout = attention_dropout;
-    for (const Parameter& parameter : parameters(layer_)) {
-      tensors_.push_back(parameter.name);
-      shapes_.push_back(parameter.value.shape());
-    }
+    takes_also(parameters_.names());
   }
 
   std::vector<Parameter> initial_parameters() const override { return parameters(layer_); }
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
-    Guard guard(*this, tensors);
+    auto guard = parameters_.lend(parameters_of(tensors));
     const Tensor &x = tensors[0], &memory = tensors[1], &source = tensors[2];
     check_input(name_, x, memory, width_);
     if (x.count() == 0) return Tensor::empty(x.shape());
@@ -80,7 +94,7 @@ class LayerProgram : public Program {
   }
 
   Tensor step(std::span<const Tensor> tensors, State& state, Context& context) override {
-    Guard guard(*this, tensors);
+    auto guard = parameters_.lend(parameters_of(tensors));
     const Tensor &x = tensors[0], &source = tensors[2];
     Context unmasked;
     if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>) {
@@ -92,29 +106,9 @@ class LayerProgram : public Program {
   }
 
  private:
-  /// Lets the layer see given parameters while it lives.
-  struct Guard {
-    Guard(LayerProgram& program, std::span<const Tensor> tensors) : places(program.places_) {
-      expect_count(program.name_, tensors, 3 + places.size());
-      for (size_t n = 0; n < places.size(); ++n) {
-        const Dims& shape = program.shapes_[n];
-        require(tensors[3 + n].defined() && tensors[3 + n].shape() == shape, program.name_,
-                ": parameter ", program.tensors_[3 + n], " ",
-                tensors[3 + n].defined() ? text(tensors[3 + n].shape()) : "is missing",
-                ", expected ", shape);
-      }
-      for (size_t n = 0; n < places.size(); ++n) *places[n] = tensors[3 + n];
-    }
-    ~Guard() {
-      for (Tensor* place : places) *place = {};
-    }
-    const std::vector<Tensor*>& places;
-  };
-
   int64_t width_;
   typename Config::Layer layer_;
-  std::vector<Tensor*> places_;
-  std::vector<Dims> shapes_;
+  LentParameters parameters_;
 };
 
 /// One of the bare shifts, of x alone.
@@ -201,8 +195,12 @@ std::unique_ptr<Program> make_shift_program(const char* name, Shift shift) {
 }  // namespace
 
 std::unique_ptr<Program> make_program(const std::string& name, const std::string& config,
-                                      uint64_t seed) {
+                                      std::optional<uint64_t> seed) {
+  std::optional<UnfilledParameters> unfilled;
+  if (!seed) unfilled.emplace();
+  Random random{.seed = seed.value_or(0)};
   if (name == "relative_attention") return std::make_unique<AttentionProgram>(config);
+  if (auto model = make_model_program(name, config, random)) return model;
   if (name == RelShiftConfig::type) {
     bool zero_triu = config_from_json<RelShiftConfig>(config).zero_triu;
     return make_shift_program("rel_shift",
@@ -219,8 +217,7 @@ std::unique_ptr<Program> make_program(const std::string& name, const std::string
   rates.apply_to(*layer);
   return std::visit(
       [&]<class Config>(const Config& each) -> std::unique_ptr<Program> {
-        return std::make_unique<LayerProgram<Config>>(each, rates.attention_dropout,
-                                                      Random{.seed = seed});
+        return std::make_unique<LayerProgram<Config>>(each, rates.attention_dropout, random);
       },
       *layer);
 }
@@ -249,7 +246,7 @@ BorrowedProgram::BorrowedProgram(const std::string& name, const std::string& con
       return;
     }
   }
-  program_ = make_program(name, config, 0);
+  program_ = make_program(name, config);
 }
 
 BorrowedProgram::~BorrowedProgram() {

@@ -1,9 +1,12 @@
-"""The layers and the attention kernel of shiftgrad, for PyTorch on CPUs."""
+"""The layers, the models and the attention kernel of shiftgrad, for PyTorch on CPUs."""
 
 from shiftgrad._extension import empty_cache
 
 from .attention import relative_attention
 from .inputs import set_precision
-from .layer import Layer, layer
+from .layer import Layer
+from .model import EncoderDecoder, LanguageModel, layer, load
+from .vocabulary import Vocabulary
 
-__all__ = ["Layer", "empty_cache", "layer", "relative_attention", "set_precision"]
+__all__ = ["EncoderDecoder", "LanguageModel", "Layer", "Vocabulary", "empty_cache", "layer", "load",
+           "relative_attention", "set_precision"]

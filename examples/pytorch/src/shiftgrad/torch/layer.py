@@ -17,19 +17,16 @@ _keeps_dtype = {
 class State:
     """What a layer remembers of the tokens that it has seen. copy.deepcopy copies it."""
 
-    def __init__(self, owner, stream):
+    def __init__(self, owner, stream, source=None, mask=None):
         self.owner, self.stream = owner, stream
+        # An encoder-decoder's, with the mask of its padding.
+        self.source, self.mask = source, mask
 
     def __copy__(self):
-        return State(self.owner, copy.copy(self.stream))
+        return State(self.owner, copy.copy(self.stream), self.source, self.mask)
 
     def __deepcopy__(self, _):
         return copy.copy(self)
-
-
-def layer(name, **config):
-    """Returns the layer of that name: layer("shaw_attention", d_model=256, n_head=4, max_distance=16)."""
-    return Layer(name, config)
 
 
 class Layer(torch.nn.Module):
@@ -40,24 +37,29 @@ class Layer(torch.nn.Module):
     drop at these rates.
     """
 
-    def __init__(self, name, config):
+    # Names of the inputs, in errors.
+    _inputs = ("x", "memory", "context")
+
+    def __init__(self, name, config, parameters=None):
+        """`parameters` are pairs of name and values to start from, in the library's order."""
         super().__init__()
         self.name, self.config = name, copy.deepcopy(config)
         self._text = inputs.config_text(name, config)
         self._drops = any(config.get(rate) for rate in ("dropout", "attention_dropout"))
         dtype = torch.get_default_dtype()
         like = torch.empty(0, dtype=dtype if dtype is torch.float64 else torch.float32, device="cpu")
-        seed = int(inputs.draw_seed())
+        if parameters is None:
+            parameters = extension(like).initial_parameters(name, self._text, int(inputs.draw_seed()))
         # Where the parameters are, in the library's order.
-        self._paths, self._names = [], ["x", "memory", "context"]
-        for path, values in extension(like).initial_parameters(name, self._text, seed):
+        self._paths, self._names = [], [*self._inputs]
+        for path, values in parameters:
             *owners, leaf = path.split(".")
             module = self
             for owner in owners:
                 if owner not in module._modules:
                     module.add_module(owner, torch.nn.Module())
                 module = module._modules[owner]
-            module.register_parameter(leaf, torch.nn.Parameter(values.clone()))
+            module.register_parameter(leaf, torch.nn.Parameter(values.to(like.dtype, copy=True)))
             self._paths.append((owners, leaf))
             self._names.append(path)
 
@@ -95,11 +97,15 @@ class Layer(torch.nn.Module):
         [T, M + T] or [B, T, M + T] are true where keys are hidden. context [B, S, C] is for
         cross-attention.
         """
+        y = self._call(self._text, x, memory, context, key_padding_mask, attention_mask)
+        return self._cast(y, x)
+
+    def _call(self, text, x, memory=None, context=None, key_padding_mask=None, attention_mask=None):
+        """The output of the layer that has this text as its config."""
         tensors = self._tensors(x, memory, context)
         seed = inputs.draw_seed() if self._drops and self.training else None
-        y = call(tensors, *self._masks(key_padding_mask, attention_mask), seed, self.name, self._text,
-                 inputs.precision())
-        return self._cast(y, x)
+        return call(tensors, *self._masks(key_padding_mask, attention_mask), seed, self.name, text,
+                    inputs.precision())
 
     def start(self, limit=None):
         """Returns a state that has seen nothing, for `step`; it keeps at most `limit` tokens."""

@@ -9,6 +9,8 @@ has run before (retain_graph), `backward` first runs forward again: so both are 
 as torch.compile, torch.utils.checkpoint and hooks on saved tensors want them.
 """
 
+import json
+
 import torch
 
 from shiftgrad import _extension
@@ -83,10 +85,21 @@ def _check_devices(name, tensors):
             raise TypeError(f"{name}: a tensor on {tensor.device}, but the first is on {tensors[0].device}")
 
 
+def width_of_logits(name, config):
+    """The width of a model's output: of its logits, and of the memory behind them if that is asked for."""
+    config = json.loads(config)
+    if name == "encoder_decoder":
+        return config["target_vocab_size"]
+    memory = config["n_layer"] * config["d_model"] if config.get("return_memory") else 0
+    return config["vocab_size"] + memory
+
+
 def _shape_of_output(tensors, key_padding_mask, attention_mask, seed, name, config, precision, wanted):
     _check_devices(name, [*tensors, key_padding_mask, attention_mask])
     x = tensors[0]
-    if name == "relative_attention":  # [B, H, T, D] that lies in memory as [B, T, H, D]
+    if name in ("language_model", "encoder_decoder"):
+        output = x.new_empty(*x.shape, width_of_logits(name, config))
+    elif name == "relative_attention":  # [B, H, T, D] that lies in memory as [B, T, H, D]
         output = torch.empty_like(x.transpose(1, 2), memory_format=torch.contiguous_format).transpose(1, 2)
     else:
         output = torch.empty_like(x, memory_format=torch.contiguous_format)

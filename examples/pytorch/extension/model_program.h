@@ -1,0 +1,37 @@
+#pragma once
+
+// Whole models as programs. Tokens come as numbers of the model's own precision, in which every
+// token of a vocabulary is exact.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "program.h"
+#include "shiftgrad/nn/models/beam_search.h"
+#include "shiftgrad/nn/models/generate.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// How a model writes: a language model by `text`, an encoder-decoder by `targets`, drawn as `text`
+/// says if its temperature is above 0, and else searched with `beam`.
+struct Generation {
+  GenerateOptions text{};
+  DecodingOptions targets{};
+  BeamOptions beam{};
+  /// Called after each token of a text; what it throws ends the generation.
+  std::function<void()> on_token{};
+};
+
+/// Returns the program of a language_model or an encoder_decoder, or null for other names.
+///
+/// A language_model takes tokens [B, T], and as memory [L, B, M, C] the inputs of its L blocks for
+/// earlier tokens. It returns logits [B, T, V]. With "return_memory" true in its config, the inputs
+/// of the blocks stand behind the logits, [B, T, V + L·C].
+///
+/// An encoder_decoder takes targets [B, T], no memory, and sources [B, S], whose padding is the
+/// key_padding_mask. A state belongs to the sources of its first step.
+std::unique_ptr<Program> make_model_program(const std::string& name, const std::string& config,
+                                            Random random);
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

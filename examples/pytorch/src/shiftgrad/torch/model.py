@@ -1,0 +1,226 @@
+"""Whole models of char_lm and seq2seq as torch.nn.Modules: from tokens to logits."""
+
+import json
+import operator
+import os
+
+import torch
+from torch.nn.utils.rnn import pad_sequence
+
+from shiftgrad import _extension
+
+from . import inputs
+from .layer import Layer
+from .operator import extension
+from .vocabulary import Vocabulary
+
+
+class _Model(Layer):
+    """What both kinds have in common: tokens for x, and a way to write."""
+
+    #: The flags of the training of a loaded model.
+    flags = {}
+
+    def _tokens(self, name, tokens):
+        """Tokens as numbers of the parameters' precision, in which the library takes them."""
+        if not isinstance(tokens, torch.Tensor):
+            raise TypeError(f"{self.name}: {name} is {type(tokens).__name__}, expected a torch.Tensor")
+        if tokens.dtype not in (torch.int64, torch.int32):
+            raise TypeError(f"{self.name}: {name} is {tokens.dtype}, expected torch.int64")
+        double = next(self.parameters()).dtype is torch.float64
+        return tokens.to(torch.float64 if double else torch.float32)
+
+    @torch.no_grad()
+    def _generate(self, tokens, source, key_padding_mask, options):
+        tensors = self._tensors(tokens, None, source)
+        if options["seed"] is None:
+            options["seed"] = int(inputs.draw_seed())
+        checked = {name: _checked(name, value) for name, value in options.items()}
+        mask, _ = self._masks(key_padding_mask, None)
+        return extension(tensors[0]).generate(
+            self.name, self._text, tensors, mask, checked, inputs.precision(), torch.get_num_threads())
+
+
+_whole_numbers = {"length", "top_k", "repetition_window", "seed", "mem_len", "positions", "stop", "max_length",
+                  "begin", "end", "beam"}
+_most = {"seed": 2**64 - 1, "stop": 2**31 - 1, "begin": 2**31 - 1, "end": 2**31 - 1}
+
+
+def _checked(name, value):
+    """An option of `generate` as the library takes it."""
+    if isinstance(value, list):
+        return [_checked(name, each) for each in value]
+    try:
+        number = operator.index(value) if name in _whole_numbers else float(value)
+    except (TypeError, ValueError):
+        kind = "a whole number" if name in _whole_numbers else "a number"
+        raise TypeError(f"generate: {name} is {value!r}, expected {kind}") from None
+    most = _most.get(name, 2**63 - 1)
+    if name in _whole_numbers and not 0 <= number <= most:
+        raise ValueError(f"generate: {name} is {number}, expected 0 to {most}")
+    return number
+
+
+class LanguageModel(_Model):
+    """A model that gives the logits of the token after each token, as char_lm trains it.
+
+    sg.load gives a trained one; sg.layer("language_model", vocab_size=…, …) one to train.
+    """
+
+    _inputs = ("tokens", "memory", "context")
+    #: What the tokens stand for, in a loaded model.
+    vocabulary = None
+    #: Earlier tokens that `generate` sees, and positions that it uses; None for all.
+    mem_len = positions = None
+
+    def __init__(self, name, config, parameters=None):
+        super().__init__(name, config, parameters)
+        self._text_with_memory = inputs.config_text(name, config | {"return_memory": True})
+
+    def forward(self, tokens, memory=None, mem_len=None, key_padding_mask=None, attention_mask=None):
+        """Returns the logits [B, T, V] for tokens [B, T].
+
+        memory [L, B, M, C] has the inputs of the L blocks for M earlier tokens, a constant. With a
+        mem_len, the result is the logits and the memory of the last mem_len tokens, for the next call.
+        Masks are as a layer's.
+        """
+        x, masks = self._tokens("tokens", tokens), (key_padding_mask, attention_mask)
+        if mem_len is None:
+            return self._cast(self._call(self._text, x, memory, None, *masks), x)
+        L, C, V = (self.config[key] for key in ("n_layer", "d_model", "vocab_size"))
+        y = self._call(self._text_with_memory, x, memory, None, *masks)
+        made = y.detach()[..., V:].unflatten(-1, (L, C)).movedim(2, 0)  # [L, B, T, C]
+        seen = made if memory is None else torch.cat([memory.detach().to(made.dtype), made], 2)
+        return self._cast(y[..., :V], x), seen[:, :, max(0, seen.shape[2] - mem_len):].contiguous()
+
+    def step(self, tokens, state=None):
+        """Returns the logits [B, T, V] for tokens [B, T] after all in the state, and the state with them.
+
+        Without gradients; the parameters must not change between calls.
+        """
+        return super().step(self._tokens("tokens", tokens), state)
+
+    def generate(
+        self, prompt, length=500, *, temperature=0.8, top_k=0, top_p=1.0, min_p=0.0,
+        repetition_penalty=1.0, repetition_window=64, seed=None, stop=None, mem_len=None,
+    ):
+        """Returns what follows the prompt, as `char_lm generate` with the same flags writes it.
+
+        A prompt of str gives a str, of bytes gives bytes, of tokens [T] gives tokens. The seed comes from
+        torch's generator unless given. `stop`, of the same type, ends the text where it is written.
+        """
+        as_text = isinstance(prompt, (str, bytes))
+        if as_text and self.vocabulary is None:
+            raise ValueError(f"{self.name}: a text for a model without a vocabulary, expected tokens")
+        tokens = self.vocabulary.encode(prompt) if as_text else prompt
+        ending = [] if stop is None else self.vocabulary.encode(stop) if as_text else stop
+        options = {
+            "length": length, "temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p,
+            "repetition_penalty": repetition_penalty, "repetition_window": repetition_window,
+            "seed": seed, "stop": list(ending),
+        }
+        mem_len = self.mem_len if mem_len is None else mem_len
+        options |= {} if mem_len is None else {"mem_len": mem_len}
+        options |= {} if self.positions is None else {"positions": self.positions}
+        made, = self._generate(self._tokens("prompt", tokens)[None], None, None, options)
+        if not as_text:
+            return torch.tensor(made, dtype=torch.int64)
+        return (self.vocabulary.decode if isinstance(prompt, str) else self.vocabulary.decode_bytes)(made)
+
+
+class EncoderDecoder(_Model):
+    """A model that gives the logits of a target's next tokens, given a source, as seq2seq trains it.
+
+    sg.load gives a trained one; sg.layer("encoder_decoder", source_vocab_size=…, …) one to train.
+    """
+
+    _inputs = ("target", "memory", "source")
+    #: What the tokens of either side stand for, in a loaded model.
+    source_vocabulary = target_vocabulary = None
+    #: The tokens that begin and end a target.
+    begin, end = _extension.target_ends
+
+    def forward(self, source, target, key_padding_mask=None):
+        """Returns the logits [B, T, V] for targets [B, T], which start with `begin`, of sources [B, S].
+
+        key_padding_mask [B, S] is true where a source is padded.
+        """
+        x, source = self._tokens("target", target), self._tokens("source", source)
+        return self._cast(self._call(self._text, x, None, source, key_padding_mask), x)
+
+    def start(self, source, key_padding_mask=None):
+        """Returns a state before the first token of the targets of these sources, for `step`."""
+        state = super().start()
+        state.source, state.mask = self._tokens("source", source), key_padding_mask
+        return state
+
+    def step(self, target, state):
+        """Returns the logits [B, T, V] for targets [B, T] after all in the state, and the state with them.
+
+        Without gradients; the parameters must not change between calls.
+        """
+        return super().step(self._tokens("target", target), state, state.mask, context=state.source)
+
+    def generate(
+        self, source, *, beam=4, length_penalty=0.6, temperature=0.0, top_k=0, top_p=1.0, seed=None,
+        max_length=100, key_padding_mask=None,
+    ):
+        """Returns the target of a source, as `seq2seq translate` with the same flags writes it.
+
+        A str gives a str, a list of str a list. Sources of tokens [B, S] give a list of tokens [T], without
+        `begin` and `end`. The seed, for a temperature above 0, comes from torch's generator unless given.
+        """
+        if isinstance(source, (str, bytes)):
+            return self.generate(
+                [source], beam=beam, length_penalty=length_penalty, temperature=temperature, top_k=top_k,
+                top_p=top_p, seed=seed, max_length=max_length)[0]
+        as_text = isinstance(source, list)
+        if as_text:
+            source, key_padding_mask = self._padded(source)
+        tokens = self._tokens("source", source)
+        options = {
+            "beam": beam, "length_penalty": length_penalty, "temperature": temperature, "top_k": top_k,
+            "top_p": top_p, "seed": seed, "max_length": max_length, "begin": self.begin, "end": self.end,
+        }
+        made = self._generate(tokens[:, :0], tokens, key_padding_mask, options)
+        if not as_text:
+            return [torch.tensor(target, dtype=torch.int64) for target in made]
+        return [self.target_vocabulary.decode(target) for target in made]
+
+    def _padded(self, lines):
+        """The tokens [B, S] of lines of text, and where they are padded."""
+        if self.source_vocabulary is None:
+            raise ValueError(f"{self.name}: a text for a model without a vocabulary, expected tokens")
+        rows = [self.source_vocabulary.encode(line) for line in lines]
+        if not rows:
+            return torch.zeros(0, 1, dtype=torch.int64), None
+        lengths = torch.tensor([len(row) for row in rows])
+        tokens = pad_sequence(rows, batch_first=True)
+        return tokens, torch.arange(tokens.shape[1]) >= lengths[:, None]
+
+
+_models = {"language_model": LanguageModel, "encoder_decoder": EncoderDecoder}
+
+
+def layer(name, **config):
+    """Returns the layer of that name: layer("shaw_attention", d_model=256, n_head=4, max_distance=16)."""
+    return _models.get(name, Layer)(name, config)
+
+
+def load(run):
+    """Returns the model that char_lm or seq2seq trained: a LanguageModel or an EncoderDecoder.
+
+    `run` is the folder, for its best checkpoint, or one of the checkpoints in it. The model is in eval
+    mode; in training it drops at the rates of its training. Raises a ValueError that begins with the path
+    where the file is missing, damaged, or of another kind.
+    """
+    read = _extension.load_run(os.fsencode(run))
+    model = _models[read["name"]](read["name"], read["config"], read["parameters"])
+    model.flags = json.loads(read["flags"])
+    for name in ("vocabulary", "source_vocabulary", "target_vocabulary"):
+        if name in read:
+            setattr(model, name, Vocabulary(*read[name]))
+    for name in ("mem_len", "positions"):
+        if name in read:
+            setattr(model, name, read[name])
+    return model.eval()
