@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "described.h"
 #include "model_program.h"
 #include "recording.h"
 #include "session.h"
@@ -222,6 +223,7 @@ void bind_float32(nb::module_& module) {
              nb::arg("seed").none(), nb::arg("precision"), nb::arg("wanted"), nb::arg("threads"));
   module.def("backward", backward);
   module.def("initial_parameters", initial_parameters);
+  module.def("described", described);
   module.def("generate", generated, nb::arg("name"), nb::arg("config"), nb::arg("tensors"),
              nb::arg("key_padding_mask").none(), nb::arg("options"), nb::arg("precision"),
              nb::arg("threads"));

@@ -28,20 +28,28 @@ bool set_everywhere(Config& config, Set set) {
   return done;
 }
 
+/// For which rates a config has a place.
+struct Places {
+  bool dropout, attention_dropout;
+};
+
+/// Sets the rates for which the config has a place.
 template <class Config>
-void apply(const DropoutRates& rates, Config& config) {
-  bool has_dropout = set_everywhere(config, [&](auto& part) {
+Places set_rates(const DropoutRates& rates, Config& config) {
+  bool dropout = set_everywhere(config, [&](auto& part) {
     if constexpr (requires { part.dropout; }) return part.dropout = rates.dropout, true;
     return false;
   });
-  bool has_attention_dropout = set_everywhere(config, [&](auto& part) {
+  bool attention_dropout = set_everywhere(config, [&](auto& part) {
     if constexpr (requires { part.attention_dropout; })
       return part.attention_dropout = rates.attention_dropout, true;
     return false;
   });
-  require(has_dropout || rates.dropout == 0, Config::type, ": takes no dropout");
-  require(has_attention_dropout || rates.attention_dropout == 0, Config::type,
-          ": takes no attention_dropout");
+  return {dropout, attention_dropout};
+}
+
+Places set_rates(const DropoutRates& rates, LayerConfig& config) {
+  return std::visit([&](auto& each) { return set_rates(rates, each); }, config);
 }
 
 }  // namespace
@@ -55,7 +63,18 @@ DropoutRates DropoutRates::take_from(std::string& options, const std::string& la
 }
 
 void DropoutRates::apply_to(LayerConfig& config) const {
-  std::visit([&](auto& each) { apply(*this, each); }, config);
+  Places places = set_rates(*this, config);
+  const char* type = std::visit([](const auto& each) { return each.type; }, config);
+  require(places.dropout || dropout == 0, type, ": takes no dropout");
+  require(places.attention_dropout || attention_dropout == 0, type, ": takes no attention_dropout");
+}
+
+std::string DropoutRates::added_to(const std::string& options, LayerConfig config) const {
+  auto object = nlohmann::ordered_json::parse(options);
+  Places places = set_rates(*this, config);
+  if (places.dropout) object["dropout"] = dropout;
+  if (places.attention_dropout) object["attention_dropout"] = attention_dropout;
+  return object.dump();
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

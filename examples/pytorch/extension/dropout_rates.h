@@ -16,6 +16,9 @@ struct DropoutRates {
 
   /// Sets the rates in the config and in its mixer's. Throws if there is no place for one.
   void apply_to(LayerConfig& config) const;
+
+  /// Returns the JSON object with those of the rates for which a config has a place.
+  std::string added_to(const std::string& options, LayerConfig config) const;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

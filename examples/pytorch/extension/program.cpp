@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "described.h"
 #include "dropout_rates.h"
 #include "lent_parameters.h"
 #include "model_program.h"
@@ -13,7 +14,6 @@
 #include "shiftgrad/core/io/json.h"
 #include "shiftgrad/nn/layer.h"
 #include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/layer_config.h"
 #include "shiftgrad/nn/parameters.h"
 #include "shiftgrad/ops/attention.h"
 #include "shiftgrad/ops/shape.h"
@@ -212,14 +212,13 @@ std::unique_ptr<Program> make_program(const std::string& name, const std::string
   }
   std::string options = config;
   auto rates = DropoutRates::take_from(options, name);
-  std::optional<LayerConfig> layer = layer_config_from_json(name, options);
-  require(layer.has_value(), "unknown layer \"", name, '"');
-  rates.apply_to(*layer);
+  LayerConfig layer = known_layer(name, options);
+  rates.apply_to(layer);
   return std::visit(
       [&]<class Config>(const Config& each) -> std::unique_ptr<Program> {
         return std::make_unique<LayerProgram<Config>>(each, rates.attention_dropout, random);
       },
-      *layer);
+      layer);
 }
 
 namespace {

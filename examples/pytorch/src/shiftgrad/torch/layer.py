@@ -5,6 +5,8 @@ import weakref
 
 import torch
 
+from shiftgrad import _extension
+
 from . import inputs
 from .operator import call, extension
 from .watchers import refuse_records
@@ -64,7 +66,8 @@ class Layer(torch.nn.Module):
             self._names.append(path)
 
     def extra_repr(self):
-        return ", ".join([repr(self.name), *(f"{key}={value!r}" for key, value in self.config.items())])
+        config = json.loads(_extension.float32.described(self.name, self._text))
+        return ", ".join([repr(self.name), *(f"{key}={value!r}" for key, value in config.items())])
 
     def _tensors(self, x, memory, context):
         """What the library takes: the inputs, memory as a constant, and the parameters."""

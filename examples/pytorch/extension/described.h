@@ -1,0 +1,19 @@
+#pragma once
+
+// What configs say: which layers there are, and every field of theirs.
+
+#include <string>
+
+#include "shiftgrad/nn/models/layer_config.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// Returns the config of a layer. Throws as layer_config_from_json does, and for a name that no
+/// layer has, with all the names that make_program knows.
+LayerConfig known_layer(const std::string& name, const std::string& config);
+
+/// Returns a JSON object of all fields of the config that make_program takes, with their values or
+/// defaults and null for absent options, and of its rates of dropout.
+std::string described(const std::string& name, const std::string& config);
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
