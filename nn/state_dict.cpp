@@ -1,10 +1,12 @@
 #include "shiftgrad/nn/state_dict.h"
 
+#include <cstring>
 #include <vector>
 
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/tensor_file.h"
 #include "shiftgrad/core/io/tensor_names.h"
+#include "shiftgrad/core/walk.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -18,6 +20,17 @@ void check(const std::vector<Parameter>& wanted,
   check_names(names, tensors);
   for (const auto& [name, value, decay] : wanted)
     check_stored(name, tensors.at(name), value.shape());
+}
+
+/// Copies row-major values of Scalar's type to a tensor of their shape, which may have gaps.
+void copy(const StoredTensor& stored, const Tensor& target) {
+  Layout layout = target.layout();
+  Scalar* values = target.mutable_data() - layout.offset;
+  const std::byte* next = stored.bytes.data();
+  Walk<1>({&layout}).range(0, layout.count(), [&](const Walk<1>::Run& run) {
+    for (int64_t n = 0; n < run.length; ++n, next += sizeof(Scalar))
+      std::memcpy(values + run.at[0] + n * run.step[0], next, sizeof(Scalar));
+  });
 }
 
 }  // namespace
@@ -40,7 +53,7 @@ void load_state_dict(const Module& module, const std::map<std::string, StoredTen
     std::vector<Parameter> wanted = parameters(module);
     check(wanted, tensors);
     for (const Parameter& parameter : wanted) parameter.value.mutable_data();  // or throws
-    for (const auto& [name, value, decay] : wanted) copy_stored(tensors.at(name), value);
+    for (const auto& [name, value, decay] : wanted) copy(tensors.at(name), value);
   });
 }
 

@@ -1,13 +1,12 @@
 #include "shiftgrad/core/io/tensor_file.h"
 
-#include <cstring>
+#include <algorithm>
 #include <span>
 #include <type_traits>
 #include <utility>
 
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/json.h"
-#include "shiftgrad/core/walk.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -55,16 +54,6 @@ void check_stored(const std::string& name, const StoredTensor& stored, const Dim
   check_dtype(name, stored, scalar_dtype);
   int64_t bytes = std::ssize(stored.bytes), expected = byte_count(stored.dtype, shape);
   require(bytes == expected, "tensor ", shown(name), ": ", bytes, " bytes, expected ", expected);
-}
-
-void copy_stored(const StoredTensor& stored, const Tensor& target) {
-  Layout layout = target.layout();
-  Scalar* values = target.mutable_data() - layout.offset;
-  const std::byte* next = stored.bytes.data();
-  Walk<1>({&layout}).range(0, layout.count(), [&](const Walk<1>::Run& run) {
-    for (int64_t n = 0; n < run.length; ++n, next += sizeof(Scalar))
-      std::memcpy(values + run.at[0] + n * run.step[0], next, sizeof(Scalar));
-  });
 }
 
 Tensor loaded_tensor(const std::string& name, const StoredTensor& stored) {

@@ -18,8 +18,6 @@ StoredTensor stored(const Mask& mask);
 /// Throws unless the tensor that a file calls `name` has this shape and Scalar's type, F32 or F64
 /// by the build.
 void check_stored(const std::string& name, const StoredTensor& stored, const Dims& shape);
-/// Copies the values to a tensor of the same shape and type.
-void copy_stored(const StoredTensor& stored, const Tensor& target);
 
 /// Returns the values of the tensor that a file calls `name`. Throws when they are not of Scalar's
 /// type, F32 or F64 by the build.
