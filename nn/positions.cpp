@@ -8,6 +8,7 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/parallel.h"
 #include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -77,6 +78,14 @@ Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64
       }
   });
   return table;
+}
+
+Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther) {
+  int64_t rows = table.size(0);
+  if (count <= rows) return slice(table, 0, rows - count, rows);
+  Dims lacking = table.shape();
+  lacking[0] = count - rows;
+  return concat({expand(farther.defined() ? farther : slice(table, 0, 0, 1), lacking), table}, 0);
 }
 
 Tensor rotate(const Tensor& x, int64_t first) {

@@ -1,6 +1,7 @@
 #pragma once
 
-// Positions without parameters. Angles are computed in double in both builds.
+// Positions without parameters, and rows of tables that have some. Angles are computed in double in
+// both builds.
 
 #include <cstdint>
 #include <vector>
@@ -17,6 +18,10 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// The result is [positions, C], a row for each position. Throws, in the name of `layer`, when C is
 /// odd.
 Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64_t width);
+
+/// Returns the last `count` rows of a table [n, …], after as many rows `farther` as it lacks; by
+/// default these are its first row.
+Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther = {});
 
 /// Rotary positions (Su et al. 2021). Returns x [B, H, T, D] with the pair (n, n + D/2) of token i
 /// rotated by the angle (first + i) · 10000^(-2n/D).

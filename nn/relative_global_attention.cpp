@@ -1,8 +1,7 @@
 #include "shiftgrad/nn/relative_global_attention.h"
 
-#include <algorithm>
-
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/positions.h"
 #include "shiftgrad/nn/sizes.h"
 #include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/shape.h"
@@ -11,24 +10,18 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Returns the last `count` rows of a table [max_seq, …]. If it has fewer, rows of 0 come before
-/// them, for distances outside the window.
-Tensor last_rows(const Tensor& table, int64_t count) {
-  int64_t rows = table.size(0), missing = std::max<int64_t>(0, count - rows);
-  Tensor known = slice(table, 0, std::max<int64_t>(0, rows - count), rows);
-  if (missing == 0) return known;
-  Dims shape = table.shape();
-  shape[0] = missing;
-  return concat({Tensor::zeros(shape), known}, 0);
+/// Returns the last `count` rows, with rows of 0 for distances outside the window.
+Tensor known_rows(const Tensor& table, int64_t count) {
+  return last_rows(table, count, Tensor::zeros({}));
 }
 
 /// Returns a row for each distance from K - 1 down to 0, and on to -(T-1) if there is a future
 /// table. The past's rows come in order, then the future's from the nearest on, without its row for
 /// δ = 0.
 Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int64_t K) {
-  Tensor behind = last_rows(past, K);
+  Tensor behind = known_rows(past, K);
   if (!future.defined() || T == 1) return behind;
-  Tensor ahead = last_rows(slice(future, 0, 0, future.size(0) - 1), T - 1);
+  Tensor ahead = known_rows(slice(future, 0, 0, future.size(0) - 1), T - 1);
   return concat({behind, reverse(ahead, 0)}, 0);
 }
 

@@ -10,19 +10,6 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-namespace {
-
-/// Returns the last `count` rows of a table, whose first row stands for those that it lacks.
-Tensor last_rows(const Tensor& table, int64_t count) {
-  int64_t rows = table.size(0);
-  if (count <= rows) return slice(table, 0, rows - count, rows);
-  Dims lacking = table.shape();
-  lacking[0] = count - rows;
-  return concat({expand(slice(table, 0, 0, 1), lacking), table}, 0);
-}
-
-}  // namespace
-
 TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& config,
                                                Random& random) {
   check_sizes(config);
@@ -55,8 +42,7 @@ TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfi
 RelativeAttention TransformerXLAttention::equation(const Heads& heads,
                                                    const Tensor& positions) const {
   const auto& [q, k, v] = heads;
-  int64_t K = k.size(2);
-  auto by_distance = [=](const Tensor& table) { return last_rows(table, K); };
+  auto by_distance = [&](const Tensor& table) { return last_rows(table, heads.key.size(2)); };
   Tensor r = learned() ? by_distance(position_embeddings) : positions;  // r_δ or E_δ [n, H, D]
 
   RelativeAttention score{.query = q, .key = k, .value = v};  // (a) q_i·k_j
