@@ -89,17 +89,18 @@ void Aft::build_positions(const AftConfig& config, Random& random) {
   }
 }
 
-Aft::Projections Aft::project(const Tensor& x, const Tensor& source) const {
+AftTerms Aft::project(const Tensor& x, const Tensor& memory) const {
+  Tensor source = concat({memory, x}, 1);  // [B, K, C]
   if (form == AftForm::conv) {
     Tensor k = key(source);  // [B, K, H]
     Dims by_head{k.size(0), k.size(1), n_head, d_model / n_head};
     Tensor channels = reshape(expand(unsqueeze(k, 3), by_head), source.shape());  // [B, K, C]
-    return {sigmoid(query(x)), channels, value(source)};
+    return {.gate = sigmoid(query(x)), .key = channels, .value = value(source)};
   }
   auto third = [&](const Tensor& input, int64_t part) {
     return qkv.part(input, part * d_model, (part + 1) * d_model);
   };
-  return {sigmoid(third(x, 0)), third(source, 1), third(source, 2)};
+  return {.gate = sigmoid(third(x, 0)), .key = third(source, 1), .value = third(source, 2)};
 }
 
 AftBand Aft::table_band(int64_t M, int64_t T) const {
@@ -137,24 +138,27 @@ AftBand Aft::band(int64_t M, int64_t T) const {
   return table_band(M, T);
 }
 
-Tensor Aft::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+Terms Aft::terms(const Tensor& x, const Tensor& memory, Context& context) const {
   check_input(name, x, memory, d_model);
-  bool remembers = memory.defined() && memory.size(1) > 0;
-  int64_t M = remembers ? memory.size(1) : 0;
-  Projections projections = project(x, remembers ? concat({memory, x}, 1) : x);
-  return mix(projections, band(M, x.size(1)), visibility(context), context);
+  AftTerms terms = project(x, memory);
+  terms.band = band(terms.key.size(1) - x.size(1), x.size(1));
+  terms.visibility = visibility(context);
+  return terms;
+}
+
+Tensor Aft::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+  return mix(std::get<AftTerms>(terms(x, memory, context)), context);
 }
 
 Visibility Aft::visibility(const Context& context) const {
   return {causal, 0, context.key_padding_mask, context.attention_mask};
 }
 
-Tensor Aft::mix(const Projections& projections, const AftBand& biases, const Visibility& visible,
-                Context& context) const {
-  const auto& [gate, k, v] = projections;
+Tensor Aft::mix(const AftTerms& terms, Context& context) const {
+  const auto& [gate, k, v, w, visible] = terms;
   Tensor mixed = context.looks_inside()
-                     ? composed_aft(k, v, biases, visible, context.recorder, context.term_editor)
-                     : aft_mix(k, v, biases, visible);
+                     ? composed_aft(k, v, w, visible, context.recorder, context.term_editor)
+                     : aft_mix(k, v, w, visible);
   return output(gate * mixed);  // [B, T, C]
 }
 
@@ -173,13 +177,14 @@ Tensor Aft::forward(const Tensor& x, State& state, Context& context) const {
     int64_t M = past.position(), T = x.size(1);
     AftBand biases = band(M, T);
     if (!past.forgets() && form != AftForm::full) refuse_single_keys(context);
-    auto [gate, k, v] = project(x, x);
+    AftTerms terms = project(x, {});
     bool by_key = context.key_padding_mask || context.attention_mask || context.looks_inside();
-    if (!past.forgets() && !by_key) return output(gate * past.feed(k, v, biases));  // [B, T, C]
+    if (!past.forgets() && !by_key)
+      return output(terms.gate * past.feed(terms.key, terms.value, biases));  // [B, T, C]
     Visibility visible = visibility(context);
     visible.check(name.c_str(), x.size(0), T, M + T);
-    auto [keys, values] = past.append(k, v);
-    return mix({gate, keys, values}, biases, visible, context);
+    auto [keys, values] = past.append(terms.key, terms.value);
+    return mix({terms.gate, keys, values, biases, visible}, context);
   });
 }
 

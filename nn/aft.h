@@ -86,23 +86,21 @@ struct Aft : Layer {
   /// state keeps the keys and values of that many tokens instead. Only causal layers have a state.
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Tensor forward(const Tensor& x, State& state, Context& context) const override;
+  Terms terms(const Tensor& x, const Tensor& memory, Context& context) const override;
   int64_t longest() const override;
   std::vector<Tensor> residual_projections() const override { return {output.weight}; }
   void visit(Visitor& visitor) const override;
 
-  /// The gate σ(q) [B, T, C], made from x, and k and v [B, K, C], made from `source`.
-  struct Projections {
-    Tensor gate, key, value;
-  };
-  Projections project(const Tensor& x, const Tensor& source) const;
+  /// Returns the gate, made from x [B, T, C], and the keys and values, made from `memory` [B, M,
+  /// C], which may be undefined, and x. The other terms are still to be filled in.
+  AftTerms project(const Tensor& x, const Tensor& memory) const;
 
   /// Returns the position biases of T queries after M earlier keys, as the band that aft_mix takes.
   AftBand band(int64_t M, int64_t T) const;
 
  private:
-  /// Returns y [B, T, C] of T queries over K keys, and passes the weights to the recorder.
-  Tensor mix(const Projections& projections, const AftBand& biases, const Visibility& visible,
-             Context& context) const;
+  /// Returns y [B, T, C] from all terms, and passes the weights to the recorder.
+  Tensor mix(const AftTerms& terms, Context& context) const;
   Visibility visibility(const Context& context) const;
   void build_positions(const AftConfig& config, Random& random);
   AftBand table_band(int64_t M, int64_t T) const;

@@ -36,30 +36,29 @@ Tensor Attention::project_parts(const Tensor& x, int64_t begin, int64_t end) con
   return split_heads(parts, (end - begin) * n_head);       // [B, nH, T, D]
 }
 
-Tensor Attention::project_query(const Tensor& x) const { return project_parts(x, 0, 1); }
-
 KeysAndValues Attention::project_source(const Tensor& source) const {
   Tensor both = project_parts(source, 1, 3);  // [B, 2H, S, D]
   return {slice(both, 1, 0, n_head), slice(both, 1, n_head, 2 * n_head)};
 }
 
-Heads Attention::project(const Tensor& x, const Tensor& source) const {
-  if (source.shares_storage(x)) {
+Heads Attention::heads(const Tensor& x, const Tensor& memory) const {
+  if (!memory.defined() || memory.size(1) == 0) {
     std::vector<Tensor> parts = split(project_parts(x, 0, 3), n_head, 1);  // [B, H, T, D] each
     return {parts[0], parts[1], parts[2]};
   }
-  auto [key, value] = project_source(source);
+  auto [key, value] = project_source(concat({memory, x}, 1));
   return {project_query(x), key, value};
 }
 
-Tensor Attention::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+Terms Attention::terms(const Tensor& x, const Tensor& memory, Context& context) const {
   check_input(name, x, memory, qkv.weight.size(1));
-  bool remembers = memory.defined() && memory.size(1) > 0;
-  Heads heads = project(x, remembers ? concat({memory, x}, 1) : x);
-  int64_t T = x.size(1), K = heads.key.size(2);
-  heads = rotated(heads, K - T, 0);
+  return terms(heads(x, memory), context);
+}
+
+RelativeAttention Attention::terms(const Heads& heads, Context& context) const {
+  int64_t T = heads.query.size(2), K = heads.key.size(2);
   Tensor positions = position_table(K - 1, causal ? 0 : 1 - T, context);
-  return attend(equation(heads, positions), visibility(context), context);
+  return completed(equation(rotated(heads, K - T, 0), positions), context);
 }
 
 std::unique_ptr<State> Attention::start(int64_t limit) const {
@@ -71,11 +70,11 @@ std::unique_ptr<State> Attention::start(int64_t limit) const {
 Tensor Attention::forward(const Tensor& x, State& state, Context& context) const {
   return advance<AttentionState>(state, x, [&](AttentionState& past) {
     check_input(name, x, {}, qkv.weight.size(1));
-    Heads heads = past.append(rotated(project(x, x), past.seen(), past.seen()));
-    Tensor positions = past.positions(heads.key.size(2), [&](int64_t keys) {  // [K, H, D]
+    Heads all = past.append(rotated(heads(x, {}), past.seen(), past.seen()));
+    Tensor positions = past.positions(all.key.size(2), [&](int64_t keys) {  // [K, H, D]
       return position_table(keys - 1, 0, context);
     });
-    return attend(equation(heads, positions), visibility(context), context);
+    return attend(completed(equation(all, positions), context), context);
   });
 }
 
@@ -85,20 +84,16 @@ void Attention::visit(Visitor& visitor) const {
 }
 
 Heads Attention::rotated(const Heads& heads, int64_t, int64_t) const { return heads; }
-
 Tensor Attention::position_table(int64_t, int64_t, Context&) const { return {}; }
 
-int64_t Attention::reach() const { return window > 0 ? window - 1 : unlimited; }
-
-Visibility Attention::visibility(const Context& context) const {
-  return {causal, window, context.key_padding_mask, context.attention_mask};
+RelativeAttention Attention::completed(RelativeAttention terms, Context& context) const {
+  if (!terms.factor) terms.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(d_head)));
+  terms.visibility = visibility(context);
+  terms.dropout = context.dropout_pattern(attention_dropout);
+  return terms;
 }
 
-Tensor Attention::attend(RelativeAttention terms, const Visibility& visible,
-                         Context& context) const {
-  if (!terms.factor) terms.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(d_head)));
-  terms.visibility = visible;
-  terms.dropout = context.dropout_pattern(attention_dropout);
+Tensor Attention::attend(const RelativeAttention& terms, Context& context) const {
   Tensor y = context.looks_inside()
                  ? composed_attention(terms, context.recorder, context.term_editor)
                  : relative_attention(terms);  // [B, H, T, D]

@@ -1,14 +1,12 @@
 #pragma once
 
-// What all attention layers share: one projection makes the heads, the variant's own equation works
-// on them, and an output projection follows.
+// What all attention layers share (Vaswani et al. 2017, section 3.2.2): one projection makes the
+// heads, the variant's own equation works on them, and an output projection follows.
 //
 //     q, k, v = x W_qkvᵀ + b,    y = concat_h(Σ_j softmax_j(score_ij / √D) v_j) W_outputᵀ + b
 //
 // A variant lists the terms of its score. One kernel computes them all (ops/attention.h). With a
-// recorder, plain ops compute them, as the papers write them.
-//
-// Multi-head attention: Vaswani et al. 2017, section 3.2.2.
+// recorder, plain ops compute them, as the papers write them. Each step is public.
 
 #include <optional>
 
@@ -39,17 +37,21 @@ struct Attention : Layer {
   int64_t window = 0;  // keys with |δ| ≥ window are not attended; 0 is no window
   double attention_dropout = 0;
 
-  Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override;
+  Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override {
+    return attend(std::get<RelativeAttention>(terms(x, memory, context)), context);
+  }
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Tensor forward(const Tensor& x, State& state, Context& context) const override;
+  Terms terms(const Tensor& x, const Tensor& memory, Context& context) const override;
   std::vector<Tensor> residual_projections() const override { return {output.weight}; }
   void visit(Visitor& visitor) const override;
 
- protected:
-  /// Sets up the members. Throws, in the name of `layer`, when the sizes do not divide into heads.
-  void build(const char* layer, int64_t d_model, int64_t heads, std::optional<int64_t> head_size,
-             bool with_bias, Random& random);
-  void set_window(const char* layer, std::optional<int64_t> size);
+  /// Projects x [B, T, C] to q, and `memory` [B, M, C], which may be undefined, with x to k and v.
+  Heads heads(const Tensor& x, const Tensor& memory) const;
+  /// Returns all terms over these heads, the first key of which stands at position 0.
+  RelativeAttention terms(const Heads& heads, Context& context) const;
+  /// Returns y [B, T, C] from all terms. Passes the probabilities to the recorder.
+  Tensor attend(const RelativeAttention& terms, Context& context) const;
 
   /// Returns the terms of the variant's score over these heads, before the factor: 1/√D, unless the
   /// equation sets its own. `positions` is what `position_table` returned for the distances between
@@ -66,23 +68,25 @@ struct Attention : Layer {
   virtual Tensor position_table(int64_t farthest, int64_t nearest, Context& context) const;
 
   /// The largest number of earlier tokens that a query can see.
-  virtual int64_t reach() const;
+  virtual int64_t reach() const { return window > 0 ? window - 1 : unlimited; }
 
-  /// Returns y [B, T, C] from the terms of a score, with attention dropout. Passes the
-  /// probabilities to the recorder.
-  Tensor attend(RelativeAttention terms, const Visibility& visible, Context& context) const;
+ protected:
+  /// Sets up the members. Throws, in the name of `layer`, when the sizes do not divide into heads.
+  void build(const char* layer, int64_t d_model, int64_t heads, std::optional<int64_t> head_size,
+             bool with_bias, Random& random);
+  void set_window(const char* layer, std::optional<int64_t> size);
 
   /// The keys a query may attend to, by the layer's own rule and the masks of the call.
-  Visibility visibility(const Context& context) const;
-
-  /// Projects x [B, T, C] to q, and `source` [B, K, C] to k and v.
-  Heads project(const Tensor& x, const Tensor& source) const;
-  Tensor project_query(const Tensor& x) const;
+  Visibility visibility(const Context& context) const {
+    return {causal, window, context.key_padding_mask, context.attention_mask};
+  }
+  /// Returns the terms with the factor, the visibility and the dropout of the call.
+  RelativeAttention completed(RelativeAttention terms, Context& context) const;
+  Tensor project_query(const Tensor& x) const { return project_parts(x, 0, 1); }
   KeysAndValues project_source(const Tensor& source) const;
 
  private:
-  /// Projects x [B, T, C] to the parts begin … end-1 of (q, k, v), as heads [B, nH, T, D] for n
-  /// parts.
+  /// Projects x [B, T, C] to the n parts begin … end-1 of (q, k, v), as heads [B, nH, T, D].
   Tensor project_parts(const Tensor& x, int64_t begin, int64_t end) const;
 };
 

@@ -14,15 +14,21 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "shiftgrad/nn/context.h"
 #include "shiftgrad/nn/state.h"
+#include "shiftgrad/ops/aft.h"
+#include "shiftgrad/ops/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Throws, in the name of `layer`, unless x is [B, T, C] and `memory` undefined or [B, M, C].
 void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, int64_t C);
+
+/// The terms of an equation: attention's, AFT's, or none, where no softmax weighs single keys.
+using Terms = std::variant<std::monostate, RelativeAttention, AftTerms>;
 
 /// A mixer, or a block around one. A layer of your own implements `forward` twice, `start` and
 /// `visit`.
@@ -52,6 +58,10 @@ struct Layer : StatefulModule {
   /// tokens. Throws on the state of another layer, and while a tape records. A call that throws
   /// leaves the state as it was, which `advance` sees to.
   virtual Tensor forward(const Tensor& x, State& state, Context& context) const = 0;
+
+  /// Returns all terms from which `forward` computes its output for the same arguments, or none.
+  /// What reads them works for any layer: tables of distances, worked examples.
+  virtual Terms terms(const Tensor&, const Tensor&, Context&) const { return {}; }
 
   /// The largest number of tokens in a sequence, counted from its start. It is bounded where
   /// positions are absolute and learned.

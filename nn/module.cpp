@@ -25,6 +25,7 @@ void Visitor::operator()(const std::string& name, const Tensor& parameter, Decay
 
 void Visitor::operator()(const std::string& name, const Module& module) {
   std::string outer = prefix_;
+  modules.emplace_back(prefix_ + name, &module);
   prefix_ += name + ".";
   module.visit(*this);
   prefix_ = outer;

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "shiftgrad/core/tensor.h"
@@ -45,6 +46,8 @@ class Visitor {
   std::vector<Parameter> parameters;
   /// Where each of them stands in its module.
   std::vector<const Tensor*> places;
+  /// The modules visited, at any depth, by name.
+  std::vector<std::pair<std::string, const Module*>> modules;
 
  private:
   std::string prefix_;

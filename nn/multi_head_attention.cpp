@@ -75,9 +75,10 @@ Tensor MultiHeadAttention::cross(const Tensor& x, const Tensor& source, Context&
 Tensor MultiHeadAttention::cross(const Tensor& x, const KeysAndValues& source,
                                  Context& context) const {
   check_input(name, x, {}, qkv.weight.size(1));
-  Visibility visible{false, 0, context.key_padding_mask, context.attention_mask};
-  Heads heads{project_query(x), source.key, source.value};
-  return attend(equation(heads, {}), visible, context);  // [B, T, C]
+  RelativeAttention terms = equation({project_query(x), source.key, source.value}, {});
+  terms = completed(terms, context);
+  terms.visibility = {false, 0, context.key_padding_mask, context.attention_mask};
+  return attend(terms, context);  // [B, T, C]
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

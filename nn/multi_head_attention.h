@@ -60,8 +60,6 @@ struct MultiHeadAttention : Attention {
   KeysAndValues source_heads(const Tensor& source) const;
   /// Cross-attention to keys and values that `source_heads` made.
   Tensor cross(const Tensor& x, const KeysAndValues& source, Context& context) const;
-
- protected:
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
   Heads rotated(const Heads& heads, int64_t query, int64_t key) const override;
 };

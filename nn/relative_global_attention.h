@@ -42,8 +42,6 @@ struct RelativeGlobalAttention : Attention {
   /// no valid layer.
   RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config, Random& random);
   void visit(Visitor& visitor) const override;
-
- protected:
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };
 

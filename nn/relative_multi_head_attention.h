@@ -45,8 +45,6 @@ struct RelativeMultiHeadAttention : Attention {
   RelativeMultiHeadAttention(const RelativeMultiHeadAttentionConfig& config, Random& random);
   int64_t most_keys() const override;
   void visit(Visitor& visitor) const override;
-
- protected:
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
   int64_t reach() const override;
 };

@@ -49,8 +49,6 @@ struct ShawAttention : Attention {
   /// no valid layer.
   ShawAttention(const ShawAttentionConfig& config, Random& random);
   void visit(Visitor& visitor) const override;
-
- protected:
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };
 

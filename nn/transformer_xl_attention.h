@@ -86,8 +86,6 @@ struct TransformerXLAttention : Attention {
   TransformerXLAttention(const TransformerXLAttentionConfig& config, Random& random);
   std::vector<Tensor*> position_biases() override;
   void visit(Visitor& visitor) const override;
-
- protected:
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
   Tensor position_table(int64_t farthest, int64_t nearest, Context& context) const override;
 

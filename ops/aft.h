@@ -30,6 +30,15 @@ struct AftBand {
   int64_t step = 1;
 };
 
+/// The terms of an attention free layer: y_i = gate_i ⊙ Σ_j softmax_j(k_j + w_ij) v_j.
+struct AftTerms {
+  Tensor gate{};   ///< σ(q_i) [B, T, C]
+  Tensor key{};    ///< k_j [B, K, C]
+  Tensor value{};  ///< v_j [B, K, C]
+  AftBand band{};  ///< w_ij
+  Visibility visibility{};
+};
+
 /// Mixes key and value [B, K, C] to y [B, T, C] for the last T of the K tokens. A query that sees
 /// no key gets exactly 0. Where `visibility.hidden` hides keys from single queries, no sums are
 /// shared and composed_aft does the work. Throws on a window and on shapes that do not fit.

@@ -60,12 +60,14 @@ struct RelativeAttention {
 /// clipped tables are undefined.
 Tensor relative_attention(const RelativeAttention& attention);
 
-/// Computes relative_attention from plain ops, as the papers write it, with tensors [B, H, T, K]
-/// for the scores. It is for readers, for callers that want to see the probabilities [B, H, T, K]
-/// before dropout or to edit the terms of the score before the factor, and for the tests of
-/// relative_attention. The terms are, in the words of Dai et al., content_content q_i·k_j and
+/// Returns p [B, H, T, K] before dropout, from plain ops. `editor` may change the terms of the
+/// score before the factor. These are, in the words of Dai et al., content_content q_i·k_j and
 /// content_position q_i·(position_rows[δ] + clipped_keys[c]); and content_bias, position_bias and
 /// position_scores, where these are defined.
+Tensor attention_probabilities(const RelativeAttention& attention, const TermEditor& editor = {});
+
+/// Computes relative_attention from attention_probabilities, as the papers write it, for readers,
+/// for callers that want to see these or to edit the terms, and for the tests.
 Tensor composed_attention(const RelativeAttention& attention,
                           const ProbabilityRecorder& recorder = {}, const TermEditor& editor = {});
 

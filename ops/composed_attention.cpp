@@ -18,8 +18,7 @@ Tensor by_head(const Tensor& table) { return transpose(table, 0, 1); }
 Tensor by_distance(const Tensor& query, const RelativeAttention& attention) {
   const Tensor &r = attention.position_rows, &a = attention.clipped_keys;
   int64_t K = attention.key.size(2);
-  Tensor scores;
-  if (r.defined()) scores = relative_product(query, r, K);
+  Tensor scores = r.defined() ? relative_product(query, r, K) : Tensor();
   if (!a.defined()) return scores;
   Tensor by_clipped = gather_by_distance(matmul(query, transpose(by_head(a))), K);
   return scores.defined() ? scores + by_clipped : by_clipped;
@@ -46,13 +45,18 @@ std::vector<ScoreTerm> terms_of(const RelativeAttention& attention) {
 
 }  // namespace
 
+Tensor attention_probabilities(const RelativeAttention& attention, const TermEditor& editor) {
+  check_attention(attention);
+  Dims shape = attention.query.shape();
+  shape[3] = attention.key.size(2);
+  Tensor scores = sum_of_terms(terms_of(attention), editor, shape);
+  return masked_softmax(scores, attention.visibility, attention.factor.value_or(1));  // [B, H, T, K]
+}
+
 Tensor composed_attention(const RelativeAttention& attention, const ProbabilityRecorder& recorder,
                           const TermEditor& editor) {
-  check_attention(attention);
-  const Tensor &q = attention.query, &v = attention.value, &b = attention.clipped_values;
-  Dims shape{q.size(0), q.size(1), q.size(2), attention.key.size(2)};
-  Tensor scores = sum_of_terms(terms_of(attention), editor, shape);
-  Tensor p = masked_softmax(scores, attention.visibility, attention.factor.value_or(1));
+  const Tensor &v = attention.value, &b = attention.clipped_values;
+  Tensor p = attention_probabilities(attention, editor);
   if (recorder) recorder(p);
   p = dropout(p, attention.dropout);
   Tensor y = matmul(p, v);  // Σ_j p_ij v_j [B, H, T, D]

@@ -28,6 +28,7 @@
 #include "shiftgrad/nn/feed_forward.h"
 #include "shiftgrad/nn/layer.h"
 #include "shiftgrad/nn/layer_norm.h"
+#include "shiftgrad/nn/layers.h"
 #include "shiftgrad/nn/linear.h"
 #include "shiftgrad/nn/local_rnn.h"
 #include "shiftgrad/nn/models/beam_search.h"

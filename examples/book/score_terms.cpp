@@ -1,11 +1,9 @@
 #include "score_terms.h"
 
-#include <cmath>
-
+#include "../char_lm/attention_maps.h"
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/io/json.h"
 #include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/config.h"
 #include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/reduce.h"
 #include "shiftgrad/ops/shape.h"
@@ -14,28 +12,9 @@ namespace book {
 
 namespace {
 
-const AftConfig* aft(const LanguageModel& model) {
-  if (model.config.block != BlockType::transformer_block) return nullptr;
-  return std::get_if<AftConfig>(&model.config.mixer);
-}
-
-/// The number of heads that have weights of their own.
-int64_t heads(const LanguageModel& model) {
-  return aft(model) && aft(model)->form != AftForm::conv ? 1 : model.config.n_head;
-}
-
-/// What a sum of terms is multiplied by: 1/√D.
-double factor(const LanguageModel& model) {
-  if (aft(model)) return 1;
-  int64_t D = model.config.d_model / model.config.n_head;
-  if (auto* xl = std::get_if<TransformerXLAttentionConfig>(&model.config.mixer))
-    D = xl->d_head.value_or(D);
-  return 1 / std::sqrt(static_cast<double>(D));
-}
-
-/// Returns x, which broadcasts to [1, H or C, T, T], as a matrix for each head.
-MatrixOfHeads by_head(const LanguageModel& model, const Tensor& x, const Dims& shape) {
-  int64_t H = heads(model), T = shape[3];
+/// Returns x, which broadcasts to [1, heads or channels, T, T], as a matrix for each head.
+MatrixOfHeads by_head(const Tensor& x, int64_t H, const Dims& shape) {
+  int64_t T = shape[3];
   Tensor all = contiguous(expand(x, shape));
   std::vector<Scalar> values = mean(reshape(all, {H, shape[1] / H, T, T}), {1}).values();
   MatrixOfHeads matrices;
@@ -58,27 +37,28 @@ void leave_out(std::vector<ScoreTerm>& terms, const TermNames& names) {
 std::vector<LayerTerms> score_terms(const LanguageModel& model, const std::vector<int32_t>& text,
                                     const TermNames& without) {
   Tape::Pause constant;
-  int64_t T = std::ssize(text);
-  Dims shape{1, aft(model) ? model.config.d_model : model.config.n_head, T, T};
+  char_lm::Weighing weighing = char_lm::weighing_of(model);
+  int64_t T = std::ssize(text), H = weighing.heads;
+  Dims shape{1, weighing.by_channel ? model.config.d_model : H, T, T};
   std::vector<LayerTerms> layers;
   Context context;
   context.term_editor = [&](std::vector<ScoreTerm>& terms) {
     layers.emplace_back();
     for (const auto& [name, scores] : terms)
       layers.back().terms.emplace_back(
-          name, by_head(model, scores * static_cast<Scalar>(factor(model)), shape));
+          name, by_head(scores * static_cast<Scalar>(weighing.factor), H, shape));
     leave_out(terms, without);
   };
   context.recorder = [&](const Tensor& weights) {
-    Tensor by_channel = aft(model) ? permute(weights, {0, 3, 1, 2}) : weights;
-    layers.back().weights = by_head(model, by_channel, shape);
+    Tensor by_key = weighing.by_channel ? permute(weights, {0, 3, 1, 2}) : weights;
+    layers.back().weights = by_head(by_key, H, shape);
   };
   model({{1, T}, text}, Memory(), context);
   return layers;
 }
 
 WithoutTerms::WithoutTerms(const LanguageModel& model, const TermNames& names)
-    : model(model), names(names) {
+    : model(model), names(names), feeds_again(char_lm::weighing_of(model).by_channel) {
   name = model.name;
 }
 
@@ -95,14 +75,12 @@ ModelOutput WithoutTerms::forward(const Tokens& tokens, const Memory& memory,
   return model.forward(tokens, memory, own);
 }
 
-// The state of an AFT has sums in the place of scores. It is fed the same tokens again instead.
-
 std::unique_ptr<State> WithoutTerms::start(int64_t limit) const {
-  return aft(model) ? SequenceModel::start(limit) : model.start(limit);
+  return feeds_again ? SequenceModel::start(limit) : model.start(limit);
 }
 
 Tensor WithoutTerms::step(const Tokens& tokens, State& state, Context& context) const {
-  if (aft(model)) return SequenceModel::step(tokens, state, context);
+  if (feeds_again) return SequenceModel::step(tokens, state, context);
   Context own = editing(context);
   return model.step(tokens, state, own);
 }

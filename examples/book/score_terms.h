@@ -35,6 +35,9 @@ std::vector<LayerTerms> score_terms(const LanguageModel& model, const std::vecto
 struct WithoutTerms : SequenceModel {
   const LanguageModel& model;
   TermNames names;
+  /// Whether a state would hold sums in the place of scores, as AFT's does. The tokens are fed
+  /// again instead.
+  bool feeds_again;
 
   WithoutTerms(const LanguageModel& model, const TermNames& names);
   ModelTraits traits() const override { return model.traits(); }

@@ -1,6 +1,7 @@
 #include "attention_maps.h"
 
 #include "shiftgrad/core/tape.h"
+#include "shiftgrad/nn/layers.h"
 
 namespace char_lm {
 
@@ -42,15 +43,28 @@ Maps maps_of_channels(const Tensor& weights, int64_t heads) {
 
 }  // namespace
 
+Weighing weighing_of(const shiftgrad::LanguageModel& model) {
+  shiftgrad::Context context;
+  Tensor x = Tensor::zeros({1, 1, model.config.d_model});
+  for (const auto& [name, layer] : shiftgrad::layers(model)) {
+    shiftgrad::Terms terms = layer.terms(x, {}, context);
+    if (auto* attention = std::get_if<shiftgrad::RelativeAttention>(&terms))
+      return {.heads = attention->query.size(1), .factor = attention->factor};
+    if (auto* aft = std::get_if<shiftgrad::AftTerms>(&terms))
+      return {.heads = aft->band.bias.size(0), .by_channel = true};
+  }
+  return {};
+}
+
 std::vector<Maps> attention_maps(const shiftgrad::LanguageModel& model,
                                  const std::vector<int32_t>& text) {
   shiftgrad::Tape::Pause constant;
-  auto* aft = std::get_if<shiftgrad::AftConfig>(&model.config.mixer);
-  int64_t heads = aft && aft->form == shiftgrad::AftForm::conv ? model.config.n_head : 1;
+  Weighing weighing = weighing_of(model);
   std::vector<Maps> layers;
   shiftgrad::Context context;
   context.recorder = [&](const Tensor& weights) {
-    layers.push_back(aft ? maps_of_channels(weights, heads) : maps_of_heads(weights));
+    layers.push_back(weighing.by_channel ? maps_of_channels(weights, weighing.heads)
+                                         : maps_of_heads(weights));
   };
   model({{1, std::ssize(text)}, text}, shiftgrad::Memory{}, context);
   return layers;

@@ -2,201 +2,126 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/mixers.h"
-#include "shiftgrad/nn/models/transformer_block.h"
-#include "shiftgrad/nn/positions.h"
+#include "shiftgrad/nn/layers.h"
+#include "shiftgrad/ops/arithmetic.h"
+#include "shiftgrad/ops/reduce.h"
+#include "shiftgrad/ops/shape.h"
 
 namespace char_lm {
 
-using shiftgrad::Aft;
-using shiftgrad::AftBand;
-using shiftgrad::RelativeGlobalAttention;
-using shiftgrad::RelativeMultiHeadAttention;
-using shiftgrad::ShawAttention;
+using shiftgrad::AftTerms;
+using shiftgrad::RelativeAttention;
 using shiftgrad::Tensor;
-using shiftgrad::TransformerXLAttention;
 
 namespace {
 
 using Tables = std::vector<DistanceTable>;
 
-/// The distances from first to last.
+/// The distances from `nearest`, which is below 0 for a two-way mixer, to `farthest`.
 struct Distances {
-  int64_t first, last;
+  int64_t nearest, farthest;
 };
 
-/// Returns value(h, δ) for all heads and distances.
+/// The distances that queries can see of K tokens.
+Distances seen_of(const shiftgrad::Visibility& visibility, int64_t K) {
+  return {1 - visibility.range(0, K, K).end, K - 1 - visibility.range(K - 1, K, K).begin};
+}
+
+/// Returns value(x) of the elements x of `rows` [n, H] for the distances that are seen. The first
+/// row is for the distance `first`, the last for the nearest.
 template <class Value>
-DistanceTable table(const std::string& title, int64_t heads, Distances range, Value value) {
-  DistanceTable result{title, range.first, {}};
-  for (int64_t h = 0; h < heads; ++h) {
+DistanceTable table(const std::string& title, const Tensor& rows, int64_t first, Distances seen,
+                    Value value) {
+  int64_t n = rows.size(0), H = rows.size(1);
+  int64_t nearest = std::max(seen.nearest, first - n + 1), last = std::min(seen.farthest, first);
+  std::vector<shiftgrad::Scalar> values = rows.values();
+  DistanceTable result{title, nearest, {}};
+  for (int64_t h = 0; h < H; ++h) {
     result.heads.emplace_back();
-    for (int64_t delta = range.first; delta <= range.last; ++delta)
-      result.heads.back().push_back(value(h, delta));
+    for (int64_t delta = nearest; delta <= last; ++delta)
+      result.heads.back().push_back(value(values[(first - delta) * H + h]));
   }
   return result;
 }
 
-std::vector<double> doubles(const Tensor& tensor) {
-  std::vector<shiftgrad::Scalar> values = tensor.values();
-  return {values.begin(), values.end()};
+/// Returns the products of vectors a and b [n, H, D] as [n, H], if both are defined.
+Tensor dot(const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined()) return {};
+  return select(sum(a * b, {2}), 2, 0);
 }
 
-double dot(const double* a, const double* b, int64_t size) {
-  double sum = 0;
-  for (int64_t n = 0; n < size; ++n) sum += a[n] * b[n];
-  return sum;
-}
+Tables tables_of(std::monostate) { return {}; }
 
-double norm(const double* vector, int64_t size) { return std::sqrt(dot(vector, vector, size)); }
-
-/// A learned table whose entry for (h, δ) has the index row(h, δ).
-template <class Row>
-struct Rows {
-  int64_t heads;
-  Distances range;
-  Row row;
-
-  /// Returns the norms of entries that are vectors of D numbers.
-  DistanceTable norms(const std::string& title, const Tensor& vectors) const {
-    std::vector<double> values = doubles(vectors);
-    int64_t D = vectors.size(-1);
-    return table(title, heads, range,
-                 [&](int64_t h, int64_t delta) { return norm(&values[row(h, delta) * D], D); });
-  }
-  /// Returns entries that are numbers, multiplied by the factor.
-  DistanceTable biases(const std::string& title, const Tensor& numbers, double factor) const {
-    std::vector<double> values = doubles(numbers);
-    return table(title, heads, range,
-                 [&](int64_t h, int64_t delta) { return values[row(h, delta)] * factor; });
-  }
-};
-template <class Row>
-Rows(int64_t, Distances, Row) -> Rows<Row>;
-
-double score_factor(const shiftgrad::Attention& layer) {
-  return 1 / std::sqrt(static_cast<double>(layer.d_head));
-}
-
-/// Returns tables of r_δ = W_r R_δ, and of the term v·r_δ, which depends on the distance alone, if
-/// the layer has it.
-Tables sinusoid_tables(const TransformerXLAttention& layer, int64_t distances) {
-  std::vector<int64_t> clamped;
-  for (int64_t delta = 0; delta < distances; ++delta)
-    clamped.push_back(layer.clamp_len > 0 ? std::min(delta, layer.clamp_len) : delta);
-  Tensor R = shiftgrad::sinusoids("positions", clamped, layer.position.weight.size(1));
-  std::vector<double> r = doubles(layer.position(R));  // [distances, H·D]
-  int64_t H = layer.n_head, D = layer.d_head;
-  Distances range{0, distances - 1};
-  auto vector = [&](int64_t h, int64_t delta) { return &r[(delta * H + h) * D]; };
-  auto length = [&](int64_t h, int64_t delta) { return norm(vector(h, delta), D); };
-  Tables tables = {table("norm of r", H, range, length)};
-  if (!layer.position_bias.defined()) return tables;
-  std::vector<double> v = doubles(layer.position_bias);
-  auto bias = [&](int64_t h, int64_t delta) {
-    return dot(&v[h * D], vector(h, delta), D) * score_factor(layer);
+/// Returns a table of each term by distance that depends on parameters.
+Tables tables_of(const RelativeAttention& terms) {
+  const Tensor &r = terms.position_rows, &a = terms.clipped_keys, &b = terms.clipped_values;
+  int64_t K = terms.key.size(2), m = a.defined() ? a.size(0) / 2 : 0;
+  Tables tables;
+  auto add = [&](const std::string& title, const Tensor& rows, int64_t first, auto value) {
+    if (rows.requires_gradient())
+      tables.push_back(table(title, rows, first, seen_of(terms.visibility, K), value));
   };
-  tables.insert(tables.begin(), table("bias v·r / √D", H, range, bias));
-  return tables;
-}
-
-Tables tables_of(const TransformerXLAttention& layer, int64_t distances) {
-  if (!layer.position_embeddings.defined()) return sinusoid_tables(layer, distances);
-  int64_t P = layer.position_embeddings.size(0), H = layer.n_head;
-  Rows rows{H, {0, P - 1}, [=](int64_t h, int64_t delta) { return (P - 1 - delta) * H + h; }};
-  Tables tables;
-  if (layer.position_scalar_bias.defined())
-    tables.push_back(rows.biases("bias s / √D", layer.position_scalar_bias, score_factor(layer)));
-  tables.push_back(rows.norms("norm of E", layer.position_embeddings));
-  return tables;
-}
-
-Tables tables_of(const RelativeMultiHeadAttention& layer) {
-  int64_t P = layer.key_pos_bias.size(0) / 2, H = layer.n_head;
-  Rows rows{H, {layer.causal ? 0 : 1 - P, P}, [=](int64_t h, int64_t delta) {
-              return (P - delta) * H + h;
-            }};
-  return {rows.biases("bias S / √D", layer.key_pos_bias, score_factor(layer)),
-          rows.norms("norm of R", layer.key_pos_embeddings)};
-}
-
-/// Returns the tables of past and future. The distance 0 is in the past's.
-Tables tables_of(const RelativeGlobalAttention& layer) {
-  int64_t P = layer.past_embeddings.size(1), H = layer.n_head;
-  auto row = [=](int64_t h, int64_t delta) { return h * P + P - 1 - std::abs(delta); };
-  Rows past{H, {0, P - 1}, row}, future{H, {1 - P, -1}, row};
-  Tables tables;
-  if (layer.past_bias.defined())
-    tables.push_back(past.biases("bias s / √D", layer.past_bias, score_factor(layer)));
-  if (layer.future_bias.defined())
-    tables.push_back(future.biases("future bias s / √D", layer.future_bias, score_factor(layer)));
-  tables.push_back(past.norms("norm of E", layer.past_embeddings));
-  if (layer.future_embeddings.defined())
-    tables.push_back(future.norms("norm of future E", layer.future_embeddings));
-  return tables;
-}
-
-Tables tables_of(const ShawAttention& layer) {
-  int64_t m = layer.max_distance;
-  Rows rows{1, {layer.causal ? 0 : -m, m}, [=](int64_t, int64_t delta) { return m - delta; }};
-  Tables tables;
-  if (layer.key_distance_embeddings.defined())
-    tables.push_back(rows.norms("norm of the keys' a", layer.key_distance_embeddings));
-  if (layer.value_distance_embeddings.defined())
-    tables.push_back(rows.norms("norm of the values' b", layer.value_distance_embeddings));
-  return tables;
-}
-
-/// Returns the farthest distances that w reaches, back and ahead.
-Distances reach(const Aft& layer, int64_t T) {
-  int64_t back = layer.form == shiftgrad::AftForm::full ? T - 1 : std::min(T, layer.window) - 1;
-  if (layer.form == shiftgrad::AftForm::conv && !layer.causal) back = layer.window / 2;
-  return {layer.causal ? 0 : -back, back};
-}
-
-/// Returns the mean of w over all pairs at each distance. For conv these are all equal.
-Tables tables_of(const Aft& layer) {
-  if (layer.form == shiftgrad::AftForm::simple) return {};
-  bool conv = layer.form == shiftgrad::AftForm::conv;
-  int64_t T = conv ? layer.window : layer.max_len;
-  AftBand band = layer.band(0, T);
-  std::vector<double> w = doubles(band.bias);
-  int64_t groups = band.bias.size(0), width = band.bias.size(2);
-  auto mean = [&](int64_t g, int64_t delta) {
-    double sum = 0;
-    int64_t begin = std::max<int64_t>(0, delta), end = T + std::min<int64_t>(0, delta);
-    for (int64_t t = begin; t < end; ++t)
-      sum += w[(g * T + t) * width + t - delta - band.start - band.step * t];
-    return sum / static_cast<double>(end - begin);
+  auto add_bias = [&](const std::string& name, const Tensor& rows, int64_t first) {
+    add("bias " + name + (terms.factor == 1 ? "" : " / √D"), rows, first,
+        [&](double bias) { return bias * terms.factor; });
   };
-  return {table(conv ? "bias w" : "bias w, mean over queries", groups, reach(layer, T), mean)};
+  auto add_norm = [&](const std::string& name, const Tensor& rows, int64_t first) {
+    add("norm of " + name, dot(rows, rows), first, [](double x) { return std::sqrt(x); });
+  };
+  add_bias("v·r", dot(r, terms.position_bias), K - 1);
+  add_bias("v·a", dot(a, terms.position_bias), m);
+  add_bias("s", terms.position_scores, K - 1);
+  add_norm("r", r, K - 1);
+  add_norm("the keys' a", a, m);
+  // A single row is no matter of distances.
+  if (b.defined() && b.size(0) > 1) add_norm("the values' b", b, b.size(0) / 2);
+  return tables;
+}
+
+/// Returns the mean of w over all pairs at each distance.
+Tables tables_of(const AftTerms& terms) {
+  const auto& [bias, start, step] = terms.band;
+  int64_t G = bias.size(0), T = bias.size(1), n = bias.size(2);
+  std::vector<shiftgrad::Scalar> w = bias.values();
+  Distances seen = seen_of(terms.visibility, T);
+  DistanceTable result{"bias w, mean over queries", 0, {}};
+  for (int64_t g = 0; g < G; ++g) {
+    std::map<int64_t, std::pair<double, double>> sums;  // with the number of pairs, by distance
+    for (int64_t i = 0; i < T; ++i)
+      for (int64_t c = 0; c < n; ++c) {
+        int64_t j = start + step * i + c, delta = i - j;
+        if (j < 0 || j >= T || delta < seen.nearest || delta > seen.farthest) continue;
+        sums[delta].first += static_cast<double>(w[(g * T + i) * n + c]);
+        ++sums[delta].second;
+      }
+    if (sums.empty()) return {};
+    result.first = sums.begin()->first;
+    result.heads.emplace_back();
+    for (const auto& [delta, sum] : sums) result.heads.back().push_back(sum.first / sum.second);
+  }
+  return {result};
 }
 
 }  // namespace
 
-Tables distance_tables(const shiftgrad::Layer& mixer, int64_t distances) {
-  shiftgrad::Tape::Pause constant;
-  if (auto* layer = dynamic_cast<const TransformerXLAttention*>(&mixer))
-    return tables_of(*layer, distances);
-  if (auto* layer = dynamic_cast<const RelativeMultiHeadAttention*>(&mixer))
-    return tables_of(*layer);
-  if (auto* layer = dynamic_cast<const RelativeGlobalAttention*>(&mixer)) return tables_of(*layer);
-  if (auto* layer = dynamic_cast<const ShawAttention*>(&mixer)) return tables_of(*layer);
-  if (auto* layer = dynamic_cast<const Aft*>(&mixer)) return tables_of(*layer);
-  return {};
+Tables distance_tables(const shiftgrad::Layer& mixer, int64_t d_model, int64_t distances) {
+  shiftgrad::Tape tape;  // tells terms that are learned from others
+  shiftgrad::Context context;
+  int64_t K = mixer.most_keys() < shiftgrad::unlimited ? mixer.most_keys() : distances;
+  shiftgrad::Terms terms = mixer.terms(Tensor::zeros({1, K, d_model}), {}, context);
+  return std::visit([](const auto& of_mixer) { return tables_of(of_mixer); }, terms);
 }
 
 std::vector<Tables> distance_tables(const shiftgrad::LanguageModel& model, int64_t distances) {
-  std::vector<Tables> layers;
-  for (const auto& layer : model.blocks) {
-    auto* block = dynamic_cast<const shiftgrad::TransformerBlock*>(layer.get());
-    if (!block) continue;
-    Tables tables = distance_tables(*block->mixer, distances);
-    if (!tables.empty()) layers.push_back(tables);
+  std::vector<Tables> all;
+  for (const auto& [name, layer] : shiftgrad::layers(model)) {
+    Tables tables = distance_tables(layer, model.config.d_model, distances);
+    if (!tables.empty()) all.push_back(tables);
   }
-  return layers;
+  return all;
 }
 
 std::string why_no_distances(const shiftgrad::LanguageModelConfig& config) {

@@ -17,10 +17,13 @@ struct DistanceTable {
   std::vector<std::vector<double>> heads;
 };
 
-/// Returns the biases that the mixer adds to a score, after the factor 1/√D, and the norms of its
-/// embeddings. The result is empty if the mixer learns nothing about distances. A learned table is
-/// read for all its distances, a formula for the first `distances`.
-std::vector<DistanceTable> distance_tables(const shiftgrad::Layer& mixer, int64_t distances);
+/// Returns the biases that the terms of the mixer add to a score, after the factor 1/√D, and the
+/// norms of its embeddings, for inputs of C = d_model channels. AFT's biases are means over all
+/// pairs of a distance. The result is empty if the mixer has no terms or learns nothing about
+/// distances. A mixer that bounds its keys (most_keys) is read for all its distances, any other for
+/// the first `distances`.
+std::vector<DistanceTable> distance_tables(const shiftgrad::Layer& mixer, int64_t d_model,
+                                           int64_t distances);
 
 /// Returns the tables of each layer of a model, equally many for all, or nothing if no layer has
 /// any.

@@ -1,6 +1,5 @@
 // The tables of the Attention Free Transformer, whose channels each have weights of their own.
 
-#include "layer_case.h"
 #include "layer_tables.h"
 #include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/concat.h"
@@ -17,14 +16,11 @@ Tensor of_channel(const Tensor& weights, int64_t c) { return select(select(weigh
 
 }  // namespace
 
-void add_tables(WorkedExample& example, const AftConfig& config, const Tensor& x,
-                const Tensor& memory) {
-  Random random;
-  Aft layer(config, random);
-  fill_parameters(layer, config.d_model);
-  int64_t T = x.size(1), M = memory.defined() ? memory.size(1) : 0, K = M + T, C = config.d_model;
-  auto [gate, key, value] = layer.project(x, concat({memory, x}, 1));
-  Tensor w = widened(layer.band(M, T), K).bias;  // [G, T, K]
+void add_aft(WorkedExample& example, const Layer& layer, const AftTerms& terms, const Tensor& x,
+             const Tensor& memory) {
+  const auto& [gate, key, value, band, visibility] = terms;
+  int64_t T = x.size(1), K = key.size(1), C = key.size(2);
+  Tensor w = widened(band, K).bias;  // [G, T, K]
   Tensor p;
   Context context;
   context.recorder = [&](const Tensor& weights) { p = weights; };
@@ -44,7 +40,7 @@ void add_tables(WorkedExample& example, const AftConfig& config, const Tensor& x
     add_pairs(table_of(name, "learned score of each query and key, 0 outside the form's band",
                        queries, keys, select(w, 0, g)));
   }
-  add(visible_table({config.causal, 0, {}, {}}, T, M));
+  add(visible_table(visibility, T, K - T));
   for (int64_t c = 0; c < C; ++c) {
     std::string of = " of channel " + std::to_string(c);
     Tensor k = unsqueeze(select(select(key, 2, c), 0, 0), 0);  // [1, K]

@@ -1,11 +1,8 @@
-// The tables of all attention. Its terms are computed one by one with the ops that
-// composed_attention adds up.
+// The tables of all attention, a stranger's included. Its terms are computed one by one with the
+// ops that composed_attention adds up.
 
-#include <cmath>
-#include <type_traits>
-
-#include "layer_case.h"
 #include "layer_tables.h"
+#include "shiftgrad/nn/attention.h"
 #include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/clipped.h"
 #include "shiftgrad/ops/concat.h"
@@ -18,40 +15,6 @@ namespace show_layer {
 using namespace shiftgrad;
 
 namespace {
-
-/// A layer whose steps anyone may call.
-template <class Mixer>
-struct Opened : Mixer {
-  using Mixer::equation, Mixer::Mixer, Mixer::position_table, Mixer::project, Mixer::rotated,
-      Mixer::visibility;
-};
-
-/// What a layer computes on the way to its output.
-struct Steps {
-  Heads heads, rotated;
-  RelativeAttention equation;  // of the rotated heads
-  Tensor probabilities;        // [1, H, T, K]
-  Tensor output;               // [1, T, C]
-};
-
-template <class Config>
-Steps steps_of(const Config& config, const Tensor& x, const Tensor& memory) {
-  Random random;
-  Opened<typename Config::Layer> layer(config, random);
-  fill_parameters(layer, layer.d_head);
-  Context context;
-  Steps steps;
-  steps.heads = layer.project(x, concat({memory, x}, 1));
-  int64_t T = x.size(1), K = steps.heads.key.size(2);
-  steps.rotated = layer.rotated(steps.heads, K - T, 0);
-  Tensor positions = layer.position_table(K - 1, layer.causal ? 0 : 1 - T, context);
-  steps.equation = layer.equation(steps.rotated, positions);
-  steps.equation.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(layer.d_head)));
-  steps.equation.visibility = layer.visibility(context);
-  context.recorder = [&](const Tensor& p) { steps.probabilities = p; };
-  steps.output = layer(x, memory, context);
-  return steps;
-}
 
 /// The first head of [1, H, rows, D].
 Tensor first_head(const Tensor& x) { return slice(x, 1, 0, 1); }
@@ -67,32 +30,32 @@ Tensor matrix(const Tensor& x) { return reshape(x, {x.size(-2), x.size(-1)}); }
 /// The tables of one layer in the order of the computation, and the sum of the terms so far.
 class AttentionTables {
  public:
-  AttentionTables(WorkedExample& example, const Steps& steps)
+  AttentionTables(WorkedExample& example, const RelativeAttention& terms, bool changed)
       : example_(example),
-        steps_(steps),
-        terms_(steps.equation),
+        terms_(terms),
+        changed_(changed),
         q_(first_head(terms_.query)),
         k_(first_head(terms_.key)),
         T_(q_.size(2)),
         K_(k_.size(2)) {}
 
-  void add_heads(bool rotated) {
-    add("q", "queries of the new tokens", queries, channels, first_head(steps_.heads.query));
-    add("k", "keys of the remembered and the new tokens", keys, channels,
-        first_head(steps_.heads.key));
-    add("v", "values of the same tokens", keys, channels, first_head(steps_.heads.value));
-    if (!rotated) return;
-    add("q′", "each query, turned by its position M + i", queries, channels, q_);
-    add("k′", "each key, turned by its position j", keys, channels, k_);
+  void add_heads(const Heads& heads) {
+    add("q", "queries of the new tokens", queries, channels, first_head(heads.query));
+    add("k", "keys of the remembered and the new tokens", keys, channels, first_head(heads.key));
+    add("v", "values of the same tokens", keys, channels, first_head(heads.value));
+    if (!changed_) return;
+    add("q′", "each query in the score; rope turns it by its position M + i", queries, channels,
+        q_);
+    add("k′", "each key in the score; rope turns it by its position j", keys, channels, k_);
   }
 
-  void add_terms(bool rotated) {
+  void add_terms() {
     std::vector<Scalar> distances;
     for (int64_t i = 0; i < T_; ++i)
       for (int64_t j = 0; j < K_; ++j) distances.push_back(static_cast<Scalar>(K_ - T_ + i - j));
     add("δ", "distance M + i - j from query i back to key j", queries, keys,
         Tensor::from({T_, K_}, distances));
-    add_term(rotated ? "q′·k′" : "q·k", "content against content: q_i·k_j",
+    add_term(changed_ ? "q′·k′" : "q·k", "content against content: q_i·k_j",
              matmul(q_, transpose(k_)));
     if (terms_.content_bias.defined()) add_content_bias();
     if (terms_.position_rows.defined()) add_position_rows();
@@ -100,18 +63,20 @@ class AttentionTables {
     if (terms_.clipped_keys.defined()) add_clipped_keys();
   }
 
-  void add_result() {
-    Tensor scores = sum_ * terms_.factor.value();
-    example_.formula = "score = (" + names_ + ") / √D,   p = softmax over the visible j";
-    add_pairs("score", "the sum of the terms, divided by √D", scores);
+  void add_result(const Tensor& output) {
+    bool divided = terms_.factor != Scalar{1};
+    example_.formula = "score = " + (divided ? '(' + names_ + ") / √D" : names_) +
+                       ",   p = softmax over the visible j";
+    add_pairs("score", divided ? "the sum of the terms, divided by √D" : "the sum of the terms",
+              sum_ * terms_.factor.value());
     example_.tables.push_back(visible_table(terms_.visibility, T_, K_ - T_));
-    Tensor p = first_head(steps_.probabilities);
+    Tensor p = first_head(attention_probabilities(terms_));
     add_pairs("p", "softmax of the score over the visible keys", p);
     bool with_values = terms_.clipped_values.defined();
     if (with_values) add_clipped_values(p);
     example_.formula += with_values ? ",   y = Σ_j p (v_j + b_c)" : ",   y = Σ_j p v_j";
-    Tensor y = slice(steps_.output, 2, 0, q_.size(3));
-    add("y", "output, with the identity for W_output", queries, channels, y);
+    add("y", "output, with the identity for W_output", queries, channels,
+        slice(output, 2, 0, q_.size(3)));
   }
 
  private:
@@ -187,43 +152,31 @@ class AttentionTables {
   }
 
   WorkedExample& example_;
-  const Steps& steps_;
   const RelativeAttention& terms_;
+  bool changed_;
   Tensor q_, k_;  // [1, 1, T, D], [1, 1, K, D]
   int64_t T_, K_;
   std::string names_;
   Tensor sum_;
 };
 
-void add_attention(WorkedExample& example, const Steps& steps) {
-  bool rotated = !steps.rotated.query.shares_storage(steps.heads.query);
-  AttentionTables tables(example, steps);
-  tables.add_heads(rotated);
-  tables.add_terms(rotated);
-  tables.add_result();
+/// Whether a variant changed its heads on their way into the score, as rope does.
+bool changed(const Heads& heads, const RelativeAttention& terms) {
+  return heads.query.values() != terms.query.values() || heads.key.values() != terms.key.values();
 }
 
 }  // namespace
 
-void add_tables(WorkedExample& example, const MultiHeadAttentionConfig& config, const Tensor& x,
-                const Tensor& memory) {
-  add_attention(example, steps_of(config, x, memory));
-}
-void add_tables(WorkedExample& example, const TransformerXLAttentionConfig& config, const Tensor& x,
-                const Tensor& memory) {
-  add_attention(example, steps_of(config, x, memory));
-}
-void add_tables(WorkedExample& example, const RelativeMultiHeadAttentionConfig& config,
-                const Tensor& x, const Tensor& memory) {
-  add_attention(example, steps_of(config, x, memory));
-}
-void add_tables(WorkedExample& example, const RelativeGlobalAttentionConfig& config,
-                const Tensor& x, const Tensor& memory) {
-  add_attention(example, steps_of(config, x, memory));
-}
-void add_tables(WorkedExample& example, const ShawAttentionConfig& config, const Tensor& x,
-                const Tensor& memory) {
-  add_attention(example, steps_of(config, x, memory));
+void add_attention(WorkedExample& example, const Layer& layer, const RelativeAttention& terms,
+                   const Tensor& x, const Tensor& memory) {
+  Heads heads{terms.query, terms.key, terms.value};
+  if (auto* attention = dynamic_cast<const Attention*>(&layer))
+    heads = attention->heads(x, memory);
+  Context context;
+  AttentionTables tables(example, terms, changed(heads, terms));
+  tables.add_heads(heads);
+  tables.add_terms();
+  tables.add_result(layer(x, memory, context));
 }
 
 }  // namespace show_layer

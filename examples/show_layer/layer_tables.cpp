@@ -4,6 +4,16 @@ namespace show_layer {
 
 using namespace shiftgrad;
 
+void add_tables(WorkedExample& example, const Layer& layer, const Tensor& x, const Tensor& memory) {
+  Context context;
+  Terms terms = layer.terms(x, memory, context);
+  if (auto* attention = std::get_if<RelativeAttention>(&terms))
+    return add_attention(example, layer, *attention, x, memory);
+  auto* aft = std::get_if<AftTerms>(&terms);
+  require(aft, layer.name, ": has no terms to work through");
+  add_aft(example, layer, *aft, x, memory);
+}
+
 Table table_of(const std::string& name, const std::string& meaning, const Axis& row,
                const Axis& column, const Tensor& values) {
   int64_t columns = values.size(-1);

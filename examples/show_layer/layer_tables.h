@@ -1,28 +1,27 @@
 #pragma once
 
-// The tables of a worked example, by kind of layer. Each function makes the layer that the config
-// describes, runs it on x [1, T, C] after `memory` [1, M, C], which may be undefined, and adds the
-// formula and the tables.
+// The tables of a worked example: of any layer that has terms, and of the recurrent net. Each
+// function runs the layer on x [1, T, C] after `memory` [1, M, C], which may be undefined, and adds
+// the formula and the tables.
 
-#include "shiftgrad/nn/models/mixers.h"
+#include "shiftgrad/nn/local_rnn.h"
 #include "worked_example.h"
 
 namespace show_layer {
 
-void add_tables(WorkedExample& example, const shiftgrad::MultiHeadAttentionConfig& config,
+/// Throws, in the layer's name, when it has no terms.
+void add_tables(WorkedExample& example, const shiftgrad::Layer& layer, const shiftgrad::Tensor& x,
+                const shiftgrad::Tensor& memory);
+void add_tables(WorkedExample& example, const shiftgrad::LocalRnn& layer,
                 const shiftgrad::Tensor& x, const shiftgrad::Tensor& memory);
-void add_tables(WorkedExample& example, const shiftgrad::TransformerXLAttentionConfig& config,
-                const shiftgrad::Tensor& x, const shiftgrad::Tensor& memory);
-void add_tables(WorkedExample& example, const shiftgrad::RelativeMultiHeadAttentionConfig& config,
-                const shiftgrad::Tensor& x, const shiftgrad::Tensor& memory);
-void add_tables(WorkedExample& example, const shiftgrad::RelativeGlobalAttentionConfig& config,
-                const shiftgrad::Tensor& x, const shiftgrad::Tensor& memory);
-void add_tables(WorkedExample& example, const shiftgrad::ShawAttentionConfig& config,
-                const shiftgrad::Tensor& x, const shiftgrad::Tensor& memory);
-void add_tables(WorkedExample& example, const shiftgrad::AftConfig& config,
-                const shiftgrad::Tensor& x, const shiftgrad::Tensor& memory);
-void add_tables(WorkedExample& example, const shiftgrad::LocalRnnConfig& config,
-                const shiftgrad::Tensor& x, const shiftgrad::Tensor& memory);
+
+/// Add what the terms of a layer give.
+void add_attention(WorkedExample& example, const shiftgrad::Layer& layer,
+                   const shiftgrad::RelativeAttention& terms, const shiftgrad::Tensor& x,
+                   const shiftgrad::Tensor& memory);
+void add_aft(WorkedExample& example, const shiftgrad::Layer& layer,
+             const shiftgrad::AftTerms& terms, const shiftgrad::Tensor& x,
+             const shiftgrad::Tensor& memory);
 
 /// Returns a table of the values of a matrix [rows, columns], or of a list, as one row.
 Table table_of(const std::string& name, const std::string& meaning, const Axis& row,

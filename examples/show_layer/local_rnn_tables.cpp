@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "layer_case.h"
 #include "layer_tables.h"
 #include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/shape.h"
@@ -11,11 +10,8 @@ namespace show_layer {
 
 using namespace shiftgrad;
 
-void add_tables(WorkedExample& example, const LocalRnnConfig& config, const Tensor& x,
+void add_tables(WorkedExample& example, const LocalRnn& layer, const Tensor& x,
                 const Tensor& memory) {
-  Random random;
-  LocalRnn layer(config, random);
-  fill_parameters(layer, config.d_model);
   int64_t T = x.size(1), M = memory.defined() ? memory.size(1) : 0, s = layer.window;
   int64_t missing = std::max<int64_t>(0, s - 1 - M), known = s - 1 - missing;
   Tensor zeros = missing > 0 ? Tensor::zeros({1, missing, x.size(2)}) : Tensor();
@@ -39,7 +35,7 @@ void add_tables(WorkedExample& example, const LocalRnnConfig& config, const Tens
   }
   Context context;
   add("y", "output: the last hidden states", queries, layer(x, memory, context));
-  example.formula = std::string("h_n = ") + name_of(config.cell) +
+  example.formula = std::string("h_n = ") + name_of(layer.cell) +
                     "(W x_(i-s+n) + b, h_(n-1)),   h_0 = 0,   y_i = h_s";
 }
 

@@ -23,19 +23,44 @@ const Table& WorkedExample::operator[](const std::string& name) const {
   return *table;
 }
 
-WorkedExample worked_example(const std::string& layer, int64_t T, int64_t M) {
+namespace {
+
+void check(int64_t T, int64_t M) {
   constexpr int64_t most = 16;
   require(1 <= T && T <= most, "T ", T, ", expected 1 to ", most);
   require(0 <= M && M <= most, "M ", M, ", expected 0 to ", most);
+}
+
+/// The static type of the mixer says which tables there are.
+template <class Mixer>
+WorkedExample example_of(const std::string& name, Mixer& mixer, int64_t C, int64_t T, int64_t M) {
   Tape::Pause constant;
-  WorkedExample example{layer, {}, {}};
-  std::visit(
+  Tensor memory = M > 0 ? tokens(0, M, C) : Tensor(), x = tokens(M, T, C);
+  Context context;
+  Terms terms = mixer.terms(x, memory, context);
+  auto* attention = std::get_if<RelativeAttention>(&terms);
+  fill_parameters(mixer, attention ? attention->query.size(3) : C);
+  WorkedExample example{name, {}, {}};
+  add_tables(example, mixer, x, memory);
+  return example;
+}
+
+}  // namespace
+
+WorkedExample worked_example(Layer& mixer, int64_t d_model, int64_t T, int64_t M) {
+  check(T, M);
+  return example_of(mixer.name, mixer, d_model, T, M);
+}
+
+WorkedExample worked_example(const std::string& layer, int64_t T, int64_t M) {
+  check(T, M);
+  return std::visit(
       [&](const auto& config) {
-        Tensor memory = M > 0 ? tokens(0, M, config.d_model) : Tensor();
-        add_tables(example, config, tokens(M, T, config.d_model), memory);
+        Random random;
+        typename std::decay_t<decltype(config)>::Layer mixer(config, random);
+        return example_of(layer, mixer, config.d_model, T, M);
       },
       config_of(layer, T, M));
-  return example;
 }
 
 const std::vector<std::string>& layers_to_show() {

@@ -1,8 +1,8 @@
 #pragma once
 
 // A layer worked through on one small case: every array between its input and its output, under the
-// names of nn/README.md. The numbers are the library's own: the terms are those of the layer's
-// `equation`, the probabilities come from its recorder, y is its output.
+// names of nn/README.md. The numbers are the library's own: the terms are those of Layer::terms,
+// the probabilities are made from them, y is the layer's output.
 //
 // The weights are chosen so that q, k, v and all learned tables hold whole numbers: x is drawn from
 // -1, 0 and 1, W_q is the identity, W_k and W_v move the channels by one and by two. So q, k and v
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/scalar.h"
+#include "shiftgrad/nn/layer.h"
 
 namespace show_layer {
 
@@ -52,6 +52,10 @@ struct WorkedExample {
 /// keys of its config after a colon: "aft:form=local,window=2". The example has one batch member,
 /// and shows the first head. Throws an Error that names what is wrong.
 WorkedExample worked_example(const std::string& layer, int64_t T, int64_t M);
+
+/// Works through a mixer that the library need not know, for x of d_model channels. Gives its
+/// parameters the whole numbers above. Throws an Error in the mixer's name when it has no terms.
+WorkedExample worked_example(shiftgrad::Layer& mixer, int64_t d_model, int64_t T, int64_t M);
 
 /// Names of layers that differ in what they show, as worked_example takes them.
 const std::vector<std::string>& layers_to_show();

@@ -192,8 +192,8 @@ TEST_CASE("the recorded weights, times the values, are the output") {
     context.recorder = [&](const Tensor& weights) { p = Values(weights); };
     Tensor y = layer.forward(x, memory, context);
     REQUIRE(p.shape == Dims{B, T, K, C});
-    auto [gate, key, value] = layer.project(x, concat({memory, x}, 1));
-    Values v(value), mixed({B, T, C});
+    AftTerms terms = layer.project(x, memory);
+    Values v(terms.value), mixed({B, T, C});
     for (int64_t b = 0; b < B; ++b)
       for (int64_t t = 0; t < T; ++t)
         for (int64_t c = 0; c < C; ++c)
@@ -201,6 +201,6 @@ TEST_CASE("the recorded weights, times the values, are the output") {
             CHECK((p(b, t, j, c) > 0) == (!config.causal || j <= M + t));
             mixed(b, t, c) += p(b, t, j, c) * v(b, j, c);
           }
-    CHECK(relative_error(y, Values(layer.output(gate * mixed.tensor()))) <= exactness);
+    CHECK(relative_error(y, Values(layer.output(terms.gate * mixed.tensor()))) <= exactness);
   }
 }

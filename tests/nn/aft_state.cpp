@@ -66,7 +66,7 @@ void check_sums(const AftConfig& config, double drift) {
   RandomValues random(16);
   Aft layer = chosen_layer(config, random);
   Tensor x = drifting(drift);
-  auto [gate, k, v] = layer.project(x, x);
+  auto [gate, k, v, band, visibility] = layer.project(x, {});
   std::unique_ptr<State> state = layer.start();
   Tensor y = feed(layer, *state, x, cuts({1, 2, 30, 500}, length));
   Weights weights(layer);

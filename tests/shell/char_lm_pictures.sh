@@ -153,13 +153,13 @@ has_lines() {
 }
 
 has_lines xl 8 'bias v·r / √D' 'norm of r' 'head 1' 'distance δ, characters'
-has_lines deep/xl 8 'bias s / √D' 'norm of E'
-has_lines labml 8 'bias S / √D' 'norm of R'
-has_lines music 8 'bias s / √D' 'norm of E' \
+has_lines deep/xl 8 'bias s / √D' 'norm of r'
+has_lines labml 8 'bias s / √D' 'norm of r' \
   'distance δ, characters (dashed: the longest in training)'
+has_lines music 8 'bias s / √D' 'norm of r'
 has_lines shaw 4 "norm of the keys' a" "norm of the values' b" shared
 has_lines aft 2 'bias w, mean over queries' shared
-has_lines conv 4 'bias w' 'head 1'
+has_lines conv 4 'bias w, mean over queries' 'head 1'
 
 runs positions shaw --json
 says "x['trained'] == 7 and [len(layer) for layer in x['layers']] == [2, 2]"

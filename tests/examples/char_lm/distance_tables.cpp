@@ -66,7 +66,7 @@ void check_biases(const Attention& layer, const std::string& title) {
     fill(parameter.value, [&] { return random(); });
   clear(layer.qkv);
   Values p = recorded(layer, random);
-  std::vector<DistanceTable> tables = distance_tables(layer, T);
+  std::vector<DistanceTable> tables = distance_tables(layer, C, T);
   const DistanceTable& bias = named(tables, "bias " + title + " / √D");
   REQUIRE(std::ssize(bias.heads) == H);
   for (int64_t h = 0; h < H; ++h)
@@ -112,7 +112,7 @@ void check_norms(const Attention& layer, const VectorTable& checked) {
       squares += static_cast<double>(value) * static_cast<double>(value);
     }
     Values p = recorded(layer, random);
-    std::vector<DistanceTable> tables = distance_tables(layer, T);
+    std::vector<DistanceTable> tables = distance_tables(layer, C, T);
     const DistanceTable& norms = named(tables, checked.title);
     int64_t last = norms.first + std::ssize(norms.heads.front()) - 1;
     for (int64_t h = 0; h < H; ++h) {
@@ -161,7 +161,7 @@ TEST_CASE("distance tables: biases are what the layer adds to its scores") {
           random),
       "s");
   check_biases(RelativeMultiHeadAttention({.d_model = C, .n_head = H, .max_positions = 9}, random),
-               "S");
+               "s");
   check_biases(RelativeGlobalAttention({.d_model = C, .n_head = H, .max_seq = 9}, random), "s");
 }
 
@@ -170,12 +170,12 @@ TEST_CASE("distance tables: each norm stands at the distance for which the layer
   TransformerXLAttention xl(
       {.d_model = C, .n_head = H, .positions = DistancePositions::learned, .max_positions = 7},
       random);
-  check_norms(xl, {"norm of E", xl.position_embeddings});
+  check_norms(xl, {"norm of r", xl.position_embeddings});
   for (bool causal : {true, false}) {
     CAPTURE(causal);
     RelativeMultiHeadAttention labml(
         {.d_model = C, .n_head = H, .max_positions = 7, .causal = causal}, random);
-    check_norms(labml, {"norm of R", labml.key_pos_embeddings});
+    check_norms(labml, {"norm of r", labml.key_pos_embeddings});
     ShawAttention shaw({.d_model = C, .n_head = H, .max_distance = 2, .causal = causal}, random);
     check_norms(shaw, {"norm of the keys' a", shaw.key_distance_embeddings, true});
   }
@@ -183,17 +183,18 @@ TEST_CASE("distance tables: each norm stands at the distance for which the layer
     CAPTURE(bidirectional);
     RelativeGlobalAttention music(
         {.d_model = C, .n_head = H, .max_seq = 7, .bidirectional = bidirectional}, random);
-    check_norms(music, {"norm of E", music.past_embeddings});
+    check_norms(music, {"norm of r", music.past_embeddings});
   }
   RelativeGlobalAttention music({.d_model = C, .n_head = H, .max_seq = 7, .bidirectional = true},
                                 random);
   clear(music);
   // Row max_seq - 1 - |δ|, head by head; the row of distance 0 is never used.
   music.future_embeddings.mutable_data()[(7 + 4) * D] = 3;
-  std::vector<DistanceTable> tables = distance_tables(music, T);
-  const DistanceTable& future = named(tables, "norm of future E");
-  CHECK(future.first == -6);
-  CHECK(future.heads == std::vector<std::vector<double>>{{0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 3, 0}});
+  std::vector<DistanceTable> tables = distance_tables(music, C, 7);
+  const DistanceTable& both_ways = named(tables, "norm of r");
+  CHECK(both_ways.first == -6);
+  CHECK(both_ways.heads[0] == std::vector<double>(13));
+  CHECK(both_ways.heads[1] == std::vector<double>{0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 
 TEST_CASE("distance tables: the values' vectors of Shaw's attention") {
@@ -206,7 +207,7 @@ TEST_CASE("distance tables: the values' vectors of Shaw's attention") {
     for (int64_t d = 0; d < D; ++d) layer.value_distance_embeddings.mutable_data()[row * D + d] = 2;
     Values y;
     recorded(layer, random, &y);
-    std::vector<DistanceTable> tables = distance_tables(layer, T);
+    std::vector<DistanceTable> tables = distance_tables(layer, C, T);
     const DistanceTable& norms = named(tables, "norm of the values' b");
     CHECK(norms.heads.size() == 1);
     std::optional<int64_t> delta = distance_of(norms, 0);
@@ -222,7 +223,7 @@ TEST_CASE("distance tables: the norm of Transformer-XL's r is that of W_r R") {
   RandomValues random(9);
   fill(layer.position.weight, [&] { return random(); });
   Values W(layer.position.weight);
-  std::vector<DistanceTable> tables = distance_tables(layer, 9);
+  std::vector<DistanceTable> tables = distance_tables(layer, C, 9);
   const DistanceTable& norms = named(tables, "norm of r");
   CHECK(norms.first == 0);
   for (int64_t h = 0; h < H; ++h) {
@@ -266,7 +267,7 @@ TEST_CASE(
             for (int64_t s = 0; s < 7; ++s)
               for (int64_t r = 0; r < rank; ++r) w(t, s) += query(t, r) * key(s, r);
         }
-        std::vector<DistanceTable> tables = distance_tables(layer, T);
+        std::vector<DistanceTable> tables = distance_tables(layer, C, T);
         const DistanceTable& bias = named(tables, "bias w, mean over queries");
         int64_t far = local ? 2 : 6;
         CHECK(bias.first == (causal ? 0 : -far));
@@ -287,8 +288,8 @@ TEST_CASE("distance tables: AFT-conv's normed kernel is in its weights") {
       fill(parameter.value, [&] { return random(); });
     clear(layer.key);
     Values p = recorded(layer, random);
-    std::vector<DistanceTable> tables = distance_tables(layer, T);
-    const DistanceTable& bias = named(tables, "bias w");
+    std::vector<DistanceTable> tables = distance_tables(layer, C, T);
+    const DistanceTable& bias = named(tables, "bias w, mean over queries");
     CHECK(bias.first == (causal ? 0 : -1));
     for (int64_t c = 0; c < C; ++c)
       for (int64_t i = 0; i < T; ++i)
@@ -303,28 +304,28 @@ TEST_CASE("distance tables: none where nothing is learned about distances") {
   CHECK(distance_tables(
             MultiHeadAttention({.d_model = C, .n_head = H, .position = AttentionPosition::alibi},
                                random),
-            T)
+            C, T)
             .empty());
-  CHECK(distance_tables(Aft({.d_model = C, .form = AftForm::simple}, random), T).empty());
-  CHECK(
-      distance_tables(LocalRnn({.d_model = C, .window = 3, .cell = RecurrentCell::gru}, random), T)
-          .empty());
+  CHECK(distance_tables(Aft({.d_model = C, .form = AftForm::simple}, random), C, T).empty());
+  CHECK(distance_tables(LocalRnn({.d_model = C, .window = 3, .cell = RecurrentCell::gru}, random),
+                        C, T)
+            .empty());
   ShawAttention shaw({.d_model = C,
                       .n_head = H,
                       .max_distance = 2,
                       .key_positions = false,
                       .value_positions = false},
                      random);
-  CHECK(distance_tables(shaw, T).empty());
+  CHECK(distance_tables(shaw, C, T).empty());
   TransformerXLAttentionConfig minus_d{.d_model = C, .n_head = H, .position_bias = false};
   auto titles = [&](const TransformerXLAttentionConfig& config) {
     std::vector<std::string> all;
-    for (const DistanceTable& table : distance_tables(TransformerXLAttention(config, random), T))
+    for (const DistanceTable& table : distance_tables(TransformerXLAttention(config, random), C, T))
       all.push_back(table.title);
     return all;
   };
   CHECK(titles(minus_d) == std::vector<std::string>{"norm of r"});
   minus_d.positions = DistancePositions::learned;
   minus_d.max_positions = 4;
-  CHECK(titles(minus_d) == std::vector<std::string>{"norm of E"});
+  CHECK(titles(minus_d) == std::vector<std::string>{"norm of r"});
 }

@@ -1,0 +1,160 @@
+// The terms that a layer names are what it computes with, and whoever asks them needs not know the
+// layer: tables of distances and worked examples of mixers from outside this project.
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "examples/char_lm/distance_tables.h"
+#include "examples/show_layer/worked_example.h"
+#include "shiftgrad/nn/layers.h"
+#include "tests/shell/outside/convolution_mixer.h"
+#include "tests/shell/outside/forgetting_attention.h"
+#include "tests/support/layer_rows.h"
+#include "tests/support/mismatch.h"
+#include "tests/support/refusal.h"
+#include "tests/support/small_models.h"
+
+using namespace shiftgrad;
+using namespace shiftgrad::test;
+using outside::ConvolutionMixer;
+using outside::ForgettingAttention;
+
+namespace {
+
+constexpr int64_t width = 8, heads = 2;
+
+std::unique_ptr<ForgettingAttention> forgetting() {
+  Random start;
+  auto layer = std::make_unique<ForgettingAttention>(width, heads, start);
+  RandomValues random(71);
+  randomize(*layer, random);
+  return layer;
+}
+
+/// A model of such mixers, which the library does not know.
+LanguageModel own_model(const MixerMaker& mixer) {
+  LanguageModelConfig config{
+      .vocab_size = 7, .d_model = width, .n_layer = 2, .n_head = heads, .d_inner = 12};
+  Random start;
+  LanguageModel model(config, start, mixer);
+  RandomValues random(72);
+  randomize(model, random);
+  return model;
+}
+
+/// The probabilities [B, H, T, K], or [B, T, K, C], that the layer passes to a recorder.
+Tensor recorded(const Layer& layer, const Tensor& x, const Tensor& memory) {
+  Context context;
+  Tensor p;
+  context.recorder = [&](const Tensor& told) { p = told; };
+  layer(x, memory, context);
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("a layer computes with the terms that it names") {
+  int64_t attentions = 0, attention_free = 0;
+  for (const LayerRow& row : layer_rows()) {
+    CAPTURE(row.name);
+    RandomValues random(73);
+    std::unique_ptr<Layer> layer = random_layer(row, random);
+    Tensor x = random.tensor({2, 3, row.d_model}), memory = random.tensor({2, 2, row.d_model});
+    if (!row.takes_memory) memory = Tensor();
+    Context context;
+    Terms terms = layer->terms(x, memory, context);
+    if (auto* attention = std::get_if<RelativeAttention>(&terms)) {
+      ++attentions;
+      auto& mixer = dynamic_cast<const Attention&>(*layer);
+      CHECK(same_bits(mixer.attend(*attention, context), (*layer)(x, memory, context)));
+      CHECK(same_bits(attention_probabilities(*attention), recorded(*layer, x, memory)));
+    } else if (auto* aft = std::get_if<AftTerms>(&terms)) {
+      ++attention_free;
+      Tensor p;
+      composed_aft(aft->key, aft->value, aft->band, aft->visibility,
+                   [&](const Tensor& weights) { p = weights; });
+      CHECK(same_bits(p, recorded(*layer, x, memory)));
+    }
+  }
+  CHECK(attentions >= 10);
+  CHECK(attention_free >= 4);
+}
+
+TEST_CASE("all layers of a model, by name") {
+  std::vector<std::string> names;
+  for (const NamedLayer& layer : layers(loud_model(small_transformer_xl())))
+    names.push_back(layer.name);
+  CHECK(names ==
+        std::vector<std::string>{"blocks.0", "blocks.0.mixer", "blocks.1", "blocks.1.mixer"});
+}
+
+TEST_CASE("terms from outside: a table of the distances that an attention has learned") {
+  auto layer = forgetting();
+  auto check = [&](const std::vector<char_lm::DistanceTable>& tables, const Tensor& slope) {
+    REQUIRE(tables.size() == 1);
+    CHECK(tables[0].title == "bias s / √D");
+    CHECK(tables[0].first == 0);
+    REQUIRE(tables[0].heads.size() == heads);
+    for (int64_t h = 0; h < heads; ++h) {
+      REQUIRE(tables[0].heads[h].size() == 5);
+      for (int64_t delta = 0; delta < 5; ++delta)
+        CHECK(tables[0].heads[h][delta] == doctest::Approx(-slope.values()[h] * delta));
+    }
+  };
+  check(char_lm::distance_tables(*layer, width, 5), layer->slope);
+  LanguageModel model = own_model([](Random&) { return forgetting(); });
+  auto all = char_lm::distance_tables(model, 5);
+  REQUIRE(all.size() == 2);
+  std::vector<Tensor> slopes;
+  for (const Parameter& parameter : parameters(model))
+    if (parameter.name.ends_with("slope")) slopes.push_back(parameter.value);
+  for (size_t n = 0; n < 2; ++n) check(all[n], slopes[n]);
+}
+
+TEST_CASE("terms from outside: an attention worked through, term by term") {
+  for (auto [T, M] : {std::pair{3, 2}, {4, 0}}) {
+    auto layer = forgetting();
+    show_layer::WorkedExample example = show_layer::worked_example(*layer, width, T, M);
+    CHECK(example.layer == "forgetting_attention");
+    CHECK(example.formula ==
+          "score = (q·k + s) / √D,   p = softmax over the visible j,   y = Σ_j p v_j");
+    auto at = [&](const char* name, int64_t i, int64_t j) {
+      const show_layer::Table& table = example[name];
+      return table.values[static_cast<size_t>(i * table.columns + j)];
+    };
+    double root = std::sqrt(static_cast<double>(layer->d_head));
+    for (int64_t i = 0; i < T; ++i) {
+      double sum = 0;
+      for (int64_t j = 0; j <= M + i; ++j) {
+        double qk = 0;
+        for (int64_t d = 0; d < layer->d_head; ++d) qk += at("q", i, d) * at("k", j, d);
+        double forgotten = layer->slope.values()[0] * static_cast<double>(M + i - j);
+        CHECK(at("s", i, j) == doctest::Approx(-forgotten * root));
+        CHECK(at("score", i, j) == doctest::Approx(qk / root - forgotten));
+        sum += std::exp(at("score", i, j));
+      }
+      for (int64_t d = 0; d < layer->d_head; ++d) {
+        double y = 0;
+        for (int64_t j = 0; j <= M + i; ++j) {
+          CHECK(at("p", i, j) == doctest::Approx(std::exp(at("score", i, j)) / sum));
+          y += at("p", i, j) * at("v", j, d);
+        }
+        CHECK(at("y", i, d) == doctest::Approx(y).epsilon(1e-5));
+      }
+    }
+  }
+}
+
+TEST_CASE("terms from outside: a mixer without any is told so by its name") {
+  auto convolution = [](Random& random) {
+    return std::make_unique<ConvolutionMixer>(width, 3, random);
+  };
+  Random start;
+  auto layer = convolution(start);
+  LanguageModel model = own_model(convolution);
+  CHECK(char_lm::distance_tables(*layer, width, 5).empty());
+  CHECK(char_lm::distance_tables(model, 5).empty());
+  CHECK(refusal([&] { show_layer::worked_example(*layer, width, 3, 2); }) ==
+        "convolution: has no terms to work through");
+}
