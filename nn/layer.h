@@ -60,7 +60,7 @@ struct Layer : StatefulModule {
   virtual Tensor forward(const Tensor& x, State& state, Context& context) const = 0;
 
   /// Returns all terms from which `forward` computes its output for the same arguments, or none.
-  /// What reads them works for any layer: tables of distances, worked examples.
+  /// What reads them works for any layer: tables of distances, worked examples, conversions.
   virtual Terms terms(const Tensor&, const Tensor&, Context&) const { return {}; }
 
   /// The largest number of tokens in a sequence, counted from its start. It is bounded where

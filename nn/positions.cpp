@@ -8,6 +8,7 @@
 #include "shiftgrad/core/errors.h"
 #include "shiftgrad/core/machine/parallel.h"
 #include "shiftgrad/core/tape.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

@@ -49,7 +49,7 @@ Weighing weighing_of(const shiftgrad::LanguageModel& model) {
   for (const auto& [name, layer] : shiftgrad::layers(model)) {
     shiftgrad::Terms terms = layer.terms(x, {}, context);
     if (auto* attention = std::get_if<shiftgrad::RelativeAttention>(&terms))
-      return {.heads = attention->query.size(1), .factor = attention->factor};
+      return {.heads = attention->query.size(1), .factor = attention->factor.value()};
     if (auto* aft = std::get_if<shiftgrad::AftTerms>(&terms))
       return {.heads = aft->band.bias.size(0), .by_channel = true};
   }

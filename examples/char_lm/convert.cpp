@@ -45,6 +45,7 @@ LanguageModel as_transformer_xl(const LanguageModel& model, ModelFlags& flags) {
   flags.position = name_of(mixer.positions);
   flags.max_positions = mixer.max_positions;
   flags.window = mixer.window;
+  flags.d_head = mixer.d_head;
   flags.content_bias = mixer.content_bias;
   flags.position_bias = mixer.position_bias;
   flags.projection_bias = mixer.projection_bias;
@@ -118,9 +119,9 @@ Command convert_command(CLI::App& program) {
   set_required(
       add_argument(app, "OUT_DIR", flags->run, "folder of the training run, or a file in it"));
   set_required(add_flag(app, "to", flags->to, "transformer_xl|aft_full",
-                        "transformer_xl: its learned distances, for labml, music_transformer, and "
-                        "shaw with --value_positions false; aft_full: aft with --form full and one "
-                        "table, for --form local and tables of a --factor_rank"));
+                        "transformer_xl: its learned distances, for attention whose terms they can "
+                        "express, such as labml; aft_full: aft with --form full and one table, for "
+                        "--form local and tables of a --factor_rank"));
   set_required(
       add_flag(app, "out_dir", flags->out_dir, "FOLDER", "folder for the new checkpoints"));
   return {&app, [flags] { return prepare(*flags); }};

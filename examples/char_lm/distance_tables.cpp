@@ -50,7 +50,7 @@ DistanceTable table(const std::string& title, const Tensor& rows, int64_t first,
 /// Returns the products of vectors a and b [n, H, D] as [n, H], if both are defined.
 Tensor dot(const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined()) return {};
-  return select(sum(a * b, {2}), 2, 0);
+  return sum(a * b, {2});
 }
 
 Tables tables_of(std::monostate) { return {}; }
@@ -66,7 +66,7 @@ Tables tables_of(const RelativeAttention& terms) {
   };
   auto add_bias = [&](const std::string& name, const Tensor& rows, int64_t first) {
     add("bias " + name + (terms.factor == 1 ? "" : " / √D"), rows, first,
-        [&](double bias) { return bias * terms.factor; });
+        [&](double bias) { return bias * *terms.factor; });
   };
   auto add_norm = [&](const std::string& name, const Tensor& rows, int64_t first) {
     add("norm of " + name, dot(rows, rows), first, [](double x) { return std::sqrt(x); });

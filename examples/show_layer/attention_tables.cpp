@@ -170,8 +170,7 @@ bool changed(const Heads& heads, const RelativeAttention& terms) {
 void add_attention(WorkedExample& example, const Layer& layer, const RelativeAttention& terms,
                    const Tensor& x, const Tensor& memory) {
   Heads heads{terms.query, terms.key, terms.value};
-  if (auto* attention = dynamic_cast<const Attention*>(&layer))
-    heads = attention->heads(x, memory);
+  if (auto* attention = dynamic_cast<const Attention*>(&layer)) heads = attention->heads(x, memory);
   Context context;
   AttentionTables tables(example, terms, changed(heads, terms));
   tables.add_heads(heads);

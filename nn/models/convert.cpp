@@ -1,187 +1,195 @@
 #include "shiftgrad/nn/models/convert.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <cmath>
+#include <utility>
 
 #include "shiftgrad/core/errors.h"
+#include "shiftgrad/nn/layers.h"
 #include "shiftgrad/nn/models/load_weights.h"
+#include "shiftgrad/nn/positions.h"
+#include "shiftgrad/ops/arithmetic.h"
 #include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/matmul.h"
+#include "shiftgrad/ops/reduce.h"
 #include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// An attention layer in the terms of Transformer-XL with learned distances. Terms that it does not
-/// have are undefined. The tables end with the row of distance 0.
-struct Terms {
-  std::optional<int64_t> window{};
-  Tensor content_bias{};          // u [H, D]
-  Tensor position_embeddings{};   // E [n, H, D]
-  Tensor position_scalar_bias{};  // s [n, H]
-  Tensor qkv_bias{};              // [3·H·D]
-};
-
-Terms terms_of(const RelativeMultiHeadAttention& labml) {
-  int64_t rows = labml.key_pos_bias.size(0) / 2 + 1;  // for the distances P … 0
-  Tensor none = Tensor::zeros({2 * labml.value_bias.size(0)});
-  return {.window = rows,
-          .content_bias = labml.query_pos_bias,
-          .position_embeddings = slice(labml.key_pos_embeddings, 0, 0, rows),
-          .position_scalar_bias = slice(labml.key_pos_bias, 0, 0, rows),
-          .qkv_bias = concat({none, labml.value_bias}, 0)};
-}
-
-Terms terms_of(const RelativeGlobalAttention& music) {
-  const Tensor &E = music.past_embeddings, &s = music.past_bias;
-  return {.window = music.window,
-          .position_embeddings = transpose(E, 0, 1),
-          .position_scalar_bias = s.defined() ? transpose(s, 0, 1) : s,
-          .qkv_bias = music.qkv.bias};
-}
-
-Terms terms_of(const ShawAttention& shaw) {
-  require(!shaw.value_distance_embeddings.defined(), "shaw_attention: value_positions true, but ",
-          "transformer_xl_attention has no embeddings for values");
-  int64_t rows = shaw.max_distance + 1, D = shaw.d_head;  // for the distances m … 0
-  const Tensor& a = shaw.key_distance_embeddings;
-  Tensor past = a.defined() ? slice(a, 0, 0, rows) : Tensor::zeros({rows, D});
-  return {.position_embeddings = expand(unsqueeze(past, 1), {rows, shaw.n_head, D}),
-          .qkv_bias = shaw.qkv.bias};
-}
-
-TransformerXLAttentionConfig config_of(const Attention& layer, const Terms& terms) {
-  return {.d_model = layer.qkv.weight.size(1),
-          .n_head = layer.n_head,
-          .window = terms.window,
-          .positions = DistancePositions::learned,
-          .max_positions = terms.position_embeddings.size(0),
-          .content_bias = terms.content_bias.defined(),
-          .position_bias = terms.position_scalar_bias.defined(),
-          .projection_bias = terms.qkv_bias.defined(),
-          .attention_dropout = layer.attention_dropout};
-}
-
-/// Copies the values of a term into its parameter, unless there is no such term.
-void copy(const Tensor& term, const Tensor& parameter) {
-  if (!term.defined()) return;
-  std::vector<Scalar> values = term.values();
-  std::ranges::copy(values, parameter.mutable_data());
-}
-
-/// A layer and the config that describes it.
+/// A config and the layer that it describes.
 template <class Config>
-struct Described {
-  Config config;
-  typename Config::Layer layer;
-};
+using Described = std::pair<Config, typename Config::Layer>;
 
-template <class Mixer>
-Described<TransformerXLAttentionConfig> as_transformer_xl(const Mixer& layer) {
+/// Returns the layer of that config. Its parameters are the terms of their names, or else those of
+/// `source`.
+template <class Config>
+Described<Config> made_from(const Layer& source, const Config& config,
+                            std::map<std::string, Tensor> terms) {
+  Random random;
+  typename Config::Layer layer(config, random);
+  for (const Parameter& parameter : parameters(source))
+    terms.emplace(parameter.name, parameter.value);
+  for (const Parameter& parameter : parameters(layer)) {
+    const Tensor& term = terms[parameter.name];
+    require(term.defined() && term.shape() == parameter.value.shape(), source.name, ": has no ",
+            parameter.name, ' ', parameter.value.shape());
+    std::ranges::copy(term.values(), parameter.value.mutable_data());
+  }
+  return {config, layer};
+}
+
+Tensor random_tensor(const Dims& shape) {
+  Random random;
+  return normal_parameter(shape, random, 1).detach();
+}
+
+/// Returns the layer's terms over T random queries, keys and values.
+RelativeAttention terms_of(const Attention& layer, int64_t T) {
+  Tensor all = random_tensor({3, layer.n_head, T, layer.d_head});
+  auto part = [&](int64_t n) { return slice(all, 0, n, n + 1); };
+  Context context;
+  return layer.terms({part(0), part(1), part(2)}, context);
+}
+
+/// Throws unless a layer and what it is converted to compute the same values. They do not where
+/// positions turn the heads, for example.
+void check_equal(const Layer& layer, const Tensor& values, const Tensor& converted) {
+  double largest = 0;
+  for (Scalar error : (converted - values).values())
+    largest = std::max(largest, std::abs(static_cast<double>(error)));
+  require(largest <= 1e-3, layer.name, ": computes more than its terms by distance say");
+}
+
+/// Returns the number of distances, from 0 on, that have terms of their own.
+int64_t distances_of(const Attention& layer) {
+  RelativeAttention terms = terms_of(layer, 1);
+  const Tensor& a = terms.clipped_keys;
+  if (!terms.position_rows.defined() && !terms.position_scores.defined())
+    return std::min(layer.reach(), a.defined() ? a.size(0) / 2 : 0) + 1;
+  require(layer.reach() < unlimited, layer.name, ": has terms for any distance, expected a window");
+  return layer.reach() + 1;
+}
+
+/// Returns the sum of those that are defined.
+Tensor sum_of(const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined()) return a.defined() ? a : b;
+  return a + b;
+}
+
+/// Returns E_δ [R, H, D] for the distances R - 1 … 0.
+Tensor embeddings(const RelativeAttention& terms, int64_t R) {
+  const Tensor &r = terms.position_rows, &a = terms.clipped_keys;
+  int64_t H = terms.query.size(1), D = terms.query.size(3);
+  Tensor E = r.defined() ? slice(r, 0, 0, R) : Tensor::zeros({1, 1, D});
+  if (a.defined()) E = E + last_rows(slice(a, 0, 0, a.size(0) / 2 + 1), R);
+  return expand(E, {R, H, D});
+}
+
+/// Returns the biases [3·H·D] of q, k and v, with the row that all values share.
+Tensor projection_bias(const Attention& layer, const Tensor& row) {
+  if (!row.defined()) return layer.qkv.bias;
+  require(row.size(0) == 1, layer.name, ": has embeddings of distances for values, but ",
+          "transformer_xl_attention has none");
+  int64_t H = layer.n_head, D = layer.d_head;
+  Tensor of_values = reshape(expand(row, {1, H, D}), {H * D});
+  return sum_of(layer.qkv.bias, concat({Tensor::zeros({2 * H * D}), of_values}, 0));
+}
+
+Described<TransformerXLAttentionConfig> as_transformer_xl(const Attention& layer) {
   require(layer.causal, layer.name, ": sees the future, but transformer_xl_attention with learned ",
           "positions sees the past alone");
-  Terms terms = terms_of(layer);
-  TransformerXLAttentionConfig config = config_of(layer, terms);
-  Random random;
-  TransformerXLAttention xl(config, random);
-  copy(layer.qkv.weight, xl.qkv.weight);
-  copy(terms.qkv_bias, xl.qkv.bias);
-  copy(layer.output.weight, xl.output.weight);
-  copy(layer.output.bias, xl.output.bias);
-  copy(terms.content_bias, xl.content_bias);
-  copy(terms.position_embeddings, xl.position_embeddings);
-  copy(terms.position_scalar_bias, xl.position_scalar_bias);
-  return {config, xl};
+  int64_t R = distances_of(layer), H = layer.n_head, C = layer.qkv.weight.size(1);
+  RelativeAttention terms = terms_of(layer, R);
+  Tensor E = embeddings(terms, R), bias = projection_bias(layer, terms.clipped_values);
+  Tensor s = terms.position_scores.defined() ? slice(terms.position_scores, 0, 0, R) : Tensor();
+  if (const Tensor& v = terms.position_bias; v.defined())
+    s = sum_of(s, sum(E * v, {2}));  // v·E_δ  [R, H]
+  require(bias.defined() == layer.output.bias.defined(), layer.name, ": has biases in one of its ",
+          "projections, but transformer_xl_attention in both");
+  TransformerXLAttentionConfig config{.d_model = C,
+                                      .n_head = H,
+                                      .positions = DistancePositions::learned,
+                                      .max_positions = R,
+                                      .content_bias = terms.content_bias.defined(),
+                                      .position_bias = s.defined(),
+                                      .projection_bias = bias.defined(),
+                                      .attention_dropout = layer.attention_dropout};
+  if (layer.d_head * H != C) config.d_head = layer.d_head;
+  if (layer.reach() < unlimited) config.window = layer.reach() + 1;
+  auto xl = made_from(layer, config,
+                      {{"content_bias", terms.content_bias},
+                       {"position_embeddings", E},
+                       {"position_scalar_bias", s},
+                       {"qkv.bias", bias}});
+  int64_t T = std::min<int64_t>(layer.most_keys(), 16);
+  check_equal(layer, attention_probabilities(terms_of(layer, T)),
+              attention_probabilities(terms_of(xl.second, T)));
+  return xl;
 }
 
-/// Returns the table w [max_len, max_len], which is 0 where a local form does not read it.
-Tensor whole_table(const Aft& layer) {
-  Tensor w = layer.position_bias.defined()
-                 ? layer.position_bias
-                 : matmul(layer.position_bias_query, transpose(layer.position_bias_key));
-  if (layer.form == AftForm::full) return w;
-  Tensor result = Tensor::zeros(w.shape());
-  for (int64_t n = 0; n < w.count(); ++n)
-    if (std::abs(n / layer.max_len - n % layer.max_len) < layer.window)
-      result.mutable_data()[n] = w.data()[n];
-  return result;
-}
-
-Described<AftConfig> as_full(const Aft& layer) {
-  require(layer.form == AftForm::full || layer.form == AftForm::local, "aft: form ", layer.form,
-          " reads texts of any length, form full those of max_len alone");
-  AftConfig config{.d_model = layer.d_model,
-                   .max_len = layer.max_len,
-                   .causal = layer.causal,
-                   .bias = layer.output.bias.defined()};
-  Random random;
-  Aft full(config, random);
-  copy(layer.qkv.weight, full.qkv.weight);
-  copy(layer.qkv.bias, full.qkv.bias);
-  copy(layer.output.weight, full.output.weight);
-  copy(layer.output.bias, full.output.bias);
-  copy(whole_table(layer), full.position_bias);
-  return {config, full};
-}
-
-Described<TransformerXLAttentionConfig> any_as_transformer_xl(const Layer& mixer) {
-  if (auto* labml = dynamic_cast<const RelativeMultiHeadAttention*>(&mixer))
-    return as_transformer_xl(*labml);
-  if (auto* music = dynamic_cast<const RelativeGlobalAttention*>(&mixer))
-    return as_transformer_xl(*music);
-  if (auto* shaw = dynamic_cast<const ShawAttention*>(&mixer)) return as_transformer_xl(*shaw);
-  fail("to_transformer_xl: ", mixer.name, ", expected relative_multi_head_attention, ",
-       "relative_global_attention or shaw_attention");
-}
-
-Described<AftConfig> any_as_full(const Layer& mixer) {
-  auto* aft = dynamic_cast<const Aft*>(&mixer);
-  require(aft, "to_aft_full: ", mixer.name, ", expected aft");
-  return as_full(*aft);
+Described<AftConfig> as_full(const Layer& layer, int64_t C) {
+  int64_t L = layer.longest();
+  Context context;
+  Terms terms = layer.terms(random_tensor({1, L < unlimited ? L : 1, C}), {}, context);
+  auto* aft = std::get_if<AftTerms>(&terms);
+  require(aft, "to_aft_full: ", layer.name, ", expected aft");
+  require(L < unlimited, layer.name,
+          ": reads texts of any length, form full those of max_len alone");
+  AftConfig config{.d_model = C,
+                   .max_len = L,
+                   .causal = aft->visibility.causal,
+                   .bias = state_dict(layer).contains("output.bias")};
+  Tensor w = widened(aft->band, L).bias;  // [G, L, L]
+  if (w.size(0) == 1) w = select(w, 0, 0);
+  auto full = made_from(layer, config, {{"position_bias", w}});
+  Tensor x = random_tensor({1, std::min<int64_t>(L, 16), C});
+  check_equal(layer, layer(x), full.second(x));
+  return full;
 }
 
 /// Returns the model with `convert(mixer)` in the place of each mixer.
 template <class Convert>
 LanguageModel with_mixers(const LanguageModel& model, const char* name, Convert convert) {
   LanguageModelConfig config = model.config;
-  require(!config.own_mixer, name, ": a mixer of the program's own, expected one of the library's");
   require(config.block == BlockType::transformer_block, name, ": ", config.block,
           ", expected transformer_block");
+  config.own_mixer = config.tie_position_biases = false;
   auto weights = state_dict(model);
-  for (int64_t n = 0; n < config.n_layer; ++n) {
-    const auto& block = dynamic_cast<const TransformerBlock&>(*model.blocks[n]);
-    auto [mixer, layer] = convert(*block.mixer);
-    config.mixer = mixer;
+  weights.erase("content_bias");
+  weights.erase("position_bias");
+  int64_t n = 0;
+  for (const NamedLayer& mixer : layers(model)) {
     std::string prefix = text("blocks.", n, ".mixer.");
+    if (mixer.name + "." != prefix) continue;
+    auto [described, layer] = convert(mixer.layer);
+    config.mixer = described;
     std::erase_if(weights, [&](const auto& entry) { return entry.first.starts_with(prefix); });
     for (auto& [parameter, values] : state_dict(layer)) weights[prefix + parameter] = values;
+    ++n;
   }
   return loaded_model(weights, name, [&](Random& random) { return LanguageModel(config, random); });
 }
 
 }  // namespace
 
-TransformerXLAttention to_transformer_xl(const RelativeMultiHeadAttention& layer) {
-  return as_transformer_xl(layer).layer;
-}
-
-TransformerXLAttention to_transformer_xl(const RelativeGlobalAttention& layer) {
-  return as_transformer_xl(layer).layer;
-}
-
-TransformerXLAttention to_transformer_xl(const ShawAttention& layer) {
-  return as_transformer_xl(layer).layer;
+TransformerXLAttention to_transformer_xl(const Attention& layer) {
+  return as_transformer_xl(layer).second;
 }
 
 LanguageModel to_transformer_xl(const LanguageModel& model) {
-  return with_mixers(model, "to_transformer_xl", any_as_transformer_xl);
+  return with_mixers(model, "to_transformer_xl", [](const Layer& mixer) {
+    auto* attention = dynamic_cast<const Attention*>(&mixer);
+    require(attention, "to_transformer_xl: ", mixer.name, ", expected attention");
+    return as_transformer_xl(*attention);
+  });
 }
 
-Aft to_aft_full(const Aft& layer) { return as_full(layer).layer; }
+Aft to_aft_full(const Aft& layer) { return as_full(layer, layer.d_model).second; }
 
 LanguageModel to_aft_full(const LanguageModel& model) {
-  return with_mixers(model, "to_aft_full", any_as_full);
+  return with_mixers(model, "to_aft_full",
+                     [&](const Layer& mixer) { return as_full(mixer, model.config.d_model); });
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,15 +1,17 @@
 #pragma once
 
-// Variants that are cases of another variant, and the maps of their parameters.
+// Variants that are cases of another variant, and the maps of their parameters. They are read off
+// the terms of a mixer (Layer::terms), so any mixer that has such terms can be converted.
 //
-// Three variants are Transformer-XL's attention with learned distances:
+// Attention whose terms depend on distances alone, in a window or clipped, is Transformer-XL's
+// attention with learned distances:
 //
-//     here                   labml              Music Transformer     Shaw, keys alone
-//     u                      query_pos_bias     –                     –
-//     E_δ                    R_{P-δ}            E[max_seq-1-δ]        a[max(m-δ, 0)], for all heads
-//     s_δ                    S_{P-δ}            past_bias             –
-//     window                 P + 1              max_seq               –
-//     biases of q, k, v      0, 0, value_bias   qkv.bias              qkv.bias
+//     here                   terms
+//     u                      content_bias
+//     E_δ                    position_rows[δ] + clipped_keys[c]
+//     s_δ                    position_scores[δ] + position_bias·E_δ
+//     window                 the distances that a query sees
+//     biases of v            those of the layer, and a row of clipped_values for all distances
 //
 // Where labml refuses a longer text, the window forgets its beginning, as labml's state does. AFT's
 // local form is the full one with w = 0 beyond its window, and thin tables are their product.
@@ -19,14 +21,13 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Returns a layer with the same outputs, except for rounding, in a state and behind a memory too.
-/// Throws when the layer sees the future or has embeddings for values, since Transformer-XL with
-/// learned distances cannot.
-TransformerXLAttention to_transformer_xl(const RelativeMultiHeadAttention& layer);
-TransformerXLAttention to_transformer_xl(const RelativeGlobalAttention& layer);
-TransformerXLAttention to_transformer_xl(const ShawAttention& layer);
+/// Throws, in the layer's name, when it does what Transformer-XL with learned distances cannot: it
+/// sees the future, has embeddings of distances for values, has terms for any distance without a
+/// window, or computes more than its terms by distance say, with rotated heads for example.
+TransformerXLAttention to_transformer_xl(const Attention& layer);
 
-/// Returns the model with each of its mixers converted by the functions above. Throws when they
-/// cannot convert its mixers.
+/// Returns the model with each of its mixers converted by the function above; they may be the
+/// program's own. Throws when it cannot convert its mixers.
 LanguageModel to_transformer_xl(const LanguageModel& model);
 
 /// Returns the full form, with one table, of a layer whose form is local or full. The outputs are
@@ -34,7 +35,7 @@ LanguageModel to_transformer_xl(const LanguageModel& model);
 Aft to_aft_full(const Aft& layer);
 
 /// Returns the model with each of its mixers converted by to_aft_full. Throws when that throws, or
-/// when its mixers are not AFT.
+/// when its mixers have no AftTerms.
 LanguageModel to_aft_full(const LanguageModel& model);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

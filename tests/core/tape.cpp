@@ -7,6 +7,7 @@
 
 #include "shiftgrad/core/accumulate.h"
 #include "shiftgrad/core/machine/allocator.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/reduce.h"
 #include "shiftgrad/ops/shape.h"

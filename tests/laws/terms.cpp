@@ -1,5 +1,5 @@
 // The terms that a layer names are what it computes with, and whoever asks them needs not know the
-// layer: tables of distances and worked examples of mixers from outside this project.
+// layer: tables of distances, worked examples and conversions of mixers from outside this project.
 
 #include <doctest/doctest.h>
 
@@ -8,6 +8,9 @@
 #include "examples/char_lm/distance_tables.h"
 #include "examples/show_layer/worked_example.h"
 #include "shiftgrad/nn/layers.h"
+#include "shiftgrad/nn/models/config.h"
+#include "shiftgrad/nn/models/convert.h"
+#include "shiftgrad/nn/state_dict.h"
 #include "tests/shell/outside/convolution_mixer.h"
 #include "tests/shell/outside/forgetting_attention.h"
 #include "tests/support/layer_rows.h"
@@ -24,11 +27,12 @@ namespace {
 
 constexpr int64_t width = 8, heads = 2;
 
-std::unique_ptr<ForgettingAttention> forgetting() {
+std::unique_ptr<ForgettingAttention> forgetting(int64_t window = 0) {
   Random start;
   auto layer = std::make_unique<ForgettingAttention>(width, heads, start);
   RandomValues random(71);
   randomize(*layer, random);
+  layer->window = window;
   return layer;
 }
 
@@ -146,6 +150,31 @@ TEST_CASE("terms from outside: an attention worked through, term by term") {
   }
 }
 
+TEST_CASE("terms from outside: an attention converted, with the model around it") {
+  LanguageModel model = own_model([](Random&) { return forgetting(4); });
+  LanguageModel converted = to_transformer_xl(model);
+  CHECK_FALSE(converted.config.own_mixer);
+  CHECK(converted.config_text().find(
+            R"("mixer":{"type":"transformer_xl_attention","window":4,"content_bias":false,)"
+            R"("projection_bias":true,"positions":"learned","max_positions":4})") !=
+        std::string::npos);
+  Tokens tokens{{2, 9}, {}};
+  for (int64_t n = 0; n < 18; ++n) tokens.values.push_back(static_cast<int32_t>(n * n % 7));
+  Context context;
+  CHECK(relative_error(converted(tokens, {}, context).logits,
+                       Values(model(tokens, {}, context).logits)) <= exactness);
+  auto state = model.start(), other = converted.start();
+  for (int step = 0; step < 2; ++step) {
+    Tensor logits = converted(tokens, *other, context);
+    CHECK(relative_error(logits, Values(model(tokens, *state, context))) <= exactness);
+  }
+  // It is the library's now, so its config is enough to make it.
+  Random random;
+  LanguageModel made(config_from_json<LanguageModelConfig>(converted.config_text()), random);
+  load_state_dict(made, state_dict(converted), "converted");
+  CHECK(same_bits(made(tokens, {}, context).logits, converted(tokens, {}, context).logits));
+}
+
 TEST_CASE("terms from outside: a mixer without any is told so by its name") {
   auto convolution = [](Random& random) {
     return std::make_unique<ConvolutionMixer>(width, 3, random);
@@ -157,4 +186,9 @@ TEST_CASE("terms from outside: a mixer without any is told so by its name") {
   CHECK(char_lm::distance_tables(model, 5).empty());
   CHECK(refusal([&] { show_layer::worked_example(*layer, width, 3, 2); }) ==
         "convolution: has no terms to work through");
+  CHECK(refusal([&] { to_transformer_xl(model); }) ==
+        "to_transformer_xl: convolution, expected attention");
+  CHECK(refusal([&] { to_aft_full(model); }) == "to_aft_full: convolution, expected aft");
+  CHECK(refusal([&] { to_transformer_xl(*forgetting()); }) ==
+        "forgetting_attention: has terms for any distance, expected a window");
 }

@@ -7,6 +7,7 @@
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/nn/state_dict.h"
 #include "shiftgrad/ops/arithmetic.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/elementwise.h"
 #include "shiftgrad/ops/loss.h"
 #include "shiftgrad/ops/shape.h"

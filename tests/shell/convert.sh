@@ -80,25 +80,27 @@ prints 'transformer_xl|aft_full'
 
 # What cannot be converted, and why.
 # shellcheck disable=SC2086
-for model in transformer shaw r_transformer 'aft --form simple' 'music_transformer --position sinusoid'; do
+for model in transformer transformer_xl shaw r_transformer 'aft --form simple' 'music_transformer --position sinusoid'; do
   name=$(echo "$model" | tr -d ' -')
   runs train $tiny --model $model --max_iters 1 --out_dir "of-$name"
 done
 to="--to transformer_xl --out_dir new"
 # shellcheck disable=SC2086
 {
-  refuses 'of-transformer/best.safetensors: to_transformer_xl: multi_head_attention, expected relative_multi_head_attention, relative_global_attention or shaw_attention' \
+  refuses 'of-aftformsimple/best.safetensors: to_transformer_xl: aft, expected attention' \
+    convert of-aftformsimple $to
+  refuses 'of-transformer/best.safetensors: adds learned positions to its embeddings, which --model transformer_xl does not' \
     convert of-transformer $to
-  refuses 'of-shaw/best.safetensors: shaw_attention: value_positions true, but transformer_xl_attention has no embeddings for values' \
+  refuses 'of-shaw/best.safetensors: shaw_attention: has embeddings of distances for values, but transformer_xl_attention has none' \
     convert of-shaw $to
   refuses 'of-r_transformer/best.safetensors: to_transformer_xl: r_transformer_block, expected transformer_block' \
     convert of-r_transformer $to
   refuses 'of-music_transformerpositionsinusoid/best.safetensors: adds sinusoid positions to its embeddings, which --model transformer_xl does not' \
     convert of-music_transformerpositionsinusoid $to
-  refuses 'of-aftformsimple/best.safetensors: aft: form simple reads texts of any length' \
+  refuses 'of-aftformsimple/best.safetensors: aft: reads texts of any length' \
     convert of-aftformsimple --to aft_full --out_dir new
-  refuses 'labml-new/best.safetensors: to_transformer_xl: transformer_xl_attention, expected' \
-    convert labml-new $to
+  refuses 'of-transformer_xl/best.safetensors: transformer_xl_attention: has terms for any distance, expected a window' \
+    convert of-transformer_xl $to
   refuses '--out_dir music-new: already holds a run, expected a new folder' \
     convert labml --to transformer_xl --out_dir music-new
   refuses 'nowhere: no such file' convert nowhere $to

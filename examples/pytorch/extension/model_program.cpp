@@ -11,6 +11,7 @@
 #include "shiftgrad/core/io/json.h"
 #include "shiftgrad/nn/models/config.h"
 #include "shiftgrad/nn/models/language_model.h"
+#include "shiftgrad/ops/concat.h"
 #include "shiftgrad/ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

@@ -164,7 +164,7 @@ class AttentionProgram : public Program {
                         .clipped_values = tensors[8]};
     auto D = static_cast<double>(a.query.rank() > 0 ? a.query.size(-1) : 1);
     a.factor = static_cast<Scalar>(scale_.value_or(1 / std::sqrt(D)));
-    require(!scale_ || std::isfinite(a.factor), name_, ": a scale of ", scale_.value_or(1),
+    require(!scale_ || std::isfinite(*a.factor), name_, ": a scale of ", scale_.value_or(1),
             ", beyond the range of the tensors");
     a.visibility = {causal_, window_, context.key_padding_mask, context.attention_mask};
     a.dropout = context.dropout_pattern(dropout_);

@@ -4,8 +4,10 @@
 #include "shiftgrad/nn/models/convert.h"
 
 #include "shiftgrad/ops/loss.h"
+#include "shiftgrad/ops/shape.h"
 #include "shiftgrad/optim/evaluate.h"
 #include "tests/support/layer_gradients.h"
+#include "tests/support/mismatch.h"
 #include "tests/support/models.h"
 #include "tests/support/refusal.h"
 
@@ -53,7 +55,10 @@ std::vector<Conversion> conversions() {
             R"("window":20,)", u + s + biases, 20),
       to_xl(with_mixer(shaw + "0"), "", u + s + biases, 1),
       to_xl(with_mixer(shaw + R"(3, "bias": false)", R"("final_norm": false)"), "", u + s, 4),
-      to_xl(with_mixer(shaw + R"(2, "key_positions": false)"), "", u + s + biases, 3),
+      to_xl(with_mixer(shaw + R"(2, "key_positions": false)"), "", u + s + biases, 1),
+      to_xl(with_mixer(R"("multi_head_attention", "bias": false)"), "", u + s, 1),
+      to_xl(with_mixer(R"("multi_head_attention", "position": "alibi", "window": 5)"),
+            R"("window":5,)", u + biases, 5),
       to_full(with_mixer(aft + R"("form": "local", "window": 3)")),
       to_full(with_mixer(aft + R"("form": "local", "window": 3, "factor_rank": 2)",
                          R"("position": "sinusoid")")),
@@ -176,17 +181,18 @@ TEST_CASE("a model that is no case of the other is not converted, and the error 
   };
   auto xl = [](const LanguageModel& model) { return to_transformer_xl(model); };
   auto full = [](const LanguageModel& model) { return to_aft_full(model); };
-  std::string expected =
-      ", expected relative_multi_head_attention, relative_global_attention or shaw_attention";
-  CHECK(refused(with_mixer(R"("multi_head_attention")"), xl) ==
-        "to_transformer_xl: multi_head_attention" + expected);
+  std::string endless = ": has terms for any distance, expected a window";
+  CHECK(refused(with_mixer(R"("multi_head_attention", "position": "alibi")"), xl) ==
+        "multi_head_attention" + endless);
   CHECK(refused(with_mixer(R"("transformer_xl_attention")"), xl) ==
-        "to_transformer_xl: transformer_xl_attention" + expected);
+        "transformer_xl_attention" + endless);
+  CHECK(refused(with_mixer(R"("multi_head_attention", "position": "rope")"), xl) ==
+        "multi_head_attention: computes more than its terms by distance say");
   CHECK(refused(with_mixer(R"("aft", "form": "simple")"), xl) ==
-        "to_transformer_xl: aft" + expected);
+        "to_transformer_xl: aft, expected attention");
   CHECK(refused(with_mixer(R"("shaw_attention", "max_distance": 3)"), xl) ==
-        "shaw_attention: value_positions true, but transformer_xl_attention has no embeddings for "
-        "values");
+        "shaw_attention: has embeddings of distances for values, but transformer_xl_attention has "
+        "none");
   std::string two_way =
       ": sees the future, but transformer_xl_attention with learned positions "
       "sees the past alone";
@@ -199,18 +205,43 @@ TEST_CASE("a model that is no case of the other is not converted, and the error 
   ModelRow recurrent(R"("block": "r_transformer_block", "window": 3, "cell": "rnn")");
   CHECK(refused(recurrent, xl) ==
         "to_transformer_xl: r_transformer_block, expected transformer_block");
-  CHECK(refused(with_mixer(R"("aft", "form": "simple")"), full) ==
-        "aft: form simple reads texts of any length, form full those of max_len alone");
-  CHECK(refused(with_mixer(R"("aft", "form": "conv", "window": 3)"), full) ==
-        "aft: form conv reads texts of any length, form full those of max_len alone");
+  for (const char* form : {R"("simple")", R"("conv", "window": 3)"})
+    CHECK(refused(with_mixer(text(R"("aft", "form": )", form)), full) ==
+          "aft: reads texts of any length, form full those of max_len alone");
   CHECK(refused(with_mixer(R"("shaw_attention", "max_distance": 3)"), full) ==
         "to_aft_full: shaw_attention, expected aft");
+}
 
-  LanguageModelConfig config = with_mixer(R"("shaw_attention", "max_distance": 3)").config;
-  Random random;
-  LanguageModel own(config, random, [&](Random& start) {
-    return make_mixer(ShawAttentionConfig{.d_model = 4, .n_head = 2, .max_distance = 3}, start);
-  });
-  CHECK(refusal([&] { to_transformer_xl(own); }) ==
-        "to_transformer_xl: a mixer of the program's own, expected one of the library's");
+TEST_CASE("sinusoids in a window are learned distances, with v·r_δ as their scores") {
+  RandomValues random(60);
+  auto sinusoid = random_layer(
+      TransformerXLAttentionConfig{.d_model = 6, .n_head = 2, .d_head = 4, .window = 5}, random);
+  TransformerXLAttention learned = to_transformer_xl(sinusoid);
+  CHECK(learned.position_scalar_bias.shape() == Dims{5, 2});
+  CHECK_FALSE(learned.position_bias.defined());
+  Tensor x = random.tensor({2, 9, 6}), memory = random.tensor({2, 3, 6});
+  Context context;
+  CHECK(relative_error(learned(x, memory, context), Values(sinusoid(x, memory, context))) <=
+        exactness);
+}
+
+TEST_CASE("what a conversion only copies keeps its bits") {
+  RandomValues random(61);
+  auto labml = random_layer(
+      RelativeMultiHeadAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 3}, random);
+  TransformerXLAttention xl = to_transformer_xl(labml);
+  CHECK(same_bits(xl.qkv.weight, labml.qkv.weight));
+  CHECK(same_bits(xl.output.weight, labml.output.weight));
+  CHECK(same_bits(xl.output.bias, labml.output.bias));
+  CHECK(same_bits(xl.content_bias, labml.query_pos_bias));
+  CHECK(same_bits(xl.position_embeddings, slice(labml.key_pos_embeddings, 0, 0, 4)));
+  CHECK(same_bits(xl.position_scalar_bias, slice(labml.key_pos_bias, 0, 0, 4)));
+  CHECK(same_bits(slice(xl.qkv.bias, 0, 8, 12), labml.value_bias));
+  auto shaw = random_layer(
+      ShawAttentionConfig{.d_model = 4, .n_head = 2, .max_distance = 3, .value_positions = false},
+      random);
+  CHECK(same_bits(select(to_transformer_xl(shaw).position_embeddings, 1, 1),
+                  slice(shaw.key_distance_embeddings, 0, 0, 4)));
+  auto aft = random_layer(AftConfig{.d_model = 4, .max_len = 6}, random);
+  CHECK(same_bits(to_aft_full(aft).position_bias, aft.position_bias));
 }
