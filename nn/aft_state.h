@@ -12,10 +12,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// What AFT keeps of the past: the keys and values of the last `near` tokens. Unless older tokens
 /// are forgotten, three numbers for each channel stand for all of them:
 ///
-///     m = max k,   Σ e^(k - m) v,   Σ e^(k - m)
+///     m = max k,   num = Σ e^(k - m) v,   den = Σ e^(k - m)
 ///
 /// The sums are in double and are rescaled whenever m grows, so they stay exact over any number of
-/// steps. Where older tokens are summed, `near` is how far position biases reach; a token costs
+/// steps. To the next tokens they are one more token, with the key m + log den and the value
+/// num / den. Where older tokens are summed, `near` is how far position biases reach; a token costs
 /// O(near · C), whatever came before. Where they are forgotten, `near` is the limit.
 class AftState : public State {
  public:
@@ -50,30 +51,14 @@ class AftState : public State {
     CachedVector<Scalar> maximum;
     CachedVector<double> numerator, denominator;
   };
-  /// The near keys of one token, for the channels of one group of one batch member.
-  struct Near {
-    const Tensor &keys, &values;  // [B, n, C]
-    const Scalar* biases;         // key j's at biases[j bias_stride]
-    int64_t bias_stride, b, channel, width;
-  };
-  void start(int64_t count);
-  /// The first channel of one of `rows_`.
-  Scalar* row(int64_t n) { return rows_.mutable_data() + n * channels_; }
   void add_to_sums(const Tensor& key, const Tensor& value);
-  void mix(const Tensor& keys, const Tensor& values, const AftBand& band, int64_t t,
-           const Tensor& y);
-  void mix(const Near& near, Scalar* y);
-  void exponents(const Near& near, int64_t begin, int64_t end);
-  void begin_sums(const Near& near, Scalar* greatest);
-  void add_run(const Near& near, int64_t begin, int64_t end, const Scalar* greatest);
+  /// The token [B, 1, C] that stands for those in the sums.
+  KeysAndValues far_token() const;
 
   int64_t near_, position_ = 0, channels_ = 0;
   Older older_;
   SlidingCache keys_, values_;  // [B, near, C]
   Far far_;
-  // Room for one token while `feed` runs: greatest, factor, two sums and a run of terms.
-  Tensor rows_;                         // [run + 4, C]
-  CachedVector<double> above_, below_;  // [C], a token's sums
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -48,6 +48,14 @@ HWY_INLINE void store(Vector x, Scalar* to, int64_t count) {
   }
 }
 
+/// A strip is a part of each token's channels, and CPUs do not foresee where the next one begins.
+constexpr int64_t rows_ahead = 16;
+template <class Number>
+HWY_INLINE void prefetch(const Number* row, int64_t count) {
+  constexpr int64_t line = 64 / sizeof(Number);
+  for (int64_t c = 0; c < count; c += line) __builtin_prefetch(row + c);
+}
+
 /// e^x for x ≤ 700, as 2^n e^r with n an integer and |r| ≤ (ln 2)/2. Results below e^-700 are 0.
 HWY_INLINE Vector exp(Vector x) {
   constexpr double inverse_factorials[] = {
@@ -131,10 +139,12 @@ class Terms {
   Vector reference_[most_vectors];  // m
   Scalar limit_[widest_strip];      // the greatest key for which m will do
 
-  Vector load_row(const Tensor& from, int64_t x, int64_t j) const {
+  const Scalar* token(const Tensor& from, int64_t j) const {
     const Dims& strides = from.layout().strides;
-    return load(from.data() + strip.b * strides[0] + j * strides[1] + strip.channel + x * lanes,
-                left(x));
+    return from.data() + strip.b * strides[0] + j * strides[1] + strip.channel;
+  }
+  Vector load_row(const Tensor& from, int64_t x, int64_t j) const {
+    return load(token(from, j) + x * lanes, left(x));
   }
 
   void choose_reference(int64_t keys) {
@@ -150,14 +160,15 @@ class Terms {
 
   bool fits(int64_t j) const {
     if (p.is_padding(strip.b, j)) return true;
-    const Dims& strides = p.key.layout().strides;
-    const Scalar* k = p.key.data() + strip.b * strides[0] + j * strides[1] + strip.channel;
+    const Scalar* k = token(p.key, j);
     int unfit = 0;
     for (int64_t c = 0; c < strip.width; ++c) unfit += !(k[c] <= limit_[c]) & (limit_[c] == limit_[c]);
     return unfit == 0;
   }
 
   void make(int64_t j) const {
+    for (const Tensor* from : {&p.key, &p.value})
+      prefetch(token(*from, std::min(j + rows_ahead, p.K - 1)), strip.width);
     bool padding = p.is_padding(strip.b, j);
     for (int64_t x = 0; x < vectors; ++x) {
       Vector* term = row(x, j);
@@ -308,8 +319,12 @@ void forward(const AftProblem& p, const AftStrip& strip, const double* weights, 
 /// if y is not a number.
 void pass_on(const Terms& terms, const AftRecord& record, const Tensor& dy, const Rows& passed) {
   auto [begin, end] = terms.blocks();
-  for (int64_t x = 0; x < terms.vectors; ++x)
-    for (int64_t i = begin * lanes; i < end * lanes; ++i) {
+  for (int64_t i = begin * lanes; i < end * lanes; ++i) {
+    int64_t ahead = terms.place(0, std::min(i + rows_ahead, terms.p.T - 1));
+    prefetch(dy.data() + ahead, terms.strip.width);
+    prefetch(record.y.data() + ahead, terms.strip.width);
+    prefetch(record.total.data() + ahead, terms.strip.width);
+    for (int64_t x = 0; x < terms.vectors; ++x) {
       Vector* row = passed.row(x, i);
       row[0] = row[1] = Vector{};
       if (i < terms.begin || i >= terms.end) continue;
@@ -321,6 +336,7 @@ void pass_on(const Terms& terms, const AftRecord& record, const Tensor& dy, cons
       row[1] = gradient == 0 ? Vector{} : num;
       row[0] = gradient == 0 ? Vector{} : -num * load(record.y.data() + at, left);
     }
+  }
 }
 
 /// Puts into `received` what each key gets from the blocks to which it is far, the transpose of

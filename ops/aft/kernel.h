@@ -44,7 +44,7 @@ struct Span {
 struct AftStrip {
   int64_t b, group, channel, width;
 };
-inline constexpr int64_t widest_strip = 32;
+inline constexpr int64_t widest_strip = 64;
 
 /// The greatest size of a position bias, and how far above m a key may lie.
 inline constexpr double greatest_bias = 200, greatest_rise = 200;
