@@ -16,7 +16,7 @@ void AftState::add_to_sums(const Tensor& key, const Tensor& value) {
   auto token = [](const Tensor& x, int64_t b, int64_t j) {
     return x.data() + b * x.layout().strides[0] + j * x.layout().strides[1];
   };
-  CachedVector<Scalar> weight(static_cast<size_t>(channels_));
+  CachedVector<Scalar> weight(static_cast<size_t>(channels_));  // e^(k - m)
   for (int64_t b = 0; b < key.size(0); ++b)
     for (int64_t j = 0; j < key.size(1); ++j) {
       const Scalar *k = token(key, b, j), *v = token(value, b, j);

@@ -21,7 +21,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 class AftState : public State {
  public:
   enum class Older { summed, forgotten };
-  AftState(int64_t near, Older older) : near_(near), older_(older), keys_(near), values_(near) {}
+  AftState(int64_t near, Older older) : older_(older), keys_(near), values_(near) {}
 
   /// Feeds key and value [B, T, C], with their position biases `band`, after all earlier tokens.
   /// Returns y [B, T, C]. Only for a state that sums older tokens.
@@ -55,7 +55,7 @@ class AftState : public State {
   /// The token [B, 1, C] that stands for those in the sums.
   KeysAndValues far_token() const;
 
-  int64_t near_, position_ = 0, channels_ = 0;
+  int64_t position_ = 0, channels_ = 0;
   Older older_;
   SlidingCache keys_, values_;  // [B, near, C]
   Far far_;

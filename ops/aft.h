@@ -11,10 +11,10 @@
 //     0 … first(i)-1  |  first(i) … first(i)+n-1       |  first(i)+n … K-1
 //      far: w = 0     |  w_ij = bias[i, j - first(i)]  |   far: w = 0
 //
-// The sums over far keys are prefix and suffix sums that the queries share; the others are products
-// over blocks of queries (`aft/block.h`): O((K + T (n + R)) C) for blocks of R. Every sum is kept
-// relative to a maximum of keys that all its queries see. A maximum over other keys, as in the
-// paper's code, lets the future be seen in the last bits, and overflows.
+// Sums over far keys are running sums that the queries share; the others are made for a block of
+// queries at a time (`aft/kernel.h`): O((K + T (n + R)) C) for blocks of R. All sums are in double,
+// and relative to a key that all their queries see. A maximum over other keys, as in the paper's
+// code, lets the future be seen in the last bits, and overflows.
 
 #include "shiftgrad/core/tensor.h"
 #include "shiftgrad/ops/score_terms.h"
@@ -40,8 +40,9 @@ struct AftTerms {
 };
 
 /// Mixes key and value [B, K, C] to y [B, T, C] for the last T of the K tokens. A query that sees
-/// no key gets exactly 0. Where `visibility.hidden` hides keys from single queries, no sums are
-/// shared and composed_aft does the work. Throws on a window and on shapes that do not fit.
+/// no key gets exactly 0. Keys may have any size. Where `visibility.hidden` hides keys from single
+/// queries, no sums are shared and composed_aft does the work, as it does where a bias lies beyond
+/// ±200. Throws on a window and on shapes that do not fit.
 Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
                const Visibility& visibility);
 

@@ -25,24 +25,27 @@ constexpr int64_t bytes = HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64;
 constexpr int64_t lanes = bytes / sizeof(double);
 using Vector [[gnu::vector_size(bytes)]] = double;
 using Integers [[gnu::vector_size(bytes)]] = int64_t;
-using Narrow [[gnu::vector_size(lanes * sizeof(Scalar))]] = Scalar;
+template <class Number>
+using Narrow [[gnu::vector_size(lanes * sizeof(Number))]] = Number;
 constexpr int64_t most_vectors = widest_strip / lanes;
 
 /// Returns up to a vector of numbers, and 0 for those that are missing.
-HWY_INLINE Vector load(const Scalar* from, int64_t count) {
-  Narrow x{};
+template <class Number>
+HWY_INLINE Vector load(const Number* from, int64_t count) {
+  Narrow<Number> x{};
   if (count < lanes) {
-    std::memcpy(&x, from, static_cast<size_t>(count) * sizeof(Scalar));
+    std::memcpy(&x, from, static_cast<size_t>(count) * sizeof(Number));
     return __builtin_convertvector(x, Vector);
   }
   std::memcpy(&x, from, sizeof(x));
   return __builtin_convertvector(x, Vector);
 }
 
-HWY_INLINE void store(Vector x, Scalar* to, int64_t count) {
-  Narrow y = __builtin_convertvector(x, Narrow);
+template <class Number>
+HWY_INLINE void store(Vector x, Number* to, int64_t count) {
+  auto y = __builtin_convertvector(x, Narrow<Number>);
   if (count < lanes) {
-    std::memcpy(to, &y, static_cast<size_t>(count) * sizeof(Scalar));
+    std::memcpy(to, &y, static_cast<size_t>(count) * sizeof(Number));
   } else {
     std::memcpy(to, &y, sizeof(y));
   }
@@ -58,42 +61,68 @@ HWY_INLINE void prefetch(const Number* row, int64_t count) {
 
 /// e^x for x ≤ 700, as 2^n e^r with n an integer and |r| ≤ (ln 2)/2. Results below e^-700 are 0.
 HWY_INLINE Vector exp(Vector x) {
-  constexpr double inverse_factorials[] = {
-      1. / 6227020800, 1. / 479001600, 1. / 39916800, 1. / 3628800, 1. / 362880,
-      1. / 40320,      1. / 5040,      1. / 720,      1. / 120,     1. / 24,
-      1. / 6,          1. / 2,         1,             1};
+  constexpr double inverse_factorials[] = {1,
+                                           1,
+                                           1. / 2,
+                                           1. / 6,
+                                           1. / 24,
+                                           1. / 120,
+                                           1. / 720,
+                                           1. / 5040,
+                                           1. / 40320,
+                                           1. / 362880,
+                                           1. / 3628800,
+                                           1. / 39916800,
+                                           1. / 479001600,
+                                           1. / 6227020800};
+  // What is left out is less than 1e-17, and less than 1e-9 where keys are floats.
+  constexpr int degree = sizeof(Scalar) == sizeof(double) ? 13 : 8;
   // Adding this to a number rounds it to an integer, in the lowest bits.
   constexpr double rounding = 0x1.8p52;
   Vector bounded = x < -700.0 ? Vector{} - 700.0 : x;
-  Vector rounded = bounded * 0x1.71547652b82fep0 + rounding, n = rounded - rounding;
+  Vector rounded = bounded * 0x1.71547652b82fep0 + rounding, exponent = rounded - rounding;
   // ln 2 in two parts, of which the first has bits to spare, so that its product is exact
-  Vector r = bounded - n * 0x1.62e42feep-1 - n * 0x1.a39ef35793c76p-33;
-  Vector power{};
-  for (double coefficient : inverse_factorials) power = power * r + coefficient;
-  // Added to a number's bits from 52 on, n is added to its exponent.
+  Vector r = bounded - exponent * 0x1.62e42feep-1 - exponent * 0x1.a39ef35793c76p-33;
+  Vector power = Vector{} + inverse_factorials[degree];
+  for (int n = degree; n-- > 0;) power = power * r + inverse_factorials[n];
+  // Bits from 52 on are a number's exponent.
   power = reinterpret_cast<Vector>(reinterpret_cast<Integers>(power) +
                                    (reinterpret_cast<Integers>(rounded) << 52));
   return x < -700.0 ? Vector{} : x == x ? power : x;
 }
 
-/// For each vector of channels, `count` rows of two vectors: the terms t and t v of a key, or what
-/// belongs to these, den and num.
+/// What belongs to den and to num, for a vector of channels: the terms t and t v of a key, sums
+/// over these, or the gradients of sums.
+struct Pair {
+  Vector den, num;
+
+  HWY_INLINE void add(const Pair& x) {
+    den += x.den;
+    num += x.num;
+  }
+  HWY_INLINE void add(double weight, const Pair& x) {
+    den += weight * x.den;
+    num += weight * x.num;
+  }
+};
+
+/// For each vector of channels, the pairs of `count` keys or queries.
 class Rows {
  public:
   Rows(int64_t vectors, int64_t count)
       : count_(count),
-        size_(static_cast<size_t>(2 * vectors * count) * sizeof(Vector)),
-        data_(static_cast<Vector*>(allocate(size_))) {}
+        size_(static_cast<size_t>(vectors * count) * sizeof(Pair)),
+        data_(static_cast<Pair*>(allocate(size_))) {}
   ~Rows() { release(data_, size_); }
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
 
-  Vector* row(int64_t x, int64_t n) const { return data_ + 2 * (x * count_ + n); }
+  Pair* row(int64_t x, int64_t n) const { return data_ + x * count_ + n; }
 
  private:
   int64_t count_;
   size_t size_;
-  Vector* data_;
+  Pair* data_;
 };
 
 /// The terms of all keys that the queries begin … end-1 see, relative to one m.
@@ -110,13 +139,19 @@ class Terms {
         end(problem.first_query(of.b)),
         rows_(vectors, problem.K) {}
 
-  Vector* row(int64_t x, int64_t j) const { return rows_.row(x, j); }
+  Pair* row(int64_t x, int64_t j) const { return rows_.row(x, j); }
   Span blocks() const { return {begin / lanes, (end + lanes - 1) / lanes}; }
   /// The number of channels from those of vector x on.
   int64_t left(int64_t x) const { return strip.width - x * lanes; }
   /// Returns the place of query i's vector x in an array [B, T, C].
   int64_t place(int64_t x, int64_t i) const {
     return (strip.b * p.T + i) * p.C + strip.channel + x * lanes;
+  }
+
+  /// The same for key j in a tensor [B, K, C] of any layout.
+  int64_t offset(const Tensor& x, int64_t j) const {
+    const Dims& strides = x.layout().strides;
+    return strip.b * strides[0] + j * strides[1] + strip.channel;
   }
 
   /// Goes on to the next queries that can share an m. Returns whether there are any.
@@ -139,10 +174,7 @@ class Terms {
   Vector reference_[most_vectors];  // m
   Scalar limit_[widest_strip];      // the greatest key for which m will do
 
-  const Scalar* token(const Tensor& from, int64_t j) const {
-    const Dims& strides = from.layout().strides;
-    return from.data() + strip.b * strides[0] + j * strides[1] + strip.channel;
-  }
+  const Scalar* token(const Tensor& from, int64_t j) const { return from.data() + offset(from, j); }
   Vector load_row(const Tensor& from, int64_t x, int64_t j) const {
     return load(token(from, j) + x * lanes, left(x));
   }
@@ -152,7 +184,8 @@ class Terms {
     for (int64_t j = 0; j < keys; ++j)
       for (int64_t x = 0; x < vectors && !p.is_padding(strip.b, j); ++x) {
         Vector k = load_row(p.key, x, j), m = reference_[x];
-        reference_[x] = (m > k) | (m != m) ? m : k;  // once m is NaN, it stays
+        auto kept = (m > k) | (m != m);  // once m is NaN, it stays
+        reference_[x] = kept ? m : k;
       }
     for (int64_t c = 0; c < strip.width; ++c)
       limit_[c] = static_cast<Scalar>(reference_[c / lanes][c % lanes] + greatest_rise);
@@ -162,7 +195,8 @@ class Terms {
     if (p.is_padding(strip.b, j)) return true;
     const Scalar* k = token(p.key, j);
     int unfit = 0;
-    for (int64_t c = 0; c < strip.width; ++c) unfit += !(k[c] <= limit_[c]) & (limit_[c] == limit_[c]);
+    for (int64_t c = 0; c < strip.width; ++c)
+      unfit += !(k[c] <= limit_[c]) & !std::isnan(limit_[c]);
     return unfit == 0;
   }
 
@@ -171,9 +205,8 @@ class Terms {
       prefetch(token(*from, std::min(j + rows_ahead, p.K - 1)), strip.width);
     bool padding = p.is_padding(strip.b, j);
     for (int64_t x = 0; x < vectors; ++x) {
-      Vector* term = row(x, j);
-      term[0] = padding ? Vector{} : exp(load_row(p.key, x, j) - reference_[x]);
-      term[1] = padding ? Vector{} : term[0] * load_row(p.value, x, j);
+      Vector t = padding ? Vector{} : exp(load_row(p.key, x, j) - reference_[x]);
+      *row(x, j) = {t, padding ? t : t * load_row(p.value, x, j)};
     }
   }
 };
@@ -203,7 +236,7 @@ bool make_weights(const AftProblem& p, int64_t group, int64_t block, double* to)
 
 /// A block of queries with some keys of its window, few enough to stay in the nearest cache.
 struct Tile {
-  int64_t block, first;   // the block's first query
+  int64_t block, first;  // the block's first query
   Span keys;
   int64_t shared;         // the key after those that all queries of the block see
   const double* weights;  // [keys, lanes]
@@ -234,59 +267,42 @@ void sum_far(const Terms& terms, const Rows& sums) {
   const AftProblem& p = terms.p;
   auto [begin, end] = terms.blocks();
   for (int64_t x = 0; x < terms.vectors; ++x) {
-    Vector den{}, num{};
+    Pair far{};
     int64_t j = 0;
     for (int64_t block = begin; block < end; ++block) {
-      for (int64_t past = p.window(block).begin; j < past; ++j) {
-        den += terms.row(x, j)[0];
-        num += terms.row(x, j)[1];
-      }
-      for (int64_t r = 0; r < lanes; ++r) {
-        sums.row(x, block * lanes + r)[0] = den;
-        sums.row(x, block * lanes + r)[1] = num;
-      }
+      for (int64_t past = p.window(block).begin; j < past; ++j) far.add(*terms.row(x, j));
+      std::fill_n(sums.row(x, block * lanes), lanes, far);
     }
     if (p.visibility.causal) continue;
-    den = num = Vector{};
+    far = Pair{};
     j = p.K;
     for (int64_t block = end - 1; block >= begin; --block) {
-      for (int64_t past = p.window(block).end; j > past; --j) {
-        den += terms.row(x, j - 1)[0];
-        num += terms.row(x, j - 1)[1];
-      }
-      for (int64_t r = 0; r < lanes; ++r) {
-        sums.row(x, block * lanes + r)[0] += den;
-        sums.row(x, block * lanes + r)[1] += num;
-      }
+      for (int64_t past = p.window(block).end; j > past; --j) far.add(*terms.row(x, j - 1));
+      for (int64_t r = 0; r < lanes; ++r) sums.row(x, block * lanes + r)->add(far);
     }
   }
 }
 
-/// Adds the keys of a tile to the sums [den | num] of its queries.
-void mix(const Terms& terms, const Tile& tile, const Rows& sums) {
+/// The number of keys of a tile that query r of its block sees, beyond those that all see.
+HWY_INLINE int64_t own_keys(const AftProblem& p, const Tile& tile, int64_t r) {
+  return std::min(tile.keys.end, p.end(tile.first + r)) - tile.shared;
+}
+
+/// Adds the keys of a tile to the sums of its queries.
+void mix(const Terms& terms, const Tile& tile, const Rows& all) {
   for (int64_t x = 0; x < terms.vectors; ++x) {
-    Vector den[lanes], num[lanes], *sum = sums.row(x, tile.first);
-    for (int64_t r = 0; r < lanes; ++r) {
-      den[r] = sum[2 * r];
-      num[r] = sum[2 * r + 1];
-    }
-    const Vector* term = terms.row(x, tile.keys.begin);
+    Pair sums[lanes];
+    std::copy_n(all.row(x, tile.first), lanes, sums);
+    const Pair* term = terms.row(x, tile.keys.begin);
     const double* w = tile.weights;
-    for (int64_t j = tile.keys.begin; j < tile.shared; ++j, term += 2, w += lanes) {
-      Vector t = term[0], tv = term[1];
-      for (int64_t r = 0; r < lanes; ++r) {
-        den[r] += w[r] * t;
-        num[r] += w[r] * tv;
-      }
+    for (int64_t j = tile.keys.begin; j < tile.shared; ++j, ++term, w += lanes) {
+      Pair shared = *term;
+      for (int64_t r = 0; r < lanes; ++r) sums[r].add(w[r], shared);
     }
     for (int64_t r = 0; r < lanes; ++r) {
-      int64_t count = std::min(tile.keys.end, terms.p.end(tile.first + r)) - tile.shared;
-      for (int64_t n = 0; n < count; ++n) {
-        den[r] += w[n * lanes + r] * term[2 * n];
-        num[r] += w[n * lanes + r] * term[2 * n + 1];
-      }
-      sum[2 * r] = den[r];
-      sum[2 * r + 1] = num[r];
+      for (int64_t n = 0; n < own_keys(terms.p, tile, r); ++n)
+        sums[r].add(w[n * lanes + r], term[n]);
+      *all.row(x, tile.first + r) = sums[r];
     }
   }
 }
@@ -295,11 +311,10 @@ void mix(const Terms& terms, const Tile& tile, const Rows& sums) {
 void divide(const Terms& terms, const Rows& sums, AftRecord& record) {
   for (int64_t i = terms.begin; i < terms.end; ++i)
     for (int64_t x = 0; x < terms.vectors; ++x) {
-      const Vector* sum = sums.row(x, i);
+      auto [den, num] = *sums.row(x, i);
       int64_t at = terms.place(x, i), left = terms.left(x);
-      store(sum[1] / sum[0], record.y.mutable_data() + at, left);
-      std::memcpy(record.total.data() + at, sum,
-                  static_cast<size_t>(std::min(left, lanes)) * sizeof(double));
+      store(num / den, record.y.mutable_data() + at, left);
+      store(den, record.total.data() + at, left);
     }
 }
 
@@ -325,16 +340,13 @@ void pass_on(const Terms& terms, const AftRecord& record, const Tensor& dy, cons
     prefetch(record.y.data() + ahead, terms.strip.width);
     prefetch(record.total.data() + ahead, terms.strip.width);
     for (int64_t x = 0; x < terms.vectors; ++x) {
-      Vector* row = passed.row(x, i);
-      row[0] = row[1] = Vector{};
+      Pair& pair = *passed.row(x, i);
+      pair = Pair{};
       if (i < terms.begin || i >= terms.end) continue;
       int64_t at = terms.place(x, i), left = terms.left(x);
-      Vector gradient = load(dy.data() + at, left), den = Vector{} + 1;
-      std::memcpy(&den, record.total.data() + at,
-                  static_cast<size_t>(std::min(left, lanes)) * sizeof(double));
-      Vector num = gradient / den;
-      row[1] = gradient == 0 ? Vector{} : num;
-      row[0] = gradient == 0 ? Vector{} : -num * load(record.y.data() + at, left);
+      Vector gradient = load(dy.data() + at, left), y = load(record.y.data() + at, left);
+      Vector num = gradient / load(record.total.data() + at, left);
+      pair = {gradient == 0 ? Vector{} : -num * y, gradient == 0 ? Vector{} : num};
     }
   }
 }
@@ -345,67 +357,40 @@ void spread_far(const Terms& terms, const Rows& passed, const Rows& received) {
   const AftProblem& p = terms.p;
   auto [begin, end] = terms.blocks();
   for (int64_t x = 0; x < terms.vectors; ++x) {
-    Vector den{}, num{};
+    Pair far{};
     auto add_block = [&](int64_t block) HWY_ATTR {
-      for (int64_t r = 0; r < lanes; ++r) {
-        den += passed.row(x, block * lanes + r)[0];
-        num += passed.row(x, block * lanes + r)[1];
-      }
+      for (int64_t r = 0; r < lanes; ++r) far.add(*passed.row(x, block * lanes + r));
     };
     int64_t j = p.end(terms.end - 1);
-    auto put = [&](int64_t to) HWY_ATTR {
-      for (; j > to; --j) {
-        received.row(x, j - 1)[0] = den;
-        received.row(x, j - 1)[1] = num;
-      }
-    };
     for (int64_t block = end - 1; block >= begin; --block) {
-      put(p.window(block).begin);
+      for (int64_t past = p.window(block).begin; j > past; --j) *received.row(x, j - 1) = far;
       add_block(block);
     }
-    put(0);
+    std::fill_n(received.row(x, 0), j, far);
     if (p.visibility.causal) continue;
-    den = num = Vector{};
-    auto add = [&](int64_t to) HWY_ATTR {
-      for (; j < to; ++j) {
-        received.row(x, j)[0] += den;
-        received.row(x, j)[1] += num;
-      }
-    };
+    far = Pair{};
+    j = 0;
     for (int64_t block = begin; block < end; ++block) {
-      add(p.window(block).end);
+      for (int64_t past = p.window(block).end; j < past; ++j) received.row(x, j)->add(far);
       add_block(block);
     }
-    add(p.K);
+    for (; j < p.K; ++j) received.row(x, j)->add(far);
   }
 }
 
 /// Adds to `received` what the keys of a tile get from its queries, the transpose of mix.
 void spread(const Terms& terms, const Tile& tile, const Rows& passed, const Rows& received) {
   for (int64_t x = 0; x < terms.vectors; ++x) {
-    Vector den[lanes], num[lanes];
-    for (int64_t r = 0; r < lanes; ++r) {
-      den[r] = passed.row(x, tile.first + r)[0];
-      num[r] = passed.row(x, tile.first + r)[1];
-    }
-    Vector* to = received.row(x, tile.keys.begin);
+    Pair from[lanes], *to = received.row(x, tile.keys.begin);
+    std::copy_n(passed.row(x, tile.first), lanes, from);
     const double* w = tile.weights;
-    for (int64_t j = tile.keys.begin; j < tile.shared; ++j, to += 2, w += lanes) {
-      Vector a = to[0], b = to[1];
-      for (int64_t r = 0; r < lanes; ++r) {
-        a += w[r] * den[r];
-        b += w[r] * num[r];
-      }
-      to[0] = a;
-      to[1] = b;
+    for (int64_t j = tile.keys.begin; j < tile.shared; ++j, ++to, w += lanes) {
+      Pair sum = *to;
+      for (int64_t r = 0; r < lanes; ++r) sum.add(w[r], from[r]);
+      *to = sum;
     }
-    for (int64_t r = 0; r < lanes; ++r) {
-      int64_t count = std::min(tile.keys.end, terms.p.end(tile.first + r)) - tile.shared;
-      for (int64_t n = 0; n < count; ++n) {
-        to[2 * n] += w[n * lanes + r] * den[r];
-        to[2 * n + 1] += w[n * lanes + r] * num[r];
-      }
-    }
+    for (int64_t r = 0; r < lanes; ++r)
+      for (int64_t n = 0; n < own_keys(terms.p, tile, r); ++n) to[n].add(w[n * lanes + r], from[r]);
   }
 }
 
@@ -431,11 +416,11 @@ void add_bias_gradient(const Terms& terms, const Tile& tile, const Rows& passed,
   for (int64_t j = tile.keys.begin; j < tile.keys.end; ++j, ++w, gradient += lanes) {
     Vector sums[lanes] = {};
     for (int64_t x = 0; x < terms.vectors; ++x) {
-      Vector t = terms.row(x, j)[0], tv = terms.row(x, j)[1];
-      const Vector* from = passed.row(x, tile.first);
+      Pair term = *terms.row(x, j);
+      const Pair* from = passed.row(x, tile.first);
       for (int64_t r = 0; r < lanes; ++r) {
-        sums[r] += t * from[2 * r];
-        sums[r] += tv * from[2 * r + 1];
+        sums[r] += term.den * from[r].den;
+        sums[r] += term.num * from[r].num;
       }
     }
     // A key that a query does not see has the weight 0, and may be anything.
@@ -447,21 +432,22 @@ void add_bias_gradient(const Terms& terms, const Tile& tile, const Rows& passed,
 /// dk_j = t_j dden + t_j v_j dnum and dv_j = t_j dnum, for the keys begin … end-1.
 void give(const Terms& terms, const Rows& received, int64_t begin, int64_t end, bool first,
           const AftGradients& to) {
-  for (int64_t j = begin; j < end; ++j)
-    for (int64_t x = 0; x < terms.vectors; ++x) {
-      const Vector *term = terms.row(x, j), *from = received.row(x, j);
-      bool padding = terms.p.is_padding(terms.strip.b, j);
-      auto add = [&](const TokenGradient& sink, Vector gradient) HWY_ATTR {
-        if (!sink.data) return;
-        Scalar* at = sink.data + terms.strip.b * sink.member_stride + j * sink.token_stride +
-                     terms.strip.channel + x * lanes;
-        Scalar beta = first ? sink.beta : 1;
-        if (beta != 0) gradient += static_cast<double>(beta) * load(at, terms.left(x));
-        store(gradient, at, terms.left(x));
-      };
-      add(to.key, padding ? Vector{} : term[0] * from[0] + term[1] * from[1]);
-      add(to.value, padding ? Vector{} : term[0] * from[1]);
-    }
+  for (int64_t j = begin; j < end; ++j) {
+    bool padding = terms.p.is_padding(terms.strip.b, j);
+    auto add = [&](const GradientSink& sink, auto gradient) HWY_ATTR {
+      if (!sink) return;
+      Scalar* row = sink.target.mutable_data() + terms.offset(sink.target, j);
+      double beta = static_cast<double>(first ? sink.beta : 1);
+      for (int64_t x = 0; x < terms.vectors; ++x, row += lanes) {
+        Vector sum = padding ? Vector{} : gradient(*terms.row(x, j), *received.row(x, j));
+        if (beta != 0) sum += beta * load(row, terms.left(x));
+        store(sum, row, terms.left(x));
+      }
+    };
+    add(to.key, [](const Pair& term, const Pair& from)
+                    HWY_ATTR { return term.den * from.den + term.num * from.num; });
+    add(to.value, [](const Pair& term, const Pair& from) HWY_ATTR { return term.den * from.num; });
+  }
 }
 
 void backward(const AftProblem& p, const AftStrip& strip, const double* weights,

@@ -1,31 +1,37 @@
 #pragma once
 
-// The sums of `aft_mix`, by a kernel in double precision. With t_j = e^(k_j - m) for one number m a
+// The sums of `aft_mix`, in double precision. With t_j = e^(k_j - m) for one number m in each
 // channel, which cancels,
 //
 //     den_i = Σ_j e^w_ij t_j       num_i = Σ_j e^w_ij t_j v_j       y_i = num_i / den_i
 //
-// As many queries as a vector has numbers are a block. Keys before all bands of a block, and those
-// after them, have w = 0 for all its queries and come as one sum:
+// A block has as many queries as a vector has numbers. Keys before all bands of a block, and those
+// after them, have w = 0 for all its queries, and come as one running sum:
 //
-//                 summed up       window           hidden
-//                | 1 1 1 1 1 1 | w w w . . . . | . . . .      a block of 4 queries, a causal
-//                | 1 1 1 1 1 1 | 1 w w w . . . | . . . .      band of n = 3. A window has n keys
-//                | 1 1 1 1 1 1 | 1 1 w w w . . | . . . .      and one less than the block has
-//                | 1 1 1 1 1 1 | 1 1 1 w w w . | . . . .      queries.
+//                 summed up      window          hidden
+//                | 1 1 1 1 1 1 | w w w         | . . . .      a block of 4 queries, a causal
+//                | 1 1 1 1 1 1 | 1 w w w       | . . . .      band of n = 3: a window has n + 3
+//                | 1 1 1 1 1 1 | 1 1 w w w     | . . . .      keys
+//                | 1 1 1 1 1 1 | 1 1 1 w w w   | . . . .
 //
-// Nothing is multiplied by 0 to be left out: no query meets a key that it does not see, so no bit
-// of it can depend on one. What its own keys are does not matter either:
+// A query's bits must show nothing of a later token, and sums must neither overflow nor vanish:
 //
-//   - m is the greatest key that the first query sees, and a query with a key above m + 200 begins
-//     anew, with its own greatest key for m and all terms made again. Between are all sums of any
-//     keys a double: e^(200 + 200), times a value, is far from its limit of e^709.
-//   - den_i is at least e^-200, since m is one of its keys, and biases lie within ±200. Others have
-//     no kernel (aft.cpp).
+//   - No query meets a key that it does not see, not even times 0.
+//   - m is the greatest key that the first query sees. A query that sees a key above m + 200 begins
+//     anew: the greatest key it sees is m from there on, and all terms are made again. That depends
+//     on keys it sees. So a term is at most e^200, and den_i is at least e^-200, since one of its
+//     terms is e^0 and biases lie within ±200. Numbers in double reach e^±708.
+//   - Where a bias lies beyond ±200, composed_aft does the work.
 //
-// Time O(B C (K + T (n + 8))), memory O(B T C + G T (n + 8)), and O(K) for each thread.
+// The backward pass makes the terms again and is the transpose of the forward pass: with
+// dnum_i = dy_i / den_i and dden_i = -dnum_i y_i, which are 0 where dy_i is,
+//
+//     dv_j = t_j Σ_i e^w_ij dnum_i       dk_j = v_j dv_j + t_j Σ_i e^w_ij dden_i
+//     dw_ij = e^w_ij Σ (dden_i t_j + dnum_i t_j v_j)     over the channels of a group
+//
+// Time O(B C (K + T (n + R))) and memory O(B T C + G T (n + R)) for blocks of R = 8 queries with
+// AVX-512, and O(K) numbers for each thread.
 
-#include <algorithm>
 #include <vector>
 
 #include "shiftgrad/core/machine/allocator.h"
@@ -34,6 +40,9 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct AftKernel;
+
+/// The greatest size of a position bias, and how far above m a key may lie.
+inline constexpr double greatest_bias = 200, greatest_rise = 200;
 
 struct Span {
   int64_t begin, end;
@@ -46,17 +55,14 @@ struct AftStrip {
 };
 inline constexpr int64_t widest_strip = 64;
 
-/// The greatest size of a position bias, and how far above m a key may lie.
-inline constexpr double greatest_bias = 200, greatest_rise = 200;
-
 struct AftProblem {
   Tensor key, value;  // [B, K, C], the channels side by side in memory
   Tensor bias;        // [G, T, n]
   int64_t B, T, K, C, G, n, start, step;
   Visibility visibility;
   const AftKernel& kernel;
-  int64_t rows;        // queries in a block
-  int64_t block_size;  // room for the widest window of a block, rows numbers for each key
+  int64_t rows;            // R
+  int64_t block_size = 0;  // room for the weights of the widest window
 
   /// Sets up the problem from tensors that `check_aft` has let through.
   AftProblem(const Tensor& key, const Tensor& value, const AftBand& band,
@@ -74,18 +80,11 @@ struct AftProblem {
   Span band(int64_t i) const;
 
   int64_t blocks() const { return (T + rows - 1) / rows; }
+  /// Room for the weights of a group.
+  int64_t group_size() const { return blocks() * block_size; }
   /// The keys between those that come as one sum.
   Span window(int64_t block) const;
   std::vector<AftStrip> strips() const;
-};
-
-/// The gradient of the keys or of the values, written in place; without data there is none.
-struct TokenGradient {
-  Scalar* data = nullptr;
-  int64_t member_stride = 0, token_stride = 0;
-  Scalar beta = 0;
-
-  explicit TokenGradient(const GradientSink& sink);
 };
 
 /// What the forward pass leaves for the backward pass.
@@ -94,19 +93,19 @@ struct AftRecord {
   CachedVector<double> total;  // den [B, T, C], of queries that see a key
 };
 
-/// Gradients of what a strip was made of; `bias` has the places of the weights, or is null.
+/// Where the gradients of a strip are added; `bias` has the places of the weights, or is null.
 struct AftGradients {
-  TokenGradient key, value;
+  GradientSink key, value;
   Scalar* bias;
 };
 
 /// The kernel for one instruction set.
 struct AftKernel {
   int64_t rows;
-  /// Computes e^w of one block in one group, [window, rows]; 0 where a query does not see the key.
+  /// Computes e^w of one block in one group, [window, R]; 0 where a query does not see the key.
   /// Returns whether all biases lie within greatest_bias.
   bool (*weights)(const AftProblem& p, int64_t group, int64_t block, double* to);
-  /// Computes y and den of a strip, from the weights of all blocks in its group.
+  /// Computes y and den of a strip, from the weights of its group.
   void (*forward)(const AftProblem& p, const AftStrip& strip, const double* weights,
                   AftRecord& record);
   /// Adds to the gradients of a strip, given the gradient of y.
@@ -114,5 +113,10 @@ struct AftKernel {
                    const AftRecord& record, const Tensor& dy, const AftGradients& gradients);
 };
 const AftKernel& aft_kernel();
+
+/// Computes y and fills the record. Returns false, and does nothing, where a bias is too large.
+bool aft_forward(const AftProblem& p, AftRecord& record);
+/// Adds to the gradients of key, value and bias, given the gradient of y.
+void aft_backward(const AftProblem& p, const AftRecord& record, const Tensor& dy);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

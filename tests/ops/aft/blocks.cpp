@@ -11,6 +11,7 @@
 #include "shiftgrad/core/tape.h"
 #include "shiftgrad/ops/aft.h"
 #include "shiftgrad/ops/shape.h"
+#include "tests/support/every_instruction_set.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/random_values.h"
 #include "tests/support/refusal.h"
@@ -260,6 +261,41 @@ TEST_CASE("aft_mix: biases of ±60, and a band that all but hides the greatest k
   }
 }
 
+TEST_CASE("aft_mix: keys that rise and fall by hundreds, and a key of 1e30") {
+  for (const Form& form : every_form(5, 100)) {
+    RandomValues random(171);
+    Inputs steps(form, 2, 5, 100, 72, random);
+    for (int64_t j = 0; j < 105; ++j) {
+      steps.move_key(0, j, static_cast<double>(j / 35 * 300));
+      steps.move_key(1, j, static_cast<double>(j * 53 % 7 * 150 - 600));
+    }
+    check(steps, Expected(steps), false, hard);
+    Inputs peak(form, 2, 5, 100, 3, random);
+    peak.set(0, 50, 1e30f, 2);
+    peak.set(1, 0, -1e30f, 2);
+    check(peak, hard);
+  }
+}
+
+TEST_CASE("aft_mix: biases beyond those that the kernel takes") {
+  for (const Form& form : every_form(5, 40)) {
+    RandomValues random(172);
+    Inputs in(form, 2, 5, 40, 3, random);
+    for (int64_t n = 0; n < in.bias.count(); ++n)
+      in.bias.mutable_data()[n] += static_cast<Scalar>(n % 3 * 250 - 250);
+    check(in, hard);
+  }
+}
+
+TEST_CASE("aft_mix: on every instruction set") {
+  on_every_instruction_set([] {
+    for (const Form& form : every_form(3, 40)) {
+      RandomValues random(173);
+      check(Inputs(form, 2, 3, 40, 72, random), easy);
+    }
+  });
+}
+
 TEST_CASE("aft_mix: padding at the start of the sequence, of a block, all over") {
   const std::vector<std::function<bool(int64_t, int64_t)>> paddings = {
       [](int64_t, int64_t j) { return j < 40; },
@@ -352,7 +388,7 @@ TEST_CASE("aft_mix: the same bits on any number of threads") {
     Inputs in(form, 5, 5, 200, 3, random);
     in.move_key(2, 60, 100);
     Pass here(in);
-    for (int threads : {1, 3})
+    for (int threads : {1, 2, 3, 4})
       with_threads(threads, [&] {
         Pass there(in);
         CHECK(same_bits(there.y, here.y));
