@@ -1,6 +1,6 @@
 # A header as doxygen shall see it: the comment that it opens with describes the file, and the inline
-# namespace of its precision is left out.
-{ sub(/::SHIFTGRAD_PRECISION/, "") }
+# namespace of its precision is left out. It is included as a program outside includes it.
+{ sub(/::SHIFTGRAD_PRECISION/, ""); sub(/^#include "/, "&shiftgrad/") }
 /^#pragma once/ { before = 1 }
 before && /^\/\/( |$)/ { before = 0; inside = 1; print "/// @file" }
 inside && !/^\/\// { inside = 0 }

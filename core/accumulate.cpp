@@ -1,11 +1,11 @@
-#include "shiftgrad/core/accumulate.h"
+#include "core/accumulate.h"
 
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/core/walk.h"
+#include "core/errors.h"
+#include "core/machine/parallel.h"
+#include "core/machine/simd.h"
+#include "core/walk.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

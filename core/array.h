@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "shiftgrad/core/dims.h"
-#include "shiftgrad/core/errors.h"
+#include "core/dims.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

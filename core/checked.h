@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/range.h"
+#include "core/errors.h"
+#include "core/range.h"
 
 namespace shiftgrad {
 

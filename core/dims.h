@@ -8,7 +8,7 @@
 #include <ostream>
 #include <span>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

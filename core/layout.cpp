@@ -1,8 +1,8 @@
-#include "shiftgrad/core/layout.h"
+#include "core/layout.h"
 
 #include <array>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "shiftgrad/core/dims.h"
+#include "core/dims.h"
 
 namespace shiftgrad {
 

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "shiftgrad/core/layout.h"
-#include "shiftgrad/core/walk.h"
+#include "core/layout.h"
+#include "core/walk.h"
 
 namespace shiftgrad {
 

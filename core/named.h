@@ -14,7 +14,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

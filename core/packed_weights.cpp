@@ -1,6 +1,6 @@
-#include "shiftgrad/core/packed_weights.h"
+#include "core/packed_weights.h"
 
-#include "shiftgrad/core/machine/precision.h"
+#include "core/machine/precision.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -2,8 +2,8 @@
 
 #include <unordered_map>
 
-#include "shiftgrad/core/machine/right_factor.h"
-#include "shiftgrad/core/tensor.h"
+#include "core/machine/right_factor.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/print.h"
+#include "core/print.h"
 
 #include <algorithm>
 #include <iomanip>

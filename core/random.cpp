@@ -1,10 +1,10 @@
-#include "shiftgrad/core/random.h"
+#include "core/random.h"
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

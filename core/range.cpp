@@ -1,9 +1,9 @@
-#include "shiftgrad/core/range.h"
+#include "core/range.h"
 
 #include <cmath>
 #include <cstdint>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

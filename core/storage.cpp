@@ -1,10 +1,10 @@
-#include "shiftgrad/core/storage.h"
+#include "core/storage.h"
 
 #include <cstddef>
 #include <utility>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/allocator.h"
+#include "core/errors.h"
+#include "core/machine/allocator.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "shiftgrad/core/layout.h"
-#include "shiftgrad/core/scalar.h"
+#include "core/layout.h"
+#include "core/scalar.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

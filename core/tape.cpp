@@ -1,9 +1,9 @@
-#include "shiftgrad/core/tape.h"
+#include "core/tape.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

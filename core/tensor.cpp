@@ -1,9 +1,9 @@
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/walk.h"
+#include "core/errors.h"
+#include "core/walk.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "shiftgrad/core/layout.h"
-#include "shiftgrad/core/storage.h"
+#include "core/layout.h"
+#include "core/storage.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "shiftgrad/core/layout.h"
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/layout.h"
+#include "core/machine/parallel.h"
 
 namespace shiftgrad {
 

@@ -8,9 +8,9 @@
 #include <numeric>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/ops/shape.h"
-#include "shiftgrad/ops/shift.h"
+#include "core/errors.h"
+#include "ops/shape.h"
+#include "ops/shift.h"
 
 using namespace shiftgrad;
 

@@ -1,16 +1,16 @@
-#include "shiftgrad/nn/aft.h"
+#include "nn/aft.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/checked.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/aft_state.h"
-#include "shiftgrad/nn/sizes.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/norm.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/checked.h"
+#include "core/errors.h"
+#include "nn/aft_state.h"
+#include "nn/sizes.h"
+#include "ops/concat.h"
+#include "ops/elementwise.h"
+#include "ops/matmul.h"
+#include "ops/norm.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -18,10 +18,10 @@
 #include <optional>
 #include <string>
 
-#include "shiftgrad/core/named.h"
-#include "shiftgrad/nn/layer.h"
-#include "shiftgrad/nn/linear.h"
-#include "shiftgrad/ops/aft.h"
+#include "core/named.h"
+#include "nn/layer.h"
+#include "nn/linear.h"
+#include "ops/aft.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

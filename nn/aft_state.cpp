@@ -1,13 +1,13 @@
-#include "shiftgrad/nn/aft_state.h"
+#include "nn/aft_state.h"
 
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "core/machine/simd.h"
+#include "ops/concat.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/nn/layer.h"
-#include "shiftgrad/nn/sliding_cache.h"
-#include "shiftgrad/ops/aft.h"
+#include "core/machine/allocator.h"
+#include "nn/layer.h"
+#include "nn/sliding_cache.h"
+#include "ops/aft.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -10,9 +10,9 @@
 
 #include <optional>
 
-#include "shiftgrad/nn/layer.h"
-#include "shiftgrad/nn/linear.h"
-#include "shiftgrad/ops/attention.h"
+#include "nn/layer.h"
+#include "nn/linear.h"
+#include "ops/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

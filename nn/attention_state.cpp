@@ -1,9 +1,9 @@
-#include "shiftgrad/nn/attention_state.h"
+#include "nn/attention_state.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "shiftgrad/nn/attention.h"
-#include "shiftgrad/nn/sliding_cache.h"
+#include "nn/attention.h"
+#include "nn/sliding_cache.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

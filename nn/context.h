@@ -3,11 +3,11 @@
 #include <functional>
 #include <memory>
 
-#include "shiftgrad/core/array.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/random.h"
-#include "shiftgrad/ops/dropout.h"
-#include "shiftgrad/ops/score_terms.h"
+#include "core/array.h"
+#include "core/errors.h"
+#include "core/random.h"
+#include "ops/dropout.h"
+#include "ops/score_terms.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

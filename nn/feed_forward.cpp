@@ -1,6 +1,6 @@
-#include "shiftgrad/nn/feed_forward.h"
+#include "nn/feed_forward.h"
 
-#include "shiftgrad/ops/elementwise.h"
+#include "ops/elementwise.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "shiftgrad/core/named.h"
-#include "shiftgrad/nn/context.h"
-#include "shiftgrad/nn/linear.h"
+#include "core/named.h"
+#include "nn/context.h"
+#include "nn/linear.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

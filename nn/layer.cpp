@@ -1,4 +1,4 @@
-#include "shiftgrad/nn/layer.h"
+#include "nn/layer.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

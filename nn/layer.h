@@ -17,10 +17,10 @@
 #include <variant>
 #include <vector>
 
-#include "shiftgrad/nn/context.h"
-#include "shiftgrad/nn/state.h"
-#include "shiftgrad/ops/aft.h"
-#include "shiftgrad/ops/attention.h"
+#include "nn/context.h"
+#include "nn/state.h"
+#include "ops/aft.h"
+#include "ops/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

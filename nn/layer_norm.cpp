@@ -1,7 +1,7 @@
-#include "shiftgrad/nn/layer_norm.h"
+#include "nn/layer_norm.h"
 
-#include "shiftgrad/nn/linear.h"
-#include "shiftgrad/ops/norm.h"
+#include "nn/linear.h"
+#include "ops/norm.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shiftgrad/nn/module.h"
+#include "nn/module.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/nn/layers.h"
+#include "nn/layers.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

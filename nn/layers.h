@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/nn/layer.h"
+#include "nn/layer.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

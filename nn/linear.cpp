@@ -1,7 +1,7 @@
-#include "shiftgrad/nn/linear.h"
+#include "nn/linear.h"
 
-#include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/shape.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "shiftgrad/nn/module.h"
-#include "shiftgrad/nn/parameters.h"
+#include "nn/module.h"
+#include "nn/parameters.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

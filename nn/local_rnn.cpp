@@ -1,16 +1,16 @@
-#include "shiftgrad/nn/local_rnn.h"
+#include "nn/local_rnn.h"
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-#include "shiftgrad/core/checked.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/sizes.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/checked.h"
+#include "core/errors.h"
+#include "nn/sizes.h"
+#include "ops/arithmetic.h"
+#include "ops/concat.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

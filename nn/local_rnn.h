@@ -10,9 +10,9 @@
 
 #include <string>
 
-#include "shiftgrad/nn/layer.h"
-#include "shiftgrad/nn/linear.h"
-#include "shiftgrad/ops/recurrent.h"
+#include "nn/layer.h"
+#include "nn/linear.h"
+#include "ops/recurrent.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

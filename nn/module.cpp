@@ -1,9 +1,9 @@
-#include "shiftgrad/nn/module.h"
+#include "nn/module.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/tape.h"
+#include "core/errors.h"
+#include "core/tape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

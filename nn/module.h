@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

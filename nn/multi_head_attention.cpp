@@ -1,12 +1,12 @@
-#include "shiftgrad/nn/multi_head_attention.h"
+#include "nn/multi_head_attention.h"
 
 #include <cmath>
 #include <cstdlib>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/positions.h"
-#include "shiftgrad/nn/sizes.h"
+#include "core/errors.h"
+#include "nn/positions.h"
+#include "nn/sizes.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

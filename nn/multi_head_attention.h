@@ -10,8 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "shiftgrad/core/named.h"
-#include "shiftgrad/nn/attention.h"
+#include "core/named.h"
+#include "nn/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,10 +1,10 @@
-#include "shiftgrad/nn/parameters.h"
+#include "nn/parameters.h"
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -7,9 +7,9 @@
 #include <map>
 #include <string>
 
-#include "shiftgrad/core/io/safetensors.h"
-#include "shiftgrad/core/random.h"
-#include "shiftgrad/core/tensor.h"
+#include "core/io/safetensors.h"
+#include "core/random.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

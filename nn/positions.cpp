@@ -1,15 +1,15 @@
-#include "shiftgrad/nn/positions.h"
+#include "nn/positions.h"
 
 #include <bit>
 #include <cmath>
 #include <memory>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/machine/parallel.h"
+#include "core/tape.h"
+#include "ops/concat.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

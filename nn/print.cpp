@@ -1,4 +1,4 @@
-#include "shiftgrad/nn/print.h"
+#include "nn/print.h"
 
 #include <algorithm>
 #include <string>

@@ -1,10 +1,10 @@
-#include "shiftgrad/nn/relative_global_attention.h"
+#include "nn/relative_global_attention.h"
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/positions.h"
-#include "shiftgrad/nn/sizes.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "nn/positions.h"
+#include "nn/sizes.h"
+#include "ops/concat.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

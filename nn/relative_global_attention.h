@@ -8,7 +8,7 @@
 // < 0) have tables of their own, also read at row max_seq - 1 - |δ|. Keys with |δ| ≥ max_seq are
 // not attended to. s_δ is in past_bias.
 
-#include "shiftgrad/nn/attention.h"
+#include "nn/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

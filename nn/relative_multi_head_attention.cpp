@@ -1,8 +1,8 @@
-#include "shiftgrad/nn/relative_multi_head_attention.h"
+#include "nn/relative_multi_head_attention.h"
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/sizes.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "nn/sizes.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

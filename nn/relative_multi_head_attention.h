@@ -9,7 +9,7 @@
 // the learned R and S in place of the projected sinusoids and their bias. Distances range from
 // -(P-1) to P.
 
-#include "shiftgrad/nn/attention.h"
+#include "nn/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

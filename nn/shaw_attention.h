@@ -9,7 +9,7 @@
 // made: q aᵀ is computed for the rows of a and gathered, and probabilities are summed for each row
 // of b before they are multiplied by it.
 
-#include "shiftgrad/nn/attention.h"
+#include "nn/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "shiftgrad/core/checked.h"
+#include "core/checked.h"
 
 namespace shiftgrad {
 

@@ -1,10 +1,10 @@
-#include "shiftgrad/nn/sliding_cache.h"
+#include "nn/sliding_cache.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

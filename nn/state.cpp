@@ -1,9 +1,9 @@
-#include "shiftgrad/nn/state.h"
+#include "nn/state.h"
 
 #include <algorithm>
 #include <atomic>
 
-#include "shiftgrad/core/tape.h"
+#include "core/tape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

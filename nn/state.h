@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/module.h"
+#include "core/errors.h"
+#include "nn/module.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,12 +1,12 @@
-#include "shiftgrad/nn/state_dict.h"
+#include "nn/state_dict.h"
 
 #include <cstring>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/tensor_file.h"
-#include "shiftgrad/core/io/tensor_names.h"
-#include "shiftgrad/core/walk.h"
+#include "core/errors.h"
+#include "core/io/tensor_file.h"
+#include "core/io/tensor_names.h"
+#include "core/walk.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

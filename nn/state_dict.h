@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "shiftgrad/core/io/safetensors.h"
-#include "shiftgrad/nn/module.h"
+#include "core/io/safetensors.h"
+#include "nn/module.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

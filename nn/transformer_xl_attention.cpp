@@ -1,12 +1,12 @@
-#include "shiftgrad/nn/transformer_xl_attention.h"
+#include "nn/transformer_xl_attention.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/positions.h"
-#include "shiftgrad/nn/sizes.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "nn/positions.h"
+#include "nn/sizes.h"
+#include "ops/concat.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

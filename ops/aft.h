@@ -16,10 +16,10 @@
 // and relative to a key that all their queries see. A maximum over other keys, as in the paper's
 // code, lets the future be seen in the last bits, and overflows.
 
-#include "shiftgrad/core/tensor.h"
-#include "shiftgrad/ops/score_terms.h"
-#include "shiftgrad/ops/softmax.h"
-#include "shiftgrad/ops/visibility.h"
+#include "core/tensor.h"
+#include "ops/score_terms.h"
+#include "ops/softmax.h"
+#include "ops/visibility.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,11 +1,11 @@
-#include "shiftgrad/ops/arithmetic.h"
+#include "ops/arithmetic.h"
 
 #include <utility>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/pointwise.h"
+#include "core/accumulate.h"
+#include "core/machine/simd.h"
+#include "core/tape.h"
+#include "ops/pointwise.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

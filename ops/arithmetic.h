@@ -3,7 +3,7 @@
 // Arithmetic of tensors, element by element. Two operands broadcast as in NumPy and PyTorch; the
 // gradient of a broadcast operand is summed back to its shape.
 
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,12 +1,12 @@
-#include "shiftgrad/ops/attention.h"
+#include "ops/attention.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/attention/block.h"
-#include "shiftgrad/ops/dense_rows.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "core/tape.h"
+#include "ops/attention/block.h"
+#include "ops/dense_rows.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -15,11 +15,11 @@
 
 #include <optional>
 
-#include "shiftgrad/core/tensor.h"
-#include "shiftgrad/ops/dropout.h"
-#include "shiftgrad/ops/score_terms.h"
-#include "shiftgrad/ops/softmax.h"
-#include "shiftgrad/ops/visibility.h"
+#include "core/tensor.h"
+#include "ops/dropout.h"
+#include "ops/score_terms.h"
+#include "ops/softmax.h"
+#include "ops/visibility.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

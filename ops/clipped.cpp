@@ -1,12 +1,12 @@
-#include "shiftgrad/ops/clipped.h"
+#include "ops/clipped.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/machine/parallel.h"
+#include "core/tape.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

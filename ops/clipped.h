@@ -8,7 +8,7 @@
 //
 // Gathering and bucketing are each other's gradient.
 
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

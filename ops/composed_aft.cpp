@@ -1,9 +1,9 @@
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/ops/aft.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/shape.h"
-#include "shiftgrad/ops/softmax.h"
+#include "core/errors.h"
+#include "ops/aft.h"
+#include "ops/arithmetic.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
+#include "ops/softmax.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,11 +1,11 @@
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/attention.h"
-#include "shiftgrad/ops/attention/block.h"
-#include "shiftgrad/ops/clipped.h"
-#include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/shape.h"
-#include "shiftgrad/ops/shift.h"
-#include "shiftgrad/ops/softmax.h"
+#include "ops/arithmetic.h"
+#include "ops/attention.h"
+#include "ops/attention/block.h"
+#include "ops/clipped.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
+#include "ops/shift.h"
+#include "ops/softmax.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -50,7 +50,8 @@ Tensor attention_probabilities(const RelativeAttention& attention, const TermEdi
   Dims shape = attention.query.shape();
   shape[3] = attention.key.size(2);
   Tensor scores = sum_of_terms(terms_of(attention), editor, shape);
-  return masked_softmax(scores, attention.visibility, attention.factor.value_or(1));  // [B, H, T, K]
+  return masked_softmax(scores, attention.visibility,
+                        attention.factor.value_or(1));  // [B, H, T, K]
 }
 
 Tensor composed_attention(const RelativeAttention& attention, const ProbabilityRecorder& recorder,

@@ -1,7 +1,7 @@
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/norm.h"
-#include "shiftgrad/ops/reduce.h"
+#include "core/errors.h"
+#include "ops/elementwise.h"
+#include "ops/norm.h"
+#include "ops/reduce.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

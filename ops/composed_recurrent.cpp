@@ -1,8 +1,8 @@
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/recurrent.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "ops/elementwise.h"
+#include "ops/matmul.h"
+#include "ops/recurrent.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

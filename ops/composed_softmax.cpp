@@ -1,7 +1,7 @@
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/reduce.h"
-#include "shiftgrad/ops/softmax.h"
+#include "ops/arithmetic.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
+#include "ops/softmax.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

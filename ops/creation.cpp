@@ -1,9 +1,9 @@
-#include "shiftgrad/ops/creation.h"
+#include "ops/creation.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -2,8 +2,8 @@
 
 // Tensors from nothing, beside Tensor::full, zeros and from.
 
-#include "shiftgrad/core/random.h"
-#include "shiftgrad/core/tensor.h"
+#include "core/random.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

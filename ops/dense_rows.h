@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shiftgrad/ops/shape.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

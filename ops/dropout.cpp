@@ -1,18 +1,18 @@
-#include "shiftgrad/ops/dropout.h"
+#include "ops/dropout.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/core/random.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/machine/parallel.h"
+#include "core/machine/simd.h"
+#include "core/random.h"
+#include "core/tape.h"
+#include "ops/arithmetic.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

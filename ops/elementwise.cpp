@@ -1,15 +1,15 @@
-#include "shiftgrad/ops/elementwise.h"
+#include "ops/elementwise.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/pointwise.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/machine/simd.h"
+#include "core/tape.h"
+#include "ops/pointwise.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -2,8 +2,8 @@
 
 // Functions of single elements, beside the arithmetic of two.
 
-#include "shiftgrad/core/array.h"
-#include "shiftgrad/ops/arithmetic.h"
+#include "core/array.h"
+#include "ops/arithmetic.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

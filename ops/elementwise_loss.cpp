@@ -1,11 +1,11 @@
-#include "shiftgrad/ops/elementwise_loss.h"
+#include "ops/elementwise_loss.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/ops/pointwise.h"
-#include "shiftgrad/ops/reduce.h"
+#include "core/errors.h"
+#include "ops/pointwise.h"
+#include "ops/reduce.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

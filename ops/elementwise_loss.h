@@ -4,7 +4,7 @@
 // shape [], NaN over nothing. The gradient goes to the targets too, where they require one. All
 // throw unless the shapes are equal.
 
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

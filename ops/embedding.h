@@ -1,7 +1,7 @@
 #pragma once
 
-#include "shiftgrad/core/array.h"
-#include "shiftgrad/core/tensor.h"
+#include "core/array.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,15 +1,15 @@
-#include "shiftgrad/ops/gradient_check.h"
+#include "ops/gradient_check.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/creation.h"
-#include "shiftgrad/ops/reduce.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/tape.h"
+#include "ops/arithmetic.h"
+#include "ops/creation.h"
+#include "ops/reduce.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/ops/indexing.h"
+#include "ops/indexing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,11 +7,11 @@
 #include <numeric>
 #include <vector>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/core/walk.h"
-#include "shiftgrad/ops/lines.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/tape.h"
+#include "core/walk.h"
+#include "ops/lines.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

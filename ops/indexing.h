@@ -3,8 +3,8 @@
 // Elements chosen along one axis. Here NaN counts as greater than all numbers, and of equals the
 // first comes first.
 
-#include "shiftgrad/core/array.h"
-#include "shiftgrad/core/tensor.h"
+#include "core/array.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

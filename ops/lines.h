@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shiftgrad/core/walk.h"
+#include "core/walk.h"
 
 namespace shiftgrad {
 

@@ -1,14 +1,14 @@
-#include "shiftgrad/ops/loss.h"
+#include "ops/loss.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/machine/parallel.h"
+#include "core/machine/simd.h"
+#include "core/tape.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

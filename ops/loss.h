@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "shiftgrad/core/array.h"
-#include "shiftgrad/core/tensor.h"
+#include "core/array.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

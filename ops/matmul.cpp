@@ -1,12 +1,12 @@
-#include "shiftgrad/ops/matmul.h"
+#include "ops/matmul.h"
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/blas.h"
-#include "shiftgrad/core/packed_weights.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/products.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/machine/blas.h"
+#include "core/packed_weights.h"
+#include "core/tape.h"
+#include "ops/products.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

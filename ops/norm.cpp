@@ -1,4 +1,4 @@
-#include "shiftgrad/ops/norm.h"
+#include "ops/norm.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,13 +7,13 @@
 #include <span>
 #include <vector>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/norm/rows.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/machine/allocator.h"
+#include "core/machine/parallel.h"
+#include "core/tape.h"
+#include "ops/norm/rows.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

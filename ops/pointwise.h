@@ -6,10 +6,10 @@
 #include <array>
 #include <tuple>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/core/tensor.h"
-#include "shiftgrad/core/walk.h"
+#include "core/accumulate.h"
+#include "core/tape.h"
+#include "core/tensor.h"
+#include "core/walk.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,13 +1,13 @@
-#include "shiftgrad/ops/products.h"
+#include "ops/products.h"
 
 #include <algorithm>
 #include <array>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/blas.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/walk.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/machine/blas.h"
+#include "core/machine/parallel.h"
+#include "core/walk.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -3,8 +3,8 @@
 // Products of matrices in tensors, of which nothing is recorded: what the forward and the backward
 // passes of ops are made of.
 
-#include "shiftgrad/core/machine/matrix.h"
-#include "shiftgrad/core/tensor.h"
+#include "core/machine/matrix.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

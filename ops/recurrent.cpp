@@ -1,15 +1,15 @@
-#include "shiftgrad/ops/recurrent.h"
+#include "ops/recurrent.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/dense_rows.h"
-#include "shiftgrad/ops/recurrent/cells.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "core/machine/parallel.h"
+#include "core/tape.h"
+#include "ops/concat.h"
+#include "ops/dense_rows.h"
+#include "ops/recurrent/cells.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

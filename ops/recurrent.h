@@ -5,8 +5,8 @@
 // h + b_hh, [B, T, gC] each for B·T independent nets of C units; gates lie one after the other. The
 // arithmetic is that of PyTorch's RNNCell, GRUCell and LSTMCell.
 
-#include "shiftgrad/core/named.h"
-#include "shiftgrad/core/tensor.h"
+#include "core/named.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,14 +1,14 @@
-#include "shiftgrad/ops/reduce.h"
+#include "ops/reduce.h"
 
 #include <cstdlib>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/indexing.h"
-#include "shiftgrad/ops/lines.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/tape.h"
+#include "ops/arithmetic.h"
+#include "ops/indexing.h"
+#include "ops/lines.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,7 +1,7 @@
-#include "shiftgrad/ops/score_terms.h"
+#include "ops/score_terms.h"
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/ops/arithmetic.h"
+#include "core/errors.h"
+#include "ops/arithmetic.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,10 +1,10 @@
-#include "shiftgrad/ops/shape.h"
+#include "ops/shape.h"
 
 #include <utility>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/tape.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/tape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -3,7 +3,7 @@
 // Other views of the same elements. All but `contiguous` and a `reshape` that no layout can express
 // share their input's storage and cost nothing, forward and backward.
 
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

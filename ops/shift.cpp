@@ -1,13 +1,13 @@
-#include "shiftgrad/ops/shift.h"
+#include "ops/shift.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/products.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/tape.h"
+#include "ops/arithmetic.h"
+#include "ops/products.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

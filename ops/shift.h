@@ -11,7 +11,7 @@
 // Flattening, dropping and reshaping only change the layout. So code that writes the padded matrix
 // in the first place (`matmul_left_padded`) gets the shift and its gradient for nothing.
 
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,15 +1,15 @@
-#include "shiftgrad/ops/softmax.h"
+#include "ops/softmax.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/shape.h"
-#include "shiftgrad/ops/softmax_row.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/machine/parallel.h"
+#include "core/machine/simd.h"
+#include "core/tape.h"
+#include "ops/shape.h"
+#include "ops/softmax_row.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include "shiftgrad/core/tensor.h"
-#include "shiftgrad/ops/visibility.h"
+#include "core/tensor.h"
+#include "ops/visibility.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,9 +1,9 @@
-#include "shiftgrad/ops/softmax_row.h"
+#include "ops/softmax_row.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "shiftgrad/core/machine/simd.h"
+#include "core/machine/simd.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

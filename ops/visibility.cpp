@@ -1,8 +1,8 @@
-#include "shiftgrad/ops/visibility.h"
+#include "ops/visibility.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

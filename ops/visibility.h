@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "shiftgrad/core/array.h"
+#include "core/array.h"
 
 namespace shiftgrad {
 

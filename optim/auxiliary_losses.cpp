@@ -1,10 +1,10 @@
-#include "shiftgrad/optim/auxiliary_losses.h"
+#include "optim/auxiliary_losses.h"
 
-#include "shiftgrad/core/checked.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/loss.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/checked.h"
+#include "core/errors.h"
+#include "ops/elementwise.h"
+#include "ops/loss.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

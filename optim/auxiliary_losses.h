@@ -15,9 +15,9 @@
 #include <memory>
 #include <vector>
 
-#include "shiftgrad/nn/layer_norm.h"
-#include "shiftgrad/nn/linear.h"
-#include "shiftgrad/nn/models/sequence_model.h"
+#include "nn/layer_norm.h"
+#include "nn/linear.h"
+#include "nn/models/sequence_model.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,10 +1,10 @@
-#include "shiftgrad/optim/batches.h"
+#include "optim/batches.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "shiftgrad/core/checked.h"
-#include "shiftgrad/core/errors.h"
+#include "core/checked.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

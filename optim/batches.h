@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "shiftgrad/core/array.h"
-#include "shiftgrad/core/random.h"
+#include "core/array.h"
+#include "core/random.h"
 
 namespace shiftgrad {
 

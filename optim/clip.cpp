@@ -1,12 +1,12 @@
-#include "shiftgrad/optim/clip.h"
+#include "optim/clip.h"
 
 #include <array>
 #include <cmath>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/optim/peers/pieces.h"
+#include "core/errors.h"
+#include "core/machine/parallel.h"
+#include "core/machine/simd.h"
+#include "optim/peers/pieces.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

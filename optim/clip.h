@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "shiftgrad/nn/module.h"
+#include "nn/module.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "shiftgrad/core/named.h"
-#include "shiftgrad/nn/models/sequence_model.h"
-#include "shiftgrad/optim/peers/peers.h"
+#include "core/named.h"
+#include "nn/models/sequence_model.h"
+#include "optim/peers/peers.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

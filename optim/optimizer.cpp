@@ -1,10 +1,10 @@
-#include "shiftgrad/optim/optimizer.h"
+#include "optim/optimizer.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/optim/peers/pieces.h"
+#include "core/errors.h"
+#include "core/machine/parallel.h"
+#include "optim/peers/pieces.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

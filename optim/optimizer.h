@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "shiftgrad/nn/module.h"
-#include "shiftgrad/optim/update_rules.h"
+#include "nn/module.h"
+#include "optim/update_rules.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

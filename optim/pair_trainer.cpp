@@ -1,17 +1,17 @@
-#include "shiftgrad/optim/pair_trainer.h"
+#include "optim/pair_trainer.h"
 
 #include <algorithm>
 #include <chrono>
 
-#include "shiftgrad/core/checked.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/fingerprint.h"
-#include "shiftgrad/core/io/stored_numbers.h"
-#include "shiftgrad/core/io/tensor_names.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/ops/loss.h"
-#include "shiftgrad/optim/random_streams.h"
+#include "core/checked.h"
+#include "core/errors.h"
+#include "core/io/fingerprint.h"
+#include "core/io/stored_numbers.h"
+#include "core/io/tensor_names.h"
+#include "core/tape.h"
+#include "nn/models/config.h"
+#include "ops/loss.h"
+#include "optim/random_streams.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

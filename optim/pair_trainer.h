@@ -8,9 +8,9 @@
 #include <span>
 #include <string>
 
-#include "shiftgrad/optim/pairs.h"
-#include "shiftgrad/optim/trainer_config.h"
-#include "shiftgrad/optim/training_loop.h"
+#include "optim/pairs.h"
+#include "optim/trainer_config.h"
+#include "optim/training_loop.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

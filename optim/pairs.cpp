@@ -1,9 +1,9 @@
-#include "shiftgrad/optim/pairs.h"
+#include "optim/pairs.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "shiftgrad/core/random.h"
-#include "shiftgrad/nn/models/encoder_decoder.h"
+#include "core/random.h"
+#include "nn/models/encoder_decoder.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/optim/parameter_patterns.h"
+#include "optim/parameter_patterns.h"
 
 #include <fnmatch.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/nn/module.h"
+#include "nn/module.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

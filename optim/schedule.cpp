@@ -1,11 +1,11 @@
-#include "shiftgrad/optim/schedule.h"
+#include "optim/schedule.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "shiftgrad/core/checked.h"
-#include "shiftgrad/core/errors.h"
+#include "core/checked.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

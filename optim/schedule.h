@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "shiftgrad/core/named.h"
+#include "core/named.h"
 
 namespace shiftgrad {
 

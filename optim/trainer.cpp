@@ -1,17 +1,17 @@
-#include "shiftgrad/optim/trainer.h"
+#include "optim/trainer.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/checked.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/fingerprint.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/state_dict.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/loss.h"
-#include "shiftgrad/ops/shape.h"
-#include "shiftgrad/optim/parameter_patterns.h"
-#include "shiftgrad/optim/random_streams.h"
+#include "core/checked.h"
+#include "core/errors.h"
+#include "core/io/fingerprint.h"
+#include "core/tape.h"
+#include "nn/state_dict.h"
+#include "ops/elementwise.h"
+#include "ops/loss.h"
+#include "ops/shape.h"
+#include "optim/parameter_patterns.h"
+#include "optim/random_streams.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -8,10 +8,10 @@
 #include <span>
 #include <string>
 
-#include "shiftgrad/nn/models/sequence_model.h"
-#include "shiftgrad/optim/auxiliary_losses.h"
-#include "shiftgrad/optim/trainer_config.h"
-#include "shiftgrad/optim/training_loop.h"
+#include "nn/models/sequence_model.h"
+#include "optim/auxiliary_losses.h"
+#include "optim/trainer_config.h"
+#include "optim/training_loop.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,7 +1,7 @@
-#include "shiftgrad/optim/trainer_config.h"
+#include "optim/trainer_config.h"
 
-#include "shiftgrad/core/checked.h"
-#include "shiftgrad/core/errors.h"
+#include "core/checked.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

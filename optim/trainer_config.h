@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string>
 
-#include "shiftgrad/core/named.h"
-#include "shiftgrad/core/range.h"
-#include "shiftgrad/optim/schedule.h"
+#include "core/named.h"
+#include "core/range.h"
+#include "optim/schedule.h"
 
 namespace shiftgrad {
 

@@ -1,12 +1,12 @@
-#include "shiftgrad/optim/trainer_state.h"
+#include "optim/trainer_state.h"
 
 #include <cmath>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
-#include "shiftgrad/core/io/stored_numbers.h"
-#include "shiftgrad/core/io/tensor_file.h"
-#include "shiftgrad/core/io/tensor_names.h"
+#include "core/errors.h"
+#include "core/io/json.h"
+#include "core/io/stored_numbers.h"
+#include "core/io/tensor_file.h"
+#include "core/io/tensor_names.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <variant>
 
-#include "shiftgrad/core/io/safetensors.h"
-#include "shiftgrad/core/random.h"
-#include "shiftgrad/nn/models/sequence_model.h"
-#include "shiftgrad/optim/batches.h"
-#include "shiftgrad/optim/optimizer.h"
+#include "core/io/safetensors.h"
+#include "core/random.h"
+#include "nn/models/sequence_model.h"
+#include "optim/batches.h"
+#include "optim/optimizer.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,11 +1,11 @@
-#include "shiftgrad/optim/training_loop.h"
+#include "optim/training_loop.h"
 
 #include <cmath>
 #include <utility>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/precision.h"
-#include "shiftgrad/optim/clip.h"
+#include "core/errors.h"
+#include "core/machine/precision.h"
+#include "optim/clip.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

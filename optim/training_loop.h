@@ -11,13 +11,13 @@
 #include <map>
 #include <string>
 
-#include "shiftgrad/nn/context.h"
-#include "shiftgrad/optim/evaluate.h"
-#include "shiftgrad/optim/peers/gradient_sums.h"
-#include "shiftgrad/optim/peers/peer_consistency.h"
-#include "shiftgrad/optim/peers/peers.h"
-#include "shiftgrad/optim/schedule.h"
-#include "shiftgrad/optim/trainer_state.h"
+#include "nn/context.h"
+#include "optim/evaluate.h"
+#include "optim/peers/gradient_sums.h"
+#include "optim/peers/peer_consistency.h"
+#include "optim/peers/peers.h"
+#include "optim/schedule.h"
+#include "optim/trainer_state.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

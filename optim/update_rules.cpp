@@ -1,12 +1,12 @@
-#include "shiftgrad/optim/update_rules.h"
+#include "optim/update_rules.h"
 
 #include <array>
 #include <cmath>
 #include <type_traits>
 
-#include "shiftgrad/core/checked.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/simd.h"
+#include "core/checked.h"
+#include "core/errors.h"
+#include "core/machine/simd.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

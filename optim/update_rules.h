@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <variant>
 
-#include "shiftgrad/core/scalar.h"
+#include "core/scalar.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,7 +1,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/machine/parallel.h"
 
 int main(int count, char** arguments) {
   shiftgrad::initialize();

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/io/atomic_file.h"
+#include "core/io/atomic_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -12,8 +12,8 @@
 #include <random>
 #include <string_view>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/descriptor.h"
+#include "core/errors.h"
+#include "core/io/descriptor.h"
 
 namespace shiftgrad {
 

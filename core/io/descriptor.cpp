@@ -1,9 +1,9 @@
-#include "shiftgrad/core/io/descriptor.h"
+#include "core/io/descriptor.h"
 
 #include <cerrno>
 #include <system_error>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

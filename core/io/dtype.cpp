@@ -1,8 +1,8 @@
-#include "shiftgrad/core/io/dtype.h"
+#include "core/io/dtype.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "shiftgrad/core/dims.h"
+#include "core/dims.h"
 
 namespace shiftgrad {
 

@@ -1,7 +1,7 @@
-#include "shiftgrad/core/io/fingerprint.h"
+#include "core/io/fingerprint.h"
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/stored_numbers.h"
+#include "core/errors.h"
+#include "core/io/stored_numbers.h"
 
 namespace shiftgrad {
 

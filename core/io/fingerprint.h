@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "shiftgrad/core/io/safetensors.h"
+#include "core/io/safetensors.h"
 
 namespace shiftgrad {
 

@@ -1,11 +1,11 @@
-#include "shiftgrad/core/io/json.h"
+#include "core/io/json.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

@@ -1,8 +1,8 @@
-#include "shiftgrad/core/io/read_file.h"
+#include "core/io/read_file.h"
 
 #include <cerrno>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

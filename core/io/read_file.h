@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "shiftgrad/core/io/descriptor.h"
+#include "core/io/descriptor.h"
 
 namespace shiftgrad {
 

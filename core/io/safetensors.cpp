@@ -1,4 +1,4 @@
-#include "shiftgrad/core/io/safetensors.h"
+#include "core/io/safetensors.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,11 +7,11 @@
 #include <span>
 #include <utility>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/atomic_file.h"
-#include "shiftgrad/core/io/json.h"
-#include "shiftgrad/core/io/read_file.h"
-#include "shiftgrad/core/io/safetensors_header.h"
+#include "core/errors.h"
+#include "core/io/atomic_file.h"
+#include "core/io/json.h"
+#include "core/io/read_file.h"
+#include "core/io/safetensors_header.h"
 
 namespace shiftgrad {
 
@@ -42,8 +42,8 @@ SafeTensors read_content(const std::string& path) {
   file.read(&header_size, length_size);
   require(header_size <= longest_header, "not a safetensors file: a header of ", header_size,
           " bytes, expected at most ", longest_header);
-  require(header_size <= file_size - length_size, "not a safetensors file: a header of ", header_size,
-          " bytes in a file of ", file_size);
+  require(header_size <= file_size - length_size, "not a safetensors file: a header of ",
+          header_size, " bytes in a file of ", file_size);
   std::string text(header_size, ' ');
   file.read(text.data(), header_size);
   auto header = parse_safetensors_header(text, file_size - length_size - header_size);

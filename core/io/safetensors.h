@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/dims.h"
-#include "shiftgrad/core/io/dtype.h"
+#include "core/dims.h"
+#include "core/io/dtype.h"
 
 namespace shiftgrad {
 

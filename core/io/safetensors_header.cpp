@@ -1,12 +1,12 @@
-#include "shiftgrad/core/io/safetensors_header.h"
+#include "core/io/safetensors_header.h"
 
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
+#include "core/errors.h"
+#include "core/io/json.h"
 
 namespace shiftgrad {
 

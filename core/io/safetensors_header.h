@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "shiftgrad/core/dims.h"
-#include "shiftgrad/core/io/dtype.h"
+#include "core/dims.h"
+#include "core/io/dtype.h"
 
 namespace shiftgrad {
 

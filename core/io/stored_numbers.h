@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/safetensors.h"
+#include "core/errors.h"
+#include "core/io/safetensors.h"
 
 namespace shiftgrad {
 

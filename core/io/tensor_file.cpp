@@ -1,12 +1,12 @@
-#include "shiftgrad/core/io/tensor_file.h"
+#include "core/io/tensor_file.h"
 
 #include <algorithm>
 #include <span>
 #include <type_traits>
 #include <utility>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
+#include "core/errors.h"
+#include "core/io/json.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "shiftgrad/core/array.h"
-#include "shiftgrad/core/io/safetensors.h"
-#include "shiftgrad/core/tensor.h"
+#include "core/array.h"
+#include "core/io/safetensors.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,10 +1,10 @@
-#include "shiftgrad/core/io/tensor_names.h"
+#include "core/io/tensor_names.h"
 
 #include <algorithm>
 #include <set>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
+#include "core/errors.h"
+#include "core/io/json.h"
 
 namespace shiftgrad {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/io/safetensors.h"
+#include "core/io/safetensors.h"
 
 namespace shiftgrad {
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/machine/allocator.h"
+#include "core/machine/allocator.h"
 
 #include <sys/mman.h>
 
@@ -11,8 +11,8 @@
 #include <new>
 #include <type_traits>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/sanitizer.h"
+#include "core/errors.h"
+#include "core/machine/sanitizer.h"
 
 namespace shiftgrad {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad {
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/machine/bfloat16_kernel.h"
+#include "core/machine/bfloat16_kernel.h"
 
 #ifdef __x86_64__
 

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "shiftgrad/core/machine/packed_product.h"
+#include "core/machine/packed_product.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/machine/bfloat16_product.h"
+#include "core/machine/bfloat16_product.h"
 
 #include <atomic>
 #include <bit>
@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "shiftgrad/core/machine/bfloat16_kernel.h"
-#include "shiftgrad/core/machine/blas.h"
-#include "shiftgrad/core/storage.h"
+#include "core/machine/bfloat16_kernel.h"
+#include "core/machine/blas.h"
+#include "core/storage.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "shiftgrad/core/machine/matrix.h"
+#include "core/machine/matrix.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/machine/blas.h"
+#include "core/machine/blas.h"
 
 #include <cblas.h>
 
@@ -7,12 +7,12 @@
 #include <limits>
 #include <optional>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/openblas.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/core/machine/thin_product.h"
-#include "shiftgrad/core/storage.h"
+#include "core/errors.h"
+#include "core/machine/openblas.h"
+#include "core/machine/parallel.h"
+#include "core/machine/simd.h"
+#include "core/machine/thin_product.h"
+#include "core/storage.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -3,7 +3,7 @@
 // Computes c = alpha a b + beta c for matrices given by strides. A transposed matrix is one with
 // its strides swapped; it costs nothing.
 
-#include "shiftgrad/core/machine/matrix.h"
+#include "core/machine/matrix.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,9 +1,9 @@
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/blas.h"
+#include "core/errors.h"
+#include "core/machine/blas.h"
 #ifndef SHIFTGRAD_DOUBLE
-#include "shiftgrad/core/machine/bfloat16_product.h"
+#include "core/machine/bfloat16_product.h"
 #endif
-#include "shiftgrad/core/machine/precision.h"
+#include "core/machine/precision.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

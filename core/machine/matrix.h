@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "shiftgrad/core/scalar.h"
+#include "core/scalar.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,6 +1,6 @@
 // What programs ask about OpenBLAS, in a build without it.
 
-#include "shiftgrad/core/machine/openblas.h"
+#include "core/machine/openblas.h"
 
 namespace shiftgrad {
 

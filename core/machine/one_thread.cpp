@@ -1,8 +1,8 @@
 // Parallel work in a build without oneTBB: all of it runs on the calling thread, tile by tile.
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/host_threads.h"
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/errors.h"
+#include "core/machine/host_threads.h"
+#include "core/machine/parallel.h"
 
 namespace shiftgrad {
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/machine/openblas.h"
+#include "core/machine/openblas.h"
 
 #include <cblas.h>
 #ifdef __x86_64__
@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 // OpenBLAS libraries that choose their kernels at run time export these, but no header has them.
 extern "C" {

@@ -13,9 +13,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/core/machine/matrix.h"
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/machine/allocator.h"
+#include "core/machine/matrix.h"
+#include "core/machine/parallel.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/machine/parallel.h"
 
 #include <pthread.h>
 #include <tbb/blocked_range.h>
@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/host_threads.h"
-#include "shiftgrad/core/machine/openblas.h"
-#include "shiftgrad/core/machine/sanitizer.h"
+#include "core/errors.h"
+#include "core/machine/host_threads.h"
+#include "core/machine/openblas.h"
+#include "core/machine/sanitizer.h"
 
 namespace shiftgrad {
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/machine/precision.h"
+#include "core/machine/precision.h"
 
 #include <atomic>
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "shiftgrad/core/named.h"
+#include "core/named.h"
 
 namespace shiftgrad {
 

@@ -1,7 +1,7 @@
-#include "shiftgrad/core/machine/right_factor.h"
+#include "core/machine/right_factor.h"
 
-#include "shiftgrad/core/machine/blas.h"
-#include "shiftgrad/core/machine/precision.h"
+#include "core/machine/blas.h"
+#include "core/machine/precision.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

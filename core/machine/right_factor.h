@@ -1,10 +1,10 @@
 #pragma once
 
-#include "shiftgrad/core/machine/matrix.h"
+#include "core/machine/matrix.h"
 #ifndef SHIFTGRAD_DOUBLE
 #include <optional>
 
-#include "shiftgrad/core/machine/bfloat16_product.h"
+#include "core/machine/bfloat16_product.h"
 #endif
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

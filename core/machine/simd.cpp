@@ -2,16 +2,16 @@
 // foreach_target.h includes this file again and again. Which one runs is found out at run time.
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "shiftgrad/core/machine/simd.cpp"
+#define HWY_TARGET_INCLUDE "core/machine/simd.cpp"
 #include <hwy/foreach_target.h>
 // Highway wants this below foreach_target.h.
 #include <algorithm>
 #include <limits>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/core/machine/simd_functions-inl.h"
-#include "shiftgrad/core/machine/simd_loops-inl.h"
+#include "core/errors.h"
+#include "core/machine/simd.h"
+#include "core/machine/simd_functions-inl.h"
+#include "core/machine/simd_loops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/machine/matrix.h"
+#include "core/machine/matrix.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::simd {
 

@@ -10,8 +10,8 @@
 #define SHIFTGRAD_CORE_SIMD_FUNCTIONS_INL_H_
 #endif
 
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/core/machine/simd_math-inl.h"
+#include "core/machine/simd.h"
+#include "core/machine/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 

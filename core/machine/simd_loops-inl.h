@@ -12,7 +12,7 @@
 
 #include <cstring>
 
-#include "shiftgrad/core/machine/simd_math-inl.h"
+#include "core/machine/simd_math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 

@@ -23,7 +23,7 @@
 #include <cstddef>
 #include <limits>
 
-#include "shiftgrad/core/scalar.h"
+#include "core/scalar.h"
 
 HWY_BEFORE_NAMESPACE();
 

@@ -2,14 +2,14 @@
 // block, which leaves room for a product. This file is compiled once for each instruction set.
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "shiftgrad/core/machine/simd_random.cpp"
+#define HWY_TARGET_INCLUDE "core/machine/simd_random.cpp"
 #include <hwy/foreach_target.h>
 // Highway wants this below foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
 
-#include "shiftgrad/core/random.h"
+#include "core/random.h"
 
 HWY_BEFORE_NAMESPACE();
 

@@ -1,6 +1,6 @@
-#include "shiftgrad/core/machine/thin_product.h"
+#include "core/machine/thin_product.h"
 
-#include "shiftgrad/core/machine/simd.h"
+#include "core/machine/simd.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shiftgrad/core/machine/matrix.h"
+#include "core/machine/matrix.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -2,15 +2,15 @@
 // any width. This file is compiled once for each instruction set.
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "shiftgrad/core/machine/vector_product.cpp"
+#define HWY_TARGET_INCLUDE "core/machine/vector_product.cpp"
 #include <hwy/foreach_target.h>
 // Highway wants this below foreach_target.h.
 #include <algorithm>
 
-#include "shiftgrad/core/machine/blas.h"
-#include "shiftgrad/core/machine/packed_product.h"
-#include "shiftgrad/core/machine/simd_loops-inl.h"
-#include "shiftgrad/core/machine/thin_product.h"
+#include "core/machine/blas.h"
+#include "core/machine/packed_product.h"
+#include "core/machine/simd_loops-inl.h"
+#include "core/machine/thin_product.h"
 
 HWY_BEFORE_NAMESPACE();
 

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "../wrong_on_purpose/mistakes.h"
-#include "shiftgrad/core/named.h"
-#include "shiftgrad/optim/training_loop.h"
+#include "core/named.h"
+#include "optim/training_loop.h"
 
 namespace book {
 

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "../wrong_on_purpose/training.h"
+#include "nn/models/language_model.h"
+#include "optim/trainer_config.h"
 #include "request.h"
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/optim/trainer_config.h"
 
 namespace book {
 

@@ -2,8 +2,8 @@
 
 #include <type_traits>
 
+#include "core/named.h"
 #include "request.h"
-#include "shiftgrad/core/named.h"
 
 namespace book {
 

@@ -7,8 +7,8 @@
 #include <iostream>
 #include <string>
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/simd.h"
+#include "core/machine/parallel.h"
+#include "core/machine/simd.h"
 #include "study.h"
 
 int main(int count, char** arguments) try {

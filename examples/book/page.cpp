@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/machine/parallel.h"
 #include "study.h"
 
 extern "C" [[gnu::visibility("default"), gnu::used]] const char* answer(const char* request) {

@@ -5,8 +5,8 @@
 
 #include "../char_lm/vocabulary.h"
 #include "hyperparameters.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/optim/pair_trainer.h"
+#include "nn/models/config.h"
+#include "optim/pair_trainer.h"
 
 namespace book {
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
-#include "shiftgrad/core/io/tensor_file.h"
+#include "core/errors.h"
+#include "core/io/json.h"
+#include "core/io/tensor_file.h"
 
 namespace book {
 

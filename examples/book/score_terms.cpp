@@ -1,12 +1,12 @@
 #include "score_terms.h"
 
 #include "../char_lm/attention_maps.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/reduce.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "core/io/json.h"
+#include "core/tape.h"
+#include "ops/arithmetic.h"
+#include "ops/reduce.h"
+#include "ops/shape.h"
 
 namespace book {
 

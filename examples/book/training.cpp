@@ -8,10 +8,10 @@
 #include "../wrong_on_purpose/blanks.h"
 #include "../wrong_on_purpose/score.h"
 #include "hyperparameters.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/generate.h"
-#include "shiftgrad/optim/batches.h"
-#include "shiftgrad/optim/evaluate.h"
+#include "nn/models/config.h"
+#include "nn/models/generate.h"
+#include "optim/batches.h"
+#include "optim/evaluate.h"
 
 namespace book {
 

@@ -9,10 +9,10 @@
 
 #include "../char_lm/vocabulary.h"
 #include "exhibits.h"
+#include "nn/models/language_model.h"
+#include "optim/trainer.h"
 #include "request.h"
 #include "score_terms.h"
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/optim/trainer.h"
 
 namespace book {
 

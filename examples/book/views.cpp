@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/tape.h"
+#include "ops/shape.h"
+#include "ops/shift.h"
 #include "request.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/shape.h"
-#include "shiftgrad/ops/shift.h"
 
 namespace book {
 

@@ -1,7 +1,7 @@
 #include "attention_maps.h"
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/layers.h"
+#include "core/tape.h"
+#include "nn/layers.h"
 
 namespace char_lm {
 

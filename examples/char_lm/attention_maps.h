@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "examples/common/attention_map.h"
-#include "shiftgrad/nn/models/language_model.h"
+#include "nn/models/language_model.h"
 
 namespace char_lm {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "examples/common/program.h"
-#include "shiftgrad/optim/peers/peers.h"
+#include "optim/peers/peers.h"
 
 namespace char_lm {
 

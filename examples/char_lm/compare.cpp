@@ -11,15 +11,15 @@
 
 #include "command.h"
 #include "comparison.h"
+#include "core/errors.h"
+#include "core/machine/allocator.h"
 #include "corpus.h"
 #include "examples/common/flags.h"
 #include "examples/common/progress.h"
 #include "examples/common/saved_flags.h"
 #include "examples/common/svg.h"
+#include "nn/models/generate.h"
 #include "scored_text.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/nn/models/generate.h"
 #include "training.h"
 
 namespace char_lm {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <span>
 
+#include "core/io/atomic_file.h"
 #include "examples/common/fixed.h"
 #include "examples/common/svg_chart.h"
-#include "shiftgrad/core/io/atomic_file.h"
 
 namespace char_lm {
 

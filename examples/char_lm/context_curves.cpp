@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "context_losses.h"
-#include "shiftgrad/optim/evaluate.h"
+#include "optim/evaluate.h"
 
 namespace char_lm {
 

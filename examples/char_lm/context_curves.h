@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "effective_context.h"
+#include "nn/models/language_model.h"
 #include "run_folder.h"
-#include "shiftgrad/nn/models/language_model.h"
 
 namespace char_lm {
 

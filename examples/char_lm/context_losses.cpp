@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/loss.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/tape.h"
+#include "ops/loss.h"
+#include "ops/shape.h"
 
 namespace char_lm {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "shiftgrad/nn/models/language_model.h"
+#include "nn/models/language_model.h"
 
 namespace char_lm {
 

@@ -1,6 +1,6 @@
 // char_lm convert writes a trained model anew, as a model of another kind that computes the same.
 
-#include "shiftgrad/nn/models/convert.h"
+#include "nn/models/convert.h"
 
 #include <filesystem>
 #include <iostream>
@@ -8,10 +8,10 @@
 #include <memory>
 
 #include "command.h"
+#include "core/errors.h"
 #include "examples/common/flags.h"
+#include "nn/state_dict.h"
 #include "run_folder.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/state_dict.h"
 
 namespace char_lm {
 

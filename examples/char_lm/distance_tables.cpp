@@ -4,11 +4,11 @@
 #include <cmath>
 #include <map>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/layers.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/reduce.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/tape.h"
+#include "nn/layers.h"
+#include "ops/arithmetic.h"
+#include "ops/reduce.h"
+#include "ops/shape.h"
 
 namespace char_lm {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/nn/models/language_model.h"
+#include "nn/models/language_model.h"
 
 namespace char_lm {
 

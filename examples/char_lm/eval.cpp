@@ -8,14 +8,14 @@
 #include <span>
 
 #include "command.h"
+#include "core/errors.h"
+#include "core/io/atomic_file.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
 #include "examples/common/precision_flag.h"
+#include "optim/evaluate.h"
 #include "run_folder.h"
 #include "scored_text.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/atomic_file.h"
-#include "shiftgrad/optim/evaluate.h"
 
 namespace char_lm {
 

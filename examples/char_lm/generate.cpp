@@ -1,6 +1,6 @@
 // char_lm generate writes text, character by character.
 
-#include "shiftgrad/nn/models/generate.h"
+#include "nn/models/generate.h"
 
 #include <unistd.h>
 
@@ -9,14 +9,14 @@
 #include <optional>
 
 #include "command.h"
+#include "core/errors.h"
+#include "core/io/read_file.h"
 #include "examples/common/flags.h"
 #include "examples/common/precision_flag.h"
 #include "examples/common/status_line.h"
 #include "examples/common/text.h"
 #include "examples/common/utf8.h"
 #include "run_folder.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/read_file.h"
 
 namespace char_lm {
 

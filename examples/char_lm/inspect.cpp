@@ -16,8 +16,8 @@
 #include "examples/common/model_file.h"
 #include "examples/common/printable.h"
 #include "examples/common/report.h"
+#include "nn/models/checkpoint_parts.h"
 #include "run_folder.h"
-#include "shiftgrad/nn/models/checkpoint_parts.h"
 
 namespace char_lm {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "command.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/optim/peers/launched_peers.h"
+#include "core/machine/parallel.h"
+#include "optim/peers/launched_peers.h"
 
 int main(int count, char** arguments) {
   common::keep_standard_streams();

@@ -1,7 +1,7 @@
 #include "models.h"
 
+#include "core/errors.h"
 #include "examples/common/near_name.h"
-#include "shiftgrad/core/errors.h"
 
 namespace char_lm {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/range.h"
-#include "shiftgrad/nn/models/language_model.h"
+#include "core/range.h"
+#include "nn/models/language_model.h"
 
 namespace char_lm {
 

@@ -15,12 +15,12 @@
 #include "examples/common/model_file.h"
 #include "examples/common/svg.h"
 #include "figures.h"
+#include "nn/models/checkpoint_parts.h"
+#include "nn/models/config.h"
+#include "nn/models/generate.h"
+#include "optim/evaluate.h"
 #include "run_folder.h"
 #include "scored_text.h"
-#include "shiftgrad/nn/models/checkpoint_parts.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/generate.h"
-#include "shiftgrad/optim/evaluate.h"
 
 namespace char_lm {
 

@@ -5,8 +5,8 @@
 
 #include "examples/common/named_run.h"
 #include "examples/common/out_folder.h"
-#include "shiftgrad/nn/models/checkpoint.h"
-#include "shiftgrad/nn/models/generate.h"
+#include "nn/models/checkpoint.h"
+#include "nn/models/generate.h"
 #include "train_flags.h"
 #include "vocabulary.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "examples/common/flags.h"
+#include "optim/evaluate.h"
 #include "run_folder.h"
-#include "shiftgrad/optim/evaluate.h"
 
 namespace char_lm {
 

@@ -5,7 +5,7 @@
 
 #include "examples/common/precision_flag.h"
 #include "models.h"
-#include "shiftgrad/optim/trainer.h"
+#include "optim/trainer.h"
 
 namespace char_lm {
 

@@ -1,11 +1,11 @@
 #include "training.h"
 
+#include "core/errors.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
 #include "examples/common/text.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/state_dict.h"
-#include "shiftgrad/optim/batches.h"
+#include "nn/state_dict.h"
+#include "optim/batches.h"
 
 namespace char_lm {
 

@@ -3,12 +3,12 @@
 #include <functional>
 #include <memory>
 
+#include "core/machine/parallel.h"
 #include "corpus.h"
 #include "examples/common/training_run.h"
+#include "nn/models/checkpoint.h"
+#include "optim/trainer.h"
 #include "run_folder.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/nn/models/checkpoint.h"
-#include "shiftgrad/optim/trainer.h"
 #include "train_flags.h"
 
 namespace char_lm {

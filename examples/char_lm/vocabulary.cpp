@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/errors.h"
 #include "examples/common/printable.h"
 #include "examples/common/utf8.h"
-#include "shiftgrad/core/errors.h"
 
 namespace char_lm {
 

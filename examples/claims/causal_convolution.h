@@ -5,11 +5,11 @@
 // Wang et al. 2019 (section 3.1) compare LocalRNN with this layer. It sees the same window, and has
 // a matrix for each distance in place of one for all.
 
-#include "shiftgrad/nn/layer.h"
-#include "shiftgrad/nn/linear.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/shape.h"
+#include "nn/layer.h"
+#include "nn/linear.h"
+#include "ops/concat.h"
+#include "ops/elementwise.h"
+#include "ops/shape.h"
 
 namespace shiftgrad {
 

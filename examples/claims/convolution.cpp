@@ -4,7 +4,7 @@
 //     convolution --data FILE [--layer rnn|gru|lstm|convolution] [--window N] [--max_iters N]
 //                 [--seed N] [--threads N]
 
-#include <shiftgrad/shiftgrad.h>
+#include "optim/shiftgrad.h"
 
 #include <memory>
 #include <span>

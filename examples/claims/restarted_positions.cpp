@@ -6,7 +6,7 @@
 //     restarted_positions --data FILE [--positions relative|absolute] [--mem_len N]
 //                         [--max_iters N] [--seed N] [--threads N]
 
-#include <shiftgrad/shiftgrad.h>
+#include "optim/shiftgrad.h"
 
 #include <algorithm>
 #include <cmath>

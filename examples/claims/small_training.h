@@ -3,7 +3,7 @@
 // What the programs of this folder share: flags, a small model on the bytes of a text, and how it
 // is trained.
 
-#include <shiftgrad/shiftgrad.h>
+#include "optim/shiftgrad.h"
 
 #include <functional>
 #include <iostream>

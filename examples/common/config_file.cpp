@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "core/errors.h"
+#include "core/io/json.h"
 #include "near_name.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
 #include "text.h"
 
 namespace common {

@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-#include "shiftgrad/core/range.h"
+#include "core/range.h"
 #include "near_name.h"
 
 namespace common {

@@ -7,11 +7,11 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/errors.h"
+#include "core/machine/precision.h"
 #include "flag_value.h"
 #include "near_name.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/precision.h"
-#include "shiftgrad/optim/trainer_config.h"
+#include "optim/trainer_config.h"
 
 namespace common {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/range.h"
+#include "core/machine/parallel.h"
+#include "core/range.h"
 
 namespace CLI {
 class App;

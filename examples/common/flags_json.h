@@ -7,10 +7,10 @@
 #include <string>
 #include <type_traits>
 
+#include "core/errors.h"
+#include "core/io/json.h"
+#include "core/named.h"
 #include "flag_value.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
-#include "shiftgrad/core/named.h"
 
 namespace common {
 

@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "core/errors.h"
+#include "core/io/json.h"
+#include "core/io/read_file.h"
 #include "named_run.h"
 #include "out_folder.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
-#include "shiftgrad/core/io/read_file.h"
 
 namespace common {
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <sstream>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/atomic_file.h"
-#include "shiftgrad/core/io/read_file.h"
+#include "core/errors.h"
+#include "core/io/atomic_file.h"
+#include "core/io/read_file.h"
 
 namespace common {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "shiftgrad/optim/trainer.h"
+#include "optim/trainer.h"
 
 namespace common {
 

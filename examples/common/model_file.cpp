@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/models/checkpoint_parts.h"
+#include "core/errors.h"
+#include "nn/models/checkpoint_parts.h"
 
 namespace common {
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "shiftgrad/core/io/safetensors.h"
-#include "shiftgrad/nn/models/run_state.h"
+#include "core/io/safetensors.h"
+#include "nn/models/run_state.h"
 
 namespace common {
 

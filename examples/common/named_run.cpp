@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <map>
 
+#include "core/errors.h"
 #include "out_folder.h"
-#include "shiftgrad/core/errors.h"
 
 namespace common {
 

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace common {
 

@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace common {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "shiftgrad/optim/peers/peers.h"
+#include "optim/peers/peers.h"
 
 namespace common {
 

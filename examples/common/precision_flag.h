@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
+#include "core/machine/precision.h"
 #include "flags.h"
-#include "shiftgrad/core/machine/precision.h"
 
 namespace common {
 

@@ -14,11 +14,11 @@
 #include <string>
 #include <utility>
 
+#include "core/errors.h"
+#include "core/machine/bfloat16_product.h"
+#include "core/machine/openblas.h"
+#include "core/machine/precision.h"
 #include "printable.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/bfloat16_product.h"
-#include "shiftgrad/core/machine/openblas.h"
-#include "shiftgrad/core/machine/precision.h"
 #include "terminal_text.h"
 
 namespace common {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "flags.h"
-#include "shiftgrad/optim/peers/peers.h"
+#include "optim/peers/peers.h"
 
 namespace common {
 
@@ -25,8 +25,9 @@ void flush_output();
 
 /// Runs the command that the arguments name. A program without subcommands is itself the only
 /// command. An error becomes one line on standard error and ends
-/// all peers. On a terminal, what cannot be shown is printed as TerminalText does. Returns the exit status: 0 for success, 1 for a failure during the work or while
-/// printing, 2 for bad flags or bad input.
+/// all peers. On a terminal, what cannot be shown is printed as TerminalText does. Returns the exit
+/// status: 0 for success, 1 for a failure during the work or while printing, 2 for bad flags or bad
+/// input.
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
                 char** arguments, shiftgrad::Peers& peers = shiftgrad::alone());
 

@@ -1,6 +1,6 @@
 #include "progress.h"
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace common {
 

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/errors.h"
 #include "printable.h"
 #include "progress.h"
-#include "shiftgrad/core/errors.h"
 #include "svg.h"
 
 namespace common {

@@ -21,8 +21,8 @@
 #include "attention_map.h"
 #include "flags.h"
 #include "loss_curve.h"
-#include "shiftgrad/nn/models/run_state.h"
-#include "shiftgrad/nn/module.h"
+#include "nn/models/run_state.h"
+#include "nn/module.h"
 
 namespace common {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace common {
 

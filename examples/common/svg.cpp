@@ -10,8 +10,8 @@
 #include <iostream>
 #include <span>
 
+#include "core/io/atomic_file.h"
 #include "printable.h"
-#include "shiftgrad/core/io/atomic_file.h"
 
 namespace common {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace common {
 

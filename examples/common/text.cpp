@@ -1,8 +1,8 @@
 #include "text.h"
 
+#include "core/errors.h"
+#include "core/io/read_file.h"
 #include "embedded_files.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/read_file.h"
 #include "utf8.h"
 
 namespace common {

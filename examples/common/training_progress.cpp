@@ -2,9 +2,9 @@
 
 #include <iostream>
 
+#include "core/errors.h"
 #include "fixed.h"
 #include "printable.h"
-#include "shiftgrad/core/errors.h"
 
 namespace common {
 

@@ -6,9 +6,9 @@
 #include <iostream>
 #include <utility>
 
+#include "core/errors.h"
+#include "core/io/atomic_file.h"
 #include "printable.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/atomic_file.h"
 
 namespace common {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "metrics.h"
+#include "nn/models/run_state.h"
+#include "optim/training_loop.h"
 #include "out_folder.h"
-#include "shiftgrad/nn/models/run_state.h"
-#include "shiftgrad/optim/training_loop.h"
 #include "stop_request.h"
 #include "training_progress.h"
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "shiftgrad/core/io/tensor_file.h"
-#include "shiftgrad/nn/module.h"
+#include "core/io/tensor_file.h"
+#include "nn/module.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -9,8 +9,8 @@
 #include <exception>
 #include <iostream>
 
+#include "core/machine/parallel.h"
 #include "run_layer.h"
-#include "shiftgrad/core/machine/parallel.h"
 
 using namespace shiftgrad;
 

@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/nn/models/layer_config.h"
-#include "shiftgrad/ops/loss.h"
-#include "shiftgrad/ops/shift.h"
+#include "core/errors.h"
+#include "core/tape.h"
+#include "nn/models/config.h"
+#include "nn/models/language_model.h"
+#include "nn/models/layer_config.h"
+#include "ops/loss.h"
+#include "ops/shift.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

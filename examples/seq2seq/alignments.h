@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "examples/common/attention_map.h"
-#include "shiftgrad/nn/models/encoder_decoder.h"
+#include "nn/models/encoder_decoder.h"
 #include "symbols.h"
 
 namespace seq2seq {

@@ -7,12 +7,12 @@
 
 #include "alignments.h"
 #include "command.h"
+#include "core/errors.h"
 #include "decoding.h"
 #include "examples/common/flags.h"
 #include "examples/common/named_run.h"
 #include "examples/common/svg.h"
 #include "examples/common/svg_maps.h"
-#include "shiftgrad/core/errors.h"
 
 namespace seq2seq {
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "core/errors.h"
 #include "dates.h"
-#include "shiftgrad/core/errors.h"
 
 namespace seq2seq {
 

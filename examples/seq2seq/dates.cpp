@@ -8,8 +8,8 @@
 #include <numeric>
 #include <string>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/random.h"
+#include "core/errors.h"
+#include "core/random.h"
 
 namespace seq2seq {
 

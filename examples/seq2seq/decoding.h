@@ -1,9 +1,9 @@
 #pragma once
 
+#include "core/machine/parallel.h"
 #include "examples/common/flags.h"
 #include "examples/common/precision_flag.h"
 #include "run.h"
-#include "shiftgrad/core/machine/parallel.h"
 
 namespace seq2seq {
 

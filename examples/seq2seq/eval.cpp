@@ -8,14 +8,14 @@
 #include <span>
 
 #include "command.h"
+#include "core/errors.h"
+#include "core/io/atomic_file.h"
 #include "data.h"
 #include "decoding.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
 #include "examples/common/progress.h"
 #include "scores.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/atomic_file.h"
 
 namespace seq2seq {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/errors.h"
 #include "examples/common/utf8.h"
-#include "shiftgrad/core/errors.h"
 
 namespace seq2seq {
 

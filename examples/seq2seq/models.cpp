@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace seq2seq {
 

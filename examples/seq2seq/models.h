@@ -3,8 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "shiftgrad/core/range.h"
-#include "shiftgrad/nn/models/encoder_decoder.h"
+#include "core/range.h"
+#include "nn/models/encoder_decoder.h"
 
 namespace seq2seq {
 

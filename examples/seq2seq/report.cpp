@@ -8,13 +8,13 @@
 
 #include "alignments.h"
 #include "command.h"
+#include "core/errors.h"
 #include "data.h"
 #include "decoding.h"
 #include "examples/common/flags.h"
 #include "examples/common/named_run.h"
 #include "examples/common/printable.h"
 #include "examples/common/svg.h"
-#include "shiftgrad/core/errors.h"
 
 namespace seq2seq {
 

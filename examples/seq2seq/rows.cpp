@@ -5,10 +5,10 @@
 #include <sstream>
 #include <utility>
 
+#include "core/errors.h"
+#include "core/io/read_file.h"
 #include "examples/common/printable.h"
 #include "examples/common/utf8.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/read_file.h"
 
 namespace seq2seq {
 

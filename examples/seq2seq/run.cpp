@@ -3,12 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/errors.h"
+#include "core/io/json.h"
 #include "examples/common/named_run.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
-#include "shiftgrad/nn/models/checkpoint_parts.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/load_weights.h"
+#include "nn/models/checkpoint_parts.h"
+#include "nn/models/config.h"
+#include "nn/models/load_weights.h"
 
 namespace seq2seq {
 

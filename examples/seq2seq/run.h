@@ -14,10 +14,10 @@
 #include <span>
 #include <string>
 
-#include "shiftgrad/nn/models/beam_search.h"
-#include "shiftgrad/nn/models/encoder_decoder.h"
-#include "shiftgrad/nn/models/run_state.h"
-#include "shiftgrad/optim/pairs.h"
+#include "nn/models/beam_search.h"
+#include "nn/models/encoder_decoder.h"
+#include "nn/models/run_state.h"
+#include "optim/pairs.h"
 #include "symbols.h"
 #include "train_flags.h"
 

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "core/errors.h"
 #include "examples/common/flag_groups.h"
 #include "examples/common/flags_json.h"
-#include "shiftgrad/core/errors.h"
 
 namespace seq2seq {
 

@@ -5,8 +5,8 @@
 
 #include "examples/common/precision_flag.h"
 #include "models.h"
+#include "optim/pair_trainer.h"
 #include "rows.h"
-#include "shiftgrad/optim/pair_trainer.h"
 
 namespace seq2seq {
 

@@ -1,9 +1,9 @@
 #include "training.h"
 
+#include "core/errors.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/state_dict.h"
+#include "nn/state_dict.h"
 
 namespace seq2seq {
 

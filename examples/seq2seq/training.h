@@ -3,11 +3,11 @@
 #include <functional>
 #include <memory>
 
+#include "core/machine/parallel.h"
 #include "data.h"
 #include "examples/common/training_run.h"
+#include "optim/pair_trainer.h"
 #include "run.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/optim/pair_trainer.h"
 
 namespace seq2seq {
 

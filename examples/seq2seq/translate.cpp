@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "command.h"
+#include "core/errors.h"
 #include "decoding.h"
 #include "examples/common/flags.h"
 #include "examples/common/progress.h"
 #include "lines.h"
-#include "shiftgrad/core/errors.h"
 
 namespace seq2seq {
 

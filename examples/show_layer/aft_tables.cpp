@@ -1,9 +1,9 @@
 // The tables of the Attention Free Transformer, whose channels each have weights of their own.
 
 #include "layer_tables.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/shape.h"
+#include "ops/arithmetic.h"
+#include "ops/concat.h"
+#include "ops/shape.h"
 
 namespace show_layer {
 

@@ -2,13 +2,13 @@
 // ops that composed_attention adds up.
 
 #include "layer_tables.h"
-#include "shiftgrad/nn/attention.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/clipped.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/shape.h"
-#include "shiftgrad/ops/shift.h"
+#include "nn/attention.h"
+#include "ops/arithmetic.h"
+#include "ops/clipped.h"
+#include "ops/concat.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
+#include "ops/shift.h"
 
 namespace show_layer {
 

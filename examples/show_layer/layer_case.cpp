@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/models/config.h"
+#include "core/errors.h"
+#include "nn/models/config.h"
 
 namespace show_layer {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "shiftgrad/nn/models/mixers.h"
+#include "nn/models/mixers.h"
 
 namespace show_layer {
 

@@ -4,7 +4,7 @@
 // function runs the layer on x [1, T, C] after `memory` [1, M, C], which may be undefined, and adds
 // the formula and the tables.
 
-#include "shiftgrad/nn/local_rnn.h"
+#include "nn/local_rnn.h"
 #include "worked_example.h"
 
 namespace show_layer {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "layer_tables.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/shape.h"
+#include "ops/concat.h"
+#include "ops/shape.h"
 
 namespace show_layer {
 

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <iostream>
 
+#include "core/errors.h"
 #include "examples/common/program.h"
-#include "shiftgrad/core/errors.h"
 #include "text.h"
 #include "worked_example.h"
 

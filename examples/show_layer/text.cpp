@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace show_layer {
 

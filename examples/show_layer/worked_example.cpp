@@ -4,10 +4,10 @@
 #include <type_traits>
 #include <variant>
 
+#include "core/errors.h"
+#include "core/tape.h"
 #include "layer_case.h"
 #include "layer_tables.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/tape.h"
 
 namespace show_layer {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/nn/layer.h"
+#include "nn/layer.h"
 
 namespace show_layer {
 

@@ -3,7 +3,7 @@
 // The task of a model that sees both ways. To predict the next token it would only copy it, so some
 // tokens are left blank, and the model guesses them from the text on both sides.
 
-#include <shiftgrad/shiftgrad.h>
+#include "optim/shiftgrad.h"
 
 namespace wrong_on_purpose {
 

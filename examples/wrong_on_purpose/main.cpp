@@ -3,7 +3,7 @@
 // should be and with each mistake. It prints a table: the loss of text that the model has not seen,
 // once in one pass, as training sees it, and once read in order, as a model has to write.
 
-#include <shiftgrad/shiftgrad.h>
+#include "optim/shiftgrad.h"
 
 #include <algorithm>
 #include <cmath>

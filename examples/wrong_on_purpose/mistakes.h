@@ -3,7 +3,7 @@
 // Mistakes that public code makes, each beside the line that is right. A mixer here is written in
 // plain ops, as papers and blog posts write it, and is right unless it is made with a mistake.
 
-#include <shiftgrad/shiftgrad.h>
+#include "optim/shiftgrad.h"
 
 #include <array>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <shiftgrad/shiftgrad.h>
+#include "optim/shiftgrad.h"
 
 namespace wrong_on_purpose {
 

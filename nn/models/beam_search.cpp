@@ -1,4 +1,4 @@
-#include "shiftgrad/nn/models/beam_search.h"
+#include "nn/models/beam_search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +7,10 @@
 #include <optional>
 #include <span>
 
-#include "shiftgrad/core/checked.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/packed_weights.h"
-#include "shiftgrad/core/tape.h"
+#include "core/checked.h"
+#include "core/errors.h"
+#include "core/packed_weights.h"
+#include "core/tape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

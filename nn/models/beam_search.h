@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "shiftgrad/nn/models/encoder_decoder.h"
-#include "shiftgrad/nn/models/sampling.h"
+#include "nn/models/encoder_decoder.h"
+#include "nn/models/sampling.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

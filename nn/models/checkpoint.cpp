@@ -1,13 +1,13 @@
-#include "shiftgrad/nn/models/checkpoint.h"
+#include "nn/models/checkpoint.h"
 
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
-#include "shiftgrad/nn/models/checkpoint_parts.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/load_weights.h"
+#include "core/errors.h"
+#include "core/io/json.h"
+#include "nn/models/checkpoint_parts.h"
+#include "nn/models/config.h"
+#include "nn/models/load_weights.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

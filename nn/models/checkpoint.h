@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/nn/models/run_state.h"
+#include "nn/models/language_model.h"
+#include "nn/models/run_state.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

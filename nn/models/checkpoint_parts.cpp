@@ -1,4 +1,4 @@
-#include "shiftgrad/nn/models/checkpoint_parts.h"
+#include "nn/models/checkpoint_parts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "shiftgrad/core/io/json.h"
+#include "core/io/json.h"
 
 namespace shiftgrad {
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/models/run_state.h"
+#include "core/errors.h"
+#include "nn/models/run_state.h"
 
 namespace shiftgrad {
 

@@ -1,15 +1,15 @@
-#include "shiftgrad/nn/models/config.h"
+#include "nn/models/config.h"
 
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
-#include "shiftgrad/core/named.h"
-#include "shiftgrad/nn/models/encoder_decoder.h"
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/nn/models/layer_config.h"
+#include "core/errors.h"
+#include "core/io/json.h"
+#include "core/named.h"
+#include "nn/models/encoder_decoder.h"
+#include "nn/models/language_model.h"
+#include "nn/models/layer_config.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

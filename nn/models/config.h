@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "shiftgrad/core/scalar.h"
+#include "core/scalar.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,17 +1,17 @@
-#include "shiftgrad/nn/models/convert.h"
+#include "nn/models/convert.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/layers.h"
-#include "shiftgrad/nn/models/load_weights.h"
-#include "shiftgrad/nn/positions.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/reduce.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "nn/layers.h"
+#include "nn/models/load_weights.h"
+#include "nn/positions.h"
+#include "ops/arithmetic.h"
+#include "ops/concat.h"
+#include "ops/reduce.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

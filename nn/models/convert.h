@@ -16,7 +16,7 @@
 // Where labml refuses a longer text, the window forgets its beginning, as labml's state does. AFT's
 // local form is the full one with w = 0 beyond its window, and thin tables are their product.
 
-#include "shiftgrad/nn/models/language_model.h"
+#include "nn/models/language_model.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

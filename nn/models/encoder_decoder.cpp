@@ -1,13 +1,13 @@
-#include "shiftgrad/nn/models/encoder_decoder.h"
+#include "nn/models/encoder_decoder.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/checked.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/sizes.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/checked.h"
+#include "core/errors.h"
+#include "nn/sizes.h"
+#include "ops/concat.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

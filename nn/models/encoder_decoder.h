@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/array.h"
-#include "shiftgrad/nn/models/encoder_decoder_block.h"
-#include "shiftgrad/nn/models/token_embedding.h"
+#include "core/array.h"
+#include "nn/models/encoder_decoder_block.h"
+#include "nn/models/token_embedding.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

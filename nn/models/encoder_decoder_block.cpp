@@ -1,8 +1,8 @@
-#include "shiftgrad/nn/models/encoder_decoder_block.h"
+#include "nn/models/encoder_decoder_block.h"
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/sizes.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "nn/sizes.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -8,7 +8,7 @@
 // each as x + f(norm(x)) or norm(x + f(x)). The context is not normed, as in PyTorch's
 // nn.TransformerDecoderLayer.
 
-#include "shiftgrad/nn/models/transformer_block.h"
+#include "nn/models/transformer_block.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,13 +1,13 @@
-#include "shiftgrad/nn/models/generate.h"
+#include "nn/models/generate.h"
 
 #include <algorithm>
 #include <span>
 
-#include "shiftgrad/core/checked.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/packed_weights.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/checked.h"
+#include "core/errors.h"
+#include "core/packed_weights.h"
+#include "core/tape.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

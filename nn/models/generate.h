@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "shiftgrad/nn/models/sampling.h"
-#include "shiftgrad/nn/models/sequence_model.h"
+#include "nn/models/sampling.h"
+#include "nn/models/sequence_model.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,14 +1,14 @@
-#include "shiftgrad/nn/models/language_model.h"
+#include "nn/models/language_model.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/checked.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/sizes.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/checked.h"
+#include "core/errors.h"
+#include "nn/models/config.h"
+#include "nn/sizes.h"
+#include "ops/arithmetic.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -17,11 +17,11 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/named.h"
-#include "shiftgrad/nn/models/r_transformer_block.h"
-#include "shiftgrad/nn/models/sequence_model.h"
-#include "shiftgrad/nn/models/token_embedding.h"
-#include "shiftgrad/nn/models/transformer_block.h"
+#include "core/named.h"
+#include "nn/models/r_transformer_block.h"
+#include "nn/models/sequence_model.h"
+#include "nn/models/token_embedding.h"
+#include "nn/models/transformer_block.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

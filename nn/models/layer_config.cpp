@@ -1,6 +1,6 @@
-#include "shiftgrad/nn/models/layer_config.h"
+#include "nn/models/layer_config.h"
 
-#include "shiftgrad/nn/models/config.h"
+#include "nn/models/config.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -8,10 +8,10 @@
 #include <variant>
 #include <vector>
 
-#include "shiftgrad/nn/models/encoder_decoder_block.h"
-#include "shiftgrad/nn/models/mixers.h"
-#include "shiftgrad/nn/models/r_transformer_block.h"
-#include "shiftgrad/nn/models/transformer_block.h"
+#include "nn/models/encoder_decoder_block.h"
+#include "nn/models/mixers.h"
+#include "nn/models/r_transformer_block.h"
+#include "nn/models/transformer_block.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

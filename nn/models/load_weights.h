@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/parameters.h"
-#include "shiftgrad/nn/state_dict.h"
+#include "core/errors.h"
+#include "nn/parameters.h"
+#include "nn/state_dict.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

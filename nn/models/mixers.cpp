@@ -1,6 +1,6 @@
-#include "shiftgrad/nn/models/mixers.h"
+#include "nn/models/mixers.h"
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

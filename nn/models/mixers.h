@@ -4,13 +4,13 @@
 
 #include <variant>
 
-#include "shiftgrad/nn/aft.h"
-#include "shiftgrad/nn/local_rnn.h"
-#include "shiftgrad/nn/multi_head_attention.h"
-#include "shiftgrad/nn/relative_global_attention.h"
-#include "shiftgrad/nn/relative_multi_head_attention.h"
-#include "shiftgrad/nn/shaw_attention.h"
-#include "shiftgrad/nn/transformer_xl_attention.h"
+#include "nn/aft.h"
+#include "nn/local_rnn.h"
+#include "nn/multi_head_attention.h"
+#include "nn/relative_global_attention.h"
+#include "nn/relative_multi_head_attention.h"
+#include "nn/shaw_attention.h"
+#include "nn/transformer_xl_attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,7 +1,7 @@
-#include "shiftgrad/nn/models/r_transformer_block.h"
+#include "nn/models/r_transformer_block.h"
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/sizes.h"
+#include "core/errors.h"
+#include "nn/sizes.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

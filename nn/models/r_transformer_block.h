@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/nn/feed_forward.h"
-#include "shiftgrad/nn/layer_norm.h"
-#include "shiftgrad/nn/local_rnn.h"
-#include "shiftgrad/nn/multi_head_attention.h"
+#include "nn/feed_forward.h"
+#include "nn/layer_norm.h"
+#include "nn/local_rnn.h"
+#include "nn/multi_head_attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

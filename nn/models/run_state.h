@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "shiftgrad/core/io/safetensors.h"
+#include "core/io/safetensors.h"
 
 namespace shiftgrad {
 

@@ -1,11 +1,11 @@
-#include "shiftgrad/nn/models/sampling.h"
+#include "nn/models/sampling.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
-#include "shiftgrad/core/random.h"
-#include "shiftgrad/core/scalar.h"
+#include "core/random.h"
+#include "core/scalar.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,11 +1,11 @@
-#include "shiftgrad/nn/models/save.h"
+#include "nn/models/save.h"
 
 #include <nlohmann/json.hpp>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
-#include "shiftgrad/nn/models/checkpoint_parts.h"
-#include "shiftgrad/nn/state_dict.h"
+#include "core/errors.h"
+#include "core/io/json.h"
+#include "nn/models/checkpoint_parts.h"
+#include "nn/state_dict.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

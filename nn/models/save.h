@@ -12,8 +12,8 @@
 
 #include <string>
 
-#include "shiftgrad/nn/models/run_state.h"
-#include "shiftgrad/nn/models/sequence_model.h"
+#include "nn/models/run_state.h"
+#include "nn/models/sequence_model.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

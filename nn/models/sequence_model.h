@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/array.h"
-#include "shiftgrad/nn/context.h"
-#include "shiftgrad/nn/state.h"
+#include "core/array.h"
+#include "nn/context.h"
+#include "nn/state.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,14 +1,14 @@
-#include "shiftgrad/nn/models/token_embedding.h"
+#include "nn/models/token_embedding.h"
 
 #include <cmath>
 #include <numeric>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/layer.h"
-#include "shiftgrad/nn/positions.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/embedding.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "nn/layer.h"
+#include "nn/positions.h"
+#include "ops/arithmetic.h"
+#include "ops/embedding.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

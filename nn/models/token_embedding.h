@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 
-#include "shiftgrad/core/array.h"
-#include "shiftgrad/core/named.h"
-#include "shiftgrad/nn/context.h"
-#include "shiftgrad/nn/linear.h"
+#include "core/array.h"
+#include "core/named.h"
+#include "nn/context.h"
+#include "nn/linear.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

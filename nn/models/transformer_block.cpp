@@ -1,10 +1,10 @@
-#include "shiftgrad/nn/models/transformer_block.h"
+#include "nn/models/transformer_block.h"
 
 #include <cmath>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/nn/sizes.h"
+#include "core/errors.h"
+#include "core/machine/simd.h"
+#include "nn/sizes.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -5,10 +5,10 @@
 //     norm first (Xiong et al. 2020):   x + f(norm(x))
 //     norm last (Vaswani et al. 2017):  norm(x + f(x))
 
-#include "shiftgrad/nn/feed_forward.h"
-#include "shiftgrad/nn/layer.h"
-#include "shiftgrad/nn/layer_norm.h"
-#include "shiftgrad/nn/models/mixers.h"
+#include "nn/feed_forward.h"
+#include "nn/layer.h"
+#include "nn/layer_norm.h"
+#include "nn/models/mixers.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -3,7 +3,7 @@
 // machine is WebAssembly.
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "shiftgrad/ops/aft/kernel.cpp"
+#define HWY_TARGET_INCLUDE "ops/aft/kernel.cpp"
 #include <hwy/foreach_target.h>
 // Highway wants this below foreach_target.h.
 #include <hwy/highway.h>
@@ -13,8 +13,8 @@
 #include <limits>
 #include <utility>
 
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/ops/aft/kernel.h"
+#include "core/machine/allocator.h"
+#include "ops/aft/kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 

@@ -34,8 +34,8 @@
 
 #include <vector>
 
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/ops/aft.h"
+#include "core/machine/allocator.h"
+#include "ops/aft.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/ops/aft/kernel.h"
-#include "shiftgrad/ops/dense_rows.h"
+#include "core/accumulate.h"
+#include "core/machine/parallel.h"
+#include "ops/aft/kernel.h"
+#include "ops/dense_rows.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

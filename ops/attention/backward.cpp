@@ -16,12 +16,12 @@
 #include <algorithm>
 #include <array>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/ops/attention/block.h"
-#include "shiftgrad/ops/shape.h"
-#include "shiftgrad/ops/softmax_row.h"
+#include "core/accumulate.h"
+#include "core/machine/parallel.h"
+#include "core/machine/simd.h"
+#include "ops/attention/block.h"
+#include "ops/shape.h"
+#include "ops/softmax_row.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

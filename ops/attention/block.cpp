@@ -1,9 +1,9 @@
-#include "shiftgrad/ops/attention/block.h"
+#include "ops/attention/block.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "shiftgrad/core/machine/simd.h"
+#include "core/machine/simd.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

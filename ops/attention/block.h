@@ -20,9 +20,9 @@
 // position_rows), and for the products of the scores once more where the backward pass makes p
 // again. Memory O(B H (T + K) D), and two buffers of rows × K numbers for each thread.
 
-#include "shiftgrad/core/machine/blas.h"
-#include "shiftgrad/core/storage.h"
-#include "shiftgrad/ops/attention.h"
+#include "core/machine/blas.h"
+#include "core/storage.h"
+#include "ops/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -7,9 +7,9 @@
 
 #include <algorithm>
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/ops/attention/block.h"
-#include "shiftgrad/ops/softmax_row.h"
+#include "core/machine/parallel.h"
+#include "ops/attention/block.h"
+#include "ops/softmax_row.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

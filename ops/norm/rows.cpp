@@ -6,14 +6,14 @@
 #define HWY_COMPILE_ONLY_EMU128
 #endif
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "shiftgrad/ops/norm/rows.cpp"
+#define HWY_TARGET_INCLUDE "ops/norm/rows.cpp"
 #include <hwy/foreach_target.h>
 // Highway wants this below foreach_target.h.
 #include <hwy/highway.h>
 
 #include <algorithm>
 
-#include "shiftgrad/ops/norm/rows.h"
+#include "ops/norm/rows.h"
 
 HWY_BEFORE_NAMESPACE();
 

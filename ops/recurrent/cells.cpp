@@ -2,12 +2,12 @@
 // again.
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "shiftgrad/ops/recurrent/cells.cpp"
+#define HWY_TARGET_INCLUDE "ops/recurrent/cells.cpp"
 #include <hwy/foreach_target.h>
 // Highway wants this below foreach_target.h.
-#include "shiftgrad/core/machine/simd_functions-inl.h"
-#include "shiftgrad/core/machine/simd_loops-inl.h"
-#include "shiftgrad/ops/recurrent/cells.h"
+#include "core/machine/simd_functions-inl.h"
+#include "core/machine/simd_loops-inl.h"
+#include "ops/recurrent/cells.h"
 
 HWY_BEFORE_NAMESPACE();
 

@@ -11,7 +11,7 @@
 // The equations are in `ops/recurrent.h`. The derivatives by the sums in them are worked out from
 // the gates: σ' = σ (1 - σ), tanh' = 1 - tanh².
 
-#include "shiftgrad/ops/recurrent.h"
+#include "ops/recurrent.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

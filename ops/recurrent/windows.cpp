@@ -17,16 +17,16 @@
 #include <algorithm>
 #include <array>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/blas.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/right_factor.h"
-#include "shiftgrad/core/machine/simd.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/recurrent.h"
-#include "shiftgrad/ops/recurrent/cells.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/machine/blas.h"
+#include "core/machine/parallel.h"
+#include "core/machine/right_factor.h"
+#include "core/machine/simd.h"
+#include "core/tape.h"
+#include "ops/recurrent.h"
+#include "ops/recurrent/cells.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

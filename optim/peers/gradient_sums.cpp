@@ -1,4 +1,4 @@
-#include "shiftgrad/optim/peers/gradient_sums.h"
+#include "optim/peers/gradient_sums.h"
 
 #include <algorithm>
 #include <chrono>

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "shiftgrad/nn/module.h"
-#include "shiftgrad/optim/peers/peers.h"
+#include "nn/module.h"
+#include "optim/peers/peers.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

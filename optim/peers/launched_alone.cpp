@@ -1,6 +1,6 @@
 // This file replaces optim/peers/mpi_peers.cpp in builds without MPI.
 
-#include "shiftgrad/optim/peers/launched_peers.h"
+#include "optim/peers/launched_peers.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

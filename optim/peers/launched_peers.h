@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "shiftgrad/optim/peers/peers.h"
+#include "optim/peers/peers.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -15,8 +15,8 @@
 #include <numeric>
 #include <thread>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/optim/peers/launched_peers.h"
+#include "core/errors.h"
+#include "optim/peers/launched_peers.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

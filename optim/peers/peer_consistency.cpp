@@ -1,10 +1,10 @@
-#include "shiftgrad/optim/peers/peer_consistency.h"
+#include "optim/peers/peer_consistency.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/fingerprint.h"
-#include "shiftgrad/nn/state_dict.h"
+#include "core/errors.h"
+#include "core/io/fingerprint.h"
+#include "nn/state_dict.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

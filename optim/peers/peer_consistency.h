@@ -7,9 +7,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "shiftgrad/core/io/safetensors.h"
-#include "shiftgrad/nn/module.h"
-#include "shiftgrad/optim/peers/peers.h"
+#include "core/io/safetensors.h"
+#include "nn/module.h"
+#include "optim/peers/peers.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

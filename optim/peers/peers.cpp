@@ -1,4 +1,4 @@
-#include "shiftgrad/optim/peers/peers.h"
+#include "optim/peers/peers.h"
 
 #include <cstring>
 #include <utility>

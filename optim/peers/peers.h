@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,8 +1,8 @@
-#include "shiftgrad/optim/peers/pieces.h"
+#include "optim/peers/pieces.h"
 
 #include <algorithm>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

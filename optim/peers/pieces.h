@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "shiftgrad/nn/module.h"
+#include "nn/module.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

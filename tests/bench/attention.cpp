@@ -6,14 +6,14 @@
 //
 // for the three products q·k, q·r, p·v, of which the backward pass makes two each.
 
-#include "shiftgrad/ops/attention.h"
+#include "ops/attention.h"
 
 #include <cmath>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/random.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "core/random.h"
+#include "core/tape.h"
+#include "ops/shape.h"
 #include "tests/bench/measure.h"
 
 namespace shiftgrad::bench {

@@ -7,9 +7,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/precision.h"
+#include "core/errors.h"
+#include "core/machine/parallel.h"
+#include "core/machine/precision.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/peak.h"
 

@@ -2,8 +2,8 @@
 // transformer that sees as many tokens and computes them anew for each one (Dai et al. 2019,
 // section 4.6).
 
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/optim/evaluate.h"
+#include "nn/models/language_model.h"
+#include "optim/evaluate.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/models.h"
 

@@ -1,7 +1,7 @@
 // One mixer, d256 H4, forward and backward: with the gradients of its input and its weights.
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/mixers.h"
+#include "core/tape.h"
+#include "nn/models/mixers.h"
 #include "tests/bench/measure.h"
 
 namespace shiftgrad::bench {

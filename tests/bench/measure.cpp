@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "shiftgrad/core/machine/allocator.h"
+#include "core/machine/allocator.h"
 
 namespace shiftgrad::bench {
 

@@ -2,8 +2,8 @@
 // grows, d64 H2: the composed path's [B, H, T, K] tensors grow with T², the kernel's buffers with
 // T.
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/transformer_xl_attention.h"
+#include "core/tape.h"
+#include "nn/transformer_xl_attention.h"
 #include "tests/bench/measure.h"
 
 namespace shiftgrad::bench {

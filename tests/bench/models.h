@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shiftgrad/nn/models/language_model.h"
+#include "nn/models/language_model.h"
 
 namespace shiftgrad::bench {
 

@@ -14,9 +14,9 @@
 #include <functional>
 #include <utility>
 
-#include "shiftgrad/core/machine/blas.h"
-#include "shiftgrad/core/machine/openblas.h"
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/machine/blas.h"
+#include "core/machine/openblas.h"
+#include "core/machine/parallel.h"
 #include "tests/bench/measure.h"
 
 namespace shiftgrad::bench {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/machine/precision.h"
+#include "core/machine/precision.h"
 
 namespace shiftgrad::bench {
 

@@ -1,8 +1,8 @@
 // The encoder-decoder of 3 and 3 blocks, d256: its training step, and beam search with 4 targets
 // for each of 32 sources, of which none ends before its 50th token.
 
-#include "shiftgrad/nn/models/beam_search.h"
-#include "shiftgrad/optim/pair_trainer.h"
+#include "nn/models/beam_search.h"
+#include "optim/pair_trainer.h"
 #include "tests/bench/measure.h"
 
 namespace shiftgrad::bench {

@@ -13,10 +13,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/optim/peers/launched_peers.h"
-#include "shiftgrad/optim/trainer.h"
+#include "core/machine/parallel.h"
+#include "nn/models/language_model.h"
+#include "optim/peers/launched_peers.h"
+#include "optim/trainer.h"
 #include "tests/bench/models.h"
 
 namespace shiftgrad::bench {

@@ -2,13 +2,13 @@
 // by padding and copying (rel_shift), and as a view of a buffer that was padded in the first place.
 // All end in the same product with a constant, which is timed by itself as well.
 
-#include "shiftgrad/ops/shift.h"
+#include "ops/shift.h"
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/machine/parallel.h"
+#include "core/tape.h"
+#include "ops/elementwise.h"
+#include "ops/shape.h"
 #include "tests/bench/measure.h"
 
 namespace shiftgrad::bench {

@@ -4,8 +4,8 @@
 //
 // three times the forward pass, the usual count: the backward pass makes two products of each.
 
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/optim/trainer.h"
+#include "nn/models/language_model.h"
+#include "optim/trainer.h"
 #include "tests/bench/measure.h"
 
 namespace shiftgrad::bench {

@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "shiftgrad/core/packed_weights.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/nn/models/sampling.h"
+#include "core/packed_weights.h"
+#include "core/tape.h"
+#include "nn/models/language_model.h"
+#include "nn/models/sampling.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/models.h"
 

@@ -1,6 +1,6 @@
-#include "shiftgrad/core/accumulate.h"
+#include "core/accumulate.h"
 
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/machine/parallel.h"
 #include "tests/support/arrangement.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/refusal.h"

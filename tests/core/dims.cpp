@@ -1,4 +1,4 @@
-#include "shiftgrad/core/dims.h"
+#include "core/dims.h"
 
 #include "tests/support/refusal.h"
 

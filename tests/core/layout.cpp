@@ -1,4 +1,4 @@
-#include "shiftgrad/core/layout.h"
+#include "core/layout.h"
 
 #include <limits>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/named.h"
+#include "core/named.h"
 
 #include "tests/support/refusal.h"
 

@@ -1,13 +1,13 @@
-#include "shiftgrad/core/packed_weights.h"
+#include "core/packed_weights.h"
 
 #include <array>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/random.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/generate.h"
-#include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "core/random.h"
+#include "core/tape.h"
+#include "nn/models/generate.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
 #include "tests/support/in_bfloat16.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_trainings.h"

@@ -1,12 +1,12 @@
-#include "shiftgrad/core/print.h"
+#include "core/print.h"
 
 #include <doctest/doctest.h>
 
 #include <numeric>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/errors.h"
+#include "ops/shape.h"
 #include "tests/support/counting.h"
 #include "tests/support/specials.h"
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/random.h"
+#include "core/random.h"
 
 #include <algorithm>
 #include <array>

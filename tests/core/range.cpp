@@ -1,4 +1,4 @@
-#include "shiftgrad/core/range.h"
+#include "core/range.h"
 
 #include <cmath>
 

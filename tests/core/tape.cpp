@@ -1,16 +1,16 @@
-#include "shiftgrad/core/tape.h"
+#include "core/tape.h"
 
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <thread>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/reduce.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/machine/allocator.h"
+#include "ops/concat.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
+#include "ops/shape.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/random_values.h"
 #include "tests/support/refusal.h"

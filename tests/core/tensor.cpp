@@ -1,13 +1,13 @@
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 
 #include <limits>
 #include <numeric>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/machine/allocator.h"
+#include "core/tape.h"
+#include "ops/elementwise.h"
+#include "ops/shape.h"
 #include "tests/support/counting.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/random_values.h"

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/walk.h"
+#include "core/walk.h"
 
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/machine/parallel.h"
 #include "tests/fuzz/checkpoint_mutator.h"
 #include "tests/fuzz/checkpoint_seeds.h"
 #include "tests/fuzz/expect.h"

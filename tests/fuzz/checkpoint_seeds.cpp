@@ -2,10 +2,10 @@
 
 #include <cstdlib>
 
+#include "core/errors.h"
 #include "examples/char_lm/run_folder.h"
 #include "examples/seq2seq/run.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/state_dict.h"
+#include "nn/state_dict.h"
 #include "tests/support/temporary_folder.h"
 
 namespace fuzz {

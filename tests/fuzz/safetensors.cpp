@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/tensor_file.h"
+#include "core/errors.h"
+#include "core/io/tensor_file.h"
 #include "tests/fuzz/expect.h"
 #include "tests/support/temporary_folder.h"
 

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/errors.h"
+#include "core/machine/parallel.h"
 #include "examples/char_lm/vocabulary.h"
 #include "examples/common/utf8.h"
 #include "examples/seq2seq/lines.h"
 #include "examples/seq2seq/rows.h"
 #include "examples/seq2seq/symbols.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
 #include "tests/fuzz/checkpoint_seeds.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/mutator.h"

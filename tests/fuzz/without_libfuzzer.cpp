@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "shiftgrad/core/machine/sanitizer.h"
+#include "core/machine/sanitizer.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/mutator.h"
 #include "tests/support/temporary_folder.h"

@@ -4,9 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/language_model.h"
+#include "core/machine/allocator.h"
+#include "nn/models/config.h"
+#include "nn/models/language_model.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/oracles/blocks.h"
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/ops/shape.h"
+#include "ops/shape.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/models.h"
 #include "tests/support/named_parameters.h"

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/convert.h"
+#include "core/tape.h"
+#include "nn/models/convert.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/named_parameters.h"
 #include "tests/support/oracles/attention.h"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/nn/models/encoder_decoder_block.h"
+#include "nn/models/encoder_decoder_block.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/masks.h"
 #include "tests/support/mismatch.h"

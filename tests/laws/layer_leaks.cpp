@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/core/tape.h"
+#include "core/tape.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/specials.h"

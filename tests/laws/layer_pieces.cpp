@@ -4,9 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/nn/models/r_transformer_block.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/elementwise.h"
+#include "nn/models/r_transformer_block.h"
+#include "ops/concat.h"
+#include "ops/elementwise.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/refusal.h"
 

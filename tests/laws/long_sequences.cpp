@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/core/tape.h"
+#include "core/tape.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/oracles/blocks.h"
 

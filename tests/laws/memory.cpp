@@ -2,10 +2,10 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/loss.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/tape.h"
+#include "ops/concat.h"
+#include "ops/loss.h"
+#include "ops/shape.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/mismatch.h"

@@ -3,9 +3,9 @@
 
 #include "tests/support/own_model.h"
 
-#include "shiftgrad/nn/models/save.h"
-#include "shiftgrad/nn/state_dict.h"
-#include "shiftgrad/optim/trainer.h"
+#include "nn/models/save.h"
+#include "nn/state_dict.h"
+#include "optim/trainer.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_trainings.h"
 #include "tests/support/temporary_folder.h"

@@ -6,15 +6,15 @@
 #include <cmath>
 #include <utility>
 
-#include "shiftgrad/core/machine/bfloat16_product.h"
-#include "shiftgrad/core/machine/blas.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/right_factor.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/state_dict.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/reduce.h"
+#include "core/machine/bfloat16_product.h"
+#include "core/machine/blas.h"
+#include "core/machine/parallel.h"
+#include "core/machine/right_factor.h"
+#include "core/tape.h"
+#include "nn/state_dict.h"
+#include "ops/arithmetic.h"
+#include "ops/matmul.h"
+#include "ops/reduce.h"
 #include "tests/support/in_bfloat16.h"
 #include "tests/support/small_trainings.h"
 

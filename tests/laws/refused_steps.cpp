@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/encoder_decoder_block.h"
+#include "core/tape.h"
+#include "nn/models/encoder_decoder_block.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/own_model.h"

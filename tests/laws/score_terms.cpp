@@ -5,8 +5,8 @@
 
 #include <set>
 
-#include "shiftgrad/nn/models/mixers.h"
-#include "shiftgrad/ops/arithmetic.h"
+#include "nn/models/mixers.h"
+#include "ops/arithmetic.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/named_parameters.h"

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/ops/shift.h"
+#include "ops/shift.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/named_parameters.h"

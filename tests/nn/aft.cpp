@@ -1,11 +1,11 @@
 // What only AFT has: keys of ±60, channels in groups wider than a vector loop, a normed kernel.
 
-#include "shiftgrad/nn/aft.h"
+#include "nn/aft.h"
 
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/machine/allocator.h"
+#include "ops/concat.h"
+#include "ops/elementwise.h"
+#include "ops/shape.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/named_parameters.h"

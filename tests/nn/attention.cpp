@@ -1,6 +1,6 @@
 // An attention whose equation sets the factor of its score, beside its formula in plain ops.
 
-#include "shiftgrad/nn/attention.h"
+#include "nn/attention.h"
 
 #include <doctest/doctest.h>
 
@@ -8,14 +8,14 @@
 #include <cmath>
 #include <optional>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/parameters.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/embedding.h"
-#include "shiftgrad/ops/gradient_check.h"
-#include "shiftgrad/ops/indexing.h"
-#include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/tape.h"
+#include "nn/parameters.h"
+#include "ops/arithmetic.h"
+#include "ops/embedding.h"
+#include "ops/gradient_check.h"
+#include "ops/indexing.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
 #include "tests/support/oracles/input.h"
 #include "tests/support/random_values.h"
 #include "tests/support/values.h"

@@ -1,13 +1,13 @@
 // What every layer refuses in its own name: other shapes, states that are not its own, recording
 // through a state.
 
-#include "shiftgrad/nn/layer.h"
+#include "nn/layer.h"
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/ops/concat.h"
+#include "core/tape.h"
+#include "nn/models/language_model.h"
+#include "ops/concat.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/refusal.h"

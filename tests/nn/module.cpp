@@ -1,17 +1,17 @@
 // The names, shapes and order of all parameters: files and programs outside the project rely on
 // them.
 
-#include "shiftgrad/nn/module.h"
+#include "nn/module.h"
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/encoder_decoder_block.h"
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/tape.h"
+#include "nn/models/config.h"
+#include "nn/models/encoder_decoder_block.h"
+#include "nn/models/language_model.h"
+#include "ops/arithmetic.h"
+#include "ops/elementwise.h"
+#include "ops/shape.h"
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;

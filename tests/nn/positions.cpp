@@ -1,4 +1,4 @@
-#include "shiftgrad/nn/positions.h"
+#include "nn/positions.h"
 
 #include <doctest/doctest.h>
 

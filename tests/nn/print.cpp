@@ -1,10 +1,10 @@
-#include "shiftgrad/nn/print.h"
+#include "nn/print.h"
 
 #include <doctest/doctest.h>
 
 #include <sstream>
 
-#include "shiftgrad/nn/models/language_model.h"
+#include "nn/models/language_model.h"
 
 using namespace shiftgrad;
 

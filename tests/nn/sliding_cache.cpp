@@ -1,9 +1,9 @@
-#include "shiftgrad/nn/sliding_cache.h"
+#include "nn/sliding_cache.h"
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/ops/concat.h"
+#include "core/machine/allocator.h"
+#include "ops/concat.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/refusal.h"
 

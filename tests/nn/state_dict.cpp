@@ -1,11 +1,11 @@
-#include "shiftgrad/nn/state_dict.h"
+#include "nn/state_dict.h"
 
-#include "shiftgrad/core/io/tensor_file.h"
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/linear.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/io/tensor_file.h"
+#include "core/machine/allocator.h"
+#include "core/tape.h"
+#include "nn/linear.h"
+#include "ops/elementwise.h"
+#include "ops/shape.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"
 

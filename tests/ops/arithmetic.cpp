@@ -1,6 +1,6 @@
-#include "shiftgrad/ops/arithmetic.h"
+#include "ops/arithmetic.h"
 
-#include "shiftgrad/ops/shape.h"
+#include "ops/shape.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
 

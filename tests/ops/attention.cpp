@@ -1,8 +1,8 @@
-#include "shiftgrad/ops/attention.h"
+#include "ops/attention.h"
 
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/machine/allocator.h"
+#include "core/machine/parallel.h"
+#include "ops/shape.h"
 #include "tests/support/op_row.h"
 #include "tests/support/oracles/relative_attention.h"
 #include "tests/support/refusal.h"

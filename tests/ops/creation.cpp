@@ -1,4 +1,4 @@
-#include "shiftgrad/ops/creation.h"
+#include "ops/creation.h"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,12 @@
-#include "shiftgrad/ops/dropout.h"
+#include "ops/dropout.h"
 
 #include <cmath>
 #include <set>
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/random.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/machine/parallel.h"
+#include "core/random.h"
+#include "ops/elementwise.h"
+#include "ops/shape.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
 #include "tests/support/specials.h"

@@ -1,4 +1,4 @@
-#include "shiftgrad/ops/elementwise.h"
+#include "ops/elementwise.h"
 
 #include <algorithm>
 #include <array>

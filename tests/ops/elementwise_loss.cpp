@@ -1,8 +1,8 @@
-#include "shiftgrad/ops/elementwise_loss.h"
+#include "ops/elementwise_loss.h"
 
 #include <cmath>
 
-#include "shiftgrad/ops/elementwise.h"
+#include "ops/elementwise.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
 #include "tests/support/specials.h"

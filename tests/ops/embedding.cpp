@@ -1,6 +1,6 @@
-#include "shiftgrad/ops/embedding.h"
+#include "ops/embedding.h"
 
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/machine/parallel.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
 

@@ -1,15 +1,15 @@
-#include "shiftgrad/ops/gradient_check.h"
+#include "ops/gradient_check.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/matmul.h"
-#include "shiftgrad/ops/reduce.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/accumulate.h"
+#include "core/tape.h"
+#include "ops/elementwise.h"
+#include "ops/matmul.h"
+#include "ops/reduce.h"
+#include "ops/shape.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/random_values.h"
 #include "tests/support/refusal.h"

@@ -1,9 +1,9 @@
-#include "shiftgrad/ops/loss.h"
+#include "ops/loss.h"
 
 #include <cmath>
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/machine/parallel.h"
+#include "ops/shape.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
 #include "tests/support/specials.h"

@@ -1,7 +1,7 @@
-#include "shiftgrad/ops/matmul.h"
+#include "ops/matmul.h"
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/machine/parallel.h"
+#include "ops/shape.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
 

@@ -1,8 +1,8 @@
-#include "shiftgrad/ops/recurrent.h"
+#include "ops/recurrent.h"
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/machine/parallel.h"
+#include "ops/concat.h"
+#include "ops/shape.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
 

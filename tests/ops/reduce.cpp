@@ -1,10 +1,10 @@
-#include "shiftgrad/ops/reduce.h"
+#include "ops/reduce.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/machine/parallel.h"
+#include "ops/shape.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
 #include "tests/support/specials.h"

@@ -1,7 +1,7 @@
-#include "shiftgrad/ops/shape.h"
+#include "ops/shape.h"
 
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/ops/elementwise.h"
+#include "core/machine/allocator.h"
+#include "ops/elementwise.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
 

@@ -1,8 +1,8 @@
-#include "shiftgrad/ops/softmax.h"
+#include "ops/softmax.h"
 
 #include <cmath>
 
-#include "shiftgrad/ops/shape.h"
+#include "ops/shape.h"
 #include "tests/support/masks.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"

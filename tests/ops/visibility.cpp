@@ -1,4 +1,4 @@
-#include "shiftgrad/ops/visibility.h"
+#include "ops/visibility.h"
 
 #include "tests/support/refusal.h"
 

@@ -1,7 +1,7 @@
-#include "shiftgrad/optim/auxiliary_losses.h"
+#include "optim/auxiliary_losses.h"
 
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/loss.h"
+#include "ops/elementwise.h"
+#include "ops/loss.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/models.h"
 #include "tests/support/refusal.h"

@@ -1,4 +1,4 @@
-#include "shiftgrad/optim/batches.h"
+#include "optim/batches.h"
 
 #include <map>
 #include <numeric>

@@ -1,12 +1,12 @@
-#include "shiftgrad/optim/evaluate.h"
+#include "optim/evaluate.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/tape.h"
+#include "ops/concat.h"
+#include "ops/shape.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"
 #include "tests/support/values.h"

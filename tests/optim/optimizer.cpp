@@ -1,12 +1,12 @@
-#include "shiftgrad/optim/optimizer.h"
+#include "optim/optimizer.h"
 
 #include <cmath>
 #include <limits>
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/reduce.h"
+#include "core/machine/parallel.h"
+#include "core/tape.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;

@@ -1,7 +1,7 @@
-#include "shiftgrad/optim/pair_trainer.h"
+#include "optim/pair_trainer.h"
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/nn/models/beam_search.h"
+#include "core/machine/parallel.h"
+#include "nn/models/beam_search.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/named_parameters.h"
 #include "tests/support/refusal.h"

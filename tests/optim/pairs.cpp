@@ -1,4 +1,4 @@
-#include "shiftgrad/optim/pairs.h"
+#include "optim/pairs.h"
 
 #include <set>
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/optim/parameter_patterns.h"
+#include "optim/parameter_patterns.h"
 
 #include "tests/support/refusal.h"
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/optim/schedule.h"
+#include "optim/schedule.h"
 
 #include <cmath>
 #include <vector>

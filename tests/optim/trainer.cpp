@@ -1,17 +1,17 @@
-#include "shiftgrad/optim/trainer.h"
+#include "optim/trainer.h"
 
 #include <cmath>
 #include <thread>
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/state_dict.h"
-#include "shiftgrad/ops/arithmetic.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/loss.h"
-#include "shiftgrad/ops/shape.h"
-#include "shiftgrad/optim/clip.h"
+#include "core/machine/parallel.h"
+#include "core/tape.h"
+#include "nn/state_dict.h"
+#include "ops/arithmetic.h"
+#include "ops/concat.h"
+#include "ops/elementwise.h"
+#include "ops/loss.h"
+#include "ops/shape.h"
+#include "optim/clip.h"
 #include "tests/support/own_model.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_trainings.h"

@@ -1,9 +1,9 @@
-#include "shiftgrad/optim/trainer_state.h"
+#include "optim/trainer_state.h"
 
 #include <limits>
 
-#include "shiftgrad/nn/state_dict.h"
-#include "shiftgrad/optim/trainer.h"
+#include "nn/state_dict.h"
+#include "optim/trainer.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"
 #include "tests/support/temporary_folder.h"

@@ -1,6 +1,6 @@
 // The loop that all trainers have, in the training of a language model.
 
-#include "shiftgrad/optim/training_loop.h"
+#include "optim/training_loop.h"
 
 #include <algorithm>
 #include <limits>

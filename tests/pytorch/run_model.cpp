@@ -6,11 +6,11 @@
 
 #include <iostream>
 
+#include "core/io/tensor_file.h"
+#include "core/machine/parallel.h"
+#include "core/tape.h"
 #include "examples/char_lm/run_folder.h"
 #include "examples/seq2seq/run.h"
-#include "shiftgrad/core/io/tensor_file.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/tape.h"
 
 using namespace shiftgrad;
 

@@ -28,7 +28,7 @@ $1"
 # may_see FOLDER FOLDERS: of the project's own files it includes those of FOLDERS only.
 may_see() {
   others=$(includes "$1" '(shiftgrad|core|ops|nn|optim|examples|tests)/' |
-    grep -vE "[<\"]shiftgrad/($2)/" || true)
+    grep -vE "\"($2)/" || true)
   forbid "$others" "$1 may include $2 only:"
 }
 may_see core 'core'
@@ -38,13 +38,23 @@ may_see optim 'core|ops|nn|optim'
 
 # hidden_from FOLDERS PATTERN: none of their sources includes what matches.
 hidden_from() {
-  forbid "$(includes "$1" "shiftgrad/$2")" "$1 may not include $2:"
+  forbid "$(includes "$1" "$2")" "$1 may not include $2:"
 }
 hidden_from 'core/machine ops nn/*.h nn/*.cpp' '(core/io/json|optim)'
 hidden_from 'core/*.h core/*.cpp core/machine' 'core/io/'
 hidden_from 'nn/*.h nn/*.cpp' 'nn/models/'
 hidden_from 'core nn optim examples' 'ops/[a-z]+/'
 hidden_from 'core/machine core/io' 'core/(tape|accumulate|walk)\.h'
+
+# What is in quotes lies at that path from here or from the file itself; a compiler needs no other folder.
+# Only the short programs say <shiftgrad/shiftgrad.h>, as a program outside does.
+missing=$(includes "$folders" '[^>]*"' | grep -v '^tests/shell/outside/' |
+  sed -n 's/^\([^:]*\)\/[^/:]*:[0-9]*:.*"\(.*\)"$/\1 \2/p' | sort -u | while read -r folder file; do
+  [ -f "$file" ] || [ -f "$folder/$file" ] || echo "$folder: $file"
+done)
+forbid "$missing" 'not found in the project:'
+forbid "$(includes 'core ops nn optim examples/*/ tests' 'shiftgrad/' | grep -v '^tests/shell/outside/' || true)" \
+  'headers are included by their path in the project:'
 
 # only_in FILES LIBRARY: nowhere else is it included.
 only_in() {

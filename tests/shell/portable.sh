@@ -27,7 +27,7 @@ link() {
   program=$1
   shift
   # shellcheck disable=SC2046,SC2086
-  $compiler -std=c++20 -O1 -Ibuild/include -I"$tests/.." "$@" -o "$program" \
+  $compiler -std=c++20 -O1 -I"$tests/.." -I"$tests/../examples" "$@" -o "$program" \
     build/libshiftgrad-*.a.p/*.o "$built/libshiftgrad-f32.a" "$built/libshiftgrad-core.a" \
     $(pkg-config --libs libhwy)
 }

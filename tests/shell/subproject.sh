@@ -21,6 +21,13 @@ objects=$(sed -n 's/:.*//; /extension-shiftgrad\.p\/.*\.o$/p
 [ "$(echo "$objects" | wc -l)" = 10 ] || { echo "objects of the host and the library: $objects"; exit 1; }
 # shellcheck disable=SC2086
 ninja -C build $objects
+# The host finds the library's headers by shiftgrad/ alone.
+ninja -C build -t commands extension-shiftgrad > "$place/commands"
+folders=$(grep 'extension\.cpp\.o' "$place/commands" | tr ' ' '\n' | sed -n 's/^-I//p')
+echo "$folders" | grep -q '^subprojects/shiftgrad/include$' || { echo "the host looks in $folders"; exit 1; }
+for folder in $folders; do
+  [ ! -e "build/$folder/core/tensor.h" ] || { echo "the host sees $folder/core"; exit 1; }
+done
 cp "$built"/libshiftgrad-*.so build/subprojects/shiftgrad/
 cd build
 eval "$(ninja -t commands extension-shiftgrad | tail -n 1)"

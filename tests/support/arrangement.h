@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 #include "tests/support/random_values.h"
 
 namespace shiftgrad::test {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "shiftgrad/core/scalar.h"
+#include "core/scalar.h"
 
 namespace shiftgrad::test {
 

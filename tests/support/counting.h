@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::test {
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "shiftgrad/core/machine/simd.h"
+#include "core/machine/simd.h"
 
 namespace shiftgrad::test {
 

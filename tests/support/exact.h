@@ -9,8 +9,8 @@
 #include <limits>
 #include <vector>
 
-#include "shiftgrad/core/random.h"
-#include "shiftgrad/core/scalar.h"
+#include "core/random.h"
+#include "core/scalar.h"
 
 namespace shiftgrad::test {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shiftgrad/core/machine/precision.h"
+#include "core/machine/precision.h"
 
 namespace shiftgrad {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "shiftgrad/core/layout.h"
+#include "core/layout.h"
 
 namespace shiftgrad::test {
 

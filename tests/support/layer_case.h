@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "shiftgrad/core/io/safetensors.h"
-#include "shiftgrad/core/io/tensor_file.h"
+#include "core/io/safetensors.h"
+#include "core/io/tensor_file.h"
 #include "tests/support/oracles/input.h"
 #include "tests/support/temporary_folder.h"
 

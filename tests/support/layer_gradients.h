@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/gradient_check.h"
+#include "core/tape.h"
+#include "ops/gradient_check.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/specials.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/shape.h"
+#include "ops/concat.h"
+#include "ops/shape.h"
 #include "tests/support/layer_rows.h"
 
 namespace shiftgrad::test {

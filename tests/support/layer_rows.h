@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/nn/layer.h"
+#include "nn/layer.h"
 #include "tests/support/oracles/input.h"
 #include "tests/support/random_values.h"
 

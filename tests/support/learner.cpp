@@ -1,13 +1,13 @@
 #include "tests/support/learner.h"
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/ops/embedding.h"
-#include "shiftgrad/ops/loss.h"
-#include "shiftgrad/ops/shape.h"
-#include "shiftgrad/optim/clip.h"
-#include "shiftgrad/optim/optimizer.h"
-#include "shiftgrad/optim/schedule.h"
+#include "core/tape.h"
+#include "nn/models/config.h"
+#include "ops/embedding.h"
+#include "ops/loss.h"
+#include "ops/shape.h"
+#include "optim/clip.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
 #include "tests/support/models.h"
 
 namespace shiftgrad::test {

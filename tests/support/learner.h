@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "shiftgrad/nn/models/language_model.h"
+#include "nn/models/language_model.h"
 #include "tests/support/tasks.h"
 
 namespace shiftgrad::test {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "shiftgrad/ops/visibility.h"
+#include "ops/visibility.h"
 
 namespace shiftgrad::test {
 

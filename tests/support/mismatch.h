@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 #include "tests/support/numbers.h"
 
 namespace shiftgrad::test {

@@ -2,7 +2,7 @@
 
 // The list of configured language models over which their tests run.
 
-#include "shiftgrad/nn/models/config.h"
+#include "nn/models/config.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/oracles/language_model.h"
 

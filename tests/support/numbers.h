@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 #include "tests/support/bounded.h"
 #include "tests/support/indices.h"
 

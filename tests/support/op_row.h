@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/gradient_check.h"
+#include "core/tape.h"
+#include "ops/gradient_check.h"
 #include "tests/support/arrangement.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/numbers.h"

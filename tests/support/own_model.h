@@ -2,10 +2,10 @@
 
 #include <string>
 
-#include "shiftgrad/nn/linear.h"
-#include "shiftgrad/nn/models/sequence_model.h"
-#include "shiftgrad/nn/multi_head_attention.h"
-#include "shiftgrad/ops/embedding.h"
+#include "nn/linear.h"
+#include "nn/models/sequence_model.h"
+#include "nn/multi_head_attention.h"
+#include "ops/embedding.h"
 
 namespace shiftgrad::test {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/io/tensor_file.h"
-#include "shiftgrad/nn/state_dict.h"
-#include "shiftgrad/optim/training_loop.h"
+#include "core/io/tensor_file.h"
+#include "nn/state_dict.h"
+#include "optim/training_loop.h"
 #include "tests/support/threads_as_peers.h"
 
 namespace shiftgrad::test {

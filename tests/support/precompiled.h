@@ -3,5 +3,5 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/core/precompiled.h"
-#include "shiftgrad/core/tape.h"
+#include "core/precompiled.h"
+#include "core/tape.h"

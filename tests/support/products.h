@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "shiftgrad/core/machine/matrix.h"
-#include "shiftgrad/core/random.h"
+#include "core/machine/matrix.h"
+#include "core/random.h"
 #include "tests/support/bounded.h"
 
 namespace shiftgrad::test {

@@ -4,7 +4,7 @@
 #include <random>
 #include <vector>
 
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::test {
 

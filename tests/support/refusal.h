@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 /// The text of the Error that `action` throws. Fails the test when it throws none.
 template <class Action>

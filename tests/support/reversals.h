@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "shiftgrad/optim/pairs.h"
+#include "optim/pairs.h"
 #include "tests/support/translators.h"
 
 namespace shiftgrad::test {

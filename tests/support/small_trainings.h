@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shiftgrad/optim/trainer.h"
+#include "optim/trainer.h"
 #include "tests/support/small_models.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

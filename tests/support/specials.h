@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "shiftgrad/core/scalar.h"
+#include "core/scalar.h"
 
 namespace shiftgrad::test {
 

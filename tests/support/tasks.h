@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "shiftgrad/core/array.h"
-#include "shiftgrad/core/random.h"
+#include "core/array.h"
+#include "core/random.h"
 
 namespace shiftgrad::test {
 

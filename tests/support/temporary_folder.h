@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 /// An empty folder that lives as long as this.
 class TemporaryFolder {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "shiftgrad/optim/peers/peers.h"
+#include "optim/peers/peers.h"
 
 namespace shiftgrad::test {
 

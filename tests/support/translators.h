@@ -2,7 +2,7 @@
 
 // The list of configured encoder-decoders over which their tests run.
 
-#include "shiftgrad/nn/models/config.h"
+#include "nn/models/config.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/oracles/encoder_decoder.h"
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/tensor.h"
-#include "shiftgrad/nn/module.h"
+#include "core/errors.h"
+#include "core/tensor.h"
+#include "nn/module.h"
 
 namespace shiftgrad::test {
 

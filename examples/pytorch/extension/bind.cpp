@@ -12,11 +12,11 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/errors.h"
 #include "described.h"
 #include "model_program.h"
 #include "recording.h"
 #include "session.h"
-#include "shiftgrad/core/errors.h"
 #include "torch_tensors.h"
 
 namespace nb = nanobind;

@@ -5,12 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include "core/errors.h"
 #include "dropout_rates.h"
 #include "examples/common/near_name.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/encoder_decoder.h"
-#include "shiftgrad/nn/models/language_model.h"
+#include "nn/models/config.h"
+#include "nn/models/encoder_decoder.h"
+#include "nn/models/language_model.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "shiftgrad/nn/models/layer_config.h"
+#include "nn/models/layer_config.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
+#include "core/errors.h"
+#include "core/io/json.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "shiftgrad/nn/models/layer_config.h"
+#include "nn/models/layer_config.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

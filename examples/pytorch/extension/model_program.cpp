@@ -5,14 +5,14 @@
 #include <optional>
 #include <utility>
 
+#include "core/errors.h"
+#include "core/io/json.h"
 #include "dropout_rates.h"
 #include "lent_parameters.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/shape.h"
+#include "nn/models/config.h"
+#include "nn/models/language_model.h"
+#include "ops/concat.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "nn/models/beam_search.h"
+#include "nn/models/generate.h"
 #include "program.h"
-#include "shiftgrad/nn/models/beam_search.h"
-#include "shiftgrad/nn/models/generate.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -3,11 +3,11 @@
 #include <dlfcn.h>
 
 #include "bind.h"
+#include "core/errors.h"
+#include "core/machine/allocator.h"
+#include "core/machine/host_threads.h"
+#include "core/machine/parallel.h"
 #include "runs.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/core/machine/host_threads.h"
-#include "shiftgrad/core/machine/parallel.h"
 
 namespace nb = nanobind;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shiftgrad/core/dims.h"
+#include "core/dims.h"
 
 namespace shiftgrad {
 

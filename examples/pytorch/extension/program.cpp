@@ -6,18 +6,18 @@
 #include <optional>
 #include <unordered_map>
 
+#include "core/errors.h"
+#include "core/io/json.h"
 #include "described.h"
 #include "dropout_rates.h"
 #include "lent_parameters.h"
 #include "model_program.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/json.h"
-#include "shiftgrad/nn/layer.h"
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/parameters.h"
-#include "shiftgrad/ops/attention.h"
-#include "shiftgrad/ops/shape.h"
-#include "shiftgrad/ops/shift.h"
+#include "nn/layer.h"
+#include "nn/models/config.h"
+#include "nn/parameters.h"
+#include "ops/attention.h"
+#include "ops/shape.h"
+#include "ops/shift.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

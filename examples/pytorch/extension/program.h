@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "shiftgrad/nn/context.h"
-#include "shiftgrad/nn/module.h"
-#include "shiftgrad/nn/state.h"
+#include "nn/context.h"
+#include "nn/module.h"
+#include "nn/state.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

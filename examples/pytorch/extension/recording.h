@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/tape.h"
 #include "place.h"
-#include "shiftgrad/core/tape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "core/errors.h"
+#include "core/io/safetensors.h"
 #include "examples/char_lm/run_folder.h"
 #include "examples/seq2seq/run.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/io/safetensors.h"
-#include "shiftgrad/nn/models/config.h"
+#include "nn/models/config.h"
 
 namespace nb = nanobind;
 

@@ -4,9 +4,9 @@
 #include <mutex>
 #include <optional>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/machine/precision.h"
+#include "core/errors.h"
+#include "core/machine/parallel.h"
+#include "core/machine/precision.h"
 
 namespace shiftgrad {
 

@@ -1,6 +1,6 @@
 #include "torch_tensors.h"
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 namespace nb = nanobind;
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "core/array.h"
+#include "core/tensor.h"
 #include "place.h"
-#include "shiftgrad/core/array.h"
-#include "shiftgrad/core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/io/atomic_file.h"
+#include "core/io/atomic_file.h"
 
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "shiftgrad/core/machine/sanitizer.h"
+#include "core/machine/sanitizer.h"
 #include "tests/support/refusal.h"
 #include "tests/support/temporary_folder.h"
 

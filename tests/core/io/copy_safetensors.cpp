@@ -3,7 +3,7 @@
 #include <exception>
 #include <iostream>
 
-#include "shiftgrad/core/io/safetensors.h"
+#include "core/io/safetensors.h"
 
 int main(int, char** arguments) try {
   shiftgrad::write_safetensors(arguments[2], shiftgrad::read_safetensors(arguments[1]));

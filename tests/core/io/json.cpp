@@ -1,4 +1,4 @@
-#include "shiftgrad/core/io/json.h"
+#include "core/io/json.h"
 
 #include <nlohmann/json.hpp>
 

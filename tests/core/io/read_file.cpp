@@ -1,4 +1,4 @@
-#include "shiftgrad/core/io/read_file.h"
+#include "core/io/read_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

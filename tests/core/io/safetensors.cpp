@@ -1,4 +1,4 @@
-#include "shiftgrad/core/io/safetensors.h"
+#include "core/io/safetensors.h"
 
 #include <algorithm>
 
@@ -117,8 +117,9 @@ TEST_CASE("safetensors: lengths that cannot be") {
   CHECK(refused_bytes("1234567") == "not a safetensors file: is 7 bytes long, expected at least 8");
   CHECK(refused_bytes(std::string("\x03\0\0\0\0\0\0\0{}", 10)) ==
         "not a safetensors file: a header of 3 bytes in a file of 10");
-  CHECK(refused_bytes(std::string(8, '\xff') + "{}") ==
-        "not a safetensors file: a header of 18446744073709551615 bytes, expected at most 100000000");
+  CHECK(
+      refused_bytes(std::string(8, '\xff') + "{}") ==
+      "not a safetensors file: a header of 18446744073709551615 bytes, expected at most 100000000");
 }
 
 TEST_CASE("safetensors: a header that is no JSON object") {

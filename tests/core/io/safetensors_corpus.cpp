@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <set>
 
-#include "shiftgrad/core/io/safetensors.h"
+#include "core/io/safetensors.h"
 #include "tests/support/refusal.h"
 #include "tests/support/temporary_folder.h"
 
@@ -31,9 +31,11 @@ constexpr Refused refused[] = {
     {"header_empty", "the header does not begin with {"},
     {"header_half_a_surrogate", "the header: not JSON: a mistake at byte 9"},
     {"header_not_utf8", "the header: not JSON: a mistake at byte 3"},
-    {"header_of_2_to_the_64", "not a safetensors file: a header of 18446744073709551615 bytes, expected at most 100000000"},
+    {"header_of_2_to_the_64",
+     "not a safetensors file: a header of 18446744073709551615 bytes, expected at most 100000000"},
     {"header_past_the_end", "not a safetensors file: a header of 3 bytes in a file of 10"},
-    {"header_too_long", "not a safetensors file: a header of 100000001 bytes, expected at most 100000000"},
+    {"header_too_long",
+     "not a safetensors file: a header of 100000001 bytes, expected at most 100000000"},
     {"header_with_a_tail", "the header: not JSON: a mistake at byte 3"},
     {"header_with_a_zero", "the header: not JSON: a mistake at byte 3"},
     {"hole", R"(tensor "b": begins at 3, a hole after 2)"},

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/io/tensor_file.h"
+#include "core/io/tensor_file.h"
 
 #include "tests/support/refusal.h"
 

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/machine/allocator.h"
+#include "core/machine/allocator.h"
 
 #include <malloc.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "shiftgrad/core/random.h"
+#include "core/random.h"
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;

@@ -1,4 +1,4 @@
-#include "shiftgrad/core/machine/bfloat16_product.h"
+#include "core/machine/bfloat16_product.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/random.h"
+#include "core/errors.h"
+#include "core/machine/parallel.h"
+#include "core/random.h"
 #include "tests/support/bounded.h"
 #include "tests/support/products.h"
 #include "tests/support/refusal.h"

@@ -1,10 +1,10 @@
-#include "shiftgrad/core/machine/blas.h"
+#include "core/machine/blas.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/machine/parallel.h"
 #include "tests/support/products.h"
 #include "tests/support/refusal.h"
 #include "tests/support/specials.h"

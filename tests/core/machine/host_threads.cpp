@@ -1,4 +1,4 @@
-#include "shiftgrad/core/machine/host_threads.h"
+#include "core/machine/host_threads.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/machine/parallel.h"
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/machine/parallel.h"
 
 using namespace shiftgrad;
 

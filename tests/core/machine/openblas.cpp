@@ -1,10 +1,10 @@
-#include "shiftgrad/core/machine/openblas.h"
+#include "core/machine/openblas.h"
 
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 
-#include "shiftgrad/core/machine/blas.h"
+#include "core/machine/blas.h"
 #include "tests/support/products.h"
 #include "tests/support/refusal.h"
 

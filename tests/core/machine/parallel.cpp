@@ -1,4 +1,4 @@
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/machine/parallel.h"
 
 #include <atomic>
 #include <chrono>

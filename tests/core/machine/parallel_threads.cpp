@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "shiftgrad/core/machine/parallel.h"
+#include "core/machine/parallel.h"
 
 using namespace shiftgrad;
 

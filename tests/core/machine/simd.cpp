@@ -1,4 +1,4 @@
-#include "shiftgrad/core/machine/simd.h"
+#include "core/machine/simd.h"
 
 #include <doctest/doctest.h>
 

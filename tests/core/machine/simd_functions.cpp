@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/core/machine/simd.h"
+#include "core/machine/simd.h"
 #include "tests/support/every_instruction_set.h"
 #include "tests/support/exact.h"
 #include "tests/support/specials.h"

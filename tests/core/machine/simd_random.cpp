@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "shiftgrad/core/random.h"
+#include "core/random.h"
 #include "tests/support/every_instruction_set.h"
 #include "tests/support/oracles/philox.h"
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "shiftgrad/core/machine/blas.h"
+#include "core/machine/blas.h"
 #include "tests/support/every_instruction_set.h"
 #include "tests/support/products.h"
 #include "tests/support/specials.h"

@@ -1,5 +1,5 @@
 // Built once with each precision; both end up in one program.
-#include "shiftgrad/core/tensor.h"
+#include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -4,8 +4,8 @@
 #include <limits>
 #include <numeric>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/optim/evaluate.h"
+#include "core/tape.h"
+#include "optim/evaluate.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"
 #include "tests/support/values.h"

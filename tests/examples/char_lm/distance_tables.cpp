@@ -8,8 +8,8 @@
 #include <limits>
 #include <optional>
 
-#include "shiftgrad/nn/models/mixers.h"
-#include "shiftgrad/ops/shape.h"
+#include "nn/models/mixers.h"
+#include "ops/shape.h"
 #include "tests/support/random_values.h"
 #include "tests/support/values.h"
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <set>
 
-#include "shiftgrad/core/random.h"
+#include "core/random.h"
 
 using char_lm::effective_context;
 using char_lm::EffectiveContext;

@@ -1,7 +1,7 @@
 #include "examples/char_lm/vocabulary.h"
 
+#include "core/errors.h"
 #include "examples/common/utf8.h"
-#include "shiftgrad/core/errors.h"
 #include "tests/support/refusal.h"
 
 using namespace char_lm;

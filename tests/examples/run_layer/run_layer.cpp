@@ -3,8 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/ops/loss.h"
+#include "nn/models/config.h"
+#include "ops/loss.h"
 #include "tests/support/layer_case.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/models.h"

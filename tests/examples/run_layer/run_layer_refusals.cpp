@@ -5,8 +5,8 @@
 
 #include <chrono>
 
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/nn/models/language_model.h"
+#include "nn/models/config.h"
+#include "nn/models/language_model.h"
 #include "tests/support/layer_case.h"
 #include "tests/support/models.h"
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <initializer_list>
 
-#include "shiftgrad/core/errors.h"
+#include "core/errors.h"
 
 using namespace shiftgrad;
 using show_layer::Table;

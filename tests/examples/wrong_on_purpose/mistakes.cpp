@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/shape.h"
+#include "ops/concat.h"
+#include "ops/shape.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/named_parameters.h"
 

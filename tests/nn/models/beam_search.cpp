@@ -1,10 +1,10 @@
-#include "shiftgrad/nn/models/beam_search.h"
+#include "nn/models/beam_search.h"
 
 #include <map>
 #include <set>
 #include <thread>
 
-#include "shiftgrad/core/tape.h"
+#include "core/tape.h"
 #include "tests/support/named_parameters.h"
 #include "tests/support/refusal.h"
 #include "tests/support/specials.h"

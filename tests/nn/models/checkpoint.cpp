@@ -1,13 +1,13 @@
-#include "shiftgrad/nn/models/checkpoint.h"
+#include "nn/models/checkpoint.h"
 
 #include <chrono>
 #include <filesystem>
 #include <functional>
 
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/nn/parameters.h"
-#include "shiftgrad/nn/state_dict.h"
-#include "shiftgrad/ops/elementwise.h"
+#include "core/machine/allocator.h"
+#include "nn/parameters.h"
+#include "nn/state_dict.h"
+#include "ops/elementwise.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"
 #include "tests/support/temporary_folder.h"

@@ -1,15 +1,15 @@
 // What a config or a length gets wrong is refused by name.
 
-#include "shiftgrad/nn/models/config.h"
+#include "nn/models/config.h"
 
 #include <doctest/doctest.h>
 
 #include <set>
 #include <sstream>
 
-#include "shiftgrad/nn/models/encoder_decoder.h"
-#include "shiftgrad/nn/models/language_model.h"
-#include "shiftgrad/nn/models/layer_config.h"
+#include "nn/models/encoder_decoder.h"
+#include "nn/models/language_model.h"
+#include "nn/models/layer_config.h"
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;

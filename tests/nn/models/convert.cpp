@@ -1,11 +1,11 @@
 // Models whose mixers are a case of another variant, converted to it: the same function in all
 // ways to run it, and a model that can be trained.
 
-#include "shiftgrad/nn/models/convert.h"
+#include "nn/models/convert.h"
 
-#include "shiftgrad/ops/loss.h"
-#include "shiftgrad/ops/shape.h"
-#include "shiftgrad/optim/evaluate.h"
+#include "ops/loss.h"
+#include "ops/shape.h"
+#include "optim/evaluate.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/models.h"

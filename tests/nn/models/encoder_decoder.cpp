@@ -1,13 +1,13 @@
 // Encoder-decoders over every mixer against their formula: logits, loss, gradients, padding, and
 // targets fed in pieces.
 
-#include "shiftgrad/nn/models/encoder_decoder.h"
+#include "nn/models/encoder_decoder.h"
 
-#include "shiftgrad/core/machine/allocator.h"
-#include "shiftgrad/nn/models/load_weights.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/loss.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/machine/allocator.h"
+#include "nn/models/load_weights.h"
+#include "ops/concat.h"
+#include "ops/loss.h"
+#include "ops/shape.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/models.h"

@@ -1,9 +1,9 @@
 // Attention to another sequence, alone and in the decoder's block.
 
-#include "shiftgrad/nn/models/encoder_decoder_block.h"
+#include "nn/models/encoder_decoder_block.h"
 
-#include "shiftgrad/nn/models/config.h"
-#include "shiftgrad/ops/shape.h"
+#include "nn/models/config.h"
+#include "ops/shape.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/oracles/blocks.h"

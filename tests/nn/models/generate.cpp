@@ -1,10 +1,10 @@
-#include "shiftgrad/nn/models/generate.h"
+#include "nn/models/generate.h"
 
 #include <algorithm>
 #include <thread>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/language_model.h"
+#include "core/tape.h"
+#include "nn/models/language_model.h"
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;

@@ -1,9 +1,9 @@
 // Language models over every mixer against their formula: logits, loss, gradients, the memory that
 // they hand on, and the number of their parameters.
 
-#include "shiftgrad/nn/models/language_model.h"
+#include "nn/models/language_model.h"
 
-#include "shiftgrad/ops/loss.h"
+#include "ops/loss.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/models.h"

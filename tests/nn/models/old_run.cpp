@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "shiftgrad/nn/models/checkpoint.h"
-#include "shiftgrad/optim/evaluate.h"
+#include "nn/models/checkpoint.h"
+#include "optim/evaluate.h"
 #include "tests/support/refusal.h"
 #include "tests/support/temporary_folder.h"
 

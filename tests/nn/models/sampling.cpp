@@ -1,4 +1,4 @@
-#include "shiftgrad/nn/models/sampling.h"
+#include "nn/models/sampling.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
-#include "shiftgrad/nn/models/save.h"
+#include "nn/models/save.h"
 
 #include <filesystem>
 #include <numeric>
 
-#include "shiftgrad/core/io/tensor_file.h"
-#include "shiftgrad/nn/models/checkpoint.h"
-#include "shiftgrad/nn/state_dict.h"
+#include "core/io/tensor_file.h"
+#include "nn/models/checkpoint.h"
+#include "nn/state_dict.h"
 #include "tests/support/own_model.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"

@@ -1,8 +1,8 @@
-#include "shiftgrad/nn/models/sequence_model.h"
+#include "nn/models/sequence_model.h"
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/nn/models/generate.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/tape.h"
+#include "nn/models/generate.h"
+#include "ops/shape.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/models.h"
 #include "tests/support/own_model.h"

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <limits>
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/aft.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/machine/parallel.h"
+#include "core/tape.h"
+#include "ops/aft.h"
+#include "ops/shape.h"
 #include "tests/support/every_instruction_set.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/random_values.h"

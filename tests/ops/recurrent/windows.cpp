@@ -1,8 +1,8 @@
 // A cell over windows against loops over units, windows of several groups and blocks among them.
 
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/ops/recurrent.h"
-#include "shiftgrad/ops/shape.h"
+#include "core/machine/parallel.h"
+#include "ops/recurrent.h"
+#include "ops/shape.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/optim/trainer.h"
+#include "optim/trainer.h"
 #include "tests/support/parallel_training.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"

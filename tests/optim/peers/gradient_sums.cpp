@@ -1,10 +1,10 @@
-#include "shiftgrad/optim/peers/gradient_sums.h"
+#include "optim/peers/gradient_sums.h"
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/elementwise.h"
-#include "shiftgrad/ops/reduce.h"
+#include "core/tape.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
 #include "tests/support/threads_as_peers.h"
 
 using namespace shiftgrad;

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/optim/pair_trainer.h"
+#include "optim/pair_trainer.h"
 #include "tests/support/parallel_training.h"
 #include "tests/support/refusal.h"
 #include "tests/support/reversals.h"

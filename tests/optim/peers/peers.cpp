@@ -1,8 +1,8 @@
-#include "shiftgrad/optim/peers/peers.h"
+#include "optim/peers/peers.h"
 
 #include <doctest/doctest.h>
 
-#include "shiftgrad/ops/shape.h"
+#include "ops/shape.h"
 #include "tests/support/random_values.h"
 #include "tests/support/threads_as_peers.h"
 

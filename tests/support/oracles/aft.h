@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shiftgrad/nn/aft.h"
+#include "nn/aft.h"
 #include "tests/support/oracles/input.h"
 
 namespace shiftgrad::test {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "shiftgrad/nn/models/mixers.h"
+#include "nn/models/mixers.h"
 #include "tests/support/oracles/input.h"
 
 namespace shiftgrad::test {

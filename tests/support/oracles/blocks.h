@@ -1,7 +1,7 @@
 #pragma once
 
-#include "shiftgrad/nn/models/encoder_decoder_block.h"
-#include "shiftgrad/nn/models/r_transformer_block.h"
+#include "nn/models/encoder_decoder_block.h"
+#include "nn/models/r_transformer_block.h"
 #include "tests/support/oracles/attention.h"
 #include "tests/support/oracles/local_rnn.h"
 

@@ -2,8 +2,8 @@
 
 // The number of parameters in closed form.
 
-#include "shiftgrad/nn/models/encoder_decoder_block.h"
-#include "shiftgrad/nn/models/language_model.h"
+#include "nn/models/encoder_decoder_block.h"
+#include "nn/models/language_model.h"
 
 namespace shiftgrad::test {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shiftgrad/nn/models/encoder_decoder.h"
+#include "nn/models/encoder_decoder.h"
 #include "tests/support/oracles/language_model.h"
 
 namespace shiftgrad::test {

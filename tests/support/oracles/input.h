@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shiftgrad/ops/visibility.h"
+#include "ops/visibility.h"
 #include "tests/support/values.h"
 
 namespace shiftgrad::test {

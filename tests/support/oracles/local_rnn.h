@@ -1,6 +1,6 @@
 #pragma once
 
-#include "shiftgrad/nn/local_rnn.h"
+#include "nn/local_rnn.h"
 #include "tests/support/oracles/aft.h"
 
 namespace shiftgrad::test {

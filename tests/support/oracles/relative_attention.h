@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "shiftgrad/ops/attention.h"
+#include "ops/attention.h"
 #include "tests/support/masks.h"
 #include "tests/support/numbers.h"
 
