@@ -14,7 +14,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-constexpr int64_t rows_per_tile = 32;
+constexpr int64_t rows_per_task = 32;
 
 void check(const Tensor& logits, const Tokens& targets, const CrossEntropyOptions& options = {}) {
   require_defined("cross_entropy", "logits", logits);
@@ -60,7 +60,7 @@ std::vector<double> softmax_losses(const Tensor& logits, const Tokens& targets,
   int64_t V = logits.size(-1);
   std::vector<double> losses(targets.values.size());
   Scalar* all = probabilities.mutable_data();
-  parallel_ranges(logits.count() / V, rows_per_tile, [&](int64_t begin, int64_t end) {
+  parallel_ranges(logits.count() / V, rows_per_task, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) {
       int32_t target = targets.values[n];
       if (target == options.ignored) continue;

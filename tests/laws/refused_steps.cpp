@@ -40,15 +40,15 @@ Attempt of(const std::string& name, const std::function<Tensor(int64_t C)>& x) {
           }};
 }
 
-std::shared_ptr<const Mask> mask(const Dims& shape, size_t values) {
+std::shared_ptr<const Mask> same_mask(const Dims& shape, size_t values) {
   return std::make_shared<Mask>(Mask{shape, std::vector<uint8_t>(values)});
 }
 
 std::vector<Attempt> attempts() {
   Context padding, hidden, cut_off, looking, editing;
-  padding.key_padding_mask = mask({members, 100}, members * 100);
-  hidden.attention_mask = mask({2, 100}, 200);
-  cut_off.key_padding_mask = mask({members, fed_before + 2}, 1);
+  padding.key_padding_mask = same_mask({members, 100}, members * 100);
+  hidden.attention_mask = same_mask({2, 100}, 200);
+  cut_off.key_padding_mask = same_mask({members, fed_before + 2}, 1);
   looking.recorder = [](const Tensor&) { fail("the recorder"); };
   editing.term_editor = [](std::vector<ScoreTerm>&) { fail("the editor"); };
   return {
@@ -220,7 +220,7 @@ TEST_CASE("a block refuses a mask of its source before its mixer goes on") {
   Tensor x = random.tensor({1, 2, 4});
   KeysAndValues source = block.cross_attention->source_heads(random.tensor({1, 3, 4}));
   Context context, wrong;
-  wrong.key_padding_mask = mask({1, 9}, 9);
+  wrong.key_padding_mask = same_mask({1, 9}, 9);
   auto next = [&](State& state) { return block(x, state, source, context, context); };
   std::unique_ptr<State> untouched = block.start(), asked = block.start();
   CHECK(refused([&] { block(x, *asked, source, context, wrong); }));

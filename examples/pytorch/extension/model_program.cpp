@@ -123,12 +123,7 @@ class LanguageModelProgram : public Program {
 struct TargetState : State {
   std::optional<DecoderState> decoder{};
 
-  std::unique_ptr<State> clone() const override {
-    auto copy = std::make_unique<TargetState>();
-    copy->owner = owner;
-    if (decoder) copy->decoder = decoder->clone();
-    return copy;
-  }
+  std::unique_ptr<State> clone() const override { return std::make_unique<TargetState>(*this); }
   void forget_newest(int64_t) override { fail("encoder_decoder: a target forgets no token"); }
   void reorder(const std::vector<int64_t>& members) override {
     if (decoder) decoder->reorder(members);

@@ -1,12 +1,8 @@
 #include "causal_convolution.h"
 
-#include <algorithm>
+#include <shiftgrad/shiftgrad.h>
 
-#include "shiftgrad/core/accumulate.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/core/machine/parallel.h"
-#include "shiftgrad/core/tape.h"
-#include "shiftgrad/ops/shape.h"
+#include <algorithm>
 
 namespace outside {
 

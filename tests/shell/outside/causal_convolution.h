@@ -4,7 +4,7 @@
 //
 //     y_t = Σ_n w_n ⊙ x_{t-n},   n = 0 … s-1,   x = 0 before the start
 
-#include "shiftgrad/core/tensor.h"
+#include <shiftgrad/shiftgrad.h>
 
 namespace outside {
 

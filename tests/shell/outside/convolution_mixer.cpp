@@ -1,12 +1,11 @@
 #include "convolution_mixer.h"
 
+#include <shiftgrad/shiftgrad.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "causal_convolution.h"
-#include "shiftgrad/core/errors.h"
-#include "shiftgrad/ops/concat.h"
-#include "shiftgrad/ops/shape.h"
 
 namespace outside {
 

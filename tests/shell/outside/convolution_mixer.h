@@ -5,8 +5,7 @@
 //
 //     y = W (w * x)
 
-#include "shiftgrad/nn/layer.h"
-#include "shiftgrad/nn/linear.h"
+#include <shiftgrad/shiftgrad.h>
 
 namespace outside {
 

@@ -2,11 +2,10 @@
 
 // A new variant of attention: each head learns how fast it forgets.
 
+#include <shiftgrad/shiftgrad.h>
+
 #include <cmath>
 #include <vector>
-
-#include "shiftgrad/nn/attention.h"
-#include "shiftgrad/ops/elementwise.h"
 
 namespace outside {
 
