@@ -63,8 +63,10 @@ Tensor gather(const Tensor& x, int axis, const Tokens& indices) {
   axis = normalized_axis("gather", axis, x.rank());
   Dims most = x.shape();
   most[axis] = std::numeric_limits<int64_t>::max();
-  require(std::ranges::equal(indices.shape, most, std::less_equal{}), "gather: indices of ",
-          indices.shape, " along axis ", axis, " of ", x.shape(), ", expected no larger sizes");
+  require(std::equal(indices.shape.begin(), indices.shape.end(), most.begin(), most.end(),
+                     std::less_equal{}),
+          "gather: indices of ", indices.shape, " along axis ", axis, " of ", x.shape(),
+          ", expected no larger sizes");
   for (int32_t index : indices.values)
     require(0 <= index && index < x.size(axis), "gather: index ", index, " into axis ", axis,
             " of ", x.shape(), ", expected 0 to ", x.size(axis) - 1);
