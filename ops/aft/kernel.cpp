@@ -147,8 +147,7 @@ class Terms {
   int64_t place(int64_t x, int64_t i) const {
     return (strip.b * p.T + i) * p.C + strip.channel + x * lanes;
   }
-
-  /// The same for key j in a tensor [B, K, C] of any layout.
+  /// Returns the place of key j's first channel in a tensor [B, K, C] of any layout.
   int64_t offset(const Tensor& x, int64_t j) const {
     const Dims& strides = x.layout().strides;
     return strip.b * strides[0] + j * strides[1] + strip.channel;
