@@ -36,6 +36,7 @@
 #include "nn/linear.h"
 #include "nn/local_rnn.h"
 #include "nn/models/beam_search.h"
+#include "nn/models/byte_text.h"
 #include "nn/models/checkpoint.h"
 #include "nn/models/config.h"
 #include "nn/models/convert.h"

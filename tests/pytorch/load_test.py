@@ -370,7 +370,7 @@ class Mistakes(unittest.TestCase):
             "empty/best.safetensors: no such file": "empty",
             "text: [^\n]+": "text",
             "cut: [^\n]+": "cut",
-            "foreign: is not of the format shiftgrad-1": "foreign",
+            'foreign: has the format "pt", expected the format shiftgrad-1: [^\n]+': "foreign",
             "own: a model of a program's own, which only that program can make; expected a run of char_lm or seq2seq":
                 "own",
             "own_mixer: language_model: own_mixer true, which needs the maker of that mixer": "own_mixer",

@@ -34,8 +34,13 @@ std::vector<std::vector<int32_t>> Program::generate(std::span<const Tensor>, Con
   fail(name_, ": generates nothing");
 }
 
+void Program::expect_all(std::span<const Tensor> tensors) const {
+  require(tensors.size() == tensors_.size(), name_, ": ", tensors.size(), " tensors, expected ",
+          tensors_.size());
+}
+
 std::span<const Tensor> Program::parameters_of(std::span<const Tensor> tensors) const {
-  require(tensors.size() >= 3, name_, ": ", tensors.size(), " tensors, expected at least 3");
+  expect_all(tensors);
   return tensors.subspan(3);
 }
 
@@ -44,11 +49,6 @@ void Program::takes_also(const std::vector<std::string>& names) {
 }
 
 namespace {
-
-/// Throws unless there are as many tensors as the program takes.
-void expect_count(const std::string& name, std::span<const Tensor> tensors, size_t expected) {
-  require(tensors.size() == expected, name, ": ", tensors.size(), " tensors, expected ", expected);
-}
 
 template <class Config>
 class LayerProgram : public Program {
@@ -119,7 +119,7 @@ class ShiftProgram : public Program {
       : Program(std::move(name), {"x", "memory", "context"}), shift_(shift) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
-    expect_count(name_, tensors, 3);
+    expect_all(tensors);
     require(!tensors[1].defined(), name_, ": takes no memory");
     require(!tensors[2].defined(), name_, ": takes no context");
     context.refuse_masks(name_.c_str());
@@ -152,7 +152,7 @@ class AttentionProgram : public Program {
   }
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
-    expect_count(name_, tensors, 9);
+    expect_all(tensors);
     RelativeAttention a{.query = tensors[0],
                         .key = tensors[1],
                         .value = tensors[2],

@@ -51,7 +51,9 @@ struct Program {
   Program(std::string name, std::vector<std::string> tensors)
       : name_(std::move(name)), tensors_(std::move(tensors)) {}
 
-  /// Returns the tensors behind x, memory and context.
+  /// Throws unless there are as many tensors as `run` takes.
+  void expect_all(std::span<const Tensor> tensors) const;
+  /// Returns the tensors behind x, memory and context. Throws as `expect_all` does.
   std::span<const Tensor> parameters_of(std::span<const Tensor> tensors) const;
 
   /// Adds the names of parameters to those of the tensors that `run` takes.

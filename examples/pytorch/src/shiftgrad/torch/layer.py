@@ -1,6 +1,7 @@
 """Every mixer and block of the library as a torch.nn.Module."""
 
 import copy
+import json
 import weakref
 
 import torch
