@@ -1,6 +1,7 @@
 #include "nn/aft.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/checked.h"
 #include "core/errors.h"
@@ -138,24 +139,30 @@ AftBand Aft::band(int64_t M, int64_t T) const {
   return table_band(M, T);
 }
 
-Terms Aft::terms(const Tensor& x, const Tensor& memory, Context& context) const {
-  check_input(name, x, memory, d_model);
-  AftTerms terms = project(x, memory);
-  terms.band = band(terms.key.size(1) - x.size(1), x.size(1));
-  terms.visibility = visibility(context);
+Terms Aft::terms(const Tensor& x, const Past& past, Context& context) const {
+  auto* state = past.state<AftState>();
+  if (state && state->sums()) return {};
+  check_input(name, x, past.memory(), d_model);
+  int64_t T = x.size(1), M = past.memory().defined() ? past.memory().size(1) : 0;
+  if (state) M = state->position();
+  AftBand biases = band(M, T);
+  AftTerms terms = project(x, past.memory());
+  terms.band = biases;
+  terms.visibility = {causal, 0, context.key_padding_mask, context.attention_mask};
+  if (state) std::tie(terms.key, terms.value) = state->append(terms.key, terms.value);
   return terms;
 }
 
-Tensor Aft::forward(const Tensor& x, const Tensor& memory, Context& context) const {
-  return mix(std::get<AftTerms>(terms(x, memory, context)), context);
-}
-
-Visibility Aft::visibility(const Context& context) const {
-  return {causal, 0, context.key_padding_mask, context.attention_mask};
-}
-
-Tensor Aft::mix(const AftTerms& terms, Context& context) const {
-  const auto& [gate, k, v, w, visible] = terms;
+Tensor Aft::forward(const Tensor& x, const Past& past, Context& context) const {
+  auto* state = past.state<AftState>();
+  if (state && state->sums()) {
+    check_input(name, x, {}, d_model);
+    refuse_single_keys(context);
+    AftTerms terms = project(x, {});
+    return output(terms.gate *
+                  state->feed(terms.key, terms.value, band(state->position(), x.size(1))));
+  }
+  const auto [gate, k, v, w, visible] = std::get<AftTerms>(terms(x, past, context));
   Tensor mixed = context.looks_inside()
                      ? composed_aft(k, v, w, visible, context.recorder, context.term_editor)
                      : aft_mix(k, v, w, visible);
@@ -167,25 +174,8 @@ std::unique_ptr<State> Aft::start(int64_t limit) const {
   AtLeast{name.c_str()}(0, "limit", limit);
   // A limit that no sequence can exceed is no limit.
   if (limit < longest() - 1) return new_state<AftState>(limit, AftState::Older::forgotten);
-  int64_t near = form == AftForm::full ? max_len : form == AftForm::simple ? 0 : window;
-  return new_state<AftState>(near, AftState::Older::summed);
-}
-
-Tensor Aft::forward(const Tensor& x, State& state, Context& context) const {
-  return advance<AftState>(state, x, [&](AftState& past) {
-    check_input(name, x, {}, d_model);
-    int64_t M = past.position(), T = x.size(1);
-    AftBand biases = band(M, T);
-    if (!past.forgets() && form != AftForm::full) refuse_single_keys(context);
-    AftTerms terms = project(x, {});
-    bool by_key = context.key_padding_mask || context.attention_mask || context.looks_inside();
-    if (!past.forgets() && !by_key)
-      return output(terms.gate * past.feed(terms.key, terms.value, biases));  // [B, T, C]
-    Visibility visible = visibility(context);
-    visible.check(name.c_str(), x.size(0), T, M + T);
-    auto [keys, values] = past.append(terms.key, terms.value);
-    return mix({terms.gate, keys, values, biases, visible}, context);
-  });
+  if (form == AftForm::full) return new_state<AftState>(max_len, AftState::Older::forgotten);
+  return new_state<AftState>(form == AftForm::simple ? 0 : window, AftState::Older::summed);
 }
 
 int64_t Aft::longest() const { return max_len > 0 ? max_len : unlimited; }

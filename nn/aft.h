@@ -79,14 +79,14 @@ struct Aft : Layer {
   /// start at 0, so conv starts as simple. Throws when the config describes no valid layer.
   Aft(const AftConfig& config, Random& random);
 
-  Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override;
+  Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
   /// Returns a state that keeps running sums of the far keys in double, and the keys and values of
-  /// the last s tokens. A token then costs the same however many came before, except in the full
-  /// form, which keeps all max_len tokens. Sums accept no masks and no recorder. With a limit, the
-  /// state keeps the keys and values of that many tokens instead. Only causal layers have a state.
+  /// the last s tokens. A token then costs the same however many came before. Sums accept no masks
+  /// and no recorder, and have no terms. In the full form the state keeps the keys and values of
+  /// all max_len tokens instead, and with a limit those of that many. Only causal layers have a
+  /// state.
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
-  Tensor forward(const Tensor& x, State& state, Context& context) const override;
-  Terms terms(const Tensor& x, const Tensor& memory, Context& context) const override;
+  Terms terms(const Tensor& x, const Past& past, Context& context) const override;
   int64_t longest() const override;
   std::vector<Tensor> residual_projections() const override { return {output.weight}; }
   void visit(Visitor& visitor) const override;
@@ -99,9 +99,6 @@ struct Aft : Layer {
   AftBand band(int64_t M, int64_t T) const;
 
  private:
-  /// Returns y [B, T, C] from all terms, and passes the weights to the recorder.
-  Tensor mix(const AftTerms& terms, Context& context) const;
-  Visibility visibility(const Context& context) const;
   void build_positions(const AftConfig& config, Random& random);
   AftBand table_band(int64_t M, int64_t T) const;
   AftBand conv_band(int64_t M, int64_t T) const;

@@ -67,13 +67,14 @@ Tensor AftState::feed(const Tensor& key, const Tensor& value, const AftBand& ban
   position_ += T;
   int64_t held = keys.size(1), summed = position_ - held;
   AftBand biases{band.bias.detach(), band.start - summed, band.step};
-  KeysAndValues seen{keys, values};
+  Tensor all_keys = keys, all_values = values;
   if (summed > 0) {
     auto [far_key, far_value] = far_token();
-    seen = {concat({far_key, keys}, 1), concat({far_value, values}, 1)};  // [B, 1 + held, C]
+    all_keys = concat({far_key, keys}, 1);        // [B, 1 + held, C]
+    all_values = concat({far_value, values}, 1);  // [B, 1 + held, C]
     biases.start += 1;
   }
-  Tensor y = aft_mix(seen.key, seen.value, biases, {true, 0, nullptr, nullptr});  // [B, T, C]
+  Tensor y = aft_mix(all_keys, all_values, biases, {true, 0, nullptr, nullptr});  // [B, T, C]
   int64_t leaving = held - keys_.size();
   add_to_sums(slice(keys, 1, 0, leaving), slice(values, 1, 0, leaving));
   return y;
@@ -86,8 +87,8 @@ AftState::KeysAndValues AftState::append(const Tensor& key, const Tensor& value)
 }
 
 void AftState::forget_newest(int64_t count) {
-  require(count == 0 || forgets(), "state: aft cannot forget tokens, they are summed up");
-  if (!forgets()) return;
+  require(count == 0 || !sums(), "state: aft cannot forget tokens, they are summed up");
+  if (sums()) return;
   keys_.forget_newest(count);
   values_.forget_newest(count);
 }

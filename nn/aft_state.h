@@ -18,7 +18,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// steps. To the next tokens they are one more token, with the key m + log den and the value
 /// num / den. Where older tokens are summed, `near` is how far position biases reach; a token costs
 /// O(near · C), whatever came before. Where they are forgotten, `near` is the limit.
-class AftState : public State {
+class AftState : public StateOf<AftState> {
  public:
   enum class Older { summed, forgotten };
   AftState(int64_t near, Older older) : older_(older), keys_(near), values_(near) {}
@@ -27,19 +27,16 @@ class AftState : public State {
   /// Returns y [B, T, C]. Only for a state that sums older tokens.
   Tensor feed(const Tensor& key, const Tensor& value, const AftBand& band);
 
-  struct KeysAndValues {
-    Tensor key, value;  // [B, K, C]
-  };
+  using KeysAndValues = std::pair<Tensor, Tensor>;  // [B, K, C] each
   /// Appends key and value [B, T, C] as `feed` does, but returns all that are kept, including
   /// these.
   KeysAndValues append(const Tensor& key, const Tensor& value);
 
   /// Position of the next token: the number of tokens fed so far, or of those still kept where
   /// older ones are forgotten.
-  int64_t position() const { return older_ == Older::summed ? position_ : keys_.size(); }
-  bool forgets() const { return older_ == Older::forgotten; }
+  int64_t position() const { return sums() ? position_ : keys_.size(); }
+  bool sums() const { return older_ == Older::summed; }
 
-  std::unique_ptr<State> clone() const override { return std::make_unique<AftState>(*this); }
   /// Forgets the newest `count` tokens. Throws where older tokens are summed, since sums cannot be
   /// taken apart.
   void forget_newest(int64_t count) override;

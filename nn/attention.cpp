@@ -50,9 +50,16 @@ Heads Attention::heads(const Tensor& x, const Tensor& memory) const {
   return {project_query(x), key, value};
 }
 
-Terms Attention::terms(const Tensor& x, const Tensor& memory, Context& context) const {
-  check_input(name, x, memory, qkv.weight.size(1));
-  return terms(heads(x, memory), context);
+Terms Attention::terms(const Tensor& x, const Past& past, Context& context) const {
+  check_input(name, x, past.memory(), qkv.weight.size(1));
+  Heads own = heads(x, past.memory());
+  auto* state = past.state<AttentionState>();
+  if (!state) return terms(own, context);
+  Heads all = state->append(rotated(own, state->seen(), state->seen()));
+  Tensor positions = state->positions(all.key.size(2), [&](int64_t keys) {  // [K, H, D]
+    return position_table(keys - 1, 0, context);
+  });
+  return completed(equation(all, positions), context);
 }
 
 RelativeAttention Attention::terms(const Heads& heads, Context& context) const {
@@ -65,17 +72,6 @@ std::unique_ptr<State> Attention::start(int64_t limit) const {
   require(causal, "attention: only a causal layer can be fed in pieces");
   AtLeast{name.c_str()}(0, "limit", limit);
   return new_state<AttentionState>(limit, reach());
-}
-
-Tensor Attention::forward(const Tensor& x, State& state, Context& context) const {
-  return advance<AttentionState>(state, x, [&](AttentionState& past) {
-    check_input(name, x, {}, qkv.weight.size(1));
-    Heads all = past.append(rotated(heads(x, {}), past.seen(), past.seen()));
-    Tensor positions = past.positions(all.key.size(2), [&](int64_t keys) {  // [K, H, D]
-      return position_table(keys - 1, 0, context);
-    });
-    return attend(completed(equation(all, positions), context), context);
-  });
 }
 
 void Attention::visit(Visitor& visitor) const {

@@ -37,12 +37,11 @@ struct Attention : Layer {
   int64_t window = 0;  // keys with |δ| ≥ window are not attended; 0 is no window
   double attention_dropout = 0;
 
-  Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override {
-    return attend(std::get<RelativeAttention>(terms(x, memory, context)), context);
+  Tensor forward(const Tensor& x, const Past& past, Context& context) const override {
+    return attend(std::get<RelativeAttention>(terms(x, past, context)), context);
   }
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
-  Tensor forward(const Tensor& x, State& state, Context& context) const override;
-  Terms terms(const Tensor& x, const Tensor& memory, Context& context) const override;
+  Terms terms(const Tensor& x, const Past& past, Context& context) const override;
   std::vector<Tensor> residual_projections() const override { return {output.weight}; }
   void visit(Visitor& visitor) const override;
 

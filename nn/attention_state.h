@@ -3,7 +3,6 @@
 // What an attention layer keeps of the tokens that it was fed.
 
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "nn/attention.h"
@@ -13,7 +12,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The keys and values of earlier tokens [B, K, H, D], and the table of relative keys. Their size
 /// is bounded by the limit and the variant's reach, if there are any, else it is O(t).
-class AttentionState : public State {
+class AttentionState : public StateOf<AttentionState> {
  public:
   AttentionState(int64_t limit, int64_t reach);
 
@@ -26,7 +25,6 @@ class AttentionState : public State {
   /// undefined for variants without one. It is made for more keys than needed, once for many calls.
   Tensor positions(int64_t keys, const std::function<Tensor(int64_t keys)>& make);
 
-  std::unique_ptr<State> clone() const override { return std::make_unique<AttentionState>(*this); }
   void forget_newest(int64_t count) override;
   void reorder(const std::vector<int64_t>& members) override;
 

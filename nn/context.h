@@ -11,6 +11,8 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+struct Source;
+
 /// What a call of a module needs besides its data. Each thread has its own; modules are const.
 struct Context {
   /// Whether this call is part of training. Dropout acts only then.
@@ -31,6 +33,8 @@ struct Context {
   /// Function that, if set, may edit the terms of every attention layer's score before its factor,
   /// and of AFT's score for each channel (composed_attention and composed_aft name them).
   TermEditor term_editor{};
+  /// What cross-attention attends to. It is null where there is nothing but the layer's own tokens.
+  Source* source = nullptr;
 
   /// Whether the call is about the scores or weights of single keys, which only plain ops compute.
   bool looks_inside() const { return recorder || term_editor; }
@@ -57,12 +61,28 @@ struct Context {
     return shiftgrad::add_dropped(residual, x, dropout_pattern(rate));
   }
 
+  /// Returns a context of the same call for other tokens: with random numbers of its own, and with
+  /// this padding mask in the place of all masks.
+  Context with_padding(const std::shared_ptr<const Mask>& padding) {
+    Context own = *this;
+    own.random = {.seed = random.seed, .stream = random.next_stream()};
+    own.key_padding_mask = padding;
+    own.attention_mask = nullptr;
+    return own;
+  }
+
   /// Throws, in the name of `layer`, when there is a mask. Layers that have no keys to hide call
   /// this.
   void refuse_masks(const char* layer) const {
     require(!key_padding_mask, layer, ": takes no key_padding_mask");
     require(!attention_mask, layer, ": takes no attention_mask");
   }
+};
+
+/// The tokens [B, S, C] that cross-attention attends to, and the context in which it does.
+struct Source {
+  Tensor output;
+  Context context{};
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

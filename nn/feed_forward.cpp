@@ -18,12 +18,16 @@ FeedForward::FeedForward(int64_t d_model, int64_t d_inner, Activation activation
     : up(d_model, d_inner, true, random),
       down(d_inner, d_model, true, random),
       activation(function_of(activation)),
-      dropout(dropout) {}
+      dropout(dropout) {
+  name = "feed_forward";
+}
 
-Tensor FeedForward::operator()(const Tensor& x, Context& context) const {
+Tensor FeedForward::forward(const Tensor& x, const Past&, Context& context) const {
   Tensor hidden = activation(up(x));           // [B, T, d_inner]
   return down(context.drop(hidden, dropout));  // [B, T, C]
 }
+
+std::unique_ptr<State> FeedForward::start(int64_t) const { return new_state<States>(); }
 
 void FeedForward::visit(Visitor& visitor) const {
   visitor("up", up);

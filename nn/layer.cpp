@@ -11,17 +11,27 @@ void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, 
           ", M, ", C, "]");
 }
 
-Tensor Layer::operator()(const Tensor& x, const Tensor& memory, Context& context) const {
-  return forward(x, memory, context);
+Tensor Layer::operator()(const Tensor& x, const Past& past, Context& context) const {
+  if (!past.state()) return forward(x, past, context);
+  return advance(*past.state(), x, [&](State& next) { return forward(x, next, context); });
 }
 
-Tensor Layer::operator()(const Tensor& x, State& state, Context& context) const {
-  return forward(x, state, context);
+Tensor Layer::operator()(const Tensor& x, Context& context) const {
+  return forward(x, {}, context);
 }
 
 Tensor Layer::operator()(const Tensor& x) const {
   Context context;
   return forward(x, {}, context);
+}
+
+std::vector<NamedLayer> layers(const Module& module) {
+  Visitor visitor;
+  module.visit(visitor);
+  std::vector<NamedLayer> found;
+  for (const auto& [name, part] : visitor.modules)
+    if (auto* layer = dynamic_cast<const Layer*>(part)) found.push_back({name, *layer});
+  return found;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

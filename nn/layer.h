@@ -1,8 +1,9 @@
 #pragma once
 
 // A layer over sequences: a mixer, which lets the tokens see each other (attention in any form, the
-// attention free transformer, a local recurrent net), or a block around one. All are called in one
-// way, y = layer(x, …), and have two ways to remember:
+// attention free transformer, a local recurrent net), a net that works on each token alone, or a
+// block of such parts. All are called in one way, y = layer(x, past, context), where the past is
+// nothing or one of two ways to remember:
 //
 //   memory  the layer inputs of earlier tokens, a constant [B, M, C]. Keys and values are made from
 //           it anew at each call, so it outlives an update of the weights: training uses it.
@@ -13,12 +14,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "nn/context.h"
-#include "nn/state.h"
+#include "nn/past.h"
 #include "ops/aft.h"
 #include "ops/attention.h"
 
@@ -30,19 +32,23 @@ void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, 
 /// The terms of an equation: attention's, AFT's, or none, where no softmax weighs single keys.
 using Terms = std::variant<std::monostate, RelativeAttention, AftTerms>;
 
-/// A mixer, or a block around one. A layer of your own implements `forward` twice, `start` and
-/// `visit`.
+/// A mixer, or a block around one. A layer of your own implements `forward`, `start` and `visit`.
 struct Layer : StatefulModule {
-  /// Returns `forward` of the same arguments. PyTorch: module(x).
-  Tensor operator()(const Tensor& x, const Tensor& memory, Context& context) const;
-  Tensor operator()(const Tensor& x, State& state, Context& context) const;
-  /// Returns the output for an x that nothing comes before, outside training and without masks.
+  /// Returns `forward` of the same arguments; without a context, outside training and without
+  /// masks. With a state, throws on the state of another layer and while a tape records. A call
+  /// that throws leaves the state as it was. PyTorch: module(x).
+  Tensor operator()(const Tensor& x, const Past& past, Context& context) const;
+  Tensor operator()(const Tensor& x, Context& context) const;
   Tensor operator()(const Tensor& x) const;
 
-  /// Returns the output [B, T, C] for x [B, T, C] after `memory` [B, M, C], which may be undefined.
-  /// The masks of the context cover the K = M + T keys; a layer obeys them or throws. Throws on
+  /// Returns the output [B, T, C] for x [B, T, C] after the past. The masks of the context cover
+  /// the M tokens of the past and x. A layer obeys the masks and the recorder, or throws. Throws on
   /// other shapes of x and memory, as `check_input` does.
-  virtual Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const = 0;
+  ///
+  /// With a state, the output is that after the tokens in it, and x is added to it. The weights
+  /// must not change between calls. `forward` works on a clone, of which nothing is kept if it
+  /// throws.
+  virtual Tensor forward(const Tensor& x, const Past& past, Context& context) const = 0;
 
   /// Returns a state that has seen nothing and will keep at most `limit` tokens. A call with it
   /// gives what `forward` gives with a memory of the last `limit` tokens fed before. Older tokens
@@ -52,16 +58,9 @@ struct Layer : StatefulModule {
   /// layer that remembers.
   virtual std::unique_ptr<State> start(int64_t limit = unlimited) const = 0;
 
-  /// Returns the output [B, T, C] for x after the tokens in `state`, and adds x to the state. The
-  /// weights must not change between calls. The masks of the context cover the M kept tokens and x.
-  /// A layer obeys the masks and the recorder, or throws where sums or hidden states stand for the
-  /// tokens. Throws on the state of another layer, and while a tape records. A call that throws
-  /// leaves the state as it was, which `advance` sees to.
-  virtual Tensor forward(const Tensor& x, State& state, Context& context) const = 0;
-
   /// Returns all terms from which `forward` computes its output for the same arguments, or none.
   /// What reads them works for any layer: tables of distances, worked examples, conversions.
-  virtual Terms terms(const Tensor&, const Tensor&, Context&) const { return {}; }
+  virtual Terms terms(const Tensor&, const Past&, Context&) const { return {}; }
 
   /// The largest number of tokens in a sequence, counted from its start. It is bounded where
   /// positions are absolute and learned.
@@ -79,5 +78,15 @@ struct Layer : StatefulModule {
   /// model starts them smaller.
   virtual std::vector<Tensor> residual_projections() const { return {}; }
 };
+
+/// A layer at any depth of a module, such as the mixer "blocks.0.mixer" of a model.
+struct NamedLayer {
+  std::string name;
+  const Layer& layer;
+};
+
+/// Returns all layers in a module, in the order in which it lists them. PyTorch: those among
+/// module.named_modules().
+std::vector<NamedLayer> layers(const Module& module);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -22,24 +22,18 @@ constexpr int64_t longest_window = 65536;
 
 /// The hidden states [B, s-1, C] of the windows that began 1 … s-1 tokens ago, oldest last. Under a
 /// limit that cuts windows, a memory of that length instead.
-struct LocalRnnState : State {
+struct LocalRnnState : StateOf<LocalRnnState> {
   RecurrentState open;
   std::optional<int64_t> limit;
   Tensor memory;
 
   explicit LocalRnnState(std::optional<int64_t> limit) : limit(limit) {}
 
-  std::unique_ptr<State> clone() const override { return std::make_unique<LocalRnnState>(*this); }
   void forget_newest(int64_t count) override {
     require(count == 0, "state: local_rnn cannot forget tokens, its windows have moved on");
   }
   void reorder(const std::vector<int64_t>& members) override {
-    for (Tensor* part : {&open.h, &open.c, &memory}) {
-      std::vector<Tensor> rows;
-      for (int64_t member : members)
-        if (part->defined()) rows.push_back(slice(*part, 0, member, member + 1));
-      if (!rows.empty()) *part = concat(rows, 0);
-    }
+    for (Tensor* part : {&open.h, &open.c, &memory}) *part = members_of(*part, members);
   }
 };
 
@@ -79,34 +73,29 @@ RecurrentState LocalRnn::step(const Tensor& projected, const RecurrentState& bef
   return recurrent_step(cell, sums, {}, before.c);
 }
 
-Tensor LocalRnn::forward(const Tensor& x, const Tensor& memory, Context& context) const {
+Tensor LocalRnn::forward(const Tensor& x, const Past& past, Context& context) const {
+  auto* state = past.state<LocalRnnState>();
+  Tensor memory = state ? state->memory : past.memory();
   check_input(name, x, memory, d_model);
   context.refuse_masks("local_rnn");
+  if (state && !state->limit) return slide(x, state->open);
   int64_t M = memory.defined() ? memory.size(1) : 0;
   int64_t remembered = std::min(M, window - 1), missing = window - 1 - remembered;
   Tensor zeros = missing > 0 ? Tensor::zeros({x.size(0), missing, d_model}) : Tensor();
   Tensor tail = remembered > 0 ? slice(memory, 1, M - remembered, M) : Tensor();
   Tensor projected = project(concat({zeros, tail, x}, 1));  // [B, s - 1 + T, gC], once a token
   Tensor bias = cell == RecurrentCell::gru ? hidden.bias : Tensor();
+  if (state) {
+    Tensor all = concat({memory, x}, 1);  // [B, M + T, C]
+    Tensor kept = slice(all, 1, std::max<int64_t>(0, all.size(1) - *state->limit), all.size(1));
+    state->memory = contiguous(kept).detach();
+  }
   return recurrent_windows(cell, projected, hidden.weight, bias, window);  // [B, T, C]
 }
 
 std::unique_ptr<State> LocalRnn::start(int64_t limit) const {
   AtLeast{name.c_str()}(0, "limit", limit);
   return new_state<LocalRnnState>(limit < window - 1 ? std::optional(limit) : std::nullopt);
-}
-
-Tensor LocalRnn::forward(const Tensor& x, State& state, Context& context) const {
-  return advance<LocalRnnState>(state, x, [&](LocalRnnState& past) {
-    check_input(name, x, {}, d_model);
-    context.refuse_masks("local_rnn");
-    if (!past.limit) return slide(x, past.open);
-    Tensor y = forward(x, past.memory, context);
-    Tensor all = concat({past.memory, x}, 1);  // [B, M + T, C]
-    past.memory = slice(all, 1, std::max<int64_t>(0, all.size(1) - *past.limit), all.size(1));
-    past.memory = contiguous(past.memory).detach();
-    return y;
-  });
 }
 
 Tensor LocalRnn::slide(const Tensor& x, RecurrentState& open) const {

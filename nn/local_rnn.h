@@ -44,12 +44,11 @@ struct LocalRnn : Layer {
   /// describes no valid layer.
   LocalRnn(const LocalRnnConfig& config, Random& random);
 
-  Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override;
+  Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
   /// Returns a state that holds the hidden states of the s - 1 windows still open, so each token
   /// costs the same. With a limit below s - 1 it holds the last inputs instead, since windows would
   /// reach back beyond the limit.
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
-  Tensor forward(const Tensor& x, State& state, Context& context) const override;
   void visit(Visitor& visitor) const override;
 
   /// Returns W_ih x + b_ih [.., gC]. b_hh is added too, except for GRU, which multiplies n's share

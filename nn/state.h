@@ -3,6 +3,7 @@
 // How a module remembers the tokens that it has seen.
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -17,9 +18,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// What a layer or a model keeps of the tokens it has seen, for each member of the batch.
 struct State {
   virtual ~State() = default;
-  /// Returns a state that goes on from here by itself. Models clone the states of their layers at
-  /// each step, so a clone of a long past should share it.
+  /// Returns a state that goes on from here by itself. Each step works on a clone, so a clone of a
+  /// long past should share it.
   virtual std::unique_ptr<State> clone() const = 0;
+  /// Becomes what a clone of this state has become.
+  virtual void assign(State&& other) = 0;
   /// Forgets the newest `count` tokens, as if they had not been fed. Throws if older tokens that
   /// would be visible again are gone. Tokens cut off by a limit stay cut off, without an error.
   virtual void forget_newest(int64_t count) = 0;
@@ -29,6 +32,19 @@ struct State {
   /// Identity of the module that started this state (`StatefulModule::identity`). A clone must keep
   /// it, as a copy does.
   int64_t owner = 0;
+};
+
+/// A state that is cloned by copying it. A state of your own derives from it:
+///
+///     struct Sums : StateOf<Sums> { … };
+template <class Own>
+struct StateOf : State {
+  std::unique_ptr<State> clone() const override {
+    return std::make_unique<Own>(static_cast<const Own&>(*this));
+  }
+  void assign(State&& other) override {
+    static_cast<Own&>(*this) = static_cast<Own&&>(std::move(other));
+  }
 };
 
 /// A state as a value: a copy is a clone. States made of other states hold them so.
@@ -48,6 +64,18 @@ class StateValue {
  private:
   std::unique_ptr<State> state_;
 };
+
+/// The states of a module's parts, and the number of tokens fed to it.
+struct States : StateOf<States> {
+  std::vector<StateValue> parts{};
+  int64_t position = 0;
+
+  void forget_newest(int64_t count) override;
+  void reorder(const std::vector<int64_t>& members) override;
+};
+
+/// Returns the members of a batch [B, …] in this order. An undefined x stays undefined.
+Tensor members_of(const Tensor& x, const std::vector<int64_t>& members);
 
 /// A token limit that is no limit.
 inline constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
@@ -70,31 +98,11 @@ struct StatefulModule : Module {
     return state;
   }
 
-  /// Returns the state as the Own that this module's `new_state` made. Throws, in the module's
-  /// name, on the state of another module, and where a tape would record the parameters or x.
-  template <class Own>
-  Own& own_state(State& state, const Tensor& x = {}) const {
-    auto* own = dynamic_cast<Own*>(&state);
-    require(own && state.owner == identity_, name,
-            ": a State of another module; use the one that start() of this module gave");
-    refuse_recording(x);
-    return *own;
-  }
-
-  /// Returns step(past), where `past` is a copy of this module's own state, and then makes the
-  /// state what `past` has become. So a step that throws leaves the state as it was. Throws as
-  /// `own_state` does.
-  template <class Own, class Step>
-  Tensor advance(State& state, const Tensor& x, Step step) const {
-    Own& own = own_state<Own>(state, x);
-    Own past = own;
-    Tensor y = step(past);
-    own = std::move(past);
-    return y;
-  }
-
-  /// Throws, in the module's name, where a tape would record the parameters or x.
-  void refuse_recording(const Tensor& x = {}) const;
+  /// Returns step(next), where `next` is a clone of this module's own state, and then makes the
+  /// state what `next` has become. So a step that throws leaves the state as it was. Throws, in the
+  /// module's name, on the state of another module, and where a tape would record the parameters or
+  /// x.
+  Tensor advance(State& state, const Tensor& x, const std::function<Tensor(State&)>& step) const;
 
  private:
   static int64_t new_identity();

@@ -76,7 +76,10 @@ ModelOutput WithoutTerms::forward(const Tokens& tokens, const Memory& memory,
 }
 
 std::unique_ptr<State> WithoutTerms::start(int64_t limit) const {
-  return feeds_again ? SequenceModel::start(limit) : model.start(limit);
+  if (feeds_again) return SequenceModel::start(limit);
+  std::unique_ptr<State> state = model.start(limit);
+  state->owner = identity();
+  return state;
 }
 
 Tensor WithoutTerms::step(const Tokens& tokens, State& state, Context& context) const {

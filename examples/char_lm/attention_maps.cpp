@@ -1,7 +1,7 @@
 #include "attention_maps.h"
 
 #include "core/tape.h"
-#include "nn/layers.h"
+#include "nn/layer.h"
 
 namespace char_lm {
 

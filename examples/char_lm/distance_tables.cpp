@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/tape.h"
-#include "nn/layers.h"
+#include "nn/layer.h"
 #include "ops/arithmetic.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"

@@ -21,7 +21,7 @@ struct CausalConvolution : Layer {
       : window(window), taps(window * d_model, d_model, true, random) {}
 
   /// Without memory.
-  Tensor forward(const Tensor& x, const Tensor&, Context&) const override {
+  Tensor forward(const Tensor& x, const Past&, Context&) const override {
     Tensor zeros = Tensor::zeros({x.size(0), window - 1, x.size(2)});
     Tensor padded = concat({zeros, x}, 1);  // [B, s-1+T, C]
     std::vector<Tensor> shifted;
@@ -30,9 +30,6 @@ struct CausalConvolution : Layer {
   }
 
   std::unique_ptr<State> start(int64_t) const override { fail("causal_convolution: no state"); }
-  Tensor forward(const Tensor&, State&, Context&) const override {
-    fail("causal_convolution: no state");
-  }
   void visit(Visitor& visitor) const override { visitor("taps", taps); }
 };
 

@@ -101,12 +101,12 @@ Answer run_encoder_decoder_block(Case& given, const EncoderDecoderBlockConfig& c
   auto block = make_layer(given, config);
   int64_t C = layer_width(config);
   Tensor x = take_sequence(given, "input.x", C);
-  Tensor source = take_sequence(given, "input.context", C, x.size(0));
+  Source source{take_sequence(given, "input.context", C, x.size(0))};
   Tensor memory = take_memory(given, "input.memory", x.size(0), C);
-  Context context, unmasked;
+  Context context{.source = &source};
   take_masks(given, context);
-  return differentiate(given, block, {"x", "context"}, {x, source},
-                       [&] { return block(x, memory, source, context, unmasked); });
+  return differentiate(given, block, {"x", "context"}, {x, source.output},
+                       [&] { return block(x, memory, context); });
 }
 
 Answer run_named_layer(Case& given, const LayerConfig& config) {

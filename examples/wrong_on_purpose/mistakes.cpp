@@ -9,10 +9,9 @@ namespace wrong_on_purpose {
 namespace {
 
 /// All tokens that a mixer has been fed.
-struct Seen : State {
+struct Seen : StateOf<Seen> {
   Tensor tokens;  // [B, M, C], undefined at the start
 
-  std::unique_ptr<State> clone() const override { return std::make_unique<Seen>(*this); }
   void forget_newest(int64_t) override { require(false, "wrong_on_purpose: cannot forget"); }
   void reorder(const std::vector<int64_t>&) override {
     require(false, "wrong_on_purpose: cannot reorder");
@@ -45,18 +44,15 @@ struct Mixer : Layer {
     return qkv.part(slice(all, 1, K - count, K), part * C, (part + 1) * C);
   }
 
-  Tensor forward(const Tensor& x, const Tensor& memory, Context&) const override {
-    check_input(name, x, memory, sizes.d_model);
-    return output(mix(concat({memory, x}, 1), x.size(1), false));
+  Tensor forward(const Tensor& x, const Past& past, Context&) const override {
+    check_input(name, x, past.memory(), sizes.d_model);
+    auto* seen = past.state<Seen>();
+    Tensor all = concat({seen ? seen->tokens : past.memory(), x}, 1);
+    if (seen) seen->tokens = all.detach();
+    return output(mix(all, x.size(1), seen));
   }
 
   std::unique_ptr<State> start(int64_t) const override { return new_state<Seen>(); }
-
-  Tensor forward(const Tensor& x, State& state, Context&) const override {
-    auto& seen = own_state<Seen>(state, x);
-    seen.tokens = concat({seen.tokens, x}, 1).detach();
-    return output(mix(seen.tokens, x.size(1), true));
-  }
 
   void visit(Visitor& visitor) const override {
     visitor("qkv", qkv);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -43,57 +44,51 @@ std::vector<double> log_probabilities(std::span<const Scalar> logits) {
   return result;
 }
 
-/// Targets in progress for several sources, with `width` rows for each source still in the batch.
-class Batch {
- public:
-  Batch(const EncoderDecoder& model, const PaddedTokens& sources, const DecodingOptions& options,
-        int64_t width)
-      : model_(model), state_(model.start(model.encode(sources, context_))) {
-    sources_.resize(static_cast<size_t>(sources.tokens.shape[0]));
-    std::iota(sources_.begin(), sources_.end(), 0);
-    next_.assign(sources_.size() * static_cast<size_t>(width), options.begin);
-  }
-
-  /// The sources whose targets are in progress. The n-th source has the rows n width … n width +
-  /// width-1.
-  const std::vector<int64_t>& sources() const { return sources_; }
-
-  /// Feeds each row its next token. `logits(n)` then returns row n's logits.
-  void feed() {
-    logits_ = model_.decode({{std::ssize(next_), 1}, next_}, state_, context_);  // [N, 1, V]
-  }
-
-  std::span<const Scalar> logits(int64_t row) const {
-    auto V = static_cast<size_t>(logits_.size(2));
-    return {logits_.data() + static_cast<size_t>(row) * V, V};
-  }
-
-  /// Makes row n continue from what was row rows[n], with tokens[n]. Only these sources stay, each
-  /// with `width` rows; each is an index into `sources()`.
-  void go_on(const std::vector<int64_t>& kept, const std::vector<int64_t>& rows,
-             std::vector<int32_t> tokens) {
-    bool same = rows.size() == next_.size() && std::ranges::is_sorted(rows) &&
-                std::ranges::adjacent_find(rows) == rows.end();
-    if (kept.size() < sources_.size()) {
-      std::vector<int64_t> left;
-      for (int64_t n : kept) left.push_back(sources_[static_cast<size_t>(n)]);
-      sources_ = std::move(left);
-      if (!sources_.empty()) state_.keep(kept, rows);
-    } else if (!same) {
-      state_.reorder(rows);
-    }
-    next_ = std::move(tokens);
-  }
-
- private:
-  const EncoderDecoder& model_;
-  PackedWeights weights_{};
-  Context context_{};
-  DecoderState state_;
-  std::vector<int64_t> sources_;
-  std::vector<int32_t> next_;  // [N]
-  Tensor logits_;
+/// The row that a target continues, among those of its source, and its next token.
+struct NextToken {
+  int64_t row;
+  int32_t token;
 };
+
+/// Returns the logits after a row of a source.
+using RowLogits = std::function<std::span<const Scalar>(int64_t row)>;
+
+/// Writes targets token by token, `width` rows for each source. `choose(b, logits, last)` returns
+/// the next tokens of source b's rows, or none once its targets have ended, which they must after
+/// `last`. A source without targets leaves the batch.
+void decode(
+    const EncoderDecoder& model, const PaddedTokens& sources, const DecodingOptions& options,
+    int64_t width,
+    const std::function<std::vector<NextToken>(size_t b, const RowLogits&, bool last)>& choose) {
+  Tape::Pause constant;
+  PackedWeights weights;
+  Context context;
+  std::unique_ptr<State> state = model.start(model.encode(sources, context));
+  std::vector<size_t> left(static_cast<size_t>(sources.tokens.shape[0]));
+  std::iota(left.begin(), left.end(), 0);
+  std::vector<int32_t> tokens(left.size() * static_cast<size_t>(width), options.begin);  // [N]
+  for (int64_t length = 0; !left.empty(); ++length) {
+    Tensor logits = model.decode({{std::ssize(tokens), 1}, tokens}, *state, context);  // [N, 1, V]
+    std::vector<size_t> kept;
+    std::vector<int64_t> rows;
+    tokens.clear();
+    for (size_t n = 0; n < left.size(); ++n) {
+      int64_t first = static_cast<int64_t>(n) * width, V = logits.size(2);
+      auto of_row = [&](int64_t row) {
+        return std::span(logits.data() + (first + row) * V, static_cast<size_t>(V));
+      };
+      std::vector<NextToken> chosen = choose(left[n], of_row, length == options.max_length);
+      if (!chosen.empty()) kept.push_back(left[n]);
+      for (auto [row, token] : chosen) {
+        rows.push_back(first + row);
+        tokens.push_back(token);
+      }
+    }
+    bool in_order = std::ranges::adjacent_find(rows, std::greater_equal()) == rows.end();
+    if (!kept.empty() && !(in_order && std::ssize(rows) == logits.size(0))) state->reorder(rows);
+    left = std::move(kept);
+  }
+}
 
 /// A continuation of a row of a beam by one token.
 struct Candidate {
@@ -115,19 +110,15 @@ class Beam {
     for (size_t n = 1; n < rows_.size(); ++n) rows_[n].log_probability = impossible;
   }
 
-  /// The hypotheses in progress. Rows without one, such as all but the first at the start, are
-  /// impossible.
-  const std::vector<Hypothesis>& rows() const { return rows_; }
   std::vector<Hypothesis> done() && { return std::move(done_); }
-  bool is_over() const { return rows_.front().log_probability == impossible; }
 
-  /// Makes one step from the logits that begin at row `first` of the batch. Keeps the best `width`
-  /// of the hypotheses that have ended and of all continuations. Returns the row that each row
-  /// continues, which is the first if there is no hypothesis.
-  std::vector<int64_t> step(const Batch& batch, int64_t first, int32_t end) {
+  /// Makes one step. Keeps the best `width` of the hypotheses that have ended and of all
+  /// continuations. Returns how the rows go on, none if all hypotheses have ended. A row without a
+  /// hypothesis continues the first.
+  std::vector<NextToken> step(const RowLogits& logits, int32_t end) {
     std::vector<Entry> entries;
     for (Hypothesis& done : done_) entries.push_back({options_.score(done), std::move(done), {}});
-    for (const auto& [log_probability, row, token] : continuations(batch, first)) {
+    for (const auto& [log_probability, row, token] : continuations(logits)) {
       Hypothesis longer{rows_[static_cast<size_t>(row)].tokens, log_probability};
       double score = options_.score(log_probability, std::ssize(longer.tokens) + 1);
       if (token == end) {
@@ -140,25 +131,26 @@ class Beam {
     std::ranges::stable_sort(entries, std::greater(), &Entry::score);
     entries.resize(std::min(entries.size(), rows_.size()));
 
-    std::vector<int64_t> parents;
+    std::vector<NextToken> next;
     size_t width = rows_.size();
     done_.clear();
     rows_.clear();
     for (auto& [score, hypothesis, parent] : entries) {
+      if (parent) next.push_back({*parent, hypothesis.tokens.back()});
       (parent ? rows_ : done_).push_back(std::move(hypothesis));
-      if (parent) parents.push_back(*parent);
     }
+    if (next.empty()) return {};
     rows_.resize(width, {{end}, impossible});
-    parents.resize(width, 0);
-    return parents;
+    next.resize(width, {0, end});
+    return next;
   }
 
   /// Ends all hypotheses in progress.
-  void end_all(const Batch& batch, int64_t first, int32_t end) {
+  void end_all(const RowLogits& logits, int32_t end) {
     for (size_t n = 0; n < rows_.size(); ++n) {
       if (rows_[n].log_probability == impossible) continue;
-      auto row = first + static_cast<int64_t>(n);
-      double log_p = log_probabilities(batch.logits(row))[static_cast<size_t>(end)];
+      auto row = static_cast<int64_t>(n);
+      double log_p = log_probabilities(logits(row))[static_cast<size_t>(end)];
       done_.push_back({rows_[n].tokens, rows_[n].log_probability + log_p});
     }
     std::ranges::stable_sort(done_, std::greater(),
@@ -174,12 +166,12 @@ class Beam {
   };
 
   /// Returns at most `width` of the likeliest continuations, the likeliest first.
-  std::vector<Candidate> continuations(const Batch& batch, int64_t first) const {
+  std::vector<Candidate> continuations(const RowLogits& logits) const {
     std::vector<Candidate> all;
     for (size_t n = 0; n < rows_.size(); ++n) {
       if (rows_[n].log_probability == impossible) continue;
       auto row = static_cast<int64_t>(n);
-      std::vector<double> log_p = log_probabilities(batch.logits(first + row));
+      std::vector<double> log_p = log_probabilities(logits(row));
       for (size_t v = 0; v < log_p.size(); ++v)
         all.push_back({rows_[n].log_probability + log_p[v], row, static_cast<int32_t>(v)});
     }
@@ -190,6 +182,8 @@ class Beam {
   }
 
   BeamOptions options_;
+  // The hypotheses in progress. Rows without one, such as all but the first at the start, are
+  // impossible.
   std::vector<Hypothesis> rows_;
   std::vector<Hypothesis> done_;  // best first
 };
@@ -212,28 +206,13 @@ std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
   AtLeast at_least{"beam_search"};
   at_least(1, "width", beam.width);
   at_least(0, "length_penalty", beam.length_penalty);
-  Tape::Pause constant;
-  Batch batch(model, sources, options, beam.width);
-  std::vector<Beam> beams(batch.sources().size(), Beam(beam));
-  for (int64_t length = 0; !batch.sources().empty(); ++length) {
-    batch.feed();
-    std::vector<int64_t> kept, rows;
-    std::vector<int32_t> tokens;
-    for (int64_t n = 0; n < std::ssize(batch.sources()); ++n) {
-      Beam& own = beams[static_cast<size_t>(batch.sources()[static_cast<size_t>(n)])];
-      int64_t first = n * beam.width;
-      if (length == options.max_length) {
-        own.end_all(batch, first, options.end);
-        continue;
-      }
-      std::vector<int64_t> parents = own.step(batch, first, options.end);
-      if (own.is_over()) continue;
-      kept.push_back(n);
-      for (int64_t parent : parents) rows.push_back(first + parent);
-      for (const Hypothesis& row : own.rows()) tokens.push_back(row.tokens.back());
-    }
-    batch.go_on(kept, rows, std::move(tokens));
-  }
+  std::vector<Beam> beams(static_cast<size_t>(sources.tokens.shape[0]), Beam(beam));
+  decode(model, sources, options, beam.width,
+         [&](size_t b, const RowLogits& logits, bool last) -> std::vector<NextToken> {
+           if (!last) return beams[b].step(logits, options.end);
+           beams[b].end_all(logits, options.end);
+           return {};
+         });
   std::vector<std::vector<Hypothesis>> results;
   for (Beam& own : beams) results.push_back(std::move(own).done());
   return results;
@@ -244,30 +223,19 @@ std::vector<Hypothesis> sample_targets(const EncoderDecoder& model, const Padded
                                        uint64_t seed, uint64_t first_stream) {
   check(model, options);
   check(sampling);
-  Tape::Pause constant;
-  Batch batch(model, sources, options, 1);
-  std::vector<Hypothesis> results(batch.sources().size());
-  std::vector<Random> random(results.size());
+  std::vector<Hypothesis> results(static_cast<size_t>(sources.tokens.shape[0]));
+  std::vector<Random> random;
+  for (size_t b = 0; b < results.size(); ++b) random.push_back({seed, first_stream + b});
   std::vector<std::vector<int32_t>> texts(results.size(), {options.begin});
-  for (size_t b = 0; b < results.size(); ++b) random[b] = {seed, first_stream + b};
-  for (int64_t length = 0; !batch.sources().empty(); ++length) {
-    batch.feed();
-    std::vector<int64_t> kept;
-    std::vector<int32_t> tokens;
-    for (int64_t n = 0; n < std::ssize(batch.sources()); ++n) {
-      auto b = static_cast<size_t>(batch.sources()[static_cast<size_t>(n)]);
-      std::span<const Scalar> logits = batch.logits(n);
-      int32_t token = length == options.max_length ? options.end
-                                                   : sample(logits, sampling, random[b], texts[b]);
-      results[b].log_probability += log_probabilities(logits)[static_cast<size_t>(token)];
-      if (token == options.end) continue;
-      results[b].tokens.push_back(token);
-      texts[b].push_back(token);
-      kept.push_back(n);
-      tokens.push_back(token);
-    }
-    batch.go_on(kept, kept, std::move(tokens));
-  }
+  decode(model, sources, options, 1,
+         [&](size_t b, const RowLogits& logits, bool last) -> std::vector<NextToken> {
+           int32_t token = last ? options.end : sample(logits(0), sampling, random[b], texts[b]);
+           results[b].log_probability += log_probabilities(logits(0))[static_cast<size_t>(token)];
+           if (token == options.end) return {};
+           results[b].tokens.push_back(token);
+           texts[b].push_back(token);
+           return {{0, token}};
+         });
   return results;
 }
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "nn/layers.h"
+#include "nn/layer.h"
 #include "nn/models/load_weights.h"
 #include "nn/positions.h"
 #include "ops/arithmetic.h"

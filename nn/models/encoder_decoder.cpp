@@ -5,9 +5,6 @@
 #include "core/checked.h"
 #include "core/errors.h"
 #include "nn/sizes.h"
-#include "ops/concat.h"
-#include "ops/matmul.h"
-#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -27,27 +24,14 @@ void check(const EncoderDecoderConfig& config) {
           config.target_vocab_size, ", expected one size");
 }
 
-TransformerBlockConfig block_config(const EncoderDecoderConfig& model, const MixerConfig& mixer,
-                                    bool causal) {
-  MixerSizes sizes{.d_model = model.d_model,
-                   .n_head = model.n_head,
-                   .dropout = model.dropout,
-                   .attention_dropout = model.attention_dropout};
-  return {.mixer = directed(sized(mixer, sizes), causal, model.type),
-          .d_inner = model.d_inner,
-          .norm_first = model.norm_first,
-          .activation = model.activation,
-          .dropout = model.dropout};
-}
+/// The states of the decoder's blocks, and the source that they attend to from the first call on.
+struct DecoderState : StateOf<DecoderState> {
+  States blocks{};
+  Encoded source{};
 
-/// Returns a context for tokens with this padding, with random numbers of its own.
-Context with_padding(Context& context, const std::shared_ptr<const Mask>& padding) {
-  context.refuse_masks(EncoderDecoderConfig::type);
-  Context own = context;
-  own.random = {.seed = context.random.seed, .stream = context.random.next_stream()};
-  own.key_padding_mask = padding;
-  return own;
-}
+  void forget_newest(int64_t count) override { blocks.forget_newest(count); }
+  void reorder(const std::vector<int64_t>& rows) override { blocks.reorder(rows); }
+};
 
 }  // namespace
 
@@ -73,59 +57,55 @@ PaddedTokens padded(const std::vector<std::vector<int32_t>>& sequences, int32_t 
 EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Random& random) : config(model) {
   check_sizes(config);
   check(config);
+  name = config.type;
   TokenEmbeddingConfig tokens{.vocab_size = config.source_vocab_size,
                               .d_model = config.d_model,
                               .position = config.encoder_position,
                               .max_len = config.encoder_max_len,
                               .scale = config.embedding_scale,
                               .dropout = config.dropout};
-  source_embedding = TokenEmbedding("encoder_decoder: encoder", tokens, random);
+  encoder.embedding = TokenEmbedding("encoder_decoder: encoder", tokens, random);
   tokens.vocab_size = config.target_vocab_size;
   tokens.position = config.decoder_position;
   tokens.max_len = config.decoder_max_len;
-  target_embedding = TokenEmbedding("encoder_decoder: decoder", tokens, random);
-  if (config.share_embedding) target_embedding.weight = source_embedding.weight;
+  decoder.embedding = TokenEmbedding("encoder_decoder: decoder", tokens, random);
+  if (config.share_embedding) decoder.embedding.weight = encoder.embedding.weight;
 
-  TransformerBlockConfig block = block_config(config, config.encoder_mixer, false);
-  for (int64_t n = 0; n < config.n_encoder_layer; ++n) {
-    encoder.push_back(std::make_unique<TransformerBlock>(block, random));
-    if (config.norm_first)
-      shrink(encoder.back()->residual_projections(), 2 * config.n_encoder_layer);
+  auto block = [&](const MixerConfig& mixer, bool causal) {
+    return block_config(config, directed(mixer_config(config, mixer), causal, config.type));
+  };
+  TransformerBlockConfig plain = block(config.encoder_mixer, false);
+  for (int64_t n = 0; n < config.n_encoder_layer; ++n)
+    encoder.blocks.push_back(std::make_unique<TransformerBlock>(plain, random));
+  EncoderDecoderBlockConfig cross{block(config.decoder_mixer, true), config.n_head,
+                                  config.attention_dropout};
+  for (int64_t n = 0; n < config.n_decoder_layer; ++n)
+    decoder.blocks.push_back(std::make_unique<EncoderDecoderBlock>(cross, random));
+  for (Stack* side : {&encoder, &decoder}) {
+    if (config.norm_first) side->shrink_projections();
+    if (config.final_norm) side->norm = LayerNorm(config.d_model);
   }
-  EncoderDecoderBlockConfig cross{block_config(config, config.decoder_mixer, true), config.n_head};
-  for (int64_t n = 0; n < config.n_decoder_layer; ++n) {
-    decoder.push_back(std::make_unique<EncoderDecoderBlock>(cross, random));
-    decoder.back()->cross_attention->attention_dropout = config.attention_dropout;
-    if (config.norm_first)
-      shrink(decoder.back()->residual_projections(), 3 * config.n_decoder_layer);
-  }
-  if (config.final_norm) {
-    encoder_norm = LayerNorm(config.d_model);
-    decoder_norm = LayerNorm(config.d_model);
-  }
-  output_weight = config.tie_embedding
-                      ? target_embedding.weight
-                      : normal_parameter({config.target_vocab_size, config.d_model}, random);
-  output_bias = constant_parameter({config.target_vocab_size}, 0);
+  output = output_layer(config.d_model, config.target_vocab_size,
+                        config.tie_embedding ? decoder.embedding.weight : Tensor(), random);
 }
 
 Encoded EncoderDecoder::encode(const PaddedTokens& source, Context& context) const {
-  Context own = with_padding(context, source.padding);
-  Tensor x = source_embedding(source.tokens, 0, own);  // [B, S, C]
-  for (const auto& block : encoder) x = (*block)(x, Tensor(), own);
-  return {config.final_norm ? encoder_norm(x) : x, source.padding};
+  context.refuse_masks(config.type);
+  Context own = context.with_padding(source.padding);
+  return {encoder(source.tokens, Memory(), own), source.padding};
 }
 
 Tensor EncoderDecoder::decode(const PaddedTokens& targets, const Encoded& source, Context& context,
                               const ProbabilityRecorder& alignments) const {
-  Context own = with_padding(context, targets.padding);
-  Context cross = with_padding(context, source.padding);
-  cross.recorder = alignments;
-  Tensor x = target_embedding(targets.tokens, 0, own);  // [B, T, C]
-  require(x.size(0) == source.output.size(0), config.type, ": ", x.size(0), " targets for ",
-          source.output.size(0), " sources");
-  for (const auto& block : decoder) x = (*block)(x, Tensor(), source.output, own, cross);
-  return logits(x, own);
+  context.refuse_masks(config.type);
+  int64_t B = targets.tokens.shape.empty() ? 0 : targets.tokens.shape[0];
+  require(B == source.output.size(0), config.type, ": ", B, " targets for ", source.output.size(0),
+          " sources");
+  Context own = context.with_padding(targets.padding);
+  Source given{source.output, context.with_padding(source.padding)};
+  given.context.recorder = alignments;
+  own.source = &given;
+  return logits(decoder(targets.tokens, Memory(), own), own);
 }
 
 Tensor EncoderDecoder::operator()(const PaddedTokens& source, const PaddedTokens& targets,
@@ -133,79 +113,40 @@ Tensor EncoderDecoder::operator()(const PaddedTokens& source, const PaddedTokens
   return decode(targets, encode(source, context), context);
 }
 
-DecoderState EncoderDecoder::start(const Encoded& source) const {
-  DecoderState state;
-  for (const auto& block : decoder) {
-    state.blocks.push_back(block->start());
-    state.sources.push_back(block->cross_attention->source_heads(source.output));
-  }
-  state.source_padding = source.padding;
+std::unique_ptr<State> EncoderDecoder::start(const Encoded& source) const {
+  auto state = new_state<DecoderState>();
+  decoder.start(state->blocks);
+  state->source = source;
   return state;
 }
 
-Tensor EncoderDecoder::decode(const Tokens& targets, DecoderState& state, Context& context) const {
-  require(state.blocks.size() == decoder.size(), config.type,
-          ": a State of another model; use the one that start() of this model gave");
-  Context own = with_padding(context, nullptr);
-  Context cross = with_padding(context, state.source_padding);
-  DecoderState past = state;
-  Tensor x = target_embedding(targets, past.position, own);  // [N, T, C]
-  for (size_t n = 0; n < decoder.size(); ++n)
-    x = (*decoder[n])(x, *past.blocks[n], past.sources[n], own, cross);
-  past.position += targets.shape[1];
-  Tensor result = logits(x, own);
-  state = std::move(past);
-  return result;
+Tensor EncoderDecoder::decode(const Tokens& targets, State& state, Context& context) const {
+  return advance(state, {}, [&](State& next) {
+    auto& past = dynamic_cast<DecoderState&>(next);
+    context.refuse_masks(config.type);
+    Context own = context.with_padding(nullptr);
+    Source given{past.source.output, context.with_padding(past.source.padding)};
+    own.source = &given;
+    return logits(decoder(targets, past.blocks, own), own);
+  });
 }
 
 Tensor EncoderDecoder::logits(const Tensor& x, Context& context) const {
-  Tensor normed = config.final_norm ? decoder_norm(x) : x;
-  return linear(context.drop(normed, config.dropout), output_weight, output_bias);  // [N, T, V]
+  return output(context.drop(x, config.dropout));  // [N, T, V]
 }
 
-int64_t EncoderDecoder::longest_source() const {
-  return std::min(source_embedding.longest(), encoder.front()->longest());
-}
+int64_t EncoderDecoder::longest_source() const { return encoder.longest(); }
 
-int64_t EncoderDecoder::longest_target() const {
-  return std::min(target_embedding.longest(), decoder.front()->mixer->longest());
-}
+int64_t EncoderDecoder::longest_target() const { return decoder.longest(); }
 
 void EncoderDecoder::visit(Visitor& visitor) const {
-  visitor("source", source_embedding);
-  visitor("target", target_embedding);
-  visitor("encoder", encoder);
-  visitor("encoder_norm", encoder_norm);
-  visitor("decoder", decoder);
-  visitor("decoder_norm", decoder_norm);
-  visitor("output.weight", output_weight, Decay::yes);
-  visitor("output.bias", output_bias);
-}
-
-void DecoderState::reorder(const std::vector<int64_t>& rows) {
-  for (auto& block : blocks) block->reorder(rows);
-}
-
-void DecoderState::keep(const std::vector<int64_t>& kept_sources,
-                        const std::vector<int64_t>& rows) {
-  reorder(rows);
-  auto kept = [&](const Tensor& x) {  // x [B, H, S, D]
-    std::vector<Tensor> members;
-    for (int64_t source : kept_sources) members.push_back(slice(x, 0, source, source + 1));
-    return concat(members, 0);
-  };
-  for (auto& [key, value] : sources) {
-    key = kept(key);
-    value = kept(value);
-  }
-  if (!source_padding) return;
-  int64_t S = source_padding->shape[1];
-  Mask padding{{std::ssize(kept_sources), S}, {}};
-  for (int64_t source : kept_sources) {
-    auto row = source_padding->values.begin() + source * S;
-    padding.values.insert(padding.values.end(), row, row + S);
-  }
-  source_padding = std::make_shared<const Mask>(std::move(padding));
+  visitor("source", encoder.embedding);
+  visitor("target", decoder.embedding);
+  visitor("encoder", encoder.blocks);
+  visitor("encoder_norm", encoder.norm);
+  visitor("decoder", decoder.blocks);
+  visitor("decoder_norm", decoder.norm);
+  visitor("output", output);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

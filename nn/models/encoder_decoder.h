@@ -18,7 +18,7 @@
 
 #include "core/array.h"
 #include "nn/models/encoder_decoder_block.h"
-#include "nn/models/token_embedding.h"
+#include "nn/models/stack.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -95,29 +95,10 @@ struct Encoded {
   std::shared_ptr<const Mask> padding{};  ///< [B, S], or null
 };
 
-/// The state of targets in progress: what the decoder's blocks keep of them, and the sources' keys
-/// and values, which are projected once. N rows of targets attend to B sources; each source has N/B
-/// consecutive rows.
-struct DecoderState {
-  std::vector<StateValue> blocks;
-  std::vector<KeysAndValues> sources;  // one for each block
-  std::shared_ptr<const Mask> source_padding;
-  int64_t position = 0;  // tokens fed
-
-  /// Makes row n continue from what was row rows[n] until now. Both must attend to the same source.
-  void reorder(const std::vector<int64_t>& rows);
-  /// Keeps only these sources, in this order, and the rows in `rows`, as `reorder` does.
-  void keep(const std::vector<int64_t>& kept_sources, const std::vector<int64_t>& rows);
-};
-
-struct EncoderDecoder : Module {
+struct EncoderDecoder : StatefulModule {
   EncoderDecoderConfig config;
-  TokenEmbedding source_embedding, target_embedding;
-  std::vector<std::unique_ptr<TransformerBlock>> encoder;
-  std::vector<std::unique_ptr<EncoderDecoderBlock>> decoder;
-  LayerNorm encoder_norm, decoder_norm;
-  Tensor output_weight;  // [V, C]
-  Tensor output_bias;    // [V]
+  Stack encoder, decoder;
+  Linear output;  // [V, C]
 
   /// Starts every parameter as its module says. In a norm-first model, the projections back into
   /// the residual streams start smaller by 1/√(parts of its side), as in GPT-2. Throws when the
@@ -139,10 +120,14 @@ struct EncoderDecoder : Module {
   Tensor operator()(const PaddedTokens& source, const PaddedTokens& targets,
                     Context& context) const;
 
-  /// Returns a state before the first token, for any number of targets for each source.
-  DecoderState start(const Encoded& source) const;
-  /// Returns the logits [N, T, V] for targets [N, T] after what the state has seen.
-  Tensor decode(const Tokens& targets, DecoderState& state, Context& context) const;
+  /// Returns a state before the first token. N rows of targets attend to B sources; each source has
+  /// N/B consecutive rows. Rows that one source's rows continue after `reorder` attend to it as
+  /// well, so a reorder to fewer rows may leave sources out.
+  std::unique_ptr<State> start(const Encoded& source) const;
+  /// Returns the logits [N, T, V] for targets [N, T] after what the state has seen, and adds them
+  /// to the state. A call that throws leaves the state as it was. The sources' keys and values are
+  /// projected once, at the first call.
+  Tensor decode(const Tokens& targets, State& state, Context& context) const;
 
   /// The largest number of tokens in a source, and in a target. It is `unlimited` unless positions
   /// are absolute and learned.

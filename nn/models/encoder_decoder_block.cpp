@@ -1,5 +1,9 @@
 #include "nn/models/encoder_decoder_block.h"
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
+
 #include "core/errors.h"
 #include "nn/sizes.h"
 #include "ops/shape.h"
@@ -7,6 +11,11 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
+
+const EncoderDecoderBlockConfig& checked(const EncoderDecoderBlockConfig& config) {
+  check_sizes(config);
+  return config;
+}
 
 /// Settings that the cross-attention takes from the mixer: its heads, and whether it has biases.
 MultiHeadAttentionConfig cross_config(const EncoderDecoderBlockConfig& config) {
@@ -17,80 +26,72 @@ MultiHeadAttentionConfig cross_config(const EncoderDecoderBlockConfig& config) {
           if (!heads) heads = mixer.n_head;
         require(heads.has_value(), config.type, ": n_head is missing, and the mixer has none");
         MultiHeadAttentionConfig cross{.d_model = mixer.d_model, .n_head = *heads};
+        cross.attention_dropout = config.attention_dropout;
         if constexpr (requires { mixer.bias; }) cross.bias = mixer.bias;
         return cross;
       },
       config.mixer);
 }
 
+/// The keys and values of B sources, to which N rows of targets attend.
+struct SourceState : StateOf<SourceState> {
+  KeysAndValues heads{};
+  std::shared_ptr<const Mask> padding{};  // [B, S], or null
+  int64_t rows = 0;                       // N, 0 before the first call
+
+  /// A source stays as it is, whatever its targets forget.
+  void forget_newest(int64_t) override {}
+
+  /// Keeps the source of each row. As long as all stay in their order, nothing is copied.
+  void reorder(const std::vector<int64_t>& members) override {
+    if (rows == 0) return;
+    int64_t B = heads.key.size(0), each = rows / B;
+    std::vector<int64_t> kept;
+    for (size_t n = 0; n < members.size(); n += static_cast<size_t>(each))
+      kept.push_back(members[n] / each);
+    rows = std::ssize(members);
+    bool ascending = std::ranges::adjacent_find(kept, std::greater_equal<>()) == kept.end();
+    if (ascending && std::ssize(kept) == B) return;
+    heads = {members_of(heads.key, kept), members_of(heads.value, kept)};
+    if (!padding) return;
+    Mask left{{std::ssize(kept), padding->shape[1]}, {}};
+    for (int64_t source : kept)
+      std::ranges::copy(shiftgrad::rows(*padding, source, source + 1).values,
+                        std::back_inserter(left.values));
+    padding = std::make_shared<const Mask>(std::move(left));
+  }
+};
+
 }  // namespace
 
 EncoderDecoderBlock::EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Random& random)
-    : norm_first(config.norm_first), dropout(config.dropout) {
-  check_sizes(config);
-  TransformerBlock own(config, random);
-  mixer = std::move(own.mixer);
-  mixer_norm = own.mixer_norm;
-  feed_forward = own.feed_forward;
-  feed_forward_norm = own.feed_forward_norm;
+    : TransformerBlock(checked(config), random) {
+  name = config.type;
   MultiHeadAttentionConfig cross = cross_config(config);
-  cross_attention = std::make_unique<MultiHeadAttention>(cross, random);
-  cross_attention_norm = LayerNorm(cross.d_model, config.norm_eps);
+  parts.insert(parts.begin() + 1,
+               Part{"cross_attention", std::make_unique<CrossAttention>(cross, random),
+                    "cross_attention_norm", LayerNorm(cross.d_model, config.norm_eps)});
 }
 
-template <class Mix, class Cross>
-Tensor EncoderDecoderBlock::run(const Tensor& x, Context& context, Mix mix, Cross cross) const {
-  auto residual = [&](const Tensor& input, const LayerNorm& norm, auto f) {
-    if (norm_first) return context.add_dropped(input, f(norm(input)), dropout);
-    return norm(context.add_dropped(input, f(input), dropout));
-  };
-  Tensor y = residual(x, mixer_norm, mix);
-  y = residual(y, cross_attention_norm, cross);
-  return residual(y, feed_forward_norm,
-                  [&](const Tensor& input) { return feed_forward(input, context); });
-}
-
-Tensor EncoderDecoderBlock::operator()(const Tensor& x, const Tensor& memory, const Tensor& source,
-                                       Context& context, Context& cross_context) const {
-  check_input(EncoderDecoderBlockConfig::type, x, memory, mixer_norm.weight.size(0));
-  Tensor past = memory.defined() && norm_first ? mixer_norm(memory) : memory;
-  return run(
-      x, context, [&](const Tensor& input) { return (*mixer)(input, past, context); },
-      [&](const Tensor& input) { return cross_attention->cross(input, source, cross_context); });
-}
-
-Tensor EncoderDecoderBlock::operator()(const Tensor& x, State& state, const KeysAndValues& source,
-                                       Context& context, Context& cross_context) const {
-  check_input(EncoderDecoderBlockConfig::type, x, {}, mixer_norm.weight.size(0));
-  int64_t B = source.key.size(0), rows = x.size(0);
-  require(rows % B == 0, "encoder_decoder_block: ", rows, " rows for ", B,
+Tensor CrossAttention::forward(const Tensor& x, const Past& past, Context& context) const {
+  require(context.source, name, ": no source in the context");
+  auto& [output, outer] = *context.source;
+  auto* state = past.state<SourceState>();
+  if (!state) return cross(x, output, outer);
+  if (state->rows == 0) {
+    state->heads = source_heads(output);
+    state->padding = outer.key_padding_mask;
+  }
+  state->rows = x.size(0);
+  int64_t B = state->heads.key.size(0), T = x.size(1);
+  require(state->rows % B == 0, EncoderDecoderBlockConfig::type, ": ", state->rows, " rows for ", B,
           " sources, expected a multiple");
-  // Told before the mixer goes on: the state stays as it was.
-  Visibility{false, 0, cross_context.key_padding_mask, cross_context.attention_mask}.check(
-      "relative_attention", B, rows / B * x.size(1), source.key.size(2));
-  return run(
-      x, context, [&](const Tensor& input) { return (*mixer)(input, state, context); },
-      [&](const Tensor& input) {
-        // To the attention, several rows of one source are just more queries of that source.
-        Tensor queries = reshape(input, {B, rows / B * x.size(1), x.size(2)});  // [B, rows/B·T, C]
-        return reshape(cross_attention->cross(queries, source, cross_context), x.shape());
-      });
+  // To the attention, several rows of one source are just more queries of that source.
+  Tensor queries = reshape(x, {B, state->rows / B * T, x.size(2)});  // [B, N/B·T, C]
+  Context own = outer.with_padding(state->padding);
+  return reshape(cross(queries, state->heads, own), x.shape());  // [N, T, C]
 }
 
-std::vector<Tensor> EncoderDecoderBlock::residual_projections() const {
-  std::vector<Tensor> weights = mixer->residual_projections();
-  weights.push_back(cross_attention->output.weight);
-  weights.push_back(feed_forward.down.weight);
-  return weights;
-}
-
-void EncoderDecoderBlock::visit(Visitor& visitor) const {
-  visitor("mixer", *mixer);
-  visitor("mixer_norm", mixer_norm);
-  visitor("cross_attention", *cross_attention);
-  visitor("cross_attention_norm", cross_attention_norm);
-  visitor("feed_forward", feed_forward);
-  visitor("feed_forward_norm", feed_forward_norm);
-}
+std::unique_ptr<State> CrossAttention::start(int64_t) const { return new_state<SourceState>(); }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

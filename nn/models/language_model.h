@@ -19,9 +19,7 @@
 
 #include "core/named.h"
 #include "nn/models/r_transformer_block.h"
-#include "nn/models/sequence_model.h"
-#include "nn/models/token_embedding.h"
-#include "nn/models/transformer_block.h"
+#include "nn/models/stack.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -95,28 +93,14 @@ struct LanguageModelConfig {
   }
 };
 
-/// The states of all blocks, and the number of tokens fed to them.
-struct LanguageModelState : State {
-  std::vector<StateValue> blocks{};
-  int64_t position = 0;
-
-  std::unique_ptr<State> clone() const override;
-  void forget_newest(int64_t count) override;
-  void reorder(const std::vector<int64_t>& members) override;
-};
-
 /// Makes the mixer of one block.
 using MixerMaker = std::function<std::unique_ptr<Layer>(Random&)>;
 
 struct LanguageModel : SequenceModel {
   LanguageModelConfig config;
-  TokenEmbedding embedding;
-  Tensor layer_positions;              // [L-1, max_len, C], if each block adds positions
+  Stack stack;
   Tensor content_bias, position_bias;  // u, v [H, D], if tied
-  std::vector<std::unique_ptr<Layer>> blocks;
-  LayerNorm final_norm;
-  Tensor output_weight;  // [V, C]
-  Tensor output_bias;    // [V]
+  Linear output;                       // [V, C]
 
   /// Starts every parameter as its module says. In a norm-first model, the projections back into
   /// the residual stream start smaller by 1/√(2 n_layer) (Radford et al. 2019, section 2.3). Throws
@@ -141,13 +125,7 @@ struct LanguageModel : SequenceModel {
   void visit(Visitor& visitor) const override;
 
  private:
-  /// Returns x [B, T, C], the first token of which is at position `first`, with what `block` adds
-  /// to its input.
-  Tensor placed(const Tensor& x, size_t block, int64_t first) const;
-  /// Returns what the output layer reads, for the last block's output.
-  Tensor features(const Tensor& x, Context& context) const;
-  Tensor logits(const Tensor& features) const;
-  std::unique_ptr<Layer> build_block(Random& random, const MixerMaker& own_mixer);
+  std::unique_ptr<Block> build_block(Random& random, const MixerMaker& own_mixer);
   void tie_position_biases();
 };
 

@@ -17,7 +17,7 @@ void take_heads(AftConfig& mixer, int64_t n_head) {
 
 }  // namespace
 
-MixerConfig sized(MixerConfig config, const MixerSizes& sizes) {
+MixerConfig with_sizes(MixerConfig config, const MixerSizes& sizes) {
   std::visit(
       [&](auto& mixer) {
         mixer.d_model = sizes.d_model;

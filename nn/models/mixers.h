@@ -31,7 +31,7 @@ struct MixerSizes {
 };
 
 /// Returns the config with these sizes, as far as it has fields for them.
-MixerConfig sized(MixerConfig config, const MixerSizes& sizes);
+MixerConfig with_sizes(MixerConfig config, const MixerSizes& sizes);
 
 /// Returns the config of the causal form of the mixer, or of its two-way form. Throws, in the name
 /// of `model`, if the mixer has no such form.

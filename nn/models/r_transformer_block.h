@@ -9,13 +9,9 @@
 //
 // As in the authors' code, norm(x) = w (x - mean)/(std + 1e-6) + b, where std divides by n - 1.
 
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "nn/feed_forward.h"
-#include "nn/layer_norm.h"
 #include "nn/local_rnn.h"
+#include "nn/models/block.h"
 #include "nn/multi_head_attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -47,34 +43,15 @@ struct RTransformerBlockConfig {
   }
 };
 
-struct RTransformerBlock : Layer {
-  /// x + rnn(norm(x)).
-  struct LocalLayer {
-    LocalRnn rnn;
-    LayerNorm norm;
-  };
-  /// Their parameters are local_rnn.* and local_norm.*, then local_rnn_2.* and so on.
-  std::vector<LocalLayer> local_layers;
-  MultiHeadAttention attention;
-  LayerNorm attention_norm;
-  FeedForward feed_forward;
-  LayerNorm feed_forward_norm;
-  double dropout = 0;
-
+/// A block whose parts are local_rnn, local_rnn_2 and so on from the lowest, attention and
+/// feed_forward.
+struct RTransformerBlock : Block {
   /// Builds the block. Throws when the config describes no valid block.
   RTransformerBlock(const RTransformerBlockConfig& config, Random& random);
 
-  /// Returns the output [B, T, C]. Throws on a memory, since the attention would need the recurrent
-  /// net's outputs for it. Feed pieces through the state instead.
-  Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override;
-  std::unique_ptr<State> start(int64_t limit = unlimited) const override;
-  Tensor forward(const Tensor& x, State& state, Context& context) const override;
-  void visit(Visitor& visitor) const override;
-
- private:
-  /// Computes the block; `apply` calls the local layers, from the lowest, and then the attention.
-  Tensor run(const Tensor& x, Context& context,
-             const std::function<Tensor(const Layer&, const Tensor&)>& apply) const;
+  /// Returns the output [B, T, C]. Throws on masks, and on a memory, since the attention would need
+  /// the recurrent net's outputs for it. Feed pieces through the state instead.
+  Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -12,12 +12,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 /// The tokens that were fed, a row for each member of the batch.
-struct FedTokens : State {
+struct FedTokens : StateOf<FedTokens> {
   int64_t limit;
   std::vector<std::vector<int32_t>> rows{};
 
   explicit FedTokens(int64_t limit) : limit(limit) {}
-  std::unique_ptr<State> clone() const override { return std::make_unique<FedTokens>(*this); }
   void forget_newest(int64_t count) override {
     for (auto& row : rows) row.resize(row.size() - std::min<size_t>(count, row.size()));
   }
@@ -65,7 +64,7 @@ ModelOutput SequenceModel::operator()(const Tokens& tokens, const Memory& memory
 }
 
 Tensor SequenceModel::operator()(const Tokens& tokens, State& state, Context& context) const {
-  return step(tokens, state, context);
+  return advance(state, {}, [&](State& next) { return step(tokens, next, context); });
 }
 
 std::unique_ptr<State> SequenceModel::start(int64_t limit) const {
@@ -74,12 +73,10 @@ std::unique_ptr<State> SequenceModel::start(int64_t limit) const {
 
 Tensor SequenceModel::step(const Tokens& tokens, State& state, Context& context) const {
   require(tokens.shape.size() == 2, name, ": tokens ", tokens.shape, ", expected [B, T]");
-  return advance<FedTokens>(state, {}, [&](FedTokens& past) {
-    Tokens all = past.with(tokens, name);                    // [B, M + T]
-    Tensor logits = (*this)(all, Memory(), context).logits;  // [B, M + T, V]
-    int64_t keys = all.shape[1];
-    return slice(logits, 1, keys - tokens.shape[1], keys);  // [B, T, V]
-  });
+  Tokens all = dynamic_cast<FedTokens&>(state).with(tokens, name);  // [B, M + T]
+  Tensor logits = (*this)(all, Memory(), context).logits;           // [B, M + T, V]
+  int64_t keys = all.shape[1];
+  return slice(logits, 1, keys - tokens.shape[1], keys);  // [B, T, V]
 }
 
 Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t length,

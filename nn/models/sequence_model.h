@@ -52,7 +52,8 @@ struct ModelOutput {
 /// A model of sequences, whatever lies between its tokens and its logits.
 struct SequenceModel : StatefulModule {
   /// Returns `forward` or `step` of the same arguments. Throws, in the model's name, when `forward`
-  /// does not keep to the shapes of ModelOutput. PyTorch: module(x).
+  /// does not keep to the shapes of ModelOutput, on the state of another model and while a tape
+  /// records. A step that throws leaves the state as it was. PyTorch: module(x).
   ModelOutput operator()(const Tokens& tokens, const Memory& memory, Context& context) const;
   Tensor operator()(const Tokens& tokens, State& state, Context& context) const;
 
@@ -68,7 +69,8 @@ struct SequenceModel : StatefulModule {
   /// the tokens themselves.
   virtual std::unique_ptr<State> start(int64_t limit = unlimited) const;
   /// Returns the logits [B, T, V] for tokens [B, T] after what the state has seen, and adds them to
-  /// the state. By default it feeds the kept tokens again, with the new ones after them.
+  /// the state. By default it feeds the kept tokens again, with the new ones after them. It works
+  /// on a clone, of which nothing is kept if it throws.
   virtual Tensor step(const Tokens& tokens, State& state, Context& context) const;
 
   /// The largest number of tokens in a sequence, counted from its start. It is bounded where

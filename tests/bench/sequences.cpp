@@ -58,7 +58,7 @@ Result decoding(int runs) {
   constexpr int64_t length = 50;
   Random random{.seed = 1};
   EncoderDecoder model = transformer();
-  model.output_bias.mutable_data()[ends.end] = -1e9;
+  model.output.bias.mutable_data()[ends.end] = -1e9;
   std::vector<std::vector<int32_t>> sources;
   for (int64_t n = 0; n < B; ++n) sources.push_back(sequence(random));
   DecodingOptions options{.begin = ends.begin, .end = ends.end, .max_length = length};

@@ -48,7 +48,7 @@ void check_constant_cost(const Config& config, int64_t limit, int64_t seen) {
   Tensor x = random.tensor({1, steps, C}), y;
   std::unique_ptr<State> state = layer.start(limit);
   Context context;
-  auto step = [&](int64_t n) { y = layer.forward(slice(x, 1, n, n + 1), *state, context); };
+  auto step = [&](int64_t n) { y = layer(slice(x, 1, n, n + 1), *state, context); };
   for (int64_t n = 0; n < early; ++n) step(n);
   Cost first = measure(early, [&](int64_t n) { step(early + n); });
   Cost rest = measure(steps - 2 * early, [&](int64_t n) { step(2 * early + n); });
@@ -126,7 +126,7 @@ TEST_CASE("other attention grows, and so does what a token costs") {
   TransformerXLAttention layer({.d_model = 4, .n_head = 2}, start);
   std::unique_ptr<State> state = layer.start();
   Context context;
-  auto step = [&](int64_t) { layer.forward(Tensor::zeros({1, 1, 4}), *state, context); };
+  auto step = [&](int64_t) { layer(Tensor::zeros({1, 1, 4}), *state, context); };
   Cost early = measure(300, step), late = measure(1000, step);
   CHECK(late.held > early.held);
   CHECK(late.extra > early.extra);

@@ -62,14 +62,15 @@ struct DecoderLayer : Layer {
 
   DecoderLayer(const EncoderDecoderBlockConfig& config, const Tensor& source, Random& random)
       : block(config, random), source(source) {}
-  Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override {
-    Context cross;
-    return block(x, memory, source, context, cross);
+  Tensor forward(const Tensor& x, const Past& past, Context& context) const override {
+    Source given{source};
+    context.source = &given;
+    return block.forward(x, past, context);
   }
-  std::unique_ptr<State> start(int64_t limit) const override { return block.mixer->start(limit); }
-  Tensor forward(const Tensor& x, State& state, Context& context) const override {
-    Context cross;
-    return block(x, state, block.cross_attention->source_heads(source), context, cross);
+  std::unique_ptr<State> start(int64_t limit) const override {
+    std::unique_ptr<State> state = block.start(limit);
+    state->owner = identity();
+    return state;
   }
   void visit(Visitor& visitor) const override { block.visit(visitor); }
 };
@@ -112,8 +113,8 @@ struct Call {
   State* state;  // null: the memory itself
 
   Tensor operator()(Context& context) const {
-    return state ? layer.forward(input.x.tensor(), *state->clone(), context)
-                 : layer.forward(input.x.tensor(), memory_of(input), context);
+    return state ? layer(input.x.tensor(), *state->clone(), context)
+                 : layer(input.x.tensor(), memory_of(input), context);
   }
 };
 
@@ -125,7 +126,7 @@ void check_refusal(const Call& call, const std::string& type, Context context) {
   Call again{call.row, call.layer, call.input, state.get()};
   CHECK(refusal([&] {
           if (state)
-            call.layer.forward(call.input.x.tensor(), *state, context);
+            call.layer(call.input.x.tensor(), *state, context);
           else
             again(context);
         }).starts_with(type + ": takes no "));
@@ -154,7 +155,7 @@ void check_mask(Call call, const std::string& type, Answer answer, bool by_paddi
   std::unique_ptr<State> state = call.state ? call.state->clone() : nullptr;
   refusal([&] {
     if (state)
-      call.layer.forward(call.input.x.tensor(), *state, wrong);
+      call.layer(call.input.x.tensor(), *state, wrong);
     else
       call(wrong);
   });
@@ -192,8 +193,8 @@ void check_recorder(const Call& call, const std::string& type, Answer answer) {
   REQUIRE(std::ssize(weights) == (answer == obeys));
   if (answer == nothing) return;
   // What one pass over the kept tokens and the new ones tells.
-  std::vector<Tensor> expected = told(
-      [&](Context& context) { call.layer.forward(call.input.tokens().tensor(), {}, context); });
+  std::vector<Tensor> expected =
+      told([&](Context& context) { call.layer(call.input.tokens().tensor(), {}, context); });
   REQUIRE(expected.size() == 1);
   CHECK(relative_error(weights[0], last_queries_and_keys(expected[0], call.input.K())) <=
         exactness);

@@ -100,10 +100,9 @@ TEST_CASE("the limit of an r_transformer_block is that of its parts") {
       std::unique_ptr<State> state = block.start(limit);
       Tensor limited = feed(block, *state, x, lengths);
       Context context;
-      Tensor y = x + feed_with_memory(block.local_layers[0].rnn, block.local_layers[0].norm(x),
-                                      lengths, limit);
-      y = y + feed_with_memory(block.attention, block.attention_norm(y), lengths, limit);
-      y = y + block.feed_forward(block.feed_forward_norm(y), context);
+      Tensor y = x;
+      for (const Block::Part& part : block.parts)
+        y = y + feed_with_memory(*part.function, part.norm(y), lengths, limit);
       CHECK(relative_error(limited, y) <= exactness);
     }
 }

@@ -38,7 +38,7 @@ Tensor in_segments(const LanguageModel& model, const Tokens& tokens,
 }
 
 /// The number of tokens fed to a language model's state.
-int64_t& position(State& state) { return dynamic_cast<LanguageModelState&>(state).position; }
+int64_t& position(State& state) { return dynamic_cast<States&>(state).position; }
 
 /// The logits of all segments through a state that keeps mem_len tokens a block.
 Tensor through_state(const LanguageModel& model, const Tokens& tokens,
@@ -123,7 +123,7 @@ TEST_CASE("gradients stop at the memory") {
   Memory memory = remember({}, model(first, {}, context).block_inputs, 3);
   for (const Tensor& block : memory) CHECK_FALSE(block.requires_gradient());
   tape.backward(cross_entropy(model(second, memory, context).logits, first));
-  Values gradient = gradient_of(model.embedding.weight);
+  Values gradient = gradient_of(model.stack.embedding.weight);
   for (int64_t token = 0; token < 7; ++token) {
     double largest = 0;
     for (int64_t c = 0; c < 4; ++c) largest = std::max(largest, std::abs(gradient(token, c)));

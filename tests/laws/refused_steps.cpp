@@ -193,36 +193,37 @@ TEST_CASE("a refused step leaves the state of a decoder as it was") {
   Context plain;
   Encoded source = model.encode(padded({{1, 2, 3}}), plain);
   auto begun = [&] {
-    DecoderState state = model.start(source);
-    model.decode(Tokens{{2, 2}, {1, 2, 2, 1}}, state, plain);
+    std::unique_ptr<State> state = model.start(source);
+    model.decode(Tokens{{2, 2}, {1, 2, 2, 1}}, *state, plain);
     return state;
   };
-  auto next = [&](DecoderState state) {
-    return model.decode(Tokens{{2, 1}, {3, 4}}, state, plain);
-  };
-  Tensor expected = next(begun());
+  auto next = [&](State& state) { return model.decode(Tokens{{2, 1}, {3, 4}}, state, plain); };
+  Tensor expected = next(*begun());
   Context looking;
   int called = 0;
   looking.recorder = [&](const Tensor&) { require(++called < 2, "the cross-attention"); };
-  DecoderState state = begun();
-  CHECK(refused([&] { model.decode(Tokens{{3, 1}, {1, 2, 3}}, state, plain); }));
-  CHECK(refused([&] { model.decode(Tokens{{2, 1}, {1, 99}}, state, plain); }));
-  CHECK(refused([&] { model.decode(Tokens{{2, 1}, {1, 2}}, state, looking); }));
-  CHECK(same_bits(next(std::move(state)), expected));
+  std::unique_ptr<State> state = begun();
+  CHECK(refused([&] { model.decode(Tokens{{3, 1}, {1, 2, 3}}, *state, plain); }));
+  CHECK(refused([&] { model.decode(Tokens{{2, 1}, {1, 99}}, *state, plain); }));
+  CHECK(refused([&] { model.decode(Tokens{{2, 1}, {1, 2}}, *state, looking); }));
+  CHECK(same_bits(next(*state), expected));
 }
 
-TEST_CASE("a block refuses a mask of its source before its mixer goes on") {
+TEST_CASE("a block that refuses a mask of its source leaves the state as it was") {
   RandomValues random(3);
   Random start;
   EncoderDecoderBlock block(
       {{.mixer = MultiHeadAttentionConfig{.d_model = 4, .n_head = 2}, .d_inner = 5}}, start);
   randomize(block, random);
   Tensor x = random.tensor({1, 2, 4});
-  KeysAndValues source = block.cross_attention->source_heads(random.tensor({1, 3, 4}));
-  Context context, wrong;
-  wrong.key_padding_mask = same_mask({1, 9}, 9);
-  auto next = [&](State& state) { return block(x, state, source, context, context); };
+  Source source{random.tensor({1, 3, 4})}, wrong = source;
+  wrong.context.key_padding_mask = same_mask({1, 9}, 9);
+  auto next = [&](State& state) {
+    Context context{.source = &source};
+    return block(x, state, context);
+  };
   std::unique_ptr<State> untouched = block.start(), asked = block.start();
-  CHECK(refused([&] { block(x, *asked, source, context, wrong); }));
+  Context masked{.source = &wrong};
+  CHECK(refused([&] { block(x, *asked, masked); }));
   CHECK(same_bits(next(*asked), next(*untouched)));
 }

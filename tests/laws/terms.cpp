@@ -7,7 +7,7 @@
 
 #include "examples/char_lm/distance_tables.h"
 #include "examples/show_layer/worked_example.h"
-#include "nn/layers.h"
+#include "nn/layer.h"
 #include "nn/models/config.h"
 #include "nn/models/convert.h"
 #include "nn/state_dict.h"
@@ -89,8 +89,8 @@ TEST_CASE("all layers of a model, by name") {
   std::vector<std::string> names;
   for (const NamedLayer& layer : layers(loud_model(small_transformer_xl())))
     names.push_back(layer.name);
-  CHECK(names ==
-        std::vector<std::string>{"blocks.0", "blocks.0.mixer", "blocks.1", "blocks.1.mixer"});
+  CHECK(names == std::vector<std::string>{"blocks.0", "blocks.0.mixer", "blocks.0.feed_forward",
+                                          "blocks.1", "blocks.1.mixer", "blocks.1.feed_forward"});
 }
 
 TEST_CASE("terms from outside: a table of the distances that an attention has learned") {

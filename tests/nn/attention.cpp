@@ -127,7 +127,7 @@ TEST_CASE("T5's attention through a state gives what it gives at once, and has i
   Tensor whole = layer.forward(x, {}, context);
   std::unique_ptr<State> state = layer.start();
   for (int64_t t = 0; t < 6; ++t) {
-    Tensor token = layer.forward(slice(x, 1, t, t + 1), *state, context);
+    Tensor token = layer(slice(x, 1, t, t + 1), *state, context);
     CHECK(relative_error(token, slice(whole, 1, t, t + 1)) <= exactness);
   }
   if (sizeof(Scalar) < 8) return;  // floats have few digits for this many terms

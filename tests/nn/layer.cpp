@@ -28,11 +28,11 @@ struct CheckedLayer {
 
   std::string refused(State& state) const {
     Context context;
-    return refusal([&] { layer->forward(x, state, context); });
+    return refusal([&] { (*layer)(x, state, context); });
   }
   Tensor forward(State& state) const {
     Context context;
-    return layer->forward(x, state, context);
+    return (*layer)(x, state, context);
   }
 };
 
@@ -59,14 +59,14 @@ TEST_CASE("x of another shape is refused in the layer's name") {
       if (shape[-1] == C && shape.size() == 3) continue;
       Tensor x = Tensor::zeros(shape);
       std::string message = text(row.type, ": x ", shape, expected);
-      CHECK(refusal([&] { layer->forward(x, {}, context); }) == message);
+      CHECK(refusal([&] { (*layer)(x, {}, context); }) == message);
       if (!row.causal) continue;
       std::unique_ptr<State> state = layer->start();
-      CHECK(refusal([&] { layer->forward(x, *state, context); }) == message);
+      CHECK(refusal([&] { (*layer)(x, *state, context); }) == message);
       state = layer->start(2);
-      CHECK(refusal([&] { layer->forward(x, *state, context); }) == message);
+      CHECK(refusal([&] { (*layer)(x, *state, context); }) == message);
     }
-    CHECK(refusal([&] { layer->forward(Tensor(), Tensor(), context); }) ==
+    CHECK(refusal([&] { (*layer)(Tensor(), Tensor(), context); }) ==
           row.type + ": x is undefined" + expected);
   }
 }
@@ -80,7 +80,7 @@ TEST_CASE("memory of another shape is refused in the layer's name") {
     Tensor x = Tensor::zeros({2, 3, C});
     Context context;
     for (const Dims& shape : {Dims{2, 3, C - 1}, {1, 3, C}, {3, C}, {2, 2, 3, C}, {2, 0, C + 1}})
-      CHECK(refusal([&] { layer->forward(x, Tensor::zeros(shape), context); }) ==
+      CHECK(refusal([&] { (*layer)(x, Tensor::zeros(shape), context); }) ==
             text(row.type, ": memory ", shape, " for x ", x.shape(), ", expected [2, M, ", C, "]"));
   }
 }
@@ -124,7 +124,7 @@ TEST_CASE("a copy of a layer shares its parameters, and its states") {
   std::unique_ptr<State> state = layer.start();
   Aft copy = layer;
   Context context;
-  CHECK(copy.forward(Tensor::zeros({1, 2, 4}), *state, context).defined());
+  CHECK(copy(Tensor::zeros({1, 2, 4}), *state, context).defined());
 }
 
 TEST_CASE("a state of another model is refused") {
@@ -134,7 +134,7 @@ TEST_CASE("a state of another model is refused") {
   LanguageModel two(config, random);
   config.n_layer = 1;
   LanguageModel one(config, random);
-  std::unique_ptr<State> state = one.start(), of_block = two.blocks[0]->start();
+  std::unique_ptr<State> state = one.start(), of_block = two.stack.blocks[0]->start();
   Context context;
   Tokens tokens{{1, 1}, {0}};
   std::string message =

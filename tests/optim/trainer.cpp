@@ -352,7 +352,7 @@ TEST_CASE("trainer: N accumulated batches of blocks are one of N times the rows"
       CHECK(report.tokens == 6 * 8);
       figures.insert(figures.end(), {report.loss, report.gradient_norm});
     }
-    for (Scalar weight : model.embedding.weight.values()) figures.push_back(weight);
+    for (Scalar weight : model.stack.embedding.weight.values()) figures.push_back(weight);
     return figures;
   };
   std::vector<double> whole = run(6, 1);
@@ -515,10 +515,10 @@ TEST_CASE("trainer: frozen parameters get no gradient, and the others' have the 
   LanguageModel model = loud_model(small_transformer_xl());
   config.freeze = "blocks.*";
   Trainer(model, text, {}, config).step();
-  CHECK(!parameters(*model.blocks[0])[0].value.gradient().defined());
+  CHECK(!parameters(*model.stack.blocks[0])[0].value.gradient().defined());
   config.freeze = "";
   Trainer(model, text, {}, config).step();
-  CHECK(parameters(*model.blocks[0])[0].value.gradient().defined());
+  CHECK(parameters(*model.stack.blocks[0])[0].value.gradient().defined());
 }
 
 TEST_CASE("trainer: parameters so named learn at a rate of their own") {

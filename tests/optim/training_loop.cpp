@@ -105,12 +105,12 @@ TEST_CASE("training loop: a loss that is not a number stops it and changes no we
   std::vector<int32_t> text = random_text(500, 7);
   Trainer trainer(model, text, {}, streams(0));
   trainer.step();
-  model.output_bias.mutable_data()[2] = std::numeric_limits<Scalar>::quiet_NaN();
-  std::vector<Scalar> before = model.embedding.weight.values();
+  model.output.bias.mutable_data()[2] = std::numeric_limits<Scalar>::quiet_NaN();
+  std::vector<Scalar> before = model.stack.embedding.weight.values();
   CHECK(refusal([&] { trainer.step(); }) ==
         "trainer: step 2: loss nan, gradient norm nan: not finite; "
         "the weights are those before this step");
-  CHECK(model.embedding.weight.values() == before);
+  CHECK(model.stack.embedding.weight.values() == before);
   CHECK(trainer.state().step == 1);
   CHECK(refusal([&] { trainer.evaluate(); }) ==
         "trainer: evaluation after step 1: train loss nan, validation loss nan: not finite");

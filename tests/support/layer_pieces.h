@@ -33,7 +33,7 @@ inline Tensor feed(const Layer& layer, State& state, const Tensor& x,
   Context context;
   int64_t t = 0;
   for (int64_t length : lengths) {
-    outputs.push_back(layer.forward(tokens(x, t, t + length), state, context));
+    outputs.push_back(layer(tokens(x, t, t + length), state, context));
     t += length;
   }
   return concat(outputs, 1);
@@ -47,7 +47,7 @@ inline Tensor feed_with_memory(const Layer& layer, const Tensor& x,
   int64_t t = 0;
   for (int64_t length : lengths) {
     Tensor memory = tokens(x, std::max<int64_t>(0, t - kept), t);
-    outputs.push_back(layer.forward(tokens(x, t, t + length), memory, context));
+    outputs.push_back(layer(tokens(x, t, t + length), memory, context));
     t += length;
   }
   return concat(outputs, 1);
@@ -56,7 +56,7 @@ inline Tensor feed_with_memory(const Layer& layer, const Tensor& x,
 /// The outputs for x in one pass.
 inline Tensor whole(const Layer& layer, const Tensor& x) {
   Context context;
-  return layer.forward(x, {}, context);
+  return layer(x, {}, context);
 }
 
 /// A length of sequence that the row is defined for.

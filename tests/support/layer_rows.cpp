@@ -45,7 +45,7 @@ void describe(LayerRow& row, const TransformerXLAttentionConfig& config) {
 }
 void describe(LayerRow& row, const AftConfig& config) {
   row.causal = config.causal;
-  row.forgets = false;
+  row.forgets = config.form == AftForm::full;
   row.most_keys = config.max_len.value_or(unlimited);
   row.held = config.form == AftForm::full ? *config.max_len : config.window.value_or(0);
 }

@@ -53,13 +53,11 @@ namespace {
 template <class Config>
 class LayerProgram : public Program {
  public:
-  LayerProgram(const Config& config, double attention_dropout, Random random)
+  LayerProgram(const Config& config, Random random)
       : Program(Config::type, {"x", "memory", "context"}),
         width_(layer_width(config)),
         layer_(config, random),
         parameters_(name_, layer_) {
-    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
-      layer_.cross_attention->attention_dropout = attention_dropout;
     takes_also(parameters_.names());
   }
 
@@ -72,9 +70,11 @@ class LayerProgram : public Program {
     if (x.count() == 0) return Tensor::empty(x.shape());
     if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>) {
       // The masks are the mixer's, and the cross-attention drops by streams of its own.
-      Context cross{.training = context.training,
-                    .random = {.seed = context.random.seed, .stream = uint64_t{1} << 32}};
-      return layer_(x, memory, source, context, cross);
+      Source given{source,
+                   {.training = context.training,
+                    .random = {.seed = context.random.seed, .stream = uint64_t{1} << 32}}};
+      context.source = &given;
+      return layer_(x, memory, context);
     } else {
       if constexpr (std::is_same_v<Config, MultiHeadAttentionConfig>)
         if (source.defined()) {
@@ -86,23 +86,17 @@ class LayerProgram : public Program {
     }
   }
 
-  std::unique_ptr<State> start(int64_t limit) const override {
-    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
-      return layer_.mixer->start(limit);
-    else
-      return layer_.start(limit);
-  }
+  std::unique_ptr<State> start(int64_t limit) const override { return layer_.start(limit); }
 
   Tensor step(std::span<const Tensor> tensors, State& state, Context& context) override {
     auto guard = parameters_.lend(parameters_of(tensors));
     const Tensor &x = tensors[0], &source = tensors[2];
-    Context unmasked;
-    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>) {
-      return layer_(x, state, layer_.cross_attention->source_heads(source), context, unmasked);
-    } else {
+    Source given{source};
+    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
+      context.source = &given;
+    else
       require(!source.defined(), name_, ": a step takes no context");
-      return layer_(x, state, context);
-    }
+    return layer_(x, state, context);
   }
 
  private:
@@ -216,7 +210,7 @@ std::unique_ptr<Program> make_program(const std::string& name, const std::string
   rates.apply_to(layer);
   return std::visit(
       [&]<class Config>(const Config& each) -> std::unique_ptr<Program> {
-        return std::make_unique<LayerProgram<Config>>(each, rates.attention_dropout, random);
+        return std::make_unique<LayerProgram<Config>>(each, random);
       },
       layer);
 }

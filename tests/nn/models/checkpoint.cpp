@@ -297,8 +297,8 @@ TEST_CASE("checkpoint: an own mixer has its values as it is made") {
   struct Shifted : ShortAttention {
     Tensor shift = constant_parameter({16}, 2).detach();
     using ShortAttention::ShortAttention;
-    Tensor forward(const Tensor& x, const Tensor& memory, Context& context) const override {
-      return ShortAttention::forward(x, memory, context) + shift;
+    Tensor forward(const Tensor& x, const Past& past, Context& context) const override {
+      return ShortAttention::forward(x, past, context) + shift;
     }
   };
   auto maker = [](Random& random) {

@@ -464,9 +464,9 @@ TEST_CASE("lengths beyond a table are refused by its name") {
   Aft layer(aft, random);
   std::unique_ptr<State> state = layer.start();
   Context context;
-  layer.forward(Tensor::zeros({1, 5, 4}), *state, context);
+  layer(Tensor::zeros({1, 5, 4}), *state, context);
   CHECK(refusal([&] {
-          layer.forward(Tensor::zeros({1, 1, 4}), *state, context);
+          layer(Tensor::zeros({1, 1, 4}), *state, context);
         }) == "aft: 6 tokens are beyond max_len 5");
 }
 

@@ -152,19 +152,18 @@ TEST_CASE("targets fed in pieces, several for a source, reordered and cut, are t
     EncoderDecoder model = row.make(random);
     PaddedTokens source = padded(random_sequences(3, 5, 6, 114));
     Context context;
-    DecoderState state = model.start(model.encode(source, context));
+    std::unique_ptr<State> state = model.start(model.encode(source, context));
     // Two rows for each source; rows 2 and 3 change places, then source 1 and its rows leave.
     Tokens before = random_tokens(6, 3, 6, 115), after = random_tokens(4, 4, 6, 116);
-    model.decode(part(before, 0, 1), state, context);
-    model.decode(part(before, 1, 3), state, context);
-    state.reorder({0, 0, 3, 2, 4, 5});
-    DecoderState copy = state;
-    state.keep({0, 2}, {1, 0, 4, 5});
-    Tensor first = model.decode(part(after, 0, 3), state, context);
-    Tensor last = model.decode(part(after, 3, 4), state, context);
+    model.decode(part(before, 0, 1), *state, context);
+    model.decode(part(before, 1, 3), *state, context);
+    state->reorder({0, 0, 3, 2, 4, 5});
+    std::unique_ptr<State> copy = state->clone();
+    state->reorder({1, 0, 4, 5});
+    Tensor first = model.decode(part(after, 0, 3), *state, context);
+    Tensor last = model.decode(part(after, 3, 4), *state, context);
     Tensor got = concat({first, last}, 1);  // [4, 4, V]
-    CHECK(copy.position == 3);
-    CHECK(model.decode(random_tokens(6, 1, 6, 1), copy, context).size(0) == 6);
+    CHECK(model.decode(random_tokens(6, 1, 6, 1), *copy, context).size(0) == 6);
 
     const int64_t histories[] = {0, 0, 4, 5}, sources[] = {0, 0, 2, 2};
     auto source_sequences = random_sequences(3, 5, 6, 114);
@@ -332,8 +331,8 @@ TEST_CASE("what makes no encoder-decoder is refused by name") {
         "encoder_decoder: 1 targets for 2 sources");
   CHECK(refusal([&] { model.encode(padded({{6}}), context); }) ==
         "embedding: token 6, expected 0 to 5");
-  DecoderState state = model.start(source);
-  CHECK(refusal([&] { model.decode(random_tokens(3, 1, 6, 1), state, context); }) ==
+  std::unique_ptr<State> state = model.start(source);
+  CHECK(refusal([&] { model.decode(random_tokens(3, 1, 6, 1), *state, context); }) ==
         "encoder_decoder_block: 3 rows for 2 sources, expected a multiple");
   context.key_padding_mask = source.padding;
   CHECK(refusal([&] { model.encode(padded({{1}}), context); }) ==
@@ -352,8 +351,8 @@ TEST_CASE("positions beyond max_len are refused on either side") {
   CHECK(refusal([&] {
           model.encode(padded({{1, 2, 3, 4, 5}}), context);
         }) == "encoder_decoder: encoder: 5 positions are beyond max_len 4");
-  DecoderState state = model.start(model.encode(padded({{1}}), context));
-  model.decode(random_tokens(1, 3, 6, 1), state, context);
-  CHECK(refusal([&] { model.decode(random_tokens(1, 1, 6, 1), state, context); }) ==
+  std::unique_ptr<State> state = model.start(model.encode(padded({{1}}), context));
+  model.decode(random_tokens(1, 3, 6, 1), *state, context);
+  CHECK(refusal([&] { model.decode(random_tokens(1, 1, 6, 1), *state, context); }) ==
         "encoder_decoder: decoder: 4 positions are beyond max_len 3");
 }

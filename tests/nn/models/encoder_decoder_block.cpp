@@ -151,7 +151,9 @@ TEST_CASE("the decoder's block is its formula, with memory and masks") {
       check_against(
           block, input, random,
           [&](const Tensor& x, const Tensor& source) {
-            return block(x, input.memory.tensor(), source, own, cross);
+            Source given{source, cross};
+            own.source = &given;
+            return block(x, input.memory.tensor(), own);
           },
           [&](const Weights& weights, const Input& given) {
             return oracle(config, row.n_head, weights, given, cross);
@@ -165,7 +167,8 @@ TEST_CASE("the decoder's block has as many parameters as its closed form says") 
     auto config = config_from_json<EncoderDecoderBlockConfig>(row.json);
     Random start;
     EncoderDecoderBlock block(config, start);
-    CHECK(block.cross_attention->n_head == row.n_head);
+    auto& cross = dynamic_cast<const CrossAttention&>(*block.parts[1].function);
+    CHECK(cross.n_head == row.n_head);
     CHECK(parameter_count(block) == count(static_cast<const TransformerBlockConfig&>(config)) +
                                         count_of_heads(width, width, row.bias) + 2 * width);
   }
@@ -180,8 +183,9 @@ TEST_CASE("in the decoder's block the future changes no bit of the past") {
     randomize(block, random);
     Input input = random_input(2, 6, 0, 4, random);
     auto past = [&] {
-      Context own, cross;
-      Tensor y = block(input.x.tensor(), {}, input.context.tensor(), own, cross);
+      Source source{input.context.tensor()};
+      Context own{.source = &source};
+      Tensor y = block(input.x.tensor(), own);
       return slice(y, 1, 0, 3);
     };
     Tensor before = past();

@@ -15,12 +15,10 @@ struct ConvolutionMixer : shiftgrad::Layer {
 
   ConvolutionMixer(int64_t d_model, int64_t window, shiftgrad::Random& random);
 
-  shiftgrad::Tensor forward(const shiftgrad::Tensor& x, const shiftgrad::Tensor& memory,
+  shiftgrad::Tensor forward(const shiftgrad::Tensor& x, const shiftgrad::Past& past,
                             shiftgrad::Context& context) const override;
   /// The last s - 1 tokens, or `limit` where that is less.
   std::unique_ptr<shiftgrad::State> start(int64_t limit = shiftgrad::unlimited) const override;
-  shiftgrad::Tensor forward(const shiftgrad::Tensor& x, shiftgrad::State& state,
-                            shiftgrad::Context& context) const override;
   void visit(shiftgrad::Visitor& visitor) const override;
 };
 

@@ -82,16 +82,16 @@ void check_pieces(const Layer& mixer) {
   Random random{.seed = 4};
   Tensor x = random_tensor({2, 9, 6}, random);
   Context context;
-  Tensor whole = mixer.forward(x, Tensor(), context);
+  Tensor whole = mixer(x, Tensor(), context);
   std::unique_ptr<State> state = mixer.start(), short_state = mixer.start(2);
   std::vector<Tensor> fed, remembered, limited, behind_two;
   for (auto [begin, end] : {std::pair{0, 1}, {1, 3}, {3, 9}}) {
     Tensor piece = slice(x, 1, begin, end);
-    fed.push_back(mixer.forward(piece, *state, context));
-    remembered.push_back(mixer.forward(piece, slice(x, 1, 0, begin), context));
-    limited.push_back(mixer.forward(piece, *short_state, context));
+    fed.push_back(mixer(piece, *state, context));
+    remembered.push_back(mixer(piece, slice(x, 1, 0, begin), context));
+    limited.push_back(mixer(piece, *short_state, context));
     Tensor two = slice(x, 1, std::max(0, begin - 2), begin);
-    behind_two.push_back(mixer.forward(piece, two, context));
+    behind_two.push_back(mixer(piece, two, context));
   }
   expect(error(concat(fed, 1), whole) < exactness, "pieces through a state to give the whole");
   expect(error(concat(remembered, 1), whole) < exactness,
@@ -107,11 +107,11 @@ void check_mixer(int64_t window) {
   check_pieces(mixer);
   Tensor x = random_tensor({2, 3, 6}, random);
   Context context;
-  expect(refused([&] { mixer.forward(slice(x, 0, 0, 1), slice(x, 1, 0, 1), context); }) ==
+  expect(refused([&] { mixer(slice(x, 0, 0, 1), slice(x, 1, 0, 1), context); }) ==
              "convolution: memory [2, 1, 6] for x [1, 3, 6], expected [1, M, 6]",
          "a memory of another batch to be refused");
   std::unique_ptr<State> state = mixer.start();
-  expect(refused([&] { other.forward(x, *state, context); }).starts_with("convolution: a State of"),
+  expect(refused([&] { other(x, *state, context); }).starts_with("convolution: a State of"),
          "a state of another mixer to be refused");
 }
 

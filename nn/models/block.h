@@ -1,0 +1,45 @@
+#pragma once
+
+// A block adds the outputs of its parts to its input, one after the other.
+//
+//     norm first (Xiong et al. 2020):   x + f(norm(x))
+//     norm last (Vaswani et al. 2017):  norm(x + f(x))
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nn/layer.h"
+#include "nn/layer_norm.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+struct Block : Layer {
+  /// A function f and its norm, under the names of their parameters.
+  struct Part {
+    std::string name;
+    std::unique_ptr<Layer> function;
+    std::string norm_name;
+    LayerNorm norm;
+  };
+  std::vector<Part> parts;
+  bool norm_first = true;
+  /// Dropout rate of each f.
+  double dropout = 0;
+
+  /// Returns the output [B, T, C]. A memory is earlier input of this block, and the past of its
+  /// first part. With norm_first it is normed like x. The norm's parameters get a gradient through
+  /// it, the memory itself none. With a state, each part has its own.
+  Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
+  std::unique_ptr<State> start(int64_t limit = unlimited) const override;
+  int64_t longest() const override;
+  int64_t most_keys() const override;
+  std::vector<Tensor*> position_biases() override;
+  std::vector<Tensor> residual_projections() const override;
+  void visit(Visitor& visitor) const override;
+
+ private:
+  Past past_of(size_t part, const Past& past) const;
+};
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
