@@ -47,17 +47,19 @@ struct StateOf : State {
   }
 };
 
-/// A state as a value: a copy is a clone. States made of other states hold them so.
+/// A state as a value, or none: a copy is a clone. States made of other states hold them so.
 class StateValue {
  public:
+  StateValue() = default;
   StateValue(std::unique_ptr<State> state) : state_(std::move(state)) {}
-  StateValue(const StateValue& other) : state_(other->clone()) {}
+  StateValue(const StateValue& other) : state_(other.state_ ? other->clone() : nullptr) {}
   StateValue(StateValue&&) = default;
   StateValue& operator=(StateValue other) {
     state_ = std::move(other.state_);
     return *this;
   }
 
+  explicit operator bool() const { return state_ != nullptr; }
   State& operator*() const { return *state_; }
   State* operator->() const { return state_.get(); }
 

@@ -83,12 +83,12 @@ Command::Work prepare(const GenerateFlags& flags) {
           samples = flags.num_samples] {
     StatusLine status(stderr);
     status.draw(shiftgrad::text("reading the prompt, ", tokens.size(), " characters"));
-    shiftgrad::ReadPrompt read(*model, tokens, options);
+    shiftgrad::PrefilledPrompt read(*model, tokens, options);
     status.erase();
     for (int64_t n = 0; n < samples; ++n) {
       WholeCharacters shown;
       write((n > 0 ? between_samples : "") + shown.add(prompt.text));
-      read.continued(n, [&](int32_t token) { write(shown.add(vocabulary.decode(token))); });
+      read.generate(n, [&](int32_t token) { write(shown.add(vocabulary.decode(token))); });
       write(shown.rest() + "\n");
     }
   };

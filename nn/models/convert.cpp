@@ -17,15 +17,15 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// A config and the layer that it describes.
+/// A layer and its config.
 template <class Config>
-using Described = std::pair<Config, typename Config::Layer>;
+using LayerAndConfig = std::pair<Config, typename Config::Layer>;
 
 /// Returns the layer of that config. Its parameters are the terms of their names, or else those of
 /// `source`.
 template <class Config>
-Described<Config> made_from(const Layer& source, const Config& config,
-                            std::map<std::string, Tensor> terms) {
+LayerAndConfig<Config> layer_with_terms(const Layer& source, const Config& config,
+                                        std::map<std::string, Tensor> terms) {
   Random random;
   typename Config::Layer layer(config, random);
   for (const Parameter& parameter : parameters(source))
@@ -96,7 +96,7 @@ Tensor projection_bias(const Attention& layer, const Tensor& row) {
   return sum_of(layer.qkv.bias, concat({Tensor::zeros({2 * H * D}), of_values}, 0));
 }
 
-Described<TransformerXLAttentionConfig> as_transformer_xl(const Attention& layer) {
+LayerAndConfig<TransformerXLAttentionConfig> as_transformer_xl(const Attention& layer) {
   require(layer.causal, layer.name, ": sees the future, but transformer_xl_attention with learned ",
           "positions sees the past alone");
   int64_t R = distances_of(layer), H = layer.n_head, C = layer.qkv.weight.size(1);
@@ -117,18 +117,18 @@ Described<TransformerXLAttentionConfig> as_transformer_xl(const Attention& layer
                                       .attention_dropout = layer.attention_dropout};
   if (layer.d_head * H != C) config.d_head = layer.d_head;
   if (layer.reach() < unlimited) config.window = layer.reach() + 1;
-  auto xl = made_from(layer, config,
-                      {{"content_bias", terms.content_bias},
-                       {"position_embeddings", E},
-                       {"position_scalar_bias", s},
-                       {"qkv.bias", bias}});
+  auto xl = layer_with_terms(layer, config,
+                             {{"content_bias", terms.content_bias},
+                              {"position_embeddings", E},
+                              {"position_scalar_bias", s},
+                              {"qkv.bias", bias}});
   int64_t T = std::min<int64_t>(layer.most_keys(), 16);
   check_equal(layer, attention_probabilities(terms_of(layer, T)),
               attention_probabilities(terms_of(xl.second, T)));
   return xl;
 }
 
-Described<AftConfig> as_full(const Layer& layer, int64_t C) {
+LayerAndConfig<AftConfig> as_full(const Layer& layer, int64_t C) {
   int64_t L = layer.longest();
   Context context;
   Terms terms = layer.terms(random_tensor({1, L < unlimited ? L : 1, C}), {}, context);
@@ -142,7 +142,7 @@ Described<AftConfig> as_full(const Layer& layer, int64_t C) {
                    .bias = state_dict(layer).contains("output.bias")};
   Tensor w = widened(aft->band, L).bias;  // [G, L, L]
   if (w.size(0) == 1) w = select(w, 0, 0);
-  auto full = made_from(layer, config, {{"position_bias", w}});
+  auto full = layer_with_terms(layer, config, {{"position_bias", w}});
   Tensor x = random_tensor({1, std::min<int64_t>(L, 16), C});
   check_equal(layer, layer(x), full.second(x));
   return full;
@@ -162,8 +162,8 @@ LanguageModel with_mixers(const LanguageModel& model, const char* name, Convert 
   for (const NamedLayer& mixer : layers(model)) {
     std::string prefix = text("blocks.", n, ".mixer.");
     if (mixer.name + "." != prefix) continue;
-    auto [described, layer] = convert(mixer.layer);
-    config.mixer = described;
+    auto [mixer_config, layer] = convert(mixer.layer);
+    config.mixer = mixer_config;
     std::erase_if(weights, [&](const auto& entry) { return entry.first.starts_with(prefix); });
     for (auto& [parameter, values] : state_dict(layer)) weights[prefix + parameter] = values;
     ++n;

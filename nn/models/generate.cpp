@@ -19,57 +19,6 @@ bool ends_with(std::span<const int32_t> tokens, std::span<const int32_t> end) {
 
 }  // namespace
 
-/// A text in progress: the model's state after it, as much of the text as a restart needs, and the
-/// logits of the next token.
-class ReadPrompt::Continuation {
- public:
-  Continuation(const SequenceModel& model, const GenerateOptions& options)
-      : model_(model),
-        mem_len_(options.mem_len),
-        positions_(std::min(model.longest(), options.positions)),
-        state_(model.start(options.mem_len)) {}
-
-  void feed(const std::vector<int32_t>& tokens) {
-    if (positions_ == unlimited) return forward(tokens);
-    text_.insert(text_.end(), tokens.begin(), tokens.end());
-    if (fed_ + std::ssize(tokens) <= positions_) return forward(tokens);
-    text_.erase(text_.begin(), text_.end() - std::max<int64_t>(1, positions_ / 2));
-    state_ = model_.start(mem_len_);
-    fed_ = 0;
-    forward(text_);
-  }
-
-  /// Logits of the token after all that was fed.
-  std::span<const Scalar> logits() const {
-    return {logits_.data(), static_cast<size_t>(logits_.count())};
-  }
-
- private:
-  /// Feeds tokens in pieces. A long text then needs no score matrix that is long on both sides, and
-  /// its tokens do not see much further back than those that follow it.
-  void forward(std::span<const int32_t> tokens) {
-    auto longest = static_cast<size_t>(std::clamp<int64_t>(mem_len_, 1, 256));
-    fed_ += std::ssize(tokens);
-    Tensor logits;
-    while (!tokens.empty()) {
-      std::span piece = tokens.first(std::min(longest, tokens.size()));
-      tokens = tokens.subspan(piece.size());
-      Tokens batch{{1, std::ssize(piece)}, {piece.begin(), piece.end()}};
-      logits = model_(batch, *state_, context_);  // [1, T, V]
-    }
-    logits_ = select(select(logits, 0, 0), 0, logits.size(1) - 1);
-  }
-
-  const SequenceModel& model_;
-  int64_t mem_len_;
-  int64_t positions_;
-  int64_t fed_ = 0;  // tokens in the state
-  StateValue state_;
-  Context context_{};
-  std::vector<int32_t> text_;
-  Tensor logits_;  // [V]
-};
-
 void check(const SequenceModel& model, const std::vector<int32_t>& prompt,
            const GenerateOptions& options) {
   AtLeast at_least{"generate"};
@@ -88,30 +37,55 @@ void check(const SequenceModel& model, const std::vector<int32_t>& prompt,
   known(options.stop, "stop");
 }
 
-ReadPrompt::ReadPrompt(const SequenceModel& model, const std::vector<int32_t>& prompt,
-                       const GenerateOptions& options)
-    : prompt_(prompt), options_(options) {
+PrefilledPrompt::PrefilledPrompt(const SequenceModel& model, const std::vector<int32_t>& prompt,
+                                 const GenerateOptions& options)
+    : model_(model), options_(options), prompt_(prompt) {
   check(model, prompt, options);
   Tape::Pause constant;
-  auto text = std::make_unique<Continuation>(model, options);
-  text->feed(prompt);
-  read_ = std::move(text);
+  positions_ = std::min(model.longest(), options.positions);
+  state_ = model.start(options.mem_len);
+  feed(prompt);
 }
 
-ReadPrompt::~ReadPrompt() = default;
+void PrefilledPrompt::feed(const std::vector<int32_t>& tokens) {
+  if (positions_ == unlimited) return feed_in_pieces(tokens);
+  text_.insert(text_.end(), tokens.begin(), tokens.end());
+  if (fed_ + std::ssize(tokens) <= positions_) return feed_in_pieces(tokens);
+  text_.erase(text_.begin(), text_.end() - std::max<int64_t>(1, positions_ / 2));
+  state_ = model_.start(options_.mem_len);
+  fed_ = 0;
+  feed_in_pieces(text_);
+}
 
-std::vector<int32_t> ReadPrompt::continued(int64_t number,
-                                           const std::function<void(int32_t)>& on_token) const {
+void PrefilledPrompt::feed_in_pieces(std::span<const int32_t> tokens) {
+  // A long text then needs no score matrix that is long on both sides, and its tokens do not see
+  // much further back than those that follow it.
+  auto longest = static_cast<size_t>(std::clamp<int64_t>(options_.mem_len, 1, 256));
+  fed_ += std::ssize(tokens);
+  Context context;
+  Tensor logits;
+  while (!tokens.empty()) {
+    std::span piece = tokens.first(std::min(longest, tokens.size()));
+    tokens = tokens.subspan(piece.size());
+    Tokens batch{{1, std::ssize(piece)}, {piece.begin(), piece.end()}};
+    logits = model_(batch, *state_, context);  // [1, T, V]
+  }
+  logits_ = select(select(logits, 0, 0), 0, logits.size(1) - 1);
+}
+
+std::vector<int32_t> PrefilledPrompt::generate(int64_t number,
+                                               const std::function<void(int32_t)>& on_token) const {
   Tape::Pause constant;
   PackedWeights weights;
   Random random{.seed = options_.seed, .stream = static_cast<uint64_t>(number)};
-  Continuation model(*read_);
+  PrefilledPrompt own = *this;
   std::vector<int32_t> text = prompt_;
   auto made = [&] { return std::span(text).subspan(prompt_.size()); };
   auto stopped = [&] { return !options_.stop.empty() && ends_with(made(), options_.stop); };
   while (std::ssize(made()) < options_.length && !stopped()) {
-    if (!made().empty()) model.feed({text.back()});
-    text.push_back(sample(model.logits(), options_.sampling, random, text));
+    if (!made().empty()) own.feed({text.back()});
+    std::span logits(own.logits_.data(), static_cast<size_t>(own.logits_.count()));
+    text.push_back(sample(logits, options_.sampling, random, text));
     if (on_token) on_token(text.back());
   }
   return {made().begin(), made().end()};
@@ -120,7 +94,7 @@ std::vector<int32_t> ReadPrompt::continued(int64_t number,
 std::vector<int32_t> generate(const SequenceModel& model, const std::vector<int32_t>& prompt,
                               const GenerateOptions& options,
                               const std::function<void(int32_t)>& on_token) {
-  return ReadPrompt(model, prompt, options).continued(0, on_token);
+  return PrefilledPrompt(model, prompt, options).generate(0, on_token);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

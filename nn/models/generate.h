@@ -1,7 +1,7 @@
 #pragma once
 
 #include <functional>
-#include <memory>
+#include <span>
 #include <vector>
 
 #include "nn/models/sampling.h"
@@ -33,24 +33,32 @@ void check(const SequenceModel& model, const std::vector<int32_t>& prompt,
 /// exception is a model whose positions are bounded, as learned absolute ones are, or by an option.
 /// Once they are used up, or if the prompt is longer, it starts afresh from as many of the last
 /// tokens as half of the positions.
-class ReadPrompt {
+class PrefilledPrompt {
  public:
   /// Reads the prompt. Throws as `check` does. The model must outlive this object.
-  ReadPrompt(const SequenceModel& model, const std::vector<int32_t>& prompt,
-             const GenerateOptions& options);
-  ~ReadPrompt();
+  PrefilledPrompt(const SequenceModel& model, const std::vector<int32_t>& prompt,
+                  const GenerateOptions& options);
 
   /// Returns the tokens that follow, without the prompt. `on_token`, if given, receives each token
   /// as it is generated. Equal seeds give equal tokens. Each number draws from a random stream of
   /// its own, so its tokens do not depend on which others are generated.
-  std::vector<int32_t> continued(int64_t number = 0,
-                                 const std::function<void(int32_t token)>& on_token = {}) const;
+  std::vector<int32_t> generate(int64_t number = 0,
+                                const std::function<void(int32_t token)>& on_token = {}) const;
 
  private:
-  class Continuation;
-  std::vector<int32_t> prompt_;
+  /// Feeds tokens, after a fresh start if there are too few positions left.
+  void feed(const std::vector<int32_t>& tokens);
+  /// Feeds tokens in pieces, and keeps the logits of the token after them.
+  void feed_in_pieces(std::span<const int32_t> tokens);
+
+  const SequenceModel& model_;
   GenerateOptions options_;
-  std::unique_ptr<const Continuation> read_;
+  std::vector<int32_t> prompt_;
+  int64_t positions_ = unlimited;
+  StateValue state_;
+  int64_t fed_ = 0;            // tokens in the state
+  std::vector<int32_t> text_;  // what was fed, as much of it as a fresh start may need
+  Tensor logits_;              // [V]
 };
 
 /// Returns continuation number 0 of the prompt. Several threads may generate from one model.

@@ -8,6 +8,7 @@
 #include "core/tape.h"
 #include "nn/models/language_model.h"
 #include "ops/concat.h"
+#include "ops/reduce.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/refusal.h"
@@ -125,6 +126,57 @@ TEST_CASE("a copy of a layer shares its parameters, and its states") {
   Aft copy = layer;
   Context context;
   CHECK(copy(Tensor::zeros({1, 2, 4}), *state, context).defined());
+}
+
+TEST_CASE("a layer is called with a context alone, and with any past") {
+  for (const CheckedLayer& checked : causal_layers()) {
+    CAPTURE(checked.row.name);
+    const Layer& layer = *checked.layer;
+    Context context;
+    Tensor y = layer(checked.x);
+    CHECK(same_bits(layer(checked.x, context), y));
+    CHECK(same_bits(layer(checked.x, {}, context), y));
+    CHECK(same_bits(layer(checked.x, Tensor(), context), y));
+    CHECK(relative_error(layer(checked.x, *layer.start(), context), y) <= exactness);
+  }
+}
+
+namespace {
+
+/// The sum of all tokens, which changes its state before it looks at the context.
+struct Sum : Layer {
+  struct Total : StateOf<Total> {
+    Tensor tokens;  // [B, 1, C]
+    void forget_newest(int64_t) override { fail("sum: forgets no token"); }
+    void reorder(const std::vector<int64_t>& members) override {
+      tokens = members_of(tokens, members);
+    }
+  };
+  Tensor forward(const Tensor& x, const Past& past, Context& context) const override {
+    auto& total = *past.state<Total>();
+    Tensor y = sum(concat({total.tokens, x}, 1), {1}, true);
+    total.tokens = y;
+    context.refuse_masks("sum");
+    return y;
+  }
+  std::unique_ptr<State> start(int64_t) const override { return new_state<Total>(); }
+  void visit(Visitor&) const override {}
+};
+
+}  // namespace
+
+TEST_CASE("a layer of one's own that throws late leaves the state as it was") {
+  Sum layer;
+  std::unique_ptr<State> state = layer.start();
+  Context context, masked;
+  masked.attention_mask = std::make_shared<Mask>(Mask{{1, 1}, {0}});
+  Tensor one = Tensor::full({1, 1, 1}, 1);
+  CHECK(layer(one, *state, context).item() == 1);
+  CHECK(refusal([&] { layer(one, *state, masked); }) == "sum: takes no attention_mask");
+  CHECK(layer(one, *state, context).item() == 2);
+  std::unique_ptr<State> clone = state->clone();
+  CHECK(layer(one, *state, context).item() == 3);
+  CHECK(layer(one, *clone, context).item() == 3);
 }
 
 TEST_CASE("a state of another model is refused") {

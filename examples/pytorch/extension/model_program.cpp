@@ -121,11 +121,11 @@ class LanguageModelProgram : public Program {
 
 /// The state of targets in progress, from their first step on.
 struct TargetState : StateOf<TargetState> {
-  std::optional<StateValue> decoder{};
+  StateValue decoder{};
 
   void forget_newest(int64_t) override { fail("encoder_decoder: a target forgets no token"); }
   void reorder(const std::vector<int64_t>& members) override {
-    if (decoder) (*decoder)->reorder(members);
+    if (decoder) decoder->reorder(members);
   }
 };
 
@@ -164,7 +164,7 @@ class EncoderDecoderProgram : public Program {
     require(targets.shape[0] == sources.tokens.shape[0], name_, ": ", targets.shape[0],
             " targets for ", sources.tokens.shape[0], " sources");
     if (!decoder) decoder = model_.start(model_.encode(sources, context));
-    return model_.decode(targets, **decoder, context);
+    return model_.decode(targets, *decoder, context);
   }
 
   std::vector<std::vector<int32_t>> generate(std::span<const Tensor> tensors, Context& context,

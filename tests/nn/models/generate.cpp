@@ -147,11 +147,11 @@ TEST_CASE("generate: the seed decides, and nothing else") {
 TEST_CASE("generate: a sample is the same whichever others are made") {
   for (const LanguageModel& model : {transformer_xl(), vanilla(8)}) {
     GenerateOptions options{.length = 30, .seed = 7};
-    ReadPrompt prompt(model, {1, 2}, options);
-    Text third = prompt.continued(2), first = prompt.continued(0), second = prompt.continued(1);
+    PrefilledPrompt prompt(model, {1, 2}, options);
+    Text third = prompt.generate(2), first = prompt.generate(0), second = prompt.generate(1);
     CHECK(first == generate(model, {1, 2}, options));
-    CHECK(third == ReadPrompt(model, {1, 2}, options).continued(2));
-    CHECK(prompt.continued(1) == second);
+    CHECK(third == PrefilledPrompt(model, {1, 2}, options).generate(2));
+    CHECK(prompt.generate(1) == second);
     CHECK(first != second);
     CHECK(second != third);
   }
