@@ -1,70 +1,59 @@
 #include "nn/aft_state.h"
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <type_traits>
+#include <iterator>
 
 #include "core/errors.h"
-#include "core/machine/simd.h"
 #include "ops/concat.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+void AftState::Far::add(double key, double value) {
+  if (key > maximum) {
+    double shrink = std::exp(maximum - key);
+    numerator *= shrink;
+    denominator *= shrink;
+    maximum = key;
+  }
+  double weight = std::exp(key - maximum);
+  numerator += weight * value;
+  denominator += weight;
+}
+
 /// Adds tokens [B, n, C] to the sums, once position biases no longer reach them.
 void AftState::add_to_sums(const Tensor& key, const Tensor& value) {
+  int64_t C = key.size(2);
   auto token = [](const Tensor& x, int64_t b, int64_t j) {
     return x.data() + b * x.layout().strides[0] + j * x.layout().strides[1];
   };
-  CachedVector<Scalar> weight(static_cast<size_t>(channels_));  // e^(k - m)
   for (int64_t b = 0; b < key.size(0); ++b)
     for (int64_t j = 0; j < key.size(1); ++j) {
       const Scalar *k = token(key, b, j), *v = token(value, b, j);
-      Scalar* maximum = far_.maximum.data() + b * channels_;
-      double* numerator = far_.numerator.data() + b * channels_;
-      double* denominator = far_.denominator.data() + b * channels_;
-      for (int64_t c = 0; c < channels_; ++c) {
-        if (!(k[c] > maximum[c])) continue;
-        double shrink = std::exp(static_cast<double>(maximum[c]) - static_cast<double>(k[c]));
-        numerator[c] *= shrink;
-        denominator[c] *= shrink;
-        maximum[c] = k[c];
-      }
-      simd::zip(simd::Binary::subtract, k, maximum, weight.data(), channels_);
-      simd::map(simd::Unary::exp, weight.data(), weight.data(), channels_);
-      for (int64_t c = 0; c < channels_; ++c) {
-        double term = static_cast<double>(weight[static_cast<size_t>(c)]);
-        numerator[c] += term * static_cast<double>(v[c]);
-        denominator[c] += term;
-      }
+      for (int64_t c = 0; c < C; ++c)
+        far_.values[static_cast<size_t>(b * C + c)].add(static_cast<double>(k[c]),
+                                                        static_cast<double>(v[c]));
     }
 }
 
 AftState::KeysAndValues AftState::far_token() const {
-  int64_t count = static_cast<int64_t>(far_.maximum.size());
-  Tensor key = Tensor::empty({count / channels_, 1, channels_}), value = Tensor::empty(key.shape());
+  Dims shape{far_.shape[0], 1, far_.shape[1]};
+  Tensor key = Tensor::empty(shape), value = Tensor::empty(shape);
   Scalar *k = key.mutable_data(), *v = value.mutable_data();
-  for (int64_t n = 0; n < count; ++n) {
-    size_t at = static_cast<size_t>(n);
-    k[n] = static_cast<Scalar>(far_.denominator[at]);
-    v[n] = static_cast<Scalar>(far_.numerator[at] / far_.denominator[at]);
+  for (const auto& [maximum, numerator, denominator] : far_.values) {
+    *k++ = static_cast<Scalar>(maximum + std::log(denominator));
+    *v++ = static_cast<Scalar>(numerator / denominator);
   }
-  simd::map(simd::Unary::log, k, k, count);
-  simd::zip(simd::Binary::add, far_.maximum.data(), k, k, count);
   return {key, value};
 }
 
 Tensor AftState::feed(const Tensor& key, const Tensor& value, const AftBand& band) {
-  int64_t B = key.size(0), T = key.size(1);
-  channels_ = key.size(2);
-  size_t count = static_cast<size_t>(B * channels_);
-  if (far_.maximum.empty())
-    far_ = {CachedVector<Scalar>(count, -std::numeric_limits<Scalar>::infinity()),
-            CachedVector<double>(count), CachedVector<double>(count)};
-  require(far_.maximum.size() == count, "state: a batch of ", B, " for a state of ",
-          static_cast<int64_t>(far_.maximum.size()) / channels_);
+  int64_t B = key.size(0), C = key.size(2);
+  if (far_.values.empty()) far_ = {{B, C}, std::vector<Far>(static_cast<size_t>(B * C))};
+  require(far_.shape[0] == B, "state: a batch of ", B, " for a state of ", far_.shape[0]);
   Tensor keys = keys_.append(key), values = values_.append(value);  // [B, held, C]
-  position_ += T;
+  position_ += key.size(1);
   int64_t held = keys.size(1), summed = position_ - held;
   AftBand biases{band.bias.detach(), band.start - summed, band.step};
   Tensor all_keys = keys, all_values = values;
@@ -81,9 +70,7 @@ Tensor AftState::feed(const Tensor& key, const Tensor& value, const AftBand& ban
 }
 
 AftState::KeysAndValues AftState::append(const Tensor& key, const Tensor& value) {
-  KeysAndValues all{keys_.append(key), values_.append(value)};
-  position_ += key.size(1);
-  return all;
+  return {keys_.append(key), values_.append(value)};
 }
 
 void AftState::forget_newest(int64_t count) {
@@ -95,21 +82,17 @@ void AftState::forget_newest(int64_t count) {
 
 void AftState::reorder(const std::vector<int64_t>& members) {
   if (members.empty()) return;
-  int64_t batch = far_.maximum.empty() ? 0 : std::ssize(far_.maximum) / channels_;
-  for (int64_t member : members)
-    require(batch == 0 || (0 <= member && member < batch), "reorder: member ", member,
-            ", expected 0 to ", batch - 1);
+  if (!far_.values.empty()) {
+    Array<Far> chosen{{std::ssize(members), far_.shape[1]}, {}};
+    for (int64_t member : members) {
+      require(0 <= member && member < far_.shape[0], "reorder: member ", member, ", expected 0 to ",
+              far_.shape[0] - 1);
+      std::ranges::copy(rows(far_, member, member + 1).values, std::back_inserter(chosen.values));
+    }
+    far_ = std::move(chosen);
+  }
   keys_.reorder(members);
   values_.reorder(members);
-  if (batch == 0) return;
-  auto chosen = [&](const auto& all) {
-    std::remove_cvref_t<decltype(all)> result;
-    for (int64_t member : members)
-      result.insert(result.end(), all.begin() + member * channels_,
-                    all.begin() + (member + 1) * channels_);
-    return result;
-  };
-  far_ = {chosen(far_.maximum), chosen(far_.numerator), chosen(far_.denominator)};
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

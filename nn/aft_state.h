@@ -1,8 +1,10 @@
 #pragma once
 
+#include <limits>
+#include <utility>
 #include <vector>
 
-#include "core/machine/allocator.h"
+#include "core/array.h"
 #include "nn/layer.h"
 #include "nn/sliding_cache.h"
 #include "ops/aft.h"
@@ -43,19 +45,19 @@ class AftState : public StateOf<AftState> {
   void reorder(const std::vector<int64_t>& members) override;
 
  private:
-  /// Sums over the far keys, for each channel of each batch member.
+  /// Sums over the far keys of one channel of one batch member.
   struct Far {
-    CachedVector<Scalar> maximum;
-    CachedVector<double> numerator, denominator;
+    double maximum = -std::numeric_limits<double>::infinity(), numerator = 0, denominator = 0;
+    void add(double key, double value);
   };
   void add_to_sums(const Tensor& key, const Tensor& value);
   /// The token [B, 1, C] that stands for those in the sums.
   KeysAndValues far_token() const;
 
-  int64_t position_ = 0, channels_ = 0;
+  int64_t position_ = 0;
   Older older_;
   SlidingCache keys_, values_;  // [B, near, C]
-  Far far_;
+  Array<Far> far_;              // [B, C]
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

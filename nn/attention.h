@@ -12,6 +12,7 @@
 
 #include "nn/layer.h"
 #include "nn/linear.h"
+#include "nn/sizes.h"
 #include "ops/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -74,6 +75,16 @@ struct Attention : Layer {
   void build(const char* layer, int64_t d_model, int64_t heads, std::optional<int64_t> head_size,
              bool with_bias, Random& random);
   void set_window(const char* layer, std::optional<int64_t> size);
+  /// Sets up the members from a variant's config, after a check of its sizes.
+  template <class Config>
+  void build(const Config& config, bool with_bias, Random& random,
+             std::optional<int64_t> head_size = {}) {
+    check_sizes(config);
+    build(config.type, config.d_model, config.n_head, head_size, with_bias, random);
+    attention_dropout = config.attention_dropout;
+    if constexpr (requires { config.causal; }) causal = config.causal;
+    if constexpr (requires { config.window; }) set_window(config.type, config.window);
+  }
 
   /// The keys a query may attend to, by the layer's own rule and the masks of the call.
   Visibility visibility(const Context& context) const {

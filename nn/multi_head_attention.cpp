@@ -6,7 +6,6 @@
 
 #include "core/errors.h"
 #include "nn/positions.h"
-#include "nn/sizes.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -27,11 +26,7 @@ Tensor distance_penalty(int64_t H, int64_t farthest, int64_t nearest, double fac
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Random& random)
     : position(config.position) {
-  check_sizes(config);
-  build(config.type, config.d_model, config.n_head, std::nullopt, config.bias, random);
-  causal = config.causal;
-  set_window(config.type, config.window);
-  attention_dropout = config.attention_dropout;
+  build(config, config.bias, random);
   require(position != AttentionPosition::rope || d_head % 2 == 0, config.type,
           ": position rope needs an even head size, but d_model / n_head is ", d_head);
 }

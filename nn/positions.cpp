@@ -2,7 +2,7 @@
 
 #include <bit>
 #include <cmath>
-#include <memory>
+#include <numeric>
 
 #include "core/accumulate.h"
 #include "core/errors.h"
@@ -23,25 +23,9 @@ std::vector<double> frequencies(int64_t width) {
   return result;
 }
 
-struct Turn {
-  Scalar sine, cosine;
-};
-
-/// Sines and cosines [T, D/2] of the angles of positions first … first + T - 1 at D/2 frequencies.
-std::vector<Turn> turns_of(int64_t first, int64_t T, int64_t D) {
-  std::vector<Turn> turns;
-  std::vector<double> frequency = frequencies(D);
-  for (int64_t i = 0; i < T; ++i)
-    for (double f : frequency) {
-      double angle = static_cast<double>(first + i) * f;
-      turns.push_back({static_cast<Scalar>(std::sin(angle)), static_cast<Scalar>(std::cos(angle))});
-    }
-  return turns;
-}
-
-/// Computes y = beta y + x rotated, for x [B, H, T, D] and a contiguous y. A `direction` of -1
-/// rotates back.
-void turn(const Tensor& x, const std::vector<Turn>& turns, Scalar direction, Scalar beta,
+/// Computes y = beta y + x rotated, for x [B, H, T, D], the sinusoids [T, D] of its positions, and
+/// a contiguous y. A `direction` of -1 rotates back.
+void turn(const Tensor& x, const Tensor& sinusoids, Scalar direction, Scalar beta,
           const Tensor& y) {
   const Dims &shape = x.shape(), &strides = x.layout().strides;
   int64_t H = shape[1], T = shape[2], half = shape[3] / 2;
@@ -51,12 +35,12 @@ void turn(const Tensor& x, const std::vector<Turn>& turns, Scalar direction, Sca
     for (int64_t row = begin; row < end; ++row) {
       int64_t b = row / (H * T), h = row / T % H, i = row % T;
       const Scalar* from = x.data() + b * strides[0] + h * strides[1] + i * strides[2];
+      const Scalar *sine = sinusoids.data() + i * 2 * half, *cosine = sine + half;
       Scalar* to = out + row * 2 * half;
       for (int64_t n = 0; n < half; ++n) {
-        auto [sine, cosine] = turns[i * half + n];
         Scalar low = from[n * strides[3]], high = from[(half + n) * strides[3]];
-        put(to[n], low * cosine - direction * high * sine);
-        put(to[half + n], high * cosine + direction * low * sine);
+        put(to[n], low * cosine[n] - direction * high * sine[n]);
+        put(to[half + n], high * cosine[n] + direction * low * sine[n]);
       }
     }
   });
@@ -90,13 +74,14 @@ Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther) {
 }
 
 Tensor rotate(const Tensor& x, int64_t first) {
-  int64_t T = x.size(2), D = x.size(3);
-  auto turns = std::make_shared<std::vector<Turn>>(turns_of(first, T, D));
+  std::vector<int64_t> positions(x.size(2));
+  std::iota(positions.begin(), positions.end(), first);
+  Tensor table = sinusoids("rotate", positions, x.size(3));  // [T, D]
   Tensor y = Tensor::empty(x.shape());
-  turn(x, *turns, 1, 0, y);
-  record(y, {&x}, [x, turns](const Tensor& dy) {
+  turn(x, table, 1, 0, y);
+  record(y, {&x}, [x, table](const Tensor& dy) {
     deliver(x.gradient_sink(),
-            [&](const Tensor& dx, Scalar beta) { turn(dy, *turns, -1, beta, dx); });
+            [&](const Tensor& dx, Scalar beta) { turn(dy, table, -1, beta, dx); });
   });
   return y;
 }

@@ -2,7 +2,6 @@
 
 #include "core/errors.h"
 #include "nn/positions.h"
-#include "nn/sizes.h"
 #include "ops/concat.h"
 #include "ops/shape.h"
 
@@ -29,12 +28,10 @@ Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int
 
 RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config,
                                                  Random& random) {
-  check_sizes(config);
-  build(config.type, config.d_model, config.n_head, std::nullopt, true, random);
+  build(config, true, random);
   require(config.max_seq >= 1, config.type, ": max_seq ", config.max_seq, ", expected at least 1");
   causal = !config.bidirectional;
   window = config.max_seq;
-  attention_dropout = config.attention_dropout;
   auto embeddings = [&] { return normal_parameter({n_head, config.max_seq, d_head}, random); };
   auto bias = [&] { return constant_parameter({n_head, config.max_seq}, 0); };
   past_embeddings = embeddings();

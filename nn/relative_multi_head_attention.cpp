@@ -1,19 +1,15 @@
 #include "nn/relative_multi_head_attention.h"
 
 #include "core/errors.h"
-#include "nn/sizes.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 RelativeMultiHeadAttention::RelativeMultiHeadAttention(
     const RelativeMultiHeadAttentionConfig& config, Random& random) {
-  check_sizes(config);
-  build(config.type, config.d_model, config.n_head, std::nullopt, false, random);
+  build(config, false, random);
   require(config.max_positions >= 1, config.type, ": max_positions ", config.max_positions,
           ", expected at least 1");
-  causal = config.causal;
-  attention_dropout = config.attention_dropout;
   output.bias = constant_parameter({config.d_model}, 0);
   value_bias = constant_parameter({n_head * d_head}, 0);
   key_pos_embeddings = constant_parameter({2 * config.max_positions, n_head, d_head}, 0);

@@ -1,19 +1,15 @@
 #include "nn/shaw_attention.h"
 
 #include "core/errors.h"
-#include "nn/sizes.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 ShawAttention::ShawAttention(const ShawAttentionConfig& config, Random& random) {
-  check_sizes(config);
-  build(config.type, config.d_model, config.n_head, std::nullopt, config.bias, random);
+  build(config, config.bias, random);
   require(config.max_distance && *config.max_distance >= 0, config.type, ": max_distance ",
           config.max_distance.value_or(-1), ", expected at least 0");
   max_distance = *config.max_distance;
-  causal = config.causal;
-  attention_dropout = config.attention_dropout;
   Dims table{2 * max_distance + 1, d_head};
   if (config.key_positions) key_distance_embeddings = normal_parameter(table, random);
   if (config.value_positions) value_distance_embeddings = normal_parameter(table, random);

@@ -4,7 +4,6 @@
 
 #include "core/errors.h"
 #include "nn/positions.h"
-#include "nn/sizes.h"
 #include "ops/concat.h"
 #include "ops/shape.h"
 
@@ -12,12 +11,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& config,
                                                Random& random) {
-  check_sizes(config);
   const char* layer = config.type;
-  build(layer, config.d_model, config.n_head, config.d_head, config.projection_bias, random);
-  set_window(layer, config.window);
-  causal = config.causal;
-  attention_dropout = config.attention_dropout;
+  build(config, config.projection_bias, random, config.d_head);
   position_dropout = config.dropout;
   if (config.content_bias) content_bias = constant_parameter({n_head, d_head}, 0);
   if (config.positions == DistancePositions::sinusoid) {

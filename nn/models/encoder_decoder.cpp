@@ -37,21 +37,16 @@ struct DecoderState : StateOf<DecoderState> {
 
 PaddedTokens padded(const std::vector<std::vector<int32_t>>& sequences, int32_t fill) {
   size_t longest = 1;
-  bool equal = true;
   for (const auto& sequence : sequences) longest = std::max(longest, sequence.size());
-  for (const auto& sequence : sequences) equal = equal && sequence.size() == longest;
-  Dims shape{std::ssize(sequences), static_cast<int64_t>(longest)};
-  PaddedTokens result{{shape, {}}};
-  Mask padding{shape, {}};
-  for (const auto& sequence : sequences) {
-    std::vector<int32_t>& tokens = result.tokens.values;
-    tokens.insert(tokens.end(), sequence.begin(), sequence.end());
-    tokens.insert(tokens.end(), longest - sequence.size(), fill);
-    padding.values.insert(padding.values.end(), sequence.size(), 0);
-    padding.values.insert(padding.values.end(), longest - sequence.size(), 1);
-  }
-  if (!equal) result.padding = std::make_shared<const Mask>(std::move(padding));
-  return result;
+  Tokens tokens{{std::ssize(sequences), static_cast<int64_t>(longest)}, {}};
+  Mask padding{tokens.shape, {}};
+  for (const auto& sequence : sequences)
+    for (size_t n = 0; n < longest; ++n) {
+      tokens.values.push_back(n < sequence.size() ? sequence[n] : fill);
+      padding.values.push_back(n >= sequence.size());
+    }
+  bool any = std::ranges::find(padding.values, 1) != padding.values.end();
+  return {std::move(tokens), any ? std::make_shared<const Mask>(std::move(padding)) : nullptr};
 }
 
 EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Random& random) : config(model) {
