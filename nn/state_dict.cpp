@@ -5,7 +5,6 @@
 
 #include "core/errors.h"
 #include "core/io/tensor_file.h"
-#include "core/io/tensor_names.h"
 #include "core/walk.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

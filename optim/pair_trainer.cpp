@@ -7,7 +7,7 @@
 #include "core/errors.h"
 #include "core/io/fingerprint.h"
 #include "core/io/stored_numbers.h"
-#include "core/io/tensor_names.h"
+#include "core/io/tensor_file.h"
 #include "core/tape.h"
 #include "nn/models/config.h"
 #include "ops/loss.h"

@@ -6,7 +6,6 @@
 #include "core/io/json.h"
 #include "core/io/stored_numbers.h"
 #include "core/io/tensor_file.h"
-#include "core/io/tensor_names.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

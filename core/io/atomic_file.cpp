@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "core/errors.h"
-#include "core/io/descriptor.h"
+#include "core/io/read_file.h"
 
 namespace shiftgrad {
 

@@ -1,6 +1,7 @@
 #include "core/io/read_file.h"
 
 #include <cerrno>
+#include <system_error>
 
 #include "core/errors.h"
 
@@ -34,6 +35,18 @@ struct stat status_of(const Descriptor& file) {
 }
 
 }  // namespace
+
+std::optional<struct stat> Descriptor::status() const {
+  struct stat status {};
+  if (!is_open() || ::fstat(number_, &status) != 0) return std::nullopt;
+  return status;
+}
+
+std::string system_reason() { return std::generic_category().message(errno); }
+
+void check_system(bool success, const char* problem) {
+  if (!success) fail(problem, ": ", system_reason());
+}
 
 std::string read_to_end(int descriptor, const std::string& name) {
   return in_name_of(name, [&] { return read_all(descriptor); });

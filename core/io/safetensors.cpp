@@ -3,24 +3,124 @@
 #include <algorithm>
 #include <bit>
 #include <filesystem>
-#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "core/errors.h"
 #include "core/io/atomic_file.h"
 #include "core/io/json.h"
 #include "core/io/read_file.h"
-#include "core/io/safetensors_header.h"
 
 namespace shiftgrad {
 
 static_assert(std::endian::native == std::endian::little, "values are copied as they lie");
 
+using nlohmann::json;
+
 namespace {
 
 constexpr uint64_t length_size = 8;
 constexpr uint64_t longest_header = 100'000'000;
+constexpr const char* metadata_key = "__metadata__";
+
+DType parse_dtype(const json& name) {
+  require(name.is_string(), "dtype is ", shown(name), ", expected a string");
+  auto dtype = dtype_named(name.get_ref<const std::string&>());
+  require(dtype.has_value(), "unknown dtype ", shown(name));
+  return *dtype;
+}
+
+std::vector<uint64_t> parse_numbers(const char* field, const json& list) {
+  require(list.is_array(), field, " is ", shown(list), ", expected a list");
+  std::vector<uint64_t> numbers;
+  for (const json& number : list) {
+    if (!number.is_number_unsigned())
+      fail(field, " holds ", shown(number), ", expected whole numbers from 0 on");
+    numbers.push_back(number.get<uint64_t>());
+  }
+  return numbers;
+}
+
+Dims parse_shape(const json& list) {
+  std::vector<uint64_t> sizes = parse_numbers("shape", list);
+  require(sizes.size() <= Dims::max_rank, "shape has ", sizes.size(), " axes, expected at most ",
+          Dims::max_rank);
+  Dims shape;
+  for (uint64_t size : sizes) {
+    require(size <= std::numeric_limits<int64_t>::max(), "shape holds ", size,
+            ", more than memory can hold");
+    shape.push_back(static_cast<int64_t>(size));
+  }
+  return shape;
+}
+
+/// Where a tensor lies in the data.
+struct Entry {
+  std::string name;
+  DType dtype;
+  Dims shape;
+  uint64_t begin, end;
+};
+
+Entry parse_entry(const std::string& name, const json& object, uint64_t data_size) {
+  require(object.is_object(), "is ", shown(object), ", expected an object");
+  for (const char* field : {"dtype", "shape", "data_offsets"})
+    require(object.contains(field), "has no ", field);
+  for (const auto& [field, value] : object.items())
+    require(field == "dtype" || field == "shape" || field == "data_offsets",
+            "has an unknown field ", shown(field));
+
+  DType dtype = parse_dtype(object["dtype"]);
+  Dims shape = parse_shape(object["shape"]);
+  std::vector<uint64_t> offsets = parse_numbers("data_offsets", object["data_offsets"]);
+  require(offsets.size() == 2, "data_offsets has ", offsets.size(), " numbers, expected 2");
+  uint64_t begin = offsets[0], end = offsets[1];
+  require(begin <= end, "data_offsets begins at ", begin, " and ends at ", end);
+  require(end <= data_size, "data_offsets ends at ", end, " of ", data_size, " bytes of data");
+  auto expected = static_cast<uint64_t>(byte_count(dtype, shape));
+  require(end - begin == expected, "data_offsets spans ", end - begin, " bytes, but ", dtype, ' ',
+          shape, " takes ", expected);
+  return {name, dtype, shape, begin, end};
+}
+
+std::map<std::string, std::string> parse_metadata(const json& object) {
+  require(object.is_object(), metadata_key, " is ", shown(object), ", expected an object");
+  for (const auto& [key, value] : object.items())
+    if (!value.is_string())
+      fail(metadata_key, ": ", shown(key), " is ", shown(value), ", expected a string");
+  return object.get<std::map<std::string, std::string>>();
+}
+
+/// Throws unless the entries, sorted by their data, cover it without a hole or an overlap.
+void check_coverage(const std::vector<Entry>& entries, uint64_t data_size) {
+  uint64_t covered = 0;
+  for (const Entry& entry : entries) {
+    require(entry.begin == covered, "tensor ", shown(entry.name), ": begins at ", entry.begin,
+            entry.begin > covered ? ", a hole after " : ", an overlap with what ends at ", covered);
+    covered = entry.end;
+  }
+  require(covered == data_size, "the tensors end at ", covered, " of ", data_size,
+          " bytes of data");
+}
+
+/// Returns the tensors in the order of their data. Throws at whatever the format does not allow in
+/// a header that `data_size` bytes follow.
+std::vector<Entry> parse_entries(const json& header, uint64_t data_size) {
+  std::vector<Entry> entries;
+  for (const auto& [name, value] : header.items())
+    // Named anew, since clang 14 captures no structured bindings.
+    if (name != metadata_key)
+      entries.push_back(in_name_of("tensor " + shown(name), [&, &name = name, &value = value] {
+        return parse_entry(name, value, data_size);
+      }));
+  std::ranges::sort(
+      entries, {}, [](const Entry& entry) { return std::tie(entry.begin, entry.end, entry.name); });
+  check_coverage(entries, data_size);
+  return entries;
+}
 
 void check_truth_values(const std::string& name, std::span<const std::byte> values) {
   for (std::byte value : values)
@@ -29,16 +129,11 @@ void check_truth_values(const std::string& name, std::span<const std::byte> valu
            ", expected 0 or 1");
 }
 
-SafeTensors read_content(const std::string& path) {
-  std::error_code problem;
-  bool exists = std::filesystem::exists(path, problem);
-  if (problem) fail(problem.message());
-  require(exists, "no such file");
-  RegularFile file(path);
-  uint64_t file_size = file.size();
+/// Returns the header, and the number of bytes that follow it.
+std::pair<json, uint64_t> read_header(RegularFile& file) {
+  uint64_t file_size = file.size(), header_size = 0;
   require(file_size >= length_size, "not a safetensors file: is ", file_size,
           " bytes long, expected at least ", length_size);
-  uint64_t header_size = 0;
   file.read(&header_size, length_size);
   require(header_size <= longest_header, "not a safetensors file: a header of ", header_size,
           " bytes, expected at most ", longest_header);
@@ -46,10 +141,20 @@ SafeTensors read_content(const std::string& path) {
           header_size, " bytes in a file of ", file_size);
   std::string text(header_size, ' ');
   file.read(text.data(), header_size);
-  auto header = parse_safetensors_header(text, file_size - length_size - header_size);
+  require(text.starts_with('{'), "the header does not begin with {");
+  return {parse_json("the header", text, 3), file_size - length_size - header_size};
+}
 
-  SafeTensors content{{}, std::move(header.metadata)};
-  for (const auto& [name, dtype, shape, begin, end] : header.entries) {
+SafeTensors read_content(const std::string& path) {
+  std::error_code problem;
+  bool exists = std::filesystem::exists(path, problem);
+  if (problem) fail(problem.message());
+  require(exists, "no such file");
+  RegularFile file(path);
+  auto [header, data_size] = read_header(file);
+  SafeTensors content;
+  if (header.contains(metadata_key)) content.metadata = parse_metadata(header[metadata_key]);
+  for (const auto& [name, dtype, shape, begin, end] : parse_entries(header, data_size)) {
     std::vector<std::byte> bytes(end - begin);
     file.read(bytes.data(), bytes.size());
     if (dtype == DType::boolean) check_truth_values(name, bytes);
@@ -58,50 +163,56 @@ SafeTensors read_content(const std::string& path) {
   return content;
 }
 
+/// Returns the names of the tensors in the order of their data.
+std::vector<std::string> data_order(const SafeTensors& content) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : content.tensors) names.push_back(name);
+  std::ranges::stable_sort(names, std::greater(), [&](const std::string& name) {
+    return size_of(content.tensors.at(name).dtype);
+  });
+  return names;
+}
+
+/// Returns the header's JSON. Throws when a tensor does not have the bytes of its shape or has the
+/// name of the metadata, and when a name or a metadata text is not UTF-8.
+std::string header_text(const SafeTensors& content, const std::vector<std::string>& names) {
+  json object = json::object();
+  uint64_t position = 0;
+  for (const std::string& name : names) {
+    const auto& [dtype, shape, bytes] = content.tensors.at(name);
+    auto expected = static_cast<uint64_t>(byte_count(dtype, shape));
+    require(bytes.size() == expected, "tensor ", shown(name), ": ", bytes.size(), " bytes, but ",
+            dtype, ' ', shape, " takes ", expected);
+    require(name != metadata_key, "no tensor can be named ", metadata_key);
+    object[name] = {{"dtype", text(dtype)},
+                    {"shape", std::vector<int64_t>(shape.begin(), shape.end())},
+                    {"data_offsets", {position, position + expected}}};
+    position += expected;
+  }
+  if (!content.metadata.empty()) object[metadata_key] = content.metadata;
+  try {
+    return object.dump();
+  } catch (const json::exception&) {
+    fail("a name or a metadata text is not UTF-8");
+  }
+}
+
 }  // namespace
 
 SafeTensors read_safetensors(const std::string& path) {
   return in_name_of(path, [&] { return read_content(path); });
 }
 
-namespace {
-
-/// Returns the header of a file whose data are the tensors in the order of the header's entries.
-SafeTensorsHeader header_for(const SafeTensors& content) {
-  SafeTensorsHeader header{{}, content.metadata};
-  for (const auto& [name, tensor] : content.tensors) {
-    auto expected = static_cast<uint64_t>(byte_count(tensor.dtype, tensor.shape));
-    require(tensor.bytes.size() == expected, "tensor ", shown(name), ": ", tensor.bytes.size(),
-            " bytes, but ", tensor.dtype, ' ', tensor.shape, " takes ", expected);
-    header.entries.push_back({name, tensor.dtype, tensor.shape, 0, expected});
-  }
-  std::ranges::stable_sort(header.entries, std::greater(),
-                           [](const auto& entry) { return size_of(entry.dtype); });
-  uint64_t position = 0;
-  for (auto& entry : header.entries) {
-    entry.begin += position;
-    entry.end += position;
-    position = entry.end;
-  }
-  return header;
-}
-
-}  // namespace
-
 void write_safetensors(const std::string& path, const SafeTensors& content) {
-  std::string text;
-  std::vector<std::span<const std::byte>> pieces(2);
-  in_name_of(path, [&] {
-    SafeTensorsHeader header = header_for(content);
-    text = safetensors_header_text(header);
-    require(text.size() <= longest_header, "a header of ", text.size(), " bytes, expected at most ",
-            longest_header);
-    for (const auto& entry : header.entries) pieces.push_back(content.tensors.at(entry.name).bytes);
-  });
+  std::vector<std::string> names = data_order(content);
+  std::string text = in_name_of(path, [&] { return header_text(content, names); });
+  require(text.size() <= longest_header, path, ": a header of ", text.size(),
+          " bytes, expected at most ", longest_header);
   text.resize((text.size() + 7) / 8 * 8, ' ');
   uint64_t length = text.size();
-  pieces[0] = std::as_bytes(std::span(&length, 1));
-  pieces[1] = std::as_bytes(std::span(text));
+  std::vector<std::span<const std::byte>> pieces{std::as_bytes(std::span(&length, 1)),
+                                                 std::as_bytes(std::span(text))};
+  for (const std::string& name : names) pieces.push_back(content.tensors.at(name).bytes);
   write_file_atomically(path, pieces);
 }
 

@@ -4,8 +4,12 @@
 // (github.com/huggingface/safetensors, section Format):
 //
 //     8 bytes   N, the length of the header, little-endian
-//     N bytes   the header: core/io/safetensors_header.h
+//     N bytes   the header, which says what is where, as JSON:
+//               {"weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, …,
+//                "__metadata__": {"key": "text"}}
 //     the rest  the values, row-major, little-endian
+//
+// The offsets count from the end of the header. Together the tensors cover the data exactly once.
 
 #include <cstddef>
 #include <map>

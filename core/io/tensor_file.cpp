@@ -1,8 +1,8 @@
 #include "core/io/tensor_file.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
-#include <type_traits>
 #include <utility>
 
 #include "core/errors.h"
@@ -12,8 +12,6 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-constexpr DType scalar_dtype = std::is_same_v<Scalar, float> ? DType::f32 : DType::f64;
-
 template <class T>
 StoredTensor stored_values(DType dtype, const Dims& shape, const std::vector<T>& values) {
   auto bytes = std::as_bytes(std::span(values));
@@ -22,6 +20,15 @@ StoredTensor stored_values(DType dtype, const Dims& shape, const std::vector<T>&
 
 void check_dtype(const std::string& name, const StoredTensor& stored, DType dtype) {
   require(stored.dtype == dtype, "tensor ", shown(name), ": ", stored.dtype, ", expected ", dtype);
+}
+
+/// `"a", "b" and 7 more`
+std::string enumerated(const std::vector<std::string>& names) {
+  constexpr size_t most = 4;
+  std::string list;
+  for (size_t n = 0; n < std::min(most, names.size()); ++n)
+    list += (n > 0 ? ", " : "") + shown(names[n]);
+  return names.size() <= most ? list : text(list, " and ", names.size() - most, " more");
 }
 
 /// Returns the bytes as values of T. Throws when the tensor has another type than `dtype`.
@@ -49,11 +56,26 @@ StoredTensor stored(const Mask& mask) {
   return stored_values(DType::boolean, mask.shape, mask.values);
 }
 
-void check_stored(const std::string& name, const StoredTensor& stored, const Dims& shape) {
+void check_stored(const std::string& name, const StoredTensor& stored, const Dims& shape,
+                  DType dtype) {
   require(stored.shape == shape, "tensor ", shown(name), ": ", stored.shape, ", expected ", shape);
-  check_dtype(name, stored, scalar_dtype);
+  check_dtype(name, stored, dtype);
   int64_t bytes = std::ssize(stored.bytes), expected = byte_count(stored.dtype, shape);
   require(bytes == expected, "tensor ", shown(name), ": ", bytes, " bytes, expected ", expected);
+}
+
+void check_names(const std::vector<std::string>& wanted,
+                 const std::map<std::string, StoredTensor>& tensors) {
+  std::set<std::string> names(wanted.begin(), wanted.end());
+  std::vector<std::string> missing, unexpected;
+  for (const std::string& name : wanted)
+    if (!tensors.contains(name)) missing.push_back(name);
+  for (const auto& [name, tensor] : tensors)
+    if (!names.contains(name)) unexpected.push_back(name);
+  if (missing.empty() && unexpected.empty()) return;
+  fail(missing.empty() ? "" : "missing tensors " + enumerated(missing),
+       missing.empty() || unexpected.empty() ? "" : "; ",
+       unexpected.empty() ? "" : "unexpected tensors " + enumerated(unexpected));
 }
 
 Tensor loaded_tensor(const std::string& name, const StoredTensor& stored) {

@@ -2,7 +2,9 @@
 
 // Converts between the tensors of a file and those in memory.
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "core/array.h"
 #include "core/io/safetensors.h"
@@ -15,9 +17,17 @@ StoredTensor stored(const Tensor& tensor);
 StoredTensor stored(const Tokens& tokens);
 StoredTensor stored(const Mask& mask);
 
-/// Throws unless the tensor that a file calls `name` has this shape and Scalar's type, F32 or F64
-/// by the build.
-void check_stored(const std::string& name, const StoredTensor& stored, const Dims& shape);
+/// Scalar's type, F32 or F64 by the build.
+inline constexpr DType scalar_dtype = sizeof(Scalar) == 4 ? DType::f32 : DType::f64;
+
+/// Throws unless the tensor that a file calls `name` has this shape and this type.
+void check_stored(const std::string& name, const StoredTensor& stored, const Dims& shape,
+                  DType dtype = scalar_dtype);
+
+/// Throws unless the names of `tensors` are those in `wanted`. The error is one line that lists the
+/// missing and the unexpected names.
+void check_names(const std::vector<std::string>& wanted,
+                 const std::map<std::string, StoredTensor>& tensors);
 
 /// Returns the values of the tensor that a file calls `name`. Throws when they are not of Scalar's
 /// type, F32 or F64 by the build.
