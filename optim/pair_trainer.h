@@ -1,6 +1,6 @@
 #pragma once
 
-// The training loop of an encoder-decoder:
+// The training of an encoder-decoder:
 //
 //     batch -> forward -> loss, its labels smoothed -> backward -> update
 
@@ -50,11 +50,6 @@ struct PairTrainerConfig {
   }
 };
 
-/// What changes from step to step in the training of an encoder-decoder.
-struct PairTrainerState : LoopState {
-  PairBatches batches;
-};
-
 /// Scores a model on pairs, by the mean of -log p over all target tokens and ends. Each of several
 /// peers scores its share of the batches, and all get the mean over all. `progress`, if given,
 /// hears of each batch, in numbers of batches.
@@ -71,30 +66,19 @@ class PairTrainer : public TrainingLoop {
               std::span<const TokenPair> validation, const TargetEnds& ends,
               const PairTrainerConfig& config, Peers& peers = alone());
 
-  StepReport step() override;
-
-  /// Scores `eval_pairs` pairs of either set, without label smoothing.
-  EvaluationReport evaluate(const EvaluationProgress& progress = {}) override;
-
-  /// Returns the loop's state, and
-  ///
-  ///     batches                         I64 [2]: epoch, and batches of it that were given
-  ///     train_pairs, validation_pairs   which data they belong to
-  std::map<std::string, StoredTensor> saved() const override;
-  void resume(std::map<std::string, StoredTensor> saved, const std::string& source) override;
-
-  PairTrainerState& state() override { return state_; }
-  const PairTrainerState& state() const override { return state_; }
-
  private:
+  int64_t learn(Context& context) override;
+  /// Scores `eval_pairs` pairs of either set, without label smoothing.
+  std::pair<Evaluation, Evaluation> scores(const EvaluationProgress& progress) const override;
+  /// Writes or reads `batches`, I64 [2]: the epoch, and the number of its batches already taken.
+  void visit_state(SavedState& saved) override;
   void note(PeerConsistency& common) const override;
 
   EncoderDecoder& model_;
   std::span<const TokenPair> train_, validation_;
   TargetEnds ends_;
   PairTrainerConfig config_;
-  PairTrainerState state_;
-  GradientSums gradient_sums_;
+  PairBatches batches_;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

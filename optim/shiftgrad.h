@@ -90,7 +90,6 @@
 #include "ops/shift.h"
 #include "ops/softmax.h"
 #include "ops/visibility.h"
-#include "optim/auxiliary_losses.h"
 #include "optim/batches.h"
 #include "optim/clip.h"
 #include "optim/evaluate.h"

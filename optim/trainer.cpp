@@ -4,9 +4,8 @@
 
 #include "core/checked.h"
 #include "core/errors.h"
-#include "core/io/fingerprint.h"
+#include "core/io/tensor_file.h"
 #include "core/tape.h"
-#include "nn/state_dict.h"
 #include "ops/elementwise.h"
 #include "ops/loss.h"
 #include "ops/shape.h"
@@ -16,24 +15,6 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
-
-AuxiliaryLosses auxiliary_losses(const TrainerConfig& config, const ModelTraits& model) {
-  Random random{config.seed, random_stream::auxiliary_losses};
-  return {{.intermediate_losses = config.intermediate_losses,
-           .targets = config.targets,
-           .extra_targets_weight = config.extra_targets_weight,
-           .training_iters = training_iters(config)},
-          model,
-          random};
-}
-
-std::vector<Parameter> all_parameters(const SequenceModel& model,
-                                      const AuxiliaryLosses& auxiliary) {
-  Visitor visitor;
-  model.visit(visitor);
-  visitor("auxiliary", auxiliary);
-  return std::move(visitor.parameters);
-}
 
 UpdateRule update_rule(const TrainerConfig& config) {
   switch (config.optimizer) {
@@ -56,30 +37,24 @@ std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
                       Random{config.seed, random_stream::batches});
 }
 
-TrainerState start(const TrainerConfig& config, const std::vector<Parameter>& parameters,
-                   std::span<const int32_t> text) {
-  std::vector<Parameter> learning = not_frozen(parameters, config.freeze);
-  std::vector<double> factors = learning_rate_factors(learning, config.lr_scale);
-  LoopState loop{
-      .random = Random{config.seed, random_stream::dropout},
-      .optimizer = Optimizer(std::move(learning), update_rule(config), std::move(factors))};
-  auto source = batches(config, text);
-  return {std::move(loop), std::move(source), {}};
+constexpr const char* auxiliary_name = "auxiliary";
+
+std::vector<Parameter> all_parameters(const SequenceModel& model, const AuxiliaryLoss* auxiliary) {
+  Visitor visitor;
+  model.visit(visitor);
+  if (auxiliary) visitor(auxiliary_name, *auxiliary);
+  return std::move(visitor.parameters);
 }
 
-constexpr const char *train_text_name = "train_text", *validation_text_name = "validation_text";
-constexpr std::string_view auxiliary_prefix = "auxiliary.";
+Optimizer optimizer(const TrainerConfig& config, const std::vector<Parameter>& all) {
+  std::vector<Parameter> learning = not_frozen(all, config.freeze);
+  std::vector<double> factors = learning_rate_factors(learning, config.lr_scale);
+  return {std::move(learning), update_rule(config), std::move(factors)};
+}
 
-/// Removes the tensors whose names begin with `prefix` and returns them under names without it.
-std::map<std::string, StoredTensor> take(std::map<std::string, StoredTensor>& tensors,
-                                         std::string_view prefix) {
-  std::map<std::string, StoredTensor> taken;
-  std::erase_if(tensors, [&](auto& entry) {
-    if (!entry.first.starts_with(prefix)) return false;
-    taken[entry.first.substr(prefix.size())] = std::move(entry.second);
-    return true;
-  });
-  return taken;
+std::span<const int32_t> either(std::span<const int32_t> validation_text,
+                                std::span<const int32_t> train_text) {
+  return validation_text.empty() ? train_text : validation_text;
 }
 
 /// Returns the last positions of each row.
@@ -95,17 +70,6 @@ Tokens last_positions(const Tokens& x, int64_t count) {
     last.values.insert(last.values.end(), end - count, end);
   }
   return last;
-}
-
-/// Throws unless the saved fingerprint is that of the text.
-void check_text(const char* name, std::span<const int32_t> text,
-                const std::map<std::string, StoredTensor>& saved) {
-  auto [tokens, hash] = fingerprint(text);
-  Fingerprint before = loaded_fingerprint(name, saved);
-  require(tokens == before.tokens, "the ", name, " has ", tokens, " tokens, the run's had ",
-          before.tokens);
-  require(hash == before.hash, "the ", name, " is another than the run's of the same ", tokens,
-          " tokens");
 }
 
 /// Throws unless such a training can have this memory.
@@ -124,25 +88,27 @@ void check_memory(const Memory& memory, const ModelTraits& model, const TrainerC
 
 Trainer::Trainer(SequenceModel& model, std::span<const int32_t> train_text,
                  std::span<const int32_t> validation_text, const TrainerConfig& config,
-                 Peers& peers)
-    : TrainingLoop(loop_config(checked(config), model.traits().d_model), peers),
+                 Peers& peers, const AuxiliaryLoss* auxiliary)
+    : TrainingLoop(loop_config(config, model.traits().d_model), all_parameters(model, auxiliary),
+                   optimizer(checked(config), all_parameters(model, auxiliary)),
+                   {{"train_text", fingerprint(train_text)},
+                    {"validation_text", fingerprint(either(validation_text, train_text))}},
+                   peers),
       model_(model),
       train_text_(train_text),
-      validation_text_(validation_text.empty() ? train_text : validation_text),
+      validation_text_(either(validation_text, train_text)),
       config_(config),
-      auxiliary_(auxiliary_losses(config, model.traits())),
-      state_(start(config, all_parameters(model, auxiliary_), train_text)),
-      gradient_sums_(peers, state_.optimizer.parameters()) {
+      auxiliary_(auxiliary),
+      batches_(shiftgrad::batches(config, train_text)) {
   require(validation_text_.size() >= 2, "trainer: a validation text of ", validation_text_.size(),
           " tokens, expected at least 2");
+  require(!auxiliary || (config.ext_len == 0 && config.loss_tokens == 0),
+          "trainer: ", config.ext_len > 0 ? "ext_len" : "loss_tokens", " with auxiliary losses");
   require(config.mem_len == 0 || model.traits().n_layer > 0, "trainer: mem_len ", config.mem_len,
           " for a model without memory");
   require(config.ext_len == 0 || config.ext_len + config.block_size <= model.longest(),
           "trainer: ext_len ", config.ext_len, " and block_size ", config.block_size,
           ", expected at most the model's ", model.longest(), " positions together");
-  listed_ = all_parameters(model, auxiliary_);
-  for (const Parameter& parameter : listed_) parameter.value.require_gradient(false);
-  for (const Parameter& learning : state_.optimizer.parameters()) learning.value.require_gradient();
   // A model that cannot forget tokens says so now, and not in the first evaluation.
   if (config.ext_len > 0)
     shiftgrad::evaluate(
@@ -151,38 +117,19 @@ Trainer::Trainer(SequenceModel& model, std::span<const int32_t> train_text,
 }
 
 void Trainer::note(PeerConsistency& common) const {
-  common({{train_text_name, stored(fingerprint(train_text_))},
-          {validation_text_name, stored(fingerprint(validation_text_))}});
   TrainerConfig(config_).fields(common);
+  if (auxiliary_) common("auxiliary loss", auxiliary_->config_text());
   ModelTraits traits = model_.traits();
   common.model(model_.config_text(), traits.dropout, traits.attention_dropout, model_);
 }
 
 std::vector<Batch> Trainer::next_batches() {
   int64_t count =
-      warmed_up(config_.gradient_accumulation_steps, config_.batch_warmup_iters, state_.step);
+      warmed_up(config_.gradient_accumulation_steps, config_.batch_warmup_iters, state().step);
   std::vector<Batch> batches;
   for (int64_t n = 0; n < count; ++n)
-    batches.push_back(std::visit([](auto& source) { return source.next(); }, state_.batches));
+    batches.push_back(std::visit([](auto& source) { return source.next(); }, batches_));
   return batches;
-}
-
-double Trainer::accumulate(const Batch& batch, double weight, Memory& memory, Context& context,
-                           bool last) {
-  if (batch.starts_over) memory.clear();
-  Tape tape;
-  ModelOutput output = model_(batch.inputs, memory, context);
-  int64_t scored = scored_tokens(batch);
-  Tensor loss =
-      cross_entropy(last_positions(output.logits, scored), last_positions(batch.targets, scored));
-  Tensor others = auxiliary_(output, batch.targets, state_.step, context);
-  Tensor total = others.defined() ? loss + others : loss;
-  check_listed(tape);
-  std::function<void()> start_sums = [&] { gradient_sums_.start(); };
-  tape.backward(total, Tensor::full({}, static_cast<Scalar>(weight)), last ? start_sums : nullptr);
-  if (config_.mem_len > 0)
-    memory = remember(memory, output.block_inputs, config_.mem_len, config_.ext_len);
-  return static_cast<double>(loss.item());
 }
 
 int64_t Trainer::scored_tokens(const Batch& batch) const {
@@ -190,26 +137,33 @@ int64_t Trainer::scored_tokens(const Batch& batch) const {
   return config_.loss_tokens > 0 ? std::min(config_.loss_tokens, T) : T;
 }
 
-StepReport Trainer::step() {
-  StepReport report = begin_step();
+int64_t Trainer::learn(Context& context) {
   std::vector<Batch> batches = next_batches();
-  for (const Batch& batch : batches) report.tokens += batch.targets.shape[0] * scored_tokens(batch);
+  int64_t tokens = 0;
+  for (const Batch& batch : batches) tokens += batch.targets.shape[0] * scored_tokens(batch);
 
   Rows own = own_rows(peers_, config_.batch_size);
-  Context context{.training = true, .random = state_.random, .first_member = own.begin};
-  Memory memory = state_.memory;
+  context.first_member = own.begin;
   for (const Batch& batch : batches) {
     Batch part = rows(batch, own.begin, own.end);
-    double weight = static_cast<double>(part.targets.shape[0] * scored_tokens(part)) /
-                    static_cast<double>(report.tokens);
-    report.loss += weight * accumulate(part, weight, memory, context, &batch == &batches.back());
+    int64_t scored = scored_tokens(part);
+    if (part.starts_over) memory_.clear();
+    Tape tape;
+    ModelOutput output = model_(part.inputs, memory_, context);
+    Tensor loss =
+        cross_entropy(last_positions(output.logits, scored), last_positions(part.targets, scored));
+    Tensor others;
+    if (auxiliary_) others = (*auxiliary_)(output, part.targets, state().step, context);
+    double weight = static_cast<double>(own.count() * scored) / static_cast<double>(tokens);
+    backward(tape, loss, others.defined() ? loss + others : loss, weight,
+             &batch == &batches.back());
+    if (config_.mem_len > 0)
+      memory_ = remember(memory_, output.block_inputs, config_.mem_len, config_.ext_len);
   }
-  end_step(report, gradient_sums_, context);
-  state_.memory = memory;
-  return report;
+  return tokens;
 }
 
-EvaluationReport Trainer::evaluate(const EvaluationProgress& progress) {
+std::pair<Evaluation, Evaluation> Trainer::scores(const EvaluationProgress& progress) const {
   auto size = static_cast<int64_t>(validation_text_.size());
   int64_t batch = config_.batch_size * config_.block_size;
   if (config_.eval_iters > 0 && config_.eval_iters <= (size - 1) / batch)
@@ -228,40 +182,36 @@ EvaluationReport Trainer::evaluate(const EvaluationProgress& progress) {
                                 .progress = progress},
                                nullptr, peers_);
   };
-  return report_of(score(train_text_), score(validation_text_));
+  Evaluation train = score(train_text_);
+  return {train, score(validation_text_)};
 }
 
-std::map<std::string, StoredTensor> Trainer::saved() const {
-  TrainerState whole = state_;
-  for (Tensor& layer : whole.memory) layer = gather_rows(peers_, layer);
-  auto tensors = to_tensors(whole);
-  tensors[train_text_name] = stored(fingerprint(train_text_));
-  tensors[validation_text_name] = stored(fingerprint(validation_text_));
-  for (auto& [name, tensor] : state_dict(auxiliary_))
-    tensors[std::string(auxiliary_prefix) + name] = std::move(tensor);
-  return tensors;
+void Trainer::visit_state(SavedState& saved) {
+  auto batches = batches_;
+  if (auto* blocks = std::get_if<RandomBlocks>(&batches)) saved("blocks", blocks->random);
+  if (auto* streams = std::get_if<ParallelStreams>(&batches)) {
+    saved("streams", streams->position);
+    int64_t length = std::ssize(train_text_) / config_.batch_size;
+    require(streams->position < length, "tensor \"streams\": ", streams->position,
+            ", expected less than ", length);
+  }
+  Memory memory = saved.reads() ? saved_memory(saved) : memory_;
+  if (!saved.reads())
+    for (size_t n = 0; n < memory.size(); ++n)
+      saved.tensors[memory_name(n)] = stored(gather_rows(peers_, memory[n]));
+  if (auxiliary_) saved(auxiliary_name, *auxiliary_);
+  batches_ = std::move(batches);
+  memory_ = std::move(memory);
 }
 
-void Trainer::resume(std::map<std::string, StoredTensor> saved, const std::string& source) {
-  auto weights = take(saved, auxiliary_prefix);
-  TrainerState resumed = state_from(std::move(saved), source);
-  load_state_dict(auxiliary_, weights, text(source, ": auxiliary losses"));
-  state_ = std::move(resumed);
-}
-
-TrainerState Trainer::state_from(std::map<std::string, StoredTensor> saved,
-                                 const std::string& source) const try {
-  check_text(train_text_name, train_text_, saved);
-  check_text(validation_text_name, validation_text_, saved);
-  saved.erase(train_text_name);
-  saved.erase(validation_text_name);
-  TrainerState state = from_tensors(saved, state_);
-  check_memory(state.memory, model_.traits(), config_);
+Memory Trainer::saved_memory(const SavedState& saved) const {
+  Memory memory;
+  for (size_t n = 0; saved.tensors.contains(memory_name(n)); ++n)
+    memory.push_back(loaded_tensor(memory_name(n), saved.tensors.at(memory_name(n))));
+  check_memory(memory, model_.traits(), config_);
   Rows own = own_rows(peers_, config_.batch_size);
-  for (Tensor& layer : state.memory) layer = contiguous(slice(layer, 0, own.begin, own.end));
-  return state;
-} catch (const Error& error) {
-  fail(source, ": ", error.what());
+  for (Tensor& layer : memory) layer = contiguous(slice(layer, 0, own.begin, own.end));
+  return memory;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

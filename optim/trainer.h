@@ -1,63 +1,72 @@
 #pragma once
 
-// The training loop of a sequence model:
+// The training of a sequence model:
 //
 //     batches -> forward -> losses -> backward -> update -> remember
 
 #include <map>
 #include <span>
 #include <string>
+#include <variant>
 
 #include "nn/models/sequence_model.h"
-#include "optim/auxiliary_losses.h"
+#include "optim/batches.h"
 #include "optim/trainer_config.h"
 #include "optim/training_loop.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// Losses of training beside that of the next token. Their parameters are trained with the model
+/// and saved with the state, under names that begin with `auxiliary.`. An example is in
+/// examples/claims/auxiliary_losses.h.
+struct AuxiliaryLoss : Module {
+  /// Returns what to add to the loss of a batch, in an update that follows `step` earlier ones.
+  /// It is undefined if there is nothing to add. `targets` [B, T] are the tokens that follow those
+  /// of the model's output.
+  virtual Tensor operator()(const ModelOutput& output, const Tokens& targets, int64_t step,
+                            Context& context) const = 0;
+  /// Returns the settings, which all peers must have in common.
+  virtual std::string config_text() const = 0;
+};
+
 class Trainer : public TrainingLoop {
  public:
-  /// Sets up the training. The model, both texts and the peers must outlive the trainer. From now
-  /// on the model's parameters require a gradient, except the frozen ones. Without a validation
-  /// text, evaluations score the training text. Throws when the config is bad, naming the field, or
-  /// when a text is too short.
+  /// Sets up the training. The model, both texts, the peers and the auxiliary loss, which may be
+  /// null, must outlive the trainer. From now on the model's parameters require a gradient, except
+  /// the frozen ones. Without a validation text, evaluations score the training text. Throws when
+  /// the config is bad, naming the field, or when a text is too short.
   Trainer(SequenceModel& model, std::span<const int32_t> train_text,
           std::span<const int32_t> validation_text, const TrainerConfig& config,
-          Peers& peers = alone());
+          Peers& peers = alone(), const AuxiliaryLoss* auxiliary = nullptr);
 
-  StepReport step() override;
-
-  /// Scores both texts the way the model is trained: streams with memory, or blocks as chunks.
-  EvaluationReport evaluate(const EvaluationProgress& progress = {}) override;
-
-  /// Returns the state's tensors, fingerprints of the texts they belong to, and the weights of
-  /// auxiliary losses.
-  std::map<std::string, StoredTensor> saved() const override;
-  void resume(std::map<std::string, StoredTensor> saved, const std::string& source) override;
-
-  const TrainerConfig& config() const { return config_; }
-  TrainerState& state() override { return state_; }
-  const TrainerState& state() const override { return state_; }
+  const std::variant<RandomBlocks, ParallelStreams>& batches() const { return batches_; }
+  /// The inputs of each block for earlier tokens of this peer's rows.
+  const Memory& memory() const { return memory_; }
 
  private:
+  int64_t learn(Context& context) override;
+  /// Scores both texts the way the model is trained: streams with memory, or blocks as chunks.
+  std::pair<Evaluation, Evaluation> scores(const EvaluationProgress& progress) const override;
+  /// Writes or reads
+  ///
+  ///     blocks           U64 [3], of RandomBlocks: seed, stream, counter
+  ///     streams          I64 [1], the position of ParallelStreams
+  ///     memory.N         [B, M, C] of block N, where there is a memory
+  ///     auxiliary.NAME   a parameter of the auxiliary loss
+  void visit_state(SavedState& saved) override;
   void note(PeerConsistency& common) const override;
+
   std::vector<Batch> next_batches();
-  /// Adds `weight` times the gradients of the batch's losses to the gradients, and returns the main
-  /// loss. After the last batch of a step, the gradients are final.
-  double accumulate(const Batch& batch, double weight, Memory& memory, Context& context, bool last);
   /// Returns the number of positions of each row that the loss is about.
   int64_t scored_tokens(const Batch& batch) const;
-  /// Returns the saved state. Throws as `resume` does.
-  TrainerState state_from(std::map<std::string, StoredTensor> saved,
-                          const std::string& source) const;
+  Memory saved_memory(const SavedState& saved) const;
 
   SequenceModel& model_;
   std::span<const int32_t> train_text_, validation_text_;
   TrainerConfig config_;
-  AuxiliaryLosses auxiliary_;
-  /// The state of training. Its memory covers this peer's rows only.
-  TrainerState state_;
-  GradientSums gradient_sums_;
+  const AuxiliaryLoss* auxiliary_;
+  std::variant<RandomBlocks, ParallelStreams> batches_;
+  Memory memory_;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -10,17 +10,12 @@ void TrainerConfig::check() const {
   require(batch_warmup_iters == 0 || gradient_accumulation_steps > 1,
           "trainer: batch_warmup_iters ", batch_warmup_iters,
           " needs gradient_accumulation_steps of more than 1");
-  require(targets <= block_size, "trainer: targets ", targets, ", expected at most block_size ",
-          block_size);
   require(mem_len == 0 || batches == BatchType::streams,
           "trainer: mem_len needs batches \"streams\"");
   require(ext_len == 0 || batches == BatchType::streams,
           "trainer: ext_len needs batches \"streams\"");
   require(loss_tokens <= block_size, "trainer: loss_tokens ", loss_tokens,
           ", expected at most block_size ", block_size);
-  bool whole_rows = ext_len == 0 && loss_tokens == 0;
-  require(whole_rows || (intermediate_losses == 0 && targets == 1),
-          "trainer: ", ext_len > 0 ? "ext_len" : "loss_tokens", " with auxiliary losses");
 }
 
 }  // namespace shiftgrad

@@ -67,12 +67,6 @@ struct TrainerConfig {
   /// context; 0 is all of them.
   int64_t loss_tokens = 0;
 
-  /// Auxiliary losses; see optim/auxiliary_losses.h. For these, the length of the training is
-  /// lr_decay_iters, or max_iters if that is 0.
-  double intermediate_losses = 0;
-  int64_t targets = 1;
-  double extra_targets_weight = 0.5;
-
   int64_t max_iters = 2000;
   double learning_rate = 1e-3;
   double min_lr = 1e-4;
@@ -120,15 +114,6 @@ struct TrainerConfig {
           range::one_or_more);
     field("batch_warmup_iters", batch_warmup_iters, "STEPS",
           "steps over which the number of batches per update rises from one", range::steps);
-    field(
-        "intermediate_losses", intermediate_losses, "WEIGHT",
-        "weight of an auxiliary loss for each block but the last, each with an output layer of its "
-        "own; the loss of block l of L ends after l/2L of lr_decay_iters; 0 for none",
-        range::rate);
-    field("targets", targets, "TOKENS",
-          "tokens that each position predicts, beginning with the next one", range::one_or_more);
-    field("extra_targets_weight", extra_targets_weight, "WEIGHT",
-          "weight of the losses of all targets but the next token", range::rate);
     field("optimizer", optimizer, choices<OptimizerType>(),
           "rule that turns gradients into updates");
     field("momentum", momentum, "FACTOR", "SGD momentum", range::less_than_one);

@@ -3,18 +3,57 @@
 #include <limits>
 #include <map>
 #include <string>
-#include <variant>
 
 #include "core/io/safetensors.h"
 #include "core/random.h"
-#include "nn/models/sequence_model.h"
-#include "optim/batches.h"
+#include "nn/module.h"
+#include "optim/fingerprint.h"
 #include "optim/optimizer.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// What changes from step to step in every training, except the weights and the place in the data.
-struct LoopState {
+/// Writes the values of a state to tensors for a file, or reads them back. Whatever has a state
+/// visits each of its values once, under a name, for both. Each read throws one line when the
+/// tensor has another type or shape, or when a number is out of range. None may be missing.
+class SavedState {
+ public:
+  /// Begins without tensors, and writes.
+  SavedState() = default;
+  /// Reads these tensors.
+  explicit SavedState(std::map<std::string, StoredTensor> saved)
+      : tensors(std::move(saved)), reads_(true) {}
+
+  bool reads() const { return reads_; }
+
+  /// I64 [1], at least 0.
+  void operator()(const std::string& name, int64_t& count);
+  /// I64 [2], each at least 0.
+  void operator()(const std::string& name, int64_t& first, int64_t& second);
+  /// F64 [1], not NaN.
+  void operator()(const std::string& name, double& loss);
+  /// U64 [3]: seed, stream, counter.
+  void operator()(const std::string& name, Random& random);
+  /// U64 [2]: tokens, hash.
+  void operator()(const std::string& name, Fingerprint& fingerprint);
+  /// A tensor whose shape stays as it is. An undefined tensor is passed over.
+  void operator()(const std::string& name, Tensor& tensor);
+  /// All parameters of a module, under names that begin with `name.`. What is read is copied into
+  /// them, or all stay as they were.
+  void operator()(const std::string& name, const Module& module);
+
+  std::map<std::string, StoredTensor> tensors;
+
+ private:
+  bool reads_ = false;
+};
+
+/// The names of the tensors of a memory, which a state may have or not.
+inline constexpr const char* memory_prefix = "memory.";
+inline std::string memory_name(size_t block) { return memory_prefix + std::to_string(block); }
+
+/// What changes from step to step in every training, except the weights and what belongs to the
+/// task.
+struct TrainerState {
   /// Number of updates made.
   int64_t step = 0;
   /// Random numbers for dropout.
@@ -23,39 +62,17 @@ struct LoopState {
   /// The lowest validation loss so far.
   double best_loss = std::numeric_limits<double>::infinity();
   int64_t evaluations_since_best = 0;
+
+  /// Writes or reads
+  ///
+  ///     step                     I64 [1]
+  ///     best_loss                F64 [1]
+  ///     evaluations_since_best   I64 [1]
+  ///     dropout                  U64 [3]: seed, stream, counter
+  ///     optimizer.updates.NAME   I64 [1] of a parameter
+  ///     optimizer.first.NAME     of its shape, where the update rule has such moments
+  ///     optimizer.second.NAME
+  void visit(SavedState& saved);
 };
-
-/// Adds the state to tensors for a file:
-///
-///     step                     I64 [1]
-///     best_loss                F64 [1]
-///     evaluations_since_best   I64 [1]
-///     dropout                  U64 [3]: seed, stream, counter
-///     optimizer.updates.NAME   I64 [1] of a parameter
-///     optimizer.first.NAME     of its shape, where the update rule has such moments
-///     optimizer.second.NAME
-void save(const LoopState& state, std::map<std::string, StoredTensor>& tensors);
-/// Reads the state back. Throws one line when a tensor has another type or shape, or when a number
-/// is out of range. check_names has checked that none is missing.
-void load(LoopState& state, const std::map<std::string, StoredTensor>& tensors);
-
-/// What changes from step to step in a sequence model's training.
-struct TrainerState : LoopState {
-  std::variant<RandomBlocks, ParallelStreams> batches;
-  Memory memory;
-};
-
-/// Returns the whole state as tensors for a file: the loop's, and
-///
-///     blocks     U64 [3], of RandomBlocks: seed, stream, counter
-///     streams    I64 [1], the position of ParallelStreams
-///     memory.N   [B, M, C] of block N, where there is a memory
-std::map<std::string, StoredTensor> to_tensors(const TrainerState& state);
-
-/// Returns the saved state, for a trainer that starts as `start` does. Throws one line when a
-/// tensor is missing, unexpected or of another type or shape, or when a number is out of range. The
-/// caller checks the shapes of the memory.
-TrainerState from_tensors(const std::map<std::string, StoredTensor>& tensors,
-                          const TrainerState& start);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

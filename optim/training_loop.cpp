@@ -1,78 +1,138 @@
 #include "optim/training_loop.h"
 
+#include <chrono>
 #include <cmath>
-#include <utility>
 
 #include "core/errors.h"
+#include "core/io/tensor_file.h"
 #include "core/machine/precision.h"
 #include "optim/clip.h"
+#include "optim/random_streams.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-using Clock = std::chrono::steady_clock;
+namespace {
 
-TrainingLoop::TrainingLoop(LoopConfig config, Peers& peers)
-    : peers_(peers), config_(std::move(config)) {
+/// Throws unless the saved tensors have the names of those of a training that starts, with a memory
+/// of any depth.
+void check_state_names(const std::map<std::string, StoredTensor>& start,
+                       const std::map<std::string, StoredTensor>& saved) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : start)
+    if (!name.starts_with(memory_prefix)) names.push_back(name);
+  for (size_t n = 0; saved.contains(memory_name(n)); ++n) names.push_back(memory_name(n));
+  check_names(names, saved);
+}
+
+/// Throws unless the saved fingerprint is that of the data.
+void check_data(const std::string& name, const Fingerprint& data, SavedState& saved) {
+  Fingerprint before;
+  saved(name, before);
+  require(data.tokens == before.tokens, name, ": ", data.tokens, " tokens, the run's had ",
+          before.tokens);
+  require(data.hash == before.hash, name, ": others than the run's ", data.tokens, " tokens");
+}
+
+}  // namespace
+
+TrainingLoop::TrainingLoop(LoopConfig config, std::vector<Parameter> all, Optimizer optimizer,
+                           std::map<std::string, Fingerprint> data, Peers& peers)
+    : peers_(peers),
+      config_(std::move(config)),
+      listed_(std::move(all)),
+      data_(std::move(data)),
+      state_{.random = {config_.seed, random_stream::dropout}, .optimizer = std::move(optimizer)},
+      gradient_sums_(peers, state_.optimizer.parameters()) {
   config_.schedule.check();
   require(config_.batch_size >= peers.size(), "trainer: batch_size ", config_.batch_size, " for ",
           peers.size(), " peers, expected a row for each");
+  for (const Parameter& parameter : listed_) parameter.value.require_gradient(false);
+  for (const Parameter& learning : state_.optimizer.parameters()) learning.value.require_gradient();
 }
 
-void TrainingLoop::check_peers() const {
+void TrainingLoop::check_peers() {
   if (peers_.size() == 1) return;
   PeerConsistency common;
+  for (const auto& [name, fingerprint] : data_) common(name, fingerprint.hash);
   note(common);
   common("precision", product_precision());
   common(saved());
   common.check_same(peers_);
 }
 
-StepReport TrainingLoop::begin_step() {
-  step_start_ = Clock::now();
-  state().optimizer.zero_gradients();
-  int64_t done = state().step;
-  return {.step = done + 1, .learning_rate = config_.schedule.at(done)};
-}
-
-void TrainingLoop::check_listed(const Tape& tape) {
+void TrainingLoop::backward(Tape& tape, const Tensor& loss, const Tensor& objective, double weight,
+                            bool last) {
   if (!listed_.empty()) require_listed(tape, listed_);
   listed_.clear();
+  std::function<void()> start_sums = [&] { gradient_sums_.start(); };
+  tape.backward(objective, Tensor::full({}, static_cast<Scalar>(weight)),
+                last ? start_sums : nullptr);
+  loss_ += weight * static_cast<double>(loss.item());
 }
 
-void TrainingLoop::end_step(StepReport& report, GradientSums& gradients, const Context& context) {
-  report.waiting_seconds = gradients.finish();
-  report.loss = sums(peers_, {report.loss})[0];
-  report.gradient_norm = clip_gradient_norm(state().optimizer.parameters(), config_.grad_clip);
+StepReport TrainingLoop::step() {
+  auto start = std::chrono::steady_clock::now();
+  state_.optimizer.zero_gradients();
+  loss_ = 0;
+  Context context{.training = true, .random = state_.random};
+  StepReport report{.step = state_.step + 1,
+                    .learning_rate = config_.schedule.at(state_.step),
+                    .tokens = learn(context)};
+  report.waiting_seconds = gradient_sums_.finish();
+  report.loss = sums(peers_, {loss_})[0];
+  report.gradient_norm = clip_gradient_norm(state_.optimizer.parameters(), config_.grad_clip);
   require(std::isfinite(report.loss) && std::isfinite(report.gradient_norm), "trainer: step ",
           report.step, ": loss ", report.loss, ", gradient norm ", report.gradient_norm,
           ": not finite; the weights are those before this step");
-  state().optimizer.step(report.learning_rate);
-  state().random = context.random;
-  state().step = report.step;
-  report.seconds = std::chrono::duration<double>(Clock::now() - step_start_).count();
+  state_.optimizer.step(report.learning_rate);
+  state_.random = context.random;
+  state_.step = report.step;
+  std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  report.seconds = passed.count();
+  return report;
 }
 
-EvaluationReport TrainingLoop::report_of(const Evaluation& train, const Evaluation& validation) {
-  LoopState& now = state();
+EvaluationReport TrainingLoop::evaluate(const EvaluationProgress& progress) {
+  auto [train, validation] = scores(progress);
   require(std::isfinite(train.nats) && std::isfinite(validation.nats),
-          "trainer: evaluation after step ", now.step, ": train loss ", train.nats,
+          "trainer: evaluation after step ", state_.step, ": train loss ", train.nats,
           ", validation loss ", validation.nats, ": not finite");
-  bool best = validation.nats < now.best_loss;
-  if (best) now.best_loss = validation.nats;
-  now.evaluations_since_best = best ? 0 : now.evaluations_since_best + 1;
-  return {now.step, train, validation, best};
+  bool best = validation.nats < state_.best_loss;
+  if (best) state_.best_loss = validation.nats;
+  state_.evaluations_since_best = best ? 0 : state_.evaluations_since_best + 1;
+  return {state_.step, train, validation, best};
+}
+
+std::map<std::string, StoredTensor> TrainingLoop::saved() {
+  SavedState saved;
+  TrainerState(state_).visit(saved);
+  visit_state(saved);
+  for (auto& [name, fingerprint] : data_) saved(name, fingerprint);
+  return std::move(saved.tensors);
+}
+
+void TrainingLoop::resume(std::map<std::string, StoredTensor> tensors, const std::string& source) {
+  in_name_of(source, [&] {
+    check_state_names(saved(), tensors);
+    SavedState saved(std::move(tensors));
+    for (const auto& [name, fingerprint] : data_) check_data(name, fingerprint, saved);
+    TrainerState resumed = state_;
+    resumed.visit(saved);
+    visit_state(saved);
+    state_ = std::move(resumed);
+  });
 }
 
 bool TrainingLoop::out_of_patience() const {
-  return config_.patience > 0 && state().evaluations_since_best >= config_.patience;
+  return config_.patience > 0 && state_.evaluations_since_best >= config_.patience;
 }
 
 void TrainingLoop::run(const TrainerCallbacks& callbacks) {
   auto due = [&](int64_t interval) {
-    return state().step % interval == 0 || state().step == config_.max_iters;
+    return state_.step % interval == 0 || state_.step == config_.max_iters;
   };
   int64_t save_interval = config_.save_interval > 0 ? config_.save_interval : config_.eval_interval;
-  while (state().step < config_.max_iters && !out_of_patience()) {
+  while (state_.step < config_.max_iters && !out_of_patience()) {
     StepReport report = step();
     if (callbacks.on_step) callbacks.on_step(report);
     if (due(config_.eval_interval)) {

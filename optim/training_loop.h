@@ -4,15 +4,19 @@
 //
 //     step -> evaluation, when due -> save, when due
 //
-// Every step goes: gradients -> their sum over all peers -> clip -> update.
+// Every step goes: gradients -> their sum over all peers -> clip -> update. What is trained is a
+// task.
 
-#include <chrono>
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "core/tape.h"
 #include "nn/context.h"
 #include "optim/evaluate.h"
+#include "optim/fingerprint.h"
 #include "optim/peers/gradient_sums.h"
 #include "optim/peers/peer_consistency.h"
 #include "optim/peers/peers.h"
@@ -61,11 +65,12 @@ struct TrainerCallbacks {
   std::function<bool()> should_stop{};
 };
 
-/// Settings of the loop, which every trainer's config has.
+/// Settings of the loop, which the config of every task has.
 struct LoopConfig {
   Schedule schedule;
   int64_t batch_size, max_iters, eval_interval, save_interval, patience;
   double grad_clip;
+  uint64_t seed;
 };
 
 /// Returns the length of the training that schedules use.
@@ -88,21 +93,23 @@ LoopConfig loop_config(const Config& config, int64_t d_model) {
           .eval_interval = config.eval_interval,
           .save_interval = config.save_interval,
           .patience = config.patience,
-          .grad_clip = config.grad_clip};
+          .grad_clip = config.grad_clip,
+          .seed = config.seed};
 }
 
-/// A trainer of any model on any data. All peers have the same model, data and config and make the
-/// same calls. Each takes its rows of each batch, and results cover the whole batch.
+/// The training of a task: a model, its data, and how it learns from them. What is the same for
+/// every task is here, and a task derives from it. All peers have the same model, data and config
+/// and make the same calls. Each takes its rows of each batch, and results cover the whole batch.
 class TrainingLoop {
  public:
   virtual ~TrainingLoop() = default;
 
   /// Makes one update. Throws, and leaves the weights as they were, when the loss or the gradient's
   /// norm is not finite.
-  virtual StepReport step() = 0;
+  StepReport step();
   /// Scores the training data, then the validation data, each with its own progress. Throws when a
   /// loss is not finite.
-  virtual EvaluationReport evaluate(const EvaluationProgress& progress = {}) = 0;
+  EvaluationReport evaluate(const EvaluationProgress& progress = {});
 
   /// Trains until max_iters or the end of patience, with an evaluation every eval_interval steps
   /// and at the end.
@@ -112,46 +119,57 @@ class TrainingLoop {
   bool out_of_patience() const;
 
   /// Returns everything that another process needs, beside the config and the model's weights, to
-  /// continue with the same bits.
-  virtual std::map<std::string, StoredTensor> saved() const = 0;
+  /// continue with the same bits: the state, that of the task, and fingerprints of the data.
+  std::map<std::string, StoredTensor> saved();
   /// Continues from what another trainer saved; this model already has that one's weights. Throws,
   /// in the name of `source`, and leaves the state as it was, when the saved state does not fit the
   /// model and the config, or when the data differ.
-  virtual void resume(std::map<std::string, StoredTensor> saved, const std::string& source) = 0;
+  void resume(std::map<std::string, StoredTensor> saved, const std::string& source);
 
   /// Throws unless all peers begin with the same data, config, weights and state. Call it before
   /// the first step, and before anything is written.
-  void check_peers() const;
+  void check_peers();
 
-  virtual LoopState& state() = 0;
-  virtual const LoopState& state() const = 0;
+  const TrainerState& state() const { return state_; }
 
  protected:
-  TrainingLoop(LoopConfig config, Peers& peers);
+  /// Sets up the training. From now on all parameters require a gradient, except those that the
+  /// optimizer does not update. `data` are the fingerprints of the data by name. Throws when there
+  /// are fewer rows in a batch than peers.
+  TrainingLoop(LoopConfig config, std::vector<Parameter> all, Optimizer optimizer,
+               std::map<std::string, Fingerprint> data, Peers& peers);
 
-  /// Notes what peers must have in common. An entry comes before those whose differences it would
-  /// explain.
+  /// Takes the batches of an update and runs this peer's rows of each forward, with the context,
+  /// and `backward`. Returns the number of tokens in all rows of all batches.
+  virtual int64_t learn(Context& context) = 0;
+  /// Scores the training data, then the validation data.
+  virtual std::pair<Evaluation, Evaluation> scores(const EvaluationProgress& progress) const = 0;
+  /// Writes or reads the place in the data, and whatever else of the task changes from step to
+  /// step. What it reads replaces the state only once nothing was refused. Tensors of a memory,
+  /// called memory.0, memory.1, …, may be there or not; all others are there.
+  virtual void visit_state(SavedState& saved) = 0;
+  /// Notes the config and the model, which peers must have in common. An entry comes before those
+  /// whose differences it would explain.
   virtual void note(PeerConsistency& common) const = 0;
 
-  /// Throws, in the first step, when the tape has read a tensor that learns and that is not among
-  /// `listed_`.
-  void check_listed(const Tape& tape);
-
-  /// Starts a step: drops all gradients, and sets the step's learning rate.
-  StepReport begin_step();
-  /// Ends a step: makes the update, and keeps the random numbers as the context leaves them. `sums`
-  /// holds the gradients, and the report the losses of this peer's rows.
-  void end_step(StepReport& report, GradientSums& sums, const Context& context);
-  /// Returns the report of an evaluation, and remembers the best loss.
-  EvaluationReport report_of(const Evaluation& train, const Evaluation& validation);
+  /// Adds the gradients of `objective`, and of what is reported as the loss, with the weight of
+  /// this peer's rows in the mean over all tokens. After the `last` call of a step the gradients
+  /// are final. Throws in the first step when the tape has read a tensor that learns and is not
+  /// listed.
+  void backward(Tape& tape, const Tensor& loss, const Tensor& objective, double weight,
+                bool last = true);
 
   Peers& peers_;
-  /// All parameters, frozen ones too. Empty once a step has shown that they are all there are.
-  std::vector<Parameter> listed_;
 
  private:
   LoopConfig config_;
-  std::chrono::steady_clock::time_point step_start_;
+  /// All parameters, frozen ones too. Empty once a step has shown that they are all there are.
+  std::vector<Parameter> listed_;
+  std::map<std::string, Fingerprint> data_;
+  TrainerState state_;
+  GradientSums gradient_sums_;
+  /// The loss of this peer's rows in this step, as far as they have been run.
+  double loss_ = 0;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

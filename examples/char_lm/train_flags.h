@@ -3,6 +3,7 @@
 #include <set>
 #include <string>
 
+#include "examples/claims/auxiliary_losses.h"
 #include "examples/common/precision_flag.h"
 #include "models.h"
 #include "optim/trainer.h"
@@ -17,6 +18,7 @@ struct TrainFlags {
   std::string out_dir = "out";
   ModelFlags model{};
   shiftgrad::TrainerConfig trainer{.eval_iters = 20};
+  claims::AuxiliaryLossesConfig auxiliary{};
   int64_t log_interval = 10;
   shiftgrad::Precision precision = shiftgrad::Precision::float32;
   int threads = 0;
@@ -42,6 +44,7 @@ struct TrainFlags {
     trainer.fields([&](const char* name, auto&&... described) {
       if (!decided_by_model.contains(name)) flag(name, described...);
     });
+    auxiliary.fields(flag);
     flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics",
          range::interval);
     flag("precision", precision, common::precision_unit, common::precision_help);

@@ -6,6 +6,7 @@
 #include "examples/common/text.h"
 #include "nn/state_dict.h"
 #include "optim/batches.h"
+#include "optim/random_streams.h"
 
 namespace char_lm {
 
@@ -49,6 +50,18 @@ std::shared_ptr<const Corpus> long_enough(std::shared_ptr<const Corpus> corpus,
   return corpus;
 }
 
+/// Returns the auxiliary losses that the flags ask for, or null.
+std::unique_ptr<claims::AuxiliaryLosses> auxiliary_losses(const TrainFlags& flags,
+                                                          const shiftgrad::LanguageModel& model) {
+  claims::AuxiliaryLossesConfig config = flags.auxiliary;
+  if (!config.any()) return nullptr;
+  shiftgrad::require(config.targets <= flags.trainer.block_size, "trainer: targets ",
+                     config.targets, ", expected at most block_size ", flags.trainer.block_size);
+  config.training_iters = training_iters(flags.trainer);
+  shiftgrad::Random random{flags.trainer.seed, shiftgrad::random_stream::auxiliary_losses};
+  return std::make_unique<claims::AuxiliaryLosses>(config, model.traits(), random);
+}
+
 /// Returns the text about an evaluation, which leaves a line of 80 columns room for the step.
 std::string scores(const shiftgrad::EvaluationReport& report) {
   return text("train ", fixed(report.train.nats, 3), "  validation ",
@@ -74,7 +87,8 @@ Training::Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus
       threads_(limit_threads(flags.threads)),
       corpus_(long_enough(std::move(corpus), flags)),
       model_(saved ? saved_model(flags, *saved) : new_model(flags, corpus_->vocabulary.size())),
-      trainer_(model_, corpus_->train, corpus_->validation, flags.trainer, peers),
+      auxiliary_(auxiliary_losses(flags, model_)),
+      trainer_(model_, corpus_->train, corpus_->validation, flags.trainer, peers, auxiliary_.get()),
       run_(setup(), folder(), {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience},
            peers) {
   set_product_precision(flags.precision);

@@ -28,7 +28,7 @@ class Training {
   void resume(const SavedRun& saved);
 
   /// Throws unless all peers are about to begin the same training.
-  void check_peers() const { trainer_.check_peers(); }
+  void check_peers() { trainer_.check_peers(); }
 
   void run(const std::function<bool()>& should_stop) { run_.run(should_stop); }
   double tokens_per_second() const { return run_.tokens_per_second(); }
@@ -41,6 +41,8 @@ class Training {
   std::shared_ptr<shiftgrad::ThreadLimit> threads_;
   std::shared_ptr<const Corpus> corpus_;
   shiftgrad::LanguageModel model_;
+  /// Null if there are none.
+  std::unique_ptr<const claims::AuxiliaryLosses> auxiliary_;
   shiftgrad::Trainer trainer_;
   common::TrainingRun run_;
 };

@@ -25,7 +25,7 @@ class Training {
   void resume(const SavedRun& saved) { run_.resume(saved.state, saved.source); }
 
   /// Throws unless all peers are about to begin the same training.
-  void check_peers() const { trainer_.check_peers(); }
+  void check_peers() { trainer_.check_peers(); }
 
   void run(const std::function<bool()>& should_stop) { run_.run(should_stop); }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/errors.h"
-#include "core/io/fingerprint.h"
 #include "nn/state_dict.h"
+#include "optim/fingerprint.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -101,8 +101,4 @@ TEST_CASE("own model: what it does not offer is refused") {
     return refusal([&] { Trainer(model, text, {}, changed); });
   };
   CHECK(refused([](auto& c) { c.mem_len = 4; }) == "trainer: mem_len 4 for a model without memory");
-  CHECK(refused([](auto& c) { c.targets = 2; }) ==
-        "auxiliary losses: targets 2 for a model that returns no features");
-  CHECK(refused([](auto& c) { c.intermediate_losses = 1; }) ==
-        "auxiliary losses: intermediate_losses 1 for a model that returns no inputs of its blocks");
 }

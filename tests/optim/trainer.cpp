@@ -5,6 +5,7 @@
 
 #include "core/machine/parallel.h"
 #include "core/tape.h"
+#include "examples/claims/auxiliary_losses.h"
 #include "nn/state_dict.h"
 #include "ops/arithmetic.h"
 #include "ops/concat.h"
@@ -17,6 +18,8 @@
 #include "tests/support/small_trainings.h"
 
 using namespace shiftgrad;
+using claims::AuxiliaryLosses;
+using claims::AuxiliaryLossesConfig;
 
 namespace {
 
@@ -307,7 +310,7 @@ TEST_CASE("trainer: memory is of the length asked for, constant, and forgotten a
   Trainer trainer(model, text, {}, streams(11));
   for (int64_t length : {8, 11, 11, 8, 11}) {
     trainer.step();
-    const Memory& memory = trainer.state().memory;
+    const Memory& memory = trainer.memory();
     REQUIRE(memory.size() == 2);
     for (const Tensor& layer : memory) {
       CHECK(layer.shape() == Dims{4, length, 16});
@@ -375,7 +378,7 @@ TEST_CASE("trainer: the number of accumulated batches rises, and streams keep th
   for (int64_t batches : {1, 2, 2, 3, 3, 3}) {
     CHECK(trainer.step().tokens == batches * 4 * 8);
     position = (position + batches * 8) % 124;  // of streams of 125
-    CHECK(std::get<ParallelStreams>(trainer.state().batches).position == position);
+    CHECK(std::get<ParallelStreams>(trainer.batches()).position == position);
   }
 }
 
@@ -421,17 +424,16 @@ TEST_CASE("trainer: accumulated batches of streams follow each other, each by it
 TEST_CASE("trainer: auxiliary losses join the gradient, and the report names the main one") {
   std::vector<int32_t> text = random_text(200, 7);
   TrainerConfig config = streams(5);
-  config.intermediate_losses = 1;
-  config.targets = 2;
   config.grad_clip = 0;
   config.max_iters = 8;  // of which two with the losses of the first block
   LanguageModel trained = loud_model(small_transformer_xl());
-  Trainer trainer(trained, text, {}, config);
+  AuxiliaryLossesConfig losses{.intermediate_losses = 1, .targets = 2, .training_iters = 8};
+  Random random;
+  AuxiliaryLosses trained_too(losses, trained.traits(), random);
+  Trainer trainer(trained, text, {}, config, alone(), &trained_too);
 
   LanguageModel model = loud_model(small_transformer_xl());
-  Random random;
-  AuxiliaryLosses auxiliary({.intermediate_losses = 1, .targets = 2, .training_iters = 8},
-                            model.traits(), random);
+  AuxiliaryLosses auxiliary(losses, model.traits(), random);
   auto weights = [&] {
     std::map<std::string, StoredTensor> own;
     for (const auto& [name, tensor] : trainer.saved())
@@ -568,19 +570,22 @@ TEST_CASE("trainer: bad configs and texts") {
   CHECK(refused([](auto& c) { c.freeze = "blocks.0.*", c.lr_scale = "blocks.0.*=2"; }) ==
         "lr_scale \"blocks.0.*\", expected a pattern that matches a parameter, such as "
         "embedding.weight");
-  CHECK(refused([](auto& c) { c.targets = 9; }) ==
-        "trainer: targets 9, expected at most block_size 8");
-  CHECK(refused([](auto& c) { c.targets = 0; }) == "trainer: targets 0, expected at least 1");
   CHECK(refused([](auto& c) { c.mem_len = -1; }) == "trainer: mem_len -1, expected at least 0");
   CHECK(refused([](auto& c) { c.ext_len = -1; }) == "trainer: ext_len -1, expected at least 0");
   CHECK(refused([](auto& c) { c.ext_len = 1, c.batches = BatchType::blocks, c.mem_len = 0; }) ==
         "trainer: ext_len needs batches \"streams\"");
-  CHECK(refused([](auto& c) { c.ext_len = c.targets = 2; }) ==
-        "trainer: ext_len with auxiliary losses");
   CHECK(refused([](auto& c) { c.loss_tokens = 9; }) ==
         "trainer: loss_tokens 9, expected at most block_size 8");
-  CHECK(refused([](auto& c) { c.loss_tokens = 2, c.intermediate_losses = 1; }) ==
-        "trainer: loss_tokens with auxiliary losses");
+  Random random;
+  AuxiliaryLosses auxiliary({.targets = 2}, model.traits(), random);
+  auto refused_with_auxiliary = [&](int64_t ext_len, int64_t loss_tokens) {
+    TrainerConfig config = streams(0);
+    config.ext_len = ext_len;
+    config.loss_tokens = loss_tokens;
+    return refusal([&] { Trainer(model, text, {}, config, alone(), &auxiliary); });
+  };
+  CHECK(refused_with_auxiliary(2, 0) == "trainer: ext_len with auxiliary losses");
+  CHECK(refused_with_auxiliary(0, 2) == "trainer: loss_tokens with auxiliary losses");
   CHECK(refused([](auto& c) { c.grad_clip = std::nan(""); }) ==
         "trainer: grad_clip nan, expected at least 0");
   CHECK(refused([](auto& c) { c.batch_size = 50; }) ==

@@ -1,7 +1,9 @@
 #include "optim/trainer_state.h"
 
 #include <limits>
+#include <memory>
 
+#include "examples/claims/auxiliary_losses.h"
 #include "nn/state_dict.h"
 #include "optim/trainer.h"
 #include "tests/support/refusal.h"
@@ -9,6 +11,7 @@
 #include "tests/support/temporary_folder.h"
 
 using namespace shiftgrad;
+using claims::AuxiliaryLosses;
 
 namespace {
 
@@ -40,10 +43,25 @@ LanguageModel new_model(uint64_t seed = 1) {
 const std::vector<int32_t> train_text = random_text(210, 7);
 const std::vector<int32_t> validation_text = random_text(50, 7, 12);
 
+/// No auxiliary losses, or those of the paper.
+enum class Losses { main, auxiliary };
+
+/// Block 1 of 2 predicts for the first 5 of 20 steps.
+std::unique_ptr<AuxiliaryLosses> auxiliary_losses(Losses losses, const LanguageModel& model,
+                                                  uint64_t seed) {
+  if (losses == Losses::main) return nullptr;
+  Random random{.seed = seed};
+  return std::make_unique<AuxiliaryLosses>(
+      claims::AuxiliaryLossesConfig{.intermediate_losses = 1, .targets = 2, .training_iters = 20},
+      model.traits(), random);
+}
+
 /// A model and its trainer.
 struct Run {
-  explicit Run(const TrainerConfig& config, uint64_t seed = 1)
-      : model(new_model(seed)), trainer(model, train_text, validation_text, config) {}
+  explicit Run(const TrainerConfig& config, uint64_t seed = 1, Losses losses = Losses::main)
+      : model(new_model(seed)),
+        auxiliary(auxiliary_losses(losses, model, seed)),
+        trainer(model, train_text, validation_text, config, alone(), auxiliary.get()) {}
 
   std::vector<double> steps(int count) {
     std::vector<double> losses;
@@ -52,20 +70,22 @@ struct Run {
   }
 
   LanguageModel model;
+  std::unique_ptr<AuxiliaryLosses> auxiliary;
   Trainer trainer;
 };
 
 /// A run of some steps, as another one would find it in a file.
-Tensors saved_after(int steps, const TrainerConfig& config) {
-  Run run(config);
+Tensors saved_after(int steps, const TrainerConfig& config, Losses losses = Losses::main) {
+  Run run(config, 1, losses);
   run.steps(steps);
   return run.trainer.saved();
 }
 
 /// Why a new trainer will not go on from them; it stays at its start.
 std::string refused(const Tensors& tensors,
-                    const TrainerConfig& config = config_of(BatchType::streams)) {
-  Run run(config);
+                    const TrainerConfig& config = config_of(BatchType::streams),
+                    Losses losses = Losses::main) {
+  Run run(config, 1, losses);
   Tensors before = run.trainer.saved();
   std::string reason = refusal([&] { run.trainer.resume(tensors, "file"); });
   CHECK(run.trainer.saved() == before);
@@ -115,12 +135,10 @@ TEST_CASE("trainer state: a run in two parts has the bits of one in one piece") 
 
 TEST_CASE("trainer state: the weights of auxiliary losses go on too") {
   TrainerConfig config = config_of(BatchType::streams);
-  config.intermediate_losses = 1;
-  config.targets = 2;
-  // Block 1 of 2 predicts for the first 5 of 20 steps.
   for (int first_part : {2, 5, 8}) {
     CAPTURE(first_part);
-    Run whole(config), first(config), second(config, 2);
+    Losses with = Losses::auxiliary;
+    Run whole(config, 1, with), first(config, 1, with), second(config, 2, with);
     whole.steps(first_part);
     first.steps(first_part);
     load_state_dict(second.model, state_dict(first.model), "first");
@@ -129,10 +147,15 @@ TEST_CASE("trainer state: the weights of auxiliary losses go on too") {
     CHECK(state_dict(second.model) == state_dict(whole.model));
     CHECK(second.trainer.saved() == whole.trainer.saved());
   }
-  Tensors saved = saved_after(2, config);
-  saved.erase("auxiliary.blocks.1.outputs.0.bias");
-  CHECK(refused(saved, config) == "auxiliary losses: missing tensors \"blocks.1.outputs.0.bias\"");
-  CHECK(refused(saved_after(2, config)).starts_with("unexpected tensors \"optimizer."));
+  Tensors saved = saved_after(2, config, Losses::auxiliary), damaged = saved;
+  damaged.erase("auxiliary.blocks.1.outputs.0.bias");
+  CHECK(refused(damaged, config, Losses::auxiliary) ==
+        "missing tensors \"auxiliary.blocks.1.outputs.0.bias\"");
+  damaged = saved;
+  damaged["auxiliary.blocks.1.outputs.0.bias"].shape = {7, 1};
+  CHECK(refused(damaged, config, Losses::auxiliary) ==
+        "auxiliary: tensor \"blocks.1.outputs.0.bias\": [7, 1], expected [7]");
+  CHECK(refused(saved).starts_with("unexpected tensors \"auxiliary."));
 }
 
 TEST_CASE("trainer state: what was saved does not change with further steps") {
@@ -228,9 +251,8 @@ TEST_CASE("trainer state: another text than the one that was trained on") {
   longer.push_back(0);
   other[100] = (other[100] + 1) % 7;
   CHECK(refused_texts(longer, validation_text) ==
-        "file: the train_text has 211 tokens, the run's had 210");
+        "file: train_text: 211 tokens, the run's had 210");
   CHECK(refused_texts(other, validation_text) ==
-        "file: the train_text is another than the run's of the same 210 tokens");
-  CHECK(refused_texts(train_text, other) ==
-        "file: the validation_text has 210 tokens, the run's had 50");
+        "file: train_text: others than the run's 210 tokens");
+  CHECK(refused_texts(train_text, other) == "file: validation_text: 210 tokens, the run's had 50");
 }

@@ -108,7 +108,7 @@ stops 2 '--mem_len 3: must stay' "$char_lm" train --resume --out_dir "$saved" --
 stops 2 '--max_iters 119: the run in' "$char_lm" train --resume --out_dir "$saved" --max_iters 119
 stops 2 'missing/last.safetensors: no such file' "$char_lm" train --resume --out_dir missing
 sed 's/line 0/line 1/' text > other
-stops 2 "$saved/last.safetensors: the train_text is another than the run's of the same" \
+stops 2 "$saved/last.safetensors: train_text: others than the run's" \
   "$char_lm" train --resume --out_dir "$saved" --data other
 head -n 299 text > shorter
 stops 2 "the run's had" "$char_lm" train --resume --out_dir "$saved" --data shorter

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "examples/claims/auxiliary_losses.h"
 #include "optim/trainer.h"
 #include "tests/support/parallel_training.h"
 #include "tests/support/refusal.h"
@@ -15,6 +16,7 @@ namespace {
 struct Setting {
   LanguageModelConfig model;
   TrainerConfig training;
+  claims::AuxiliaryLossesConfig auxiliary{};
 };
 
 /// Models with and without memory, dropout, several batches a step and auxiliary losses.
@@ -37,8 +39,8 @@ std::vector<Setting> settings() {
       for (Setting* one : {&all.end()[-1], &all.end()[-2]}) {
         one->model.dropout = one->model.attention_dropout = rate;
         one->training.gradient_accumulation_steps = batches;
-        one->training.intermediate_losses = batches > 1 ? 0.5 : 0;
-        one->training.targets = batches;
+        one->auxiliary = {
+            .intermediate_losses = batches > 1 ? 0.5 : 0, .targets = batches, .training_iters = 50};
       }
     }
   return all;
@@ -55,7 +57,9 @@ Trained train_by_peers(const Setting& setting, int64_t peers, int64_t steps,
   std::vector<int32_t> text = random_text(500, 7), validation = random_text(99, 7, 12);
   return by_peers(peers, [&](Peers& peer) {
     LanguageModel model = new_model(setting);
-    Trainer trainer(model, text, validation, setting.training, peer);
+    Random random{.seed = 2};
+    claims::AuxiliaryLosses auxiliary(setting.auxiliary, model.traits(), random);
+    Trainer trainer(model, text, validation, setting.training, peer, &auxiliary);
     return trained(model, trainer, steps, from);
   });
 }
@@ -166,6 +170,14 @@ TEST_CASE("data parallel: what cannot be") {
           if (peers.rank() == 1) own.training.learning_rate *= 2;
           Trainer(model, text, text, own.training, peers).check_peers();
         }) == "trainer: rank 1 begins with another learning_rate than rank 0");
+  CHECK(refused(2, [&](Peers& peers) {
+          LanguageModel model = new_model(setting);
+          Random random;
+          claims::AuxiliaryLosses auxiliary(
+              {.targets = 2, .extra_targets_weight = peers.rank() == 1 ? 0.25 : 0.5},
+              model.traits(), random);
+          Trainer(model, text, text, setting.training, peers, &auxiliary).check_peers();
+        }) == "trainer: rank 1 begins with another auxiliary loss than rank 0");
   CHECK(refused(2, [&](Peers& peers) {
           Setting own = setting;
           if (peers.rank() == 1) own.model.attention_dropout += 0.1;

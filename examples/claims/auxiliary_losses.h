@@ -13,13 +13,24 @@
 // loss, a loss at each position of a block, is part of every mean.
 
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "core/range.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
-#include "nn/models/sequence_model.h"
+#include "optim/trainer.h"
 
-namespace shiftgrad::SHIFTGRAD_PRECISION {
+namespace claims {
+
+namespace range = shiftgrad::range;
+using shiftgrad::Context;
+using shiftgrad::ModelOutput;
+using shiftgrad::ModelTraits;
+using shiftgrad::Random;
+using shiftgrad::Tensor;
+using shiftgrad::Tokens;
+using shiftgrad::Visitor;
 
 /// Settings of the auxiliary losses. The paper has intermediate_losses 1 and targets 2; by default
 /// there are none.
@@ -31,9 +42,26 @@ struct AuxiliaryLossesConfig {
   double extra_targets_weight = 0.5;
   /// Number of updates in the whole training. The intermediate losses are gone after half of it.
   int64_t training_iters = 0;
+
+  /// Whether there is any auxiliary loss.
+  bool any() const { return intermediate_losses > 0 || targets > 1; }
+
+  /// Calls field(name, value, unit, help, range) for each setting.
+  template <class Field>
+  void fields(Field&& field) {
+    field(
+        "intermediate_losses", intermediate_losses, "WEIGHT",
+        "weight of an auxiliary loss for each block but the last, each with an output layer of its "
+        "own; the loss of block l of L ends after l/2L of lr_decay_iters; 0 for none",
+        range::rate);
+    field("targets", targets, "TOKENS",
+          "tokens that each position predicts, beginning with the next one", range::one_or_more);
+    field("extra_targets_weight", extra_targets_weight, "WEIGHT",
+          "weight of the losses of all targets but the next token", range::rate);
+  }
 };
 
-class AuxiliaryLosses : public Module {
+class AuxiliaryLosses : public shiftgrad::AuxiliaryLoss {
  public:
   /// Starts weights as the model does. Throws, naming the field, when the config is bad or the
   /// model has no intermediate block to predict from.
@@ -44,18 +72,21 @@ class AuxiliaryLosses : public Module {
   /// those of the model's output. The last k - 1 positions of a row have no k-th target and do not
   /// count.
   Tensor operator()(const ModelOutput& output, const Tokens& targets, int64_t step,
-                    Context& context) const;
+                    Context& context) const override;
 
   /// Returns w_l for the update that follows `step` earlier ones. Blocks count from 1.
   double weight(int64_t block, int64_t step) const;
 
   void visit(Visitor& visitor) const override;
 
+  /// Returns the config as a list of names and values.
+  std::string config_text() const override;
+
  private:
   /// Predicts from one block.
-  struct Head : Module {
-    LayerNorm norm;  // if the model has one above its last block
-    std::vector<std::unique_ptr<Linear>> outputs;
+  struct Head : shiftgrad::Module {
+    shiftgrad::LayerNorm norm;  // if the model has one above its last block
+    std::vector<std::unique_ptr<shiftgrad::Linear>> outputs;
     void visit(Visitor& visitor) const override;
   };
 
@@ -67,4 +98,4 @@ class AuxiliaryLosses : public Module {
   std::vector<std::unique_ptr<Head>> heads_;  // one for each block
 };
 
-}  // namespace shiftgrad::SHIFTGRAD_PRECISION
+}  // namespace claims

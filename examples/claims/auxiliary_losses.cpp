@@ -1,4 +1,4 @@
-#include "optim/auxiliary_losses.h"
+#include "auxiliary_losses.h"
 
 #include "core/checked.h"
 #include "core/errors.h"
@@ -6,15 +6,14 @@
 #include "ops/loss.h"
 #include "ops/shape.h"
 
-namespace shiftgrad::SHIFTGRAD_PRECISION {
+namespace claims {
+
+using namespace shiftgrad;
 
 namespace {
 
 void check(const AuxiliaryLossesConfig& config, const ModelTraits& model) {
-  AtLeast at_least{"auxiliary losses"};
-  at_least(0, "intermediate_losses", config.intermediate_losses);
-  at_least(0, "extra_targets_weight", config.extra_targets_weight);
-  at_least(1, "targets", config.targets);
+  AuxiliaryLossesConfig(config).fields(InRange{"auxiliary losses"});
   require(config.targets == 1 || model.n_layer > 0, "auxiliary losses: targets ", config.targets,
           " for a model that returns no features");
   require(config.intermediate_losses == 0 || model.n_layer != 0,
@@ -96,6 +95,14 @@ Tensor AuxiliaryLosses::block_loss(const Head& head, const Tensor& features,
   return total;
 }
 
+std::string AuxiliaryLosses::config_text() const {
+  std::string list = shiftgrad::text("training_iters ", config_.training_iters);
+  AuxiliaryLossesConfig(config_).fields([&](const char* name, auto value, const auto&...) {
+    list += shiftgrad::text(", ", name, " ", value);
+  });
+  return list;
+}
+
 void AuxiliaryLosses::visit(Visitor& visitor) const { visitor("blocks", heads_); }
 
 void AuxiliaryLosses::Head::visit(Visitor& visitor) const {
@@ -103,4 +110,4 @@ void AuxiliaryLosses::Head::visit(Visitor& visitor) const {
   visitor("outputs", outputs);
 }
 
-}  // namespace shiftgrad::SHIFTGRAD_PRECISION
+}  // namespace claims

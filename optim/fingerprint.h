@@ -2,11 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
-#include <string>
-
-#include "core/io/safetensors.h"
 
 namespace shiftgrad {
 
@@ -22,11 +18,5 @@ struct Fingerprint {
 
 /// Returns the fingerprint of a text.
 Fingerprint fingerprint(std::span<const int32_t> text);
-
-/// Returns both numbers as a tensor of a file, U64 [2].
-StoredTensor stored(const Fingerprint& fingerprint);
-/// Returns the fingerprint called `name`. Throws when there is none.
-Fingerprint loaded_fingerprint(const std::string& name,
-                               const std::map<std::string, StoredTensor>& tensors);
 
 }  // namespace shiftgrad

@@ -1,4 +1,4 @@
-#include "optim/auxiliary_losses.h"
+#include "examples/claims/auxiliary_losses.h"
 
 #include "ops/elementwise.h"
 #include "ops/loss.h"
@@ -6,6 +6,7 @@
 #include "tests/support/models.h"
 #include "tests/support/refusal.h"
 
+using namespace claims;
 using namespace shiftgrad;
 using namespace shiftgrad::test;
 
