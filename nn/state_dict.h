@@ -5,8 +5,10 @@
 #include <map>
 #include <string>
 
+#include "core/errors.h"
 #include "core/io/safetensors.h"
 #include "nn/module.h"
+#include "nn/parameters.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -22,5 +24,34 @@ void check_state_dict(const Module& module, const std::map<std::string, StoredTe
 /// unexpected or of another shape or type. PyTorch: module.load_state_dict(…, strict=True).
 void load_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors,
                      const std::string& source);
+
+/// Returns the model that `make(random)` makes, with parameters that have no values yet. Throws one
+/// line that begins with `source` when the model cannot be made, or is much larger than the
+/// weights.
+template <class Make>
+auto unfilled_model(const std::map<std::string, StoredTensor>& weights, const std::string& source,
+                    Make make) {
+  return in_name_of(source, [&] {
+    UnfilledParameters unfilled(weights);
+    Random random;
+    return make(random);
+  });
+}
+
+/// Returns that model with these weights. Throws where load_state_dict does, too.
+template <class Make>
+auto loaded_model(const std::map<std::string, StoredTensor>& weights, const std::string& source,
+                  Make make) {
+  auto model = unfilled_model(weights, source, make);
+  load_state_dict(model, weights, source);
+  return model;
+}
+
+/// Throws if loaded_model would throw.
+template <class Make>
+void check_loadable(const std::map<std::string, StoredTensor>& weights, const std::string& source,
+                    Make make) {
+  check_state_dict(unfilled_model(weights, source, make), weights, source);
+}
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

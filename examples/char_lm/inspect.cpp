@@ -16,7 +16,7 @@
 #include "examples/common/model_file.h"
 #include "examples/common/printable.h"
 #include "examples/common/report.h"
-#include "nn/models/checkpoint_parts.h"
+#include "nn/models/run_file.h"
 #include "run_folder.h"
 
 namespace char_lm {
@@ -150,7 +150,7 @@ struct Inspected {
 
 Inspected inspected(const std::string& path) {
   Inspected result{common::read_model_file(path)};
-  for (const auto& [name, tensor] : result.file.content.tensors) result.names.push_back(name);
+  for (const auto& [name, tensor] : result.file.weights) result.names.push_back(name);
   if (result.file.is_of(shiftgrad::seq2seq_format)) result.unit = " per token";
   if (!result.file.is_of(shiftgrad::language_model_format)) return result;
   // Bad flags and weights that do not fit are refused here as by the other commands.
@@ -166,13 +166,13 @@ Inspected inspected(const std::string& path) {
 void print(const Inspected& shown) {
   const auto& [file, names, unit, vocabulary] = shown;
   std::cout << printable(file.path) << "\nhas              " << file.has() << '\n';
-  if (file.content.metadata.contains("step"))
+  if (file.metadata.contains("step"))
     std::cout << "step             " << file.state.step << "\ntrain loss       "
               << loss(file.state.train_loss, unit) << "\nvalidation loss  "
               << loss(file.state.validation_loss, unit) << '\n';
   if (!vocabulary.empty()) std::cout << "vocabulary       " << vocabulary << '\n';
   std::cout << '\n';
-  print_parameters(file.content.tensors, names);
+  print_parameters(file.weights, names);
   print_settings("model", file.text("model"));
   print_settings("training", file.text("training"));
   std::cout << std::flush;

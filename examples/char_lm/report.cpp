@@ -15,7 +15,7 @@
 #include "examples/common/model_file.h"
 #include "examples/common/svg.h"
 #include "figures.h"
-#include "nn/models/checkpoint_parts.h"
+#include "nn/models/run_file.h"
 #include "nn/models/config.h"
 #include "nn/models/generate.h"
 #include "optim/evaluate.h"
@@ -53,7 +53,7 @@ struct ReportedRun {
 std::shared_ptr<const shiftgrad::LanguageModel> model_in(const common::ModelFile& file) try {
   auto config = shiftgrad::config_from_json<shiftgrad::LanguageModelConfig>(file.text("model"));
   shiftgrad::Checkpoint checkpoint{
-      .model = config, .vocabulary = {}, .weights = file.content.tensors};
+      .model = config, .vocabulary = {}, .weights = file.weights};
   return std::make_shared<shiftgrad::LanguageModel>(make_model(checkpoint, file.path));
 } catch (const shiftgrad::Error&) {
   return nullptr;
@@ -175,7 +175,7 @@ void add_score(Json& report, const ReportedRun& run, const std::vector<int32_t>&
 Json report_of_own(const ReportedRun& run) {
   const common::ModelFile& file = *run.file;
   std::vector<std::pair<std::string, shiftgrad::Dims>> tensors;
-  for (const auto& [name, tensor] : file.content.tensors) tensors.emplace_back(name, tensor.shape);
+  for (const auto& [name, tensor] : file.weights) tensors.emplace_back(name, tensor.shape);
   Json settings = Json::object();
   for (const auto& [name, value] : common::settings_of(file.text("model"))) settings[name] = value;
   Json report = common::report_of_run({run.name, file.path, tensors, file.state, settings.dump()});

@@ -3,18 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/errors.h"
-#include "nn/models/checkpoint_parts.h"
-
 namespace common {
 
-bool ModelFile::is_of(const std::string& format) const {
-  return shiftgrad::Metadata(content.metadata).is_of(format);
-}
-
 std::string ModelFile::text(const std::string& name) const {
-  auto entry = content.metadata.find(name);
-  return entry == content.metadata.end() ? "" : entry->second;
+  auto entry = metadata.find(name);
+  return entry == metadata.end() ? "" : entry->second;
 }
 
 std::string ModelFile::has() const {
@@ -23,16 +16,12 @@ std::string ModelFile::has() const {
                             {"vocabulary", "vocabulary"},
                             {"source_symbols", "symbols"},
                             {"step", "run"}})
-    if (content.metadata.contains(name)) list += std::string(", ") + part;
+    if (metadata.contains(name)) list += std::string(", ") + part;
   return list + (state.trainer.empty() ? "" : ", state to resume from");
 }
 
 ModelFile read_model_file(const std::string& path) {
-  ModelFile file{path, shiftgrad::read_safetensors(path)};
-  shiftgrad::in_name_of(path, [&] {
-    if (file.content.metadata.contains("step")) file.state = take_state(file.content);
-  });
-  return file;
+  return {shiftgrad::read_run_file(path), path};
 }
 
 std::vector<std::pair<std::string, std::string>> settings_of(const std::string& json) {

@@ -4,20 +4,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/io/safetensors.h"
-#include "nn/models/run_state.h"
+#include "nn/models/run_file.h"
 
 namespace common {
 
-/// A file of any model, as far as its content says what it is. The tensors needed to resume are in
-/// `state`, the others in `content`.
-struct ModelFile {
+/// A file of any model, as far as its content says what it is.
+struct ModelFile : shiftgrad::RunFile {
   std::string path;
-  shiftgrad::SafeTensors content{};
-  shiftgrad::RunState state{};
 
-  /// Whether the file is of this format (nn/models/checkpoint_parts.h).
-  bool is_of(const std::string& format) const;
   /// Returns the metadata of this name, or an empty string.
   std::string text(const std::string& name) const;
   /// Returns what the file has, such as "weights, config, run".

@@ -21,7 +21,7 @@
 #include "attention_map.h"
 #include "flags.h"
 #include "loss_curve.h"
-#include "nn/models/run_state.h"
+#include "nn/models/run_file.h"
 #include "nn/module.h"
 
 namespace common {

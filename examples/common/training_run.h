@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "metrics.h"
-#include "nn/models/run_state.h"
+#include "nn/models/run_file.h"
 #include "optim/training_loop.h"
 #include "out_folder.h"
 #include "stop_request.h"

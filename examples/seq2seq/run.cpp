@@ -6,9 +6,8 @@
 #include "core/errors.h"
 #include "core/io/json.h"
 #include "examples/common/named_run.h"
-#include "nn/models/checkpoint_parts.h"
 #include "nn/models/config.h"
-#include "nn/models/load_weights.h"
+#include "nn/state_dict.h"
 
 namespace seq2seq {
 
@@ -20,8 +19,8 @@ using shiftgrad::text;
 
 namespace {
 
-Symbols symbols_from(const shiftgrad::Metadata& metadata, const char* key, Unit unit) {
-  json list = metadata.json(key);
+Symbols symbols_from(const shiftgrad::RunFile& file, const char* key, Unit unit) {
+  json list = file.json(key);
   require(list.is_array(), key, " ", shown(list), ", expected a list");
   std::vector<std::string> known;
   for (const json& symbol : list) {
@@ -34,25 +33,24 @@ Symbols symbols_from(const shiftgrad::Metadata& metadata, const char* key, Unit 
   return {unit, known, first_symbol};
 }
 
-SavedRun run_from(shiftgrad::SafeTensors content, const std::string& path) {
-  shiftgrad::Metadata metadata(content.metadata);
-  metadata.check_format(shiftgrad::seq2seq_format);
-  TrainFlags flags = TrainFlags::from_json(metadata.at("training"), "training");
+SavedRun run_from(shiftgrad::RunFile file, const std::string& path) {
+  file.check_format(shiftgrad::seq2seq_format);
+  TrainFlags flags = TrainFlags::from_json(file.at("training"), "training");
   SavedRun run{
       .source = path,
       .flags = flags,
-      .model = shiftgrad::config_from_json<shiftgrad::EncoderDecoderConfig>(metadata.at("model")),
-      .source_symbols = symbols_from(metadata, "source_symbols",
-                                     unit_named("source_tokens", flags.source_tokens)),
-      .target_symbols = symbols_from(metadata, "target_symbols",
-                                     unit_named("target_tokens", flags.target_tokens)),
-      .state = take_state(content)};
+      .model = shiftgrad::config_from_json<shiftgrad::EncoderDecoderConfig>(file.at("model")),
+      .source_symbols =
+          symbols_from(file, "source_symbols", unit_named("source_tokens", flags.source_tokens)),
+      .target_symbols =
+          symbols_from(file, "target_symbols", unit_named("target_tokens", flags.target_tokens)),
+      .state = std::move(file.state),
+      .weights = std::move(file.weights)};
   require(run.source_symbols.tokens() == run.model.source_vocab_size &&
               run.target_symbols.tokens() == run.model.target_vocab_size,
           run.source_symbols.tokens(), " and ", run.target_symbols.tokens(),
           " tokens, but the model has ", run.model.source_vocab_size, " and ",
           run.model.target_vocab_size);
-  run.weights = std::move(content.tensors);
   return run;
 }
 
@@ -63,21 +61,22 @@ auto maker(const SavedRun& run) {
 }  // namespace
 
 void write_run(const std::string& path, const SavedRun& run) {
-  shiftgrad::SafeTensors content{run.weights,
-                                 {{"format", shiftgrad::seq2seq_format},
-                                  {"model", config_to_json(run.model)},
-                                  {"source_symbols", json(run.source_symbols.known()).dump()},
-                                  {"target_symbols", json(run.target_symbols.known()).dump()},
-                                  {"training", run.flags.to_json()}}};
-  add_state(content, run.state);
-  in_name_of(path, [&] { run_from({{}, content.metadata}, path); });
-  shiftgrad::check_loadable(run.weights, path, maker(run));
-  write_safetensors(path, content);
+  shiftgrad::RunFile file{run.weights,
+                          {{"format", shiftgrad::seq2seq_format},
+                           {"model", config_to_json(run.model)},
+                           {"source_symbols", json(run.source_symbols.known()).dump()},
+                           {"target_symbols", json(run.target_symbols.known()).dump()},
+                           {"training", run.flags.to_json()}},
+                          run.state};
+  write_run_file(path, std::move(file), [&](const shiftgrad::RunFile& read) {
+    in_name_of(path, [&] { run_from(read, path); });
+    shiftgrad::check_loadable(run.weights, path, maker(run));
+  });
 }
 
 SavedRun load_checkpoint(const std::string& path) {
-  shiftgrad::SafeTensors content = shiftgrad::read_safetensors(path);
-  return in_name_of(path, [&] { return run_from(std::move(content), path); });
+  shiftgrad::RunFile file = shiftgrad::read_run_file(path);
+  return in_name_of(path, [&] { return run_from(std::move(file), path); });
 }
 
 SavedRun load_run(const std::string& run, const std::string& name) {

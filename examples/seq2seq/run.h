@@ -16,7 +16,7 @@
 
 #include "nn/models/beam_search.h"
 #include "nn/models/encoder_decoder.h"
-#include "nn/models/run_state.h"
+#include "nn/models/run_file.h"
 #include "optim/pairs.h"
 #include "symbols.h"
 #include "train_flags.h"

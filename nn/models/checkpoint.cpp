@@ -5,9 +5,8 @@
 
 #include "core/errors.h"
 #include "core/io/json.h"
-#include "nn/models/checkpoint_parts.h"
 #include "nn/models/config.h"
-#include "nn/models/load_weights.h"
+#include "nn/state_dict.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -15,8 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<int32_t> vocabulary_from(const Metadata& metadata) {
-  json list = metadata.json("vocabulary");
+std::vector<int32_t> vocabulary_from(const RunFile& file) {
+  json list = file.json("vocabulary");
   require(list.is_array(), "vocabulary ", shown(list), ", expected a list");
   std::set<int32_t> codes;
   std::vector<int32_t> result;
@@ -29,48 +28,73 @@ std::vector<int32_t> vocabulary_from(const Metadata& metadata) {
   return result;
 }
 
-Checkpoint checkpoint_from(SafeTensors content) {
-  Metadata metadata(content.metadata);
-  metadata.check_format(language_model_format);
-  Checkpoint checkpoint;
-  checkpoint.model = config_from_json<LanguageModelConfig>(metadata.at("model"));
-  checkpoint.vocabulary = vocabulary_from(metadata);
-  checkpoint.state = take_state(content);
-  checkpoint.training = metadata.at("training");
-  require(metadata.json("training").is_object(), "training is not a JSON object");
-  checkpoint.weights = std::move(content.tensors);
+Checkpoint checkpoint_from(RunFile file) {
+  file.check_format(language_model_format);
+  Checkpoint checkpoint{.model = config_from_json<LanguageModelConfig>(file.at("model")),
+                        .vocabulary = vocabulary_from(file),
+                        .state = std::move(file.state),
+                        .training = file.at("training"),
+                        .weights = std::move(file.weights)};
+  require(file.json("training").is_object(), "training is not a JSON object");
   auto tokens = static_cast<int64_t>(checkpoint.vocabulary.size());
   require(tokens == checkpoint.model.vocab_size, "a vocabulary of ", tokens, " tokens",
           " for a model with vocab_size ", checkpoint.model.vocab_size);
   return checkpoint;
 }
 
-/// Throws before writing what would be refused when the checkpoint is read.
-void check_readable(const SafeTensors& content, const Checkpoint& checkpoint,
-                    const std::string& path) {
-  in_name_of(path, [&] { checkpoint_from({{}, content.metadata}); });
-  const LanguageModelConfig& config = checkpoint.model;
-  if (config.own_mixer) return;
-  check_loadable(checkpoint.weights, path,
-                 [&](Random& random) { return LanguageModel(config, random); });
+/// Reads the file, whose config text may be any JSON object.
+RunFile read_model(const std::string& path) {
+  RunFile file = read_run_file(path);
+  in_name_of(path, [&] {
+    file.check_format(file.is_of(language_model_format) ? language_model_format : own_model_format);
+    require(file.json("model").is_object(), "model is not a JSON object");
+  });
+  return file;
 }
 
 }  // namespace
 
+void save(const SequenceModel& model, const std::string& path, const RunState& state) {
+  RunFile file{
+      state_dict(model), {{"format", own_model_format}, {"model", model.config_text()}}, state};
+  in_name_of(path, [&] {
+    require(file.json("model").is_object(), model.name, ": config_text is not a JSON object");
+  });
+  write_run_file(path, std::move(file));
+}
+
+RunState load(SequenceModel& model, const std::string& path) {
+  RunFile file = read_model(path);
+  require(file.at("model") == model.config_text(), path, ": a model of the config ",
+          shown(file.at("model")), ", expected ", shown(model.config_text()),
+          file.is_of(language_model_format)
+              ? "; read it with make_model(read_checkpoint(path), path)"
+              : "");
+  load_state_dict(model, file.weights, path);
+  return std::move(file.state);
+}
+
+std::string saved_config(const std::string& path) { return read_model(path).at("model"); }
+
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
-  SafeTensors content{checkpoint.weights,
-                      {{"format", language_model_format},
-                       {"model", config_to_json(checkpoint.model)},
-                       {"vocabulary", json(checkpoint.vocabulary).dump()},
-                       {"training", checkpoint.training}}};
-  add_state(content, checkpoint.state);
-  check_readable(content, checkpoint, path);
-  write_safetensors(path, content);
+  RunFile file{checkpoint.weights,
+               {{"format", language_model_format},
+                {"model", config_to_json(checkpoint.model)},
+                {"vocabulary", json(checkpoint.vocabulary).dump()},
+                {"training", checkpoint.training}},
+               checkpoint.state};
+  write_run_file(path, std::move(file), [&](const RunFile& read) {
+    const LanguageModelConfig& config = checkpoint.model;
+    in_name_of(path, [&] { checkpoint_from(read); });
+    if (config.own_mixer) return;
+    check_loadable(checkpoint.weights, path,
+                   [&](Random& random) { return LanguageModel(config, random); });
+  });
 }
 
 Checkpoint read_checkpoint(const std::string& path) {
-  SafeTensors content = read_safetensors(path);
-  return in_name_of(path, [&] { return checkpoint_from(std::move(content)); });
+  RunFile file = read_run_file(path);
+  return in_name_of(path, [&] { return checkpoint_from(std::move(file)); });
 }
 
 LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source,

@@ -1,16 +1,14 @@
 #pragma once
 
-// A trained model as one safetensors file. The weights are stored under their parameters' names.
-// The file's metadata holds what else is needed to use them:
+// Models in files of runs (nn/models/run_file.h). `save` and `load` are for a model of any kind. A
+// checkpoint is a language model that can be made anew from its file alone. The metadata are
 //
-//     format      "shiftgrad-1"
-//     model       LanguageModelConfig as JSON; `own_mixer` where the mixer is the program's own
-//     vocabulary  [10, 32, …]
-//     step, train_loss, validation_loss
-//     training    the flags it was trained with, as JSON
-//
-// The tensors needed to resume training may lie beside the weights, under names that begin with
-// `trainer.`.
+//     format       "shiftgrad-model-1" of `save`, "shiftgrad-1" of a checkpoint
+//     model        SequenceModel::config_text; of a checkpoint the LanguageModelConfig as JSON,
+//     with
+//                  `own_mixer` where the mixer is the program's own
+//     vocabulary   of a checkpoint: [10, 32, …]
+//     training     of a checkpoint: the flags it was trained with, as JSON
 
 #include <cstdint>
 #include <map>
@@ -18,9 +16,21 @@
 #include <vector>
 
 #include "nn/models/language_model.h"
-#include "nn/models/run_state.h"
+#include "nn/models/run_file.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// Writes the whole file, or leaves the old file and throws one line that begins with the path.
+void save(const SequenceModel& model, const std::string& path, const RunState& state = {});
+
+/// Copies the weights in a file that `save` or, for a LanguageModel, write_checkpoint wrote (a
+/// checkpoint of char_lm is one) into the model, and returns the state of its run.
+/// Throws one line that begins with the path, and leaves the model as it was, when the file is
+/// broken, or was saved by a model of another config.
+RunState load(SequenceModel& model, const std::string& path);
+
+/// Returns the config text of the model in such a file.
+std::string saved_config(const std::string& path);
 
 struct Checkpoint {
   LanguageModelConfig model;

@@ -6,8 +6,8 @@
 
 #include "core/errors.h"
 #include "nn/layer.h"
-#include "nn/models/load_weights.h"
 #include "nn/positions.h"
+#include "nn/state_dict.h"
 #include "ops/arithmetic.h"
 #include "ops/concat.h"
 #include "ops/reduce.h"

@@ -4,7 +4,7 @@
 #include "nn/models/encoder_decoder.h"
 
 #include "core/machine/allocator.h"
-#include "nn/models/load_weights.h"
+#include "nn/state_dict.h"
 #include "ops/concat.h"
 #include "ops/loss.h"
 #include "ops/shape.h"

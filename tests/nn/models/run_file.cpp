@@ -1,4 +1,4 @@
-#include "nn/models/save.h"
+#include "nn/models/run_file.h"
 
 #include <filesystem>
 #include <numeric>
@@ -120,6 +120,6 @@ TEST_CASE("save: what could not be read back is not written") {
   CHECK(refusal([&] { save(NoObject(7, random), path); }) ==
         path + ": own: config_text is not a JSON object");
   CHECK(refusal([&] { save(TrainersName(7, random), path); }) ==
-        path + ": own: parameter \"trainer.step\", but such names are the trainer's");
+        path + ": parameter \"trainer.step\", but such names are the trainer's");
   CHECK(!std::filesystem::exists(path));
 }

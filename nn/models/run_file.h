@@ -1,0 +1,66 @@
+#pragma once
+
+// The file of a run, whatever the model: its weights under their parameters' names, and
+//
+//     trainer.NAME                        the tensors that are needed to resume training
+//     format                              in the metadata: who reads the file
+//     step, train_loss, validation_loss   in the metadata: the numbers of the run
+//
+// Whatever else is needed to use the weights is in the metadata, too: the model's config, what its
+// tokens stand for, the flags of its training.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "core/io/safetensors.h"
+
+namespace shiftgrad {
+
+/// Formats of the files that the library and its programs write.
+constexpr const char* language_model_format = "shiftgrad-1";
+constexpr const char* own_model_format = "shiftgrad-model-1";
+constexpr const char* seq2seq_format = "shiftgrad-seq2seq-1";
+
+/// What a file says about the run that its weights come from, whatever the model.
+struct RunState {
+  /// Number of updates that made the weights.
+  int64_t step = 0;
+  /// Losses in nats, if measured.
+  std::optional<double> train_loss{}, validation_loss{};
+  /// Tensors needed to resume, as the trainer's `saved` returns them; may be empty.
+  std::map<std::string, StoredTensor> trainer{};
+};
+
+/// The content of a file without the state of the run: weights, and metadata to use them.
+struct RunFile {
+  std::map<std::string, StoredTensor> weights;
+  std::map<std::string, std::string> metadata;
+  RunState state{};
+
+  /// Whether the file says that it is of this format.
+  bool is_of(const std::string& format) const;
+  /// Throws unless it is, and has a run. The error names what the file has, what reads it, and what
+  /// was expected.
+  void check_format(const std::string& expected) const;
+  /// Returns what the metadata have under the key. Throws, naming the key, when it is missing or,
+  /// for `json`, malformed.
+  const std::string& at(const char* key) const;
+  nlohmann::json json(const char* key) const;
+};
+
+/// Reads a file of weights, whoever wrote it. Where it says nothing of a run, the state is empty.
+/// Throws one line that begins with the path.
+RunFile read_run_file(const std::string& path);
+
+/// Writes the whole file, or leaves the old file and throws one line that begins with the path.
+/// Only finite losses are written. Refuses a state that could not be read back, and a weight with a
+/// name that the trainer's tensors have. Before it writes, `check`, if given, gets the file without
+/// tensors as it would be read back, and throws what is wrong with it.
+void write_run_file(const std::string& path, RunFile file,
+                    const std::function<void(const RunFile& read)>& check = {});
+
+}  // namespace shiftgrad
