@@ -212,44 +212,25 @@ HWY_EXPORT(products);
 HWY_EXPORT(exp_minus);
 HWY_EXPORT(softmax_gradient);
 
-void map(Unary f, const Scalar* x, Scalar* y, int64_t n) { HWY_DYNAMIC_DISPATCH(map)(f, x, y, n); }
-
-void map_gradient(Unary f, const Scalar* x, const Scalar* y, const Scalar* dy, Scalar beta,
-                  Scalar* dx, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(map_gradient)(f, x, y, dy, beta, dx, n);
-}
-
-void zip(Binary f, const Scalar* a, const Scalar* b, Scalar* y, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(zip)(f, a, b, y, n);
-}
-
-void axpby(Scalar alpha, const Scalar* x, Scalar beta, Scalar* y, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(axpby)(alpha, x, beta, y, n);
-}
-
-void multiply_add(const Scalar* a, const Scalar* b, Scalar* y, int64_t n) {
-  HWY_DYNAMIC_DISPATCH(multiply_add)(a, b, y, n);
-}
-
-Scalar sum(const Scalar* x, int64_t n) { return HWY_DYNAMIC_DISPATCH(sum)(x, n); }
-
-Scalar maximum(const Scalar* x, int64_t n) {
+decltype(map) map = [](auto... x) { return HWY_DYNAMIC_DISPATCH(map)(x...); };
+decltype(map_gradient) map_gradient = [](auto... x) {
+  return HWY_DYNAMIC_DISPATCH(map_gradient)(x...);
+};
+decltype(zip) zip = [](auto... x) { return HWY_DYNAMIC_DISPATCH(zip)(x...); };
+decltype(axpby) axpby = [](auto... x) { return HWY_DYNAMIC_DISPATCH(axpby)(x...); };
+decltype(multiply_add) multiply_add = [](auto... x) {
+  return HWY_DYNAMIC_DISPATCH(multiply_add)(x...);
+};
+decltype(sum) sum = [](auto... x) { return HWY_DYNAMIC_DISPATCH(sum)(x...); };
+decltype(maximum) maximum = [](const Scalar* x, int64_t n) {
   require(n >= 1, "maximum: of ", n, " numbers: expected at least 1");
   return HWY_DYNAMIC_DISPATCH(maximum)(x, n);
-}
-
-void products(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y) {
-  HWY_DYNAMIC_DISPATCH(products)(alpha, x, a, beta, y);
-}
-
-Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
-  return HWY_DYNAMIC_DISPATCH(exp_minus)(x, shift, y, n);
-}
-
-void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar factor, Scalar beta, Scalar* dx,
-                      int64_t n) {
-  HWY_DYNAMIC_DISPATCH(softmax_gradient)(p, dp, factor, beta, dx, n);
-}
+};
+decltype(products) products = [](auto... x) { return HWY_DYNAMIC_DISPATCH(products)(x...); };
+decltype(exp_minus) exp_minus = [](auto... x) { return HWY_DYNAMIC_DISPATCH(exp_minus)(x...); };
+decltype(softmax_gradient) softmax_gradient = [](auto... x) {
+  return HWY_DYNAMIC_DISPATCH(softmax_gradient)(x...);
+};
 
 std::vector<std::string> instruction_sets() {
   std::vector<std::string> names;

@@ -1,6 +1,7 @@
 #pragma once
 
-// Loops over contiguous arrays, in the widest vectors that the CPU has. In all of them n may be 0.
+// Loops over contiguous arrays, in the widest vectors that the CPU has: each is a pointer to a
+// function that calls the best of those that one source was compiled to. In all of them n may be 0.
 // The output may be one of the inputs, but must not overlap it in part. An element's result does
 // not depend on where in the array it stands. Elementary functions treat specials as IEEE 754 and
 // std:: do: NaN stays NaN, overflow is infinite, the logarithm of a negative number is NaN.
@@ -35,38 +36,38 @@ enum class Binary {
 };
 
 /// y = f(x)
-void map(Unary f, const Scalar* x, Scalar* y, int64_t n);
+extern void (*const map)(Unary f, const Scalar* x, Scalar* y, int64_t n);
 
 /// dx = beta dx + dy f'(x), given y = f(x); a beta of 0 never reads dx.
-void map_gradient(Unary f, const Scalar* x, const Scalar* y, const Scalar* dy, Scalar beta,
-                  Scalar* dx, int64_t n);
+extern void (*const map_gradient)(Unary f, const Scalar* x, const Scalar* y, const Scalar* dy,
+                                  Scalar beta, Scalar* dx, int64_t n);
 
 /// y = f(a, b)
-void zip(Binary f, const Scalar* a, const Scalar* b, Scalar* y, int64_t n);
+extern void (*const zip)(Binary f, const Scalar* a, const Scalar* b, Scalar* y, int64_t n);
 
 /// y = alpha x + beta y; a beta of 0 never reads y.
-void axpby(Scalar alpha, const Scalar* x, Scalar beta, Scalar* y, int64_t n);
+extern void (*const axpby)(Scalar alpha, const Scalar* x, Scalar beta, Scalar* y, int64_t n);
 
 /// y += a b
-void multiply_add(const Scalar* a, const Scalar* b, Scalar* y, int64_t n);
+extern void (*const multiply_add)(const Scalar* a, const Scalar* b, Scalar* y, int64_t n);
 
 /// Σ x, added up in a fixed order (that of the CPU's vector width).
-Scalar sum(const Scalar* x, int64_t n);
+extern Scalar (*const sum)(const Scalar* x, int64_t n);
 
 /// The largest x, or NaN if there is one. Throws an Error if n is less than 1.
-Scalar maximum(const Scalar* x, int64_t n);
+extern Scalar (*const maximum)(const Scalar* x, int64_t n);
 
 /// y = alpha x aᵀ + beta y for matrices whose rows have no gaps; a beta of 0 never reads y. This is
 /// for an x of few rows: a is read once for four of them, as fast as it comes out of the caches.
-void products(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y);
+extern void (*const products)(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y);
 
 /// y = exp(x - shift); returns Σ y. The softmax of a row is this with the row's maximum as shift.
-Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
+extern Scalar (*const exp_minus)(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
 
 /// dx = beta dx + factor p (dp - Σ p dp), the gradient of a softmax p. Elements with p = 0 take no
 /// part, whatever their dp. A beta of 0 never reads dx.
-void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar factor, Scalar beta, Scalar* dx,
-                      int64_t n);
+extern void (*const softmax_gradient)(const Scalar* p, const Scalar* dp, Scalar factor, Scalar beta,
+                                      Scalar* dx, int64_t n);
 
 /// The instruction sets that these loops are compiled for and that this CPU has, the best first.
 std::vector<std::string> instruction_sets();

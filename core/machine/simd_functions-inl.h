@@ -98,31 +98,17 @@ struct Square {
   }
 };
 
+/// Calls body with that of the functions whose place in the list `f` has in Unary.
+template <class... Functions, class Body>
+HWY_INLINE void with_one_of(Unary f, Body body) {
+  int place = 0;
+  ((place++ == static_cast<int>(f) ? body(Functions()) : void()), ...);
+}
+
 /// Calls body with the function that `f` names.
 template <class Body>
 HWY_INLINE void with_function(Unary f, Body body) {
-  switch (f) {
-    case Unary::negate:
-      return body(Negate{});
-    case Unary::exp:
-      return body(Exp{});
-    case Unary::log:
-      return body(Log{});
-    case Unary::sqrt:
-      return body(Sqrt{});
-    case Unary::tanh:
-      return body(Tanh{});
-    case Unary::sigmoid:
-      return body(Sigmoid{});
-    case Unary::relu:
-      return body(Relu{});
-    case Unary::gelu:
-      return body(Gelu{});
-    case Unary::gelu_tanh:
-      return body(GeluTanh{});
-    case Unary::square:
-      return body(Square{});
-  }
+  with_one_of<Negate, Exp, Log, Sqrt, Tanh, Sigmoid, Relu, Gelu, GeluTanh, Square>(f, body);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE

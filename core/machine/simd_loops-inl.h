@@ -18,53 +18,83 @@ HWY_BEFORE_NAMESPACE();
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
 
-/// Access to as many elements as a vector holds.
+/// Turns doubles into floats, floats into doubles, and neither into what they are.
+template <class D, class V>
+HWY_INLINE hn::Vec<D> converted(D to, V v) {
+  if constexpr (sizeof(hn::TFromD<D>) > sizeof(hn::TFromV<V>))
+    return hn::PromoteTo(to, v);
+  else if constexpr (sizeof(hn::TFromD<D>) < sizeof(hn::TFromV<V>))
+    return hn::DemoteTo(to, v);
+  else
+    return v;
+}
+
+/// Access to as many numbers as a vector of D holds. In memory they may be of another type.
+template <class D>
 struct Whole {
-  HWY_INLINE Vector load(const Scalar* from) const { return hn::LoadU(Lanes(), from); }
-  HWY_INLINE void store(Vector v, Scalar* to) const { hn::StoreU(v, Lanes(), to); }
+  template <class Number>
+  HWY_INLINE hn::Vec<D> load(const Number* from) const {
+    return converted(D(), hn::LoadU(hn::Rebind<Number, D>(), from));
+  }
+  template <class Number>
+  HWY_INLINE void store(hn::Vec<D> v, Number* to) const {
+    const hn::Rebind<Number, D> stored;
+    hn::StoreU(converted(stored, v), stored, to);
+  }
   /// Returns v for the elements that exist, `other` for the rest.
-  HWY_INLINE Vector keep(Vector v, Vector /*other*/) const { return v; }
+  HWY_INLINE hn::Vec<D> keep(hn::Vec<D> v, hn::Vec<D> /*other*/) const { return v; }
 };
 
 /// Access to the last elements of an array, fewer than a vector holds, and to no memory behind
 /// them.
+template <class D>
 struct Part {
   int64_t count;
 
-  HWY_INLINE Vector load(const Scalar* from) const {
+  template <class Number>
+  HWY_INLINE hn::Vec<D> load(const Number* from) const {
+    const hn::Rebind<Number, D> stored;
     if constexpr (HWY_MEM_OPS_MIGHT_FAULT) {
-      HWY_ALIGN Scalar lanes[HWY_MAX_BYTES / sizeof(Scalar)] = {};
-      std::memcpy(lanes, from, static_cast<size_t>(count) * sizeof(Scalar));
-      return hn::Load(Lanes(), lanes);
+      HWY_ALIGN Number elements[HWY_MAX_BYTES / sizeof(Number)] = {};
+      std::memcpy(elements, from, static_cast<size_t>(count) * sizeof(Number));
+      return converted(D(), hn::Load(stored, elements));
     } else {
-      return hn::MaskedLoad(mask(), Lanes(), from);
+      return converted(D(), hn::MaskedLoad(first(stored), stored, from));
     }
   }
-  HWY_INLINE void store(Vector v, Scalar* to) const {
+  template <class Number>
+  HWY_INLINE void store(hn::Vec<D> v, Number* to) const {
+    const hn::Rebind<Number, D> stored;
     if constexpr (HWY_MEM_OPS_MIGHT_FAULT) {
-      HWY_ALIGN Scalar lanes[HWY_MAX_BYTES / sizeof(Scalar)];
-      hn::Store(v, Lanes(), lanes);
-      std::memcpy(to, lanes, static_cast<size_t>(count) * sizeof(Scalar));
+      HWY_ALIGN Number elements[HWY_MAX_BYTES / sizeof(Number)];
+      hn::Store(converted(stored, v), stored, elements);
+      std::memcpy(to, elements, static_cast<size_t>(count) * sizeof(Number));
     } else {
-      hn::BlendedStore(v, mask(), Lanes(), to);
+      hn::BlendedStore(converted(stored, v), first(stored), stored, to);
     }
   }
-  HWY_INLINE Vector keep(Vector v, Vector other) const { return hn::IfThenElse(mask(), v, other); }
+  HWY_INLINE hn::Vec<D> keep(hn::Vec<D> v, hn::Vec<D> other) const {
+    return hn::IfThenElse(first(D()), v, other);
+  }
 
  private:
-  HWY_INLINE hn::Mask<Lanes> mask() const {
-    return hn::FirstN(Lanes(), static_cast<size_t>(count));
+  template <class Tag>
+  HWY_INLINE hn::Mask<Tag> first(Tag tag) const {
+    return hn::FirstN(tag, static_cast<size_t>(count));
   }
 };
 
-constexpr int64_t lanes = static_cast<int64_t>(hn::MaxLanes(Lanes()));
+/// The number of elements in a vector of D.
+template <class D>
+constexpr int64_t lanes_of = static_cast<int64_t>(hn::MaxLanes(D()));
+constexpr int64_t lanes = lanes_of<Lanes>;
 
-/// Calls body(access, i) for the vectors that begin at element i of 0 … n-1.
-template <class Body>
+/// Calls body(access, i) for the vectors of D that begin at element i of 0 … n-1.
+template <class D = Lanes, class Body>
 HWY_INLINE void for_vectors(int64_t n, Body body) {
   int64_t i = 0;
-  for (; i + lanes <= n; i += lanes) body(Whole{}, i);
-  if (i < n) body(Part{n - i}, i);
+  for (; i + lanes_of<D> <= n; i += lanes_of<D>) body(Whole<D>{}, i);
+  if (i < n) body(Part<D>{n - i}, i);
 }
 
 /// Joins body(access, i, running value) over all vectors. It keeps four running values at a time,
@@ -74,14 +104,14 @@ HWY_INLINE Vector fold(int64_t n, Vector start, Body body, Join join) {
   Vector a = start, b = start, c = start, d = start;
   int64_t i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
-    a = body(Whole{}, i, a);
-    b = body(Whole{}, i + lanes, b);
-    c = body(Whole{}, i + 2 * lanes, c);
-    d = body(Whole{}, i + 3 * lanes, d);
+    a = body(Whole<Lanes>{}, i, a);
+    b = body(Whole<Lanes>{}, i + lanes, b);
+    c = body(Whole<Lanes>{}, i + 2 * lanes, c);
+    d = body(Whole<Lanes>{}, i + 3 * lanes, d);
   }
-  for (; i + lanes <= n; i += lanes) a = body(Whole{}, i, a);
+  for (; i + lanes <= n; i += lanes) a = body(Whole<Lanes>{}, i, a);
   if (i < n) {
-    Part rest{n - i};
+    Part<Lanes> rest{n - i};
     b = rest.keep(body(rest, i, b), b);
   }
   return join(join(a, b), join(c, d));

@@ -1,7 +1,7 @@
 #pragma once
 
 // One row of a norm, in vectors of doubles whatever Scalar is: where a row's elements are nearly
-// equal, the terms of its gradient nearly cancel.
+// equal, the terms of its gradient nearly cancel. The pointers are those of `core/machine/simd.h`.
 //
 //     y = w ⊙ r (x - m) + b
 //     dx = r (g - mean(g)) + s (x - m) Σ g (x - m),   g = w ⊙ dy,  s = 2 r'(q),  q = Σ (x - m)²
@@ -17,22 +17,22 @@ struct Moments {
   double mean, squares;
 };
 
-Moments moments(const Scalar* x, int64_t C);
+extern Moments (*const moments)(const Scalar* x, int64_t C);
 
 /// The m, r and s of a row.
 struct NormedRow {
   double mean, rate, slope;
 };
 
-void normalize(const NormedRow& row, const Scalar* x, const Scalar* weight, const Scalar* bias,
-               Scalar* y, int64_t C);
+extern void (*const normalize)(const NormedRow& row, const Scalar* x, const Scalar* weight,
+                               const Scalar* bias, Scalar* y, int64_t C);
 
 /// dx = beta dx + the gradient of x; a beta of 0 never reads dx.
-void normalize_backward(const NormedRow& row, const Scalar* x, const Scalar* weight,
-                        const Scalar* dy, Scalar beta, Scalar* dx, int64_t C);
+extern void (*const normalize_backward)(const NormedRow& row, const Scalar* x, const Scalar* weight,
+                                        const Scalar* dy, Scalar beta, Scalar* dx, int64_t C);
 
 /// dw += r (x - m) ⊙ dy, db += dy
-void add_parameter_gradients(const NormedRow& row, const Scalar* x, const Scalar* dy, double* dw,
-                             double* db, int64_t C);
+extern void (*const add_parameter_gradients)(const NormedRow& row, const Scalar* x,
+                                             const Scalar* dy, double* dw, double* db, int64_t C);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

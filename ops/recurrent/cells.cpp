@@ -154,15 +154,12 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 HWY_EXPORT(cell_forward);
 HWY_EXPORT(cell_backward);
 
-void cell_forward(RecurrentCell cell, const Scalar* p, const Scalar* bias, const Scalar* before,
-                  Scalar* row, int64_t C) {
-  HWY_DYNAMIC_DISPATCH(cell_forward)(cell, p, bias, before, row, C);
-}
-
-void cell_backward(RecurrentCell cell, const Scalar* row, const Scalar* before, Scalar* dh,
-                   Scalar* dc, Scalar* d, int64_t C) {
-  HWY_DYNAMIC_DISPATCH(cell_backward)(cell, row, before, dh, dc, d, C);
-}
+decltype(cell_forward) cell_forward = [](auto... x) {
+  return HWY_DYNAMIC_DISPATCH(cell_forward)(x...);
+};
+decltype(cell_backward) cell_backward = [](auto... x) {
+  return HWY_DYNAMIC_DISPATCH(cell_backward)(x...);
+};
 
 void add_projected_gradient(RecurrentCell cell, const Scalar* d, Scalar* dp, int64_t C) {
   bool gru = cell == RecurrentCell::gru;

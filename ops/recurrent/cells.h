@@ -31,13 +31,13 @@ constexpr CellColumns columns(RecurrentCell cell) {
 }
 
 /// Runs one step. before is GRU's h or LSTM's c, null for 0; bias is added to u, null for none.
-void cell_forward(RecurrentCell cell, const Scalar* p, const Scalar* bias, const Scalar* before,
-                  Scalar* row, int64_t C);
+extern void (*const cell_forward)(RecurrentCell cell, const Scalar* p, const Scalar* bias,
+                                  const Scalar* before, Scalar* row, int64_t C);
 
 /// Computes the gradients d of all sums from dh', and from dc' for LSTM. dh and dc then hold what h
 /// and c get without the product: a GRU's h, an LSTM's c.
-void cell_backward(RecurrentCell cell, const Scalar* row, const Scalar* before, Scalar* dh,
-                   Scalar* dc, Scalar* d, int64_t C);
+extern void (*const cell_backward)(RecurrentCell cell, const Scalar* row, const Scalar* before,
+                                   Scalar* dh, Scalar* dc, Scalar* d, int64_t C);
 
 /// dp += d. In d, the last column of GRU is p_n's, beside the one of u_n.
 void add_projected_gradient(RecurrentCell cell, const Scalar* d, Scalar* dp, int64_t C);
