@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "core/machine/buffer.h"
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
 #include "core/walk.h"

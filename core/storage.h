@@ -3,23 +3,22 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/layout.h"
-#include "core/scalar.h"
+#include "core/machine/buffer.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// A block of Scalars: the library's own, or memory of somebody else.
-class Buffer {
+/// The elements of storages: the library's own, or memory of somebody else.
+class Elements {
  public:
   /// Takes an uninitialised block, 64-byte aligned, from the caching allocator.
-  explicit Buffer(int64_t count);
+  explicit Elements(int64_t count) : own_(count), data_(own_.data()), count_(count) {}
   /// Stands for `count` Scalars at `data` that belong to `owner`, which is kept as long as this.
-  Buffer(Scalar* data, int64_t count, std::shared_ptr<const void> owner);
-  ~Buffer();
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
+  Elements(Scalar* data, int64_t count, std::shared_ptr<const void> owner)
+      : data_(data), count_(count), owner_(std::move(owner)) {}
 
   Scalar* data() const { return data_; }
   int64_t count() const { return count_; }
@@ -32,18 +31,18 @@ class Buffer {
   std::atomic<int> packed = 0;
 
  private:
+  Buffer own_{};
   Scalar* data_;
   int64_t count_;
-  bool own_ = true;
   std::shared_ptr<const void> owner_{};
 };
 
 /// The values behind one tensor and all its views, and the gradient that mirrors them: the gradient
 /// of a view lies at the view's layout in the gradient buffer, so no view needs backward code.
 struct Storage {
-  std::shared_ptr<Buffer> value;
+  std::shared_ptr<Elements> value;
   /// The gradient, of the same size; the first writer makes it.
-  std::shared_ptr<Buffer> gradient;
+  std::shared_ptr<Elements> gradient;
   bool requires_gradient = false;
   /// Whether an op made the values from something that requires a gradient, on a tape or on none.
   /// PyTorch: not is_leaf.

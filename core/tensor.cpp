@@ -10,7 +10,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 Tensor Tensor::empty(const Dims& shape) {
   Layout layout = Layout::contiguous(shape);
   auto storage = std::make_shared<Storage>();
-  storage->value = std::make_shared<Buffer>(layout.count());
+  storage->value = std::make_shared<Elements>(layout.count());
   return {std::move(storage), layout};
 }
 
@@ -31,7 +31,7 @@ Tensor Tensor::from(const Dims& shape, std::span<const Scalar> values) {
 Tensor Tensor::over(Scalar* data, const Layout& layout, std::shared_ptr<const void> owner) {
   int64_t size = layout.count() == 0 ? 0 : layout.stretch().value_or(Stretch()).end;
   auto storage = std::make_shared<Storage>();
-  storage->value = std::make_shared<Buffer>(data, size, std::move(owner));
+  storage->value = std::make_shared<Elements>(data, size, std::move(owner));
   return Tensor(std::move(storage), {}).view(layout);
 }
 
@@ -145,7 +145,7 @@ GradientSink Tensor::gradient_sink() const {
   if (!requires_gradient()) return {};
   Storage& storage = *storage_;
   int64_t size = storage.value->count();
-  if (!storage.gradient) storage.gradient = std::make_shared<Buffer>(size);
+  if (!storage.gradient) storage.gradient = std::make_shared<Elements>(size);
   Scalar beta = storage.gradient_written.empty() ? 0 : 1;
   if (beta == 0 && !layout_.covers(size)) {
     std::fill_n(storage.gradient->data(), size, Scalar{0});

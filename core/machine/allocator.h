@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/errors.h"
@@ -44,6 +46,30 @@ struct CachedMemory {
 /// give the memory back to the system and take it again.
 template <class T>
 using CachedVector = std::vector<T, CachedMemory<T>>;
+
+/// Uninitialised elements in a block of the allocator, to which it goes back at the end. Throws an
+/// Error for a number of elements that no block has.
+template <class T>
+class CachedArray {
+ public:
+  CachedArray() = default;
+  explicit CachedArray(int64_t count) {
+    require(std::in_range<size_t>(count), "allocate: ", count, " elements, expected fewer");
+    const auto elements = static_cast<size_t>(count);
+    data_ = {CachedMemory<T>().allocate(elements), Release{elements}};
+  }
+
+  T* data() const { return data_.get(); }
+  int64_t count() const { return static_cast<int64_t>(data_.get_deleter().elements); }
+
+ private:
+  struct Release {
+    size_t elements = 0;
+    void operator()(T* block) const { CachedMemory<T>().deallocate(block, elements); }
+  };
+
+  std::unique_ptr<T, Release> data_;
+};
 
 /// Whether released blocks are kept. Under a sanitizer, which has to see every block come and go,
 /// they are not kept, and a block is no larger than the request.

@@ -8,7 +8,9 @@
 
 #include "core/machine/bfloat16_kernel.h"
 #include "core/machine/blas.h"
-#include "core/storage.h"
+#include "core/machine/buffer.h"
+#include "core/machine/precision.h"
+#include "core/machine/right_factor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -26,28 +28,25 @@ Scalar rounded(Scalar value) {
 }
 
 /// A rounded copy whose rows, or columns if those of `m` are dense, follow one another.
-class Rounded {
+class RoundedCopy {
  public:
-  explicit Rounded(const ConstMatrix& m) : elements_(m.rows * m.columns), matrix_(laid_out(m)) {
-    const ConstMatrix from = is_column_major(m) ? m.transposed() : m;
+  explicit RoundedCopy(const ConstMatrix& m)
+      : elements_(m.rows * m.columns),
+        matrix_(Matrix::row_major(elements_.data(), m.rows, m.columns)) {
+    ConstMatrix from = m;
+    if (m.row_stride == 1 && m.column_stride != 1) {
+      from = m.transposed();
+      matrix_ = Matrix::row_major(elements_.data(), m.columns, m.rows).transposed();
+    }
+    Scalar* to = elements_.data();
     for (int64_t row = 0; row < from.rows; ++row)
       for (int64_t column = 0; column < from.columns; ++column)
-        elements_.data()[row * from.columns + column] =
-            rounded(from.data[row * from.row_stride + column * from.column_stride]);
+        *to++ = rounded(from.data[row * from.row_stride + column * from.column_stride]);
   }
 
-  ConstMatrix matrix() const { return matrix_; }
+  const Matrix& matrix() const { return matrix_; }
 
  private:
-  static bool is_column_major(const ConstMatrix& m) {
-    return m.row_stride == 1 && m.column_stride != 1;
-  }
-  Matrix laid_out(const ConstMatrix& m) const {
-    if (is_column_major(m))
-      return Matrix::row_major(elements_.data(), m.columns, m.rows).transposed();
-    return Matrix::row_major(elements_.data(), m.rows, m.columns);
-  }
-
   Buffer elements_;
   Matrix matrix_;
 };
@@ -55,70 +54,62 @@ class Rounded {
 /// The kernel to use, or null for software.
 const Bfloat16Kernel* chosen_kernel() { return fast_is_allowed ? bfloat16_kernel() : nullptr; }
 
-bool is_empty(const ConstMatrix& a, const Matrix& c) {
-  return c.rows == 0 || c.columns == 0 || a.columns == 0;
-}
-
 bool is_small(const ConstMatrix& a, const ConstMatrix& b) {
   return multiplications(a, b) < 2 * worthwhile_products;
 }
 
 }  // namespace
 
-/// The panels of b, or where the CPU has no kernel its rounded numbers.
-struct Bfloat16Factor::Form {
-  ConstMatrix b = {};  // its sizes alone count once it is packed
-  std::optional<PackedOperand<Bfloat16Pair>> panels = {};
-  std::optional<Rounded> rounded = {};
-};
-
-Bfloat16Factor::Bfloat16Factor(const ConstMatrix& b) {
-  auto form = std::make_unique<Form>();
-  form->b = b;
-  if (const Bfloat16Kernel* kernel = chosen_kernel()) {
-    form->panels.emplace(PackedOperand<Bfloat16Pair>::right(*kernel, b));
-    pack<Bfloat16Pair>(in_parallel, nullptr, &*form->panels);
-  } else {
-    form->rounded.emplace(b);
-  }
-  form_ = std::move(form);
-}
-
-Bfloat16Factor::~Bfloat16Factor() = default;
-Bfloat16Factor::Bfloat16Factor(Bfloat16Factor&&) noexcept = default;
-
 void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
   const Bfloat16Kernel* kernel = chosen_kernel();
-  check_gemm_sizes(a, b, c);
-  if (!kernel) return unrounded_gemm(alpha, Rounded(a).matrix(), Rounded(b).matrix(), beta, c);
-  if (is_empty(a, c)) return unrounded_gemm(alpha, a, b, beta, c);
+  if (!has_products(a, b, beta, c)) return;
+  if (!kernel)
+    return unrounded_gemm(alpha, RoundedCopy(a).matrix(), RoundedCopy(b).matrix(), beta, c);
   packed_product(*kernel, one_by_one, alpha, a, b, beta, c);
 }
 
 void parallel_bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
   const Bfloat16Kernel* kernel = chosen_kernel();
-  check_gemm_sizes(a, b, c);
+  if (kernel && is_small(a, b)) return bfloat16_gemm(alpha, a, b, beta, c);
+  if (!has_products(a, b, beta, c)) return;
   if (!kernel)
-    return parallel_unrounded_gemm(alpha, Rounded(a).matrix(), Rounded(b).matrix(), beta, c);
-  if (is_small(a, b)) return bfloat16_gemm(alpha, a, b, beta, c);
+    return parallel_unrounded_gemm(alpha, RoundedCopy(a).matrix(), RoundedCopy(b).matrix(), beta,
+                                   c);
   packed_product(*kernel, in_parallel, alpha, a, b, beta, c);
 }
 
-void Bfloat16Factor::gemm(Scalar alpha, ConstMatrix a, Scalar beta, Matrix c) const {
-  const auto& [b, panels, rounded] = *form_;
-  check_gemm_sizes(a, b, c);
-  if (rounded) return unrounded_gemm(alpha, Rounded(a).matrix(), rounded->matrix(), beta, c);
-  if (is_empty(a, c)) return unrounded_gemm(alpha, a, b, beta, c);
-  packed_product(*bfloat16_kernel(), one_by_one, alpha, a, *panels, beta, c);
+/// The panels of b, or where the CPU has no kernel its rounded numbers.
+struct RightFactor::Rounded {
+  std::optional<PackedOperand<Bfloat16Pair>> panels = {};
+  std::optional<RoundedCopy> copy = {};
+};
+
+RightFactor::RightFactor(const ConstMatrix& b) : b_(b) {
+  if (product_precision() != Precision::bfloat16) return;
+  auto form = std::make_shared<Rounded>();
+  if (const Bfloat16Kernel* kernel = chosen_kernel()) {
+    form->panels.emplace(PackedOperand<Bfloat16Pair>::right(*kernel, b));
+    pack<Bfloat16Pair>(in_parallel, nullptr, &*form->panels);
+  } else {
+    b_ = form->copy.emplace(b).matrix();
+  }
+  rounded_ = std::move(form);
 }
 
-void Bfloat16Factor::parallel_gemm(Scalar alpha, ConstMatrix a, Scalar beta, Matrix c) const {
-  const auto& [b, panels, rounded] = *form_;
-  check_gemm_sizes(a, b, c);
-  if (rounded)
-    return parallel_unrounded_gemm(alpha, Rounded(a).matrix(), rounded->matrix(), beta, c);
-  if (is_small(a, b)) return gemm(alpha, a, beta, c);
-  packed_product(*bfloat16_kernel(), in_parallel, alpha, a, *panels, beta, c);
+void RightFactor::gemm(Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c) const {
+  if (!rounded_) return unrounded_gemm(alpha, a, b_, beta, c);
+  if (!has_products(a, b_, beta, c)) return;
+  if (rounded_->copy) return unrounded_gemm(alpha, RoundedCopy(a).matrix(), b_, beta, c);
+  packed_product(*bfloat16_kernel(), one_by_one, alpha, a, *rounded_->panels, beta, c);
+}
+
+void RightFactor::parallel_gemm(Scalar alpha, const ConstMatrix& a, Scalar beta,
+                                const Matrix& c) const {
+  if (!rounded_) return parallel_unrounded_gemm(alpha, a, b_, beta, c);
+  if (rounded_->panels && is_small(a, b_)) return gemm(alpha, a, beta, c);
+  if (!has_products(a, b_, beta, c)) return;
+  if (rounded_->copy) return parallel_unrounded_gemm(alpha, RoundedCopy(a).matrix(), b_, beta, c);
+  packed_product(*bfloat16_kernel(), in_parallel, alpha, a, *rounded_->panels, beta, c);
 }
 
 bool has_fast_bfloat16_products() { return chosen_kernel() != nullptr; }

@@ -4,8 +4,6 @@
 // and 8 of precision. A product of two such numbers is exact in float, and sums are kept in float.
 // Only the float library has these.
 
-#include <memory>
-
 #include "core/machine/matrix.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -20,23 +18,6 @@ void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matr
 
 /// Computes c = alpha a b + beta c, as `bfloat16_gemm` does, on all threads.
 void parallel_bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
-
-/// A matrix b, rounded and packed once for any number of products a b. It keeps nothing of b itself.
-class Bfloat16Factor {
- public:
-  explicit Bfloat16Factor(const ConstMatrix& b);
-  ~Bfloat16Factor();
-  Bfloat16Factor(Bfloat16Factor&&) noexcept;
-
-  /// Computes c = alpha a b + beta c, each element with the bits that `bfloat16_gemm` gives it.
-  void gemm(Scalar alpha, ConstMatrix a, Scalar beta, Matrix c) const;
-  /// Computes the same on all threads.
-  void parallel_gemm(Scalar alpha, ConstMatrix a, Scalar beta, Matrix c) const;
-
- private:
-  struct Form;
-  std::unique_ptr<const Form> form_;
-};
 
 /// Whether bfloat16 products use the CPU's instructions for them (AVX512_BF16).
 bool has_fast_bfloat16_products();

@@ -8,11 +8,11 @@
 #include <optional>
 
 #include "core/errors.h"
+#include "core/machine/buffer.h"
 #include "core/machine/openblas.h"
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
 #include "core/machine/thin_product.h"
-#include "core/storage.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -223,20 +223,15 @@ void multiply_in_parts(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
 }  // namespace
 
 void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  check_gemm_sizes(a, b, c);
-  if (c.rows == 0 || c.columns == 0) return;
-  if (a.columns == 0) {
-    Scalar zero = 0;
-    return add_scaled({&zero, c.rows, c.columns, 0, 0}, beta, c);
-  }
+  if (!has_products(a, b, beta, c)) return;
   with_blas_forms(a, b, [&](const ConstMatrix& formed_a, const ConstMatrix& formed_b) {
     multiply(alpha, formed_a, formed_b, beta, c);
   });
 }
 
 void parallel_unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  check_gemm_sizes(a, b, c);
   if (multiplications(a, b) < worthwhile_products) return unrounded_gemm(alpha, a, b, beta, c);
+  if (!has_products(a, b, beta, c)) return;
   std::optional<Packed> turned;
   if (is_worth_turning(a, b, c)) {
     turned.emplace(b.rows, b.columns);

@@ -16,8 +16,10 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// torch.addmm; BLAS: sgemm, dgemm)
 void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
 
-/// Throws an Error unless a is [m, k], b is [k, n] and c is [m, n] without strides of 0.
-void check_gemm_sizes(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c);
+/// Returns whether c = alpha a b + beta c has anything to multiply; where its sums are empty, it
+/// sets c to beta c. Throws an Error unless a is [m, k], b is [k, n] and c is [m, n] without
+/// strides of 0.
+bool has_products(const ConstMatrix& a, const ConstMatrix& b, Scalar beta, const Matrix& c);
 
 /// The number of multiplications in a b.
 double multiplications(const ConstMatrix& a, const ConstMatrix& b);

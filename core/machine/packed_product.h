@@ -9,9 +9,7 @@
 // CPUs multiply two numbers in one go: the elements of their panels are pairs.
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "core/machine/allocator.h"
 #include "core/machine/matrix.h"
@@ -71,11 +69,6 @@ struct Blocks {
   int64_t extent(int64_t block) const { return std::min(size, length - begin(block)); }
 };
 
-struct Release {
-  size_t bytes = 0;
-  void operator()(void* memory) const { release(memory, bytes); }
-};
-
 }  // namespace packed_product_parts
 
 /// One operand of a product in panels, all of it: those for one block of depths, then those for the
@@ -111,7 +104,7 @@ class PackedOperand {
   }
   /// The panels from that of column `first` on, for a block of depths.
   Element* at(int64_t first, int64_t block) const {
-    return elements_.get() + padded_ * depths_.begin(block) / numbers_ + first * depth(block);
+    return elements_.data() + padded_ * depths_.begin(block) / numbers_ + first * depth(block);
   }
 
  private:
@@ -122,18 +115,15 @@ class PackedOperand {
         pieces_(operand.columns, width, most_panels),
         depths_(operand.rows, kernel.numbers, packed_product_parts::block_depth),
         padded_(packed_product_parts::quotient_up(operand.columns, width) * width),
-        pack_(pack) {
-    const int64_t depth = packed_product_parts::quotient_up(operand.rows, numbers_);
-    const size_t bytes = static_cast<size_t>(padded_ * depth) * sizeof(Element);
-    elements_ = {static_cast<Element*>(allocate(bytes)), packed_product_parts::Release{bytes}};
-  }
+        pack_(pack),
+        elements_(padded_ * packed_product_parts::quotient_up(operand.rows, numbers_)) {}
 
   ConstMatrix operand_;
   int64_t numbers_;
   packed_product_parts::Blocks pieces_, depths_;
   int64_t padded_;
   typename PanelKernel<Element>::Pack pack_;
-  std::unique_ptr<Element, packed_product_parts::Release> elements_;
+  CachedArray<Element> elements_;
 };
 
 /// Packs two operands, of which either may be null if it is packed already. Here and below,

@@ -1,30 +1,29 @@
 #pragma once
 
-#include "core/machine/matrix.h"
-#ifndef SHIFTGRAD_DOUBLE
-#include <optional>
+#include <memory>
 
-#include "core/machine/bfloat16_product.h"
-#endif
+#include "core/machine/matrix.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The right factor b of many products a b, prepared once for all of them. Where products round
-/// floats to bfloat16, it is rounded and packed now. Elsewhere it is a view, and b must not change.
+/// floats to bfloat16, it is rounded and packed now, and nothing of b itself is kept. Elsewhere it
+/// is a view, and b must not change.
 class RightFactor {
  public:
   explicit RightFactor(const ConstMatrix& b);
 
-  /// Computes c = alpha a b + beta c as `gemm` does, on the calling thread.
+  /// Computes c = alpha a b + beta c on the calling thread, each element with the bits that `gemm`
+  /// gave it when the factor was made.
   void gemm(Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c) const;
   /// Computes the same on all threads.
   void parallel_gemm(Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c) const;
 
  private:
-  ConstMatrix b_;
-#ifndef SHIFTGRAD_DOUBLE
-  std::optional<Bfloat16Factor> rounded_;
-#endif
+  struct Rounded;
+
+  ConstMatrix b_;  // its sizes alone count where it is rounded
+  std::shared_ptr<const Rounded> rounded_{};
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -102,23 +102,11 @@ const PanelKernel<Scalar>& chosen_kernel() { return HWY_DYNAMIC_DISPATCH(vector_
 
 namespace {
 
-/// c = beta c
-void scale(Scalar beta, const Matrix& c) {
-  for (int64_t row = 0; row < c.rows; ++row)
-    for (int64_t column = 0; column < c.columns; ++column) {
-      Scalar& element = c.data[row * c.row_stride + column * c.column_stride];
-      element = beta == 0 ? 0 : beta * element;
-    }
-}
-
 template <class Each>
 void multiply(Each each, Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
               const Matrix& c) {
-  check_gemm_sizes(a, b, c);
-  if (c.rows == 0 || c.columns == 0) return;
-  if (a.columns == 0) return scale(beta, c);
-  if (multiply_thin(alpha, a, b, beta, c)) return;
-  packed_product(simd::chosen_kernel(), each, alpha, a, b, beta, c);
+  if (has_products(a, b, beta, c) && !multiply_thin(alpha, a, b, beta, c))
+    packed_product(simd::chosen_kernel(), each, alpha, a, b, beta, c);
 }
 
 }  // namespace

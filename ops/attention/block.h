@@ -21,7 +21,7 @@
 // again. Memory O(B H (T + K) D), and two buffers of rows × K numbers for each thread.
 
 #include "core/machine/blas.h"
-#include "core/storage.h"
+#include "core/machine/buffer.h"
 #include "ops/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

@@ -45,6 +45,7 @@ hidden_from 'core/*.h core/*.cpp core/machine' 'core/io/'
 hidden_from 'nn/*.h nn/*.cpp' 'nn/models/'
 hidden_from 'core nn optim examples' 'ops/[a-z]+/'
 hidden_from 'core/machine core/io' 'core/(tape|accumulate|walk)\.h'
+hidden_from 'core/machine ops/*/' 'core/storage\.h'
 
 # What is in quotes lies at that path from here or from the file itself; a compiler needs no other folder.
 # Only the short programs say <shiftgrad/shiftgrad.h>, as a program outside does.

@@ -12,8 +12,10 @@
 
 #include "core/errors.h"
 #include "core/machine/parallel.h"
+#include "core/machine/right_factor.h"
 #include "core/random.h"
 #include "tests/support/bounded.h"
+#include "tests/support/in_bfloat16.h"
 #include "tests/support/products.h"
 #include "tests/support/refusal.h"
 #include "tests/support/specials.h"
@@ -121,12 +123,18 @@ bool is_rounded_product(float alpha, const ConstMatrix& a, const ConstMatrix& b,
 
 using RoundedGemm = void (*)(Scalar, ConstMatrix, ConstMatrix, Scalar, Matrix);
 
+/// Prepares b for products that round.
+RightFactor factor(ConstMatrix b) {
+  InBfloat16 rounding;
+  return RightFactor(b);
+}
+
 /// Multiplies with a b that is packed for itself.
 void packed_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  Bfloat16Factor(b).gemm(alpha, a, beta, c);
+  factor(b).gemm(alpha, a, beta, c);
 }
 void parallel_packed_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  Bfloat16Factor(b).parallel_gemm(alpha, a, beta, c);
+  factor(b).parallel_gemm(alpha, a, beta, c);
 }
 
 constexpr RoundedGemm serial_ways[] = {bfloat16_gemm, packed_gemm};
