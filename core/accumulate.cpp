@@ -1,6 +1,6 @@
 #include "core/accumulate.h"
 
-#include <vector>
+#include <functional>
 
 #include "core/errors.h"
 #include "core/machine/buffer.h"
@@ -34,18 +34,11 @@ struct Parted {
   Layout target_kept, source_kept, source_summed;
 
   Parted(const Layout& target, const Layout& source) {
-    target_kept.offset = target.offset;
-    source_kept.offset = source.offset;
-    for (int axis = 0; axis < target.rank(); ++axis) {
-      bool summed = target.strides[axis] == 0 && target.shape[axis] > 1;
-      Layout& part = summed ? source_summed : source_kept;
-      part.shape.push_back(source.shape[axis]);
-      part.strides.push_back(source.strides[axis]);
-      if (!summed) {
-        target_kept.shape.push_back(target.shape[axis]);
-        target_kept.strides.push_back(target.strides[axis]);
-      }
-    }
+    auto summed = [&](int axis) { return target.is_broadcast(axis); };
+    target_kept = target.keep_axes(std::not_fn(summed));
+    source_kept = source.keep_axes(std::not_fn(summed));
+    source_summed = source.keep_axes(summed);
+    source_summed.offset = 0;
   }
 
   /// Whether the source is densest along a summed axis: then each sum is a run.
@@ -75,12 +68,10 @@ void sum_along_runs(Scalar beta, Scalar* target, const Scalar* source, const Par
         [](Scalar a, Scalar b) { return a + b; });
   };
   parallel_ranges(kept.count(), 64, [&](int64_t begin, int64_t end) {
-    kept.range(begin, end, [&](const auto& run) {
-      for (int64_t n = 0; n < run.length; ++n) {
-        Scalar* element = target + run.at[0] + n * run.step[0];
-        Scalar old = beta == 0 ? 0 : beta * *element;
-        *element = old + alpha * total(source + run.at[1] + n * run.step[1]);
-      }
+    kept.each(begin, end, [&](const auto& at) {
+      Scalar& element = target[at[0]];
+      Scalar old = beta == 0 ? 0 : beta * element;
+      element = old + alpha * total(source + at[1]);
     });
   });
 }
@@ -140,6 +131,14 @@ void accumulate(Scalar beta, const Tensor& target, const Tensor& source, Scalar 
 
 void accumulate(const GradientSink& sink, const Tensor& gradient, Scalar alpha) {
   if (sink) accumulate(sink.beta, sink.target, gradient, alpha);
+}
+
+Tensor cleared(const GradientSink& sink) {
+  if (sink && sink.beta == 0) {
+    Tensor zero = Tensor::zeros({});
+    accumulate(0, sink.target, zero.view(zero.layout().expand(sink.target.shape())));
+  }
+  return sink.target;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

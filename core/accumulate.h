@@ -21,6 +21,10 @@ void deliver(const GradientSink& sink, Write write) {
   accumulate(sink, gradient);
 }
 
+/// Returns the target of a sink, set to 0 if nothing was written to it: for a gradient that is
+/// added in parts. It is undefined for an empty sink.
+Tensor cleared(const GradientSink& sink);
+
 /// Adds a tensor to another of the same shape: target = beta · target + alpha · source, with the
 /// sums above.
 void accumulate(Scalar beta, const Tensor& target, const Tensor& source, Scalar alpha = 1);

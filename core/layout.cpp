@@ -86,9 +86,7 @@ bool Layout::meets(const Layout& other) const {
   if (fills(*this, *mine, *others) || fills(other, *others, *mine)) return true;
   std::vector<bool> reached(static_cast<size_t>(mine->end - mine->begin));
   auto visit = [&](const Layout& layout, auto at) {
-    Walk<1>({&layout}).range(0, layout.count(), [&](const Walk<1>::Run& run) {
-      for (int64_t n = 0; n < run.length; ++n) at(run.at[0] + n * run.step[0]);
-    });
+    Walk<1>({&layout}).each(0, layout.count(), [&](const auto& positions) { at(positions[0]); });
   };
   visit(*this, [&](int64_t position) { reached[position - mine->begin] = true; });
   bool met = false;
@@ -106,7 +104,7 @@ bool Layout::covers(int64_t size) const {
 
 bool Layout::is_broadcast() const {
   for (int axis = 0; axis < rank(); ++axis)
-    if (strides[axis] == 0 && shape[axis] > 1) return true;
+    if (is_broadcast(axis)) return true;
   return false;
 }
 

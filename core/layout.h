@@ -46,13 +46,24 @@ struct Layout {
   bool fits(int64_t size) const;
   /// Whether each of the elements 0 … size-1 of a buffer appears exactly once, in any order.
   bool covers(int64_t size) const;
-  /// Whether elements are repeated along an axis of stride 0.
+  /// Whether elements are repeated along this axis, or along any, by a stride of 0.
+  bool is_broadcast(int axis) const { return strides[axis] == 0 && shape[axis] > 1; }
   bool is_broadcast() const;
   /// Whether two indices may share an element other than through an axis of stride 0. The answer
   /// comes from the strides sorted by size, so a rare layout that interleaves without sharing
   /// counts as well.
   bool overlaps() const;
 
+  /// Keeps the axes for which `keep(axis)` holds, at index 0 of the others.
+  Layout keep_axes(auto keep) const {
+    Layout result{{}, {}, offset};
+    for (int axis = 0; axis < rank(); ++axis) {
+      if (!keep(axis)) continue;
+      result.shape.push_back(shape[axis]);
+      result.strides.push_back(strides[axis]);
+    }
+    return result;
+  }
   /// Puts the axes in the order `axes`. PyTorch: Tensor.permute.
   Layout permute(const Dims& axes) const;
   /// Keeps indices begin … end-1 of one axis, every `step`-th. PyTorch: x[begin:end:step].

@@ -98,25 +98,14 @@ void Tape::drop_last() {
   entries_.pop_back();
 }
 
-namespace {
-
-/// A layout without the axes along which it repeats its elements.
-Layout once(Layout layout) {
-  for (int axis = layout.rank() - 1; axis >= 0; --axis)
-    if (layout.strides[axis] == 0) {
-      layout.shape.erase(axis);
-      layout.strides.erase(axis);
-    }
-  return layout;
-}
-
-}  // namespace
-
 std::vector<Tensor> Tape::leaves() const {
   std::vector<Tensor> leaves;
   for (const Entry& entry : entries_)
-    for (const auto& [input, learns] : entry.inputs)
-      if (learns && !input.storage_->computed) leaves.push_back(input.view(once(input.layout())));
+    for (const auto& [input, learns] : entry.inputs) {
+      if (!learns || input.storage_->computed) continue;
+      const Layout& all = input.layout();
+      leaves.push_back(input.view(all.keep_axes([&](int axis) { return all.strides[axis] != 0; })));
+    }
   return leaves;
 }
 

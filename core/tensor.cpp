@@ -54,9 +54,8 @@ std::vector<Scalar> Tensor::values() const {
   require_defined("values", "the tensor", *this);
   std::vector<Scalar> result;
   result.reserve(static_cast<size_t>(count()));
-  Walk<1>({&layout_}).range(0, count(), [&](const Walk<1>::Run& run) {
-    for (int64_t n = 0; n < run.length; ++n)
-      result.push_back(storage_->value->data()[run.at[0] + n * run.step[0]]);
+  Walk<1>({&layout_}).each(0, count(), [&, data = storage_->value->data()](const auto& at) {
+    result.push_back(data[at[0]]);
   });
   return result;
 }
@@ -134,10 +133,8 @@ void Tensor::zero_gradient() const {
   if (written.empty()) return;
   bool whole = count() == storage_->value->count() && (count() == 0 || !layout_.is_broadcast());
   if (whole) return written.clear();
-  Walk<1>({&layout_}).range(0, count(), [&](const Walk<1>::Run& run) {
-    for (int64_t n = 0; n < run.length; ++n)
-      storage_->gradient->data()[run.at[0] + n * run.step[0]] = 0;
-  });
+  Scalar* gradient = storage_->gradient->data();
+  Walk<1>({&layout_}).each(0, count(), [&](const auto& at) { gradient[at[0]] = 0; });
   if (is_contiguous()) remove(written, *layout_.stretch());
 }
 

@@ -69,6 +69,17 @@ class Walk {
     }
   }
 
+  /// Calls body(at) for the elements begin … end-1, with their position in each operand.
+  template <class Body>
+  void each(int64_t begin, int64_t end, Body&& body) const {
+    range(begin, end, [&](Run run) {
+      for (int64_t n = 0; n < run.length; ++n) {
+        body(static_cast<const std::array<int64_t, N>&>(run.at));
+        for (size_t o = 0; o < N; ++o) run.at[o] += run.step[o];
+      }
+    });
+  }
+
   /// Calls body(run) for all elements, in tiles over the threads.
   template <class Body>
   void parallel(Body&& body, int64_t tile = 16384) const {

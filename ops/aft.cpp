@@ -8,6 +8,7 @@
 #include "core/machine/simd.h"
 #include "core/tape.h"
 #include "ops/aft/kernel.h"
+#include "ops/dense_rows.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -17,15 +18,13 @@ namespace {
 /// y[g, i, c] = beta y[g, i, c] + x[g, i, c + start + step · i], row by row.
 void add_shifted(const Tensor& x, int64_t start, int64_t step, Scalar beta, const Tensor& y) {
   int64_t T = x.size(1), columns = x.size(2), width = y.size(2);
-  parallel_ranges(x.size(0) * T, 64, [&](int64_t first_row, int64_t end_row) {
-    for (int64_t row = first_row; row < end_row; ++row) {
-      int64_t shift = start + step * (row % T);
-      int64_t begin = std::max<int64_t>(0, -shift), end = std::min(width, columns - shift);
-      Scalar* to = y.mutable_data() + row * width;
-      if (beta == 0) std::fill_n(to, width, Scalar{0});
-      if (begin < end)
-        simd::axpby(1, x.data() + row * columns + begin + shift, 1, to + begin, end - begin);
-    }
+  parallel_each(x.size(0) * T, 64, [&](int64_t row) {
+    int64_t shift = start + step * (row % T);
+    int64_t begin = std::max<int64_t>(0, -shift), end = std::min(width, columns - shift);
+    Scalar* to = y.mutable_data() + row * width;
+    if (beta == 0) std::fill_n(to, width, Scalar{0});
+    if (begin < end)
+      simd::axpby(1, x.data() + row * columns + begin + shift, 1, to + begin, end - begin);
   });
 }
 
@@ -51,10 +50,11 @@ Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
                const Visibility& visibility) {
   check_aft(key, value, band, visibility);
   if (visibility.hidden) return composed_aft(key, value, band, visibility);
-  AftProblem p(key, value, band, visibility);
+  auto with_own_rows = [](const Tensor& x) { return has_own_rows(x.layout()) ? x : contiguous(x); };
+  AftProblem p{with_own_rows(key), with_own_rows(value), band, visibility};
   auto saved = std::make_shared<AftRecord>();
   if (!aft_forward(p, *saved)) return composed_aft(key, value, band, visibility);
-  record(saved->y, {&p.key, &p.value, &p.bias},
+  record(saved->y, {&p.key, &p.value, &p.band.bias},
          [p, saved](const Tensor& dy) { aft_backward(p, *saved, dy); });
   return saved->y;
 }

@@ -1,7 +1,5 @@
 #include "ops/arithmetic.h"
 
-#include <utility>
-
 #include "core/accumulate.h"
 #include "core/machine/simd.h"
 #include "core/tape.h"
@@ -34,55 +32,48 @@ void deliver_product(const Tensor& x, const Tensor& dy, const Tensor& other) {
   });
 }
 
-/// Returns both operands, expanded to the shape to which they broadcast.
-std::pair<Tensor, Tensor> expanded(const char* operation, const Tensor& left, const Tensor& right) {
+/// Computes y = f(a, b) for operands that broadcast, and records backward(a, b, y, dy) of both in
+/// the shape of y.
+Tensor binary(const char* operation, Binary f, const Tensor& left, const Tensor& right,
+              auto backward) {
   require_defined(operation, "the left operand", left, "the right operand", right);
   Dims shape = broadcast_shape(operation, left.shape(), right.shape());
-  return {left.view(left.layout().expand(shape)), right.view(right.layout().expand(shape))};
+  Tensor a = left.view(left.layout().expand(shape)), b = right.view(right.layout().expand(shape));
+  Tensor y = zipped(f, a, b);
+  record(y, {&a, &b}, [=](const Tensor& dy) { backward(a, b, y, dy); });
+  return y;
 }
 
 }  // namespace
 
 Tensor add(const Tensor& left, const Tensor& right) {
-  auto [a, b] = expanded("add", left, right);
-  Tensor y = zipped(Binary::add, a, b);
-  record(y, {&a, &b}, [a = a, b = b](const Tensor& dy) {
+  return binary("add", Binary::add, left, right, [](auto& a, auto& b, auto&, auto& dy) {
     accumulate(a.gradient_sink(), dy);
     accumulate(b.gradient_sink(), dy);
   });
-  return y;
 }
 
 Tensor subtract(const Tensor& left, const Tensor& right) {
-  auto [a, b] = expanded("subtract", left, right);
-  Tensor y = zipped(Binary::subtract, a, b);
-  record(y, {&a, &b}, [a = a, b = b](const Tensor& dy) {
+  return binary("subtract", Binary::subtract, left, right, [](auto& a, auto& b, auto&, auto& dy) {
     accumulate(a.gradient_sink(), dy);
     accumulate(b.gradient_sink(), dy, -1);
   });
-  return y;
 }
 
 Tensor multiply(const Tensor& left, const Tensor& right) {
-  auto [a, b] = expanded("multiply", left, right);
-  Tensor y = zipped(Binary::multiply, a, b);
-  record(y, {&a, &b}, [a = a, b = b](const Tensor& dy) {
+  return binary("multiply", Binary::multiply, left, right, [](auto& a, auto& b, auto&, auto& dy) {
     deliver_product(a, dy, b);
     deliver_product(b, dy, a);
   });
-  return y;
 }
 
 Tensor divide(const Tensor& left, const Tensor& right) {
-  auto [a, b] = expanded("divide", left, right);
-  Tensor y = zipped(Binary::divide, a, b);
-  record(y, {&a, &b}, [a = a, b = b, y](const Tensor& dy) {
+  return binary("divide", Binary::divide, left, right, [](auto& a, auto& b, auto& y, auto& dy) {
     Tensor quotient = zipped(Binary::divide, dy, b);
     accumulate(a.gradient_sink(), quotient);
     if (b.requires_gradient())
       accumulate(b.gradient_sink(), zipped(Binary::multiply, quotient, y), -1);
   });
-  return y;
 }
 
 Tensor scale(const Tensor& x, Scalar factor) {

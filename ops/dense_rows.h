@@ -11,8 +11,7 @@ inline bool has_dense_rows(const Layout& layout) {
 
 /// Whether, in addition, a [B, T, X] has each row in memory once, not repeated by a stride of 0.
 inline bool has_own_rows(const Layout& layout) {
-  auto repeats = [&](int axis) { return layout.strides[axis] == 0 && layout.shape[axis] > 1; };
-  return has_dense_rows(layout) && !repeats(0) && !repeats(1);
+  return has_dense_rows(layout) && !layout.is_broadcast(0) && !layout.is_broadcast(1);
 }
 
 /// Returns x, or a copy where its rows are not dense, or an undefined tensor as it is.

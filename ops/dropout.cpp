@@ -52,42 +52,36 @@ void drop(const DropoutPattern& pattern, const Tensor& x, const Scalar* added, c
   });
 }
 
-/// Passes the gradient on, dropped as the values were.
-void drop_gradient(const DropoutPattern& pattern, const Tensor& x, const Tensor& dy) {
-  deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
-    drop(pattern, dy, beta == 0 ? nullptr : dx.data(), dx);
+/// Returns dropout(input), added to the residual if that is defined.
+Tensor dropped(const char* operation, const Tensor& residual, const Tensor& input,
+               const DropoutPattern& pattern) {
+  require(0 <= pattern.rate && pattern.rate < 1, operation, ": a rate of ", pattern.rate,
+          ", expected 0 to below 1");
+  if (pattern.rate == 0) return residual.defined() ? add(residual, input) : input;
+  Tensor r = residual.defined() ? contiguous(residual) : residual;
+  Tensor x = contiguous(input), y = Tensor::empty(x.shape());
+  drop(pattern, x, r.defined() ? r.data() : nullptr, y);
+  record(y, {&r, &x}, [r, x, pattern](const Tensor& dy) {
+    accumulate(r.gradient_sink(), dy);
+    deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
+      drop(pattern, dy, beta == 0 ? nullptr : dx.data(), dx);
+    });
   });
-}
-
-void check_rate(const char* operation, double rate) {
-  require(0 <= rate && rate < 1, operation, ": a rate of ", rate, ", expected 0 to below 1");
+  return y;
 }
 
 }  // namespace
 
-Tensor dropout(const Tensor& input, const DropoutPattern& pattern) {
-  require_defined("dropout", "x", input);
-  check_rate("dropout", pattern.rate);
-  if (pattern.rate == 0) return input;
-  Tensor x = contiguous(input), y = Tensor::empty(x.shape());
-  drop(pattern, x, nullptr, y);
-  record(y, {&x}, [x, pattern](const Tensor& dy) { drop_gradient(pattern, x, dy); });
-  return y;
+Tensor dropout(const Tensor& x, const DropoutPattern& pattern) {
+  require_defined("dropout", "x", x);
+  return dropped("dropout", {}, x, pattern);
 }
 
-Tensor add_dropped(const Tensor& residual, const Tensor& input, const DropoutPattern& pattern) {
-  require_defined("add_dropped", "residual", residual, "x", input);
-  check_rate("add_dropped", pattern.rate);
-  require(residual.shape() == input.shape(), "add_dropped: ", residual.shape(), " and ",
-          input.shape(), ", expected equal shapes");
-  if (pattern.rate == 0) return add(residual, input);
-  Tensor r = contiguous(residual), x = contiguous(input), y = Tensor::empty(x.shape());
-  drop(pattern, x, r.data(), y);
-  record(y, {&r, &x}, [r, x, pattern](const Tensor& dy) {
-    accumulate(r.gradient_sink(), dy);
-    drop_gradient(pattern, x, dy);
-  });
-  return y;
+Tensor add_dropped(const Tensor& residual, const Tensor& x, const DropoutPattern& pattern) {
+  require_defined("add_dropped", "residual", residual, "x", x);
+  require(residual.shape() == x.shape(), "add_dropped: ", residual.shape(), " and ", x.shape(),
+          ", expected equal shapes");
+  return dropped("add_dropped", residual, x, pattern);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -23,10 +23,9 @@ void scatter_add(const std::vector<int32_t>& tokens, const Tensor& dy, const Ten
   for (int64_t v = 0; v < V; ++v) first[v + 1] += first[v];
   std::vector<int64_t> next(first.begin(), first.end() - 1);
   for (size_t n = 0; n < tokens.size(); ++n) places[next[tokens[n]]++] = static_cast<int64_t>(n);
-  parallel_ranges(V, 8, [&](int64_t begin, int64_t end) {
-    for (int64_t v = begin; v < end; ++v)
-      for (int64_t n = first[v]; n < first[v + 1]; ++n)
-        simd::axpby(1, dy.data() + places[n] * C, 1, dweight.mutable_data() + v * C, C);
+  parallel_each(V, 8, [&](int64_t v) {
+    for (int64_t n = first[v]; n < first[v + 1]; ++n)
+      simd::axpby(1, dy.data() + places[n] * C, 1, dweight.mutable_data() + v * C, C);
   });
 }
 
@@ -47,9 +46,7 @@ Tensor embedding(const Tensor& weight, const Tokens& tokens) {
     out = std::copy_n(table.data() + token * C, C, out);
   }
   record(y, {&table}, [table, values = tokens.values](const Tensor& dy) {
-    GradientSink sink = table.gradient_sink();
-    if (sink.beta == 0) accumulate(0, sink.target, expand(Tensor::zeros({}), sink.target.shape()));
-    scatter_add(values, dy, sink.target);
+    scatter_add(values, dy, cleared(table.gradient_sink()));
   });
   return y;
 }

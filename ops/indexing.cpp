@@ -23,9 +23,9 @@ void for_each_gathered(Layout x, int axis, const Tokens& indices, auto body) {
   int64_t step = x.strides[axis], to = 0;
   x.shape = indices.shape;
   x.strides[axis] = 0;
-  Walk<1>({&x}).range(0, x.count(), [&](const auto& run) {
-    for (int64_t n = 0; n < run.length; ++n, ++to)
-      body(run.at[0] + n * run.step[0] + indices.values[to] * step, to);
+  Walk<1>({&x}).each(0, x.count(), [&](const auto& at) {
+    body(at[0] + indices.values[to] * step, to);
+    ++to;
   });
 }
 

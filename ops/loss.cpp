@@ -60,14 +60,12 @@ std::vector<double> softmax_losses(const Tensor& logits, const Tokens& targets,
   int64_t V = logits.size(-1);
   std::vector<double> losses(targets.values.size());
   Scalar* all = probabilities.mutable_data();
-  parallel_ranges(logits.count() / V, rows_per_task, [&](int64_t begin, int64_t end) {
-    for (int64_t n = begin; n < end; ++n) {
-      int32_t target = targets.values[n];
-      if (target == options.ignored) continue;
-      const Scalar* row = logits.data() + n * V;
-      losses[n] = softmax_loss(row, V, target, all + n * V) +
-                  smoothing_loss(row, V, target, options.label_smoothing);
-    }
+  parallel_each(logits.count() / V, rows_per_task, [&](int64_t n) {
+    int32_t target = targets.values[n];
+    if (target == options.ignored) return;
+    const Scalar* row = logits.data() + n * V;
+    losses[n] = softmax_loss(row, V, target, all + n * V) +
+                smoothing_loss(row, V, target, options.label_smoothing);
   });
   return losses;
 }

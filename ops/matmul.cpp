@@ -32,10 +32,8 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   Tensor c = Tensor::empty(shape);  // […, M, P]
   multiply_matrices("matmul", 1, a, b, 0, c);
   record(c, {&a, &b}, [a, b](const Tensor& dc) {
-    if (GradientSink da = a.gradient_sink())
-      multiply_matrices("matmul", 1, dc, transpose(b), da.beta, da.target);
-    if (GradientSink db = b.gradient_sink())
-      multiply_matrices("matmul", 1, transpose(a), dc, db.beta, db.target);
+    deliver_product("matmul", a.gradient_sink(), dc, transpose(b));
+    deliver_product("matmul", b.gradient_sink(), transpose(a), dc);
   });
   return c;
 }
@@ -68,11 +66,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   }
   record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
     Tensor dy_rows = reshape(dy, {count, weight.size(0)});  // [count, P]
-    if (GradientSink dx = rows.gradient_sink())
-      multiply_matrices("linear", 1, dy_rows, weight, dx.beta, dx.target);
-    if (GradientSink dw = weight.gradient_sink())
-      multiply_matrices("linear", 1, transpose(dy_rows), rows, dw.beta, dw.target);
-    if (added.defined() && added.requires_gradient()) accumulate(added.gradient_sink(), dy);
+    deliver_product("linear", rows.gradient_sink(), dy_rows, weight);
+    deliver_product("linear", weight.gradient_sink(), transpose(dy_rows), rows);
+    accumulate(added.gradient_sink(), dy);
   });
   return y;
 }

@@ -53,21 +53,18 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain
   Tensor y = Tensor::empty(x.shape());
   auto normed = std::make_shared<CachedVector<NormedRow>>(rows);
   Scalar* out = y.mutable_data();
-  parallel_ranges(rows, rows_per_tile, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const Scalar* from = x.data() + row * C;
-      auto [mean, squares] = moments(from, C);
-      Rate rate = rate_of(squares);
-      (*normed)[row] = {mean, rate.value, rate.slope};
-      normalize((*normed)[row], from, weight.data(), bias.data(), out + row * C, C);
-    }
+  parallel_each(rows, rows_per_tile, [&](int64_t row) {
+    const Scalar* from = x.data() + row * C;
+    auto [mean, squares] = moments(from, C);
+    Rate rate = rate_of(squares);
+    (*normed)[row] = {mean, rate.value, rate.slope};
+    normalize((*normed)[row], from, weight.data(), bias.data(), out + row * C, C);
   });
   record(y, {&x, &weight, &bias}, [x, weight, bias, normed, rows, C](const Tensor& dy) {
     deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
-      parallel_ranges(rows, rows_per_tile, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row)
-          normalize_backward((*normed)[row], x.data() + row * C, weight.data(), dy.data() + row * C,
-                             beta, dx.mutable_data() + row * C, C);
+      parallel_each(rows, rows_per_tile, [&](int64_t row) {
+        normalize_backward((*normed)[row], x.data() + row * C, weight.data(), dy.data() + row * C,
+                           beta, dx.mutable_data() + row * C, C);
       });
     });
     if (!weight.requires_gradient() && !bias.requires_gradient()) return;

@@ -19,21 +19,18 @@ struct Stack {
 
   explicit Stack(const std::array<const Layout*, 3>& layouts) {
     const Layout& product = *layouts[2];
-    for (int axis = 0; axis < product.rank() - 2; ++axis) {
-      auto& part = product.strides[axis] == 0 ? summed : kept;
-      for (size_t o = 0; o < 3; ++o) {
-        part[o].shape.push_back(layouts[o]->shape[axis]);
-        part[o].strides.push_back(layouts[o]->strides[axis]);
-      }
+    for (size_t o = 0; o < 3; ++o) {
+      auto part = [&](bool repeated) {
+        return layouts[o]->keep_axes([&](int axis) {
+          return axis < product.rank() - 2 && (product.strides[axis] == 0) == repeated;
+        });
+      };
+      kept[o] = part(false);
+      summed[o] = part(true);
+      kept[o].offset = summed[o].offset = 0;
     }
   }
 };
-
-/// Whether rows or columns lie on top of each other, where no GEMM could add them up.
-bool repeats_within_matrices(const Layout& layout) {
-  auto repeats = [&](int axis) { return layout.strides[axis] == 0 && layout.shape[axis] > 1; };
-  return repeats(-2) || repeats(-1);
-}
 
 using Steps = Walk<3>;
 
@@ -42,10 +39,7 @@ Steps steps(const std::array<Layout, 3>& part) { return Steps({&part[0], &part[1
 /// Calls visit(offset in a, in b, in c) for elements begin … end-1 of a part of the stack.
 template <class Visit>
 void for_each(const Steps& part, int64_t begin, int64_t end, Visit visit) {
-  part.range(begin, end, [&](const Steps::Run& run) {
-    for (int64_t n = 0; n < run.length; ++n)
-      visit(run.at[0] + n * run.step[0], run.at[1] + n * run.step[1], run.at[2] + n * run.step[2]);
-  });
+  part.each(begin, end, [&](const auto& at) { visit(at[0], at[1], at[2]); });
 }
 
 /// product = alpha left right + beta product at each position of the stack that is kept, summed
@@ -79,9 +73,7 @@ void multiply_stack(Scalar alpha, const ConstMatrix& left, const ConstMatrix& ri
                     static_cast<double>(std::max<int64_t>(summed.count(), 1));
   auto together =
       static_cast<int64_t>(std::max(1.0, worthwhile_products / std::max(products, 1.0)));
-  parallel_ranges(kept.count() * tiles, together, [&](int64_t begin, int64_t end) {
-    for (int64_t task = begin; task < end; ++task) one_task(task);
-  });
+  parallel_each(kept.count() * tiles, together, one_task);
 }
 
 }  // namespace
@@ -93,7 +85,8 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
               a.size(-1) == b.size(-2) && c.size(-2) == a.size(-2) && c.size(-1) == b.size(-1),
           operation, ": ", a.shape(), " x ", b.shape(), " into ", c.shape());
   if (c.count() == 0) return;
-  if (repeats_within_matrices(c.layout())) {
+  if (c.layout().is_broadcast(-2) || c.layout().is_broadcast(-1)) {
+    // Rows or columns lie on top of each other, where no GEMM could add them up.
     Tensor products = Tensor::empty(c.shape());
     multiply_matrices(operation, alpha, a, b, 0, products);
     return accumulate(beta, c, products);

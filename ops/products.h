@@ -22,4 +22,10 @@ MatrixView<Element> matrix_of(Element* data, const Tensor& x) {
 void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
                        Scalar beta, const Tensor& c);
 
+/// Adds a b to a gradient; an empty sink takes nothing.
+inline void deliver_product(const char* operation, const GradientSink& sink, const Tensor& a,
+                            const Tensor& b) {
+  if (sink) multiply_matrices(operation, 1, a, b, sink.beta, sink.target);
+}
+
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

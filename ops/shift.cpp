@@ -53,10 +53,8 @@ Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
   auto product = [](const Tensor& padded) { return slice(padded, -1, 1, padded.size(-1)); };
   multiply_matrices("matmul_left_padded", 1, a, transpose(keys), 0, product(y));
   record(y, {&a, &keys}, [a, keys, product](const Tensor& dy) {
-    if (GradientSink da = a.gradient_sink())
-      multiply_matrices("matmul_left_padded", 1, product(dy), keys, da.beta, da.target);
-    if (GradientSink db = keys.gradient_sink())
-      multiply_matrices("matmul_left_padded", 1, transpose(product(dy)), a, db.beta, db.target);
+    deliver_product("matmul_left_padded", a.gradient_sink(), product(dy), keys);
+    deliver_product("matmul_left_padded", keys.gradient_sink(), transpose(product(dy)), a);
   });
   return y;
 }

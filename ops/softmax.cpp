@@ -19,9 +19,7 @@ namespace {
 template <class Body>
 void for_each_row(const Dims& shape, Body body) {
   int64_t H = shape[1], T = shape[2];
-  parallel_ranges(shape[0] * H * T, 32, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) body(row / (H * T), row % T, row);
-  });
+  parallel_each(shape[0] * H * T, 32, [&](int64_t row) { body(row / (H * T), row % T, row); });
 }
 
 }  // namespace

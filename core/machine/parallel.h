@@ -89,6 +89,14 @@ void parallel_ranges(int64_t count, int64_t grain, Body&& body) {
                [&](int64_t tile) { body(tile * grain, std::min((tile + 1) * grain, count)); });
 }
 
+/// Calls body(n) for 0 … count-1, of which `grain` neighbours are one tile.
+template <class Body>
+void parallel_each(int64_t count, int64_t grain, Body&& body) {
+  parallel_ranges(count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n) body(n);
+  });
+}
+
 /// Computes join(tile(0), …, tile(tiles-1)) as a balanced tree of neighbours whose shape depends on
 /// `tiles` only. Returns T{} for no tiles.
 template <class T, class Tile, class Join>

@@ -39,8 +39,6 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct AftKernel;
-
 /// The greatest size of a position bias, and how far above m a key may lie.
 inline constexpr double greatest_bias = 200, greatest_rise = 200;
 
@@ -55,37 +53,7 @@ struct AftStrip {
 };
 inline constexpr int64_t widest_strip = 64;
 
-struct AftProblem {
-  Tensor key, value;  // [B, K, C], the channels side by side in memory
-  Tensor bias;        // [G, T, n]
-  int64_t B, T, K, C, G, n, start, step;
-  Visibility visibility;
-  const AftKernel& kernel;
-  int64_t rows;            // R
-  int64_t block_size = 0;  // room for the weights of the widest window
-
-  /// Sets up the problem from tensors that `check_aft` has let through.
-  AftProblem(const Tensor& key, const Tensor& value, const AftBand& band,
-             const Visibility& visibility);
-
-  int64_t first(int64_t i) const { return start + step * i; }
-  /// The key after the last one that query i may see.
-  int64_t end(int64_t i) const { return visibility.causal ? K - T + i + 1 : K; }
-  bool is_padding(int64_t b, int64_t j) const {
-    return visibility.padding && visibility.padding->values[static_cast<size_t>(b * K + j)];
-  }
-  /// The first query that sees a key, or T.
-  int64_t first_query(int64_t b) const;
-  /// The keys of query i's band that it may see.
-  Span band(int64_t i) const;
-
-  int64_t blocks() const { return (T + rows - 1) / rows; }
-  /// Room for the weights of a group.
-  int64_t group_size() const { return blocks() * block_size; }
-  /// The keys between those that come as one sum.
-  Span window(int64_t block) const;
-  std::vector<AftStrip> strips() const;
-};
+struct AftProblem;
 
 /// What the forward pass leaves for the backward pass.
 struct AftRecord {
@@ -112,7 +80,42 @@ struct AftKernel {
   void (*backward)(const AftProblem& p, const AftStrip& strip, const double* weights,
                    const AftRecord& record, const Tensor& dy, const AftGradients& gradients);
 };
-const AftKernel& aft_kernel();
+
+namespace aft {
+/// Returns the kernel for this CPU.
+extern const AftKernel& (*const kernel)();
+}  // namespace aft
+
+/// The tensors are those that `check_aft` has let through.
+struct AftProblem {
+  Tensor key, value;  // [B, K, C], the channels side by side in memory
+  AftBand band;
+  Visibility visibility;
+  int64_t B = key.size(0), K = key.size(1), C = key.size(2);
+  int64_t G = band.bias.size(0), T = band.bias.size(1), n = band.bias.size(2);
+  const AftKernel& kernel = aft::kernel();
+  int64_t rows = kernel.rows;                   // R
+  int64_t block_size = widest_window() * rows;  // room for the weights of a block
+
+  int64_t first(int64_t i) const { return band.start + band.step * i; }
+  /// The key after the last one that query i may see.
+  int64_t end(int64_t i) const { return visibility.causal ? K - T + i + 1 : K; }
+  bool is_padding(int64_t b, int64_t j) const {
+    return visibility.padding && visibility.padding->values[static_cast<size_t>(b * K + j)];
+  }
+  /// The first query that sees a key, or T.
+  int64_t first_query(int64_t b) const;
+  /// The keys of query i's band that it may see.
+  Span biased(int64_t i) const;
+
+  int64_t blocks() const { return (T + rows - 1) / rows; }
+  /// Room for the weights of a group.
+  int64_t group_size() const { return blocks() * block_size; }
+  /// The keys between those that come as one sum.
+  Span window(int64_t block) const;
+  int64_t widest_window() const;
+  std::vector<AftStrip> strips() const;
+};
 
 /// Computes y and fills the record. Returns false, and does nothing, where a bias is too large.
 bool aft_forward(const AftProblem& p, AftRecord& record);

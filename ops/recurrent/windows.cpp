@@ -68,11 +68,8 @@ struct Windows {
     Tensor dh = contiguous(dy);
     int64_t parts = std::max<int64_t>(groups(), 1);
     Sums sums;
-    if (GradientSink dp = projected.gradient_sink()) {
-      sums.projected = dp.target;
-      sums.beyond = Tensor::zeros({groups(), s - 1, gates});
-      if (dp.beta == 0) clear(dp.target);
-    }
+    sums.projected = cleared(projected.gradient_sink());
+    if (sums.projected.defined()) sums.beyond = Tensor::zeros({groups(), s - 1, gates});
     if (weight.requires_gradient()) sums.weight = Tensor::zeros({parts, gates, C});
     if (bias.defined() && bias.requires_gradient()) sums.bias = Tensor::zeros({parts, gates});
     RightFactor weights(ConstMatrix::row_major(weight.data(), gates, C));
@@ -177,12 +174,6 @@ struct Windows {
   static void join(const Tensor& of_groups, const Tensor& parameter) {
     if (of_groups.defined())
       accumulate(expand(unsqueeze(parameter, 0), of_groups.shape()).gradient_sink(), of_groups);
-  }
-
-  static void clear(const Tensor& x) {
-    parallel_ranges(x.count(), int64_t{1} << 16, [&](int64_t begin, int64_t end) {
-      std::fill(x.mutable_data() + begin, x.mutable_data() + end, Scalar{0});
-    });
   }
 };
 

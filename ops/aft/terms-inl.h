@@ -1,0 +1,167 @@
+// What the kernel of AFT adds up: the terms of keys, and the tiles in which queries meet them.
+//
+// This file is compiled once for each instruction set, hence the unusual guard.
+
+#if defined(SHIFTGRAD_OPS_AFT_TERMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHIFTGRAD_OPS_AFT_TERMS_INL_H_
+#undef SHIFTGRAD_OPS_AFT_TERMS_INL_H_
+#else
+#define SHIFTGRAD_OPS_AFT_TERMS_INL_H_
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/machine/allocator.h"
+#include "ops/aft/kernel.h"
+#include "ops/aft/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+
+namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE {
+
+/// What belongs to den and to num, for a vector of channels: the terms t and t v of a key, sums
+/// over these, or the gradients of sums.
+struct Pair {
+  Vector den, num;
+
+  HWY_INLINE void add(const Pair& x) {
+    den += x.den;
+    num += x.num;
+  }
+  HWY_INLINE void add(double weight, const Pair& x) {
+    den += weight * x.den;
+    num += weight * x.num;
+  }
+};
+
+/// For each vector of channels, the pairs of `count` keys or queries.
+struct Rows {
+  int64_t count;
+  CachedArray<Pair> pairs;
+
+  Rows(int64_t vectors, int64_t of_each) : count(of_each), pairs(vectors * of_each) {}
+
+  Pair* row(int64_t x, int64_t n) const { return pairs.data() + x * count + n; }
+};
+
+/// The terms of all keys that the queries begin … end-1 see, relative to one m.
+class Terms {
+ public:
+  const AftProblem& p;
+  const AftStrip& strip;
+  int64_t vectors, begin = 0, end;
+
+  Terms(const AftProblem& problem, const AftStrip& of)
+      : p(problem),
+        strip(of),
+        vectors((of.width + lanes - 1) / lanes),
+        end(problem.first_query(of.b)),
+        rows_(vectors, problem.K) {}
+
+  Pair* row(int64_t x, int64_t j) const { return rows_.row(x, j); }
+  Span blocks() const { return {begin / lanes, (end + lanes - 1) / lanes}; }
+  /// The number of channels from those of vector x on.
+  int64_t left(int64_t x) const { return strip.width - x * lanes; }
+  /// Returns the place of query i's vector x in an array [B, T, C].
+  int64_t place(int64_t x, int64_t i) const {
+    return (strip.b * p.T + i) * p.C + strip.channel + x * lanes;
+  }
+
+  /// Returns the place of key j in a tensor [B, K, C] of any layout.
+  int64_t offset(const Tensor& x, int64_t j) const {
+    const Dims& strides = x.layout().strides;
+    return strip.b * strides[0] + j * strides[1] + strip.channel;
+  }
+
+  /// Goes on to the next queries that can share an m. Returns whether there are any.
+  bool next() {
+    begin = end;
+    if (begin == p.T) return false;
+    int64_t keys = p.end(begin);
+    choose_reference(keys);
+    for (int64_t j = 0; j < keys; ++j) make(j);
+    for (++end; end < p.T; ++end)
+      for (; keys < p.end(end); ++keys) {
+        if (!fits(keys)) return true;
+        make(keys);
+      }
+    return true;
+  }
+
+ private:
+  Rows rows_;
+  Vector reference_[widest_strip / lanes];  // m
+  Scalar limit_[widest_strip];              // the greatest key for which m will do
+
+  const Scalar* token(const Tensor& from, int64_t j) const { return from.data() + offset(from, j); }
+  Vector load_row(const Tensor& from, int64_t x, int64_t j) const {
+    return load(token(from, j) + x * lanes, left(x));
+  }
+
+  void choose_reference(int64_t keys) {
+    for (Vector& m : reference_) m = Vector{} - std::numeric_limits<double>::infinity();
+    for (int64_t j = 0; j < keys; ++j)
+      for (int64_t x = 0; x < vectors && !p.is_padding(strip.b, j); ++x) {
+        Vector k = load_row(p.key, x, j), m = reference_[x];
+        auto kept = (m > k) | (m != m);  // once m is NaN, it stays
+        reference_[x] = kept ? m : k;
+      }
+    for (int64_t c = 0; c < strip.width; ++c)
+      limit_[c] = static_cast<Scalar>(reference_[c / lanes][c % lanes] + greatest_rise);
+  }
+
+  bool fits(int64_t j) const {
+    if (p.is_padding(strip.b, j)) return true;
+    const Scalar* k = token(p.key, j);
+    int unfit = 0;
+    for (int64_t c = 0; c < strip.width; ++c)
+      unfit += !(k[c] <= limit_[c]) & !std::isnan(limit_[c]);
+    return unfit == 0;
+  }
+
+  void make(int64_t j) const {
+    for (const Tensor* from : {&p.key, &p.value})
+      prefetch(token(*from, std::min(j + rows_ahead, p.K - 1)), strip.width);
+    bool padding = p.is_padding(strip.b, j);
+    for (int64_t x = 0; x < vectors; ++x) {
+      Vector t = padding ? Vector{} : exp(load_row(p.key, x, j) - reference_[x]);
+      *row(x, j) = {t, padding ? t : t * load_row(p.value, x, j)};
+    }
+  }
+};
+
+/// A block of queries with some keys of its window, few enough to stay in the nearest cache.
+struct Tile {
+  int64_t block, first;  // the block's first query
+  Span keys;
+  int64_t shared;         // the key after those that all queries of the block see
+  const double* weights;  // [keys, lanes]
+};
+
+/// Calls body(tile) for all tiles of the queries at hand.
+template <class Body>
+HWY_INLINE void for_tiles(const Terms& terms, const double* weights, Body body) {
+  constexpr int64_t most_keys = 64;
+  const AftProblem& p = terms.p;
+  auto [first, end] = terms.blocks();
+  int64_t seen = p.end(terms.end - 1);
+  for (int64_t begin = 0; begin < seen; begin += most_keys) {
+    while (first < end && p.window(first).end <= begin) ++first;
+    for (int64_t block = first; block < end; ++block) {
+      Span window = p.window(block);
+      if (window.begin >= begin + most_keys) break;
+      Span keys{std::max(window.begin, begin), std::min({window.end, begin + most_keys, seen})};
+      if (keys.size() <= 0) continue;
+      body(Tile{block, block * lanes, keys, std::clamp(p.end(block * lanes), keys.begin, keys.end),
+                weights + block * p.block_size + (keys.begin - window.begin) * lanes});
+    }
+  }
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE
+
+HWY_AFTER_NAMESPACE();
+
+#endif
