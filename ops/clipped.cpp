@@ -24,10 +24,11 @@ void add_moved(Direction direction, const Tensor& x, const Tensor& y) {
     const Scalar* from = x.data() + row * x.size(-1);
     Scalar* to = y.mutable_data() + row * y.size(-1);
     int64_t position = K - T + row % T;
-    for (int64_t j = 0; j < K; ++j) {
-      int64_t bucket = std::clamp(j - position, -m, m) + m;
-      to[to_keys ? j : bucket] += from[to_keys ? bucket : j];
-    }
+    auto bucket = [=](int64_t j) { return std::clamp(j - position, -m, m) + m; };
+    if (to_keys)
+      for (int64_t j = 0; j < K; ++j) to[j] += from[bucket(j)];
+    else
+      for (int64_t j = 0; j < K; ++j) to[bucket(j)] += from[j];
   });
 }
 

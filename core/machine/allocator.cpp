@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <type_traits>
@@ -65,15 +66,6 @@ struct Pool {
 static_assert(std::is_trivially_destructible_v<Pool>);
 constinit Pool pool;
 
-/// Counts a block that is handed out.
-void count(const SizeClass& size) {
-  AllocatorCounters& now = pool.counters;
-  ++now.calls;
-  now.bytes_in_use += size.block_bytes;
-  now.peak_bytes_in_use = std::max(now.peak_bytes_in_use, now.bytes_in_use);
-  pool.last_used[size.index] = now.calls;
-}
-
 /// Takes a free block of the class, which must have one.
 void* pop(size_t index) {
   FreeBlock* block = pool.free[index];
@@ -98,11 +90,12 @@ void give_back(void* block, size_t bytes) {
 /// nobody has asked for in the longest time.
 void shrink(int64_t bytes) {
   while (pool.counters.bytes_cached > bytes) {
-    size_t oldest = SizeClass::count;
-    for (size_t index = 0; index < SizeClass::count; ++index)
-      if (pool.free[index] &&
-          (oldest == SizeClass::count || pool.last_used[index] < pool.last_used[oldest]))
-        oldest = index;
+    auto age = [](size_t index) {
+      return pool.free[index] ? pool.last_used[index] : std::numeric_limits<int64_t>::max();
+    };
+    size_t oldest = 0;
+    for (size_t index = 1; index < SizeClass::count; ++index)
+      if (age(index) < age(oldest)) oldest = index;
     while (pool.free[oldest] && pool.counters.bytes_cached > bytes)
       give_back(pop(oldest), static_cast<size_t>(SizeClass::bytes_of(oldest)));
   }
@@ -146,7 +139,10 @@ void* allocate(size_t bytes) {
   SizeClass size(bytes);
   std::lock_guard lock(pool.mutex);
   void* block = pool.free[size.index] ? pop(size.index) : allocate_from_system(bytes, size);
-  count(size);
+  AllocatorCounters& now = pool.counters;
+  now.bytes_in_use += size.block_bytes;
+  now.peak_bytes_in_use = std::max(now.peak_bytes_in_use, now.bytes_in_use);
+  pool.last_used[size.index] = ++now.calls;
   return block;
 }
 

@@ -25,8 +25,11 @@ struct Units {
   HWY_INLINE Vector get(const Scalar* row, int64_t column) const {
     return access.load(row + column * C + c);
   }
-  HWY_INLINE void put(Vector v, Scalar* row, int64_t column) const {
-    access.store(v, row + column * C + c);
+  /// Stores vectors into the first columns, one into each.
+  template <class... Vectors>
+  HWY_INLINE void put(Scalar* row, Vectors... columns) const {
+    int64_t column = 0;
+    (access.store(columns, row + column++ * C + c), ...);
   }
 };
 
@@ -60,7 +63,7 @@ struct Sums {
 };
 
 void rnn_forward(const Sums& of, Scalar* row, int64_t C) {
-  for_units(C, [&](auto units) HWY_ATTR { units.put(tanh(of.sum(units, 0)), row, 0); });
+  for_units(C, [&](auto units) HWY_ATTR { units.put(row, tanh(of.sum(units, 0))); });
 }
 
 void gru_forward(const Sums& of, const Scalar* before, Scalar* row, int64_t C) {
@@ -68,11 +71,7 @@ void gru_forward(const Sums& of, const Scalar* before, Scalar* row, int64_t C) {
     Vector h = before ? units.get(before, 0) : constant(0);
     Vector r = sigmoid(of.sum(units, 0)), z = sigmoid(of.sum(units, 1)), u_n = of.u(units, 2);
     Vector n = tanh(hn::MulAdd(r, u_n, units.get(of.p, 2)));
-    units.put(r, row, 0);
-    units.put(z, row, 1);
-    units.put(n, row, 2);
-    units.put(u_n, row, 3);
-    units.put(hn::MulAdd(z, hn::Sub(h, n), n), row, 4);
+    units.put(row, r, z, n, u_n, hn::MulAdd(z, hn::Sub(h, n), n));
   });
 }
 
@@ -82,12 +81,7 @@ void lstm_forward(const Sums& of, const Scalar* before, Scalar* row, int64_t C) 
     Vector i = sigmoid(of.sum(units, 0)), f = sigmoid(of.sum(units, 1));
     Vector g = tanh(of.sum(units, 2)), o = sigmoid(of.sum(units, 3));
     Vector after = hn::MulAdd(f, c, hn::Mul(i, g));
-    units.put(i, row, 0);
-    units.put(f, row, 1);
-    units.put(g, row, 2);
-    units.put(o, row, 3);
-    units.put(after, row, 4);
-    units.put(hn::Mul(o, tanh(after)), row, 5);
+    units.put(row, i, f, g, o, after, hn::Mul(o, tanh(after)));
   });
 }
 
@@ -101,8 +95,8 @@ void cell_forward(RecurrentCell cell, const Scalar* p, const Scalar* bias, const
 
 void rnn_backward(const Scalar* row, Scalar* dh, Scalar* d, int64_t C) {
   for_units(C, [&](auto units) HWY_ATTR {
-    units.put(tanh_gradient(units.get(row, 0), units.get(dh, 0)), d, 0);
-    units.put(constant(0), dh, 0);
+    units.put(d, tanh_gradient(units.get(row, 0), units.get(dh, 0)));
+    units.put(dh, constant(0));
   });
 }
 
@@ -112,11 +106,9 @@ void gru_backward(const Scalar* row, const Scalar* before, Scalar* dh, Scalar* d
     Vector r = units.get(row, 0), z = units.get(row, 1), n = units.get(row, 2);
     Vector u_n = units.get(row, 3), dafter = units.get(dh, 0);
     Vector dn = tanh_gradient(n, hn::NegMulAdd(dafter, z, dafter));
-    units.put(sigmoid_gradient(r, hn::Mul(dn, u_n)), d, 0);
-    units.put(sigmoid_gradient(z, hn::Mul(dafter, hn::Sub(h, n))), d, 1);
-    units.put(hn::Mul(dn, r), d, 2);
-    units.put(dn, d, 3);
-    units.put(hn::Mul(dafter, z), dh, 0);
+    units.put(d, sigmoid_gradient(r, hn::Mul(dn, u_n)),
+              sigmoid_gradient(z, hn::Mul(dafter, hn::Sub(h, n))), hn::Mul(dn, r), dn);
+    units.put(dh, hn::Mul(dafter, z));
   });
 }
 
@@ -127,12 +119,10 @@ void lstm_backward(const Scalar* row, const Scalar* before, Scalar* dh, Scalar* 
     Vector i = units.get(row, 0), f = units.get(row, 1), g = units.get(row, 2);
     Vector o = units.get(row, 3), t = tanh(units.get(row, 4)), dafter = units.get(dh, 0);
     Vector total = hn::Add(units.get(dc, 0), tanh_gradient(t, hn::Mul(dafter, o)));
-    units.put(sigmoid_gradient(i, hn::Mul(total, g)), d, 0);
-    units.put(sigmoid_gradient(f, hn::Mul(total, c)), d, 1);
-    units.put(tanh_gradient(g, hn::Mul(total, i)), d, 2);
-    units.put(sigmoid_gradient(o, hn::Mul(dafter, t)), d, 3);
-    units.put(hn::Mul(total, f), dc, 0);
-    units.put(constant(0), dh, 0);
+    units.put(d, sigmoid_gradient(i, hn::Mul(total, g)), sigmoid_gradient(f, hn::Mul(total, c)),
+              tanh_gradient(g, hn::Mul(total, i)), sigmoid_gradient(o, hn::Mul(dafter, t)));
+    units.put(dc, hn::Mul(total, f));
+    units.put(dh, constant(0));
   });
 }
 

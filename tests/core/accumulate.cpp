@@ -121,6 +121,17 @@ TEST_CASE("deliver writes straight into a dense gradient, else by way of a tempo
   CHECK(x.gradient().values() == std::vector<Scalar>{2, 5, 8, 6, 9, 12});
 }
 
+TEST_CASE(
+    "cleared: 0 for the first writer, what is there for the next, nothing for an empty sink") {
+  Tensor x = Tensor::full({2, 3}, 1).require_gradient();
+  accumulate(x.gradient_sink(), Tensor::full({2, 3}, 5));
+  x.zero_gradient();  // the buffer keeps its numbers
+  CHECK(cleared(x.gradient_sink()).values() == std::vector<Scalar>(6, 0));
+  accumulate(x.gradient_sink(), Tensor::full({2, 3}, 5));
+  CHECK(cleared(x.gradient_sink()).values() == std::vector<Scalar>(6, 5));
+  CHECK(!cleared({}).defined());
+}
+
 TEST_CASE("accumulate refuses another shape, by name") {
   CHECK(refusal([] {
           accumulate(1, Tensor::zeros({3}), Tensor::zeros({1, 3}));

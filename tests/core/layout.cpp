@@ -141,6 +141,22 @@ TEST_CASE("expand repeats by strides of 0") {
   CHECK(refusal([&] { column.expand({-1, 2, 1}); }) == "expand: [2, 1] to [-1, 2, 1]");
 }
 
+TEST_CASE("keep_axes takes index 0 of the axes that it drops") {
+  Layout cube = Layout::contiguous({2, 3, 4});
+  cube.offset = 5;
+  Layout kept = cube.keep_axes([](int axis) { return axis != 1; });
+  CHECK(kept == Layout{{2, 4}, {12, 1}, 5});
+  CHECK(positions(kept) == positions(cube.select(1, 0)));
+  CHECK(cube.keep_axes([](int) { return false; }) == Layout{{}, {}, 5});
+}
+
+TEST_CASE("an axis is broadcast if it repeats an element") {
+  Layout repeated = Layout::contiguous({1, 3, 1}).expand({2, 3, 1});
+  CHECK(repeated.is_broadcast(0));
+  CHECK(!repeated.is_broadcast(1));
+  CHECK(!repeated.is_broadcast(-1));
+}
+
 TEST_CASE("reshape keeps the row-major order, or says that it cannot") {
   struct Case {
     Layout from;

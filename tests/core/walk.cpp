@@ -34,6 +34,13 @@ Positions by_runs(const Walk<2>& walk, int64_t begin, int64_t end) {
   return result;
 }
 
+/// The same from elements begin … end-1, one by one.
+Positions by_elements(const Walk<2>& walk, int64_t begin, int64_t end) {
+  Positions result;
+  walk.each(begin, end, [&](const auto& at) { result.push_back(at); });
+  return result;
+}
+
 const Layout cube = Layout::contiguous({3, 4, 5});
 
 /// Of one shape each.
@@ -62,6 +69,7 @@ TEST_CASE("a walk visits the positions of every index in row-major order") {
     Walk<2> walk({&a, &b});
     CHECK(walk.count() == a.count());
     CHECK(by_runs(walk, 0, walk.count()) == by_index(a, b));
+    CHECK(by_elements(walk, 0, walk.count()) == by_index(a, b));
   }
 }
 
@@ -74,8 +82,11 @@ TEST_CASE("a part of a walk visits that part") {
     Positions all = by_index(a, b);
     for (int64_t begin = 0; begin <= walk.count(); ++begin)
       for (int64_t end : {begin, begin + 1, begin + 7, walk.count()})
-        if (end <= walk.count())
-          CHECK(by_runs(walk, begin, end) == Positions(all.begin() + begin, all.begin() + end));
+        if (end <= walk.count()) {
+          Positions part(all.begin() + begin, all.begin() + end);
+          CHECK(by_runs(walk, begin, end) == part);
+          CHECK(by_elements(walk, begin, end) == part);
+        }
   }
 }
 

@@ -74,6 +74,21 @@ TEST_CASE("CachedVector: has its elements in a block of the allocator, and gives
   CHECK(in_use() == before);
 }
 
+TEST_CASE("CachedArray: has a block of the allocator, and gives it back once") {
+  int64_t before = in_use();
+  {
+    CachedArray<double> elements(1000), none;
+    CHECK(elements.count() == 1000);
+    CHECK(reinterpret_cast<uintptr_t>(elements.data()) % 64 == 0);
+    CHECK(in_use() - before >= 8000);
+    CachedArray<double> other = std::move(elements);
+    CHECK(in_use() - before < 16000);
+    CHECK(none.count() == 0);
+  }
+  CHECK(in_use() == before);
+  CHECK(refusal([] { CachedArray<double>(-1); }) == "allocate: -1 elements, expected fewer");
+}
+
 TEST_CASE("allocate: a block is at most a quarter too large") {
   auto check = [](size_t bytes) {
     int64_t before = in_use();

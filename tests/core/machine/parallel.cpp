@@ -70,6 +70,13 @@ TEST_CASE("parallel_ranges: tiles of the grain, the last one shorter") {
   parallel_ranges(0, 4, [](int64_t, int64_t) { FAIL_CHECK("there is nothing to do"); });
 }
 
+TEST_CASE("parallel_each: each number once") {
+  std::vector<std::atomic<int>> calls(10);
+  parallel_each(10, 4, [&](int64_t n) { ++calls[static_cast<size_t>(n)]; });
+  for (const auto& count : calls) CHECK(count == 1);
+  parallel_each(0, 4, [](int64_t) { FAIL_CHECK("there is nothing to do"); });
+}
+
 TEST_CASE("parallel_reduce: a fixed tree of neighbours") {
   auto tree = [](int64_t tiles) {
     return parallel_reduce<std::string>(
