@@ -35,7 +35,7 @@ int main() {
   Tensor x = normal_parameter({1, 6, 8}, random, 20);  // [B, T, C]
   Context context;
   context.key_padding_mask = padding(6);
-  Tensor whole = layer(x, Tensor(), context);  // [B, T, C]
+  Tensor whole = layer(x, context);  // [B, T, C]
   std::cout << "\nThe output: " << whole << '\n';
 
   // Feed x in three pieces. The state keeps what later tokens need of earlier ones.
@@ -54,5 +54,5 @@ int main() {
     Tensor first_head = select(select(attention, 0, 0), 0, 0);  // [T, K]
     std::cout << "\nThe first head's attention: " << first_head << '\n';
   };
-  layer(x, Tensor(), context);
+  layer(x, context);
 }

@@ -34,7 +34,7 @@ struct Tiny : SequenceModel {
 
   ModelOutput forward(const Tokens& tokens, const Memory&, Context& context) const override {
     Tensor x = embedding(tokens, 0, context);  // [B, T, C]
-    x = x + attention(x, Tensor(), context);   // [B, T, C]
+    x = x + attention(x, context);             // [B, T, C]
     x = x + feed_forward(x, context);          // [B, T, C]
     return {.logits = output(norm(x))};        // [B, T, V]
   }

@@ -82,7 +82,7 @@ void check_pieces(const Layer& mixer) {
   Random random{.seed = 4};
   Tensor x = random_tensor({2, 9, 6}, random);
   Context context;
-  Tensor whole = mixer(x, Tensor(), context);
+  Tensor whole = mixer(x, context);
   std::unique_ptr<State> state = mixer.start(), short_state = mixer.start(2);
   std::vector<Tensor> fed, remembered, limited, behind_two;
   for (auto [begin, end] : {std::pair{0, 1}, {1, 3}, {3, 9}}) {
