@@ -14,10 +14,11 @@ Past Block::past_of(size_t part, const Past& past) const {
 Tensor Block::forward(const Tensor& input, const Past& past, Context& context) const {
   check_input(name, input, past.memory(), parts.front().norm.weight.size(0));
   Tensor x = input;
+  // The call of the block has cloned the states of all parts, so `forward` serves for them.
   for (size_t n = 0; n < parts.size(); ++n) {
     const auto& [part, function, norm_name, norm] = parts[n];
     Past own = past_of(n, past);
-    Tensor y = (*function)(norm_first ? norm(x) : x, own, context);
+    Tensor y = function->forward(norm_first ? norm(x) : x, own, context);
     x = context.add_dropped(x, y, dropout);
     if (!norm_first) x = norm(x);
   }

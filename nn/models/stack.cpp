@@ -21,7 +21,7 @@ Tensor Stack::run(const Tokens& tokens, int64_t first, const std::function<Past(
   for (size_t n = 0; n < blocks.size(); ++n) {
     if (inputs) inputs->push_back(x);
     Past earlier = past(n);
-    x = (*blocks[n])(with_positions(x, n, first), earlier, context);
+    x = blocks[n]->forward(with_positions(x, n, first), earlier, context);
   }
   return norm.weight.defined() ? norm(x) : x;
 }
