@@ -159,7 +159,7 @@ struct Sum : Layer {
     context.refuse_masks("sum");
     return y;
   }
-  std::unique_ptr<State> start(int64_t) const override { return new_state<Total>(); }
+  std::unique_ptr<State> start(int64_t = unlimited) const override { return new_state<Total>(); }
   void visit(Visitor&) const override {}
 };
 

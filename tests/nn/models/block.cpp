@@ -14,7 +14,7 @@ using namespace shiftgrad::test;
 
 namespace {
 
-constexpr int64_t width = 4;
+constexpr int64_t channels = 4;
 
 /// Two mixers that remember around one that does not.
 Block block_of_parts(bool norm_first, RandomValues& values) {
@@ -23,11 +23,11 @@ Block block_of_parts(bool norm_first, RandomValues& values) {
   block.name = "block_of_parts";
   block.norm_first = norm_first;
   auto add = [&](const char* name, std::unique_ptr<Layer> function, const char* norm) {
-    block.parts.push_back({name, std::move(function), norm, LayerNorm(width)});
+    block.parts.push_back({name, std::move(function), norm, LayerNorm(channels)});
   };
-  add("local", std::make_unique<LocalRnn>(LocalRnnConfig{width, 3}, random), "first");
-  add("net", std::make_unique<FeedForward>(width, 5, Activation::gelu, 0, random), "second");
-  MultiHeadAttentionConfig attention{.d_model = width, .n_head = 2};
+  add("local", std::make_unique<LocalRnn>(LocalRnnConfig{channels, 3}, random), "first");
+  add("net", std::make_unique<FeedForward>(channels, 5, Activation::gelu, 0, random), "second");
+  MultiHeadAttentionConfig attention{.d_model = channels, .n_head = 2};
   add("attention", std::make_unique<MultiHeadAttention>(attention, random), "third");
   randomize(block, values);
   return block;
@@ -39,7 +39,7 @@ TEST_CASE("a block adds the outputs of its parts, with the norm first or last") 
   for (bool norm_first : {true, false}) {
     RandomValues random(41);
     Block block = block_of_parts(norm_first, random);
-    Tensor x = random.tensor({2, 5, width}), expected = x;
+    Tensor x = random.tensor({2, 5, channels}), expected = x;
     for (const Block::Part& part : block.parts)
       expected = norm_first ? expected + (*part.function)(part.norm(expected))
                             : part.norm(expected + (*part.function)(expected));
