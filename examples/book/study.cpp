@@ -6,6 +6,7 @@
 
 #include "../run_layer/run_layer.h"
 #include "../show_layer/worked_example.h"
+#include "drawing.h"
 #include "exhibits.h"
 #include "pair_training.h"
 #include "request.h"
@@ -55,8 +56,8 @@ Json worked_example_of(const Json& request) {
 
 /// Requests that need no training.
 const std::map<std::string, Json (*)(const Json&)> always = {
-    {"exhibits", exhibits_of}, {"run_layer", run_layer_of},           {"train_pairs", train_pairs},
-    {"views", views_of},       {"worked_example", worked_example_of},
+    {"draw", drawing_of},         {"exhibits", exhibits_of}, {"run_layer", run_layer_of},
+    {"train_pairs", train_pairs}, {"views", views_of},       {"worked_example", worked_example_of},
 };
 
 /// Requests about the training that has begun.

@@ -10,8 +10,7 @@
 #include "command.h"
 #include "examples/common/flags.h"
 #include "examples/common/named_run.h"
-#include "examples/common/svg.h"
-#include "examples/common/svg_maps.h"
+#include "examples/common/picture.h"
 #include "figures.h"
 #include "run_folder.h"
 

@@ -17,7 +17,7 @@
 #include "examples/common/flags.h"
 #include "examples/common/progress.h"
 #include "examples/common/saved_flags.h"
-#include "examples/common/svg.h"
+#include "examples/common/picture.h"
 #include "nn/models/generate.h"
 #include "scored_text.h"
 #include "training.h"

@@ -8,7 +8,7 @@
 
 #include "core/io/atomic_file.h"
 #include "examples/common/fixed.h"
-#include "examples/common/svg_chart.h"
+#include "examples/common/picture.h"
 
 namespace char_lm {
 

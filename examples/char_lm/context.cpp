@@ -1,7 +1,6 @@
 // char_lm context shows how the loss of models depends on how much earlier text they read.
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <functional>
 #include <iomanip>
@@ -9,14 +8,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 
+#include "charts.h"
 #include "command.h"
 #include "context_curves.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
+#include "examples/common/picture.h"
 #include "examples/common/progress.h"
-#include "examples/common/svg_chart.h"
 #include "figures.h"
 #include "run_folder.h"
 #include "scored_text.h"
@@ -173,35 +172,6 @@ std::vector<ContextCurve> curves_of(const std::vector<ScoredRun>& runs,
   return curves;
 }
 
-/// Returns ticks for the lengths, round ones first.
-std::vector<common::Tick> ticks_of(std::vector<int64_t> lengths) {
-  auto twos = [](int64_t length) { return std::countr_zero(static_cast<uint64_t>(length)); };
-  std::ranges::stable_sort(lengths, std::greater<>(), twos);
-  std::vector<common::Tick> ticks;
-  for (int64_t length : lengths)
-    ticks.push_back({static_cast<double>(length), std::to_string(length)});
-  return ticks;
-}
-
-/// Returns a chart of the curves, with a mark at each length of a block in training.
-Chart chart_of(const std::vector<ContextCurve>& curves, const std::vector<int64_t>& lengths,
-               const std::string& x_title) {
-  Chart chart{.x = {.title = x_title, .ticks = ticks_of(lengths), .logarithmic = true},
-              .y = {.title = "bits per character", .room = 0.05}};
-  std::set<int64_t> marks;
-  for (size_t n = 0; n < curves.size(); ++n) {
-    common::Line line{curves[n].name, {}, common::LineStyle::dotted, n};
-    for (size_t at = 0; at < curves[n].bits.size(); ++at)
-      line.points.push_back({static_cast<double>(lengths[at]), curves[n].bits[at]});
-    chart.lines.push_back(line);
-    marks.insert(curves[n].trained);
-  }
-  for (int64_t mark : marks)
-    if (lengths.front() <= mark && mark <= lengths.back())
-      chart.marks.push_back({static_cast<double>(mark), shiftgrad::text("trained on ", mark)});
-  return chart;
-}
-
 /// Prints the table of an exact or a block scoring, and draws it.
 void show(const std::vector<ScoredRun>& runs, const std::vector<int64_t>& lengths,
           const Scoring& scoring, int64_t scored, const std::string& out) {
@@ -212,7 +182,7 @@ void show(const std::vector<ScoredRun>& runs, const std::vector<int64_t>& length
   std::string x = exact ? "context" : "block";
   auto losses = measure_in_table(runs, lengths, scoring, x.c_str());
   if (exact) print_effective_context(runs, lengths, losses);
-  Chart chart = chart_of(curves_of(runs, losses), lengths, x + ", characters");
+  Chart chart = context_chart(curves_of(runs, losses), lengths, x + ", characters");
   common::write_picture(
       out,
       common::picture_of_charts(

@@ -8,16 +8,15 @@
 #include "command.h"
 #include "examples/common/flags.h"
 #include "examples/common/loss_curve.h"
-#include "examples/common/svg_chart.h"
+#include "examples/common/picture.h"
 #include "figures.h"
 #include "run_folder.h"
 
 namespace char_lm {
 
-using common::Line;
 using common::LineStyle;
+using common::loss_line;
 using common::LossCurve;
-using common::LossPoint;
 using common::read_loss_curve;
 
 namespace {
@@ -28,13 +27,6 @@ struct PlotFlags {
   bool json = false;
 };
 
-Line line_of(const std::string& name, const std::vector<LossPoint>& points, LineStyle style,
-             size_t colour) {
-  Line line{name, {}, style, colour};
-  for (auto [step, loss] : points) line.points.push_back({step, loss});
-  return line;
-}
-
 /// Returns a chart with the loss of each batch thin and pale, and that of the validation text on
 /// top.
 common::Chart chart_of(const std::vector<LossCurve>& curves,
@@ -43,9 +35,11 @@ common::Chart chart_of(const std::vector<LossCurve>& curves,
                       .y = {.title = "nats per character", .room = 0.05},
                       .right = {{"bits per character", 1 / std::numbers::ln2}}};
   for (size_t n = 0; n < curves.size(); ++n)
-    chart.lines.push_back(line_of(names[n], curves[n].batches, LineStyle::pale, n));
+    chart.lines.push_back(
+        loss_line(names[n], curves[n].batches, LineStyle::pale, n, curves[n].batches.size()));
   for (size_t n = 0; n < curves.size(); ++n)
-    chart.lines.push_back(line_of(names[n], curves[n].validation, LineStyle::dotted, n));
+    chart.lines.push_back(loss_line(names[n], curves[n].validation, LineStyle::dotted, n,
+                                    curves[n].validation.size()));
   return chart;
 }
 

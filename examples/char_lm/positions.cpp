@@ -4,11 +4,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "charts.h"
 #include "command.h"
 #include "distance_tables.h"
 #include "examples/common/flags.h"
 #include "examples/common/named_run.h"
-#include "examples/common/svg_chart.h"
+#include "examples/common/picture.h"
 #include "figures.h"
 #include "run_folder.h"
 
@@ -28,30 +29,13 @@ struct PositionsFlags {
 
 using Layers = std::vector<std::vector<DistanceTable>>;
 
-/// Returns a chart with a line for each head, and a mark at the longest distance in training.
-Chart chart_of(const DistanceTable& table, size_t layer, int64_t trained) {
-  Chart chart{.title = shiftgrad::text("layer ", layer), .y = {.title = table.title, .room = 0.05}};
-  size_t count = table.heads.front().size();
-  for (size_t h = 0; h < table.heads.size(); ++h) {
-    common::Line line{table.heads.size() > 1 ? shiftgrad::text("head ", h) : "shared",
-                      {},
-                      count <= 40 ? common::LineStyle::dotted : common::LineStyle::plain,
-                      h};
-    auto delta = static_cast<double>(table.first);
-    for (double value : table.heads[h]) line.points.push_back({delta++, value});
-    chart.lines.push_back(line);
-  }
-  if (trained < table.first + static_cast<int64_t>(count) - 1)
-    chart.marks.push_back({static_cast<double>(trained), ""});
-  return chart;
-}
-
 std::string picture_of(const std::string& title, const Layers& layers, int64_t trained) {
   std::vector<std::vector<Chart>> rows;
   for (const std::vector<DistanceTable>& tables : layers) {
     rows.emplace_back();
     for (const DistanceTable& table : tables)
-      rows.back().push_back(chart_of(table, rows.size() - 1, trained));
+      rows.back().push_back(
+          distance_chart(shiftgrad::text("layer ", rows.size() - 1), table, trained));
   }
   bool marked = !rows.front().front().marks.empty();
   for (Chart& chart : rows.back())

@@ -1,9 +1,6 @@
 // char_lm report writes a page about runs, to be read in a browser.
 
-#include "examples/common/report.h"
-
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,18 +10,22 @@
 #include "examples/common/flags.h"
 #include "examples/common/flags_json.h"
 #include "examples/common/model_file.h"
-#include "examples/common/svg.h"
+#include "examples/common/picture.h"
+#include "examples/common/printable.h"
+#include "examples/common/progress.h"
 #include "figures.h"
 #include "nn/models/run_file.h"
 #include "nn/models/config.h"
 #include "nn/models/generate.h"
 #include "optim/evaluate.h"
+#include "report_parts.h"
 #include "run_folder.h"
 #include "scored_text.h"
 
 namespace char_lm {
 
 using common::part;
+using common::Part;
 using shiftgrad::require;
 using Json = nlohmann::ordered_json;
 
@@ -80,38 +81,36 @@ std::vector<ReportedRun> read_runs(const ReportFlags& flags) {
   return runs;
 }
 
-Json sample_part(const ReportedRun& run, const ReportFlags& flags) {
+Sample sample_of(const ReportedRun& run, const ReportFlags& flags) {
   std::string text;
   generate(*run.model, run.prompt, generation_options(*run.saved, flags.options),
            [&](int32_t token) { text += run.saved->vocabulary.decode(token); });
-  return {{"prompt", flags.prompt},
-          {"text", text},
-          {"settings", shiftgrad::text("temperature ", flags.options.sampling.temperature,
-                                       ", seed ", flags.options.seed)}};
+  return {flags.prompt, text,
+          shiftgrad::text("temperature ", flags.options.sampling.temperature, ", seed ",
+                          flags.options.seed)};
 }
 
 /// Returns the beginning of --text, of the validation text, or of what the model wrote.
 std::vector<int32_t> text_to_read(const ReportedRun& run, const ReportFlags& flags,
-                                  const std::vector<int32_t>& validation, const Json& sample,
-                                  int64_t most) {
+                                  const std::vector<int32_t>& validation,
+                                  const Part<Sample>& sample, int64_t most) {
   const Vocabulary& known = run.saved->vocabulary;
   std::vector<int32_t> text = validation;
   if (!flags.text.empty()) text = known.encode(flags.text, "--text");
-  if (text.empty()) text = known.encode(sample["text"].get<std::string>(), "the sample");
+  if (text.empty()) text = known.encode(sample.value->text, "the sample");
   text.resize(static_cast<size_t>(std::min(most, std::ssize(text))));
   return text;
 }
 
-Json attention_of(const ReportedRun& run, const std::vector<int32_t>& text) {
+std::vector<common::AttentionExample> attention_of(const ReportedRun& run,
+                                                   const std::vector<int32_t>& text) {
   std::vector<std::vector<AttentionMap>> layers = attention_maps(*run.model, text);
   require(!layers.empty(), "the model has no attention");
   std::vector<std::string> characters = characters_of(text, run.saved->vocabulary);
-  return Json::array({common::attention_part("", characters, characters, layers)});
+  return {{"", characters, characters, layers}};
 }
 
-/// Returns the tables of distances as far as the training saw them, thinned out where they are
-/// long.
-Json distances_part(const ReportedRun& run) {
+Distances distances_of(const ReportedRun& run) {
   constexpr int64_t most = 128;
   require(run.model != nullptr,
           "its config is not that of a LanguageModel, so nothing is known "
@@ -120,30 +119,13 @@ Json distances_part(const ReportedRun& run) {
   auto layers = distance_tables(*run.model, seen);
   require(!layers.empty(),
           "nothing learned about distances: ", why_no_distances(run.model->config));
-  Json all = Json::array();
-  for (const std::vector<DistanceTable>& tables : layers) {
-    Json layer = Json::array();
-    for (const DistanceTable& table : tables) {
-      int64_t last = std::min(seen, table.first + std::ssize(table.heads.front())) - 1;
-      int64_t step = std::max<int64_t>(1, (last - table.first) / most + 1);
-      Json distances = Json::array(), heads = Json::array();
-      for (int64_t delta = table.first; delta <= last; delta += step) distances.push_back(delta);
-      for (const std::vector<double>& values : table.heads) {
-        Json line = Json::array();
-        for (int64_t delta = table.first; delta <= last; delta += step)
-          line.push_back(std::round(values[static_cast<size_t>(delta - table.first)] * 1e4) / 1e4);
-        heads.push_back(line);
-      }
-      layer.push_back({{"title", table.title}, {"distances", distances}, {"heads", heads}});
-    }
-    all.push_back(layer);
-  }
-  return {{"trained", seen - 1}, {"layers", all}};
+  return {layers, seen - 1};
 }
 
 /// Returns the loss after T/8, T/4, T/2, T and 2T characters, as far as the model can read.
-Json context_part(const ReportedRun& run, const std::vector<int32_t>& validation, int64_t tokens) {
-  ScoredRun scored = scored_run(*run.saved, run.name, validation);
+ContextPart context_of(const ReportedRun& run, const std::vector<int32_t>& validation,
+                       int64_t tokens) {
+  ScoredRun scored = scored_run(*run.saved, common::printable(run.name), validation);
   int64_t T = scored.block_size;
   std::vector<int64_t> lengths;
   for (int64_t length : {T / 8, T / 4, T / 2, T, 2 * T})
@@ -153,61 +135,62 @@ Json context_part(const ReportedRun& run, const std::vector<int32_t>& validation
   Scoring scoring = exact_scoring(std::ssize(validation), lengths.back(), tokens);
   ModelLosses losses;
   for (int64_t length : lengths) losses.push_back(scoring.losses(scored, length, {}));
-  return {{"trained", T}, {"lengths", lengths}, {"bits", curve_of(scored, losses).bits}};
+  return {lengths, curve_of(scored, losses)};
 }
 
 /// Puts the loss of all of the validation text in the place of what training reported, if the text
 /// is there; and in either case what was scored.
-void add_score(Json& report, const ReportedRun& run, const std::vector<int32_t>& validation) {
+void add_score(FullReport& report, const ReportedRun& run, const std::vector<int32_t>& validation) {
   const SavedRun& saved = *run.saved;
   if (validation.size() > 1) {
     auto result = evaluate(*run.model, validation, saved.flags.default_evaluation());
-    report["validation_loss"] = result.nats;
-    report["scored"] = shiftgrad::text("all ", result.tokens, " characters");
+    report.validation_loss = result.nats;
+    report.scored = shiftgrad::text("all ", result.tokens, " characters");
   } else if (saved.flags.trainer.eval_iters > 0 && saved.checkpoint.state.validation_loss) {
-    report["scored"] = shiftgrad::text("at most --eval_iters ", saved.flags.trainer.eval_iters,
-                                       " batches, in training");
+    report.scored = shiftgrad::text("at most --eval_iters ", saved.flags.trainer.eval_iters,
+                                    " batches, in training");
   }
 }
 
 /// Reports a file of a program's own model: what needs a vocabulary, or how the model was trained,
 /// has a reason in its place.
-Json report_of_own(const ReportedRun& run) {
+FullReport report_of_own(const ReportedRun& run) {
   const common::ModelFile& file = *run.file;
-  std::vector<std::pair<std::string, shiftgrad::Dims>> tensors;
-  for (const auto& [name, tensor] : file.weights) tensors.emplace_back(name, tensor.shape);
-  Json settings = Json::object();
-  for (const auto& [name, value] : common::settings_of(file.text("model"))) settings[name] = value;
-  Json report = common::report_of_run({run.name, file.path, tensors, file.state, settings.dump()});
-  report["loss"] = part([&] { return common::loss_part(run.folder); });
-  report["distances"] = part([&] { return distances_part(run); });
-  Json none = {{"nothing",
-                "the file has no vocabulary; a program reads it with load(), and samples it with "
-                "generate()"}};
-  for (const char* name : {"sample", "context", "attention"}) report[name] = none;
+  FullReport report{{.name = run.name, .checkpoint = file.path, .state = file.state}};
+  for (const auto& [name, tensor] : file.weights)
+    report.tensors.emplace_back(name, tensor.shape);
+  report.flags = Json::object();
+  for (const auto& [name, value] : common::settings_of(file.text("model")))
+    report.flags[name] = value;
+  report.validation_loss = file.state.validation_loss;
+  report.loss = part([&] { return common::read_loss_curve(run.folder); });
+  report.distances = part([&] { return distances_of(run); });
+  report.sample.nothing = report.context.nothing = report.attention.nothing =
+      "the file has no vocabulary; a program reads it with load(), and samples it with generate()";
   return report;
 }
 
-Json report_of(const ReportedRun& run, const ReportFlags& flags, int64_t characters) {
+FullReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t characters) {
   if (!run.saved) return report_of_own(run);
   const SavedRun& saved = *run.saved;
-  Json report = common::report_of_run({run.name, saved.source, common::shapes_of(*run.model),
-                                       saved.checkpoint.state, saved.flags.to_json()});
-  report["loss"] = common::loss_part(run.folder);
-  report["sample"] = part([&] { return sample_part(run, flags); });
-  std::vector<int32_t> validation;
-  Json unread = part([&] {
-    validation = ScoredText{}.read(saved);
-    return Json();
-  });
-  add_score(report, run, validation);
-  report["context"] =
-      unread.is_null() ? part([&] { return context_part(run, validation, flags.tokens); }) : unread;
-  report["attention"] = part([&] {
+  FullReport report{{.name = run.name,
+                     .checkpoint = saved.source,
+                     .state = saved.checkpoint.state,
+                     .flags = Json::parse(saved.flags.to_json()),
+                     .tensors = common::shapes_of(*run.model),
+                     .validation_loss = saved.checkpoint.state.validation_loss}};
+  report.loss = part([&] { return common::read_loss_curve(run.folder); });
+  report.sample = part([&] { return sample_of(run, flags); });
+  auto validation = part([&] { return ScoredText{}.read(saved); });
+  std::vector<int32_t> text = validation.value.value_or(std::vector<int32_t>());
+  add_score(report, run, text);
+  report.context.nothing = validation.nothing;
+  if (validation.value) report.context = part([&] { return context_of(run, text, flags.tokens); });
+  report.attention = part([&] {
     int64_t most = std::min(characters, run.model->most_keys());
-    return attention_of(run, text_to_read(run, flags, validation, report["sample"], most));
+    return attention_of(run, text_to_read(run, flags, text, report.sample, most));
   });
-  report["distances"] = part([&] { return distances_part(run); });
+  report.distances = part([&] { return distances_of(run); });
   return report;
 }
 
@@ -224,8 +207,20 @@ Command::Work prepare(const ReportFlags& flags) {
   common::check_picture_path(flags.out);
   return [=] {
     int64_t characters = common::tokens_to_show(maps_of(runs));
-    common::write_report(flags.out, "char_lm", "nats per character", runs.size(),
-                         [&](size_t n) { return report_of(runs[n], flags, characters); });
+    common::Progress progress("runs");
+    std::vector<FullReport> reports;
+    for (const ReportedRun& run : runs) {
+      progress.show(std::ssize(reports), std::ssize(runs));
+      reports.push_back(report_of(run, flags, characters));
+    }
+    progress.pause();
+    std::vector<common::RunInReport> all(reports.begin(), reports.end());
+    const char* unit = "nats per character";
+    common::write_report(
+        flags.out, "char_lm", run_names(flags.runs),
+        {overview_section(all, unit), loss_section(all, unit), sample_section(reports),
+         attention_section(all), distance_section(reports), context_section(reports),
+         flags_section(all), parameters_section(all)});
   };
 }
 

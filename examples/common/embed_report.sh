@@ -1,10 +1,11 @@
 #!/bin/sh
-# Writes what every report begins with as a C++ file: embed_report.sh OUTPUT MODULE…. The modules are those of
-# the book's pages, which a script gives to the report by name.
+# Writes what every picture and every report begins with as a C++ file: embed_report.sh OUTPUT MODULE…. The modules
+# are those of the book's pages, which a script gives to the report by name.
 set -eu
 output=$1
 shift
-book=$(cd "$(dirname "$0")/../book" && pwd)
+here=$(cd "$(dirname "$0")" && pwd)
+book=$here/../book
 
 # A string literal may not be as long as these are, so it is joined from lines. No line has this mark.
 # literal NAME: a constant of what is read from standard input.
@@ -18,9 +19,10 @@ literal() {
 }
 
 {
-  echo '#include "examples/common/report.h"'
+  echo '#include "examples/common/embedded.h"'
   echo 'namespace common {'
   "$book/make/components.sh" "$@" | literal report_script
-  cat "$book/vendor/uplot/uPlot.min.css" "$book/page/book.css" | literal report_style
+  literal report_style < "$book/page/book.css"
+  literal drawing_style < "$here/drawn.css"
   echo '}  // namespace common'
 } > "$output"

@@ -1,5 +1,6 @@
 #include "loss_curve.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -48,6 +49,17 @@ LossCurve read_loss_curve(const std::string& out_dir) {
   }
   require(!curve.batches.empty() || !curve.validation.empty(), path, ": has no finite loss");
   return curve;
+}
+
+Line loss_line(const std::string& name, const std::vector<LossPoint>& points, LineStyle style,
+               size_t colour, size_t most) {
+  Line line{name, {}, style, colour};
+  size_t count = std::min(points.size(), most);
+  for (size_t n = 0; n < count; ++n) {
+    const LossPoint& point = n + 1 == count ? points.back() : points[n * points.size() / count];
+    line.points.push_back({point.step, point.loss});
+  }
+  return line;
 }
 
 nlohmann::json json_of(const std::vector<LossPoint>& points) {

@@ -1,24 +1,17 @@
 #pragma once
 
-// Reports of runs: pages for a browser that need nothing else, made of the book's components.
-// `page/run_report.js` draws what a report holds:
-//
-//     program    the name of the program that writes it
-//     unit       of losses, such as "nats per character"
-//     runs       a list of runs: name, checkpoint, step, validation_loss, scored (what that loss
-//                is of, if it is known), flags, tensors {name, shape}, loss {batches, validation},
-//                and as far as the program has them sample {prompt, text, settings}, attention,
-//                distances and context. A part that cannot be shown has the reason in its place:
-//                {"nothing": "…"}.
+// Reports of runs: pages for a browser that need nothing else. Their figures are drawn when they
+// are written; the book's modules let one choose among them and read their values.
 
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "attention_map.h"
+#include "core/errors.h"
 #include "flags.h"
 #include "loss_curve.h"
 #include "nn/models/run_file.h"
@@ -39,41 +32,84 @@ CLI::App& add_report_command(CLI::App& program, const std::string& shows, Report
 /// Adds --out, which comes after the flags of the program's own.
 void add_report_place(CLI::App& app, ReportFlags& flags);
 
-/// The book's modules, and its style sheet, which are built into the program.
-extern const std::string_view report_script, report_style;
+/// A part of a report, or the reason why there is none.
+template <class Value>
+struct Part {
+  std::optional<Value> value{};
+  std::string nothing{};
+};
 
-/// Writes the report of `runs` runs to a file. `report_of` makes that of the n-th. Throws when the
-/// page would have 3 MB or more.
-void write_report(const std::string& file, const std::string& program, const std::string& unit,
-                  size_t runs, const std::function<nlohmann::ordered_json(size_t n)>& report_of);
+/// Returns what is made, or the reason why it cannot be made.
+template <class Make>
+auto part(const Make& make) -> Part<decltype(make())> try {
+  return {make(), ""};
+} catch (const shiftgrad::Error& error) {
+  return {std::nullopt, error.what()};
+}
 
-/// A run of a report, as its checkpoint has it.
+/// What some queries attend to among some keys, by layers and heads.
+struct AttentionExample {
+  std::string title;
+  std::vector<std::string> queries, keys;
+  std::vector<std::vector<AttentionMap>> layers;
+};
+
+/// What all reports have of a run.
 struct RunInReport {
   std::string name, checkpoint;  ///< the checkpoint is a file
-  std::vector<std::pair<std::string, shiftgrad::Dims>> tensors;
-  const shiftgrad::RunState& state;
-  std::string flags;  ///< in JSON
+  shiftgrad::RunState state;
+  nlohmann::ordered_json flags{};
+  std::vector<std::pair<std::string, shiftgrad::Dims>> tensors{};
+  /// The loss, and what it was measured on, if that is known.
+  std::optional<double> validation_loss{};
+  std::string scored{};
+  Part<LossCurve> loss{};
+  Part<std::vector<AttentionExample>> attention{};
 };
 
 /// Returns the names and shapes of a model's parameters.
 std::vector<std::pair<std::string, shiftgrad::Dims>> shapes_of(const shiftgrad::Module& model);
 
-/// Returns what all runs of a report have, but for the loss curve.
-nlohmann::ordered_json report_of_run(const RunInReport& run);
+/// A section of a report.
+struct Section {
+  std::string title, html;
+};
 
-/// Returns the loss curve of a run's folder, of at most some hundred points. Throws as
-/// read_loss_curve does.
-nlohmann::ordered_json loss_part(const std::string& run);
+/// Returns the runs that have a part, in their order, with it.
+template <class Run, class Value>
+std::vector<std::pair<const Run*, const Value*>> having(const std::vector<Run>& runs,
+                                                        Part<Value> Run::*part) {
+  std::vector<std::pair<const Run*, const Value*>> able;
+  for (const Run& run : runs)
+    if ((run.*part).value) able.emplace_back(&run, &*(run.*part).value);
+  return able;
+}
 
-/// Returns a part of a report, or the reason why it cannot be made.
-nlohmann::ordered_json part(const std::function<nlohmann::ordered_json()>& make);
+/// Returns a sentence about a run that cannot show something.
+std::string reason(const std::string& run, const std::string& nothing);
 
-/// Returns what some queries attend to among some keys, as run_report.js draws it. Weights are in
-/// thousandths.
-nlohmann::ordered_json attention_part(const std::string& title,
-                                      const std::vector<std::string>& queries,
-                                      const std::vector<std::string>& keys,
-                                      const std::vector<std::vector<AttentionMap>>& layers);
+/// Returns the sentences about the runs that have no such part.
+template <class Run, class Value>
+std::string reasons(const std::vector<Run>& runs, Part<Value> Run::*part) {
+  std::string sentences;
+  for (const Run& run : runs)
+    if (!(run.*part).nothing.empty()) sentences += reason(run.name, (run.*part).nothing);
+  return sentences;
+}
+
+/// The sections that all reports have. `unit` is that of losses, such as "nats per character".
+Section overview_section(const std::vector<RunInReport>& runs, const std::string& unit);
+Section loss_section(const std::vector<RunInReport>& runs, const std::string& unit);
+Section attention_section(const std::vector<RunInReport>& runs);
+Section flags_section(const std::vector<RunInReport>& runs);
+Section parameters_section(const std::vector<RunInReport>& runs);
+
+/// Writes the report of a program to a file. Throws when the page would have 3 MB or more.
+void write_report(const std::string& file, const std::string& program,
+                  const std::vector<std::string>& names, const std::vector<Section>& sections);
+
+/// Returns "0", "1", … up to a number.
+std::vector<std::string> numbers_below(size_t count);
 
 /// Returns the largest number of tokens, at most 48, for which the attention of `maps` heads, in
 /// all runs together, leaves room for the rest of a report.

@@ -1,7 +1,7 @@
 #pragma once
 
-// SVG pictures: text that any program draws without help, in the reader's light or dark colours,
-// with a title and a description for those who cannot see it.
+// Elements of SVG: text that any browser draws without help. Charts and heat maps are drawn with
+// them, once for files and for pages. drawn.css has their looks.
 
 #include <string>
 #include <string_view>
@@ -10,20 +10,17 @@
 
 namespace common {
 
-/// A place in a picture, in pixels from its top left corner.
-struct Place {
-  double x = 0, y = 0;
-};
-
-/// A rectangle of a picture.
-struct Box {
-  double left = 0, top = 0, width = 0, height = 0;
-  double right() const { return left + width; }
-  double bottom() const { return top + height; }
-};
-
 /// Returns the text as XML: one line, as printable() makes it.
 std::string xml(std::string_view text);
+
+/// Returns the same, with its lines and tabs.
+std::string xml_lines(std::string_view text);
+
+/// Returns name="value", with a space before it.
+std::string attribute(std::string_view name, std::string_view value);
+
+/// Returns a part of a width or of a height, such as "12.5%".
+std::string percent(double share);
 
 /// The width of a text of this size, as far as one can tell without the font.
 double width_of(std::string_view text, double size = 12);
@@ -37,26 +34,40 @@ class Svg {
   /// Adds an element, or several, as they are.
   template <class... Parts>
   void add(const Parts&... parts) {
-    content_ += shiftgrad::text(parts..., '\n');
+    content += shiftgrad::text(parts..., '\n');
   }
-  /// Adds words from a place on. `attributes` may anchor, turn or colour them.
-  void words(const Place& place, std::string_view text, std::string_view attributes = "");
-  /// Adds a straight line. The class is `grid`, `axis` or `mark`.
-  void line(const Place& from, const Place& to, std::string_view kind);
+  /// Adds words. The attributes place them.
+  void words(std::string_view attributes, std::string_view text);
 
-  /// Returns the whole picture. The title is above what was added, which begins below `title_room`.
-  std::string str(double width, double height, const std::string& title,
-                  const std::string& description) const;
-  static constexpr double title_room = 36;
-
- private:
-  std::string content_;
+  std::string content;
 };
 
-/// Throws a line unless the picture for --out can be a file with this path.
-void check_picture_path(const std::string& path);
+/// A chart or a heat map, ready to stand in a picture or in a page.
+struct Drawing {
+  enum class Kind {
+    chart,  // of any width: places are in percent, texts keep their size
+    map     // scaled as a whole
+  };
+  Kind kind = Kind::chart;
+  double width = 0, height = 0;
+  /// The room that texts need beside it.
+  double left = 0, right = 0;
+  /// The title, which is not drawn: words wrap in a page, and not in a picture.
+  std::string title{};
+  std::string content;
+  /// What a screen reader says of it after the title.
+  std::string label;
+  /// What the colours mean, as HTML.
+  std::string legend{};
+  /// More attributes of the element.
+  std::string attributes{};
+};
 
-/// Writes the picture whole, in the place of an older one, and prints its path.
-void write_picture(const std::string& path, const std::string& svg);
+/// Returns the drawing as an element, without the room beside it. The style is CSS.
+std::string element(const Drawing& drawing, const std::string& style = "");
+
+/// Returns the drawing as an element of a page, <drawn-figure>, in which cursor and arrow keys read
+/// values (book/page/drawn_figure.js).
+std::string in_page(const Drawing& drawing);
 
 }  // namespace common

@@ -11,8 +11,7 @@
 #include "decoding.h"
 #include "examples/common/flags.h"
 #include "examples/common/named_run.h"
-#include "examples/common/svg.h"
-#include "examples/common/svg_maps.h"
+#include "examples/common/picture.h"
 
 namespace seq2seq {
 

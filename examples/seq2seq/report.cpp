@@ -13,8 +13,9 @@
 #include "decoding.h"
 #include "examples/common/flags.h"
 #include "examples/common/named_run.h"
+#include "examples/common/picture.h"
 #include "examples/common/printable.h"
-#include "examples/common/svg.h"
+#include "examples/common/progress.h"
 
 namespace seq2seq {
 
@@ -47,7 +48,8 @@ std::vector<std::string> sources_of(const SavedRun& run, const ReportFlags& flag
 }
 
 /// Returns the alignment of a source and its translation.
-Json alignment_of(const ReportedRun& run, const std::string& source, int64_t most) {
+common::AttentionExample alignment_of(const ReportedRun& run, const std::string& source,
+                                      int64_t most) {
   Line read = read_line(source, run.saved->source_symbols, run.saved->flags.model.max_len);
   require(!read.error, source, ": ", read.error.value_or(""));
   require(std::ssize(read.tokens) <= most, source, ": ", read.tokens.size(),
@@ -56,27 +58,28 @@ Json alignment_of(const ReportedRun& run, const std::string& source, int64_t mos
   const Symbols& symbols = run.saved->target_symbols;
   Line written = read_line(target, symbols, run.saved->flags.model.max_len);
   auto maps = alignments(run.translator->model(), read.tokens, written.tokens, true);
-  return common::attention_part(source + " → " + target, rows_of(target, symbols.unit()),
-                                split(source, run.saved->source_symbols.unit()), maps);
+  return {source + " → " + target, rows_of(target, symbols.unit()),
+          split(source, run.saved->source_symbols.unit()), maps};
 }
 
-Json alignments_of(const ReportedRun& run, const ReportFlags& flags, int64_t most) try {
-  Json all = Json::array();
+std::vector<common::AttentionExample> alignments_of(const ReportedRun& run,
+                                                    const ReportFlags& flags, int64_t most) {
+  std::vector<common::AttentionExample> all;
   for (const std::string& source : sources_of(*run.saved, flags))
     all.push_back(alignment_of(run, source, most));
   return all;
-} catch (const shiftgrad::Error& error) {
-  return {{"nothing", common::printable(error.what())}};
 }
 
-Json report_of(const ReportedRun& run, const ReportFlags& flags, int64_t most) {
+common::RunInReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t most) {
   const SavedRun& saved = *run.saved;
-  Json report =
-      common::report_of_run({run.name, saved.source, common::shapes_of(run.translator->model()),
-                             saved.state, saved.flags.to_json()});
-  report["loss"] = common::loss_part(run.folder);
-  report["attention"] = alignments_of(run, flags, most);
-  return report;
+  return {.name = run.name,
+          .checkpoint = saved.source,
+          .state = saved.state,
+          .flags = Json::parse(saved.flags.to_json()),
+          .tensors = common::shapes_of(run.translator->model()),
+          .validation_loss = saved.state.validation_loss,
+          .loss = common::part([&] { return common::read_loss_curve(run.folder); }),
+          .attention = common::part([&] { return alignments_of(run, flags, most); })};
 }
 
 Command::Work prepare(const ReportFlags& flags) {
@@ -93,9 +96,18 @@ Command::Work prepare(const ReportFlags& flags) {
   }
   common::check_picture_path(flags.out);
   return [=] {
-    common::write_report(flags.out, "seq2seq", "nats per token", runs.size(), [&](size_t n) {
-      return report_of(runs[n], flags, common::tokens_to_show(maps));
-    });
+    common::Progress progress("runs");
+    std::vector<common::RunInReport> reports;
+    for (const ReportedRun& run : runs) {
+      progress.show(std::ssize(reports), std::ssize(runs));
+      reports.push_back(report_of(run, flags, common::tokens_to_show(maps)));
+    }
+    progress.pause();
+    const char* unit = "nats per token";
+    common::write_report(
+        flags.out, "seq2seq", names,
+        {overview_section(reports, unit), loss_section(reports, unit), attention_section(reports),
+         flags_section(reports), parameters_section(reports)});
   };
 }
 

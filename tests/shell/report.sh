@@ -22,7 +22,7 @@ trained 'deep/<b>&amp; `x`' --model shaw --max_distance 3
 
 runs report xl --tokens 20
 prints '^wrote report.html$'
-holds report.html runs=xl nothing=0 attention=1 loss sample distances context
+holds report.html runs=xl nothing=0 attention=1 metrics=xl/metrics.jsonl loss sample distances context
 # vanilla has no distances, rnn neither these nor attention.
 runs report xl vanilla rnn --tokens 20 --out all.html
 holds all.html runs=xl,vanilla,rnn nothing=3 attention=1 loss sample distances context

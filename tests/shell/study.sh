@@ -39,6 +39,23 @@ shifted=$(case_of '{"shape": [2, 2], "values": [1, 2, 3, 4]}' | "$study")
 [ "$shifted" = '{"tensors":{"grad.input.x":{"shape":[2,2],"values":[0.0,1.0,3.0,4.0]},"output":{"shape":[2,2],"values":[2.0,0.0,3.0,4.0]}}}' ] ||
   { echo "shifted: $shifted"; exit 1; }
 
+# What is drawn has the values that were asked for, and what cannot be drawn is refused.
+refused '{"do": "draw"}' '`map` is missing'
+refused '{"do": "draw", "chart": {}}' '`curves` is missing'
+refused '{"do": "draw", "chart": {"curves": [{"name": "a", "xs": [1], "ys": []}]}}' \
+  '`ys` has 0 values, expected 1, as `xs` has'
+refused '{"do": "draw", "map": {"values": [[1], [1, 2]]}}' '`values` has rows of 1 and of 2 values'
+refused '{"do": "draw", "map": {"values": [["x"]]}}' '`values` has `x`, expected numbers and null'
+refused '{"do": "draw", "map": {"values": [[1]], "row_names": ["a", "b"]}}' '`row_names` has 2 names, expected 1'
+# draws REQUEST TEXT
+draws() {
+  drawing=$(printf '%s\n' "$1" | "$study" | sed 's/\\"/"/g')
+  case $drawing in *"$2"*) ;; *) echo "$1 draws $drawing, expected $2"; exit 1 ;; esac
+}
+draws '{"do": "draw", "chart": {"curves": [{"name": "a", "xs": [1, 2, 3], "ys": [2, null, 4]}]}}' \
+  'data-name="a" d="M1 -2M3 -4"'
+draws '{"do": "draw", "map": {"values": [[1, null], [-0.25, 0]]}}' '<path class="negative" opacity="0.5" d="M0 1h1"/>'
+
 # views_of TENSOR STEPS: of a tensor, by operations. The gradient of each result is asked for.
 views_of() {
   echo '{"do": "views", "tensor": '"$1"', "steps": ['"$2"'],

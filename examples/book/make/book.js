@@ -21,7 +21,7 @@ function read_chapters() {
     .sort((a, b) => a.order - b.order);
 }
 
-/// The custom elements that a module of page/ defines, by the module's name: heat_map.js has <heat-map>.
+/// The custom elements that a module of page/ defines, by the module's name: cell_field.js has <cell-field>.
 function modules_in(html) {
   return fs.readdirSync(in_book('page')).filter((name) => {
     const element = name.replace('.js', '').replaceAll('_', '-');

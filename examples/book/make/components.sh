@@ -1,7 +1,7 @@
 #!/bin/sh
-# Writes a script that gives pages the modules of page/ and uPlot by name, as in
-# `import "book/heat_map.js"`. A page that was opened from a disk may not import files, so the script holds
-# each module as a data: URL in an import map. The arguments are modules; without any, it takes all.
+# Writes a script that gives pages the modules of page/ by name, as in `import "book/cell_field.js"`. A page that
+# was opened from a disk may not import files, so the script holds each module as a data: URL in an import map. The
+# arguments are modules; without any, it takes all.
 set -eu
 cd "$(dirname "$0")/../page"
 [ $# -gt 0 ] || set -- *.js
@@ -13,7 +13,6 @@ entry() {
 
 echo 'document.head.append(Object.assign(document.createElement("script"), {'
 echo 'type: "importmap", textContent: JSON.stringify({ imports: {'
-{ cat ../vendor/uplot/uPlot.iife.min.js; echo 'export default uPlot;'; } | entry uplot.js
 for module in "$@"; do
   { cat "$module"; echo "//# sourceURL=book/$module"; } | entry "$module"
 done

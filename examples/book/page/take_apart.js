@@ -1,7 +1,7 @@
 // <take-apart of="ID">: takes apart the model that the <train-it> of this id has trained: what each term of the
 // score says about each pair of characters, and what becomes of the loss and of the text without some terms.
 
-import 'book/heat_map.js';
+import 'book/drawn_figure.js';
 import { attempt, choose, number, part } from 'book/elements.js';
 
 const looked_at = 24, scored = 1500, written = 120;  // characters
@@ -95,18 +95,18 @@ customElements.define('take-apart', class extends HTMLElement {
     const size = characters.length;
     while (maps.children.length > shown.length) maps.lastChild.remove();
     while (maps.children.length < shown.length) maps.append(this.#new_map());
-    shown.forEach(([title, values], n) => maps.children[n].show({
+    shown.forEach(([title, values], n) => maps.children[n].show({ map: {
       title, limit: title === 'weights' ? 1 : limit,
       values: characters.map((_, i) => characters.map((_, j) => j > i ? null : values[i * size + j])),
       row_title: 'query', row_names: characters, column_title: 'key', column_names: characters,
-    }));
+    } }));
   }
 
   /// A map whose cursor all others follow.
   #new_map() {
-    const map = document.createElement('heat-map');
+    const map = document.createElement('drawn-figure');
     map.addEventListener('cell', ({ detail: cell }) => {
-      for (const other of this.querySelectorAll('heat-map'))
+      for (const other of this.querySelectorAll('drawn-figure'))
         if (other !== map) other.mark(cell?.row, cell?.column);
     });
     return map;

@@ -8,7 +8,7 @@
 
 import { attempt } from 'book/elements.js';
 import { ask } from 'book/library.js';
-import 'book/heat_map.js';
+import 'book/drawn_figure.js';
 import { filled } from 'book/numbers.js';
 
 const terms = {
@@ -33,7 +33,7 @@ class TermsFigure extends HTMLElement {
         <label>Text <input type="text" name="text" maxlength="${longest}" size="${longest}"></label>
         <label>M remembered <input type="range" name="m" min="0" max="${longest - 1}"><output name="m"></output></label>
       </div>
-      <heat-map></heat-map>
+      <drawn-figure></drawn-figure>
       <p role="alert" hidden></p>`;
     this.#input('text').value = (this.getAttribute('text') ?? 'the cat sat on the mat').slice(0, longest);
     this.#input('m').value = this.getAttribute('m') ?? 0;
@@ -53,12 +53,13 @@ class TermsFigure extends HTMLElement {
     await attempt(this, async () => {
       const values = await attention(letters, M, on);
       if (asked !== this.#asked) return;
-      this.querySelector('heat-map').show({
+      const map = this.querySelector('drawn-figure');
+      map.describe = (i, j, p) => `“${letters[M + i]}” at ${M + i} attends to “${letters[j]}” at ${j}, ` +
+        `distance ${M + i - j}: ${p.toFixed(3)}`;
+      await map.show({ map: {
         title: 'Attention', values, limit: 1, row_title: 'query', column_title: 'key',
         row_names: letters.slice(M), column_names: letters, memory: M,
-        describe: (i, j, p) => `“${letters[M + i]}” at ${M + i} attends to “${letters[j]}” at ${j}, ` +
-          `distance ${M + i - j}: ${p.toFixed(3)}`,
-      });
+      } });
     });
   }
 }

@@ -2,8 +2,7 @@
 // what it writes, what its characters attend to, and what it has learned about distances. The attribute
 // `variant` names the one to begin with. An event "trained" tells that the model has changed.
 
-import 'book/heat_map.js';
-import 'book/line_chart.js';
+import 'book/drawn_figure.js';
 import { attempt, choose, choices, number, part } from 'book/elements.js';
 import { texts } from 'book/texts.js';
 import { TrainingRun } from 'book/training_run.js';
@@ -36,7 +35,7 @@ customElements.define('train-it', class extends HTMLElement {
         <textarea name="own" rows="4"></textarea></label>
       <p role="alert" hidden></p>
       <p class="status" role="status">Nothing is trained yet.</p>
-      <line-chart class="loss" hidden></line-chart>
+      <drawn-figure class="loss" hidden></drawn-figure>
       <div class="learned" hidden>
       <h3>What it writes</h3>
       <pre class="written" tabindex="0" aria-label="What the model writes"></pre>
@@ -47,11 +46,11 @@ customElements.define('train-it', class extends HTMLElement {
         <label>Head <select name="head"></select></label>
       </div>
       <p class="no-attention" hidden>This variant attends to nothing: a recurrent network or sums stand in its place.</p>
-      <heat-map></heat-map>
+      <drawn-figure class="weights"></drawn-figure>
       <h3>What it has learned about distances</h3>
       <div class="controls"><label>Show the <select name="table"></select></label></div>
       <p class="no-distances" hidden>This variant learns nothing about distances.</p>
-      <line-chart class="distances"></line-chart>
+      <drawn-figure class="distances"></drawn-figure>
       </div>`;
     choose(this, 'variant', this.getAttribute('variant') ?? variants[0]);
     this.#part('train').addEventListener('click', () => this.#press());
@@ -127,10 +126,10 @@ customElements.define('train-it', class extends HTMLElement {
     const earlier = this.#earlier.map((curve) => ({ ...curve, name: `${curve.name}, before` }));
     const chart = this.querySelector('.loss');
     chart.hidden = false;
-    chart.show({
+    chart.show({ chart: {
       title: 'Loss of the batch, and of the end of the text, which is held back', x_title: 'step', y_title: 'nats a character',
       curves: [{ ...run.curve, name: `${run.name}, batch` }, run.unseen_curve, ...earlier],
-    });
+    } });
   }
 
   async #look() {
@@ -151,7 +150,7 @@ customElements.define('train-it', class extends HTMLElement {
 
   #show_attention(text, { layers }) {
     const characters = [...text];
-    const map = this.querySelector('heat-map');
+    const map = this.querySelector('.weights');
     const maps = layers[Number(this.#part('layer').value)] ?? [];
     map.hidden = maps.length === 0;
     this.querySelector('.no-attention').hidden = maps.length > 0;
@@ -159,11 +158,11 @@ customElements.define('train-it', class extends HTMLElement {
     choose(this, 'head', null, maps.map(({ title }) => title));
     const shown = maps.find(({ title }) => title === this.#part('head').value);
     if (!shown) return;
-    map.show({
+    map.show({ map: {
       title: `Layer ${this.#part('layer').value}, ${shown.title}`, limit: 1,
       values: characters.map((_, i) => characters.map((_, j) => j > i ? null : shown.weights[i * characters.length + j])),
       row_title: 'query', row_names: characters, column_title: 'key', column_names: characters,
-    });
+    } });
   }
 
   #show_distances({ layers }) {
@@ -175,9 +174,9 @@ customElements.define('train-it', class extends HTMLElement {
     choose(this, 'table', null, tables.map(({ title }) => title));
     const shown = tables.find(({ title }) => title === this.#part('table').value);
     if (!shown) return;
-    chart.show({
+    chart.show({ chart: {
       title: `Layer ${this.#part('layer').value}: ${shown.title}`, x_title: 'distance', y_title: '',
       curves: shown.heads.map((ys, h) => ({ name: `head ${h}`, xs: ys.map((_, n) => shown.first + n), ys })),
-    });
+    } });
   }
 });

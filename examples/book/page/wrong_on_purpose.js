@@ -1,7 +1,7 @@
 // <wrong-on-purpose>: trains a form of attention as it should be and with a mistake that public code makes, side
 // by side. The attributes `form` and `mistake` choose what to begin with, and `steps` says how long both train.
 
-import 'book/line_chart.js';
+import 'book/drawn_figure.js';
 import { ask } from 'book/library.js';
 import { attempt, choices, choose, number, part } from 'book/elements.js';
 import { texts } from 'book/texts.js';
@@ -39,7 +39,7 @@ customElements.define('wrong-on-purpose', class extends HTMLElement {
       </div>
       <p role="alert" hidden></p>
       <p class="status" role="status">Nothing is trained yet.</p>
-      <line-chart hidden></line-chart>
+      <drawn-figure hidden></drawn-figure>
       <div hidden class="wide" tabindex="0" role="group" aria-label="Losses"><table>
         <caption>Nats a character of the end of the text, which was held back</caption><thead><tr><th>training</th>
         <th>fed in one pass</th><th>fed in order</th><th>writes</th></tr></thead><tbody></tbody></table></div>`;
@@ -97,10 +97,11 @@ customElements.define('wrong-on-purpose', class extends HTMLElement {
     if (!wrong) return;
     this.querySelector('.status').textContent = `Step ${wrong.step} of ${this.#steps}: loss ${number(this.#runs[0].losses.at(-1))} ` +
         `nats as it should be, ${number(wrong.losses.at(-1))} with the mistake.`;
-    this.querySelector('line-chart').hidden = false;
-    this.querySelector('line-chart').show({
+    const chart = this.querySelector('drawn-figure');
+    chart.hidden = false;
+    chart.show({ chart: {
       title: 'Loss of the batch', x_title: 'step', y_title: 'nats a character', curves: this.#runs.map(({ curve }) => curve),
-    });
+    } });
   }
 
   /// The losses of a training, and what its model writes.

@@ -71,7 +71,7 @@ async function check_names(page, offend) {
         ? one.labels?.[0]?.textContent.trim() || one.getAttribute('aria-label') : named(one);
       want(text, `${one.outerHTML.slice(0, 80)} has no name`);
     }
-    for (const one of document.querySelectorAll('main svg, main canvas, main img'))
+    for (const one of document.querySelectorAll('main svg, main img'))
       want(one.closest('[aria-label], [aria-labelledby], [aria-hidden=true], figure:has(figcaption)'), `${one.outerHTML.slice(0, 80)} has no words`);
     for (const one of document.querySelectorAll('main figure'))
       want(one.querySelector('figcaption')?.textContent.trim(), `${one.outerHTML.slice(0, 80)} has no caption`);

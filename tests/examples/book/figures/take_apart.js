@@ -4,7 +4,7 @@
 async function shown(figure) {
   return figure.evaluate((one) => ({
     losses: [...one.querySelectorAll('.loss')].map(({ textContent }) => parseFloat(textContent.split(': ')[1])),
-    weights: [...one.querySelectorAll('canvas')].at(-1)?.toDataURL(),
+    weights: [...one.querySelectorAll('.cells')].at(-1)?.innerHTML,
     alert: one.querySelector('[role=alert]').textContent,
   }));
 }

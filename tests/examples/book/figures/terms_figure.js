@@ -4,8 +4,9 @@ const { Figure, assert } = require('../figure.js');
 
 /// The numbers that the map says under the arrow keys.
 const map = (figure) => figure.root.evaluate((one) => {
-  const element = one.querySelector('heat-map'), cells = element.querySelector('.map-cells');
-  const { width, height } = element.querySelector('canvas');
+  const element = one.querySelector('drawn-figure'), cells = element.querySelector('[tabindex]');
+  const { columns: width, values } = JSON.parse(element.querySelector('metadata').textContent);
+  const height = width ? values.length / width : 0;
   const press = (key, times) => {
     for (let n = 0; n < times; ++n) cells.dispatchEvent(new KeyboardEvent('keydown', { key }));
   };
@@ -16,7 +17,7 @@ const map = (figure) => figure.root.evaluate((one) => {
     press('ArrowLeft', width);
     return Array.from({ length: width }, (_, column) => {
       press('ArrowRight', Number(column > 0));
-      return Number(element.querySelector('.map-value').textContent.split(': ').at(-1));
+      return Number(element.querySelector('output').textContent.split(': ').at(-1));
     });
   });
 });

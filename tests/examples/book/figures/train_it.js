@@ -77,13 +77,13 @@ module.exports = async (page, figure, offend) => {
   if (await figure.locator('[name=train]').textContent() !== 'Go on') offend('the button of a pause is not "Go on"');
   if (!(await figure.locator('.written').textContent()).length) offend('nothing is written');
 
-  const map = figure.locator('heat-map .map-cells');
+  const map = figure.locator('.weights [tabindex]');
   await map.focus();
   await page.keyboard.press('ArrowRight');
-  if (!/query .*key .*\d/.test(await figure.locator('heat-map output').textContent())) offend('the map says no value on focus');
+  if (!/query .*key .*\d/.test(await figure.locator('.weights output').textContent())) offend('the map says no value on focus');
   const characters = await figure.locator('[name=looked_at]').inputValue();
-  for (const axis of ['row', 'column']) {
-    const named = await figure.locator(`.map-${axis}-names`).textContent();
+  for (const [n, axis] of ['row', 'column'].entries()) {
+    const named = (await figure.locator('.weights .names').nth(n).locator('text').allTextContents()).join('');
     if (named !== characters.replaceAll(' ', '␣')) offend(`the ${axis}s are named "${named}", expected "${characters}"`);
   }
   for (const name of ['layer', 'head', 'table']) {
@@ -100,7 +100,7 @@ module.exports = async (page, figure, offend) => {
     if (!await until(page, async () => await figure.evaluate((one) => one.run.name) === variant && await step_of(figure) > 1, 20000))
       offend(`${variant} does not train: ${await figure.locator('[role=alert]').first().textContent()}`);
   }
-  const legend = await figure.locator('line-chart').first().locator('.chart-value').textContent();
+  const legend = await figure.locator('.loss output').textContent();
   if (!legend.includes('before')) offend(`no earlier training beside the last: ${legend}`);
   await check_native(page, offend);
 

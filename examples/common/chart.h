@@ -1,5 +1,7 @@
 #pragma once
 
+// Charts: curves and dots over two axes.
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +27,9 @@ struct Line {
   std::vector<Point> points;
   LineStyle style = LineStyle::plain;
   size_t colour = 0;
+
+  /// Whether legends have it, and pages read its values.
+  bool named() const { return !name.empty() && style != LineStyle::pale; }
 };
 
 struct Tick {
@@ -68,11 +73,12 @@ struct ChartSize {
   double width = 640, height = 380;
 };
 
-/// Returns a picture with rows of charts, and a legend of their lines and of `notes` beside them.
-/// The title and the description are for screen readers too.
-std::string picture_of_charts(const std::string& title, const std::string& description,
-                              const std::vector<std::vector<Chart>>& rows, const ChartSize& size,
-                              const std::vector<std::string>& notes = {});
+/// The size in pages, whose width differs: ticks have room on a phone.
+constexpr ChartSize chart_in_page{260, 230};
+
+/// Draws a chart. A curve's path has its values as coordinates, with y below zero, so that a page
+/// reads them there.
+Drawing drawn(const Chart& chart, const ChartSize& size);
 
 /// Returns a sentence that says where each named line begins and ends.
 std::string sentence_of(const Chart& chart);

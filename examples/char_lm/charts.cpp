@@ -1,0 +1,64 @@
+#include "charts.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <set>
+
+namespace char_lm {
+
+using common::Chart;
+using common::LineStyle;
+using shiftgrad::text;
+
+namespace {
+
+/// Returns ticks for the lengths, round ones first.
+std::vector<common::Tick> ticks_of(std::vector<int64_t> lengths) {
+  auto twos = [](int64_t length) { return std::countr_zero(static_cast<uint64_t>(length)); };
+  std::ranges::stable_sort(lengths, std::greater<>(), twos);
+  std::vector<common::Tick> ticks;
+  for (int64_t length : lengths)
+    ticks.push_back({static_cast<double>(length), std::to_string(length)});
+  return ticks;
+}
+
+}  // namespace
+
+Chart distance_chart(const std::string& title, const DistanceTable& table, int64_t trained) {
+  constexpr int64_t most = 400, dotted = 40;
+  Chart chart{.title = title, .y = {.title = table.title, .room = 0.05}};
+  int64_t count = std::ssize(table.heads.front()), step = (count - 1) / most + 1;
+  for (size_t h = 0; h < table.heads.size(); ++h) {
+    common::Line line{table.heads.size() > 1 ? text("head ", h) : "shared",
+                      {},
+                      count <= dotted ? LineStyle::dotted : LineStyle::plain,
+                      h};
+    for (int64_t n = 0; n < count; n += step)
+      line.points.push_back(
+          {static_cast<double>(table.first + n), table.heads[h][static_cast<size_t>(n)]});
+    chart.lines.push_back(line);
+  }
+  if (trained < table.first + count - 1) chart.marks.push_back({static_cast<double>(trained), ""});
+  return chart;
+}
+
+Chart context_chart(const std::vector<ContextCurve>& curves, const std::vector<int64_t>& lengths,
+                    const std::string& x_title) {
+  Chart chart{.x = {.title = x_title, .ticks = ticks_of(lengths), .logarithmic = true},
+              .y = {.title = "bits per character", .room = 0.05}};
+  std::set<int64_t> marks;
+  for (size_t n = 0; n < curves.size(); ++n) {
+    common::Line line{curves[n].name, {}, LineStyle::dotted, n};
+    for (size_t at = 0; at < curves[n].bits.size(); ++at)
+      line.points.push_back({static_cast<double>(lengths[at]), curves[n].bits[at]});
+    chart.lines.push_back(line);
+    marks.insert(curves[n].trained);
+  }
+  for (int64_t mark : marks)
+    if (lengths.front() <= mark && mark <= lengths.back())
+      chart.marks.push_back({static_cast<double>(mark), text("trained on ", mark)});
+  return chart;
+}
+
+}  // namespace char_lm

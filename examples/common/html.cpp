@@ -1,0 +1,59 @@
+#include "html.h"
+
+namespace common {
+
+using shiftgrad::text;
+
+std::string table(const std::string& caption, const std::vector<std::string>& columns,
+                  const std::vector<std::vector<std::string>>& rows,
+                  const std::vector<std::string>& classes) {
+  std::string lines = "<tr>";
+  for (const std::string& column : columns)
+    lines += text("<th scope=\"col\">", xml(column), "</th>");
+  lines += "</tr>\n";
+  for (size_t n = 0; n < rows.size(); ++n) {
+    bool has_class = n < classes.size() && !classes[n].empty();
+    lines += text("<tr", has_class ? attribute("class", classes[n]) : "", "><th scope=\"row\">",
+                  xml(rows[n].front()), "</th>");
+    for (const std::string& cell : std::span(rows[n]).subspan(1))
+      lines += text("<td>", xml(cell), "</td>");
+    lines += "</tr>\n";
+  }
+  return text("<div class=\"wide\" tabindex=\"0\" role=\"region\"",
+              attribute("aria-label", caption), "><table><caption>", xml(caption), "</caption>\n",
+              lines, "</table></div>\n");
+}
+
+std::string alternative(const std::vector<std::pair<std::string, size_t>>& when,
+                        const std::string& content) {
+  std::string attributes;
+  bool hidden = false;
+  for (const auto& [name, option] : when) {
+    attributes += text(" data-", name, "=\"", option, '"');
+    hidden = hidden || option > 0;
+  }
+  return text("<div", attributes, hidden ? " hidden>" : ">", content, "</div>\n");
+}
+
+std::string figure(const std::vector<Choice>& choices, const std::string& shown,
+                   const std::string& sentence) {
+  std::string controls;
+  for (const Choice& choice : choices) {
+    if (choice.options.size() < 2) continue;
+    controls += text("<label>", xml(choice.label), " <select name=\"", choice.name, "\">");
+    for (size_t n = 0; n < choice.options.size(); ++n)
+      controls += text("<option value=\"", n, "\">", xml(choice.options[n]), "</option>");
+    controls += "</select></label>\n";
+  }
+  if (!controls.empty()) controls = text("<div class=\"controls\">\n", controls, "</div>\n");
+  return text("<figure><figure-choice>\n", controls, shown, "</figure-choice><figcaption>",
+              xml(sentence), "</figcaption></figure>\n");
+}
+
+std::string beside(const std::vector<std::string>& parts) {
+  std::string all;
+  for (const std::string& part : parts) all += text("<div>", part, "</div>\n");
+  return text("<div class=\"beside\">\n", all, "</div>\n");
+}
+
+}  // namespace common

@@ -1,0 +1,39 @@
+#pragma once
+
+// Parts of pages, as text.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "svg.h"
+
+namespace common {
+
+/// A table with a heading for each column and each row. One that is too wide for the page scrolls.
+/// `classes` has the class of each row, if any.
+std::string table(const std::string& caption, const std::vector<std::string>& columns,
+                  const std::vector<std::vector<std::string>>& rows,
+                  const std::vector<std::string>& classes = {});
+
+/// A choice of what a figure shows.
+struct Choice {
+  std::string name, label;
+  std::vector<std::string> options;
+};
+
+/// A part of a figure that shows while these choices, by name, are at these options. The first
+/// options are chosen first.
+std::string alternative(const std::vector<std::pair<std::string, size_t>>& when,
+                        const std::string& content);
+
+/// A figure with its choices, and a sentence about it. Choices of one option are left out.
+std::string figure(const std::vector<Choice>& choices, const std::string& shown,
+                   const std::string& sentence);
+
+/// Parts side by side, where there is room.
+std::string beside(const std::vector<std::string>& parts);
+
+}  // namespace common

@@ -1,0 +1,103 @@
+// <drawn-figure>: what is drawn is what it says. A curve's points lie where the axes' ticks have their values, and a
+// map's cells have the colours of their values; the arrow keys and the cursor read those values.
+
+const numbers = (text) => (text.match(/-?\d+(\.\d+)?(e[-+]?\d+)?/g) ?? []).map(Number);
+
+/// Of each curve, its last value, and the value that the axes have at the place on the screen.
+const curves_of = (figure) => figure.evaluate((one) => {
+  const middle = (box) => [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
+  const ticks = (which, axis) => [...one.querySelectorAll('.plane > text')].filter(which)
+    .map((text) => [Number(text.textContent), middle(text.getBoundingClientRect())[axis]]).filter(([value]) => !Number.isNaN(value));
+  const logarithmic = one.querySelector('.chart').dataset.logarithmic !== undefined;
+  const scale = (ends, transform) => {
+    const [[a, from], [b, to]] = [ends[0], ends.at(-1)].map(([value, place]) => [transform(value), place]);
+    return (place) => a + (place - from) / (to - from) * (b - a);
+  };
+  const xs = ticks((text) => text.getAttribute('y') === '100%' && text.getAttribute('dy') === '18', 0);
+  const ys = ticks((text) => text.getAttribute('x') === '-7', 1);
+  return [...one.querySelectorAll('[data-name]:not([d=""])')].map((path) => {
+    const [x, y] = path.getAttribute('d').match(/(-?[-+.\de]+) (-?[-+.\de]+)$/).slice(1).map(Number);
+    const at = new DOMPoint(x, y).matrixTransform(path.getScreenCTM());
+    return {
+      name: path.dataset.name, x, y: -y,
+      seen_x: xs.length > 1 ? scale(xs.sort((a, b) => a[0] - b[0]), logarithmic ? Math.log : (value) => value)(at.x) : x,
+      seen_y: ys.length > 1 ? scale(ys, (value) => value)(at.y) : -y,
+      range_x: path.ownerSVGElement.viewBox.baseVal.width, range_y: path.ownerSVGElement.viewBox.baseVal.height,
+      stroke: getComputedStyle(path).stroke,
+    };
+  });
+});
+
+async function check_chart(page, figure, offend) {
+  const curves = await curves_of(figure);
+  if (!curves.length) return;
+  for (const { name, x, y, seen_x, seen_y, range_x, range_y } of curves) {
+    if (!(Math.abs(seen_x - x) < 0.02 * range_x)) offend(`${name} ends at ${x}, but is drawn at ${seen_x}`);
+    if (!(Math.abs(seen_y - y) < 0.02 * range_y)) offend(`${name} ends with ${y}, but is drawn at ${seen_y}`);
+  }
+  if (new Set(curves.map(({ stroke }) => stroke)).size !== Math.min(curves.length, 8)) offend('curves of one colour');
+  await figure.locator('[tabindex]').focus();
+  await page.keyboard.press('End');
+  const said = await figure.locator('output span').allTextContents();
+  for (const { name, y } of curves)
+    if (!said.some((text) => text.startsWith(name) && Math.abs(numbers(text).at(-1) - y) <= 1e-3 * Math.abs(y)))
+      offend(`the chart says ${said}, expected ${name} ${y}`);
+  const end = await figure.locator('output').textContent();
+  await page.keyboard.press('Home');
+  if (curves.some(({ range_x }) => range_x > 1) && await figure.locator('output').textContent() === end) offend(`Home reads ${end}`);
+}
+
+/// The values of a map, and the class and the opacity of the cell that is drawn for each.
+const cells_of = (figure) => figure.evaluate((one) => {
+  const { values, columns } = JSON.parse(one.querySelector('metadata').textContent);
+  const drawn = values.map(() => ({ kind: null, opacity: 0 }));
+  for (const path of one.querySelectorAll('.cells path'))
+    for (const [, column, row] of path.getAttribute('d').matchAll(/M(\d+) (\d+)h1/g))
+      drawn[row * columns + Number(column)] = { kind: path.getAttribute('class'), opacity: Number(path.getAttribute('opacity')) };
+  return { columns, cells: values.map((value, n) => ({ value, ...drawn[n] })) };
+});
+
+async function check_map(page, figure, offend) {
+  const { columns, cells } = await cells_of(figure);
+  for (const [n, { value, kind, opacity }] of cells.entries()) {
+    const expected = value === null ? 'hidden' : opacity === 0 ? null : value < 0 ? 'negative' : 'positive';
+    const strength = value === null ? opacity : Math.sqrt(Math.min(Math.abs(value) / 1000, 1));
+    if (kind !== expected || Math.abs(opacity - strength) > 0.04)
+      return offend(`cell ${n} of ${value} thousandths is drawn ${kind} ${opacity}`);
+  }
+  // The last row's first cell, then the one above its neighbour, by keys; then the first cell by the cursor.
+  const rows = cells.length / columns;
+  const says = async (row, column, how) => {
+    const text = await figure.locator('output').textContent(), { value } = cells[row * columns + column];
+    const limit = await figure.evaluate((one) => JSON.parse(one.querySelector('metadata').textContent).limit);
+    const right = value === null ? text.endsWith('hidden') || text.endsWith('0.000')
+      : Math.abs(numbers(text).at(-1) - value * limit / 1000) <= 6e-4 * limit;
+    if (!right) offend(`${how} reads "${text}" at ${row}, ${column}, expected ${value} thousandths of ${limit}`);
+  };
+  await page.evaluate(() => document.activeElement.blur());
+  const plane = figure.locator('[tabindex]');
+  await plane.focus();
+  for (let n = 0; n < rows; ++n) await page.keyboard.press('ArrowDown');
+  for (let n = 0; n < columns; ++n) await page.keyboard.press('ArrowLeft');
+  await says(rows - 1, 0, 'a key');
+  if (rows > 1 && columns > 1) {
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowRight');
+    await says(rows - 2, 1, 'a key');
+  }
+  const frame = await figure.locator('.frame').boundingBox();
+  await page.mouse.move(frame.x + frame.width / columns / 2, frame.y + frame.height / rows / 2);
+  await says(0, 0, 'the cursor');
+  await page.mouse.move(0, 0);
+}
+
+module.exports = async (page, first, offend) => {
+  const figures = page.locator('main drawn-figure:visible');
+  for (let n = 0; n < await figures.count(); ++n) {
+    const figure = figures.nth(n);
+    if (!await figure.locator('svg').count()) continue;
+    await figure.scrollIntoViewIfNeeded();
+    if (await figure.locator('svg.map').count()) await check_map(page, figure, offend);
+    else await check_chart(page, figure, offend);
+  }
+};

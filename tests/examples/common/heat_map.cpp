@@ -1,0 +1,64 @@
+#include "examples/common/heat_map.h"
+
+#include <cmath>
+
+#include "tests/support/refusal.h"
+
+using namespace common;
+
+namespace {
+
+bool draws_map(const Drawing& drawing, const std::string& text) {
+  return drawing.content.find(text) != std::string::npos;
+}
+
+HeatMap map_of(const std::vector<double>& values, int64_t columns) {
+  return {.title = "head 0",
+          .rows = {"query", {}},
+          .columns = {"key", {}},
+          .values = values,
+          .column_count = columns};
+}
+
+}  // namespace
+
+TEST_CASE("heat map: a cell has the sign's colour, as strong as the root of its value") {
+  Drawing drawing = drawn(map_of({1, 0.25, -0.25, 0}, 2), 10);
+  CHECK(draws_map(drawing, "<path class=\"positive\" opacity=\"1\" d=\"M0 0h1\"/>"));
+  CHECK(draws_map(drawing, "<path class=\"positive\" opacity=\"0.5\" d=\"M1 0h1\"/>"));
+  CHECK(draws_map(drawing, "<path class=\"negative\" opacity=\"0.5\" d=\"M0 1h1\"/>"));
+  CHECK_FALSE(draws_map(drawing, "M1 1h1"));
+}
+
+TEST_CASE("heat map: its metadata has thousandths of the limit, and null for what is hidden") {
+  HeatMap map = map_of({4, -1, std::nan(""), 0.0012}, 4);
+  map.limit = 4;
+  CHECK(draws_map(drawn(map, 10), "\"values\":[1000,-250,null,0]"));
+  CHECK(draws_map(drawn(map, 10), "<path class=\"hidden\""));
+}
+
+TEST_CASE("heat map: names are visible, and only names") {
+  HeatMap map = map_of({1, 0, 0, 1}, 2);
+  map.rows.symbols = {" ", "\n"};
+  map.columns.symbols = {"<", "\xff"};
+  Drawing drawing = drawn(map, 20);
+  for (const char* name : {"␣", "↵", "&lt;", "FF"})
+    CHECK(draws_map(drawing, std::string(">") + name + "</text>"));
+}
+
+TEST_CASE("heat map: names are left out where cells are small, and upright where they are long") {
+  HeatMap map = map_of(std::vector<double>(16, 0.5), 4);
+  map.columns.symbols = {"a", "b", "c", "d"};
+  CHECK(draws_map(drawn(map, 8), ">b</text>"));
+  CHECK_FALSE(draws_map(drawn(map, 4), ">b</text>"));
+  CHECK(draws_map(drawn(map, 4), ">c</text>"));
+  CHECK_FALSE(draws_map(drawn(map, 20), "rotate(-90)\">a"));
+  map.columns.symbols[0] = "photograph";
+  CHECK(draws_map(drawn(map, 20), "rotate(-90)\">photograph</text>"));
+}
+
+TEST_CASE("heat map: cells fill a width, up to a size") {
+  HeatMap map = map_of(std::vector<double>(100, 0.5), 100);
+  CHECK(drawn(map, cell_within(map, 400)).width <= 400);
+  CHECK(cell_within(map_of({1}, 1), 400) == 20);
+}
