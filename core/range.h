@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <string>
 
 namespace shiftgrad {
@@ -16,6 +17,7 @@ struct Range {
 namespace range {
 
 constexpr double most = 1e9;
+constexpr Range any{-HUGE_VAL, HUGE_VAL};
 constexpr Range zero_or_more{0, most}, one_or_more{1, most}, two_or_more{2, most};
 constexpr Range steps{0, 1e12}, interval{1, 1e12};
 constexpr Range layers{1, 1e4}, channels{1, 1e6}, index{0, 1e6}, thread_count{0, 1e4};

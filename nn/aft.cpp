@@ -6,7 +6,6 @@
 #include "core/checked.h"
 #include "core/errors.h"
 #include "nn/aft_state.h"
-#include "nn/sizes.h"
 #include "ops/concat.h"
 #include "ops/elementwise.h"
 #include "ops/matmul.h"
@@ -23,18 +22,13 @@ void check(const AftConfig& config) {
   auto expect = [&](const char* key, const std::optional<int64_t>& value, bool used, bool needed) {
     require(used || !value, config.type, ": ", key, " with form ", config.form);
     require(value || !needed, config.type, ": ", key, " is missing for form ", config.form);
-    require(!value || *value >= 1 || !needed, config.type, ": ", key, " ", value.value_or(0),
-            ", expected at least 1");
   };
   bool table = form == AftForm::full || form == AftForm::local;
   bool narrow = form == AftForm::local || form == AftForm::conv;
-  require(config.d_model >= 1, config.type, ": d_model ", config.d_model, ", expected at least 1");
   expect("max_len", config.max_len, table, table);
   expect("window", config.window, narrow, narrow);
   expect("n_head", config.n_head, form == AftForm::conv, form == AftForm::conv);
   expect("factor_rank", config.factor_rank, table, false);
-  require(config.factor_rank.value_or(0) >= 0, config.type, ": factor_rank ",
-          config.factor_rank.value_or(0), ", expected at least 0");
   if (form != AftForm::conv) return;
   require(config.d_model % *config.n_head == 0, config.type, ": d_model ", config.d_model,
           " is not divisible by n_head ", *config.n_head);
@@ -60,7 +54,7 @@ Aft::Aft(const AftConfig& config, Random& random)
       max_len(config.max_len.value_or(0)),
       window(config.window.value_or(0)),
       n_head(config.n_head.value_or(1)) {
-  check_sizes(config);
+  check_fields(config.type, config);
   check(config);
   name = config.type;
   // Positions in the table are at most this far apart.

@@ -19,6 +19,7 @@
 #include <string>
 
 #include "core/named.h"
+#include "nn/fields.h"
 #include "nn/layer.h"
 #include "nn/linear.h"
 #include "ops/aft.h"
@@ -34,6 +35,8 @@ constexpr auto names(AftForm) { return std::array{"full", "local", "simple", "co
 struct AftConfig {
   using Layer = Aft;
   static constexpr const char* type = "aft";
+  static constexpr const char* model = "aft";
+  static constexpr const char* summary = "attention free, weighted sums of values";
   int64_t d_model = 0;
   /// Form of the position biases.
   AftForm form = AftForm::full;
@@ -51,15 +54,34 @@ struct AftConfig {
   std::optional<int64_t> n_head{};
 
   template <class Fields>
-  void fields(Fields& field) {
-    field("d_model", d_model);
-    field("form", form);
-    field("max_len", max_len);
-    field("window", window);
-    field("causal", causal);
-    field("bias", bias);
-    field("factor_rank", factor_rank);
-    field("n_head", n_head);
+  void fields(Fields&& field) {
+    field(d_model, fields::d_model);
+    field(form, {"form", "position biases everywhere, in a window, none, or as a convolution"});
+    field(max_len,
+          {"max_len",
+           "rows of the table of positions, for full and local; in models the length of a sequence",
+           quantity::tokens});
+    field(window,
+          {"window", "reach of the position biases, for local and conv; in models 32, for conv 11",
+           quantity::tokens});
+    field(causal, fields::causal);
+    field(bias, fields::bias);
+    field(factor_rank, {"factor_rank",
+                        "make the table of positions a product of two of this width, for full and "
+                        "local; 0 for one table",
+                        {"CHANNELS", range::zero_or_more}});
+    field(n_head, fields::n_head);
+  }
+
+  /// What a model has unless told otherwise.
+  static AftConfig usual() { return {.form = AftForm::local}; }
+  /// Sets what the form needs and nobody has given: a table of all positions, and a reach of 32
+  /// or 11.
+  void suit(const SequenceLengths& lengths) {
+    bool local = form == AftForm::local;
+    if (!max_len && (local || form == AftForm::full)) max_len = lengths.sequence;
+    if (!window && local) window = 32;
+    if (!window && form == AftForm::conv) window = 11;
   }
 };
 

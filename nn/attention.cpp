@@ -25,11 +25,6 @@ void Attention::build(const char* layer, int64_t d_model, int64_t heads,
   output = Linear(n_head * d_head, d_model, with_bias, random);
 }
 
-void Attention::set_window(const char* layer, std::optional<int64_t> size) {
-  require(!size || *size >= 1, layer, ": window ", size.value_or(0), ", expected at least 1");
-  window = size.value_or(0);
-}
-
 Tensor Attention::project_parts(const Tensor& x, int64_t begin, int64_t end) const {
   int64_t width = n_head * d_head;
   Tensor parts = qkv.part(x, begin * width, end * width);  // [B, T, nHD]

@@ -12,7 +12,6 @@
 
 #include "nn/layer.h"
 #include "nn/linear.h"
-#include "nn/sizes.h"
 #include "ops/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -74,16 +73,15 @@ struct Attention : Layer {
   /// Sets up the members. Throws, in the name of `layer`, when the sizes do not divide into heads.
   void build(const char* layer, int64_t d_model, int64_t heads, std::optional<int64_t> head_size,
              bool with_bias, Random& random);
-  void set_window(const char* layer, std::optional<int64_t> size);
-  /// Sets up the members from a variant's config, after a check of its sizes.
+  /// Sets up the members from a variant's config, after a check of its fields.
   template <class Config>
   void build(const Config& config, bool with_bias, Random& random,
              std::optional<int64_t> head_size = {}) {
-    check_sizes(config);
+    check_fields(config.type, config);
     build(config.type, config.d_model, config.n_head, head_size, with_bias, random);
     attention_dropout = config.attention_dropout;
     if constexpr (requires { config.causal; }) causal = config.causal;
-    if constexpr (requires { config.window; }) set_window(config.type, config.window);
+    if constexpr (requires { config.window; }) window = config.window.value_or(0);
   }
 
   /// The keys a query may attend to, by the layer's own rule and the masks of the call.

@@ -6,7 +6,6 @@
 
 #include "core/checked.h"
 #include "core/errors.h"
-#include "nn/sizes.h"
 #include "ops/arithmetic.h"
 #include "ops/concat.h"
 #include "ops/matmul.h"
@@ -15,10 +14,6 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
-
-/// The largest window. No weight depends on the window, so nothing else bounds it, and each of its
-/// tokens is a step of the net.
-constexpr int64_t longest_window = 65536;
 
 /// The hidden states [B, s-1, C] of the windows that began 1 … s-1 tokens ago, oldest last. Under a
 /// limit that cuts windows, a memory of that length instead.
@@ -42,11 +37,7 @@ struct LocalRnnState : StateOf<LocalRnnState> {
 LocalRnn::LocalRnn(const LocalRnnConfig& config, Random& random)
     : cell(config.cell), d_model(config.d_model), window(config.window) {
   name = config.type;
-  check_sizes(config);
-  AtLeast at_least{config.type};
-  at_least(1, "d_model", d_model);
-  at_least(1, "window", window);
-  AtMost{config.type}(longest_window, "window", window);
+  check_fields(config.type, config);
   double reach = 1 / std::sqrt(static_cast<double>(d_model));
   int64_t rows = gate_count(cell) * d_model;
   for (Linear* part : {&input, &hidden}) {

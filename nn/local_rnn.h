@@ -10,6 +10,7 @@
 
 #include <string>
 
+#include "nn/fields.h"
 #include "nn/layer.h"
 #include "nn/linear.h"
 #include "ops/recurrent.h"
@@ -21,17 +22,22 @@ struct LocalRnn;
 struct LocalRnnConfig {
   using Layer = LocalRnn;
   static constexpr const char* type = "local_rnn";
+  static constexpr const char* model = "local_rnn";
+  static constexpr const char* summary = "a recurrent network over a window";
   int64_t d_model = 0;
   /// s, the number of tokens in a window, at most 65536.
   int64_t window = 0;
   RecurrentCell cell = RecurrentCell::rnn;
 
   template <class Fields>
-  void fields(Fields& field) {
-    field("d_model", d_model);
-    field("window", window);
-    field("cell", cell);
+  void fields(Fields&& field) {
+    field(d_model, fields::d_model);
+    field(window, fields::rnn_window);
+    field(cell, fields::cell);
   }
+
+  /// What a model has unless told otherwise.
+  static LocalRnnConfig usual() { return {.window = 7, .cell = RecurrentCell::gru}; }
 };
 
 struct LocalRnn : Layer {

@@ -12,6 +12,7 @@
 
 #include "core/named.h"
 #include "nn/attention.h"
+#include "nn/fields.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -24,6 +25,8 @@ constexpr auto names(AttentionPosition) { return std::array{"none", "rope", "ali
 struct MultiHeadAttentionConfig {
   using Layer = MultiHeadAttention;
   static constexpr const char* type = "multi_head_attention";
+  static constexpr const char* model = "transformer";
+  static constexpr const char* summary = "absolute positions, rotary or ALiBi";
   int64_t d_model = 0;
   int64_t n_head = 0;
   bool bias = true;
@@ -33,13 +36,13 @@ struct MultiHeadAttentionConfig {
   double attention_dropout = 0;
 
   template <class Fields>
-  void fields(Fields& field) {
-    field("d_model", d_model);
-    field("n_head", n_head);
-    field("bias", bias);
-    field("causal", causal);
-    field("window", window);
-    field("position", position);
+  void fields(Fields&& field) {
+    field(d_model, fields::d_model);
+    field(n_head, fields::n_head);
+    field(bias, fields::bias);
+    field(causal, fields::causal);
+    field(window, fields::window);
+    field(position, {"position", "how attention knows positions"});
   }
 };
 

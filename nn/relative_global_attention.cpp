@@ -29,15 +29,13 @@ Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int
 RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config,
                                                  Random& random) {
   build(config, true, random);
-  require(config.max_seq >= 1, config.type, ": max_seq ", config.max_seq, ", expected at least 1");
-  causal = !config.bidirectional;
-  window = config.max_seq;
-  auto embeddings = [&] { return normal_parameter({n_head, config.max_seq, d_head}, random); };
-  auto bias = [&] { return constant_parameter({n_head, config.max_seq}, 0); };
+  window = config.max_positions;
+  auto embeddings = [&] { return normal_parameter({n_head, window, d_head}, random); };
+  auto bias = [&] { return constant_parameter({n_head, window}, 0); };
   past_embeddings = embeddings();
-  if (config.bidirectional) future_embeddings = embeddings();
+  if (!causal) future_embeddings = embeddings();
   if (config.relative_bias) past_bias = bias();
-  if (config.relative_bias && config.bidirectional) future_bias = bias();
+  if (config.relative_bias && !causal) future_bias = bias();
 }
 
 RelativeAttention RelativeGlobalAttention::equation(const Heads& heads, const Tensor&) const {

@@ -2,13 +2,14 @@
 
 // Relative global attention (Huang et al. 2018, Music Transformer, section 3.4):
 //
-//     score_ij = (q_i·k_j + q_i·E_δ + s_δ) / √D,   E_δ = past_embeddings[max_seq - 1 - δ]
+//     score_ij = (q_i·k_j + q_i·E_δ + s_δ) / √D,   E_δ = past_embeddings[max_positions - 1 - δ]
 //
 // Skewing computes the middle term without a [T, K, D] tensor. In the two-way form, future keys (δ
-// < 0) have tables of their own, also read at row max_seq - 1 - |δ|. Keys with |δ| ≥ max_seq are
-// not attended to. s_δ is in past_bias.
+// < 0) have tables of their own, also read at row max_positions - 1 - |δ|. Keys with |δ| ≥
+// max_positions are not attended to. s_δ is in past_bias.
 
 #include "nn/attention.h"
+#include "nn/fields.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -17,26 +18,38 @@ struct RelativeGlobalAttention;
 struct RelativeGlobalAttentionConfig {
   using Layer = RelativeGlobalAttention;
   static constexpr const char* type = "relative_global_attention";
+  static constexpr const char* model = "music_transformer";
+  static constexpr const char* summary = "an embedding for each distance";
   int64_t d_model = 0;
   int64_t n_head = 0;
-  int64_t max_seq = 0;
-  bool bidirectional = false;
+  /// Number of distances that are attended to, in each direction. JSON calls it max_seq.
+  int64_t max_positions = 0;
+  /// JSON has its opposite, `bidirectional`.
+  bool causal = true;
   bool relative_bias = true;
   double attention_dropout = 0;
 
   template <class Fields>
-  void fields(Fields& field) {
-    field("d_model", d_model);
-    field("n_head", n_head);
-    field("max_seq", max_seq);
-    field("bidirectional", bidirectional);
-    field("relative_bias", relative_bias);
+  void fields(Fields&& field) {
+    field(d_model, fields::d_model);
+    field(n_head, fields::n_head);
+    field(max_positions,
+          {"max_seq",
+           "attend to distances below it only; in models as many as sequences and memory need",
+           quantity::tokens, "max_positions"});
+    field(causal, {"causal", fields::causal.help, {}, "", "bidirectional"});
+    field(relative_bias, {"relative_bias", "learn a bias for each distance besides its embedding"});
+  }
+
+  /// Sets the number of distances unless that is given.
+  void suit(const SequenceLengths& lengths) {
+    if (max_positions == 0) max_positions = lengths.distances;
   }
 };
 
 struct RelativeGlobalAttention : Attention {
-  Tensor past_embeddings, future_embeddings;  // [H, max_seq, D]
-  Tensor past_bias, future_bias;              // [H, max_seq]
+  Tensor past_embeddings, future_embeddings;  // [H, max_positions, D]
+  Tensor past_bias, future_bias;              // [H, max_positions]
 
   /// Draws weights and tables from N(0, 0.02²); biases start at 0. Throws when the config describes
   /// no valid layer.

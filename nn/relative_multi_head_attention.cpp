@@ -8,8 +8,6 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 RelativeMultiHeadAttention::RelativeMultiHeadAttention(
     const RelativeMultiHeadAttentionConfig& config, Random& random) {
   build(config, false, random);
-  require(config.max_positions >= 1, config.type, ": max_positions ", config.max_positions,
-          ", expected at least 1");
   output.bias = constant_parameter({config.d_model}, 0);
   value_bias = constant_parameter({n_head * d_head}, 0);
   key_pos_embeddings = constant_parameter({2 * config.max_positions, n_head, d_head}, 0);

@@ -10,6 +10,7 @@
 // -(P-1) to P.
 
 #include "nn/attention.h"
+#include "nn/fields.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -18,6 +19,8 @@ struct RelativeMultiHeadAttention;
 struct RelativeMultiHeadAttentionConfig {
   using Layer = RelativeMultiHeadAttention;
   static constexpr const char* type = "relative_multi_head_attention";
+  static constexpr const char* model = "labml";
+  static constexpr const char* summary = "like transformer_xl with learned tables of distances";
   int64_t d_model = 0;
   int64_t n_head = 0;
   /// P, which is half the length of the tables.
@@ -26,11 +29,21 @@ struct RelativeMultiHeadAttentionConfig {
   double attention_dropout = 0;
 
   template <class Fields>
-  void fields(Fields& field) {
-    field("d_model", d_model);
-    field("n_head", n_head);
-    field("max_positions", max_positions);
-    field("causal", causal);
+  void fields(Fields&& field) {
+    field(d_model, fields::d_model);
+    field(n_head, fields::n_head);
+    field(
+        max_positions,
+        {"max_positions",
+         "half the rows of the table of distances; in models as many as sequences and memory need",
+         quantity::tokens});
+    field(causal, fields::causal);
+  }
+
+  /// Sets the size of the tables to what such sequences need, if `usual` has left it open.
+  static RelativeMultiHeadAttentionConfig usual() { return {.max_positions = 0}; }
+  void suit(const SequenceLengths& lengths) {
+    if (max_positions == 0) max_positions = lengths.distances;
   }
 };
 

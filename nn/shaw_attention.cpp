@@ -7,8 +7,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 ShawAttention::ShawAttention(const ShawAttentionConfig& config, Random& random) {
   build(config, config.bias, random);
-  require(config.max_distance && *config.max_distance >= 0, config.type, ": max_distance ",
-          config.max_distance.value_or(-1), ", expected at least 0");
+  require(config.max_distance.has_value(), config.type, ": max_distance is missing");
   max_distance = *config.max_distance;
   Dims table{2 * max_distance + 1, d_head};
   if (config.key_positions) key_distance_embeddings = normal_parameter(table, random);

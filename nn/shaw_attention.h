@@ -10,6 +10,7 @@
 // of b before they are multiplied by it.
 
 #include "nn/attention.h"
+#include "nn/fields.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -18,6 +19,8 @@ struct ShawAttention;
 struct ShawAttentionConfig {
   using Layer = ShawAttention;
   static constexpr const char* type = "shaw_attention";
+  static constexpr const char* model = "shaw";
+  static constexpr const char* summary = "clipped distances, for keys and values";
   int64_t d_model = 0;
   int64_t n_head = 0;
   /// m, the distance beyond which all distances share one row.
@@ -29,15 +32,20 @@ struct ShawAttentionConfig {
   double attention_dropout = 0;
 
   template <class Fields>
-  void fields(Fields& field) {
-    field("d_model", d_model);
-    field("n_head", n_head);
-    field("max_distance", max_distance);
-    field("causal", causal);
-    field("bias", bias);
-    field("key_positions", key_positions);
-    field("value_positions", value_positions);
+  void fields(Fields&& field) {
+    field(d_model, fields::d_model);
+    field(n_head, fields::n_head);
+    field(max_distance,
+          {"max_distance", "treat greater distances as this one", quantity::tokens_or_none});
+    field(causal, fields::causal);
+    field(bias, fields::bias);
+    field(key_positions, {"key_positions", "learn an embedding of each distance for the keys"});
+    field(value_positions,
+          {"value_positions", "learn an embedding of each distance for the values"});
   }
+
+  /// What a model has unless told otherwise.
+  static ShawAttentionConfig usual() { return {.max_distance = 16}; }
 };
 
 struct ShawAttention : Attention {

@@ -12,7 +12,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& config,
                                                Random& random) {
   const char* layer = config.type;
-  build(config, config.projection_bias, random, config.d_head);
+  build(config, config.bias, random, config.d_head);
   position_dropout = config.dropout;
   if (config.content_bias) content_bias = constant_parameter({n_head, d_head}, 0);
   if (config.positions == DistancePositions::sinusoid) {
@@ -20,14 +20,13 @@ TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfi
     require(config.d_model % 2 == 0, layer, ": sinusoid positions need an even d_model, not ",
             config.d_model);
     clamp_len = config.clamp_len.value_or(0);
-    require(clamp_len >= 0, layer, ": clamp_len ", clamp_len, ", expected at least 0");
     position = Linear(config.d_model, n_head * d_head, false, random);
     if (config.position_bias) position_bias = constant_parameter({n_head, d_head}, 0);
   } else {
     require(causal, layer, ": causal false with learned positions, expected sinusoid positions");
     require(!config.clamp_len, layer, ": clamp_len with learned positions");
-    require(config.max_positions && *config.max_positions >= 1, layer, ": max_positions ",
-            config.max_positions.value_or(0), ", expected at least 1 for learned positions");
+    require(config.max_positions.has_value(), layer,
+            ": max_positions is missing for learned positions");
     position_embeddings = normal_parameter({*config.max_positions, n_head, d_head}, random);
     if (config.position_bias)
       position_scalar_bias = constant_parameter({*config.max_positions, n_head}, 0);

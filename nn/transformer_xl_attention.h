@@ -21,6 +21,7 @@
 
 #include "core/named.h"
 #include "nn/attention.h"
+#include "nn/fields.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -33,6 +34,8 @@ constexpr auto names(DistancePositions) { return std::array{"sinusoid", "learned
 struct TransformerXLAttentionConfig {
   using Layer = TransformerXLAttention;
   static constexpr const char* type = "transformer_xl_attention";
+  static constexpr const char* model = "transformer_xl";
+  static constexpr const char* summary = "relative positions, as sinusoids or learned";
   int64_t d_model = 0;
   int64_t n_head = 0;
   /// Width of a head. The default is d_model / n_head.
@@ -50,25 +53,37 @@ struct TransformerXLAttentionConfig {
   /// Whether the score has the terms (c) and (d). With learned positions, (d) is s_δ.
   bool content_bias = true;
   bool position_bias = true;
-  /// Whether the projections qkv and output have biases, which the original's do not have.
-  bool projection_bias = false;
+  /// Whether the projections qkv and output have biases, which the original's do not have. JSON
+  /// calls it projection_bias, too.
+  bool bias = false;
   /// Dropout of the sinusoids R; attention_dropout is that of the probabilities.
   double dropout = 0;
   double attention_dropout = 0;
 
   template <class Fields>
-  void fields(Fields& field) {
-    field("d_model", d_model);
-    field("n_head", n_head);
-    field("d_head", d_head);
-    field("clamp_len", clamp_len);
-    field("window", window);
-    field("causal", causal, true);
-    field("content_bias", content_bias, true);
-    field("position_bias", position_bias, true);
-    field("projection_bias", projection_bias, false);
-    field("positions", positions);
-    field("max_positions", max_positions);
+  void fields(Fields&& field) {
+    field(d_model, fields::d_model);
+    field(n_head, fields::n_head);
+    field(d_head, {"d_head", "width of a head, otherwise d_model / n_head", quantity::channels});
+    field(clamp_len,
+          {"clamp_len", "with sinusoid positions, treat greater distances as this one; 0 for none",
+           quantity::tokens_or_none});
+    field(window, fields::window);
+    field(causal, fields::causal, true);
+    field(content_bias, {"content_bias", "add a bias to the queries of keys, u"}, true);
+    field(position_bias, {"position_bias", "add a bias to the queries of distances, v"}, true);
+    field(bias, {"projection_bias", "add biases to the projections", {}, "bias"}, false);
+    field(positions, {"positions", "what stands for a distance"});
+    field(max_positions, {"max_positions",
+                          "with learned positions, rows of the table of distances; in models as "
+                          "many as sequences and memory need",
+                          quantity::tokens});
+  }
+
+  /// Sets the size of the table of learned positions unless that is given.
+  void suit(const SequenceLengths& lengths) {
+    if (!max_positions && positions == DistancePositions::learned)
+      max_positions = lengths.distances;
   }
 };
 

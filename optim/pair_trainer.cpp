@@ -45,7 +45,7 @@ std::vector<TokenPair> spaced(std::span<const TokenPair> pairs, int64_t count) {
 
 }  // namespace
 
-void PairTrainerConfig::check() const { PairTrainerConfig(*this).fields(InRange{"trainer"}); }
+void PairTrainerConfig::check() const { check_fields("trainer", *this); }
 
 Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pairs,
                     const TargetEnds& ends, int64_t batch_size, Peers& peers,

@@ -37,15 +37,18 @@ struct PairTrainerConfig {
   /// Throws, naming the field, when one is out of range.
   void check() const;
 
-  /// Calls field(name, value, unit, help, range) for each hyperparameter, as TrainerConfig does.
+  /// Calls field(value, {name, help, quantity}) for each hyperparameter, as TrainerConfig does.
   template <class Field>
   void fields(Field&& field) {
-    field("batch_size", batch_size, "PAIRS", "pairs in a batch, which are of similar length",
-          range::one_or_more);
-    field("label_smoothing", label_smoothing, "SHARE",
-          "share of each target's weight to spread over all tokens", range::less_than_one);
-    field("eval_pairs", eval_pairs, "PAIRS", "pairs per evaluation, evenly spaced, 0 for all",
-          range::zero_or_more);
+    field(batch_size, {"batch_size",
+                       "pairs in a batch, which are of similar length",
+                       {"PAIRS", range::one_or_more}});
+    field(label_smoothing, {"label_smoothing",
+                            "share of each target's weight to spread over all tokens",
+                            {"SHARE", range::less_than_one}});
+    field(eval_pairs, {"eval_pairs",
+                       "pairs per evaluation, evenly spaced, 0 for all",
+                       {"PAIRS", range::zero_or_more}});
     loop_fields(*this, field);
   }
 };

@@ -44,7 +44,6 @@
 #include "nn/models/encoder_decoder_block.h"
 #include "nn/models/generate.h"
 #include "nn/models/language_model.h"
-#include "nn/models/layer_config.h"
 #include "nn/models/mixers.h"
 #include "nn/models/r_transformer_block.h"
 #include "nn/models/run_file.h"

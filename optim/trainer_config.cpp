@@ -1,12 +1,11 @@
 #include "optim/trainer_config.h"
 
-#include "core/checked.h"
 #include "core/errors.h"
 
 namespace shiftgrad {
 
 void TrainerConfig::check() const {
-  TrainerConfig(*this).fields(InRange{"trainer"});
+  check_fields("trainer", *this);
   require(batch_warmup_iters == 0 || gradient_accumulation_steps > 1,
           "trainer: batch_warmup_iters ", batch_warmup_iters,
           " needs gradient_accumulation_steps of more than 1");

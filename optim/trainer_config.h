@@ -3,41 +3,44 @@
 #include <cstdint>
 #include <string>
 
-#include "core/named.h"
-#include "core/range.h"
+#include "core/field.h"
 #include "optim/schedule.h"
 
 namespace shiftgrad {
 
-/// Calls field(name, value, unit, help, range) for each hyperparameter that the trainers of texts
+/// Calls field(value, {name, help, quantity}) for each hyperparameter that the trainers of texts
 /// and of pairs share, apart from the size of a batch.
 template <class Config, class Field>
 void loop_fields(Config& config, Field&& field) {
-  field("max_iters", config.max_iters, "STEPS", "steps to train for", range::steps);
-  field("learning_rate", config.learning_rate, "RATE",
-        "highest learning rate; with schedule noam a factor, which is 1 in the paper", range::rate);
-  field("min_lr", config.min_lr, "RATE", "learning rate at the end of the decay", range::rate);
-  field("warmup_iters", config.warmup_iters, "STEPS", "steps over which the learning rate rises",
-        range::steps);
-  field("lr_decay_iters", config.lr_decay_iters, "STEPS",
-        "step at which the learning rate's decay ends, 0 for max_iters", range::steps);
-  field("schedule", config.schedule, choices<ScheduleType>(),
-        "course of the learning rate after its rise");
-  field("weight_decay", config.weight_decay, "FACTOR",
-        "weight decay of linear and embedding weights", range::rate);
-  field("beta1", config.beta1, "FACTOR", "decay rate of the gradient's running mean",
-        range::less_than_one);
-  field("beta2", config.beta2, "FACTOR", "decay rate of the squared gradient's running mean",
-        range::less_than_one);
-  field("grad_clip", config.grad_clip, "NORM",
-        "greatest norm of the gradient, which is clipped to it; 0 for no limit", range::rate);
-  field("eval_interval", config.eval_interval, "STEPS", "steps between two evaluations",
-        range::interval);
-  field("save_interval", config.save_interval, "STEPS",
-        "steps between two saves of the last checkpoint, 0 for eval_interval", range::steps);
-  field("patience", config.patience, "EVALUATIONS",
-        "stop after this many evaluations without a new best; 0 never stops", range::zero_or_more);
-  field("seed", config.seed, "NUMBER", "seed of the weights, the batches and dropout");
+  field(config.max_iters, {"max_iters", "steps to train for", quantity::steps});
+  field(config.learning_rate,
+        {"learning_rate",
+         "highest learning rate; with schedule noam a factor, which is 1 in the paper",
+         quantity::rate});
+  field(config.min_lr, {"min_lr", "learning rate at the end of the decay", quantity::rate});
+  field(config.warmup_iters,
+        {"warmup_iters", "steps over which the learning rate rises", quantity::steps});
+  field(config.lr_decay_iters,
+        {"lr_decay_iters", "step at which the learning rate's decay ends, 0 for max_iters",
+         quantity::steps});
+  field(config.schedule, {"schedule", "course of the learning rate after its rise"});
+  field(config.weight_decay,
+        {"weight_decay", "weight decay of linear and embedding weights", {"FACTOR", range::rate}});
+  field(config.beta1, {"beta1", "decay rate of the gradient's running mean", quantity::decay});
+  field(config.beta2,
+        {"beta2", "decay rate of the squared gradient's running mean", quantity::decay});
+  field(config.grad_clip, {"grad_clip",
+                           "greatest norm of the gradient, which is clipped to it; 0 for no limit",
+                           {"NORM", range::rate}});
+  field(config.eval_interval,
+        {"eval_interval", "steps between two evaluations", quantity::interval});
+  field(config.save_interval,
+        {"save_interval", "steps between two saves of the last checkpoint, 0 for eval_interval",
+         quantity::steps});
+  field(config.patience, {"patience",
+                          "stop after this many evaluations without a new best; 0 never stops",
+                          {"EVALUATIONS", range::zero_or_more}});
+  field(config.seed, {"seed", "seed of the weights, the batches and dropout", {"NUMBER"}});
 }
 
 /// RandomBlocks or ParallelStreams.
@@ -92,41 +95,48 @@ struct TrainerConfig {
   /// Throws, naming the field, when one is out of range or contradicts another.
   void check() const;
 
-  /// Calls field(name, value, unit, help, range) for each hyperparameter. This is their only list:
-  /// flags, checkpoints and the checks of values and peers read it.
+  /// Calls field(value, {name, help, quantity}) for each hyperparameter. This is their only
+  /// list: flags, checkpoints and the checks of values and peers read it.
   template <class Field>
   void fields(Field&& field) {
-    field("batch_size", batch_size, "ROWS", "rows in a batch", range::one_or_more);
-    field("block_size", block_size, "TOKENS", "tokens in a row of a batch", range::one_or_more);
-    field("batches", batches, choices<BatchType>(),
-          "how the text is cut: into blocks from anywhere, or into streams read in order");
-    field("mem_len", mem_len, "TOKENS", "tokens of memory carried from one batch to the next",
-          range::zero_or_more);
-    field("ext_len", ext_len, "TOKENS",
-          "tokens of a batch that are fed again with the next one before they become memory",
-          range::zero_or_more);
-    field("loss_tokens", loss_tokens, "TOKENS",
-          "tokens at the end of each row that the loss is about, 0 for all", range::zero_or_more);
-    field("gradient_accumulation_steps", gradient_accumulation_steps, "BATCHES",
-          "batches per update, weighted by their numbers of tokens; a model that reads in order "
-          "reads "
-          "them one after the other",
-          range::one_or_more);
-    field("batch_warmup_iters", batch_warmup_iters, "STEPS",
-          "steps over which the number of batches per update rises from one", range::steps);
-    field("optimizer", optimizer, choices<OptimizerType>(),
-          "rule that turns gradients into updates");
-    field("momentum", momentum, "FACTOR", "SGD momentum", range::less_than_one);
+    field(batch_size, {"batch_size", "rows in a batch", {"ROWS", range::one_or_more}});
+    field(block_size, {"block_size", "tokens in a row of a batch", quantity::tokens});
+    field(batches,
+          {"batches",
+           "how the text is cut: into blocks from anywhere, or into streams read in order"});
+    field(mem_len, {"mem_len", "tokens of memory carried from one batch to the next",
+                    quantity::tokens_or_none});
+    field(ext_len,
+          {"ext_len",
+           "tokens of a batch that are fed again with the next one before they become memory",
+           quantity::tokens_or_none});
+    field(loss_tokens,
+          {"loss_tokens", "tokens at the end of each row that the loss is about, 0 for all",
+           quantity::tokens_or_none});
+    field(gradient_accumulation_steps,
+          {"gradient_accumulation_steps",
+           "batches per update, weighted by their numbers of tokens; a model that reads in order "
+           "reads them one after the other",
+           {"BATCHES", range::one_or_more}});
+    field(batch_warmup_iters,
+          {"batch_warmup_iters", "steps over which the number of batches per update rises from one",
+           quantity::steps});
+    field(optimizer, {"optimizer", "rule that turns gradients into updates"});
+    field(momentum, {"momentum", "SGD momentum", quantity::decay});
+    field(freeze, {"freeze",
+                   "parameters not to train: names, in which * stands for anything, separated by "
+                   "commas, such "
+                   "as embedding.*,blocks.0.* (default: none)",
+                   {"PATTERNS"}});
     field(
-        "freeze", freeze, "PATTERNS",
-        "parameters not to train: names, in which * stands for anything, separated by commas, such "
-        "as embedding.*,blocks.0.* (default: none)");
-    field(
-        "lr_scale", lr_scale, "PATTERN=FACTOR,...",
-        "factors of the learning rate for the parameters whose names match; the last match counts "
-        "(default: 1 for all)");
-    field("eval_iters", eval_iters, "BATCHES", "batches per evaluation, 0 for the whole text",
-          range::zero_or_more);
+        lr_scale,
+        {"lr_scale",
+         "factors of the learning rate for the parameters whose names match; the last match counts "
+         "(default: 1 for all)",
+         {"PATTERN=FACTOR,..."}});
+    field(eval_iters, {"eval_iters",
+                       "batches per evaluation, 0 for the whole text",
+                       {"BATCHES", range::zero_or_more}});
     loop_fields(*this, field);
   }
 };

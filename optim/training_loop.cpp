@@ -55,7 +55,7 @@ void TrainingLoop::check_peers() {
   PeerConsistency common;
   for (const auto& [name, fingerprint] : data_) common(name, fingerprint.hash);
   note(common);
-  common("precision", product_precision());
+  common(product_precision(), {"precision"});
   common(saved());
   common.check_same(peers_);
 }

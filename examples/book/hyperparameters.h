@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "core/field.h"
 #include "core/named.h"
 #include "request.h"
 
@@ -13,7 +14,8 @@ template <class Config>
 Config hyperparameters(Json object) {
   shiftgrad::require(object.is_object(), "\"training\" is not an object");
   Config config;
-  config.fields([&](const char* name, auto& value, auto&&...) {
+  config.fields([&](auto& value, const shiftgrad::Field& field) {
+    const char* name = field.name;
     using Value = std::decay_t<decltype(value)>;
     if (!object.contains(name)) return;
     if constexpr (std::is_enum_v<Value>)

@@ -36,26 +36,17 @@ using shiftgrad::require;
 
 namespace {
 
-const std::vector<std::string> all_models = {
-    "transformer",
-    "transformer:position=sinusoid",
-    "transformer:position=rope",
-    "transformer:position=alibi",
-    "music_transformer",
-    "shaw",
-    "aft:form=full",
-    "aft:form=local",
-    "aft:form=simple",
-    "aft:form=conv",
-    "local_rnn",
-    "r_transformer",
-    "transformer_xl",
-    "transformer_xl:position=learned",
-    "labml",
-};
+/// Returns every model in each of its forms.
+std::vector<std::string> all_models() {
+  std::vector<std::string> models;
+  for (const ModelKind& kind : model_kinds())
+    for (const std::string& form : kind.forms)
+      models.push_back(kind.name + (form.empty() ? "" : ":" + form));
+  return models;
+}
 
 struct CompareFlags {
-  std::vector<std::string> models = all_models;
+  std::vector<std::string> models = all_models();
   int64_t seeds = 3;
   int64_t length = 1000;
   std::optional<int64_t> parameters;
@@ -70,9 +61,8 @@ const std::set<std::string> common_flags = {"data",    "val_data", "eval_split",
 /// Returns the flags of the training that "NAME" or "NAME:FLAG=VALUE,FLAG=VALUE" asks for.
 TrainFlags training_of(const std::string& model, TrainFlags flags) {
   std::shared_ptr<CLI::App> parser = make_program("", "");
-  flags.visit([&](const std::string& name, auto& value, auto unit, const std::string&,
-                  const auto&... allowed) {
-    if (!common_flags.contains(name)) add_flag(*parser, name, value, unit, "", allowed...);
+  flags.visit([&](auto& value, const Field& field) {
+    if (!common_flags.contains(field.name)) add_flag(*parser, value, field);
   });
   std::istringstream parts(model);
   std::string part;
@@ -218,14 +208,12 @@ Command compare_command(CLI::App& program) {
            range::interval);
   add_flag(app, "length", flags->length, "CHARACTERS",
            "characters to generate when measuring the speed of generating", range::one_or_more);
-  flags->training.visit([&](const std::string& name, auto& value, auto unit,
-                            const std::string& description, const auto&... allowed) {
-    std::string said = name != "out_dir" ? description
-                                         : "folder for the table and the picture, and for each "
-                                           "training a folder MODEL/SEED in it";
-    if (name != "model")
-      common::set_group(add_flag(app, name, value, unit, said, allowed...),
-                        TrainFlags::group(name));
+  flags->training.visit([&](auto& value, Field field) {
+    std::string name = field.name;
+    if (name == "out_dir")
+      field.help =
+          "folder for the table and the picture, and for each training a folder MODEL/SEED in it";
+    if (name != "model") common::set_group(add_flag(app, value, field), TrainFlags::group(name));
   });
   add_overwrite_flag(app, flags->overwrite, "the comparison in --out_dir, if there is one");
   return {&app, [flags] { return prepare(*flags); }};

@@ -218,10 +218,9 @@ Command context_command(CLI::App& program) {
   set_required(add_argument(app, "RUN", flags->runs, "folders of training runs, or files in them"));
   add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
   add_flag(
-      app, "mode", flags->mode, "NAME",
+      app, "mode", flags->mode, "exact|blocks",
       "exact: predict each character from exactly the N characters before it; blocks: cut the text "
-      "into blocks of N characters, as in training, which shows how a model copes with longer ones",
-      std::string("exact|blocks"));
+      "into blocks of N characters, as in training, which shows how a model copes with longer ones");
   add_list_flag(app, "lengths", flags->lengths, "CHARACTERS",
                 "the lengths N, rising, such as 16,32,64 (default: with T the block_size of the "
                 "first run, T/8 to 2T in steps of T/8 for exact, and T,2T,4T,8T for blocks)",

@@ -26,38 +26,24 @@ struct ConvertFlags {
   std::string run, to, out_dir;
 };
 
-/// Returns the model's flags without those that only some kinds have, but for dropout.
-ModelFlags without_options(ModelFlags flags) {
-  std::optional<double> dropatt = flags.dropatt;
-  flags.visit_options([](const char*, auto& value, auto&&...) { value.reset(); });
-  flags.dropatt = dropatt;
-  return flags;
-}
-
 /// Converts the model, and sets the flags that would make such a one.
 LanguageModel as_transformer_xl(const LanguageModel& model, ModelFlags& flags) {
   LanguageModel converted = to_transformer_xl(model);
   require(model.config.position == shiftgrad::TokenPosition::none, "adds ", model.config.position,
           " positions to its embeddings, which --model transformer_xl does not");
   auto& mixer = std::get<shiftgrad::TransformerXLAttentionConfig>(converted.config.mixer);
-  flags = without_options(flags);
-  flags.model = "transformer_xl";
+  flags.model = mixer.model;
   flags.position = name_of(mixer.positions);
-  flags.max_positions = mixer.max_positions;
-  flags.window = mixer.window;
-  flags.d_head = mixer.d_head;
-  flags.content_bias = mixer.content_bias;
-  flags.position_bias = mixer.position_bias;
-  flags.projection_bias = mixer.projection_bias;
+  flags.layer_positions.reset();
+  flags.tie_position_biases.reset();
+  flags.mixer.take_from(mixer);
   return converted;
 }
 
 LanguageModel as_aft_full(const LanguageModel& model, ModelFlags& flags) {
   LanguageModel converted = to_aft_full(model);
   auto& mixer = std::get<shiftgrad::AftConfig>(converted.config.mixer);
-  flags.form = name_of(mixer.form);
-  flags.max_len = mixer.max_len;
-  flags.window = flags.factor_rank = std::nullopt;
+  flags.mixer.take_from(mixer);
   return converted;
 }
 

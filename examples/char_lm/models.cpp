@@ -1,156 +1,110 @@
 #include "models.h"
 
+#include <algorithm>
+#include <set>
+
 #include "core/errors.h"
 #include "examples/common/near_name.h"
 
 namespace char_lm {
 
 using common::check_choice;
-using shiftgrad::AftForm;
 using shiftgrad::BlockType;
-using shiftgrad::DistancePositions;
 using shiftgrad::LanguageModelConfig;
+using shiftgrad::MixerConfig;
+using shiftgrad::MultiHeadAttentionConfig;
 using shiftgrad::require;
+using shiftgrad::RTransformerBlockConfig;
 using shiftgrad::TokenPosition;
+using shiftgrad::TransformerXLAttentionConfig;
 using shiftgrad::value_named;
 
 namespace {
 
-/// Returns the number of rows of a table of distances that suffice for a block after its memory,
-/// and for text written after a block.
-int64_t distances(const ModelFlags& flags) {
-  return 2 * std::max(flags.block_size, memory_length(flags));
+/// Fields that a mixer has from its model, and those that --position sets.
+const std::set<std::string> decided_elsewhere = {"d_model", "n_head",   "causal",
+                                                 "d_inner", "position", "positions"};
+
+/// Returns the lengths of a block after its memory, and of the distances that it meets, also in
+/// text written after it.
+shiftgrad::SequenceLengths lengths(const ModelFlags& flags) {
+  return {flags.block_size, 2 * std::max(flags.block_size, memory_length(flags))};
 }
 
-/// Adds absolute positions to the embedding, and to each block's input if the flags say so.
-void add_positions(LanguageModelConfig& config, const std::string& position,
-                   const ModelFlags& flags) {
-  config.position = value_named<TokenPosition>(position);
+/// The kinds of model that are known by a mixer: Al-Rfou et al. 2018 with GPT-2's block, Dai et al.
+/// 2019, and so on. The norms come before the layers, each block has biases of its own, and
+/// embeddings are not scaled; in the paper's Transformer-XL all three differ.
+ModelKind kind_of(const shiftgrad::KnownMixer& known) {
+  LanguageModelConfig usual;
+  usual.mixer = known.config;
+  usual.activation = shiftgrad::Activation::gelu;
+  usual.tie_embedding = true;
+  ModelKind kind{known.model, known.summary, false, usual};
+  if (known.model == "transformer") {
+    kind.usual.position = TokenPosition::learned;
+    kind.forms = {"", "position=sinusoid", "position=rope", "position=alibi"};
+  }
+  if (known.model == "transformer_xl") kind.forms = {"", "position=learned"};
+  if (known.model == "aft") kind.forms = {"form=full", "form=local", "form=simple", "form=conv"};
+  kind.in_order = known.model == "transformer_xl" || known.model == "labml";
+  if (kind.in_order) kind.description += ", reads in order";
+  return kind;
+}
+
+/// The whole R-Transformer of Wang et al. 2019, with the recurrent network of local_rnn.
+ModelKind r_transformer(const ModelKind& local_rnn) {
+  auto& rnn = std::get<shiftgrad::LocalRnnConfig>(local_rnn.usual.mixer);
+  LanguageModelConfig usual;
+  usual.block = BlockType::r_transformer_block;
+  usual.window = rnn.window;
+  usual.cell = rnn.cell;
+  usual.tie_embedding = true;
+  return {RTransformerBlockConfig::model, RTransformerBlockConfig::summary, false, usual};
+}
+
+/// Sets what --position says of the mixer's distances, or of positions added to the embedding.
+void set_position(const ModelFlags& flags, LanguageModelConfig& config) {
+  if (flags.position) {
+    auto* attention = std::get_if<MultiHeadAttentionConfig>(&config.mixer);
+    auto* xl = std::get_if<TransformerXLAttentionConfig>(&config.mixer);
+    bool rotates = attention && (flags.position == "rope" || flags.position == "alibi");
+    config.position = TokenPosition::none;
+    shiftgrad::in_name_of("--position", [&] {
+      if (rotates)
+        attention->position = value_named<shiftgrad::AttentionPosition>(*flags.position);
+      else if (xl)
+        xl->positions = value_named<shiftgrad::DistancePositions>(*flags.position);
+      else
+        config.position = value_named<TokenPosition>(*flags.position);
+    });
+  }
   if (config.position == TokenPosition::learned) config.max_len = flags.block_size;
   // Sinusoids are as large as 1, and would drown embeddings that are not (Vaswani et al., 3.4).
   config.embedding_scale = config.position == TokenPosition::sinusoid;
-  config.layer_positions = flags.layer_positions.value_or(false);
 }
 
-/// The model of Al-Rfou et al. 2018, "Character-Level Language Modeling with Deeper
-/// Self-Attention", but with GPT-2's block. Its auxiliary losses are flags of the training.
-LanguageModelConfig transformer(const ModelFlags& flags) {
-  LanguageModelConfig config;
-  shiftgrad::MultiHeadAttentionConfig mixer{.window = flags.window};
-  std::string position = flags.position.value_or("learned");
-  if (position == "rope" || position == "alibi")
-    mixer.position = value_named<shiftgrad::AttentionPosition>(position);
-  else
-    add_positions(config, position, flags);
-  config.mixer = mixer;
-  return config;
-}
-
-/// The model of Dai et al. 2019, "Transformer-XL". By default its norms come before the layers,
-/// each block has biases of its own, and embeddings are not scaled; in the paper's code all three
-/// differ.
-LanguageModelConfig transformer_xl(const ModelFlags& flags) {
-  LanguageModelConfig config;
-  shiftgrad::TransformerXLAttentionConfig mixer{
-      .d_head = flags.d_head,
-      .clamp_len = flags.clamp_len,
-      .window = flags.window,
-      .positions = value_named<DistancePositions>(flags.position.value_or("sinusoid")),
-      .max_positions = flags.max_positions,
-      .content_bias = flags.content_bias.value_or(true),
-      .position_bias = flags.position_bias.value_or(true),
-      .projection_bias = flags.projection_bias.value_or(false),
-  };
-  if (mixer.positions == DistancePositions::learned && !mixer.max_positions)
-    mixer.max_positions = distances(flags);
-  config.mixer = mixer;
-  config.tie_position_biases = flags.tie_position_biases.value_or(false);
-  bool has_both = mixer.content_bias && mixer.position_bias;
-  require(
-      !config.tie_position_biases || (has_both && mixer.positions == DistancePositions::sinusoid),
-      "--tie_position_biases: there are no two biases to share, expected --position sinusoid, "
-      "--content_bias true and --position_bias true");
-  return config;
-}
-
-/// A model with labml.ai's relative multi-headed attention.
-LanguageModelConfig labml(const ModelFlags& flags) {
-  LanguageModelConfig config;
-  config.mixer = shiftgrad::RelativeMultiHeadAttentionConfig{
-      .max_positions = flags.max_positions.value_or(distances(flags))};
-  return config;
-}
-
-/// The model of Huang et al. 2018, "Music Transformer".
-LanguageModelConfig music_transformer(const ModelFlags& flags) {
-  LanguageModelConfig config;
-  add_positions(config, flags.position.value_or("none"), flags);
-  config.mixer =
-      shiftgrad::RelativeGlobalAttentionConfig{.max_seq = flags.max_seq.value_or(distances(flags)),
-                                               .relative_bias = flags.relative_bias.value_or(true)};
-  return config;
-}
-
-/// The model of Shaw et al. 2018, "Self-Attention with Relative Position Representations".
-LanguageModelConfig shaw(const ModelFlags& flags) {
-  LanguageModelConfig config;
-  config.mixer =
-      shiftgrad::ShawAttentionConfig{.max_distance = flags.max_distance.value_or(16),
-                                     .key_positions = flags.key_positions.value_or(true),
-                                     .value_positions = flags.value_positions.value_or(true)};
-  return config;
-}
-
-/// The model of Zhai et al. 2021, "An Attention Free Transformer".
-LanguageModelConfig aft(const ModelFlags& flags) {
-  LanguageModelConfig config;
-  shiftgrad::AftConfig mixer{.form = value_named<AftForm>(flags.form.value_or("local")),
-                             .max_len = flags.max_len,
-                             .window = flags.window,
-                             .factor_rank = flags.factor_rank};
-  bool table = mixer.form == AftForm::full || mixer.form == AftForm::local;
-  if (table && !mixer.max_len) mixer.max_len = flags.block_size;
-  if (mixer.form == AftForm::local && !mixer.window) mixer.window = 32;
-  if (mixer.form == AftForm::conv && !mixer.window) mixer.window = 11;
-  add_positions(config, flags.position.value_or("none"), flags);
-  config.mixer = mixer;
-  return config;
-}
-
-shiftgrad::RecurrentCell cell(const ModelFlags& flags) {
-  return value_named<shiftgrad::RecurrentCell>(flags.cell.value_or("gru"));
-}
-
-/// The recurrent net of Wang et al. 2019, "R-Transformer", alone in place of attention.
-LanguageModelConfig local_rnn(const ModelFlags& flags) {
-  LanguageModelConfig config;
-  config.mixer = shiftgrad::LocalRnnConfig{.window = flags.window.value_or(7), .cell = cell(flags)};
-  return config;
-}
-
-/// The whole R-Transformer of Wang et al. 2019.
-LanguageModelConfig r_transformer(const ModelFlags& flags) {
-  require(!flags.activation, "--activation: --model r_transformer has relu");
-  require(!flags.norm_first, "--norm_first: --model r_transformer has its norms first");
-  LanguageModelConfig config;
-  config.block = BlockType::r_transformer_block;
-  config.window = flags.window.value_or(7);
-  config.cell = cell(flags);
-  config.rnn_layers = flags.rnn_layers.value_or(1);
-  return config;
-}
-
-void check(const ModelFlags& flags) {
-  require(flags.d_head || flags.n_embd % flags.n_head == 0, "--n_embd ", flags.n_embd,
+/// Throws when the flags contradict each other, or the kind.
+void check(const ModelFlags& flags, const ModelKind& kind) {
+  bool recurrent = kind.usual.block == BlockType::r_transformer_block;
+  require(!recurrent || !flags.activation, "--activation: --model ", kind.name, " has relu");
+  require(!recurrent || !flags.norm_first, "--norm_first: --model ", kind.name,
+          " has its norms first");
+  require(flags.mixer.has("d_head") || flags.n_embd % flags.n_head == 0, "--n_embd ", flags.n_embd,
           " is not divisible by --n_head ", flags.n_head);
+  ModelFlags(flags).visit_options([&](const auto& value, const Field& field) {
+    require(!value || takes_option(kind, field.name), "--", field.name, ": --model ", kind.name,
+            " has no such option");
+  });
 }
 
-/// Throws when an option was given that this kind does not use.
-void check_options(const ModelKind& kind, ModelFlags flags) {
-  flags.visit_options([&](const std::string& name, const auto& value, auto...) {
-    bool known = std::find(kind.options.begin(), kind.options.end(), name) != kind.options.end();
-    require(known || !value, "--", name, ": --model ", kind.name, " has no such option");
-  });
+/// Throws when the biases are to be shared, but are not there.
+void check_shared_biases(const LanguageModelConfig& config) {
+  auto* xl = std::get_if<TransformerXLAttentionConfig>(&config.mixer);
+  bool both = xl && xl->content_bias && xl->position_bias &&
+              xl->positions == shiftgrad::DistancePositions::sinusoid;
+  require(!config.tie_position_biases || both,
+          "--tie_position_biases: there are no two biases to share, expected --position sinusoid, "
+          "--content_bias true and --position_bias true");
 }
 
 /// Whether a memory is of use to the model. It is not if tokens have absolute positions, if sums
@@ -183,46 +137,46 @@ std::string names_of_kinds() {
 }  // namespace
 
 const std::vector<ModelKind>& model_kinds() {
-  static const std::vector<ModelKind> kinds = {
-      {"transformer",
-       "absolute positions, rotary or ALiBi",
-       false,
-       {"dropatt", "position", "layer_positions", "window"},
-       transformer},
-      {"transformer_xl",
-       "relative positions, memory of earlier blocks, reads in order",
-       true,
-       {"dropatt", "position", "window", "clamp_len", "max_positions", "d_head", "content_bias",
-        "position_bias", "projection_bias", "tie_position_biases"},
-       transformer_xl},
-      {"labml",
-       "like transformer_xl with learned tables of distances, reads in order",
-       true,
-       {"dropatt", "max_positions"},
-       labml},
-      {"music_transformer",
-       "an embedding for each distance",
-       false,
-       {"dropatt", "position", "layer_positions", "max_seq", "relative_bias"},
-       music_transformer},
-      {"shaw",
-       "clipped distances, for keys and values",
-       false,
-       {"dropatt", "max_distance", "key_positions", "value_positions"},
-       shaw},
-      {"aft",
-       "attention free, weighted sums of values",
-       false,
-       {"position", "layer_positions", "form", "max_len", "window", "factor_rank"},
-       aft},
-      {"local_rnn", "a recurrent network over a window", false, {"window", "cell"}, local_rnn},
-      {"r_transformer",
-       "local_rnn below attention",
-       false,
-       {"dropatt", "window", "cell", "rnn_layers"},
-       r_transformer},
-  };
+  static const std::vector<ModelKind> kinds = [] {
+    std::vector<ModelKind> list;
+    for (const shiftgrad::KnownMixer& known : shiftgrad::known_mixers())
+      list.push_back(kind_of(known));
+    auto local_rnn = std::ranges::find(list, "local_rnn", &ModelKind::name);
+    list.push_back(r_transformer(*local_rnn));
+    return list;
+  }();
   return kinds;
+}
+
+bool takes_option(const ModelKind& kind, const std::string& name) {
+  bool recurrent = kind.usual.block == BlockType::r_transformer_block;
+  bool distances = std::holds_alternative<TransformerXLAttentionConfig>(kind.usual.mixer);
+  if (name == "position") return true;
+  if (name == "layer_positions") return !distances;
+  if (name == "tie_position_biases") return distances;
+  bool known = false;
+  auto look = [&](auto config) {
+    known |= name == "dropatt" && requires { config.attention_dropout; };
+    config.fields([&](auto&, const Field& field, const auto&...) { known |= name == field.name; });
+  };
+  if (recurrent)
+    look(RTransformerBlockConfig());
+  else
+    std::visit(look, kind.usual.mixer);
+  return known;
+}
+
+common::FieldFlags ModelFlags::mixer_flags() {
+  common::FieldFlags flags;
+  for (const ModelKind& kind : model_kinds()) {
+    auto add = [&](const auto& config) { flags.add(kind.name, config, decided_elsewhere); };
+    const LanguageModelConfig& model = kind.usual;
+    if (model.block == BlockType::r_transformer_block)
+      add(RTransformerBlockConfig{.window = model.window, .cell = model.cell});
+    else
+      std::visit(add, model.mixer);
+  }
+  return flags;
 }
 
 const ModelKind& model_kind(const std::string& name) {
@@ -250,10 +204,18 @@ void set_dropout(const ModelFlags& flags, LanguageModelConfig& config) {
 
 LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   const ModelKind& kind = model_kind(flags.model);
-  check(flags);
-  check_options(kind, flags);
-  LanguageModelConfig config = kind.config(flags);
-  require(!flags.layer_positions.value_or(false) || config.position == TokenPosition::learned,
+  check(flags, kind);
+  LanguageModelConfig config = kind.usual;
+  set_position(flags, config);
+  if (config.block == BlockType::r_transformer_block)
+    flags.mixer.apply_to(config);
+  else
+    std::visit([&](auto& mixer) { flags.mixer.apply_to(mixer); }, config.mixer);
+  config.mixer = suited(config.mixer, lengths(flags));
+  config.layer_positions = flags.layer_positions.value_or(false);
+  config.tie_position_biases = flags.tie_position_biases.value_or(false);
+  check_shared_biases(config);
+  require(!config.layer_positions || config.position == TokenPosition::learned,
           "--layer_positions: expected --position learned");
   require(memory_length(flags) == 0 || can_remember(config), "--mem_len ", memory_length(flags),
           ": this --model ", kind.name, " has no memory", how_to_remember(kind, config));
@@ -262,11 +224,11 @@ LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   config.n_layer = flags.n_layer;
   config.n_head = flags.n_head;
   config.d_inner = flags.d_inner > 0 ? flags.d_inner : 4 * flags.n_embd;
-  config.activation = value_named<shiftgrad::Activation>(flags.activation.value_or("gelu"));
+  config.activation = flags.activation.value_or(config.activation);
   config.norm_first = flags.norm_first.value_or(true);
   config.final_norm = flags.final_norm.value_or(config.norm_first);
   config.embedding_scale = flags.embedding_scale.value_or(config.embedding_scale);
-  config.tie_embedding = flags.tie_embedding.value_or(true);
+  config.tie_embedding = flags.tie_embedding.value_or(config.tie_embedding);
   set_dropout(flags, config);
   return config;
 }

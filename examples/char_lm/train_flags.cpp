@@ -26,7 +26,7 @@ void TrainFlags::resolve_defaults() {
 
 std::string TrainFlags::group(const std::string& flag) {
   bool of_some = false;
-  ModelFlags().visit_options([&](const std::string& name, auto&&...) { of_some |= name == flag; });
+  ModelFlags().visit_options([&](auto&, const Field& field) { of_some |= field.name == flag; });
   if (of_some) return common::options_title;
   std::string title = common::training_group(flag);
   return title.empty() ? common::model_title : title;
@@ -70,9 +70,8 @@ const std::set<std::string>& free_flags() {
 
 std::set<std::string> weight_flags() {
   std::set<std::string> names = {"vocab"};
-  ModelFlags().visit([&](const std::string& name, auto&&...) {
-    if (name != "dropout" && name != "dropatt") names.insert(name);
-  });
+  ModelFlags().visit([&](auto&, const Field& field) { names.insert(field.name); });
+  for (const char* rate : {"dropout", "dropatt"}) names.erase(rate);
   return names;
 }
 

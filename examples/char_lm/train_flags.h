@@ -26,29 +26,35 @@ struct TrainFlags {
   /// Hyperparameters of the trainer that follow from the model's flags; see `settle`.
   static inline const std::set<std::string> decided_by_model = {"batches", "block_size", "mem_len"};
 
-  /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
+  /// Calls flag(value, field) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
-    flag("data", data, "FILE",
-         "text file to train on, any bytes (default: the source code of this project)");
-    flag("val_data", val_data, "FILE",
-         "text file to validate on; all of --data is then trained on (default: the end of --data)");
-    flag("eval_split", eval_split, "SHARE",
-         "share of --data, at its end, to hold back for validation if there is no --val_data",
-         range::proper_share);
-    flag("vocab", vocab, "bytes|characters",
-         "what a token is: a byte of any text, or a code point of a text in UTF-8; messages call "
-         "either a character");
-    flag("out_dir", out_dir, "FOLDER", "folder for checkpoints and metrics");
+    flag(data, {"data",
+                "text file to train on, any bytes (default: the source code of this project)",
+                {"FILE"}});
+    flag(val_data,
+         {"val_data",
+          "text file to validate on; all of --data is then trained on (default: the end of --data)",
+          {"FILE"}});
+    flag(eval_split,
+         {"eval_split",
+          "share of --data, at its end, to hold back for validation if there is no --val_data",
+          {"SHARE", range::proper_share}});
+    flag(vocab,
+         {"vocab",
+          "what a token is: a byte of any text, or a code point of a text in UTF-8; messages call "
+          "either a character",
+          {"bytes|characters"}});
+    flag(out_dir, {"out_dir", "folder for checkpoints and metrics", {"FOLDER"}});
     model.visit(flag);
-    trainer.fields([&](const char* name, auto&&... described) {
-      if (!decided_by_model.contains(name)) flag(name, described...);
+    trainer.fields([&](auto& value, const Field& field) {
+      if (!decided_by_model.contains(field.name)) flag(value, field);
     });
     auxiliary.fields(flag);
-    flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics",
-         range::interval);
-    flag("precision", precision, common::precision_unit, common::precision_help);
-    flag("threads", threads, "THREADS", "threads to use, 0 for one per core", range::thread_count);
+    flag(log_interval, {"log_interval", "steps between two lines of metrics", quantity::interval});
+    flag(precision, {"precision", common::precision_help});
+    flag(threads,
+         {"threads", "threads to use, 0 for one per core", {"THREADS", range::thread_count}});
   }
 
   /// Returns the title of a flag in --help.

@@ -1,6 +1,6 @@
 #include "auxiliary_losses.h"
 
-#include "core/checked.h"
+#include "core/field.h"
 #include "core/errors.h"
 #include "ops/elementwise.h"
 #include "ops/loss.h"
@@ -97,7 +97,7 @@ Tensor AuxiliaryLosses::block_loss(const Head& head, const Tensor& features,
 
 std::string AuxiliaryLosses::config_text() const {
   std::string list = shiftgrad::text("training_iters ", config_.training_iters);
-  AuxiliaryLossesConfig(config_).fields([&](const char* name, auto value, const auto&...) {
+  AuxiliaryLossesConfig(config_).fields([&](auto value, const shiftgrad::Field& field) {
     list += shiftgrad::text(", ", name, " ", value);
   });
   return list;

@@ -16,14 +16,14 @@
 #include <string>
 #include <vector>
 
-#include "core/range.h"
+#include "core/field.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
 #include "optim/trainer.h"
 
 namespace claims {
 
-namespace range = shiftgrad::range;
+namespace quantity = shiftgrad::quantity;
 using shiftgrad::Context;
 using shiftgrad::ModelOutput;
 using shiftgrad::ModelTraits;
@@ -46,18 +46,18 @@ struct AuxiliaryLossesConfig {
   /// Whether there is any auxiliary loss.
   bool any() const { return intermediate_losses > 0 || targets > 1; }
 
-  /// Calls field(name, value, unit, help, range) for each setting.
-  template <class Field>
-  void fields(Field&& field) {
-    field(
-        "intermediate_losses", intermediate_losses, "WEIGHT",
-        "weight of an auxiliary loss for each block but the last, each with an output layer of its "
-        "own; the loss of block l of L ends after l/2L of lr_decay_iters; 0 for none",
-        range::rate);
-    field("targets", targets, "TOKENS",
-          "tokens that each position predicts, beginning with the next one", range::one_or_more);
-    field("extra_targets_weight", extra_targets_weight, "WEIGHT",
-          "weight of the losses of all targets but the next token", range::rate);
+  template <class Fields>
+  void fields(Fields&& field) {
+    field(intermediate_losses,
+          {"intermediate_losses",
+           "weight of an auxiliary loss for each block but the last, each with an output layer of "
+           "its own; the loss of block l of L ends after l/2L of lr_decay_iters; 0 for none",
+           quantity::weight});
+    field(targets, {"targets", "tokens that each position predicts, beginning with the next one",
+                    quantity::tokens});
+    field(extra_targets_weight,
+          {"extra_targets_weight", "weight of the losses of all targets but the next token",
+           quantity::weight});
   }
 };
 

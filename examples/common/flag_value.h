@@ -7,13 +7,13 @@
 #include <string>
 #include <type_traits>
 
-#include "core/range.h"
+#include "core/field.h"
 #include "near_name.h"
 
 namespace common {
 
 using shiftgrad::complaint;
-using shiftgrad::Range;
+using shiftgrad::Field;
 
 template <class Value>
 concept Number = std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>;
@@ -22,20 +22,16 @@ template <class Value>
 concept Seed = std::is_same_v<Value, uint64_t>;
 
 /// Returns what is wrong with a value of the right type, such as ", expected at least 1", or an
-/// empty string. Every number has a range. The choices of a text are in its unit, if the unit names
-/// any.
-template <Number Value>
-std::string value_complaint(Value value, const std::string&, const Range& range) {
-  return complaint(static_cast<double>(value), range);
-}
-inline std::string value_complaint(uint64_t, const std::string&) { return ""; }
-inline std::string value_complaint(bool, const std::string&) { return ""; }
-inline std::string value_complaint(const std::string& value, const std::string&,
-                                   const std::string& choices) {
-  return complaint(value, choices);
-}
-inline std::string value_complaint(const std::string& value, const std::string& unit) {
-  return unit.find('|') == std::string::npos ? "" : complaint(value, unit);
+/// empty string.
+template <class Value>
+std::string value_complaint(const Value& value, const Field& field) {
+  if constexpr (Number<Value> && !Seed<Value>)
+    return complaint(static_cast<double>(value), field.of.range);
+  if constexpr (std::is_same_v<Value, std::string>) {
+    std::string choices = field.choices.empty() ? field.of.unit : field.choices;
+    return choices.find('|') == std::string::npos ? "" : complaint(value, choices);
+  }
+  return "";
 }
 
 /// Returns what is wrong with a value of another type.

@@ -11,6 +11,7 @@
 #include "core/machine/precision.h"
 #include "flag_value.h"
 #include "near_name.h"
+#include "nn/feed_forward.h"
 #include "optim/trainer_config.h"
 
 namespace common {
@@ -47,12 +48,11 @@ struct ValueOf<std::optional<Value>> {
 };
 
 /// Returns what is wrong with a typed value, or an empty string.
-template <class MaybeValue, class... Allowed>
-std::string typed_complaint(const std::string& typed, const std::string& unit,
-                            const Allowed&... allowed) {
+template <class MaybeValue>
+std::string typed_complaint(const std::string& typed, const Field& field) {
   using Value = typename ValueOf<MaybeValue>::Type;
   if constexpr (Named<Value>) {
-    return value_complaint(typed, unit);
+    return value_complaint(typed, {.choices = shiftgrad::choices<Value>()});
   } else {
     // Read as widely as possible, so that a number that is too large is called just that.
     using Wide =
@@ -67,7 +67,7 @@ std::string typed_complaint(const std::string& typed, const std::string& unit,
         lexical_cast(typed, value) && (std::is_same_v<Value, std::string> || !typed.empty());
     if constexpr (Seed<Value>) read = read && !typed.starts_with('-');
     if constexpr (std::is_integral_v<Value>) read = read && errno != ERANGE;
-    return read ? value_complaint(value, unit, allowed...) : type_complaint<Value>();
+    return read ? value_complaint(value, field) : type_complaint<Value>();
   }
 }
 
@@ -119,6 +119,13 @@ CLI::Option* make_option(CLI::App& app, const std::string& name, Enum& value,
   return option;
 }
 
+template <Named Enum>
+CLI::Option* make_option(CLI::App& app, const std::string& name, std::optional<Enum>& value,
+                         const std::string& description) {
+  auto set = [&value](const std::string& typed) { value = value_named<Enum>(typed); };
+  return app.add_option_function<std::string>(name, set, description);
+}
+
 }  // namespace
 
 std::shared_ptr<CLI::App> make_program(const std::string& description, const std::string& name) {
@@ -158,44 +165,43 @@ CLI::Option* add_argument(CLI::App& app, const std::string& name, std::vector<st
   return app.add_option(name, values, description);
 }
 
-template <class Value, class... Allowed>
-CLI::Option* add_flag(CLI::App& app, const std::string& name, Value& value, const std::string& unit,
-                      const std::string& description, const Allowed&... allowed) {
-  CLI::Option* option = make_option(app, "--" + name, value, description);
+template <class Value>
+CLI::Option* add_flag(CLI::App& app, Value& value, const Field& field) {
+  std::string name = "--" + std::string(field.name);
+  CLI::Option* option = make_option(app, name, value, field.help);
   auto check = [=](const std::string& typed) -> std::string {
-    std::string wrong = typed_complaint<Value>(typed, unit, allowed...);
-    require(wrong.empty(), "--", name, ' ', typed, wrong);
+    std::string wrong = typed_complaint<Value>(typed, field);
+    require(wrong.empty(), name, ' ', typed, wrong);
     return "";
   };
   CLI::Validator validator(check, "");
   option->check(validator.application_index(0));  // the last one given
-  return option->type_name(unit)->take_last()->capture_default_str();
+  return option->type_name(shiftgrad::unit_of<Value>(field))->take_last()->capture_default_str();
 }
 
-using Text = const std::string;
-template CLI::Option* add_flag(CLI::App&, Text&, bool&, Text&, Text&);
-template CLI::Option* add_flag(CLI::App&, Text&, std::optional<bool>&, Text&, Text&);
-template CLI::Option* add_flag(CLI::App&, Text&, shiftgrad::BatchType&, Text&, Text&);
-template CLI::Option* add_flag(CLI::App&, Text&, shiftgrad::OptimizerType&, Text&, Text&);
-template CLI::Option* add_flag(CLI::App&, Text&, shiftgrad::Precision&, Text&, Text&);
-template CLI::Option* add_flag(CLI::App&, Text&, shiftgrad::ScheduleType&, Text&, Text&);
-template CLI::Option* add_flag(CLI::App&, Text&, int&, Text&, Text&, const Range&);
-template CLI::Option* add_flag(CLI::App&, Text&, int64_t&, Text&, Text&, const Range&);
-template CLI::Option* add_flag(CLI::App&, Text&, std::optional<int64_t>&, Text&, Text&,
-                               const Range&);
-template CLI::Option* add_flag(CLI::App&, Text&, uint64_t&, Text&, Text&);
-template CLI::Option* add_flag(CLI::App&, Text&, double&, Text&, Text&, const Range&);
-template CLI::Option* add_flag(CLI::App&, Text&, std::optional<double>&, Text&, Text&,
-                               const Range&);
-template CLI::Option* add_flag(CLI::App&, Text&, std::string&, Text&, Text&);
-template CLI::Option* add_flag(CLI::App&, Text&, std::string&, Text&, Text&, Text&);
-template CLI::Option* add_flag(CLI::App&, Text&, std::optional<std::string>&, Text&, Text&);
+template CLI::Option* add_flag(CLI::App&, bool&, const Field&);
+template CLI::Option* add_flag(CLI::App&, std::optional<bool>&, const Field&);
+template CLI::Option* add_flag(CLI::App&, shiftgrad::BatchType&, const Field&);
+template CLI::Option* add_flag(CLI::App&, shiftgrad::OptimizerType&, const Field&);
+template CLI::Option* add_flag(CLI::App&, shiftgrad::Precision&, const Field&);
+template CLI::Option* add_flag(CLI::App&, std::optional<shiftgrad::Precision>&, const Field&);
+template CLI::Option* add_flag(CLI::App&, shiftgrad::ScheduleType&, const Field&);
+template CLI::Option* add_flag(CLI::App&, shiftgrad::Activation&, const Field&);
+template CLI::Option* add_flag(CLI::App&, std::optional<shiftgrad::Activation>&, const Field&);
+template CLI::Option* add_flag(CLI::App&, int&, const Field&);
+template CLI::Option* add_flag(CLI::App&, int64_t&, const Field&);
+template CLI::Option* add_flag(CLI::App&, std::optional<int64_t>&, const Field&);
+template CLI::Option* add_flag(CLI::App&, uint64_t&, const Field&);
+template CLI::Option* add_flag(CLI::App&, double&, const Field&);
+template CLI::Option* add_flag(CLI::App&, std::optional<double>&, const Field&);
+template CLI::Option* add_flag(CLI::App&, std::string&, const Field&);
+template CLI::Option* add_flag(CLI::App&, std::optional<std::string>&, const Field&);
 
 CLI::Option* add_list_flag(CLI::App& app, const std::string& name, std::vector<int64_t>& values,
                            const std::string& unit, const std::string& description,
                            const Range& range) {
   auto check = [=](const std::string& typed) {
-    std::string wrong = typed_complaint<int64_t>(typed, unit, range);
+    std::string wrong = typed_complaint<int64_t>(typed, {.of = {.range = range}});
     require(wrong.empty(), "--", name, ": ", typed, wrong);
     return "";
   };

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/field.h"
 #include "core/machine/parallel.h"
-#include "core/range.h"
 
 namespace CLI {
 class App;
@@ -19,6 +19,7 @@ class Option;
 
 namespace common {
 
+using shiftgrad::Field;
 using shiftgrad::Range;
 namespace range = shiftgrad::range;
 
@@ -40,11 +41,14 @@ CLI::Option* add_argument(CLI::App& app, const std::string& name, std::vector<st
                           const std::string& description);
 
 /// Adds a flag whose value starts at its default. --help shows the flag, its default and its unit.
-/// If it is given twice, the last value counts. `allowed` is a number's Range, or a text's choices
-/// if the unit does not name them. flags.cpp lists the types that a value may have.
-template <class Value, class... Allowed>
-CLI::Option* add_flag(CLI::App& app, const std::string& name, Value& value, const std::string& unit,
-                      const std::string& description, const Allowed&... allowed);
+/// If it is given twice, the last value counts. flags.cpp lists the types that a value may have.
+template <class Value>
+CLI::Option* add_flag(CLI::App& app, Value& value, const Field& field);
+template <class Value>
+CLI::Option* add_flag(CLI::App& app, const char* name, Value& value, const char* unit,
+                      const std::string& description, const Range& range = range::any) {
+  return add_flag(app, value, Field{name, description, {unit, range}});
+}
 
 /// Adds a flag whose value is a list of numbers, separated by commas.
 CLI::Option* add_list_flag(CLI::App& app, const std::string& name, std::vector<int64_t>& values,

@@ -15,28 +15,27 @@
 namespace common {
 
 /// Sets the value from its entry in a file, or returns what is wrong with the entry.
-template <class Value, class... Allowed>
-std::string read_value(const nlohmann::json& entry, Value& value, const std::string& unit,
-                       const Allowed&... allowed) {
+template <class Value>
+std::string read_value(const nlohmann::json& entry, Value& value, const Field& field) {
   bool fits = entry.is_string();
   if constexpr (std::is_same_v<Value, bool>) fits = entry.is_boolean();
   if constexpr (Seed<Value>) fits = entry.is_number_unsigned();
   if constexpr (Number<Value> && !Seed<Value>) {
     fits = std::is_integral_v<Value> ? entry.is_number_integer() : entry.is_number();
     // This check comes first, because nlohmann would wrap a large number around.
-    if (fits && !complaint(entry.get<double>(), allowed...).empty())
-      return complaint(entry.get<double>(), allowed...);
+    std::string wrong = fits ? value_complaint(entry.get<double>(), field) : "";
+    if (!wrong.empty()) return wrong;
   }
   if (!fits) return type_complaint<Value>();
   auto read = entry.get<Value>();
-  std::string wrong = value_complaint(read, unit, allowed...);
+  std::string wrong = value_complaint(read, field);
   if (wrong.empty()) value = read;
   return wrong;
 }
 
 template <shiftgrad::Named Enum>
-std::string read_value(const nlohmann::json& entry, Enum& value, const std::string& unit) {
-  std::string name, wrong = read_value(entry, name, unit);
+std::string read_value(const nlohmann::json& entry, Enum& value, const Field&) {
+  std::string name, wrong = read_value(entry, name, {.choices = shiftgrad::choices<Enum>()});
   if (wrong.empty()) value = shiftgrad::value_named<Enum>(name);
   return wrong;
 }
@@ -50,24 +49,24 @@ void write_flag(nlohmann::ordered_json& entry, const Value& value) {
 }
 template <class Value>
 void write_flag(nlohmann::ordered_json& entry, const std::optional<Value>& value) {
-  if (value) entry = *value;
+  if (value) write_flag(entry, *value);
 }
 
-template <class Value, class... Rest>
-std::string read_flag(const nlohmann::json& entry, Value& value, const Rest&... rest) {
-  return read_value(entry, value, rest...);
+template <class Value>
+std::string read_flag(const nlohmann::json& entry, Value& value, const Field& field) {
+  return read_value(entry, value, field);
 }
-template <class Value, class... Rest>
+template <class Value>
 std::string read_flag(const nlohmann::json& entry, std::optional<Value>& value,
-                      const Rest&... rest) {
-  return entry.is_null() ? "" : read_value(entry, value.emplace(), rest...);
+                      const Field& field) {
+  return entry.is_null() ? "" : read_value(entry, value.emplace(), field);
 }
 
 /// Returns a JSON object of all flags that have a value.
 template <class Flags>
 std::string flags_to_json(Flags flags) {
   nlohmann::ordered_json object;
-  flags.visit([&](const char* name, auto& value, auto...) { write_flag(object[name], value); });
+  flags.visit([&](auto& value, const Field& field) { write_flag(object[field.name], value); });
   return object.dump();
 }
 
@@ -78,12 +77,11 @@ Flags flags_from_json(const std::string& text, const std::string& source) {
   nlohmann::json object = shiftgrad::parse_json(source.c_str(), text, 2);
   shiftgrad::require(object.is_object(), source, ": the training flags are not a JSON object");
   Flags flags;
-  flags.visit([&](const char* name, auto& value, const std::string& unit, const std::string&,
-                  const auto&... allowed) {
-    auto entry = object.find(name);
+  flags.visit([&](auto& value, const Field& field) {
+    auto entry = object.find(field.name);
     if (entry == object.end()) return;
-    std::string wrong = read_flag(*entry, value, unit, allowed...);
-    shiftgrad::require(wrong.empty(), source, ": training flag \"", name, "\" is ",
+    std::string wrong = read_flag(*entry, value, field);
+    shiftgrad::require(wrong.empty(), source, ": training flag \"", field.name, "\" is ",
                        shiftgrad::shown(*entry), wrong);
   });
   return flags;

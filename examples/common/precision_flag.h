@@ -8,24 +8,20 @@
 
 namespace common {
 
-/// The unit of --precision, and what its help says.
-inline const std::string precision_unit = shiftgrad::choices<shiftgrad::Precision>();
+/// What the help of --precision says.
 inline constexpr const char* precision_help =
     "numbers that products multiply: floats, or floats rounded to bfloat16, which CPUs with "
     "AVX512_BF16 multiply twice as fast; sums and everything else stay float32";
 
 /// The flag --precision of a command that uses a trained run.
 struct PrecisionFlag {
-  std::optional<std::string> given;
+  std::optional<shiftgrad::Precision> given;
 
   void add_to(CLI::App& app) {
-    add_flag(app, "precision", given, precision_unit,
-             std::string(precision_help) + " (default: as in training)");
+    add_flag(app, given, {"precision", std::string(precision_help) + " (default: as in training)"});
   }
   /// Sets the precision of products: the one given, or else that of the training.
-  void apply(shiftgrad::Precision trained) const {
-    set_product_precision(given ? shiftgrad::value_named<shiftgrad::Precision>(*given) : trained);
-  }
+  void apply(shiftgrad::Precision trained) const { set_product_precision(given.value_or(trained)); }
 };
 
 }  // namespace common

@@ -28,9 +28,8 @@ struct TrainRequest {
   /// resumed.
   void add_to(CLI::App& app, const std::string& data, const std::string& vocabulary,
               const std::set<std::string>& free) {
-    flags.visit([&](const std::string& name, auto& value, auto unit, const std::string& description,
-                    const auto&... allowed) {
-      set_group(add_flag(app, name, value, unit, description, allowed...), Flags::group(name));
+    flags.visit([&](auto& value, const Field& field) {
+      set_group(add_flag(app, value, field), Flags::group(field.name));
     });
     CLI::Option* file =
         add_flag(app, "config", config, "FILE",
@@ -51,8 +50,8 @@ struct TrainRequest {
   /// Notes which flags were given, and reads the config file. Call it after the command line has
   /// been parsed.
   void read(const CLI::App& app) {
-    flags.visit([&](const std::string& name, auto&&...) {
-      if (is_given(app, name)) given.insert(name);
+    flags.visit([&](auto&, const Field& field) {
+      if (is_given(app, field.name)) given.insert(field.name);
     });
     if (!config.empty()) given.merge(read_config(config, given, flags));
   }

@@ -6,8 +6,6 @@
 #include "core/errors.h"
 #include "core/tape.h"
 #include "nn/models/config.h"
-#include "nn/models/language_model.h"
-#include "nn/models/layer_config.h"
 #include "ops/loss.h"
 #include "ops/shift.h"
 
@@ -203,7 +201,7 @@ Answer run_layer(Case& given) {
   if (given.layer == LanguageModelConfig::type) return run_language_model(given);
   if (given.layer == RelShiftConfig::type) return run_rel_shift(given);
   if (given.layer == ShiftRightConfig::type) return run_shift_right(given);
-  if (auto config = layer_config_from_json(given.layer, given.config))
+  if (auto config = config_named<LayerConfig>(given.layer, given.config))
     return run_named_layer(given, *config);
   fail("unknown layer \"", given.layer, "\"");
 }

@@ -7,69 +7,45 @@
 
 namespace seq2seq {
 
-using shiftgrad::AftForm;
 using shiftgrad::EncoderDecoderConfig;
+using shiftgrad::KnownMixer;
 using shiftgrad::MixerConfig;
 using shiftgrad::require;
 using shiftgrad::TokenPosition;
 
 namespace {
 
-/// A kind of mixer, by which the tokens of one side see each other.
-struct Kind {
-  std::string name;
-  const char* description;
-  bool sees_both_ways;
-  TokenPosition position;
-  MixerConfig (*mixer)(const ModelFlags& flags);
-};
-
-MixerConfig attention(shiftgrad::AttentionPosition position) {
-  return shiftgrad::MultiHeadAttentionConfig{.position = position};
-}
-
-MixerConfig aft(const ModelFlags& flags) {
-  shiftgrad::AftConfig mixer{.form = shiftgrad::value_named<AftForm>(flags.form)};
-  bool conv = mixer.form == AftForm::conv, local = mixer.form == AftForm::local;
-  if (mixer.form == AftForm::full || local) mixer.max_len = flags.max_len;
-  if (local || conv) mixer.window = flags.window > 0 ? flags.window : conv ? 11 : 32;
-  return mixer;
-}
-
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> list = {
-      {"transformer", "attention with sinusoids (Vaswani et al. 2017)", true,
-       TokenPosition::sinusoid,
-       [](const ModelFlags&) { return attention(shiftgrad::AttentionPosition::none); }},
-      {"rope", "attention with rotary positions", true, TokenPosition::none,
-       [](const ModelFlags&) { return attention(shiftgrad::AttentionPosition::rope); }},
-      {"shaw", "clipped distances", true, TokenPosition::none,
-       [](const ModelFlags& flags) -> MixerConfig {
-         return shiftgrad::ShawAttentionConfig{.max_distance = flags.max_distance};
-       }},
-      {"music_transformer", "an embedding for each distance", true, TokenPosition::none,
-       [](const ModelFlags& flags) -> MixerConfig {
-         return shiftgrad::RelativeGlobalAttentionConfig{.max_seq = flags.max_len};
-       }},
-      {"transformer_xl", "Transformer-XL's attention, in the encoder as in XLNet", true,
-       TokenPosition::none,
-       [](const ModelFlags&) -> MixerConfig { return shiftgrad::TransformerXLAttentionConfig{}; }},
-      {"labml", "Transformer-XL's attention with learned tables of distances", true,
-       TokenPosition::none,
-       [](const ModelFlags& flags) -> MixerConfig {
-         return shiftgrad::RelativeMultiHeadAttentionConfig{.max_positions = flags.max_len};
-       }},
-      {"aft", "attention free, weighted sums of values", true, TokenPosition::none, aft},
-      {"local_rnn", "a recurrent network over a window", false, TokenPosition::none,
-       [](const ModelFlags& flags) -> MixerConfig {
-         return shiftgrad::LocalRnnConfig{.window = flags.window > 0 ? flags.window : 7,
-                                          .cell = shiftgrad::RecurrentCell::gru};
-       }},
-  };
+/// The mixers, by which the tokens of one side see each other: those of the library, and attention
+/// with rotary positions.
+const std::vector<KnownMixer>& mixers() {
+  static const std::vector<KnownMixer> list = [] {
+    std::vector<KnownMixer> all = shiftgrad::known_mixers();
+    for (KnownMixer& known : all) {
+      if (known.model == "transformer")
+        known.summary = "attention with sinusoids (Vaswani et al. 2017)";
+      // Lines are shorter than texts.
+      if (auto* clipped = std::get_if<shiftgrad::ShawAttentionConfig>(&known.config))
+        clipped->max_distance = 8;
+    }
+    all.push_back(
+        {"rope", "attention with rotary positions",
+         shiftgrad::MultiHeadAttentionConfig{.position = shiftgrad::AttentionPosition::rope}});
+    return all;
+  }();
   return list;
 }
 
-const Kind& kind(const std::string& name) { return *std::ranges::find(kinds(), name, &Kind::name); }
+/// Returns the mixer that a side's flag names.
+MixerConfig mixer_of(const std::string& name, const ModelFlags& flags) {
+  MixerConfig config = std::ranges::find(mixers(), name, &KnownMixer::model)->config;
+  std::visit([&](auto& mixer) { flags.mixer.apply_to(mixer); }, config);
+  return suited(config, {flags.max_len, flags.max_len});
+}
+
+/// Returns the positions that are added to embeddings before such a mixer.
+TokenPosition position_of(const std::string& name) {
+  return name == "transformer" ? TokenPosition::sinusoid : TokenPosition::none;
+}
 
 void check(const ModelFlags& flags) {
   require(flags.n_embd % flags.n_head == 0, "--n_embd ", flags.n_embd,
@@ -78,18 +54,29 @@ void check(const ModelFlags& flags) {
 
 }  // namespace
 
+common::FieldFlags ModelFlags::mixer_flags() {
+  common::FieldFlags flags;
+  for (const auto& [model, summary, config] : mixers())
+    std::visit(
+        [&](const auto& mixer) {
+          flags.add(model, mixer, {"d_model", "n_head", "causal", "position", "max_len"});
+        },
+        config);
+  return flags;
+}
+
 std::string ModelFlags::kinds(bool of_encoder) {
   std::string list;
-  for (const Kind& one : seq2seq::kinds())
-    if (one.sees_both_ways == of_encoder)
-      list += (list.empty() ? "" : "; ") + one.name + ": " + one.description;
+  for (const auto& [model, summary, config] : mixers())
+    if (sees_both_ways(config) == of_encoder)
+      list += (list.empty() ? "" : "; ") + model + ": " + summary;
   return list;
 }
 
 std::string ModelFlags::kind_names(bool of_encoder) {
   std::string list;
-  for (const Kind& one : seq2seq::kinds())
-    if (one.sees_both_ways || !of_encoder) list += (list.empty() ? "" : "|") + one.name;
+  for (const auto& [model, summary, config] : mixers())
+    if (sees_both_ways(config) || !of_encoder) list += (list.empty() ? "" : "|") + model;
   return list;
 }
 
@@ -100,8 +87,6 @@ void set_dropout(const ModelFlags& flags, EncoderDecoderConfig& config) {
 EncoderDecoderConfig model_config(const ModelFlags& flags, int64_t source_tokens,
                                   int64_t target_tokens) {
   check(flags);
-  const Kind& encoder = kind(flags.encoder);
-  const Kind& decoder = kind(flags.decoder);
   EncoderDecoderConfig config;
   config.source_vocab_size = source_tokens;
   config.target_vocab_size = target_tokens;
@@ -109,15 +94,15 @@ EncoderDecoderConfig model_config(const ModelFlags& flags, int64_t source_tokens
   config.n_encoder_layer = config.n_decoder_layer = flags.n_layer;
   config.n_head = flags.n_head;
   config.d_inner = flags.d_inner > 0 ? flags.d_inner : 4 * flags.n_embd;
-  config.encoder_mixer = encoder.mixer(flags);
-  config.decoder_mixer = decoder.mixer(flags);
-  config.encoder_position = encoder.position;
-  config.decoder_position = decoder.position;
+  config.encoder_mixer = mixer_of(flags.encoder, flags);
+  config.decoder_mixer = mixer_of(flags.decoder, flags);
+  config.encoder_position = position_of(flags.encoder);
+  config.decoder_position = position_of(flags.decoder);
   // Sinusoids are as large as 1, and would drown embeddings that are not (Vaswani et al., 3.4).
   config.embedding_scale = config.encoder_position == TokenPosition::sinusoid ||
                            config.decoder_position == TokenPosition::sinusoid;
   config.norm_first = config.final_norm = flags.norm_first;
-  config.activation = shiftgrad::value_named<shiftgrad::Activation>(flags.activation);
+  config.activation = flags.activation;
   config.share_embedding = flags.share_embedding;
   config.tie_embedding = flags.tie_embedding;
   set_dropout(flags, config);

@@ -29,7 +29,11 @@ void TrainFlags::resolve_defaults() {
 std::string TrainFlags::to_json() const { return common::flags_to_json(*this); }
 
 TrainFlags TrainFlags::from_json(const std::string& text, const std::string& source) {
-  return common::flags_from_json<TrainFlags>(text, source);
+  // Runs have a window of 0 where none was given.
+  auto object = nlohmann::json::parse(text, nullptr, false);
+  bool no_window = object.is_object() && object.value("window", nlohmann::json()) == 0;
+  if (no_window) object.erase("window");
+  return common::flags_from_json<TrainFlags>(no_window ? object.dump() : text, source);
 }
 
 const std::set<std::string>& free_flags() {
@@ -41,9 +45,8 @@ const std::set<std::string>& free_flags() {
 
 std::set<std::string> weight_flags() {
   std::set<std::string> names = {"source_tokens", "target_tokens"};
-  ModelFlags().visit([&](const std::string& name, auto&&...) {
-    if (name != "dropout") names.insert(name);
-  });
+  ModelFlags().visit([&](auto&, const Field& field) { names.insert(field.name); });
+  names.erase("dropout");
   return names;
 }
 

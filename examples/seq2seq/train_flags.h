@@ -24,30 +24,39 @@ struct TrainFlags {
   shiftgrad::Precision precision = shiftgrad::Precision::float32;
   int threads = 0;
 
-  /// Calls flag(name, value, unit, description) for each flag. This is the only list of them.
+  /// Calls flag(value, field) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
-    flag("data", data, "FILE",
-         "file of pairs to train on, in UTF-8, one per line: source, tab, target (default: dates "
-         "as people write them, with their ISO 8601 form)");
-    flag("val_data", val_data, "FILE",
-         "file of pairs to validate on; all of --data is then trained on (default: the end of "
-         "--data)");
-    flag("eval_split", eval_split, "SHARE",
-         "share of --data, at its end, to hold back for validation if there is no --val_data",
-         range::proper_share);
-    flag("skip_bad_rows", skip_bad_rows, "BOOL",
-         "skip rows that are not pairs, and report them; without this flag the first is an error");
-    flag("source_tokens", source_tokens, "characters|words",
-         "what a token of a source is: a character, or a word with spaces around it");
-    flag("target_tokens", target_tokens, "characters|words", "what a token of a target is");
-    flag("out_dir", out_dir, "FOLDER", "folder for checkpoints and metrics");
+    flag(data,
+         {"data",
+          "file of pairs to train on, in UTF-8, one per line: source, tab, target (default: dates "
+          "as people write them, with their ISO 8601 form)",
+          {"FILE"}});
+    flag(val_data,
+         {"val_data",
+          "file of pairs to validate on; all of --data is then trained on (default: the end of "
+          "--data)",
+          {"FILE"}});
+    flag(eval_split,
+         {"eval_split",
+          "share of --data, at its end, to hold back for validation if there is no --val_data",
+          {"SHARE", range::proper_share}});
+    flag(
+        skip_bad_rows,
+        {"skip_bad_rows",
+         "skip rows that are not pairs, and report them; without this flag the first is an error"});
+    flag(source_tokens,
+         {"source_tokens",
+          "what a token of a source is: a character, or a word with spaces around it",
+          {"characters|words"}});
+    flag(target_tokens, {"target_tokens", "what a token of a target is", {"characters|words"}});
+    flag(out_dir, {"out_dir", "folder for checkpoints and metrics", {"FOLDER"}});
     model.visit(flag);
     trainer.fields(flag);
-    flag("log_interval", log_interval, "STEPS", "steps between two lines of metrics",
-         range::interval);
-    flag("precision", precision, common::precision_unit, common::precision_help);
-    flag("threads", threads, "THREADS", "threads to use, 0 for one per core", range::thread_count);
+    flag(log_interval, {"log_interval", "steps between two lines of metrics", quantity::interval});
+    flag(precision, {"precision", common::precision_help});
+    flag(threads,
+         {"threads", "threads to use, 0 for one per core", {"THREADS", range::thread_count}});
   }
 
   /// Returns the title of a flag in --help.

@@ -56,18 +56,6 @@ Json small_config(const std::string& type, const Json& given, int64_t T, int64_t
   return config;
 }
 
-/// Returns the config of the named type, which is that alternative or a later one.
-template <size_t alternative = 0>
-MixerConfig read_config(const std::string& type, const std::string& object) {
-  if constexpr (alternative == std::variant_size_v<MixerConfig>) {
-    fail(type, ": no such layer; --help lists them");
-  } else {
-    using Config = std::variant_alternative_t<alternative, MixerConfig>;
-    if (type == Config::type) return config_from_json<Config>(object);
-    return read_config<alternative + 1>(type, object);
-  }
-}
-
 /// Whole numbers -1, 0 and 1, the same on every machine.
 class SmallNumbers {
  public:
@@ -121,7 +109,9 @@ MixerConfig config_of(const std::string& layer, int64_t T, int64_t M) {
   const Json& width = config["d_model"];
   require(!width.is_number() || width <= widest, layer, ": d_model ", width.dump(),
           ", expected at most ", widest);
-  return read_config(type, config.dump());
+  auto mixer = config_named<MixerConfig>(type, config.dump());
+  require(mixer.has_value(), type, ": no such layer; --help lists them");
+  return *mixer;
 }
 
 void fill_parameters(Module& layer, int64_t channels) {

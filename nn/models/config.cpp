@@ -1,15 +1,10 @@
 #include "nn/models/config.h"
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 
 #include "core/errors.h"
 #include "core/io/json.h"
-#include "core/named.h"
-#include "nn/models/encoder_decoder.h"
-#include "nn/models/language_model.h"
-#include "nn/models/layer_config.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -32,6 +27,9 @@ std::string listed(const Names& names) {
   return list.empty() ? "none" : list;
 }
 
+/// Returns the key under which JSON has the field.
+const char* key_of(const Field& field) { return *field.opposite ? field.opposite : field.name; }
+
 /// Fills a config's fields from an object, and remembers which keys they named.
 class Reader {
  public:
@@ -40,21 +38,34 @@ class Reader {
   }
 
   template <class Value, class... Usual>
-  void operator()(const char* key, Value& value, const Usual&...) {
-    known_.insert(key);
-    auto entry = object_.find(key);
+  void operator()(Value& value, const Field& field, const Usual&...) {
     bool needed = (std::is_same_v<Usual, Required> || ...);
-    require(!needed || entry != object_.end(), layer_, ": config key \"", key, "\" is missing");
-    if (entry != object_.end()) read(key, *entry, value);
+    known_.insert(key_of(field));
+    bool given = take(key_of(field), value);
+    if constexpr (std::is_same_v<Value, bool>)
+      if (given && *field.opposite) value = !value;
+    const char* other = *field.opposite ? field.name : field.also;
+    if (*other && take(other, value)) {
+      require(!given, layer_, ": config key \"", other, "\" beside \"", key_of(field), '"');
+      others_.insert(other);
+    }
+    require(!needed || given, layer_, ": config key \"", key_of(field), "\" is missing");
   }
 
   void refuse_unknown_keys() const {
     for (const auto& [key, value] : object_.items())
-      if (!known_.contains(key))
+      if (!known_.contains(key) && !others_.contains(key))
         fail(layer_, ": unknown config key ", shown(key), ", expected ", listed(known_));
   }
 
  private:
+  /// Reads the value of a key, if the object has it.
+  template <class Value>
+  bool take(const char* key, Value& value) const {
+    auto entry = object_.find(key);
+    if (entry != object_.end()) read(key, *entry, value);
+    return entry != object_.end();
+  }
   void expect(bool fits, const char* key, const Json& entry, const char* expected) const {
     if (!fits)
       fail(layer_, ": config key \"", key, "\" is ", shown(entry), ", expected ", expected);
@@ -89,7 +100,7 @@ class Reader {
 
   std::string layer_;
   const Json& object_;
-  std::set<std::string> known_;
+  std::set<std::string> known_, others_;
 };
 
 /// Collects the fields of a layer's config into an object. Absent options are left out, and so are
@@ -101,59 +112,45 @@ struct Writer {
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
 
   template <class Value>
-  void operator()(const char* key, const Value& value) {
+  void operator()(const Value& value, const Field& field) {
     if constexpr (Named<Value>)
-      object[key] = name_of(value);
+      object[field.name] = name_of(value);
+    else if constexpr (std::is_same_v<Value, bool>)
+      object[key_of(field)] = value != (*field.opposite != 0);
     else
-      object[key] = value;
+      object[field.name] = value;
   }
   template <class Value>
-  void operator()(const char* key, const std::optional<Value>& value) {
+  void operator()(const std::optional<Value>& value, const Field& field) {
     if (value)
-      object[key] = *value;
+      object[field.name] = *value;
     else if (all)
-      object[key] = nullptr;
+      object[field.name] = nullptr;
   }
   template <class Value>
-  void operator()(const char* key, const Value& value, const Value& usual) {
-    if (all || value != usual) object[key] = value;
+  void operator()(const Value& value, const Field& field, const Value& usual) {
+    if (all || value != usual) (*this)(value, field);
   }
-  template <class Value>
-  void operator()(const char* key, const Value& value, Required) {
-    (*this)(key, value);
-  }
-  void operator()(const char* key, const MixerConfig& value) {
+  void operator()(const auto& value, const Field& field, Required) { (*this)(value, field); }
+  void operator()(const MixerConfig& value, const Field& field) {
     Writer mixer{.all = all};
-    std::visit(
-        [&](auto config) {
-          mixer.object["type"] = config.type;
-          config.fields(mixer);
-        },
-        value);
+    mixer.object["type"] = type_of(value);
+    std::visit([&](auto config) { config.fields(mixer); }, value);
     for (const std::string& taken : taken_from(layer)) mixer.object.erase(taken);
-    object[key] = mixer.object;
+    object[field.name] = mixer.object;
   }
 };
 
-template <class Config>
-Config read_config(const Json& object) {
-  Config config;
-  Reader reader(Config::type, object);
-  config.fields(reader);
-  reader.refuse_unknown_keys();
-  return config;
-}
-
-/// Returns the alternative of MixerConfig with the named `type`.
-template <size_t N = 0>
-MixerConfig read_mixer(const std::string& type, const Json& object) {
-  if constexpr (N == std::variant_size_v<MixerConfig>) {
-    fail("unknown mixer type ", shown(type), ", expected ", listed(type_names<MixerConfig>()));
-  } else {
-    using Config = std::variant_alternative_t<N, MixerConfig>;
-    return type == Config::type ? MixerConfig(read_config<Config>(object))
-                                : read_mixer<N + 1>(type, object);
+template <class Configs>
+std::optional<Configs> read_config(const std::string& name, const Json& object) {
+  for (Configs& config : all_configs<Configs>()) {
+    if (name != type_of(config)) continue;
+    Reader reader(name, object);
+    std::visit([&](auto& each) { each.fields(reader); }, config);
+    reader.refuse_unknown_keys();
+    return config;
   }
+  return std::nullopt;
 }
 
 void Reader::read(const char* key, const Json& entry, MixerConfig& value) const {
@@ -163,44 +160,39 @@ void Reader::read(const char* key, const Json& entry, MixerConfig& value) const 
   fields.erase("type");
   for (const std::string& taken : taken_from(layer_))
     require(!fields.contains(taken), layer_, ": the mixer takes ", taken, " from the model");
-  value = read_mixer(entry["type"].get<std::string>(), fields);
+  std::string type = entry["type"].get<std::string>();
+  std::optional<MixerConfig> mixer = read_config<MixerConfig>(type, fields);
+  require(mixer.has_value(), "unknown mixer type ", shown(type), ", expected ",
+          listed(type_names<MixerConfig>()));
+  value = *mixer;
+}
+
+template <class Config>
+int64_t width(const Config& config) {
+  if constexpr (requires { config.d_model; })
+    return config.d_model;
+  else
+    return std::visit([](const auto& mixer) { return mixer.d_model; }, config.mixer);
 }
 
 }  // namespace
 
-template <class Config>
-Config config_from_json(const std::string& text) {
-  return read_config<Config>(parse_json("the config", text, 4));
+template <class Configs>
+std::optional<Configs> config_named(const std::string& name, const std::string& text) {
+  return read_config<Configs>(name, parse_json("the config", text, 4));
 }
+template std::optional<AnyConfig> config_named(const std::string&, const std::string&);
+template std::optional<LayerConfig> config_named(const std::string&, const std::string&);
+template std::optional<MixerConfig> config_named(const std::string&, const std::string&);
 
-template <class Config>
-std::string config_to_json(const Config& config, bool all) {
-  Config copy = config;
-  Writer writer{Config::type, all};
-  copy.fields(writer);
+std::string config_to_json(const AnyConfig& config, bool all) {
+  Writer writer{type_of(config), all};
+  std::visit([&](auto copy) { copy.fields(writer); }, config);
   return writer.object.dump();
 }
 
-std::string layer_config_to_json(const LayerConfig& config, bool all) {
-  return std::visit([&](const auto& layer) { return config_to_json(layer, all); }, config);
+int64_t layer_width(const LayerConfig& config) {
+  return std::visit([](const auto& layer) { return width(layer); }, config);
 }
-
-template RelShiftConfig config_from_json(const std::string&);
-template ShiftRightConfig config_from_json(const std::string&);
-template MultiHeadAttentionConfig config_from_json(const std::string&);
-template RelativeMultiHeadAttentionConfig config_from_json(const std::string&);
-template RelativeGlobalAttentionConfig config_from_json(const std::string&);
-template ShawAttentionConfig config_from_json(const std::string&);
-template TransformerXLAttentionConfig config_from_json(const std::string&);
-template AftConfig config_from_json(const std::string&);
-template LocalRnnConfig config_from_json(const std::string&);
-template TransformerBlockConfig config_from_json(const std::string&);
-template RTransformerBlockConfig config_from_json(const std::string&);
-template EncoderDecoderBlockConfig config_from_json(const std::string&);
-template LanguageModelConfig config_from_json(const std::string&);
-template EncoderDecoderConfig config_from_json(const std::string&);
-template std::string config_to_json(const RelShiftConfig&, bool);
-template std::string config_to_json(const LanguageModelConfig&, bool);
-template std::string config_to_json(const EncoderDecoderConfig&, bool);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

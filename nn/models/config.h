@@ -1,8 +1,15 @@
 #pragma once
 
-#include <string>
+// Configs as JSON: the keys are the names in a config's `fields`.
 
-#include "core/scalar.h"
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "nn/models/encoder_decoder.h"
+#include "nn/models/language_model.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -12,8 +19,8 @@ struct RelShiftConfig {
   bool zero_triu = false;
 
   template <class Fields>
-  void fields(Fields& field) {
-    field("zero_triu", zero_triu);
+  void fields(Fields&& field) {
+    field(zero_triu, {"zero_triu", "set what lies above the diagonal to 0"});
   }
 };
 
@@ -21,18 +28,41 @@ struct ShiftRightConfig {
   static constexpr const char* type = "shift_right";
 
   template <class Fields>
-  void fields(Fields&) {}
+  void fields(Fields&&) {}
 };
 
-/// Returns the config that a JSON object describes. The keys are the names in the config's
-/// `fields`. Throws, naming layer and key, on an unknown key, a null or a value of the wrong type.
-/// It is instantiated for every config in nn/.
+template <class Configs, class... More>
+struct WithMore;
+template <class... Configs, class... More>
+struct WithMore<std::variant<Configs...>, More...> {
+  using Type = std::variant<Configs..., More...>;
+};
+
+/// The config of a mixer or of a block.
+using LayerConfig = WithMore<MixerConfig, TransformerBlockConfig, RTransformerBlockConfig,
+                             EncoderDecoderBlockConfig>::Type;
+
+/// The config of anything that a file or a program may ask for by name.
+using AnyConfig = WithMore<LayerConfig, LanguageModelConfig, EncoderDecoderConfig, RelShiftConfig,
+                           ShiftRightConfig>::Type;
+
+/// Returns the config of the type called `name` that a JSON object describes, or nothing if no type
+/// in `Configs` has this name. Throws, naming layer and key, on an unknown key, a null or a value
+/// of the wrong type. `Configs` is AnyConfig, LayerConfig or MixerConfig.
+template <class Configs>
+std::optional<Configs> config_named(const std::string& name, const std::string& text);
+
+/// Returns the config of this type that a JSON object describes. Throws as config_named does.
 template <class Config>
-Config config_from_json(const std::string& text);
+Config config_from_json(const std::string& text) {
+  return std::get<Config>(*config_named<AnyConfig>(Config::type, text));
+}
 
 /// Returns the JSON object that config_from_json reads back. With `all`, it is for people: it has
 /// every field, null for an absent option.
-template <class Config>
-std::string config_to_json(const Config& config, bool all = false);
+std::string config_to_json(const AnyConfig& config, bool all = false);
+
+/// Returns the size C of the tokens [B, T, C] that the layer takes.
+int64_t layer_width(const LayerConfig& config);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

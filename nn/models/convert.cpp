@@ -113,7 +113,7 @@ LayerAndConfig<TransformerXLAttentionConfig> as_transformer_xl(const Attention& 
                                       .max_positions = R,
                                       .content_bias = terms.content_bias.defined(),
                                       .position_bias = s.defined(),
-                                      .projection_bias = bias.defined(),
+                                      .bias = bias.defined(),
                                       .attention_dropout = layer.attention_dropout};
   if (layer.d_head * H != C) config.d_head = layer.d_head;
   if (layer.reach() < unlimited) config.window = layer.reach() + 1;

@@ -2,23 +2,14 @@
 
 #include <algorithm>
 
-#include "core/checked.h"
 #include "core/errors.h"
-#include "nn/sizes.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
 void check(const EncoderDecoderConfig& config) {
-  AtLeast at_least{config.type};
-  at_least(1, "source_vocab_size", config.source_vocab_size);
-  at_least(1, "target_vocab_size", config.target_vocab_size);
-  at_least(1, "d_model", config.d_model);
-  at_least(1, "n_encoder_layer", config.n_encoder_layer);
-  at_least(1, "n_decoder_layer", config.n_decoder_layer);
-  at_least(1, "n_head", config.n_head);
-  at_least(1, "d_inner", config.d_inner);
+  check_fields(config.type, config);
   require(!config.share_embedding || config.source_vocab_size == config.target_vocab_size,
           config.type, ": share_embedding with vocabularies of ", config.source_vocab_size, " and ",
           config.target_vocab_size, ", expected one size");
@@ -50,7 +41,6 @@ PaddedTokens padded(const std::vector<std::vector<int32_t>>& sequences, int32_t 
 }
 
 EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Random& random) : config(model) {
-  check_sizes(config);
   check(config);
   name = config.type;
   TokenEmbeddingConfig tokens{.vocab_size = config.source_vocab_size,

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "core/errors.h"
-#include "nn/sizes.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -13,7 +12,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 const EncoderDecoderBlockConfig& checked(const EncoderDecoderBlockConfig& config) {
-  check_sizes(config);
+  check_fields(config.type, config);
   return config;
 }
 
@@ -27,7 +26,10 @@ MultiHeadAttentionConfig cross_config(const EncoderDecoderBlockConfig& config) {
         require(heads.has_value(), config.type, ": n_head is missing, and the mixer has none");
         MultiHeadAttentionConfig cross{.d_model = mixer.d_model, .n_head = *heads};
         cross.attention_dropout = config.attention_dropout;
-        if constexpr (requires { mixer.bias; }) cross.bias = mixer.bias;
+        // Transformer-XL's own projections have no biases, unlike those of the cross-attention.
+        if constexpr (
+            requires { mixer.bias; } && !requires { mixer.content_bias; })
+          cross.bias = mixer.bias;
         return cross;
       },
       config.mixer);

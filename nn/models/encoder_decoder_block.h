@@ -24,9 +24,9 @@ struct EncoderDecoderBlockConfig : TransformerBlockConfig {
   double attention_dropout = 0;
 
   template <class Fields>
-  void fields(Fields& field) {
+  void fields(Fields&& field) {
     TransformerBlockConfig::fields(field);
-    field("n_head", n_head);
+    field(n_head, {"n_head", "heads of the cross-attention", quantity::heads});
   }
 };
 

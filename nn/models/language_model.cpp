@@ -1,21 +1,14 @@
 #include "nn/models/language_model.h"
 
-#include "core/checked.h"
 #include "core/errors.h"
 #include "nn/models/config.h"
-#include "nn/sizes.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
 void check(const LanguageModelConfig& config) {
-  AtLeast at_least{config.type};
-  at_least(1, "vocab_size", config.vocab_size);
-  at_least(1, "d_model", config.d_model);
-  at_least(1, "n_layer", config.n_layer);
-  at_least(1, "n_head", config.n_head);
-  at_least(1, "d_inner", config.d_inner);
+  check_fields(config.type, config);
   require(!config.layer_positions || config.position == TokenPosition::learned, config.type,
           ": layer_positions true, expected with learned positions only");
 }
@@ -35,7 +28,6 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random,
   require(own_mixer || !config.own_mixer, config.type,
           ": own_mixer true, which needs the maker of that mixer");
   config.own_mixer = own_mixer != nullptr;
-  check_sizes(config);
   check(config);
   stack.embedding = TokenEmbedding(config.type,
                                    {.vocab_size = config.vocab_size,

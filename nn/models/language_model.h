@@ -66,30 +66,30 @@ struct LanguageModelConfig {
   double attention_dropout = 0;
 
   template <class Fields>
-  void fields(Fields& field) {
-    field("vocab_size", vocab_size);
-    field("d_model", d_model);
-    field("n_layer", n_layer);
-    field("n_head", n_head);
-    field("d_inner", d_inner);
-    field("block", block);
+  void fields(Fields&& field) {
+    field(vocab_size, {"vocab_size", "tokens that there are", quantity::tokens});
+    field(d_model, fields::d_model);
+    field(n_layer, {"n_layer", "blocks of the model", quantity::layers});
+    field(n_head, fields::n_head);
+    field(d_inner, fields::d_inner);
+    field(block, {"block", "type of the blocks"});
     if (block == BlockType::r_transformer_block) {
-      field("window", window, required);
-      field("cell", cell, required);
-      field("rnn_layers", rnn_layers, int64_t{1});
+      field(window, fields::rnn_window, required);
+      field(cell, fields::cell, required);
+      field(rnn_layers, fields::rnn_layers, int64_t{1});
     } else {
-      field("mixer", mixer, required);
-      field("own_mixer", own_mixer, false);
-      field("norm_first", norm_first);
-      field("activation", activation);
+      field(mixer, {"mixer", "how the tokens see each other"}, required);
+      field(own_mixer, {"own_mixer", "have a mixer of the program's own"}, false);
+      field(norm_first, fields::norm_first);
+      field(activation, fields::activation);
     }
-    field("final_norm", final_norm);
-    field("position", position);
-    field("max_len", max_len);
-    field("layer_positions", layer_positions, false);
-    field("tie_embedding", tie_embedding);
-    field("embedding_scale", embedding_scale);
-    field("tie_position_biases", tie_position_biases);
+    field(final_norm, fields::final_norm);
+    field(position, {"position", "positions added to the embeddings"});
+    field(max_len, {"max_len", "learned positions", quantity::tokens});
+    field(layer_positions, fields::layer_positions, false);
+    field(tie_embedding, fields::tie_embedding);
+    field(embedding_scale, fields::embedding_scale);
+    field(tie_position_biases, fields::tie_position_biases);
   }
 };
 

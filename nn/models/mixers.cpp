@@ -30,17 +30,41 @@ MixerConfig with_sizes(MixerConfig config, const MixerSizes& sizes) {
   return config;
 }
 
-MixerConfig directed(MixerConfig config, bool causal, const char* model) {
+std::vector<KnownMixer> known_mixers() {
+  std::vector<KnownMixer> list;
+  for (MixerConfig& config : all_configs<MixerConfig>())
+    std::visit(
+        [&]<class Mixer>(Mixer mixer) {
+          if constexpr (requires { Mixer::usual(); }) mixer = Mixer::usual();
+          list.push_back({Mixer::model, Mixer::summary, mixer});
+        },
+        config);
+  return list;
+}
+
+bool sees_both_ways(const MixerConfig& config) {
+  return std::visit(
+      [](const auto& mixer) {
+        return requires { mixer.causal; };
+      },
+      config);
+}
+
+MixerConfig suited(MixerConfig config, const SequenceLengths& lengths) {
   std::visit(
       [&](auto& mixer) {
-        if constexpr (requires { mixer.causal; }) {
-          mixer.causal = causal;
-        } else if constexpr (requires { mixer.bidirectional; }) {
-          mixer.bidirectional = !causal;
-        } else {
-          require(causal, model, ": ", mixer.type, " sees the past alone, expected a mixer that ",
-                  "sees both ways");
-        }
+        if constexpr (requires { mixer.suit(lengths); }) mixer.suit(lengths);
+      },
+      config);
+  return config;
+}
+
+MixerConfig directed(MixerConfig config, bool causal, const char* model) {
+  require(causal || sees_both_ways(config), model, ": ", type_of(config),
+          " sees the past alone, expected a mixer that sees both ways");
+  std::visit(
+      [&](auto& mixer) {
+        if constexpr (requires { mixer.causal; }) mixer.causal = causal;
       },
       config);
   return config;

@@ -2,7 +2,11 @@
 
 // The list of all mixers that `{"type": …}` can name.
 
+#include <memory>
+#include <string>
+#include <type_traits>
 #include <variant>
+#include <vector>
 
 #include "nn/aft.h"
 #include "nn/local_rnn.h"
@@ -18,9 +22,27 @@ using MixerConfig = std::variant<MultiHeadAttentionConfig, RelativeMultiHeadAtte
                                  RelativeGlobalAttentionConfig, ShawAttentionConfig,
                                  TransformerXLAttentionConfig, AftConfig, LocalRnnConfig>;
 
-/// Marks a field of a config that its JSON has to name.
-struct Required {};
-constexpr Required required{};
+/// Returns the name of the config's type.
+template <class Configs>
+const char* type_of(const Configs& config) {
+  return std::visit([](const auto& each) { return each.type; }, config);
+}
+
+/// Returns a config of each type in a variant such as LayerConfig, as nobody has changed it.
+template <class Configs>
+std::vector<Configs> all_configs() {
+  return []<class... Config>(std::type_identity<std::variant<Config...>>) {
+    return std::vector<Configs>{Config()...};
+  }(std::type_identity<Configs>());
+}
+
+/// Returns the names of the configs in a variant such as LayerConfig.
+template <class Configs>
+std::vector<std::string> type_names() {
+  std::vector<std::string> names;
+  for (const Configs& config : all_configs<Configs>()) names.push_back(type_of(config));
+  return names;
+}
 
 /// Sizes that a model's mixers take from its config.
 struct MixerSizes {
@@ -32,6 +54,25 @@ struct MixerSizes {
 
 /// Returns the config with these sizes, as far as it has fields for them.
 MixerConfig with_sizes(MixerConfig config, const MixerSizes& sizes);
+
+/// A mixer as the model that made it known has it.
+struct KnownMixer {
+  /// Name of that model, such as "shaw".
+  std::string model;
+  /// What distinguishes the mixer, in a few words.
+  std::string summary;
+  /// What such a model has unless told otherwise.
+  MixerConfig config;
+};
+
+/// Returns all mixers, in the order of MixerConfig.
+std::vector<KnownMixer> known_mixers();
+
+/// Whether the mixer has a two-way form.
+bool sees_both_ways(const MixerConfig& config);
+
+/// Returns the config with the sizes that such sequences need, where it leaves them open.
+MixerConfig suited(MixerConfig config, const SequenceLengths& lengths);
 
 /// Returns the config of the causal form of the mixer, or of its two-way form. Throws, in the name
 /// of `model`, if the mixer has no such form.

@@ -1,16 +1,13 @@
 #include "nn/models/r_transformer_block.h"
 
 #include "core/errors.h"
-#include "nn/sizes.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Random& random) {
   name = config.type;
   dropout = config.dropout;
-  check_sizes(config);
-  require(config.rnn_layers >= 1, config.type, ": rnn_layers ", config.rnn_layers,
-          ", expected at least 1");
+  check_fields(config.type, config);
   auto add = [&](const std::string& part, std::unique_ptr<Layer> function,
                  const std::string& norm) {
     parts.push_back({part, std::move(function), norm, LayerNorm::of_deviation(config.d_model)});
@@ -23,9 +20,6 @@ RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Rand
   MultiHeadAttentionConfig attention{.d_model = config.d_model, .n_head = config.n_head};
   attention.attention_dropout = config.attention_dropout;
   add("attention", std::make_unique<MultiHeadAttention>(attention, random), "attention_norm");
-  require(config.d_model >= 2, config.type, ": d_model ", config.d_model,
-          ", expected at least 2 for its norm");
-  require(config.d_inner >= 1, config.type, ": d_inner ", config.d_inner, ", expected at least 1");
   add("feed_forward",
       std::make_unique<FeedForward>(config.d_model, config.d_inner, Activation::relu,
                                     config.dropout, random),

@@ -21,6 +21,8 @@ struct RTransformerBlock;
 struct RTransformerBlockConfig {
   using Layer = RTransformerBlock;
   static constexpr const char* type = "r_transformer_block";
+  static constexpr const char* model = "r_transformer";
+  static constexpr const char* summary = "local_rnn below attention";
   int64_t d_model = 0;
   int64_t n_head = 0;
   /// Number of tokens in a window of the recurrent net.
@@ -33,13 +35,13 @@ struct RTransformerBlockConfig {
   double attention_dropout = 0;
 
   template <class Fields>
-  void fields(Fields& field) {
-    field("d_model", d_model);
-    field("n_head", n_head);
-    field("window", window);
-    field("cell", cell);
-    field("d_inner", d_inner);
-    field("rnn_layers", rnn_layers, int64_t{1});
+  void fields(Fields&& field) {
+    field(d_model, {"d_model", fields::d_model.help, {"CHANNELS", range::two_or_more}});
+    field(n_head, fields::n_head);
+    field(window, fields::rnn_window);
+    field(cell, fields::cell);
+    field(d_inner, fields::d_inner);
+    field(rnn_layers, fields::rnn_layers, int64_t{1});
   }
 };
 

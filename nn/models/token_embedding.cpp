@@ -17,8 +17,6 @@ TokenEmbedding::TokenEmbedding(const char* owner, const TokenEmbeddingConfig& ow
   bool learned = config.position == TokenPosition::learned;
   require(learned == config.max_len.has_value(), model, ": max_len ",
           learned ? "is missing for learned positions" : "without learned positions");
-  require(!learned || *config.max_len >= 1, model, ": max_len ", config.max_len.value_or(0),
-          ", expected at least 1");
   require(config.position != TokenPosition::sinusoid || config.d_model % 2 == 0, model,
           ": sinusoid positions need an even d_model, not ", config.d_model);
   weight = normal_parameter({config.vocab_size, config.d_model}, random);

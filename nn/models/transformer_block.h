@@ -24,12 +24,13 @@ struct TransformerBlockConfig {
   double dropout = 0;
 
   template <class Fields>
-  void fields(Fields& field) {
-    field("mixer", mixer, required);
-    field("d_inner", d_inner);
-    field("norm_first", norm_first);
-    field("activation", activation);
-    field("norm_eps", norm_eps);
+  void fields(Fields&& field) {
+    field(mixer, {"mixer", "how the tokens see each other"}, required);
+    field(d_inner, fields::d_inner);
+    field(norm_first, fields::norm_first);
+    field(activation, fields::activation);
+    field(norm_eps,
+          {"norm_eps", "what the norms add to the variance", {"NUMBER", range::positive}});
   }
 };
 

@@ -20,9 +20,9 @@ void PeerConsistency::operator()(const std::map<std::string, StoredTensor>& tens
 
 void PeerConsistency::model(const std::string& config, double dropout, double attention_dropout,
                             const Module& model) {
-  (*this)("model", config);
-  (*this)("dropout", dropout);
-  (*this)("attention_dropout", attention_dropout);
+  (*this)(config, {"model"});
+  (*this)(dropout, {"dropout"});
+  (*this)(attention_dropout, {"attention_dropout"});
   (*this)(state_dict(model));
 }
 

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/field.h"
 #include "core/io/safetensors.h"
 #include "nn/module.h"
 #include "optim/peers/peers.h"
@@ -18,13 +19,13 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 class PeerConsistency {
  public:
   /// Notes a value under a name. The `fields` of a config calls this.
-  void operator()(const std::string& name, const std::string& value, const auto&...) {
-    add(name, std::as_bytes(std::span(value)));
+  void operator()(const std::string& value, const Field& field, const auto&...) {
+    add(field.name, std::as_bytes(std::span(value)));
   }
   template <class Number>
   requires std::is_arithmetic_v<Number> || std::is_enum_v<Number>
-  void operator()(const std::string& name, Number value, const auto&...) {
-    add(name, std::as_bytes(std::span(&value, 1)));
+  void operator()(Number value, const Field& field, const auto&...) {
+    add(field.name, std::as_bytes(std::span(&value, 1)));
   }
   void operator()(const std::map<std::string, StoredTensor>& tensors);
 

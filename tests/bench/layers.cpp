@@ -47,7 +47,7 @@ const std::vector<Row>& rows() {
        [](const Size& s) { return attention(s, 3); }},
       {"music",
        [](int64_t T) -> MixerConfig {
-         return RelativeGlobalAttentionConfig{.d_model = C, .n_head = H, .max_seq = T};
+         return RelativeGlobalAttentionConfig{.d_model = C, .n_head = H, .max_positions = T};
        },
        [](const Size& s) { return attention(s, 3); }},
       {"shaw k16",

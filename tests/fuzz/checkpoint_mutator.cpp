@@ -5,9 +5,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 
 #include "tests/fuzz/checkpoint_seeds.h"
+#include "tests/fuzz/words.h"
 
 namespace fuzz {
 
@@ -83,18 +83,7 @@ json nearby(const json& number, Choices& choices) {
   return static_cast<int64_t>(choices.of(others));
 }
 
-/// What a string of a config or a flag may be somewhere.
-constexpr const char* names =
-    "none learned sinusoid rope alibi local full simple conv rnn gru lstm relu gelu gelu_tanh "
-    "bytes "
-    "characters words text pairs run nothing multi_head_attention transformer_xl_attention "
-    "relative_multi_head_attention relative_global_attention shaw_attention aft local_rnn "
-    "transformer_block r_transformer_block transformer transformer_xl labml music_transformer shaw "
-    "r_transformer";
-
 json odd_text(Choices& choices) {
-  std::istringstream words(names);
-  std::vector<std::string> known(std::istream_iterator<std::string>(words), {});
   constexpr const char* strange[] = {"", " ", "1", "\x1b[2J", "\u009b2J", "\u202e", "a\nb", "%s"};
   switch (choices.below(20)) {
     case 0:
@@ -102,7 +91,7 @@ json odd_text(Choices& choices) {
     case 1:
       return std::string(3000, 'a');
     default:
-      return choices.once_in(3) ? json(choices.of(strange)) : json(choices.of(known));
+      return choices.once_in(3) ? json(choices.of(strange)) : json(choices.of(known_words()));
   }
 }
 

@@ -6,6 +6,7 @@
 #include "examples/char_lm/run_folder.h"
 #include "examples/seq2seq/run.h"
 #include "nn/state_dict.h"
+#include "tests/fuzz/words.h"
 #include "tests/support/temporary_folder.h"
 
 namespace fuzz {
@@ -15,21 +16,15 @@ namespace {
 constexpr const char* path = "seed.safetensors";
 
 /// A value for an option of a model, or none.
-void choose(std::optional<int64_t>& option, Choices& choices) {
-  if (choices.once_in(2)) option = 1 + static_cast<int64_t>(choices.below(6));
-}
-void choose(std::optional<bool>& option, Choices& choices) {
-  if (choices.once_in(2)) option = choices.once_in(2);
-}
-void choose(std::optional<double>& option, Choices& choices) {
-  if (choices.once_in(2)) option = 0.5;
-}
-/// Any name that one of the options may have.
-void choose(std::optional<std::string>& option, Choices& choices) {
-  static const std::vector<std::string> names = {"learned", "sinusoid", "none", "rope",
-                                                 "alibi",   "local",    "full", "simple",
-                                                 "conv",    "rnn",      "gru",  "lstm"};
-  if (choices.once_in(2)) option = choices.of(names);
+template <class Value>
+void choose(std::optional<Value>& option, const shiftgrad::Field& field, Choices& choices) {
+  if (!choices.once_in(2)) return;
+  if constexpr (std::is_same_v<Value, std::string>)
+    option = choices.of(words_of(shiftgrad::unit_of<Value>(field)));
+  else if constexpr (std::is_same_v<Value, bool>)
+    option = choices.once_in(2);
+  else
+    option = std::is_same_v<Value, double> ? Value(0.5) : Value(1 + choices.below(6));
 }
 
 /// Throws where the choices make no model.
@@ -44,9 +39,8 @@ void write_language_model(Choices& choices) {
   flags.model.n_embd = 4;
   flags.model.d_inner = 2;
   flags.model.block_size = 1 + static_cast<int64_t>(choices.below(6));
-  flags.model.visit_options([&](const std::string& name, auto& option, auto&&...) {
-    for (const std::string& known : kind.options)
-      if (known == name) choose(option, choices);
+  flags.model.visit_options([&](auto& option, const shiftgrad::Field& field) {
+    if (takes_option(kind, field.name)) choose(option, field, choices);
   });
   flags.resolve_defaults();
   flags.data = "text";
@@ -63,23 +57,18 @@ void write_language_model(Choices& choices) {
 }
 
 void write_encoder_decoder(Choices& choices) {
-  static const std::vector<std::string> encoders = {"transformer",       "rope",  "shaw",
-                                                    "music_transformer", "labml", "aft"};
-  static const std::vector<std::string> forms = {"local", "full", "simple", "conv"};
-  std::vector<std::string> decoders = encoders;
-  decoders.insert(decoders.end(), {"transformer_xl", "local_rnn"});
   seq2seq::TrainFlags flags{.data = "pairs", .eval_split = 0.5};
   seq2seq::ModelFlags& model = flags.model;
-  model.encoder = choices.of(encoders);
-  model.decoder = choices.of(decoders);
+  model.visit([&]<class Value>(Value& value, const shiftgrad::Field& field) {
+    if constexpr (std::is_same_v<Value, std::string>) value = choices.of(words_of(field.choices));
+  });
+  model.mixer.visit(
+      [&](auto& option, const shiftgrad::Field& field) { choose(option, field, choices); });
   model.n_layer = 1;
   model.n_head = 1 + static_cast<int64_t>(choices.below(2));
   model.n_embd = 4;
   model.d_inner = 2;
   model.max_len = 2 + static_cast<int64_t>(choices.below(10));
-  model.max_distance = static_cast<int64_t>(choices.below(4));
-  model.form = choices.of(forms);
-  model.window = static_cast<int64_t>(choices.below(4));
   model.norm_first = choices.once_in(2);
   model.share_embedding = choices.once_in(2);
   model.tie_embedding = choices.once_in(2);

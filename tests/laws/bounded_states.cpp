@@ -76,7 +76,7 @@ TEST_CASE("attention in a window costs the same for every token") {
   }
   check_constant_cost(TransformerXLAttentionConfig{.d_model = 4, .n_head = 2, .window = 30},
                       unlimited, 29);
-  check_constant_cost(RelativeGlobalAttentionConfig{.d_model = 4, .n_head = 2, .max_seq = 30},
+  check_constant_cost(RelativeGlobalAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 30},
                       unlimited, 29);
 }
 

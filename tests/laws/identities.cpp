@@ -69,7 +69,7 @@ TEST_CASE("causal Music attention is Transformer-XL's without u") {
     for (bool relative_bias : {true, false}) {
       auto music = make(
           RelativeGlobalAttentionConfig{
-              .d_model = C, .n_head = H, .max_seq = max_seq, .relative_bias = relative_bias},
+              .d_model = C, .n_head = H, .max_positions = max_seq, .relative_bias = relative_bias},
           24);
       check_equal(music, to_transformer_xl(music));
     }
@@ -117,7 +117,7 @@ TEST_CASE("clamped sinusoids are a learned table, and so are ALiBi's slopes in a
   MultiHeadAttentionConfig slopes{.d_model = C, .n_head = H, .window = rows};
   slopes.position = AttentionPosition::alibi;
   config.window = rows;
-  config.projection_bias = true;
+  config.bias = true;
   auto alibi = make(slopes, 48);
   auto table = make(config, 49);
   assign_shared(table, alibi);
@@ -136,7 +136,7 @@ TEST_CASE("biases of queries go into u and s, of keys nowhere, of values into th
                                       .n_head = H,
                                       .positions = DistancePositions::learned,
                                       .max_positions = N,
-                                      .projection_bias = true};
+                                      .bias = true};
   auto biased = make(config, 44), folded = make(config, 45);
   assign_shared(folded, biased);
   assign(folded, "qkv.bias", 0);
@@ -200,8 +200,10 @@ TEST_CASE("a window or a clamp_len beyond all keys changes nothing") {
   auto narrow = make(config, 33);
   assign_shared(narrow, xl);
   check_equal(narrow, xl);
-  auto music = make(RelativeGlobalAttentionConfig{.d_model = C, .n_head = H, .max_seq = N}, 34);
-  auto wide = make(RelativeGlobalAttentionConfig{.d_model = C, .n_head = H, .max_seq = 2 * N}, 35);
+  auto music =
+      make(RelativeGlobalAttentionConfig{.d_model = C, .n_head = H, .max_positions = N}, 34);
+  auto wide =
+      make(RelativeGlobalAttentionConfig{.d_model = C, .n_head = H, .max_positions = 2 * N}, 35);
   for (const char* name : {"qkv.weight", "qkv.bias", "output.weight", "output.bias"})
     assign(wide, name, Weights(music)[name]);
   Weights weights(music);

@@ -59,7 +59,7 @@ TEST_CASE("tables over thousands of tokens") {
   check_long(
       RelativeMultiHeadAttentionConfig{.d_model = channels, .n_head = 1, .max_positions = length});
   check_long(
-      RelativeGlobalAttentionConfig{.d_model = channels, .n_head = 1, .max_seq = length / 2});
+      RelativeGlobalAttentionConfig{.d_model = channels, .n_head = 1, .max_positions = length / 2});
   check_long(ShawAttentionConfig{.d_model = channels, .n_head = 1, .max_distance = 16});
 }
 

@@ -77,7 +77,7 @@ TEST_CASE("a score without a term is that of a layer whose parameter is 0") {
         {{"key_pos_bias", {"position_scores"}},
          {"key_pos_embeddings", {by_distance}},
          {"query_pos_bias", {"content_bias"}}});
-  check(RelativeGlobalAttentionConfig{.d_model = 6, .n_head = 2, .max_seq = T},
+  check(RelativeGlobalAttentionConfig{.d_model = 6, .n_head = 2, .max_positions = T},
         {content, by_distance, "position_scores"},
         {{"past_bias", {"position_scores"}}, {"past_embeddings", {by_distance}}});
   check(ShawAttentionConfig{.d_model = 6, .n_head = 2, .max_distance = 2}, {content, by_distance},

@@ -132,7 +132,7 @@ TEST_CASE("Shaw without a mask reads the tokens that it is to predict") {
 TEST_CASE("two-way skewing of the wrong query, and a diagonal that counts twice") {
   RandomValues random(66);
   RelativeGlobalAttentionConfig config{
-      .d_model = width_fed, .n_head = heads_fed, .max_seq = 8, .bidirectional = true};
+      .d_model = width_fed, .n_head = heads_fed, .max_positions = 8, .causal = false};
   config.relative_bias = false;
   auto layer = random_layer(config, random);
   Weights weights(layer);
@@ -141,7 +141,7 @@ TEST_CASE("two-way skewing of the wrong query, and a diagonal that counts twice"
   enum class Form { right, diagonal_twice, query_of_key };
   auto with = [&](Form form) {
     auto score = [&](const Pair& pair) {
-      int64_t delta = pair.delta(), row = config.max_seq - 1 - std::abs(delta);
+      int64_t delta = pair.delta(), row = config.max_positions - 1 - std::abs(delta);
       int64_t asking = form == Form::query_of_key && delta < 0 ? pair.key : pair.query;
       double sum = pair.content();
       for (int64_t d = 0; d < head_width; ++d) {

@@ -86,6 +86,7 @@ transformer_xl --tie_position_biases true --embedding_scale true --norm_first fa
 labml --max_positions 20
 music_transformer --max_seq 4 --relative_bias false --mem_len 8
 shaw --max_distance 2 --key_positions false
+shaw --bias false --position sinusoid
 shaw --value_positions false
 aft --window 3
 aft --form full --max_len 10 --factor_rank 2

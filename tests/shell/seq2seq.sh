@@ -100,6 +100,7 @@ done << 'END'
 --encoder rope --decoder rope --norm_first false
 --encoder shaw --decoder shaw --max_distance 2 --share_embedding true --tie_embedding true
 --encoder music_transformer --decoder music_transformer --activation gelu
+--encoder transformer_xl --decoder transformer_xl --clamp_len 4 --projection_bias true
 --encoder labml --decoder labml
 --encoder aft --decoder aft
 --encoder aft --form full --decoder transformer_xl
@@ -234,7 +235,7 @@ refuses 'missing: No such file' train --data missing --out_dir run
 refuses 'line 2: target: 30 tokens, but the model takes at most 19' train $tiny --out_dir run \
   --data "$(printf 'a\tb\nc\td%029d\n' 0 > long.tsv; echo long.tsv)"
 refuses '--n_embd 18 is not divisible by --n_head 4' train --n_embd 18 --n_head 4 --out_dir run
-refuses '--encoder local_rnn, expected transformer, rope' train \
+refuses '--encoder local_rnn, expected transformer, ' train \
   --encoder local_rnn --out_dir run
 refuses '--decoder lstm, expected transformer' train --decoder lstm --out_dir run
 refuses '--source_tokens bytes' train --source_tokens bytes --out_dir run

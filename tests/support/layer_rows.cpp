@@ -35,8 +35,8 @@ void describe(LayerRow& row, const RelativeMultiHeadAttentionConfig& config) {
   row.held = config.max_positions;
 }
 void describe(LayerRow& row, const RelativeGlobalAttentionConfig& config) {
-  row.causal = !config.bidirectional;
-  row.held = row.sight = config.max_seq - 1;
+  row.causal = config.causal;
+  row.held = row.sight = config.max_positions - 1;
 }
 void describe(LayerRow& row, const ShawAttentionConfig& config) { row.causal = config.causal; }
 void describe(LayerRow& row, const TransformerXLAttentionConfig& config) {
@@ -110,7 +110,7 @@ void add_learned_tables(std::vector<LayerRow>& rows) {
   using Music = RelativeGlobalAttentionConfig;
   for (int64_t max_seq : {1, 3, 32})
     for (bool two_way : {false, true}) {
-      Music config{.d_model = 6, .n_head = 2, .max_seq = max_seq, .bidirectional = two_way};
+      Music config{.d_model = 6, .n_head = 2, .max_positions = max_seq, .causal = !two_way};
       std::string name =
           "music " + std::to_string(max_seq) + (two_way ? " bidirectional" : " causal");
       rows.push_back(mixer(name, config));
@@ -156,7 +156,7 @@ void add_transformer_xl(std::vector<LayerRow>& rows) {
   rows.push_back(mixer("xl minus (c) and (d)", plain));
   plain.content_bias = true;
   rows.push_back(mixer("xl minus (d)", plain));
-  Config biased{.d_model = 6, .n_head = 2, .d_head = 5, .projection_bias = true};
+  Config biased{.d_model = 6, .n_head = 2, .d_head = 5, .bias = true};
   rows.push_back(mixer("xl with biases", biased));
   Config learned{.d_model = 5, .n_head = 3, .d_head = 2, .positions = DistancePositions::learned};
   learned.max_positions = 17;
@@ -169,7 +169,7 @@ void add_transformer_xl(std::vector<LayerRow>& rows) {
   rows.push_back(mixer("xl learned window 3", learned));
   learned.content_bias = learned.position_bias = false;
   rows.push_back(mixer("xl learned minus (c) and (d)", learned));
-  learned.projection_bias = true;
+  learned.bias = true;
   rows.push_back(mixer("xl learned with biases", learned));
 }
 

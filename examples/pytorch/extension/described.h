@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "nn/models/layer_config.h"
+#include "nn/models/config.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Returns the config of a layer. Throws as layer_config_from_json does, and for a name that no
+/// Returns the config of a layer. Throws as config_named does, and for a name that no
 /// layer has, with all the names that make_program knows.
 LayerConfig known_layer(const std::string& name, const std::string& config);
 

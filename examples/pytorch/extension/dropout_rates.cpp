@@ -48,7 +48,8 @@ Places set_rates(const DropoutRates& rates, Config& config) {
   return {dropout, attention_dropout};
 }
 
-Places set_rates(const DropoutRates& rates, LayerConfig& config) {
+template <class... Configs>
+Places set_rates(const DropoutRates& rates, std::variant<Configs...>& config) {
   return std::visit([&](auto& each) { return set_rates(rates, each); }, config);
 }
 
@@ -69,7 +70,7 @@ void DropoutRates::apply_to(LayerConfig& config) const {
   require(places.attention_dropout || attention_dropout == 0, type, ": takes no attention_dropout");
 }
 
-std::string DropoutRates::added_to(const std::string& options, LayerConfig config) const {
+std::string DropoutRates::added_to(const std::string& options, AnyConfig config) const {
   auto object = nlohmann::ordered_json::parse(options);
   Places places = set_rates(*this, config);
   if (places.dropout) object["dropout"] = dropout;

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "nn/models/layer_config.h"
+#include "nn/models/config.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -18,7 +18,7 @@ struct DropoutRates {
   void apply_to(LayerConfig& config) const;
 
   /// Returns the JSON object with those of the rates for which a config has a place.
-  std::string added_to(const std::string& options, LayerConfig config) const;
+  std::string added_to(const std::string& options, AnyConfig config) const;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

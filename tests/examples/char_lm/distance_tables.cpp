@@ -162,7 +162,8 @@ TEST_CASE("distance tables: biases are what the layer adds to its scores") {
       "s");
   check_biases(RelativeMultiHeadAttention({.d_model = C, .n_head = H, .max_positions = 9}, random),
                "s");
-  check_biases(RelativeGlobalAttention({.d_model = C, .n_head = H, .max_seq = 9}, random), "s");
+  check_biases(RelativeGlobalAttention({.d_model = C, .n_head = H, .max_positions = 9}, random),
+               "s");
 }
 
 TEST_CASE("distance tables: each norm stands at the distance for which the layer uses its vector") {
@@ -179,13 +180,13 @@ TEST_CASE("distance tables: each norm stands at the distance for which the layer
     ShawAttention shaw({.d_model = C, .n_head = H, .max_distance = 2, .causal = causal}, random);
     check_norms(shaw, {"norm of the keys' a", shaw.key_distance_embeddings, true});
   }
-  for (bool bidirectional : {false, true}) {
-    CAPTURE(bidirectional);
-    RelativeGlobalAttention music(
-        {.d_model = C, .n_head = H, .max_seq = 7, .bidirectional = bidirectional}, random);
+  for (bool causal : {false, true}) {
+    CAPTURE(causal);
+    RelativeGlobalAttention music({.d_model = C, .n_head = H, .max_positions = 7, .causal = causal},
+                                  random);
     check_norms(music, {"norm of r", music.past_embeddings});
   }
-  RelativeGlobalAttention music({.d_model = C, .n_head = H, .max_seq = 7, .bidirectional = true},
+  RelativeGlobalAttention music({.d_model = C, .n_head = H, .max_positions = 7, .causal = false},
                                 random);
   clear(music);
   // Row max_seq - 1 - |δ|, head by head; the row of distance 0 is never used.

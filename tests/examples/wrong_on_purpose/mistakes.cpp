@@ -75,8 +75,8 @@ Tensor of_the_library(Form form, const Layer& mixer) {
     case Form::two_way:
       return of_the_library(RelativeGlobalAttentionConfig{.d_model = mixer_width,
                                                           .n_head = mixer_heads,
-                                                          .max_seq = tokens_mixed,
-                                                          .bidirectional = true,
+                                                          .max_positions = tokens_mixed,
+                                                          .causal = false,
                                                           .relative_bias = false},
                             mixer, "past_embeddings", "future_embeddings");
     default:

@@ -171,7 +171,7 @@ TEST_CASE("checkpoint: sizes that no model has") {
     CHECK(refused_cheaply(small_transformer_xl(),
                           [&](auto& config) { config.*field.second = int64_t{1} << 60; }) ==
           std::string("language_model: ") + field.first +
-              " 1152921504606846976, expected at most 1073741824");
+              " 1152921504606846976, expected at most 1000000000");
 }
 
 TEST_CASE("checkpoint: sizes that the weights cannot have") {
@@ -186,7 +186,7 @@ TEST_CASE("checkpoint: sizes that the weights cannot have") {
   auto xl = [](Config& config) { return &std::get<TransformerXLAttentionConfig>(config.mixer); };
   auto aft = [](Config& config) { return &std::get<AftConfig>(config.mixer); };
   const Config of_shaw = small_model(ShawAttentionConfig{.max_distance = 3}),
-               of_music = small_model(RelativeGlobalAttentionConfig{.max_seq = 5}),
+               of_music = small_model(RelativeGlobalAttentionConfig{.max_positions = 5}),
                of_labml = small_model(RelativeMultiHeadAttentionConfig{.max_positions = 5}),
                of_learned_xl = small_model(TransformerXLAttentionConfig{
                    .positions = DistancePositions::learned, .max_positions = 5}),
@@ -206,7 +206,7 @@ TEST_CASE("checkpoint: sizes that the weights cannot have") {
            {small_transformer_xl(), [=](Config& config) { xl(config)->d_head = 100'000'000; }},
            {small_transformer(9), [](Config& config) { config.max_len = 1'000'000'000; }},
            {of_shaw, [=](Config& config) { shaw(config)->max_distance = 25'000'000; }},
-           {of_music, [=](Config& config) { music(config)->max_seq = 1'000'000'000; }},
+           {of_music, [=](Config& config) { music(config)->max_positions = 1'000'000'000; }},
            {of_labml, [=](Config& config) { labml(config)->max_positions = 1'000'000'000; }},
            {of_learned_xl, [=](Config& config) { xl(config)->max_positions = 1'000'000'000; }},
            {of_aft, [=](Config& config) { aft(config)->max_len = 1'000'000'000; }},

@@ -7,9 +7,6 @@
 #include <set>
 #include <sstream>
 
-#include "nn/models/encoder_decoder.h"
-#include "nn/models/language_model.h"
-#include "nn/models/layer_config.h"
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;
@@ -43,7 +40,9 @@ void check_refused(const std::vector<Refused>& list) {
 template <class Config>
 std::string unknown(const std::string& key, Config config = {}) {
   std::set<std::string> known;
-  auto collect = [&](const char* name, auto&&...) { known.insert(name); };
+  auto collect = [&](auto&, const Field& field, const auto&...) {
+    known.insert(*field.opposite ? field.opposite : field.name);
+  };
   config.fields(collect);
   std::string list;
   for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
@@ -123,15 +122,15 @@ TEST_CASE("a config is one JSON object with known keys") {
       {with(heads, R"("window": 3)"), unknown<RelativeMultiHeadAttentionConfig>("window")},
   });
   check_refused<RelativeGlobalAttentionConfig>({
-      {with(heads, R"("max_seq": 3, "causal": true)"),
-       unknown<RelativeGlobalAttentionConfig>("causal")},
+      {with(heads, R"("max_seq": 3, "window": 3)"),
+       unknown<RelativeGlobalAttentionConfig>("window")},
       {with(heads, R"("max_seq": 3, "bias": true)"),
        unknown<RelativeGlobalAttentionConfig>("bias")},
   });
   check_refused<ShawAttentionConfig>(
       {{with(heads, R"("max_distance": 3, "window": 3)"), unknown<ShawAttentionConfig>("window")}});
   check_refused<TransformerXLAttentionConfig>({
-      {with(heads, R"("bias": false)"), unknown<TransformerXLAttentionConfig>("bias")},
+      {with(heads, R"("max_seq": 3)"), unknown<TransformerXLAttentionConfig>("max_seq")},
   });
   check_refused<LocalRnnConfig>(
       {{R"({"d_model": 4, "window": 2, "causal": true})", unknown<LocalRnnConfig>("causal")}});
@@ -159,7 +158,7 @@ TEST_CASE("attention's own options") {
       {with(heads, R"("max_seq": -1)"), "max_seq -1, expected at least 1"},
   });
   check_refused<ShawAttentionConfig>({
-      {with(heads, ""), "max_distance -1, expected at least 0"},
+      {with(heads, ""), "max_distance is missing"},
       {with(heads, R"("max_distance": -3)"), "max_distance -3, expected at least 0"},
   });
   check_refused<TransformerXLAttentionConfig>({
@@ -167,10 +166,9 @@ TEST_CASE("attention's own options") {
       {with(heads, R"("clamp_len": -1)"), "clamp_len -1, expected at least 0"},
       {with(heads, R"("max_positions": 9)"), "max_positions with sinusoid positions"},
       {with(heads, R"("positions": "none")"), "positions \"none\", expected sinusoid or learned"},
-      {with(heads, R"("positions": "learned")"),
-       "max_positions 0, expected at least 1 for learned positions"},
+      {with(heads, R"("positions": "learned")"), "max_positions is missing for learned positions"},
       {with(heads, R"("positions": "learned", "max_positions": 0)"),
-       "max_positions 0, expected at least 1 for learned positions"},
+       "max_positions 0, expected at least 1"},
       {with(heads, R"("positions": "learned", "max_positions": 9, "causal": false)"),
        "causal false with learned positions, expected sinusoid positions"},
       {with(heads, R"("positions": "learned", "max_positions": 9, "clamp_len": 3)"),
@@ -221,7 +219,7 @@ TEST_CASE("recurrent nets and blocks") {
   check_refused<TransformerBlockConfig>({
       {"{\"d_inner\": 3}", "config key \"mixer\" is missing"},
       {with(mixer, ""), "d_inner 0, expected at least 1"},
-      {with(mixer, R"("d_inner": 3, "norm_eps": 0)"), "norm_eps 0, expected above 0"},
+      {with(mixer, R"("d_inner": 3, "norm_eps": 0)"), "norm_eps 0, expected more than 0"},
       {with(mixer, R"("d_inner": 3, "n_head": 2)"), unknown<TransformerBlockConfig>("n_head")},
   });
   CHECK(error_of<TransformerBlockConfig>(with(mixer, R"("d_inner": 3, "activation": "tanh")")) ==
@@ -238,11 +236,11 @@ TEST_CASE("recurrent nets and blocks") {
   check_refused<RTransformerBlockConfig>({
       {with(r_block, ""), "d_inner 0, expected at least 1"},
       {R"({"d_model": 1, "n_head": 1, "window": 2, "d_inner": 3})",
-       "d_model 1, expected at least 2 for its norm"},
+       "d_model 1, expected at least 2"},
       {with(r_block, R"("d_inner": 3, "rnn_layers": 0)"), "rnn_layers 0, expected at least 1"},
   });
   CHECK(error_of<RTransformerBlockConfig>(R"({"d_model": 4, "n_head": 2, "d_inner": 3})") ==
-        "local_rnn: window 0, expected at least 1");
+        "r_transformer_block: window 0, expected at least 1");
   check_refused<EncoderDecoderBlockConfig>({
       {with(mixer, R"("d_inner": 3)"), "n_head is missing, and the mixer has none"},
       {with(mixer, R"("d_inner": 3, "n_head": null)"),
@@ -259,23 +257,25 @@ struct SizeChange {
   int n;
   int64_t size;
   std::string key{};
+  int64_t most = 0;
 
-  template <class Value, class... Rest>
-  void operator()(const char*, const Value&, const Rest&...) {}
-  template <class... Rest>
-  void operator()(const char* name, int64_t& value, const Rest&...) {
-    change(name, value);
+  template <class Value, class... Usual>
+  void operator()(const Value&, const Field&, const Usual&...) {}
+  template <class... Usual>
+  void operator()(int64_t& value, const Field& field, const Usual&...) {
+    change(field, value);
   }
-  template <class... Rest>
-  void operator()(const char* name, std::optional<int64_t>& value, const Rest&...) {
-    change(name, value);
+  template <class... Usual>
+  void operator()(std::optional<int64_t>& value, const Field& field, const Usual&...) {
+    change(field, value);
   }
 
  private:
   template <class Value>
-  void change(const char* name, Value& value) {
+  void change(const Field& field, Value& value) {
     if (n-- != 0) return;
-    key = name;
+    key = field.name;
+    most = static_cast<int64_t>(field.of.range.greatest);
     value = size;
   }
 };
@@ -295,7 +295,9 @@ void check_too_large(const Config& good, int sizes) {
       CHECK(refusal([&] {
               Random random;
               typename Config::Layer layer(config, random);
-            }) == text(Config::type, ": ", change.key, " ", size, ", expected at most 1073741824"));
+            }) ==
+            text(Config::type, ": ", change.key, " ", size, ", expected at most ", change.most));
+      CHECK(change.most <= 1000000000);
     }
   CHECK(changed == 5 * sizes);
 }
@@ -306,7 +308,7 @@ TEST_CASE("every size in every config has a greatest value") {
   MultiHeadAttentionConfig mixer{.d_model = 4, .n_head = 2};
   check_too_large(mixer, 3);
   check_too_large(RelativeMultiHeadAttentionConfig{.d_model = 4, .n_head = 2}, 3);
-  check_too_large(RelativeGlobalAttentionConfig{.d_model = 4, .n_head = 2, .max_seq = 3}, 3);
+  check_too_large(RelativeGlobalAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 3}, 3);
   check_too_large(ShawAttentionConfig{.d_model = 4, .n_head = 2, .max_distance = 3}, 3);
   check_too_large(TransformerXLAttentionConfig{.d_model = 4, .n_head = 2}, 6);
   check_too_large(AftConfig{.d_model = 4, .form = AftForm::simple}, 5);
@@ -317,6 +319,7 @@ TEST_CASE("every size in every config has a greatest value") {
       .vocab_size = 5, .d_model = 4, .n_layer = 2, .n_head = 2, .d_inner = 3, .mixer = mixer};
   check_too_large(model, 6);
   model.block = BlockType::r_transformer_block;
+  model.window = 3;
   check_too_large(model, 8);
   EncoderDecoderConfig pairs;
   pairs.source_vocab_size = pairs.target_vocab_size = pairs.d_model = 4;
@@ -400,7 +403,7 @@ TEST_CASE("language models") {
   CHECK(error_of<LanguageModelConfig>(with(r_model, R"("window": 1e999)")) ==
         "the config: key \"window\": 1e999 is beyond the range of double");
   CHECK(error_of<LanguageModelConfig>(with(r_model, R"("window": 0, "cell": "gru")")) ==
-        "local_rnn: window 0, expected at least 1");
+        "language_model: window 0, expected at least 1");
   CHECK(error_of<LanguageModelConfig>(model("", R"({"type": "aft", "form": "conv"})")) ==
         "aft: window is missing for form conv");
   CHECK(error_of<LanguageModelConfig>(
@@ -472,7 +475,7 @@ TEST_CASE("lengths beyond a table are refused by its name") {
 
 TEST_CASE("a config for people has every field") {
   auto all = [](const char* name, const std::string& config) {
-    return layer_config_to_json(*layer_config_from_json(name, config), true);
+    return config_to_json(*config_named<AnyConfig>(name, config), true);
   };
   CHECK(all("local_rnn", R"({"d_model": 4, "window": 2})") ==
         R"({"d_model":4,"window":2,"cell":"rnn"})");
@@ -487,4 +490,63 @@ TEST_CASE("a config for people has every field") {
   CHECK(config_to_json(LanguageModelConfig{}).find("own_mixer") == std::string::npos);
   CHECK(type_names<MixerConfig>().front() == "multi_head_attention");
   CHECK(type_names<LayerConfig>().back() == "encoder_decoder_block");
+}
+
+namespace {
+
+/// Visits a config's fields and checks that each is described.
+template <class Config>
+void check_described(Config config) {
+  CAPTURE(Config::type);
+  std::set<std::string> names;
+  config.fields([&]<class Value>(const Value&, const Field& field, const auto&...) {
+    CAPTURE(field.name);
+    CHECK(names.insert(field.name).second);
+    CHECK(field.help.size() >= 5);
+    CHECK(field.help.find('\n') == std::string::npos);
+    if constexpr (std::is_same_v<Value, int64_t> || std::is_same_v<Value, std::optional<int64_t>>) {
+      CHECK(field.of.range.least >= 0);
+      CHECK(field.of.range.greatest <= 1e9);
+      CHECK_FALSE(unit_of<Value>(field).empty());
+    }
+  });
+}
+
+}  // namespace
+
+TEST_CASE("every field of every config has a help, a unit and a range") {
+  for (const AnyConfig& config : all_configs<AnyConfig>())
+    std::visit([](const auto& each) { check_described(each); }, config);
+  LanguageModelConfig recurrent;
+  recurrent.block = BlockType::r_transformer_block;
+  check_described(recurrent);
+}
+
+TEST_CASE("one name for one thing, beside the names that files have") {
+  auto music = config_from_json<RelativeGlobalAttentionConfig>(
+      R"({"d_model": 6, "n_head": 2, "max_seq": 5, "bidirectional": true})");
+  CHECK(music.max_positions == 5);
+  CHECK_FALSE(music.causal);
+  std::string written = config_to_json(music);
+  CHECK(written ==
+        R"({"d_model":6,"n_head":2,"max_seq":5,"bidirectional":true,"relative_bias":true})");
+  CHECK(config_to_json(config_from_json<RelativeGlobalAttentionConfig>(
+            R"({"d_model": 6, "n_head": 2, "max_positions": 5, "causal": false})")) == written);
+  CHECK(config_to_json(config_from_json<RelativeGlobalAttentionConfig>(
+                           R"({"d_model": 6, "n_head": 2, "max_seq": 5})"))
+            .find(R"("bidirectional":false)") != std::string::npos);
+  for (const char* key : {"bias", "projection_bias"}) {
+    std::string json = with(heads, "\"" + std::string(key) + "\": true");
+    CHECK(config_from_json<TransformerXLAttentionConfig>(json).bias);
+    CHECK(config_to_json(config_from_json<TransformerXLAttentionConfig>(json))
+              .find(R"("projection_bias":true)") != std::string::npos);
+  }
+  check_refused<TransformerXLAttentionConfig>(
+      {{with(heads, R"("bias": true, "projection_bias": true)"),
+        "config key \"bias\" beside \"projection_bias\""}});
+  check_refused<RelativeGlobalAttentionConfig>(
+      {{with(heads, R"("max_seq": 5, "bidirectional": true, "causal": false)"),
+        "config key \"causal\" beside \"bidirectional\""},
+       {with(heads, R"("max_seq": 5, "causal": 1)"),
+        "config key \"causal\" is 1, expected true or false"}});
 }

@@ -141,14 +141,14 @@ inline Values oracle(const RelativeGlobalAttentionConfig& config, const Weights&
   int64_t H = config.n_head, D = config.d_model / H;
   auto score = [&](const Pair& pair) {
     std::string time = pair.delta() >= 0 ? "past" : "future";
-    int64_t row = config.max_seq - 1 - std::abs(pair.delta());
+    int64_t row = config.max_positions - 1 - std::abs(pair.delta());
     const Values& E = weights[time + "_embeddings"];
     double sum = pair.content();
     for (int64_t d = 0; d < D; ++d) sum += pair.q[static_cast<size_t>(d)] * E(pair.h, row, d);
     if (config.relative_bias) sum += weights[time + "_bias"](pair.h, row);
     return sum / std::sqrt(static_cast<double>(D));
   };
-  return attention_oracle({H, D, !config.bidirectional, config.max_seq}, weights, input, score);
+  return attention_oracle({H, D, config.causal, config.max_positions}, weights, input, score);
 }
 
 /// Shaw: (q·k + q·a[r]) / √D and values v + b[r], r = clip(-δ, -k, k) + k.

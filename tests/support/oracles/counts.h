@@ -26,9 +26,9 @@ inline int64_t count(const RelativeMultiHeadAttentionConfig& c) {
 }
 
 inline int64_t count(const RelativeGlobalAttentionConfig& c) {
-  int64_t C = c.d_model, tables = c.bidirectional ? 2 : 1;
-  return count_of_heads(C, C, true) + tables * c.max_seq * C +
-         (c.relative_bias ? tables * c.max_seq * c.n_head : 0);
+  int64_t C = c.d_model, tables = c.causal ? 1 : 2;
+  return count_of_heads(C, C, true) + tables * c.max_positions * C +
+         (c.relative_bias ? tables * c.max_positions * c.n_head : 0);
 }
 
 inline int64_t count(const ShawAttentionConfig& c) {
@@ -41,7 +41,7 @@ inline int64_t count(const TransformerXLAttentionConfig& c) {
   int64_t C = c.d_model, HD = c.n_head * c.d_head.value_or(C / c.n_head);
   bool learned = c.positions == DistancePositions::learned;
   int64_t position_bias = learned ? *c.max_positions * c.n_head : HD;
-  return count_of_heads(C, HD, c.projection_bias) + HD * (learned ? *c.max_positions : C) +
+  return count_of_heads(C, HD, c.bias) + HD * (learned ? *c.max_positions : C) +
          (c.content_bias ? HD : 0) + (c.position_bias ? position_bias : 0);
 }
 

@@ -16,7 +16,6 @@ inline TransformerBlockConfig block_of(const EncoderDecoderConfig& config, bool 
         mixer.d_model = config.d_model;
         take_n_head(mixer, config.n_head);
         if constexpr (requires { mixer.causal; }) mixer.causal = !encoder;
-        if constexpr (requires { mixer.bidirectional; }) mixer.bidirectional = encoder;
       },
       block.mixer);
   return block;
@@ -82,7 +81,8 @@ inline int64_t count(const EncoderDecoderConfig& config) {
   int64_t C = config.d_model, V = config.target_vocab_size;
   bool bias = std::visit(
       [](const auto& mixer) {
-        if constexpr (requires { mixer.bias; }) return mixer.bias;
+        if constexpr (requires { mixer.bias; } && !requires { mixer.content_bias; })
+          return mixer.bias;
         return true;
       },
       config.decoder_mixer);

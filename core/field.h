@@ -1,0 +1,99 @@
+#pragma once
+
+// What a config says about its fields. A config calls, for each of them, in `fields`
+//
+//     field(max_len, {"max_len", "rows of the table of positions", quantity::tokens});
+//
+// and that line is all: JSON, checks, refusals, checkpoints, flags, --help and peers read it. Two
+// more arguments are for JSON: `required` marks a field that it has to name, and a value after the
+// description is the usual one, with which the field is left out.
+
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "core/errors.h"
+#include "core/named.h"
+#include "core/range.h"
+
+namespace shiftgrad {
+
+/// What the values of a field are.
+struct Quantity {
+  /// What --help calls a value, unless the type says it: BOOL, or the names of an enum. The names
+  /// `a|b` are the choices of a text.
+  const char* unit = "";
+  /// The numbers that it may be.
+  Range range = range::any;
+};
+
+namespace quantity {
+
+constexpr Quantity tokens{"TOKENS", range::one_or_more};
+constexpr Quantity tokens_or_none{"TOKENS", range::zero_or_more};
+constexpr Quantity channels{"CHANNELS", range::one_or_more}, heads{"HEADS", range::one_or_more};
+constexpr Quantity layers{"LAYERS", range::one_or_more};
+constexpr Quantity steps{"STEPS", range::steps}, interval{"STEPS", range::interval};
+constexpr Quantity rate{"RATE", range::rate}, weight{"WEIGHT", range::rate};
+constexpr Quantity decay{"FACTOR", range::less_than_one};
+
+}  // namespace quantity
+
+/// The description of a field.
+struct Field {
+  const char* name = "";
+  /// What the field does, as --help says it.
+  std::string help{};
+  Quantity of{};
+  /// Another name by which JSON may call it, or that of its opposite, which JSON then writes.
+  const char* also = "";
+  const char* opposite = "";
+  /// The choices of a text, if its unit does not name them.
+  std::string choices{};
+};
+
+/// Marks a field that JSON has to name.
+struct Required {};
+constexpr Required required{};
+
+template <class Value>
+constexpr bool is_optional = false;
+template <class Value>
+constexpr bool is_optional<std::optional<Value>> = true;
+
+/// Returns what --help calls the values of such a field.
+template <class Value>
+std::string unit_of(const Field& field) {
+  if constexpr (is_optional<Value>)
+    return unit_of<typename Value::value_type>(field);
+  else if constexpr (Named<Value>)
+    return choices<Value>();
+  else if constexpr (std::is_same_v<Value, bool>)
+    return "BOOL";
+  else
+    return *field.of.unit ? field.of.unit : field.choices;
+}
+
+/// Checks a field of an owner's config by its range: throws "trainer: eval_interval 0, expected at
+/// least 1". An option that is absent passes, and so does what is no number.
+struct InRange {
+  const char* owner;
+
+  template <class Value, class... Usual>
+  void operator()(const Value& value, const Field& field, const Usual&...) const {
+    if constexpr (is_optional<Value>) {
+      if (value) (*this)(*value, field);
+    } else if constexpr (std::is_arithmetic_v<Value>) {
+      std::string wrong = complaint(static_cast<double>(value), field.of.range);
+      require(wrong.empty(), owner, ": ", field.name, " ", value, wrong);
+    }
+  }
+};
+
+/// Checks all fields of a config.
+template <class Config>
+void check_fields(const char* owner, Config config) {
+  config.fields(InRange{owner});
+}
+
+}  // namespace shiftgrad
