@@ -131,9 +131,15 @@ export class DrawnFigure extends HTMLElement {
   #place = null;   // what is read: the number of a place, or a cell
   #wanted = null;  // what to draw next
   #asking = false;
+  #map = null;     // what is drawn for the width of its place
+  #width = 0;
+  #resized = new ResizeObserver(() => { if (this.#map && this.clientWidth !== this.#width) this.show(this.#map); });
   describe = null;
 
+  disconnectedCallback() { this.#resized.disconnect(); }
+
   connectedCallback() {
+    this.#resized.observe(this);
     if (!this.firstElementChild) this.innerHTML = '<div class="title"></div><div tabindex="0" role="application" aria-label="A figure"></div><output></output>';
     const drawing = this.#drawing;
     drawing.addEventListener('pointermove', (event) => this.#point(event));
@@ -155,7 +161,9 @@ export class DrawnFigure extends HTMLElement {
       while (this.#wanted) {
         const next = this.#wanted;
         this.#wanted = null;
-        this.#replace((await ask({ do: 'draw', width: this.clientWidth || 600, ...next })).html);
+        this.#map = next.map && next;
+        this.#width = this.clientWidth;
+        this.#replace((await ask({ do: 'draw', width: this.#width || 600, ...next })).html);
       }
     } finally {
       this.#asking = false;
