@@ -16,7 +16,7 @@
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;
-using namespace shiftgrad::simd;
+using simd::Binary, simd::Unary;
 using namespace shiftgrad::test;
 
 namespace {
@@ -32,18 +32,20 @@ TEST_CASE("an element's bits do not depend on its place, and nothing behind the 
   std::vector<Loop> loops;
   for (int n = 0; n <= static_cast<int>(Unary::square); ++n) {
     auto f = static_cast<Unary>(n);
-    loops.push_back([f](auto* p, auto*, auto* y, int64_t n) { map(f, p, y, n); });
-    loops.push_back(
-        [f](auto* p, auto* q, auto* y, int64_t n) { map_gradient(f, p, q, q, Scalar(0.3), y, n); });
+    loops.push_back([f](auto* p, auto*, auto* y, int64_t n) { simd::map(f, p, y, n); });
+    loops.push_back([f](auto* p, auto* q, auto* y, int64_t n) {
+      simd::map_gradient(f, p, q, q, Scalar(0.3), y, n);
+    });
   }
   for (Binary f :
        {Binary::add, Binary::subtract, Binary::multiply, Binary::divide, Binary::maximum})
-    loops.push_back([f](auto* p, auto* q, auto* y, int64_t n) { zip(f, p, q, y, n); });
+    loops.push_back([f](auto* p, auto* q, auto* y, int64_t n) { simd::zip(f, p, q, y, n); });
   loops.push_back(
-      [](auto* p, auto*, auto* y, int64_t n) { axpby(Scalar(0.3), p, Scalar(0.7), y, n); });
-  loops.push_back([](auto* p, auto*, auto* y, int64_t n) { axpby(Scalar(0.3), p, 0, y, n); });
-  loops.push_back([](auto* p, auto* q, auto* y, int64_t n) { multiply_add(p, q, y, n); });
-  loops.push_back([](auto* p, auto*, auto* y, int64_t n) { exp_minus(p, Scalar(0.3), y, n); });
+      [](auto* p, auto*, auto* y, int64_t n) { simd::axpby(Scalar(0.3), p, Scalar(0.7), y, n); });
+  loops.push_back([](auto* p, auto*, auto* y, int64_t n) { simd::axpby(Scalar(0.3), p, 0, y, n); });
+  loops.push_back([](auto* p, auto* q, auto* y, int64_t n) { simd::multiply_add(p, q, y, n); });
+  loops.push_back(
+      [](auto* p, auto*, auto* y, int64_t n) { simd::exp_minus(p, Scalar(0.3), y, n); });
 
   on_every_instruction_set([&] {
     for (size_t loop = 0; loop < loops.size(); ++loop) {
@@ -66,14 +68,14 @@ TEST_CASE("map, zip: the output may be an input") {
     for (int64_t n = 0; n <= 70; ++n) {
       const Scalars x = random_values(n, 1), z = random_values(n, 2);
       Scalars apart(x.size()), first = x, second = z;
-      map(Unary::gelu, x.data(), apart.data(), n);
-      map(Unary::gelu, first.data(), first.data(), n);
+      simd::map(Unary::gelu, x.data(), apart.data(), n);
+      simd::map(Unary::gelu, first.data(), first.data(), n);
       REQUIRE(same_bits(first, apart));
 
-      zip(Binary::subtract, x.data(), z.data(), apart.data(), n);
+      simd::zip(Binary::subtract, x.data(), z.data(), apart.data(), n);
       first = x;
-      zip(Binary::subtract, first.data(), z.data(), first.data(), n);
-      zip(Binary::subtract, x.data(), second.data(), second.data(), n);
+      simd::zip(Binary::subtract, first.data(), z.data(), first.data(), n);
+      simd::zip(Binary::subtract, x.data(), second.data(), second.data(), n);
       REQUIRE(same_bits(first, apart));
       REQUIRE(same_bits(second, apart));
     }
@@ -86,7 +88,7 @@ TEST_CASE("zip: the operations of the language") {
   std::rotate(b.begin(), b.begin() + 3, b.end());
   on_every_instruction_set([&] {
     auto check = [&](Binary f, Scalar (*expected)(Scalar, Scalar)) {
-      zip(f, a.data(), b.data(), y.data(), std::ssize(a));
+      simd::zip(f, a.data(), b.data(), y.data(), std::ssize(a));
       for (size_t n = 0; n < a.size(); ++n) {
         Scalar value = expected(a[n], b[n]);
         REQUIRE((y[n] == value || (std::isnan(y[n]) && std::isnan(value))));
@@ -104,7 +106,7 @@ TEST_CASE("zip: a maximum with NaN is NaN") {
   on_every_instruction_set([&] {
     Scalars a = {not_a_number, 1, not_a_number, infinity},
             b = {1, not_a_number, not_a_number, -infinity}, y(4);
-    zip(Binary::maximum, a.data(), b.data(), y.data(), 4);
+    simd::zip(Binary::maximum, a.data(), b.data(), y.data(), 4);
     for (size_t n = 0; n < 3; ++n) CHECK(std::isnan(y[n]));
     CHECK(y[3] == infinity);
   });
@@ -115,9 +117,9 @@ TEST_CASE("axpby, multiply_add: as written, and a beta of 0 does not read y") {
     const Scalars x = random_values(70, 1), z = random_values(70, 2);
     const Scalars start = random_values(70, 3);
     Scalars sum = start, product = start, fresh(70, not_a_number);
-    axpby(2, x.data(), -3, sum.data(), 70);
-    multiply_add(x.data(), z.data(), product.data(), 70);
-    axpby(2, x.data(), 0, fresh.data(), 70);
+    simd::axpby(2, x.data(), -3, sum.data(), 70);
+    simd::multiply_add(x.data(), z.data(), product.data(), 70);
+    simd::axpby(2, x.data(), 0, fresh.data(), 70);
     for (size_t n = 0; n < x.size(); ++n) {
       Exact sizes = 2 * std::abs(x[n]) + 3 * std::abs(start[n]);
       check_close(x[n], sum[n], 2 * Exact(x[n]) - 3 * Exact(start[n]), sizes * epsilon);
@@ -143,12 +145,12 @@ TEST_CASE("sum, maximum, exp_minus: of 0 to 70 and of many numbers") {
       // In any order the error of a sum of n numbers is at most n epsilon/2 Σ |numbers|; a
       // difference before it adds a half, exp adds one and its argument's 12.
       Exact each = epsilon * static_cast<Exact>(n) / 2;
-      check_close(0, sum(a.data(), n), total, each * sizes);
-      check_close(0, exp_minus(a.data(), 2, y.data(), n), exponentials,
+      check_close(0, simd::sum(a.data(), n), total, each * sizes);
+      check_close(0, simd::exp_minus(a.data(), 2, y.data(), n), exponentials,
                   (each + 14 * epsilon) * exponentials);
       for (size_t i = 0; i < a.size(); ++i)
         check_close(a[i], y[i], std::exp(Exact(a[i]) - 2), 14 * epsilon * y[i]);
-      if (n > 0) REQUIRE(maximum(a.data(), n) == *std::max_element(a.begin(), a.end()));
+      if (n > 0) REQUIRE(simd::maximum(a.data(), n) == *std::max_element(a.begin(), a.end()));
     }
   });
 }
@@ -166,8 +168,8 @@ TEST_CASE("products: of every number of rows, few numbers and many") {
           const Scalars start = random_values(M * y_stride, 3);
           Scalars sums = start, fresh(start.size(), not_a_number);
           const ConstMatrix X{x.data(), M, n, x_stride, 1}, A{a.data(), R, n, a_stride, 1};
-          products(2, X, A, 3, {sums.data(), M, R, y_stride, 1});
-          products(1, X, A, 0, {fresh.data(), M, R, y_stride, 1});
+          simd::products(2, X, A, 3, {sums.data(), M, R, y_stride, 1});
+          simd::products(1, X, A, 0, {fresh.data(), M, R, y_stride, 1});
           for (int64_t m = 0; m < M; ++m)
             for (int64_t r = 0; r < R; ++r) {
               Exact product = 0, sizes = 0;
@@ -193,12 +195,12 @@ TEST_CASE("maximum: finds the largest and any NaN in every place") {
       for (size_t place = 0; place < n; ++place) {
         Scalars x(n, -infinity);
         x[place] = -5;
-        REQUIRE(maximum(x.data(), std::ssize(x)) == -5);
+        REQUIRE(simd::maximum(x.data(), std::ssize(x)) == -5);
         x[place] = not_a_number;
-        REQUIRE(std::isnan(maximum(x.data(), std::ssize(x))));
+        REQUIRE(std::isnan(simd::maximum(x.data(), std::ssize(x))));
       }
   });
-  CHECK(refusal([] { maximum(nullptr, 0); }) == "maximum: of 0 numbers: expected at least 1");
+  CHECK(refusal([] { simd::maximum(nullptr, 0); }) == "maximum: of 0 numbers: expected at least 1");
 }
 
 TEST_CASE("exp_minus: of masked and of all masked rows") {
@@ -206,13 +208,13 @@ TEST_CASE("exp_minus: of masked and of all masked rows") {
     for (size_t n = 1; n <= 70; ++n) {
       Scalars x(n, -infinity), y(n);
       x[n / 2] = 3;
-      CHECK(exp_minus(x.data(), 3, y.data(), std::ssize(x)) == 1);
+      CHECK(simd::exp_minus(x.data(), 3, y.data(), std::ssize(x)) == 1);
       CHECK(y[n / 2] == 1);
       CHECK(std::count(y.begin(), y.end(), 0) == static_cast<int64_t>(n) - 1);
 
       std::fill(x.begin(), x.end(), -infinity);
-      CHECK(exp_minus(x.data(), 0, y.data(), std::ssize(x)) == 0);
-      CHECK(std::isnan(exp_minus(x.data(), -infinity, y.data(), std::ssize(x))));
+      CHECK(simd::exp_minus(x.data(), 0, y.data(), std::ssize(x)) == 0);
+      CHECK(std::isnan(simd::exp_minus(x.data(), -infinity, y.data(), std::ssize(x))));
     }
   });
 }
@@ -232,8 +234,8 @@ TEST_CASE("softmax_gradient: the formula, and nothing of what has probability 0"
         mean += p[i] == 0 ? 0 : Exact(p[i]) * dp[i];
         sizes += p[i] == 0 ? 0 : std::abs(Exact(p[i]) * dp[i]);
       }
-      softmax_gradient(p.data(), dp.data(), 2, 0, fresh.data(), n);
-      softmax_gradient(p.data(), dp.data(), 2, 3, added.data(), n);
+      simd::softmax_gradient(p.data(), dp.data(), 2, 0, fresh.data(), n);
+      simd::softmax_gradient(p.data(), dp.data(), 2, 3, added.data(), n);
       // The sum rounds n times, and five more operations follow.
       Exact each = epsilon * static_cast<Exact>(n + 5);
       for (size_t i = 0; i < p.size(); ++i) {
@@ -248,6 +250,6 @@ TEST_CASE("softmax_gradient: the formula, and nothing of what has probability 0"
 }
 
 TEST_CASE("use_instruction_set: an unknown one is refused") {
-  CHECK(refusal([] { use_instruction_set("abacus"); }) ==
+  CHECK(refusal([] { simd::use_instruction_set("abacus"); }) ==
         "use_instruction_set: \"abacus\" is not one of this CPU's instruction_sets()");
 }

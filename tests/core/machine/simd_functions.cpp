@@ -13,7 +13,7 @@
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;
-using namespace shiftgrad::simd;
+using simd::Unary;
 using namespace shiftgrad::test;
 
 namespace {
@@ -73,7 +73,7 @@ TEST_CASE("map: every function over a wide range, as in std::") {
   on_every_instruction_set([&] {
     for (const Function& function : functions) {
       CAPTURE(function.name);
-      map(function.f, x.data(), y.data(), std::ssize(x));
+      simd::map(function.f, x.data(), y.data(), std::ssize(x));
       for (size_t n = 0; n < x.size(); ++n) {
         Exact expected = function.value(x[n]);
         Exact tolerance = (function.error + Exact(0.5)) * std::abs(expected);
@@ -124,7 +124,7 @@ TEST_CASE("map: NaN stays NaN, overflow is infinite") {
     for (const Special& special : specials) {
       const Scalars &x = special.x, &expected = special.y;
       Scalars y(x.size());
-      map(special.f, x.data(), y.data(), std::ssize(x));
+      simd::map(special.f, x.data(), y.data(), std::ssize(x));
       for (size_t n = 0; n < x.size(); ++n) {
         CAPTURE(static_cast<int>(special.f));
         CAPTURE(x[n]);
@@ -146,8 +146,8 @@ TEST_CASE("map_gradient: every function over a wide range") {
   on_every_instruction_set([&] {
     for (const Function& function : functions) {
       CAPTURE(function.name);
-      map(function.f, x.data(), y.data(), std::ssize(x));
-      map_gradient(function.f, x.data(), y.data(), dy.data(), 0, dx.data(), std::ssize(x));
+      simd::map(function.f, x.data(), y.data(), std::ssize(x));
+      simd::map_gradient(function.f, x.data(), y.data(), dy.data(), 0, dx.data(), std::ssize(x));
       for (size_t n = 0; n < x.size(); ++n) {
         Exact slope = function.slope(x[n]);
         // The slope comes from the value, often squared, by three operations at most.
@@ -163,13 +163,13 @@ TEST_CASE("map_gradient: a NaN is carried, an infinite gradient stays behind a r
   on_every_instruction_set([&] {
     for (const Function& function : functions) {
       Scalar x = not_a_number, y = not_a_number, dy = 1, dx = 0;
-      map_gradient(function.f, &x, &y, &dy, 0, &dx, 1);
+      simd::map_gradient(function.f, &x, &y, &dy, 0, &dx, 1);
       bool constant_slope = function.f == Unary::negate || function.f == Unary::relu;
       CAPTURE(function.name);
       CHECK(std::isnan(dx) == !constant_slope);
     }
     Scalar x = -1, y = 0, dy = infinity, dx = 7;
-    map_gradient(Unary::relu, &x, &y, &dy, 0, &dx, 1);
+    simd::map_gradient(Unary::relu, &x, &y, &dy, 0, &dx, 1);
     CHECK(dx == 0);
   });
 }
@@ -178,10 +178,10 @@ TEST_CASE("map_gradient: beta times the old gradient is added, a beta of 0 does 
   on_every_instruction_set([&] {
     for (int64_t n = 0; n <= 70; ++n) {
       Scalars x = random_values(n, 1), y(x.size()), dy = random_values(n, 2);
-      map(Unary::tanh, x.data(), y.data(), n);
+      simd::map(Unary::tanh, x.data(), y.data(), n);
       Scalars fresh(x.size(), not_a_number), old = random_values(n, 3), added = old;
-      map_gradient(Unary::tanh, x.data(), y.data(), dy.data(), 0, fresh.data(), n);
-      map_gradient(Unary::tanh, x.data(), y.data(), dy.data(), 2, added.data(), n);
+      simd::map_gradient(Unary::tanh, x.data(), y.data(), dy.data(), 0, fresh.data(), n);
+      simd::map_gradient(Unary::tanh, x.data(), y.data(), dy.data(), 2, added.data(), n);
       for (size_t i = 0; i < x.size(); ++i) {
         REQUIRE(std::isfinite(fresh[i]));
         Exact tolerance = Limits::epsilon() * (std::abs(fresh[i]) + 2 * std::abs(old[i]));
