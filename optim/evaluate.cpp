@@ -32,14 +32,13 @@ class Scorer {
   /// The number of tokens that have one before them.
   int64_t predictable() const { return static_cast<int64_t>(text_.size()) - 1; }
 
-  /// Feeds rows without any past, and counts the losses of the tokens that follow the last
-  /// `counted` tokens of each row.
-  void feed(const std::vector<int64_t>& begins, int64_t length, int64_t counted) {
-    count(model_(rows(begins, length), Memory(), context_).logits, begins, counted);
-  }
-  /// Does the same with rows that come after what the state has seen.
-  void feed(const std::vector<int64_t>& begins, int64_t length, int64_t counted, State& state) {
-    count(model_(rows(begins, length), state, context_), begins, counted);
+  /// Feeds rows, which come after what the state has seen, and counts the losses of the tokens that
+  /// follow the last `counted` tokens of each row. Without a state, the rows have no past.
+  void feed(const std::vector<int64_t>& begins, int64_t length, int64_t counted,
+            State* state = nullptr) {
+    Tokens tokens = rows(begins, length);
+    count(state ? model_(tokens, *state, context_) : model_(tokens, Memory(), context_).logits,
+          begins, counted);
   }
 
   double nats = 0;
@@ -124,12 +123,8 @@ void read_streams(Scorer& scorer, const EvaluationConfig& config,
     int64_t again = std::min(config.ext_len, begin);
     std::vector<int64_t> begins;
     for (int64_t stream : streams) begins.push_back(stream + begin - again);
-    if (!state) {
-      scorer.feed(begins, again + length, length);
-      continue;
-    }
-    scorer.feed(begins, again + length, length, *state);
-    state->forget_newest(std::min(config.ext_len, again + length));
+    scorer.feed(begins, again + length, length, state);
+    if (state) state->forget_newest(std::min(config.ext_len, again + length));
   }
 }
 

@@ -12,12 +12,6 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 Fingerprint fingerprint_of(std::span<const TokenPair> pairs) {
   // Each sequence follows its length.
   std::vector<int32_t> tokens;
@@ -51,7 +45,7 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
                     const TargetEnds& ends, int64_t batch_size, Peers& peers,
                     const EvaluationProgress& progress) {
   Tape::Pause constant;
-  Clock::time_point start = Clock::now();
+  auto start = std::chrono::steady_clock::now();
   std::vector<std::vector<int64_t>> batches = batches_by_length(pairs, batch_size);
   double nats = 0, tokens = 0;
   Context context;
@@ -65,7 +59,8 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
     if (progress) progress(n + 1 - own.begin, std::ssize(batches));
   }
   std::vector<double> total = sums(peers, {nats, tokens});
-  return {total[0] / total[1], static_cast<int64_t>(total[1]), seconds_since(start)};
+  std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  return {total[0] / total[1], static_cast<int64_t>(total[1]), passed.count()};
 }
 
 PairTrainer::PairTrainer(EncoderDecoder& model, std::span<const TokenPair> train,

@@ -52,11 +52,6 @@ Optimizer optimizer(const TrainerConfig& config, const std::vector<Parameter>& a
   return {std::move(learning), update_rule(config), std::move(factors)};
 }
 
-std::span<const int32_t> either(std::span<const int32_t> validation_text,
-                                std::span<const int32_t> train_text) {
-  return validation_text.empty() ? train_text : validation_text;
-}
-
 /// Returns the last positions of each row.
 Tensor last_positions(const Tensor& x, int64_t count) {
   int64_t T = x.size(1);
@@ -92,11 +87,12 @@ Trainer::Trainer(SequenceModel& model, std::span<const int32_t> train_text,
     : TrainingLoop(loop_config(config, model.traits().d_model), all_parameters(model, auxiliary),
                    optimizer(checked(config), all_parameters(model, auxiliary)),
                    {{"train_text", fingerprint(train_text)},
-                    {"validation_text", fingerprint(either(validation_text, train_text))}},
+                    {"validation_text",
+                     fingerprint(validation_text.empty() ? train_text : validation_text)}},
                    peers),
       model_(model),
       train_text_(train_text),
-      validation_text_(either(validation_text, train_text)),
+      validation_text_(validation_text.empty() ? train_text : validation_text),
       config_(config),
       auxiliary_(auxiliary),
       batches_(shiftgrad::batches(config, train_text)) {

@@ -39,6 +39,7 @@ class Trainer : public TrainingLoop {
           std::span<const int32_t> validation_text, const TrainerConfig& config,
           Peers& peers = alone(), const AuxiliaryLoss* auxiliary = nullptr);
 
+  const TrainerConfig& config() const { return config_; }
   const std::variant<RandomBlocks, ParallelStreams>& batches() const { return batches_; }
   /// The inputs of each block for earlier tokens of this peer's rows.
   const Memory& memory() const { return memory_; }
