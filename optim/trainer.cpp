@@ -114,7 +114,7 @@ Trainer::Trainer(SequenceModel& model, std::span<const int32_t> train_text,
 
 void Trainer::note(PeerConsistency& common) const {
   TrainerConfig(config_).fields(common);
-  if (auxiliary_) common("auxiliary loss", auxiliary_->config_text());
+  if (auxiliary_) common(auxiliary_->config_text(), {"auxiliary loss"});
   ModelTraits traits = model_.traits();
   common.model(model_.config_text(), traits.dropout, traits.attention_dropout, model_);
 }

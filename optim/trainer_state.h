@@ -37,8 +37,8 @@ class SavedState {
   void operator()(const std::string& name, Fingerprint& fingerprint);
   /// A tensor whose shape stays as it is. An undefined tensor is passed over.
   void operator()(const std::string& name, Tensor& tensor);
-  /// All parameters of a module, under names that begin with `name.`. What is read is copied into
-  /// them, or all stay as they were.
+  /// All parameters of a module, under their names after `name` and a dot. What is read is copied
+  /// into them, or all stay as they were.
   void operator()(const std::string& name, const Module& module);
 
   std::map<std::string, StoredTensor> tensors;

@@ -53,7 +53,7 @@ TrainingLoop::TrainingLoop(LoopConfig config, std::vector<Parameter> all, Optimi
 void TrainingLoop::check_peers() {
   if (peers_.size() == 1) return;
   PeerConsistency common;
-  for (const auto& [name, fingerprint] : data_) common(name, fingerprint.hash);
+  for (const auto& [name, fingerprint] : data_) common(fingerprint.hash, {name.c_str()});
   note(common);
   common(product_precision(), {"precision"});
   common(saved());

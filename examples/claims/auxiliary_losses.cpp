@@ -98,7 +98,7 @@ Tensor AuxiliaryLosses::block_loss(const Head& head, const Tensor& features,
 std::string AuxiliaryLosses::config_text() const {
   std::string list = shiftgrad::text("training_iters ", config_.training_iters);
   AuxiliaryLossesConfig(config_).fields([&](auto value, const shiftgrad::Field& field) {
-    list += shiftgrad::text(", ", name, " ", value);
+    list += shiftgrad::text(", ", field.name, " ", value);
   });
   return list;
 }

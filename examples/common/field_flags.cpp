@@ -17,7 +17,7 @@ std::string listed(const std::vector<std::string>& names) {
 }  // namespace
 
 void FieldFlags::Flag::add(const std::string& kind, const Field& other, const std::string& usual) {
-  std::string help = other.help + usual;
+  std::string help = other.help + (usual.empty() ? " (default: none)" : usual);
   auto known = std::ranges::find_if(uses, [&](const auto& use) { return use.first == help; });
   if (known == uses.end()) known = uses.insert(known, {help, {}});
   known->second.push_back(kind);

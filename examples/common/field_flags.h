@@ -39,8 +39,10 @@ class FieldFlags {
   /// Calls visit(value, field) for each flag.
   template <class Visit>
   void visit(Visit&& visit) {
-    for (auto& [name, flag] : flags_)
-      std::visit([&](auto& value) { visit(value, std::as_const(flag.field)); }, flag.value);
+    for (auto& entry : flags_) {
+      const Field& field = entry.second.field;
+      std::visit([&](auto& value) { visit(value, field); }, entry.second.value);
+    }
   }
 
   /// Sets the fields of the config whose flags are given.

@@ -84,7 +84,8 @@ void decode(
         tokens.push_back(token);
       }
     }
-    bool in_order = std::ranges::adjacent_find(rows, std::greater_equal()) == rows.end();
+    bool in_order =
+        std::adjacent_find(rows.begin(), rows.end(), std::greater_equal()) == rows.end();
     if (!kept.empty() && !(in_order && std::ssize(rows) == logits.size(0))) state->reorder(rows);
     left = std::move(kept);
   }

@@ -52,7 +52,8 @@ struct SourceState : StateOf<SourceState> {
     for (size_t n = 0; n < members.size(); n += static_cast<size_t>(each))
       kept.push_back(members[n] / each);
     rows = std::ssize(members);
-    bool ascending = std::ranges::adjacent_find(kept, std::greater_equal<>()) == kept.end();
+    bool ascending =
+        std::adjacent_find(kept.begin(), kept.end(), std::greater_equal()) == kept.end();
     if (ascending && std::ssize(kept) == B) return;
     heads = {members_of(heads.key, kept), members_of(heads.value, kept)};
     if (!padding) return;

@@ -192,7 +192,7 @@ refuses_flags() {
   refuses "$expected" train $tiny --out_dir transformer "$@"
 }
 refuses_flags '--n_embd 18 is not divisible by --n_head 4' --n_embd 18 --n_head 4
-refuses_flags '--model lstm, expected transformer, transformer_xl, ' --model lstm
+refuses_flags '--model lstm, expected transformer, ' --model lstm
 refuses_flags '--mem_len 4: this --model transformer has no memory' --model transformer --mem_len 4
 refuses_flags '--layer_positions: expected --position learned' --layer_positions true \
   --model transformer --position sinusoid

@@ -56,8 +56,10 @@ std::map<std::string, Field> fields_of(common::FieldFlags flags) {
 TEST_CASE("field flags: fields of one name share a flag, and its help says what each kind does") {
   std::map<std::string, Field> fields = fields_of(both());
   CHECK(fields.size() == 3);
-  CHECK(fields["width"].help == "pen: width of a line (default: 3); brush: width of a line");
-  CHECK(fields["length"].help == "pen: length of a line; brush: length of the hair (default: 5)");
+  CHECK(fields["width"].help ==
+        "pen: width of a line (default: 3); brush: width of a line (default: none)");
+  CHECK(fields["length"].help ==
+        "pen: length of a line (default: none); brush: length of the hair (default: 5)");
   CHECK(fields["color"].help == "pen: what it looks like (default: green)");
   CHECK(fields["color"].choices == "red|green");
   CHECK(fields["width"].of.range.least == 0);
