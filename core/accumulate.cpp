@@ -30,10 +30,10 @@ Scalar sum_run(const Scalar* x, int64_t step, int64_t length) {
 }
 
 /// The axes of `target`'s shape, split into those it keeps and those it is broadcast along.
-struct Parted {
+struct BroadcastAxes {
   Layout target_kept, source_kept, source_summed;
 
-  Parted(const Layout& target, const Layout& source) {
+  BroadcastAxes(const Layout& target, const Layout& source) {
     auto summed = [&](int axis) { return target.is_broadcast(axis); };
     target_kept = target.keep_axes(std::not_fn(summed));
     source_kept = source.keep_axes(std::not_fn(summed));
@@ -49,10 +49,10 @@ struct Parted {
 };
 
 /// Adds up the runs of each kept element.
-void sum_along_runs(Scalar beta, Scalar* target, const Scalar* source, const Parted& parted,
+void sum_along_runs(Scalar beta, Scalar* target, const Scalar* source, const BroadcastAxes& axes,
                     Scalar alpha) {
-  Walk<2> kept({&parted.target_kept, &parted.source_kept});
-  Walk<1> summed({&parted.source_summed});
+  Walk<2> kept({&axes.target_kept, &axes.source_kept});
+  Walk<1> summed({&axes.source_summed});
   constexpr int64_t tile = 8192;
   int64_t tiles = (summed.count() + tile - 1) / tile;
   auto total = [&](const Scalar* first) {
@@ -77,13 +77,13 @@ void sum_along_runs(Scalar beta, Scalar* target, const Scalar* source, const Par
 }
 
 /// Adds up whole slices of kept elements: first in groups of 64 slices, then the groups.
-void sum_slices(Scalar beta, Scalar* target, const Scalar* source, const Parted& parted,
+void sum_slices(Scalar beta, Scalar* target, const Scalar* source, const BroadcastAxes& axes,
                 Scalar alpha) {
   constexpr int64_t group = 64, width = 4096;
-  Layout dense = Layout::contiguous(parted.source_kept.shape);
-  Walk<2> to_partial({&dense, &parted.source_kept});
-  Walk<2> to_target({&parted.target_kept, &dense});
-  Walk<1> slices({&parted.source_summed});
+  Layout dense = Layout::contiguous(axes.source_kept.shape);
+  Walk<2> to_partial({&dense, &axes.source_kept});
+  Walk<2> to_target({&axes.target_kept, &dense});
+  Walk<1> slices({&axes.source_summed});
   int64_t count = dense.count();
   int64_t groups = (slices.count() + group - 1) / group;
   int64_t columns = (count + width - 1) / width;
@@ -120,9 +120,9 @@ void accumulate(Scalar beta, const Tensor& target, const Tensor& source, Scalar 
   Scalar* y = target.mutable_data() - to.offset;
   const Scalar* x = source.data() - from.offset;
   if (to.is_broadcast()) {
-    Parted parted(to, from);
-    return parted.sums_along_runs() ? sum_along_runs(beta, y, x, parted, alpha)
-                                    : sum_slices(beta, y, x, parted, alpha);
+    BroadcastAxes axes(to, from);
+    return axes.sums_along_runs() ? sum_along_runs(beta, y, x, axes, alpha)
+                                  : sum_slices(beta, y, x, axes, alpha);
   }
   Walk<2>({&to, &from}).parallel([&](const auto& run) {
     add_run(alpha, x + run.at[1], run.step[1], beta, y + run.at[0], run.step[0], run.length);

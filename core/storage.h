@@ -11,7 +11,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// The elements of storages: the library's own, or memory of somebody else.
+/// The elements of storages: the library's own, or memory that another object owns.
 class Elements {
  public:
   /// Takes an uninitialised block, 64-byte aligned, from the caching allocator.

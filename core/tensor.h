@@ -27,10 +27,10 @@ class Tensor {
   static Tensor from(const Dims& shape, std::initializer_list<Scalar> values) {
     return from(shape, std::span(values.begin(), values.size()));
   }
-  /// Returns a tensor over memory of somebody else, without a copy: the element with a layout's
-  /// position p is data[p]. `owner` is kept as long as anything here needs that memory, which must
-  /// not change meanwhile. Throws where the layout reaches below `data` or overlaps itself, as
-  /// `view` does.
+  /// Returns a tensor over memory that another object owns, without a copy: the element with a
+  /// layout's position p is data[p]. `owner` is kept as long as anything here needs that memory,
+  /// which must not change meanwhile. Throws where the layout reaches below `data` or overlaps
+  /// itself, as `view` does.
   static Tensor over(Scalar* data, const Layout& layout, std::shared_ptr<const void> owner);
 
   bool defined() const { return storage_ != nullptr; }

@@ -220,7 +220,7 @@ TEST_CASE("views of one storage have gradients of their own") {
   CHECK(x.gradient().values() == Scalars{4, 0, 4, 0});
 }
 
-TEST_CASE("a tensor over memory of somebody else has sizes of at least 0, and an end") {
+TEST_CASE("a tensor over memory that another object owns has sizes of at least 0, and an end") {
   Scalars memory(6);
   auto over = [&](const Layout& layout) {
     return refusal([&] { Tensor::over(memory.data(), layout, nullptr); });
@@ -299,7 +299,7 @@ TEST_CASE("recorded values are not written to") {
   constant.mutable_data();
 }
 
-TEST_CASE("a tensor lies over memory of somebody else, who is kept as long as it") {
+TEST_CASE("a tensor lies over memory that another object owns, which is kept as long as it") {
   auto owner = std::make_shared<Scalars>(Scalars{0, 1, 2, 3, 4, 5});
   std::weak_ptr<Scalars> alive = owner;
   Tensor x = Tensor::over(owner->data(), {{3, 2}, {1, 3}}, owner);
@@ -321,7 +321,7 @@ TEST_CASE("a tensor lies over memory of somebody else, who is kept as long as it
   CHECK(y.values() == Scalars{0, 9, 1, 16, 4, 25});
 }
 
-TEST_CASE("memory of somebody else may be empty, and is neither overlapped nor passed") {
+TEST_CASE("memory that another object owns may be empty, and is neither overlapped nor passed") {
   Scalars values(4);
   CHECK(Tensor::over(nullptr, Layout::contiguous({2, 0}), nullptr).values().empty());
   CHECK(Tensor::over(values.data(), {{2, 2}, {0, 1}}, nullptr).count() == 4);

@@ -8,7 +8,7 @@ const { with_exercises } = require('./exercises.js');
 const { quotes } = require('./quotes.js');
 
 markdown.use(equations).use(quotes);
-// Wide tables scroll by themselves, so that a narrow page does not. Whoever has no mouse scrolls by keys.
+// Wide tables scroll by themselves, so that a narrow page does not. Without a mouse, keys scroll them.
 markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0" role="group" aria-label="Table"><table>\n';
 markdown.renderer.rules.table_close = () => '</table></div>\n';
 

@@ -58,7 +58,7 @@ export class CellField extends HTMLElement {
 
   #draw() {
     this.classList.remove('still');
-    // Whoever asks for the width later has the browser place new cells first, from where they would move.
+    // Asked for later, the browser would first place the new cells, and they would move from there.
     const width = this.clientWidth;
     const { cells, label, row_names = [], column_names = [] } = this.#shown;
     this.#plane.setAttribute('aria-label', `${label}. The arrow keys read a cell.`);

@@ -22,7 +22,7 @@ export function judged(text, { value, digits }) {
   const number = Number(text.trim().replace(',', '.').replace('−', '-'));
   if (text.trim() === '' || Number.isNaN(number)) return { right: false, say: 'Type a number.' };
   const given = text.trim().split(/[.,]/)[1]?.length ?? 0;
-  // Whoever gives more digits than asked may have more than are known here.
+  // An answer with more digits than asked may have more than are known here.
   const right = Math.abs(number - value) <= (given > digits ? 0.5 * 10 ** -digits : 0) + 1e-9;
   if (right) return { right, say: 'Right.' };
   if (given < digits && number === Number(value.toFixed(given)))
