@@ -8,7 +8,7 @@
 #include "core/errors.h"
 #include "core/io/json.h"
 #include "dropout_rates.h"
-#include "lent_parameters.h"
+#include "module_program.h"
 #include "nn/models/config.h"
 #include "nn/models/language_model.h"
 #include "ops/concat.h"
@@ -50,62 +50,57 @@ Config model_config(std::string options) {
   return config;
 }
 
-class LanguageModelProgram : public Program {
+class LanguageModelProgram : public ModuleProgram<LanguageModelConfig> {
  public:
-  LanguageModelProgram(std::string options, Random random)
-      : Program(LanguageModelConfig::type, {"tokens", "memory", "context"}),
-        returns_memory_(take_flag(options, "return_memory")),
-        model_(model_config<LanguageModelConfig>(options), random),
-        parameters_(name_, model_) {
-    takes_also(parameters_.names());
-  }
-
-  std::vector<Parameter> initial_parameters() const override { return parameters(model_); }
+  LanguageModelProgram(const std::string& options, bool returns_memory, Random random)
+      : ModuleProgram(model_config<LanguageModelConfig>(options), {"tokens", "memory", "context"},
+                      random),
+        returns_memory_(returns_memory) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
-    auto guard = parameters_.lend(parameters_of(tensors));
+    auto guard = lend(tensors);
     require(!tensors[2].defined(), name_, ": takes no context");
     Tokens tokens = tokens_in(tensors[0]);
-    const LanguageModelConfig& config = model_.config;
+    const LanguageModelConfig& config = module_.config;
     int64_t B = tokens.shape[0], T = tokens.shape[1], V = config.vocab_size;
     Memory memory = memory_in(tensors[1], B);
     if (tokens.values.empty())
       return Tensor::empty({B, T, V + (returns_memory_ ? config.n_layer * config.d_model : 0)});
-    auto [logits, inputs, features] = model_(tokens, memory, context);
+    auto [logits, inputs, features] = module_(tokens, memory, context);
     if (!returns_memory_) return logits;
     std::vector<Tensor> parts{logits};
     for (const Tensor& input : inputs) parts.push_back(input.detach());
     return concat(parts, 2);  // [B, T, V + L·C]
   }
 
-  std::unique_ptr<State> start(int64_t limit) const override { return model_.start(limit); }
+  std::unique_ptr<State> start(int64_t limit) const override { return module_.start(limit); }
 
   Tensor step(std::span<const Tensor> tensors, State& state, Context& context) override {
-    auto guard = parameters_.lend(parameters_of(tensors));
+    auto guard = lend(tensors);
     Tokens tokens = tokens_in(tensors[0]);
     require(!tokens.values.empty(), name_, ": tokens ", tokens.shape, ", expected at least one");
-    return model_(tokens, state, context);
+    return module_(tokens, state, context);
   }
 
   std::vector<std::vector<int32_t>> generate(std::span<const Tensor> tensors, Context&,
                                              const Generation& generation) override {
-    auto guard = parameters_.lend(parameters_of(tensors));
+    auto guard = lend(tensors);
     std::vector<std::vector<int32_t>> texts;
     Tokens prompts = tokens_in(tensors[0]);
     for (int64_t b = 0; b < prompts.shape[0]; ++b)
-      texts.push_back(shiftgrad::generate(model_, rows(prompts, b, b + 1).values, generation.text,
+      texts.push_back(shiftgrad::generate(module_, rows(prompts, b, b + 1).values, generation.text,
                                           [&](int32_t) { generation.on_token(); }));
     return texts;
   }
 
  private:
   Tokens tokens_in(const Tensor& tensor) const {
-    return shiftgrad::tokens_in(tensor, "tokens", model_.config.vocab_size, name_);
+    return shiftgrad::tokens_in(tensor, "tokens", module_.config.vocab_size, name_);
   }
 
   Memory memory_in(const Tensor& stacked, int64_t B) const {
     if (!stacked.defined()) return {};
-    int64_t L = model_.config.n_layer, C = model_.config.d_model;
+    int64_t L = module_.config.n_layer, C = module_.config.d_model;
     bool fits =
         stacked.rank() == 4 && stacked.size(0) == L && stacked.size(1) == B && stacked.size(3) == C;
     require(fits, name_, ": memory ", stacked.shape(), ", expected [", L, ", ", B, ", M, ", C, ']');
@@ -115,8 +110,6 @@ class LanguageModelProgram : public Program {
   }
 
   bool returns_memory_;
-  LanguageModel model_;
-  LentParameters parameters_;
 };
 
 /// The state of targets in progress, from their first step on.
@@ -129,25 +122,20 @@ struct TargetState : StateOf<TargetState> {
   }
 };
 
-class EncoderDecoderProgram : public Program {
+class EncoderDecoderProgram : public ModuleProgram<EncoderDecoderConfig> {
  public:
   EncoderDecoderProgram(const std::string& options, Random random)
-      : Program(EncoderDecoderConfig::type, {"target", "memory", "source"}),
-        model_(model_config<EncoderDecoderConfig>(options), random),
-        parameters_(name_, model_) {
-    takes_also(parameters_.names());
-  }
-
-  std::vector<Parameter> initial_parameters() const override { return parameters(model_); }
+      : ModuleProgram(model_config<EncoderDecoderConfig>(options), {"target", "memory", "source"},
+                      random) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
-    auto guard = parameters_.lend(parameters_of(tensors));
+    auto guard = lend(tensors);
     require(!tensors[1].defined(), name_, ": takes no memory");
     Tokens targets = targets_in(tensors);
     PaddedTokens sources = sources_in(tensors, context);
     if (targets.values.empty())
-      return Tensor::empty({targets.shape[0], targets.shape[1], model_.config.target_vocab_size});
-    return model_(sources, {targets}, context);
+      return Tensor::empty({targets.shape[0], targets.shape[1], module_.config.target_vocab_size});
+    return module_(sources, {targets}, context);
   }
 
   std::unique_ptr<State> start(int64_t limit) const override {
@@ -156,60 +144,60 @@ class EncoderDecoderProgram : public Program {
   }
 
   Tensor step(std::span<const Tensor> tensors, State& state, Context& context) override {
-    auto guard = parameters_.lend(parameters_of(tensors));
+    auto guard = lend(tensors);
     auto& decoder = dynamic_cast<TargetState&>(state).decoder;
     Tokens targets = targets_in(tensors);
     require(!targets.values.empty(), name_, ": target ", targets.shape, ", expected at least one");
     PaddedTokens sources = sources_in(tensors, context);
     require(targets.shape[0] == sources.tokens.shape[0], name_, ": ", targets.shape[0],
             " targets for ", sources.tokens.shape[0], " sources");
-    if (!decoder) decoder = model_.start(model_.encode(sources, context));
-    return model_.decode(targets, *decoder, context);
+    if (!decoder) decoder = module_.start(module_.encode(sources, context));
+    return module_.decode(targets, *decoder, context);
   }
 
   std::vector<std::vector<int32_t>> generate(std::span<const Tensor> tensors, Context& context,
                                              const Generation& generation) override {
-    auto guard = parameters_.lend(parameters_of(tensors));
+    auto guard = lend(tensors);
     PaddedTokens sources = sources_in(tensors, context);
     check(generation.text.sampling);
     DecodingOptions options = generation.targets;
-    options.max_length = std::min(options.max_length, model_.longest_target() - 1);
+    options.max_length = std::min(options.max_length, module_.longest_target() - 1);
     std::vector<std::vector<int32_t>> targets;
     if (generation.text.sampling.temperature > 0)
-      for (const Hypothesis& drawn :
-           sample_targets(model_, sources, options, generation.text.sampling, generation.text.seed))
+      for (const Hypothesis& drawn : sample_targets(module_, sources, options,
+                                                    generation.text.sampling, generation.text.seed))
         targets.push_back(drawn.tokens);
     else
-      for (const auto& best : beam_search(model_, sources, options, generation.beam))
+      for (const auto& best : beam_search(module_, sources, options, generation.beam))
         targets.push_back(best.front().tokens);
     return targets;
   }
 
  private:
   Tokens targets_in(std::span<const Tensor> tensors) const {
-    return tokens_in(tensors[0], "target", model_.config.target_vocab_size, name_);
+    return tokens_in(tensors[0], "target", module_.config.target_vocab_size, name_);
   }
 
   /// Returns the sources. Their padding leaves the context, since it is not the targets'.
   PaddedTokens sources_in(std::span<const Tensor> tensors, Context& context) const {
-    Tokens tokens = tokens_in(tensors[2], "source", model_.config.source_vocab_size, name_);
+    Tokens tokens = tokens_in(tensors[2], "source", module_.config.source_vocab_size, name_);
     require(tokens.shape[1] > 0, name_, ": source ", tokens.shape, ", expected at least one token");
     auto padding = std::exchange(context.key_padding_mask, nullptr);
     require(!padding || padding->shape == tokens.shape, name_, ": key_padding_mask ",
             padding ? text(padding->shape) : "", ", expected ", tokens.shape);
     return {std::move(tokens), std::move(padding)};
   }
-
-  EncoderDecoder model_;
-  LentParameters parameters_;
 };
 
 }  // namespace
 
 std::unique_ptr<Program> make_model_program(const std::string& name, const std::string& config,
                                             Random random) {
-  if (name == LanguageModelConfig::type)
-    return std::make_unique<LanguageModelProgram>(config, random);
+  if (name == LanguageModelConfig::type) {
+    std::string options = config;
+    bool returns_memory = take_flag(options, "return_memory");
+    return std::make_unique<LanguageModelProgram>(options, returns_memory, random);
+  }
   if (name == EncoderDecoderConfig::type)
     return std::make_unique<EncoderDecoderProgram>(config, random);
   return nullptr;

@@ -10,8 +10,8 @@
 #include "core/io/json.h"
 #include "described.h"
 #include "dropout_rates.h"
-#include "lent_parameters.h"
 #include "model_program.h"
+#include "module_program.h"
 #include "nn/layer.h"
 #include "nn/models/config.h"
 #include "nn/parameters.h"
@@ -39,11 +39,6 @@ void Program::expect_all(std::span<const Tensor> tensors) const {
           tensors_.size());
 }
 
-std::span<const Tensor> Program::parameters_of(std::span<const Tensor> tensors) const {
-  expect_all(tensors);
-  return tensors.subspan(3);
-}
-
 void Program::takes_also(const std::vector<std::string>& names) {
   tensors_.insert(tensors_.end(), names.begin(), names.end());
 }
@@ -51,20 +46,14 @@ void Program::takes_also(const std::vector<std::string>& names) {
 namespace {
 
 template <class Config>
-class LayerProgram : public Program {
+class LayerProgram : public ModuleProgram<Config> {
  public:
   LayerProgram(const Config& config, Random random)
-      : Program(Config::type, {"x", "memory", "context"}),
-        width_(layer_width(config)),
-        layer_(config, random),
-        parameters_(name_, layer_) {
-    takes_also(parameters_.names());
-  }
-
-  std::vector<Parameter> initial_parameters() const override { return parameters(layer_); }
+      : ModuleProgram<Config>(config, {"x", "memory", "context"}, random),
+        width_(layer_width(config)) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
-    auto guard = parameters_.lend(parameters_of(tensors));
+    auto guard = lend(tensors);
     const Tensor &x = tensors[0], &memory = tensors[1], &source = tensors[2];
     check_input(name_, x, memory, width_);
     if (x.count() == 0) return Tensor::empty(x.shape());
@@ -74,35 +63,35 @@ class LayerProgram : public Program {
                    {.training = context.training,
                     .random = {.seed = context.random.seed, .stream = uint64_t{1} << 32}}};
       context.source = &given;
-      return layer_(x, memory, context);
+      return module_(x, memory, context);
     } else {
       if constexpr (std::is_same_v<Config, MultiHeadAttentionConfig>)
         if (source.defined()) {
           require(!memory.defined(), name_, ": memory with a context");
-          return layer_.cross(x, source, context);
+          return module_.cross(x, source, context);
         }
       require(!source.defined(), name_, ": takes no context");
-      return layer_(x, memory, context);
+      return module_(x, memory, context);
     }
   }
 
-  std::unique_ptr<State> start(int64_t limit) const override { return layer_.start(limit); }
+  std::unique_ptr<State> start(int64_t limit) const override { return module_.start(limit); }
 
   Tensor step(std::span<const Tensor> tensors, State& state, Context& context) override {
-    auto guard = parameters_.lend(parameters_of(tensors));
+    auto guard = lend(tensors);
     const Tensor &x = tensors[0], &source = tensors[2];
     Source given{source};
     if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
       context.source = &given;
     else
       require(!source.defined(), name_, ": a step takes no context");
-    return layer_(x, state, context);
+    return module_(x, state, context);
   }
 
  private:
+  using ModuleProgram<Config>::lend, ModuleProgram<Config>::module_, Program::name_;
+
   int64_t width_;
-  typename Config::Layer layer_;
-  LentParameters parameters_;
 };
 
 /// One of the bare shifts, of x alone.

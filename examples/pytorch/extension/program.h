@@ -53,8 +53,6 @@ struct Program {
 
   /// Throws unless there are as many tensors as `run` takes.
   void expect_all(std::span<const Tensor> tensors) const;
-  /// Returns the tensors behind x, memory and context. Throws as `expect_all` does.
-  std::span<const Tensor> parameters_of(std::span<const Tensor> tensors) const;
 
   /// Adds the names of parameters to those of the tensors that `run` takes.
   void takes_also(const std::vector<std::string>& names);
