@@ -34,7 +34,7 @@ Positions by_runs(const Walk<2>& walk, int64_t begin, int64_t end) {
   return result;
 }
 
-/// The same from elements begin … end-1, one by one.
+/// Returns the positions of the elements begin … end-1, visited one by one.
 Positions by_elements(const Walk<2>& walk, int64_t begin, int64_t end) {
   Positions result;
   walk.each(begin, end, [&](const auto& at) { result.push_back(at); });

@@ -60,7 +60,7 @@ struct BiasedAttention : Attention {
   }
 };
 
-/// The same from plain ops.
+/// Computes the layer's output from plain ops.
 Tensor formula(const BiasedAttention& layer, const Tensor& x, Scalar factor) {
   int64_t T = x.size(1);
   Tensor all = split_heads(linear(x, layer.qkv.weight, layer.qkv.bias), 3 * head_count);

@@ -54,7 +54,7 @@ TEST_CASE("mse_loss: values and gradients") {
       "mse_loss", mse_loss, [](Bounded x, Bounded t) { return (x - t) * (x - t); }, -2, 2));
 }
 
-// Of sigmoids, since the slopes of log p near 0 are too steep for difference quotients.
+// The inputs are sigmoids: near 0, the slopes of log p are too steep for difference quotients.
 TEST_CASE("binary_cross_entropy: values and gradients") {
   check_rows(loss_rows(
       "binary_cross_entropy",
