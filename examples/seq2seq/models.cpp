@@ -24,8 +24,11 @@ const std::vector<KnownMixer>& mixers() {
       if (known.model == "transformer")
         known.summary = "attention with sinusoids (Vaswani et al. 2017)";
       // Lines are shorter than texts.
-      if (auto* clipped = std::get_if<shiftgrad::ShawAttentionConfig>(&known.config))
-        clipped->max_distance = 8;
+      std::visit(
+          [](auto& mixer) {
+            if constexpr (requires { mixer.max_distance; }) mixer.max_distance = 8;
+          },
+          known.config);
     }
     all.push_back(
         {"rope", "attention with rotary positions",

@@ -33,6 +33,22 @@ Json given_keys(const std::string& layer, std::string keys) {
   return object;
 }
 
+/// Returns the name of the field that configs of this type have under this or its other name, or
+/// "".
+std::string field_called(const std::string& type, const std::string& name) {
+  std::string found;
+  for (MixerConfig& config : all_configs<MixerConfig>())
+    if (type == type_of(config))
+      std::visit(
+          [&](auto& mixer) {
+            mixer.fields([&](auto&, const Field& field, const auto&...) {
+              if (name == field.name || name == field.also) found = field.name;
+            });
+          },
+          config);
+  return found;
+}
+
 /// Returns what the layer's config needs, in small: heads of four channels, or two channels without
 /// heads.
 Json small_config(const std::string& type, const Json& given, int64_t T, int64_t M) {
@@ -49,10 +65,10 @@ Json small_config(const std::string& type, const Json& given, int64_t T, int64_t
   Json config = {{"d_model", 4}, {"n_head", 1}};
   // One head alone has ALiBi's gentlest slope, the first of eight has 1/2.
   if (is("position", "alibi")) config = {{"d_model", 32}, {"n_head", 8}};
-  if (type == "relative_multi_head_attention") config["max_positions"] = M + T;
-  if (type == "relative_global_attention") config["max_seq"] = M + T;
-  if (type == "shaw_attention") config["max_distance"] = 2;
-  if (is("positions", "learned")) config["max_positions"] = M + T;
+  std::string table = field_called(type, "max_positions");
+  bool has_choice = !field_called(type, "positions").empty();
+  if (!table.empty() && (!has_choice || is("positions", "learned"))) config[table] = M + T;
+  if (!field_called(type, "max_distance").empty()) config["max_distance"] = 2;
   return config;
 }
 

@@ -45,6 +45,20 @@ WorkedExample example_of(const std::string& name, Mixer& mixer, int64_t C, int64
   return example;
 }
 
+/// Adds the layer's name, and its forms: by each choice among names, and the two-way form.
+template <class Config>
+void add_forms(Config& config, std::vector<std::string>& list) {
+  const std::string type = config.type;
+  list.push_back(type);
+  config.fields([&]<class Value>(const Value& usual, const Field& field, const auto&...) {
+    if constexpr (Named<Value>)
+      for (const char* name : names(usual))
+        if (value_named<Value>(name) != usual)
+          list.push_back(text(type, ':', field.name, '=', name));
+  });
+  if constexpr (requires { config.causal; }) list.push_back(type + ":causal=false");
+}
+
 }  // namespace
 
 WorkedExample worked_example(Layer& mixer, int64_t d_model, int64_t T, int64_t M) {
@@ -64,23 +78,12 @@ WorkedExample worked_example(const std::string& layer, int64_t T, int64_t M) {
 }
 
 const std::vector<std::string>& layers_to_show() {
-  static const std::vector<std::string> names = {"multi_head_attention",
-                                                 "multi_head_attention:position=rope",
-                                                 "multi_head_attention:position=alibi",
-                                                 "transformer_xl_attention",
-                                                 "transformer_xl_attention:positions=learned",
-                                                 "transformer_xl_attention:causal=false",
-                                                 "relative_multi_head_attention",
-                                                 "relative_global_attention",
-                                                 "relative_global_attention:bidirectional=true",
-                                                 "shaw_attention",
-                                                 "aft",
-                                                 "aft:form=local",
-                                                 "aft:form=simple",
-                                                 "aft:form=conv",
-                                                 "local_rnn",
-                                                 "local_rnn:cell=gru",
-                                                 "local_rnn:cell=lstm"};
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const MixerConfig& config : all_configs<MixerConfig>())
+      std::visit([&](auto mixer) { add_forms(mixer, list); }, config);
+    return list;
+  }();
   return names;
 }
 

@@ -227,9 +227,9 @@ TEST_CASE("worked examples refuse what they cannot show") {
   CHECK(error("aft", 3, -1) == "M -1, expected 0 to 16");
   CHECK(error("attention", 3, 2) == "attention: no such layer; --help lists them");
   CHECK(error("aft:form", 3, 2) == "aft:form: \"form\", expected KEY=VALUE");
-  CHECK(error("shaw_attention:d_model=65", 3, 2) ==
-        "shaw_attention:d_model=65: d_model 65, expected at most 64");
-  CHECK(error("shaw_attention:max_len=2", 3, 2).find("max_len") != std::string::npos);
+  CHECK(error("multi_head_attention:d_model=65", 3, 2) ==
+        "multi_head_attention:d_model=65: d_model 65, expected at most 64");
+  CHECK(error("multi_head_attention:max_len=2", 3, 2).find("max_len") != std::string::npos);
   CHECK(error("aft:form=round", 3, 2).find("round") != std::string::npos);
   CHECK(error("aft:max_len=4", 3, 2) == "aft: 5 tokens are beyond max_len 4");
 }
