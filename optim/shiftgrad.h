@@ -1,7 +1,7 @@
 #pragma once
 
 // Everything that a program needs: tensors and the tape, ops, layers and models, training. What
-// this reaches is public and is installed.
+// this reaches is public and is installed: the variants, which nn/models/mixers.h lists, too.
 
 #include "core/accumulate.h"
 #include "core/array.h"
@@ -26,14 +26,12 @@
 #include "core/storage.h"
 #include "core/tape.h"
 #include "core/tensor.h"
-#include "nn/aft.h"
 #include "nn/attention.h"
 #include "nn/context.h"
 #include "nn/feed_forward.h"
 #include "nn/layer.h"
 #include "nn/layer_norm.h"
 #include "nn/linear.h"
-#include "nn/local_rnn.h"
 #include "nn/models/beam_search.h"
 #include "nn/models/block.h"
 #include "nn/models/byte_text.h"
@@ -53,18 +51,13 @@
 #include "nn/models/token_embedding.h"
 #include "nn/models/transformer_block.h"
 #include "nn/module.h"
-#include "nn/multi_head_attention.h"
 #include "nn/parameters.h"
 #include "nn/past.h"
 #include "nn/positions.h"
 #include "nn/print.h"
-#include "nn/relative_global_attention.h"
-#include "nn/relative_multi_head_attention.h"
-#include "nn/shaw_attention.h"
 #include "nn/sliding_cache.h"
 #include "nn/state.h"
 #include "nn/state_dict.h"
-#include "nn/transformer_xl_attention.h"
 #include "ops/aft.h"
 #include "ops/arithmetic.h"
 #include "ops/attention.h"
