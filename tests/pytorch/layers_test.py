@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 import unittest
@@ -28,6 +29,13 @@ def by_run_layer(name, config, layer, given, cotangent):
 class Layers(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(1)
+
+    def test_every_layer_has_a_form(self):
+        with self.assertRaises(ValueError) as refused:
+            sg.layer("")
+        known = set(re.findall("[a-z_]+", str(refused.exception).split("expected ")[1])) - {"or"}
+        others = {"language_model", "encoder_decoder", "rel_shift", "shift_right"}
+        self.assertEqual({name for name, _, _ in forms()}, known - others)
 
     def test_bits_are_those_of_run_layer(self):
         for dtype in run_layer:
@@ -89,11 +97,11 @@ class Layers(unittest.TestCase):
 
     def test_names_and_shapes_go_both_ways(self):
         layer = sg.layer("transformer_block", d_inner=5, mixer={
-            "type": "shaw_attention", "d_model": 6, "n_head": 2, "max_distance": 3})
+            "type": "relative_global_attention", "d_model": 6, "n_head": 2, "max_seq": 7})
         self.assertEqual({key: list(value.shape) for key, value in layer.state_dict().items()}, {
             "mixer.qkv.weight": [18, 6], "mixer.qkv.bias": [18], "mixer.output.weight": [6, 6],
-            "mixer.output.bias": [6], "mixer.key_distance_embeddings": [7, 3],
-            "mixer.value_distance_embeddings": [7, 3], "mixer_norm.weight": [6], "mixer_norm.bias": [6],
+            "mixer.output.bias": [6], "mixer.past_embeddings": [2, 7, 3], "mixer.past_bias": [2, 7],
+            "mixer_norm.weight": [6], "mixer_norm.bias": [6],
             "feed_forward.up.weight": [5, 6], "feed_forward.up.bias": [5],
             "feed_forward.down.weight": [6, 5], "feed_forward.down.bias": [6],
             "feed_forward_norm.weight": [6], "feed_forward_norm.bias": [6]})

@@ -1,5 +1,6 @@
 #include "tests/support/layer_rows.h"
 
+#include "nn/models/config.h"
 #include "tests/support/oracles/blocks.h"
 #include "tests/support/oracles/counts.h"
 
@@ -13,6 +14,7 @@ LayerRow row(const std::string& name, const Config& config, int64_t d_model) {
   LayerRow result;
   result.name = name;
   result.type = Config::type;
+  result.json = config_to_json(config);
   result.d_model = d_model;
   result.make = [config]() -> std::unique_ptr<Layer> {
     Random random;
@@ -25,9 +27,12 @@ LayerRow row(const std::string& name, const Config& config, int64_t d_model) {
   return result;
 }
 
-void describe(LayerRow& row, const MultiHeadAttentionConfig& config) {
-  row.causal = config.causal;
-  if (config.window) row.held = row.sight = *config.window - 1;
+/// What a row has from the fields that many configs have.
+template <class Config>
+void describe(LayerRow& row, const Config& config) {
+  if constexpr (requires { config.causal; }) row.causal = config.causal;
+  if constexpr (requires { config.window; })
+    if (config.window) row.held = row.sight = *config.window - 1;
 }
 void describe(LayerRow& row, const RelativeMultiHeadAttentionConfig& config) {
   row.causal = config.causal;
@@ -37,11 +42,6 @@ void describe(LayerRow& row, const RelativeMultiHeadAttentionConfig& config) {
 void describe(LayerRow& row, const RelativeGlobalAttentionConfig& config) {
   row.causal = config.causal;
   row.held = row.sight = config.max_positions - 1;
-}
-void describe(LayerRow& row, const ShawAttentionConfig& config) { row.causal = config.causal; }
-void describe(LayerRow& row, const TransformerXLAttentionConfig& config) {
-  row.causal = config.causal;
-  if (config.window) row.held = row.sight = *config.window - 1;
 }
 void describe(LayerRow& row, const AftConfig& config) {
   row.causal = config.causal;

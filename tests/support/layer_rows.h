@@ -17,6 +17,8 @@ struct LayerRow {
   std::string name;
   /// What errors call it.
   std::string type;
+  /// Its config.
+  std::string json;
   int64_t d_model;
   /// The layer, its parameters as they start.
   std::function<std::unique_ptr<Layer>()> make;

@@ -80,56 +80,28 @@ typename Config::Layer make_layer(const std::string& json, RandomValues& random)
 }
 
 /// One case of a layer, with a memory and masks where it takes them.
-template <class Config>
-void check_layer(const std::string& json, bool memory = true, bool masks = true) {
+void check_row(const LayerRow& row) {
   RandomValues random(141);
-  auto config = config_from_json<Config>(json);
-  auto layer = make_layer<Config>(json, random);
-  Input input = make_input(2, 3, memory ? 2 : 0, 4, random);
+  std::unique_ptr<Layer> layer = random_layer(row, random);
+  Input input = make_input(2, 3, row.takes_memory ? 2 : 0, row.d_model, random);
   int64_t K = input.K();
-  if (masks) {
+  if (row.takes_masks) {
     Mask padding{{2, K}, {}}, hidden{{3, K}, {}};
     for (int64_t n = 0; n < 2 * K; ++n) padding.values.push_back(n % 4 == 1 || n >= K);
     for (int64_t n = 0; n < 3 * K; ++n) hidden.values.push_back(n % 5 == 2);
     input.padding = std::make_shared<Mask>(padding);
     input.hidden = std::make_shared<Mask>(hidden);
   }
-  check_answer(
-      Config::type, json, layer, input, random,
-      [&](const Weights& weights, const Input& given) { return oracle(config, weights, given); });
+  check_answer(row.type, row.json, *layer, input, random, row.oracle);
 }
 
 }  // namespace
 
-TEST_CASE("run_layer: attention of every kind") {
-  check_layer<MultiHeadAttentionConfig>(R"({"d_model": 4, "n_head": 2, "position": "alibi"})");
-  check_layer<MultiHeadAttentionConfig>(
-      R"({"d_model": 4, "n_head": 2, "position": "rope", "bias": false, "window": 3})");
-  check_layer<RelativeMultiHeadAttentionConfig>(
-      R"({"d_model": 4, "n_head": 2, "max_positions": 6, "causal": false})");
-  check_layer<RelativeGlobalAttentionConfig>(
-      R"({"d_model": 4, "n_head": 2, "max_seq": 3, "bidirectional": true})");
-  check_layer<ShawAttentionConfig>(R"({"d_model": 4, "n_head": 2, "max_distance": 1})");
-  check_layer<TransformerXLAttentionConfig>(
-      R"({"d_model": 4, "n_head": 2, "d_head": 3, "clamp_len": 2})");
-  check_layer<TransformerXLAttentionConfig>(
-      R"({"d_model": 4, "n_head": 2, "positions": "learned", "max_positions": 5})");
-}
-
-TEST_CASE("run_layer: aft, recurrent nets and blocks") {
-  check_layer<AftConfig>(R"({"d_model": 4, "max_len": 6, "factor_rank": 2})");
-  check_layer<AftConfig>(
-      R"({"d_model": 4, "form": "local", "max_len": 6, "window": 2, "causal": false})");
-  check_layer<AftConfig>(R"({"d_model": 4, "form": "simple"})");
-  check_layer<AftConfig>(R"({"d_model": 4, "form": "conv", "window": 3, "n_head": 2})");
-  for (const char* cell : {"rnn", "gru", "lstm"})
-    check_layer<LocalRnnConfig>(
-        R"({"d_model": 4, "window": 3, "cell": ")" + std::string(cell) + "\"}", true, false);
-  check_layer<TransformerBlockConfig>(
-      R"({"mixer": {"type": "shaw_attention", "d_model": 4, "n_head": 2, "max_distance": 1},
-          "d_inner": 5, "activation": "gelu_tanh"})");
-  check_layer<RTransformerBlockConfig>(
-      R"({"d_model": 4, "n_head": 2, "window": 2, "cell": "gru", "d_inner": 5})", false, false);
+TEST_CASE("run_layer: every layer") {
+  for (const LayerRow& row : layer_rows()) {
+    CAPTURE(row.name);
+    check_row(row);
+  }
 }
 
 TEST_CASE("run_layer: cross-attention") {
