@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import re
 import signal
 import subprocess
 import tempfile
@@ -29,25 +30,21 @@ language_models = {
     "transformer_xl": "transformer_xl",
     "xl_learned": "transformer_xl --position learned --activation relu",
     "xl_tied": "transformer_xl --tie_position_biases true --embedding_scale true",
-    "labml": "labml",
     "music_transformer": "music_transformer",
-    "shaw": "shaw --max_distance 3",
     "aft_local": "aft",
     "aft_full": "aft --form full --factor_rank 2",
     "aft_simple": "aft --form simple",
     "aft_conv": "aft --form conv",
     "local_rnn": "local_rnn --cell lstm",
     "r_transformer": "r_transformer --rnn_layers 2",
-    "characters": "shaw --vocab characters",
+    "characters": "music_transformer --vocab characters",
     "dropping": "transformer_xl --dropout 0.3 --dropatt 0.2",
 }
 translators = {
     "transformer": "",
     "rope": "--encoder rope --decoder rope --tie_embedding true",
-    "shaw": "--encoder shaw --decoder shaw --norm_first false",
-    "music_transformer": "--encoder music_transformer --decoder music_transformer",
     "transformer_xl": "--encoder transformer_xl --decoder transformer_xl --share_embedding true",
-    "labml": "--encoder labml --decoder labml",
+    "music_transformer": "--encoder music_transformer --decoder music_transformer --norm_first false",
     "aft_local": "--encoder aft --decoder aft",
     "aft_full": "--encoder aft --decoder aft --form full",
     "aft_simple": "--encoder aft --decoder aft --form simple",
@@ -63,6 +60,21 @@ def run(*command, given=None):
     return subprocess.run(command, input=given, stdout=subprocess.PIPE, check=True).stdout.decode(errors="replace")
 
 
+def add_other_kinds():
+    """Adds each kind of model that a program knows and no entry has."""
+    def kinds(program, flag):
+        refused = subprocess.run([program, "train", flag, "?"], capture_output=True, text=True).stderr
+        return re.findall("[a-z_]+", re.search("expected (.*)", refused)[1].replace(" or ", ", "))
+
+    def missing(lists, names):
+        return [name for name in names if not any(name in flags.split() for flags in lists.values())]
+
+    language_models.update({name: name for name in missing(language_models, kinds(char_lm, "--model"))})
+    encoders, decoders = kinds(seq2seq, "--encoder"), kinds(seq2seq, "--decoder")
+    for name in missing(translators, decoders):
+        translators[name] = (f"--encoder {name} " if name in encoders else "") + f"--decoder {name}"
+
+
 def setUpModule():
     global folder
     torch.set_num_threads(1)  # two only get in each other's way here
@@ -70,6 +82,7 @@ def setUpModule():
     os.chdir(folder.name)
     Path("text").write_text(text)
     Path("pairs").write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
+    add_other_kinds()
     short = "--threads 1 --max_iters 4 --eval_interval 4 --learning_rate 1e-2 --warmup_iters 1 --n_head 2 --n_layer 2".split()
     for name, flags in language_models.items():
         run(char_lm, "train", "--data", "text", "--out_dir", name, "--n_embd", "8", "--block_size", "12",
@@ -131,8 +144,8 @@ class Models(unittest.TestCase):
             self.assertEqual(model.flags["max_iters"], 4)
 
     def test_the_last_checkpoint_is_named_by_its_file(self):
-        model = sg.load(Path("shaw") / "last.safetensors")
-        for key, value in load_file("shaw/last.safetensors").items():
+        model = sg.load(Path("music_transformer") / "last.safetensors")
+        for key, value in load_file("music_transformer/last.safetensors").items():
             if not key.startswith("trainer."):
                 self.assertTrue(torch.equal(model.state_dict()[key], value), key)
 
@@ -233,7 +246,7 @@ class Models(unittest.TestCase):
             self.assertTrue(torch.equal(model(tokens), tokens_after))
 
     def test_padding_of_a_source_changes_nothing(self):
-        model = sg.load("to_shaw")
+        model = sg.load("to_music_transformer")
         source, target = torch.randint(2, 10, (1, 5)), torch.randint(10, (1, 4))
         padded, padding = functional.pad(source, (0, 3)), torch.arange(8)[None] >= 5
         torch.testing.assert_close(model(padded, target, key_padding_mask=padding), model(source, target))
@@ -248,7 +261,7 @@ class Models(unittest.TestCase):
         self.assertTrue(1e-5 < (logits.float() - model(tokens)).abs().max() / model(tokens).abs().max() < 3e-2)
 
     def test_nothing_to_read(self):
-        model = sg.load("shaw")
+        model = sg.load("music_transformer")
         self.assertEqual(model(torch.zeros(0, 3, dtype=torch.int64)).shape, (0, 3, model.config["vocab_size"]))
         model(torch.zeros(2, 0, dtype=torch.int64)).sum().backward()
         self.assertEqual(model.get_parameter("output.weight" if "output.weight" in dict(model.named_parameters())
@@ -276,19 +289,20 @@ class Texts(unittest.TestCase):
                 self.same(name, "--length 40 --seed 5", "line 4", length=40, seed=5)
 
     def test_every_option(self):
-        self.same("shaw", "--length 60 --seed 1 --top_k 4", "line", length=60, seed=1, top_k=4)
-        self.same("shaw", "--length 60 --seed 1 --top_p 0.5", "line", length=60, seed=1, top_p=0.5)
-        self.same("shaw", "--length 60 --seed 1 --min_p 0.1", "line", length=60, seed=1, min_p=0.1)
-        self.same("shaw", "--length 60 --temperature 0", "line", length=60, temperature=0)
-        self.same("shaw", "--length 60 --temperature 0 --mem_len 2", "line", length=60, temperature=0, mem_len=2)
-        self.same("shaw", "--length 60 --seed 1 --stop e", "line", length=60, seed=1, stop="e")
-        self.same("shaw", "--length 60 --seed 1 --repetition_penalty 2 --repetition_window 9", "line", length=60,
-                  seed=1, repetition_penalty=2, repetition_window=9)
+        self.same("music_transformer", "--length 60 --seed 1 --top_k 4", "line", length=60, seed=1, top_k=4)
+        self.same("music_transformer", "--length 60 --seed 1 --top_p 0.5", "line", length=60, seed=1, top_p=0.5)
+        self.same("music_transformer", "--length 60 --seed 1 --min_p 0.1", "line", length=60, seed=1, min_p=0.1)
+        self.same("music_transformer", "--length 60 --temperature 0", "line", length=60, temperature=0)
+        self.same("music_transformer", "--length 60 --temperature 0 --mem_len 2", "line", length=60, temperature=0,
+                  mem_len=2)
+        self.same("music_transformer", "--length 60 --seed 1 --stop e", "line", length=60, seed=1, stop="e")
+        self.same("music_transformer", "--length 60 --seed 1 --repetition_penalty 2 --repetition_window 9", "line",
+                  length=60, seed=1, repetition_penalty=2, repetition_window=9)
 
     def test_products_of_bfloat16(self):
         sg.set_precision("bfloat16")
         try:
-            self.same("shaw", "--length 60 --seed 1 --precision bfloat16", "line", length=60, seed=1)
+            self.same("music_transformer", "--length 60 --seed 1 --precision bfloat16", "line", length=60, seed=1)
         finally:
             sg.set_precision("float32")
 
@@ -309,7 +323,7 @@ class Texts(unittest.TestCase):
         def end(*_):
             raise TimeoutError("enough")
 
-        model, before = sg.load("shaw"), signal.signal(signal.SIGALRM, end)
+        model, before = sg.load("music_transformer"), signal.signal(signal.SIGALRM, end)
         try:
             signal.setitimer(signal.ITIMER_REAL, 0.2)
             with self.assertRaisesRegex(TimeoutError, "enough"):
@@ -336,7 +350,7 @@ class Texts(unittest.TestCase):
         self.assertEqual(model.generate([]), [])
 
     def test_vocabularies(self):
-        bytes_model, characters = sg.load("shaw").vocabulary, sg.load("characters").vocabulary
+        bytes_model, characters = sg.load("music_transformer").vocabulary, sg.load("characters").vocabulary
         for vocabulary, length in ((bytes_model, 3), (characters, 2)):
             self.assertEqual(len(vocabulary.encode("né")), length)
             self.assertEqual(vocabulary.decode(vocabulary.encode("né")), "né")
@@ -360,11 +374,11 @@ class Mistakes(unittest.TestCase):
         Path("empty").mkdir()
         save_file({"weight": torch.zeros(1)}, "own", {"format": "shiftgrad-model-1", "model": "{}"})
         save_file({"weight": torch.zeros(1)}, "foreign", {"format": "pt"})
-        Path("cut").write_bytes(Path("shaw/best.safetensors").read_bytes()[:-8])
-        with safe_open("shaw/best.safetensors", "pt") as file:
+        Path("cut").write_bytes(Path("music_transformer/best.safetensors").read_bytes()[:-8])
+        with safe_open("music_transformer/best.safetensors", "pt") as file:
             metadata = file.metadata()
         metadata["model"] = json.dumps(json.loads(metadata["model"]) | {"own_mixer": True})
-        save_file(load_file("shaw/best.safetensors"), "own_mixer", metadata)
+        save_file(load_file("music_transformer/best.safetensors"), "own_mixer", metadata)
         for line, path in {
             "missing/best.safetensors: no such file": "missing",
             "empty/best.safetensors: no such file": "empty",
@@ -379,7 +393,7 @@ class Mistakes(unittest.TestCase):
         self.refused(TypeError, "expected str, bytes or os.PathLike object, not int", lambda: sg.load(3))
 
     def test_tokens(self):
-        model, translator = sg.load("shaw"), sg.load("to_shaw")
+        model, translator = sg.load("music_transformer"), sg.load("to_music_transformer")
         V, good = model.config["vocab_size"], torch.zeros(1, 3, dtype=torch.int64)
         for bad in (V, -1, 2**40):
             for call in (model, model.step, lambda tokens: model.generate(tokens[0])):
@@ -418,7 +432,7 @@ class Mistakes(unittest.TestCase):
             self.refused(ValueError, line, call)
 
     def test_dtypes(self):
-        model, translator = sg.load("shaw"), sg.load("to_shaw")
+        model, translator = sg.load("music_transformer"), sg.load("to_music_transformer")
         good = torch.zeros(1, 3, dtype=torch.int64)
         for line, call in {
             "language_model: tokens is torch.float32, expected torch.int64": lambda: model(good.float()),

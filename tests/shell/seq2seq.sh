@@ -89,6 +89,11 @@ translates --skip_bad_rows < unknown
 [ "$(wc -l < output)" = 3 ] && [ -z "$(sed -n 2p output)" ] || fail "skipped: $(cat output)"
 grep -qF 'skipped standard input: line 2' errors || fail "skipped: $(cat errors)"
 
+# kinds FLAG: the kinds of mixer that it names.
+kinds() {
+  "$char_lm" train "$1" '?' 2>&1 | sed 's/.*expected //; s/, / /g; s/ or / /'
+}
+
 # Every kind of encoder and decoder, words, and one list of symbols for both sides.
 sed 's/./& /g; s/ $//; s/ \t /\t/' pairs.tsv > words.tsv
 while read -r model; do
@@ -96,15 +101,12 @@ while read -r model; do
   runs train $tiny --data words.tsv --max_iters 2 --out_dir any --overwrite \
     --source_tokens words --target_tokens words $model
   runs eval any --beam 2 --max_length 8
-done << 'END'
---encoder rope --decoder rope --norm_first false
---encoder shaw --decoder shaw --max_distance 2 --share_embedding true --tie_embedding true
---encoder music_transformer --decoder music_transformer --activation gelu
+done << END
+$(for kind in $(kinds --encoder); do echo "--encoder $kind --decoder $kind"; done)
+--encoder rope --decoder rope --norm_first false --share_embedding true --tie_embedding true
+--encoder music_transformer --decoder transformer --activation gelu
 --encoder transformer_xl --decoder transformer_xl --clamp_len 4 --projection_bias true
---encoder labml --decoder labml
---encoder aft --decoder aft
 --encoder aft --form full --decoder transformer_xl
---encoder transformer_xl --decoder transformer_xl
 --encoder aft --form simple --decoder aft
 --encoder aft --form conv --window 3 --decoder local_rnn
 END

@@ -5,6 +5,7 @@
 #include "nn/models/config.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/oracles/encoder_decoder.h"
+#include "tests/support/small_mixers.h"
 
 namespace shiftgrad::test {
 
@@ -20,6 +21,14 @@ struct TranslatorRow {
              encoder + R"(}, "decoder_mixer": {"type": )" + decoder + "}" +
              (more.empty() ? R"(, "activation": "gelu")" : ", " + more) + "}"),
         config(config_from_json<EncoderDecoderConfig>(json)) {}
+
+  /// The model with this mixer in its decoder, and in its encoder, too, if it sees both ways.
+  explicit TranslatorRow(const MixerConfig& mixer)
+      : TranslatorRow(R"("multi_head_attention")", R"("multi_head_attention")") {
+    if (sees_both_ways(mixer)) config.encoder_mixer = mixer;
+    config.decoder_mixer = mixer;
+    json = config_to_json(config);
+  }
 
   /// The model with random parameters.
   EncoderDecoder make(RandomValues& random) const {
@@ -40,12 +49,11 @@ inline TranslatorRow paper_transformer() {
 
 /// Every mixer on every side where it can stand, and every option.
 inline std::vector<TranslatorRow> translator_rows() {
-  return {
+  std::vector<TranslatorRow> rows = {
       paper_transformer(),
       {R"("multi_head_attention", "position": "rope", "bias": false)",
        R"("multi_head_attention", "position": "alibi", "window": 3)",
        R"("tie_embedding": true, "activation": "gelu_tanh")"},
-      {R"("shaw_attention", "max_distance": 2)", R"("shaw_attention", "max_distance": 3)"},
       {R"("relative_global_attention", "max_seq": 4)", R"("transformer_xl_attention")",
        R"("share_embedding": true, "activation": "gelu")"},
       {R"("relative_multi_head_attention", "max_positions": 12)",
@@ -64,6 +72,8 @@ inline std::vector<TranslatorRow> translator_rows() {
       {R"("multi_head_attention", "window": 3)", R"("aft", "form": "conv", "window": 2)",
        R"("final_norm": false, "activation": "gelu")"},
   };
+  for (const MixerConfig& usual : small_mixers(12)) rows.emplace_back(usual);
+  return rows;
 }
 
 /// `count` sequences of a vocabulary, the first of `longest` tokens, the others of 1 to as many.

@@ -224,10 +224,11 @@ TEST_CASE("recurrent nets and blocks") {
   });
   CHECK(error_of<TransformerBlockConfig>(with(mixer, R"("d_inner": 3, "activation": "tanh")")) ==
         "transformer_block: activation \"tanh\", expected relu, gelu or gelu_tanh");
-  CHECK(
-      error_of<TransformerBlockConfig>(R"({"mixer": {"type": "conv"}, "d_inner": 3})") ==
-      "unknown mixer type \"conv\", expected multi_head_attention, relative_multi_head_attention, "
-      "relative_global_attention, shaw_attention, transformer_xl_attention, aft, local_rnn");
+  std::string mixers;
+  for (const std::string& name : type_names<MixerConfig>())
+    mixers += (mixers.empty() ? "" : ", ") + name;
+  CHECK(error_of<TransformerBlockConfig>(R"({"mixer": {"type": "conv"}, "d_inner": 3})") ==
+        "unknown mixer type \"conv\", expected " + mixers);
   CHECK(error_of<TransformerBlockConfig>(
             R"({"mixer": {"type": "aft", "d_model": 4, "heads": 1}, "d_inner": 3})") ==
         "aft: unknown config key \"heads\", expected bias, causal, d_model, factor_rank, form, "

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "nn/models/mixers.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// Returns every mixer as models usually have it, but small: windows and clipping distances are of
+/// at most 3 tokens, and tables as long as sequences of `length` tokens need.
+inline std::vector<MixerConfig> small_mixers(int64_t length) {
+  auto limit = []<class Value>(Value& value, const Field& field, const auto&...) {
+    if (std::string_view(field.of.unit) != quantity::tokens.unit) return;
+    if constexpr (std::is_same_v<Value, std::optional<int64_t>>) {
+      if (value) value = std::min<int64_t>(*value, 3);
+    } else if constexpr (std::is_same_v<Value, int64_t>) {
+      value = std::min<int64_t>(value, 3);
+    }
+  };
+  std::vector<MixerConfig> mixers;
+  for (KnownMixer& known : known_mixers()) {
+    std::visit([&](auto& mixer) { mixer.fields(limit); }, known.config);
+    mixers.push_back(suited(known.config, {length, length}));
+  }
+  return mixers;
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
