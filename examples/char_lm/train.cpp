@@ -33,8 +33,8 @@ Command train_command(CLI::App& program, Peers& peers) {
   auto request = std::make_shared<TrainRequest<TrainFlags>>();
   request->add_to(app, "texts", "vocabulary", free_flags());
   common::set_examples(
-      app, {"char_lm train", "char_lm train --data text.txt --model shaw --out_dir shaw",
-            "char_lm train --resume --out_dir shaw --max_iters 4000"});
+      app, {"char_lm train", "char_lm train --data text.txt --model labml --out_dir labml",
+            "char_lm train --resume --out_dir labml --max_iters 4000"});
   return {&app, [=, &app, &peers]() -> Command::Work {
             request->read(app);
             auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));

@@ -29,8 +29,8 @@ Command train_command(CLI::App& program, Peers& peers) {
   request->add_to(app, "pairs", "symbols", free_flags());
   common::make_value_optional(app, "skip_bad_rows");
   common::set_examples(
-      app, {"seq2seq train", "seq2seq train --data pairs.tsv --encoder shaw --out_dir shaw",
-            "seq2seq train --resume --out_dir shaw --max_iters 4000"});
+      app, {"seq2seq train", "seq2seq train --data pairs.tsv --encoder labml --out_dir labml",
+            "seq2seq train --resume --out_dir labml --max_iters 4000"});
   return {&app, [=, &app, &peers]() -> Command::Work {
             request->read(app);
             auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));

@@ -79,8 +79,8 @@ class Errors(Behaviour):
             "a state of another module": lambda: other.step(self.x, self.layer.start()),
             'unknown layer "transformer"': lambda: sg.layer("transformer"),
             'aft: unknown config key "d_modl"': lambda: sg.layer("aft", d_modl=3),
-            'shaw_attention: config key "n_head" is "two"':
-                lambda: sg.layer("shaw_attention", d_model=4, n_head="two", max_distance=1),
+            'relative_global_attention: config key "n_head" is "two"':
+                lambda: sg.layer("relative_global_attention", d_model=4, n_head="two", max_seq=1),
             'multi_head_attention: config key "window" is null':
                 lambda: sg.layer("multi_head_attention", d_model=4, n_head=1, window=None),
             "rel_shift: has no step": lambda: sg.layer("rel_shift").step(self.x),
@@ -226,7 +226,7 @@ class Dropout(Behaviour):
     forms = {
         "multi_head_attention": xl | {"attention_dropout": 0.4},
         "transformer_xl_attention": xl | rates,
-        "transformer_block": {"mixer": {"type": "shaw_attention", "max_distance": 2} | xl, "d_inner": 8} | rates,
+        "transformer_block": {"mixer": {"type": "relative_global_attention", "max_seq": 5} | xl, "d_inner": 8} | rates,
         "r_transformer_block": xl | {"window": 2, "cell": "gru", "d_inner": 8} | rates,
         "encoder_decoder_block": {"mixer": {"type": "multi_head_attention"} | xl, "d_inner": 8} | rates,
     }
@@ -375,7 +375,7 @@ class Threads(Behaviour):
 
     def test_bits_do_not_depend_on_torchs_threads(self):
         before, got = torch.get_num_threads(), []
-        layer, x = sg.layer("shaw_attention", d_model=64, n_head=4, max_distance=8), torch.randn(2, 300, 64)
+        layer, x = sg.layer("relative_global_attention", d_model=64, n_head=4, max_seq=300), torch.randn(2, 300, 64)
         for threads in (1, 2, 3):
             torch.set_num_threads(threads)
             got.append(gradients(layer, x))

@@ -19,7 +19,7 @@ def resident():
 @unittest.skipIf("asan" in os.environ.get("LD_PRELOAD", ""), "a sanitizer keeps nothing for the library")
 class Cache(unittest.TestCase):
     def test_cached_memory_is_given_back(self):
-        layer, x = sg.layer("shaw_attention", d_model=256, n_head=4, max_distance=8), torch.randn(8, 1024, 256)
+        layer, x = sg.layer("multi_head_attention", d_model=256, n_head=4), torch.randn(8, 1024, 256)
         expected = layer(x).detach()
         layer(x).sum().backward()
         layer.zero_grad()

@@ -28,9 +28,9 @@ class Printed(unittest.TestCase):
 
     def test_a_model_shows_its_config(self):
         model = sg.layer("language_model", vocab_size=5, d_model=4, n_layer=1, n_head=2, d_inner=3, dropout=0.1,
-                         mixer={"type": "shaw_attention", "max_distance": 2})
+                         mixer={"type": "relative_global_attention", "max_seq": 2})
         for part in ("vocab_size=5", "layer_positions=False", "max_len=None", "dropout=0.1", "attention_dropout=0.0",
-                     "mixer={'type': 'shaw_attention', 'max_distance': 2,"):
+                     "mixer={'type': 'relative_global_attention', 'max_seq': 2,"):
             self.assertIn(part, model.extra_repr())
         translator = sg.layer(
             "encoder_decoder", source_vocab_size=5, target_vocab_size=6, d_model=4, n_encoder_layer=1,
@@ -47,21 +47,21 @@ class Names(unittest.TestCase):
         return str(refused.exception)
 
     def test_an_unknown_layer_lists_all_names(self):
-        line = self.refusal("shaw")
-        self.assertTrue(line.startswith('unknown layer "shaw", expected shaw_attention, '), line)
-        for name in ("multi_head_attention", "relative_multi_head_attention", "relative_global_attention",
+        line = self.refusal("global")
+        self.assertTrue(line.startswith('unknown layer "global", expected relative_global_attention, '), line)
+        for name in ("multi_head_attention", "relative_multi_head_attention",
                      "transformer_xl_attention", "aft", "local_rnn", "transformer_block", "r_transformer_block",
                      "encoder_decoder_block", "language_model", "encoder_decoder", "rel_shift", "shift_right"):
             self.assertIn(name, line)
-        self.assertTrue(self.refusal("shaw_atention").endswith(", did you mean shaw_attention?"))
+        self.assertTrue(self.refusal("relative_global_atention").endswith(", did you mean relative_global_attention?"))
         self.assertIn("expected multi_head_attention, ", self.refusal(""))
 
     def test_an_unknown_key_or_mixer_lists_all(self):
         self.assertEqual(self.refusal("local_rnn", d_modl=3),
                          'local_rnn: unknown config key "d_modl", expected cell, d_model, window')
-        line = self.refusal("transformer_block", mixer={"type": "shaw"}, d_inner=3)
-        self.assertTrue(line.startswith('unknown mixer type "shaw", expected multi_head_attention, '), line)
-        self.assertIn("shaw_attention", line)
+        line = self.refusal("transformer_block", mixer={"type": "global"}, d_inner=3)
+        self.assertTrue(line.startswith('unknown mixer type "global", expected multi_head_attention, '), line)
+        self.assertIn("relative_global_attention", line)
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ for where in full closed pipe; do
   [ $where != full ] || [ -c /dev/full ] || continue
   for command in 'eval run' 'inspect run' 'generate run' 'generate run --length 0' '--help' \
     'eval --help' "train $tiny --out_dir unprinted_$where" \
-    "compare transformer shaw $tiny --out_dir compared_$where --seeds 1 --length 1"; do
+    "compare transformer labml $tiny --out_dir compared_$where --seeds 1 --length 1"; do
     unprintable $where $command
   done
   unprintable $where context run --tokens 9

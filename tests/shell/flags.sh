@@ -12,14 +12,14 @@ runs train $tiny --model transformer --out_dir vanilla
 
 # --- A flag without a value, or with one that is none, is named with what was expected.
 
-refuses '--max_distance: no value, expected --max_distance=TOKENS' \
-  train $tiny --out_dir new --max_distance --model=shaw
-refuses '--max_distance: no value, expected --max_distance=TOKENS' train $tiny --max_distance
+refuses '--max_positions: no value, expected --max_positions=TOKENS' \
+  train $tiny --out_dir new --max_positions --model=labml
+refuses '--max_positions: no value, expected --max_positions=TOKENS' train $tiny --max_positions
 refuses '--out_dir: no value, expected --out_dir=FOLDER' train --out_dir --overwrite $tiny
 refuses '--prompt: no value, expected --prompt=TEXT' generate run --prompt --length 3
 runs generate vanilla --prompt=line --length 3
-is_refused 'max_distance: no value, expected max_distance=TOKENS' compare $tiny shaw:max_distance
-is_refused '--max_distance far, expected a whole number' compare $tiny shaw:max_distance=far
+is_refused 'max_positions: no value, expected max_positions=TOKENS' compare $tiny labml:max_positions
+is_refused '--max_positions far, expected a whole number' compare $tiny labml:max_positions=far
 refuses '--n_layer many, expected a whole number' train $tiny --n_layer many
 refuses '--n_layer: no value, expected --n_layer=LAYERS' train $tiny --n_layer=
 refuses '--n_layer 1.5, expected a whole number' train $tiny --n_layer 1.5
@@ -171,7 +171,7 @@ grep '^next:' output && fail 'commands for a run without a best checkpoint'
 # Too short a text is named.
 printf 'short\n' > short
 refuses 'short: ParallelStreams: the text has 5 tokens, too few' train --data short --out_dir new
-refuses 'short: RandomBlocks: the text has 5 tokens' train --data short --model shaw --out_dir new
+refuses 'short: RandomBlocks: the text has 5 tokens' train --data short --model music_transformer --out_dir new
 printf 's' > one
 refuses 'one: 1 characters to validate on, expected at least 2' train $tiny --val_data one --out_dir new
 
@@ -219,8 +219,8 @@ done
 
 # --- A comparison says where its runs are.
 
-runs compare $tiny --seeds 1 --length 3 --out_dir compared shaw aft
-prints '^== shaw, run 1 of 1, in compared/shaw/1337$'
+runs compare $tiny --seeds 1 --length 3 --out_dir compared labml aft
+prints '^== labml, run 1 of 1, in compared/labml/1337$'
 runs compare --help
 prints 'MODEL/SEED'
 

@@ -46,13 +46,13 @@ done
 char_lm=$first_program
 
 tiny="$small --data text --max_iters 2 --seeds 1 --length 3 --out_dir compared"
-runs compare $tiny shaw music_transformer
+runs compare $tiny music_transformer transformer
 refuses '--out_dir compared: already holds a comparison; --overwrite replaces it' \
   compare $tiny labml
 runs compare $tiny labml local_rnn --overwrite
 rm compared/comparison.csv
-refuses '--out_dir compared/shaw/1337: already holds a run; --overwrite replaces it' \
-  compare $tiny aft shaw
-runs compare $tiny aft shaw --seed 1
+refuses '--out_dir compared/music_transformer/1337: already holds a run; --overwrite replaces it' \
+  compare $tiny aft music_transformer
+runs compare $tiny aft music_transformer --seed 1
 
 [ "$failures" = 0 ]

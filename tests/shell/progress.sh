@@ -43,7 +43,7 @@ eta='ETA [0-9]+:[0-9]{2}'
 characters="$bar [0-9]+/[0-9]+ characters  $eta"
 shows "$characters" '"$char_lm" eval run'
 shows "$characters" '"$char_lm" eval run --mode sliding'
-shows "$characters" "\"\$char_lm\" compare $(echo $tiny) --overwrite --seeds 1 --length 9 shaw"
+shows "$characters" "\"\$char_lm\" compare $(echo $tiny) --overwrite --seeds 1 --length 9 labml"
 shows 'reading the prompt, 5 characters' '"$char_lm" generate run --prompt "line " --length 3'
 shows "$bar 0/15 sources" '"$seq2seq" eval lines'
 many='--data more.tsv --batch_size 5 --beam 25'

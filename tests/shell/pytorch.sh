@@ -21,8 +21,8 @@ tied transformer_xl --tie_position_biases true --embedding_scale true
 END
 python3 "$script" "$char_lm" transformer_xl missing > output 2>&1 && fail 'a missing text was read'
 
-runs train --data text --n_layer 1 --n_head 1 --n_embd 8 --max_iters 1 --out_dir shaw --model shaw
-python3 "$script" "$char_lm" shaw text > output 2>&1 && fail 'shaw was taken for something else'
-prints 'load_in_pytorch: shaw_attention is not supported'
+runs train --data text --n_layer 1 --n_head 1 --n_embd 8 --max_iters 1 --out_dir labml --model labml
+python3 "$script" "$char_lm" labml text > output 2>&1 && fail 'labml was taken for something else'
+prints 'load_in_pytorch: relative_multi_head_attention is not supported'
 
 [ "$failures" = 0 ]

@@ -18,7 +18,7 @@ holds() {
 trained xl
 trained vanilla --model transformer
 trained rnn --model local_rnn
-trained 'deep/<b>&amp; `x`' --model shaw --max_distance 3
+trained 'deep/<b>&amp; `x`' --model labml
 
 runs report xl --tokens 20
 prints '^wrote report.html$'

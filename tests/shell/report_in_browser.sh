@@ -14,12 +14,12 @@ rm -rf "$built/report"
 mkdir -p "$built/report/pages"
 cd "$built/report"
 awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 }' > text
-for model in transformer_xl 'transformer --position rope' shaw local_rnn; do
+for model in transformer_xl 'transformer --position rope' labml local_rnn; do
   # shellcheck disable=SC2086
   "$char_lm" train --data text --n_layer 2 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4 --max_iters 20 \
     --warmup_iters 2 --eval_interval 5 --log_interval 1 --model $model --out_dir "${model%% *}" > log
 done
-"$char_lm" report transformer_xl transformer shaw local_rnn --tokens 20 --out pages/several.html
+"$char_lm" report transformer_xl transformer labml local_rnn --tokens 20 --out pages/several.html
 "$char_lm" report transformer_xl --tokens 20 --out pages/one.html
 # A model's file without vocabulary and metrics.
 python3 "$tests/support/without_vocabulary.py" transformer_xl/best.safetensors own.safetensors

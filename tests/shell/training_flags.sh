@@ -78,7 +78,7 @@ runs train $tiny --out_dir last --loss_tokens 4
 differ last plain
 runs train $tiny --out_dir all --loss_tokens 8
 same all plain
-runs train $tiny --out_dir ordered --model shaw --ext_len 4
+runs train $tiny --out_dir ordered --model music_transformer --ext_len 4
 refuses 'ext_len -1' train $tiny --ext_len -1
 refuses 'loss_tokens 9, expected at most block_size 8' train $tiny --loss_tokens 9
 refuses 'loss_tokens with auxiliary losses' train $tiny --loss_tokens 4 --targets 2
@@ -104,10 +104,10 @@ scores sinusoid_again
 mv scored again
 scores sinusoid_again --tgt_len 8 --ext_len 4
 cmp -s scored again || fail 'eval forgets the ext_len of the training with sinusoids'
-runs train $tiny --out_dir blocks_of_shaw --model shaw
-scores blocks_of_shaw --mode memory --ext_len 4
+runs train $tiny --out_dir music --model music_transformer
+scores music --mode memory --ext_len 4
 mv scored again
-scores blocks_of_shaw --ext_len 4
+scores music --ext_len 4
 cmp -s scored again || fail 'ext_len without a mode is not that of mode memory'
 refuses '--ext_len 5: with --tgt_len 8, expected at most 4, as the model was trained on 12 positions' \
   eval sinusoid_again --ext_len 5

@@ -30,7 +30,7 @@ function contents(chapters) {
     name: 'index',
     title: 'Relative attention, running',
     summary: 'A book about relative attention and attention-free transformers whose figures run the library they explain.',
-    html: `<p>Transformer-XL, Shaw, Music Transformer, AFT, LocalRNN and their kin, one chapter each. You should know
+    html: `<p>Each variant has a chapter, from the Transformer's attention to what has been put in its place. You should know
 attention; nothing else is assumed. Each number in a figure is computed on this page by shiftgrad, the C++ library
 that the book explains, compiled to WebAssembly.</p>
 <ol class="contents">

@@ -1,7 +1,7 @@
 // Quotes of our sources, cut out when the book is made:
 //
-//     ```quote nn/shaw_attention.cpp
-//     Tensor ShawAttention::equation(
+//     ```quote nn/multi_head_attention.cpp
+//     RelativeAttention MultiHeadAttention::equation(
 //     ...
 //     }
 //     ```

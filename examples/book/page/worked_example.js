@@ -1,4 +1,4 @@
-// <worked-example layer="shaw_attention" t="3" m="2">: a layer worked through on whole numbers, as show_layer
+// <worked-example layer="aft:form=full" t="3" m="2">: a layer worked through on whole numbers, as show_layer
 // prints it. One pair of query and key is marked in all tables: the rows that it comes from, and what becomes
 // of it.
 

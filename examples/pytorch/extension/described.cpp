@@ -15,7 +15,7 @@ namespace {
 
 [[noreturn]] void refuse_unknown(const std::string& name) {
   std::vector<std::string> names = type_names<AnyConfig>();
-  // "shaw" stands for shaw_attention.
+  // A part of a name stands for it: "global" for relative_global_attention.
   std::ranges::stable_partition(names, [&](const std::string& known) {
     return !name.empty() && known.find(name) != std::string::npos;
   });

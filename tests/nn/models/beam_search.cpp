@@ -22,7 +22,8 @@ constexpr DecodingOptions options{.begin = 1, .end = 0, .max_length = 12};
 /// Models that differ in what their decoder keeps.
 std::vector<TranslatorRow> rows() {
   return {paper_transformer(),
-          {R"("shaw_attention", "max_distance": 2)", R"("shaw_attention", "max_distance": 3)"},
+          {R"("multi_head_attention", "position": "rope")",
+           R"("multi_head_attention", "position": "rope")"},
           {R"("aft", "form": "simple")", R"("aft", "form": "conv", "window": 3)"},
           {R"("relative_global_attention", "max_seq": 4)", R"("local_rnn", "window": 3)"}};
 }

@@ -203,7 +203,7 @@ _models = {"language_model": LanguageModel, "encoder_decoder": EncoderDecoder}
 
 
 def layer(name, **config):
-    """Returns the layer of that name: layer("shaw_attention", d_model=256, n_head=4, max_distance=16)."""
+    """Returns the layer of that name: layer("relative_global_attention", d_model=256, n_head=4, max_seq=512)."""
     return _models.get(name, Layer)(name, config)
 
 
