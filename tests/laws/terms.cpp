@@ -21,15 +21,14 @@
 using namespace shiftgrad;
 using namespace shiftgrad::test;
 using outside::ConvolutionMixer;
-using outside::ForgettingAttention;
 
 namespace {
 
 constexpr int64_t width = 8, heads = 2;
 
-std::unique_ptr<ForgettingAttention> forgetting(int64_t window = 0) {
+std::unique_ptr<outside::ForgettingAttention> forgetting(int64_t window = 0) {
   Random start;
-  auto layer = std::make_unique<ForgettingAttention>(width, heads, start);
+  auto layer = std::make_unique<outside::ForgettingAttention>(width, heads, start);
   RandomValues random(71);
   randomize(*layer, random);
   layer->window = window;
