@@ -41,8 +41,6 @@ struct BeamOptions {
   double length_penalty = 0.6;
 
   double score(const Hypothesis& hypothesis) const;
-  /// Returns the score of a target of `length` tokens, which include the end if there is one.
-  double score(double log_probability, int64_t length) const;
 };
 
 /// Returns at most `width` targets for each source, the greatest score first. At every step, the
@@ -59,13 +57,10 @@ std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
 
 /// Returns one target for each source, each token drawn as `sampling` says. The repetition penalty
 /// sees the target with its begin. Equal seeds give equal targets: source b of the batch draws from
-/// stream `first_stream` + b. Throws as beam_search does.
+/// stream `first_stream` + b. A temperature of 0 takes the likeliest tokens. Throws as beam_search
+/// does.
 std::vector<Hypothesis> sample_targets(const EncoderDecoder& model, const PaddedTokens& sources,
                                        const DecodingOptions& options, const Sampling& sampling,
                                        uint64_t seed = 0, uint64_t first_stream = 0);
-
-/// Returns one target for each source, made of the likeliest tokens (temperature 0).
-std::vector<Hypothesis> greedy_targets(const EncoderDecoder& model, const PaddedTokens& sources,
-                                       const DecodingOptions& options);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

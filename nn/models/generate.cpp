@@ -47,21 +47,18 @@ PrefilledPrompt::PrefilledPrompt(const SequenceModel& model, const std::vector<i
   feed(prompt);
 }
 
-void PrefilledPrompt::feed(const std::vector<int32_t>& tokens) {
-  if (positions_ == unlimited) return feed_in_pieces(tokens);
-  text_.insert(text_.end(), tokens.begin(), tokens.end());
-  if (fed_ + std::ssize(tokens) <= positions_) return feed_in_pieces(tokens);
-  text_.erase(text_.begin(), text_.end() - std::max<int64_t>(1, positions_ / 2));
-  state_ = model_.start(options_.mem_len);
-  fed_ = 0;
-  feed_in_pieces(text_);
-}
-
-void PrefilledPrompt::feed_in_pieces(std::span<const int32_t> tokens) {
-  // A long text then needs no score matrix that is long on both sides, and its tokens do not see
-  // much further back than those that follow it.
-  auto longest = static_cast<size_t>(std::clamp<int64_t>(options_.mem_len, 1, 256));
+void PrefilledPrompt::feed(std::span<const int32_t> tokens) {
+  if (positions_ < unlimited) text_.insert(text_.end(), tokens.begin(), tokens.end());
+  if (fed_ + std::ssize(tokens) > positions_) {
+    text_.erase(text_.begin(), text_.end() - std::max<int64_t>(1, positions_ / 2));
+    state_ = model_.start(options_.mem_len);
+    fed_ = 0;
+    tokens = text_;
+  }
   fed_ += std::ssize(tokens);
+  // In pieces, a long text needs no score matrix that is long on both sides, and its tokens do not
+  // see much further back than those that follow it.
+  auto longest = static_cast<size_t>(std::clamp<int64_t>(options_.mem_len, 1, 256));
   Context context;
   Tensor logits;
   while (!tokens.empty()) {
@@ -83,7 +80,7 @@ std::vector<int32_t> PrefilledPrompt::generate(int64_t number,
   auto made = [&] { return std::span(text).subspan(prompt_.size()); };
   auto stopped = [&] { return !options_.stop.empty() && ends_with(made(), options_.stop); };
   while (std::ssize(made()) < options_.length && !stopped()) {
-    if (!made().empty()) own.feed({text.back()});
+    if (!made().empty()) own.feed(std::span(text).last(1));
     std::span logits(own.logits_.data(), static_cast<size_t>(own.logits_.count()));
     text.push_back(sample(logits, options_.sampling, random, text));
     if (on_token) on_token(text.back());

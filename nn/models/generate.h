@@ -46,10 +46,9 @@ class PrefilledPrompt {
                                 const std::function<void(int32_t token)>& on_token = {}) const;
 
  private:
-  /// Feeds tokens, after a fresh start if there are too few positions left.
-  void feed(const std::vector<int32_t>& tokens);
-  /// Feeds tokens in pieces, and keeps the logits of the token after them.
-  void feed_in_pieces(std::span<const int32_t> tokens);
+  /// Feeds tokens in pieces, after a fresh start if there are too few positions left, and keeps the
+  /// logits of the token after them.
+  void feed(std::span<const int32_t> tokens);
 
   const SequenceModel& model_;
   GenerateOptions options_;

@@ -34,22 +34,17 @@ std::vector<double> penalised(std::span<const Scalar> logits, const Sampling& sa
   return result;
 }
 
-/// Keeps the `count` likeliest tokens, the likeliest first.
-void keep_likeliest(std::vector<int32_t>& tokens, const std::vector<double>& logits,
-                    int64_t count) {
-  std::partial_sort(tokens.begin(), tokens.begin() + count, tokens.end(),
-                    [&](int32_t a, int32_t b) {
-                      return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
-                    });
-  tokens.resize(count);
+double total_weight(const std::vector<Candidate>& candidates) {
+  double total = 0;
+  for (const Candidate& candidate : candidates) total += candidate.weight;
+  return total;
 }
 
 /// Returns how many candidates, the likeliest first, are needed to reach `share` of their sum.
 int64_t nucleus(const std::vector<Candidate>& candidates, double share) {
-  double total = 0, sum = 0;
-  for (const Candidate& candidate : candidates) total += candidate.weight;
+  double enough = share * total_weight(candidates), sum = 0;
   int64_t count = 0;
-  while (count < std::ssize(candidates) && sum < share * total) sum += candidates[count++].weight;
+  while (count < std::ssize(candidates) && sum < enough) sum += candidates[count++].weight;
   return count;
 }
 
@@ -70,11 +65,14 @@ std::vector<Candidate> candidates(std::span<const Scalar> logits, const Sampling
   std::vector<double> x = penalised(logits, sampling, text);
   auto greatest = std::max_element(x.begin(), x.end());
   if (sampling.temperature == 0) return {{static_cast<int32_t>(greatest - x.begin()), 1}};
-  int64_t count =
-      sampling.top_k > 0 ? std::min<int64_t>(sampling.top_k, std::ssize(x)) : std::ssize(x);
   std::vector<int32_t> tokens(x.size());
   std::iota(tokens.begin(), tokens.end(), 0);
-  if (count < std::ssize(x) || sampling.top_p < 1) keep_likeliest(tokens, x, count);
+  int64_t all = std::ssize(x), count = sampling.top_k > 0 ? std::min(sampling.top_k, all) : all;
+  if (count < all || sampling.top_p < 1)
+    std::partial_sort(
+        tokens.begin(), tokens.begin() + count, tokens.end(),
+        [&](int32_t a, int32_t b) { return std::pair(-x[a], a) < std::pair(-x[b], b); });
+  tokens.resize(count);
   std::vector<Candidate> left;
   left.reserve(tokens.size());
   for (int32_t token : tokens) {
@@ -106,10 +104,9 @@ void check(const Sampling& sampling) {
 std::vector<double> probabilities(std::span<const Scalar> logits, const Sampling& sampling,
                                   std::span<const int32_t> text) {
   std::vector<Candidate> left = candidates(logits, sampling, text);
-  double total = 0;
-  for (const Candidate& candidate : left) total += candidate.weight;
+  double total = total_weight(left);
   std::vector<double> result(logits.size());
-  for (const Candidate& candidate : left) result[candidate.token] = candidate.weight / total;
+  for (auto [token, weight] : left) result[token] = weight / total;
   return result;
 }
 
@@ -117,11 +114,9 @@ int32_t sample(std::span<const Scalar> logits, const Sampling& sampling, Random&
                std::span<const int32_t> text) {
   std::vector<Candidate> left = candidates(logits, sampling, text);
   if (sampling.temperature == 0) return left.front().token;
-  double total = 0, sum = 0;
-  for (const Candidate& candidate : left) total += candidate.weight;
-  double chosen = random.uniform() * total;
-  for (const Candidate& candidate : left)
-    if ((sum += candidate.weight) > chosen) return candidate.token;
+  double chosen = random.uniform() * total_weight(left), sum = 0;
+  for (auto [token, weight] : left)
+    if ((sum += weight) > chosen) return token;
   return left.back().token;
 }
 

@@ -18,6 +18,7 @@ namespace {
 using Text = std::vector<int32_t>;
 
 constexpr DecodingOptions options{.begin = 1, .end = 0, .max_length = 12};
+constexpr Sampling greedy{.temperature = 0};
 
 /// Models that differ in what their decoder keeps.
 std::vector<TranslatorRow> rows() {
@@ -91,7 +92,7 @@ TEST_CASE("greedy, cached and batched, takes the likeliest token that no cache g
     CAPTURE(row.json);
     EncoderDecoder model = decided(row, 204);
     auto sources = random_sequences(40, 6, 6, 132);
-    std::vector<Hypothesis> got = greedy_targets(model, padded(sources), options);
+    std::vector<Hypothesis> got = sample_targets(model, padded(sources), options, greedy);
     REQUIRE(got.size() == sources.size());
     std::set<size_t> lengths;
     for (size_t b = 0; b < got.size(); ++b) {
@@ -120,14 +121,14 @@ TEST_CASE("a beam of 1 is greedy, and so is a temperature of 0") {
       CAPTURE(row.json);
       EncoderDecoder model = decided(row, 133);
       PaddedTokens sources = padded(random_sequences(9, 6, 6, 134));
-      auto greedy = greedy_targets(model, sources, options);
+      auto likeliest = sample_targets(model, sources, options, greedy);
       auto beams =
           beam_search(model, sources, options, {.width = 1, .length_penalty = length_penalty});
-      REQUIRE(beams.size() == greedy.size());
+      REQUIRE(beams.size() == likeliest.size());
       for (size_t b = 0; b < beams.size(); ++b) {
         REQUIRE(beams[b].size() == 1);
-        CHECK(beams[b][0].tokens == greedy[b].tokens);
-        CHECK(beams[b][0].log_probability == doctest::Approx(greedy[b].log_probability));
+        CHECK(beams[b][0].tokens == likeliest[b].tokens);
+        CHECK(beams[b][0].log_probability == doctest::Approx(likeliest[b].log_probability));
       }
     }
 }
@@ -248,7 +249,7 @@ TEST_CASE("a target has at most max_length tokens, which may be none") {
     within.max_length = longest;
     for (const auto& beam : beam_search(model, sources, within, {.width = 4}))
       for (const Hypothesis& hypothesis : beam) CHECK(std::ssize(hypothesis.tokens) <= longest);
-    for (const Hypothesis& hypothesis : greedy_targets(model, sources, within))
+    for (const Hypothesis& hypothesis : sample_targets(model, sources, within, greedy))
       CHECK(std::ssize(hypothesis.tokens) <= longest);
   }
 }
