@@ -1,11 +1,13 @@
 #include "nn/models/run_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
 #include "core/errors.h"
 #include "core/io/json.h"
@@ -39,19 +41,21 @@ int64_t step_of(const RunFile& file) {
   return step;
 }
 
-/// Returns nothing if the key is missing.
-std::optional<double> loss_of(const RunFile& file, const char* key) {
-  if (!file.metadata.contains(key)) return {};
-  nlohmann::json loss = file.json(key);
-  require(loss.is_number(), key, " ", shown(loss), ", expected a number");
-  return loss;
+/// Returns the losses of a state with their keys.
+auto losses_of(RunState& state) {
+  return std::array{std::pair{"train_loss", &state.train_loss},
+                    std::pair{"validation_loss", &state.validation_loss}};
 }
 
 /// Moves the state out of the metadata and the weights.
 void take_state(RunFile& file) {
-  file.state = {.step = step_of(file),
-                .train_loss = loss_of(file, "train_loss"),
-                .validation_loss = loss_of(file, "validation_loss")};
+  file.state.step = step_of(file);
+  for (auto [key, loss] : losses_of(file.state)) {
+    if (!file.metadata.contains(key)) continue;
+    nlohmann::json value = file.json(key);
+    require(value.is_number(), key, " ", shown(value), ", expected a number");
+    *loss = value.get<double>();
+  }
   auto entry = file.weights.lower_bound(trainer_prefix);
   while (entry != file.weights.end() && entry->first.starts_with(trainer_prefix)) {
     file.state.trainer[entry->first.substr(trainer_prefix.size())] = std::move(entry->second);
@@ -59,40 +63,25 @@ void take_state(RunFile& file) {
   }
 }
 
-void add_loss(RunFile& file, const char* key, std::optional<double> loss) {
-  if (loss && std::isfinite(*loss)) file.metadata[key] = nlohmann::json(*loss).dump();
-}
-
-/// Adds the numbers of the state to the metadata.
-void add_numbers(RunFile& file) {
-  file.metadata["step"] = std::to_string(file.state.step);
-  step_of(file);  // or throws
-  add_loss(file, "train_loss", file.state.train_loss);
-  add_loss(file, "validation_loss", file.state.validation_loss);
-}
-
 }  // namespace
 
 bool RunFile::is_of(const std::string& format) const {
-  auto entry = metadata.find("format");
-  return entry != metadata.end() && entry->second == format;
+  return metadata.contains("format") && metadata.at("format") == format;
 }
 
 void RunFile::check_format(const std::string& expected) const {
-  if (is_of(expected)) {
-    at("step");  // or throws
-    return;
-  }
   auto known = [](const std::string& name) {
     return std::ranges::find(formats, name, &Format::name);
   };
   std::string wanted = text(", expected the format ", expected, ": ", known(expected)->has);
-  auto entry = metadata.find("format");
-  require(entry != metadata.end(),
+  require(metadata.contains("format"),
           "has tensors but no format; read it with char_lm inspect or read_safetensors()", wanted);
-  auto format = known(entry->second);
-  require(format != std::end(formats), "has the format ", shown(entry->second), wanted);
-  fail("has ", format->has, " (", format->name, "); read it with ", format->readers, wanted);
+  const std::string& name = metadata.at("format");
+  const Format* format = known(name);
+  require(format != std::end(formats), "has the format ", shown(name), wanted);
+  require(name == expected, "has ", format->has, " (", name, "); read it with ", format->readers,
+          wanted);
+  at("step");  // or throws
 }
 
 const std::string& RunFile::at(const char* key) const {
@@ -118,7 +107,10 @@ void write_run_file(const std::string& path, RunFile file,
     for (const auto& [name, weight] : file.weights)
       require(!name.starts_with(trainer_prefix), "parameter ", shown(name),
               ", but such names are the trainer's");
-    add_numbers(file);
+    file.metadata["step"] = std::to_string(file.state.step);
+    step_of(file);  // or throws
+    for (auto [key, loss] : losses_of(file.state))
+      if (*loss && std::isfinite(**loss)) file.metadata[key] = nlohmann::json(**loss).dump();
   });
   if (check) check({{}, file.metadata});
   for (auto& [name, tensor] : file.state.trainer)
