@@ -47,7 +47,7 @@ void refuse_single_keys(const Context& context) {
 
 }  // namespace
 
-Aft::Aft(const AftConfig& config, Random& random)
+Aft::Aft(const AftConfig& config, Initial values)
     : form(config.form),
       causal(config.causal),
       d_model(config.d_model),
@@ -60,27 +60,27 @@ Aft::Aft(const AftConfig& config, Random& random)
   // Positions in the table are at most this far apart.
   if (form == AftForm::local) window = std::min(window, max_len);
   if (form == AftForm::conv) {
-    query = Linear(d_model, d_model, config.bias, random);
-    key = Linear(d_model, n_head, config.bias, random);
-    value = Linear(d_model, d_model, config.bias, random);
+    query = Linear(d_model, d_model, config.bias, values);
+    key = Linear(d_model, n_head, config.bias, values);
+    value = Linear(d_model, d_model, config.bias, values);
   } else {
-    qkv = Linear(d_model, 3 * d_model, config.bias, random);
+    qkv = Linear(d_model, 3 * d_model, config.bias, values);
   }
-  output = Linear(d_model, d_model, config.bias, random);
-  build_positions(config, random);
+  output = Linear(d_model, d_model, config.bias, values);
+  build_positions(config, values);
 }
 
-void Aft::build_positions(const AftConfig& config, Random& random) {
+void Aft::build_positions(const AftConfig& config, Initial values) {
   int64_t rank = config.factor_rank.value_or(0);
   if (form == AftForm::conv) {
-    kernel = normal_parameter({n_head, window}, random);
-    kernel_gain = constant_parameter({n_head}, 0);
-    kernel_offset = constant_parameter({n_head}, 0);
+    kernel = normal_parameter({n_head, window}, values);
+    kernel_gain = constant_parameter({n_head}, 0, values);
+    kernel_offset = constant_parameter({n_head}, 0, values);
   } else if (form != AftForm::simple && rank == 0) {
-    position_bias = normal_parameter({max_len, max_len}, random);
+    position_bias = normal_parameter({max_len, max_len}, values);
   } else if (form != AftForm::simple) {
-    position_bias_query = normal_parameter({max_len, rank}, random);
-    position_bias_key = normal_parameter({max_len, rank}, random);
+    position_bias_query = normal_parameter({max_len, rank}, values);
+    position_bias_key = normal_parameter({max_len, rank}, values);
   }
 }
 

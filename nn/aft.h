@@ -99,7 +99,7 @@ struct Aft : Layer {
 
   /// Draws weights, w, its factors and the kernel from N(0, 0.02²), so w starts near 0. γ and β
   /// start at 0, so conv starts as simple. Throws when the config describes no valid layer.
-  Aft(const AftConfig& config, Random& random);
+  Aft(const AftConfig& config, Initial values);
 
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
   /// Returns a state that keeps running sums of the far keys in double, and the keys and values of
@@ -121,7 +121,7 @@ struct Aft : Layer {
   AftBand band(int64_t M, int64_t T) const;
 
  private:
-  void build_positions(const AftConfig& config, Random& random);
+  void build_positions(const AftConfig& config, Initial values);
   AftBand table_band(int64_t M, int64_t T) const;
   AftBand conv_band(int64_t M, int64_t T) const;
 };

@@ -11,7 +11,7 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 void Attention::build(const char* layer, int64_t d_model, int64_t heads,
-                      std::optional<int64_t> head_size, bool with_bias, Random& random) {
+                      std::optional<int64_t> head_size, bool with_bias, Initial values) {
   name = layer;
   AtLeast at_least{layer};
   at_least(1, "d_model", d_model);
@@ -21,8 +21,8 @@ void Attention::build(const char* layer, int64_t d_model, int64_t heads,
   n_head = heads;
   d_head = head_size.value_or(d_model / heads);
   at_least(1, "d_head", d_head);
-  qkv = Linear(d_model, 3 * n_head * d_head, with_bias, random);
-  output = Linear(n_head * d_head, d_model, with_bias, random);
+  qkv = Linear(d_model, 3 * n_head * d_head, with_bias, values);
+  output = Linear(n_head * d_head, d_model, with_bias, values);
 }
 
 Tensor Attention::project_parts(const Tensor& x, int64_t begin, int64_t end) const {

@@ -72,13 +72,13 @@ struct Attention : Layer {
  protected:
   /// Sets up the members. Throws, in the name of `layer`, when the sizes do not divide into heads.
   void build(const char* layer, int64_t d_model, int64_t heads, std::optional<int64_t> head_size,
-             bool with_bias, Random& random);
+             bool with_bias, Initial values);
   /// Sets up the members from a variant's config, after a check of its fields.
   template <class Config>
-  void build(const Config& config, bool with_bias, Random& random,
+  void build(const Config& config, bool with_bias, Initial values,
              std::optional<int64_t> head_size = {}) {
     check_fields(config.type, config);
-    build(config.type, config.d_model, config.n_head, head_size, with_bias, random);
+    build(config.type, config.d_model, config.n_head, head_size, with_bias, values);
     attention_dropout = config.attention_dropout;
     if constexpr (requires { config.causal; }) causal = config.causal;
     if constexpr (requires { config.window; }) window = config.window.value_or(0);

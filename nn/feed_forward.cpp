@@ -14,9 +14,9 @@ Tensor (*function_of(Activation activation))(const Tensor&) {
 }  // namespace
 
 FeedForward::FeedForward(int64_t d_model, int64_t d_inner, Activation activation, double dropout,
-                         Random& random)
-    : up(d_model, d_inner, true, random),
-      down(d_inner, d_model, true, random),
+                         Initial values)
+    : up(d_model, d_inner, true, values),
+      down(d_inner, d_model, true, values),
       activation(function_of(activation)),
       dropout(dropout) {
   name = "feed_forward";

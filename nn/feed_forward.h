@@ -19,7 +19,7 @@ struct FeedForward : Layer {
 
   FeedForward() = default;
   FeedForward(int64_t d_model, int64_t d_inner, Activation activation, double dropout,
-              Random& random);
+              Initial values);
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   std::vector<Tensor> residual_projections() const override { return {down.weight}; }

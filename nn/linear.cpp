@@ -5,9 +5,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-Linear::Linear(int64_t in, int64_t out, bool with_bias, Random& random)
-    : weight(normal_parameter({out, in}, random)) {
-  if (with_bias) bias = constant_parameter({out}, 0);
+Linear::Linear(int64_t in, int64_t out, bool with_bias, Initial values)
+    : weight(normal_parameter({out, in}, values)) {
+  if (with_bias) bias = constant_parameter({out}, 0, values);
 }
 
 Tensor Linear::operator()(const Tensor& x) const { return linear(x, weight, bias); }

@@ -11,7 +11,7 @@ struct Linear : Module {
   Tensor bias;    // [out], or undefined
 
   Linear() = default;
-  Linear(int64_t in, int64_t out, bool with_bias, Random& random);
+  Linear(int64_t in, int64_t out, bool with_bias, Initial values);
   Tensor operator()(const Tensor& x) const;
   /// Returns elements begin … end-1 of y alone.
   Tensor part(const Tensor& x, int64_t begin, int64_t end) const;

@@ -34,15 +34,15 @@ struct LocalRnnState : StateOf<LocalRnnState> {
 
 }  // namespace
 
-LocalRnn::LocalRnn(const LocalRnnConfig& config, Random& random)
+LocalRnn::LocalRnn(const LocalRnnConfig& config, Initial values)
     : cell(config.cell), d_model(config.d_model), window(config.window) {
   name = config.type;
   check_fields(config.type, config);
   double reach = 1 / std::sqrt(static_cast<double>(d_model));
   int64_t rows = gate_count(cell) * d_model;
   for (Linear* part : {&input, &hidden}) {
-    part->weight = uniform_parameter({rows, d_model}, random, reach);
-    part->bias = uniform_parameter({rows}, random, reach);
+    part->weight = uniform_parameter({rows, d_model}, values, reach);
+    part->bias = uniform_parameter({rows}, values, reach);
   }
 }
 

@@ -48,7 +48,7 @@ struct LocalRnn : Layer {
 
   /// Draws all parameters uniformly from ±1/√C, as PyTorch's cells do. Throws when the config
   /// describes no valid layer.
-  LocalRnn(const LocalRnnConfig& config, Random& random);
+  LocalRnn(const LocalRnnConfig& config, Initial values);
 
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
   /// Returns a state that holds the hidden states of the s - 1 windows still open, so each token

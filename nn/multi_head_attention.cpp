@@ -24,9 +24,9 @@ Tensor distance_penalty(int64_t H, int64_t farthest, int64_t nearest, double fac
 
 }  // namespace
 
-MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Random& random)
+MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Initial values)
     : position(config.position) {
-  build(config, config.bias, random);
+  build(config, config.bias, values);
   require(position != AttentionPosition::rope || d_head % 2 == 0, config.type,
           ": position rope needs an even head size, but d_model / n_head is ", d_head);
 }

@@ -51,7 +51,7 @@ struct MultiHeadAttention : Attention {
 
   /// Draws weights from N(0, 0.02²), as GPT-2 does; biases start at 0. Throws when the config
   /// describes no valid layer.
-  MultiHeadAttention(const MultiHeadAttentionConfig& config, Random& random);
+  MultiHeadAttention(const MultiHeadAttentionConfig& config, Initial values);
 
   /// Cross-attention. Queries come from x [B, T, C], keys and values from `source` [B, S, C]. All
   /// keys are visible except where the context's masks hide them. Throws for a layer with a window,

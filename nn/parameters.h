@@ -4,6 +4,7 @@
 // values, to be filled from a file.
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -17,49 +18,39 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// Transformer-XL use 0.02.
 inline constexpr double initial_deviation = 0.02;
 
-/// Returns a parameter drawn from the normal distribution N(0, deviation²).
-Tensor normal_parameter(const Dims& shape, Random& random, double deviation = initial_deviation);
-/// Returns a parameter drawn uniformly from -reach to reach.
-Tensor uniform_parameter(const Dims& shape, Random& random, double reach);
-/// Returns a parameter whose elements all start at one value.
-Tensor constant_parameter(const Dims& shape, Scalar value);
-
-/// Whether the parameters that this thread makes now get values.
-bool parameters_are_filled();
-
-/// Guard under which this thread makes parameters that have shapes but no values. While it lives,
-/// nothing is drawn, and no page of their memory is touched. The parameters may hold about twice as
-/// many values as `weights`, since a model drops those it then shares. Anything beyond that throws
-/// before it takes memory, so a damaged file cannot demand more.
-class UnfilledParameters {
- public:
+/// Parameters to be filled from a file: nothing is drawn for them, and no page of their memory is
+/// touched. They may hold about twice as many values as `weights`, since a model drops those it
+/// then shares. Anything beyond that throws before it takes memory, so a damaged file cannot demand
+/// more.
+struct UnfilledParameters {
   explicit UnfilledParameters(const std::map<std::string, StoredTensor>& weights);
-  /// Makes parameters without that limit, for a config that does not come from a file.
-  UnfilledParameters();
-  ~UnfilledParameters();
-  UnfilledParameters(const UnfilledParameters&) = delete;
-  UnfilledParameters& operator=(const UnfilledParameters&) = delete;
+  /// Sets no limit, for a config that does not come from a file.
+  UnfilledParameters() = default;
 
   /// Counts one more parameter, of this shape. Throws when that is one too many.
   void add(const Dims& shape);
 
-  /// Guard under which parameters get values after all, and still count. It is for parts that the
-  /// library does not know, which may read what they make.
-  class Pause {
-   public:
-    Pause();
-    ~Pause();
-    Pause(const Pause&) = delete;
-    Pause& operator=(const Pause&) = delete;
-
-   private:
-    bool outer_;
-  };
-
- private:
-  UnfilledParameters* outer_;
-  bool outer_filled_;
-  int64_t given_ = 0, room_;
+  int64_t given = 0, room = std::numeric_limits<int64_t>::max();
+  /// For parts that the library does not know, which may read what they make.
+  Random random{};
 };
+
+/// What the parameters of a new module start with: values drawn with these random numbers, or none
+/// yet. `Module(config, random)` and `Module(config, unfilled)` convert to it.
+struct Initial {
+  Initial() = default;
+  Initial(Random& random) : random(&random) {}
+  Initial(UnfilledParameters& unfilled) : random(&unfilled.random), unfilled(&unfilled) {}
+
+  Random* random = nullptr;
+  UnfilledParameters* unfilled = nullptr;
+};
+
+/// Returns a parameter drawn from the normal distribution N(0, deviation²).
+Tensor normal_parameter(const Dims& shape, Initial values, double deviation = initial_deviation);
+/// Returns a parameter drawn uniformly from -reach to reach.
+Tensor uniform_parameter(const Dims& shape, Initial values, double reach);
+/// Returns a parameter whose elements all start at one value, which needs no random numbers.
+Tensor constant_parameter(const Dims& shape, Scalar value, Initial values = {});
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

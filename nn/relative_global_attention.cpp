@@ -27,11 +27,11 @@ Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int
 }  // namespace
 
 RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config,
-                                                 Random& random) {
-  build(config, true, random);
+                                                 Initial values) {
+  build(config, true, values);
   window = config.max_positions;
-  auto embeddings = [&] { return normal_parameter({n_head, window, d_head}, random); };
-  auto bias = [&] { return constant_parameter({n_head, window}, 0); };
+  auto embeddings = [&] { return normal_parameter({n_head, window, d_head}, values); };
+  auto bias = [&] { return constant_parameter({n_head, window}, 0, values); };
   past_embeddings = embeddings();
   if (!causal) future_embeddings = embeddings();
   if (config.relative_bias) past_bias = bias();

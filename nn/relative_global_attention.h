@@ -53,7 +53,7 @@ struct RelativeGlobalAttention : Attention {
 
   /// Draws weights and tables from N(0, 0.02²); biases start at 0. Throws when the config describes
   /// no valid layer.
-  RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config, Random& random);
+  RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config, Initial values);
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };

@@ -6,13 +6,13 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 RelativeMultiHeadAttention::RelativeMultiHeadAttention(
-    const RelativeMultiHeadAttentionConfig& config, Random& random) {
-  build(config, false, random);
-  output.bias = constant_parameter({config.d_model}, 0);
-  value_bias = constant_parameter({n_head * d_head}, 0);
-  key_pos_embeddings = constant_parameter({2 * config.max_positions, n_head, d_head}, 0);
-  key_pos_bias = constant_parameter({2 * config.max_positions, n_head}, 0);
-  query_pos_bias = constant_parameter({n_head, d_head}, 0);
+    const RelativeMultiHeadAttentionConfig& config, Initial values) {
+  build(config, false, values);
+  output.bias = constant_parameter({config.d_model}, 0, values);
+  value_bias = constant_parameter({n_head * d_head}, 0, values);
+  key_pos_embeddings = constant_parameter({2 * config.max_positions, n_head, d_head}, 0, values);
+  key_pos_bias = constant_parameter({2 * config.max_positions, n_head}, 0, values);
+  query_pos_bias = constant_parameter({n_head, d_head}, 0, values);
 }
 
 RelativeAttention RelativeMultiHeadAttention::equation(const Heads& heads, const Tensor&) const {

@@ -55,7 +55,7 @@ struct ShawAttention : Attention {
 
   /// Draws weights and tables from N(0, 0.02²); biases start at 0. Throws when the config describes
   /// no valid layer.
-  ShawAttention(const ShawAttentionConfig& config, Random& random);
+  ShawAttention(const ShawAttentionConfig& config, Initial values);
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };

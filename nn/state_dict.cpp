@@ -11,16 +11,6 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Compares all names, shapes and types before anything is copied.
-void check(const std::vector<Parameter>& wanted,
-           const std::map<std::string, StoredTensor>& tensors) {
-  std::vector<std::string> names;
-  for (const Parameter& parameter : wanted) names.push_back(parameter.name);
-  check_names(names, tensors);
-  for (const auto& [name, value, decay] : wanted)
-    check_stored(name, tensors.at(name), value.shape());
-}
-
 /// Copies row-major values of Scalar's type to a tensor of their shape, which may have gaps.
 void copy(const StoredTensor& stored, const Tensor& target) {
   Layout layout = target.layout();
@@ -41,18 +31,23 @@ std::map<std::string, StoredTensor> state_dict(const Module& module) {
   return tensors;
 }
 
-void check_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors,
-                      const std::string& source) {
-  in_name_of(source, [&] { check(parameters(module), tensors); });
+void check_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors) {
+  std::vector<Parameter> wanted = parameters(module);
+  std::vector<std::string> names;
+  for (const Parameter& parameter : wanted) names.push_back(parameter.name);
+  check_names(names, tensors);
+  for (const auto& [name, value, decay] : wanted)
+    check_stored(name, tensors.at(name), value.shape());
 }
 
 void load_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors,
                      const std::string& source) {
   in_name_of(source, [&] {
-    std::vector<Parameter> wanted = parameters(module);
-    check(wanted, tensors);
-    for (const Parameter& parameter : wanted) parameter.value.mutable_data();  // or throws
-    for (const auto& [name, value, decay] : wanted) copy(tensors.at(name), value);
+    // All is checked before anything is copied.
+    check_state_dict(module, tensors);
+    std::vector<Parameter> targets = parameters(module);
+    for (const Parameter& parameter : targets) parameter.value.mutable_data();  // or throws
+    for (const auto& [name, value, decay] : targets) copy(tensors.at(name), value);
   });
 }
 

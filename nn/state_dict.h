@@ -15,34 +15,23 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// Returns a copy of every parameter by name. PyTorch: module.state_dict().
 std::map<std::string, StoredTensor> state_dict(const Module& module);
 
-/// Throws if load_state_dict would throw for these tensors.
-void check_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors,
-                      const std::string& source);
-
 /// Copies the values into the module's parameters, or throws and leaves all parameters as they
 /// were. The error is one line that begins with `source` and lists the names that are missing,
 /// unexpected or of another shape or type. PyTorch: module.load_state_dict(…, strict=True).
 void load_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors,
                      const std::string& source);
 
-/// Returns the model that `make(random)` makes, with parameters that have no values yet. Throws one
-/// line that begins with `source` when the model cannot be made, or is much larger than the
-/// weights.
-template <class Make>
-auto unfilled_model(const std::map<std::string, StoredTensor>& weights, const std::string& source,
-                    Make make) {
-  return in_name_of(source, [&] {
-    UnfilledParameters unfilled(weights);
-    Random random;
-    return make(random);
-  });
-}
+/// Throws if load_state_dict would throw for these tensors.
+void check_state_dict(const Module& module, const std::map<std::string, StoredTensor>& tensors);
 
-/// Returns that model with these weights. Throws where load_state_dict does, too.
+/// Returns the model that `make` makes of parameters without values, with these weights. Throws one
+/// line that begins with `source` when the model cannot be made, or is much larger than the
+/// weights, and where load_state_dict does.
 template <class Make>
 auto loaded_model(const std::map<std::string, StoredTensor>& weights, const std::string& source,
                   Make make) {
-  auto model = unfilled_model(weights, source, make);
+  UnfilledParameters unfilled(weights);
+  auto model = in_name_of(source, [&] { return make(Initial(unfilled)); });
   load_state_dict(model, weights, source);
   return model;
 }
@@ -51,7 +40,8 @@ auto loaded_model(const std::map<std::string, StoredTensor>& weights, const std:
 template <class Make>
 void check_loadable(const std::map<std::string, StoredTensor>& weights, const std::string& source,
                     Make make) {
-  check_state_dict(unfilled_model(weights, source, make), weights, source);
+  UnfilledParameters unfilled(weights);
+  in_name_of(source, [&] { check_state_dict(make(Initial(unfilled)), weights); });
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

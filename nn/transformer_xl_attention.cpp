@@ -10,26 +10,26 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& config,
-                                               Random& random) {
+                                               Initial values) {
   const char* layer = config.type;
-  build(config, config.bias, random, config.d_head);
+  build(config, config.bias, values, config.d_head);
   position_dropout = config.dropout;
-  if (config.content_bias) content_bias = constant_parameter({n_head, d_head}, 0);
+  if (config.content_bias) content_bias = constant_parameter({n_head, d_head}, 0, values);
   if (config.positions == DistancePositions::sinusoid) {
     require(!config.max_positions, layer, ": max_positions with sinusoid positions");
     require(config.d_model % 2 == 0, layer, ": sinusoid positions need an even d_model, not ",
             config.d_model);
     clamp_len = config.clamp_len.value_or(0);
-    position = Linear(config.d_model, n_head * d_head, false, random);
-    if (config.position_bias) position_bias = constant_parameter({n_head, d_head}, 0);
+    position = Linear(config.d_model, n_head * d_head, false, values);
+    if (config.position_bias) position_bias = constant_parameter({n_head, d_head}, 0, values);
   } else {
     require(causal, layer, ": causal false with learned positions, expected sinusoid positions");
     require(!config.clamp_len, layer, ": clamp_len with learned positions");
     require(config.max_positions.has_value(), layer,
             ": max_positions is missing for learned positions");
-    position_embeddings = normal_parameter({*config.max_positions, n_head, d_head}, random);
+    position_embeddings = normal_parameter({*config.max_positions, n_head, d_head}, values);
     if (config.position_bias)
-      position_scalar_bias = constant_parameter({*config.max_positions, n_head}, 0);
+      position_scalar_bias = constant_parameter({*config.max_positions, n_head}, 0, values);
   }
 }
 

@@ -98,7 +98,7 @@ struct TransformerXLAttention : Attention {
 
   /// Draws weights and E from N(0, 0.02²), as the original code does. All biases start at 0; the
   /// original draws u and v from N(0, 0.02²), too. Throws when the config describes no valid layer.
-  TransformerXLAttention(const TransformerXLAttentionConfig& config, Random& random);
+  TransformerXLAttention(const TransformerXLAttentionConfig& config, Initial values);
   std::vector<Tensor*> position_biases() override;
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;

@@ -17,8 +17,7 @@ namespace {
 template <class Config>
 typename Config::Layer make_layer(Case& given, const Config& config) {
   UnfilledParameters unfilled(given.tensors());
-  Random random;
-  typename Config::Layer layer(config, random);
+  typename Config::Layer layer(config, unfilled);
   given.take_parameters(layer);
   return layer;
 }

@@ -55,7 +55,9 @@ SavedRun run_from(shiftgrad::RunFile file, const std::string& path) {
 }
 
 auto maker(const SavedRun& run) {
-  return [&](shiftgrad::Random& random) { return shiftgrad::EncoderDecoder(run.model, random); };
+  return [&](shiftgrad::Initial values) {
+    return shiftgrad::EncoderDecoder(run.model, values);
+  };
 }
 
 }  // namespace

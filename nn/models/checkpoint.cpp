@@ -88,7 +88,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
     in_name_of(path, [&] { checkpoint_from(read); });
     if (config.own_mixer) return;
     check_loadable(checkpoint.weights, path,
-                   [&](Random& random) { return LanguageModel(config, random); });
+                   [&](Initial values) { return LanguageModel(config, values); });
   });
 }
 
@@ -101,8 +101,8 @@ LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source
                          const MixerMaker& own_mixer) {
   require(checkpoint.model.own_mixer || !own_mixer, source,
           ": the maker of an own mixer for a model that has none");
-  return loaded_model(checkpoint.weights, source, [&](Random& random) {
-    return LanguageModel(checkpoint.model, random, own_mixer);
+  return loaded_model(checkpoint.weights, source, [&](Initial values) {
+    return LanguageModel(checkpoint.model, values, own_mixer);
   });
 }
 

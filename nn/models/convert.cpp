@@ -26,8 +26,8 @@ using LayerAndConfig = std::pair<Config, typename Config::Layer>;
 template <class Config>
 LayerAndConfig<Config> layer_with_terms(const Layer& source, const Config& config,
                                         std::map<std::string, Tensor> terms) {
-  Random random;
-  typename Config::Layer layer(config, random);
+  UnfilledParameters unfilled;
+  typename Config::Layer layer(config, unfilled);
   for (const Parameter& parameter : parameters(source))
     terms.emplace(parameter.name, parameter.value);
   for (const Parameter& parameter : parameters(layer)) {
@@ -168,7 +168,7 @@ LanguageModel with_mixers(const LanguageModel& model, const char* name, Convert 
     for (auto& [parameter, values] : state_dict(layer)) weights[prefix + parameter] = values;
     ++n;
   }
-  return loaded_model(weights, name, [&](Random& random) { return LanguageModel(config, random); });
+  return loaded_model(weights, name, [&](Initial values) { return LanguageModel(config, values); });
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ PaddedTokens padded(const std::vector<std::vector<int32_t>>& sequences, int32_t 
   return {std::move(tokens), any ? std::make_shared<const Mask>(std::move(padding)) : nullptr};
 }
 
-EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Random& random) : config(model) {
+EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Initial values) : config(model) {
   check(config);
   name = config.type;
   TokenEmbeddingConfig tokens{.vocab_size = config.source_vocab_size,
@@ -49,11 +49,11 @@ EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Random& random
                               .max_len = config.encoder_max_len,
                               .scale = config.embedding_scale,
                               .dropout = config.dropout};
-  encoder.embedding = TokenEmbedding("encoder_decoder: encoder", tokens, random);
+  encoder.embedding = TokenEmbedding("encoder_decoder: encoder", tokens, values);
   tokens.vocab_size = config.target_vocab_size;
   tokens.position = config.decoder_position;
   tokens.max_len = config.decoder_max_len;
-  decoder.embedding = TokenEmbedding("encoder_decoder: decoder", tokens, random);
+  decoder.embedding = TokenEmbedding("encoder_decoder: decoder", tokens, values);
   if (config.share_embedding) decoder.embedding.weight = encoder.embedding.weight;
 
   auto block = [&](const MixerConfig& mixer, bool causal) {
@@ -61,17 +61,17 @@ EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Random& random
   };
   TransformerBlockConfig plain = block(config.encoder_mixer, false);
   for (int64_t n = 0; n < config.n_encoder_layer; ++n)
-    encoder.blocks.push_back(std::make_unique<TransformerBlock>(plain, random));
+    encoder.blocks.push_back(std::make_unique<TransformerBlock>(plain, values));
   EncoderDecoderBlockConfig cross{block(config.decoder_mixer, true), config.n_head,
                                   config.attention_dropout};
   for (int64_t n = 0; n < config.n_decoder_layer; ++n)
-    decoder.blocks.push_back(std::make_unique<EncoderDecoderBlock>(cross, random));
+    decoder.blocks.push_back(std::make_unique<EncoderDecoderBlock>(cross, values));
   for (Stack* side : {&encoder, &decoder}) {
-    if (config.norm_first) side->shrink_projections();
+    if (config.norm_first) side->shrink_projections(values);
     if (config.final_norm) side->norm = LayerNorm(config.d_model);
   }
   output = output_layer(config.d_model, config.target_vocab_size,
-                        config.tie_embedding ? decoder.embedding.weight : Tensor(), random);
+                        config.tie_embedding ? decoder.embedding.weight : Tensor(), values);
 }
 
 Encoded EncoderDecoder::encode(const PaddedTokens& source, Context& context) const {

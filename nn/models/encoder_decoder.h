@@ -106,7 +106,7 @@ struct EncoderDecoder : StatefulModule {
   /// Starts every parameter as its module says. In a norm-first model, the projections back into
   /// the residual streams start smaller by 1/√(parts of its side), as in GPT-2. Throws when the
   /// config describes no valid model.
-  EncoderDecoder(const EncoderDecoderConfig& config, Random& random);
+  EncoderDecoder(const EncoderDecoderConfig& config, Initial values);
 
   /// Encodes the source [B, S, C]. Padding is hidden from all attention, so its content changes no
   /// bit of the rest.

@@ -67,12 +67,12 @@ struct SourceState : StateOf<SourceState> {
 
 }  // namespace
 
-EncoderDecoderBlock::EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Random& random)
-    : TransformerBlock(checked(config), random) {
+EncoderDecoderBlock::EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Initial values)
+    : TransformerBlock(checked(config), values) {
   name = config.type;
   MultiHeadAttentionConfig cross = cross_config(config);
   parts.insert(parts.begin() + 1,
-               Part{"cross_attention", std::make_unique<CrossAttention>(cross, random),
+               Part{"cross_attention", std::make_unique<CrossAttention>(cross, values),
                     "cross_attention_norm", LayerNorm(cross.d_model, config.norm_eps)});
 }
 

@@ -13,15 +13,9 @@ void check(const LanguageModelConfig& config) {
           ": layer_positions true, expected with learned positions only");
 }
 
-/// Returns the mixer that the program makes. It gets values, since the program may read them.
-std::unique_ptr<Layer> make_own_mixer(const MixerMaker& maker, Random& random) {
-  UnfilledParameters::Pause pause;
-  return maker(random);
-}
-
 }  // namespace
 
-LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random,
+LanguageModel::LanguageModel(const LanguageModelConfig& model, Initial values,
                              const MixerMaker& own_mixer)
     : config(model) {
   name = config.type;
@@ -36,20 +30,21 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Random& random,
                                     .max_len = config.max_len,
                                     .scale = config.embedding_scale,
                                     .dropout = config.dropout},
-                                   random);
+                                   values);
   if (config.layer_positions && config.n_layer > 1)
     stack.layer_positions =
-        normal_parameter({config.n_layer - 1, *config.max_len, config.d_model}, random);
+        normal_parameter({config.n_layer - 1, *config.max_len, config.d_model}, values);
   for (int64_t n = 0; n < config.n_layer; ++n)
-    stack.blocks.push_back(build_block(random, own_mixer));
-  if (config.block == BlockType::transformer_block && config.norm_first) stack.shrink_projections();
+    stack.blocks.push_back(build_block(values, own_mixer));
+  if (config.block == BlockType::transformer_block && config.norm_first)
+    stack.shrink_projections(values);
   if (config.tie_position_biases) tie_position_biases();
   if (config.final_norm) stack.norm = LayerNorm(config.d_model);
   output = output_layer(config.d_model, config.vocab_size,
-                        config.tie_embedding ? stack.embedding.weight : Tensor(), random);
+                        config.tie_embedding ? stack.embedding.weight : Tensor(), values);
 }
 
-std::unique_ptr<Block> LanguageModel::build_block(Random& random, const MixerMaker& own_mixer) {
+std::unique_ptr<Block> LanguageModel::build_block(Initial values, const MixerMaker& own_mixer) {
   if (config.block == BlockType::r_transformer_block) {
     require(!own_mixer, config.type, ": a mixer of one's own in an r_transformer_block");
     return std::make_unique<RTransformerBlock>(
@@ -61,12 +56,12 @@ std::unique_ptr<Block> LanguageModel::build_block(Random& random, const MixerMak
                                 .rnn_layers = config.rnn_layers,
                                 .dropout = config.dropout,
                                 .attention_dropout = config.attention_dropout},
-        random);
+        values);
   }
   MixerConfig mixer = mixer_config(config, config.mixer);
   return std::make_unique<TransformerBlock>(
       block_config(config, mixer), config.d_model,
-      own_mixer ? make_own_mixer(own_mixer, random) : make_mixer(mixer, random), random);
+      own_mixer ? own_mixer(*values.random) : make_mixer(mixer, values), values);
 }
 
 void LanguageModel::tie_position_biases() {

@@ -108,7 +108,7 @@ struct LanguageModel : SequenceModel {
   ///
   /// `own_mixer`, if given, makes the mixers of the transformer_blocks, in place of the config's
   /// mixer. The model's config then says so, and a model of that config cannot be made without it.
-  LanguageModel(const LanguageModelConfig& config, Random& random,
+  LanguageModel(const LanguageModelConfig& config, Initial values,
                 const MixerMaker& own_mixer = {});
 
   ModelTraits traits() const override;
@@ -125,7 +125,7 @@ struct LanguageModel : SequenceModel {
   void visit(Visitor& visitor) const override;
 
  private:
-  std::unique_ptr<Block> build_block(Random& random, const MixerMaker& own_mixer);
+  std::unique_ptr<Block> build_block(Initial values, const MixerMaker& own_mixer);
   void tie_position_biases();
 };
 

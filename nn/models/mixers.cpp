@@ -70,11 +70,11 @@ MixerConfig directed(MixerConfig config, bool causal, const char* model) {
   return config;
 }
 
-std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Random& random) {
+std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Initial values) {
   return std::visit(
       [&](const auto& mixer) -> std::unique_ptr<Layer> {
         using Mixer = typename std::decay_t<decltype(mixer)>::Layer;
-        return std::make_unique<Mixer>(mixer, random);
+        return std::make_unique<Mixer>(mixer, values);
       },
       config);
 }

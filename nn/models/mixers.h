@@ -79,6 +79,6 @@ MixerConfig suited(MixerConfig config, const SequenceLengths& lengths);
 MixerConfig directed(MixerConfig config, bool causal, const char* model);
 
 /// Returns the mixer that the config describes. Throws when the config is invalid.
-std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Random& random);
+std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Initial values);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -4,7 +4,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Random& random) {
+RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Initial values) {
   name = config.type;
   dropout = config.dropout;
   check_fields(config.type, config);
@@ -15,14 +15,14 @@ RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Rand
   LocalRnnConfig local{config.d_model, config.window, config.cell};
   for (int64_t n = 1; n <= config.rnn_layers; ++n) {
     std::string suffix = n == 1 ? "" : text("_", n);
-    add("local_rnn" + suffix, std::make_unique<LocalRnn>(local, random), "local_norm" + suffix);
+    add("local_rnn" + suffix, std::make_unique<LocalRnn>(local, values), "local_norm" + suffix);
   }
   MultiHeadAttentionConfig attention{.d_model = config.d_model, .n_head = config.n_head};
   attention.attention_dropout = config.attention_dropout;
-  add("attention", std::make_unique<MultiHeadAttention>(attention, random), "attention_norm");
+  add("attention", std::make_unique<MultiHeadAttention>(attention, values), "attention_norm");
   add("feed_forward",
       std::make_unique<FeedForward>(config.d_model, config.d_inner, Activation::relu,
-                                    config.dropout, random),
+                                    config.dropout, values),
       "feed_forward_norm");
 }
 

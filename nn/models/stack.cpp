@@ -43,8 +43,8 @@ void Stack::start(States& states, int64_t limit) const {
   for (const auto& block : blocks) states.parts.push_back(block->start(limit));
 }
 
-void Stack::shrink_projections() {
-  if (!parameters_are_filled()) return;
+void Stack::shrink_projections(Initial values) {
+  if (values.unfilled) return;
   for (const auto& block : blocks) {
     auto additions = static_cast<double>(block->parts.size() * blocks.size());
     auto factor = static_cast<Scalar>(1 / std::sqrt(additions));
@@ -57,10 +57,10 @@ int64_t Stack::longest() const { return std::min(embedding.longest(), blocks.fro
 
 int64_t Stack::most_keys() const { return std::min(longest(), blocks.front()->most_keys()); }
 
-Linear output_layer(int64_t d_model, int64_t vocab_size, const Tensor& embedding, Random& random) {
+Linear output_layer(int64_t d_model, int64_t vocab_size, const Tensor& embedding, Initial values) {
   Linear output;
-  output.weight = embedding.defined() ? embedding : normal_parameter({vocab_size, d_model}, random);
-  output.bias = constant_parameter({vocab_size}, 0);
+  output.weight = embedding.defined() ? embedding : normal_parameter({vocab_size, d_model}, values);
+  output.bias = constant_parameter({vocab_size}, 0, values);
   return output;
 }
 

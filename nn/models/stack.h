@@ -31,8 +31,8 @@ struct Stack {
   void start(States& states, int64_t limit = unlimited) const;
 
   /// Divides the initial weights of the projections into the residual stream by the root of their
-  /// number (Radford et al. 2019, section 2.3). Does nothing while parameters have no values.
-  void shrink_projections();
+  /// number (Radford et al. 2019, section 2.3), if they have values.
+  void shrink_projections(Initial values);
 
   int64_t longest() const;
   int64_t most_keys() const;
@@ -65,6 +65,6 @@ TransformerBlockConfig block_config(const Model& model, const MixerConfig& mixer
 }
 
 /// Returns a model's output layer, whose weight is the embedding's if that is given.
-Linear output_layer(int64_t d_model, int64_t vocab_size, const Tensor& embedding, Random& random);
+Linear output_layer(int64_t d_model, int64_t vocab_size, const Tensor& embedding, Initial values);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

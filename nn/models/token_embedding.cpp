@@ -12,15 +12,15 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-TokenEmbedding::TokenEmbedding(const char* owner, const TokenEmbeddingConfig& own, Random& random)
+TokenEmbedding::TokenEmbedding(const char* owner, const TokenEmbeddingConfig& own, Initial values)
     : config(own), model(owner) {
   bool learned = config.position == TokenPosition::learned;
   require(learned == config.max_len.has_value(), model, ": max_len ",
           learned ? "is missing for learned positions" : "without learned positions");
   require(config.position != TokenPosition::sinusoid || config.d_model % 2 == 0, model,
           ": sinusoid positions need an even d_model, not ", config.d_model);
-  weight = normal_parameter({config.vocab_size, config.d_model}, random);
-  if (learned) positions = normal_parameter({*config.max_len, config.d_model}, random);
+  weight = normal_parameter({config.vocab_size, config.d_model}, values);
+  if (learned) positions = normal_parameter({*config.max_len, config.d_model}, values);
 }
 
 Tensor TokenEmbedding::operator()(const Tokens& tokens, int64_t first, Context& context) const {

@@ -41,7 +41,7 @@ struct TokenEmbedding : Module {
   TokenEmbedding() = default;
   /// Draws both tables from a normal distribution. Throws, in the name of `model`, when the
   /// positions do not fit the rest of the config. The model checks the sizes.
-  TokenEmbedding(const char* model, const TokenEmbeddingConfig& config, Random& random);
+  TokenEmbedding(const char* model, const TokenEmbeddingConfig& config, Initial values);
 
   /// Returns h_0 [B, T, C] for tokens [B, T], the first of which is at position `first`.
   Tensor operator()(const Tokens& tokens, int64_t first, Context& context) const;

@@ -37,10 +37,10 @@ struct TransformerBlockConfig {
 /// A block of two parts, mixer and feed_forward.
 struct TransformerBlock : Block {
   /// Builds the block. Throws when the config describes no valid block.
-  TransformerBlock(const TransformerBlockConfig& config, Random& random);
+  TransformerBlock(const TransformerBlockConfig& config, Initial values);
   /// Builds the block around any mixer of that width, in place of the one that the config names.
   TransformerBlock(const TransformerBlockConfig& config, int64_t d_model,
-                   std::unique_ptr<Layer> mixer, Random& random);
+                   std::unique_ptr<Layer> mixer, Initial values);
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -52,9 +52,9 @@ Config model_config(std::string options) {
 
 class LanguageModelProgram : public ModuleProgram<LanguageModelConfig> {
  public:
-  LanguageModelProgram(const std::string& options, bool returns_memory, Random random)
+  LanguageModelProgram(const std::string& options, bool returns_memory, Initial values)
       : ModuleProgram(model_config<LanguageModelConfig>(options), {"tokens", "memory", "context"},
-                      random),
+                      values),
         returns_memory_(returns_memory) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
@@ -124,9 +124,9 @@ struct TargetState : StateOf<TargetState> {
 
 class EncoderDecoderProgram : public ModuleProgram<EncoderDecoderConfig> {
  public:
-  EncoderDecoderProgram(const std::string& options, Random random)
+  EncoderDecoderProgram(const std::string& options, Initial values)
       : ModuleProgram(model_config<EncoderDecoderConfig>(options), {"target", "memory", "source"},
-                      random) {}
+                      values) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
     auto guard = lend(tensors);
@@ -192,14 +192,14 @@ class EncoderDecoderProgram : public ModuleProgram<EncoderDecoderConfig> {
 }  // namespace
 
 std::unique_ptr<Program> make_model_program(const std::string& name, const std::string& config,
-                                            Random random) {
+                                            Initial values) {
   if (name == LanguageModelConfig::type) {
     std::string options = config;
     bool returns_memory = take_flag(options, "return_memory");
-    return std::make_unique<LanguageModelProgram>(options, returns_memory, random);
+    return std::make_unique<LanguageModelProgram>(options, returns_memory, values);
   }
   if (name == EncoderDecoderConfig::type)
-    return std::make_unique<EncoderDecoderProgram>(config, random);
+    return std::make_unique<EncoderDecoderProgram>(config, values);
   return nullptr;
 }
 

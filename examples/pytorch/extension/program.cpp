@@ -48,8 +48,8 @@ namespace {
 template <class Config>
 class LayerProgram : public ModuleProgram<Config> {
  public:
-  LayerProgram(const Config& config, Random random)
-      : ModuleProgram<Config>(config, {"x", "memory", "context"}, random),
+  LayerProgram(const Config& config, Initial values)
+      : ModuleProgram<Config>(config, {"x", "memory", "context"}, values),
         width_(layer_width(config)) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
@@ -179,11 +179,11 @@ std::unique_ptr<Program> make_shift_program(const char* name, Shift shift) {
 
 std::unique_ptr<Program> make_program(const std::string& name, const std::string& config,
                                       std::optional<uint64_t> seed) {
-  std::optional<UnfilledParameters> unfilled;
-  if (!seed) unfilled.emplace();
   Random random{.seed = seed.value_or(0)};
+  UnfilledParameters unfilled;
+  Initial values = seed ? Initial(random) : Initial(unfilled);
   if (name == "relative_attention") return std::make_unique<AttentionProgram>(config);
-  if (auto model = make_model_program(name, config, random)) return model;
+  if (auto model = make_model_program(name, config, values)) return model;
   if (name == RelShiftConfig::type) {
     bool zero_triu = config_from_json<RelShiftConfig>(config).zero_triu;
     return make_shift_program("rel_shift",
@@ -199,7 +199,7 @@ std::unique_ptr<Program> make_program(const std::string& name, const std::string
   rates.apply_to(layer);
   return std::visit(
       [&]<class Config>(const Config& each) -> std::unique_ptr<Program> {
-        return std::make_unique<LayerProgram<Config>>(each, random);
+        return std::make_unique<LayerProgram<Config>>(each, values);
       },
       layer);
 }

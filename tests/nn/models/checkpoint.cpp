@@ -223,19 +223,16 @@ TEST_CASE("checkpoint: parameters that are to be loaded are neither drawn nor to
   LanguageModelConfig config = small_transformer_xl();
   LanguageModel trained = loud_model(config);
   Random random;
-  {
-    UnfilledParameters unfilled(state_dict(trained));
-    LanguageModel model(config, random);
-    CHECK(parameter_count(model) == parameter_count(trained));
-    CHECK(random == Random{});
-    CHECK(refusal([&] { constant_parameter({2'000'000'000, 4}, 1); }).ends_with("[2000000000, 4]"));
-  }
-  {
-    UnfilledParameters unlimited_ones;
-    LanguageModel model(config, random);
-    CHECK(random == Random{});
-    CHECK(constant_parameter({3'000'000}, 1).count() == 3'000'000);
-  }
+  UnfilledParameters unfilled(state_dict(trained)), unlimited_ones;
+  LanguageModel model(config, unfilled);
+  CHECK(parameter_count(model) == parameter_count(trained));
+  CHECK(unfilled.random == Random{});
+  CHECK(refusal([&] {
+          constant_parameter({2'000'000'000, 4}, 1, unfilled);
+        }).ends_with("[2000000000, 4]"));
+  LanguageModel larger(config, unlimited_ones);
+  CHECK(unlimited_ones.random == Random{});
+  CHECK(constant_parameter({3'000'000}, 1, unlimited_ones).count() == 3'000'000);
   CHECK(constant_parameter({2}, 3).values() == std::vector<Scalar>{3, 3});
   LanguageModel filled(config, random);
   CHECK(!(random == Random{}));

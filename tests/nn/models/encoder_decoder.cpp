@@ -211,7 +211,7 @@ TEST_CASE("a model made to be loaded holds what the file has, and no more is mad
   config.d_inner = 12;
   auto load = [](const EncoderDecoderConfig& from, const auto& weights) {
     return loaded_model(weights, "file",
-                        [&](Random& random) { return EncoderDecoder(from, random); });
+                        [&](Initial values) { return EncoderDecoder(from, values); });
   };
   for (bool share : {false, true}) {
     config.share_embedding = config.tie_embedding = share;

@@ -7,9 +7,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-ForgettingAttention::ForgettingAttention(const ForgettingAttentionConfig& config, Random& random) {
-  build(config, true, random);
-  slope = constant_parameter({n_head}, 0);
+ForgettingAttention::ForgettingAttention(const ForgettingAttentionConfig& config, Initial values) {
+  build(config, true, values);
+  slope = constant_parameter({n_head}, 0, values);
 }
 
 RelativeAttention ForgettingAttention::equation(const Heads& heads, const Tensor&) const {
