@@ -20,8 +20,7 @@ std::set<std::string> taken_from(const std::string& model) {
 }
 
 /// Returns the names as an error lists them.
-template <class Names>
-std::string listed(const Names& names) {
+std::string listed(const auto& names) {
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
   return list.empty() ? "none" : list;
@@ -33,7 +32,7 @@ const char* key_of(const Field& field) { return *field.opposite ? field.opposite
 /// Fills a config's fields from an object, and remembers which keys they named.
 class Reader {
  public:
-  Reader(std::string layer, const Json& object) : layer_(std::move(layer)), object_(object) {
+  Reader(std::string layer, const Json& object) : layer_(std::move(layer)), left_(object) {
     require(object.is_object(), layer_, ": the config is not a JSON object");
   }
 
@@ -45,62 +44,61 @@ class Reader {
     if constexpr (std::is_same_v<Value, bool>)
       if (given && *field.opposite) value = !value;
     const char* other = *field.opposite ? field.name : field.also;
-    if (*other && take(other, value)) {
+    if (*other && take(other, value))
       require(!given, layer_, ": config key \"", other, "\" beside \"", key_of(field), '"');
-      others_.insert(other);
-    }
     require(!needed || given, layer_, ": config key \"", key_of(field), "\" is missing");
   }
 
   void refuse_unknown_keys() const {
-    for (const auto& [key, value] : object_.items())
-      if (!known_.contains(key) && !others_.contains(key))
-        fail(layer_, ": unknown config key ", shown(key), ", expected ", listed(known_));
+    for (const auto& [key, value] : left_.items())
+      fail(layer_, ": unknown config key ", shown(key), ", expected ", listed(known_));
   }
 
  private:
-  /// Reads the value of a key, if the object has it.
+  /// Reads the value of a key, if the object has it, and takes it out.
+  bool take(const char* key, auto& value) {
+    if (!left_.contains(key)) return false;
+    read(key, left_[key], value);
+    left_.erase(key);
+    return true;
+  }
+
   template <class Value>
-  bool take(const char* key, Value& value) const {
-    auto entry = object_.find(key);
-    if (entry != object_.end()) read(key, *entry, value);
-    return entry != object_.end();
+  void read(const char* key, const Json& entry, Value& value) const {
+    auto expect = [&](bool fits, const char* expected) {
+      if (!fits)
+        fail(layer_, ": config key \"", key, "\" is ", shown(entry), ", expected ", expected);
+    };
+    if constexpr (is_optional<Value>) {
+      read(key, entry, value.emplace());
+    } else if constexpr (std::is_same_v<Value, MixerConfig>) {
+      expect(entry.is_object() && entry.contains("type") && entry["type"].is_string(),
+             "an object with a type");
+      value = mixer_of(entry);
+    } else if constexpr (Named<Value>) {
+      expect(entry.is_string(), "a string");
+      std::string name = entry.get<std::string>();
+      require(is_name<Value>(name), layer_, ": ", key, ' ', shown(name), ", expected ",
+              all_names<Value>());
+      value = value_named<Value>(name);
+    } else {
+      if constexpr (std::is_same_v<Value, bool>) {
+        expect(entry.is_boolean(), "true or false");
+      } else if constexpr (std::is_same_v<Value, double>) {
+        expect(entry.is_number(), "a number");
+      } else {
+        expect(entry.is_number_integer(), "a whole number");
+        bool too_large = entry.is_number_unsigned() && entry.get<uint64_t>() > uint64_t{INT64_MAX};
+        expect(!too_large, "a smaller number");
+      }
+      value = entry.get<Value>();
+    }
   }
-  void expect(bool fits, const char* key, const Json& entry, const char* expected) const {
-    if (!fits)
-      fail(layer_, ": config key \"", key, "\" is ", shown(entry), ", expected ", expected);
-  }
-  void read(const char* key, const Json& entry, int64_t& value) const {
-    expect(entry.is_number_integer(), key, entry, "a whole number");
-    bool too_large = entry.is_number_unsigned() && entry.get<uint64_t>() > uint64_t{INT64_MAX};
-    expect(!too_large, key, entry, "a smaller number");
-    value = entry.get<int64_t>();
-  }
-  void read(const char* key, const Json& entry, double& value) const {
-    expect(entry.is_number(), key, entry, "a number");
-    value = entry.get<double>();
-  }
-  void read(const char* key, const Json& entry, bool& value) const {
-    expect(entry.is_boolean(), key, entry, "true or false");
-    value = entry.get<bool>();
-  }
-  template <Named Enum>
-  void read(const char* key, const Json& entry, Enum& value) const {
-    expect(entry.is_string(), key, entry, "a string");
-    std::string name = entry.get<std::string>();
-    require(is_name<Enum>(name), layer_, ": ", key, ' ', shown(name), ", expected ",
-            all_names<Enum>());
-    value = value_named<Enum>(name);
-  }
-  template <class Value>
-  void read(const char* key, const Json& entry, std::optional<Value>& value) const {
-    read(key, entry, value.emplace());
-  }
-  void read(const char* key, const Json& entry, MixerConfig& value) const;
+  MixerConfig mixer_of(Json fields) const;
 
   std::string layer_;
-  const Json& object_;
-  std::set<std::string> known_, others_;
+  Json left_;
+  std::set<std::string> known_;
 };
 
 /// Collects the fields of a layer's config into an object. Absent options are left out, and so are
@@ -113,32 +111,28 @@ struct Writer {
 
   template <class Value>
   void operator()(const Value& value, const Field& field) {
-    if constexpr (Named<Value>)
+    if constexpr (is_optional<Value>) {
+      if (value || all) object[field.name] = nullptr;
+      if (value) object[field.name] = *value;
+    } else if constexpr (std::is_same_v<Value, MixerConfig>) {
+      Writer mixer{.all = all};
+      mixer.object["type"] = type_of(value);
+      std::visit([&](auto config) { config.fields(mixer); }, value);
+      for (const std::string& taken : taken_from(layer)) mixer.object.erase(taken);
+      object[field.name] = mixer.object;
+    } else if constexpr (Named<Value>) {
       object[field.name] = name_of(value);
-    else if constexpr (std::is_same_v<Value, bool>)
+    } else if constexpr (std::is_same_v<Value, bool>) {
       object[key_of(field)] = value != (*field.opposite != 0);
-    else
+    } else {
       object[field.name] = value;
-  }
-  template <class Value>
-  void operator()(const std::optional<Value>& value, const Field& field) {
-    if (value)
-      object[field.name] = *value;
-    else if (all)
-      object[field.name] = nullptr;
+    }
   }
   template <class Value>
   void operator()(const Value& value, const Field& field, const Value& usual) {
     if (all || value != usual) (*this)(value, field);
   }
   void operator()(const auto& value, const Field& field, Required) { (*this)(value, field); }
-  void operator()(const MixerConfig& value, const Field& field) {
-    Writer mixer{.all = all};
-    mixer.object["type"] = type_of(value);
-    std::visit([&](auto config) { config.fields(mixer); }, value);
-    for (const std::string& taken : taken_from(layer)) mixer.object.erase(taken);
-    object[field.name] = mixer.object;
-  }
 };
 
 template <class Configs>
@@ -153,26 +147,15 @@ std::optional<Configs> read_config(const std::string& name, const Json& object) 
   return std::nullopt;
 }
 
-void Reader::read(const char* key, const Json& entry, MixerConfig& value) const {
-  expect(entry.is_object() && entry.contains("type") && entry["type"].is_string(), key, entry,
-         "an object with a type");
-  Json fields = entry;
+MixerConfig Reader::mixer_of(Json fields) const {
+  std::string type = fields["type"].get<std::string>();
   fields.erase("type");
   for (const std::string& taken : taken_from(layer_))
     require(!fields.contains(taken), layer_, ": the mixer takes ", taken, " from the model");
-  std::string type = entry["type"].get<std::string>();
   std::optional<MixerConfig> mixer = read_config<MixerConfig>(type, fields);
   require(mixer.has_value(), "unknown mixer type ", shown(type), ", expected ",
           listed(type_names<MixerConfig>()));
-  value = *mixer;
-}
-
-template <class Config>
-int64_t width(const Config& config) {
-  if constexpr (requires { config.d_model; })
-    return config.d_model;
-  else
-    return std::visit([](const auto& mixer) { return mixer.d_model; }, config.mixer);
+  return *mixer;
 }
 
 }  // namespace
@@ -192,7 +175,14 @@ std::string config_to_json(const AnyConfig& config, bool all) {
 }
 
 int64_t layer_width(const LayerConfig& config) {
-  return std::visit([](const auto& layer) { return width(layer); }, config);
+  auto width = [](const auto& mixer) { return mixer.d_model; };
+  auto width_of_layer = [&](const auto& layer) {
+    if constexpr (requires { layer.mixer; })
+      return std::visit(width, layer.mixer);
+    else
+      return width(layer);
+  };
+  return std::visit(width_of_layer, config);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
