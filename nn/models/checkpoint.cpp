@@ -42,16 +42,6 @@ Checkpoint checkpoint_from(RunFile file) {
   return checkpoint;
 }
 
-/// Reads the file, whose config text may be any JSON object.
-RunFile read_model(const std::string& path) {
-  RunFile file = read_run_file(path);
-  in_name_of(path, [&] {
-    file.check_format(file.is_of(language_model_format) ? language_model_format : own_model_format);
-    require(file.json("model").is_object(), "model is not a JSON object");
-  });
-  return file;
-}
-
 }  // namespace
 
 void save(const SequenceModel& model, const std::string& path, const RunState& state) {
@@ -64,7 +54,11 @@ void save(const SequenceModel& model, const std::string& path, const RunState& s
 }
 
 RunState load(SequenceModel& model, const std::string& path) {
-  RunFile file = read_model(path);
+  RunFile file = read_run_file(path);
+  in_name_of(path, [&] {
+    file.check_format(file.is_of(language_model_format) ? language_model_format : own_model_format);
+    require(file.json("model").is_object(), "model is not a JSON object");
+  });
   require(file.at("model") == model.config_text(), path, ": a model of the config ",
           shown(file.at("model")), ", expected ", shown(model.config_text()),
           file.is_of(language_model_format)
@@ -73,8 +67,6 @@ RunState load(SequenceModel& model, const std::string& path) {
   load_state_dict(model, file.weights, path);
   return std::move(file.state);
 }
-
-std::string saved_config(const std::string& path) { return read_model(path).at("model"); }
 
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   RunFile file{checkpoint.weights,

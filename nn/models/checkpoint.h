@@ -29,9 +29,6 @@ void save(const SequenceModel& model, const std::string& path, const RunState& s
 /// broken, or was saved by a model of another config.
 RunState load(SequenceModel& model, const std::string& path);
 
-/// Returns the config text of the model in such a file.
-std::string saved_config(const std::string& path);
-
 struct Checkpoint {
   LanguageModelConfig model;
   /// The vocabulary: token n stands for vocabulary[n], which is a byte or a code point, as the

@@ -27,7 +27,7 @@ TEST_CASE("save: a model of one's own comes back whole, with the state of its ru
   CHECK(state.validation_loss == 0.25);
   CHECK(state.trainer ==
         std::map<std::string, StoredTensor>{{"step", stored(Tensor::full({1}, 3))}});
-  CHECK(saved_config(path) == R"({"vocab_size": 7})");
+  CHECK(read_run_file(path).at("model") == R"({"vocab_size": 7})");
 }
 
 TEST_CASE("save: a language model is a model, too") {
@@ -38,7 +38,7 @@ TEST_CASE("save: a language model is a model, too") {
   save(model, path);
   load(other, path);
   CHECK(state_dict(other) == state_dict(model));
-  CHECK(saved_config(path) == model.config_text());
+  CHECK(read_run_file(path).at("model") == model.config_text());
 }
 
 TEST_CASE(
@@ -55,7 +55,7 @@ TEST_CASE(
                           .weights = state_dict(model)});
   CHECK(load(other, path).step == 5);
   CHECK(state_dict(other) == state_dict(model));
-  CHECK(saved_config(path) == model.config_text());
+  CHECK(read_run_file(path).at("model") == model.config_text());
   OwnModel small = own_model(1);
   std::string reason = refusal([&] { load(small, path); });
   CHECK(reason.starts_with(path + ": a model of the config "));
