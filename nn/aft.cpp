@@ -18,18 +18,16 @@ namespace {
 
 /// Throws unless each key is given exactly when the form uses it.
 void check(const AftConfig& config) {
-  const AftForm form = config.form;
   auto expect = [&](const char* key, const std::optional<int64_t>& value, bool used, bool needed) {
     require(used || !value, config.type, ": ", key, " with form ", config.form);
     require(value || !needed, config.type, ": ", key, " is missing for form ", config.form);
   };
-  bool table = form == AftForm::full || form == AftForm::local;
-  bool narrow = form == AftForm::local || form == AftForm::conv;
-  expect("max_len", config.max_len, table, table);
-  expect("window", config.window, narrow, narrow);
-  expect("n_head", config.n_head, form == AftForm::conv, form == AftForm::conv);
-  expect("factor_rank", config.factor_rank, table, false);
-  if (form != AftForm::conv) return;
+  bool conv = config.form == AftForm::conv;
+  expect("max_len", config.max_len, config.has_table(), config.has_table());
+  expect("window", config.window, config.has_window(), config.has_window());
+  expect("n_head", config.n_head, conv, conv);
+  expect("factor_rank", config.factor_rank, config.has_table(), false);
+  if (!conv) return;
   require(config.d_model % *config.n_head == 0, config.type, ": d_model ", config.d_model,
           " is not divisible by n_head ", *config.n_head);
   require(config.causal || *config.window % 2 == 1, config.type, ": window ", *config.window,
@@ -47,88 +45,79 @@ void refuse_single_keys(const Context& context) {
 
 }  // namespace
 
-Aft::Aft(const AftConfig& config, Initial values)
-    : form(config.form),
-      causal(config.causal),
-      d_model(config.d_model),
-      max_len(config.max_len.value_or(0)),
-      window(config.window.value_or(0)),
-      n_head(config.n_head.value_or(1)) {
+Aft::Aft(const AftConfig& aft, Initial values) : config(aft) {
+  name = config.type;
   check_fields(config.type, config);
   check(config);
-  name = config.type;
   // Positions in the table are at most this far apart.
-  if (form == AftForm::local) window = std::min(window, max_len);
-  if (form == AftForm::conv) {
-    query = Linear(d_model, d_model, config.bias, values);
-    key = Linear(d_model, n_head, config.bias, values);
-    value = Linear(d_model, d_model, config.bias, values);
+  if (config.form == AftForm::local) config.window = std::min(*config.window, *config.max_len);
+  int64_t C = config.d_model, L = config.max_len.value_or(0), rank = config.factor_rank.value_or(0);
+  auto projection = [&](int64_t width) { return Linear(C, width, config.bias, values); };
+  if (config.form == AftForm::conv) {
+    query = projection(C);
+    key = projection(*config.n_head);
+    value = projection(C);
   } else {
-    qkv = Linear(d_model, 3 * d_model, config.bias, values);
+    qkv = projection(3 * C);
   }
-  output = Linear(d_model, d_model, config.bias, values);
-  build_positions(config, values);
-}
-
-void Aft::build_positions(const AftConfig& config, Initial values) {
-  int64_t rank = config.factor_rank.value_or(0);
-  if (form == AftForm::conv) {
-    kernel = normal_parameter({n_head, window}, values);
-    kernel_gain = constant_parameter({n_head}, 0, values);
-    kernel_offset = constant_parameter({n_head}, 0, values);
-  } else if (form != AftForm::simple && rank == 0) {
-    position_bias = normal_parameter({max_len, max_len}, values);
-  } else if (form != AftForm::simple) {
-    position_bias_query = normal_parameter({max_len, rank}, values);
-    position_bias_key = normal_parameter({max_len, rank}, values);
+  output = projection(C);
+  if (config.form == AftForm::conv) {
+    kernel = normal_parameter({*config.n_head, *config.window}, values);
+    kernel_gain = constant_parameter({*config.n_head}, 0, values);
+    kernel_offset = constant_parameter({*config.n_head}, 0, values);
+  } else if (config.has_table() && rank == 0) {
+    position_bias = normal_parameter({L, L}, values);
+  } else if (config.has_table()) {
+    position_bias_query = normal_parameter({L, rank}, values);
+    position_bias_key = normal_parameter({L, rank}, values);
   }
 }
 
 AftTerms Aft::project(const Tensor& x, const Tensor& memory) const {
   Tensor source = concat({memory, x}, 1);  // [B, K, C]
-  if (form == AftForm::conv) {
+  if (config.form == AftForm::conv) {
     Tensor k = key(source);  // [B, K, H]
-    Dims by_head{k.size(0), k.size(1), n_head, d_model / n_head};
+    Dims by_head{k.size(0), k.size(1), k.size(2), config.d_model / k.size(2)};
     Tensor channels = reshape(expand(unsqueeze(k, 3), by_head), source.shape());  // [B, K, C]
     return {.gate = sigmoid(query(x)), .key = channels, .value = value(source)};
   }
   auto third = [&](const Tensor& input, int64_t part) {
-    return qkv.part(input, part * d_model, (part + 1) * d_model);
+    return qkv.part(input, part * config.d_model, (part + 1) * config.d_model);
   };
   return {.gate = sigmoid(third(x, 0)), .key = third(source, 1), .value = third(source, 2)};
 }
 
 AftBand Aft::table_band(int64_t M, int64_t T) const {
-  int64_t K = M + T;
-  require(K <= max_len, "aft: ", K, " tokens are beyond max_len ", max_len);
-  int64_t from =
-      form == AftForm::local ? std::max<int64_t>(0, M - window + 1) : 0;  // first key needed
+  int64_t K = M + T, s = config.window.value_or(0);
+  require(K <= longest(), "aft: ", K, " tokens are beyond max_len ", longest());
+  bool local = config.form == AftForm::local;
+  int64_t start = M - s + 1, from = local ? std::max<int64_t>(0, start) : 0;  // first key needed
   Tensor w = position_bias.defined()
                  ? slice(slice(position_bias, 0, M, K), 1, from, K)
                  : matmul(slice(position_bias_query, 0, M, K),
                           transpose(slice(position_bias_key, 0, from, K)));  // [T, K - from]
   w = unsqueeze(w, 0);                                                       // [1, T, K - from]
-  if (form == AftForm::full) return {w, 0, 0};
-  int64_t start = M - window + 1, width = causal ? window : 2 * window - 1;
-  return {shifted_rows(w, width, start - from, 1), start, 1};  // [1, T, n]
+  if (!local) return {w, 0, 0};
+  return {shifted_rows(w, config.causal ? s : 2 * s - 1, start - from, 1), start, 1};  // [1, T, n]
 }
 
 AftBand Aft::conv_band(int64_t M, int64_t T) const {
-  Tensor one = Tensor::full({window}, 1), zero = Tensor::zeros({window});
+  int64_t H = kernel.size(0), s = kernel.size(1);
+  Tensor one = Tensor::full({s}, 1), zero = Tensor::zeros({s});
   Tensor normed = deviation_norm(kernel, one, zero, 1e-5, false);  // (kernel - mean) / std
   Tensor w = unsqueeze(kernel_gain, 1) * normed + unsqueeze(kernel_offset, 1);  // [H, s]
   // Causal taps count the distance t - t', so the farthest key has the last tap.
-  Tensor by_key = causal ? reverse(w, 1) : w;
-  int64_t start = M - (causal ? window - 1 : (window - 1) / 2);
-  return {expand(unsqueeze(by_key, 1), {n_head, T, window}), start, 1};  // [H, T, s]
+  Tensor by_key = config.causal ? reverse(w, 1) : w;
+  int64_t start = M - (config.causal ? s - 1 : (s - 1) / 2);
+  return {expand(unsqueeze(by_key, 1), {H, T, s}), start, 1};  // [H, T, s]
 }
 
 AftBand Aft::band(int64_t M, int64_t T) const {
-  if (form == AftForm::conv) return conv_band(M, T);
-  if (form == AftForm::simple) {
+  if (config.form == AftForm::conv) return conv_band(M, T);
+  if (config.form == AftForm::simple) {
     // The band is empty and lies after all keys that a query sees.
     Tensor none = Tensor::empty({1, T, 0});
-    return causal ? AftBand{none, M + 1, 1} : AftBand{none, M + T, 0};
+    return config.causal ? AftBand{none, M + 1, 1} : AftBand{none, M + T, 0};
   }
   return table_band(M, T);
 }
@@ -136,13 +125,13 @@ AftBand Aft::band(int64_t M, int64_t T) const {
 Terms Aft::terms(const Tensor& x, const Past& past, Context& context) const {
   auto* state = past.state<AftState>();
   if (state && state->sums()) return {};
-  check_input(name, x, past.memory(), d_model);
+  check_input(name, x, past.memory(), config.d_model);
   int64_t T = x.size(1), M = past.memory().defined() ? past.memory().size(1) : 0;
   if (state) M = state->position();
   AftBand biases = band(M, T);
   AftTerms terms = project(x, past.memory());
   terms.band = biases;
-  terms.visibility = {causal, 0, context.key_padding_mask, context.attention_mask};
+  terms.visibility = {config.causal, 0, context.key_padding_mask, context.attention_mask};
   if (state) std::tie(terms.key, terms.value) = state->append(terms.key, terms.value);
   return terms;
 }
@@ -150,7 +139,7 @@ Terms Aft::terms(const Tensor& x, const Past& past, Context& context) const {
 Tensor Aft::forward(const Tensor& x, const Past& past, Context& context) const {
   auto* state = past.state<AftState>();
   if (state && state->sums()) {
-    check_input(name, x, {}, d_model);
+    check_input(name, x, {}, config.d_model);
     refuse_single_keys(context);
     AftTerms terms = project(x, {});
     return output(terms.gate *
@@ -164,24 +153,20 @@ Tensor Aft::forward(const Tensor& x, const Past& past, Context& context) const {
 }
 
 std::unique_ptr<State> Aft::start(int64_t limit) const {
-  require(causal, "aft: only a causal layer can be fed in pieces");
+  require(config.causal, "aft: only a causal layer can be fed in pieces");
   AtLeast{name.c_str()}(0, "limit", limit);
   // A limit that no sequence can exceed is no limit.
   if (limit < longest() - 1) return new_state<AftState>(limit, AftState::Older::forgotten);
-  if (form == AftForm::full) return new_state<AftState>(max_len, AftState::Older::forgotten);
-  return new_state<AftState>(form == AftForm::simple ? 0 : window, AftState::Older::summed);
+  if (config.form == AftForm::full)
+    return new_state<AftState>(longest(), AftState::Older::forgotten);
+  return new_state<AftState>(config.window.value_or(0), AftState::Older::summed);
 }
 
-int64_t Aft::longest() const { return max_len > 0 ? max_len : unlimited; }
-
 void Aft::visit(Visitor& visitor) const {
-  if (form == AftForm::conv) {
-    visitor("query", query);
-    visitor("key", key);
-    visitor("value", value);
-  } else {
-    visitor("qkv", qkv);
-  }
+  visitor("query", query);
+  visitor("key", key);
+  visitor("value", value);
+  visitor("qkv", qkv);
   visitor("output", output);
   visitor("position_bias", position_bias);
   visitor("position_bias_query", position_bias_query);

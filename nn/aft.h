@@ -53,8 +53,7 @@ struct AftConfig {
   /// Number of heads, for conv only.
   std::optional<int64_t> n_head{};
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     field(d_model, fields::d_model);
     field(form, {"form", "position biases everywhere, in a window, none, or as a convolution"});
     field(max_len,
@@ -73,22 +72,24 @@ struct AftConfig {
     field(n_head, fields::n_head);
   }
 
+  bool has_table() const { return form == AftForm::full || form == AftForm::local; }
+  bool has_window() const { return form == AftForm::local || form == AftForm::conv; }
+  /// Takes the number of heads of a model, if the form has heads.
+  void take_heads(int64_t heads) {
+    if (form == AftForm::conv) n_head = heads;
+  }
   /// What a model has unless told otherwise.
   static AftConfig usual() { return {.form = AftForm::local}; }
   /// Sets what the form needs and nobody has given: a table of all positions, and a reach of 32
   /// or 11.
   void suit(const SequenceLengths& lengths) {
-    bool local = form == AftForm::local;
-    if (!max_len && (local || form == AftForm::full)) max_len = lengths.sequence;
-    if (!window && local) window = 32;
-    if (!window && form == AftForm::conv) window = 11;
+    if (!max_len && has_table()) max_len = lengths.sequence;
+    if (!window && has_window()) window = form == AftForm::local ? 32 : 11;
   }
 };
 
 struct Aft : Layer {
-  AftForm form = AftForm::full;
-  bool causal = true;
-  int64_t d_model = 0, max_len = 0, window = 0, n_head = 0;
+  AftConfig config;
   Linear qkv;                                     // [3C, C]; conv has the three below instead
   Linear query, key, value;                       // [C, C], [H, C], [C, C]
   Linear output;                                  // [C, C]
@@ -109,7 +110,7 @@ struct Aft : Layer {
   /// state.
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Terms terms(const Tensor& x, const Past& past, Context& context) const override;
-  int64_t longest() const override;
+  int64_t longest() const override { return config.max_len.value_or(unlimited); }
   std::vector<Tensor> residual_projections() const override { return {output.weight}; }
   void visit(Visitor& visitor) const override;
 
@@ -121,7 +122,6 @@ struct Aft : Layer {
   AftBand band(int64_t M, int64_t T) const;
 
  private:
-  void build_positions(const AftConfig& config, Initial values);
   AftBand table_band(int64_t M, int64_t T) const;
   AftBand conv_band(int64_t M, int64_t T) const;
 };

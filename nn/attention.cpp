@@ -31,9 +31,9 @@ Tensor Attention::project_parts(const Tensor& x, int64_t begin, int64_t end) con
   return split_heads(parts, (end - begin) * n_head);       // [B, nH, T, D]
 }
 
-KeysAndValues Attention::project_source(const Tensor& source) const {
+Heads Attention::project_source(const Tensor& source) const {
   Tensor both = project_parts(source, 1, 3);  // [B, 2H, S, D]
-  return {slice(both, 1, 0, n_head), slice(both, 1, n_head, 2 * n_head)};
+  return {{}, slice(both, 1, 0, n_head), slice(both, 1, n_head, 2 * n_head)};
 }
 
 Heads Attention::heads(const Tensor& x, const Tensor& memory) const {
@@ -41,8 +41,9 @@ Heads Attention::heads(const Tensor& x, const Tensor& memory) const {
     std::vector<Tensor> parts = split(project_parts(x, 0, 3), n_head, 1);  // [B, H, T, D] each
     return {parts[0], parts[1], parts[2]};
   }
-  auto [key, value] = project_source(concat({memory, x}, 1));
-  return {project_query(x), key, value};
+  Heads all = project_source(concat({memory, x}, 1));
+  all.query = project_query(x);
+  return all;
 }
 
 Terms Attention::terms(const Tensor& x, const Past& past, Context& context) const {
@@ -74,12 +75,9 @@ void Attention::visit(Visitor& visitor) const {
   visitor("output", output);
 }
 
-Heads Attention::rotated(const Heads& heads, int64_t, int64_t) const { return heads; }
-Tensor Attention::position_table(int64_t, int64_t, Context&) const { return {}; }
-
 RelativeAttention Attention::completed(RelativeAttention terms, Context& context) const {
   if (!terms.factor) terms.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(d_head)));
-  terms.visibility = visibility(context);
+  terms.visibility = {causal, window, context.key_padding_mask, context.attention_mask};
   terms.dropout = context.dropout_pattern(attention_dropout);
   return terms;
 }

@@ -16,17 +16,12 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Queries of T tokens, and keys and values of K ≥ T tokens. The queries are the last T of the K.
+/// Queries of T tokens, and keys and values of K ≥ T tokens. The queries are the last T of the K,
+/// or undefined, where any queries are to attend to the keys.
 struct Heads {
   Tensor query;  // [B, H, T, D]
   Tensor key;    // [B, H, K, D]
   Tensor value;  // [B, H, K, D]
-};
-
-/// Keys and values of S tokens, to which any number of queries attend.
-struct KeysAndValues {
-  Tensor key;    // [B, H, S, D]
-  Tensor value;  // [B, H, S, D]
 };
 
 struct Attention : Layer {
@@ -59,12 +54,16 @@ struct Attention : Layer {
 
   /// Returns the heads, with positions rotated into them where the variant does that. The first
   /// query stands at position `query`, the first key at `key`.
-  virtual Heads rotated(const Heads& heads, int64_t query, int64_t key) const;
+  virtual Heads rotated(const Heads& heads, int64_t /*query*/, int64_t /*key*/) const {
+    return heads;
+  }
 
   /// Returns what depends on distances alone and is expensive to make: a table [n, H, D] with a row
   /// for each δ from `farthest` down to `nearest`, which is below 0 for a two-way layer. Undefined
   /// for variants without such a table. A state makes the table once and then takes its last rows.
-  virtual Tensor position_table(int64_t farthest, int64_t nearest, Context& context) const;
+  virtual Tensor position_table(int64_t /*farthest*/, int64_t /*nearest*/, Context&) const {
+    return {};
+  }
 
   /// The largest number of earlier tokens that a query can see.
   virtual int64_t reach() const { return window > 0 ? window - 1 : unlimited; }
@@ -84,14 +83,10 @@ struct Attention : Layer {
     if constexpr (requires { config.window; }) window = config.window.value_or(0);
   }
 
-  /// The keys a query may attend to, by the layer's own rule and the masks of the call.
-  Visibility visibility(const Context& context) const {
-    return {causal, window, context.key_padding_mask, context.attention_mask};
-  }
   /// Returns the terms with the factor, the visibility and the dropout of the call.
   RelativeAttention completed(RelativeAttention terms, Context& context) const;
   Tensor project_query(const Tensor& x) const { return project_parts(x, 0, 1); }
-  KeysAndValues project_source(const Tensor& source) const;
+  Heads project_source(const Tensor& source) const;
 
  private:
   /// Projects x [B, T, C] to the n parts begin … end-1 of (q, k, v), as heads [B, nH, T, D].

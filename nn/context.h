@@ -49,18 +49,6 @@ struct Context {
   /// training).
   Tensor drop(const Tensor& x, double rate) { return dropout(x, dropout_pattern(rate)); }
 
-  /// Does the same as `drop`, for an x that all members of the batch share.
-  Tensor drop_shared(const Tensor& x, double rate) {
-    DropoutPattern pattern = dropout_pattern(rate);
-    pattern.first_row = 0;
-    return dropout(x, pattern);
-  }
-
-  /// Returns residual + drop(x, rate).
-  Tensor add_dropped(const Tensor& residual, const Tensor& x, double rate) {
-    return shiftgrad::add_dropped(residual, x, dropout_pattern(rate));
-  }
-
   /// Returns a context of the same call for other tokens: with random numbers of its own, and with
   /// this padding mask in the place of all masks.
   Context with_padding(const std::shared_ptr<const Mask>& padding) {

@@ -4,27 +4,19 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-namespace {
-
-Tensor (*function_of(Activation activation))(const Tensor&) {
-  if (activation == Activation::relu) return relu;
-  return activation == Activation::gelu ? gelu : gelu_tanh;
-}
-
-}  // namespace
-
 FeedForward::FeedForward(int64_t d_model, int64_t d_inner, Activation activation, double dropout,
                          Initial values)
     : up(d_model, d_inner, true, values),
       down(d_inner, d_model, true, values),
-      activation(function_of(activation)),
+      activation(activation),
       dropout(dropout) {
   name = "feed_forward";
 }
 
 Tensor FeedForward::forward(const Tensor& x, const Past&, Context& context) const {
-  Tensor hidden = activation(up(x));           // [B, T, d_inner]
-  return down(context.drop(hidden, dropout));  // [B, T, C]
+  constexpr std::array functions{relu, gelu, gelu_tanh};
+  Tensor hidden = functions[static_cast<size_t>(activation)](up(x));  // [B, T, d_inner]
+  return down(context.drop(hidden, dropout));                         // [B, T, C]
 }
 
 std::unique_ptr<State> FeedForward::start(int64_t) const { return new_state<States>(); }

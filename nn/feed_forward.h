@@ -14,7 +14,7 @@ constexpr auto names(Activation) { return std::array{"relu", "gelu", "gelu_tanh"
 struct FeedForward : Layer {
   Linear up;    // [d_inner, d_model]
   Linear down;  // [d_model, d_inner]
-  Tensor (*activation)(const Tensor&) = nullptr;
+  Activation activation = Activation::relu;
   double dropout = 0;
 
   FeedForward() = default;

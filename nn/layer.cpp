@@ -26,8 +26,7 @@ Tensor Layer::operator()(const Tensor& x) const {
 }
 
 std::vector<NamedLayer> layers(const Module& module) {
-  Visitor visitor;
-  module.visit(visitor);
+  Visitor visitor(module);
   std::vector<NamedLayer> found;
   for (const auto& [name, part] : visitor.modules)
     if (auto* layer = dynamic_cast<const Layer*>(part)) found.push_back({name, *layer});

@@ -70,10 +70,6 @@ struct Layer : StatefulModule {
   /// learned table has a row for each position or distance.
   virtual int64_t most_keys() const { return longest(); }
 
-  /// The parameters that all blocks of a model may share
-  /// (LanguageModelConfig::tie_position_biases): u and v of Transformer-XL. Most layers have none.
-  virtual std::vector<Tensor*> position_biases() { return {}; }
-
   /// The weights of the projections whose outputs a block adds to its residual stream. A norm-first
   /// model starts them smaller.
   virtual std::vector<Tensor> residual_projections() const { return {}; }

@@ -5,16 +5,11 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-LayerNorm::LayerNorm(int64_t width, double epsilon)
+LayerNorm::LayerNorm(int64_t width, double epsilon, bool by_deviation)
     : weight(constant_parameter({width}, 1)),
       bias(constant_parameter({width}, 0)),
-      epsilon(epsilon) {}
-
-LayerNorm LayerNorm::of_deviation(int64_t width) {
-  LayerNorm norm(width, 1e-6);
-  norm.by_deviation = true;
-  return norm;
-}
+      epsilon(epsilon),
+      by_deviation(by_deviation) {}
 
 Tensor LayerNorm::operator()(const Tensor& x) const {
   return by_deviation ? deviation_norm(x, weight, bias, epsilon)

@@ -13,9 +13,7 @@ struct LayerNorm : Module {
   bool by_deviation = false;
 
   LayerNorm() = default;
-  explicit LayerNorm(int64_t width, double epsilon = 1e-5);
-  /// Returns the R-Transformer's norm, with ε = 1e-6.
-  static LayerNorm of_deviation(int64_t width);
+  explicit LayerNorm(int64_t width, double epsilon = 1e-5, bool by_deviation = false);
   Tensor operator()(const Tensor& x) const;
   void visit(Visitor& visitor) const override;
 };

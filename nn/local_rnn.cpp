@@ -1,6 +1,5 @@
 #include "nn/local_rnn.h"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -34,20 +33,19 @@ struct LocalRnnState : StateOf<LocalRnnState> {
 
 }  // namespace
 
-LocalRnn::LocalRnn(const LocalRnnConfig& config, Initial values)
-    : cell(config.cell), d_model(config.d_model), window(config.window) {
+LocalRnn::LocalRnn(const LocalRnnConfig& local, Initial values) : config(local) {
   name = config.type;
   check_fields(config.type, config);
-  double reach = 1 / std::sqrt(static_cast<double>(d_model));
-  int64_t rows = gate_count(cell) * d_model;
+  double reach = 1 / std::sqrt(static_cast<double>(config.d_model));
+  Dims shape{gate_count(config.cell) * config.d_model, config.d_model};
   for (Linear* part : {&input, &hidden}) {
-    part->weight = uniform_parameter({rows, d_model}, values, reach);
-    part->bias = uniform_parameter({rows}, values, reach);
+    part->weight = uniform_parameter(shape, values, reach);
+    part->bias = uniform_parameter({shape[0]}, values, reach);
   }
 }
 
 Tensor LocalRnn::project(const Tensor& x) const {
-  bool kept_apart = cell == RecurrentCell::gru;
+  bool kept_apart = config.cell == RecurrentCell::gru;
   return linear(x, input.weight, kept_apart ? input.bias : input.bias + hidden.bias);
 }
 
@@ -56,50 +54,47 @@ RecurrentState LocalRnn::step(const Tensor& projected, const RecurrentState& bef
   if (before.h.defined()) shape[1] = before.h.size(1);
   Tensor p = expand(projected, shape);  // [B, T, gC]
   // With h = 0, the product with weight_hh is left out.
-  if (cell == RecurrentCell::gru) {
+  if (config.cell == RecurrentCell::gru) {
     Tensor u = before.h.defined() ? hidden(before.h) : expand(hidden.bias, shape);
-    return recurrent_step(cell, p, u, before.h);
+    return recurrent_step(config.cell, p, u, before.h);
   }
   Tensor sums = before.h.defined() ? linear(before.h, hidden.weight, p) : p;
-  return recurrent_step(cell, sums, {}, before.c);
+  return recurrent_step(config.cell, sums, {}, before.c);
 }
 
 Tensor LocalRnn::forward(const Tensor& x, const Past& past, Context& context) const {
   auto* state = past.state<LocalRnnState>();
   Tensor memory = state ? state->memory : past.memory();
-  check_input(name, x, memory, d_model);
+  check_input(name, x, memory, config.d_model);
   context.refuse_masks("local_rnn");
   if (state && !state->limit) return slide(x, state->open);
-  int64_t M = memory.defined() ? memory.size(1) : 0;
-  int64_t remembered = std::min(M, window - 1), missing = window - 1 - remembered;
-  Tensor zeros = missing > 0 ? Tensor::zeros({x.size(0), missing, d_model}) : Tensor();
-  Tensor tail = remembered > 0 ? slice(memory, 1, M - remembered, M) : Tensor();
-  Tensor projected = project(concat({zeros, tail, x}, 1));  // [B, s - 1 + T, gC], once a token
-  Tensor bias = cell == RecurrentCell::gru ? hidden.bias : Tensor();
-  if (state) {
-    Tensor all = concat({memory, x}, 1);  // [B, M + T, C]
-    Tensor kept = slice(all, 1, std::max<int64_t>(0, all.size(1) - *state->limit), all.size(1));
-    state->memory = contiguous(kept).detach();
-  }
-  return recurrent_windows(cell, projected, hidden.weight, bias, window);  // [B, T, C]
+  int64_t before = config.window - 1;
+  Tensor zeros = Tensor::zeros({x.size(0), before, config.d_model});
+  Tensor all = concat({zeros, memory, x}, 1);  // [B, s - 1 + M + T, C]
+  auto last = [&](int64_t count) { return slice(all, 1, all.size(1) - count, all.size(1)); };
+  Tensor projected = project(last(before + x.size(1)));  // [B, s - 1 + T, gC], once a token
+  if (state) state->memory = contiguous(last(*state->limit)).detach();
+  Tensor bias = config.cell == RecurrentCell::gru ? hidden.bias : Tensor();
+  return recurrent_windows(config.cell, projected, hidden.weight, bias,
+                           config.window);  // [B, T, C]
 }
 
 std::unique_ptr<State> LocalRnn::start(int64_t limit) const {
   AtLeast{name.c_str()}(0, "limit", limit);
-  return new_state<LocalRnnState>(limit < window - 1 ? std::optional(limit) : std::nullopt);
+  return new_state<LocalRnnState>(limit < config.window - 1 ? std::optional(limit) : std::nullopt);
 }
 
 Tensor LocalRnn::slide(const Tensor& x, RecurrentState& open) const {
   int64_t T = x.size(1);
   if (!open.h.defined()) {
     // Windows that begin before the start have run over zero vectors.
-    Tensor nothing = project(Tensor::zeros({x.size(0), 1, d_model}));  // [B, 1, gC]
+    Tensor nothing = project(Tensor::zeros({x.size(0), 1, config.d_model}));  // [B, 1, gC]
     RecurrentState age;
     std::vector<Tensor> h, c;
-    for (int64_t n = 1; n < window; ++n) {
+    for (int64_t n = 1; n < config.window; ++n) {
       age = step(nothing, age);
       h.push_back(age.h);
-      if (cell == RecurrentCell::lstm) c.push_back(age.c);
+      if (config.cell == RecurrentCell::lstm) c.push_back(age.c);
     }
     if (!h.empty()) open.h = concat(h, 1);
     if (!c.empty()) open.c = concat(c, 1);
@@ -109,15 +104,15 @@ Tensor LocalRnn::slide(const Tensor& x, RecurrentState& open) const {
   for (int64_t t = 0; t < T; ++t) {
     Tensor token = slice(projected, 1, t, t + 1);  // [B, 1, gC]
     RecurrentState fresh = step(token, {});        // [B, 1, C]
-    if (window == 1) {
+    if (config.window == 1) {
       outputs.push_back(fresh.h);
       continue;
     }
-    RecurrentState moved = step(token, open);                      // [B, s - 1, C]
-    outputs.push_back(slice(moved.h, 1, window - 2, window - 1));  // [B, 1, C]
-    open.h = concat({fresh.h, slice(moved.h, 1, 0, window - 2)}, 1);
-    if (cell == RecurrentCell::lstm)
-      open.c = concat({fresh.c, slice(moved.c, 1, 0, window - 2)}, 1);
+    RecurrentState moved = step(token, open);                                    // [B, s - 1, C]
+    outputs.push_back(slice(moved.h, 1, config.window - 2, config.window - 1));  // [B, 1, C]
+    open.h = concat({fresh.h, slice(moved.h, 1, 0, config.window - 2)}, 1);
+    if (config.cell == RecurrentCell::lstm)
+      open.c = concat({fresh.c, slice(moved.c, 1, 0, config.window - 2)}, 1);
   }
   return concat(outputs, 1);  // [B, T, C]
 }

@@ -29,8 +29,7 @@ struct LocalRnnConfig {
   int64_t window = 0;
   RecurrentCell cell = RecurrentCell::rnn;
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     field(d_model, fields::d_model);
     field(window, fields::rnn_window);
     field(cell, fields::cell);
@@ -41,8 +40,7 @@ struct LocalRnnConfig {
 };
 
 struct LocalRnn : Layer {
-  RecurrentCell cell = RecurrentCell::rnn;
-  int64_t d_model = 0, window = 0;
+  LocalRnnConfig config;
   Linear input;   // weight_ih [gC, C], bias_ih [gC] for g gates
   Linear hidden;  // weight_hh [gC, C], bias_hh [gC]
 

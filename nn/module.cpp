@@ -7,6 +7,8 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+Visitor::Visitor(const Module& module) { module.visit(*this); }
+
 void Visitor::operator()(const std::string& name, const Tensor& parameter, Decay decay) {
   if (!parameter.defined()) return;
   std::string full = prefix_ + name;
@@ -31,11 +33,7 @@ void Visitor::operator()(const std::string& name, const Module& module) {
   prefix_ = outer;
 }
 
-std::vector<Parameter> parameters(const Module& module) {
-  Visitor visitor;
-  module.visit(visitor);
-  return std::move(visitor.parameters);
-}
+std::vector<Parameter> parameters(const Module& module) { return Visitor(module).parameters; }
 
 void require_listed(const Tape& tape, const std::vector<Parameter>& listed) {
   for (const Tensor& leaf : tape.leaves()) {
@@ -49,10 +47,9 @@ void require_listed(const Tape& tape, const std::vector<Parameter>& listed) {
 }
 
 std::vector<Tensor*> parameter_places(Module& module) {
-  Visitor visitor;
-  module.visit(visitor);
   std::vector<Tensor*> places;
   // The module is not const, so neither are its members.
+  Visitor visitor(module);
   for (const Tensor* place : visitor.places) places.push_back(const_cast<Tensor*>(place));
   return places;
 }

@@ -30,6 +30,10 @@ struct Module;
 /// Visits a module's members, in the order in which they are listed.
 class Visitor {
  public:
+  Visitor() = default;
+  /// Visits all members of a module.
+  explicit Visitor(const Module& module);
+
   /// Visits a parameter. An undefined tensor, such as an absent bias, is skipped. So is a tensor
   /// visited before, the same layout of the same storage: a shared parameter is listed once, under
   /// the name of its first owner. Two parts of one storage are two parameters. Throws, and names

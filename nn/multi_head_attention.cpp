@@ -35,11 +35,10 @@ RelativeAttention MultiHeadAttention::equation(const Heads& heads, const Tensor&
   const auto& [q, k, v] = heads;
   int64_t T = q.size(2), K = k.size(2);
   RelativeAttention score{.query = q, .key = k, .value = v};  // q_i·k_j
-  if (position ==
-      AttentionPosition::alibi) {  // -slope_h |δ|, times √D, which the score is divided by
-    int64_t nearest = causal ? 0 : 1 - T;
-    score.position_scores =  // [n, H]
-        distance_penalty(n_head, K - 1, nearest, std::sqrt(static_cast<double>(d_head)));
+  if (position == AttentionPosition::alibi) {
+    // -slope_h |δ|, times √D, which the score is divided by
+    double factor = std::sqrt(static_cast<double>(d_head));
+    score.position_scores = distance_penalty(n_head, K - 1, causal ? 0 : 1 - T, factor);  // [n, H]
   }
   return score;
 }
@@ -49,7 +48,7 @@ Heads MultiHeadAttention::rotated(const Heads& heads, int64_t query, int64_t key
   return {rotate(heads.query, query), rotate(heads.key, key), heads.value};
 }
 
-KeysAndValues MultiHeadAttention::source_heads(const Tensor& source) const {
+Heads MultiHeadAttention::source_heads(const Tensor& source) const {
   require(window == 0, "multi_head_attention: window with a context");
   require(position == AttentionPosition::none,
           "multi_head_attention: position with a context, expected none");
@@ -59,20 +58,15 @@ KeysAndValues MultiHeadAttention::source_heads(const Tensor& source) const {
   return project_source(source);
 }
 
-Tensor MultiHeadAttention::cross(const Tensor& x, const Tensor& source, Context& context) const {
-  check_input(name, x, {}, qkv.weight.size(1));
-  KeysAndValues heads = source_heads(source);
-  require(source.size(0) == x.size(0), name, ": source ", source.shape(), " for x ", x.shape(),
-          ", expected [", x.size(0), ", S, ", x.size(2), "]");
-  return cross(x, heads, context);
-}
-
-Tensor MultiHeadAttention::cross(const Tensor& x, const KeysAndValues& source,
-                                 Context& context) const {
-  check_input(name, x, {}, qkv.weight.size(1));
-  RelativeAttention terms = equation({project_query(x), source.key, source.value}, {});
-  terms = completed(terms, context);
-  terms.visibility = {false, 0, context.key_padding_mask, context.attention_mask};
+Tensor MultiHeadAttention::cross(const Tensor& x, Heads source, Context& context) const {
+  int64_t C = qkv.weight.size(1);
+  check_input(name, x, {}, C);
+  Dims given{source.key.size(0), source.key.size(2), C};
+  require(given[0] == x.size(0), name, ": source ", given, " for x ", x.shape(), ", expected [",
+          x.size(0), ", S, ", C, "]");
+  source.query = project_query(x);
+  RelativeAttention terms = completed(equation(source, {}), context);
+  terms.visibility.causal = false;
   return attend(terms, context);  // [B, T, C]
 }
 

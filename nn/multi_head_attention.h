@@ -35,8 +35,7 @@ struct MultiHeadAttentionConfig {
   AttentionPosition position = AttentionPosition::none;
   double attention_dropout = 0;
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     field(d_model, fields::d_model);
     field(n_head, fields::n_head);
     field(bias, fields::bias);
@@ -53,16 +52,16 @@ struct MultiHeadAttention : Attention {
   /// describes no valid layer.
   MultiHeadAttention(const MultiHeadAttentionConfig& config, Initial values);
 
-  /// Cross-attention. Queries come from x [B, T, C], keys and values from `source` [B, S, C]. All
-  /// keys are visible except where the context's masks hide them. Throws for a layer with a window,
-  /// rope or alibi, which need distances.
-  Tensor cross(const Tensor& x, const Tensor& source, Context& context) const;
-
   /// Returns the keys and values of `source` [B, S, C]. Under fixed weights they can be made once
-  /// for all calls that attend to it. Throws as `cross` does.
-  KeysAndValues source_heads(const Tensor& source) const;
-  /// Cross-attention to keys and values that `source_heads` made.
-  Tensor cross(const Tensor& x, const KeysAndValues& source, Context& context) const;
+  /// for all calls that attend to it. Throws for a layer with a window, rope or alibi, which need
+  /// distances.
+  Heads source_heads(const Tensor& source) const;
+  /// Cross-attention. Queries come from x [B, T, C], keys and values are those that `source_heads`
+  /// made of a source. All keys are visible except where the context's masks hide them.
+  Tensor cross(const Tensor& x, Heads source, Context& context) const;
+  Tensor cross(const Tensor& x, const Tensor& source, Context& context) const {
+    return cross(x, source_heads(source), context);
+  }
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
   Heads rotated(const Heads& heads, int64_t query, int64_t key) const override;
 };

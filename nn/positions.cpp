@@ -15,14 +15,6 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Returns 10000^(-2n/width).
-std::vector<double> frequencies(int64_t width) {
-  std::vector<double> result;
-  for (int64_t n = 0; n < width / 2; ++n)
-    result.push_back(std::pow(10000.0, -2.0 * static_cast<double>(n) / static_cast<double>(width)));
-  return result;
-}
-
 /// Computes y = beta y + x rotated, for x [B, H, T, D], the sinusoids [T, D] of its positions, and
 /// a contiguous y. A `direction` of -1 rotates back.
 void turn(const Tensor& x, const Tensor& sinusoids, Scalar direction, Scalar beta,
@@ -50,8 +42,11 @@ void turn(const Tensor& x, const Tensor& sinusoids, Scalar direction, Scalar bet
 
 Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64_t width) {
   require(width % 2 == 0, layer, ": sinusoid positions need an even d_model, not ", width);
-  std::vector<double> frequency = frequencies(width);
   int64_t half = width / 2;
+  std::vector<double> frequency;  // 10000^(-2n/width)
+  for (int64_t n = 0; n < half; ++n)
+    frequency.push_back(
+        std::pow(10000.0, -2.0 * static_cast<double>(n) / static_cast<double>(width)));
   Tensor table = Tensor::empty({static_cast<int64_t>(positions.size()), width});
   Scalar* values = table.mutable_data();
   parallel_ranges(table.size(0), 16, [&](int64_t begin, int64_t end) {

@@ -9,19 +9,16 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Returns the last `count` rows, with rows of 0 for distances outside the window.
-Tensor known_rows(const Tensor& table, int64_t count) {
-  return last_rows(table, count, Tensor::zeros({}));
-}
-
 /// Returns a row for each distance from K - 1 down to 0, and on to -(T-1) if there is a future
-/// table. The past's rows come in order, then the future's from the nearest on, without its row for
-/// δ = 0.
+/// table: [n, H, …] of tables [H, max_positions, …]. The past's rows come in order, then the
+/// future's from the nearest on, without its row for δ = 0.
 Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int64_t K) {
-  Tensor behind = known_rows(past, K);
+  if (!past.defined()) return {};
+  Tensor unknown = Tensor::zeros({});  // distances outside the window
+  Tensor behind = last_rows(transpose(past, 0, 1), K, unknown);
   if (!future.defined() || T == 1) return behind;
-  Tensor ahead = known_rows(slice(future, 0, 0, future.size(0) - 1), T - 1);
-  return concat({behind, reverse(ahead, 0)}, 0);
+  Tensor others = slice(transpose(future, 0, 1), 0, 0, future.size(1) - 1);
+  return concat({behind, reverse(last_rows(others, T - 1, unknown), 0)}, 0);
 }
 
 }  // namespace
@@ -41,13 +38,9 @@ RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionCo
 RelativeAttention RelativeGlobalAttention::equation(const Heads& heads, const Tensor&) const {
   const auto& [q, k, v] = heads;
   int64_t T = q.size(2), K = k.size(2);
-  auto by_row = [](const Tensor& x) { return x.defined() ? transpose(x, 0, 1) : x; };
-
-  RelativeAttention score{.query = q, .key = k, .value = v};  // q_i·k_j
-  score.position_rows =                                       // q_i·E_δ  [n, H, D]
-      rows_by_distance(by_row(past_embeddings), by_row(future_embeddings), T, K);
-  if (past_bias.defined())  // s_δ  [n, H]
-    score.position_scores = rows_by_distance(by_row(past_bias), by_row(future_bias), T, K);
+  RelativeAttention score{.query = q, .key = k, .value = v};                         // q_i·k_j
+  score.position_rows = rows_by_distance(past_embeddings, future_embeddings, T, K);  // q_i·E_δ
+  score.position_scores = rows_by_distance(past_bias, future_bias, T, K);            // s_δ
   return score;
 }
 

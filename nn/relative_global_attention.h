@@ -29,8 +29,7 @@ struct RelativeGlobalAttentionConfig {
   bool relative_bias = true;
   double attention_dropout = 0;
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     field(d_model, fields::d_model);
     field(n_head, fields::n_head);
     field(max_positions,

@@ -17,7 +17,7 @@ RelativeMultiHeadAttention::RelativeMultiHeadAttention(
 
 RelativeAttention RelativeMultiHeadAttention::equation(const Heads& heads, const Tensor&) const {
   const auto& [q, k, v] = heads;
-  int64_t T = q.size(2), K = k.size(2), P = key_pos_bias.size(0) / 2;
+  int64_t T = q.size(2), K = k.size(2), P = reach();
   require(K - 1 <= P && (causal || T <= P), "relative_multi_head_attention: ", T, " queries of ", K,
           " keys are beyond max_positions ", P);
   int64_t first = P - (K - 1), last = P + (causal ? 1 : T);  // for the distances K-1 … 0 or -(T-1)
@@ -29,13 +29,6 @@ RelativeAttention RelativeMultiHeadAttention::equation(const Heads& heads, const
   // The bias of the values is one row for all distances.
   score.clipped_values = reshape(value_bias, {1, n_head, d_head});
   return score;
-}
-
-int64_t RelativeMultiHeadAttention::reach() const { return key_pos_bias.size(0) / 2; }
-
-int64_t RelativeMultiHeadAttention::most_keys() const {
-  int64_t P = key_pos_bias.size(0) / 2;
-  return causal ? P + 1 : P;
 }
 
 void RelativeMultiHeadAttention::visit(Visitor& visitor) const {

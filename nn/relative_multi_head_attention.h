@@ -28,8 +28,7 @@ struct RelativeMultiHeadAttentionConfig {
   bool causal = true;
   double attention_dropout = 0;
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     field(d_model, fields::d_model);
     field(n_head, fields::n_head);
     field(
@@ -56,10 +55,10 @@ struct RelativeMultiHeadAttention : Attention {
   /// Draws weights from N(0, 0.02²); tables and biases start at 0, as in the original. Throws when
   /// the config describes no valid layer.
   RelativeMultiHeadAttention(const RelativeMultiHeadAttentionConfig& config, Initial values);
-  int64_t most_keys() const override;
+  int64_t most_keys() const override { return causal ? reach() + 1 : reach(); }
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
-  int64_t reach() const override;
+  int64_t reach() const override { return key_pos_bias.size(0) / 2; }  // P
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

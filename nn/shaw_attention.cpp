@@ -8,8 +8,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 ShawAttention::ShawAttention(const ShawAttentionConfig& config, Initial values) {
   build(config, config.bias, values);
   require(config.max_distance.has_value(), config.type, ": max_distance is missing");
-  max_distance = *config.max_distance;
-  Dims table{2 * max_distance + 1, d_head};
+  Dims table{2 * *config.max_distance + 1, d_head};
   if (config.key_positions) key_distance_embeddings = normal_parameter(table, values);
   if (config.value_positions) value_distance_embeddings = normal_parameter(table, values);
 }

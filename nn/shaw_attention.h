@@ -31,8 +31,7 @@ struct ShawAttentionConfig {
   bool value_positions = true;
   double attention_dropout = 0;
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     field(d_model, fields::d_model);
     field(n_head, fields::n_head);
     field(max_distance,
@@ -49,7 +48,6 @@ struct ShawAttentionConfig {
 };
 
 struct ShawAttention : Attention {
-  int64_t max_distance = 0;
   Tensor key_distance_embeddings;    // a [2m + 1, D]
   Tensor value_distance_embeddings;  // b [2m + 1, D]
 

@@ -1,7 +1,6 @@
 #include "nn/state.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "core/tape.h"
 #include "ops/concat.h"
@@ -37,11 +36,6 @@ Tensor StatefulModule::advance(State& state, const Tensor& x,
   Tensor y = step(*next);
   state.assign(std::move(*next));
   return y;
-}
-
-int64_t StatefulModule::new_identity() {
-  static std::atomic<int64_t> last = 0;
-  return ++last;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

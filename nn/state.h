@@ -2,6 +2,7 @@
 
 // How a module remembers the tokens that it has seen.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -37,8 +38,8 @@ struct State {
 /// A state that is cloned by copying it. A state of your own derives from it:
 ///
 ///     struct Sums : StateOf<Sums> { … };
-template <class Own>
-struct StateOf : State {
+template <class Own, class Base = State>
+struct StateOf : Base {
   std::unique_ptr<State> clone() const override {
     return std::make_unique<Own>(static_cast<const Own&>(*this));
   }
@@ -48,23 +49,15 @@ struct StateOf : State {
 };
 
 /// A state as a value, or none: a copy is a clone. States made of other states hold them so.
-class StateValue {
- public:
+struct StateValue : std::unique_ptr<State> {
   StateValue() = default;
-  StateValue(std::unique_ptr<State> state) : state_(std::move(state)) {}
-  StateValue(const StateValue& other) : state_(other.state_ ? other->clone() : nullptr) {}
+  StateValue(std::unique_ptr<State> state) : unique_ptr(std::move(state)) {}
+  StateValue(const StateValue& other) : unique_ptr(other ? other->clone() : nullptr) {}
   StateValue(StateValue&&) = default;
   StateValue& operator=(StateValue other) {
-    state_ = std::move(other.state_);
+    swap(other);
     return *this;
   }
-
-  explicit operator bool() const { return state_ != nullptr; }
-  State& operator*() const { return *state_; }
-  State* operator->() const { return state_.get(); }
-
- private:
-  std::unique_ptr<State> state_;
 };
 
 /// The states of a module's parts, and the number of tokens fed to it.
@@ -107,9 +100,9 @@ struct StatefulModule : Module {
   Tensor advance(State& state, const Tensor& x, const std::function<Tensor(State&)>& step) const;
 
  private:
-  static int64_t new_identity();
+  static inline std::atomic<int64_t> modules_ = 0;  // made so far
 
-  int64_t identity_ = new_identity();
+  int64_t identity_ = ++modules_;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -27,9 +27,8 @@ void check_state_dict(const Module& module, const std::map<std::string, StoredTe
 /// Returns the model that `make` makes of parameters without values, with these weights. Throws one
 /// line that begins with `source` when the model cannot be made, or is much larger than the
 /// weights, and where load_state_dict does.
-template <class Make>
 auto loaded_model(const std::map<std::string, StoredTensor>& weights, const std::string& source,
-                  Make make) {
+                  auto make) {
   UnfilledParameters unfilled(weights);
   auto model = in_name_of(source, [&] { return make(Initial(unfilled)); });
   load_state_dict(model, weights, source);
@@ -37,9 +36,8 @@ auto loaded_model(const std::map<std::string, StoredTensor>& weights, const std:
 }
 
 /// Throws if loaded_model would throw.
-template <class Make>
 void check_loadable(const std::map<std::string, StoredTensor>& weights, const std::string& source,
-                    Make make) {
+                    auto make) {
   UnfilledParameters unfilled(weights);
   in_name_of(source, [&] { check_state_dict(make(Initial(unfilled)), weights); });
 }

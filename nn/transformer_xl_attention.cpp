@@ -9,17 +9,15 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& config,
-                                               Initial values) {
+TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& own,
+                                               Initial values)
+    : config(own) {
   const char* layer = config.type;
   build(config, config.bias, values, config.d_head);
-  position_dropout = config.dropout;
   if (config.content_bias) content_bias = constant_parameter({n_head, d_head}, 0, values);
   if (config.positions == DistancePositions::sinusoid) {
     require(!config.max_positions, layer, ": max_positions with sinusoid positions");
-    require(config.d_model % 2 == 0, layer, ": sinusoid positions need an even d_model, not ",
-            config.d_model);
-    clamp_len = config.clamp_len.value_or(0);
+    sinusoids(layer, {}, config.d_model);  // or throws
     position = Linear(config.d_model, n_head * d_head, false, values);
     if (config.position_bias) position_bias = constant_parameter({n_head, d_head}, 0, values);
   } else {
@@ -36,8 +34,9 @@ TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfi
 RelativeAttention TransformerXLAttention::equation(const Heads& heads,
                                                    const Tensor& positions) const {
   const auto& [q, k, v] = heads;
+  bool learned = position_embeddings.defined();
   auto by_distance = [&](const Tensor& table) { return last_rows(table, heads.key.size(2)); };
-  Tensor r = learned() ? by_distance(position_embeddings) : positions;  // r_δ or E_δ [n, H, D]
+  Tensor r = learned ? by_distance(position_embeddings) : positions;  // r_δ or E_δ [n, H, D]
 
   RelativeAttention score{.query = q, .key = k, .value = v};  // (a) q_i·k_j
   score.position_rows = r;                                    // (b) q_i·r_δ
@@ -50,18 +49,16 @@ RelativeAttention TransformerXLAttention::equation(const Heads& heads,
 
 Tensor TransformerXLAttention::position_table(int64_t farthest, int64_t nearest,
                                               Context& context) const {
-  if (learned()) return {};
+  if (position_embeddings.defined()) return {};
+  int64_t most = config.clamp_len.value_or(0);  // 0 for no clamp
   std::vector<int64_t> distances;
   for (int64_t delta = farthest; delta >= nearest; --delta)
-    distances.push_back(clamp_len > 0 ? std::clamp(delta, -clamp_len, clamp_len) : delta);
-  Tensor R = sinusoids("transformer_xl_attention", distances, position.weight.size(1));  // [n, C]
-  Tensor r = position(context.drop_shared(R, position_dropout));  // [n, H·D]
-  return reshape(r, {std::ssize(distances), n_head, d_head});     // [n, H, D]
-}
-
-std::vector<Tensor*> TransformerXLAttention::position_biases() {
-  if (!content_bias.defined() || !position_bias.defined()) return {};
-  return {&content_bias, &position_bias};
+    distances.push_back(most > 0 ? std::clamp(delta, -most, most) : delta);
+  Tensor R = sinusoids(config.type, distances, config.d_model);  // [n, C]
+  DropoutPattern pattern = context.dropout_pattern(config.dropout);
+  pattern.first_row = 0;                                       // all members of the batch share R
+  Tensor r = position(dropout(R, pattern));                    // [n, H·D]
+  return reshape(r, {std::ssize(distances), n_head, d_head});  // [n, H, D]
 }
 
 void TransformerXLAttention::visit(Visitor& visitor) const {

@@ -60,8 +60,7 @@ struct TransformerXLAttentionConfig {
   double dropout = 0;
   double attention_dropout = 0;
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     field(d_model, fields::d_model);
     field(n_head, fields::n_head);
     field(d_head, {"d_head", "width of a head, otherwise d_model / n_head", quantity::channels});
@@ -88,24 +87,19 @@ struct TransformerXLAttentionConfig {
 };
 
 struct TransformerXLAttention : Attention {
+  TransformerXLAttentionConfig config;
   Tensor content_bias;          // u [H, D], undefined without the term (c)
   Tensor position_bias;         // v [H, D], sinusoid only, undefined without the term (d)
   Linear position;              // W_r [H·D, C], sinusoid only
   Tensor position_embeddings;   // E [max_positions, H, D], learned only
   Tensor position_scalar_bias;  // s [max_positions, H], learned only, undefined without (d)
-  int64_t clamp_len = 0;
-  double position_dropout = 0;
 
   /// Draws weights and E from N(0, 0.02²), as the original code does. All biases start at 0; the
   /// original draws u and v from N(0, 0.02²), too. Throws when the config describes no valid layer.
   TransformerXLAttention(const TransformerXLAttentionConfig& config, Initial values);
-  std::vector<Tensor*> position_biases() override;
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
   Tensor position_table(int64_t farthest, int64_t nearest, Context& context) const override;
-
- private:
-  bool learned() const { return position_embeddings.defined(); }
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

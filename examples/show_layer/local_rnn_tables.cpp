@@ -12,7 +12,7 @@ using namespace shiftgrad;
 
 void add_tables(WorkedExample& example, const LocalRnn& layer, const Tensor& x,
                 const Tensor& memory) {
-  int64_t T = x.size(1), M = memory.defined() ? memory.size(1) : 0, s = layer.window;
+  int64_t T = x.size(1), M = memory.defined() ? memory.size(1) : 0, s = layer.config.window;
   int64_t missing = std::max<int64_t>(0, s - 1 - M), known = s - 1 - missing;
   Tensor zeros = missing > 0 ? Tensor::zeros({1, missing, x.size(2)}) : Tensor();
   Tensor tail = known > 0 ? slice(memory, 1, M - known, M) : Tensor();
@@ -35,7 +35,7 @@ void add_tables(WorkedExample& example, const LocalRnn& layer, const Tensor& x,
   }
   Context context;
   add("y", "output: the last hidden states", queries, layer(x, memory, context));
-  example.formula = std::string("h_n = ") + name_of(layer.cell) +
+  example.formula = std::string("h_n = ") + name_of(layer.config.cell) +
                     "(W x_(i-s+n) + b, h_(n-1)),   h_0 = 0,   y_i = h_s";
 }
 

@@ -32,14 +32,12 @@ struct Block : Layer {
   /// it, the memory itself none. With a state, each part has its own.
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
-  int64_t longest() const override;
-  int64_t most_keys() const override;
-  std::vector<Tensor*> position_biases() override;
-  std::vector<Tensor> residual_projections() const override;
+  int64_t longest() const override { return least(&Layer::longest); }
+  int64_t most_keys() const override { return least(&Layer::most_keys); }
   void visit(Visitor& visitor) const override;
 
  private:
-  Past past_of(size_t part, const Past& past) const;
+  int64_t least(int64_t (Layer::*of)() const) const;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

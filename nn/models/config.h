@@ -18,8 +18,7 @@ struct RelShiftConfig {
   static constexpr const char* type = "rel_shift";
   bool zero_triu = false;
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     field(zero_triu, {"zero_triu", "set what lies above the diagonal to 0"});
   }
 };
@@ -27,8 +26,7 @@ struct RelShiftConfig {
 struct ShiftRightConfig {
   static constexpr const char* type = "shift_right";
 
-  template <class Fields>
-  void fields(Fields&&) {}
+  void fields(auto&&) {}
 };
 
 template <class Configs, class... More>

@@ -17,14 +17,10 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// A layer and its config.
-template <class Config>
-using LayerAndConfig = std::pair<Config, typename Config::Layer>;
-
 /// Returns the layer of that config. Its parameters are the terms of their names, or else those of
 /// `source`.
 template <class Config>
-LayerAndConfig<Config> layer_with_terms(const Layer& source, const Config& config,
+typename Config::Layer layer_with_terms(const Layer& source, const Config& config,
                                         std::map<std::string, Tensor> terms) {
   UnfilledParameters unfilled;
   typename Config::Layer layer(config, unfilled);
@@ -36,7 +32,7 @@ LayerAndConfig<Config> layer_with_terms(const Layer& source, const Config& confi
             parameter.name, ' ', parameter.value.shape());
     std::ranges::copy(term.values(), parameter.value.mutable_data());
   }
-  return {config, layer};
+  return layer;
 }
 
 Tensor random_tensor(const Dims& shape) {
@@ -46,10 +42,9 @@ Tensor random_tensor(const Dims& shape) {
 
 /// Returns the layer's terms over T random queries, keys and values.
 RelativeAttention terms_of(const Attention& layer, int64_t T) {
-  Tensor all = random_tensor({3, layer.n_head, T, layer.d_head});
-  auto part = [&](int64_t n) { return slice(all, 0, n, n + 1); };
+  std::vector<Tensor> heads = split(random_tensor({3, layer.n_head, T, layer.d_head}), 1, 0);
   Context context;
-  return layer.terms({part(0), part(1), part(2)}, context);
+  return layer.terms({heads[0], heads[1], heads[2]}, context);
 }
 
 /// Throws unless a layer and what it is converted to compute the same values. They do not where
@@ -71,12 +66,6 @@ int64_t distances_of(const Attention& layer) {
   return layer.reach() + 1;
 }
 
-/// Returns the sum of those that are defined.
-Tensor sum_of(const Tensor& a, const Tensor& b) {
-  if (!a.defined() || !b.defined()) return a.defined() ? a : b;
-  return a + b;
-}
-
 /// Returns E_δ [R, H, D] for the distances R - 1 … 0.
 Tensor embeddings(const RelativeAttention& terms, int64_t R) {
   const Tensor &r = terms.position_rows, &a = terms.clipped_keys;
@@ -93,18 +82,62 @@ Tensor projection_bias(const Attention& layer, const Tensor& row) {
           "transformer_xl_attention has none");
   int64_t H = layer.n_head, D = layer.d_head;
   Tensor of_values = reshape(expand(row, {1, H, D}), {H * D});
-  return sum_of(layer.qkv.bias, concat({Tensor::zeros({2 * H * D}), of_values}, 0));
+  Tensor bias = concat({Tensor::zeros({2 * H * D}), of_values}, 0);
+  return layer.qkv.bias.defined() ? layer.qkv.bias + bias : bias;
 }
 
-LayerAndConfig<TransformerXLAttentionConfig> as_transformer_xl(const Attention& layer) {
+Aft as_full(const Layer& layer, int64_t C) {
+  int64_t L = layer.longest();
+  Context context;
+  Terms terms = layer.terms(random_tensor({1, L < unlimited ? L : 1, C}), {}, context);
+  auto* aft = std::get_if<AftTerms>(&terms);
+  require(aft, "to_aft_full: ", layer.name, ", expected aft");
+  require(L < unlimited, layer.name,
+          ": reads texts of any length, form full those of max_len alone");
+  AftConfig config{.d_model = C,
+                   .max_len = L,
+                   .causal = aft->visibility.causal,
+                   .bias = state_dict(layer).contains("output.bias")};
+  Tensor w = widened(aft->band, L).bias;  // [G, L, L]
+  if (w.size(0) == 1) w = select(w, 0, 0);
+  auto full = layer_with_terms(layer, config, {{"position_bias", w}});
+  Tensor x = random_tensor({1, std::min<int64_t>(L, 16), C});
+  check_equal(layer, layer(x), full(x));
+  return full;
+}
+
+/// Returns the model with `convert(mixer)` in the place of each mixer.
+LanguageModel with_mixers(const LanguageModel& model, const char* name, auto convert) {
+  LanguageModelConfig config = model.config;
+  require(config.block == BlockType::transformer_block, name, ": ", config.block,
+          ", expected transformer_block");
+  config.own_mixer = config.tie_position_biases = false;
+  auto weights = state_dict(model);
+  weights.erase("content_bias");
+  weights.erase("position_bias");
+  for (size_t n = 0; n < model.stack.blocks.size(); ++n) {
+    std::string prefix = text("blocks.", n, ".mixer.");
+    auto layer = convert(*model.stack.blocks[n]->parts.front().function);
+    config.mixer = layer.config;
+    std::erase_if(weights, [&](const auto& entry) { return entry.first.starts_with(prefix); });
+    for (auto& [parameter, values] : state_dict(layer)) weights[prefix + parameter] = values;
+  }
+  return loaded_model(weights, name, [&](Initial values) { return LanguageModel(config, values); });
+}
+
+}  // namespace
+
+TransformerXLAttention to_transformer_xl(const Attention& layer) {
   require(layer.causal, layer.name, ": sees the future, but transformer_xl_attention with learned ",
           "positions sees the past alone");
   int64_t R = distances_of(layer), H = layer.n_head, C = layer.qkv.weight.size(1);
   RelativeAttention terms = terms_of(layer, R);
   Tensor E = embeddings(terms, R), bias = projection_bias(layer, terms.clipped_values);
   Tensor s = terms.position_scores.defined() ? slice(terms.position_scores, 0, 0, R) : Tensor();
-  if (const Tensor& v = terms.position_bias; v.defined())
-    s = sum_of(s, sum(E * v, {2}));  // v·E_δ  [R, H]
+  if (const Tensor& v = terms.position_bias; v.defined()) {
+    Tensor of_embeddings = sum(E * v, {2});  // v·E_δ  [R, H]
+    s = s.defined() ? s + of_embeddings : of_embeddings;
+  }
   require(bias.defined() == layer.output.bias.defined(), layer.name, ": has biases in one of its ",
           "projections, but transformer_xl_attention in both");
   TransformerXLAttentionConfig config{.d_model = C,
@@ -124,68 +157,19 @@ LayerAndConfig<TransformerXLAttentionConfig> as_transformer_xl(const Attention& 
                               {"qkv.bias", bias}});
   int64_t T = std::min<int64_t>(layer.most_keys(), 16);
   check_equal(layer, attention_probabilities(terms_of(layer, T)),
-              attention_probabilities(terms_of(xl.second, T)));
+              attention_probabilities(terms_of(xl, T)));
   return xl;
-}
-
-LayerAndConfig<AftConfig> as_full(const Layer& layer, int64_t C) {
-  int64_t L = layer.longest();
-  Context context;
-  Terms terms = layer.terms(random_tensor({1, L < unlimited ? L : 1, C}), {}, context);
-  auto* aft = std::get_if<AftTerms>(&terms);
-  require(aft, "to_aft_full: ", layer.name, ", expected aft");
-  require(L < unlimited, layer.name,
-          ": reads texts of any length, form full those of max_len alone");
-  AftConfig config{.d_model = C,
-                   .max_len = L,
-                   .causal = aft->visibility.causal,
-                   .bias = state_dict(layer).contains("output.bias")};
-  Tensor w = widened(aft->band, L).bias;  // [G, L, L]
-  if (w.size(0) == 1) w = select(w, 0, 0);
-  auto full = layer_with_terms(layer, config, {{"position_bias", w}});
-  Tensor x = random_tensor({1, std::min<int64_t>(L, 16), C});
-  check_equal(layer, layer(x), full.second(x));
-  return full;
-}
-
-/// Returns the model with `convert(mixer)` in the place of each mixer.
-template <class Convert>
-LanguageModel with_mixers(const LanguageModel& model, const char* name, Convert convert) {
-  LanguageModelConfig config = model.config;
-  require(config.block == BlockType::transformer_block, name, ": ", config.block,
-          ", expected transformer_block");
-  config.own_mixer = config.tie_position_biases = false;
-  auto weights = state_dict(model);
-  weights.erase("content_bias");
-  weights.erase("position_bias");
-  int64_t n = 0;
-  for (const NamedLayer& mixer : layers(model)) {
-    std::string prefix = text("blocks.", n, ".mixer.");
-    if (mixer.name + "." != prefix) continue;
-    auto [mixer_config, layer] = convert(mixer.layer);
-    config.mixer = mixer_config;
-    std::erase_if(weights, [&](const auto& entry) { return entry.first.starts_with(prefix); });
-    for (auto& [parameter, values] : state_dict(layer)) weights[prefix + parameter] = values;
-    ++n;
-  }
-  return loaded_model(weights, name, [&](Initial values) { return LanguageModel(config, values); });
-}
-
-}  // namespace
-
-TransformerXLAttention to_transformer_xl(const Attention& layer) {
-  return as_transformer_xl(layer).second;
 }
 
 LanguageModel to_transformer_xl(const LanguageModel& model) {
   return with_mixers(model, "to_transformer_xl", [](const Layer& mixer) {
     auto* attention = dynamic_cast<const Attention*>(&mixer);
     require(attention, "to_transformer_xl: ", mixer.name, ", expected attention");
-    return as_transformer_xl(*attention);
+    return to_transformer_xl(*attention);
   });
 }
 
-Aft to_aft_full(const Aft& layer) { return as_full(layer, layer.d_model).second; }
+Aft to_aft_full(const Aft& layer) { return as_full(layer, layer.config.d_model); }
 
 LanguageModel to_aft_full(const LanguageModel& model) {
   return with_mixers(model, "to_aft_full",

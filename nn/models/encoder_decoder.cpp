@@ -8,20 +8,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-void check(const EncoderDecoderConfig& config) {
-  check_fields(config.type, config);
-  require(!config.share_embedding || config.source_vocab_size == config.target_vocab_size,
-          config.type, ": share_embedding with vocabularies of ", config.source_vocab_size, " and ",
-          config.target_vocab_size, ", expected one size");
-}
-
 /// The states of the decoder's blocks, and the source that they attend to from the first call on.
-struct DecoderState : StateOf<DecoderState> {
-  States blocks{};
+struct DecoderState : StateOf<DecoderState, States> {
   Encoded source{};
-
-  void forget_newest(int64_t count) override { blocks.forget_newest(count); }
-  void reorder(const std::vector<int64_t>& rows) override { blocks.reorder(rows); }
 };
 
 }  // namespace
@@ -41,23 +30,19 @@ PaddedTokens padded(const std::vector<std::vector<int32_t>>& sequences, int32_t 
 }
 
 EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Initial values) : config(model) {
-  check(config);
   name = config.type;
-  TokenEmbeddingConfig tokens{.vocab_size = config.source_vocab_size,
-                              .d_model = config.d_model,
-                              .position = config.encoder_position,
-                              .max_len = config.encoder_max_len,
-                              .scale = config.embedding_scale,
-                              .dropout = config.dropout};
-  encoder.embedding = TokenEmbedding("encoder_decoder: encoder", tokens, values);
-  tokens.vocab_size = config.target_vocab_size;
-  tokens.position = config.decoder_position;
-  tokens.max_len = config.decoder_max_len;
-  decoder.embedding = TokenEmbedding("encoder_decoder: decoder", tokens, values);
+  check_fields(config.type, config);
+  require(!config.share_embedding || config.source_vocab_size == config.target_vocab_size,
+          config.type, ": share_embedding with vocabularies of ", config.source_vocab_size, " and ",
+          config.target_vocab_size, ", expected one size");
+  encoder.embedding = token_embedding("encoder_decoder: encoder", config, config.source_vocab_size,
+                                      config.encoder_position, config.encoder_max_len, values);
+  decoder.embedding = token_embedding("encoder_decoder: decoder", config, config.target_vocab_size,
+                                      config.decoder_position, config.decoder_max_len, values);
   if (config.share_embedding) decoder.embedding.weight = encoder.embedding.weight;
 
   auto block = [&](const MixerConfig& mixer, bool causal) {
-    return block_config(config, directed(mixer_config(config, mixer), causal, config.type));
+    return block_config(config, directed(mixer, causal, config.type));
   };
   TransformerBlockConfig plain = block(config.encoder_mixer, false);
   for (int64_t n = 0; n < config.n_encoder_layer; ++n)
@@ -70,37 +55,26 @@ EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Initial values
     if (config.norm_first) side->shrink_projections(values);
     if (config.final_norm) side->norm = LayerNorm(config.d_model);
   }
-  output = output_layer(config.d_model, config.target_vocab_size,
-                        config.tie_embedding ? decoder.embedding.weight : Tensor(), values);
+  output = output_layer(decoder.embedding, config.tie_embedding, values);
 }
 
 Encoded EncoderDecoder::encode(const PaddedTokens& source, Context& context) const {
   context.refuse_masks(config.type);
   Context own = context.with_padding(source.padding);
-  return {encoder(source.tokens, Memory(), own), source.padding};
+  return {encoder(source.tokens, {}, nullptr, own), source.padding};
 }
 
 Tensor EncoderDecoder::decode(const PaddedTokens& targets, const Encoded& source, Context& context,
                               const ProbabilityRecorder& alignments) const {
-  context.refuse_masks(config.type);
   int64_t B = targets.tokens.shape.empty() ? 0 : targets.tokens.shape[0];
   require(B == source.output.size(0), config.type, ": ", B, " targets for ", source.output.size(0),
           " sources");
-  Context own = context.with_padding(targets.padding);
-  Source given{source.output, context.with_padding(source.padding)};
-  given.context.recorder = alignments;
-  own.source = &given;
-  return logits(decoder(targets.tokens, Memory(), own), own);
-}
-
-Tensor EncoderDecoder::operator()(const PaddedTokens& source, const PaddedTokens& targets,
-                                  Context& context) const {
-  return decode(targets, encode(source, context), context);
+  return logits(targets, source, nullptr, context, alignments);
 }
 
 std::unique_ptr<State> EncoderDecoder::start(const Encoded& source) const {
   auto state = new_state<DecoderState>();
-  decoder.start(state->blocks);
+  decoder.start(*state);
   state->source = source;
   return state;
 }
@@ -108,21 +82,20 @@ std::unique_ptr<State> EncoderDecoder::start(const Encoded& source) const {
 Tensor EncoderDecoder::decode(const Tokens& targets, State& state, Context& context) const {
   return advance(state, {}, [&](State& next) {
     auto& past = dynamic_cast<DecoderState&>(next);
-    context.refuse_masks(config.type);
-    Context own = context.with_padding(nullptr);
-    Source given{past.source.output, context.with_padding(past.source.padding)};
-    own.source = &given;
-    return logits(decoder(targets, past.blocks, own), own);
+    return logits({targets}, past.source, &past, context, context.recorder);
   });
 }
 
-Tensor EncoderDecoder::logits(const Tensor& x, Context& context) const {
-  return output(context.drop(x, config.dropout));  // [N, T, V]
+Tensor EncoderDecoder::logits(const PaddedTokens& targets, const Encoded& source, States* states,
+                              Context& context, const ProbabilityRecorder& alignments) const {
+  context.refuse_masks(config.type);
+  Context own = context.with_padding(targets.padding);
+  Source given{source.output, context.with_padding(source.padding)};
+  given.context.recorder = alignments;
+  own.source = &given;
+  Tensor x = decoder(targets.tokens, {}, states, own);
+  return output(own.drop(x, config.dropout));  // [N, T, V]
 }
-
-int64_t EncoderDecoder::longest_source() const { return encoder.longest(); }
-
-int64_t EncoderDecoder::longest_target() const { return decoder.longest(); }
 
 void EncoderDecoder::visit(Visitor& visitor) const {
   visitor("source", encoder.embedding);

@@ -56,8 +56,7 @@ struct EncoderDecoderConfig {
   double dropout = 0;
   double attention_dropout = 0;
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     field(source_vocab_size,
           {"source_vocab_size", "tokens that sources may have", quantity::tokens});
     field(target_vocab_size,
@@ -121,7 +120,9 @@ struct EncoderDecoder : StatefulModule {
 
   /// Encodes the source and decodes the targets.
   Tensor operator()(const PaddedTokens& source, const PaddedTokens& targets,
-                    Context& context) const;
+                    Context& context) const {
+    return decode(targets, encode(source, context), context);
+  }
 
   /// Returns a state before the first token. N rows of targets attend to B sources; each source has
   /// N/B consecutive rows. Rows that one source's rows continue after `reorder` attend to it as
@@ -134,13 +135,14 @@ struct EncoderDecoder : StatefulModule {
 
   /// The largest number of tokens in a source, and in a target. It is `unlimited` unless positions
   /// are absolute and learned.
-  int64_t longest_source() const;
-  int64_t longest_target() const;
+  int64_t longest_source() const { return encoder.longest(); }
+  int64_t longest_target() const { return decoder.longest(); }
 
   void visit(Visitor& visitor) const override;
 
  private:
-  Tensor logits(const Tensor& x, Context& context) const;
+  Tensor logits(const PaddedTokens& targets, const Encoded& source, States* states,
+                Context& context, const ProbabilityRecorder& alignments) const;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -18,26 +18,26 @@ const EncoderDecoderBlockConfig& checked(const EncoderDecoderBlockConfig& config
 
 /// Settings that the cross-attention takes from the mixer: its heads, and whether it has biases.
 MultiHeadAttentionConfig cross_config(const EncoderDecoderBlockConfig& config) {
-  return std::visit(
-      [&](const auto& mixer) {
-        std::optional<int64_t> heads = config.n_head;
-        if constexpr (requires { mixer.n_head; })
-          if (!heads) heads = mixer.n_head;
-        require(heads.has_value(), config.type, ": n_head is missing, and the mixer has none");
-        MultiHeadAttentionConfig cross{.d_model = mixer.d_model, .n_head = *heads};
-        cross.attention_dropout = config.attention_dropout;
-        // Transformer-XL's own projections have no biases, unlike those of the cross-attention.
-        if constexpr (
-            requires { mixer.bias; } && !requires { mixer.content_bias; })
-          cross.bias = mixer.bias;
-        return cross;
-      },
-      config.mixer);
+  MultiHeadAttentionConfig cross{.attention_dropout = config.attention_dropout};
+  auto take = [&](const auto& mixer) {
+    std::optional<int64_t> heads = config.n_head;
+    if constexpr (requires { mixer.n_head; })
+      if (!heads) heads = mixer.n_head;
+    require(heads.has_value(), config.type, ": n_head is missing, and the mixer has none");
+    cross.d_model = mixer.d_model;
+    cross.n_head = *heads;
+    // Transformer-XL's own projections have no biases, unlike those of the cross-attention.
+    if constexpr (
+        requires { mixer.bias; } && !requires { mixer.content_bias; })
+      cross.bias = mixer.bias;
+  };
+  std::visit(take, config.mixer);
+  return cross;
 }
 
 /// The keys and values of B sources, to which N rows of targets attend.
 struct SourceState : StateOf<SourceState> {
-  KeysAndValues heads{};
+  Heads heads{};
   std::shared_ptr<const Mask> padding{};  // [B, S], or null
   int64_t rows = 0;                       // N, 0 before the first call
 
@@ -55,7 +55,7 @@ struct SourceState : StateOf<SourceState> {
     bool ascending =
         std::adjacent_find(kept.begin(), kept.end(), std::greater_equal()) == kept.end();
     if (ascending && std::ssize(kept) == B) return;
-    heads = {members_of(heads.key, kept), members_of(heads.value, kept)};
+    heads = {{}, members_of(heads.key, kept), members_of(heads.value, kept)};
     if (!padding) return;
     Mask left{{std::ssize(kept), padding->shape[1]}, {}};
     for (int64_t source : kept)

@@ -23,8 +23,7 @@ struct EncoderDecoderBlockConfig : TransformerBlockConfig {
   /// Dropout rate of the cross-attention's probabilities.
   double attention_dropout = 0;
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     TransformerBlockConfig::fields(field);
     field(n_head, {"n_head", "heads of the cross-attention", quantity::heads});
   }

@@ -1,19 +1,11 @@
 #include "nn/models/language_model.h"
 
+#include <algorithm>
+
 #include "core/errors.h"
 #include "nn/models/config.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
-
-namespace {
-
-void check(const LanguageModelConfig& config) {
-  check_fields(config.type, config);
-  require(!config.layer_positions || config.position == TokenPosition::learned, config.type,
-          ": layer_positions true, expected with learned positions only");
-}
-
-}  // namespace
 
 LanguageModel::LanguageModel(const LanguageModelConfig& model, Initial values,
                              const MixerMaker& own_mixer)
@@ -22,15 +14,11 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Initial values,
   require(own_mixer || !config.own_mixer, config.type,
           ": own_mixer true, which needs the maker of that mixer");
   config.own_mixer = own_mixer != nullptr;
-  check(config);
-  stack.embedding = TokenEmbedding(config.type,
-                                   {.vocab_size = config.vocab_size,
-                                    .d_model = config.d_model,
-                                    .position = config.position,
-                                    .max_len = config.max_len,
-                                    .scale = config.embedding_scale,
-                                    .dropout = config.dropout},
-                                   values);
+  check_fields(config.type, config);
+  require(!config.layer_positions || config.position == TokenPosition::learned, config.type,
+          ": layer_positions true, expected with learned positions only");
+  stack.embedding = token_embedding(config.type, config, config.vocab_size, config.position,
+                                    config.max_len, values);
   if (config.layer_positions && config.n_layer > 1)
     stack.layer_positions =
         normal_parameter({config.n_layer - 1, *config.max_len, config.d_model}, values);
@@ -40,8 +28,7 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Initial values,
     stack.shrink_projections(values);
   if (config.tie_position_biases) tie_position_biases();
   if (config.final_norm) stack.norm = LayerNorm(config.d_model);
-  output = output_layer(config.d_model, config.vocab_size,
-                        config.tie_embedding ? stack.embedding.weight : Tensor(), values);
+  output = output_layer(stack.embedding, config.tie_embedding, values);
 }
 
 std::unique_ptr<Block> LanguageModel::build_block(Initial values, const MixerMaker& own_mixer) {
@@ -58,24 +45,21 @@ std::unique_ptr<Block> LanguageModel::build_block(Initial values, const MixerMak
                                 .attention_dropout = config.attention_dropout},
         values);
   }
-  MixerConfig mixer = mixer_config(config, config.mixer);
-  return std::make_unique<TransformerBlock>(
-      block_config(config, mixer), config.d_model,
-      own_mixer ? own_mixer(*values.random) : make_mixer(mixer, values), values);
+  return std::make_unique<TransformerBlock>(block_config(config, config.mixer), values,
+                                            own_mixer ? own_mixer(*values.random) : nullptr);
 }
 
 void LanguageModel::tie_position_biases() {
-  for (auto& block : stack.blocks) {
-    std::vector<Tensor*> biases = block->position_biases();
-    require(biases.size() == 2, config.type,
-            ": tie_position_biases needs sinusoid transformer_xl_attention");
-    if (!content_bias.defined()) {
-      content_bias = *biases[0];
-      position_bias = *biases[1];
+  for (auto [name, shared] : {std::pair{"mixer.content_bias", &content_bias},
+                              std::pair{"mixer.position_bias", &position_bias}})
+    for (const auto& block : stack.blocks) {
+      std::vector<Parameter> own = parameters(*block);
+      auto found = std::ranges::find(own, name, &Parameter::name);
+      require(found != own.end(), config.type,
+              ": tie_position_biases needs sinusoid transformer_xl_attention");
+      if (!shared->defined()) *shared = found->value;
+      *parameter_places(*block)[found - own.begin()] = *shared;
     }
-    *biases[0] = content_bias;
-    *biases[1] = position_bias;
-  }
 }
 
 ModelTraits LanguageModel::traits() const {
@@ -96,7 +80,7 @@ ModelOutput LanguageModel::forward(const Tokens& tokens, const Memory& memory,
     require(block.shape() == memory[0].shape() && block.rank() == 3, config.type, ": memories of ",
             memory[0].shape(), " and ", block.shape(), ", expected one [B, M, C] for all blocks");
   ModelOutput result;
-  Tensor x = stack(tokens, memory, context, &result.block_inputs);  // [B, T, C]
+  Tensor x = stack(tokens, memory, nullptr, context, &result.block_inputs);  // [B, T, C]
   result.features = context.drop(x, config.dropout);
   result.logits = output(result.features);  // [B, T, V]
   return result;
@@ -109,13 +93,9 @@ std::unique_ptr<State> LanguageModel::start(int64_t limit) const {
 }
 
 Tensor LanguageModel::step(const Tokens& tokens, State& state, Context& context) const {
-  Tensor x = stack(tokens, dynamic_cast<States&>(state), context);
+  Tensor x = stack(tokens, {}, &dynamic_cast<States&>(state), context);
   return output(context.drop(x, config.dropout));
 }
-
-int64_t LanguageModel::longest() const { return stack.longest(); }
-
-int64_t LanguageModel::most_keys() const { return stack.most_keys(); }
 
 std::string LanguageModel::config_text() const { return config_to_json(config); }
 

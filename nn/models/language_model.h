@@ -65,8 +65,7 @@ struct LanguageModelConfig {
   double dropout = 0;
   double attention_dropout = 0;
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     field(vocab_size, {"vocab_size", "tokens that there are", quantity::tokens});
     field(d_model, fields::d_model);
     field(n_layer, {"n_layer", "blocks of the model", quantity::layers});
@@ -119,8 +118,8 @@ struct LanguageModel : SequenceModel {
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Tensor step(const Tokens& tokens, State& state, Context& context) const override;
 
-  int64_t longest() const override;
-  int64_t most_keys() const override;
+  int64_t longest() const override { return stack.longest(); }
+  int64_t most_keys() const override { return stack.most_keys(); }
   std::string config_text() const override;
   void visit(Visitor& visitor) const override;
 

@@ -23,8 +23,7 @@ using MixerConfig = std::variant<MultiHeadAttentionConfig, RelativeMultiHeadAtte
                                  TransformerXLAttentionConfig, AftConfig, LocalRnnConfig>;
 
 /// Returns the name of the config's type.
-template <class Configs>
-const char* type_of(const Configs& config) {
+const char* type_of(const auto& config) {
   return std::visit([](const auto& each) { return each.type; }, config);
 }
 
@@ -43,17 +42,6 @@ std::vector<std::string> type_names() {
   for (const Configs& config : all_configs<Configs>()) names.push_back(type_of(config));
   return names;
 }
-
-/// Sizes that a model's mixers take from its config.
-struct MixerSizes {
-  int64_t d_model = 0;
-  int64_t n_head = 0;
-  double dropout = 0;
-  double attention_dropout = 0;
-};
-
-/// Returns the config with these sizes, as far as it has fields for them.
-MixerConfig with_sizes(MixerConfig config, const MixerSizes& sizes);
 
 /// A mixer as the model that made it known has it.
 struct KnownMixer {

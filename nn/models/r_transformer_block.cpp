@@ -10,7 +10,7 @@ RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Init
   check_fields(config.type, config);
   auto add = [&](const std::string& part, std::unique_ptr<Layer> function,
                  const std::string& norm) {
-    parts.push_back({part, std::move(function), norm, LayerNorm::of_deviation(config.d_model)});
+    parts.push_back({part, std::move(function), norm, LayerNorm(config.d_model, 1e-6, true)});
   };
   LocalRnnConfig local{config.d_model, config.window, config.cell};
   for (int64_t n = 1; n <= config.rnn_layers; ++n) {

@@ -34,8 +34,7 @@ struct RTransformerBlockConfig {
   double dropout = 0;
   double attention_dropout = 0;
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     field(d_model, {"d_model", fields::d_model.help, {"CHANNELS", range::two_or_more}});
     field(n_head, fields::n_head);
     field(window, fields::rnn_window);

@@ -90,15 +90,13 @@ void check(const Sampling& sampling) {
   auto expect = [](bool allowed, const char* name, auto value, const char* expected) {
     require(allowed, "sampling: ", name, " ", value, ", expected ", expected);
   };
-  double temperature = sampling.temperature, penalty = sampling.repetition_penalty;
+  const auto& [temperature, top_k, top_p, min_p, penalty, window] = sampling;
   expect(temperature >= 0 && std::isfinite(temperature), "temperature", temperature, "at least 0");
-  expect(sampling.top_k >= 0, "top_k", sampling.top_k, "at least 0");
-  expect(0 < sampling.top_p && sampling.top_p <= 1, "top_p", sampling.top_p,
-         "more than 0 and at most 1");
-  expect(0 <= sampling.min_p && sampling.min_p <= 1, "min_p", sampling.min_p, "0 to 1");
+  expect(top_k >= 0, "top_k", top_k, "at least 0");
+  expect(0 < top_p && top_p <= 1, "top_p", top_p, "more than 0 and at most 1");
+  expect(0 <= min_p && min_p <= 1, "min_p", min_p, "0 to 1");
   expect(penalty > 0 && std::isfinite(penalty), "repetition_penalty", penalty, "more than 0");
-  expect(sampling.repetition_window >= 0, "repetition_window", sampling.repetition_window,
-         "at least 0");
+  expect(window >= 0, "repetition_window", window, "at least 0");
 }
 
 std::vector<double> probabilities(std::span<const Scalar> logits, const Sampling& sampling,

@@ -4,7 +4,7 @@
 //
 //     h_0 = embedding(token),   h_l = block_l(h_{l-1} (+ position_l)),   norm(h_L)
 
-#include <functional>
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -21,11 +21,10 @@ struct Stack {
   LayerNorm norm;  // without a weight, the last block's output stays as it is
 
   /// Returns norm(h_L) [B, T, C] for tokens [B, T] after the memory of each block, which may be
-  /// empty. Token i is at position M + i. `inputs`, if given, receives the input of each block.
-  Tensor operator()(const Tokens& tokens, const Memory& memory, Context& context,
+  /// empty, or after the tokens in the states of the blocks, to which it adds these. Token i is at
+  /// position M + i. `inputs`, if given, receives the input of each block.
+  Tensor operator()(const Tokens& tokens, const Memory& memory, States* states, Context& context,
                     std::vector<Tensor>* inputs = nullptr) const;
-  /// Returns the same after the tokens in the states of the blocks, and adds the tokens to them.
-  Tensor operator()(const Tokens& tokens, States& states, Context& context) const;
 
   /// Adds the state of each block before the first token.
   void start(States& states, int64_t limit = unlimited) const;
@@ -34,37 +33,48 @@ struct Stack {
   /// number (Radford et al. 2019, section 2.3), if they have values.
   void shrink_projections(Initial values);
 
-  int64_t longest() const;
-  int64_t most_keys() const;
+  int64_t longest() const { return std::min(embedding.longest(), blocks.front()->longest()); }
+  int64_t most_keys() const { return std::min(longest(), blocks.front()->most_keys()); }
 
  private:
-  Tensor run(const Tokens& tokens, int64_t first, const std::function<Past(size_t)>& past,
-             Context& context, std::vector<Tensor>* inputs) const;
   /// Returns x [B, T, C], the first token of which is at position `first`, with the positions that
   /// a block adds to its input.
   Tensor with_positions(const Tensor& x, size_t block, int64_t first) const;
 };
 
-/// Returns the mixer's config with the sizes and rates of dropout that it takes from its model.
-template <class Model>
-MixerConfig mixer_config(const Model& model, const MixerConfig& mixer) {
-  return with_sizes(mixer, {.d_model = model.d_model,
-                            .n_head = model.n_head,
-                            .dropout = model.dropout,
-                            .attention_dropout = model.attention_dropout});
-}
-
-/// Returns the config of a model's blocks around this mixer.
-template <class Model>
-TransformerBlockConfig block_config(const Model& model, const MixerConfig& mixer) {
-  return {.mixer = mixer,
+/// Returns the config of a model's blocks. Their mixer takes its sizes and rates of dropout from
+/// the model, as far as it has fields for them.
+TransformerBlockConfig block_config(const auto& model, MixerConfig config) {
+  auto take = [&](auto& mixer) {
+    mixer.d_model = model.d_model;
+    if constexpr (requires { mixer.take_heads(1); })
+      mixer.take_heads(model.n_head);
+    else if constexpr (requires { mixer.n_head; })
+      mixer.n_head = model.n_head;
+    if constexpr (requires { mixer.dropout; }) mixer.dropout = model.dropout;
+    if constexpr (requires { mixer.attention_dropout; })
+      mixer.attention_dropout = model.attention_dropout;
+  };
+  std::visit(take, config);
+  return {.mixer = config,
           .d_inner = model.d_inner,
           .norm_first = model.norm_first,
           .activation = model.activation,
           .dropout = model.dropout};
 }
 
-/// Returns a model's output layer, whose weight is the embedding's if that is given.
-Linear output_layer(int64_t d_model, int64_t vocab_size, const Tensor& embedding, Initial values);
+/// Returns the embedding of a model's tokens, or of those of one side. Throws in the name of
+/// `owner`.
+TokenEmbedding token_embedding(const char* owner, const auto& model, int64_t vocab_size,
+                               TokenPosition position, std::optional<int64_t> max_len,
+                               Initial values) {
+  return {owner,
+          {vocab_size, model.d_model, position, max_len, model.embedding_scale, model.dropout},
+          values};
+}
+
+/// Returns the output layer for the tokens of an embedding, whose weight it shares if they are
+/// tied.
+Linear output_layer(const TokenEmbedding& embedding, bool tied, Initial values);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "core/errors.h"
-#include "nn/layer.h"
 #include "nn/positions.h"
 #include "ops/arithmetic.h"
 #include "ops/embedding.h"
@@ -17,9 +16,9 @@ TokenEmbedding::TokenEmbedding(const char* owner, const TokenEmbeddingConfig& ow
   bool learned = config.position == TokenPosition::learned;
   require(learned == config.max_len.has_value(), model, ": max_len ",
           learned ? "is missing for learned positions" : "without learned positions");
-  require(config.position != TokenPosition::sinusoid || config.d_model % 2 == 0, model,
-          ": sinusoid positions need an even d_model, not ", config.d_model);
   weight = normal_parameter({config.vocab_size, config.d_model}, values);
+  if (config.position == TokenPosition::sinusoid)
+    sinusoids(model, {}, config.d_model);  // or throws
   if (learned) positions = normal_parameter({*config.max_len, config.d_model}, values);
 }
 
@@ -40,8 +39,6 @@ Tensor TokenEmbedding::operator()(const Tokens& tokens, int64_t first, Context& 
   }
   return context.drop(x, config.dropout);
 }
-
-int64_t TokenEmbedding::longest() const { return config.max_len.value_or(unlimited); }
 
 void TokenEmbedding::visit(Visitor& visitor) const {
   visitor("embedding.weight", weight, Decay::yes);

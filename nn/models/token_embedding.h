@@ -13,6 +13,7 @@
 #include "core/named.h"
 #include "nn/context.h"
 #include "nn/linear.h"
+#include "nn/state.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -47,7 +48,7 @@ struct TokenEmbedding : Module {
   Tensor operator()(const Tokens& tokens, int64_t first, Context& context) const;
 
   /// The largest number of tokens in a sequence; `unlimited` unless positions are learned.
-  int64_t longest() const;
+  int64_t longest() const { return config.max_len.value_or(unlimited); }
 
   void visit(Visitor& visitor) const override;
 };

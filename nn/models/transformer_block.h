@@ -23,8 +23,7 @@ struct TransformerBlockConfig {
   /// activation.
   double dropout = 0;
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     field(mixer, {"mixer", "how the tokens see each other"}, required);
     field(d_inner, fields::d_inner);
     field(norm_first, fields::norm_first);
@@ -36,11 +35,10 @@ struct TransformerBlockConfig {
 
 /// A block of two parts, mixer and feed_forward.
 struct TransformerBlock : Block {
-  /// Builds the block. Throws when the config describes no valid block.
-  TransformerBlock(const TransformerBlockConfig& config, Initial values);
-  /// Builds the block around any mixer of that width, in place of the one that the config names.
-  TransformerBlock(const TransformerBlockConfig& config, int64_t d_model,
-                   std::unique_ptr<Layer> mixer, Initial values);
+  /// Builds the block, around a mixer of the program's own if that is given. Throws when the config
+  /// describes no valid block.
+  TransformerBlock(const TransformerBlockConfig& config, Initial values,
+                   std::unique_ptr<Layer> own_mixer = nullptr);
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

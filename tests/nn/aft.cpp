@@ -32,9 +32,9 @@ std::vector<AftConfig> every_form(int64_t C) {
 
 /// The bias that all keys share, to which each adds what its token makes of it.
 void raise_keys(const Aft& layer, double k) {
-  Tensor bias = layer.form == AftForm::conv
+  Tensor bias = layer.config.form == AftForm::conv
                     ? layer.key.bias
-                    : slice(layer.qkv.bias, 0, layer.d_model, 2 * layer.d_model);
+                    : slice(layer.qkv.bias, 0, layer.config.d_model, 2 * layer.config.d_model);
   for (int64_t c = 0; c < bias.count(); ++c) bias.mutable_data()[c] += static_cast<Scalar>(k);
 }
 
