@@ -30,13 +30,14 @@ struct UnfilledParameters {
   /// Counts one more parameter, of this shape. Throws when that is one too many.
   void add(const Dims& shape);
 
+  /// Values that are there, and values that may still be made.
   int64_t given = 0, room = std::numeric_limits<int64_t>::max();
-  /// For parts that the library does not know, which may read what they make.
+  /// For parts that the library does not know. They may read what they make, so it has values.
   Random random{};
 };
 
 /// What the parameters of a new module start with: values drawn with these random numbers, or none
-/// yet. `Module(config, random)` and `Module(config, unfilled)` convert to it.
+/// yet. A constructor that takes it takes a Random or UnfilledParameters, which convert to it.
 struct Initial {
   Initial() = default;
   Initial(Random& random) : random(&random) {}
