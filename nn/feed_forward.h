@@ -3,6 +3,7 @@
 #include "core/named.h"
 #include "nn/layer.h"
 #include "nn/linear.h"
+#include "ops/elementwise.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -19,11 +20,27 @@ struct FeedForward : Layer {
 
   FeedForward() = default;
   FeedForward(int64_t d_model, int64_t d_inner, Activation activation, double dropout,
-              Initial values);
-  Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
-  std::unique_ptr<State> start(int64_t limit = unlimited) const override;
+              Initial values)
+      : up(d_model, d_inner, true, values),
+        down(d_inner, d_model, true, values),
+        activation(activation),
+        dropout(dropout) {
+    name = "feed_forward";
+  }
+
+  Tensor forward(const Tensor& x, const Past&, Context& context) const override {
+    constexpr std::array functions{relu, gelu, gelu_tanh};
+    Tensor hidden = functions[static_cast<size_t>(activation)](up(x));  // [B, T, d_inner]
+    return down(context.drop(hidden, dropout));                         // [B, T, C]
+  }
+
+  std::unique_ptr<State> start(int64_t = unlimited) const override { return new_state<States>(); }
   std::vector<Tensor> residual_projections() const override { return {down.weight}; }
-  void visit(Visitor& visitor) const override;
+
+  void visit(Visitor& visitor) const override {
+    visitor("up", up);
+    visitor("down", down);
+  }
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

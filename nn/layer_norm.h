@@ -1,6 +1,8 @@
 #pragma once
 
 #include "nn/module.h"
+#include "nn/parameters.h"
+#include "ops/norm.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -13,9 +15,21 @@ struct LayerNorm : Module {
   bool by_deviation = false;
 
   LayerNorm() = default;
-  explicit LayerNorm(int64_t width, double epsilon = 1e-5, bool by_deviation = false);
-  Tensor operator()(const Tensor& x) const;
-  void visit(Visitor& visitor) const override;
+  explicit LayerNorm(int64_t width, double epsilon = 1e-5, bool by_deviation = false)
+      : weight(constant_parameter({width}, 1)),
+        bias(constant_parameter({width}, 0)),
+        epsilon(epsilon),
+        by_deviation(by_deviation) {}
+
+  Tensor operator()(const Tensor& x) const {
+    return by_deviation ? deviation_norm(x, weight, bias, epsilon)
+                        : layer_norm(x, weight, bias, epsilon);
+  }
+
+  void visit(Visitor& visitor) const override {
+    visitor("weight", weight);
+    visitor("bias", bias);
+  }
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -2,6 +2,8 @@
 
 #include "nn/module.h"
 #include "nn/parameters.h"
+#include "ops/matmul.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -11,11 +13,23 @@ struct Linear : Module {
   Tensor bias;    // [out], or undefined
 
   Linear() = default;
-  Linear(int64_t in, int64_t out, bool with_bias, Initial values);
-  Tensor operator()(const Tensor& x) const;
+  Linear(int64_t in, int64_t out, bool with_bias, Initial values)
+      : weight(normal_parameter({out, in}, values)) {
+    if (with_bias) bias = constant_parameter({out}, 0, values);
+  }
+
+  Tensor operator()(const Tensor& x) const { return linear(x, weight, bias); }
+
   /// Returns elements begin … end-1 of y alone.
-  Tensor part(const Tensor& x, int64_t begin, int64_t end) const;
-  void visit(Visitor& visitor) const override;
+  Tensor part(const Tensor& x, int64_t begin, int64_t end) const {
+    return linear(x, slice(weight, 0, begin, end),
+                  bias.defined() ? slice(bias, 0, begin, end) : bias);
+  }
+
+  void visit(Visitor& visitor) const override {
+    visitor("weight", weight, Decay::yes);
+    visitor("bias", bias);
+  }
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
