@@ -10,13 +10,9 @@ void initialize(const Settings&) {}
 
 int thread_count() { return 1; }
 
-struct ThreadLimit::Control {};
-
 ThreadLimit::ThreadLimit(int threads) {
   require(threads >= 1, "ThreadLimit: ", threads, " threads: expected at least 1");
 }
-
-ThreadLimit::~ThreadLimit() = default;
 
 void with_threads(int threads, const std::function<void()>& body) {
   ThreadLimit limit(threads);
@@ -25,7 +21,7 @@ void with_threads(int threads, const std::function<void()>& body) {
 
 void use_host_threads(ParallelRegion) {}
 
-void run_tiles(int64_t tiles, TileBody body) {
+void run_tiles(int64_t tiles, const std::function<void(int64_t)>& body) {
   for (int64_t tile = 0; tile < tiles; ++tile) body(tile);
 }
 

@@ -32,17 +32,11 @@ int thread_count() {
   return std::min(static_cast<int>(limit), tbb::this_task_arena::max_concurrency());
 }
 
-struct ThreadLimit::Control {
-  tbb::global_control limit;
-};
-
 ThreadLimit::ThreadLimit(int threads) {
   require(threads >= 1, "ThreadLimit: ", threads, " threads: expected at least 1");
-  control_.reset(new Control{tbb::global_control(tbb::global_control::max_allowed_parallelism,
-                                                 static_cast<size_t>(threads))});
+  limit_ = std::make_shared<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
+                                                 static_cast<size_t>(threads));
 }
-
-ThreadLimit::~ThreadLimit() = default;
 
 void with_threads(int threads, const std::function<void()>& body) {
   ThreadLimit limit(threads);
@@ -62,33 +56,23 @@ std::atomic<ParallelRegion> host_region = nullptr;
   for (std::thread& other : others) other.join();
 }
 
-/// The tiles of a loop, for threads that take one after the other.
-struct Tiles {
-  int64_t count;
-  TileBody body;
+/// Makes the threads of a region take one tile after the other.
+void run_in_region(ParallelRegion region, int64_t tiles, const std::function<void(int64_t)>& body) {
   std::atomic<int64_t> next = 0;
-  std::mutex mutex{};
-  std::exception_ptr error{};
-
-  static void take(void* data) {
-    auto& tiles = *static_cast<Tiles*>(data);
+  std::mutex mutex;
+  std::exception_ptr error;
+  std::function<void()> work = [&] {
     try {
-      for (int64_t tile = tiles.next++; tile < tiles.count; tile = tiles.next++) tiles.body(tile);
+      for (int64_t tile = next++; tile < tiles; tile = next++) body(tile);
     } catch (...) {
-      std::lock_guard lock(tiles.mutex);
-      tiles.error = std::current_exception();
+      std::lock_guard lock(mutex);
+      error = std::current_exception();
     }
-  }
-};
-
-void run_in_region(ParallelRegion region, int64_t count, TileBody body) {
-  Tiles tiles{.count = count, .body = body};
+  };
+  auto call = [](void* data) { (*static_cast<std::function<void()>*>(data))(); };
   int threads = thread_count();
-  if (threads == 1)
-    Tiles::take(&tiles);
-  else
-    region(Tiles::take, &tiles, static_cast<unsigned>(threads), 0);
-  if (tiles.error) std::rethrow_exception(tiles.error);
+  threads == 1 ? work() : region(call, &work, static_cast<unsigned>(threads), 0);
+  if (error) std::rethrow_exception(error);
 }
 
 }  // namespace
@@ -100,7 +84,7 @@ void use_host_threads(ParallelRegion region) {
   host_region = region;
 }
 
-void run_tiles(int64_t tiles, TileBody body) {
+void run_tiles(int64_t tiles, const std::function<void(int64_t)>& body) {
   if (ParallelRegion region = host_region) return run_in_region(region, tiles, body);
   if constexpr (thread_sanitizer) return run_in_region(plain_threads, tiles, body);
   using Range = tbb::blocked_range<int64_t>;

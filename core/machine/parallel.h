@@ -4,12 +4,10 @@
 // partial results are joined in a fixed tree. So a result has the same bits at 1, 2 or N threads.
 
 #include <algorithm>
-#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
-#include <vector>
 
 namespace shiftgrad {
 
@@ -31,19 +29,15 @@ void initialize(const Settings& settings = {});
 /// The number of threads that parallel work started here may use, this one included.
 int thread_count();
 
-/// Limits parallel work of the whole process, while it lives, to at most `threads` threads, or
-/// fewer where an outer limit says so. Throws an Error if `threads` is less than 1.
+/// Limits parallel work of the whole process, while it or a copy lives, to at most `threads`
+/// threads, or fewer where an outer limit says so. Throws an Error if `threads` is less than 1.
 /// (PyTorch: torch.set_num_threads)
 class ThreadLimit {
  public:
   explicit ThreadLimit(int threads);
-  ~ThreadLimit();
-  ThreadLimit(const ThreadLimit&) = delete;
-  ThreadLimit& operator=(const ThreadLimit&) = delete;
 
  private:
-  struct Control;
-  std::unique_ptr<Control> control_;
+  std::shared_ptr<const void> limit_;
 };
 
 /// Runs `body` with parallel work on exactly `threads` threads, unless an outer limit is lower;
@@ -51,34 +45,18 @@ class ThreadLimit {
 /// process. Throws an Error if `threads` is less than 1.
 void with_threads(int threads, const std::function<void()>& body);
 
-/// A non-owning reference to something that can be called with a tile's number.
-class TileBody {
- public:
-  template <std::invocable<int64_t> Body>
-  explicit TileBody(Body& body)
-      : body_(&body), call_([](void* b, int64_t tile) { (*static_cast<Body*>(b))(tile); }) {}
-
-  void operator()(int64_t tile) const { call_(body_, tile); }
-
- private:
-  void* body_;
-  void (*call_)(void*, int64_t);
-};
-
 /// Does what `parallel_for` does, without its short cut for a single tile.
-void run_tiles(int64_t tiles, TileBody body);
+void run_tiles(int64_t tiles, const std::function<void(int64_t)>& body);
 
 /// Calls body(tile) once for each tile 0 … tiles-1, on the threads of the caller's arena and in no
 /// particular order, and returns when all are done. An exception from a body is thrown here. Calls
 /// may be nested: while a thread waits, it takes on only work of its own call.
 template <class Body>
 void parallel_for(int64_t tiles, Body&& body) {
-  if (tiles == 1) {
+  if (tiles == 1)
     body(int64_t{0});
-  } else if (tiles > 1) {
-    auto call = [&body](int64_t tile) { body(tile); };
-    run_tiles(tiles, TileBody(call));
-  }
+  else if (tiles > 1)
+    run_tiles(tiles, [&body](int64_t tile) { body(tile); });
 }
 
 /// Calls body(begin, end) for 0 … count-1 cut into tiles of `grain` numbers; the last one may be
@@ -97,22 +75,28 @@ void parallel_each(int64_t count, int64_t grain, Body&& body) {
   });
 }
 
+/// Which threads do a piece of work.
+enum class Threads { one, all };
+
+/// Calls body(n) for 0 … count-1, on the calling thread or on all.
+template <class Body>
+void for_each_task(Threads threads, int64_t count, Body&& body) {
+  if (threads == Threads::all) return parallel_for(count, body);
+  for (int64_t n = 0; n < count; ++n) body(n);
+}
+
 /// Computes join(tile(0), …, tile(tiles-1)) as a balanced tree of neighbours whose shape depends on
 /// `tiles` only. Returns T{} for no tiles.
 template <class T, class Tile, class Join>
 T parallel_reduce(int64_t tiles, Tile&& tile, Join&& join) {
   if (tiles < 1) return T{};
   if (tiles == 1) return tile(int64_t{0});
-  // A wrapper, since neighbours in a vector<bool> would share a byte.
-  struct Part {
-    T value;
-  };
-  std::vector<Part> parts(static_cast<size_t>(tiles));
-  parallel_for(tiles, [&](int64_t t) { parts[static_cast<size_t>(t)].value = tile(t); });
-  for (size_t step = 1; step < parts.size(); step *= 2)
-    for (size_t left = 0; left + step < parts.size(); left += 2 * step)
-      parts[left].value = join(std::move(parts[left].value), std::move(parts[left + step].value));
-  return std::move(parts[0].value);
+  auto parts = std::make_unique<T[]>(static_cast<size_t>(tiles));
+  parallel_for(tiles, [&](int64_t t) { parts[t] = tile(t); });
+  for (int64_t step = 1; step < tiles; step *= 2)
+    for (int64_t left = 0; left + step < tiles; left += 2 * step)
+      parts[left] = join(std::move(parts[left]), std::move(parts[left + step]));
+  return std::move(parts[0]);
 }
 
 }  // namespace shiftgrad

@@ -32,10 +32,7 @@ Session::Session(int threads, const std::string& precision) {
   std::unique_lock lock(mutex);
   ended.wait(lock, [&] { return running == 0 || product_precision() == wanted; });
   if (running == 0) set_product_precision(wanted);
-  if (!current || current->threads != threads) {
-    current.reset();
-    current.emplace(threads);
-  }
+  if (!current || current->threads != threads) current.emplace(threads);  // the old one ends first
   ++running;
 }
 
