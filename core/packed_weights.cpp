@@ -1,6 +1,6 @@
 #include "core/packed_weights.h"
 
-#include "core/machine/precision.h"
+#include "core/machine/bfloat16_product.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -25,7 +25,7 @@ PackedWeights::~PackedWeights() {
 }
 
 const RightFactor* PackedWeights::transposed(const Tensor& weight) {
-  if (!outermost || product_precision() == Precision::float32) return nullptr;
+  if (!outermost || !products_round()) return nullptr;
   const Storage& storage = *weight.storage_;
   if (!storage.requires_gradient || storage.computed) return nullptr;
   return &outermost->keep(weight);

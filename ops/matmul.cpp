@@ -60,9 +60,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
     Matrix product = Matrix::row_major(y.mutable_data(), count, weight.size(0));
     Scalar beta = bias.defined() ? 1 : 0;
     if (const RightFactor* packed = PackedWeights::transposed(weight))
-      packed->parallel_gemm(1, left, beta, product);
+      packed->gemm(1, left, beta, product, Threads::all);
     else
-      parallel_gemm(1, left, matrix_of(weight.data(), weight).transposed(), beta, product);
+      gemm(1, left, matrix_of(weight.data(), weight).transposed(), beta, product, Threads::all);
   }
   record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
     Tensor dy_rows = reshape(dy, {count, weight.size(0)});  // [count, P]

@@ -95,7 +95,8 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
   Matrix product = matrix_of(c.mutable_data(), c);
   Stack stack({&a.layout(), &b.layout(), &c.layout()});
   Steps kept = steps(stack.kept), summed = steps(stack.summed);
-  if (kept.count() * summed.count() == 1) return parallel_gemm(alpha, left, right, beta, product);
+  if (kept.count() * summed.count() == 1)
+    return gemm(alpha, left, right, beta, product, Threads::all);
   multiply_stack(alpha, left, right, beta, product, kept, summed);
 }
 

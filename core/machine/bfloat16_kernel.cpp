@@ -1,6 +1,6 @@
 #include "core/machine/bfloat16_kernel.h"
 
-#ifdef __x86_64__
+#if defined(__x86_64__) && !defined(SHIFTGRAD_DOUBLE)
 
 // GCC 12 takes the undefined vectors of its own header for a mistake.
 #pragma GCC diagnostic ignored "-Wuninitialized"

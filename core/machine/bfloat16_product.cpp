@@ -8,7 +8,7 @@
 
 #include "core/machine/bfloat16_kernel.h"
 #include "core/machine/blas.h"
-#include "core/machine/buffer.h"
+#include "core/machine/matrix_copy.h"
 #include "core/machine/precision.h"
 #include "core/machine/right_factor.h"
 
@@ -20,96 +20,66 @@ std::atomic<bool> fast_is_allowed = true;
 
 /// Rounds to the nearest number whose lower half is 0, of two the even one. A carry may reach the
 /// exponent, which then is right. NaN gets a bit that no carry can lose.
-Scalar rounded(Scalar value) {
-  uint32_t bits = std::bit_cast<uint32_t>(value);
-  if (value != value) return std::bit_cast<Scalar>((bits | 0x400000u) & 0xffff0000u);
+float rounded(Scalar value) {
+  uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+  if (value != value) return std::bit_cast<float>((bits | 0x400000u) & 0xffff0000u);
   bits += 0x7fffu + (bits >> 16 & 1);
-  return std::bit_cast<Scalar>(bits & 0xffff0000u);
+  return std::bit_cast<float>(bits & 0xffff0000u);
 }
 
-/// A rounded copy whose rows, or columns if those of `m` are dense, follow one another.
-class RoundedCopy {
- public:
-  explicit RoundedCopy(const ConstMatrix& m)
-      : elements_(m.rows * m.columns),
-        matrix_(Matrix::row_major(elements_.data(), m.rows, m.columns)) {
-    ConstMatrix from = m;
-    if (m.row_stride == 1 && m.column_stride != 1) {
-      from = m.transposed();
-      matrix_ = Matrix::row_major(elements_.data(), m.columns, m.rows).transposed();
-    }
-    Scalar* to = elements_.data();
-    for (int64_t row = 0; row < from.rows; ++row)
-      for (int64_t column = 0; column < from.columns; ++column)
-        *to++ = rounded(from.data[row * from.row_stride + column * from.column_stride]);
-  }
-
-  const Matrix& matrix() const { return matrix_; }
-
- private:
-  Buffer elements_;
-  Matrix matrix_;
-};
+/// Returns a rounded copy whose rows, or columns if those of `m` are dense, follow one another.
+MatrixCopy rounded_copy(const ConstMatrix& m) {
+  if (m.row_stride != 1 || m.column_stride == 1) return MatrixCopy(m, rounded);
+  MatrixCopy turned(m.transposed(), rounded);
+  turned.matrix = turned.matrix.transposed();
+  return turned;
+}
 
 /// The kernel to use, or null for software.
 const Bfloat16Kernel* chosen_kernel() { return fast_is_allowed ? bfloat16_kernel() : nullptr; }
 
-bool is_small(const ConstMatrix& a, const ConstMatrix& b) {
-  return multiplications(a, b) < 2 * worthwhile_products;
+/// Computes c = alpha a b + beta c by the CPU's instructions, for a b that may be packed already.
+void fast_product(Threads threads, Scalar alpha, const ConstMatrix& a, const auto& b, Scalar beta,
+                  const Matrix& c) {
+  if (multiplications(a, c) < 2 * worthwhile_products) threads = Threads::one;
+  packed_product(*bfloat16_kernel(), threads, alpha, a, b, beta, c);
 }
 
 }  // namespace
 
-void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  const Bfloat16Kernel* kernel = chosen_kernel();
-  if (!has_products(a, b, beta, c)) return;
-  if (!kernel)
-    return unrounded_gemm(alpha, RoundedCopy(a).matrix(), RoundedCopy(b).matrix(), beta, c);
-  packed_product(*kernel, one_by_one, alpha, a, b, beta, c);
+bool products_round() {
+  return sizeof(Scalar) == sizeof(float) && product_precision() == Precision::bfloat16;
 }
 
-void parallel_bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  const Bfloat16Kernel* kernel = chosen_kernel();
-  if (kernel && is_small(a, b)) return bfloat16_gemm(alpha, a, b, beta, c);
+void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+                   Threads threads) {
   if (!has_products(a, b, beta, c)) return;
-  if (!kernel)
-    return parallel_unrounded_gemm(alpha, RoundedCopy(a).matrix(), RoundedCopy(b).matrix(), beta,
-                                   c);
-  packed_product(*kernel, in_parallel, alpha, a, b, beta, c);
+  if (chosen_kernel()) return fast_product(threads, alpha, a, b, beta, c);
+  unrounded_gemm(alpha, rounded_copy(a).matrix, rounded_copy(b).matrix, beta, c, threads);
 }
 
 /// The panels of b, or where the CPU has no kernel its rounded numbers.
 struct RightFactor::Rounded {
   std::optional<PackedOperand<Bfloat16Pair>> panels = {};
-  std::optional<RoundedCopy> copy = {};
+  std::optional<MatrixCopy> copy = {};
 };
 
 RightFactor::RightFactor(const ConstMatrix& b) : b_(b) {
-  if (product_precision() != Precision::bfloat16) return;
+  if (!products_round()) return;
   auto form = std::make_shared<Rounded>();
-  if (const Bfloat16Kernel* kernel = chosen_kernel()) {
-    form->panels.emplace(PackedOperand<Bfloat16Pair>::right(*kernel, b));
-    pack<Bfloat16Pair>(in_parallel, nullptr, &*form->panels);
-  } else {
-    b_ = form->copy.emplace(b).matrix();
-  }
+  if (const Bfloat16Kernel* kernel = chosen_kernel())
+    pack(Threads::all, form->panels.emplace(PackedOperand<Bfloat16Pair>::right(*kernel, b)));
+  else
+    b_ = form->copy.emplace(rounded_copy(b)).matrix;
   rounded_ = std::move(form);
 }
 
-void RightFactor::gemm(Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c) const {
-  if (!rounded_) return unrounded_gemm(alpha, a, b_, beta, c);
+void RightFactor::gemm(Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c,
+                       Threads threads) const {
+  if (!rounded_) return unrounded_gemm(alpha, a, b_, beta, c, threads);
   if (!has_products(a, b_, beta, c)) return;
-  if (rounded_->copy) return unrounded_gemm(alpha, RoundedCopy(a).matrix(), b_, beta, c);
-  packed_product(*bfloat16_kernel(), one_by_one, alpha, a, *rounded_->panels, beta, c);
-}
-
-void RightFactor::parallel_gemm(Scalar alpha, const ConstMatrix& a, Scalar beta,
-                                const Matrix& c) const {
-  if (!rounded_) return parallel_unrounded_gemm(alpha, a, b_, beta, c);
-  if (rounded_->panels && is_small(a, b_)) return gemm(alpha, a, beta, c);
-  if (!has_products(a, b_, beta, c)) return;
-  if (rounded_->copy) return parallel_unrounded_gemm(alpha, RoundedCopy(a).matrix(), b_, beta, c);
-  packed_product(*bfloat16_kernel(), in_parallel, alpha, a, *rounded_->panels, beta, c);
+  if (rounded_->panels) return fast_product(threads, alpha, a, *rounded_->panels, beta, c);
+  unrounded_gemm(alpha, rounded_copy(a).matrix, b_, beta, c, threads);
 }
 
 bool has_fast_bfloat16_products() { return chosen_kernel() != nullptr; }

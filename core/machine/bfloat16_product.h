@@ -2,22 +2,24 @@
 
 // Products of floats that are rounded to bfloat16 first, a float's upper half: 8 bits of exponent
 // and 8 of precision. A product of two such numbers is exact in float, and sums are kept in float.
-// Only the float library has these.
+// In the library of doubles, nothing is rounded.
 
 #include "core/machine/matrix.h"
+#include "core/machine/parallel.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Computes c = alpha a b + beta c on the calling thread, as `gemm` does, with the elements of a
-/// and b rounded to bfloat16 (to nearest, ties to even; NaN and infinities stay). Where the CPU
-/// multiplies pairs of bfloat16 numbers, an element of c has the same bits whatever the sizes, the
-/// strides and the number of threads, and numbers below 1e-38 count as 0. Elsewhere the operands
-/// are rounded by software and multiplied as floats, which is slower than not to round.
-/// (PyTorch: torch.set_float32_matmul_precision("medium"))
-void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
+/// Whether products round floats now.
+bool products_round();
 
-/// Computes c = alpha a b + beta c, as `bfloat16_gemm` does, on all threads.
-void parallel_bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
+/// Computes c = alpha a b + beta c, as `gemm` does, with the elements of a and b rounded to
+/// bfloat16 (to nearest, ties to even; NaN and infinities stay). Where the CPU multiplies pairs of
+/// bfloat16 numbers, an element of c has the same bits whatever the sizes, the strides and the
+/// number of threads, and numbers below 1e-38 count as 0. Elsewhere the operands are rounded by
+/// software and multiplied as floats, which is slower than not to round. (PyTorch:
+/// torch.set_float32_matmul_precision("medium"))
+void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+                   Threads threads);
 
 /// Whether bfloat16 products use the CPU's instructions for them (AVX512_BF16).
 bool has_fast_bfloat16_products();

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/errors.h"
-#include "core/machine/buffer.h"
+#include "core/machine/matrix_copy.h"
 #include "core/machine/openblas.h"
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
@@ -58,30 +58,12 @@ std::optional<BlasForm> blas_form(const MatrixView<Element>& m) {
   return std::nullopt;
 }
 
-/// A row-major copy that lives as long as this object.
-class Packed {
- public:
-  Packed(int64_t rows, int64_t columns)
-      : elements_(rows * columns), matrix_(Matrix::row_major(elements_.data(), rows, columns)) {}
-  explicit Packed(const ConstMatrix& m) : Packed(m.rows, m.columns) {
-    for (int64_t r = 0; r < m.rows; ++r)
-      for (int64_t c = 0; c < m.columns; ++c)
-        matrix_.data[r * m.columns + c] = m.data[r * m.row_stride + c * m.column_stride];
-  }
-
-  const Matrix& matrix() const { return matrix_; }
-
- private:
-  Buffer elements_;
-  Matrix matrix_;
-};
-
 /// Calls multiply(a, b); a matrix without a BLAS form is packed first.
 template <class Multiply>
 void with_blas_forms(ConstMatrix a, ConstMatrix b, Multiply&& multiply) {
-  std::optional<Packed> packed_a, packed_b;
-  if (!blas_form(a)) a = packed_a.emplace(a).matrix();
-  if (!blas_form(b)) b = packed_b.emplace(b).matrix();
+  std::optional<MatrixCopy> packed_a, packed_b;
+  if (!blas_form(a)) a = packed_a.emplace(a, std::identity()).matrix;
+  if (!blas_form(b)) b = packed_b.emplace(b, std::identity()).matrix;
   multiply(a, b);
 }
 
@@ -94,9 +76,8 @@ void add_scaled(const ConstMatrix& added, Scalar beta, const Matrix& c) {
       continue;
     }
     for (int64_t column = 0; column < c.columns; ++column) {
-      Scalar& element = c.data[row * c.row_stride + column * c.column_stride];
-      Scalar kept = beta == 0 ? 0 : beta * element;
-      element = kept + added.data[row * added.row_stride + column * added.column_stride];
+      Scalar kept = beta == 0 ? 0 : beta * c.at(row, column);
+      c.at(row, column) = kept + added.at(row, column);
     }
   }
 }
@@ -130,7 +111,7 @@ void multiply_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Sca
   blasint m = blas_size(c.rows), n = blas_size(c.columns), k = blas_size(a.columns);
   blasint a_leading = blas_size(a_form.leading), b_leading = blas_size(b_form.leading);
   constexpr int64_t rows = 60, columns = 64, depth = 256;
-  if (multiplications(a, b) <= rows * columns * depth || b_form.transpose == CblasTrans ||
+  if (multiplications(a, c) <= rows * columns * depth || b_form.transpose == CblasTrans ||
       !openblas_is_faster_in_pieces())
     return blas_gemm(CblasRowMajor, a_form.transpose, b_form.transpose, m, n, k, alpha, a.data,
                      a_leading, b.data, b_leading, beta, c.data, blas_size(leading));
@@ -152,9 +133,9 @@ void multiply(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar b
               const Matrix& c) {
   if (multiply_thin(alpha, a, b, beta, c)) return;
   if (!blas_form(c)) {
-    Packed product(c.rows, c.columns);
-    multiply(alpha, a, b, 0, product.matrix());
-    add_scaled(product.matrix(), beta, c);
+    MatrixCopy product(c.rows, c.columns);
+    multiply(alpha, a, b, 0, product.matrix);
+    add_scaled(product.matrix, beta, c);
   } else if (c.columns == 1) {
     multiply_column(alpha, a, b, beta, c);
   } else if (c.rows == 1) {
@@ -206,9 +187,9 @@ constexpr int64_t inner_parts = 4;
 /// Makes a product of each part and adds them up in order.
 void multiply_in_parts(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
                        const Matrix& c) {
-  Packed products(inner_parts * c.rows, c.columns);
+  MatrixCopy products(inner_parts * c.rows, c.columns);
   int64_t length = (a.columns + inner_parts - 1) / inner_parts;
-  auto part = [&](int64_t n) { return products.matrix().rows_from(n * c.rows, c.rows); };
+  auto part = [&](int64_t n) { return products.matrix.rows_from(n * c.rows, c.rows); };
   parallel_for(inner_parts, [&](int64_t n) {
     int64_t begin = n * length, count = std::min(length, a.columns - begin);
     multiply(alpha, a.columns_from(begin, count), b.rows_from(begin, count), 0, part(n));
@@ -222,24 +203,20 @@ void multiply_in_parts(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
 
 }  // namespace
 
-void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+                    Threads threads) {
   if (!has_products(a, b, beta, c)) return;
-  with_blas_forms(a, b, [&](const ConstMatrix& formed_a, const ConstMatrix& formed_b) {
-    multiply(alpha, formed_a, formed_b, beta, c);
-  });
-}
-
-void parallel_unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  if (multiplications(a, b) < worthwhile_products) return unrounded_gemm(alpha, a, b, beta, c);
-  if (!has_products(a, b, beta, c)) return;
-  std::optional<Packed> turned;
-  if (is_worth_turning(a, b, c)) {
+  if (multiplications(a, c) < worthwhile_products) threads = Threads::one;
+  std::optional<MatrixCopy> turned;
+  if (threads == Threads::all && is_worth_turning(a, b, c)) {
     turned.emplace(b.rows, b.columns);
-    turn(b, turned->matrix());
-    b = turned->matrix();
+    turn(b, turned->matrix);
+    b = turned->matrix;
   }
   with_blas_forms(a, b, [&](const ConstMatrix& formed_a, const ConstMatrix& formed_b) {
-    if (a.columns >= 2 * inner_parts * std::max(c.rows, c.columns)) {
+    if (threads == Threads::one) {
+      multiply(alpha, formed_a, formed_b, beta, c);
+    } else if (a.columns >= 2 * inner_parts * std::max(c.rows, c.columns)) {
       multiply_in_parts(alpha, formed_a, formed_b, beta, c);
     } else if (c.rows >= c.columns) {
       parallel_ranges(c.rows, strip_length(c.rows), [&](int64_t begin, int64_t end) {

@@ -4,36 +4,35 @@
 // its strides swapped; it costs nothing.
 
 #include "core/machine/matrix.h"
+#include "core/machine/parallel.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Computes c = alpha a b + beta c on the calling thread, where a is [m, k], b is [k, n] and c is
-/// [m, n]. A beta of 0 never reads c, and with k = 0 the product is zero. Strides are free: a
-/// transposed matrix is passed to BLAS as such, and one that BLAS cannot express (no stride of 1,
-/// or broadcast by a stride of 0) is packed first. The elements of c must not overlap each other, a
-/// or b. Floats are rounded first where `set_product_precision` asks for it. Throws an Error if the
-/// sizes do not fit together, and if BLAS would be given one beyond its 32-bit integers. (PyTorch:
-/// torch.addmm; BLAS: sgemm, dgemm)
-void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
+/// Computes c = alpha a b + beta c, where a is [m, k], b is [k, n] and c is [m, n]. A beta of 0
+/// never reads c, and with k = 0 the product is zero. Strides are free: a transposed matrix is
+/// passed to BLAS as such, and one that BLAS cannot express (no stride of 1, or broadcast by a
+/// stride of 0) is packed first. The elements of c must not overlap each other, a or b. Floats are
+/// rounded first where `set_product_precision` asks for it. On all threads, c is cut into tiles, or
+/// its sums into parts where they are far longer than c is wide; where the cuts are depends on the
+/// sizes only. Throws an Error if the sizes do not fit together, and if BLAS would be given one
+/// beyond its 32-bit integers. (PyTorch: torch.addmm; BLAS: sgemm, dgemm)
+void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+          Threads threads = Threads::one);
 
 /// Returns whether c = alpha a b + beta c has anything to multiply; where its sums are empty, it
 /// sets c to beta c. Throws an Error unless a is [m, k], b is [k, n] and c is [m, n] without
 /// strides of 0.
 bool has_products(const ConstMatrix& a, const ConstMatrix& b, Scalar beta, const Matrix& c);
 
-/// The number of multiplications in a b.
-double multiplications(const ConstMatrix& a, const ConstMatrix& b);
+/// The number of multiplications in c = a b.
+double multiplications(const ConstMatrix& a, const ConstMatrix& c);
 
 /// The number of multiplications that are worth a thread. They take about 10 microseconds on one
 /// thread, and cutting the work up costs one microsecond.
 inline constexpr double worthwhile_products = 4e5;
 
-/// Computes c = alpha a b + beta c on all threads. c is cut into tiles, or its sums into parts
-/// where they are far longer than c is wide. Where the cuts are depends on the sizes only.
-void parallel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
-
 /// Computes what `gemm` does with a and b as they are, whatever the precision of products.
-void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
-void parallel_unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c);
+void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+                    Threads threads);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -21,6 +21,10 @@ struct MatrixView {
     return {data, rows, columns, columns, 1};
   }
 
+  Element& at(int64_t row, int64_t column) const {
+    return data[row * row_stride + column * column_stride];
+  }
+
   MatrixView transposed() const { return {data, columns, rows, column_stride, row_stride}; }
 
   MatrixView block(int64_t first_row, int64_t row_count, int64_t first_column,

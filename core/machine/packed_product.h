@@ -126,13 +126,13 @@ class PackedOperand {
   CachedArray<Element> elements_;
 };
 
-/// Packs two operands, of which either may be null if it is packed already. Here and below,
-/// each(count, body) calls body(n) for 0 … count-1.
-template <class Element, class Each>
-void pack(Each each, const PackedOperand<Element>* left, const PackedOperand<Element>* right) {
-  const int64_t left_pieces = left ? left->pieces() : 0, right_pieces = right ? right->pieces() : 0;
-  each(left_pieces + right_pieces,
-       [&](int64_t n) { n < left_pieces ? left->pack(n) : right->pack(n - left_pieces); });
+/// Packs operands, one or both of a product.
+template <class Element>
+void pack(Threads threads, const PackedOperand<Element>& one,
+          const PackedOperand<Element>* other = nullptr) {
+  const int64_t pieces = one.pieces();
+  for_each_task(threads, pieces + (other ? other->pieces() : 0),
+                [&](int64_t n) { n < pieces ? one.pack(n) : other->pack(n - pieces); });
 }
 
 namespace packed_product_parts {
@@ -150,14 +150,14 @@ void multiply_tiles(const PanelKernel<Element>& kernel, int64_t depth, const Ele
 
 /// c = alpha a b + beta c for packed operands. Each block of c is finished while it is in the
 /// caches.
-template <class Element, class Each>
-void multiply_packed(const PanelKernel<Element>& kernel, Each each, Scalar alpha,
+template <class Element>
+void multiply_packed(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
                      const PackedOperand<Element>& a, const PackedOperand<Element>& b, Scalar beta,
                      const Matrix& c) {
   const Blocks columns(c.columns, kernel.tile_columns, most_column_panels);
   const int64_t row_panels = quotient_up(c.rows, kernel.tile_rows) * columns.count / shared_blocks;
   const Blocks rows(c.rows, kernel.tile_rows, std::clamp<int64_t>(row_panels, 1, most_row_panels));
-  each(rows.count * columns.count, [&](int64_t n) {
+  for_each_task(threads, rows.count * columns.count, [&](int64_t n) {
     const int64_t row = rows.begin(n / columns.count), column = columns.begin(n % columns.count);
     const Matrix block =
         c.block(row, rows.extent(n / columns.count), column, columns.extent(n % columns.count));
@@ -184,32 +184,26 @@ inline bool is_better_transposed(const Matrix& c) {
 
 /// Computes c = alpha a b + beta c for sizes above 0. An element of c is always summed in the same
 /// order, so its bits depend on its row of a and its column of b alone.
-template <class Element, class Each>
-void packed_product(const PanelKernel<Element>& kernel, Each each, Scalar alpha,
+template <class Element>
+void packed_product(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
                     const ConstMatrix& a, const ConstMatrix& b, Scalar beta, const Matrix& c) {
   if (packed_product_parts::is_better_transposed(c))
-    return packed_product(kernel, each, alpha, b.transposed(), a.transposed(), beta,
+    return packed_product(kernel, threads, alpha, b.transposed(), a.transposed(), beta,
                           c.transposed());
   const auto left = PackedOperand<Element>::left(kernel, a),
              right = PackedOperand<Element>::right(kernel, b);
-  pack<Element>(each, &left, &right);
-  packed_product_parts::multiply_packed(kernel, each, alpha, left, right, beta, c);
+  pack(threads, left, &right);
+  packed_product_parts::multiply_packed(kernel, threads, alpha, left, right, beta, c);
 }
 
 /// Computes the same for a b that is packed.
-template <class Element, class Each>
-void packed_product(const PanelKernel<Element>& kernel, Each each, Scalar alpha,
+template <class Element>
+void packed_product(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
                     const ConstMatrix& a, const PackedOperand<Element>& b, Scalar beta,
                     const Matrix& c) {
   const auto left = PackedOperand<Element>::left(kernel, a);
-  pack<Element>(each, &left, nullptr);
-  packed_product_parts::multiply_packed(kernel, each, alpha, left, b, beta, c);
+  pack(threads, left);
+  packed_product_parts::multiply_packed(kernel, threads, alpha, left, b, beta, c);
 }
-
-/// Call body(n) for 0 … count-1 as a product's `each`: on the calling thread, or on all.
-inline constexpr auto one_by_one = [](int64_t count, auto body) {
-  for (int64_t n = 0; n < count; ++n) body(n);
-};
-inline constexpr auto in_parallel = [](int64_t count, auto body) { parallel_for(count, body); };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -11,9 +11,9 @@ namespace shiftgrad {
 enum class Precision { float32, bfloat16 };
 constexpr auto names(Precision) { return std::array{"float32", "bfloat16"}; }
 
-/// Chooses for the whole process how `gemm` and `parallel_gemm` round floats from now on: those of
-/// linear layers, attention, AFT and recurrent nets, forward and backward. The default is float32,
-/// which does not round. Doubles are never rounded. No product may run meanwhile.
+/// Chooses for the whole process how `gemm` rounds floats from now on: those of linear layers,
+/// attention, AFT and recurrent nets, forward and backward. The default is float32, which does not
+/// round. Doubles are never rounded. No product may run meanwhile.
 /// (PyTorch: torch.set_float32_matmul_precision, "highest" and "medium")
 void set_product_precision(Precision precision);
 

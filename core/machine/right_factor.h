@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/machine/matrix.h"
+#include "core/machine/parallel.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -13,11 +14,10 @@ class RightFactor {
  public:
   explicit RightFactor(const ConstMatrix& b);
 
-  /// Computes c = alpha a b + beta c on the calling thread, each element with the bits that `gemm`
-  /// gave it when the factor was made.
-  void gemm(Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c) const;
-  /// Computes the same on all threads.
-  void parallel_gemm(Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c) const;
+  /// Computes c = alpha a b + beta c, each element with the bits that `gemm` gave it when the
+  /// factor was made.
+  void gemm(Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c,
+            Threads threads = Threads::one) const;
 
  private:
   struct Rounded;

@@ -100,24 +100,11 @@ const PanelKernel<Scalar>& chosen_kernel() { return HWY_DYNAMIC_DISPATCH(vector_
 
 }  // namespace simd
 
-namespace {
-
-template <class Each>
-void multiply(Each each, Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
-              const Matrix& c) {
-  if (has_products(a, b, beta, c) && !multiply_thin(alpha, a, b, beta, c))
-    packed_product(simd::chosen_kernel(), each, alpha, a, b, beta, c);
-}
-
-}  // namespace
-
-void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  multiply(one_by_one, alpha, a, b, beta, c);
-}
-
-void parallel_unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  if (multiplications(a, b) < worthwhile_products) return unrounded_gemm(alpha, a, b, beta, c);
-  multiply(in_parallel, alpha, a, b, beta, c);
+void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+                    Threads threads) {
+  if (!has_products(a, b, beta, c) || multiply_thin(alpha, a, b, beta, c)) return;
+  if (multiplications(a, c) < worthwhile_products) threads = Threads::one;
+  packed_product(simd::chosen_kernel(), threads, alpha, a, b, beta, c);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -16,6 +16,7 @@
 #include "ops/matmul.h"
 #include "ops/reduce.h"
 #include "tests/support/in_bfloat16.h"
+#include "tests/support/products.h"
 #include "tests/support/small_trainings.h"
 
 using namespace shiftgrad;
@@ -63,7 +64,7 @@ void prepared_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matr
   RightFactor(b).gemm(alpha, a, beta, c);
 }
 void parallel_prepared_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  RightFactor(b).parallel_gemm(alpha, a, beta, c);
+  RightFactor(b).gemm(alpha, a, beta, c, Threads::all);
 }
 
 }  // namespace
@@ -86,9 +87,10 @@ TEST_CASE("product precision: gemm of every size has the bits of a bfloat16 prod
       return Matrix::row_major(memory.data(), rows, columns);
     };
     for (auto [function, rounding] :
-         {std::pair(&gemm, &bfloat16_gemm), std::pair(&parallel_gemm, &parallel_bfloat16_gemm),
-          std::pair(&prepared_gemm, &bfloat16_gemm),
-          std::pair(&parallel_prepared_gemm, &parallel_bfloat16_gemm)}) {
+         {std::pair(test::serial_gemm, test::serial_rounded_gemm),
+          std::pair(test::parallel_gemm, test::parallel_rounded_gemm),
+          std::pair<test::Gemm, test::Gemm>(prepared_gemm, test::serial_rounded_gemm),
+          std::pair<test::Gemm, test::Gemm>(parallel_prepared_gemm, test::parallel_rounded_gemm)}) {
       std::vector<float> c(size_t(m * n)), expected = c, exact = c;
       rounding(1, view(a, m, k), view(b, k, n), 0, view(expected, m, n));
       function(1, view(a, m, k), view(b, k, n), 0, view(exact, m, n));

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/machine/matrix.h"
+#include "core/machine/bfloat16_product.h"
+#include "core/machine/blas.h"
 #include "core/random.h"
 #include "tests/support/bounded.h"
 
@@ -94,6 +95,16 @@ inline bool is_product(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
 }
 
 using Gemm = void (*)(Scalar, ConstMatrix, ConstMatrix, Scalar, Matrix);
+
+/// Such a product on one thread or on all.
+template <auto function, Threads threads>
+void product_on(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+  function(alpha, a, b, beta, c, threads);
+}
+inline constexpr Gemm serial_gemm = product_on<gemm, Threads::one>;
+inline constexpr Gemm parallel_gemm = product_on<gemm, Threads::all>;
+inline constexpr Gemm serial_rounded_gemm = product_on<bfloat16_gemm, Threads::one>;
+inline constexpr Gemm parallel_rounded_gemm = product_on<bfloat16_gemm, Threads::all>;
 
 /// Multiplies, and checks the product and that what lies between c's elements stays as it was.
 inline void check_gemm(Gemm function, Scalar alpha, const Operand& a, const Operand& b, Scalar beta,

@@ -21,6 +21,7 @@
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;
+using test::Gemm, test::parallel_rounded_gemm, test::serial_rounded_gemm;
 using test::Operand, test::Order, test::orders, test::result_orders;
 
 namespace {
@@ -121,8 +122,6 @@ bool is_rounded_product(float alpha, const ConstMatrix& a, const ConstMatrix& b,
   return true;
 }
 
-using RoundedGemm = void (*)(Scalar, ConstMatrix, ConstMatrix, Scalar, Matrix);
-
 /// Prepares b for products that round.
 RightFactor factor(ConstMatrix b) {
   InBfloat16 rounding;
@@ -134,12 +133,12 @@ void packed_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix
   factor(b).gemm(alpha, a, beta, c);
 }
 void parallel_packed_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  factor(b).parallel_gemm(alpha, a, beta, c);
+  factor(b).gemm(alpha, a, beta, c, Threads::all);
 }
 
-constexpr RoundedGemm serial_ways[] = {bfloat16_gemm, packed_gemm};
-constexpr RoundedGemm all_ways[] = {bfloat16_gemm, parallel_bfloat16_gemm, packed_gemm,
-                                    parallel_packed_gemm};
+constexpr Gemm serial_ways[] = {serial_rounded_gemm, packed_gemm};
+constexpr Gemm all_ways[] = {serial_rounded_gemm, parallel_rounded_gemm, packed_gemm,
+                             parallel_packed_gemm};
 
 /// Runs a test with the CPU's instructions, if it has them, and by software.
 template <class Test>
@@ -154,8 +153,8 @@ void by_hardware_and_software(Test test) {
 }
 
 /// Multiplies, and checks the product and that what lies between c's elements stays as it was.
-void check_rounded(RoundedGemm function, float alpha, const GuardedMatrix& a,
-                   const GuardedMatrix& b, float beta, GuardedMatrix& c) {
+void check_rounded(Gemm function, float alpha, const GuardedMatrix& a, const GuardedMatrix& b,
+                   float beta, GuardedMatrix& c) {
   std::vector<float> before = c.numbers();
   Matrix c_before = c.view;
   c_before.data = before.data();
@@ -172,8 +171,8 @@ struct ProductSizes {
 };
 
 /// The bits of a product in rows.
-std::vector<float> product_rows(RoundedGemm function, const GuardedMatrix& a,
-                                const GuardedMatrix& b, GuardedMatrix& c, float beta) {
+std::vector<float> product_rows(Gemm function, const GuardedMatrix& a, const GuardedMatrix& b,
+                                GuardedMatrix& c, float beta) {
   function(1, a.view, b.view, beta, c.view);
   std::vector<float> rows;
   for (int64_t row = 0; row < c.view.rows; ++row)
@@ -198,8 +197,7 @@ TEST_CASE("bfloat16 products: every layout, between pages that nobody may read")
               CAPTURE(static_cast<int>(a_order));
               CAPTURE(static_cast<int>(b_order));
               CAPTURE(static_cast<int>(c_order));
-              for (RoundedGemm function : serial_ways)
-                check_rounded(function, 0.5f, a, b, -1.5f, c);
+              for (Gemm function : serial_ways) check_rounded(function, 0.5f, a, b, -1.5f, c);
             }
   });
 }
@@ -214,7 +212,7 @@ TEST_CASE("bfloat16 products: sizes around those of a tile") {
             CAPTURE(m);
             CAPTURE(n);
             CAPTURE(k);
-            for (RoundedGemm function : serial_ways) check_rounded(function, 1, a, b, 0, c);
+            for (Gemm function : serial_ways) check_rounded(function, 1, a, b, 0, c);
           }
   });
 }
@@ -231,7 +229,7 @@ TEST_CASE("bfloat16 products: sums and results longer than a block") {
       for (Order a_order : {Order::padded_rows, Order::columns})
         for (Order b_order : {Order::rows, Order::padded_columns})
           for (float beta : {0.0f, -1.5f})
-            for (RoundedGemm function : all_ways) {
+            for (Gemm function : all_ways) {
               GuardedMatrix a(size.m, size.k, a_order, 1), b(size.k, size.n, b_order, 2),
                   c(size.m, size.n, Order::padded_rows, 3);
               CAPTURE(size.m);
@@ -248,14 +246,14 @@ TEST_CASE("bfloat16 products: alpha and beta") {
       for (float beta : {0.0f, 1.0f, 0.25f})
         for (Order c_order : result_orders) {
           GuardedMatrix a(13, 5, Order::rows, 1), b(5, 35, Order::rows, 2), c(13, 35, c_order, 3);
-          check_rounded(bfloat16_gemm, alpha, a, b, beta, c);
+          check_rounded(serial_rounded_gemm, alpha, a, b, beta, c);
         }
   });
 }
 
 TEST_CASE("bfloat16 products: a beta of 0 does not read the result") {
   by_hardware_and_software([] {
-    for (RoundedGemm function : all_ways)
+    for (Gemm function : all_ways)
       for (int64_t m : {1, 6, 100})
         for (int64_t n : {1, 7, 100})
           for (int64_t k : {0, 1, 600})
@@ -271,7 +269,7 @@ TEST_CASE("bfloat16 products: a beta of 0 does not read the result") {
 
 TEST_CASE("bfloat16 products: an inner size of 0 leaves beta c, an empty result is left alone") {
   by_hardware_and_software([] {
-    for (RoundedGemm function : all_ways) {
+    for (Gemm function : all_ways) {
       GuardedMatrix a(3, 0, Order::rows, 1), b(0, 4, Order::rows, 2),
           c(3, 4, Order::padded_rows, 3);
       check_rounded(function, 1, a, b, 0.5f, c);
@@ -285,7 +283,7 @@ TEST_CASE("bfloat16 products: an inner size of 0 leaves beta c, an empty result 
 TEST_CASE("bfloat16 products: what is refused") {
   GuardedMatrix a(3, 4, Order::rows, 1), b(5, 6, Order::rows, 2), c(3, 6, Order::rows, 3);
   GuardedMatrix same(3, 4, Order::equal_rows, 1), square(4, 4, Order::rows, 2);
-  for (RoundedGemm function : all_ways) {
+  for (Gemm function : all_ways) {
     CHECK(refusal([&] { function(1, a.view, b.view, 0, c.view); }) ==
           "gemm: [3, 4] x [5, 6] to [3, 6]: expected [m, k] x [k, n] to [m, n]");
     CHECK(refusal([&] { function(1, a.view, square.view, 0, same.view); }) ==
@@ -312,8 +310,8 @@ TEST_CASE("bfloat16 products: operands are rounded to nearest, ties to even") {
       one.fill(1);
       for (int64_t n = 0; n < count; ++n)
         element(line.view, 0, n) = element(column.view, n, 0) = values[size_t(n)];
-      bfloat16_gemm(1, one.view, line.view, 0, by_row.view);
-      bfloat16_gemm(1, column.view, one.view, 0, by_column.view);
+      serial_rounded_gemm(1, one.view, line.view, 0, by_row.view);
+      serial_rounded_gemm(1, column.view, one.view, 0, by_column.view);
       for (int64_t n = 0; n < count; ++n) {
         CHECK(element(by_row.view, 0, n) == nearest_bfloat16(values[size_t(n)]));
         CHECK(element(by_column.view, n, 0) == nearest_bfloat16(values[size_t(n)]));
@@ -326,7 +324,7 @@ TEST_CASE("bfloat16 products: a NaN stays in its row or column, whatever its bit
   by_hardware_and_software([] {
     for (uint32_t bits : {0x7f800001u, 0x7fc00000u, 0xff80ffffu, 0x7fffffffu})
       for (Order order : {Order::rows, Order::columns, Order::scattered})
-        for (RoundedGemm function : all_ways) {
+        for (Gemm function : all_ways) {
           GuardedMatrix a(40, 61, order, 1), b(61, 50, order, 2), c(40, 50, Order::rows, 3);
           std::vector<float> clean = product_rows(function, a, b, c, 0);
           // Copied as bits: a float on its way through a register may lose its signal.
@@ -351,7 +349,7 @@ TEST_CASE("bfloat16 products: infinities add up as floats do") {
     element(a.view, 12, 0) = -test::infinity;
     element(a.view, 12, 2) = test::infinity;
     element(b.view, 1, 32) = 0;
-    bfloat16_gemm(1, a.view, b.view, 0, c.view);
+    serial_rounded_gemm(1, a.view, b.view, 0, c.view);
     CHECK(element(c.view, 0, 0) == test::infinity);
     CHECK(std::isnan(element(c.view, 0, 32)));  // ∞ times 0
     CHECK(std::isnan(element(c.view, 12, 0)));  // ∞ - ∞
@@ -370,7 +368,7 @@ TEST_CASE("bfloat16 products: the same bits with any number of threads") {
       std::vector<float> start = c.numbers(), serial;
       for (int threads : {1, 2, 4}) {
         c.set(start);
-        with_threads(threads, [&] { parallel_bfloat16_gemm(1, a.view, b.view, 1, c.view); });
+        with_threads(threads, [&] { parallel_rounded_gemm(1, a.view, b.view, 1, c.view); });
         if (threads == 1) serial = c.numbers();
         CHECK(c.numbers() == serial);
         c.set(start);
@@ -387,7 +385,7 @@ TEST_CASE(
   constexpr int64_t m = 130, k = 1101, n = 200;
   GuardedMatrix a(m, k, Order::rows, 1), b(k, n, Order::rows, 2), c(m, n, Order::rows, 3);
   std::vector<float> start = c.numbers();
-  std::vector<float> whole = product_rows(parallel_bfloat16_gemm, a, b, c, 1);
+  std::vector<float> whole = product_rows(parallel_rounded_gemm, a, b, c, 1);
   for (Order order : {Order::columns, Order::scattered}) {
     GuardedMatrix other_a(m, k, order, 1), other_b(k, n, order, 2), other_c(m, n, order, 3);
     auto copy = [](const Matrix& from, const Matrix& to) {
@@ -399,9 +397,9 @@ TEST_CASE(
     copy(a.view, other_a.view);
     copy(b.view, other_b.view);
     copy(c.view, other_c.view);
-    CHECK(product_rows(bfloat16_gemm, other_a, other_b, other_c, 1) == whole);
+    CHECK(product_rows(serial_rounded_gemm, other_a, other_b, other_c, 1) == whole);
   }
-  for (RoundedGemm function : all_ways) {
+  for (Gemm function : all_ways) {
     c.set(start);
     CHECK(product_rows(function, a, b, c, 1) == whole);
   }
@@ -413,8 +411,8 @@ TEST_CASE(
   for (int64_t row = 0; row < m; row += 7)
     for (int64_t column = 0; column < n; column += 45) {
       int64_t rows = std::min<int64_t>(7, m - row), columns = std::min<int64_t>(45, n - column);
-      bfloat16_gemm(1, a.view.rows_from(row, rows), b.view.columns_from(column, columns), 1,
-                    c.view.block(row, rows, column, columns));
+      serial_rounded_gemm(1, a.view.rows_from(row, rows), b.view.columns_from(column, columns), 1,
+                          c.view.block(row, rows, column, columns));
     }
   CHECK(c.numbers() == whole);
 }

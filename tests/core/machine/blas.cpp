@@ -39,7 +39,7 @@ TEST_CASE("gemm: every order of the operands in memory") {
               CAPTURE(static_cast<int>(a_order));
               CAPTURE(static_cast<int>(b_order));
               CAPTURE(static_cast<int>(c_order));
-              check_gemm(gemm, Scalar(0.5), a, b, Scalar(-1.5), c);
+              check_gemm(serial_gemm, Scalar(0.5), a, b, Scalar(-1.5), c);
             }
 }
 
@@ -50,12 +50,12 @@ TEST_CASE("gemm: alpha and beta") {
         for (Scalar beta : {Scalar(0), Scalar(1), Scalar(0.25)})
           for (Order c_order : result_orders) {
             Operand a(m, 5, Order::rows, 1), b(5, n, Order::rows, 2), c(m, n, c_order, 3);
-            check_gemm(gemm, alpha, a, b, beta, c);
+            check_gemm(serial_gemm, alpha, a, b, beta, c);
           }
 }
 
 TEST_CASE("gemm: a beta of 0 does not read the result") {
-  for (Gemm function : {gemm, parallel_gemm})
+  for (Gemm function : {serial_gemm, parallel_gemm})
     for (int64_t m : {1, 6, 300})
       for (int64_t n : {1, 7, 300})
         for (int64_t k : {0, 1, 40})
@@ -69,17 +69,17 @@ TEST_CASE("gemm: a beta of 0 does not read the result") {
 
 TEST_CASE("gemm: an inner size of 0 leaves beta c, an empty result is left alone") {
   Operand a(3, 0, Order::rows, 1), b(0, 4, Order::rows, 2), c(3, 4, Order::padded_rows, 3);
-  check_gemm(gemm, 1, a, b, Scalar(0.5), c);
+  check_gemm(serial_gemm, 1, a, b, Scalar(0.5), c);
   check_gemm(parallel_gemm, 1, a, b, 1, c);
 
   Operand none(0, 4, Order::rows, 1), square(4, 4, Order::rows, 2), empty(0, 4, Order::rows, 3);
-  check_gemm(gemm, 1, none, square, 1, empty);
+  check_gemm(serial_gemm, 1, none, square, 1, empty);
   check_gemm(parallel_gemm, 1, none, square, 1, empty);
 }
 
 TEST_CASE("gemm: what is refused") {
   Operand a(3, 4, Order::rows, 1), b(5, 6, Order::rows, 2), c(3, 6, Order::rows, 3);
-  for (Gemm function : {gemm, parallel_gemm})
+  for (Gemm function : {serial_gemm, parallel_gemm})
     CHECK(refusal([&] { function(1, a.view, b.view, 0, c.view); }) ==
           "gemm: [3, 4] x [5, 6] to [3, 6]: expected [m, k] x [k, n] to [m, n]");
 
@@ -124,7 +124,7 @@ TEST_CASE("gemm: beyond what one call of BLAS multiplies in place, by little and
           for (Scalar beta : {Scalar(0), Scalar(-1.5)}) {
             Operand c(m, n, c_order, 3);
             if (beta == 0) std::fill(c.memory.begin(), c.memory.end(), Scalar(1e30));
-            check_gemm(gemm, Scalar(0.5), a, b, beta, c);
+            check_gemm(serial_gemm, Scalar(0.5), a, b, beta, c);
             check_gemm(parallel_gemm, Scalar(0.5), a, b, beta, c);
           }
       }
@@ -150,7 +150,7 @@ TEST_CASE("parallel_gemm: the same bits with any number of threads") {
 }
 
 TEST_CASE("gemm: a NaN stays in its row") {
-  for (Gemm function : {gemm, parallel_gemm}) {
+  for (Gemm function : {serial_gemm, parallel_gemm}) {
     Operand a(400, 60, Order::rows, 1), b(60, 50, Order::rows, 2), clean(400, 50, Order::rows, 3),
         soiled(400, 50, Order::rows, 3);
     function(1, a.view, b.view, 0, clean.view);
