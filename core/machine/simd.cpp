@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "core/errors.h"
+#include "core/machine/dispatch.h"
 #include "core/machine/simd.h"
 #include "core/machine/simd_functions-inl.h"
 #include "core/machine/simd_loops-inl.h"
@@ -201,35 +202,20 @@ HWY_AFTER_NAMESPACE();
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::simd {
 
-HWY_EXPORT(map);
-HWY_EXPORT(map_gradient);
-HWY_EXPORT(zip);
-HWY_EXPORT(axpby);
-HWY_EXPORT(multiply_add);
-HWY_EXPORT(sum);
-HWY_EXPORT(maximum);
-HWY_EXPORT(products);
-HWY_EXPORT(exp_minus);
-HWY_EXPORT(softmax_gradient);
+SHIFTGRAD_DISPATCH(map);
+SHIFTGRAD_DISPATCH(map_gradient);
+SHIFTGRAD_DISPATCH(zip);
+SHIFTGRAD_DISPATCH(axpby);
+SHIFTGRAD_DISPATCH(multiply_add);
+SHIFTGRAD_DISPATCH(sum);
+SHIFTGRAD_DISPATCH(products);
+SHIFTGRAD_DISPATCH(exp_minus);
+SHIFTGRAD_DISPATCH(softmax_gradient);
 
-decltype(map) map = [](auto... x) { return HWY_DYNAMIC_DISPATCH(map)(x...); };
-decltype(map_gradient) map_gradient = [](auto... x) {
-  return HWY_DYNAMIC_DISPATCH(map_gradient)(x...);
-};
-decltype(zip) zip = [](auto... x) { return HWY_DYNAMIC_DISPATCH(zip)(x...); };
-decltype(axpby) axpby = [](auto... x) { return HWY_DYNAMIC_DISPATCH(axpby)(x...); };
-decltype(multiply_add) multiply_add = [](auto... x) {
-  return HWY_DYNAMIC_DISPATCH(multiply_add)(x...);
-};
-decltype(sum) sum = [](auto... x) { return HWY_DYNAMIC_DISPATCH(sum)(x...); };
+HWY_EXPORT(maximum);
 decltype(maximum) maximum = [](const Scalar* x, int64_t n) {
   require(n >= 1, "maximum: of ", n, " numbers: expected at least 1");
   return HWY_DYNAMIC_DISPATCH(maximum)(x, n);
-};
-decltype(products) products = [](auto... x) { return HWY_DYNAMIC_DISPATCH(products)(x...); };
-decltype(exp_minus) exp_minus = [](auto... x) { return HWY_DYNAMIC_DISPATCH(exp_minus)(x...); };
-decltype(softmax_gradient) softmax_gradient = [](auto... x) {
-  return HWY_DYNAMIC_DISPATCH(softmax_gradient)(x...);
 };
 
 std::vector<std::string> instruction_sets() {

@@ -9,6 +9,7 @@
 #define HWY_TARGET_INCLUDE "ops/norm/rows.cpp"
 #include <hwy/foreach_target.h>
 // Highway wants this below foreach_target.h.
+#include "core/machine/dispatch.h"
 #include "core/machine/simd_loops-inl.h"
 #include "ops/norm/rows.h"
 
@@ -89,19 +90,10 @@ HWY_AFTER_NAMESPACE();
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-HWY_EXPORT(moments);
-HWY_EXPORT(normalize);
-HWY_EXPORT(normalize_backward);
-HWY_EXPORT(add_parameter_gradients);
-
-decltype(moments) moments = [](auto... x) { return HWY_DYNAMIC_DISPATCH(moments)(x...); };
-decltype(normalize) normalize = [](auto... x) { return HWY_DYNAMIC_DISPATCH(normalize)(x...); };
-decltype(normalize_backward) normalize_backward = [](auto... x) {
-  return HWY_DYNAMIC_DISPATCH(normalize_backward)(x...);
-};
-decltype(add_parameter_gradients) add_parameter_gradients = [](auto... x) {
-  return HWY_DYNAMIC_DISPATCH(add_parameter_gradients)(x...);
-};
+SHIFTGRAD_DISPATCH(moments);
+SHIFTGRAD_DISPATCH(normalize);
+SHIFTGRAD_DISPATCH(normalize_backward);
+SHIFTGRAD_DISPATCH(add_parameter_gradients);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
 
