@@ -1,22 +1,21 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <optional>
-#include <ostream>
-#include <string_view>
 
 #include "core/dims.h"
+#include "core/named.h"
 
 namespace shiftgrad {
 
 /// The type of the values in a file. In memory, a tensor holds Scalars; see core/io/tensor_file.h.
 enum class DType { boolean, u8, i8, i16, u16, f16, bf16, i32, u32, f32, i64, u64, f64 };
 
-/// Prints the name that safetensors files use: `F32`.
-std::ostream& operator<<(std::ostream& out, DType dtype);
-
-/// Returns the type of that name, if there is one.
-std::optional<DType> dtype_named(std::string_view name);
+/// The names that safetensors files use.
+constexpr auto names(DType) {
+  return std::array{"BOOL", "U8",  "I8",  "I16", "U16", "F16", "BF16",
+                    "I32",  "U32", "F32", "I64", "U64", "F64"};
+}
 
 /// The number of bytes that one value takes.
 int64_t size_of(DType dtype);

@@ -28,9 +28,9 @@ constexpr const char* metadata_key = "__metadata__";
 
 DType parse_dtype(const json& name) {
   require(name.is_string(), "dtype is ", shown(name), ", expected a string");
-  auto dtype = dtype_named(name.get_ref<const std::string&>());
-  require(dtype.has_value(), "unknown dtype ", shown(name));
-  return *dtype;
+  const auto& text = name.get_ref<const std::string&>();
+  require(is_name<DType>(text), "unknown dtype ", shown(name));
+  return value_named<DType>(text);
 }
 
 std::vector<uint64_t> parse_numbers(const char* field, const json& list) {

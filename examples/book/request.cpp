@@ -37,13 +37,13 @@ void append(std::vector<std::byte>& bytes, double value, DType dtype) {
 
 StoredTensor stored_tensor(const Json& object) {
   auto name = value_of<std::string>(object, "dtype", "F32");
-  auto dtype = dtype_named(name);
-  require(dtype.has_value(), "\"dtype\" is ", shown(name), ", expected F32, I64 or BOOL");
+  require(is_name<DType>(name), "\"dtype\" is ", shown(name), ", expected F32, I64 or BOOL");
+  auto dtype = value_named<DType>(name);
   auto shape = value_of<std::vector<int64_t>>(object, "shape");
   auto values = value_of<std::vector<double>>(object, "values");
-  StoredTensor tensor{*dtype, Dims(std::span<const int64_t>(shape)), {}};
-  for (double value : values) append(tensor.bytes, value, *dtype);
-  require(std::ssize(tensor.bytes) == byte_count(*dtype, tensor.shape), "\"values\" has ",
+  StoredTensor tensor{dtype, Dims(std::span<const int64_t>(shape)), {}};
+  for (double value : values) append(tensor.bytes, value, dtype);
+  require(std::ssize(tensor.bytes) == byte_count(dtype, tensor.shape), "\"values\" has ",
           values.size(), " values for a shape of ", tensor.shape);
   return tensor;
 }
