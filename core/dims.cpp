@@ -19,19 +19,13 @@ Dims Dims::filled(int count, int64_t value) {
 }
 
 void Dims::insert(int axis, int64_t value) {
-  require(size_ < max_rank, "shape: more than ", max_rank, " axes");
-  std::copy_backward(begin() + axis, end(), end() + 1);
-  values_[axis] = value;
-  ++size_;
+  push_back(value);
+  std::rotate(begin() + axis, end() - 1, end());
 }
 
 void Dims::erase(int axis) {
   std::copy(begin() + axis + 1, end(), begin() + axis);
-  --size_;
-}
-
-bool Dims::operator==(const Dims& other) const {
-  return std::equal(begin(), end(), other.begin(), other.end());
+  values_[--size_] = 0;
 }
 
 std::ostream& operator<<(std::ostream& out, const Dims& dims) {

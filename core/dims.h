@@ -32,7 +32,6 @@ class Dims {
   int64_t* end() { return values_.data() + size_; }
   const int64_t* begin() const { return values_.data(); }
   const int64_t* end() const { return values_.data() + size_; }
-  int64_t front() const { return values_[0]; }
   int64_t back() const { return values_[size_ - 1]; }
 
   /// Appends a value. Throws when the list is already `max_rank` long.
@@ -42,10 +41,10 @@ class Dims {
   }
   void insert(int axis, int64_t value);
   void erase(int axis);
-  bool operator==(const Dims& other) const;
+  bool operator==(const Dims&) const = default;
 
  private:
-  std::array<int64_t, max_rank> values_{};
+  std::array<int64_t, max_rank> values_{};  // 0 beyond the last entry
   int size_ = 0;
 };
 

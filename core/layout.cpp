@@ -85,14 +85,10 @@ bool Layout::meets(const Layout& other) const {
   if (!mine || !others || !mine->meets(*others)) return false;
   if (fills(*this, *mine, *others) || fills(other, *others, *mine)) return true;
   std::vector<bool> reached(static_cast<size_t>(mine->end - mine->begin));
-  auto visit = [&](const Layout& layout, auto at) {
-    Walk<1>({&layout}).each(0, layout.count(), [&](const auto& positions) { at(positions[0]); });
-  };
-  visit(*this, [&](int64_t position) { reached[position - mine->begin] = true; });
+  Walk<1>({this}).each(0, count(), [&](const auto& at) { reached[at[0] - mine->begin] = true; });
   bool met = false;
-  visit(other, [&](int64_t position) {
-    met =
-        met || (position >= mine->begin && position < mine->end && reached[position - mine->begin]);
+  Walk<1>({&other}).each(0, other.count(), [&](const auto& at) {
+    met = met || (mine->begin <= at[0] && at[0] < mine->end && reached[at[0] - mine->begin]);
   });
   return met;
 }
@@ -103,9 +99,7 @@ bool Layout::covers(int64_t size) const {
 }
 
 bool Layout::is_broadcast() const {
-  for (int axis = 0; axis < rank(); ++axis)
-    if (is_broadcast(axis)) return true;
-  return false;
+  return keep_axes([&](int axis) { return is_broadcast(axis); }).rank() > 0;
 }
 
 bool Layout::overlaps() const { return count() > 0 && !nests(*this); }
@@ -171,18 +165,15 @@ namespace {
 /// Returns `target` with its one -1, if any, worked out from the number of elements.
 Dims completed(const Dims& target, const Dims& shape) {
   Dims result = target;
-  int unknown = -1;
-  for (int axis = 0; axis < target.size(); ++axis) {
-    require(target[axis] >= 0 || (target[axis] == -1 && unknown < 0), "reshape: ", target,
-            " as a shape");
-    if (target[axis] == -1) unknown = axis;
-  }
-  if (unknown >= 0) result[unknown] = 1;
+  int64_t* unknown = std::find(result.begin(), result.end(), -1);
+  bool is_whole = unknown == result.end();
+  if (!is_whole) *unknown = 1;
+  for (int64_t size : result) require(size >= 0, "reshape: ", target, " as a shape");
   int64_t known = product(result);
   // Beside an axis without elements any size would do.
-  if (unknown >= 0 && known > 0) result[unknown] = product(shape) / known;
-  require((unknown < 0 || known > 0) && product(result) == product(shape), "reshape: ", shape,
-          " to ", target, ": the numbers of elements differ");
+  if (!is_whole && known > 0) *unknown = product(shape) / known;
+  require((is_whole || known > 0) && product(result) == product(shape), "reshape: ", shape, " to ",
+          target, ": the numbers of elements differ");
   return result;
 }
 

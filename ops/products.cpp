@@ -13,33 +13,19 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// The axes before the last two, split by whether the product is summed over them.
-struct Stack {
-  std::array<Layout, 3> kept, summed;
-
-  explicit Stack(const std::array<const Layout*, 3>& layouts) {
-    const Layout& product = *layouts[2];
-    for (size_t o = 0; o < 3; ++o) {
-      auto part = [&](bool repeated) {
-        return layouts[o]->keep_axes([&](int axis) {
-          return axis < product.rank() - 2 && (product.strides[axis] == 0) == repeated;
-        });
-      };
-      kept[o] = part(false);
-      summed[o] = part(true);
-      kept[o].offset = summed[o].offset = 0;
-    }
-  }
-};
-
 using Steps = Walk<3>;
 
-Steps steps(const std::array<Layout, 3>& part) { return Steps({&part[0], &part[1], &part[2]}); }
-
-/// Calls visit(offset in a, in b, in c) for elements begin … end-1 of a part of the stack.
-template <class Visit>
-void for_each(const Steps& part, int64_t begin, int64_t end, Visit visit) {
-  part.each(begin, end, [&](const auto& at) { visit(at[0], at[1], at[2]); });
+/// Returns the steps along the axes before the last two over which the product is summed, or along
+/// the others.
+Steps steps(bool summed, const Layout& a, const Layout& b, const Layout& product) {
+  std::array<Layout, 3> parts{a, b, product};
+  for (Layout& part : parts) {
+    part.offset = 0;
+    part = part.keep_axes([&](int axis) {
+      return axis < product.rank() - 2 && (product.strides[axis] == 0) == summed;
+    });
+  }
+  return Steps({&parts[0], &parts[1], &parts[2]});
 }
 
 /// product = alpha left right + beta product at each position of the stack that is kept, summed
@@ -55,14 +41,14 @@ void multiply_stack(Scalar alpha, const ConstMatrix& left, const ConstMatrix& ri
   auto one_task = [&](int64_t task) {
     int64_t stacked = task / tiles, first_row = task % tiles * tile;
     int64_t row_count = std::min(tile, rows - first_row);
-    for_each(kept, stacked, stacked + 1, [&](int64_t a_kept, int64_t b_kept, int64_t c_kept) {
+    kept.each(stacked, stacked + 1, [&](const auto& at) {
       Scalar keep = beta;
-      for_each(summed, 0, summed.count(), [&](int64_t a_summed, int64_t b_summed, int64_t) {
+      summed.each(0, summed.count(), [&](const auto& then) {
         ConstMatrix l = left.rows_from(first_row, row_count), r = right;
         Matrix p = product.rows_from(first_row, row_count);
-        l.data += a_kept + a_summed;
-        r.data += b_kept + b_summed;
-        p.data += c_kept;
+        l.data += at[0] + then[0];
+        r.data += at[1] + then[1];
+        p.data += at[2];
         gemm(alpha, l, r, keep, p);
         keep = 1;
       });
@@ -93,8 +79,8 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
   }
   ConstMatrix left = matrix_of(a.data(), a), right = matrix_of(b.data(), b);
   Matrix product = matrix_of(c.mutable_data(), c);
-  Stack stack({&a.layout(), &b.layout(), &c.layout()});
-  Steps kept = steps(stack.kept), summed = steps(stack.summed);
+  Steps kept = steps(false, a.layout(), b.layout(), c.layout());
+  Steps summed = steps(true, a.layout(), b.layout(), c.layout());
   if (kept.count() * summed.count() == 1)
     return gemm(alpha, left, right, beta, product, Threads::all);
   multiply_stack(alpha, left, right, beta, product, kept, summed);

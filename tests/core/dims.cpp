@@ -7,7 +7,6 @@ using namespace shiftgrad;
 TEST_CASE("dims: a list that prints, compares and stops at eight") {
   Dims dims{2, 3, 4};
   CHECK(dims[-1] == 4);
-  CHECK(dims.front() == 2);
   CHECK(dims.back() == 4);
   dims.insert(0, 7);
   dims.insert(2, 8);
