@@ -1,6 +1,7 @@
 #include "core/tape.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "core/accumulate.h"
 #include "core/errors.h"
@@ -9,14 +10,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// A tape of this thread, or null for a pause, and whether it has ended.
-struct Listed {
-  Tape* tape;
-  std::shared_ptr<const std::atomic<bool>> ended;
-};
-
-/// Those that live, and some that have ended, from the oldest to the newest.
-thread_local std::vector<Listed> listed;
+/// The tapes of this thread, and nulls for pauses, from the oldest to the newest. Those that have
+/// ended have expired.
+thread_local std::vector<std::weak_ptr<Tape*>> listed;
 
 /// A number for each thread, from 1.
 uint64_t this_thread() {
@@ -39,14 +35,15 @@ bool claim(Storage& storage) {
 
 }  // namespace
 
-Tape::Place::Place(Tape* tape) {
-  std::erase_if(listed, [](const Listed& known) { return known.ended->load(); });
-  listed.push_back({tape, ended_});
+Tape::Place::Place(Tape* tape) : tape_(std::make_shared<Tape*>(tape)) {
+  std::erase_if(listed, [](const auto& known) { return known.expired(); });
+  listed.push_back(tape_);
 }
 
 Tape* Tape::current() {
-  while (!listed.empty() && *listed.back().ended) listed.pop_back();
-  return listed.empty() ? nullptr : listed.back().tape;
+  for (; !listed.empty(); listed.pop_back())
+    if (auto newest = listed.back().lock()) return *newest;
+  return nullptr;
 }
 
 Tape::~Tape() {

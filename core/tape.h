@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -67,14 +66,11 @@ class Tape {
   class Place {
    public:
     explicit Place(Tape* tape);
-    ~Place() { end(); }
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
 
-    void end() { *ended_ = true; }
+    void end() { tape_.reset(); }
 
    private:
-    std::shared_ptr<std::atomic<bool>> ended_ = std::make_shared<std::atomic<bool>>(false);
+    std::shared_ptr<Tape*> tape_;
   };
 
  public:
