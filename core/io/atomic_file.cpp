@@ -4,13 +4,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <random>
-#include <string_view>
+#include <regex>
 
 #include "core/errors.h"
 #include "core/io/read_file.h"
@@ -27,23 +26,17 @@ void write_all(int file, std::span<const std::byte> bytes) {
   }
 }
 
-constexpr std::string_view temporary_prefix = ".shiftgrad-", temporary_suffix = ".tmp";
-constexpr size_t random_digits = 16;
-
 /// Returns a name that nobody can know beforehand.
 std::string temporary_name() {
   std::random_device random;
-  char digits[random_digits + 1];
-  std::snprintf(digits, sizeof digits, "%08x%08x", random(), random());
-  return text(temporary_prefix, digits, temporary_suffix);
+  char name[40];
+  std::snprintf(name, sizeof name, ".shiftgrad-%08x%08x.tmp", random(), random());
+  return name;
 }
 
-bool is_temporary_name(std::string_view name) {
-  if (!name.starts_with(temporary_prefix) || !name.ends_with(temporary_suffix)) return false;
-  name.remove_prefix(temporary_prefix.size());
-  name.remove_suffix(std::min(name.size(), temporary_suffix.size()));
-  return name.size() == random_digits &&
-         name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+bool is_temporary_name(const std::string& name) {
+  static const std::regex form(R"(\.shiftgrad-[0-9a-f]{16}\.tmp)");
+  return std::regex_match(name, form);
 }
 
 /// Tries to lock the file, and returns whether it is ours until it is closed: nobody else has
@@ -69,8 +62,6 @@ class Temporary {
   ~Temporary() {
     if (!path_.empty()) ::unlink(path_.c_str());
   }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
 
   /// Gives it the mode of another file and, if that is allowed, its owner.
   void resemble(const struct stat& old) {

@@ -23,8 +23,7 @@ class Descriptor {
   ~Descriptor() {
     if (is_open()) ::close(number_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  /// Descriptors are moved and never copied.
   Descriptor& operator=(Descriptor&& other) noexcept {
     std::swap(number_, other.number_);
     return *this;
