@@ -20,10 +20,7 @@ double fine_unit_interval(uint64_t word) { return static_cast<double>(word >> 11
 
 }  // namespace
 
-double Random::uniform() {
-  auto word = draw(*this);
-  return fine_unit_interval(join(word[1], word[0]));
-}
+double Random::uniform() { return fine_unit_interval(next_stream()); }
 
 double Random::normal() {
   auto word = draw(*this);

@@ -26,26 +26,21 @@ constexpr auto largest_request =
     static_cast<size_t>(std::min<uint64_t>(uint64_t{1} << 46, PTRDIFF_MAX));
 
 /// Block sizes are 1, 2, 3, 4, then 5, 6, 7, 8 · 2^n units of 64 bytes: from 256 bytes on, a block
-/// is less than a quarter larger than the request.
-struct SizeClass {
-  static constexpr size_t count = 4 * 40;
-  size_t index;
-  int64_t block_bytes;
+/// is less than a quarter larger than the request. Each size is a class of blocks.
+constexpr size_t class_count = 4 * 40;
 
-  /// The size of a block of the class with this index.
-  static int64_t bytes_of(size_t index) {
-    size_t doublings = index < 8 ? 0 : index / 4 - 1;
-    return static_cast<int64_t>(((index + 1 - 4 * doublings) << doublings) * alignment);
-  }
+/// The class of a request.
+size_t class_of(size_t bytes) {
+  size_t units = std::max<size_t>(1, (bytes + alignment - 1) / alignment);
+  int doublings = std::max(0, static_cast<int>(std::bit_width(units - 1)) - 3);
+  return 4 * static_cast<size_t>(doublings) + ((units - 1) >> doublings);
+}
 
-  explicit SizeClass(size_t bytes) {
-    size_t units = std::max<size_t>(1, (bytes + alignment - 1) / alignment);
-    int doublings = std::max(0, static_cast<int>(std::bit_width(units - 1)) - 3);
-    size_t mantissa = ((units - 1) >> doublings) + 1;  // 1 … 8
-    index = 4 * static_cast<size_t>(doublings) + mantissa - 1;
-    block_bytes = bytes_of(index);
-  }
-};
+/// The size of a block of this class.
+int64_t block_bytes(size_t index) {
+  size_t doublings = index < 8 ? 0 : index / 4 - 1;
+  return static_cast<int64_t>(((index + 1 - 4 * doublings) << doublings) * alignment);
+}
 
 /// A released block holds the link to the next one of its class.
 struct FreeBlock {
@@ -56,9 +51,9 @@ struct FreeBlock {
 /// thousand times in a second, which keeps it busy for a thousandth of that.
 struct Pool {
   std::mutex mutex;
-  std::array<FreeBlock*, SizeClass::count> free = {};
+  std::array<FreeBlock*, class_count> free = {};
   /// The number of calls when a class was last asked for or given a block.
-  std::array<int64_t, SizeClass::count> last_used = {};
+  std::array<int64_t, class_count> last_used = {};
   AllocatorCounters counters = {};
 };
 
@@ -70,7 +65,7 @@ constinit Pool pool;
 void* pop(size_t index) {
   FreeBlock* block = pool.free[index];
   pool.free[index] = block->next;
-  pool.counters.bytes_cached -= SizeClass::bytes_of(index);
+  pool.counters.bytes_cached -= block_bytes(index);
   return block;
 }
 
@@ -94,10 +89,10 @@ void shrink(int64_t bytes) {
       return pool.free[index] ? pool.last_used[index] : std::numeric_limits<int64_t>::max();
     };
     size_t oldest = 0;
-    for (size_t index = 1; index < SizeClass::count; ++index)
+    for (size_t index = 1; index < class_count; ++index)
       if (age(index) < age(oldest)) oldest = index;
     while (pool.free[oldest] && pool.counters.bytes_cached > bytes)
-      give_back(pop(oldest), static_cast<size_t>(SizeClass::bytes_of(oldest)));
+      give_back(pop(oldest), static_cast<size_t>(block_bytes(oldest)));
   }
 }
 
@@ -117,12 +112,12 @@ void* aligned_block(size_t bytes) {
 /// Takes a block of the class from the system, after free ones of other classes have made room: all
 /// blocks together stay below 5/4 of the peak, or the free ones small. A step that repeats
 /// keeps 1.05 to 1.13 times its peak in blocks of all its sizes.
-void* allocate_from_system(size_t requested, const SizeClass& size) {
+void* allocate_from_system(size_t requested, size_t index) {
   constexpr int64_t small = int64_t{16} << 20;
-  int64_t in_use = pool.counters.bytes_in_use + size.block_bytes;
+  int64_t in_use = pool.counters.bytes_in_use + block_bytes(index);
   int64_t peak = std::max(pool.counters.peak_bytes_in_use, in_use);
   shrink(std::max(small, peak / 4 * 5 - in_use));
-  auto bytes = caching ? static_cast<size_t>(size.block_bytes) : std::max<size_t>(1, requested);
+  auto bytes = caching ? static_cast<size_t>(block_bytes(index)) : std::max<size_t>(1, requested);
   ++pool.counters.system_allocations;
   if (void* block = aligned_block(bytes)) return block;
   shrink(0);
@@ -136,24 +131,24 @@ void* allocate_from_system(size_t requested, const SizeClass& size) {
 void* allocate(size_t bytes) {
   require(bytes <= largest_request, "allocate: ", bytes, " bytes: expected at most ",
           largest_request);
-  SizeClass size(bytes);
+  size_t index = class_of(bytes);
   std::lock_guard lock(pool.mutex);
-  void* block = pool.free[size.index] ? pop(size.index) : allocate_from_system(bytes, size);
+  void* block = pool.free[index] ? pop(index) : allocate_from_system(bytes, index);
   AllocatorCounters& now = pool.counters;
-  now.bytes_in_use += size.block_bytes;
+  now.bytes_in_use += block_bytes(index);
   now.peak_bytes_in_use = std::max(now.peak_bytes_in_use, now.bytes_in_use);
-  pool.last_used[size.index] = ++now.calls;
+  pool.last_used[index] = ++now.calls;
   return block;
 }
 
 void release(void* block, size_t bytes) {
-  SizeClass size(bytes);
+  size_t index = class_of(bytes);
   std::lock_guard lock(pool.mutex);
-  pool.counters.bytes_in_use -= size.block_bytes;
+  pool.counters.bytes_in_use -= block_bytes(index);
   if (!caching) return std::free(block);
-  pool.free[size.index] = new (block) FreeBlock{pool.free[size.index]};
-  pool.last_used[size.index] = pool.counters.calls;
-  pool.counters.bytes_cached += size.block_bytes;
+  pool.free[index] = new (block) FreeBlock{pool.free[index]};
+  pool.last_used[index] = pool.counters.calls;
+  pool.counters.bytes_cached += block_bytes(index);
 }
 
 bool allocator_caches() { return caching; }

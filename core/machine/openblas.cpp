@@ -6,9 +6,8 @@
 #endif
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <span>
+#include <initializer_list>
 #include <string_view>
 
 #include "core/errors.h"
@@ -46,15 +45,15 @@ bool is_amd_family_25() {
 #endif
 }
 
-bool is_one_of(std::span<const std::string_view> cores, std::string_view core) {
-  return std::find(cores.begin(), cores.end(), core) != cores.end();
+bool is_one_of(std::initializer_list<std::string_view> cores) {
+  return std::ranges::find(cores, openblas_core()) != cores.end();
 }
 
-/// The kernels without AVX-512 that OpenBLAS falls back on for a model it does not know.
-constexpr std::array<std::string_view, 5> fallbacks = {"Prescott", "Nehalem", "Sandybridge",
-                                                       "Haswell", "Zen"};
-/// The kernels with AVX-512.
-constexpr std::array<std::string_view, 3> wide = {"SkylakeX", "Cooperlake", "SapphireRapids"};
+/// Whether OpenBLAS uses kernels that it falls back on for a model it does not know, on a CPU with
+/// AVX-512, which these have not.
+bool misses_avx512() {
+  return has_avx512() && is_one_of({"Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen"});
+}
 
 /// The environment variable that names the kernels.
 constexpr const char* choice = "OPENBLAS_CORETYPE";
@@ -65,9 +64,7 @@ void use_one_openblas_thread() { openblas_set_num_threads(1); }
 
 void recognise_new_cpu() {
   bool can_choose_again = gotoblas_dynamic_init && gotoblas_dynamic_quit;
-  if (!can_choose_again || std::getenv(choice) || !has_avx512() ||
-      !is_one_of(fallbacks, openblas_core()))
-    return;
+  if (!can_choose_again || std::getenv(choice) || !misses_avx512()) return;
   setenv(choice, "SkylakeX", 1);
   gotoblas_dynamic_quit();
   gotoblas_dynamic_init();
@@ -75,12 +72,13 @@ void recognise_new_cpu() {
 }
 
 bool openblas_is_faster_in_pieces() {
-  return is_one_of(wide, openblas_core()) && is_amd_family_25();
+  // The kernels with AVX-512.
+  return is_one_of({"SkylakeX", "Cooperlake", "SapphireRapids"}) && is_amd_family_25();
 }
 
 std::optional<std::string> openblas_complaint() {
   const char* chosen = std::getenv(choice);
-  if (!chosen || !has_avx512() || !is_one_of(fallbacks, openblas_core())) return std::nullopt;
+  if (!chosen || !misses_avx512()) return std::nullopt;
   return text(choice, '=', chosen, " keeps OpenBLAS from this CPU's AVX-512, which can double the ",
               "time that products take; unset it to use all of the CPU");
 }
