@@ -4,6 +4,6 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-std::unique_ptr<Peers> launched_peers() { return std::make_unique<Alone>(); }
+std::unique_ptr<Peers> launched_peers() { return std::make_unique<Peers>(); }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -13,6 +13,7 @@
 #include <functional>
 #include <mutex>
 #include <numeric>
+#include <stop_token>
 #include <thread>
 
 #include "core/errors.h"
@@ -34,16 +35,11 @@ class MpiPeers : public Peers {
     size_ = size;
     MPI_Comm_dup(MPI_COMM_WORLD, &for_sums_);
     MPI_Comm_dup(MPI_COMM_WORLD, &for_failures_);
-    thread_ = std::thread([this] { run(); });
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
 
   ~MpiPeers() override {
-    {
-      std::lock_guard lock(mutex_);
-      ending_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
+    thread_ = {};  // when the sums that were begun are made
     MPI_Finalize();
   }
 
@@ -157,11 +153,9 @@ class MpiPeers : public Peers {
   }
 
   /// Main function of the thread.
-  void run() {
+  void run(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return ending_ || finished_ < sums_.size(); });
-      if (finished_ == sums_.size()) return;
+    while (changed_.wait(lock, stop, [this] { return finished_ < sums_.size(); })) {
       std::vector<Scalar>& values = sums_[finished_];
       lock.unlock();
       add_up(values);
@@ -178,13 +172,12 @@ class MpiPeers : public Peers {
   bool all_failed_ = false;
 
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   /// Elements keep their addresses while others are added.
   std::deque<std::vector<Scalar>> sums_;
   size_t finished_ = 0;
   std::atomic<bool> waited_for_ = false;
-  bool ending_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace
@@ -193,7 +186,7 @@ std::unique_ptr<Peers> launched_peers() {
   // Environment variables that Open MPI's mpirun sets, and that others set by the process
   // management interface.
   bool launched = std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE");
-  if (!launched) return std::make_unique<Alone>();
+  if (!launched) return std::make_unique<Peers>();
   return std::make_unique<MpiPeers>();
 }
 

@@ -1,7 +1,6 @@
 #include "optim/peers/peers.h"
 
 #include <cstring>
-#include <utility>
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -20,16 +19,8 @@ std::vector<std::vector<Number>> gather_numbers(Peers& peers, std::span<const Nu
 
 }  // namespace
 
-void Alone::start_sum(std::vector<Scalar> values) { sums_.push_back(std::move(values)); }
-
-std::vector<std::vector<Scalar>> Alone::finish_sums() { return std::exchange(sums_, {}); }
-
-std::vector<std::vector<std::byte>> Alone::gather(std::span<const std::byte> mine) {
-  return {{mine.begin(), mine.end()}};
-}
-
 Peers& alone() {
-  thread_local Alone peers;
+  thread_local Peers peers;
   return peers;
 }
 

@@ -6,52 +6,43 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// How a peer talks to the others. All peers make the same calls in the same order, except for the
-/// last two functions.
+/// How a peer talks to the others: here a process without any, whose sums are what was passed. All
+/// peers make the same calls in the same order, except for the last two functions.
 class Peers {
  public:
   virtual ~Peers() = default;
   /// This peer's number, from 0, and the number of all peers.
-  virtual int64_t rank() const = 0;
-  virtual int64_t size() const = 0;
+  virtual int64_t rank() const { return 0; }
+  virtual int64_t size() const { return 1; }
 
   /// Begins to sum the values over all peers, element by element, while the caller continues.
-  virtual void start_sum(std::vector<Scalar> values) = 0;
+  virtual void start_sum(std::vector<Scalar> values) { sums_.push_back(std::move(values)); }
   /// Waits for the sums and returns them in the order in which they were begun. All peers get the
   /// same bits, and so does every run with this number of peers.
-  virtual std::vector<std::vector<Scalar>> finish_sums() = 0;
+  virtual std::vector<std::vector<Scalar>> finish_sums() { return std::exchange(sums_, {}); }
   /// Returns what each peer passed, by rank. It must be less than 2 GiB in all.
-  virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> mine) = 0;
+  virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> mine) {
+    return {{mine.begin(), mine.end()}};
+  }
 
   /// Returns whether a peer that fails should report why. It first waits some seconds for the
   /// others to fail too, as they do on the same bad input.
-  virtual bool speaks_for_failed() = 0;
+  virtual bool speaks_for_failed() { return true; }
   /// Ends, with this status, the peers that wait for this one, which failed.
-  virtual void end_waiting(int status) = 0;
-};
-
-/// A process without other peers. A sum is what was passed.
-class Alone : public Peers {
- public:
-  int64_t rank() const override { return 0; }
-  int64_t size() const override { return 1; }
-  void start_sum(std::vector<Scalar> values) override;
-  std::vector<std::vector<Scalar>> finish_sums() override;
-  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> mine) override;
-  bool speaks_for_failed() override { return true; }
-  void end_waiting(int) override {}
+  virtual void end_waiting(int) {}
 
  private:
   std::vector<std::vector<Scalar>> sums_;
 };
 
-/// Returns this thread's `Alone`, for programs without peers.
+/// Returns this thread's only peer, for programs without others.
 Peers& alone();
 
 /// The rows begin … end-1.

@@ -104,7 +104,7 @@ nlohmann::json measured(const Shape& shape, int64_t batch_size, Observed& peers)
 
 /// One of two peers of which the other is not there: the work of a process on its half of the rows,
 /// with all that it does for sums.
-class Unanswered : public Alone {
+class Unanswered : public Peers {
  public:
   int64_t size() const override { return 2; }
 };

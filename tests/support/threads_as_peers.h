@@ -40,14 +40,14 @@ class ThreadsAsPeers {
  private:
   explicit ThreadsAsPeers(int64_t size) : gathered_(size), barrier_(size) {}
 
-  class Peer : public Alone {
+  class Peer : public Peers {
    public:
     Peer(ThreadsAsPeers& all, int64_t rank) : all_(all), rank_(rank) {}
     int64_t rank() const override { return rank_; }
     int64_t size() const override { return std::ssize(all_.gathered_); }
 
     std::vector<std::vector<Scalar>> finish_sums() override {
-      std::vector<std::vector<Scalar>> sums = Alone::finish_sums();
+      std::vector<std::vector<Scalar>> sums = Peers::finish_sums();
       for (std::vector<Scalar>& values : sums) {
         auto parts = gather(std::as_bytes(std::span(values)));
         std::fill(values.begin(), values.end(), Scalar{0});

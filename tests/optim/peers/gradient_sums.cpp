@@ -20,7 +20,7 @@ Parameter parameter(const char* name, int64_t count, Scalar value) {
 }
 
 /// One of two peers, who notes which parameters were still in use when each sum was begun.
-class Noting : public Alone {
+class Noting : public Peers {
  public:
   explicit Noting(std::vector<Parameter> parameters) : parameters_(std::move(parameters)) {}
   int64_t size() const override { return 2; }
@@ -30,7 +30,7 @@ class Noting : public Alone {
       if (parameter.value.recorded()) in_use += parameter.name;
     notes.push_back(in_use);
     counts.push_back(std::ssize(values));
-    Alone::start_sum(std::move(values));
+    Peers::start_sum(std::move(values));
   }
 
   std::vector<std::string> notes;
