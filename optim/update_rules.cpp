@@ -2,10 +2,7 @@
 
 #include <array>
 #include <cmath>
-#include <type_traits>
 
-#include "core/checked.h"
-#include "core/errors.h"
 #include "core/machine/simd.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -79,23 +76,7 @@ int moment_count(const UpdateRule& rule) {
 }
 
 void check(const UpdateRule& any) {
-  std::visit(
-      [](const auto& rule) {
-        AtLeast at_least{rule.type};
-        auto below_one = [&](const char* field, double value) {
-          require(0 <= value && value < 1, rule.type, ": ", field, " ", value,
-                  ", expected 0 to below 1");
-        };
-        at_least(0, "weight_decay", rule.weight_decay);
-        if constexpr (std::is_same_v<decltype(rule), const SGD&>) {
-          below_one("momentum", rule.momentum);
-        } else {
-          below_one("beta1", rule.beta1);
-          below_one("beta2", rule.beta2);
-          at_least(0, "eps", rule.eps);
-        }
-      },
-      any);
+  std::visit([](const auto& rule) { check_fields(rule.type, rule); }, any);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

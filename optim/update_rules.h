@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <variant>
 
+#include "core/field.h"
 #include "core/scalar.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -17,6 +18,27 @@ struct SGD {
   static constexpr const char* type = "sgd";
   double momentum = 0;
   double weight_decay = 0;
+
+  void fields(auto field) {
+    field(momentum, {"momentum", "", quantity::decay});
+    field(weight_decay, {"weight_decay", "", quantity::rate});
+  }
+};
+
+template <bool decoupled>
+struct AdamRule {
+  static constexpr const char* type = decoupled ? "adamw" : "adam";
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = decoupled ? 0.01 : 0;
+
+  void fields(auto field) {
+    field(beta1, {"beta1", "", quantity::decay});
+    field(beta2, {"beta2", "", quantity::decay});
+    field(eps, {"eps", "", quantity::rate});
+    field(weight_decay, {"weight_decay", "", quantity::rate});
+  }
 };
 
 /// Adam (Kingma & Ba 2015, algorithm 1; PyTorch: optim.Adam):
@@ -24,25 +46,13 @@ struct SGD {
 ///     g += weight_decay w
 ///     m = beta1 m + (1 - beta1) g,   v = beta2 v + (1 - beta2) g²
 ///     w -= rate / (1 - beta1ᵗ) · m / (√v / √(1 - beta2ᵗ) + eps)
-struct Adam {
-  static constexpr const char* type = "adam";
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0;
-};
+using Adam = AdamRule<false>;
 
 /// Adam with a decay that acts on the weight directly and not through the moments (Loshchilov &
 /// Hutter 2019, algorithm 2; PyTorch: optim.AdamW):
 ///
 ///     w -= rate weight_decay w,   then as Adam without decay
-struct AdamW {
-  static constexpr const char* type = "adamw";
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0.01;
-};
+using AdamW = AdamRule<true>;
 
 using UpdateRule = std::variant<SGD, Adam, AdamW>;
 

@@ -171,9 +171,9 @@ TEST_CASE("optimizer: settings out of range") {
   auto refused = [](const UpdateRule& rule) {
     return refusal([&] { Optimizer(three_weights(), rule); });
   };
-  CHECK(refused(AdamW{.beta1 = 1}) == "adamw: beta1 1, expected 0 to below 1");
-  CHECK(refused(Adam{.beta2 = -0.5}) == "adam: beta2 -0.5, expected 0 to below 1");
+  CHECK(refused(AdamW{.beta1 = 1}) == "adamw: beta1 1, expected 0 to less than 1");
+  CHECK(refused(Adam{.beta2 = -0.5}) == "adam: beta2 -0.5, expected 0 to less than 1");
   CHECK(refused(Adam{.eps = std::nan("")}) == "adam: eps nan, expected at least 0");
-  CHECK(refused(SGD{.momentum = 2}) == "sgd: momentum 2, expected 0 to below 1");
+  CHECK(refused(SGD{.momentum = 2}) == "sgd: momentum 2, expected 0 to less than 1");
   CHECK(refused(SGD{.weight_decay = -1}) == "sgd: weight_decay -1, expected at least 0");
 }
