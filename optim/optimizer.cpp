@@ -28,24 +28,22 @@ void Optimizer::step(double learning_rate) {
   for (size_t n = 0; n < parameters_.size(); ++n)
     if (parameters_[n].value.gradient().defined()) ++moments_[n].updates;
   std::vector<Piece> all = pieces(parameters_);
-  parallel_for(static_cast<int64_t>(all.size()),
-               [&](int64_t n) { update_piece(all[n], learning_rate); });
-}
-
-void Optimizer::update_piece(const Piece& piece, double learning_rate) {
-  const Parameter& parameter = parameters_[piece.parameter];
-  const Moments& moments = moments_[piece.parameter];
-  auto written_from = [](const Tensor& tensor, int64_t begin) {
-    return tensor.defined() ? tensor.mutable_data() + begin : nullptr;
-  };
-  Tensor gradient = parameter.value.gradient();
-  double rate = learning_rate * factors_[piece.parameter];
-  for (int64_t begin = piece.begin; begin < piece.end; begin += UpdateBlock::most) {
-    UpdateBlock block{written_from(parameter.value, begin), gradient.data() + begin,
-                      written_from(moments.first, begin), written_from(moments.second, begin),
-                      std::min(UpdateBlock::most, piece.end - begin)};
-    update(rule_, rate, parameter.decay == Decay::yes, moments.updates, block);
-  }
+  parallel_for(std::ssize(all), [&](int64_t n) {
+    const Piece& piece = all[n];
+    const auto& [name, value, decay] = parameters_[piece.parameter];
+    const Moments& moments = moments_[piece.parameter];
+    auto written_from = [](const Tensor& tensor, int64_t begin) {
+      return tensor.defined() ? tensor.mutable_data() + begin : nullptr;
+    };
+    Tensor gradient = value.gradient();
+    double rate = learning_rate * factors_[piece.parameter];
+    for (int64_t begin = piece.begin; begin < piece.end; begin += UpdateBlock::most) {
+      UpdateBlock block{written_from(value, begin), gradient.data() + begin,
+                        written_from(moments.first, begin), written_from(moments.second, begin),
+                        std::min(UpdateBlock::most, piece.end - begin)};
+      update(rule_, rate, decay == Decay::yes, moments.updates, block);
+    }
+  });
 }
 
 void Optimizer::zero_gradients() const {

@@ -17,8 +17,6 @@ struct Moments {
   Tensor second;
 };
 
-struct Piece;
-
 /// Applies an update rule to parameters. Weight decay acts only on those with Decay::yes.
 class Optimizer {
  public:
@@ -41,8 +39,6 @@ class Optimizer {
   void set_moments(std::vector<Moments> moments);
 
  private:
-  void update_piece(const Piece& piece, double learning_rate);
-
   std::vector<Parameter> parameters_;
   std::vector<Moments> moments_;
   UpdateRule rule_;

@@ -23,19 +23,16 @@ void shuffle(std::vector<Value>& values, Random& random) {
     std::swap(values[static_cast<size_t>(n)], values[static_cast<size_t>(random.below(n + 1))]);
 }
 
-void sort_by_length(std::span<const TokenPair> pairs, std::span<int64_t> members) {
+/// Sorts the members by length, and appends them in batches of `size`.
+void add_by_length(std::span<const TokenPair> pairs, std::span<int64_t> members, int64_t size,
+                   std::vector<std::vector<int64_t>>& batches) {
   std::ranges::stable_sort(members, {}, [&](int64_t member) {
     const TokenPair& pair = pairs[static_cast<size_t>(member)];
     return std::pair(pair.target.size(), pair.source.size());
   });
-}
-
-void cut(std::span<const int64_t> members, int64_t size,
-         std::vector<std::vector<int64_t>>& batches) {
-  while (!members.empty()) {
+  for (; !members.empty(); members = members.subspan(batches.back().size())) {
     auto batch = members.first(std::min(static_cast<size_t>(size), members.size()));
     batches.emplace_back(batch.begin(), batch.end());
-    members = members.subspan(batch.size());
   }
 }
 
@@ -75,9 +72,8 @@ PairBatch rows(const PairBatch& batch, int64_t begin, int64_t end) {
 std::vector<std::vector<int64_t>> batches_by_length(std::span<const TokenPair> pairs,
                                                     int64_t batch_size) {
   std::vector<int64_t> members = numbers(pairs.size());
-  sort_by_length(pairs, members);
   std::vector<std::vector<int64_t>> batches;
-  cut(members, batch_size, batches);
+  add_by_length(pairs, members, batch_size, batches);
   return batches;
 }
 
@@ -93,14 +89,11 @@ void PairBatches::begin_epoch(int64_t epoch) {
   std::vector<int64_t> members = numbers(pairs_.size());
   shuffle(members, random);
   order_.clear();
-  std::span<int64_t> left = members;
   auto together = static_cast<size_t>(batches_sorted_together * batch_size_);
-  while (!left.empty()) {
-    std::span<int64_t> run = left.first(std::min(together, left.size()));
-    sort_by_length(pairs_, run);
-    cut(run, batch_size_, order_);
-    left = left.subspan(run.size());
-  }
+  for (size_t begin = 0; begin < members.size(); begin += together)
+    add_by_length(pairs_,
+                  std::span(members).subspan(begin, std::min(together, members.size() - begin)),
+                  batch_size_, order_);
   shuffle(order_, random);
   epoch_ = epoch;
   position_ = 0;
