@@ -1,7 +1,6 @@
 #include "optim/batches.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "core/checked.h"
 #include "core/errors.h"
@@ -21,29 +20,30 @@ void check(const char* name, std::span<const int32_t> text, int64_t batch_size, 
           " of block_size + 1 = ", block_size + 1);
 }
 
-/// Makes a batch whose row b holds the tokens from begins[b] on, and as targets the tokens after
-/// them. The inputs begin `again` tokens earlier.
-Batch cut(std::span<const int32_t> text, const std::vector<int64_t>& begins, int64_t length,
-          int64_t again = 0) {
-  auto B = static_cast<int64_t>(begins.size());
-  Batch batch{.inputs = {{B, again + length}, {}}, .targets = {{B, length}, {}}};
-  for (int64_t begin : begins) {
-    auto first = text.begin() + begin;
-    batch.inputs.values.insert(batch.inputs.values.end(), first - again, first + length);
-    batch.targets.values.insert(batch.targets.values.end(), first + 1, first + length + 1);
-  }
-  return batch;
+/// Returns the targets of rows of this length.
+Tokens targets(std::span<const int32_t> text, const std::vector<int64_t>& begins, int64_t length,
+               int64_t loss_tokens) {
+  int64_t count = loss_tokens > 0 ? std::min(loss_tokens, length) : length;
+  return rows_at(text, begins, length + 1 - count, length + 1);
 }
 
 }  // namespace
+
+Tokens rows_at(std::span<const int32_t> text, const std::vector<int64_t>& begins, int64_t first,
+               int64_t end) {
+  Tokens rows{{std::ssize(begins), end - first}, {}};
+  for (int64_t begin : begins)
+    rows.values.insert(rows.values.end(), text.begin() + begin + first, text.begin() + begin + end);
+  return rows;
+}
 
 Batch rows(const Batch& batch, int64_t begin, int64_t end) {
   return {rows(batch.inputs, begin, end), rows(batch.targets, begin, end), batch.starts_over};
 }
 
 RandomBlocks::RandomBlocks(std::span<const int32_t> tokens, int64_t batch, int64_t block,
-                           const Random& start)
-    : text(tokens), batch_size(batch), block_size(block), random(start) {
+                           const Random& start, int64_t scored)
+    : text(tokens), batch_size(batch), block_size(block), loss_tokens(scored), random(start) {
   check("RandomBlocks", text, batch_size, block_size, 1);
 }
 
@@ -51,12 +51,12 @@ Batch RandomBlocks::next() {
   std::vector<int64_t> begins(batch_size);
   for (int64_t& begin : begins)
     begin = random.below(static_cast<int64_t>(text.size()) - block_size);
-  return cut(text, begins, block_size);
+  return {rows_at(text, begins, 0, block_size), targets(text, begins, block_size, loss_tokens)};
 }
 
 ParallelStreams::ParallelStreams(std::span<const int32_t> tokens, int64_t batch, int64_t block,
-                                 int64_t again)
-    : text(tokens), batch_size(batch), block_size(block), ext_len(again) {
+                                 int64_t again, int64_t scored)
+    : text(tokens), batch_size(batch), block_size(block), ext_len(again), loss_tokens(scored) {
   AtLeast{"ParallelStreams"}(0, "ext_len", ext_len);
   check("ParallelStreams", text, batch_size, block_size, std::max<int64_t>(batch_size, 1));
 }
@@ -68,8 +68,8 @@ Batch ParallelStreams::next() {
   int64_t length = std::min(block_size, predictable - position);
   std::vector<int64_t> begins(batch_size);
   for (int64_t b = 0; b < batch_size; ++b) begins[b] = b * stream_length + position;
-  Batch batch = cut(text, begins, length, std::min(ext_len, position));
-  batch.starts_over = position == 0;
+  Batch batch{rows_at(text, begins, -std::min(ext_len, position), length),
+              targets(text, begins, length, loss_tokens), position == 0};
   position += length;
   return batch;
 }

@@ -1,10 +1,12 @@
 #pragma once
 
 // Two ways to cut a text into batches. Both give inputs [B, T] and targets [B, T], which are the
-// tokens that follow the inputs. Streams may put tokens of the batch before in front of the inputs.
+// tokens that follow the inputs, or the last loss_tokens of these where that is more than 0.
+// Streams may put tokens of the batch before in front of the inputs.
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/array.h"
 #include "core/random.h"
@@ -14,11 +16,15 @@ namespace shiftgrad {
 /// Rows of tokens from a text.
 struct Batch {
   Tokens inputs;   // [B, E + T], E tokens of the batch before and the new ones
-  Tokens targets;  // [B, T]
+  Tokens targets;  // [B, T], or [B, L] for a loss over the last L positions of each row
   /// Whether this batch does not continue the one before, so that a model must forget earlier
   /// batches.
   bool starts_over = true;
 };
+
+/// Returns the tokens begin + first … begin + end - 1 of a text as a row for each of the begins.
+Tokens rows_at(std::span<const int32_t> text, const std::vector<int64_t>& begins, int64_t first,
+               int64_t end);
 
 /// Returns the rows begin … end-1 of a batch.
 Batch rows(const Batch& batch, int64_t begin, int64_t end);
@@ -27,13 +33,13 @@ Batch rows(const Batch& batch, int64_t begin, int64_t end);
 /// (Al-Rfou et al. 2018; nanoGPT's get_batch).
 struct RandomBlocks {
   std::span<const int32_t> text;
-  int64_t batch_size, block_size;
+  int64_t batch_size, block_size, loss_tokens;
   /// Random numbers of the draws, which are the only state.
   Random random;
 
   /// Throws when a size is less than 1 or the text has no block_size + 1 tokens.
   RandomBlocks(std::span<const int32_t> text, int64_t batch_size, int64_t block_size,
-               const Random& random);
+               const Random& random, int64_t loss_tokens = 0);
   /// Returns the next batch [batch_size, block_size]; there is always one.
   Batch next();
 };
@@ -48,14 +54,14 @@ struct RandomBlocks {
 ///                                                  ghi   jk | ghi
 struct ParallelStreams {
   std::span<const int32_t> text;
-  int64_t batch_size, block_size, ext_len;
+  int64_t batch_size, block_size, ext_len, loss_tokens;
   /// Position at which the streams are read next, counted from the start of each. It is the only
   /// state.
   int64_t position = 0;
 
   /// Throws when a size is less than 1 or a stream has no block_size + 1 tokens.
   ParallelStreams(std::span<const int32_t> text, int64_t batch_size, int64_t block_size,
-                  int64_t ext_len = 0);
+                  int64_t ext_len = 0, int64_t loss_tokens = 0);
   /// Returns the next batch [batch_size, T], with T at most block_size; there is always one.
   Batch next();
 };

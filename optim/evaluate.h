@@ -3,8 +3,10 @@
 // How well a model predicts a text. Every token but the first is predicted once. How much of the
 // text before it the model sees depends on the mode.
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
+#include <numbers>
 #include <ostream>
 #include <span>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "core/named.h"
 #include "nn/models/sequence_model.h"
 #include "optim/peers/peers.h"
+#include "optim/stopwatch.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -56,14 +59,17 @@ struct Evaluation {
   double seconds = 0;
 
   /// Returns nats / log 2, which is bits per character if a token is a character.
-  double bits() const;
+  double bits() const { return nats / std::numbers::ln2; }
   /// Returns e^nats.
-  double perplexity() const;
+  double perplexity() const { return std::exp(nats); }
   double tokens_per_second() const { return static_cast<double>(tokens) / seconds; }
 };
 
 /// Prints it in one line, such as "2.431 bits per token, perplexity 5.39, over 1000 tokens".
 std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation);
+
+/// Returns the mean over all peers of losses that this one added up since the watch began.
+Evaluation mean_over(Peers& peers, double nats, int64_t tokens, const Stopwatch& watch);
 
 /// Scores a model on a text. `losses`, if given, receives -log p of each token but the first, in
 /// the order of the text. Several peers share the work and get the same result; `losses` are 0 for

@@ -1,7 +1,6 @@
 #include "optim/pair_trainer.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "core/checked.h"
 #include "core/tape.h"
@@ -23,10 +22,6 @@ Fingerprint fingerprint_of(std::span<const TokenPair> pairs) {
   return fingerprint(std::span<const int32_t>(tokens));
 }
 
-UpdateRule update_rule(const PairTrainerConfig& config) {
-  return AdamW{.beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
-}
-
 /// Returns `count` of the pairs, evenly spaced; all of them if `count` is 0 or greater than their
 /// number.
 std::vector<TokenPair> spaced(std::span<const TokenPair> pairs, int64_t count) {
@@ -45,9 +40,10 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
                     const TargetEnds& ends, int64_t batch_size, Peers& peers,
                     const EvaluationProgress& progress) {
   Tape::Pause constant;
-  auto start = std::chrono::steady_clock::now();
+  Stopwatch watch;
   std::vector<std::vector<int64_t>> batches = batches_by_length(pairs, batch_size);
-  double nats = 0, tokens = 0;
+  double nats = 0;
+  int64_t tokens = 0;
   Context context;
   Rows own = own_rows(peers, std::ssize(batches));
   for (int64_t n = own.begin; n < own.end; ++n) {
@@ -55,19 +51,17 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
     Tensor logits = model(batch.source, batch.inputs, context);  // [B, T, V]
     Tensor loss = cross_entropy(logits, batch.next, {.ignored = PairBatch::filled_up});
     nats += static_cast<double>(loss.item()) * static_cast<double>(batch.tokens);
-    tokens += static_cast<double>(batch.tokens);
+    tokens += batch.tokens;
     if (progress) progress(n + 1 - own.begin, std::ssize(batches));
   }
-  std::vector<double> total = sums(peers, {nats, tokens});
-  std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  return {total[0] / total[1], static_cast<int64_t>(total[1]), passed.count()};
+  return mean_over(peers, nats, tokens, watch);
 }
 
 PairTrainer::PairTrainer(EncoderDecoder& model, std::span<const TokenPair> train,
                          std::span<const TokenPair> validation, const TargetEnds& ends,
                          const PairTrainerConfig& config, Peers& peers)
     : TrainingLoop(loop_config(config, model.config.d_model), parameters(model),
-                   Optimizer(parameters(model), update_rule(checked(config))),
+                   Optimizer(parameters(model), adam_of<AdamW>(checked(config))),
                    {{"train_pairs", fingerprint_of(train)},
                     {"validation_pairs", fingerprint_of(validation.empty() ? train : validation)}},
                    peers),

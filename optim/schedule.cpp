@@ -4,9 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/checked.h"
-#include "core/errors.h"
-
 namespace shiftgrad {
 
 namespace {
@@ -44,15 +41,6 @@ double Schedule::at(int64_t step) const {
 int64_t warmed_up(int64_t all, int64_t warmup_iters, int64_t step) {
   if (step >= warmup_iters) return all;
   return (all * (step + 1) + warmup_iters) / (warmup_iters + 1);
-}
-
-void Schedule::check() const {
-  AtLeast at_least{"schedule"};
-  at_least(0, "learning_rate", learning_rate);
-  at_least(0, "min_lr", min_lr);
-  at_least(0, "warmup_iters", warmup_iters);
-  at_least(0, "lr_decay_iters", lr_decay_iters);
-  at_least(1, "d_model", d_model);
 }
 
 }  // namespace shiftgrad

@@ -32,8 +32,6 @@ struct Schedule {
 
   /// Returns the learning rate of the update that follows `step` earlier ones.
   double at(int64_t step) const;
-  /// Throws, naming the bad field, when the fields make no schedule.
-  void check() const;
 };
 
 /// Returns a number that rises as the learning rate does: all · n / (w + 1), rounded up, while n ≤

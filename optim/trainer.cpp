@@ -17,24 +17,19 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 UpdateRule update_rule(const TrainerConfig& config) {
-  switch (config.optimizer) {
-    case OptimizerType::sgd:
-      return SGD{.momentum = config.momentum, .weight_decay = config.weight_decay};
-    case OptimizerType::adam:
-      return Adam{
-          .beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
-    default:
-      return AdamW{
-          .beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
-  }
+  if (config.optimizer == OptimizerType::sgd)
+    return SGD{.momentum = config.momentum, .weight_decay = config.weight_decay};
+  if (config.optimizer == OptimizerType::adam) return adam_of<Adam>(config);
+  return adam_of<AdamW>(config);
 }
 
 std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
                                                     std::span<const int32_t> text) {
   if (config.batches == BatchType::streams)
-    return ParallelStreams(text, config.batch_size, config.block_size, config.ext_len);
+    return ParallelStreams(text, config.batch_size, config.block_size, config.ext_len,
+                           config.loss_tokens);
   return RandomBlocks(text, config.batch_size, config.block_size,
-                      Random{config.seed, random_stream::batches});
+                      Random{config.seed, random_stream::batches}, config.loss_tokens);
 }
 
 constexpr const char* auxiliary_name = "auxiliary";
@@ -50,21 +45,6 @@ Optimizer optimizer(const TrainerConfig& config, const std::vector<Parameter>& a
   std::vector<Parameter> learning = not_frozen(all, config.freeze);
   std::vector<double> factors = learning_rate_factors(learning, config.lr_scale);
   return {std::move(learning), update_rule(config), std::move(factors)};
-}
-
-/// Returns the last positions of each row.
-Tensor last_positions(const Tensor& x, int64_t count) {
-  int64_t T = x.size(1);
-  return count == T ? x : slice(x, 1, T - count, T);
-}
-Tokens last_positions(const Tokens& x, int64_t count) {
-  int64_t B = x.shape[0], T = x.shape[1];
-  Tokens last{{B, count}, {}};
-  for (int64_t b = 0; b < B; ++b) {
-    auto end = x.values.begin() + (b + 1) * T;
-    last.values.insert(last.values.end(), end - count, end);
-  }
-  return last;
 }
 
 /// Throws unless such a training can have this memory.
@@ -128,29 +108,23 @@ std::vector<Batch> Trainer::next_batches() {
   return batches;
 }
 
-int64_t Trainer::scored_tokens(const Batch& batch) const {
-  int64_t T = batch.targets.shape[1];
-  return config_.loss_tokens > 0 ? std::min(config_.loss_tokens, T) : T;
-}
-
 int64_t Trainer::learn(Context& context) {
   std::vector<Batch> batches = next_batches();
   int64_t tokens = 0;
-  for (const Batch& batch : batches) tokens += batch.targets.shape[0] * scored_tokens(batch);
+  for (const Batch& batch : batches) tokens += std::ssize(batch.targets.values);
 
   Rows own = own_rows(peers_, config_.batch_size);
   context.first_member = own.begin;
   for (const Batch& batch : batches) {
     Batch part = rows(batch, own.begin, own.end);
-    int64_t scored = scored_tokens(part);
     if (part.starts_over) memory_.clear();
     Tape tape;
     ModelOutput output = model_(part.inputs, memory_, context);
-    Tensor loss =
-        cross_entropy(last_positions(output.logits, scored), last_positions(part.targets, scored));
+    int64_t T = part.inputs.shape[1], scored = part.targets.shape[1];
+    Tensor loss = cross_entropy(slice(output.logits, 1, T - scored, T), part.targets);
     Tensor others;
     if (auxiliary_) others = (*auxiliary_)(output, part.targets, state().step, context);
-    double weight = static_cast<double>(own.count() * scored) / static_cast<double>(tokens);
+    double weight = static_cast<double>(part.targets.values.size()) / static_cast<double>(tokens);
     backward(tape, loss, others.defined() ? loss + others : loss, weight,
              &batch == &batches.back());
     if (config_.mem_len > 0)

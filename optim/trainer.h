@@ -58,8 +58,6 @@ class Trainer : public TrainingLoop {
   void note(PeerConsistency& common) const override;
 
   std::vector<Batch> next_batches();
-  /// Returns the number of positions of each row that the loss is about.
-  int64_t scored_tokens(const Batch& batch) const;
   Memory saved_memory(const SavedState& saved) const;
 
   SequenceModel& model_;

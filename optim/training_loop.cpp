@@ -1,6 +1,5 @@
 #include "optim/training_loop.h"
 
-#include <chrono>
 #include <cmath>
 
 #include "core/errors.h"
@@ -43,7 +42,6 @@ TrainingLoop::TrainingLoop(LoopConfig config, std::vector<Parameter> all, Optimi
       data_(std::move(data)),
       state_{.random = {config_.seed, random_stream::dropout}, .optimizer = std::move(optimizer)},
       gradient_sums_(peers, state_.optimizer.parameters()) {
-  config_.schedule.check();
   require(config_.batch_size >= peers.size(), "trainer: batch_size ", config_.batch_size, " for ",
           peers.size(), " peers, expected a row for each");
   for (const Parameter& parameter : listed_) parameter.value.require_gradient(false);
@@ -71,7 +69,7 @@ void TrainingLoop::backward(Tape& tape, const Tensor& loss, const Tensor& object
 }
 
 StepReport TrainingLoop::step() {
-  auto start = std::chrono::steady_clock::now();
+  Stopwatch watch;
   state_.optimizer.zero_gradients();
   loss_ = 0;
   Context context{.training = true, .random = state_.random};
@@ -87,8 +85,7 @@ StepReport TrainingLoop::step() {
   state_.optimizer.step(report.learning_rate);
   state_.random = context.random;
   state_.step = report.step;
-  std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  report.seconds = passed.count();
+  report.seconds = watch.seconds();
   return report;
 }
 

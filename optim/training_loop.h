@@ -73,6 +73,12 @@ struct LoopConfig {
   uint64_t seed;
 };
 
+/// Returns Adam or AdamW with the settings of a config.
+template <class Rule, class Config>
+Rule adam_of(const Config& config) {
+  return {.beta1 = config.beta1, .beta2 = config.beta2, .weight_decay = config.weight_decay};
+}
+
 /// Returns the length of the training that schedules use.
 template <class Config>
 int64_t training_iters(const Config& config) {

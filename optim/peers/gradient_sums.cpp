@@ -1,7 +1,8 @@
 #include "optim/peers/gradient_sums.h"
 
 #include <algorithm>
-#include <chrono>
+
+#include "optim/stopwatch.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -51,9 +52,9 @@ double GradientSums::finish() {
   if (buckets_.empty()) return 0;
   while (started_ < buckets_.size()) start_next();
   started_ = 0;
-  auto begin = std::chrono::steady_clock::now();
+  Stopwatch watch;
   std::vector<std::vector<Scalar>> sums = peers_.finish_sums();
-  std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begin;
+  double waited = watch.seconds();
   for (size_t n = 0; n < buckets_.size(); ++n) {
     auto next = sums[n].begin();
     for (const Parameter& parameter : buckets_[n]) {
@@ -62,7 +63,7 @@ double GradientSums::finish() {
       next += std::ssize(gradient);
     }
   }
-  return waited.count();
+  return waited;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
