@@ -47,18 +47,6 @@ Optimizer optimizer(const TrainerConfig& config, const std::vector<Parameter>& a
   return {std::move(learning), update_rule(config), std::move(factors)};
 }
 
-/// Throws unless such a training can have this memory.
-void check_memory(const Memory& memory, const ModelTraits& model, const TrainerConfig& config) {
-  if (memory.empty()) return;
-  auto layers = static_cast<int64_t>(memory.size());
-  require(layers == model.n_layer, "a memory of ", layers, " layers, expected ", model.n_layer);
-  const Dims& first = memory[0].shape();
-  int64_t length = first.size() == 3 ? std::min(first[1], config.mem_len) : config.mem_len;
-  Dims expected{config.batch_size, length, model.d_model};
-  for (const Tensor& layer : memory)
-    require(layer.shape() == expected, "a memory of ", layer.shape(), ", expected ", expected);
-}
-
 }  // namespace
 
 Trainer::Trainer(SequenceModel& model, std::span<const int32_t> train_text,
@@ -158,7 +146,8 @@ std::pair<Evaluation, Evaluation> Trainer::scores(const EvaluationProgress& prog
 
 void Trainer::visit_state(SavedState& saved) {
   auto batches = batches_;
-  if (auto* blocks = std::get_if<RandomBlocks>(&batches)) saved("blocks", blocks->random);
+  if (auto* blocks = std::get_if<RandomBlocks>(&batches))
+    saved("blocks", blocks->random.seed, blocks->random.stream, blocks->random.counter);
   if (auto* streams = std::get_if<ParallelStreams>(&batches)) {
     saved("streams", streams->position);
     int64_t length = std::ssize(train_text_) / config_.batch_size;
@@ -178,9 +167,18 @@ Memory Trainer::saved_memory(const SavedState& saved) const {
   Memory memory;
   for (size_t n = 0; saved.tensors.contains(memory_name(n)); ++n)
     memory.push_back(loaded_tensor(memory_name(n), saved.tensors.at(memory_name(n))));
-  check_memory(memory, model_.traits(), config_);
+  if (memory.empty()) return memory;
+  ModelTraits model = model_.traits();
+  require(std::ssize(memory) == model.n_layer, "a memory of ", memory.size(), " layers, expected ",
+          model.n_layer);
+  const Dims& first = memory[0].shape();
+  Dims expected{config_.batch_size, config_.mem_len, model.d_model};
+  if (first.size() == 3) expected[1] = std::min(expected[1], first[1]);
   Rows own = own_rows(peers_, config_.batch_size);
-  for (Tensor& layer : memory) layer = contiguous(slice(layer, 0, own.begin, own.end));
+  for (Tensor& layer : memory) {
+    require(layer.shape() == expected, "a memory of ", layer.shape(), ", expected ", expected);
+    layer = contiguous(slice(layer, 0, own.begin, own.end));
+  }
   return memory;
 }
 

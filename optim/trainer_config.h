@@ -125,8 +125,7 @@ struct TrainerConfig {
     field(momentum, {"momentum", "SGD momentum", quantity::decay});
     field(freeze, {"freeze",
                    "parameters not to train: names, in which * stands for anything, separated by "
-                   "commas, such "
-                   "as embedding.*,blocks.0.* (default: none)",
+                   "commas, such as embedding.*,blocks.0.* (default: none)",
                    {"PATTERNS"}});
     field(
         lr_scale,

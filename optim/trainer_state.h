@@ -1,13 +1,15 @@
 #pragma once
 
+#include <concepts>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <string>
+#include <type_traits>
 
 #include "core/io/safetensors.h"
 #include "core/random.h"
 #include "nn/module.h"
-#include "optim/fingerprint.h"
 #include "optim/optimizer.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -25,16 +27,14 @@ class SavedState {
 
   bool reads() const { return reads_; }
 
-  /// I64 [1], at least 0.
-  void operator()(const std::string& name, int64_t& count);
-  /// I64 [2], each at least 0.
-  void operator()(const std::string& name, int64_t& first, int64_t& second);
-  /// F64 [1], not NaN.
-  void operator()(const std::string& name, double& loss);
-  /// U64 [3]: seed, stream, counter.
-  void operator()(const std::string& name, Random& random);
-  /// U64 [2]: tokens, hash.
-  void operator()(const std::string& name, Fingerprint& fingerprint);
+  /// Numbers of one type: counts as I64 [n], each at least 0, losses as F64 [n], none of them NaN,
+  /// and U64 [n].
+  template <class Number, std::same_as<Number>... More>
+  requires std::is_arithmetic_v<Number>
+  void operator()(const std::string& name, Number& number, More&... more) {
+    constexpr DType whole = std::is_signed_v<Number> ? DType::i64 : DType::u64;
+    exchange(name, std::is_integral_v<Number> ? whole : DType::f64, {&number, &more...});
+  }
   /// A tensor whose shape stays as it is. An undefined tensor is passed over.
   void operator()(const std::string& name, Tensor& tensor);
   /// All parameters of a module, under their names after `name` and a dot. What is read is copied
@@ -44,6 +44,8 @@ class SavedState {
   std::map<std::string, StoredTensor> tensors;
 
  private:
+  void exchange(const std::string& name, DType dtype, std::initializer_list<void*> numbers);
+
   bool reads_ = false;
 };
 

@@ -26,7 +26,7 @@ void check_state_names(const std::map<std::string, StoredTensor>& start,
 /// Throws unless the saved fingerprint is that of the data.
 void check_data(const std::string& name, const Fingerprint& data, SavedState& saved) {
   Fingerprint before;
-  saved(name, before);
+  saved(name, before.tokens, before.hash);
   require(data.tokens == before.tokens, name, ": ", data.tokens, " tokens, the run's had ",
           before.tokens);
   require(data.hash == before.hash, name, ": others than the run's ", data.tokens, " tokens");
@@ -104,7 +104,7 @@ std::map<std::string, StoredTensor> TrainingLoop::saved() {
   SavedState saved;
   TrainerState(state_).visit(saved);
   visit_state(saved);
-  for (auto& [name, fingerprint] : data_) saved(name, fingerprint);
+  for (auto& [name, data] : data_) saved(name, data.tokens, data.hash);
   return std::move(saved.tensors);
 }
 
