@@ -55,13 +55,13 @@ Tensor abs(const Tensor& x) {
 }
 
 Tensor sin(const Tensor& x) {
-  return pointwise(
-      "sin", [](Scalar x) { return sloped(std::sin(x), std::cos(x)); }, x);
+  auto f = [](Scalar x) { return sloped(std::sin(x), std::cos(x)); };
+  return pointwise("sin", f, x);
 }
 
 Tensor cos(const Tensor& x) {
-  return pointwise(
-      "cos", [](Scalar x) { return sloped(std::cos(x), -std::sin(x)); }, x);
+  auto f = [](Scalar x) { return sloped(std::cos(x), -std::sin(x)); };
+  return pointwise("cos", f, x);
 }
 
 Tensor pow(const Tensor& x, Scalar exponent) {

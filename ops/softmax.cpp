@@ -13,17 +13,6 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-namespace {
-
-/// Calls body(b, i, row) for all rows of [B, H, T, K]; `row` counts them row-major.
-template <class Body>
-void for_each_row(const Dims& shape, Body body) {
-  int64_t H = shape[1], T = shape[2];
-  parallel_each(shape[0] * H * T, 32, [&](int64_t row) { body(row / (H * T), row % T, row); });
-}
-
-}  // namespace
-
 Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar factor) {
   require_defined("masked_softmax", "scores", scores);
   require(scores.rank() == 4, "softmax: scores of ", scores.shape(), ", expected [B, H, T, K]");
@@ -32,7 +21,9 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
   Tensor p = Tensor::empty(scores.shape());
   accumulate(0, p, scores, factor);
   Scalar* probabilities = p.mutable_data();
-  for_each_row(p.shape(), [&](int64_t b, int64_t i, int64_t row) {
+  int64_t rows = B * scores.size(1) * T;
+  parallel_each(rows, 32, [&](int64_t row) {
+    int64_t b = row / (scores.size(1) * T), i = row % T;
     Scalar* y = probabilities + row * K;
     auto [begin, end] = visibility.range(i, T, K);
     std::fill(y, y + std::min(begin, K), Scalar{0});
@@ -42,10 +33,9 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
         if (visibility.is_masked(b, i, j)) y[j] = -std::numeric_limits<Scalar>::infinity();
     if (begin < end) softmax_row(y + begin, end - begin);
   });
-  record(p, {&scores}, [scores, p, factor](const Tensor& dp) {
+  record(p, {&scores}, [scores, p, factor, rows, K](const Tensor& dp) {
     deliver(scores.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
-      int64_t K = p.size(3);
-      for_each_row(p.shape(), [&](int64_t, int64_t, int64_t row) {
+      parallel_each(rows, 32, [&](int64_t row) {
         simd::softmax_gradient(p.data() + row * K, dp.data() + row * K, factor, beta,
                                dx.mutable_data() + row * K, K);
       });

@@ -58,15 +58,6 @@ std::optional<BlasForm> blas_form(const MatrixView<Element>& m) {
   return std::nullopt;
 }
 
-/// Calls multiply(a, b); a matrix without a BLAS form is packed first.
-template <class Multiply>
-void with_blas_forms(ConstMatrix a, ConstMatrix b, Multiply&& multiply) {
-  std::optional<MatrixCopy> packed_a, packed_b;
-  if (!blas_form(a)) a = packed_a.emplace(a, std::identity()).matrix;
-  if (!blas_form(b)) b = packed_b.emplace(b, std::identity()).matrix;
-  multiply(a, b);
-}
-
 /// c = added + beta c
 void add_scaled(const ConstMatrix& added, Scalar beta, const Matrix& c) {
   for (int64_t row = 0; row < c.rows; ++row) {
@@ -207,29 +198,28 @@ void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Mat
                     Threads threads) {
   if (!has_products(a, b, beta, c)) return;
   if (multiplications(a, c) < worthwhile_products) threads = Threads::one;
-  std::optional<MatrixCopy> turned;
+  std::optional<MatrixCopy> copy_of_a, copy_of_b;
   if (threads == Threads::all && is_worth_turning(a, b, c)) {
-    turned.emplace(b.rows, b.columns);
-    turn(b, turned->matrix);
-    b = turned->matrix;
+    turn(b, copy_of_b.emplace(b.rows, b.columns).matrix);
+    b = copy_of_b->matrix;
   }
-  with_blas_forms(a, b, [&](const ConstMatrix& formed_a, const ConstMatrix& formed_b) {
-    if (threads == Threads::one) {
-      multiply(alpha, formed_a, formed_b, beta, c);
-    } else if (a.columns >= 2 * inner_parts * std::max(c.rows, c.columns)) {
-      multiply_in_parts(alpha, formed_a, formed_b, beta, c);
-    } else if (c.rows >= c.columns) {
-      parallel_ranges(c.rows, strip_length(c.rows), [&](int64_t begin, int64_t end) {
-        multiply(alpha, formed_a.rows_from(begin, end - begin), formed_b, beta,
-                 c.rows_from(begin, end - begin));
-      });
-    } else {
-      parallel_ranges(c.columns, strip_length(c.columns), [&](int64_t begin, int64_t end) {
-        multiply(alpha, formed_a, formed_b.columns_from(begin, end - begin), beta,
-                 c.columns_from(begin, end - begin));
-      });
-    }
-  });
+  // BLAS takes no others.
+  if (!blas_form(a)) a = copy_of_a.emplace(a, std::identity()).matrix;
+  if (!blas_form(b)) b = copy_of_b.emplace(b, std::identity()).matrix;
+  if (threads == Threads::one) {
+    multiply(alpha, a, b, beta, c);
+  } else if (a.columns >= 2 * inner_parts * std::max(c.rows, c.columns)) {
+    multiply_in_parts(alpha, a, b, beta, c);
+  } else if (c.rows >= c.columns) {
+    parallel_ranges(c.rows, strip_length(c.rows), [&](int64_t begin, int64_t end) {
+      multiply(alpha, a.rows_from(begin, end - begin), b, beta, c.rows_from(begin, end - begin));
+    });
+  } else {
+    parallel_ranges(c.columns, strip_length(c.columns), [&](int64_t begin, int64_t end) {
+      multiply(alpha, a, b.columns_from(begin, end - begin), beta,
+               c.columns_from(begin, end - begin));
+    });
+  }
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
