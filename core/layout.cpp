@@ -99,7 +99,9 @@ bool Layout::covers(int64_t size) const {
 }
 
 bool Layout::is_broadcast() const {
-  return keep_axes([&](int axis) { return is_broadcast(axis); }).rank() > 0;
+  for (int axis = 0; axis < rank(); ++axis)
+    if (is_broadcast(axis)) return true;
+  return false;
 }
 
 bool Layout::overlaps() const { return count() > 0 && !nests(*this); }

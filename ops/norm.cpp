@@ -12,7 +12,9 @@
 #include "core/machine/allocator.h"
 #include "core/machine/parallel.h"
 #include "core/tape.h"
+#include "ops/elementwise.h"
 #include "ops/norm/rows.h"
+#include "ops/reduce.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -108,6 +110,15 @@ Tensor deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
     double s = std::sqrt(q / m), r = 1 / (s + epsilon);
     return Rate{r, s == 0 ? 0 : -r * r / (m * s)};
   });
+}
+
+Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon) {
+  require_defined("rms_norm", "x", x);
+  require(x.rank() >= 1 && x.size(-1) >= 1, "rms_norm: ", x.shape(), ", expected […, C]");
+  require(!weight.defined() || weight.shape() == Dims{x.size(-1)}, "rms_norm: ", x.shape(),
+          ": weight ", weight.shape(), ", expected [", x.size(-1), "]");
+  Tensor y = x / sqrt(mean(square(x), {-1}, true) + static_cast<Scalar>(epsilon));
+  return weight.defined() ? weight * y : y;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

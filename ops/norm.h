@@ -22,11 +22,4 @@ Tensor deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
 Tensor rms_norm(const Tensor& x, const Tensor& weight = {},
                 double epsilon = std::numeric_limits<Scalar>::epsilon());
 
-/// Compute the first two norms from plain ops, as the papers write them. They are for readers and
-/// for the tests of these. The gradient of a deviation of 0 is not a number here.
-Tensor composed_layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                           double epsilon = 1e-5);
-Tensor composed_deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias,
-                               double epsilon, bool unbiased = true);
-
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

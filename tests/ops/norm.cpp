@@ -62,14 +62,6 @@ std::vector<OpRow> layer_norm_rows() {
                       -1,
                       1,
                       of_equal_elements(shape)});
-      rows.push_back(
-          {text("composed_layer_norm with ", epsilon),
-           {shape, of_features, of_features},
-           [=](const In& in) { return composed_layer_norm(in[0], in[1], in[2], epsilon); },
-           [=](const Reference& in) { return layer_norm_of(in, epsilon); },
-           -1,
-           1,
-           of_equal_elements(shape)});
     }
   // The same tensor in two places.
   rows.push_back({"layer_norm with one tensor for weight and bias",
@@ -137,16 +129,6 @@ std::vector<OpRow> deviation_norm_rows() {
             {text("deviation_norm with ", epsilon, unbiased ? ", unbiased" : ""),
              {shape, of_features, of_features},
              [=](const In& in) { return deviation_norm(in[0], in[1], in[2], epsilon, unbiased); },
-             [=](const Reference& in) { return deviation_norm_of(in, epsilon, unbiased); },
-             -1,
-             1,
-             of_equal_elements(shape)});
-        rows.push_back(
-            {text("composed_deviation_norm with ", epsilon, unbiased ? ", unbiased" : ""),
-             {shape, of_features, of_features},
-             [=](const In& in) {
-               return composed_deviation_norm(in[0], in[1], in[2], epsilon, unbiased);
-             },
              [=](const Reference& in) { return deviation_norm_of(in, epsilon, unbiased); },
              -1,
              1,
