@@ -28,9 +28,9 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
     auto [begin, end] = visibility.range(i, T, K);
     std::fill(y, y + std::min(begin, K), Scalar{0});
     std::fill(y + std::clamp<int64_t>(end, 0, K), y + K, Scalar{0});
-    if (visibility.has_masks())
-      for (int64_t j = begin; j < end; ++j)
-        if (visibility.is_masked(b, i, j)) y[j] = -std::numeric_limits<Scalar>::infinity();
+    const uint8_t *pads = visibility.padding_row(b), *hides = visibility.hidden_row(b, i);
+    for (int64_t j = begin; (pads || hides) && j < end; ++j)
+      if ((pads && pads[j]) || (hides && hides[j])) y[j] = -std::numeric_limits<Scalar>::infinity();
     if (begin < end) softmax_row(y + begin, end - begin);
   });
   record(p, {&scores}, [scores, p, factor, rows, K](const Tensor& dp) {

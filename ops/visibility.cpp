@@ -46,10 +46,4 @@ const uint8_t* Visibility::hidden_row(int64_t b, int64_t i) const {
   return hidden->values.data() + (member * shape[-2] + query) * shape[-1];
 }
 
-bool Visibility::is_masked(int64_t b, int64_t i, int64_t j) const {
-  const uint8_t* pads = padding_row(b);
-  const uint8_t* hides = hidden_row(b, i);
-  return (pads && pads[j]) || (hides && hides[j]);
-}
-
 }  // namespace shiftgrad

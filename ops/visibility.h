@@ -31,8 +31,6 @@ struct Visibility {
   Range range(int64_t i, int64_t T, int64_t K) const;
 
   bool has_masks() const { return padding || hidden; }
-  /// Whether a mask hides key j from query i of batch member b.
-  bool is_masked(int64_t b, int64_t i, int64_t j) const;
   /// The padding of batch member b, and what `hidden` holds for its query i: [K] each, or null.
   const uint8_t* padding_row(int64_t b) const;
   const uint8_t* hidden_row(int64_t b, int64_t i) const;

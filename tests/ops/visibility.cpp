@@ -9,7 +9,8 @@ namespace {
 /// Whether query i may see key j, by the distances and both masks at once.
 bool sees(const Visibility& visibility, int64_t b, int64_t i, int64_t j, int64_t T, int64_t K) {
   auto [begin, end] = visibility.range(i, T, K);
-  return begin <= j && j < end && !visibility.is_masked(b, i, j);
+  const uint8_t *pads = visibility.padding_row(b), *hides = visibility.hidden_row(b, i);
+  return begin <= j && j < end && !(pads && pads[j]) && !(hides && hides[j]);
 }
 
 /// The keys that each query sees, as rows of 0 and 1.
