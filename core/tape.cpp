@@ -35,9 +35,11 @@ bool claim(Storage& storage) {
 
 }  // namespace
 
-Tape::Place::Place(Tape* tape) : tape_(std::make_shared<Tape*>(tape)) {
+std::shared_ptr<Tape*> Tape::place(Tape* tape) {
   std::erase_if(listed, [](const auto& known) { return known.expired(); });
-  listed.push_back(tape_);
+  auto place = std::make_shared<Tape*>(tape);
+  listed.push_back(place);
+  return place;
 }
 
 Tape* Tape::current() {
@@ -47,7 +49,7 @@ Tape* Tape::current() {
 }
 
 Tape::~Tape() {
-  place_.end();
+  place_.reset();
   while (!entries_.empty()) drop_last();
 }
 

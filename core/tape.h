@@ -30,7 +30,7 @@ class Tape {
   /// A function that gets the gradient of an op's output and adds to the gradients of its inputs.
   using Backward = std::function<void(const Tensor& gradient)>;
 
-  Tape() : place_(this) {}
+  Tape() = default;
   ~Tape();
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
@@ -48,7 +48,7 @@ class Tape {
 
   /// Ends the recording before the tape ends; its backward pass may still come. The tape around it,
   /// if any, records again. (TensorFlow: GradientTape.stop_recording)
-  void stop_recording() { place_.end(); }
+  void stop_recording() { place_.reset(); }
 
   /// The number of entries.
   size_t size() const { return entries_.size(); }
@@ -60,23 +60,9 @@ class Tape {
   /// This thread's tape, or null.
   static Tape* current();
 
- private:
-  /// A place in the list of its thread's tapes and pauses, of which the newest counts. It may end
-  /// anywhere: the thread drops what has ended when it next looks.
-  class Place {
-   public:
-    explicit Place(Tape* tape);
-
-    void end() { tape_.reset(); }
-
-   private:
-    std::shared_ptr<Tape*> tape_;
-  };
-
- public:
   /// Suspends recording on this thread while it lives, for an evaluation in the middle of training.
   class Pause {
-    Place place_{nullptr};
+    std::shared_ptr<Tape*> place_ = place(nullptr);
   };
 
   /// Appends an entry; see `record` below.
@@ -96,6 +82,9 @@ class Tape {
     std::vector<Input> inputs;
     Backward backward;
   };
+  /// Returns a place in the list of this thread's tapes and pauses, a null, of which the newest
+  /// counts. It may end anywhere: the thread drops what has ended when it next looks.
+  static std::shared_ptr<Tape*> place(Tape* tape);
   static void keep(Entry& entry, const Tensor& input);
   static void release(const Entry& entry);
   bool made(const Tensor& output) const;
@@ -103,7 +92,7 @@ class Tape {
 
   std::vector<Entry> entries_;
   bool spent_ = false;
-  Place place_;
+  std::shared_ptr<Tape*> place_ = place(this);
 };
 
 /// Whether an op on these inputs has to be recorded: a tape is alive and one of them requires a
