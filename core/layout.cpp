@@ -75,9 +75,8 @@ std::optional<Stretch> Layout::stretch() const {
 }
 
 bool Layout::fits(int64_t size) const {
-  if (count() == 0) return true;
   std::optional<Stretch> all = stretch();
-  return all && all->begin >= 0 && all->end <= size;
+  return all && (all->begin == all->end || (all->begin >= 0 && all->end <= size));
 }
 
 bool Layout::meets(const Layout& other) const {

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <limits>
 #include <utility>
 #include <vector>
 
-#include "core/array.h"
 #include "nn/layer.h"
 #include "nn/sliding_cache.h"
 #include "ops/aft.h"
@@ -12,13 +10,9 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// What AFT keeps of the past: the keys and values of the last `near` tokens. Unless older tokens
-/// are forgotten, three numbers for each channel stand for all of them:
-///
-///     m = max k,   num = Σ e^(k - m) v,   den = Σ e^(k - m)
-///
-/// The sums are in double and are rescaled whenever m grows, so they stay exact over any number of
-/// steps. To the next tokens they are one more token, with the key m + log den and the value
-/// num / den. Where older tokens are summed, `near` is how far position biases reach; a token costs
+/// are forgotten, three numbers for each channel stand for all of them (`AftSums`). They are in
+/// double and are rescaled whenever the greatest key grows, so they stay exact over any number of
+/// steps. Where older tokens are summed, `near` is how far position biases reach; a token costs
 /// O(near · C), whatever came before. Where they are forgotten, `near` is the limit.
 class AftState : public StateOf<AftState> {
  public:
@@ -45,19 +39,10 @@ class AftState : public StateOf<AftState> {
   void reorder(const std::vector<int64_t>& members) override;
 
  private:
-  /// Sums over the far keys of one channel of one batch member.
-  struct Far {
-    double maximum = -std::numeric_limits<double>::infinity(), numerator = 0, denominator = 0;
-    void add(double key, double value);
-  };
-  void add_to_sums(const Tensor& key, const Tensor& value);
-  /// The token [B, 1, C] that stands for those in the sums.
-  KeysAndValues far_token() const;
-
   int64_t position_ = 0;
   Older older_;
   SlidingCache keys_, values_;  // [B, near, C]
-  Array<Far> far_;              // [B, C]
+  AftSums sums_;                // of the older tokens
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

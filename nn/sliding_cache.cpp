@@ -32,6 +32,7 @@ void SlidingCache::make_room(const Tensor& rows) {
 Tensor SlidingCache::append(const Tensor& rows) {
   require(!room_ || room_->rows.size(0) == rows.size(0), "state: a batch of ", rows.size(0),
           " for a state of ", room_ ? room_->rows.size(0) : 0);
+  if (limit_ == 0) return contiguous(rows);
   if (!claim(rows.size(1))) make_room(rows);
   accumulate(0, slice(room_->rows, 1, end_, end_ + rows.size(1)), rows);
   end_ += rows.size(1);

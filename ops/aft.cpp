@@ -46,11 +46,12 @@ void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
   require(band.step >= 0, "aft: a band that moves by ", band.step, " a query, expected at least 0");
 }
 
+Tensor with_own_rows(const Tensor& x) { return has_own_rows(x.layout()) ? x : contiguous(x); }
+
 Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
                const Visibility& visibility) {
   check_aft(key, value, band, visibility);
   if (visibility.hidden) return composed_aft(key, value, band, visibility);
-  auto with_own_rows = [](const Tensor& x) { return has_own_rows(x.layout()) ? x : contiguous(x); };
   AftProblem p{with_own_rows(key), with_own_rows(value), band, visibility};
   auto saved = std::make_shared<AftRecord>();
   if (!aft_forward(p, *saved)) return composed_aft(key, value, band, visibility);

@@ -16,6 +16,7 @@
 // and relative to a key that all their queries see. A maximum over other keys, as in the paper's
 // code, lets the future be seen in the last bits, and overflows.
 
+#include "core/array.h"
 #include "core/tensor.h"
 #include "ops/score_terms.h"
 #include "ops/softmax.h"
@@ -45,6 +46,19 @@ struct AftTerms {
 /// ±200. Throws on a window and on shapes that do not fit.
 Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
                const Visibility& visibility);
+
+/// Sums over keys of the past, for each channel of each batch member [B, 3, C]: the greatest key m,
+/// Σ e^(k - m) and Σ e^(k - m) v.
+using AftSums = Array<double>;
+
+/// Returns the sums over no keys.
+AftSums aft_no_sums(int64_t B, int64_t C);
+
+/// Mixes key and value [B, K, C] as a causal aft_mix does, but to all queries those in `sums` come
+/// before them. A key that lies before the band of a query moves to the sums first. Queries come
+/// one after the other, so pieces of a sequence give the bits of the whole. Biases may have any
+/// size. Time O(B C (K + T n)). Nothing is recorded. Throws where shapes do not fit.
+Tensor aft_step(const Tensor& key, const Tensor& value, const AftBand& band, AftSums& sums);
 
 /// Computes aft_mix from plain ops, as the paper writes it. It is for readers, for masks of single
 /// queries, for callers that want to see the weights e^(k_j + w_ij) / Σ_j e^(k_j + w_ij)

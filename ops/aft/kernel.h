@@ -79,6 +79,8 @@ struct AftKernel {
   /// Adds to the gradients of a strip, given the gradient of y.
   void (*backward)(const AftProblem& p, const AftStrip& strip, const double* weights,
                    const AftRecord& record, const Tensor& dy, const AftGradients& gradients);
+  /// Computes y of a strip for queries that come one after the other, as aft_step says.
+  void (*step)(const AftProblem& p, const AftStrip& strip, AftSums& sums, const Tensor& y);
 };
 
 namespace aft {
@@ -117,6 +119,8 @@ struct AftProblem {
   std::vector<AftStrip> strips() const;
 };
 
+/// Returns x [B, K, C], or a copy where its channels do not lie side by side.
+Tensor with_own_rows(const Tensor& x);
 /// Computes y and fills the record. Returns false, and does nothing, where a bias is too large.
 bool aft_forward(const AftProblem& p, AftRecord& record);
 /// Adds to the gradients of key, value and bias, given the gradient of y.

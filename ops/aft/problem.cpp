@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <optional>
 
 #include "core/accumulate.h"
+#include "core/errors.h"
 #include "core/machine/parallel.h"
 #include "ops/aft/kernel.h"
 
@@ -122,6 +124,28 @@ void aft_backward(const AftProblem& p, const AftRecord& record, const Tensor& dy
     }
   });
   if (biased) add_bias_gradient(p, bias, tasks);
+}
+
+AftSums aft_no_sums(int64_t B, int64_t C) {
+  AftSums sums{{B, 3, C}, std::vector<double>(static_cast<size_t>(B * 3 * C))};
+  // Every key but -inf is greater than the least number, and -inf counts for nothing beside it.
+  for (int64_t n = 0; n < B; ++n)
+    std::fill_n(sums.values.begin() + n * 3 * C, C, std::numeric_limits<double>::lowest());
+  return sums;
+}
+
+Tensor aft_step(const Tensor& key, const Tensor& value, const AftBand& band, AftSums& sums) {
+  const Visibility visibility{true, 0, nullptr, nullptr};
+  check_aft(key, value, band, visibility);
+  AftProblem p{with_own_rows(key), with_own_rows(value), band, visibility};
+  Dims expected{p.B, 3, p.C};
+  require(sums.shape == expected, "aft_step: sums ", sums.shape, ", expected ", expected);
+  require_complete("aft_step", "sums", sums);
+  Tensor y = Tensor::empty({p.B, p.T, p.C});
+  std::vector<AftStrip> strips = p.strips();
+  parallel_each(std::ssize(strips), grain(p),
+                [&](int64_t n) { p.kernel.step(p, strips[static_cast<size_t>(n)], sums, y); });
+  return y;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

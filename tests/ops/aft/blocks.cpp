@@ -1,6 +1,6 @@
 // aft_mix over several blocks of queries, and its twin, against sums written out: block borders,
 // keys that jump in the middle of a block, padding at its start, both directions. And what a query
-// does not see, or another batch member holds, changes no bit.
+// does not see, or another batch member holds, changes no bit. aft_step against the same sums.
 
 #include <doctest/doctest.h>
 
@@ -10,6 +10,7 @@
 #include "core/machine/parallel.h"
 #include "core/tape.h"
 #include "ops/aft.h"
+#include "ops/concat.h"
 #include "ops/shape.h"
 #include "tests/support/every_instruction_set.h"
 #include "tests/support/mismatch.h"
@@ -161,32 +162,60 @@ constexpr bool is_double = sizeof(Scalar) == 8;
 constexpr double hard = is_double ? 1e-9 : 2e-4;
 constexpr double easy = is_double ? 1e-12 : 2e-5;
 
+/// Whether all numbers are there and within `allowed` of the greatest one, or of `terms`.
+bool is_close(const Tensor& got, const Values& wanted, double allowed, double terms = 1e-3) {
+  std::vector<Scalar> values = got.values();
+  double scale = std::max(greatest(wanted), terms), error = 0;
+  for (size_t n = 0; n < values.size(); ++n) {
+    double difference = std::abs(static_cast<double>(values[n]) - wanted.values[n]);
+    if (std::isnan(difference)) return false;
+    error = std::max(error, difference);
+  }
+  return error <= allowed * scale;
+}
+
 void check(const Inputs& in, const Expected& expected, bool composed, double allowed) {
   CAPTURE(in.form.name);
   CAPTURE(in.T);
   CAPTURE(in.K());
   CAPTURE(composed);
   Pass pass(in, composed);
-  auto close = [&](const Tensor& got, const Values& wanted, double terms = 1e-3) {
-    std::vector<Scalar> values = got.values();
-    double scale = std::max(greatest(wanted), terms), error = 0;
-    for (size_t n = 0; n < values.size(); ++n) {
-      double difference = std::abs(static_cast<double>(values[n]) - wanted.values[n]);
-      if (std::isnan(difference)) return false;
-      error = std::max(error, difference);
-    }
-    return error <= allowed * scale;
-  };
-  CHECK(close(pass.y, expected.y));
-  CHECK(close(pass.dvalue, expected.dvalue));
-  CHECK(close(pass.dkey, expected.dkey));
-  if (in.form.n > 0) CHECK(close(pass.dbias, expected.dbias, greatest(expected.bias_terms)));
+  CHECK(is_close(pass.y, expected.y, allowed));
+  CHECK(is_close(pass.dvalue, expected.dvalue, allowed));
+  CHECK(is_close(pass.dkey, expected.dkey, allowed));
+  if (in.form.n > 0)
+    CHECK(is_close(pass.dbias, expected.dbias, allowed, greatest(expected.bias_terms)));
 }
 
 /// The kernel and its twin from plain ops.
 void check(const Inputs& in, double allowed) {
   Expected expected(in);
   for (bool composed : {false, true}) check(in, expected, composed, allowed);
+}
+
+/// y of aft_step, which gets the queries in pieces of this length, and each key until it moves to
+/// the sums.
+Tensor stepped(const Inputs& in, int64_t length) {
+  AftSums sums = aft_no_sums(in.B(), in.C());
+  std::vector<Tensor> pieces;
+  int64_t M = in.K() - in.T, moved = 0;
+  auto first = [&](int64_t i) { return in.form.start + in.form.step * i; };
+  for (int64_t begin = 0; begin < in.T; begin += length) {
+    int64_t end = std::min(begin + length, in.T);
+    auto left = [&](const Tensor& x) { return slice(x, 1, moved, M + end); };
+    AftBand band{slice(in.bias, 1, begin, end), first(begin) - moved, in.form.step};
+    pieces.push_back(aft_step(left(in.key), left(in.value), band, sums));
+    moved = std::clamp<int64_t>(first(end - 1), moved, M + end);
+  }
+  return concat(pieces, 1);
+}
+
+void check_steps(const Inputs& in, double allowed) {
+  if (!in.form.causal) return;
+  CAPTURE(in.form.name);
+  Tensor y = stepped(in, 1);
+  CHECK(is_close(y, Expected(in).y, allowed));
+  for (int64_t length : {int64_t{2}, int64_t{7}, in.T}) CHECK(same_bits(stepped(in, length), y));
 }
 
 /// Whether the first rows of each batch member hold the same bits.
@@ -420,4 +449,50 @@ TEST_CASE("aft_mix refuses what it would pass over, by name") {
             mix(x, {band, 0, -1}, {true, 0, nullptr, nullptr});
           }) == "aft: a band that moves by -1 a query, expected at least 0");
   }
+}
+
+TEST_CASE("aft_step: the same bits in pieces of any length, on every instruction set") {
+  on_every_instruction_set([] {
+    for (int64_t M : {0, 40})
+      for (const Form& form : every_form(M, 33)) {
+        RandomValues random(174);
+        check_steps(Inputs(form, 2, M, 33, 72, random), easy);
+      }
+  });
+}
+
+TEST_CASE("aft_step: keys that rise and fall by hundreds, and biases of any size") {
+  for (const Form& form : every_form(5, 100)) {
+    RandomValues random(175);
+    Inputs in(form, 2, 5, 100, 3, random);
+    for (int64_t j = 0; j < 105; ++j) {
+      in.move_key(0, j, static_cast<double>(j / 35 * 300));
+      in.move_key(1, j, static_cast<double>(j * 53 % 7 * 150 - 600));
+    }
+    in.set(0, 50, 1e30f, 2);
+    for (int64_t n = 0; n < in.bias.count(); ++n)
+      in.bias.mutable_data()[n] += static_cast<Scalar>(n % 3 * 250 - 250);
+    check_steps(in, hard);
+  }
+}
+
+TEST_CASE("aft_step: a key of -inf counts for nothing in later queries") {
+  RandomValues random(176);
+  Inputs in({"simple", 0, 1, 1, 1, true}, 1, 0, 9, 3, random);
+  in.set(0, 0, -1e30f, 2);
+  Tensor expected = stepped(in, 1);
+  in.set(0, 0, -std::numeric_limits<Scalar>::infinity(), 5);
+  CHECK(same_bits(slice(stepped(in, 1), 1, 1, 9), slice(expected, 1, 1, 9)));
+}
+
+TEST_CASE("aft_step refuses sums of other sizes") {
+  Tensor x = Tensor::full({1, 3, 2}, 1), band = Tensor::full({1, 3, 3}, 0);
+  AftSums sums = aft_no_sums(2, 2);
+  CHECK(refusal([&] {
+          aft_step(x, x, {band, 0, 0}, sums);
+        }) == "aft_step: sums [2, 3, 2], expected [1, 3, 2]");
+  sums = {{1, 3, 2}, {1}};
+  CHECK(refusal([&] {
+          aft_step(x, x, {band, 0, 0}, sums);
+        }) == "aft_step: sums: 1 values for the shape [1, 3, 2]");
 }
