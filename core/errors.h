@@ -23,9 +23,10 @@ std::string text(const Parts&... parts) {
   return out.str();
 }
 
-/// Throws an Error whose text is the joined parts.
+/// Throws an Error whose text is the joined parts. It is never inlined, so that what checks its
+/// arguments stays small.
 template <class... Parts>
-[[noreturn]] void fail(const Parts&... parts) {
+[[noreturn, gnu::cold, gnu::noinline]] void fail(const Parts&... parts) {
   throw Error(text(parts...));
 }
 
