@@ -235,7 +235,7 @@ struct Sums {
 
   HWY_INLINE void add(Vector key, Vector value) {
     Vector rise = key - greatest, ratio = exp(rise < 0 ? rise : -rise);
-    Vector kept = rise > 0 ? ratio : Vector{} + 1, weight = rise > 0 ? Vector{} + 1 : ratio;
+    Vector kept = rise > 0 ? ratio : Vector{} + 1.0, weight = rise > 0 ? Vector{} + 1.0 : ratio;
     den = kept * den + weight;
     num = kept * num + weight * value;
     greatest = rise > 0 ? key : greatest;
