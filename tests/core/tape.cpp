@@ -8,23 +8,11 @@
 #include "ops/elementwise.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"
+#include "tests/support/recorded.h"
 #include "tests/support/refusal.h"
 
 using namespace shiftgrad;
-
-namespace {
-
-using Scalars = std::vector<Scalar>;
-
-Tensor parameter(const Scalars& values) {
-  return Tensor::from({static_cast<int64_t>(values.size())}, values).require_gradient();
-}
-
-const Scalars ones{1, 1, 1};
-
-Tensor cotangent_of_ones() { return Tensor::full({3}, 1); }
-
-}  // namespace
+using namespace shiftgrad::test;
 
 TEST_CASE("nothing is recorded without a tape, nor for constants") {
   Tensor x = parameter({1, 2, 3}), constant = Tensor::full({3}, 2);

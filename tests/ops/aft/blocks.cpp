@@ -71,6 +71,13 @@ struct Inputs {
   void move_key(int64_t b, int64_t j, double by) const {
     for (int64_t c = 0; c < C(); ++c) token(key, b, j)[c] += static_cast<Scalar>(by);
   }
+  /// The keys of member 0 rise by 300 again and again, those of member 1 rise and fall.
+  void move_keys_by_hundreds() const {
+    for (int64_t j = 0; j < key.size(1); ++j) {
+      move_key(0, j, static_cast<double>(j / 35 * 300));
+      move_key(1, j, static_cast<double>(j * 53 % 7 * 150 - 600));
+    }
+  }
   void set(int64_t b, int64_t j, Scalar k, Scalar v) const {
     std::fill_n(token(key, b, j), C(), k);
     std::fill_n(token(value, b, j), C(), v);
@@ -294,10 +301,7 @@ TEST_CASE("aft_mix: keys that rise and fall by hundreds, and a key of 1e30") {
   for (const Form& form : every_form(5, 100)) {
     RandomValues random(171);
     Inputs steps(form, 2, 5, 100, 72, random);
-    for (int64_t j = 0; j < 105; ++j) {
-      steps.move_key(0, j, static_cast<double>(j / 35 * 300));
-      steps.move_key(1, j, static_cast<double>(j * 53 % 7 * 150 - 600));
-    }
+    steps.move_keys_by_hundreds();
     check(steps, Expected(steps), false, hard);
     Inputs peak(form, 2, 5, 100, 3, random);
     peak.set(0, 50, 1e30f, 2);
@@ -465,10 +469,7 @@ TEST_CASE("aft_step: keys that rise and fall by hundreds, and biases of any size
   for (const Form& form : every_form(5, 100)) {
     RandomValues random(175);
     Inputs in(form, 2, 5, 100, 3, random);
-    for (int64_t j = 0; j < 105; ++j) {
-      in.move_key(0, j, static_cast<double>(j / 35 * 300));
-      in.move_key(1, j, static_cast<double>(j * 53 % 7 * 150 - 600));
-    }
+    in.move_keys_by_hundreds();
     in.set(0, 50, 1e30f, 2);
     for (int64_t n = 0; n < in.bias.count(); ++n)
       in.bias.mutable_data()[n] += static_cast<Scalar>(n % 3 * 250 - 250);
