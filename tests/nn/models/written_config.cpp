@@ -1,0 +1,84 @@
+// Configs as text: what is written is read back, and every field says what it is.
+
+#include <doctest/doctest.h>
+
+#include <set>
+#include <sstream>
+
+#include "nn/models/config.h"
+
+using namespace shiftgrad;
+
+namespace {
+
+/// Visits a config's fields and checks that each is described.
+template <class Config>
+void check_described(Config config) {
+  CAPTURE(Config::type);
+  std::set<std::string> names;
+  config.fields([&]<class Value>(const Value&, const Field& field, const auto&...) {
+    CAPTURE(field.name);
+    CHECK(names.insert(field.name).second);
+    CHECK(field.help.size() >= 5);
+    CHECK(field.help.find('\n') == std::string::npos);
+    if constexpr (std::is_same_v<Value, int64_t> || std::is_same_v<Value, std::optional<int64_t>>) {
+      CHECK(field.of.range.least >= 0);
+      CHECK(field.of.range.greatest <= 1e9);
+      CHECK_FALSE(unit_of<Value>(field).empty());
+    }
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a model's config can be written and read back") {
+  for (std::string mixer :
+       {R"({"type": "multi_head_attention", "position": "rope", "window": 3, "bias": false})",
+        R"({"type": "relative_multi_head_attention", "max_positions": 9, "causal": false})",
+        R"({"type": "relative_global_attention", "max_seq": 9, "bidirectional": true})",
+        R"({"type": "shaw_attention", "max_distance": 0, "key_positions": false})",
+        R"({"type": "transformer_xl_attention", "d_head": 3, "clamp_len": 4})",
+        R"({"type": "aft", "form": "conv", "window": 3})",
+        R"({"type": "local_rnn", "window": 3, "cell": "lstm"})"}) {
+    auto config = config_from_json<LanguageModelConfig>(
+        R"({"vocab_size": 5, "d_model": 8, "n_layer": 2, "n_head": 2, "d_inner": 3,)"
+        R"( "position": "learned", "max_len": 7, "tie_embedding": true, "mixer": )" +
+        mixer + "}");
+    std::string written = config_to_json(config);
+    CAPTURE(written);
+    CHECK(config_to_json(config_from_json<LanguageModelConfig>(written)) == written);
+    CHECK(written.find(R"("max_len":7)") != std::string::npos);
+    // Every key that was given is there.
+    std::erase(mixer, ' ');
+    std::istringstream keys(mixer.substr(1, mixer.size() - 2));
+    for (std::string key; std::getline(keys, key, ',');)
+      CHECK(written.find(key) != std::string::npos);
+  }
+}
+
+TEST_CASE("a config for people has every field") {
+  auto all = [](const char* name, const std::string& config) {
+    return config_to_json(*config_named<AnyConfig>(name, config), true);
+  };
+  CHECK(all("local_rnn", R"({"d_model": 4, "window": 2})") ==
+        R"({"d_model":4,"window":2,"cell":"rnn"})");
+  CHECK(all("transformer_xl_attention", "{}") ==
+        R"({"d_model":0,"n_head":0,"d_head":null,"clamp_len":null,"window":null,"causal":true,)"
+        R"("content_bias":true,"position_bias":true,"projection_bias":false,)"
+        R"("positions":"sinusoid","max_positions":null})");
+  CHECK(all("transformer_block", R"({"mixer": {"type": "transformer_xl_attention"}})")
+            .find(R"("projection_bias":false)") != std::string::npos);
+  CHECK(config_to_json(LanguageModelConfig{}, true).find(R"("own_mixer":false)") !=
+        std::string::npos);
+  CHECK(config_to_json(LanguageModelConfig{}).find("own_mixer") == std::string::npos);
+  CHECK(type_names<MixerConfig>().front() == "multi_head_attention");
+  CHECK(type_names<LayerConfig>().back() == "encoder_decoder_block");
+}
+
+TEST_CASE("every field of every config has a help, a unit and a range") {
+  for (const AnyConfig& config : all_configs<AnyConfig>())
+    std::visit([](const auto& each) { check_described(each); }, config);
+  LanguageModelConfig recurrent;
+  recurrent.block = BlockType::r_transformer_block;
+  check_described(recurrent);
+}
