@@ -22,8 +22,7 @@ struct ForgettingAttentionConfig {
   std::optional<int64_t> window{};
   double attention_dropout = 0;
 
-  template <class Fields>
-  void fields(Fields&& field) {
+  void fields(auto&& field) {
     field(d_model, fields::d_model);
     field(n_head, fields::n_head);
     field(window, fields::window);
