@@ -15,7 +15,7 @@ struct Array {
   std::vector<T> values;
 };
 
-/// Throws, in the name of `operation`, unless there are as many values as the shape says.
+/// Throws an error that names `operation` unless there are as many values as the shape says.
 template <class T>
 void require_complete(const char* operation, const char* name, const Array<T>& array) {
   require(static_cast<int64_t>(array.values.size()) == product(array.shape), operation, ": ", name,

@@ -63,8 +63,8 @@ inline int64_t product(const Dims& shape) {
   return result;
 }
 
-/// Returns the axis as a number in 0 … rank-1; a negative one counts from the end. Throws, in the
-/// name of `operation`, when there is no such axis.
+/// Returns the axis as a number in 0 … rank-1; a negative one counts from the end. Throws an error
+/// that names `operation` when there is no such axis.
 inline int normalized_axis(const char* operation, int axis, int rank) {
   require(-rank <= axis && axis < rank, operation, ": axis ", axis, " of a tensor with ", rank,
           " axes");
@@ -72,7 +72,7 @@ inline int normalized_axis(const char* operation, int axis, int rank) {
 }
 
 /// Returns the shape to which both broadcast (aligned at the last axis, size 1 stretches, as in
-/// NumPy). Throws, in the name of `operation`, when there is none.
+/// NumPy). Throws an error that names `operation` when there is none.
 Dims broadcast_shape(const char* operation, const Dims& a, const Dims& b);
 
 }  // namespace shiftgrad

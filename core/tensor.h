@@ -94,7 +94,7 @@ class Tensor {
   Layout layout_;
 };
 
-/// Throws, in the name of `operation`, when its argument `name` is undefined, or one of `more`
+/// Throws an error that names `operation` when its argument `name` is undefined, or one of `more`
 /// names and arguments is.
 template <class... More>
 void require_defined(const char* operation, const char* name, const Tensor& x,

@@ -69,7 +69,8 @@ struct Attention : Layer {
   virtual int64_t reach() const { return window > 0 ? window - 1 : unlimited; }
 
  protected:
-  /// Sets up the members. Throws, in the name of `layer`, when the sizes do not divide into heads.
+  /// Sets up the members. Throws an error that names `layer` when the sizes do not divide into
+  /// heads.
   void build(const char* layer, int64_t d_model, int64_t heads, std::optional<int64_t> head_size,
              bool with_bias, Initial values);
   /// Sets up the members from a variant's config, after a check of its fields.

@@ -59,7 +59,7 @@ struct Context {
     return own;
   }
 
-  /// Throws, in the name of `layer`, when there is a mask. Layers that have no keys to hide call
+  /// Throws an error that names `layer` when there is a mask. Layers that have no keys to hide call
   /// this.
   void refuse_masks(const char* layer) const {
     require(!key_padding_mask, layer, ": takes no key_padding_mask");

@@ -26,7 +26,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Throws, in the name of `layer`, unless x is [B, T, C] and `memory` undefined or [B, M, C].
+/// Throws an error that names `layer` unless x is [B, T, C] and `memory` undefined or [B, M, C].
 void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, int64_t C);
 
 /// The terms of an equation: attention's, AFT's, or none, where no softmax weighs single keys.

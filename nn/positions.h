@@ -15,8 +15,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 ///
 ///     R_p = [sin(p f_0) … sin(p f_{C/2-1}) | cos(p f_0) … cos(p f_{C/2-1})],   f_n = 10000^(-2n/C)
 ///
-/// The result is [positions, C], a row for each position. Throws, in the name of `layer`, when C is
-/// odd.
+/// The result is [positions, C], a row for each position. Throws an error that names `layer` when C
+/// is odd.
 Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64_t width);
 
 /// Returns the last `count` rows of a table [n, …], after as many rows `farther` as it lacks; by

@@ -68,7 +68,7 @@ Tensor composed_aft(const Tensor& key, const Tensor& value, const AftBand& band,
                     const Visibility& visibility, const ProbabilityRecorder& recorder = {},
                     const TermEditor& editor = {});
 
-/// Throws, in the name of aft, when the tensors do not fit together.
+/// Throws an error that names aft when the tensors do not fit together.
 void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
                const Visibility& visibility);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A check of gradients by the definition of a slope, for whoever writes an op or a layer.
+// A check of gradients by the definition of a slope, for those who write an op or a layer.
 
 #include <functional>
 #include <vector>

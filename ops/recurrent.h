@@ -59,7 +59,7 @@ Tensor recurrent_windows(RecurrentCell cell, const Tensor& projected, const Tens
 Tensor composed_windows(RecurrentCell cell, const Tensor& projected, const Tensor& weight,
                         const Tensor& bias, int64_t window);
 
-/// Throws, in the name of recurrent_windows, when the shapes do not fit together.
+/// Throws an error that names recurrent_windows when the shapes do not fit together.
 void check_windows(RecurrentCell cell, const Tensor& projected, const Tensor& weight,
                    const Tensor& bias, int64_t window);
 

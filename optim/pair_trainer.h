@@ -55,7 +55,7 @@ struct PairTrainerConfig {
 
 /// Scores a model on pairs, by the mean of -log p over all target tokens and ends. Each of several
 /// peers scores its share of the batches, and all get the mean over all. `progress`, if given,
-/// hears of each batch, in numbers of batches.
+/// is called after each batch with the batches done and all batches.
 Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pairs,
                     const TargetEnds& ends, int64_t batch_size, Peers& peers = alone(),
                     const EvaluationProgress& progress = {});

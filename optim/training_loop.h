@@ -127,9 +127,9 @@ class TrainingLoop {
   /// Returns everything that another process needs, beside the config and the model's weights, to
   /// continue with the same bits: the state, that of the task, and fingerprints of the data.
   std::map<std::string, StoredTensor> saved();
-  /// Continues from what another trainer saved; this model already has that one's weights. Throws,
-  /// in the name of `source`, and leaves the state as it was, when the saved state does not fit the
-  /// model and the config, or when the data differ.
+  /// Continues from what another trainer saved; this model already has that one's weights. Throws
+  /// an error that names `source`, and leaves the state as it was, when the saved state does not
+  /// fit the model and the config, or when the data differ.
   void resume(std::map<std::string, StoredTensor> saved, const std::string& source);
 
   /// Throws unless all peers begin with the same data, config, weights and state. Call it before

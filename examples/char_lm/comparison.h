@@ -28,7 +28,7 @@ struct ComparedModel {
 /// deviation of their bits per character (over n - 1; empty for a single run).
 std::string markdown(const std::vector<ComparedModel>& models);
 
-/// Writes the table as CSV. Throws, in the name of the path, when it cannot be written.
+/// Writes the table as CSV. Throws an error that names the path when it cannot be written.
 void write_csv(const std::filesystem::path& path, const std::vector<ComparedModel>& models);
 
 /// Returns a picture of the bits per character.

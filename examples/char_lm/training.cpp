@@ -32,8 +32,8 @@ shiftgrad::LanguageModel saved_model(const TrainFlags& flags, const SavedRun& sa
   return make_model(checkpoint, saved.source);
 }
 
-/// Returns the corpus. Throws, in the name of the file, when a text is too short to train on or to
-/// be scored.
+/// Returns the corpus. Throws an error that names the file when a text is too short to train on or
+/// to be scored.
 std::shared_ptr<const Corpus> long_enough(std::shared_ptr<const Corpus> corpus,
                                           const TrainFlags& flags) {
   const shiftgrad::TrainerConfig& trainer = flags.trainer;

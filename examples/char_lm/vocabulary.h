@@ -19,18 +19,18 @@ class Vocabulary {
  public:
   /// Knows no characters yet.
   explicit Vocabulary(Unit unit) : unit_(unit) {}
-  /// Knows the codes from a checkpoint. Throws, in the name of `source`, unless they are valid and
-  /// rise.
+  /// Knows the codes from a checkpoint. Throws an error that names `source` unless they are valid
+  /// and rise.
   Vocabulary(Unit unit, std::vector<int32_t> codes, const std::string& source);
 
-  /// Adds the characters of the text, which changes the tokens. Throws, in the name of `source`, if
-  /// the unit is the code point and the text is not UTF-8.
+  /// Adds the characters of the text, which changes the tokens. Throws an error that names `source`
+  /// if the unit is the code point and the text is not UTF-8.
   void add(std::string_view text, const std::string& source);
 
   const std::vector<int32_t>& codes() const { return codes_; }
   int64_t size() const { return std::ssize(codes_); }
 
-  /// Returns the text's tokens. Throws, in the name of `source`, for a character that the model
+  /// Returns the text's tokens. Throws an error that names `source` for a character that the model
   /// does not know, and names it.
   std::vector<int32_t> encode(std::string_view text, const std::string& source) const;
   /// Returns the bytes that the token stands for.

@@ -71,7 +71,8 @@ std::string flags_to_json(Flags flags) {
 }
 
 /// Returns the flags that such an object describes. Flags that it does not name have their
-/// defaults. Throws, in the name of `source`, for any value that would be refused if it were typed.
+/// defaults. Throws an error that names `source` for any value that would be refused if it were
+/// typed.
 template <class Flags>
 Flags flags_from_json(const std::string& text, const std::string& source) {
   nlohmann::json object = shiftgrad::parse_json(source.c_str(), text, 2);

@@ -75,7 +75,7 @@ void add_cells(Svg& svg, const HeatMap& map) {
             std::round(100.0 * look.second / levels) / 100, "\" d=\"", path, "\"/>");
 }
 
-/// Whether the names of columns have no room beside each other.
+/// Whether the names of columns have no room side by side.
 bool are_upright(const HeatMap& map, double cell) {
   double letter = letter_of(cell);
   return widest_of(visible_symbols(map.columns.symbols), letter) > std::max(cell, 1.3 * letter);

@@ -14,7 +14,7 @@ namespace common {
 class Metrics {
  public:
   /// Opens the file to continue after `step`. Lines about later steps and incomplete lines are
-  /// dropped; with step 0 the file begins anew. Throws, in the name of the path, when the file
+  /// dropped; with step 0 the file begins anew. Throws an error that names the path when the file
   /// cannot be written, or cannot be read to its end; it then stays as it is.
   Metrics(const std::string& path, int64_t step);
 

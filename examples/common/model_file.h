@@ -18,7 +18,7 @@ struct ModelFile : shiftgrad::RunFile {
   std::string has() const;
 };
 
-/// Reads a file of tensors, whoever wrote it. Throws one line that begins with the path.
+/// Reads a file of tensors, of any program. Throws one line that begins with the path.
 ModelFile read_model_file(const std::string& path);
 
 /// Returns the settings in a JSON object by name, those of nested objects as in mixer.type, without

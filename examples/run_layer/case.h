@@ -13,7 +13,7 @@ class Case {
  public:
   /// Reads the file. Throws when it is broken or a metadata key is missing.
   explicit Case(const std::string& path);
-  /// Takes the content of such a file. Throws, in the name of `source`, when a key is missing.
+  /// Takes the content of such a file. Throws an error that names `source` when a key is missing.
   Case(const std::string& source, SafeTensors content);
 
   std::string layer, config;

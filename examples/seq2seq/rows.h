@@ -26,7 +26,7 @@ std::vector<Row> read_rows(const std::string& path, BadRows bad);
 /// Returns what is wrong with a text that is not UTF-8: its first bad byte.
 std::optional<std::string> utf8_error(std::string_view text);
 
-/// Throws `error`, or prints it with BadRows::skip, in the name of the place.
+/// Throws `error`, or prints it with BadRows::skip, behind the place's name.
 void report_bad_row(const std::string& place, int64_t line, const std::string& error, BadRows bad);
 
 }  // namespace seq2seq

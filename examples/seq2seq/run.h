@@ -56,8 +56,8 @@ struct Line {
 };
 Line read_line(const std::string& text, const Symbols& symbols, int64_t longest);
 
-/// Returns the tokens of the rows. Throws for a row that the model cannot read, or skips it, in the
-/// name of `place`. The target is checked only for what training needs.
+/// Returns the tokens of the rows. At a row that the model cannot read, throws or reports an error
+/// that names `place`. The target is checked only for what training needs.
 std::vector<shiftgrad::TokenPair> encode(std::span<const Row> rows, const Symbols& source,
                                          const Symbols& target, int64_t longest,
                                          const std::string& place, BadRows bad);

@@ -97,8 +97,8 @@ class AttentionTables {
 
   void add_content_bias() {
     Tensor u = bias_rows(terms_.content_bias, q_);
-    add("u", "content bias: what any query wants of keys", one_row, channels, slice(u, 2, 0, 1));
-    add_term("u·k", "what any query wants of key j: u·k_j", matmul(u, transpose(k_)));
+    add("u", "content bias: added to each query before it meets the keys", one_row, channels, slice(u, 2, 0, 1));
+    add_term("u·k", "the content bias against key j: u·k_j", matmul(u, transpose(k_)));
   }
 
   /// Adds scores by distance, then the same ones by key, which is the shift.
@@ -116,9 +116,9 @@ class AttentionTables {
     if (!terms_.position_bias.defined()) return;
     Tensor v = bias_rows(terms_.position_bias, q_);
     Tensor any = slice(v, 2, 0, 1);
-    add("position_bias", "what any query wants of distances: v in the papers", one_row, channels,
+    add("position_bias", "added to each query before it meets the distances: v in the papers", one_row, channels,
         any);
-    add("v·r by distance", "what any query wants of each distance", one_row, distances,
+    add("v·r by distance", "the position bias against each distance", one_row, distances,
         by_distance(any));
     add_term("v·r", "the same, shifted to the keys: v·r_δ", relative_product(v, rows, K_));
   }

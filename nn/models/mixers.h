@@ -62,8 +62,8 @@ bool sees_both_ways(const MixerConfig& config);
 /// Returns the config with the sizes that such sequences need, where it leaves them open.
 MixerConfig suited(MixerConfig config, const SequenceLengths& lengths);
 
-/// Returns the config of the causal form of the mixer, or of its two-way form. Throws, in the name
-/// of `model`, if the mixer has no such form.
+/// Returns the config of the causal form of the mixer, or of its two-way form. Throws an error
+/// that names `model` if the mixer has no such form.
 MixerConfig directed(MixerConfig config, bool causal, const char* model);
 
 /// Returns the mixer that the config describes. Throws when the config is invalid.

@@ -52,7 +52,7 @@ struct RunFile {
   nlohmann::json json(const char* key) const;
 };
 
-/// Reads a file of weights, whoever wrote it. Where it says nothing of a run, the state is empty.
+/// Reads a file of weights, of any program. Where it says nothing of a run, the state is empty.
 /// Throws one line that begins with the path.
 RunFile read_run_file(const std::string& path);
 

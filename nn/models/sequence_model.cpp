@@ -30,8 +30,8 @@ struct FedTokens : StateOf<FedTokens> {
     }
   }
 
-  /// Adds tokens [B, T], and returns all that are kept and these, [B, M + T]. Throws in the name of
-  /// the model.
+  /// Adds tokens [B, T], and returns all that are kept and these, [B, M + T]. Throws an error that
+  /// names the model.
   Tokens with(const Tokens& tokens, const std::string& name) {
     int64_t B = tokens.shape[0], T = tokens.shape[1];
     if (rows.empty()) rows.resize(B);

@@ -63,7 +63,7 @@ TransformerBlockConfig block_config(const auto& model, MixerConfig config) {
           .dropout = model.dropout};
 }
 
-/// Returns the embedding of a model's tokens, or of those of one side. Throws in the name of
+/// Returns the embedding of a model's tokens, or of those of one side. Throws an error that names
 /// `owner`.
 TokenEmbedding token_embedding(const char* owner, const auto& model, int64_t vocab_size,
                                TokenPosition position, std::optional<int64_t> max_len,

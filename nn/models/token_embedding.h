@@ -40,7 +40,7 @@ struct TokenEmbedding : Module {
   Tensor positions;  // [max_len, C], learned only
 
   TokenEmbedding() = default;
-  /// Draws both tables from a normal distribution. Throws, in the name of `model`, when the
+  /// Draws both tables from a normal distribution. Throws an error that names `model` when the
   /// positions do not fit the rest of the config. The model checks the sizes.
   TokenEmbedding(const char* model, const TokenEmbeddingConfig& config, Initial values);
 

@@ -1,5 +1,5 @@
 // Peers on MPI. A separate thread makes the sums, one after the other in the order in which they
-// were begun, so they run beside the backward pass.
+// were begun, so they run in parallel with the backward pass.
 
 #include <mpi.h>
 

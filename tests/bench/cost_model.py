@@ -30,7 +30,7 @@ class Link:
 
     @staticmethod
     def measured(run):
-        """From sums of one number and of many, with nothing beside them."""
+        """From sums of one number and of many that run alone."""
         nodes, (small, large) = run["processes"], run["sums"]
         rate = 8 * 2 * (nodes - 1) / nodes * large["bytes"] / (large["seconds"] - small["seconds"])
         return Link(rate, small["seconds"] / 2, 0)
@@ -42,7 +42,7 @@ class Link:
 
 
 def step(run, rows, nodes, link, overlapped=True):
-    """(seconds of a step, of these waiting for gradients) with so many rows on each node."""
+    """(seconds of a step, of these waiting for gradients) with that many rows on each node."""
     share = rows / run["rows"]
     backward_end = run["begun"][-1] * share
     done = 0

@@ -1,10 +1,10 @@
 // What training steps take in as many processes as mpirun starts, with the sums of the gradients
-// beside the backward pass and behind it. cost_model.py compares that with its formula.
+// during the backward pass and after it. cost_model.py compares that with its formula.
 //
 //     mpirun -n N several_processes D_MODEL N_LAYER BLOCK_SIZE BATCH_SIZE STEPS
 //
-// The first prints a line of JSON, with times in seconds and medians over the steps: sums of so
-// many bytes and nothing beside them, the step of one process on its rows alone, when each bucket
+// The first prints a line of JSON, with times in seconds and medians over the steps: sums of
+// some bytes that run alone, the step of one process on its rows alone, when each bucket
 // of gradients is begun in it and how many bytes that has, and the step and its waiting for others
 // in both ways.
 
@@ -109,7 +109,7 @@ class Unanswered : public Peers {
   int64_t size() const override { return 2; }
 };
 
-/// What a sum of so many scalars takes by itself.
+/// The time that a sum of that many scalars takes by itself.
 nlohmann::json measured_sum(size_t count, int times, Peers& peers) {
   std::vector<double> seconds;
   for (int n = -3; n < times; ++n) {

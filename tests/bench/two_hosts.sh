@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a command by mpirun in two processes on two network namespaces, as on two hosts, whose link
-# passes so many bits a second. As root, with iproute2 and Open MPI.
+# Runs a command by mpirun in two processes on two network namespaces, as on two hosts, with a link
+# of the given rate. As root, with iproute2 and Open MPI.
 #
 #     tests/bench/two_hosts.sh 1gbit build/tests/bench/several_processes 256 4 128 16 20
 set -eu

@@ -30,7 +30,7 @@ struct TrainedSteps {
   bool operator==(const TrainedSteps&) const = default;
 };
 
-/// Trains for 20 steps; with `interrupted`, a second trainer takes over after so many.
+/// Trains for 20 steps; with `interrupted`, a second trainer takes over after that many.
 TrainedSteps trained(LanguageModelConfig model_config, const TrainerConfig& config,
                      int64_t interrupted = 0) {
   model_config.d_model = 64;

@@ -1,4 +1,4 @@
-// The terms that a layer names are what it computes with, and whoever asks them needs not know the
+// The terms that a layer names are what it computes with, and code that asks for them need not know the
 // layer: tables of distances, worked examples and conversions of mixers from outside this project.
 
 #include <doctest/doctest.h>

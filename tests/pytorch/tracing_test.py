@@ -1,4 +1,4 @@
-"""Who looks on at a call sees it: traces record it, counters count it, and what cannot be is refused."""
+"""Calls are visible from outside: traces record them, counters count them, and the impossible is refused."""
 
 import io
 import unittest

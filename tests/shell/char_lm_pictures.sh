@@ -97,7 +97,7 @@ says "x['runs'][1]['validation']['steps'] == [2, 4] and all(loss > 0 for loss in
 
 # --- attention
 
-# has_maps FILE NUMBER: so many panels, and one scale of colours.
+# has_maps FILE NUMBER: the file has NUMBER panels, and one scale of colours.
 has_maps() {
   [ "$(grep -c '>layer [0-9]*, ' "$1")" = "$2" ] || fail "not $2 maps in $1"
   [ "$(grep -c '>weight</text>' "$1")" = 1 ] || fail "not one scale in $1"
@@ -139,7 +139,7 @@ refuses '--out no/maps.svg: there is no folder' attention xl --text line --out n
 
 # --- positions
 
-# has_lines MODEL NUMBER TITLE...: so many lines in all panels, which have these titles.
+# has_lines MODEL NUMBER TITLE...: there are NUMBER lines in all panels, which have these titles.
 has_lines() {
   model=$1
   lines=$2

@@ -22,7 +22,7 @@ has_fuzzer $CXX || { echo "SKIPPED: no clang++ with libFuzzer is installed"; exi
   meson setup "$build" "$source" -Dsanitizers=fuzzer -Ddebug=true -Doptimization=1
 [ ! -w /dev/shm ] || export TMPDIR=/dev/shm
 
-# fuzz TARGET LONGEST FOLDER...: inputs of so many bytes, which begin with those in the folders.
+# fuzz TARGET LONGEST FOLDER...: inputs of LONGEST bytes at most, which begin with those in the folders.
 fuzz() {
   target=$1 longest=$2
   shift 2

@@ -63,7 +63,7 @@ cmp -s output drawn && fail 'the same draws from another seed'
 : | translates
 [ ! -s output ] || fail 'a translation of nothing'
 
-# Who types sees an answer before the next line.
+# At a terminal, an answer comes before the next line is read.
 mkfifo typed
 "$char_lm" translate run < typed > answers 2> errors &
 exec 3> typed

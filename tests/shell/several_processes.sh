@@ -13,7 +13,7 @@ small="--n_layer 2 --n_head 2 --n_embd 16 --batch_size 6 --dropout 0.1 --warmup_
   --lr_decay_iters 50 --max_iters 50 --log_interval 1 --eval_interval 25 --threads 1"
 tiny="$small --data $place/text --block_size 8 --dropatt 0.1 --eval_iters 3"
 
-# start N COMMAND...: so many processes, for 30 seconds at most, or so many as are allowed.
+# start N COMMAND...: N processes, or as many as are allowed, for 30 seconds at most.
 start() {
   number=$1
   shift

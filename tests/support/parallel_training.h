@@ -66,7 +66,7 @@ inline Trained trained(const Module& model, TrainingLoop& trainer, int64_t steps
   return result;
 }
 
-/// What all of so many peers come to, who each do the same.
+/// The result of peers that all do the same.
 inline Trained by_peers(int64_t size, const std::function<Trained(Peers&)>& work) {
   std::vector<Trained> results(size);
   ThreadsAsPeers::run(size, [&](Peers& peers) { results[peers.rank()] = work(peers); });

@@ -16,7 +16,7 @@ namespace shiftgrad::test {
 /// Threads of this process as peers, which add up in the order of the ranks.
 class ThreadsAsPeers {
  public:
-  /// Calls work(peers) on so many threads at once. Throws what the first of them threw.
+  /// Calls work(peers) on one thread for each peer. Throws what the first of them threw.
   static void run(int64_t size, const std::function<void(Peers&)>& work) {
     ThreadsAsPeers all(size);
     std::vector<std::exception_ptr> failures(size);

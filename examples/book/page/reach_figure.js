@@ -106,7 +106,7 @@ function model(layers) {
   return { config, parameters };
 }
 
-/// Returns depends[layer][a][t]: whether the state of token t after so many layers changes when token a does.
+/// Returns depends[layer][a][t]: whether the state of token t after that many layers changes when token a does.
 async function dependence(layers, T, M) {
   const { config, parameters } = model(layers), tokens = segments * T, B = tokens + 1;
   const text = random_numbers(4)([tokens]).values.map((value) => value > 0 ? 1 : 0);

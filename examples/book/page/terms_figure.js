@@ -14,8 +14,8 @@ import { filled } from 'book/numbers.js';
 const terms = {
   a: '(a) content and content',
   b: '(b) content and distance',
-  c: '(c) what any query wants of a key',
-  d: '(d) what any query wants of a distance',
+  c: '(c) a key, for every query alike',
+  d: '(d) a distance, for every query alike',
 };
 const longest = 24, strength = 4;
 const frequencies = 6;  // of the sinusoids, the fastest first

@@ -21,7 +21,7 @@ export class TrainingRun {
     this.name = name;
     this.unseen = request.unseen;
     this.begun = this.ask(request);
-    this.begun.catch(() => {});  // whoever trains hears of it
+    this.begun.catch(() => {});  // `train` reports the error
   }
 
   ask(request) { return this.#library.ask(request); }

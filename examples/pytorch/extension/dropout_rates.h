@@ -11,7 +11,7 @@ struct DropoutRates {
   double dropout = 0;
   double attention_dropout = 0;
 
-  /// Takes both keys out of a JSON object. Throws, in the name of `layer`, on what is no rate.
+  /// Takes both keys out of a JSON object. Throws an error that names `layer` on what is no rate.
   static DropoutRates take_from(std::string& options, const std::string& layer);
 
   /// Sets the rates in the config and in its mixer's. Throws if there is no place for one.

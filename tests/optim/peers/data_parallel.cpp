@@ -51,7 +51,7 @@ LanguageModel new_model(const Setting& setting) {
   return LanguageModel(setting.model, random);
 }
 
-/// So many steps by so many peers, from the start or from where another training was.
+/// Trains for `steps` with `peers`, from the start or from where another training was.
 Trained train_by_peers(const Setting& setting, int64_t peers, int64_t steps,
                        const Trained* from = nullptr) {
   std::vector<int32_t> text = random_text(500, 7), validation = random_text(99, 7, 12);

@@ -143,7 +143,7 @@ std::vector<int32_t> shift_register(int64_t length) {
   return bits;
 }
 
-/// A model with so many taps, trained on the beginning of `text`.
+/// A model with that many taps, trained on the beginning of `text`.
 LanguageModel trained(int64_t window, std::span<const int32_t> text) {
   LanguageModelConfig config;
   config.vocab_size = 2;
