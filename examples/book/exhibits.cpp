@@ -32,13 +32,6 @@ bool fills_in(const std::optional<Exhibit>& exhibit) {
   return exhibit && exhibit->form == wrong_on_purpose::Form::two_way;
 }
 
-LanguageModel exhibited_model(const Exhibit& exhibit, const LanguageModelConfig& config,
-                              int64_t block_size, Random& random) {
-  wrong_on_purpose::Sizes sizes{
-      .d_model = config.d_model, .n_head = config.n_head, .max_len = block_size};
-  return {config, random, [&](Random& start) { return make_mixer(exhibit, sizes, start); }};
-}
-
 wrong_on_purpose::TrainingConfig exhibit_config(const TrainerConfig& config) {
   config.check();
   return {.batch_size = config.batch_size,

@@ -22,11 +22,6 @@ std::optional<Exhibit> exhibit_of(const Json& request);
 /// Whether it is trained to fill in blanks.
 bool fills_in(const std::optional<Exhibit>& exhibit);
 
-/// Returns a new model whose mixers are the exhibit's.
-shiftgrad::LanguageModel exhibited_model(const Exhibit& exhibit,
-                                         const shiftgrad::LanguageModelConfig& config,
-                                         int64_t block_size, shiftgrad::Random& random);
-
 /// Returns what wrong_on_purpose takes from the settings of a trainer. Throws when one of them is
 /// out of range.
 wrong_on_purpose::TrainingConfig exhibit_config(const shiftgrad::TrainerConfig& config);

@@ -29,7 +29,7 @@ LanguageModel new_model(const Json& request, const std::optional<Exhibit>& exhib
   auto object = value_of<Json>(request, "model");
   if (!exhibit) return {model_config(object, vocab_size), random};
   if (object.is_object()) object["mixer"] = {{"type", "multi_head_attention"}};  // replaced
-  return exhibited_model(*exhibit, model_config(object, vocab_size), block_size, random);
+  return make_model(*exhibit, model_config(object, vocab_size), block_size, random);
 }
 
 /// What stands for a character that is left blank.

@@ -3,8 +3,6 @@
 // should be and with each mistake. It prints a table: the loss of text that the model has not seen,
 // once in one pass, as training sees it, and once read in order, as a model has to write.
 
-#include "optim/shiftgrad.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -17,6 +15,7 @@
 
 #include "../common/text.h"
 #include "mistakes.h"
+#include "optim/shiftgrad.h"
 #include "score.h"
 #include "training.h"
 
@@ -28,13 +27,11 @@ namespace {
 constexpr int64_t batch_size = 16, block = 64, prompt = 32, most_blocks = 256;
 constexpr int32_t blank = 256;  // beside the bytes
 
-LanguageModel make_model(const Exhibit& exhibit, uint64_t seed) {
+LanguageModel new_model(const Exhibit& exhibit, uint64_t seed) {
   Random random{.seed = seed};
   LanguageModelConfig config{
       .vocab_size = 257, .d_model = 64, .n_layer = 2, .n_head = 4, .d_inner = 256};
-  Sizes sizes{.d_model = config.d_model, .n_head = config.n_head, .max_len = block};
-  return LanguageModel(config, random,
-                       [&](Random& start) { return make_mixer(exhibit, sizes, start); });
+  return make_model(exhibit, config, block, random);
 }
 
 void train(const LanguageModel& model, const Exhibit& exhibit, std::span<const int32_t> text,
@@ -106,7 +103,7 @@ int main(int count, char** arguments) try {
     std::vector<double> in_one_pass, in_order;
     std::string writes;
     for (int64_t seed = 1; seed <= seeds; ++seed) {
-      LanguageModel model = make_model(exhibit, seed);
+      LanguageModel model = new_model(exhibit, seed);
       train(model, exhibit, train_text, steps, seed);
       Losses losses = score_unseen(model, exhibit, validation);
       in_one_pass.push_back(losses.in_one_pass);

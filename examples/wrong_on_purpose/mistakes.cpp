@@ -108,7 +108,10 @@ struct MistakenAttention : Mixer {
     if (made(Mistake::queries_against_queries)) k = split_heads(project(0, all, K), H);
 
     Tensor u = content_bias.defined() ? unsqueeze(content_bias, 1) : Tensor::zeros({});
-    Tensor scores = matmul(q + u, transpose(k)) + position_scores(q, K);  // [B, H, T, K]
+    Tensor by_distance = position_scores(q, K);
+    if (made(Mistake::unscaled_positions))  // (q_i + u)·k_j / √D + (q_i + v)·r_δ
+      by_distance = by_distance * Scalar(std::sqrt(D));
+    Tensor scores = matmul(q + u, transpose(k)) + by_distance;  // [B, H, T, K]
     bool causal = exhibit.form != Form::two_way && !made(Mistake::no_mask);
     // A token that is fed alone needs no mask, and a cache feeds tokens alone, but for the first.
     if (made(Mistake::unmasked_prompt) && cached) causal = false;
@@ -232,6 +235,16 @@ struct MistakenAft : Mixer {
 std::unique_ptr<Layer> make_mixer(const Exhibit& exhibit, const Sizes& sizes, Random& random) {
   if (exhibit.form == Form::aft) return std::make_unique<MistakenAft>(exhibit, sizes, random);
   return std::make_unique<MistakenAttention>(exhibit, sizes, random);
+}
+
+LanguageModel make_model(const Exhibit& exhibit, const LanguageModelConfig& config, int64_t max_len,
+                         Random& random) {
+  Sizes sizes{.d_model = config.d_model, .n_head = config.n_head, .max_len = max_len};
+  LanguageModel model(config, random,
+                      [&](Random& start) { return make_mixer(exhibit, sizes, start); });
+  if (exhibit.mistake == Mistake::unnormed_feed_forward)  // x + f(x), not x + f(norm(x))
+    for (const auto& block : model.stack.blocks) block->parts.back().norm = LayerNorm();
+  return model;
 }
 
 }  // namespace wrong_on_purpose

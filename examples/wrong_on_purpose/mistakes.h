@@ -3,10 +3,10 @@
 // Mistakes that public code makes, each beside the line that is right. A mixer here is written in
 // plain ops, as papers and blog posts write it, and is right unless it is made with a mistake.
 
-#include "optim/shiftgrad.h"
-
 #include <array>
 #include <memory>
+
+#include "optim/shiftgrad.h"
 
 namespace wrong_on_purpose {
 
@@ -28,6 +28,8 @@ enum class Mistake {
   softmax_over_queries,
   angles,
   interleaved,
+  unscaled_positions,
+  unnormed_feed_forward,
   unmasked_prompt,
   table_without_memory,
   no_mask,
@@ -54,6 +56,10 @@ inline constexpr std::array exhibits{
     Exhibit{Form::transformer_xl, Mistake::softmax_over_queries, "a softmax over the queries"},
     Exhibit{Form::transformer_xl, Mistake::angles, "angles without a sine"},
     Exhibit{Form::transformer_xl, Mistake::interleaved, "sine and cosine interleaved"},
+    Exhibit{Form::transformer_xl, Mistake::unscaled_positions,
+            "scores by distance without the 1/√D"},
+    Exhibit{Form::transformer_xl, Mistake::unnormed_feed_forward,
+            "a feed-forward net without a norm"},
     Exhibit{Form::labml, Mistake::none, "as it should be"},
     Exhibit{Form::labml, Mistake::table_without_memory, "the table cut without the memory"},
     Exhibit{Form::shaw, Mistake::none, "as it should be"},
@@ -68,13 +74,18 @@ inline constexpr std::array exhibits{
 };
 
 struct Sizes {
-  int64_t d_model, n_head;
+  int64_t d_model = 0, n_head = 0;
   /// The longest sequence.
-  int64_t max_len;
+  int64_t max_len = 0;
   /// m, where Shaw's distances are clipped.
   int64_t max_distance = 16;
 };
 
 std::unique_ptr<Layer> make_mixer(const Exhibit& exhibit, const Sizes& sizes, Random& random);
+
+/// Returns a new model whose mixers, or blocks, are the exhibit's, for sequences of at most
+/// `max_len` tokens.
+LanguageModel make_model(const Exhibit& exhibit, const LanguageModelConfig& config, int64_t max_len,
+                         Random& random);
 
 }  // namespace wrong_on_purpose

@@ -16,9 +16,10 @@ Tensor Block::forward(const Tensor& input, const Past& past, Context& context) c
       own = *states->parts[n];
     else if (n == 0 && past.memory().defined())
       own = norm_first ? norm(past.memory()) : past.memory();  // [B, M, C]
-    Tensor y = function->forward(norm_first ? norm(x) : x, own, context);
+    bool has_norm = norm.weight.defined();
+    Tensor y = function->forward(norm_first && has_norm ? norm(x) : x, own, context);
     x = add_dropped(x, y, context.dropout_pattern(dropout));
-    if (!norm_first) x = norm(x);
+    if (!norm_first && has_norm) x = norm(x);
   }
   return x;
 }

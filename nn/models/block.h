@@ -15,7 +15,8 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct Block : Layer {
-  /// A function f and its norm, under the names of their parameters.
+  /// A function f and its norm, under the names of their parameters. A norm without a weight,
+  /// which only the first part must not have, leaves x as it is.
   struct Part {
     std::string name;
     std::unique_ptr<Layer> function;

@@ -113,6 +113,7 @@ Symptoms symptoms_of(Mistake mistake) {
   switch (mistake) {
     case Mistake::none:
     case Mistake::maximum_of_all:
+    case Mistake::unnormed_feed_forward:  // of the block around the mixer
       return {false, false, false};
     case Mistake::unmasked_prompt:
     case Mistake::table_without_memory:
@@ -152,4 +153,32 @@ TEST_CASE("each mistake shows where it should, and only there") {
     CHECK(sees_the_future(*mixer) == symptoms.sees_the_future);
     CHECK((relative_error(fed_in_order(*mixer, x), Values(y)) > exactness) == symptoms.in_pieces);
   }
+}
+
+TEST_CASE("a feed-forward net without a norm: y = h + f(h), where h = x + mixer(norm(x))") {
+  LanguageModelConfig config{.vocab_size = 7,
+                             .d_model = mixer_width,
+                             .n_layer = 1,
+                             .n_head = mixer_heads,
+                             .d_inner = 4 * mixer_width};
+  auto model_of = [&](Mistake mistake) {
+    Random start;
+    RandomValues random(73);
+    LanguageModel model = wrong_on_purpose::make_model({Form::transformer_xl, mistake, ""}, config,
+                                                       tokens_mixed, start);
+    randomize(*model.stack.blocks[0], random);
+    return model;
+  };
+  LanguageModel right = model_of(Mistake::none), wrong = model_of(Mistake::unnormed_feed_forward);
+  CHECK(parameters(wrong).size() + 2 == parameters(right).size());
+
+  const Block& block = *right.stack.blocks[0];
+  Tensor x = tokens_to_mix();
+  Tensor h = x + (*block.parts[0].function)(block.parts[0].norm(x));
+  const Block::Part& feed_forward = block.parts[1];
+  auto of_block = [&](const LanguageModel& model) { return (*model.stack.blocks[0])(x); };
+  Values normed(h + (*feed_forward.function)(feed_forward.norm(h)));
+  CHECK(relative_error(of_block(right), normed) <= exactness);
+  CHECK(relative_error(of_block(wrong), Values(h + (*feed_forward.function)(h))) <= exactness);
+  CHECK(relative_error(of_block(wrong), normed) > 1e-2);
 }
