@@ -15,9 +15,9 @@ row 'the last layer predicts two characters'
 score deep_at_targets bits deep_targets
 row 'both'
 score deep_at_both bits deep_both
-expect deep_at_layers deep_at_none 'losses of the layers help'
-expect deep_at_targets deep_at_none 'a second target helps'
-expect deep_at_both deep_at_none 'both help'
-because 'yes no yes' \
+decides deep_at_both deep_at_none 'losses of the layers and of a second target help'
+expect deep_at_layers deep_at_none 'losses of the layers alone help'
+expect deep_at_targets deep_at_none 'a second target alone helps'
+because 'yes yes no' \
   'Without the losses of its layers, the deep model does not learn at this rate at all, and a second target does
 not change that.'

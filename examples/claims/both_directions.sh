@@ -15,8 +15,8 @@ for encoder in music_transformer transformer_xl shaw rope transformer; do
   esac
   score both_$encoder errors dates_$encoder
 done
+decides both_transformer_xl both_transformer "Transformer-XL's sinusoids beat absolute ones"
 expect both_music_transformer both_transformer "Music Transformer's embeddings beat absolute sinusoids"
-expect both_transformer_xl both_transformer "Transformer-XL's sinusoids beat absolute ones"
 expect both_music_transformer both_rope "Music Transformer's embeddings beat rotary positions"
 because 'no no no' \
   'The seeds differ by more than the forms: after 400 steps some models have found the rule of the dates, and

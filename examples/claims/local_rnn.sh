@@ -13,10 +13,12 @@ for layer in rnn gru convolution; do
   esac
   for window in 3 7 15; do score ${layer}_at_$window logged ${layer}_$window; done
 done
+decides rnn_at_7 convolution_at_7 'the plain recurrent net beats the convolution over 7 tokens'
 for window in 3 7 15; do
-  expect rnn_at_$window convolution_at_$window "the plain recurrent net beats the convolution over $window tokens"
+  [ $window = 7 ] ||
+    expect rnn_at_$window convolution_at_$window "the plain recurrent net beats the convolution over $window tokens"
   expect gru_at_$window convolution_at_$window "the GRU beats the convolution over $window tokens"
 done
-because 'no no yes yes yes yes' \
+because 'yes no no yes yes yes' \
   'Over three tokens there is little order to learn. The wider the window, the more a matrix for each distance
 costs.'

@@ -41,6 +41,7 @@ claim() { :; }
 table() { :; }
 row() { :; }
 score() { :; }
+decides() { :; }
 expect() { :; }
 because() { :; }
 verdict() { :; }

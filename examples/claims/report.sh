@@ -1,9 +1,12 @@
 # What the words of a claim mean once its models are trained.
 
+. "$here/claims/statistics.sh"
+
 begin() {
   summary=$(mktemp)
   sections=$(mktemp)
-  trap 'rm -f "$summary" "$sections"' EXIT
+  asked=$(mktemp)
+  trap 'rm -f "$summary" "$sections" "$asked"' EXIT
 }
 
 # does COMMAND: lists a command once.
@@ -16,31 +19,36 @@ does() {
 }
 
 trained() {
+  runs="$runs $1"
   shift
   does "char_lm train $*"
 }
 trained_on() {
+  runs="$runs $2"
   data=$(basename "$1")
   shift 2
   does "char_lm train --data $data $*"
 }
 translator() {
+  runs="$runs $1"
   shift
   does "seq2seq train $*"
 }
 convolved() {
+  runs="$runs $1"
   shift
   does "convolution $*"
 }
 
 restarted() {
+  runs="$runs $1"
   shift
   does "restarted_positions $*"
 }
 
 # claim TITLE SOURCE: opens the section of a claim.
 claim() {
-  title=$1 source=$2 commands='' body='' verdicts='' outcomes='' reason='' held=0 expected=0
+  title=$1 source=$2 commands='' body='' decision='' verdicts='' outcomes='' reason='' expected=0 runs=''
 }
 
 # table TEXT COLUMN…: opens a table.
@@ -71,6 +79,19 @@ bits() { "$CHAR_LM" eval "$@" | sed -n 's/^\([0-9.]*\) bits per character$/\1/p'
 errors() { "$SEQ2SEQ" eval "$@" | sed -n 's/^\([0-9.]*\) % token error rate$/\1/p'; }
 logged() { sed -n 's/^\([0-9.]*\) bits per character$/\1/p' "$1.log"; }
 
+# at_places RUN MODE FIRST LAST: the mean over the characters at these places of segments of 64.
+at_places() {
+  each=$PLACE/scores/losses-$(basename "$1")
+  if [ ! -s "$each" ]; then
+    "$CHAR_LM" eval "$1" --mode "$2" --tgt_len 64 --losses "$each.new" > /dev/null
+    mv "$each.new" "$each"
+  fi
+  awk -v first="$3" -v last="$4" '
+    { place = (NR - 1) % 64 + 1 }
+    place >= first && place <= last { sum += $1; n++ }
+    END { printf "%.6f\n", sum / n / log(2) }' "$each"
+}
+
 # The relative effective context length of a run among those of these names with its seed.
 recl() {
   run=$1 seed=${1##*-}
@@ -93,9 +114,11 @@ score() {
   case $measure in
     bits) does "char_lm eval OUT_DIR${*:+ $*}" ;;
     errors) does 'seq2seq eval OUT_DIR' ;;
+    at_places) does "char_lm eval OUT_DIR --mode $1 --tgt_len 64 --losses FILE" ;;
     recl) does 'char_lm context OUT_DIR… --tokens 500' ;;
   esac
   : > "$PLACE/scores/$key"
+  echo "$name" > "$PLACE/scores/$key.run"
   for seed in $seeds; do
     kept=$PLACE/scores/$name-$seed:$(echo "$measure $*" | tr ' /' '__')
     if [ ! -s "$kept" ]; then
@@ -105,33 +128,44 @@ score() {
     fi
     cat "$kept" >> "$PLACE/scores/$key"
   done
-  body="$body $(statistics "$key" '%.3f ± %.3f') |"
+  body="$body $(statistics "$PLACE/scores/$key" '%.3f ± %.3f') |"
 }
 
-# statistics KEY FORMAT: prints the mean of a score and its deviation.
-statistics() {
-  awk -v format="$2" '
-    { sum += $1; squares += $1 * $1 }
-    END {
-      mean = sum / NR
-      variance = (squares - NR * mean * mean) / (NR - 1)
-      printf format, mean, sqrt(variance > 0 ? variance : 0)
-    }' "$PLACE/scores/$1"
-}
-
-# expect LESS MORE SENTENCE: the mean of one score is below that of the other by more than three standard
-# errors of their difference.
-expect() {
-  finding=$(echo "$(statistics "$1" '%.6f %.6f') $(statistics "$2" '%.6f %.6f') $(echo $seeds | wc -w)" | awk '{
-    difference = $3 - $1
-    error = sqrt(($2 * $2 + $4 * $4) / $5)
-    printf "%s %+.3f ± %.3f", (difference > 3 * error ? "yes" : "no"), difference, error
+# compared LESS MORE SENTENCE [MARGIN]: asks whether the mean of one score is below that of the other, or below it
+# plus the margin, by more than chance: p < 0.01 in a two-sided t-test, paired where both score the same runs. Sets
+# `answer` and `finding`.
+compared() {
+  pair=
+  [ "$(cat "$PLACE/scores/$1.run")" != "$(cat "$PLACE/scores/$2.run")" ] || pair=1
+  finding=$(PAIRED=$pair t_test "$PLACE/scores/$1" "$PLACE/scores/$2" "${4:-0}" | awk '{
+    answer = $3 >= 0.01 ? "no" : $1 > 0 ? "yes" : "opposite"
+    p = $3 < 0.0001 ? "p < 0.0001" : sprintf("p = %.4f", $3)
+    printf "%s %+.3f ± %.3f, %s", answer, $1, $2, p
   }')
+  answer=${finding%% *}
+  finding="$3 (${finding#* })"
+  outcomes="$outcomes${outcomes:+ }$answer"
   expected=$((expected + 1))
-  case $finding in yes*) held=$((held + 1)) ;; esac
-  outcomes="$outcomes${outcomes:+ }${finding%% *}"
+  echo "$answer" >> "$asked"
+}
+
+# decides LESS MORE SENTENCE [MARGIN]: the one comparison by which the claim stands or falls.
+decides() {
+  [ -z "$decision" ] || fail "$claim: a second comparison that decides: $3"
+  compared "$@"
+  case $answer in
+    yes) word='holds' ;;
+    no) word='not at this size' ;;
+    opposite) word='the opposite holds' ;;
+  esac
+  decision="**$word**: $finding" decisive=$finding
+}
+
+# expect LESS MORE SENTENCE [MARGIN]: a comparison that is also asked.
+expect() {
+  compared "$@"
   verdicts="$verdicts
-- ${finding%% *}: $3 (${finding#* })"
+- $answer: $finding"
 }
 
 # because OUTCOMES TEXT: says why the comparisons above it come out so, such as 'yes no yes'. Only a report of
@@ -145,29 +179,38 @@ because() {
   fi
 }
 
+# The number of trainings of a claim, and what processor time they took as far as that is known.
+cost() {
+  echo $runs | tr ' ' '\n' | sort -u | while read -r name; do
+    for seed in $seeds; do
+      cat "$PLACE/$name-$seed.seconds" 2> /dev/null || echo unknown
+    done
+  done | awk '
+    { n++; if ($1 == "unknown") unknown = 1; seconds += $1 }
+    END { printf "%d trainings%s", n, unknown ? "" : sprintf(", %.0f min of one core", seconds / 60 + 0.5) }'
+}
+
 # Closes the section of a claim.
 verdict() {
-  if [ $held = $expected ]; then
-    word='holds'
-  elif [ $held = 0 ]; then
-    word='not at this size'
-  else
-    word="holds in part, $held of $expected"
-  fi
+  [ -n "$decision" ] || fail "$claim: no comparison decides it"
   cat >> "$sections" << END
 
 ## $title
 
 $source
+
+$(cost):
 $commands
 $body
 
-**$word**
-$verdicts${reason:+
+$decision${verdicts:+
+
+Also asked:
+$verdicts}${reason:+
 
 $reason}
 END
-  echo "| [$title](#$(echo "$title" | tr 'A-Z ' 'a-z-' | tr -d ",.'():")) | $word |" >> "$summary"
+  echo "| [$title](#$(echo "$title" | tr 'A-Z ' 'a-z-' | tr -d ",.'():")) | $word | $decisive |" >> "$summary"
 }
 
 finish() {
@@ -180,11 +223,15 @@ each model. Flags of all trainings with \`char_lm\`, unless a command says other
     $recipe${TRAINING:+ $TRAINING}
 
 Numbers are bits per character on the held-out end of the text, a mean and its deviation over the seeds,
-unless the table says otherwise. A comparison holds (yes) if the difference is above three standard errors of
-itself; both stand in brackets. OUT_DIR is the folder of each run in turn.
+unless the table says otherwise. One comparison, named before the trainings, decides each claim; the others are
+also asked. The answer is yes if the difference has p < 0.01 in a two-sided t-test, opposite if it has that with
+the other sign, and else no. The test is paired where both scores are of the same runs, else Welch's. Brackets
+have the difference, its standard error and p. With $(wc -l < "$asked") comparisons, about $(
+      awk 'END { printf "%.1f", NR / 100 }' "$asked") would be yes or opposite by
+chance alone. OUT_DIR is the folder of each run in turn.
 
-| claim | |
-|---|---|
+| claim | | by |
+|---|---|---|
 END
   cat "$summary" "$sections"
 }

@@ -13,9 +13,9 @@ for positions in relative absolute; do
   row "$positions positions"
   for length in 0 64; do score ${positions}_behind_$length logged restarted_${positions}_$length; done
 done
+decides absolute_behind_0 absolute_behind_64 'absolute positions are worse behind a memory than without'
 expect relative_behind_64 relative_behind_0 'relative positions gain by the memory'
-expect absolute_behind_0 absolute_behind_64 'absolute positions are better off without it'
 expect relative_behind_64 absolute_behind_64 'behind a memory, relative positions beat absolute ones'
-because 'no yes yes' \
+because 'yes no yes' \
   'What relative positions gain by the memory is too little to tell from noise at this size. What absolute ones lose
 by it is not.'

@@ -5,7 +5,7 @@ run=$PLACE/$1
 program=$2
 shift 2
 if [ ! -e "$run.done" ] || [ "$(cat "$run.done")" != "$program $*" ]; then
-  rm -rf "$run.done" "$PLACE/scores/$(basename "$run")":* "$PLACE/scores/context-${run##*-}"
+  rm -rf "$run.done" "$PLACE/scores/$(basename "$run")":* "$PLACE/scores/losses-$(basename "$run")" "$PLACE/scores/context-${run##*-}"
   case $program in
     char_lm) "$CHAR_LM" train --threads 1 --out_dir "$run" --overwrite "$@" ;;
     seq2seq) "$SEQ2SEQ" train --threads 1 --out_dir "$run" --overwrite "$@" ;;
@@ -15,6 +15,8 @@ if [ ! -e "$run.done" ] || [ "$(cat "$run.done")" != "$program $*" ]; then
     echo "claims.sh: $run failed: $(tail -n 1 "$run.log")" >&2
     exit 255
   }
+  # The processor time of the program, in seconds: user and system, as "0m1.230s 0m0.010s".
+  times | awk 'NR == 2 { gsub(/m/, " "); gsub(/s/, ""); print 60 * ($1 + $3) + $2 + $4 }' > "$run.seconds"
   echo "$program $*" > "$run.done"
   trained=1
 fi

@@ -8,6 +8,7 @@ script=$(realpath "$(dirname "$0")/../../examples/claims.sh")
 export CHAR_LM=$(realpath "$1") SEQ2SEQ=$(realpath "$2") CONVOLUTION=$(realpath "$3")
 export RESTARTED=$(realpath "$4")
 export TRAINING='--n_layer 2 --n_embd 16 --n_head 2 --batch_size 2 --max_iters 2 --eval_iters 1'
+export SEEDS=3
 export TRANSLATING='--n_layer 1 --n_embd 16 --max_iters 2' CONVOLVING='--max_iters 1' RESTARTING='--max_iters 1'
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
@@ -39,13 +40,43 @@ errs 'convolution: --window 0, expected at least 1' "$CONVOLUTION" --data text -
 errs 'restarted_positions: missing: No such file or directory' "$RESTARTED" --data missing
 errs 'restarted_positions: --positions none, expected relative or absolute' "$RESTARTED" --data text --positions none
 
+# The statistics, against values of scipy.stats: difference, standard error and p.
+. "$(dirname "$script")/claims/statistics.sh"
+# tested EXPECTED PAIRED LESS MORE [MARGIN]
+tested() {
+  echo "$3" | tr ' ' '\n' > less
+  echo "$4" | tr ' ' '\n' > more
+  found=$(PAIRED=$2 t_test less more "${5:-0}")
+  [ "$found" = "$1" ] || fail "t_test of $3 and $4: $found and not $1"
+}
+tested '1.750000 1.216210 0.209270' '' '1 2 3 4' '2 4 4 7'
+tested '1.750000 0.478714 0.035353' 1 '1 2 3 4' '2 4 4 7'
+tested '0.016000 0.011372 0.261514' '' '2.888 2.906 2.870' '2.904 2.912 2.896'
+tested '-1.000000 0.064550 0.000651' '' '2.1 2.0 1.9' '1.0 1.05 0.95'
+tested '4.000000 1.290994 0.054787' '' '1 2 3' '4 6 8'
+tested '5.000000 1.290994 0.031562' '' '1 2 3' '4 6 8' 1
+tested '0.000000 0.000000 1.000000' '' '2 2 2' '2 2 2'
+tested '1.000000 0.000000 0.000000' '' '2 2 2' '3 3 3'
+tested '1.000000 0.000000 1.000000' '' '2' '3'
+echo '1 2 3 4' | tr ' ' '\n' > less
+[ "$(statistics less '%.4f %.4f')" = '2.5000 1.2910' ] || fail 'another mean or deviation'
+
+# Each claim has one comparison that decides it.
+"$script" --list > listed || fail 'no list'
+[ "$(grep -c '^    3 x [0-9]* trainings, decided by: ' listed)" = 15 ] || fail "$(cat listed)"
+grep -qx 'memory: A memory helps' listed || fail "$(cat listed)"
+
 # One claim of each program.
 "$script" text memory both_directions local_rnn restarted_positions > report 2> progress || fail "$(cat progress)"
 sees 4 '^## '
-sees 4 '^\| \[.*\]\(#.*\) \| (holds|holds in part, [1-5] of [356]|not at this size) \|$'
+compared='\([+-][0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3}, p (<|=) [01]\.[0-9]{4}\)'
+sees 4 "^\\| \\[.*\\]\\(#.*\\) \\| (holds|the opposite holds|not at this size) \\| .* $compared \\|$"
+sees 4 "^\\*\\*(holds|the opposite holds|not at this size)\\*\\*: .* $compared$"
+sees 4 '^[0-9]+ trainings, [0-9]+ min of one core:$'
 sees 6 '^\| (trained|trained and) .* \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \|$'
 sees 3 '^\| (LocalRNN|convolution), .*( \| [0-9]\.[0-9]{3} ± [0-9]\.[0-9]{3}){3} \|$'
-sees 17 '^- (yes|no): .* \([+-][0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3}\)$'
+sees 13 "^- (yes|no|opposite): .* $compared$"
+sees 1 '^have the difference.* With 17 comparisons, about 0.2 would be yes or opposite by$'
 sees 1 '^    seq2seq train --encoder shaw$'
 grep -q '^\[####################\] 60 of 60 trainings, ' progress || fail "$(cat progress)"
 
@@ -71,6 +102,7 @@ ARGUMENTS
 END
 chmod +x number
 # explains COUNT PATTERN REASONS: as many lines of a report on "1 < 2, 2 < 1" with these reasons are like this.
+# Scores without a deviation differ for certain.
 explains() {
   cat > examples/claims/numbers.sh << END
 claim 'Numbers' 'No paper.'
@@ -80,24 +112,25 @@ for n in 1 2; do
   row "\$n"
   score number_at_\$n logged number_\$n
 done
-expect number_at_1 number_at_2 '1 is below 2'
+decides number_at_1 number_at_2 '1 is below 2'
 expect number_at_2 number_at_1 '2 is below 1'
 $3
 END
   CONVOLUTION=$place/number CONVOLVING= examples/claims.sh text numbers > report 2> progress || fail "$(cat progress)"
-  sees 1 '^\*\*holds in part, 1 of 2\*\*$'
+  sees 1 '^\*\*holds\*\*: 1 is below 2 \(\+1\.000 ± 0\.000, p < 0\.0001\)$'
+  sees 1 '^- opposite: 2 is below 1 \(-1\.000 ± 0\.000, p < 0\.0001\)$'
   sees "$1" "$2"
 }
-explains 1 '^Thus it is\.$' "because 'yes no' 'Thus it is.'"
-explains 0 '^These outcomes' "because 'yes no' 'Thus it is.'"
+explains 1 '^Thus it is\.$' "because 'yes opposite' 'Thus it is.'"
+explains 0 '^These outcomes' "because 'yes opposite' 'Thus it is.'"
 explains 0 '^Thus it is' "because 'no yes' 'Thus it is.'"
 explains 1 '^These outcomes are not explained: the reason in `examples/claims/numbers.sh` is for others\.$' \
   "because 'no yes' 'Thus it is.'"
 explains 1 '^Thus it is\.$' "because 'no yes' 'Else.'
-because 'yes no' 'Thus it is.'
+because 'yes opposite' 'Thus it is.'
 because 'no no' 'Never.'"
 explains 0 '^(Else|Never|These outcomes)' "because 'no yes' 'Else.'
-because 'yes no' 'Thus it is.'
+because 'yes opposite' 'Thus it is.'
 because 'no no' 'Never.'"
 explains 0 '^(Thus|These)' ''
 sed -i "\$s/.*/because 'yes' 'Thus it is.'/" examples/claims/numbers.sh

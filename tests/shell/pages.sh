@@ -28,7 +28,10 @@ rm "$verdicts"
 outcomes=$(awk '
   function end() { if (claim) print claim ":" found }
   /^## / { end(); claim = substr($0, 4); found = "" }
-  /^- (yes|no): / { found = found " " substr($2, 1, length($2) - 1) }
+  /^\*\*holds\*\*: / { found = found " yes" }
+  /^\*\*not at this size\*\*: / { found = found " no" }
+  /^\*\*the opposite holds\*\*: / { found = found " opposite" }
+  /^- (yes|no|opposite): / { found = found " " substr($2, 1, length($2) - 1) }
   END { end() }' examples/claims/README.md)
 for file in examples/claims/*.sh; do
   title=$(sed -n "s/^claim '\([^']*\)'.*/\1/p; s/^claim \"\([^\"]*\)\".*/\1/p" "$file")
