@@ -1,9 +1,16 @@
 #!/bin/sh
 # Checks that each source file which a page of the project names in `backquotes` is there, by its path from
-# the project's folder or from that of the page, and that pages agree that have the same table.
+# the project's folder or from that of the page, that pages agree that have the same table, and that each measured
+# figure has a command. With --list it prints these figures with their commands and ends.
 set -eu
 cd "$(dirname "$0")/../.."
 offences=0
+figures=$(awk -f tests/shell/figures.awk README.md nn/README.md optim/README.md tests/README.md \
+  $(find examples -name '*.md' | sort))
+if [ "${1:-}" = --list ]; then
+  echo "$figures"
+  exit
+fi
 
 for page in $(git ls-files '*.md' 2> /dev/null || find . -name '*.md' -not -path './build*'); do
   folder=$(dirname "$page")
@@ -17,6 +24,24 @@ for page in $(git ls-files '*.md' 2> /dev/null || find . -name '*.md' -not -path
     }
   done
 done
+
+# Measured figures have a command; this sees what is one.
+without=$(echo "$figures" | sed -n 's/ | -$/ has no command/p')
+[ -z "$without" ] || { echo "$without"; offences=$((offences + 1)); }
+cases=$(mktemp)
+printf '%s\n\n' '# A' 'It takes 3.5 ms.' '| a | ms |
+|---|---|
+| b | 7 |' 'A copy is 7 MB. <!-- not measured -->' '# B' 'It takes 3 ms (`bench --only b`).' '# C' \
+  '    char_lm eval out' 'This gives 1.234, as `bits` say.' '# D' '10 % more ([there](README.md#b)).' \
+  '# E' 'In 2018, 64 channels in `3 ms`.' '| x |
+|---|
+| 64 |' > "$cases"
+found=$(awk -f tests/shell/figures.awk "$cases" | sed 's/.* | //' | tr '\n' ';')
+[ "$found" = '-;-;bench --only b;char_lm eval out;see README.md#b;' ] || {
+  echo "figures.awk finds other figures or commands: $found"
+  offences=$((offences + 1))
+}
+rm "$cases"
 
 # The first page has the verdicts of the report that examples/claims.sh wrote.
 verdicts=$(mktemp)
