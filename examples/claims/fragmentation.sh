@@ -22,3 +22,6 @@ decides place_1_xl place_1_xl_blocks 'at the first place, the memory helps'
 expect place_5_xl place_5_xl_blocks 'at places 5 to 8, the memory helps'
 expect place_33_xl place_33_xl_blocks 'at places 33 to 64, the memory helps'
 expect place_33_xl_blocks place_1_xl_blocks 'without a memory, the first place is worse than 33 to 64'
+because 'yes no no yes' \
+  'Without a memory the first character of a segment costs a whole bit more. From the ninth on nothing is left to gain:
+so small a model makes use of few characters, and its mean over a segment hardly shows what the memory mends.'

@@ -139,6 +139,7 @@ compared() {
   [ "$(cat "$PLACE/scores/$1.run")" != "$(cat "$PLACE/scores/$2.run")" ] || pair=1
   finding=$(PAIRED=$pair t_test "$PLACE/scores/$1" "$PLACE/scores/$2" "${4:-0}" | awk '{
     answer = $3 >= 0.01 ? "no" : $1 > 0 ? "yes" : "opposite"
+    if ($1 < 0 && $1 > -0.0005) $1 = 0
     p = $3 < 0.0001 ? "p < 0.0001" : sprintf("p = %.4f", $3)
     printf "%s %+.3f ± %.3f, %s", answer, $1, $2, p
   }')

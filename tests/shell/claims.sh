@@ -80,6 +80,8 @@ sees 1 '^have the difference.* With 17 comparisons, about 0.2 would be yes or op
 sees 1 '^    seq2seq train --encoder shaw$'
 grep -q '^\[####################\] 60 of 60 trainings, ' progress || fail "$(cat progress)"
 
+awk '$1 <= 0 || $1 > 60 { exit 1 }' claims/*.seconds || fail "other times: $(cat claims/*.seconds)"
+
 # What is there is not made again; what was broken off or has other flags is.
 rm claims/xl-2.done
 sed -i 's/--mem_len 0/--mem_len 1/' claims/xl_blocks-3.done
