@@ -38,6 +38,10 @@ struct PanelKernel {
   Pack pack_row;
   /// Multiplies this panel with as many panels of b as c, which has one row, is wide.
   Multiply multiply_row;
+  /// c = alpha a b + beta c for one panel of b and an a [rows, depth] that lies anywhere. It is
+  /// null where a has to be packed.
+  void (*multiply_in_place)(const ConstMatrix& a, const Element* b, Scalar alpha, Scalar beta,
+                            const Matrix& c) = nullptr;
 };
 
 namespace packed_product_parts {

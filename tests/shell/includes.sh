@@ -64,7 +64,7 @@ only_in() {
 }
 only_in 'core/machine/(blas|openblas)\.cpp' '(cblas|openblas_config|f77blas)'
 only_in 'core/machine/(parallel|allocator)\.cpp' '(tbb|oneapi)/'
-only_in '(core/machine/(simd|vector_product)|ops/|examples/book/)[^:]*' 'hwy/'
+only_in '(core/machine/(simd|vector_kernel)|ops/|examples/book/)[^:]*' 'hwy/'
 only_in 'optim/peers/mpi_peers\.cpp' 'mpi\.h'
 only_in 'examples/pytorch/extension/[^:]*' 'nanobind/'
 # It takes a compiler longer than all else in a source.

@@ -1,0 +1,128 @@
+#include "core/machine/tile_product.h"
+
+#include <algorithm>
+
+#include "core/machine/blas.h"
+#include "core/machine/precision.h"
+#include "core/machine/vector_kernel.h"
+#ifndef SHIFTGRAD_DOUBLE
+#include "core/machine/bfloat16_kernel.h"
+#include "core/machine/bfloat16_product.h"
+#endif
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+namespace {
+
+#ifndef SHIFTGRAD_DOUBLE
+bool rounds() { return product_precision() == Precision::bfloat16; }
+#endif
+
+/// Calls body(kernel, element) for the kernel to use; `element` is one of its elements.
+template <class Body>
+auto with_kernel(Body body) {
+#ifndef SHIFTGRAD_DOUBLE
+  static_assert(sizeof(Bfloat16Pair) == sizeof(Scalar));
+  if (rounds()) return body(*bfloat16_kernel(), Bfloat16Pair());
+#endif
+  return body(vector_kernel(), Scalar());
+}
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// c = alpha a b + beta c for the panel of a from row `row` on, and one panel of b. Of the depths,
+/// begin … end-1 alone count; they begin with an element.
+template <class Element>
+void multiply_panels(const PanelKernel<Element>& kernel, Scalar alpha, const LeftFactor& a,
+                     int64_t row, const Element* b, int64_t begin, int64_t end, Scalar beta,
+                     const Matrix& c) {
+  b += begin / kernel.numbers * kernel.tile_columns;
+  if (kernel.multiply_in_place)
+    return kernel.multiply_in_place(a.matrix.block(row, c.rows, begin, end - begin), b, alpha, beta,
+                                    c);
+  const int64_t depth = divide_up(a.matrix.columns, kernel.numbers);
+  const Element* panel = reinterpret_cast<const Element*>(a.panels) + row * depth +
+                         begin / kernel.numbers * kernel.tile_rows;
+  kernel.multiply(divide_up(end - begin, kernel.numbers), panel, b, alpha, beta, c);
+}
+
+template <class Element>
+void multiply_tiles(const PanelKernel<Element>& kernel, Scalar alpha, const LeftFactor& a,
+                    const PackedFactor& b, Scalar beta, const Matrix& c, const Band& of_a,
+                    const Band& of_c) {
+  const Element* panels = reinterpret_cast<const Element*>(b.panels);
+  for (int64_t column = 0; column < c.columns; column += kernel.tile_columns) {
+    const int64_t columns = std::min(kernel.tile_columns, c.columns - column);
+    const Element* panel = panels + column / kernel.tile_columns * b.panel_step;
+    for (int64_t row = 0; row < c.rows; row += kernel.tile_rows) {
+      const int64_t rows = std::min(kernel.tile_rows, c.rows - row), last = row + rows - 1;
+      if (column > of_c.end(row, last) || column + columns <= of_c.begin(row, last)) continue;
+      int64_t begin = std::clamp<int64_t>(of_a.begin(row, last), 0, a.matrix.columns);
+      begin = begin / kernel.numbers * kernel.numbers;
+      const int64_t end = std::clamp<int64_t>(of_a.end(row, last) + 1, begin, a.matrix.columns);
+      multiply_panels(kernel, alpha, a, row, panel, begin, end, beta,
+                      c.block(row, rows, column, columns));
+    }
+  }
+}
+
+}  // namespace
+
+bool has_tile_kernel() {
+#ifndef SHIFTGRAD_DOUBLE
+  if (rounds()) return has_fast_bfloat16_products();
+#endif
+  return true;
+}
+
+PackedFactor PackedFactor::block(int64_t first_row, int64_t row_count, int64_t first_column,
+                                 int64_t column_count) const {
+  const ConstMatrix part = matrix.block(first_row, row_count, first_column, column_count);
+  if (!panels) return {part};
+  return with_kernel([&](const auto& kernel, auto) -> PackedFactor {
+    return {part,
+            panels + first_column / kernel.tile_columns * panel_step +
+                first_row / kernel.numbers * kernel.tile_columns,
+            panel_step};
+  });
+}
+
+int64_t left_panel_count(int64_t rows, int64_t columns) {
+  return with_kernel([&](const auto& kernel, auto) -> int64_t {
+    if (kernel.multiply_in_place) return 0;
+    return divide_up(rows, kernel.tile_rows) * kernel.tile_rows *
+           divide_up(columns, kernel.numbers);
+  });
+}
+
+int64_t right_panel_count(int64_t rows, int64_t columns) {
+  return with_kernel([&](const auto& kernel, auto) -> int64_t {
+    return divide_up(columns, kernel.tile_columns) * kernel.tile_columns *
+           divide_up(rows, kernel.numbers);
+  });
+}
+
+LeftFactor pack_left(const ConstMatrix& a, Scalar* panels) {
+  return with_kernel([&]<class Element>(const PanelKernel<Element>& kernel, Element) -> LeftFactor {
+    if (kernel.multiply_in_place) return {a};
+    kernel.pack_left(a.transposed(), reinterpret_cast<Element*>(panels));
+    return {a, panels};
+  });
+}
+
+PackedFactor pack_right(const ConstMatrix& b, Scalar* panels) {
+  return with_kernel(
+      [&]<class Element>(const PanelKernel<Element>& kernel, Element) -> PackedFactor {
+        kernel.pack_right(b, reinterpret_cast<Element*>(panels));
+        return {b, panels, divide_up(b.rows, kernel.numbers) * kernel.tile_columns};
+      });
+}
+
+void tile_product(Scalar alpha, const LeftFactor& a, const PackedFactor& b, Scalar beta,
+                  const Matrix& c, const Band& of_a, const Band& of_c) {
+  if (!b.panels) return gemm(alpha, a.matrix, b.matrix, beta, c);
+  with_kernel(
+      [&](const auto& kernel, auto) { multiply_tiles(kernel, alpha, a, b, beta, c, of_a, of_c); });
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,0 +1,157 @@
+// A kernel for products of panels in vectors of any width. This file is compiled once for each
+// instruction set.
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "core/machine/vector_kernel.cpp"
+#include <hwy/foreach_target.h>
+// Highway wants this below foreach_target.h.
+#include <algorithm>
+#include <cstring>
+
+#include "core/machine/simd_loops-inl.h"
+#include "core/machine/vector_kernel.h"
+
+HWY_BEFORE_NAMESPACE();
+
+namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
+
+/// The rows of a tile: as many as leave registers for two vectors of b, one number of a and, where
+/// the CPU cannot multiply and add in one go, a product. AVX-512 and ARM have 32, others 16.
+constexpr bool has_many_registers = lanes * sizeof(Scalar) == 64 || HWY_ARCH_ARM_A64;
+constexpr int64_t product_rows = has_many_registers ? 12 : 4;
+constexpr int64_t product_columns = 2 * lanes;
+
+/// Packs four columns of b, each of which has its numbers side by side, into their places of a
+/// panel of `width`.
+template <int64_t width>
+HWY_INLINE void pack_dense_columns(const ConstMatrix& b, Scalar* panel) {
+  HWY_ALIGN Scalar turned[lanes][4];
+  for_vectors(b.rows, [&](auto access, int64_t depth) HWY_ATTR {
+    auto column = [&](int64_t n)
+                      HWY_ATTR { return access.load(b.data + n * b.column_stride + depth); };
+    hn::StoreInterleaved4(column(0), column(1), column(2), column(3), Lanes(), turned[0]);
+    for (int64_t n = 0; n < std::min(lanes, b.rows - depth); ++n)
+      std::memcpy(panel + (depth + n) * width, turned[n], sizeof(turned[n]));
+  });
+}
+
+/// Packs up to `width` columns of b into a panel; missing ones are 0.
+template <int64_t width>
+HWY_INLINE void pack_columns(const ConstMatrix& b, Scalar* panel) {
+  const bool dense = b.row_stride == 1 && b.column_stride != 1;
+  const int64_t turned = dense ? b.columns / 4 * 4 : 0;
+  for (int64_t column = 0; column < turned; column += 4)
+    pack_dense_columns<width>(b.columns_from(column, 4), panel + column);
+  const Scalar* row = b.data;
+  for (int64_t depth = 0; depth < b.rows; ++depth, row += b.row_stride, panel += width)
+    for (int64_t column = turned; column < width; ++column)
+      panel[column] = column < b.columns ? row[column * b.column_stride] : 0;
+}
+
+/// Packs whole rows of a panel whose numbers lie side by side in b.
+template <int64_t width>
+HWY_INLINE void pack_dense_rows(const ConstMatrix& b, Scalar* panel) {
+  for (int64_t depth = 0; depth < b.rows; ++depth)
+    std::memcpy(panel + depth * width, b.data + depth * b.row_stride, width * sizeof(Scalar));
+}
+
+/// Packs the columns of b into panels of `width`.
+template <int64_t width>
+HWY_INLINE void pack(const ConstMatrix& b, Scalar* panels) {
+  for (int64_t first = 0; first < b.columns; first += width, panels += width * b.rows) {
+    const ConstMatrix part = b.columns_from(first, std::min(width, b.columns - first));
+    if (part.columns == width && b.column_stride == 1)
+      pack_dense_rows<width>(part, panels);
+    else
+      pack_columns<width>(part, panels);
+  }
+}
+
+/// c = alpha a b + beta c for an a of `rows` rows, at any strides, all sums in registers. Three
+/// rows share a pointer: their places are what the CPU's addresses can express.
+template <int rows>
+HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta,
+                              const Matrix& c) {
+  Vector left[rows], right[rows];
+  for (int row = 0; row < rows; ++row) left[row] = right[row] = hn::Zero(Lanes());
+  const Scalar* thirds[(rows + 2) / 3];
+  for (int64_t row = 0; row < rows; row += 3) thirds[row / 3] = a.data + row * a.row_stride;
+  const int64_t steps[3] = {0, a.row_stride, 2 * a.row_stride};
+  for (int64_t n = 0; n < a.columns; ++n, b += product_columns) {
+    const Vector b_left = hn::LoadU(Lanes(), b), b_right = hn::LoadU(Lanes(), b + lanes);
+    for (int row = 0; row < rows; ++row) {
+      const Vector shared = constant(thirds[row / 3][steps[row % 3]]);
+      left[row] = hn::MulAdd(shared, b_left, left[row]);
+      right[row] = hn::MulAdd(shared, b_right, right[row]);
+    }
+    for (const Scalar*& third : thirds) third += a.column_stride;
+  }
+  for (int row = 0; row < rows; ++row) {
+    Scalar* to = c.data + row * c.row_stride;
+    store_sums(alpha, left[row], beta, to, c.column_stride, std::min(lanes, c.columns));
+    if (c.columns > lanes)
+      store_sums(alpha, right[row], beta, to + lanes * c.column_stride, c.column_stride,
+                 c.columns - lanes);
+  }
+}
+
+/// Multiplies pieces of `rows` rows while there are as many, and the rest by halves.
+template <int rows>
+HWY_INLINE void multiply_pieces(ConstMatrix a, const Scalar* b, Scalar alpha, Scalar beta,
+                                Matrix c) {
+  while (c.rows >= rows) {
+    multiply_rows<rows>(a, b, alpha, beta, c);
+    a = a.rows_from(rows, a.rows - rows), c = c.rows_from(rows, c.rows - rows);
+  }
+  if constexpr (rows > 1) multiply_pieces<rows / 2>(a, b, alpha, beta, c);
+}
+
+void multiply_in_place(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta,
+                       const Matrix& c) {
+  multiply_pieces<product_rows>(a, b, alpha, beta, c);
+}
+
+void multiply_panels(int64_t depth, const Scalar* a, const Scalar* b, Scalar alpha, Scalar beta,
+                     const Matrix& c) {
+  multiply_in_place({a, c.rows, depth, 1, product_rows}, b, alpha, beta, c);
+}
+
+void multiply_row(int64_t depth, const Scalar* a, const Scalar* b, Scalar alpha, Scalar beta,
+                  const Matrix& c) {
+  for (int64_t column = 0; column < c.columns; column += product_columns)
+    multiply_rows<1>({a, 1, depth, 1, 1}, b + column * depth, alpha, beta,
+                     c.columns_from(column, std::min(product_columns, c.columns - column)));
+}
+
+const PanelKernel<Scalar>& vector_kernel() {
+  static constexpr PanelKernel<Scalar> kernel = {.tile_rows = product_rows,
+                                                 .tile_columns = product_columns,
+                                                 .numbers = 1,
+                                                 .pack_left = pack<product_rows>,
+                                                 .pack_right = pack<product_columns>,
+                                                 .multiply = multiply_panels,
+                                                 .pack_row = pack<1>,
+                                                 .multiply_row = multiply_row,
+                                                 .multiply_in_place = multiply_in_place};
+  return kernel;
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
+
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+namespace simd {
+
+HWY_EXPORT(vector_kernel);
+
+}  // namespace simd
+
+const PanelKernel<Scalar>& vector_kernel() { return HWY_DYNAMIC_DISPATCH(simd::vector_kernel)(); }
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
+
+#endif
