@@ -4,7 +4,7 @@
 
 #include "core/errors.h"
 #include "core/tape.h"
-#include "ops/attention/block.h"
+#include "ops/attention/tile.h"
 #include "ops/dense_rows.h"
 #include "ops/shape.h"
 
@@ -81,13 +81,13 @@ Tensor relative_attention(const RelativeAttention& attention) {
       &a.query,           &a.key,           &a.value,
       &a.content_bias,    &a.position_bias, &a.position_rows,
       &a.position_scores, &a.clipped_keys,  &a.clipped_values};
-  AttentionRecord saved;
+  AttentionRecord saved{.y = y, .rows = {}, .exponentials = {}};
   if (recording(std::span(inputs.begin(), inputs.size()))) {
     saved.rows = Tensor::empty({sizes.B, sizes.H, sizes.T, 2});
-    if (sizes.keeps_probabilities())
-      saved.probabilities = Tensor::empty({sizes.B, sizes.H, sizes.T, sizes.K});
+    if (sizes.keeps_exponentials())
+      saved.exponentials = Tensor::empty({sizes.B, sizes.H, sizes.T, sizes.K});
   }
-  attention_forward(a, saved, y);
+  attention_forward(a, saved);
   record(y, inputs, [a, saved](const Tensor& dy) { attention_backward(a, saved, dy); });
   return y;
 }

@@ -50,12 +50,12 @@ struct RelativeAttention {
   DropoutPattern dropout{};
 };
 
-/// Computes y [B, H, T, D] by blocks of query rows: no [B, H, T, K] tensor where K is large, and
+/// Computes y [B, H, T, D] by tiles of queries and keys: no [B, H, T, K] tensor where K is large, and
 /// memory linear in T and K. A hidden key has the probability 0 whatever its score; a query that
 /// sees no key gives 0 and no gradient. Results have the same bits on any number of threads. They
 /// depend neither on what hidden tokens hold, as long as that is finite, nor on other members of
 /// the batch. y lies in memory as [B, T, H, D], so that merging the heads is a view. Time
-/// O(B H T K D), less what no query of a block sees. Throws when shapes do not fit together.
+/// O(B H T K D), less what no query of a tile sees. Throws when shapes do not fit together.
 /// PyTorch: scaled_dot_product_attention, when the biases, position_rows, position_scores and the
 /// clipped tables are undefined.
 Tensor relative_attention(const RelativeAttention& attention);

@@ -36,7 +36,8 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
   record(p, {&scores}, [scores, p, factor, rows, K](const Tensor& dp) {
     deliver(scores.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
       parallel_each(rows, 32, [&](int64_t row) {
-        simd::softmax_gradient(p.data() + row * K, dp.data() + row * K, factor, beta,
+        const Scalar *of_p = p.data() + row * K, *of_dp = dp.data() + row * K;
+        simd::softmax_gradient(of_p, of_dp, simd::softmax_mean(of_p, of_dp, K), factor, beta,
                                dx.mutable_data() + row * K, K);
       });
     });

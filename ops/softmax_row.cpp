@@ -1,7 +1,7 @@
 #include "ops/softmax_row.h"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
 #include "core/machine/simd.h"
 
@@ -9,28 +9,38 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-constexpr Scalar infinity = std::numeric_limits<Scalar>::infinity();
-
-/// Divides y by the total, or sets it to 0 where the row has no key.
-void finish_row(const SoftmaxRow& row, Scalar* y, int64_t length) {
-  if (row.greatest == -infinity)
-    std::fill_n(y, length, Scalar{0});
-  else
-    simd::axpby(1 / row.total, y, 0, y, length);
-}
+constexpr Scalar none = SoftmaxRow().greatest;
 
 }  // namespace
 
-SoftmaxRow softmax_row(Scalar* y, int64_t length) {
-  SoftmaxRow row{length > 0 ? simd::maximum(y, length) : -infinity, 0};
-  if (row.greatest != -infinity) row.total = simd::exp_minus(y, row.greatest, y, length);
-  finish_row(row, y, length);
-  return row;
+Scalar SoftmaxRow::add(Scalar* x, int64_t length) {
+  Scalar seen = length > 0 ? simd::maximum(x, length) : none, kept = 1;
+  if (!(seen <= greatest)) {  // also where it is NaN
+    if (greatest != none) kept = std::exp(greatest - seen);
+    greatest = seen;
+  }
+  if (greatest == none)
+    std::fill_n(x, length, Scalar{0});
+  else
+    total = kept * total + simd::exp_below(x, greatest, x, length);
+  return kept;
 }
 
-void softmax_row_again(const SoftmaxRow& row, Scalar* y, int64_t length) {
-  if (row.greatest != -infinity) simd::exp_minus(y, row.greatest, y, length);
-  finish_row(row, y, length);
+void SoftmaxRow::make_again(Scalar* x, int64_t length) const {
+  if (greatest == none)
+    std::fill_n(x, length, Scalar{0});
+  else
+    simd::exp_below(x, greatest, x, length);
+}
+
+void softmax_row(Scalar* y, int64_t length) {
+  Scalar greatest = length > 0 ? simd::maximum(y, length) : none;
+  if (greatest == none) {
+    std::fill_n(y, length, Scalar{0});
+    return;
+  }
+  Scalar total = simd::exp_minus(y, greatest, y, length);
+  simd::axpby(1 / total, y, 0, y, length);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -3,6 +3,7 @@
 // The softmax of one row, as kernels call it on rows that they have just made.
 
 #include <cstdint>
+#include <limits>
 
 #include "core/scalar.h"
 
@@ -10,15 +11,21 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The two numbers from which a row's probabilities e^(x_j - greatest) / total are made.
 struct SoftmaxRow {
-  Scalar greatest;  ///< -inf for a row without a key
-  Scalar total;
+  Scalar greatest = -std::numeric_limits<Scalar>::infinity();  ///< -inf for a row without a key
+  Scalar total = 0;
+
+  /// Turns the next scores of the row into e^(x_j - greatest), in place, and adds them to the
+  /// total. A score of -inf marks a hidden key; where all so far are hidden, all get 0. Where one
+  /// of these scores is the greatest so far, `total` shrinks before; returns the number by which it
+  /// did, so that other sums over the row's earlier keys can do the same.
+  Scalar add(Scalar* x, int64_t length);
+
+  /// Turns scores into e^(x_j - greatest) of the whole row.
+  void make_again(Scalar* x, int64_t length) const;
 };
 
 /// Turns the scores of a row into its probabilities, in place. A score of -inf marks a hidden key;
 /// where all are hidden, all get 0.
-SoftmaxRow softmax_row(Scalar* y, int64_t length);
-
-/// Makes the same bits again, from the same scores and what `softmax_row` gave for them.
-void softmax_row_again(const SoftmaxRow& row, Scalar* y, int64_t length);
+void softmax_row(Scalar* y, int64_t length);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

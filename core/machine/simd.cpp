@@ -168,20 +168,34 @@ Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
   });
 }
 
-void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar factor, Scalar beta, Scalar* dx,
-                      int64_t n) {
-  auto where_seen = [&](Vector seen, Vector v)
-                        HWY_ATTR { return hn::IfThenZeroElse(hn::Eq(seen, hn::Zero(Lanes())), v); };
-  Vector mean = constant(add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
-    Vector seen = access.load(p + i);
-    return hn::Add(total, where_seen(seen, hn::Mul(seen, access.load(dp + i))));
-  }));
+Scalar exp_below(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
+  return add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
+    Vector value = exp_below_zero(hn::Sub(access.load(x + i), constant(shift)));
+    access.store(value, y + i);
+    return hn::Add(total, value);
+  });
+}
+
+/// Returns v, but 0 where p = 0.
+HWY_INLINE Vector where_seen(Vector p, Vector v) {
+  return hn::IfThenZeroElse(hn::Eq(p, hn::Zero(Lanes())), v);
+}
+
+void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar mean, Scalar factor, Scalar beta,
+                      Scalar* dx, int64_t n) {
   for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
     Vector seen = access.load(p + i);
     Vector scaled = hn::Mul(constant(factor), seen);
-    Vector slope = where_seen(seen, hn::Mul(scaled, hn::Sub(access.load(dp + i), mean)));
+    Vector slope = where_seen(seen, hn::Mul(scaled, hn::Sub(access.load(dp + i), constant(mean))));
     if (beta != 0) slope = hn::MulAdd(constant(beta), access.load(dx + i), slope);
     access.store(slope, dx + i);
+  });
+}
+
+Scalar softmax_mean(const Scalar* p, const Scalar* dp, int64_t n) {
+  return add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
+    Vector seen = access.load(p + i);
+    return hn::Add(total, where_seen(seen, hn::Mul(seen, access.load(dp + i))));
   });
 }
 
@@ -210,6 +224,8 @@ SHIFTGRAD_DISPATCH(multiply_add);
 SHIFTGRAD_DISPATCH(sum);
 SHIFTGRAD_DISPATCH(products);
 SHIFTGRAD_DISPATCH(exp_minus);
+SHIFTGRAD_DISPATCH(exp_below);
+SHIFTGRAD_DISPATCH(softmax_mean);
 SHIFTGRAD_DISPATCH(softmax_gradient);
 
 HWY_EXPORT(maximum);

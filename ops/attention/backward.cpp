@@ -1,6 +1,6 @@
 // With dp_ij = dy_i·(v_j + clipped_values[c]), the other gradients follow from that of the scores,
 //
-//     ds_ij = factor · p_ij (dp_ij - Σ_m p_im dp_im)
+//     ds_ij = factor · p_ij (dp_ij - Σ_m p_im dp_im)      where Σ_m p_im dp_im = dy_i·y_i
 //
 //     dq_i = Σ_j ds_ij (k_j + position_rows[δ] + clipped_keys[c])
 //     dk_j = Σ_i ds_ij (q_i + content_bias)
@@ -9,17 +9,21 @@
 //
 // and likewise for position_scores, the clipped tables and the biases.
 //
-// ds by key, read by distance, is the gradient of the padded product: the shift costs nothing here
-// either. A task walks some blocks of one head in order and has sums of its own for what the blocks
-// share (keys, values, tables). The sums of all tasks are added up afterwards, in a fixed tree.
+// A tile has e_ij = total_i p_ij, so each block divides its rows of dy by their totals once, and
+// p_ij itself is never made. ds by key, read by distance, is the gradient of the padded product:
+// the shift costs nothing here either. A task walks some blocks of one head in order and has sums
+// of its own for what the blocks share (keys, values, tables). The sums of all tasks are added up
+// afterwards, in a fixed tree.
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include "core/accumulate.h"
+#include "core/machine/blas.h"
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
-#include "ops/attention/block.h"
+#include "ops/attention/tile.h"
 #include "ops/shape.h"
 #include "ops/softmax_row.h"
 
@@ -61,8 +65,7 @@ class TaskGradient {
   Scalar* data_ = nullptr;
 };
 
-/// Returns a table [n, H or 1, D] by head, and a bias [H, D] as a table of one row.
-Tensor table_by_head(const Tensor& x) { return x.defined() ? transpose(x, 0, 1) : x; }
+/// Returns a bias [H, D] as a table of one row for each head.
 Tensor bias_by_head(const Tensor& x) { return x.defined() ? unsqueeze(x, 1) : x; }
 
 struct Gradients {
@@ -76,7 +79,10 @@ struct Gradients {
         content_bias(bias_by_head(a.content_bias), strips, sizes),
         position_bias(bias_by_head(a.position_bias), strips, sizes),
         position_rows(table_by_head(a.position_rows), strips, sizes),
-        position_scores(bias_by_head(table_by_head(a.position_scores)), strips, sizes),
+        position_scores(a.position_scores.defined()
+                            ? bias_by_head(transpose(a.position_scores, 0, 1))
+                            : a.position_scores,
+                        strips, sizes),
         clipped_keys(table_by_head(a.clipped_keys), strips, sizes),
         clipped_values(table_by_head(a.clipped_values), strips, sizes) {}
 
@@ -93,136 +99,225 @@ void add_rows(const ConstMatrix& x, Scalar* sums) {
     simd::axpby(1, x.data + i * x.row_stride, 1, sums, x.columns);
 }
 
-/// One block of one task.
-struct BackwardBlock {
+/// What all tiles share.
+struct BackwardFactors {
   const RelativeAttention& a;
   const AttentionSizes& sizes;
-  const AttentionBlock& block;
-  const AttentionScratch& scratch;
-  const AttentionRecord& record;
   const Gradients& gradients;
-  int64_t task;
-  BlockQueries queries{a, block, scratch};
-
-  void run(const ConstMatrix& dy) const;
-  ConstMatrix probabilities() const;
-  void probability_gradients(const ConstMatrix& dy, const Matrix& dp) const;
-  void value_gradients(const ConstMatrix& dropped, const ConstMatrix& dy) const;
-  void content_gradients(const Matrix& ds, const Matrix& dq) const;
-  void position_gradients(const ShiftedScores& ds, const Matrix& dq) const;
-  void query_gradients(const Matrix& dq) const;
+  ScoreFactors scores{a, sizes.packs() && !sizes.keeps_exponentials()};
+  HeadFactors keys{a.key, HeadFactors::Side::rows, sizes.packs()};
+  HeadFactors values{a.value, HeadFactors::Side::transposed, sizes.packs()};
+  HeadFactors position_rows{table_by_head(a.position_rows), HeadFactors::Side::rows, sizes.packs()};
 };
 
-/// Returns p_ij, saved or made again.
-ConstMatrix BackwardBlock::probabilities() const {
-  int64_t first = (block.b * sizes.H + block.h) * sizes.T + block.first;
-  if (record.probabilities.defined())
-    return {record.probabilities.data() + first * sizes.K + block.key_begin, block.rows, block.keys,
-            sizes.K, 1};
-  Matrix p = block_scores(a, sizes, block, queries, scratch);
+/// What a thread needs beyond the scratch of the forward pass.
+struct BackwardScratch : AttentionScratch {
+  Buffer scaled, scaled_panels;                           // dy_i / total_i [rows, D]
+  Buffer content_slope, position_slope;                   // dq_i [rows, D], from each product
+  Buffer scaled_factor, content_factor, position_factor;  // the above as right factors
+  Buffer clipped_gradients, clipped_slopes;               // [rows, 2m + 1]
+
+  BackwardScratch(const RelativeAttention& a, const AttentionSizes& sizes)
+      : AttentionScratch(a, sizes),
+        scaled(sizes.block_rows() * sizes.D),
+        scaled_panels(content_panels.count()),
+        content_slope(scaled.count()),
+        position_slope(scaled.count()),
+        scaled_factor(sizes.packs() ? right_panel_count(sizes.block_rows(), sizes.D) : 0),
+        content_factor(scaled_factor.count()),
+        position_factor(scaled_factor.count()),
+        clipped_gradients(clipped_sums.count()),
+        clipped_slopes(clipped_scores.count()) {}
+};
+
+/// One block of one task.
+class BackwardBlock {
+ public:
+  BackwardBlock(const BackwardFactors& factors, const BackwardScratch& scratch,
+                const AttentionRecord& record, const AttentionBlock& block, const Tensor& dy,
+                int64_t task);
+  void add(const AttentionTile& tile);
+  void finish() const;
+
+ private:
+  void scale(const ConstMatrix& dy);
+  ConstMatrix exponentials(const AttentionTile& tile) const;
+  void probability_gradients(const AttentionTile& tile, const Matrix& dp) const;
+  void value_gradients(const AttentionTile& tile, const ConstMatrix& dropped) const;
+  void content_gradients(const AttentionTile& tile, const Matrix& ds) const;
+  void position_gradients(const AttentionTile& tile, const ShiftedScores& ds) const;
+
+  const RelativeAttention& a;
+  const AttentionSizes& sizes;
+  const Gradients& gradients;
+  const BackwardFactors& factors;
+  const BackwardScratch& scratch;
+  const AttentionRecord& record;
+  const AttentionBlock& block;
+  int64_t task;
+  BlockQueries queries;
+  std::array<SoftmaxRow, AttentionSizes::most_rows> rows = {};
+  std::array<Scalar, AttentionSizes::most_rows> means = {};  // dy_i·y_i / total_i
+  Matrix scaled, dq, dq_position;                            // [rows, D]
+  Matrix clipped_gradients, clipped_sums, clipped_slopes;    // [rows, 2m + 1]
+  LeftFactor scaled_left;
+  PackedFactor scaled_right, content_right, position_right;
+};
+
+BackwardBlock::BackwardBlock(const BackwardFactors& f, const BackwardScratch& memory,
+                             const AttentionRecord& its_record, const AttentionBlock& its_block,
+                             const Tensor& dy, int64_t its_task)
+    : a(f.a),
+      sizes(f.sizes),
+      gradients(f.gradients),
+      factors(f),
+      scratch(memory),
+      record(its_record),
+      block(its_block),
+      task(its_task),
+      queries(a, block, scratch) {
+  auto matrix = [&](const Buffer& buffer, int64_t columns) {
+    return Matrix::row_major(buffer.data(), block.rows, columns);
+  };
+  auto right = [&](const ConstMatrix& x, const Buffer& panels) {
+    return sizes.packs() ? pack_right(x, panels.data()) : PackedFactor{x};
+  };
+  auto buckets = [](const Tensor& table) { return table.defined() ? table.size(0) : 0; };
+  scaled = matrix(scratch.scaled, sizes.D);
+  dq = matrix(scratch.content_slope, sizes.D);
+  dq_position = matrix(scratch.position_slope, sizes.D);
+  clipped_gradients = matrix(scratch.clipped_gradients, buckets(a.clipped_values));
+  clipped_sums = matrix(scratch.clipped_sums, buckets(a.clipped_values));
+  clipped_slopes = matrix(scratch.clipped_slopes, buckets(a.clipped_keys));
+  if (block.key_begin >= block.key_end) clear(dq);
+  for (const Matrix* sums : {&dq_position, &clipped_sums, &clipped_slopes}) clear(*sums);
+  scale(block.queries(dy));
+  scaled_left = scratch.left(scaled, scratch.scaled_panels);
+  scaled_right = right(scaled, scratch.scaled_factor);
+  content_right = right(queries.content.matrix, scratch.content_factor);
+  position_right = right(queries.position.matrix, scratch.position_factor);
+  if (a.clipped_values.defined())
+    gemm(1, scaled, table_of_head(a.clipped_values, block.h).transposed(), 0, clipped_gradients);
+}
+
+/// Sets the rows of `scaled`, and their products with y.
+void BackwardBlock::scale(const ConstMatrix& dy) {
+  const Scalar* saved = record.rows.data() + 2 * block.row_number(sizes);
+  ConstMatrix y = block.queries(record.y);
   for (int64_t i = 0; i < block.rows; ++i) {
-    Scalar* row = p.data + i * p.row_stride;
-    auto [begin, end] = visible_range(a, sizes, block, i);
+    SoftmaxRow& row = rows[static_cast<size_t>(i)] = {saved[2 * i], saved[2 * i + 1]};
+    Matrix of_row = scaled.rows_from(i, 1);
+    if (row.total == 0)
+      clear(of_row);
+    else
+      simd::axpby(1 / row.total, dy.data + i * dy.row_stride, 0, of_row.data, sizes.D);
+    means[static_cast<size_t>(i)] =
+        simd::softmax_mean(of_row.data, y.data + i * y.row_stride, sizes.D);
+  }
+}
+
+/// Returns e_ij = total_i p_ij, kept or made again.
+ConstMatrix BackwardBlock::exponentials(const AttentionTile& tile) const {
+  if (record.exponentials.defined()) return tile.part_of(record.exponentials);
+  Matrix e = tile_scores(a, sizes, tile, factors.scores, queries, scratch);
+  for (int64_t i = 0; i < tile.rows; ++i) {
+    Scalar* row = e.data + i * e.row_stride;
+    auto [begin, end] = tile.range(a, sizes, i);
     std::fill(row, row + begin, Scalar{0});
-    std::fill(row + end, row + block.keys, Scalar{0});
-    const Scalar* saved = record.rows.data() + 2 * (first + i);
-    softmax_row_again({saved[0], saved[1]}, row + begin, end - begin);
+    std::fill(row + end, row + tile.keys, Scalar{0});
+    rows[static_cast<size_t>(i)].make_again(row + begin, end - begin);
   }
-  return p;
+  return e;
 }
 
-/// dp_ij = dy_i·(v_j + clipped_values[c])
-void BackwardBlock::probability_gradients(const ConstMatrix& dy, const Matrix& dp) const {
-  Scalar begun = 0;
+/// dp_ij = dy_i·(v_j + clipped_values[c]) / total_i
+void BackwardBlock::probability_gradients(const AttentionTile& tile, const Matrix& dp) const {
   if (a.clipped_values.defined()) {
-    ConstMatrix table = table_of_head(a.clipped_values, block.h);
-    Matrix by_clipped = Matrix::row_major(scratch.clipped.data(), block.rows, table.rows);
-    gemm(1, dy, table.transposed(), 0, by_clipped);
-    std::fill_n(dp.data, dp.rows * dp.row_stride, Scalar{0});
-    add_clipped(by_clipped, sizes, block, dp);
-    begun = 1;
+    clear(dp);
+    add_clipped(clipped_gradients, sizes, tile, dp);
   }
-  gemm(1, dy, block.keys_of(a.value).transposed(), begun, dp);
+  tile_product(1, scaled_left,
+               factors.values.of(block).block(0, sizes.D, tile.key_begin, tile.keys),
+               a.clipped_values.defined() ? 1 : 0, dp, {}, tile.visible);
 }
 
-/// dv_j += Σ_i p_ij dy_i, and the gradient of clipped_values.
-void BackwardBlock::value_gradients(const ConstMatrix& p, const ConstMatrix& dy) const {
+/// dv_j += Σ_i p_ij dy_i, and p_ij by clipped distance.
+void BackwardBlock::value_gradients(const AttentionTile& tile, const ConstMatrix& dropped) const {
   if (gradients.value.wanted())
-    gemm(1, p.transposed(), dy, 1, gradients.value.of(task).rows_from(block.key_begin, block.keys));
-  if (gradients.clipped_values.wanted()) {
-    Matrix db = gradients.clipped_values.of(task);
-    gemm(1, sum_clipped(p, db.rows, sizes, block, scratch).transposed(), dy, 1, db);
-  }
+    tile_product(1, scratch.left(dropped.transposed(), scratch.panels), scaled_right, 1,
+                 gradients.value.of(task).rows_from(tile.key_begin, tile.keys),
+                 tile.visible.transposed());
+  if (gradients.clipped_values.wanted()) sum_clipped(dropped, sizes, tile, clipped_sums);
 }
 
-/// dq_i = Σ_j ds_ij k_j, dk_j += Σ_i ds_ij (q_i + content_bias), and the gradient of content_bias.
-void BackwardBlock::content_gradients(const Matrix& ds, const Matrix& dq) const {
-  gemm(1, ds, block.keys_of(a.key), 0, dq);
+/// dq_i += Σ_j ds_ij k_j, and dk_j += Σ_i ds_ij (q_i + content_bias).
+void BackwardBlock::content_gradients(const AttentionTile& tile, const Matrix& ds) const {
+  tile_product(1, scratch.left(ds, scratch.panels),
+               factors.keys.of(block).block(tile.key_begin, tile.keys, 0, sizes.D), tile.kept, dq,
+               tile.visible);
   if (gradients.key.wanted())
-    gemm(1, ds.transposed(), queries.content, 1,
-         gradients.key.of(task).rows_from(block.key_begin, block.keys));
-  if (gradients.content_bias.wanted()) add_rows(dq, gradients.content_bias.of(task).data);
+    tile_product(1, scratch.left(ConstMatrix(ds).transposed(), scratch.panels), content_right, 1,
+                 gradients.key.of(task).rows_from(tile.key_begin, tile.keys),
+                 tile.visible.transposed());
 }
 
-/// dq_i = Σ_δ ds_iδ position_rows[δ] + Σ_c ds_ic clipped_keys[c],
-/// dposition_rows[δ] += Σ_i ds_iδ (q_i + position_bias), and the gradients of position_scores,
-/// clipped_keys and position_bias.
-void BackwardBlock::position_gradients(const ShiftedScores& ds, const Matrix& dq) const {
-  Scalar begun = 0;
-  if (a.position_rows.defined()) {
-    gemm(1, ds.by_distance, block.distance_rows(a.position_rows), 0, dq);
-    if (gradients.position_rows.wanted())
-      gemm(1, ds.by_distance.transposed(), queries.position, 1,
-           gradients.position_rows.of(task).rows_from(block.table_begin, block.distances));
-    begun = 1;
-  }
+/// dq_i += Σ_δ ds_iδ position_rows[δ], dposition_rows[δ] += Σ_i ds_iδ (q_i + position_bias), the
+/// gradient of position_scores, and ds_ij by clipped distance.
+void BackwardBlock::position_gradients(const AttentionTile& tile, const ShiftedScores& ds) const {
+  if (a.clipped_keys.defined()) sum_clipped(ds.by_key, sizes, tile, clipped_slopes);
+  if (!a.position_rows.defined() && !gradients.position_scores.wanted()) return;
+  ds.clear_rest();
+  ConstMatrix by_distance = ds.by_distance;
+  if (a.position_rows.defined())
+    tile_product(
+        1, scratch.left(by_distance, scratch.panels),
+        factors.position_rows.of(block).block(tile.table_begin, tile.distances, 0, sizes.D), 1,
+        dq_position, tile.inside);
+  if (gradients.position_rows.wanted())
+    tile_product(1, scratch.left(by_distance.transposed(), scratch.panels), position_right, 1,
+                 gradients.position_rows.of(task).rows_from(tile.table_begin, tile.distances),
+                 tile.inside);
   if (gradients.position_scores.wanted())
-    add_rows(ds.by_distance, gradients.position_scores.of(task).data + block.table_begin);
-  if (a.clipped_keys.defined()) {
-    ConstMatrix table = table_of_head(a.clipped_keys, block.h);
-    Matrix by_clipped = sum_clipped(ds.by_key, table.rows, sizes, block, scratch);
-    gemm(1, by_clipped, table, begun, dq);
-    if (gradients.clipped_keys.wanted())
-      gemm(1, by_clipped.transposed(), queries.position, 1, gradients.clipped_keys.of(task));
-  }
-  if (gradients.position_bias.wanted()) add_rows(dq, gradients.position_bias.of(task).data);
+    add_rows(by_distance, gradients.position_scores.of(task).data + tile.table_begin);
 }
 
-void BackwardBlock::query_gradients(const Matrix& dq) const {
-  if (gradients.query.wanted())
-    std::copy_n(dq.data, dq.rows * dq.columns,
-                gradients.query.of(block.b * sizes.H + block.h).data + block.first * sizes.D);
-}
-
-void BackwardBlock::run(const ConstMatrix& dy) const {
-  Matrix dq = Matrix::row_major(scratch.content_slope.data(), block.rows, sizes.D);
-  if (block.keys == 0) {
-    std::fill_n(dq.data, dq.rows * dq.columns, Scalar{0});
-    return query_gradients(dq);
-  }
-  ConstMatrix p = probabilities();
-  ShiftedScores ds(scratch.gradients, block);
-  probability_gradients(dy, ds.by_key);
-  ConstMatrix dropped = p;
+void BackwardBlock::add(const AttentionTile& tile) {
+  ConstMatrix e = exponentials(tile);
+  ShiftedScores ds(scratch.gradients, tile);
+  probability_gradients(tile, ds.by_key);
+  ConstMatrix dropped = e;
   if (a.dropout.rate > 0) {
-    Matrix kept = Matrix::row_major(scratch.dropped.data(), block.rows, block.keys);
-    drop_block(a, sizes, block, p, kept, ds.by_key);
+    Matrix kept = Matrix::row_major(scratch.dropped.data(), tile.rows, tile.keys);
+    drop_tile(a, sizes, tile, e, kept, ds.by_key);
     dropped = kept;
   }
-  value_gradients(dropped, dy);
-  for (int64_t i = 0; i < block.rows; ++i) {
+  value_gradients(tile, dropped);
+  for (int64_t i = 0; i < tile.rows; ++i) {
     Scalar* row = ds.by_key.data + i * ds.by_key.row_stride;
-    simd::softmax_gradient(p.data + i * p.row_stride, row, *a.factor, 0, row, block.keys);
+    simd::softmax_gradient(e.data + i * e.row_stride, row, means[static_cast<size_t>(i)], *a.factor,
+                           0, row, tile.keys);
   }
-  content_gradients(ds.by_key, dq);
-  if (a.position_rows.defined() || a.position_scores.defined() || a.clipped_keys.defined()) {
-    ds.clear_rest();
-    Matrix of_position = Matrix::row_major(scratch.position_slope.data(), block.rows, sizes.D);
-    position_gradients(ds, of_position);
-    if (a.position_rows.defined() || a.clipped_keys.defined())
-      simd::axpby(1, of_position.data, 1, dq.data, block.rows * sizes.D);
-  }
-  query_gradients(dq);
+  content_gradients(tile, ds.by_key);
+  position_gradients(tile, ds);
+}
+
+/// Adds the gradients that the block has as a whole: those of the query, the biases and the clipped
+/// tables.
+void BackwardBlock::finish() const {
+  if (gradients.clipped_values.wanted())
+    gemm(1, ConstMatrix(clipped_sums).transposed(), scaled, 1, gradients.clipped_values.of(task));
+  if (a.clipped_keys.defined())
+    gemm(1, clipped_slopes, table_of_head(a.clipped_keys, block.h), 1, dq_position);
+  if (gradients.clipped_keys.wanted())
+    gemm(1, ConstMatrix(clipped_slopes).transposed(), queries.position.matrix, 1,
+         gradients.clipped_keys.of(task));
+  if (gradients.content_bias.wanted()) add_rows(dq, gradients.content_bias.of(task).data);
+  if (gradients.position_bias.wanted())
+    add_rows(dq_position, gradients.position_bias.of(task).data);
+  if (gradients.query.wanted())
+    simd::zip(simd::Binary::add, dq.data, dq_position.data,
+              gradients.query.of(block.b * sizes.H + block.h).data + block.first * sizes.D,
+              block.rows * sizes.D);
 }
 
 }  // namespace
@@ -233,13 +328,16 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
   Tensor dy = gradient.layout().strides[-1] == 1 ? gradient : contiguous(gradient);
   int64_t heads = sizes.B * sizes.H, strips = sizes.strips(), blocks = sizes.blocks();
   Gradients gradients(a, sizes, strips);
+  BackwardFactors factors{a, sizes, gradients};
   parallel_ranges(heads * strips, sizes.grain(blocks / strips), [&](int64_t begin, int64_t end) {
-    AttentionScratch scratch(a, sizes, true);
+    BackwardScratch scratch(a, sizes);
     for (int64_t task = begin; task < end; ++task) {
       for (const TaskGradient* shared : gradients.shared()) shared->clear(task);
       for (int64_t number = task / heads; number < blocks; number += strips) {
         AttentionBlock block(a, sizes, task % heads, number);
-        BackwardBlock{a, sizes, block, scratch, record, gradients, task}.run(block.queries(dy));
+        BackwardBlock backward(factors, scratch, record, block, dy, task);
+        for_tiles(a, sizes, block, [&](const AttentionTile& tile) { backward.add(tile); });
+        backward.finish();
       }
     }
   });

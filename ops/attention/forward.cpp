@@ -1,74 +1,108 @@
-// Computes, block by block as `block.h` draws it,
+// Computes, tile by tile as `tile.h` draws it,
 //
 //     score = factor ((q + content_bias) kᵀ + shifted((q + position_bias) position_rowsᵀ) + …)
-//     p = softmax(score),   y = p v + …
+//     y = softmax(score) v + …
 //
-// Each block writes rows of y of its own.
+// Each block writes rows of y of its own, where the sums over its tiles are kept too.
 
 #include <algorithm>
+#include <array>
 
+#include "core/machine/blas.h"
 #include "core/machine/parallel.h"
-#include "ops/attention/block.h"
+#include "core/machine/simd.h"
+#include "ops/attention/tile.h"
 #include "ops/softmax_row.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Turns scores into p, in place.
-void make_probabilities(const RelativeAttention& a, const AttentionSizes& sizes,
-                        const AttentionBlock& block, const Matrix& scores,
-                        const AttentionRecord& record) {
-  for (int64_t i = 0; i < block.rows; ++i) {
-    Scalar* p = scores.data + i * scores.row_stride;
-    auto [begin, end] = visible_range(a, sizes, block, i);
-    std::fill(p, p + begin, Scalar{0});
-    std::fill(p + end, p + block.keys, Scalar{0});
-    SoftmaxRow row = softmax_row(p + begin, end - begin);
-    int64_t number = (block.b * sizes.H + block.h) * sizes.T + block.first + i;
-    if (record.rows.defined()) {
-      Scalar* saved = record.rows.mutable_data() + 2 * number;
-      saved[0] = row.greatest;
-      saved[1] = row.total;
-    }
-    if (record.probabilities.defined())
-      std::copy_n(p, block.keys,
-                  record.probabilities.mutable_data() + number * sizes.K + block.key_begin);
+void scale(Scalar factor, const Matrix& x, int64_t row) {
+  Scalar* values = x.data + row * x.row_stride;
+  if (factor != 1) simd::axpby(factor, values, 0, values, x.columns);
+}
+
+/// One block: y = Σ_j e_ij v_j of the keys so far, and the e_ij summed up by clipped distance.
+struct ForwardBlock {
+  const RelativeAttention& a;
+  const AttentionSizes& sizes;
+  const AttentionBlock& block;
+  const AttentionScratch& scratch;
+  Matrix y;           // [rows, D]
+  Matrix by_clipped;  // [rows, 2m + 1]
+  std::array<SoftmaxRow, AttentionSizes::most_rows> rows = {};
+
+  void add(const AttentionTile& tile, const Matrix& scores, const PackedFactor& values,
+           const AttentionRecord& record);
+  void finish();
+  void save(const Tensor& record) const;
+};
+
+void ForwardBlock::add(const AttentionTile& tile, const Matrix& scores, const PackedFactor& values,
+                       const AttentionRecord& record) {
+  for (int64_t i = 0; i < tile.rows; ++i) {
+    Scalar* row = scores.data + i * scores.row_stride;
+    auto [begin, end] = tile.range(a, sizes, i);
+    std::fill(row, row + begin, Scalar{0});
+    std::fill(row + end, row + tile.keys, Scalar{0});
+    Scalar kept = rows[static_cast<size_t>(i)].add(row + begin, end - begin);
+    if (tile.kept == 0) continue;
+    scale(kept, y, i);
+    scale(kept, by_clipped, i);
   }
+  if (record.exponentials.defined()) copy(scores, tile.part_of(record.exponentials));
+  if (a.dropout.rate > 0) drop_tile(a, sizes, tile, scores, scores, {});
+  tile_product(1, scratch.left(scores, scratch.panels),
+               values.block(tile.key_begin, tile.keys, 0, sizes.D), tile.kept, y, tile.visible);
+  if (a.clipped_values.defined()) sum_clipped(scores, sizes, tile, by_clipped);
 }
 
-void clear(const Matrix& x) {
-  for (int64_t i = 0; i < x.rows; ++i) std::fill_n(x.data + i * x.row_stride, x.columns, Scalar{0});
+void ForwardBlock::finish() {
+  if (a.clipped_values.defined())  // Σ_j e_ij clipped_values[c]
+    gemm(1, by_clipped, table_of_head(a.clipped_values, block.h), 1, y);
+  for (int64_t i = 0; i < block.rows; ++i)
+    if (Scalar total = rows[static_cast<size_t>(i)].total; total != 0) scale(1 / total, y, i);
 }
 
-void forward_block(const RelativeAttention& a, const AttentionSizes& sizes,
-                   const AttentionBlock& block, const AttentionScratch& scratch,
-                   const AttentionRecord& record, const Matrix& y) {
-  if (block.keys == 0) return clear(y);
-  BlockQueries queries(a, block, scratch);
-  Matrix p = block_scores(a, sizes, block, queries, scratch);  // [rows, keys]
-  make_probabilities(a, sizes, block, p, record);
-  if (a.dropout.rate > 0) drop_block(a, sizes, block, p, p, {});
-  gemm(1, p, block.keys_of(a.value), 0, y);  // Σ_j p_ij v_j
-  if (a.clipped_values.defined()) {          // Σ_j p_ij clipped_values[c]
-    ConstMatrix table = table_of_head(a.clipped_values, block.h);
-    gemm(1, sum_clipped(p, table.rows, sizes, block, scratch), table, 1, y);
+void ForwardBlock::save(const Tensor& record) const {
+  Scalar* saved = record.mutable_data() + 2 * block.row_number(sizes);
+  for (int64_t i = 0; i < block.rows; ++i) {
+    saved[2 * i] = rows[static_cast<size_t>(i)].greatest;
+    saved[2 * i + 1] = rows[static_cast<size_t>(i)].total;
   }
 }
 
 }  // namespace
 
-void attention_forward(const RelativeAttention& a, const AttentionRecord& record, const Tensor& y) {
+void attention_forward(const RelativeAttention& a, const AttentionRecord& record) {
   AttentionSizes sizes(a);
   int64_t blocks = sizes.blocks();
-  Scalar* data = y.mutable_data();
+  Scalar* data = record.y.mutable_data();
+  ScoreFactors factors(a, sizes.packs());
+  HeadFactors values(a.value, HeadFactors::Side::rows, sizes.packs());
   parallel_ranges(sizes.B * sizes.H * blocks, sizes.grain(1), [&](int64_t begin, int64_t end) {
-    AttentionScratch scratch(a, sizes, false);
+    AttentionScratch scratch(a, sizes);
     for (int64_t task = begin; task < end; ++task) {
       AttentionBlock block(a, sizes, task / blocks, task % blocks);
-      ConstMatrix rows = block.queries(y);
-      Matrix into{data + (rows.data - y.data()), rows.rows, rows.columns, rows.row_stride, 1};
-      forward_block(a, sizes, block, scratch, record, into);
+      ConstMatrix y = block.queries(record.y);
+      ForwardBlock forward{
+          a,
+          sizes,
+          block,
+          scratch,
+          {data + (y.data - record.y.data()), y.rows, y.columns, y.row_stride, 1},
+          Matrix::row_major(scratch.clipped_sums.data(), block.rows,
+                            a.clipped_values.defined() ? a.clipped_values.size(0) : 0)};
+      if (block.key_begin >= block.key_end) clear(forward.y);
+      clear(forward.by_clipped);
+      BlockQueries queries(a, block, scratch);
+      for_tiles(a, sizes, block, [&](const AttentionTile& tile) {
+        forward.add(tile, tile_scores(a, sizes, tile, factors, queries, scratch), values.of(block),
+                    record);
+      });
+      forward.finish();
+      if (record.rows.defined()) forward.save(record.rows);
     }
   });
 }

@@ -59,6 +59,14 @@ std::vector<AttentionForm> masked_forms() {
   return forms;
 }
 
+/// A mask that hides the first keys of the last batch member.
+std::shared_ptr<const Mask> first_keys(const Dims& shape, int64_t count) {
+  Mask mask{shape, {}};
+  for (int64_t n = 0; n < product(shape); ++n)
+    mask.values.push_back(n >= product(shape) - shape[1] && n % shape[1] < count);
+  return std::make_shared<const Mask>(mask);
+}
+
 /// Several blocks of queries, and heads whose blocks several tasks share.
 std::vector<AttentionForm> long_forms() {
   std::vector<AttentionForm> forms;
@@ -95,6 +103,12 @@ std::vector<AttentionForm> long_forms() {
   form("probabilities made again", 70, 600, {true, 500, {}, {}}, 0.2);
   form("long memory", 135, 620, causal, 0);
   form("fewer keys", 150, 40, causal, 0);
+  form("several tiles", 100, 850, {false, 0, {}, {}}, 0.1);
+  form("several tiles, past only", 200, 900, causal, 0);
+  form("a window of several tiles", 110, 1000, {true, 800, {}, {}}, 0.2);
+  form("a tile that few queries see", 200, 800, {false, 300, {}, {}}, 0);
+  form("masks over several tiles", 20, 900, {true, 0, some({2, 900}), some({2, 20, 900})}, 0);
+  form("a tile that one member hides", 20, 500, {false, 0, first_keys({2, 500}, 430), {}}, 0.1);
   return forms;
 }
 

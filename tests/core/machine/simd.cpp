@@ -203,6 +203,33 @@ TEST_CASE("maximum: finds the largest and any NaN in every place") {
   CHECK(refusal([] { simd::maximum(nullptr, 0); }) == "maximum: of 0 numbers: expected at least 1");
 }
 
+TEST_CASE("exp_below: of 0 to 70 and of many numbers, of masked ones, of NaN") {
+  on_every_instruction_set([&] {
+    for (int64_t n = 0; n < 2000; n = n < 70 ? n + 1 : 2 * n + 1) {
+      CAPTURE(n);
+      Scalars x = random_values(n, 1), y(x.size());
+      const Scalar greatest = x.empty() ? 0 : *std::max_element(x.begin(), x.end());
+      for (size_t i = 0; i < x.size(); i += 5) x[i] = i % 2 ? -infinity : 30 * (x[i] - greatest);
+      Exact total = 0;
+      for (Scalar value : x) total += std::exp(Exact(value) - greatest);
+      // A difference rounds half, on the scale of the greater number, and exp to one more.
+      const Exact each = epsilon * (2 + 30 * 2 * std::abs(Exact(greatest)) + 100);
+      check_close(0, simd::exp_below(x.data(), greatest, y.data(), n), total,
+                  (each + epsilon * static_cast<Exact>(n)) * total);
+      for (size_t i = 0; i < x.size(); ++i) {
+        const Exact expected = std::exp(Exact(x[i]) - greatest);
+        check_close(x[i], y[i], expected, each * expected + std::numeric_limits<Scalar>::min());
+      }
+    }
+    for (size_t n = 1; n <= 40; ++n) {
+      Scalars x(n, 1), y(n);
+      x[n / 2] = not_a_number;
+      CHECK(std::isnan(simd::exp_below(x.data(), 1, y.data(), std::ssize(x))));
+      CHECK(std::count(y.begin(), y.end(), 1) == static_cast<int64_t>(n) - 1);
+    }
+  });
+}
+
 TEST_CASE("exp_minus: of masked and of all masked rows") {
   on_every_instruction_set([&] {
     for (size_t n = 1; n <= 70; ++n) {
@@ -234,8 +261,9 @@ TEST_CASE("softmax_gradient: the formula, and nothing of what has probability 0"
         mean += p[i] == 0 ? 0 : Exact(p[i]) * dp[i];
         sizes += p[i] == 0 ? 0 : std::abs(Exact(p[i]) * dp[i]);
       }
-      simd::softmax_gradient(p.data(), dp.data(), 2, 0, fresh.data(), n);
-      simd::softmax_gradient(p.data(), dp.data(), 2, 3, added.data(), n);
+      const Scalar of_dp = simd::softmax_mean(p.data(), dp.data(), n);
+      simd::softmax_gradient(p.data(), dp.data(), of_dp, 2, 0, fresh.data(), n);
+      simd::softmax_gradient(p.data(), dp.data(), of_dp, 2, 3, added.data(), n);
       // The sum rounds n times, and five more operations follow.
       Exact each = epsilon * static_cast<Exact>(n + 5);
       for (size_t i = 0; i < p.size(); ++i) {

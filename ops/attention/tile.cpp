@@ -1,0 +1,326 @@
+#include "ops/attention/tile.h"
+
+#include <limits>
+
+#include "core/machine/blas.h"
+#include "core/machine/parallel.h"
+#include "core/machine/simd.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+namespace {
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Sets every row of `by_distance` to factor · position_scores[δ], from which each key's score
+/// begins.
+void start_with_scores(const RelativeAttention& a, const AttentionTile& tile,
+                       const Matrix& by_distance) {
+  const Dims& strides = a.position_scores.layout().strides;
+  const Scalar* s = a.position_scores.data() + tile.table_begin * strides[0] + tile.h * strides[1];
+  for (int64_t n = 0; n < tile.distances; ++n) by_distance.data[n] = *a.factor * s[n * strides[0]];
+  for (int64_t i = 1; i < tile.rows; ++i)
+    std::copy_n(by_distance.data, tile.distances, by_distance.data + i * by_distance.row_stride);
+}
+
+/// The clipped distances of one row: keys before `near` use row 0 of the table, keys from `far` on
+/// its last row, and key j between them row j + shift.
+struct ClippedRow {
+  int64_t near, far, shift;
+
+  ClippedRow(int64_t k, const AttentionSizes& sizes, const AttentionTile& tile, int64_t row) {
+    int64_t first = tile.key_begin - (sizes.K - sizes.T + tile.first + row);  // -δ of key 0
+    near = std::clamp<int64_t>(-first - k, 0, tile.keys);
+    far = std::clamp<int64_t>(-first + k + 1, 0, tile.keys);
+    shift = first + k;
+  }
+};
+
+void hide(const RelativeAttention& a, const AttentionTile& tile, int64_t row,
+          Visibility::Range range, Scalar* scores) {
+  constexpr Scalar hidden = -std::numeric_limits<Scalar>::infinity();
+  for (const uint8_t* mask :
+       {a.visibility.padding_row(tile.b), a.visibility.hidden_row(tile.b, tile.first + row)})
+    if (mask)
+      for (int64_t j = range.begin; j < range.end; ++j)
+        scores[j] = mask[tile.key_begin + j] ? hidden : scores[j];
+}
+
+/// The distance in memory between the rows of a tile's scores by key.
+int64_t score_step(int64_t rows, int64_t keys) {
+  constexpr int64_t multiple = 16;  // of vectors, so that rows are aligned
+  return divide_up(rows + keys, multiple) * multiple;
+}
+
+/// Returns the rows of head h of batch member b of a tensor [B or 1, H or 1, rows, D].
+ConstMatrix rows_of_head(const Tensor& x, int64_t b, int64_t h) {
+  const Dims& strides = x.layout().strides;
+  int64_t offset = (x.size(0) == 1 ? 0 : b * strides[0]) + (x.size(1) == 1 ? 0 : h * strides[1]);
+  return {x.data() + offset, x.size(2), x.size(3), strides[2], strides[3]};
+}
+
+}  // namespace
+
+AttentionSizes::AttentionSizes(const RelativeAttention& a)
+    : B(a.query.size(0)),
+      H(a.query.size(1)),
+      T(a.query.size(2)),
+      K(a.key.size(2)),
+      D(a.query.size(3)) {}
+
+// Panels of 12 rows and 32 columns fill 96 and 384. The scores and gradients of such a tile take a
+// third of a second cache of 1 MiB. With 192 queries or with 256 keys products are no faster, and
+// fewer keys have more distances each.
+int64_t AttentionSizes::block_rows() const { return std::clamp<int64_t>(T, 1, most_rows); }
+
+int64_t AttentionSizes::tile_keys() const { return packs() ? 384 : 2048; }
+
+int64_t AttentionSizes::blocks() const { return divide_up(T, block_rows()); }
+
+int64_t AttentionSizes::strips() const {
+  constexpr int64_t enough_tasks = 8;  // the sums of each take as long to add up as a block or two
+  return std::clamp<int64_t>(divide_up(enough_tasks, std::max<int64_t>(B * H, 1)), 1,
+                             std::max<int64_t>(blocks(), 1));
+}
+
+int64_t AttentionSizes::grain(int64_t blocks_of_a_task) const {
+  int64_t products = 2 * blocks_of_a_task * block_rows() * K * D;
+  return divide_up(static_cast<int64_t>(worthwhile_products), std::max<int64_t>(products, 1));
+}
+
+bool AttentionSizes::keeps_exponentials() const {
+  // With them the backward pass takes a fifth less time, but they are as many as the pairs.
+  return K <= tile_keys() && K <= 512;
+}
+
+bool AttentionSizes::packs() const { return T > 8 && has_tile_kernel(); }
+
+AttentionBlock::AttentionBlock(const RelativeAttention& a, const AttentionSizes& sizes,
+                               int64_t head, int64_t number)
+    : b(head / sizes.H), h(head % sizes.H), key_begin(sizes.K), key_end(0) {
+  int64_t end = sizes.T - (sizes.blocks() - 1 - number) * sizes.block_rows();
+  first = std::max<int64_t>(end - sizes.block_rows(), 0);
+  rows = end - first;
+  for (int64_t i = first; i < end; ++i) {
+    Visibility::Range range = a.visibility.range(i, sizes.T, sizes.K);
+    key_begin = std::min(key_begin, range.begin);
+    key_end = std::max(key_end, std::min(range.end, sizes.K));
+  }
+  key_begin = key_begin / part_columns * part_columns;
+}
+
+ConstMatrix AttentionBlock::queries(const Tensor& x) const {
+  return rows_of_head(x, b, h).rows_from(first, rows);
+}
+
+AttentionTile::AttentionTile(const RelativeAttention& a, const AttentionSizes& sizes,
+                             const AttentionBlock& block, int64_t begin)
+    : AttentionBlock(block),
+      keys(std::min(sizes.tile_keys(), key_end - begin)),
+      kept(begin > block.key_begin ? 1 : 0) {
+  key_begin = begin;
+  table_begin = sizes.T - first - rows + key_begin;
+  distances = keys + rows - 1;
+  for (const Tensor* table : {&a.position_rows, &a.position_scores})
+    if (table->defined()) distances = std::min(distances, table->size(0) - table_begin);
+  inside = {rows - 1, rows + keys - 2, true};
+  visible = {keys, -rows};
+  for (int64_t i = 0; i < rows; ++i) {
+    Visibility::Range seen = range(a, sizes, i);
+    if (seen.begin == seen.end) continue;
+    visible.lowest = std::min(visible.lowest, seen.begin - i);
+    visible.highest = std::max(visible.highest, seen.end - 1 - i);
+  }
+}
+
+Matrix AttentionTile::part_of(const Tensor& exponentials) const {
+  int64_t H = exponentials.size(1), T = exponentials.size(2), K = exponentials.size(3);
+  Scalar* values = exponentials.mutable_data() + (((b * H) + h) * T + first) * K + key_begin;
+  return {values, rows, keys, K, 1};
+}
+
+Visibility::Range AttentionTile::range(const RelativeAttention& a, const AttentionSizes& sizes,
+                                       int64_t row) const {
+  auto [begin, end] = a.visibility.range(first + row, sizes.T, sizes.K);
+  begin = std::clamp<int64_t>(begin - key_begin, 0, keys);
+  return {begin, std::clamp<int64_t>(end - key_begin, begin, keys)};
+}
+
+HeadFactors::HeadFactors(const Tensor& x, Side side, bool packs)
+    : x_(x),
+      side_(side),
+      count_(packs && x.defined() ? right_panel_count(matrix(0, 0).rows, matrix(0, 0).columns) : 0),
+      panels_(count_ > 0 ? x.size(0) * x.size(1) * count_ : 0) {
+  if (count_ == 0) return;
+  parallel_for(x.size(0) * x.size(1), [&](int64_t n) {
+    pack_right(matrix(n / x_.size(1), n % x_.size(1)), panels_.data() + n * count_);
+  });
+}
+
+ConstMatrix HeadFactors::matrix(int64_t b, int64_t h) const {
+  ConstMatrix rows = rows_of_head(x_, b, h);
+  return side_ == Side::rows ? rows : rows.transposed();
+}
+
+PackedFactor HeadFactors::of(const AttentionBlock& block) const {
+  ConstMatrix whole = matrix(block.b, block.h);
+  if (count_ == 0) return {whole};
+  int64_t head = x_.size(0) == 1 ? 0 : block.b * x_.size(1);
+  head += x_.size(1) == 1 ? 0 : block.h;
+  return {whole, panels_.data() + head * count_, right_panel_count(whole.rows, 1)};
+}
+
+ScoreFactors::ScoreFactors(const RelativeAttention& a, bool packs)
+    : keys(a.key, HeadFactors::Side::transposed, packs),
+      position_rows(table_by_head(a.position_rows), HeadFactors::Side::transposed, packs) {}
+
+Tensor table_by_head(const Tensor& table) {
+  return table.defined() ? unsqueeze(transpose(table, 0, 1), 0) : table;
+}
+
+ConstMatrix table_of_head(const Tensor& table, int64_t h) {
+  return rows_of_head(table_by_head(table), 0, h);
+}
+
+ShiftedScores::ShiftedScores(const Buffer& buffer, const AttentionTile& tile) {
+  int64_t step = score_step(tile.rows, tile.keys);
+  by_distance = {buffer.data() + 1, tile.rows, tile.distances, step + 1, 1};
+  by_key = {buffer.data() + tile.rows, tile.rows, tile.keys, step, 1};
+}
+
+void ShiftedScores::clear_rest() const {
+  int64_t rest = by_key.row_stride - by_key.columns;
+  std::fill_n(by_distance.data - 1, by_key.rows, Scalar{0});
+  for (int64_t i = 0; i < by_key.rows; ++i)
+    std::fill_n(by_key.data + i * by_key.row_stride + by_key.columns, rest, Scalar{0});
+}
+
+AttentionScratch::AttentionScratch(const RelativeAttention& a, const AttentionSizes& sizes)
+    : AttentionScratch(a, sizes.block_rows(), std::min(sizes.tile_keys(), sizes.K), sizes.D,
+                       sizes.packs()) {}
+
+AttentionScratch::AttentionScratch(const RelativeAttention& a, int64_t rows, int64_t keys,
+                                   int64_t D, bool packs)
+    : scores(rows * (score_step(rows, keys) + 1) + 1),
+      gradients(scores.count()),
+      dropped(a.dropout.rate > 0 ? rows * keys : 0),
+      panels(
+          packs ? std::max(left_panel_count(rows, rows + keys), left_panel_count(rows + keys, rows))
+                : 0),
+      content_query(rows * D),
+      position_query(rows * D),
+      content_panels(packs ? left_panel_count(rows, D) : 0),
+      position_panels(content_panels.count()),
+      clipped_scores(a.clipped_keys.defined() ? rows * a.clipped_keys.size(0) : 0),
+      clipped_sums(a.clipped_values.defined() ? rows * a.clipped_values.size(0) : 0),
+      packs_(packs) {}
+
+LeftFactor AttentionScratch::left(const ConstMatrix& a, const Buffer& memory) const {
+  return packs_ ? pack_left(a, memory.data()) : LeftFactor{a};
+}
+
+BlockQueries::BlockQueries(const RelativeAttention& a, const AttentionBlock& block,
+                           const AttentionScratch& scratch) {
+  ConstMatrix q = block.queries(a.query);
+  auto with = [&](const Tensor& bias, const Buffer& buffer) {
+    if (!bias.defined()) return q;
+    Matrix sum = Matrix::row_major(buffer.data(), block.rows, q.columns);
+    const Scalar* added = bias.data() + block.h * bias.layout().strides[0];
+    for (int64_t i = 0; i < block.rows; ++i)
+      simd::zip(simd::Binary::add, q.data + i * q.row_stride, added, sum.data + i * sum.row_stride,
+                q.columns);
+    return ConstMatrix(sum);
+  };
+  content = scratch.left(with(a.content_bias, scratch.content_query), scratch.content_panels);
+  position = content;
+  if (a.position_rows.defined() || a.clipped_keys.defined())
+    position = scratch.left(with(a.position_bias, scratch.position_query), scratch.position_panels);
+  if (a.clipped_keys.defined()) {  // (q_i + position_bias)·clipped_keys[c]
+    ConstMatrix table = table_of_head(a.clipped_keys, block.h);
+    Matrix scores = Matrix::row_major(scratch.clipped_scores.data(), block.rows, table.rows);
+    gemm(*a.factor, position.matrix, table.transposed(), 0, scores);
+    clipped_scores = scores;
+  }
+}
+
+Matrix tile_scores(const RelativeAttention& a, const AttentionSizes& sizes,
+                   const AttentionTile& tile, const ScoreFactors& factors,
+                   const BlockQueries& queries, const AttentionScratch& scratch) {
+  ShiftedScores scores(scratch.scores, tile);
+  Scalar begun = 0;
+  if (a.position_scores.defined()) {  // position_scores[δ]
+    start_with_scores(a, tile, scores.by_distance);
+    begun = 1;
+  }
+  if (a.position_rows.defined()) {  // (q_i + position_bias)·position_rows[δ]
+    PackedFactor rows =
+        factors.position_rows.of(tile).block(0, sizes.D, tile.table_begin, tile.distances);
+    tile_product(*a.factor, queries.position, rows, begun, scores.by_distance, {}, tile.inside);
+    begun = 1;
+  }
+  if (a.clipped_keys.defined()) {
+    if (begun == 0) clear(scores.by_key);
+    add_clipped(queries.clipped_scores, sizes, tile, scores.by_key);
+    begun = 1;
+  }
+  // (q_i + content_bias)·k_j
+  tile_product(*a.factor, queries.content,
+               factors.keys.of(tile).block(0, sizes.D, tile.key_begin, tile.keys), begun,
+               scores.by_key, {}, tile.visible);
+  if (a.visibility.has_masks())
+    for (int64_t i = 0; i < tile.rows; ++i)
+      hide(a, tile, i, tile.range(a, sizes, i), scores.by_key.data + i * scores.by_key.row_stride);
+  return scores.by_key;
+}
+
+void copy(const ConstMatrix& x, const Matrix& y) {
+  for (int64_t i = 0; i < x.rows; ++i)
+    std::copy_n(x.data + i * x.row_stride, x.columns, y.data + i * y.row_stride);
+}
+
+void clear(const Matrix& x) {
+  for (int64_t i = 0; i < x.rows; ++i) std::fill_n(x.data + i * x.row_stride, x.columns, Scalar{0});
+}
+
+void add_clipped(const ConstMatrix& by_clipped, const AttentionSizes& sizes,
+                 const AttentionTile& tile, const Matrix& scores) {
+  for (int64_t i = 0; i < tile.rows; ++i) {
+    ClippedRow clipped(by_clipped.columns / 2, sizes, tile, i);
+    const Scalar* in = by_clipped.data + i * by_clipped.row_stride;
+    Scalar* out = scores.data + i * scores.row_stride;
+    for (int64_t j = 0; j < clipped.near; ++j) out[j] += in[0];
+    for (int64_t j = clipped.near; j < clipped.far; ++j) out[j] += in[j + clipped.shift];
+    for (int64_t j = clipped.far; j < tile.keys; ++j) out[j] += in[by_clipped.columns - 1];
+  }
+}
+
+void sum_clipped(const ConstMatrix& x, const AttentionSizes& sizes, const AttentionTile& tile,
+                 const Matrix& sums) {
+  for (int64_t i = 0; i < tile.rows; ++i) {
+    ClippedRow clipped(sums.columns / 2, sizes, tile, i);
+    const Scalar* in = x.data + i * x.row_stride;
+    Scalar* out = sums.data + i * sums.row_stride;
+    for (int64_t j = clipped.near; j < clipped.far; ++j) out[j + clipped.shift] += in[j];
+    out[0] += simd::sum(in, clipped.near);
+    out[sums.columns - 1] += simd::sum(in + clipped.far, tile.keys - clipped.far);
+  }
+}
+
+void drop_tile(const RelativeAttention& a, const AttentionSizes& sizes, const AttentionTile& tile,
+               const ConstMatrix& p, const Matrix& dropped, const Matrix& gradients) {
+  Buffer factors(tile.keys);
+  for (int64_t i = 0; i < tile.rows; ++i) {
+    int64_t b = a.dropout.first_row + tile.b;
+    int64_t row = (b * sizes.H + tile.h) * sizes.T + tile.first + i;
+    a.dropout.factors(row * sizes.K + tile.key_begin, tile.keys, factors.data());
+    auto multiply = [&](const Scalar* x, Scalar* y) {
+      simd::zip(simd::Binary::multiply, x, factors.data(), y, tile.keys);
+    };
+    multiply(p.data + i * p.row_stride, dropped.data + i * dropped.row_stride);
+    Scalar* gradient = gradients.data ? gradients.data + i * gradients.row_stride : nullptr;
+    if (gradient) multiply(gradient, gradient);
+  }
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,0 +1,214 @@
+#pragma once
+
+// The tile that attention's kernel works on: the pairs of some queries, a block, with some of the
+// keys. A block goes over its tiles from the first key that one of its queries sees to the last; so
+// nothing that a thread keeps grows with the number of keys.
+//
+//                 keys             K - T                   The scores of one tile:
+//                 |       |        |                         1  by distance, from one product
+//             . . . . . . . . . . .|. . .                    2  shifted, by a change of layout
+//     block 0     |# # # #|# # # # |#                        3  plus q·k, added by the next product
+//                 |# # # #|# # # # |# #                      4  e^… row by row, in the same place
+//     block 1     |  # # #|# # # # |# # #
+//                 |    # #|# # # # |# # # #                Then the product with the values.
+//
+// Steps 1 and 2 are the relative shift (ops/shift.h) of the tile's own little matrix, which has
+// rows + keys - 1 distances. Its products by distance stand in a buffer from element 1 on, in rows
+// of `step` + 1; the same memory, read in rows of `step` from element `rows` on, holds them by key.
+//
+// The softmax runs along (Milakov and Gimelshein 2018; Dao et al. 2022): a row keeps the greatest
+// score so far, and the sums of e^(score - greatest) and of their products with the values, which
+// shrink where a later tile has a greater score. The backward pass makes e^(score - greatest) of a
+// tile again. Keys, values and rows of distances are packed once for a head, and all tiles use
+// parts of these panels. Blocks are counted from the last query, so that the parts begin with a
+// panel.
+
+#include <algorithm>
+
+#include "core/machine/tile_product.h"
+#include "core/machine/buffer.h"
+#include "ops/attention.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// Throws when the shapes do not fit together.
+void check_attention(const RelativeAttention& attention);
+
+/// The sizes of the problem, which alone decide how the work is cut, so that results do not depend
+/// on the number of threads.
+struct AttentionSizes {
+  int64_t B, H, T, K, D;
+
+  explicit AttentionSizes(const RelativeAttention& attention);
+
+  /// The most queries in a block, and the most keys in a tile.
+  static constexpr int64_t most_rows = 96;
+  int64_t block_rows() const;
+  int64_t tile_keys() const;
+  int64_t blocks() const;
+  /// The number of tasks that a head is cut into in the backward pass, where heads alone are too
+  /// few. One task has every n-th block.
+  int64_t strips() const;
+  /// The number of tasks, of `blocks_of_a_task` blocks each, that go to a thread together so that
+  /// it pays.
+  int64_t grain(int64_t blocks_of_a_task) const;
+  /// Whether the forward pass keeps e^(score - greatest) for the backward pass, which otherwise
+  /// makes them again. They are kept while one tile has all keys, so that memory stays linear in T.
+  bool keeps_exponentials() const;
+  /// Whether keys, values and distances are packed, which pays for more than a few queries.
+  bool packs() const;
+};
+
+/// One block: queries first … first + rows - 1 of head h of batch member b, and the keys from the
+/// first to the last that one of them sees.
+struct AttentionBlock {
+  int64_t b, h;
+  int64_t first, rows;
+  int64_t key_begin, key_end;
+
+  AttentionBlock(const RelativeAttention& attention, const AttentionSizes& sizes, int64_t head,
+                 int64_t number);
+
+  /// The number of the first of these queries in a tensor [B, H, T].
+  int64_t row_number(const AttentionSizes& sizes) const {
+    return (b * sizes.H + h) * sizes.T + first;
+  }
+  /// The rows of these queries in a tensor [B, H, T, D].
+  ConstMatrix queries(const Tensor& x) const;
+};
+
+/// One tile: a block, keys key_begin … key_begin + keys - 1, and the rows of position_rows and
+/// position_scores for the distances between them. `visible` holds all pairs that the causal rule
+/// and the window leave, `inside` those of a query and a distance that belong to the tile.
+struct AttentionTile : AttentionBlock {
+  int64_t keys;
+  Scalar kept;  ///< 0 for a block's first tile, where sums over its tiles begin, else 1
+  int64_t table_begin, distances;
+  Band visible, inside;
+
+  AttentionTile(const RelativeAttention& attention, const AttentionSizes& sizes,
+                const AttentionBlock& block, int64_t begin);
+
+  /// The tile's part of kept exponentials [B, H, T, K].
+  Matrix part_of(const Tensor& exponentials) const;
+  /// The visible keys of row i as the causal rule and the window have it, counted from key_begin.
+  Visibility::Range range(const RelativeAttention& attention, const AttentionSizes& sizes,
+                          int64_t row) const;
+};
+
+/// Calls body(tile) for the tiles of a block, in order.
+template <class Body>
+void for_tiles(const RelativeAttention& a, const AttentionSizes& sizes, const AttentionBlock& block,
+               Body body) {
+  for (int64_t begin = block.key_begin; begin < block.key_end; begin += sizes.tile_keys())
+    body(AttentionTile(a, sizes, block, begin));
+}
+
+/// The rows of one input for each head, [rows, D], or their transpose, packed as right factors.
+class HeadFactors {
+ public:
+  enum class Side { rows, transposed };
+
+  /// Packs a tensor [B, H, rows, D]. An undefined one has no factors.
+  HeadFactors(const Tensor& x, Side side, bool packs);
+  PackedFactor of(const AttentionBlock& block) const;
+
+ private:
+  ConstMatrix matrix(int64_t b, int64_t h) const;
+
+  Tensor x_;
+  Side side_;
+  int64_t count_;
+  Buffer panels_;
+};
+
+/// What the scores of all tiles share.
+struct ScoreFactors {
+  HeadFactors keys, position_rows;  // kᵀ [D, K] and position_rowsᵀ [D, n]
+
+  ScoreFactors(const RelativeAttention& attention, bool packs);
+};
+
+/// Returns a table [n, H or 1, D] by head, [1, H or 1, n, D], or an undefined one as it is.
+Tensor table_by_head(const Tensor& table);
+/// Returns head `h` of a table [n, H or 1, D], as [n, D].
+ConstMatrix table_of_head(const Tensor& table, int64_t h);
+
+/// One buffer seen by distance, [rows, distances], and shifted by key, [rows, keys].
+struct ShiftedScores {
+  Matrix by_distance, by_key;
+
+  ShiftedScores(const Buffer& buffer, const AttentionTile& tile);
+  /// Zeroes the elements of by_distance that are not in by_key.
+  void clear_rest() const;
+};
+
+/// Memory that a thread needs for one block and one tile at a time.
+struct AttentionScratch {
+  Buffer scores, gradients, dropped;       // [rows, rows + keys]
+  Buffer panels;                           // of any left factor that a tile makes
+  Buffer content_query, position_query;    // [rows, D]
+  Buffer content_panels, position_panels;  // of these as left factors
+  Buffer clipped_scores;                   // [rows, 2m + 1]
+  Buffer clipped_sums;                     // [rows, 2m + 1]
+
+  AttentionScratch(const RelativeAttention& attention, const AttentionSizes& sizes);
+  /// Packs a left factor where tiles are packed.
+  LeftFactor left(const ConstMatrix& a, const Buffer& memory) const;
+
+ private:
+  AttentionScratch(const RelativeAttention& attention, int64_t rows, int64_t keys, int64_t D,
+                   bool packs);
+  bool packs_;
+};
+
+/// q_i + content_bias and q_i + position_bias for the block's queries, [rows, D]
+/// each, and factor times the second one's products with clipped_keys, [rows, 2m + 1].
+struct BlockQueries {
+  LeftFactor content, position;
+  ConstMatrix clipped_scores;
+
+  BlockQueries(const RelativeAttention& attention, const AttentionBlock& block,
+               const AttentionScratch& scratch);
+};
+
+/// Computes score_ij for all pairs of the tile, [rows, keys] in scratch.scores. It is -inf where a
+/// mask hides the key, and may be anything outside the causal rule and the window.
+Matrix tile_scores(const RelativeAttention& attention, const AttentionSizes& sizes,
+                   const AttentionTile& tile, const ScoreFactors& factors,
+                   const BlockQueries& queries, const AttentionScratch& scratch);
+
+/// scores_ij += by_clipped[i, c] for the clipped distance c of each pair; by_clipped is
+/// [rows, 2m + 1].
+void add_clipped(const ConstMatrix& by_clipped, const AttentionSizes& sizes,
+                 const AttentionTile& tile, const Matrix& scores);
+
+/// Sums by clipped distance: sums[i, c] += Σ x_ij over the keys of clipped distance c. This is the
+/// reverse of add_clipped.
+void sum_clipped(const ConstMatrix& x, const AttentionSizes& sizes, const AttentionTile& tile,
+                 const Matrix& sums);
+
+/// dropped = p ⊙ the dropout's factors. Where `gradients` has data, it is multiplied by them too.
+void drop_tile(const RelativeAttention& attention, const AttentionSizes& sizes,
+               const AttentionTile& tile, const ConstMatrix& p, const Matrix& dropped,
+               const Matrix& gradients);
+
+/// x = 0, and y = x, for matrices whose rows are dense.
+void clear(const Matrix& x);
+void copy(const ConstMatrix& x, const Matrix& y);
+
+/// What the forward pass leaves to the backward pass.
+struct AttentionRecord {
+  Tensor y;             // [B, H, T, D]
+  Tensor rows;          // [B, H, T, 2], each a SoftmaxRow; undefined without a backward pass
+  Tensor exponentials;  // [B, H, T, K], e^(score - greatest); undefined where they are made again
+};
+
+/// Computes record.y, and the others where they are defined.
+void attention_forward(const RelativeAttention& attention, const AttentionRecord& record);
+
+/// Adds to the gradients of all inputs, given the gradient of y.
+void attention_backward(const RelativeAttention& attention, const AttentionRecord& record,
+                        const Tensor& dy);
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
