@@ -26,7 +26,7 @@ struct Packed {
         right(pack_right(b, right_panels.data())) {}
 };
 
-void packed_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
+void tile_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
   Packed packed(a, b);
   tile_product(alpha, packed.left, packed.right, beta, c);
 }
@@ -53,8 +53,8 @@ TEST_CASE("tile_product: tiles and their edges at any strides") {
             for (Scalar beta : {Scalar(0), Scalar(-1.5)}) {
               Operand a(m, k, a_order, 1), b(k, n, b_order, 2), c(m, n, c_order, 3);
               if (beta == 0) std::fill(c.memory.begin(), c.memory.end(), not_a_number);
-              if (beta != 0) check_gemm(packed_gemm, Scalar(0.5), a, b, beta, c);
-              packed_gemm(1, a.view, b.view, beta, c.view);
+              if (beta != 0) check_gemm(tile_gemm, Scalar(0.5), a, b, beta, c);
+              tile_gemm(1, a.view, b.view, beta, c.view);
               if (beta == 0) CHECK(is_product(1, a.view, b.view, 0, c.view, c.view));
             }
   });
@@ -69,7 +69,7 @@ TEST_CASE("tile_product: the bits of gemm in bfloat16, and no number beside an o
       Operand a(m, k, order, 1), b(k, n, order, 2), c(m, n, Order::rows, 3),
           d(m, n, Order::rows, 3);
       gemm(Scalar(0.5), a.view, b.view, 1, c.view);
-      packed_gemm(Scalar(0.5), a.view, b.view, 1, d.view);
+      tile_gemm(Scalar(0.5), a.view, b.view, 1, d.view);
       CHECK(c.memory == d.memory);
     }
   }
