@@ -84,9 +84,15 @@ struct InRange {
     if constexpr (is_optional<Value>) {
       if (value) (*this)(*value, field);
     } else if constexpr (std::is_arithmetic_v<Value>) {
-      std::string wrong = complaint(static_cast<double>(value), field.of.range);
-      require(wrong.empty(), owner, ": ", field.name, " ", value, wrong);
+      expect(complaint(static_cast<double>(value), field.of.range), value, field);
+    } else if constexpr (requires { complaint(value, field.of.range); }) {
+      expect(complaint(value, field.of.range), value, field);
     }
+  }
+
+ private:
+  void expect(const std::string& wrong, const auto& value, const Field& field) const {
+    require(wrong.empty(), owner, ": ", field.name, " ", value, wrong);
   }
 };
 

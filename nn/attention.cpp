@@ -1,5 +1,6 @@
 #include "nn/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/checked.h"
@@ -51,21 +52,25 @@ Terms Attention::terms(const Tensor& x, const Past& past, Context& context) cons
   Heads own = heads(x, past.memory());
   auto* state = past.state<AttentionState>();
   if (!state) return terms(own, context);
-  Heads all = state->append(rotated(own, state->seen(), state->seen()));
-  Tensor positions = state->positions(all.key.size(2), [&](int64_t keys) {  // [K, H, D]
-    return position_table(keys - 1, 0, context);
+  int64_t seen = state->seen(), T = x.size(1), whole = causal ? 1 : chunk->size;
+  require(seen % whole == 0, name, ": ", T, " tokens behind ", seen, ", expected whole chunks of ",
+          whole, " before them");
+  Heads all = state->append(rotated(own, seen, seen));
+  int64_t K = all.key.size(2);
+  Tensor positions = state->positions(K - 1, nearest(T), [&](int64_t farthest, int64_t nearest) {
+    return position_table(farthest, nearest, context);  // [n, H, D]
   });
-  return completed(equation(all, positions), context);
+  return completed(equation(all, positions), context, seen + T - K);
 }
 
 RelativeAttention Attention::terms(const Heads& heads, Context& context) const {
   int64_t T = heads.query.size(2), K = heads.key.size(2);
-  Tensor positions = position_table(K - 1, causal ? 0 : 1 - T, context);
+  Tensor positions = position_table(K - 1, nearest(T), context);
   return completed(equation(rotated(heads, K - T, 0), positions), context);
 }
 
 std::unique_ptr<State> Attention::start(int64_t limit) const {
-  require(causal, "attention: only a causal layer can be fed in pieces");
+  require(causal || chunk, "attention: only a causal layer can be fed in pieces");
   AtLeast{name.c_str()}(0, "limit", limit);
   return new_state<AttentionState>(limit, reach());
 }
@@ -75,9 +80,18 @@ void Attention::visit(Visitor& visitor) const {
   visitor("output", output);
 }
 
-RelativeAttention Attention::completed(RelativeAttention terms, Context& context) const {
+int64_t Attention::reach() const {
+  int64_t left = window ? window->left : unlimited;
+  if (!chunk) return left;
+  int64_t chunks = std::min(chunk->left_chunks, unlimited / chunk->size - 1) + 1;
+  return std::min(left, chunks * chunk->size - 1);
+}
+
+RelativeAttention Attention::completed(RelativeAttention terms, Context& context,
+                                       int64_t first_position) const {
   if (!terms.factor) terms.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(d_head)));
-  terms.visibility = {causal, window, context.key_padding_mask, context.attention_mask};
+  terms.visibility = {causal, window,        context.key_padding_mask, context.attention_mask,
+                      chunk,  first_position};
   terms.dropout = context.dropout_pattern(attention_dropout);
   return terms;
 }

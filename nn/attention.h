@@ -29,7 +29,8 @@ struct Attention : Layer {
   Linear output;  // [C, H·D]
   int64_t n_head = 0, d_head = 0;
   bool causal = true;
-  int64_t window = 0;  // keys with |δ| ≥ window are not attended; 0 is no window
+  std::optional<Window> window{};
+  std::optional<Chunk> chunk{};
   double attention_dropout = 0;
 
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override {
@@ -60,13 +61,13 @@ struct Attention : Layer {
 
   /// Returns what depends on distances alone and is expensive to make: a table [n, H, D] with a row
   /// for each δ from `farthest` down to `nearest`, which is below 0 for a two-way layer. Undefined
-  /// for variants without such a table. A state makes the table once and then takes its last rows.
+  /// for variants without such a table. A state makes the table once and then takes rows of it.
   virtual Tensor position_table(int64_t /*farthest*/, int64_t /*nearest*/, Context&) const {
     return {};
   }
 
   /// The largest number of earlier tokens that a query can see.
-  virtual int64_t reach() const { return window > 0 ? window - 1 : unlimited; }
+  virtual int64_t reach() const;
 
  protected:
   /// Sets up the members. Throws an error that names `layer` when the sizes do not divide into
@@ -81,15 +82,20 @@ struct Attention : Layer {
     build(config.type, config.d_model, config.n_head, head_size, with_bias, values);
     attention_dropout = config.attention_dropout;
     if constexpr (requires { config.causal; }) causal = config.causal;
-    if constexpr (requires { config.window; }) window = config.window.value_or(0);
+    if constexpr (requires { config.window; }) window = config.window;
+    if constexpr (requires { config.chunk; }) chunk = config.chunk;
   }
 
-  /// Returns the terms with the factor, the visibility and the dropout of the call.
-  RelativeAttention completed(RelativeAttention terms, Context& context) const;
+  /// Returns the terms with the factor, the dropout of the call, and the keys that a query may
+  /// attend to, by the layer's own rules and the masks of the call.
+  RelativeAttention completed(RelativeAttention terms, Context& context,
+                              int64_t first_position = 0) const;
   Tensor project_query(const Tensor& x) const { return project_parts(x, 0, 1); }
   Heads project_source(const Tensor& source) const;
 
  private:
+  /// The least distance between T queries and their keys.
+  int64_t nearest(int64_t T) const { return causal ? 0 : 1 - T; }
   /// Projects x [B, T, C] to the n parts begin … end-1 of (q, k, v), as heads [B, nH, T, D].
   Tensor project_parts(const Tensor& x, int64_t begin, int64_t end) const;
 };

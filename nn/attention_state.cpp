@@ -21,13 +21,16 @@ Heads AttentionState::append(const Heads& heads) {
   return {heads.query, appended(keys_, heads.key), appended(values_, heads.value)};
 }
 
-Tensor AttentionState::positions(int64_t keys, const std::function<Tensor(int64_t keys)>& make) {
-  int64_t made = table_.defined() ? table_.size(0) : 0;
-  if (made < keys) {
-    table_ = make(std::max(keys, std::min(2 * keys - 1, reach_) + 1));
-    made = table_.defined() ? table_.size(0) : keys;
+Tensor AttentionState::positions(
+    int64_t farthest, int64_t nearest,
+    const std::function<Tensor(int64_t farthest, int64_t nearest)>& make) {
+  if (table_farthest_ < farthest || table_nearest_ > nearest) {
+    table_farthest_ = std::max(farthest, std::min(2 * farthest + 1, reach_));
+    table_nearest_ = std::min(nearest, table_nearest_);
+    table_ = make(table_farthest_, table_nearest_);
   }
-  return table_.defined() ? slice(table_, 0, made - keys, made) : Tensor();
+  if (!table_.defined()) return {};
+  return slice(table_, 0, table_farthest_ - farthest, table_farthest_ - nearest + 1);
 }
 
 void AttentionState::forget_newest(int64_t count) {

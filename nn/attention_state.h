@@ -21,9 +21,11 @@ class AttentionState : public StateOf<AttentionState> {
 
   /// Adds the keys and values of new tokens, and returns the queries with those of all tokens kept.
   Heads append(const Heads& heads);
-  /// Returns the last `keys` rows of the table that `make` makes for a number of keys, which is
-  /// undefined for variants without one. It is made for more keys than needed, once for many calls.
-  Tensor positions(int64_t keys, const std::function<Tensor(int64_t keys)>& make);
+  /// Returns the rows for the distances from `farthest` down to `nearest` of the table that `make`
+  /// makes, which is undefined for variants without one. It is made for more distances than needed,
+  /// once for many calls.
+  Tensor positions(int64_t farthest, int64_t nearest,
+                   const std::function<Tensor(int64_t farthest, int64_t nearest)>& make);
 
   void forget_newest(int64_t count) override;
   void reorder(const std::vector<int64_t>& members) override;
@@ -31,6 +33,7 @@ class AttentionState : public StateOf<AttentionState> {
  private:
   SlidingCache keys_, values_;
   Tensor table_;
+  int64_t table_farthest_ = -1, table_nearest_ = 0;
   int64_t seen_ = 0, reach_;
   bool cut_by_reach_;
 };

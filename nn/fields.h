@@ -13,6 +13,9 @@ inline const Field n_head{"n_head", "heads", quantity::heads};
 inline const Field causal{"causal", "let each token see the past alone"};
 inline const Field bias{"bias", "add biases to the projections"};
 inline const Field window{"window", "attend to distances below it only", quantity::tokens};
+inline const Field chunk{"chunk",
+                         "[c, n]: attend to one's own chunk of c tokens, and to the n before it",
+                         quantity::tokens};
 inline const Field cell{"cell", "cell of the recurrent network"};
 /// No weight depends on this window, so nothing else bounds it, and each of its tokens is a step of
 /// the network.

@@ -49,7 +49,8 @@ Heads MultiHeadAttention::rotated(const Heads& heads, int64_t query, int64_t key
 }
 
 Heads MultiHeadAttention::source_heads(const Tensor& source) const {
-  require(window == 0, "multi_head_attention: window with a context");
+  require(!window, "multi_head_attention: window with a context");
+  require(!chunk, "multi_head_attention: chunk with a context");
   require(position == AttentionPosition::none,
           "multi_head_attention: position with a context, expected none");
   int64_t C = qkv.weight.size(1);

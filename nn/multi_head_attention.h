@@ -31,7 +31,8 @@ struct MultiHeadAttentionConfig {
   int64_t n_head = 0;
   bool bias = true;
   bool causal = true;
-  std::optional<int64_t> window{};
+  std::optional<Window> window{};
+  std::optional<Chunk> chunk{};
   AttentionPosition position = AttentionPosition::none;
   double attention_dropout = 0;
 
@@ -41,6 +42,7 @@ struct MultiHeadAttentionConfig {
     field(bias, fields::bias);
     field(causal, fields::causal);
     field(window, fields::window);
+    field(chunk, fields::chunk);
     field(position, {"position", "how attention knows positions"});
   }
 };

@@ -26,9 +26,10 @@ Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int
 RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config,
                                                  Initial values) {
   build(config, true, values);
-  window = config.max_positions;
-  auto embeddings = [&] { return normal_parameter({n_head, window, d_head}, values); };
-  auto bias = [&] { return constant_parameter({n_head, window}, 0, values); };
+  int64_t distances = config.max_positions;
+  window = distances;
+  auto embeddings = [&] { return normal_parameter({n_head, distances, d_head}, values); };
+  auto bias = [&] { return constant_parameter({n_head, distances}, 0, values); };
   past_embeddings = embeddings();
   if (!causal) future_embeddings = embeddings();
   if (config.relative_bias) past_bias = bias();

@@ -44,7 +44,8 @@ struct TransformerXLAttentionConfig {
   std::optional<int64_t> clamp_len{};
   /// Distances below this are attended to. The original's same_length is a window as long as the
   /// memory.
-  std::optional<int64_t> window{};
+  std::optional<Window> window{};
+  std::optional<Chunk> chunk{};
   /// Whether each token sees the past alone. Only sinusoids go on into the future.
   bool causal = true;
   /// Learned positions need max_positions, the number of distances that have rows of their own.
@@ -68,6 +69,7 @@ struct TransformerXLAttentionConfig {
           {"clamp_len", "with sinusoid positions, treat greater distances as this one; 0 for none",
            quantity::tokens_or_none});
     field(window, fields::window);
+    field(chunk, fields::chunk);
     field(causal, fields::causal, true);
     field(content_bias, {"content_bias", "add a bias to the queries of keys, u"}, true);
     field(position_bias, {"position_bias", "add a bias to the queries of distances, v"}, true);

@@ -40,8 +40,10 @@ void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
           bias.shape(), " for ", key.size(2), " channels, expected [G, T, n]");
   int64_t K = key.size(1), T = bias.size(1);
   visibility.check("aft", key.size(0), T, K);
-  require(visibility.window == 0, "aft: a window of ", visibility.window,
+  require(!visibility.window, "aft: a window of ", visibility.window.value_or(Window()),
           ", expected none; a band says which keys have a bias");
+  require(!visibility.chunk, "aft: a chunk of ", visibility.chunk.value_or(Chunk()),
+          ", expected none");
   require(T <= K, "aft: ", T, " queries of ", K, " keys");
   require(band.step >= 0, "aft: a band that moves by ", band.step, " a query, expected at least 0");
 }

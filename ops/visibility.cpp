@@ -1,13 +1,48 @@
 #include "ops/visibility.h"
 
 #include <algorithm>
+#include <cmath>
+#include <ostream>
 
 #include "core/errors.h"
 
 namespace shiftgrad {
 
+namespace {
+
+int64_t floor_divide(int64_t a, int64_t b) { return (a < 0 ? a - b + 1 : a) / b; }
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Window& window) {
+  if (window.left == window.right && window.left < INT64_MAX) return out << window.left + 1;
+  return out << Dims{window.left, window.right};
+}
+
+std::ostream& operator<<(std::ostream& out, const Chunk& chunk) {
+  return out << Dims{chunk.size, chunk.left_chunks};
+}
+
+std::string complaint(const Window& window, const Range& sizes) {
+  if (window.left == window.right) return complaint(static_cast<double>(window.left) + 1, sizes);
+  Range distances{sizes.least - 1, sizes.greatest};
+  return complaint(static_cast<double>(std::min(window.left, window.right)), distances) +
+         complaint(static_cast<double>(std::max(window.left, window.right)), distances);
+}
+
+std::string complaint(const Chunk& chunk, const Range& sizes) {
+  std::string wrong = complaint(static_cast<double>(chunk.size), sizes);
+  if (!wrong.empty()) return wrong;
+  return complaint(static_cast<double>(chunk.left_chunks), {0, sizes.greatest});
+}
+
 void Visibility::check(const char* operation, int64_t B, int64_t T, int64_t K) const {
-  require(window >= 0, operation, ": a window of ", window, ", expected at least 0 (none)");
+  auto expect = [&](const char* name, const auto& rule) {
+    std::string wrong = rule ? complaint(*rule, {1, HUGE_VAL}) : "";
+    if (!wrong.empty()) fail(operation, ": a ", name, " of ", *rule, wrong);
+  };
+  expect("window", window);
+  expect("chunk", chunk);
   if (padding) {
     require(padding->shape == Dims{B, K}, operation, ": key_padding_mask ", padding->shape,
             ", expected ", Dims{B, K});
@@ -26,10 +61,17 @@ void Visibility::check(const char* operation, int64_t B, int64_t T, int64_t K) c
 Visibility::Range Visibility::range(int64_t i, int64_t T, int64_t K) const {
   int64_t position = K - T + i;
   Range range{0, causal ? position + 1 : K};
-  if (window > 0) {
-    int64_t reach = std::min(window, T + K);  // no distance is as large, and sums stay in range
-    range.begin = std::max<int64_t>(0, position - reach + 1);
-    range.end = std::min(range.end, position + reach);
+  auto narrow = [&](int64_t begin, int64_t end) {
+    range = {std::max(range.begin, begin), std::min(range.end, end)};
+  };
+  // No distance is as large as these sums, so that they may stand for larger numbers.
+  if (window)
+    narrow(position - std::min(window->left, T + K), position + 1 + std::min(window->right, T + K));
+  if (chunk) {
+    int64_t size = std::min(chunk->size, first_position + T + K);
+    int64_t own = floor_divide(first_position + position, size);
+    int64_t first = own - std::min(chunk->left_chunks, first_position + T + K);
+    narrow(first * size - first_position, (own + 1) * size - first_position);
   }
   return range;
 }

@@ -12,6 +12,7 @@
 
 #include "core/errors.h"
 #include "core/field.h"
+#include "ops/visibility.h"
 
 namespace common {
 
@@ -26,13 +27,15 @@ class FieldFlags {
   template <class Config>
   void add(const std::string& kind, Config config, const std::set<std::string>& left_out) {
     config.fields([&]<class Value>(const Value& value, const Field& field, const auto&...) {
-      if (left_out.contains(field.name)) return;
-      auto usual = kept(value);
-      std::string shown = usual ? shiftgrad::text(std::boolalpha, *usual) : "0";
-      Flag& flag = flags_.try_emplace(field.name, Flag{field, decltype(usual)()}).first->second;
-      if (shiftgrad::unit_of<Value>(field).find('|') != std::string::npos)
-        flag.field.choices = shiftgrad::unit_of<Value>(field);
-      flag.add(kind, field, shown == "0" ? "" : " (default: " + shown + ")");
+      if constexpr (has_flag<Value>) {
+        if (left_out.contains(field.name)) return;
+        auto usual = kept(value);
+        std::string shown = usual ? shiftgrad::text(std::boolalpha, *usual) : "0";
+        Flag& flag = flags_.try_emplace(field.name, Flag{field, decltype(usual)()}).first->second;
+        if (shiftgrad::unit_of<Value>(field).find('|') != std::string::npos)
+          flag.field.choices = shiftgrad::unit_of<Value>(field);
+        flag.add(kind, field, shown == "0" ? "" : " (default: " + shown + ")");
+      }
     });
   }
 
@@ -48,8 +51,9 @@ class FieldFlags {
   /// Sets the fields of the config whose flags are given.
   template <class Config>
   void apply_to(Config& config) const {
-    config.fields([&](auto& value, const Field& field, const auto&...) {
-      if (has(field.name)) give(flags_.at(field.name).value, value);
+    config.fields([&]<class Value>(Value& value, const Field& field, const auto&...) {
+      if constexpr (has_flag<Value>)
+        if (has(field.name)) give(flags_.at(field.name).value, value);
     });
   }
 
@@ -57,9 +61,10 @@ class FieldFlags {
   template <class Config>
   void take_from(Config config) {
     visit([](auto& value, const Field&) { value.reset(); });
-    config.fields([&](const auto& value, const Field& field, const auto&...) {
+    config.fields([&]<class Value>(const Value& value, const Field& field, const auto&...) {
       auto found = flags_.find(field.name);
-      if (found != flags_.end() && kept(value)) found->second.value = kept(value);
+      if constexpr (has_flag<Value>)
+        if (found != flags_.end() && kept(value)) found->second.value = kept(value);
     });
   }
 
@@ -80,7 +85,15 @@ class FieldFlags {
     void add(const std::string& kind, const Field& other, const std::string& usual);
   };
 
-  /// Returns a field's value as a flag keeps it.
+  /// Whether such a field has a flag. Chunks are for JSON alone.
+  template <class Value>
+  static constexpr bool has_flag = !std::is_same_v<Value, std::optional<shiftgrad::Chunk>>;
+
+  /// Returns a field's value as a flag keeps it. A window is one number, if it reaches as far to
+  /// either side.
+  static std::optional<int64_t> kept(const shiftgrad::Window& window) {
+    return window.left == window.right ? std::optional(window.left + 1) : std::nullopt;
+  }
   template <class Value>
   static auto kept(const Value& value) {
     if constexpr (shiftgrad::is_optional<Value>)
@@ -97,6 +110,8 @@ class FieldFlags {
       give(given, value.emplace());
     else if constexpr (shiftgrad::Named<Value>)
       value = shiftgrad::value_named<Value>(*std::get<std::optional<std::string>>(given));
+    else if constexpr (std::is_same_v<Value, shiftgrad::Window>)
+      value = *std::get<std::optional<int64_t>>(given);
     else if constexpr (std::is_arithmetic_v<Value>)
       value = *std::get<std::optional<Value>>(given);
   }

@@ -6,6 +6,21 @@
 #include "core/errors.h"
 #include "core/io/json.h"
 
+namespace shiftgrad {
+
+// What nlohmann's library calls for an assignment.
+static void to_json(nlohmann::ordered_json& json, const Window& window) {
+  if (window.left == window.right)
+    json = window.left + 1;
+  else
+    json = {window.left, window.right};
+}
+static void to_json(nlohmann::ordered_json& json, const Chunk& chunk) {
+  json = {chunk.size, chunk.left_chunks};
+}
+
+}  // namespace shiftgrad
+
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
@@ -93,6 +108,22 @@ class Reader {
       }
       value = entry.get<Value>();
     }
+  }
+  void read(const char* key, const Json& entry, Window& value) const {
+    if (entry.is_array()) return read(key, entry, value.left, value.right);
+    int64_t below = 0;
+    read(key, entry, below);
+    value = below;
+  }
+  void read(const char* key, const Json& entry, Chunk& value) const {
+    read(key, entry, value.size, value.left_chunks);
+  }
+  void read(const char* key, const Json& entry, int64_t& first, int64_t& second) const {
+    if (!entry.is_array() || entry.size() != 2)
+      fail(layer_, ": config key \"", key, "\" is ", shown(entry),
+           ", expected a list of two whole numbers");
+    read(key, entry[0], first);
+    read(key, entry[1], second);
   }
   MixerConfig mixer_of(Json fields) const;
 

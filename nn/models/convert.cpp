@@ -150,6 +150,7 @@ TransformerXLAttention to_transformer_xl(const Attention& layer) {
                                       .attention_dropout = layer.attention_dropout};
   if (layer.d_head * H != C) config.d_head = layer.d_head;
   if (layer.reach() < unlimited) config.window = layer.reach() + 1;
+  config.chunk = layer.chunk;
   auto xl = layer_with_terms(layer, config,
                              {{"content_bias", terms.content_bias},
                               {"position_embeddings", E},

@@ -135,7 +135,7 @@ AftSums aft_no_sums(int64_t B, int64_t C) {
 }
 
 Tensor aft_step(const Tensor& key, const Tensor& value, const AftBand& band, AftSums& sums) {
-  const Visibility visibility{true, 0, nullptr, nullptr};
+  const Visibility visibility{.causal = true};
   check_aft(key, value, band, visibility);
   AftProblem p{with_own_rows(key), with_own_rows(value), band, visibility};
   Dims expected{p.B, 3, p.C};

@@ -43,6 +43,28 @@ TEST_CASE("pieces through a state are the whole") {
   });
 }
 
+TEST_CASE("chunk after chunk through a state is the whole, to both sides") {
+  int checked = 0;
+  for (const LayerRow& row : layer_rows()) {
+    if (row.causal || row.chunk == 1) continue;
+    CAPTURE(row.name);
+    RandomValues random(5);
+    std::unique_ptr<Layer> layer = random_layer(row, random);
+    Tensor x = random.tensor({3, 7 * row.chunk + 1, row.d_model}), y = whole(*layer, x);
+    for (const auto& pattern : {std::vector{row.chunk}, {2 * row.chunk, row.chunk}}) {
+      std::unique_ptr<State> state = layer->start();
+      Tensor pieces = feed(*layer, *state, x, cuts(pattern, x.size(1)));
+      CHECK(relative_error(pieces, y) <= exactness);
+      Context context;
+      CHECK(refusal([&] { (*layer)(tokens(x, 0, 2), *state, context); }) ==
+            text(row.type, ": 2 tokens behind ", x.size(1), ", expected whole chunks of ",
+                 row.chunk, " before them"));
+    }
+    ++checked;
+  }
+  CHECK(checked > 3);
+}
+
 TEST_CASE("pieces behind a memory are the whole") {
   for_each_causal(17,
                   [](const LayerRow& row, const Layer& layer, const Tensor& x, const Tensor& y) {
@@ -66,7 +88,7 @@ TEST_CASE("a memory of all that a query can see is enough") {
 
 TEST_CASE("a state of limited length is a memory of that length") {
   for_each_causal(13, [](const LayerRow& row, const Layer& layer, const Tensor& x, const Tensor&) {
-    if (!row.takes_memory) return;
+    if (!row.takes_memory || row.chunk > 1) return;
     for (int64_t limit : {0, 1, 2, 4, 30})
       for (const auto& pattern : {std::vector<int64_t>{2, 3, 1, 1}, {1}}) {
         CAPTURE(limit);
@@ -110,7 +132,7 @@ TEST_CASE("the limit of an r_transformer_block is that of its parts") {
 TEST_CASE("a state with a limit is cloned and reordered as others are") {
   const std::vector<int64_t> members{2, 0, 0, 1};
   for_each_causal(9, [&](const LayerRow& row, const Layer& layer, const Tensor& x, const Tensor&) {
-    if (!row.takes_memory) return;
+    if (!row.takes_memory || row.chunk > 1) return;
     for (int64_t limit : {1, 3}) {
       CAPTURE(limit);
       int64_t T = x.size(1), half = T / 2;
@@ -197,9 +219,9 @@ TEST_CASE("a state belongs to the batch that it has seen") {
   });
 }
 
-TEST_CASE("a layer that sees the future has no state") {
+TEST_CASE("a layer that sees the future has no state, unless it sees it in chunks") {
   for (const LayerRow& row : layer_rows()) {
-    if (row.causal) continue;
+    if (row.causal || row.chunk > 1) continue;
     CAPTURE(row.name);
     CHECK(refusal([&] {
             row.make()->start();

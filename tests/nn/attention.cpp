@@ -72,7 +72,7 @@ Tensor formula(const BiasedAttention& layer, const Tensor& x, Scalar factor) {
       for (int64_t j = 0; j < T; ++j)
         bucket.values.push_back(static_cast<int32_t>(bucket_of(std::max<int64_t>(0, i - j))));
   Tensor bias = reshape(gather(transpose(layer.bias), 1, bucket), {head_count, T, T});
-  Tensor p = masked_softmax(matmul(q, transpose(k)) + bias, {true, 0, {}, {}}, factor);
+  Tensor p = masked_softmax(matmul(q, transpose(k)) + bias, {true, {}, {}, {}}, factor);
   return linear(merge_heads(matmul(p, v)), layer.output.weight, layer.output.bias);
 }
 

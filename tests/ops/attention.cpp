@@ -17,7 +17,7 @@ using Op = Tensor (*)(const RelativeAttention&);
 
 Tensor composed(const RelativeAttention& a) { return composed_attention(a); }
 
-const Visibility causal{true, 0, {}, {}};
+const Visibility causal{true, {}, {}, {}};
 
 /// The variants' sets of terms.
 const std::vector<std::string> variants = {"", "s", "uvr", "urs", "rs", "ab", "a", "b", "uvrsab"};
@@ -29,7 +29,7 @@ std::vector<AttentionForm> small_forms() {
     for (bool past_only : {true, false})
       forms.push_back({.name = text(terms, past_only ? ", causal" : ", both ways"),
                        .terms = terms,
-                       .visibility = {past_only, 0, {}, {}}});
+                       .visibility = {past_only, {}, {}, {}}});
   forms.push_back({.name = "memory", .terms = "uvrsab", .K = 5, .visibility = causal});
   forms.push_back({.name = "one query", .terms = "uvrsab", .T = 1, .K = 4, .visibility = causal});
   forms.push_back({.name = "fewer keys", .terms = "uvrsab", .T = 4, .K = 2, .visibility = causal});
@@ -51,10 +51,14 @@ std::vector<AttentionForm> masked_forms() {
   form("window", {false, 2, {}, {}});
   form("causal window", {true, 2, {}, {}});
   form("window of one", {true, 1, {}, {}});
-  form("padding", {false, 0, some({2, 4}), {}});
-  form("one member is padding", {true, 0, one_member({2, 4}, 1), {}});
+  form("window to both sides", {false, Window{0, 2}, {}, {}});
+  form("chunks", {.chunk = Chunk{2, 0}});
+  form("chunks of the past, from position 1",
+       {.causal = true, .chunk = Chunk{2, 1}, .first_position = 1});
+  form("padding", {false, {}, some({2, 4}), {}});
+  form("one member is padding", {true, {}, one_member({2, 4}, 1), {}});
   for (const Dims& shape : {Dims{3, 4}, Dims{1, 4}, Dims{2, 3, 4}, Dims{1, 3, 4}, Dims{2, 1, 4}})
-    form(text("hidden ", shape), {false, 0, {}, some(shape)});
+    form(text("hidden ", shape), {false, {}, {}, some(shape)});
   form("all at once", {true, 2, some({2, 4}), some({2, 3, 4})});
   return forms;
 }
@@ -79,7 +83,7 @@ std::vector<AttentionForm> long_forms() {
                        .K = 170,
                        .D = 3,
                        .clip = 9,
-                       .visibility = {past_only, 0, {}, {}}});
+                       .visibility = {past_only, {}, {}, {}}});
   auto form = [&](const std::string& name, int64_t T, int64_t K, const Visibility& visibility,
                   double dropout) {
     forms.push_back({.name = name,
@@ -96,19 +100,23 @@ std::vector<AttentionForm> long_forms() {
   form("window", 150, 190, {true, 33, {}, {}}, 0);
   form("narrow window", 200, 200, {true, 2, {}, {}}, 0);
   form("window both ways", 150, 190, {false, 40, {}, {}}, 0);
-  form("masks", 100, 100, {true, 0, some({2, 100}), some({2, 100, 100})}, 0);
+  form("window to both sides", 150, 190, {false, Window{70, 9}, {}, {}}, 0);
+  form("window over several tiles", 100, 1100, {false, Window{20, 3}, {}, {}}, 0.1);
+  form("chunks", 200, 230, {.chunk = Chunk{32, 1}}, 0.1);
+  form("chunks of the past", 200, 900, {.causal = true, .chunk = Chunk{50, 2}}, 0);
+  form("masks", 100, 100, {true, {}, some({2, 100}), some({2, 100, 100})}, 0);
   form("dropout", 130, 140, causal, 0.3);
   form("many keys", 3, 700, causal, 0);
   form("many keys, one query", 1, 900, causal, 0.1);
   form("probabilities made again", 70, 600, {true, 500, {}, {}}, 0.2);
   form("long memory", 135, 620, causal, 0);
   form("fewer keys", 150, 40, causal, 0);
-  form("several tiles", 100, 850, {false, 0, {}, {}}, 0.1);
+  form("several tiles", 100, 850, {false, {}, {}, {}}, 0.1);
   form("several tiles, past only", 200, 900, causal, 0);
   form("a window of several tiles", 110, 1000, {true, 800, {}, {}}, 0.2);
   form("a tile that few queries see", 200, 800, {false, 300, {}, {}}, 0);
-  form("masks over several tiles", 20, 900, {true, 0, some({2, 900}), some({2, 20, 900})}, 0);
-  form("a tile that one member hides", 20, 500, {false, 0, first_keys({2, 500}, 430), {}}, 0.1);
+  form("masks over several tiles", 20, 900, {true, {}, some({2, 900}), some({2, 20, 900})}, 0);
+  form("a tile that one member hides", 20, 500, {false, {}, first_keys({2, 500}, 430), {}}, 0.1);
   return forms;
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("without a rule every key is seen") {
 }
 
 TEST_CASE("causal: the key at the query's own place and those before") {
-  Visibility causal{true, 0, {}, {}};
+  Visibility causal{true, {}, {}, {}};
   CHECK(seen(causal, 3, 3) == Rows{"100", "110", "111"});
   CHECK(seen(causal, 2, 5) == Rows{"11110", "11111"});
   // Fewer keys than queries: the first queries stand before all keys.
@@ -77,15 +77,16 @@ TEST_CASE("causal window: the last keys up to the query's own") {
 
 TEST_CASE("ranges stay within the keys") {
   for (bool causal : {false, true})
-    for (int64_t window = 0; window <= 6; ++window)
+    for (int64_t width = 0; width <= 6; ++width)
       for (int64_t T = 0; T <= 5; ++T)
         for (int64_t K = 0; K <= 5; ++K)
           for (int64_t i = 0; i < T; ++i) {
-            Visibility visibility{causal, window, {}, {}};
+            Visibility visibility{causal, {}, {}, {}};
+            if (width > 0) visibility.window = width;
             auto range = visibility.range(i, T, K);
             for (int64_t j = 0; j < K; ++j) {
               int64_t distance = K - T + i - j, away = distance < 0 ? -distance : distance;
-              bool expected = (!causal || distance >= 0) && (window == 0 || away < window);
+              bool expected = (!causal || distance >= 0) && (width == 0 || away < width);
               CHECK((range.begin <= j && j < range.end) == expected);
             }
             if (range.begin < range.end) {
@@ -174,8 +175,36 @@ TEST_CASE("masks that do not fit are refused by name") {
         }) == "op: attention_mask: 7 values for the shape [2, 3]");
 }
 
-TEST_CASE("a window below 0 is refused") {
-  CHECK(refusal([] {
-          Visibility{false, -1, {}, {}}.check("op", 1, 2, 2);
-        }) == "op: a window of -1, expected at least 0 (none)");
+TEST_CASE("a window of two numbers: so far to the left and to the right") {
+  CHECK(seen({false, Window{1, 2}, {}, {}}, 5, 5) ==
+        Rows{"11100", "11110", "01111", "00111", "00011"});
+  CHECK(seen({false, Window{0, 1}, {}, {}}, 2, 4) == Rows{"0011", "0001"});
+  CHECK(seen({false, Window{1, 0}, {}, {}}, 3, 3) == seen({true, 2, {}, {}}, 3, 3));
+  CHECK(seen({true, Window{1, 2}, {}, {}}, 3, 3) == Rows{"100", "110", "011"});
+  CHECK(seen({false, Window{INT64_MAX, 0}, {}, {}}, 3, 3) == seen({true, {}, {}, {}}, 3, 3));
+}
+
+TEST_CASE("chunks: the query's own and some before it, from the first position on") {
+  auto chunked = [](Chunk chunk, bool causal = false, int64_t first_position = 0) {
+    return Visibility{.causal = causal, .chunk = chunk, .first_position = first_position};
+  };
+  CHECK(seen(chunked({2, 0}), 5, 5) == Rows{"11000", "11000", "00110", "00110", "00001"});
+  CHECK(seen(chunked({2, 1}), 5, 5) == Rows{"11000", "11000", "11110", "11110", "00111"});
+  CHECK(seen(chunked({2, 1}, true), 5, 5) == Rows{"10000", "11000", "11100", "11110", "00111"});
+  CHECK(seen(chunked({3, 0}), 2, 4) == Rows{"1110", "0001"});
+  CHECK(seen(chunked({3, 0}, false, 2), 2, 4) == Rows{"0111", "0111"});
+  CHECK(seen(chunked({2, 0}), 4, 2) == Rows{"00", "00", "11", "11"});
+  CHECK(seen(chunked({INT64_MAX, INT64_MAX}), 2, 3) == Rows{"111", "111"});
+  CHECK(seen(chunked({1, INT64_MAX}, false, 7), 2, 3) == Rows{"110", "111"});
+}
+
+TEST_CASE("a window or a chunk that shows nothing is refused") {
+  auto message = [](const Visibility& visibility) {
+    return refusal([&] { visibility.check("op", 1, 2, 2); });
+  };
+  CHECK(message({false, -1, {}, {}}) == "op: a window of -1, expected at least 1");
+  CHECK(message({false, 0, {}, {}}) == "op: a window of 0, expected at least 1");
+  CHECK(message({false, Window{2, -1}, {}, {}}) == "op: a window of [2, -1], expected at least 0");
+  CHECK(message({.chunk = Chunk{0, 1}}) == "op: a chunk of [0, 1], expected at least 1");
+  CHECK(message({.chunk = Chunk{4, -1}}) == "op: a chunk of [4, -1], expected at least 0");
 }

@@ -131,7 +131,8 @@ TEST_CASE("evaluate: absolute positions start anew in each segment that has no m
   sinusoid.position = TokenPosition::sinusoid;
   aft.position = TokenPosition::none;
   sinusoid.max_len = aft.max_len = std::nullopt;
-  aft.mixer = AftConfig{.form = AftForm::full, .max_len = 29};
+  AftConfig full{.form = AftForm::full, .max_len = 29};
+  aft.mixer = full;
   std::vector<int32_t> text = random_text(100, 7);
   for (const LanguageModelConfig& model_config : {learned, layers, sinusoid, aft}) {
     LanguageModel model = loud_model(model_config);

@@ -13,7 +13,7 @@ B, H, D = 2, 2, 4
 
 
 def dense(q, k, v, content_bias=None, position_bias=None, position_rows=None, position_scores=None,
-          clipped_keys=None, clipped_values=None, scale=None, causal=True, window=None,
+          clipped_keys=None, clipped_values=None, scale=None, causal=True, window=None, chunk=None,
           key_padding_mask=None, attention_mask=None):
     T, K = q.shape[2], k.shape[2]
     delta = K - T + torch.arange(T)[:, None] - torch.arange(K)[None]  # [T, K]
@@ -34,7 +34,12 @@ def dense(q, k, v, content_bias=None, position_bias=None, position_rows=None, po
     if causal:
         hidden = hidden | (delta < 0)
     if window is not None:
-        hidden = hidden | (delta.abs() >= window)
+        left, right = window if isinstance(window, tuple) else (window - 1, window - 1)
+        hidden = hidden | (delta > left) | (delta < -right)
+    if chunk is not None:
+        size, left_chunks = chunk
+        ahead = ((K - T + torch.arange(T)) // size)[:, None] - (torch.arange(K) // size)[None]
+        hidden = hidden | (ahead < 0) | (ahead > left_chunks)
     if key_padding_mask is not None:
         hidden = hidden | key_padding_mask[:, None]
     if attention_mask is not None:
@@ -87,6 +92,18 @@ class RelativeAttention(unittest.TestCase):
             if term != "position_bias":
                 with self.subTest(term):
                     self.check(3, 5, (term,))
+
+    def test_windows_to_both_sides_and_chunks(self):
+        for causal in (True, False):
+            for options in ({"window": (2, 1)}, {"window": (0, 3)}, {"chunk": (2, 0)}, {"chunk": (3, 1)},
+                            {"chunk": (2, 1), "window": (1, 1)}):
+                for T, K in ((5, 5), (4, 7)):
+                    with self.subTest(causal=causal, T=T, **options):
+                        self.check(T, K, ("position_rows", "position_scores"), causal=causal, **options)
+        q, k, v = self.heads(200, 200)
+        for options in ({"window": (30, 5)}, {"chunk": (16, 2)}):
+            y = torch.compile(sg.relative_attention, fullgraph=True)(q, k, v, causal=False, **options)
+            torch.testing.assert_close(y, dense(q, k, v, causal=False, **options), rtol=1e-11, atol=1e-11)
 
     def test_a_huge_window_hides_nothing(self):
         for causal in (True, False):
@@ -145,6 +162,11 @@ class RelativeAttention(unittest.TestCase):
         refusals = {
             "position_scores [2, 2]": {"position_scores": torch.zeros(2, H, dtype=torch.float64)},
             "a window of 0": {"window": 0},
+            "a window of [2, -1], expected at least 0": {"window": (2, -1)},
+            "a window of [2], expected two": {"window": (2,)},
+            "a window of [0,9223372036854775808], expected two": {"window": (0, 2**63)},
+            "a chunk of [0, 2], expected at least 1": {"chunk": (0, 2)},
+            "a chunk of 3, expected two": {"chunk": 3},
             "position_bias without": {"position_bias": torch.zeros(H, D, dtype=torch.float64)},
             "a dropout rate of 1": {"dropout_p": 1.0},
             "a dropout rate of 1.5": {"dropout_p": 1.5},

@@ -12,7 +12,7 @@ class Printed(unittest.TestCase):
         layer = sg.layer("multi_head_attention", d_model=8, n_head=2, bias=False)
         self.assertEqual(
             layer.extra_repr(),
-            "'multi_head_attention', d_model=8, n_head=2, bias=False, causal=True, window=None, position='none', "
+            "'multi_head_attention', d_model=8, n_head=2, bias=False, causal=True, window=None, chunk=None, position='none', "
             "attention_dropout=0.0")
         self.assertIn(layer.extra_repr(), str(torch.nn.Sequential(layer)))
         # Defaults that files leave out are shown as well.

@@ -31,8 +31,14 @@ LayerRow row(const std::string& name, const Config& config, int64_t d_model) {
 template <class Config>
 void describe(LayerRow& row, const Config& config) {
   if constexpr (requires { config.causal; }) row.causal = config.causal;
-  if constexpr (requires { config.window; })
-    if (config.window) row.held = row.sight = *config.window - 1;
+  if constexpr (requires { config.window->left; })
+    if (config.window) row.held = row.sight = config.window->left;
+  if constexpr (requires { config.chunk; })
+    if (config.chunk) {
+      row.chunk = config.chunk->size;
+      row.held = std::min(row.held, row.chunk * (config.chunk->left_chunks + 1) - 1);
+      row.sight = unlimited;
+    }
 }
 void describe(LayerRow& row, const RelativeMultiHeadAttentionConfig& config) {
   row.causal = config.causal;
@@ -89,6 +95,18 @@ void add_multi_head_attention(std::vector<LayerRow>& rows) {
   rows.push_back(mixer("mha window 1", Config{.d_model = 4, .n_head = 1, .window = 1}));
   rows.push_back(mixer("mha two-way window 2",
                        Config{.d_model = 6, .n_head = 2, .causal = false, .window = 2}));
+  rows.push_back(mixer("mha two-way window [3, 1]",
+                       Config{.d_model = 6, .n_head = 2, .causal = false, .window = Window{3, 1}}));
+  for (bool causal : {true, false}) {
+    Config config{.d_model = 12, .n_head = 3, .causal = causal, .chunk = Chunk{3, 1}};
+    for (auto position :
+         {AttentionPosition::none, AttentionPosition::rope, AttentionPosition::alibi}) {
+      config.position = position;
+      rows.push_back(mixer(text("mha chunks, ", position, causal ? "" : ", two-way"), config));
+    }
+    config.window = Window{3, 2};
+    rows.push_back(mixer(text("mha chunks and window", causal ? "" : ", two-way"), config));
+  }
   for (AttentionPosition position : {AttentionPosition::rope, AttentionPosition::alibi}) {
     Config config{.d_model = 12, .n_head = 3, .position = position};
     rows.push_back(mixer(text("mha ", position), config));
@@ -146,7 +164,15 @@ void add_transformer_xl(std::vector<LayerRow>& rows) {
   rows.push_back(mixer("xl window 4", config));
   config.causal = false;
   rows.push_back(mixer("xl window 4, two-way", config));
+  config.window = Window{1, 2};
+  rows.push_back(mixer("xl window [1, 2], two-way", config));
   config.window = std::nullopt;
+  config.chunk = Chunk{2, 2};
+  rows.push_back(mixer("xl chunks, two-way", config));
+  config.causal = true;
+  rows.push_back(mixer("xl chunks", config));
+  config.causal = false;
+  config.chunk = std::nullopt;
   rows.push_back(mixer("xl two-way", config));
   config.clamp_len = 2;
   rows.push_back(mixer("xl clamp_len 2, two-way", config));

@@ -37,6 +37,8 @@ struct LayerRow {
   int64_t held = unlimited;
   /// A token of the past beyond this distance cannot be seen; `unlimited` where all can.
   int64_t sight = unlimited;
+  /// Tokens are seen in chunks of this size, counted from the first one given.
+  int64_t chunk = 1;
 };
 
 /// Every mixer in every form, and blocks around them.

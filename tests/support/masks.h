@@ -12,7 +12,15 @@ namespace shiftgrad::test {
 inline bool is_seen(const Visibility& v, int64_t b, int64_t i, int64_t j, int64_t T, int64_t K) {
   int64_t distance = K - T + i - j;
   if (v.causal && distance < 0) return false;
-  if (v.window > 0 && std::abs(distance) >= v.window) return false;
+  if (v.window && (distance > v.window->left || -distance > v.window->right)) return false;
+  if (v.chunk) {
+    auto chunk_of = [&](int64_t position) {
+      return std::floor(static_cast<double>(v.first_position + position) /
+                        static_cast<double>(v.chunk->size));
+    };
+    double before = chunk_of(j + distance) - chunk_of(j);
+    if (before < 0 || before > static_cast<double>(v.chunk->left_chunks)) return false;
+  }
   if (v.padding && v.padding->values[static_cast<size_t>(b * K + j)]) return false;
   if (!v.hidden) return true;
   Dims shape = v.hidden->shape;  // [T, K] or [B, T, K]

@@ -124,10 +124,15 @@ class AttentionProgram : public Program {
     causal_ = option(options, "causal", true);
     if (options.contains("scale")) scale_ = option(options, "scale", 1.0);
     if (options.contains("window")) {
-      window_ = option(options, "window", int64_t{0});
-      const auto& given = options["window"];
-      bool fits = given.is_number_integer() && given == nlohmann::json(window_) && window_ >= 1;
-      require(fits, name_, ": a window of ", shown(given), ", expected 1 to ", INT64_MAX);
+      std::vector<int64_t> window = whole_numbers(options, "window");
+      if (window.size() == 1)
+        window_ = window[0];
+      else
+        window_.emplace(window[0], window[1]);
+    }
+    if (options.contains("chunk")) {
+      std::vector<int64_t> chunk = whole_numbers(options, "chunk");
+      chunk_ = {chunk[0], chunk[1]};
     }
     dropout_ = option(options, "dropout_p", 0.0);
     require(0 <= dropout_ && dropout_ < 1, name_, ": a dropout rate of ", dropout_,
@@ -149,7 +154,7 @@ class AttentionProgram : public Program {
     a.factor = static_cast<Scalar>(scale_.value_or(1 / std::sqrt(D)));
     require(!scale_ || std::isfinite(*a.factor), name_, ": a scale of ", scale_.value_or(1),
             ", beyond the range of the tensors");
-    a.visibility = {causal_, window_, context.key_padding_mask, context.attention_mask};
+    a.visibility = {causal_, window_, context.key_padding_mask, context.attention_mask, chunk_};
     a.dropout = context.dropout_pattern(dropout_);
     return relative_attention(a);
   }
@@ -164,9 +169,27 @@ class AttentionProgram : public Program {
     }
   }
 
+  /// Returns a whole number, or the two of a list. A chunk is a list.
+  std::vector<int64_t> whole_numbers(const nlohmann::json& options, const std::string& key) const {
+    const nlohmann::json& given = options[key];
+    std::vector<int64_t> numbers;
+    for (const nlohmann::json& number : given.is_array() ? given : nlohmann::json{given}) {
+      require(number.is_number(), name_, ": ", key, " is ", shown(given));
+      bool fits = number.is_number_integer() && number == nlohmann::json(number.get<int64_t>());
+      require(fits, name_, ": a ", key, " of ", shown(given), ", expected ",
+              given.is_array() ? "two whole numbers from 0 to " : "1 to ", INT64_MAX);
+      numbers.push_back(number.get<int64_t>());
+    }
+    size_t count = given.is_array() || key == "chunk" ? 2 : 1;
+    require(numbers.size() == count, name_, ": a ", key, " of ", shown(given),
+            ", expected two whole numbers");
+    return numbers;
+  }
+
   std::optional<double> scale_;
   bool causal_ = true;
-  int64_t window_ = 0;
+  std::optional<Window> window_;
+  std::optional<Chunk> chunk_;
   double dropout_ = 0;
 };
 

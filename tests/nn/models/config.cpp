@@ -91,6 +91,9 @@ TEST_CASE("values must be of their type") {
       {with(heads, R"("causal": null)"), is("causal", "null", "true or false")},
       {with(heads, R"("window": null)"), is("window", "null", "a whole number")},
       {with(heads, R"("window": 2.5)"), is("window", "2.5", "a whole number")},
+      {with(heads, R"("window": [2])"), is("window", "[2]", "a list of two whole numbers")},
+      {with(heads, R"("window": [2, true])"), is("window", "true", "a whole number")},
+      {with(heads, R"("chunk": 4)"), is("chunk", "4", "a list of two whole numbers")},
       {with(heads, R"("position": null)"), is("position", "null", "a string")},
       {with(heads, R"("position": 1)"), is("position", "1", "a string")},
   });
@@ -145,6 +148,10 @@ TEST_CASE("attention's own options") {
   check_refused<MultiHeadAttentionConfig>({
       {with(heads, R"("window": 0)"), "window 0, expected at least 1"},
       {with(heads, R"("window": -2)"), "window -2, expected at least 1"},
+      {with(heads, R"("window": [-2, 3])"), "window [-2, 3], expected at least 0"},
+      {with(heads, R"("window": 2000000000)"), "window 2000000000, expected at most 1000000000"},
+      {with(heads, R"("chunk": [0, 3])"), "chunk [0, 3], expected at least 1"},
+      {with(heads, R"("chunk": [4, -1])"), "chunk [4, -1], expected at least 0"},
       {with(heads, R"("position": "learned")"),
        "position \"learned\", expected none, rope or alibi"},
       {with(heads, R"("position": "rope")"),
@@ -267,6 +274,10 @@ struct SizeChange {
   }
   template <class... Usual>
   void operator()(std::optional<int64_t>& value, const Field& field, const Usual&...) {
+    change(field, value);
+  }
+  template <class... Usual>
+  void operator()(std::optional<Window>& value, const Field& field, const Usual&...) {
     change(field, value);
   }
 
@@ -475,4 +486,17 @@ TEST_CASE("one name for one thing, beside the names that files have") {
         "config key \"causal\" beside \"bidirectional\""},
        {with(heads, R"("max_seq": 5, "causal": 1)"),
         "config key \"causal\" is 1, expected true or false"}});
+}
+
+TEST_CASE("windows of one number and of two, and chunks, as JSON") {
+  auto again = [](const std::string& fields) {
+    auto config =
+        config_from_json<MultiHeadAttentionConfig>(with(R"("d_model": 4, "n_head": 2)", fields));
+    return config_to_json(config);
+  };
+  CHECK(again(R"("window": 5)").find(R"("window":5)") != std::string::npos);
+  CHECK(again(R"("window": [4, 4])").find(R"("window":5)") != std::string::npos);
+  CHECK(again(R"("window": [4, 0])").find(R"("window":[4,0])") != std::string::npos);
+  CHECK(again(R"("chunk": [3, 1])").find(R"("chunk":[3,1])") != std::string::npos);
+  CHECK(again(R"("window": 5)").find("chunk") == std::string::npos);
 }

@@ -100,7 +100,7 @@ struct Pass {
     Tensor key = leaf(in.key), value = leaf(in.value), bias = leaf(in.bias);
     Tape tape;
     AftBand band{bias, in.form.start, in.form.step};
-    Visibility visible{in.form.causal, 0, in.padding, nullptr};
+    Visibility visible{in.form.causal, {}, in.padding, nullptr};
     y = composed ? composed_aft(key, value, band, visible) : aft_mix(key, value, band, visible);
     tape.backward(y, in.dy);
     dkey = key.gradient().detach();
@@ -450,7 +450,7 @@ TEST_CASE("aft_mix refuses what it would pass over, by name") {
             mix(x, {band, 0, 0}, {true, 2, nullptr, nullptr});
           }) == "aft: a window of 2, expected none; a band says which keys have a bias");
     CHECK(refusal([&] {
-            mix(x, {band, 0, -1}, {true, 0, nullptr, nullptr});
+            mix(x, {band, 0, -1}, {true, {}, nullptr, nullptr});
           }) == "aft: a band that moves by -1 a query, expected at least 0");
   }
 }

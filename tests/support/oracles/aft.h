@@ -76,7 +76,7 @@ inline Values oracle(const AftConfig& config, const Weights& weights, const Inpu
         auto key = [&](int64_t j) {
           return conv ? k(b, j, c / (C / *config.n_head)) : k(b, j, C + c);
         };
-        auto visible = [&](int64_t j) { return is_visible(input, config.causal, 0, K, b, i, j); };
+        auto visible = [&](int64_t j) { return is_visible(input, {config.causal}, K, b, i, j); };
         double maximum = -std::numeric_limits<double>::infinity();
         for (int64_t j = 0; j < K; ++j)
           if (visible(j)) maximum = std::max(maximum, key(j) + w(M + i, j, c));

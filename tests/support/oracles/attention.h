@@ -26,8 +26,7 @@ struct Pair {
 
 struct AttentionRule {
   int64_t n_head, d_head;
-  bool causal = true;
-  int64_t window = 0;
+  SightRule sight{};
 };
 
 /// The score of a pair before the softmax.
@@ -58,7 +57,7 @@ inline Values attention_oracle(const AttentionRule& rule, const Weights& weights
         std::vector<double> scores;
         double maximum = -std::numeric_limits<double>::infinity(), total = 0;
         for (int64_t j = 0; j < K; ++j)
-          if (is_visible(input, rule.causal, rule.window, K, b, i, j)) {
+          if (is_visible(input, rule.sight, K, b, i, j)) {
             keys.push_back(j);
             scores.push_back(score(pair(j)));
             maximum = std::max(maximum, scores.back());
@@ -103,7 +102,7 @@ inline Values oracle(const MultiHeadAttentionConfig& config, const Weights& weig
   bool causal = config.causal && !input.context.defined();
   double root = std::sqrt(static_cast<double>(D));
   return attention_oracle(
-      {H, D, causal, config.window.value_or(0)}, weights, input, [&](const Pair& pair) {
+      {H, D, {causal, config.window, config.chunk}}, weights, input, [&](const Pair& pair) {
         if (config.position == AttentionPosition::rope) {
           std::vector<double> q = turned(pair.q, pair.query);
           std::vector<double> k = turned(pair.k, pair.key);
@@ -131,7 +130,7 @@ inline Values oracle(const RelativeMultiHeadAttentionConfig& config, const Weigh
     }
     return sum / std::sqrt(static_cast<double>(D));
   };
-  return attention_oracle({H, D, config.causal}, weights, input, score,
+  return attention_oracle({H, D, {config.causal}}, weights, input, score,
                           [&](const Pair& pair, int64_t d) { return value_bias(pair.h * D + d); });
 }
 
@@ -148,7 +147,7 @@ inline Values oracle(const RelativeGlobalAttentionConfig& config, const Weights&
     if (config.relative_bias) sum += weights[time + "_bias"](pair.h, row);
     return sum / std::sqrt(static_cast<double>(D));
   };
-  return attention_oracle({H, D, config.causal, config.max_positions}, weights, input, score);
+  return attention_oracle({H, D, {config.causal, config.max_positions}}, weights, input, score);
 }
 
 /// Shaw: (q·k + q·a[r]) / √D and values v + b[r], r = clip(-δ, -k, k) + k.
@@ -165,7 +164,7 @@ inline Values oracle(const ShawAttentionConfig& config, const Weights& weights,
     return sum / std::sqrt(static_cast<double>(D));
   };
   return attention_oracle(
-      {H, D, config.causal}, weights, input, score,
+      {H, D, {config.causal}}, weights, input, score,
       [&](const Pair& pair, int64_t d) { return config.value_positions ? b(row(pair), d) : 0; });
 }
 
@@ -210,7 +209,8 @@ inline Values oracle(const TransformerXLAttentionConfig& config, const Weights& 
     }
     return sum / std::sqrt(static_cast<double>(D));
   };
-  return attention_oracle({H, D, config.causal, config.window.value_or(0)}, weights, input, score);
+  return attention_oracle({H, D, {config.causal, config.window, config.chunk}}, weights, input,
+                          score);
 }
 
 }  // namespace shiftgrad::test

@@ -29,12 +29,23 @@ struct Input {
   }
 };
 
-/// Whether query i of batch member b may attend to key j, `keys` in all. A window of 0 is none.
-inline bool is_visible(const Input& input, bool causal, int64_t window, int64_t keys, int64_t b,
+/// Which keys a layer's config lets a query see.
+struct SightRule {
+  bool causal = true;
+  std::optional<Window> window{};
+  std::optional<Chunk> chunk{};
+};
+
+/// Whether query i of batch member b may attend to key j, `keys` in all.
+inline bool is_visible(const Input& input, const SightRule& rule, int64_t keys, int64_t b,
                        int64_t i, int64_t j) {
   int64_t delta = input.M() + i - j;
-  if (causal && delta < 0) return false;
-  if (window > 0 && std::abs(delta) >= window) return false;
+  if (rule.causal && delta < 0) return false;
+  if (rule.window && (delta < -rule.window->right || delta > rule.window->left)) return false;
+  if (rule.chunk) {
+    int64_t before = (input.M() + i) / rule.chunk->size - j / rule.chunk->size;
+    if (before < 0 || before > rule.chunk->left_chunks) return false;
+  }
   if (input.padding && input.padding->values[static_cast<size_t>(b * keys + j)]) return false;
   if (!input.hidden) return true;
   const Dims& shape = input.hidden->shape;

@@ -16,19 +16,28 @@ def _number(key, value):
     return f'"{key}": {float(value)!r}'
 
 
-def _config(scale, causal, window, dropout_p):
+def _whole(value):
+    """A whole number, or a pair of them, as JSON."""
+    if isinstance(value, (tuple, list)):
+        return "[" + ", ".join([_whole(each) for each in value]) + "]"
+    return str(int(value))
+
+
+def _config(scale, causal, window, chunk, dropout_p):
     """The options as JSON, without the module json, which torch.compile does not trace."""
     options = [f'"causal": {"true" if causal else "false"}', _number("dropout_p", dropout_p)]
     if scale is not None:
         options.append(_number("scale", scale))
     if window is not None:
-        options.append(f'"window": {int(window)}')
+        options.append(f'"window": {_whole(window)}')
+    if chunk is not None:
+        options.append(f'"chunk": {_whole(chunk)}')
     return "{" + ", ".join(options) + "}"
 
 
 def relative_attention(
     q, k, v, *, content_bias=None, position_bias=None, position_rows=None, position_scores=None,
-    clipped_keys=None, clipped_values=None, scale=None, causal=True, window=None,
+    clipped_keys=None, clipped_values=None, scale=None, causal=True, window=None, chunk=None,
     key_padding_mask=None, attention_mask=None, dropout_p=0.0,
 ):
     """Returns y [B, H, T, D] in memory linear in T. Terms that are None are left out.
@@ -44,8 +53,10 @@ def relative_attention(
     q is [B, H, T, D], k and v are [B, H, K, D], the biases [H, D]. position_rows [n, H or 1, D] and
     position_scores [n, H] have a row for each distance from K - 1 down: n is K, or K + T - 1 if not
     causal. Clipped tables are [2m + 1, H or 1, D]. scale is 1/√D unless given. A window hides keys with
-    |δ| ≥ window. key_padding_mask [B, K] and attention_mask [T, K] or [B, T, K] are true where hidden. A
-    query that sees no key gives 0.
+    |δ| ≥ window, and a window (left, right) all but those with -right ≤ δ ≤ left. A chunk (size,
+    left_chunks) cuts the keys into chunks from the first one on: a query sees its own, and so many before
+    it. key_padding_mask [B, K] and attention_mask [T, K] or [B, T, K] are true where hidden. A query that
+    sees no key gives 0. Time and memory of what a window or chunks hide are saved.
     """
     tensors = [q, k, v, content_bias, position_bias, position_rows, position_scores, clipped_keys,
                clipped_values]
@@ -59,6 +70,6 @@ def relative_attention(
     y = call(
         tensors, check_mask("relative_attention", "key_padding_mask", key_padding_mask),
         check_mask("relative_attention", "attention_mask", attention_mask), seed, "relative_attention",
-        _config(scale, causal, window, dropout_p), precision(),
+        _config(scale, causal, window, chunk, dropout_p), precision(),
     )
     return y if cast_to is None else y.to(cast_to)
