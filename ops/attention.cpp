@@ -51,6 +51,7 @@ void check_attention(const RelativeAttention& a) {
   check_bias("content_bias", a.content_bias, H, D);
   check_bias("position_bias", a.position_bias, H, D);
   check_table("position_rows", a.position_rows, "n", H, D);
+  check_table("position_queries", a.position_queries, "n", H, D);
   check_table("clipped_keys", a.clipped_keys, "2m+1", H, D);
   check_table("clipped_values", a.clipped_values, "2m+1", H, D);
   check_clipped("clipped_keys", a.clipped_keys);
@@ -59,6 +60,7 @@ void check_attention(const RelativeAttention& a) {
   require(!s.defined() || (s.rank() == 2 && s.size(1) == H), "relative_attention: position_scores ",
           s.shape(), ", expected [n, ", H, "]");
   check_distances("position_rows", a.position_rows, a.visibility.causal, T, K);
+  check_distances("position_queries", a.position_queries, a.visibility.causal, T, K);
   check_distances("position_scores", s, a.visibility.causal, T, K);
   require(!a.position_bias.defined() || a.position_rows.defined() || a.clipped_keys.defined(),
           "relative_attention: position_bias without position_rows or clipped_keys");
@@ -72,15 +74,21 @@ Tensor relative_attention(const RelativeAttention& attention) {
   RelativeAttention a = attention;
   a.factor = a.factor.value_or(1);
   for (Tensor* x : {&a.query, &a.key, &a.value, &a.content_bias, &a.position_bias, &a.position_rows,
-                    &a.clipped_keys, &a.clipped_values})
+                    &a.position_queries, &a.clipped_keys, &a.clipped_values})
     *x = with_dense_rows(*x);
   AttentionSizes sizes(a);
   Tensor by_token = Tensor::empty({sizes.B, sizes.T, sizes.H, sizes.D});
   Tensor y = transpose(by_token, 1, 2);  // [B, H, T, D]
-  std::initializer_list<const Tensor*> inputs = {
-      &a.query,           &a.key,           &a.value,
-      &a.content_bias,    &a.position_bias, &a.position_rows,
-      &a.position_scores, &a.clipped_keys,  &a.clipped_values};
+  std::initializer_list<const Tensor*> inputs = {&a.query,
+                                                 &a.key,
+                                                 &a.value,
+                                                 &a.content_bias,
+                                                 &a.position_bias,
+                                                 &a.position_rows,
+                                                 &a.position_queries,
+                                                 &a.position_scores,
+                                                 &a.clipped_keys,
+                                                 &a.clipped_values};
   AttentionRecord saved{.y = y, .rows = {}, .exponentials = {}};
   if (recording(std::span(inputs.begin(), inputs.size()))) {
     saved.rows = Tensor::empty({sizes.B, sizes.H, sizes.T, 2});

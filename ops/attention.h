@@ -5,13 +5,15 @@
 //
 //     score_ij = factor · ( (q_i + content_bias)·k_j
 //                           + (q_i + position_bias)·(position_rows[δ] + clipped_keys[c])
+//                           + k_j·position_queries[δ]
 //                           + position_scores[δ] )
 //     p_i      = softmax_j(score_ij) over the visible keys
 //     y_i      = Σ_j p_ij (v_j + clipped_values[c])
 //
 // Dai et al. 2019 have the two biases (u and v in the paper) and position_rows, Huang et al. 2018
-// position_rows and position_scores, Shaw et al. 2018 clipped_keys and clipped_values, Press et al.
-// 2022 position_scores. A term that is undefined is left out.
+// position_rows and position_scores, Shaw et al. 2018 clipped_keys and clipped_values, He et al.
+// 2021 (DeBERTa) position_rows and position_queries, Press et al. 2022 position_scores. A term that
+// is undefined is left out.
 
 #include <optional>
 
@@ -32,9 +34,11 @@ struct RelativeAttention {
   Tensor content_bias{};   ///< [H, D]
   Tensor position_bias{};  ///< [H, D], where position_rows or clipped_keys is defined
 
-  /// position_rows [n, H or 1, D] and position_scores [n, H]: one row for each distance from K - 1
-  /// down. n is at least K for a causal visibility and K + T - 1 for one that sees the future.
+  /// position_rows and position_queries [n, H or 1, D], and position_scores [n, H]: one row for each
+  /// distance from K - 1 down. n is at least K for a causal visibility and K + T - 1 for one that
+  /// sees the future.
   Tensor position_rows{};
+  Tensor position_queries{};
   Tensor position_scores{};
 
   /// clipped_keys and clipped_values [2m + 1, H or 1, D]: row c is for the clipped distance c.
@@ -62,8 +66,8 @@ Tensor relative_attention(const RelativeAttention& attention);
 
 /// Returns p [B, H, T, K] before dropout, from plain ops. `editor` may change the terms of the
 /// score before the factor. These are, in the words of Dai et al., content_content q_i·k_j and
-/// content_position q_i·(position_rows[δ] + clipped_keys[c]); and content_bias, position_bias and
-/// position_scores, where these are defined.
+/// content_position q_i·(position_rows[δ] + clipped_keys[c]); and content_bias, position_bias,
+/// position_content k_j·position_queries[δ] and position_scores, where these are defined.
 Tensor attention_probabilities(const RelativeAttention& attention, const TermEditor& editor = {});
 
 /// Computes relative_attention from attention_probabilities, as the papers write it, for readers,

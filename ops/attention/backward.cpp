@@ -6,6 +6,7 @@
 //     dk_j = Σ_i ds_ij (q_i + content_bias)
 //     dv_j = Σ_i p_ij dy_i
 //     dposition_rows[δ] = Σ ds_ij (q_i + position_bias) over the pairs at distance δ
+//     dposition_queries[δ] = Σ ds_ij k_j, and dk_j += Σ_i ds_ij position_queries[δ]
 //
 // and likewise for position_scores, the clipped tables and the biases.
 //
@@ -69,8 +70,8 @@ class TaskGradient {
 Tensor bias_by_head(const Tensor& x) { return x.defined() ? unsqueeze(x, 1) : x; }
 
 struct Gradients {
-  TaskGradient query, key, value, content_bias, position_bias, position_rows, position_scores,
-      clipped_keys, clipped_values;
+  TaskGradient query, key, value, content_bias, position_bias, position_rows, position_queries,
+      position_scores, clipped_keys, clipped_values;
 
   Gradients(const RelativeAttention& a, const AttentionSizes& sizes, int64_t strips)
       : query(a.query, 1, sizes),
@@ -79,6 +80,7 @@ struct Gradients {
         content_bias(bias_by_head(a.content_bias), strips, sizes),
         position_bias(bias_by_head(a.position_bias), strips, sizes),
         position_rows(table_by_head(a.position_rows), strips, sizes),
+        position_queries(table_by_head(a.position_queries), strips, sizes),
         position_scores(a.position_scores.defined()
                             ? bias_by_head(transpose(a.position_scores, 0, 1))
                             : a.position_scores,
@@ -88,8 +90,15 @@ struct Gradients {
 
   /// The gradients that the tasks share in parts; the query's rows are written once each.
   auto shared() const {
-    return std::array{&key,           &value,           &content_bias, &position_bias,
-                      &position_rows, &position_scores, &clipped_keys, &clipped_values};
+    return std::array{&key,
+                      &value,
+                      &content_bias,
+                      &position_bias,
+                      &position_rows,
+                      &position_queries,
+                      &position_scores,
+                      &clipped_keys,
+                      &clipped_values};
   }
 };
 
@@ -108,6 +117,8 @@ struct BackwardFactors {
   HeadFactors keys{a.key, HeadFactors::Side::rows, sizes.packs()};
   HeadFactors values{a.value, HeadFactors::Side::transposed, sizes.packs()};
   HeadFactors position_rows{table_by_head(a.position_rows), HeadFactors::Side::rows, sizes.packs()};
+  HeadFactors position_queries{table_by_head(a.position_queries), HeadFactors::Side::rows,
+                               sizes.packs()};
 };
 
 /// What a thread needs beyond the scratch of the forward pass.
@@ -137,7 +148,7 @@ class BackwardBlock {
                 const AttentionRecord& record, const AttentionBlock& block, const Tensor& dy,
                 int64_t task);
   void add(const AttentionTile& tile);
-  void finish() const;
+  void finish(bool sees) const;
 
  private:
   void scale(const ConstMatrix& dy);
@@ -146,6 +157,7 @@ class BackwardBlock {
   void value_gradients(const AttentionTile& tile, const ConstMatrix& dropped) const;
   void content_gradients(const AttentionTile& tile, const Matrix& ds) const;
   void position_gradients(const AttentionTile& tile, const ShiftedScores& ds) const;
+  void position_query_gradients(const AttentionTile& tile, const ConstMatrix& ds) const;
 
   const RelativeAttention& a;
   const AttentionSizes& sizes;
@@ -189,7 +201,6 @@ BackwardBlock::BackwardBlock(const BackwardFactors& f, const BackwardScratch& me
   clipped_gradients = matrix(scratch.clipped_gradients, buckets(a.clipped_values));
   clipped_sums = matrix(scratch.clipped_sums, buckets(a.clipped_values));
   clipped_slopes = matrix(scratch.clipped_slopes, buckets(a.clipped_keys));
-  if (block.key_begin >= block.key_end) clear(dq);
   for (const Matrix* sums : {&dq_position, &clipped_sums, &clipped_slopes}) clear(*sums);
   scale(block.queries(dy));
   scaled_left = scratch.left(scaled, scratch.scaled_panels);
@@ -281,6 +292,29 @@ void BackwardBlock::position_gradients(const AttentionTile& tile, const ShiftedS
     add_rows(by_distance, gradients.position_scores.of(task).data + tile.table_begin);
 }
 
+/// dk_j += Σ_i ds_ij position_queries[δ], dposition_queries[δ] += Σ ds_ij k_j.
+void BackwardBlock::position_query_gradients(const AttentionTile& tile,
+                                             const ConstMatrix& ds) const {
+  if (!gradients.key.wanted() && !gradients.position_queries.wanted()) return;
+  for_key_parts(tile, a.position_queries, scratch.by_key, [&](const KeyPart& part) {
+    std::fill_n(scratch.by_key.data(), scratch.by_key.count(), Scalar{0});
+    add_matrix(ds.columns_from(part.begin, part.keys).transposed(), part.by_query);
+    ConstMatrix by_distance = part.by_distance;
+    int64_t first_key = tile.key_begin + part.begin;
+    if (gradients.key.wanted())
+      tile_product(1, scratch.left(by_distance, scratch.panels),
+                   factors.position_queries.of(block).block(part.table_begin, by_distance.columns,
+                                                            0, sizes.D),
+                   1, gradients.key.of(task).rows_from(first_key, part.keys), part.inside(tile));
+    if (gradients.position_queries.wanted())
+      tile_product(
+          1, scratch.left(by_distance.transposed(), scratch.panels),
+          factors.keys.of(block).block(first_key, part.keys, 0, sizes.D), 1,
+          gradients.position_queries.of(task).rows_from(part.table_begin, by_distance.columns),
+          part.inside(tile).transposed());
+  });
+}
+
 void BackwardBlock::add(const AttentionTile& tile) {
   ConstMatrix e = exponentials(tile);
   ShiftedScores ds(scratch.gradients, tile);
@@ -299,11 +333,13 @@ void BackwardBlock::add(const AttentionTile& tile) {
   }
   content_gradients(tile, ds.by_key);
   position_gradients(tile, ds);
+  if (a.position_queries.defined()) position_query_gradients(tile, ds.by_key);
 }
 
 /// Adds the gradients that the block has as a whole: those of the query, the biases and the clipped
-/// tables.
-void BackwardBlock::finish() const {
+/// tables. `sees` is whether it has a tile.
+void BackwardBlock::finish(bool sees) const {
+  if (!sees) clear(dq);
   if (gradients.clipped_values.wanted())
     gemm(1, ConstMatrix(clipped_sums).transposed(), scaled, 1, gradients.clipped_values.of(task));
   if (a.clipped_keys.defined())
@@ -336,8 +372,9 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
       for (int64_t number = task / heads; number < blocks; number += strips) {
         AttentionBlock block(a, sizes, task % heads, number);
         BackwardBlock backward(factors, scratch, record, block, dy, task);
-        for_tiles(a, sizes, block, [&](const AttentionTile& tile) { backward.add(tile); });
-        backward.finish();
+        bool sees =
+            for_tiles(a, sizes, block, [&](const AttentionTile& tile) { backward.add(tile); });
+        backward.finish(sees);
       }
     }
   });

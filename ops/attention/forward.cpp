@@ -94,13 +94,13 @@ void attention_forward(const RelativeAttention& a, const AttentionRecord& record
           {data + (y.data - record.y.data()), y.rows, y.columns, y.row_stride, 1},
           Matrix::row_major(scratch.clipped_sums.data(), block.rows,
                             a.clipped_values.defined() ? a.clipped_values.size(0) : 0)};
-      if (block.key_begin >= block.key_end) clear(forward.y);
       clear(forward.by_clipped);
       BlockQueries queries(a, block, scratch);
-      for_tiles(a, sizes, block, [&](const AttentionTile& tile) {
+      bool sees = for_tiles(a, sizes, block, [&](const AttentionTile& tile) {
         forward.add(tile, tile_scores(a, sizes, tile, factors, queries, scratch), values.of(block),
                     record);
       });
+      if (!sees) clear(forward.y);
       forward.finish();
       if (record.rows.defined()) forward.save(record.rows);
     }

@@ -116,9 +116,7 @@ ConstMatrix AttentionBlock::queries(const Tensor& x) const {
 
 AttentionTile::AttentionTile(const RelativeAttention& a, const AttentionSizes& sizes,
                              const AttentionBlock& block, int64_t begin)
-    : AttentionBlock(block),
-      keys(std::min(sizes.tile_keys(), key_end - begin)),
-      kept(begin > block.key_begin ? 1 : 0) {
+    : AttentionBlock(block), keys(std::min(sizes.tile_keys(), key_end - begin)) {
   key_begin = begin;
   table_begin = sizes.T - first - rows + key_begin;
   distances = keys + rows - 1;
@@ -132,6 +130,16 @@ AttentionTile::AttentionTile(const RelativeAttention& a, const AttentionSizes& s
     visible.lowest = std::min(visible.lowest, seen.begin - i);
     visible.highest = std::max(visible.highest, seen.end - 1 - i);
   }
+}
+
+bool AttentionTile::is_masked(const RelativeAttention& a, const AttentionSizes& sizes) const {
+  if (!a.visibility.has_masks()) return false;
+  for (int64_t i = 0; i < rows; ++i) {
+    auto [begin, end] = range(a, sizes, i);
+    for (int64_t j = begin; j < end; ++j)
+      if (!a.visibility.is_masked(b, first + i, key_begin + j)) return false;
+  }
+  return true;
 }
 
 Matrix AttentionTile::part_of(const Tensor& exponentials) const {
@@ -173,7 +181,8 @@ PackedFactor HeadFactors::of(const AttentionBlock& block) const {
 
 ScoreFactors::ScoreFactors(const RelativeAttention& a, bool packs)
     : keys(a.key, HeadFactors::Side::transposed, packs),
-      position_rows(table_by_head(a.position_rows), HeadFactors::Side::transposed, packs) {}
+      position_rows(table_by_head(a.position_rows), HeadFactors::Side::transposed, packs),
+      position_queries(table_by_head(a.position_queries), HeadFactors::Side::transposed, packs) {}
 
 Tensor table_by_head(const Tensor& table) {
   return table.defined() ? unsqueeze(transpose(table, 0, 1), 0) : table;
@@ -205,6 +214,9 @@ AttentionScratch::AttentionScratch(const RelativeAttention& a, int64_t rows, int
     : scores(rows * (score_step(rows, keys) + 1) + 1),
       gradients(scores.count()),
       dropped(a.dropout.rate > 0 ? rows * keys : 0),
+      by_key(a.position_queries.defined()
+                 ? AttentionSizes::most_rows * (rows + AttentionSizes::most_rows)
+                 : 0),
       panels(
           packs ? std::max(left_panel_count(rows, rows + keys), left_panel_count(rows + keys, rows))
                 : 0),
@@ -268,6 +280,17 @@ Matrix tile_scores(const RelativeAttention& a, const AttentionSizes& sizes,
   tile_product(*a.factor, queries.content,
                factors.keys.of(tile).block(0, sizes.D, tile.key_begin, tile.keys), begun,
                scores.by_key, {}, tile.visible);
+  if (a.position_queries.defined())
+    for_key_parts(tile, a.position_queries, scratch.by_key, [&](const KeyPart& part) {
+      ConstMatrix k =
+          rows_of_head(a.key, tile.b, tile.h).rows_from(tile.key_begin + part.begin, part.keys);
+      tile_product(*a.factor, scratch.left(k, scratch.panels),
+                   factors.position_queries.of(tile).block(0, sizes.D, part.table_begin,
+                                                           part.by_distance.columns),
+                   0, part.by_distance, {}, part.inside(tile));
+      add_matrix(ConstMatrix(part.by_query).transposed(),
+                 scores.by_key.columns_from(part.begin, part.keys));
+    });
   if (a.visibility.has_masks())
     for (int64_t i = 0; i < tile.rows; ++i)
       hide(a, tile, i, tile.range(a, sizes, i), scores.by_key.data + i * scores.by_key.row_stride);
@@ -277,6 +300,15 @@ Matrix tile_scores(const RelativeAttention& a, const AttentionSizes& sizes,
 void copy(const ConstMatrix& x, const Matrix& y) {
   for (int64_t i = 0; i < x.rows; ++i)
     std::copy_n(x.data + i * x.row_stride, x.columns, y.data + i * y.row_stride);
+}
+
+void add_matrix(const ConstMatrix& x, const Matrix& y) {
+  constexpr int64_t few = 16;  // columns of x whose lines stay in the first cache
+  for (int64_t begin = 0; begin < x.columns; begin += few)
+    for (int64_t i = 0; i < x.rows; ++i)
+      for (int64_t j = begin; j < std::min(begin + few, x.columns); ++j)
+        y.data[i * y.row_stride + j * y.column_stride] +=
+            x.data[i * x.row_stride + j * x.column_stride];
 }
 
 void clear(const Matrix& x) {

@@ -25,8 +25,8 @@
 
 #include <algorithm>
 
-#include "core/machine/tile_product.h"
 #include "core/machine/buffer.h"
+#include "core/machine/tile_product.h"
 #include "ops/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -82,13 +82,15 @@ struct AttentionBlock {
 /// and the window leave, `inside` those of a query and a distance that belong to the tile.
 struct AttentionTile : AttentionBlock {
   int64_t keys;
-  Scalar kept;  ///< 0 for a block's first tile, where sums over its tiles begin, else 1
+  Scalar kept = 0;  ///< 0 for a block's first tile, where sums over its tiles begin, else 1
   int64_t table_begin, distances;
   Band visible, inside;
 
   AttentionTile(const RelativeAttention& attention, const AttentionSizes& sizes,
                 const AttentionBlock& block, int64_t begin);
 
+  /// Whether masks hide all of its pairs.
+  bool is_masked(const RelativeAttention& attention, const AttentionSizes& sizes) const;
   /// The tile's part of kept exponentials [B, H, T, K].
   Matrix part_of(const Tensor& exponentials) const;
   /// The visible keys of row i as the causal rule and the window have it, counted from key_begin.
@@ -96,12 +98,20 @@ struct AttentionTile : AttentionBlock {
                           int64_t row) const;
 };
 
-/// Calls body(tile) for the tiles of a block, in order.
+/// Calls body(tile) for the tiles of a block, in order, but for those of which a mask hides all.
+/// Returns whether there was one.
 template <class Body>
-void for_tiles(const RelativeAttention& a, const AttentionSizes& sizes, const AttentionBlock& block,
+bool for_tiles(const RelativeAttention& a, const AttentionSizes& sizes, const AttentionBlock& block,
                Body body) {
-  for (int64_t begin = block.key_begin; begin < block.key_end; begin += sizes.tile_keys())
-    body(AttentionTile(a, sizes, block, begin));
+  bool begun = false;
+  for (int64_t begin = block.key_begin; begin < block.key_end; begin += sizes.tile_keys()) {
+    AttentionTile tile(a, sizes, block, begin);
+    if (tile.is_masked(a, sizes)) continue;
+    tile.kept = begun ? 1 : 0;
+    body(tile);
+    begun = true;
+  }
+  return begun;
 }
 
 /// The rows of one input for each head, [rows, D], or their transpose, packed as right factors.
@@ -124,7 +134,7 @@ class HeadFactors {
 
 /// What the scores of all tiles share.
 struct ScoreFactors {
-  HeadFactors keys, position_rows;  // kᵀ [D, K] and position_rowsᵀ [D, n]
+  HeadFactors keys, position_rows, position_queries;  // kᵀ [D, K], the tables' transposes [D, n]
 
   ScoreFactors(const RelativeAttention& attention, bool packs);
 };
@@ -143,9 +153,35 @@ struct ShiftedScores {
   void clear_rest() const;
 };
 
+/// Some keys of a tile, with the distances to its queries. Their products with position_queries are
+/// scores by key, which are shifted as those by query are: with the keys for rows, and the queries
+/// from the last to the first for columns.
+struct KeyPart {
+  int64_t begin, keys;  ///< counted from the tile's first key
+  int64_t table_begin;  ///< of position_queries
+  Matrix by_distance;   ///< [keys, distances]
+  Matrix by_query;      ///< the same memory, shifted, [keys, rows]
+  static Band inside(const AttentionTile& tile) { return {0, tile.rows - 1}; }
+};
+
+/// Calls body(part) for parts of a tile, each of which stands in `buffer`.
+template <class Body>
+void for_key_parts(const AttentionTile& tile, const Tensor& position_queries, const Buffer& buffer,
+                   Body body) {
+  for (int64_t begin = 0; begin < tile.keys; begin += AttentionSizes::most_rows) {
+    int64_t keys = std::min(AttentionSizes::most_rows, tile.keys - begin);
+    int64_t table_begin = tile.table_begin + begin, distances = keys + tile.rows - 1;
+    Matrix by_distance = Matrix::row_major(buffer.data(), keys, distances);
+    Matrix by_query{buffer.data() + tile.rows - 1, keys, tile.rows, distances + 1, -1};
+    by_distance.columns = std::clamp<int64_t>(position_queries.size(0) - table_begin, 0, distances);
+    body(KeyPart{begin, keys, table_begin, by_distance, by_query});
+  }
+}
+
 /// Memory that a thread needs for one block and one tile at a time.
 struct AttentionScratch {
   Buffer scores, gradients, dropped;       // [rows, rows + keys]
+  Buffer by_key;                           // [keys of a part, distances]
   Buffer panels;                           // of any left factor that a tile makes
   Buffer content_query, position_query;    // [rows, D]
   Buffer content_panels, position_panels;  // of these as left factors
@@ -171,6 +207,9 @@ struct BlockQueries {
   BlockQueries(const RelativeAttention& attention, const AttentionBlock& block,
                const AttentionScratch& scratch);
 };
+
+/// y += x
+void add_matrix(const ConstMatrix& x, const Matrix& y);
 
 /// Computes score_ij for all pairs of the tile, [rows, keys] in scratch.scores. It is -inf where a
 /// mask hides the key, and may be anything outside the causal rule and the window.

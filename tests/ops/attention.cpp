@@ -20,7 +20,8 @@ Tensor composed(const RelativeAttention& a) { return composed_attention(a); }
 const Visibility causal{true, {}, {}, {}};
 
 /// The variants' sets of terms.
-const std::vector<std::string> variants = {"", "s", "uvr", "urs", "rs", "ab", "a", "b", "uvrsab"};
+const std::vector<std::string> variants = {"",   "s",  "uvr", "urs", "rs",     "p",
+                                           "rp", "ab", "a",   "b",   "uvrpsab"};
 
 /// Small enough for difference quotients of every input.
 std::vector<AttentionForm> small_forms() {
@@ -30,14 +31,14 @@ std::vector<AttentionForm> small_forms() {
       forms.push_back({.name = text(terms, past_only ? ", causal" : ", both ways"),
                        .terms = terms,
                        .visibility = {past_only, {}, {}, {}}});
-  forms.push_back({.name = "memory", .terms = "uvrsab", .K = 5, .visibility = causal});
-  forms.push_back({.name = "one query", .terms = "uvrsab", .T = 1, .K = 4, .visibility = causal});
-  forms.push_back({.name = "fewer keys", .terms = "uvrsab", .T = 4, .K = 2, .visibility = causal});
-  forms.push_back({.name = "fewer keys, both ways", .terms = "rsab", .T = 4, .K = 2});
-  forms.push_back({.name = "shared tables", .terms = "rab", .shared_tables = true});
+  forms.push_back({.name = "memory", .terms = "uvrpsab", .K = 5, .visibility = causal});
+  forms.push_back({.name = "one query", .terms = "uvrpsab", .T = 1, .K = 4, .visibility = causal});
+  forms.push_back({.name = "fewer keys", .terms = "uvrpsab", .T = 4, .K = 2, .visibility = causal});
+  forms.push_back({.name = "fewer keys, both ways", .terms = "rpsab", .T = 4, .K = 2});
+  forms.push_back({.name = "shared tables", .terms = "rpab", .shared_tables = true});
   forms.push_back({.name = "one clipped row", .terms = "ab", .clip = 0, .visibility = causal});
   forms.push_back({.name = "wide clip", .terms = "ab", .clip = 4, .visibility = causal});
-  forms.push_back({.name = "dropout", .terms = "uvrsab", .visibility = causal, .dropout = 0.4});
+  forms.push_back({.name = "dropout", .terms = "uvrpsab", .visibility = causal, .dropout = 0.4});
   return forms;
 }
 
@@ -46,7 +47,7 @@ std::vector<AttentionForm> masked_forms() {
   std::vector<AttentionForm> forms;
   auto form = [&](const std::string& name, const Visibility& visibility) {
     forms.push_back(
-        {.name = name, .terms = "uvrsab", .H = 1, .T = 3, .K = 4, .visibility = visibility});
+        {.name = name, .terms = "uvrpsab", .H = 1, .T = 3, .K = 4, .visibility = visibility});
   };
   form("window", {false, 2, {}, {}});
   form("causal window", {true, 2, {}, {}});
@@ -71,6 +72,14 @@ std::shared_ptr<const Mask> first_keys(const Dims& shape, int64_t count) {
   return std::make_shared<const Mask>(mask);
 }
 
+/// A mask that hides the last keys of every batch member.
+std::shared_ptr<const Mask> last_keys(const Dims& shape, int64_t count) {
+  Mask mask{shape, {}};
+  for (int64_t n = 0; n < product(shape); ++n)
+    mask.values.push_back(n % shape[1] >= shape[1] - count);
+  return std::make_shared<const Mask>(mask);
+}
+
 /// Several blocks of queries, and heads whose blocks several tasks share.
 std::vector<AttentionForm> long_forms() {
   std::vector<AttentionForm> forms;
@@ -87,7 +96,7 @@ std::vector<AttentionForm> long_forms() {
   auto form = [&](const std::string& name, int64_t T, int64_t K, const Visibility& visibility,
                   double dropout) {
     forms.push_back({.name = name,
-                     .terms = "uvrsab",
+                     .terms = "uvrpsab",
                      .B = 2,
                      .H = 1,
                      .T = T,
@@ -116,6 +125,8 @@ std::vector<AttentionForm> long_forms() {
   form("a window of several tiles", 110, 1000, {true, 800, {}, {}}, 0.2);
   form("a tile that few queries see", 200, 800, {false, 300, {}, {}}, 0);
   form("masks over several tiles", 20, 900, {true, {}, some({2, 900}), some({2, 20, 900})}, 0);
+  form("padding of whole tiles", 20, 1300, {false, {}, last_keys({2, 1300}, 600), {}}, 0);
+  form("a member that is all padding", 120, 500, {true, {}, one_member({2, 500}, 1), {}}, 0.1);
   form("a tile that one member hides", 20, 500, {false, {}, first_keys({2, 500}, 430), {}}, 0.1);
   return forms;
 }
@@ -173,7 +184,7 @@ void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& expec
 }  // namespace
 
 TEST_CASE("attention: values and gradients of the kernel, at every arrangement in memory") {
-  check_rows({row({.name = "all terms", .terms = "uvrsab", .B = 1, .T = 2, .visibility = causal},
+  check_rows({row({.name = "all terms", .terms = "uvrpsab", .B = 1, .T = 2, .visibility = causal},
                   relative_attention)});
 }
 
@@ -231,7 +242,7 @@ TEST_CASE("attention: the output is merged without a copy") {
 TEST_CASE("attention: whatever hidden keys hold, no other bit changes") {
   std::vector<AttentionForm> forms = masked_forms();
   forms.push_back({.name = "long padding",
-                   .terms = "uvrsab",
+                   .terms = "uvrpsab",
                    .T = 100,
                    .K = 130,
                    .D = 3,
@@ -281,7 +292,8 @@ TEST_CASE("attention: the future changes no bit of the past") {
 }
 
 TEST_CASE("attention: a NaN in one batch member leaves no trace in another") {
-  AttentionForm form{.name = "", .terms = "uvrsab", .T = 70, .K = 80, .D = 3, .visibility = causal};
+  AttentionForm form{
+      .name = "", .terms = "uvrpsab", .T = 70, .K = 80, .D = 3, .visibility = causal};
   std::vector<Tensor> inputs = random_inputs(form);
   Tensor cotangent = random_cotangent(form);
   auto of_first = [&](const std::vector<Tensor>& all) {
@@ -314,7 +326,7 @@ TEST_CASE("attention: the same bits on any number of threads") {
                             {1, 2, 140, 700},
                             {2, 8, 1, 50}}) {
     AttentionForm form{.name = "",
-                       .terms = "uvrsab",
+                       .terms = "uvrpsab",
                        .B = B,
                        .H = H,
                        .T = T,
@@ -356,7 +368,7 @@ TEST_CASE("attention: memory grows as the length") {
 TEST_CASE("attention: passes of one size ask the system for no memory but the first time") {
   if (!allocator_caches()) return;
   AttentionForm form{.name = "",
-                     .terms = "uvrsab",
+                     .terms = "uvrpsab",
                      .T = 150,
                      .K = 170,
                      .D = 8,
@@ -388,7 +400,7 @@ TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
     change(a);
     return refusal([&] { relative_attention(a); });
   };
-  AttentionForm form{.name = "", .terms = "uvrsab", .visibility = causal};
+  AttentionForm form{.name = "", .terms = "uvrpsab", .visibility = causal};
   CHECK(refused(form,
                 [](auto& a) {
                   a.key = Tensor::zeros({2, 2, 3, 4});

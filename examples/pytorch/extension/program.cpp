@@ -120,7 +120,7 @@ class AttentionProgram : public Program {
       : Program("relative_attention",
                 {"q", "k", "v", "content_bias", "position_bias", "position_rows", "position_scores",
                  "clipped_keys", "clipped_values"}) {
-    nlohmann::json options = parse_json("relative_attention: the options", config, 1);
+    nlohmann::json options = parse_json("relative_attention: the options", config, 2);
     causal_ = option(options, "causal", true);
     if (options.contains("scale")) scale_ = option(options, "scale", 1.0);
     if (options.contains("window")) {

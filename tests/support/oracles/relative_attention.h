@@ -12,7 +12,7 @@
 
 namespace shiftgrad::test {
 
-/// One use of the op: its sizes, and which of the optional terms u, v, r, s, a, b it has.
+/// One use of the op: its sizes, and which of the optional terms u, v, r, p, s, a, b it has.
 struct AttentionForm {
   std::string name;
   std::string terms{};
@@ -26,17 +26,18 @@ struct AttentionForm {
   bool has(char term) const { return terms.find(term) != std::string::npos; }
   int64_t distances() const { return visibility.causal ? K : K + T - 1; }
 
-  /// q, k, values, then the terms in the order uvrsab.
+  /// q, k, values, then the terms in the order uvrpsab.
   std::vector<Dims> shapes() const {
     int64_t heads = shared_tables ? 1 : H;
     std::map<char, Dims> optional = {{'u', {H, D}},
                                      {'v', {H, D}},
                                      {'r', {distances(), heads, D}},
+                                     {'p', {distances(), heads, D}},
                                      {'s', {distances(), H}},
                                      {'a', {2 * clip + 1, heads, D}},
                                      {'b', {2 * clip + 1, heads, D}}};
     std::vector<Dims> result = {{B, H, T, D}, {B, H, K, D}, {B, H, K, D}};
-    for (char term : std::string("uvrsab"))
+    for (char term : std::string("uvrpsab"))
       if (has(term)) result.push_back(optional[term]);
     return result;
   }
@@ -45,11 +46,12 @@ struct AttentionForm {
 
   RelativeAttention attention(const std::vector<Tensor>& inputs) const {
     RelativeAttention a{.query = inputs[0], .key = inputs[1], .value = inputs[2]};
-    std::map<char, Tensor*> optional = {{'u', &a.content_bias},  {'v', &a.position_bias},
-                                        {'r', &a.position_rows}, {'s', &a.position_scores},
-                                        {'a', &a.clipped_keys},  {'b', &a.clipped_values}};
+    std::map<char, Tensor*> optional = {{'u', &a.content_bias},    {'v', &a.position_bias},
+                                        {'r', &a.position_rows},   {'p', &a.position_queries},
+                                        {'s', &a.position_scores}, {'a', &a.clipped_keys},
+                                        {'b', &a.clipped_values}};
     size_t next = 3;
-    for (char term : std::string("uvrsab"))
+    for (char term : std::string("uvrpsab"))
       if (has(term)) *optional[term] = inputs[next++];
     a.factor = factor;
     a.visibility = visibility;
@@ -64,7 +66,7 @@ class AttentionOracle {
   AttentionOracle(const AttentionForm& form, const std::vector<Numbers>& inputs)
       : y({form.B, form.H, form.T, form.D}), form_(form), inputs_(inputs) {
     size_t next = 3;
-    for (char term : std::string("uvrsab"))
+    for (char term : std::string("uvrpsab"))
       if (form.has(term)) place_[term] = next++;
     for (const Numbers& input : inputs) gradients.emplace_back(input.shape);
   }
@@ -114,7 +116,7 @@ class AttentionOracle {
     return factor;
   }
 
-  /// factor ((q_i + u)·k_j + (q_i + v)·(r_δ + a_c) + s_δ)
+  /// factor ((q_i + u)·k_j + (q_i + v)·(r_δ + a_c) + k_j·p_δ + s_δ)
   Bounded score(int64_t b, int64_t h, int64_t i, int64_t j) {
     int64_t row = form_.K - 1 - distance(i, j), c = clipped(i, j);
     Bounded sum = term('s', h, row, 0);
@@ -123,6 +125,7 @@ class AttentionOracle {
       sum += (q + term('u', h, 0, d)) * k;
       sum += (q + term('v', h, 0, d)) * term('r', h, row, d);
       sum += (q + term('v', h, 0, d)) * term('a', h, c, d);
+      sum += k * term('p', h, row, d);
     }
     return Bounded(static_cast<double>(form_.factor)) * sum;
   }
@@ -189,6 +192,8 @@ class AttentionOracle {
       gradients[0](b, h, i, d) += ds * k;
       gradients[0](b, h, i, d) += ds * position;
       gradients[1](b, h, j, d) += ds * (q + term('u', h, 0, d));
+      gradients[1](b, h, j, d) += ds * term('p', h, row, d);
+      add('p', h, row, d, ds * k);
       add('u', h, 0, d, ds * k);
       add('v', h, 0, d, ds * position);
       add('r', h, row, d, ds * biased);
