@@ -135,9 +135,11 @@ AttentionTile::AttentionTile(const RelativeAttention& a, const AttentionSizes& s
 bool AttentionTile::is_masked(const RelativeAttention& a, const AttentionSizes& sizes) const {
   if (!a.visibility.has_masks()) return false;
   for (int64_t i = 0; i < rows; ++i) {
+    const uint8_t *pads = a.visibility.padding_row(b),
+                  *hides = a.visibility.hidden_row(b, first + i);
     auto [begin, end] = range(a, sizes, i);
-    for (int64_t j = begin; j < end; ++j)
-      if (!a.visibility.is_masked(b, first + i, key_begin + j)) return false;
+    for (int64_t j = key_begin + begin; j < key_begin + end; ++j)
+      if (!(pads && pads[j]) && !(hides && hides[j])) return false;
   }
   return true;
 }

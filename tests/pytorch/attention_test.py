@@ -12,8 +12,8 @@ import shiftgrad.torch as sg
 B, H, D = 2, 2, 4
 
 
-def dense(q, k, v, content_bias=None, position_bias=None, position_rows=None, position_scores=None,
-          clipped_keys=None, clipped_values=None, scale=None, causal=True, window=None, chunk=None,
+def dense(q, k, v, content_bias=None, position_bias=None, position_rows=None, position_queries=None,
+          position_scores=None, clipped_keys=None, clipped_values=None, scale=None, causal=True, window=None, chunk=None,
           key_padding_mask=None, attention_mask=None):
     T, K = q.shape[2], k.shape[2]
     delta = K - T + torch.arange(T)[:, None] - torch.arange(K)[None]  # [T, K]
@@ -25,6 +25,9 @@ def dense(q, k, v, content_bias=None, position_bias=None, position_rows=None, po
     if position_rows is not None:
         rows = position_rows[row.clamp(max=len(position_rows) - 1)]  # [T, K, H, D]
         score = score + torch.einsum("bhid,ijhd->bhij", with_bias(position_bias), rows.expand(T, K, H, D))
+    if position_queries is not None:
+        rows = position_queries[row.clamp(max=len(position_queries) - 1)]
+        score = score + torch.einsum("bhjd,ijhd->bhij", k, rows.expand(T, K, H, D))
     if clipped_keys is not None:
         rows = clipped(clipped_keys).expand(T, K, H, D)
         score = score + torch.einsum("bhid,ijhd->bhij", with_bias(position_bias), rows)
@@ -55,7 +58,7 @@ def dense(q, k, v, content_bias=None, position_bias=None, position_rows=None, po
 def terms(n, heads, which):
     shapes = {
         "content_bias": (H, D), "position_bias": (H, D), "position_rows": (n, heads, D),
-        "position_scores": (n, H), "clipped_keys": (5, heads, D), "clipped_values": (3, heads, D),
+        "position_queries": (n, heads, D), "position_scores": (n, H), "clipped_keys": (5, heads, D), "clipped_values": (3, heads, D),
     }
     return {name: torch.randn(*shapes[name], dtype=torch.float64) for name in which}
 
@@ -81,8 +84,8 @@ class RelativeAttention(unittest.TestCase):
             torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-11, msg=lambda text: f"{name}: {text}")
 
     def test_all_terms_are_those_of_the_equation(self):
-        every = ("content_bias", "position_bias", "position_rows", "position_scores", "clipped_keys",
-                 "clipped_values")
+        every = ("content_bias", "position_bias", "position_rows", "position_queries", "position_scores",
+                 "clipped_keys", "clipped_values")
         for T, K, causal in itertools.product((1, 4), (4, 6), (True, False)):
             with self.subTest(T=T, K=K, causal=causal):
                 self.check(T, K, every, causal=causal)

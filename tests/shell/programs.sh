@@ -36,7 +36,7 @@ holds() {
 }
 
 # Short, and of the library the one header only.
-for program in first_model one_layer own_mixer own_model own_op transformer_xl; do
+for program in disentangled_attention first_model one_layer own_mixer own_model own_op transformer_xl; do
   source=$examples/$program.cpp
   lines=$(wc -l < "$source")
   [ "$lines" -lt 100 ] || fail "$source: $lines lines, expected fewer than 100"
@@ -68,6 +68,10 @@ holds 'a loss that falls, and below that without order' '
   { good = n == 6 && loss[6] < loss[4] / 2 && loss[6] < loss[3] / 2 }'
 holds 'a bias for each head and bucket, in both blocks' '
   /^blocks\.[01]\.mixer\.bias: Tensor \[2, 6\] float$/ { ++n } { good = n == 2 }'
+
+run disentangled_attention
+holds 'six losses, the last far below ln 9, which is that of a guess' '
+  $1 == "step" { loss[++n] = $4 } { good = n == 6 && loss[6] < 0.4 }'
 
 run transformer_xl
 holds 'six losses, the last far below what a model without memory can reach' '

@@ -118,8 +118,8 @@ class AttentionProgram : public Program {
  public:
   explicit AttentionProgram(const std::string& config)
       : Program("relative_attention",
-                {"q", "k", "v", "content_bias", "position_bias", "position_rows", "position_scores",
-                 "clipped_keys", "clipped_values"}) {
+                {"q", "k", "v", "content_bias", "position_bias", "position_rows",
+                 "position_queries", "position_scores", "clipped_keys", "clipped_values"}) {
     nlohmann::json options = parse_json("relative_attention: the options", config, 2);
     causal_ = option(options, "causal", true);
     if (options.contains("scale")) scale_ = option(options, "scale", 1.0);
@@ -147,9 +147,10 @@ class AttentionProgram : public Program {
                         .content_bias = tensors[3],
                         .position_bias = tensors[4],
                         .position_rows = tensors[5],
-                        .position_scores = tensors[6],
-                        .clipped_keys = tensors[7],
-                        .clipped_values = tensors[8]};
+                        .position_queries = tensors[6],
+                        .position_scores = tensors[7],
+                        .clipped_keys = tensors[8],
+                        .clipped_values = tensors[9]};
     auto D = static_cast<double>(a.query.rank() > 0 ? a.query.size(-1) : 1);
     a.factor = static_cast<Scalar>(scale_.value_or(1 / std::sqrt(D)));
     require(!scale_ || std::isfinite(*a.factor), name_, ": a scale of ", scale_.value_or(1),

@@ -5,8 +5,8 @@ import math
 from .inputs import autocast, cast, check, check_mask, draw_seed, precision
 from .operator import call
 
-_names = ("q", "k", "v", "content_bias", "position_bias", "position_rows", "position_scores",
-          "clipped_keys", "clipped_values")
+_names = ("q", "k", "v", "content_bias", "position_bias", "position_rows", "position_queries",
+          "position_scores", "clipped_keys", "clipped_values")
 
 
 def _number(key, value):
@@ -36,9 +36,9 @@ def _config(scale, causal, window, chunk, dropout_p):
 
 
 def relative_attention(
-    q, k, v, *, content_bias=None, position_bias=None, position_rows=None, position_scores=None,
-    clipped_keys=None, clipped_values=None, scale=None, causal=True, window=None, chunk=None,
-    key_padding_mask=None, attention_mask=None, dropout_p=0.0,
+    q, k, v, *, content_bias=None, position_bias=None, position_rows=None, position_queries=None,
+    position_scores=None, clipped_keys=None, clipped_values=None, scale=None, causal=True, window=None,
+    chunk=None, key_padding_mask=None, attention_mask=None, dropout_p=0.0,
 ):
     """Returns y [B, H, T, D] in memory linear in T. Terms that are None are left out.
 
@@ -47,19 +47,19 @@ def relative_attention(
 
         score_ij = scale · ( (q_i + content_bias) · k_j
                              + (q_i + position_bias) · (position_rows[δ] + clipped_keys[c])
-                             + position_scores[δ] )
+                             + k_j · position_queries[δ] + position_scores[δ] )
         y_i      = Σ_j softmax_j(score_ij) (v_j + clipped_values[c])
 
-    q is [B, H, T, D], k and v are [B, H, K, D], the biases [H, D]. position_rows [n, H or 1, D] and
-    position_scores [n, H] have a row for each distance from K - 1 down: n is K, or K + T - 1 if not
-    causal. Clipped tables are [2m + 1, H or 1, D]. scale is 1/√D unless given. A window hides keys with
+    q is [B, H, T, D], k and v are [B, H, K, D], the biases [H, D]. position_rows and
+    position_queries [n, H or 1, D] and position_scores [n, H] have a row for each distance from K - 1 down:
+    n is K, or K + T - 1 if not causal. Clipped tables are [2m + 1, H or 1, D]. scale is 1/√D unless given. A window hides keys with
     |δ| ≥ window, and a window (left, right) all but those with -right ≤ δ ≤ left. A chunk (size,
     left_chunks) cuts the keys into chunks from the first one on: a query sees its own, and so many before
     it. key_padding_mask [B, K] and attention_mask [T, K] or [B, T, K] are true where hidden. A query that
     sees no key gives 0. Time and memory of what a window or chunks hide are saved.
     """
-    tensors = [q, k, v, content_bias, position_bias, position_rows, position_scores, clipped_keys,
-               clipped_values]
+    tensors = [q, k, v, content_bias, position_bias, position_rows, position_queries, position_scores,
+               clipped_keys, clipped_values]
     cast_to = autocast()
     if cast_to is not None and q.dtype is not torch.float64:
         tensors = [cast(tensor) for tensor in tensors]
