@@ -1,6 +1,7 @@
 """Attention of other people's models replaced by ours: the same outputs, the same gradients."""
 
 import copy
+import itertools
 import math
 import sys
 import unittest
@@ -13,6 +14,7 @@ import shiftgrad.torch as sg
 
 try:
     import transformers
+    from transformers.models.deberta_v2 import modeling_deberta_v2 as deberta
     from transformers.models.parakeet import modeling_parakeet as parakeet
     from transformers.models.wav2vec2_conformer import modeling_wav2vec2_conformer as conformer
     from transformers.models.xlnet import modeling_xlnet as xlnet
@@ -268,6 +270,46 @@ class DropIn(unittest.TestCase):
             results.append([y, leaf.grad, *(parameter.grad for parameter in layer.parameters())])
         for n, (expected, got) in enumerate(zip(*results)):
             self.agree(got, expected, f"tensor {n}")
+
+    def test_deberta(self):
+        """Positions that share weights with the content or have their own, in buckets or not."""
+        for shared, buckets, kinds in itertools.product((True, False), (-1, 4), (["c2p", "p2c"], ["p2c"], ["c2p"])):
+            with self.subTest(shared=shared, buckets=buckets, kinds=kinds):
+                self.check_deberta(shared, buckets, kinds)
+
+    def check_deberta(self, shared, buckets, kinds, C=8, H=2, T=13):
+        config = transformers.DebertaV2Config(
+            hidden_size=C, num_attention_heads=H, share_att_key=shared, position_buckets=buckets,
+            max_relative_positions=9, pos_att_type=kinds, relative_attention=True)
+        theirs = deberta.DisentangledSelfAttention(config).double().eval()
+        randomize(theirs)
+        span = theirs.pos_ebd_size
+        x, table = (torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+                    for shape in ((B, T, C), (2 * span, C)))
+        padding = torch.zeros(B, T, dtype=torch.bool)
+        padding[1, -3:] = True
+        seen = ~(padding[:, None, None] | padding[:, None, :, None])
+        expected = theirs(x, seen, rel_embeddings=table)[0]
+
+        delta = torch.arange(T - 1, -T, -1)
+        if buckets > 0:
+            delta = deberta.make_log_bucket_position(delta, buckets, 9)
+        rows = (delta + span).clamp(0, 2 * span - 1).long()
+        own = lambda name: getattr(theirs, name if shared else f"pos_{name}")
+        by_distance = lambda name: own(name)(table)[rows].unflatten(-1, (H, -1))  # [n, H, D]
+        y = sg.relative_attention(
+            heads(theirs.query_proj(x), H), heads(theirs.key_proj(x), H), heads(theirs.value_proj(x), H),
+            position_rows=by_distance("key_proj") if "c2p" in kinds else None,
+            position_queries=by_distance("query_proj") if "p2c" in kinds else None,
+            scale=1 / math.sqrt((1 + len(kinds)) * C / H), causal=False, key_padding_mask=padding)
+        y = y.transpose(1, 2).flatten(2)
+        kept = ~padding[..., None]
+        cotangent = torch.randn_like(y) * kept
+        torch.testing.assert_close(y * kept, expected * kept, rtol=1e-12, atol=1e-12)
+        leaves = [x, table, *(each for name, each in theirs.named_parameters())]
+        ours, wanted = (torch.autograd.grad(out, leaves, cotangent, allow_unused=True) for out in (y, expected))
+        for a, b in zip(ours, wanted):
+            torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-11)
 
     def test_labml(self):
         layer = sg.layer("relative_multi_head_attention", d_model=12, n_head=3, max_positions=8)
