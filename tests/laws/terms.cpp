@@ -26,7 +26,7 @@ namespace {
 
 constexpr int64_t width = 8, heads = 2;
 
-std::unique_ptr<outside::ForgettingAttention> forgetting(int64_t window = 0) {
+std::unique_ptr<outside::ForgettingAttention> forgetting(std::optional<Window> window = {}) {
   Random start;
   auto layer = std::make_unique<outside::ForgettingAttention>(width, heads, start);
   RandomValues random(71);

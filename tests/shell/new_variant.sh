@@ -65,7 +65,7 @@ inline Values oracle(const ForgettingAttentionConfig& config, const Weights& wei
     return pair.content() / std::sqrt(static_cast<double>(D)) -
            slope(pair.h) * static_cast<double>(pair.delta());
   };
-  return attention_oracle({H, D, true, config.window.value_or(0)}, weights, input, score);
+  return attention_oracle({H, D, {true, config.window}}, weights, input, score);
 }
 
 END

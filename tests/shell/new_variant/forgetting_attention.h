@@ -19,7 +19,7 @@ struct ForgettingAttentionConfig {
   static constexpr const char* summary = "a penalty on the distance, learned by each head";
   int64_t d_model = 0;
   int64_t n_head = 0;
-  std::optional<int64_t> window{};
+  std::optional<Window> window{};
   double attention_dropout = 0;
 
   void fields(auto&& field) {
