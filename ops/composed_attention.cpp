@@ -2,7 +2,6 @@
 #include "ops/attention.h"
 #include "ops/attention/tile.h"
 #include "ops/clipped.h"
-#include "ops/concat.h"
 #include "ops/matmul.h"
 #include "ops/shape.h"
 #include "ops/shift.h"
@@ -25,17 +24,6 @@ Tensor by_distance(const Tensor& query, const RelativeAttention& attention) {
   return scores.defined() ? scores + by_clipped : by_clipped;
 }
 
-/// Returns key_j·position_queries[δ] [B, H, T, K]. Backwards, keys stand to queries as queries to
-/// keys.
-Tensor by_key(const RelativeAttention& attention) {
-  const Tensor& k = attention.key;
-  Tensor rows = attention.position_queries;
-  int64_t T = attention.query.size(2), K = k.size(2), missing = K + T - 1 - rows.size(0);
-  if (missing > 0) rows = concat({rows, Tensor::zeros({missing, rows.size(1), rows.size(2)})}, 0);
-  Tensor backwards = relative_product(reverse(k, 2), rows, T);  // [B, H, K, T]
-  return transpose(reverse(reverse(backwards, 2), 3));          // [B, H, T, K]
-}
-
 /// Returns the terms of the equation, before the factor.
 std::vector<ScoreTerm> terms_of(const RelativeAttention& attention) {
   const Tensor &q = attention.query, &k = attention.key;
@@ -51,7 +39,7 @@ std::vector<ScoreTerm> terms_of(const RelativeAttention& attention) {
     add("position_bias",
         by_distance(expand(unsqueeze(attention.position_bias, 1), {1, H, T, D}), attention));
   if (attention.position_queries.defined())  // k_j·position_queries[δ]
-    add("position_content", by_key(attention));
+    add("position_content", relative_key_product(k, attention.position_queries, T));
   if (attention.position_scores.defined())
     add("position_scores", relative_bias(attention.position_scores, T, K));
   return terms;

@@ -6,6 +6,7 @@
 #include "core/errors.h"
 #include "core/tape.h"
 #include "ops/arithmetic.h"
+#include "ops/concat.h"
 #include "ops/products.h"
 #include "ops/shape.h"
 
@@ -26,6 +27,12 @@ Tensor padded(const char* operation, const Tensor& x, int64_t begin) {
   accumulate(0, inside(y), x);
   record(y, {&x}, [x, inside](const Tensor& dy) { accumulate(x.gradient_sink(), inside(dy)); });
   return y;
+}
+
+/// Whether rows [n, H or 1, D] are for the heads of x [B, H, tokens, D].
+bool fit(const Tensor& x, const Tensor& rows) {
+  return x.rank() == 4 && rows.rank() == 3 && rows.size(2) == x.size(3) &&
+         (rows.size(1) == x.size(1) || rows.size(1) == 1);
 }
 
 }  // namespace
@@ -76,13 +83,24 @@ Tensor rel_shift(const Tensor& x, bool zero_triu) {
 
 Tensor relative_product(const Tensor& q, const Tensor& rows, int64_t K) {
   require_defined("relative_product", "q", q, "rows", rows);
-  require(q.rank() == 4 && rows.rank() == 3 && rows.size(2) == q.size(3) &&
-              (rows.size(1) == q.size(1) || rows.size(1) == 1) && 0 <= K && K <= rows.size(0),
-          "relative_product: ", q.shape(), " with ", rows.shape(), " for ", K,
+  require(fit(q, rows) && 0 <= K && K <= rows.size(0), "relative_product: ", q.shape(), " with ",
+          rows.shape(), " for ", K,
           " keys: expected [B, H, T, D] and [n, H, D] with n of at least the keys");
   Tensor by_head = permute(rows, {1, 0, 2});                        // [H, n, D]
   Tensor shifted = rel_shift_view(matmul_left_padded(q, by_head));  // [B, H, T, n]
   return slice(shifted, -1, 0, K);                                  // [B, H, T, K]
+}
+
+// Backwards, keys stand to queries as queries to keys.
+Tensor relative_key_product(const Tensor& k, const Tensor& rows, int64_t T) {
+  require_defined("relative_key_product", "k", k, "rows", rows);
+  require(fit(k, rows) && T >= 0 && k.size(2) <= rows.size(0), "relative_key_product: ", k.shape(),
+          " with ", rows.shape(), " for ", T,
+          " queries: expected [B, H, K, D] and [n, H, D] with n of at least the keys");
+  int64_t missing = std::max<int64_t>(k.size(2) + T - 1 - rows.size(0), 0);
+  Tensor future = Tensor::zeros({missing, rows.size(1), rows.size(2)});
+  Tensor backwards = relative_product(reverse(k, 2), concat({rows, future}, 0), T);  // [B, H, K, T]
+  return transpose(reverse(reverse(backwards, 2), 3));                               // [B, H, T, K]
 }
 
 Tensor relative_bias(const Tensor& rows, int64_t T, int64_t K) {

@@ -41,6 +41,11 @@ Tensor rel_shift(const Tensor& x, bool zero_triu = false);
 /// zero-copy shift.
 Tensor relative_product(const Tensor& q, const Tensor& rows, int64_t K);
 
+/// Scores keys against distances, likewise: entry (i, j) of [B, H, T, K] is
+/// k_j · rows[j + T - 1 - i], for k [B, H, K, D] and rows as above. A distance beyond the rows
+/// gives 0.
+Tensor relative_key_product(const Tensor& k, const Tensor& rows, int64_t T);
+
 /// Shifts scores that are one number for each distance and head: rows [n, H] give [H, T, K].
 Tensor relative_bias(const Tensor& rows, int64_t T, int64_t K);
 

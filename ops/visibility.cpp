@@ -15,7 +15,7 @@ int64_t floor_divide(int64_t a, int64_t b) { return (a < 0 ? a - b + 1 : a) / b;
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const Window& window) {
-  if (window.left == window.right && window.left < INT64_MAX) return out << window.left + 1;
+  if (window.is_number()) return out << window.left + 1;
   return out << Dims{window.left, window.right};
 }
 
@@ -24,10 +24,10 @@ std::ostream& operator<<(std::ostream& out, const Chunk& chunk) {
 }
 
 std::string complaint(const Window& window, const Range& sizes) {
-  if (window.left == window.right) return complaint(static_cast<double>(window.left) + 1, sizes);
+  if (window.is_number()) return complaint(static_cast<double>(window.left) + 1, sizes);
   Range distances{sizes.least - 1, sizes.greatest};
-  return complaint(static_cast<double>(std::min(window.left, window.right)), distances) +
-         complaint(static_cast<double>(std::max(window.left, window.right)), distances);
+  std::string wrong = complaint(static_cast<double>(window.left), distances);
+  return wrong.empty() ? complaint(static_cast<double>(window.right), distances) : wrong;
 }
 
 std::string complaint(const Chunk& chunk, const Range& sizes) {
@@ -64,14 +64,13 @@ Visibility::Range Visibility::range(int64_t i, int64_t T, int64_t K) const {
   auto narrow = [&](int64_t begin, int64_t end) {
     range = {std::max(range.begin, begin), std::min(range.end, end)};
   };
-  // No distance is as large as these sums, so that they may stand for larger numbers.
+  const int64_t far = first_position + T + K;  // beyond any distance, as any larger number is
   if (window)
-    narrow(position - std::min(window->left, T + K), position + 1 + std::min(window->right, T + K));
+    narrow(position - std::min(window->left, far), position + 1 + std::min(window->right, far));
   if (chunk) {
-    int64_t size = std::min(chunk->size, first_position + T + K);
-    int64_t own = floor_divide(first_position + position, size);
-    int64_t first = own - std::min(chunk->left_chunks, first_position + T + K);
-    narrow(first * size - first_position, (own + 1) * size - first_position);
+    int64_t size = std::min(chunk->size, far), chunks = std::min(chunk->left_chunks, far);
+    int64_t own = floor_divide(first_position + position, size) * size - first_position;
+    narrow(own - chunks * size, own + size);
   }
   return range;
 }

@@ -18,9 +18,14 @@ namespace shiftgrad {
 struct Window {
   int64_t left, right;
 
-  constexpr Window(int64_t below = 1) : left(below - 1), right(below - 1) {}
+  constexpr Window(int64_t below = 1) : Window(reach(below), reach(below)) {}
   constexpr Window(int64_t from_left, int64_t to_right) : left(from_left), right(to_right) {}
   bool operator==(const Window&) const = default;
+  /// Whether it is printed, and kept in files, as the number w.
+  bool is_number() const { return left == right && left < INT64_MAX; }
+
+ private:
+  static constexpr int64_t reach(int64_t below) { return below - (below > INT64_MIN ? 1 : 0); }
 };
 
 /// Tokens in chunks of `size`, counted from position 0: a query sees its own chunk and the

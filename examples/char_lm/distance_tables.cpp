@@ -5,6 +5,7 @@
 #include <map>
 
 #include "core/tape.h"
+#include "examples/common/factor_text.h"
 #include "nn/layer.h"
 #include "ops/arithmetic.h"
 #include "ops/reduce.h"
@@ -65,7 +66,7 @@ Tables tables_of(const RelativeAttention& terms) {
       tables.push_back(table(title, rows, first, seen_of(terms.visibility, K), value));
   };
   auto add_bias = [&](const std::string& name, const Tensor& rows, int64_t first) {
-    add("bias " + name + (terms.factor == 1 ? "" : " / √D"), rows, first,
+    add("bias " + name + common::factor_text(terms), rows, first,
         [&](double bias) { return bias * *terms.factor; });
   };
   auto add_norm = [&](const std::string& name, const Tensor& rows, int64_t first) {
@@ -75,6 +76,7 @@ Tables tables_of(const RelativeAttention& terms) {
   add_bias("v·a", dot(a, terms.position_bias), m);
   add_bias("s", terms.position_scores, K - 1);
   add_norm("r", r, K - 1);
+  add_norm("p", terms.position_queries, K - 1);
   add_norm("the keys' a", a, m);
   // A single row is no matter of distances.
   if (b.defined() && b.size(0) > 1) add_norm("the values' b", b, b.size(0) / 2);

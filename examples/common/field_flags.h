@@ -92,7 +92,7 @@ class FieldFlags {
   /// Returns a field's value as a flag keeps it. A window is one number, if it reaches as far to
   /// either side.
   static std::optional<int64_t> kept(const shiftgrad::Window& window) {
-    return window.left == window.right ? std::optional(window.left + 1) : std::nullopt;
+    return window.is_number() ? std::optional(window.left + 1) : std::nullopt;
   }
   template <class Value>
   static auto kept(const Value& value) {

@@ -1,6 +1,7 @@
 // The tables of all attention, a stranger's included. Its terms are computed one by one with the
 // ops that composed_attention adds up.
 
+#include "examples/common/factor_text.h"
 #include "layer_tables.h"
 #include "nn/attention.h"
 #include "ops/arithmetic.h"
@@ -59,16 +60,16 @@ class AttentionTables {
              matmul(q_, transpose(k_)));
     if (terms_.content_bias.defined()) add_content_bias();
     if (terms_.position_rows.defined()) add_position_rows();
+    if (terms_.position_queries.defined()) add_position_queries();
     if (terms_.position_scores.defined()) add_position_scores();
     if (terms_.clipped_keys.defined()) add_clipped_keys();
   }
 
   void add_result(const Tensor& output) {
-    bool divided = terms_.factor != Scalar{1};
-    example_.formula = "score = " + (divided ? '(' + names_ + ") / √D" : names_) +
+    std::string factor = common::factor_text(terms_);
+    example_.formula = "score = " + (factor.empty() ? names_ : '(' + names_ + ')' + factor) +
                        ",   p = softmax over the visible j";
-    add_pairs("score", divided ? "the sum of the terms, divided by √D" : "the sum of the terms",
-              sum_ * terms_.factor.value());
+    add_pairs("score", "the sum of the terms" + factor, sum_ * terms_.factor.value_or(1));
     example_.tables.push_back(visible_table(terms_.visibility, T_, K_ - T_));
     Tensor p = first_head(attention_probabilities(terms_));
     add_pairs("p", "softmax of the score over the visible keys", p);
@@ -121,6 +122,18 @@ class AttentionTables {
     add("v·r by distance", "the position bias against each distance", one_row, distances,
         by_distance(any));
     add_term("v·r", "the same, shifted to the keys: v·r_δ", relative_product(v, rows, K_));
+  }
+
+  /// Adds what keys ask of distances, likewise.
+  void add_position_queries() {
+    Tensor rows = first_of_table(terms_.position_queries);  // [n, 1, D]
+    Axis distances{"δ", K_ - 1, -1};
+    add("position_queries", "rows of distances that ask the keys, the farthest first", distances,
+        channels, transpose(rows, 0, 1));
+    add("k·p by distance", "each key against each distance, before the shift", keys, distances,
+        matmul(k_, transpose(transpose(rows, 0, 1))));
+    add_term("k·p", "distance against content: k_j·p_δ, shifted to the queries",
+             relative_key_product(k_, rows, T_));
   }
 
   void add_position_scores() {

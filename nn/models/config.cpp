@@ -10,7 +10,7 @@ namespace shiftgrad {
 
 // What nlohmann's library calls for an assignment.
 static void to_json(nlohmann::ordered_json& json, const Window& window) {
-  if (window.left == window.right)
+  if (window.is_number())
     json = window.left + 1;
   else
     json = {window.left, window.right};

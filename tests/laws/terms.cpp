@@ -11,6 +11,7 @@
 #include "nn/models/config.h"
 #include "nn/models/convert.h"
 #include "nn/state_dict.h"
+#include "ops/shape.h"
 #include "tests/shell/outside/convolution_mixer.h"
 #include "tests/shell/outside/forgetting_attention.h"
 #include "tests/support/layer_rows.h"
@@ -34,6 +35,29 @@ std::unique_ptr<outside::ForgettingAttention> forgetting(std::optional<Window> w
   layer->window = window;
   return layer;
 }
+
+/// Attention whose distances ask the keys, with a factor of its own.
+struct AskedKeys : Attention {
+  static constexpr int64_t farthest = 8;
+  Tensor position_queries;  // [2·farthest + 1, H, D]
+
+  AskedKeys() {
+    Random start;
+    build("asked_keys", width, heads, std::nullopt, true, start);
+    position_queries = normal_parameter({2 * farthest + 1, heads, d_head}, start, 1);
+    causal = false;
+  }
+
+  Tensor position_table(int64_t first, int64_t last, Context&) const override {
+    return slice(position_queries, 0, farthest - first, farthest - last + 1);
+  }
+  RelativeAttention equation(const Heads& heads, const Tensor& rows) const override {
+    RelativeAttention score{.query = heads.query, .key = heads.key, .value = heads.value};
+    score.position_queries = rows;
+    score.factor = 0.5F;
+    return score;
+  }
+};
 
 /// A model of such mixers, which the library does not know.
 LanguageModel own_model(const MixerMaker& mixer) {
@@ -147,6 +171,54 @@ TEST_CASE("terms from outside: an attention worked through, term by term") {
       }
     }
   }
+}
+
+TEST_CASE("terms from outside: distances that ask the keys") {
+  AskedKeys layer;
+  auto tables = char_lm::distance_tables(layer, width, 5);
+  REQUIRE(tables.size() == 1);
+  CHECK(tables[0].title == "norm of p");
+  CHECK(tables[0].first == -4);
+  Values p(layer.position_queries);
+  auto row = [&](int64_t delta) { return AskedKeys::farthest - delta; };
+  for (int64_t h = 0; h < heads; ++h)
+    for (int64_t delta = -4; delta <= 4; ++delta) {
+      double squares = 0;
+      for (int64_t d = 0; d < layer.d_head; ++d) squares += std::pow(p(row(delta), h, d), 2);
+      CHECK(tables[0].heads[h][delta + 4] == doctest::Approx(std::sqrt(squares)));
+    }
+
+  constexpr int64_t T = 3, M = 2;
+  show_layer::WorkedExample example = show_layer::worked_example(layer, width, T, M);
+  CHECK(example.formula ==
+        "score = (q·k + k·p) · 0.5,   p = softmax over the visible j,   y = Σ_j p v_j");
+  auto at = [&](const char* name, int64_t i, int64_t j) {
+    const show_layer::Table& table = example[name];
+    return table.values[static_cast<size_t>(i * table.columns + j)];
+  };
+  for (int64_t i = 0; i < T; ++i)
+    for (int64_t j = 0; j < M + T; ++j) {
+      int64_t distance = j + T - 1 - i;  // counted from the farthest on
+      double asked = 0;
+      for (int64_t d = 0; d < layer.d_head; ++d)
+        asked += at("k", j, d) * at("position_queries", distance, d);
+      CHECK(at("k·p by distance", j, distance) == doctest::Approx(asked));
+      CHECK(at("k·p", i, j) == doctest::Approx(asked));
+      CHECK(at("score", i, j) == doctest::Approx((at("q·k", i, j) + asked) / 2));
+    }
+
+  Context context;
+  context.term_editor = [](std::vector<ScoreTerm>& terms) {
+    REQUIRE(terms.size() == 2);
+    CHECK(terms[1].name == std::string("position_content"));
+  };
+  Tensor x = RandomValues(74).tensor({2, 5, width});
+  Context plain;
+  CHECK(relative_error(layer(x, {}, context), Values(layer(x, {}, plain))) <= exactness);
+  layer.causal = true;
+  layer.window = 4;
+  CHECK(refusal([&] { to_transformer_xl(layer); }) ==
+        "asked_keys: computes more than its terms by distance say");
 }
 
 TEST_CASE("terms from outside: an attention converted, with the model around it") {

@@ -196,6 +196,18 @@ std::vector<OpRow> relative_rows() {
                         });
                         return y;
                       }});
+      rows.push_back({text("relative_key_product, ", n, " distances"),
+                      {{B, H, K, D}, {n, n % 2 ? H : 1, D}},
+                      [=](const In& in) { return relative_key_product(in[0], in[1], T); },
+                      [=](const Reference& in) {
+                        Numbers y({B, H, T, K});
+                        for_each_index(y.shape, [&](const Dims& x) {
+                          int64_t row = x[3] + T - 1 - x[2], head = n % 2 ? x[1] : 0;
+                          for (int64_t d = 0; row < n && d < D; ++d)
+                            y.at(x) += in[0](x[0], x[1], x[3], d) * in[1](row, head, d);
+                        });
+                        return y;
+                      }});
       rows.push_back({text("relative_bias, ", n, " distances"),
                       {{n, H}},
                       [=](const In& in) { return relative_bias(in[0], T, K); },
@@ -225,7 +237,7 @@ TEST_CASE("shifts: values and gradients") { check_rows(shift_rows()); }
 
 TEST_CASE("matmul_left_padded: values and gradients") { check_rows(product_rows()); }
 
-TEST_CASE("relative_product and relative_bias: values and gradients") {
+TEST_CASE("relative products and relative_bias: values and gradients") {
   check_rows(relative_rows());
 }
 
@@ -364,6 +376,12 @@ TEST_CASE("shifts refuse what they cannot read, by name") {
         }) ==
         "relative_product: [2, 2, 3, 4] with [3, 2, 5] for 3 keys: expected [B, H, T, D] and "
         "[n, H, D] with n of at least the keys");
+  CHECK(
+      refusal([&] {
+        relative_key_product(zeros({2, 2, 3, 4}), zeros({2, 2, 4}), 5);
+      }) ==
+      "relative_key_product: [2, 2, 3, 4] with [2, 2, 4] for 5 queries: expected [B, H, K, D] and "
+      "[n, H, D] with n of at least the keys");
   CHECK(refusal([&] {
           relative_bias(zeros({3, 2}), 3, 4);
         }) ==

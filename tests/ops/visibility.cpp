@@ -205,6 +205,9 @@ TEST_CASE("a window or a chunk that shows nothing is refused") {
   CHECK(message({false, -1, {}, {}}) == "op: a window of -1, expected at least 1");
   CHECK(message({false, 0, {}, {}}) == "op: a window of 0, expected at least 1");
   CHECK(message({false, Window{2, -1}, {}, {}}) == "op: a window of [2, -1], expected at least 0");
+  CHECK(message({false, Window{-3, -1}, {}, {}}) ==
+        "op: a window of [-3, -1], expected at least 0");
+  CHECK(message({false, INT64_MIN, {}, {}}).find("expected at least 1") != std::string::npos);
   CHECK(message({.chunk = Chunk{0, 1}}) == "op: a chunk of [0, 1], expected at least 1");
   CHECK(message({.chunk = Chunk{4, -1}}) == "op: a chunk of [4, -1], expected at least 0");
 }

@@ -460,7 +460,7 @@ class Compiled(Behaviour):
         packed = torch.randn(2, 5, 3, 2, 4).requires_grad_()
         heads = [packed[:, :, part].transpose(1, 2) for part in range(3)]
         seed = torch.tensor(5)
-        cases.append((heads + [None] * 6, None, None, seed, "relative_attention", '{"dropout_p": 0.5}', "float32", []))
+        cases.append((heads + [None] * 7, None, None, seed, "relative_attention", '{"dropout_p": 0.5}', "float32", []))
         for case in cases:
             tensors, *rest, _ = case
             torch.library.opcheck(forward, case)

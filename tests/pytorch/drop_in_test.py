@@ -297,11 +297,12 @@ class DropIn(unittest.TestCase):
         rows = (delta + span).clamp(0, 2 * span - 1).long()
         own = lambda name: getattr(theirs, name if shared else f"pos_{name}")
         by_distance = lambda name: own(name)(table)[rows].unflatten(-1, (H, -1))  # [n, H, D]
+        divisor = deberta.scaled_size_sqrt(torch.empty(C // H), 1 + len(kinds))  # √(3D), which they round to float
         y = sg.relative_attention(
             heads(theirs.query_proj(x), H), heads(theirs.key_proj(x), H), heads(theirs.value_proj(x), H),
             position_rows=by_distance("key_proj") if "c2p" in kinds else None,
             position_queries=by_distance("query_proj") if "p2c" in kinds else None,
-            scale=1 / math.sqrt((1 + len(kinds)) * C / H), causal=False, key_padding_mask=padding)
+            scale=1 / divisor.item(), causal=False, key_padding_mask=padding)
         y = y.transpose(1, 2).flatten(2)
         kept = ~padding[..., None]
         cotangent = torch.randn_like(y) * kept

@@ -20,7 +20,7 @@ B, H, T, D, m, w = 2, 3, 7, 4, 2, 3
 C = H * D
 delta = torch.arange(T)[:, None] - torch.arange(T)  # how far each key is behind each query
 future = delta < 0
-sizes = {"C": C, "H": H, "T": T, "D": D, "w": w, "d_inner": 20, "sg": sg}
+sizes = {"C": C, "H": H, "T": T, "D": D, "w": w, "size": 3, "left_chunks": 1, "d_inner": 20, "sg": sg}
 
 
 def table():
@@ -67,6 +67,12 @@ class Functions:
         mask = (delta >= 0) & (delta < w)
         return F.scaled_dot_product_attention(self.q, self.k, self.v, attn_mask=mask), {}
 
+    def chunks(self):
+        chunk = torch.arange(T) // sizes["size"]
+        ahead = chunk[:, None] - chunk
+        mask = (ahead >= 0) & (ahead <= sizes["left_chunks"])
+        return F.scaled_dot_product_attention(self.q, self.k, self.v, attn_mask=mask), {}
+
     def transformer_xl(self):
         u, p, r = random(H, D), random(H, D), random(T, H, D)
         by_position = torch.einsum("bhid,jhd->ijbh", self.q + p[:, None], r)
@@ -81,6 +87,13 @@ class Functions:
         score = score + torch.einsum("bhid,ijhd->bhij", self.q + p[:, None], rows)
         y = (score / math.sqrt(D)).softmax(-1) @ self.v
         return y, {"bias_u": u, "bias_v": p, "positions": r}
+
+    def deberta(self):
+        pos_key, pos_query = random(2 * T - 1, H, D), random(2 * T - 1, H, D)
+        c2p = (self.q @ pos_key.permute(1, 2, 0)).gather(-1, (T - 1 - delta).expand(B, H, T, T))
+        p2c = (self.k @ pos_query.permute(1, 2, 0)).gather(-1, (T - 1 + delta).expand(B, H, T, T))
+        score = (self.scores + c2p + p2c.transpose(2, 3)) / math.sqrt(3 * D)
+        return score.softmax(-1) @ self.v, {"pos_key": pos_key, "pos_query": pos_query}
 
     def shaw(self):
         a, b = random(2 * m + 1, 1, D), random(2 * m + 1, 1, D)
@@ -149,8 +162,9 @@ class Modules:
 class Replacements(unittest.TestCase):
     functions = {
         "is_causal=True": Functions.sdpa, "a bias by distance": Functions.bias_by_distance,
-        "sliding window": Functions.sliding_window, "Transformer-XL, XLNet": Functions.transformer_xl,
-        "Conformer": Functions.conformer, "Shaw": Functions.shaw, "Music": Functions.music_transformer}
+        "sliding window": Functions.sliding_window, "chunked_limited": Functions.chunks,
+        "Transformer-XL, XLNet": Functions.transformer_xl, "Conformer": Functions.conformer,
+        "DeBERTa": Functions.deberta, "Shaw": Functions.shaw, "Music": Functions.music_transformer}
     modules = {
         "MultiheadAttention(C": Modules.multi_head_attention, "TransformerEncoderLayer": Modules.encoder_layer,
         "TransformerDecoderLayer": Modules.decoder_layer, "RelPartialLearnable": Modules.transformer_xl,

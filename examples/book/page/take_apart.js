@@ -9,7 +9,8 @@ const looked_at = 24, scored = 1500, written = 120;  // characters
 /// The terms of attention and of AFT, as their equations have them.
 const of_attention = {
   content_content: 'content·content, q·k', content_position: 'content·position, q·r',
-  content_bias: 'content bias, u·k', position_bias: 'position bias, v·r', position_scores: 'position scores, s',
+  content_bias: 'content bias, u·k', position_bias: 'position bias, v·r',
+  position_content: 'position·content, k·p', position_scores: 'position scores, s',
 };
 const of_aft = { content: 'content, k', position_bias: 'position bias, w' };
 const title_of = (name, names) => (names.includes('content') ? of_aft : of_attention)[name] ?? name;

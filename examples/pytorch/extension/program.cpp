@@ -176,7 +176,8 @@ class AttentionProgram : public Program {
     std::vector<int64_t> numbers;
     for (const nlohmann::json& number : given.is_array() ? given : nlohmann::json{given}) {
       require(number.is_number(), name_, ": ", key, " is ", shown(given));
-      bool fits = number.is_number_integer() && number == nlohmann::json(number.get<int64_t>());
+      bool fits = number.is_number_integer() &&
+                  !(number.is_number_unsigned() && number.get<uint64_t>() > uint64_t{INT64_MAX});
       require(fits, name_, ": a ", key, " of ", shown(given), ", expected ",
               given.is_array() ? "two whole numbers from 0 to " : "1 to ", INT64_MAX);
       numbers.push_back(number.get<int64_t>());

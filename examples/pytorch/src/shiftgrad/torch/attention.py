@@ -52,10 +52,10 @@ def relative_attention(
 
     q is [B, H, T, D], k and v are [B, H, K, D], the biases [H, D]. position_rows and
     position_queries [n, H or 1, D] and position_scores [n, H] have a row for each distance from K - 1 down:
-    n is K, or K + T - 1 if not causal. Clipped tables are [2m + 1, H or 1, D]. scale is 1/√D unless given. A window hides keys with
-    |δ| ≥ window, and a window (left, right) all but those with -right ≤ δ ≤ left. A chunk (size,
-    left_chunks) cuts the keys into chunks from the first one on: a query sees its own, and so many before
-    it. key_padding_mask [B, K] and attention_mask [T, K] or [B, T, K] are true where hidden. A query that
+    n is K, or K + T - 1 if not causal. Clipped tables are [2m + 1, H or 1, D]. scale is 1/√D unless given.
+    A window hides keys with |δ| ≥ window, and a window (left, right) all but those with -right ≤ δ ≤ left.
+    chunk, (size, left_chunks), cuts the keys into chunks of that size, from the first key on: a query sees
+    its own chunk and left_chunks before it. key_padding_mask [B, K] and attention_mask [T, K] or [B, T, K] are true where hidden. A query that
     sees no key gives 0. Time and memory of what a window or chunks hide are saved.
     """
     tensors = [q, k, v, content_bias, position_bias, position_rows, position_queries, position_scores,
