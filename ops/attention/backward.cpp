@@ -359,9 +359,8 @@ void BackwardBlock::finish(bool sees) const {
 }  // namespace
 
 void attention_backward(const RelativeAttention& a, const AttentionRecord& record,
-                        const Tensor& gradient) {
+                        const Tensor& dy) {
   AttentionSizes sizes(a);
-  Tensor dy = gradient.layout().strides[-1] == 1 ? gradient : contiguous(gradient);
   int64_t heads = sizes.B * sizes.H, strips = sizes.strips(), blocks = sizes.blocks();
   Gradients gradients(a, sizes, strips);
   BackwardFactors factors{a, sizes, gradients};

@@ -1,6 +1,8 @@
 #include "ops/attention/tile.h"
 
+#include <cstring>
 #include <limits>
+#include <utility>
 
 #include "core/machine/blas.h"
 #include "core/machine/parallel.h"
@@ -47,10 +49,32 @@ void hide(const RelativeAttention& a, const AttentionTile& tile, int64_t row,
         scores[j] = mask[tile.key_begin + j] ? hidden : scores[j];
 }
 
+/// Whether one mask or the other, which may be null, hides each of these keys.
+bool hide_all(const uint8_t* a, const uint8_t* b, int64_t begin, int64_t end) {
+  if (!a) std::swap(a, b);
+  for (int64_t j = begin; j < end; ++j) {
+    const void* seen = std::memchr(a + j, 0, static_cast<size_t>(end - j));
+    if (!seen) return true;
+    j = static_cast<const uint8_t*>(seen) - a;
+    if (!b || !b[j]) return false;
+  }
+  return true;
+}
+
 /// The distance in memory between the rows of a tile's scores by key.
 int64_t score_step(int64_t rows, int64_t keys) {
   constexpr int64_t multiple = 16;  // of vectors, so that rows are aligned
   return divide_up(rows + keys, multiple) * multiple;
+}
+
+/// The Scalars that any left factor of a tile takes; `D` is that of position_queries, or 0.
+int64_t most_left_panels(int64_t rows, int64_t keys, int64_t D) {
+  constexpr int64_t part = AttentionSizes::most_rows;
+  auto either = [](int64_t m, int64_t n) {
+    return std::max(left_panel_count(m, n), left_panel_count(n, m));
+  };
+  int64_t of_parts = D > 0 ? std::max(either(part, rows + part), left_panel_count(part, D)) : 0;
+  return std::max(either(rows, rows + keys), of_parts);
 }
 
 /// Returns the rows of head h of batch member b of a tensor [B or 1, H or 1, rows, D].
@@ -138,8 +162,7 @@ bool AttentionTile::is_masked(const RelativeAttention& a, const AttentionSizes& 
     const uint8_t *pads = a.visibility.padding_row(b),
                   *hides = a.visibility.hidden_row(b, first + i);
     auto [begin, end] = range(a, sizes, i);
-    for (int64_t j = key_begin + begin; j < key_begin + end; ++j)
-      if (!(pads && pads[j]) && !(hides && hides[j])) return false;
+    if (!hide_all(pads, hides, key_begin + begin, key_begin + end)) return false;
   }
   return true;
 }
@@ -219,9 +242,7 @@ AttentionScratch::AttentionScratch(const RelativeAttention& a, int64_t rows, int
       by_key(a.position_queries.defined()
                  ? AttentionSizes::most_rows * (rows + AttentionSizes::most_rows)
                  : 0),
-      panels(
-          packs ? std::max(left_panel_count(rows, rows + keys), left_panel_count(rows + keys, rows))
-                : 0),
+      panels(packs ? most_left_panels(rows, keys, a.position_queries.defined() ? D : 0) : 0),
       content_query(rows * D),
       position_query(rows * D),
       content_panels(packs ? left_panel_count(rows, D) : 0),

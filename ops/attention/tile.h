@@ -246,7 +246,7 @@ struct AttentionRecord {
 /// Computes record.y, and the others where they are defined.
 void attention_forward(const RelativeAttention& attention, const AttentionRecord& record);
 
-/// Adds to the gradients of all inputs, given the gradient of y.
+/// Adds to the gradients of all inputs, given the gradient of y, which lies in memory as y does.
 void attention_backward(const RelativeAttention& attention, const AttentionRecord& record,
                         const Tensor& dy);
 

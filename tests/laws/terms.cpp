@@ -38,13 +38,13 @@ std::unique_ptr<outside::ForgettingAttention> forgetting(std::optional<Window> w
 
 /// Attention whose distances ask the keys, with a factor of its own.
 struct AskedKeys : Attention {
-  static constexpr int64_t farthest = 8;
+  static constexpr int64_t farthest = 16;
   Tensor position_queries;  // [2·farthest + 1, H, D]
 
   AskedKeys() {
     Random start;
-    build("asked_keys", width, heads, std::nullopt, true, start);
-    position_queries = normal_parameter({2 * farthest + 1, heads, d_head}, start, 1);
+    build("asked_keys", width, ::heads, std::nullopt, true, start);
+    position_queries = normal_parameter({2 * farthest + 1, n_head, d_head}, start, 1);
     causal = false;
   }
 
@@ -54,7 +54,7 @@ struct AskedKeys : Attention {
   RelativeAttention equation(const Heads& heads, const Tensor& rows) const override {
     RelativeAttention score{.query = heads.query, .key = heads.key, .value = heads.value};
     score.position_queries = rows;
-    score.factor = 0.5F;
+    score.factor = 0.25F;
     return score;
   }
 };
@@ -191,7 +191,7 @@ TEST_CASE("terms from outside: distances that ask the keys") {
   constexpr int64_t T = 3, M = 2;
   show_layer::WorkedExample example = show_layer::worked_example(layer, width, T, M);
   CHECK(example.formula ==
-        "score = (q·k + k·p) · 0.5,   p = softmax over the visible j,   y = Σ_j p v_j");
+        "score = (q·k + k·p) · 0.25,   p = softmax over the visible j,   y = Σ_j p v_j");
   auto at = [&](const char* name, int64_t i, int64_t j) {
     const show_layer::Table& table = example[name];
     return table.values[static_cast<size_t>(i * table.columns + j)];
@@ -204,7 +204,7 @@ TEST_CASE("terms from outside: distances that ask the keys") {
         asked += at("k", j, d) * at("position_queries", distance, d);
       CHECK(at("k·p by distance", j, distance) == doctest::Approx(asked));
       CHECK(at("k·p", i, j) == doctest::Approx(asked));
-      CHECK(at("score", i, j) == doctest::Approx((at("q·k", i, j) + asked) / 2));
+      CHECK(at("score", i, j) == doctest::Approx((at("q·k", i, j) + asked) / 4));
     }
 
   Context context;

@@ -3,6 +3,7 @@
 #include "core/machine/allocator.h"
 #include "core/machine/parallel.h"
 #include "ops/shape.h"
+#include "tests/support/in_bfloat16.h"
 #include "tests/support/op_row.h"
 #include "tests/support/oracles/relative_attention.h"
 #include "tests/support/refusal.h"
@@ -223,6 +224,43 @@ TEST_CASE("attention: several blocks, kernel and twin against the formulas of bo
   }
 }
 
+#ifndef SHIFTGRAD_DOUBLE
+TEST_CASE("attention in bfloat16: near the formulas, and the same bits on any number of threads") {
+  InBfloat16 rounded;
+  std::vector<AttentionForm> forms = long_forms();
+  forms.push_back({.name = "few queries of many keys, wide heads",
+                   .terms = "uvrpsab",
+                   .H = 1,
+                   .T = 17,
+                   .K = 470,
+                   .D = 300,
+                   .visibility = causal});
+  for (const AttentionForm& form : forms) {
+    CAPTURE(form.name);
+    std::vector<Tensor> inputs = random_inputs(form), got, shared;
+    std::vector<Numbers> exact;
+    for (const Tensor& input : inputs) exact.push_back(numbers(input));
+    Tensor cotangent = random_cotangent(form);
+    AttentionOracle oracle(form, exact);
+    oracle.forward();
+    oracle.backward(numbers(cotangent));
+    with_threads(1, [&] { got = results(form, inputs, cotangent); });
+    with_threads(3, [&] { shared = results(form, inputs, cotangent); });
+    check_same(shared, got);
+    for (size_t n = 0; n <= inputs.size(); ++n) {
+      CAPTURE(n);
+      const Numbers& expected = n == 0 ? oracle.y : oracle.gradients[n - 1];
+      std::vector<Scalar> values = got[n].values();
+      for (size_t m = 0; m < values.size(); ++m) {
+        // The oracle's bound is for numbers of 24 bits, and grows with the size of a rounding.
+        double error = std::abs(static_cast<double>(values[m]) - expected.values[m].value);
+        REQUIRE(error <= (1 << 16) * expected.values[m].tolerance());
+      }
+    }
+  }
+}
+#endif
+
 TEST_CASE("attention: without a tape the same bits, and nothing recorded") {
   for (const AttentionForm& form : long_forms()) {
     CAPTURE(form.name);
@@ -237,6 +275,20 @@ TEST_CASE("attention: the output is merged without a copy") {
   AttentionForm form{.name = "", .visibility = causal};
   Tensor y = relative_attention(form.attention(random_inputs(form)));
   CHECK(merge_heads(y).shares_storage(y));
+}
+
+TEST_CASE("attention: a gradient of any strides, and a view of the output, give the same bits") {
+  AttentionForm form{
+      .name = "", .terms = "uvrpsab", .T = 100, .K = 120, .D = 5, .visibility = causal};
+  std::vector<Tensor> values = random_inputs(form);
+  Tensor cotangent = random_cotangent(form);
+  std::vector<Tensor> expected = results(form, values, cotangent);
+  Tensor turned = contiguous(transpose(cotangent));  // [B, H, D, T]
+  check_same(results(form, values, transpose(turned)), expected);
+  auto transposed = [](const RelativeAttention& a) { return transpose(relative_attention(a)); };
+  std::vector<Tensor> of_view = results(form, values, turned, transposed);
+  of_view[0] = transpose(of_view[0]);
+  check_same(of_view, expected);
 }
 
 TEST_CASE("attention: whatever hidden keys hold, no other bit changes") {

@@ -76,6 +76,22 @@ TEST_CASE("tile_product: the bits of gemm in bfloat16, and no number beside an o
 #endif
 }
 
+TEST_CASE("tile_product: sums begin at 0, whatever the product before left in registers") {
+  on_every_instruction_set([] {
+    Operand nothing(32, 1, Order::rows, 1), b(1, 32, Order::rows, 2);
+    std::fill(nothing.memory.begin(), nothing.memory.end(), not_a_number);
+    for (int64_t rows = 1; rows <= 32; ++rows) {
+      CAPTURE(rows);
+      Operand a(rows, 1, Order::rows, 3), c(rows, 32, Order::rows, 4),
+          spoilt(rows, 32, Order::rows, 4);
+      Packed none(nothing.view.rows_from(0, rows), b.view), numbers(a.view, b.view);
+      tile_product(1, none.left, none.right, 0, spoilt.view);
+      tile_product(1, numbers.left, numbers.right, 0, c.view);
+      CHECK(is_product(1, a.view, b.view, 0, c.view, c.view));
+    }
+  });
+}
+
 TEST_CASE("tile_product: a part of a packed factor is what packing the part gives") {
   in_each_precision([] {
     Operand a(20, 30, Order::rows, 1), b(100, 130, Order::rows, 2);
