@@ -102,9 +102,8 @@ FOR_BFLOAT16 __m512 row_part(const ConstMatrix& b, int64_t row, int64_t column, 
 }
 
 /// Packs the columns of b into a panel of `width`, row after row, best if the rows lie dense.
-template <int64_t width>
-FOR_BFLOAT16 void pack_by_rows(const ConstMatrix& b, Pair* to) {
-  constexpr int64_t step = width < lanes ? width : lanes;
+INLINE_FOR_BFLOAT16 void pack_by_rows(const ConstMatrix& b, Pair* to, int64_t width) {
+  const int64_t step = width < lanes ? width : lanes;
   for (int64_t row = 0; row < b.rows; row += 2, to += width)
     for (int64_t column = 0; column < width; column += step) {
       const __mmask16 columns = first_lanes(b.columns - column);
@@ -122,7 +121,7 @@ FOR_BFLOAT16 void pack(const ConstMatrix& b, Pair* panels) {
     const int64_t rest = b.columns - first;
     const ConstMatrix part = b.columns_from(first, rest < width ? rest : width);
     if (b.row_stride != 1 || b.column_stride == 1) {
-      pack_by_rows<width>(part, panels);
+      pack_by_rows(part, panels, width);
       continue;
     }
     for (int64_t column = 0; column < width; column += lanes) {
@@ -153,6 +152,21 @@ FOR_BFLOAT16 void pack_row(const ConstMatrix& transposed, Pair* pairs) {
   }
 }
 
+/// Rounds a to pairs [rows, pairs], in rows of full vectors, or in columns where those of a are
+/// dense.
+FOR_BFLOAT16 MatrixView<const Pair> convert(const ConstMatrix& a, Pair* pairs) {
+  const int64_t count = (a.columns + 1) / 2;
+  if (a.column_stride != 1) {
+    const int64_t width = (a.rows + lanes - 1) / lanes * lanes;
+    pack_by_rows(a.transposed(), pairs, width);
+    return {pairs, a.rows, count, 1, width};
+  }
+  const int64_t step = (count + lanes - 1) / lanes * lanes;
+  for (int64_t row = 0; row < a.rows; ++row)
+    pack_row(a.rows_from(row, 1).transposed(), pairs + row * step);
+  return {pairs, a.rows, count, step, 1};
+}
+
 /// Returns alpha sums + beta c.
 INLINE_FOR_BFLOAT16 __m512 updated(__m512 alpha, __m512 sums, Scalar beta, __mmask16 columns,
                                    const Scalar* c) {
@@ -161,9 +175,14 @@ INLINE_FOR_BFLOAT16 __m512 updated(__m512 alpha, __m512 sums, Scalar beta, __mma
   return _mm512_fmadd_ps(alpha, sums, old);
 }
 
-/// Adds the sums of half a row of the tile to c, whose elements lie `step` apart.
-FOR_BFLOAT16 void store_scattered(__m512 alpha, __m512 sums, Scalar beta, Scalar* c, int64_t step,
-                                  int64_t count) {
+/// c = alpha sums + beta c for up to 16 columns of a row of c, which lie `step` apart.
+FOR_BFLOAT16 void store_part(__m512 alpha, __m512 sums, Scalar beta, Scalar* c, int64_t step,
+                             int64_t count) {
+  if (step == 1) {
+    const __mmask16 columns = first_lanes(count);
+    _mm512_mask_storeu_ps(c, columns, updated(alpha, sums, beta, columns, c));
+    return;
+  }
   alignas(64) Scalar dense[lanes] = {};
   if (beta != 0)
     for (int64_t n = 0; n < count && n < lanes; ++n) dense[n] = c[n * step];
@@ -171,65 +190,79 @@ FOR_BFLOAT16 void store_scattered(__m512 alpha, __m512 sums, Scalar beta, Scalar
   for (int64_t n = 0; n < count && n < lanes; ++n) c[n * step] = dense[n];
 }
 
-/// c = alpha a b + beta c for the first `rows` rows of a's panel of `width`, and for `panels`
-/// panels of b side by side. All sums are in registers.
-template <int rows, int width, int panels>
-FOR_BFLOAT16 void multiply_rows(int64_t pairs, const Pair* a, const Pair* b, Scalar alpha,
+/// c = alpha sums + beta c. For a whole tile in dense rows no loop is left over, so that the sums
+/// stay in registers.
+template <int rows, int vectors>
+INLINE_FOR_BFLOAT16 void store_tile(Scalar alpha, const __m512 (&sums)[rows * vectors], Scalar beta,
+                                    const Matrix& c) {
+  constexpr int columns = vectors * lanes;
+  const __m512 factor = _mm512_set1_ps(alpha);
+  if (c.rows == rows && c.columns >= columns && c.column_stride == 1) {
+#pragma GCC unroll 32
+    for (int n = 0; n < rows * vectors; ++n) {
+      Scalar* to = c.data + n / vectors * c.row_stride + n % vectors * lanes;
+      _mm512_storeu_ps(to, updated(factor, sums[n], beta, 0xffff, to));
+    }
+    return;
+  }
+  alignas(64) Scalar stored[rows][columns];
+#pragma GCC unroll 32
+  for (int n = 0; n < rows * vectors; ++n) _mm512_store_ps(stored[0] + n * lanes, sums[n]);
+  for (int64_t row = 0; row < c.rows; ++row)
+    for (int64_t column = 0; column < c.columns && column < columns; column += lanes)
+      store_part(factor, _mm512_load_ps(stored[row] + column), beta, &c.at(row, column),
+                 c.column_stride, c.columns - column);
+}
+
+/// c = alpha a b + beta c for `rows` rows of a, of which c may lack some, and for `panels` panels
+/// of b side by side. All sums are in registers. Three rows share a pointer: their places are what
+/// the CPU's addresses can express.
+template <int rows, int panels>
+FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
                                 Scalar beta, const Matrix& c) {
   constexpr int vectors = panels * tile_columns / lanes;
-  auto columns_from = [&](int vector) { return c.columns - vector * lanes; };
-  auto place = [&](int64_t row, int vector) {
-    return c.data + row * c.row_stride + vector * lanes * c.column_stride;
-  };
-  for (int64_t row = 0; row < c.rows; ++row)
-    for (int vector = 0; vector < vectors; ++vector)
-      if (columns_from(vector) > 0)
-        _mm_prefetch(reinterpret_cast<const char*>(place(row, vector)), _MM_HINT_T0);
-  __m512 sums[vectors][rows];
-  for (int vector = 0; vector < vectors; ++vector)
-    for (int row = 0; row < rows; ++row) sums[vector][row] = _mm512_setzero_ps();
-  for (int64_t pair = 0; pair < pairs; ++pair, a += width, b += tile_columns) {
+  __m512 sums[rows * vectors];
+#pragma GCC unroll 32
+  for (int n = 0; n < rows * vectors; ++n) sums[n] = _mm512_setzero_ps();
+  for (int64_t row = 0; beta != 0 && row < c.rows; ++row)
+    for (int64_t column = 0; column < vectors * lanes; column += lanes)
+      _mm_prefetch(reinterpret_cast<const char*>(&c.at(row, column)), _MM_HINT_T0);
+  const Pair* thirds[(rows + 2) / 3];
+  for (int64_t row = 0; row < rows; row += 3) thirds[row / 3] = a.data + row * a.row_stride;
+  const int64_t steps[3] = {0, a.row_stride, 2 * a.row_stride};
+  for (int64_t pair = 0; pair < a.columns; ++pair, b += tile_columns) {
     __m512bh right[vectors];
     for (int vector = 0; vector < vectors; ++vector)
       right[vector] = reinterpret_cast<__m512bh>(
-          _mm512_loadu_si512(b + vector / 2 * pairs * tile_columns + vector % 2 * lanes));
-    for (int row = 0; row < rows; ++row) {
-      const __m512bh left = reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[row])));
-      for (int vector = 0; vector < vectors; ++vector)
-        sums[vector][row] = _mm512_dpbf16_ps(sums[vector][row], left, right[vector]);
+          _mm512_loadu_si512(b + vector / 2 * a.columns * tile_columns + vector % 2 * lanes));
+#pragma GCC unroll 32
+    for (int n = 0; n < rows * vectors; ++n) {
+      const int row = n / vectors;
+      const Pair number = thirds[row / 3][steps[row % 3]];
+      const __m512bh left = reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(number)));
+      sums[n] = _mm512_dpbf16_ps(sums[n], left, right[n % vectors]);
     }
+    for (const Pair*& third : thirds) third += a.column_stride;
   }
-  const __m512 factor = _mm512_set1_ps(alpha);
-  for (int vector = 0; vector < vectors; ++vector) {
-    const int64_t count = columns_from(vector);
-    const __mmask16 columns = first_lanes(count);
-    for (int row = 0; row < rows && columns; ++row) {
-      if (row >= c.rows) continue;
-      Scalar* to = place(row, vector);
-      if (c.column_stride == 1)
-        _mm512_mask_storeu_ps(to, columns, updated(factor, sums[vector][row], beta, columns, to));
-      else
-        store_scattered(factor, sums[vector][row], beta, to, c.column_stride, count);
-    }
-  }
+  store_tile<rows, vectors>(alpha, sums, beta, c);
 }
 
-FOR_BFLOAT16 void multiply(int64_t pairs, const Pair* a, const Pair* b, Scalar alpha, Scalar beta,
-                           const Matrix& c) {
-  if (c.rows <= 4) return multiply_rows<4, tile_rows, 1>(pairs, a, b, alpha, beta, c);
-  if (c.rows <= 8) return multiply_rows<8, tile_rows, 1>(pairs, a, b, alpha, beta, c);
-  multiply_rows<tile_rows, tile_rows, 1>(pairs, a, b, alpha, beta, c);
+FOR_BFLOAT16 void multiply(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
+                           Scalar beta, const Matrix& c) {
+  if (c.rows <= 4) return multiply_rows<4, 1>(a, b, alpha, beta, c);
+  if (c.rows <= 8) return multiply_rows<8, 1>(a, b, alpha, beta, c);
+  multiply_rows<tile_rows, 1>(a, b, alpha, beta, c);
 }
 
-FOR_BFLOAT16 void multiply_row(int64_t pairs, const Pair* a, const Pair* b, Scalar alpha,
+FOR_BFLOAT16 void multiply_row(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
                                Scalar beta, const Matrix& c) {
   int64_t column = 0;
   for (; c.columns - column > 3 * tile_columns; column += 4 * tile_columns)
-    multiply_rows<1, 1, 4>(pairs, a, b + column * pairs, alpha, beta,
-                           c.columns_from(column, c.columns - column));
+    multiply_rows<1, 4>(a, b + column * a.columns, alpha, beta,
+                        c.columns_from(column, c.columns - column));
   for (; column < c.columns; column += tile_columns)
-    multiply_rows<1, 1, 1>(pairs, a, b + column * pairs, alpha, beta,
-                           c.columns_from(column, c.columns - column));
+    multiply_rows<1, 1>(a, b + column * a.columns, alpha, beta,
+                        c.columns_from(column, c.columns - column));
 }
 
 constexpr Bfloat16Kernel kernel = {.tile_rows = tile_rows,
@@ -239,7 +272,8 @@ constexpr Bfloat16Kernel kernel = {.tile_rows = tile_rows,
                                    .pack_right = pack<tile_columns>,
                                    .multiply = multiply,
                                    .pack_row = pack_row,
-                                   .multiply_row = multiply_row};
+                                   .multiply_row = multiply_row,
+                                   .convert = convert};
 
 }  // namespace
 

@@ -22,8 +22,9 @@ template <class Element>
 struct PanelKernel {
   /// Packs the columns of a matrix [depth, n] into panels, one behind another.
   using Pack = void (*)(const ConstMatrix& m, Element* panels);
-  /// c = alpha a b + beta c for panels of `depth` elements.
-  using Multiply = void (*)(int64_t depth, const Element* a, const Element* b, Scalar alpha,
+  /// c = alpha a b + beta c for an a [rows, depth] of elements at any strides, and panels of b.
+  /// Where a tile has more rows than c, those of a that c lacks are read too.
+  using Multiply = void (*)(const MatrixView<const Element>& a, const Element* b, Scalar alpha,
                             Scalar beta, const Matrix& c);
 
   /// The rows and columns of c that one tile computes.
@@ -32,16 +33,15 @@ struct PanelKernel {
   int64_t numbers;
   /// Pack aᵀ into panels of `tile_rows`, and b into panels of `tile_columns`.
   Pack pack_left, pack_right;
-  /// Multiplies a panel of each; c is a tile, or less at the edges.
+  /// Multiplies with one panel of b; c is a tile, or less at the edges.
   Multiply multiply;
   /// Packs an a of one row into a panel of that row alone.
   Pack pack_row;
-  /// Multiplies this panel with as many panels of b as c, which has one row, is wide.
+  /// Multiplies one row with as many panels of b as c is wide.
   Multiply multiply_row;
-  /// c = alpha a b + beta c for one panel of b and an a [rows, depth] that lies anywhere. It is
-  /// null where a has to be packed.
-  void (*multiply_in_place)(const ConstMatrix& a, const Element* b, Scalar alpha, Scalar beta,
-                            const Matrix& c) = nullptr;
+  /// Turns an a into elements that lie as its numbers do: in rows, or in columns where those are
+  /// dense. It is null where numbers are elements.
+  MatrixView<const Element> (*convert)(const ConstMatrix& a, Element* elements) = nullptr;
 };
 
 namespace packed_product_parts {
@@ -147,7 +147,8 @@ void multiply_tiles(const PanelKernel<Element>& kernel, int64_t depth, const Ele
                     const Element* b, Scalar alpha, Scalar beta, const Matrix& c) {
   for (int64_t column = 0; column < c.columns; column += kernel.tile_columns)
     for (int64_t row = 0; row < c.rows; row += kernel.tile_rows)
-      kernel.multiply(depth, a + row * depth, b + column * depth, alpha, beta,
+      kernel.multiply({a + row * depth, kernel.tile_rows, depth, 1, kernel.tile_rows},
+                      b + column * depth, alpha, beta,
                       c.block(row, std::min(kernel.tile_rows, c.rows - row), column,
                               std::min(kernel.tile_columns, c.columns - column)));
 }
@@ -168,8 +169,8 @@ void multiply_packed(const PanelKernel<Element>& kernel, Threads threads, Scalar
     for (int64_t depth = 0; depth < a.depth_blocks(); ++depth) {
       const Scalar kept = depth == 0 ? beta : 1;
       if (a.length() == 1)
-        kernel.multiply_row(a.depth(depth), a.at(row, depth), b.at(column, depth), alpha, kept,
-                            block);
+        kernel.multiply_row({a.at(row, depth), 1, a.depth(depth), 1, 1}, b.at(column, depth), alpha,
+                            kept, block);
       else
         multiply_tiles<Element>(kernel, a.depth(depth), a.at(row, depth), b.at(column, depth),
                                 alpha, kept, block);

@@ -30,37 +30,26 @@ auto with_kernel(Body body) {
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// c = alpha a b + beta c for the panel of a from row `row` on, and one panel of b. Of the depths,
-/// begin … end-1 alone count; they begin with an element.
-template <class Element>
-void multiply_panels(const PanelKernel<Element>& kernel, Scalar alpha, const LeftFactor& a,
-                     int64_t row, const Element* b, int64_t begin, int64_t end, Scalar beta,
-                     const Matrix& c) {
-  b += begin / kernel.numbers * kernel.tile_columns;
-  if (kernel.multiply_in_place)
-    return kernel.multiply_in_place(a.matrix.block(row, c.rows, begin, end - begin), b, alpha, beta,
-                                    c);
-  const int64_t depth = divide_up(a.matrix.columns, kernel.numbers);
-  const Element* panel = reinterpret_cast<const Element*>(a.panels) + row * depth +
-                         begin / kernel.numbers * kernel.tile_rows;
-  kernel.multiply(divide_up(end - begin, kernel.numbers), panel, b, alpha, beta, c);
-}
-
 template <class Element>
 void multiply_tiles(const PanelKernel<Element>& kernel, Scalar alpha, const LeftFactor& a,
                     const PackedFactor& b, Scalar beta, const Matrix& c, const Band& of_a,
                     const Band& of_c) {
   const Element* panels = reinterpret_cast<const Element*>(b.panels);
+  const MatrixView<const Element> left = {reinterpret_cast<const Element*>(a.elements.data),
+                                          a.elements.rows, a.elements.columns,
+                                          a.elements.row_stride, a.elements.column_stride};
   for (int64_t column = 0; column < c.columns; column += kernel.tile_columns) {
     const int64_t columns = std::min(kernel.tile_columns, c.columns - column);
     const Element* panel = panels + column / kernel.tile_columns * b.panel_step;
     for (int64_t row = 0; row < c.rows; row += kernel.tile_rows) {
       const int64_t rows = std::min(kernel.tile_rows, c.rows - row), last = row + rows - 1;
       if (column > of_c.end(row, last) || column + columns <= of_c.begin(row, last)) continue;
-      int64_t begin = std::clamp<int64_t>(of_a.begin(row, last), 0, a.matrix.columns);
-      begin = begin / kernel.numbers * kernel.numbers;
-      const int64_t end = std::clamp<int64_t>(of_a.end(row, last) + 1, begin, a.matrix.columns);
-      multiply_panels(kernel, alpha, a, row, panel, begin, end, beta,
+      const int64_t begin =
+          std::clamp<int64_t>(of_a.begin(row, last), 0, a.matrix.columns) / kernel.numbers;
+      const int64_t end = divide_up(
+          std::clamp<int64_t>(of_a.end(row, last) + 1, 0, a.matrix.columns), kernel.numbers);
+      kernel.multiply(left.block(row, rows, begin, std::max<int64_t>(end - begin, 0)),
+                      panel + begin * kernel.tile_columns, alpha, beta,
                       c.block(row, rows, column, columns));
     }
   }
@@ -88,10 +77,11 @@ PackedFactor PackedFactor::block(int64_t first_row, int64_t row_count, int64_t f
 }
 
 int64_t left_panel_count(int64_t rows, int64_t columns) {
+  constexpr int64_t more = 16;  // A kernel fills whole vectors, and reads whole tiles.
   return with_kernel([&](const auto& kernel, auto) -> int64_t {
-    if (kernel.multiply_in_place) return 0;
-    return divide_up(rows, kernel.tile_rows) * kernel.tile_rows *
-           divide_up(columns, kernel.numbers);
+    if (!kernel.convert) return 0;
+    return std::max((rows + more) * (divide_up(columns, kernel.numbers) + more),
+                    (columns + more) * (divide_up(rows, kernel.numbers) + more));
   });
 }
 
@@ -104,9 +94,10 @@ int64_t right_panel_count(int64_t rows, int64_t columns) {
 
 LeftFactor pack_left(const ConstMatrix& a, Scalar* panels) {
   return with_kernel([&]<class Element>(const PanelKernel<Element>& kernel, Element) -> LeftFactor {
-    if (kernel.multiply_in_place) return {a};
-    kernel.pack_left(a.transposed(), reinterpret_cast<Element*>(panels));
-    return {a, panels};
+    if (!kernel.convert) return {a, a};
+    const auto [data, rows, columns, row_stride, column_stride] =
+        kernel.convert(a, reinterpret_cast<Element*>(panels));
+    return {a, {reinterpret_cast<const Scalar*>(data), rows, columns, row_stride, column_stride}};
   });
 }
 

@@ -12,10 +12,10 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// A left factor, with its panels if it has any.
+/// A left factor, with the elements that its kernel reads if it is packed.
 struct LeftFactor {
   ConstMatrix matrix;
-  const Scalar* panels = nullptr;
+  MatrixView<const Scalar> elements{};
 };
 
 /// A right factor, or a part of one, with its panels if it has any.
@@ -36,11 +36,11 @@ inline constexpr int64_t part_columns = 32;
 /// and `tile_product` is `gemm`.
 bool has_tile_kernel();
 
-/// The Scalars that the panels of a factor [rows, columns] take.
+/// The Scalars that a packed factor [rows, columns] takes. A left one may be [columns, rows] too.
 int64_t left_panel_count(int64_t rows, int64_t columns);
 int64_t right_panel_count(int64_t rows, int64_t columns);
 
-/// Packs a factor into `panels`; a left one only where it has to be.
+/// Packs a factor into `panels`; a left one only where it has to be rounded.
 LeftFactor pack_left(const ConstMatrix& a, Scalar* panels);
 PackedFactor pack_right(const ConstMatrix& b, Scalar* panels);
 

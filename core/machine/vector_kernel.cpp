@@ -67,6 +67,38 @@ HWY_INLINE void pack(const ConstMatrix& b, Scalar* panels) {
   }
 }
 
+/// c = alpha sums + beta c for a whole tile in dense rows. No loop is left over, so that the sums
+/// stay in registers.
+template <int rows>
+HWY_INLINE void store_whole(Scalar alpha, const Vector (&left)[rows], const Vector (&right)[rows],
+                            Scalar beta, const Matrix& c) {
+  const Vector factor = constant(alpha), kept = constant(beta);
+  Scalar* to = c.data;
+  auto store = [&](Vector sums, Scalar* place) HWY_ATTR {
+    const Vector old = beta == 0 ? hn::Zero(Lanes()) : hn::Mul(kept, hn::LoadU(Lanes(), place));
+    hn::StoreU(hn::MulAdd(factor, sums, old), Lanes(), place);
+  };
+  for (int row = 0; row < rows; ++row, to += c.row_stride) {
+    store(left[row], to);
+    store(right[row], to + lanes);
+  }
+}
+
+/// The same for a tile at an edge, or at other strides.
+template <int rows>
+HWY_INLINE void store_part(Scalar alpha, const Vector (&left)[rows], const Vector (&right)[rows],
+                           Scalar beta, const Matrix& c) {
+  HWY_ALIGN Scalar sums[rows][product_columns];
+  for (int row = 0; row < rows; ++row) {
+    hn::Store(left[row], Lanes(), sums[row]);
+    hn::Store(right[row], Lanes(), sums[row] + lanes);
+  }
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < c.columns; column += lanes)
+      store_sums(alpha, hn::Load(Lanes(), sums[row] + column), beta, &c.at(row, column),
+                 c.column_stride, std::min(lanes, c.columns - column));
+}
+
 /// c = alpha a b + beta c for an a of `rows` rows, at any strides, all sums in registers. Three
 /// rows share a pointer: their places are what the CPU's addresses can express.
 template <int rows>
@@ -86,13 +118,10 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, Scalar alph
     }
     for (const Scalar*& third : thirds) third += a.column_stride;
   }
-  for (int row = 0; row < rows; ++row) {
-    Scalar* to = c.data + row * c.row_stride;
-    store_sums(alpha, left[row], beta, to, c.column_stride, std::min(lanes, c.columns));
-    if (c.columns > lanes)
-      store_sums(alpha, right[row], beta, to + lanes * c.column_stride, c.column_stride,
-                 c.columns - lanes);
-  }
+  if (c.columns == product_columns && c.column_stride == 1)
+    store_whole<rows>(alpha, left, right, beta, c);
+  else
+    store_part<rows>(alpha, left, right, beta, c);
 }
 
 /// Multiplies pieces of `rows` rows while there are as many, and the rest by halves.
@@ -106,20 +135,14 @@ HWY_INLINE void multiply_pieces(ConstMatrix a, const Scalar* b, Scalar alpha, Sc
   if constexpr (rows > 1) multiply_pieces<rows / 2>(a, b, alpha, beta, c);
 }
 
-void multiply_in_place(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta,
-                       const Matrix& c) {
+void multiply(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta, const Matrix& c) {
   multiply_pieces<product_rows>(a, b, alpha, beta, c);
 }
 
-void multiply_panels(int64_t depth, const Scalar* a, const Scalar* b, Scalar alpha, Scalar beta,
-                     const Matrix& c) {
-  multiply_in_place({a, c.rows, depth, 1, product_rows}, b, alpha, beta, c);
-}
-
-void multiply_row(int64_t depth, const Scalar* a, const Scalar* b, Scalar alpha, Scalar beta,
+void multiply_row(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta,
                   const Matrix& c) {
   for (int64_t column = 0; column < c.columns; column += product_columns)
-    multiply_rows<1>({a, 1, depth, 1, 1}, b + column * depth, alpha, beta,
+    multiply_rows<1>(a, b + column * a.columns, alpha, beta,
                      c.columns_from(column, std::min(product_columns, c.columns - column)));
 }
 
@@ -129,10 +152,9 @@ const PanelKernel<Scalar>& vector_kernel() {
                                                  .numbers = 1,
                                                  .pack_left = pack<product_rows>,
                                                  .pack_right = pack<product_columns>,
-                                                 .multiply = multiply_panels,
+                                                 .multiply = multiply,
                                                  .pack_row = pack<1>,
-                                                 .multiply_row = multiply_row,
-                                                 .multiply_in_place = multiply_in_place};
+                                                 .multiply_row = multiply_row};
   return kernel;
 }
 
