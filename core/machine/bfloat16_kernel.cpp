@@ -102,8 +102,9 @@ FOR_BFLOAT16 __m512 row_part(const ConstMatrix& b, int64_t row, int64_t column, 
 }
 
 /// Packs the columns of b into a panel of `width`, row after row, best if the rows lie dense.
-INLINE_FOR_BFLOAT16 void pack_by_rows(const ConstMatrix& b, Pair* to, int64_t width) {
-  const int64_t step = width < lanes ? width : lanes;
+template <int64_t width>
+FOR_BFLOAT16 void pack_by_rows(const ConstMatrix& b, Pair* to) {
+  constexpr int64_t step = width < lanes ? width : lanes;
   for (int64_t row = 0; row < b.rows; row += 2, to += width)
     for (int64_t column = 0; column < width; column += step) {
       const __mmask16 columns = first_lanes(b.columns - column);
@@ -121,7 +122,7 @@ FOR_BFLOAT16 void pack(const ConstMatrix& b, Pair* panels) {
     const int64_t rest = b.columns - first;
     const ConstMatrix part = b.columns_from(first, rest < width ? rest : width);
     if (b.row_stride != 1 || b.column_stride == 1) {
-      pack_by_rows(part, panels, width);
+      pack_by_rows<width>(part, panels);
       continue;
     }
     for (int64_t column = 0; column < width; column += lanes) {
@@ -134,21 +135,43 @@ FOR_BFLOAT16 void pack(const ConstMatrix& b, Pair* panels) {
   }
 }
 
+/// Rounds numbers that lie side by side to pairs of neighbours; the partner of a last one is 0.
+FOR_BFLOAT16 void pair_neighbours(const Scalar* from, int64_t count, Pair* pairs) {
+  int64_t n = 0;
+  for (; n + 2 * lanes <= count; n += 2 * lanes)
+    _mm512_storeu_si512(pairs + n / 2,
+                        rounded(_mm512_loadu_ps(from + n), _mm512_loadu_ps(from + n + lanes)));
+  if (n < count)
+    _mm512_mask_storeu_epi32(
+        pairs + n / 2, first_lanes((count - n + 1) / 2),
+        rounded(_mm512_maskz_loadu_ps(first_lanes(count - n), from + n),
+                _mm512_maskz_loadu_ps(first_lanes(count - n - lanes), from + n + lanes)));
+}
+
+/// Pairs each number of one row with that of the next row, or with 0 where there is none.
+FOR_BFLOAT16 void pair_rows(const Scalar* row, const Scalar* next, int64_t count, Pair* pairs) {
+  int64_t n = 0;
+  for (; next && n + lanes <= count; n += lanes)
+    _mm512_storeu_si512(pairs + n,
+                        paired(rounded(_mm512_loadu_ps(row + n), _mm512_loadu_ps(next + n))));
+  for (; n < count; n += lanes) {
+    const __mmask16 left = first_lanes(count - n);
+    _mm512_mask_storeu_epi32(
+        pairs + n, left,
+        paired(rounded(_mm512_maskz_loadu_ps(left, row + n),
+                       next ? _mm512_maskz_loadu_ps(left, next + n) : _mm512_setzero_ps())));
+  }
+}
+
 /// Packs a single row of a, given as a column of aᵀ: its pairs follow one another.
 FOR_BFLOAT16 void pack_row(const ConstMatrix& transposed, Pair* pairs) {
-  for (int64_t depth = 0; depth < transposed.rows; depth += 2 * lanes, pairs += lanes) {
-    const Scalar* from = transposed.data + depth * transposed.row_stride;
-    const int64_t count = transposed.rows - depth;
-    alignas(64) Scalar gathered[2 * lanes] = {};
-    if (transposed.row_stride != 1) {
-      for (int64_t n = 0; n < count && n < 2 * lanes; ++n)
-        gathered[n] = from[n * transposed.row_stride];
-      from = gathered;
-    }
-    _mm512_mask_storeu_epi32(
-        pairs, first_lanes((count + 1) / 2),
-        rounded(_mm512_maskz_loadu_ps(first_lanes(count), from),
-                _mm512_maskz_loadu_ps(first_lanes(count - lanes), from + lanes)));
+  if (transposed.row_stride == 1) return pair_neighbours(transposed.data, transposed.rows, pairs);
+  alignas(64) Scalar gathered[2 * lanes];
+  for (int64_t depth = 0; depth < transposed.rows; depth += 2 * lanes) {
+    int64_t count = 0;
+    for (; count < 2 * lanes && depth + count < transposed.rows; ++count)
+      gathered[count] = transposed.data[(depth + count) * transposed.row_stride];
+    pair_neighbours(gathered, count, pairs + depth / 2);
   }
 }
 
@@ -156,12 +179,15 @@ FOR_BFLOAT16 void pack_row(const ConstMatrix& transposed, Pair* pairs) {
 /// dense.
 FOR_BFLOAT16 MatrixView<const Pair> convert(const ConstMatrix& a, Pair* pairs) {
   const int64_t count = (a.columns + 1) / 2;
-  if (a.column_stride != 1) {
-    const int64_t width = (a.rows + lanes - 1) / lanes * lanes;
-    pack_by_rows(a.transposed(), pairs, width);
-    return {pairs, a.rows, count, 1, width};
+  const bool by_columns = a.row_stride == 1 && a.column_stride != 1;
+  const int64_t step = ((by_columns ? a.rows : count) + lanes - 1) / lanes * lanes;
+  if (by_columns) {
+    const Scalar* column = a.data;
+    for (int64_t pair = 0; pair < count; ++pair, column += 2 * a.column_stride)
+      pair_rows(column, 2 * pair + 1 < a.columns ? column + a.column_stride : nullptr, a.rows,
+                pairs + pair * step);
+    return {pairs, a.rows, count, 1, step};
   }
-  const int64_t step = (count + lanes - 1) / lanes * lanes;
   for (int64_t row = 0; row < a.rows; ++row)
     pack_row(a.rows_from(row, 1).transposed(), pairs + row * step);
   return {pairs, a.rows, count, step, 1};
@@ -224,7 +250,7 @@ FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, 
   __m512 sums[rows * vectors];
 #pragma GCC unroll 32
   for (int n = 0; n < rows * vectors; ++n) sums[n] = _mm512_setzero_ps();
-  for (int64_t row = 0; beta != 0 && row < c.rows; ++row)
+  for (int64_t row = 0; row < c.rows; ++row)
     for (int64_t column = 0; column < vectors * lanes; column += lanes)
       _mm_prefetch(reinterpret_cast<const char*>(&c.at(row, column)), _MM_HINT_T0);
   const Pair* thirds[(rows + 2) / 3];

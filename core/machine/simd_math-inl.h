@@ -63,27 +63,30 @@ HWY_INLINE Vector exp(Vector x) {
   return carry_nan(x, hn::Exp(Lanes(), clamp(x, lowest, highest)));
 }
 
-/// e^x for x ≤ 0; NaN stays NaN. In float, x = n ln 2 + r, and a polynomial in r (Moshier's Cephes)
-/// is scaled by 2^n. What would be less than the least normal number is 0.
+/// e^x for x ≤ 0; NaN stays NaN. In float, x = n ln 2 + r, and a polynomial in r, the best of its
+/// degree (Remez), is scaled by 2^n. What would be less than the least normal number is 0.
 HWY_INLINE Vector exp_below_zero(Vector x) {
 #ifdef SHIFTGRAD_DOUBLE
   return exp(x);
 #else
   constexpr Scalar log2_e = 1.44269504f, ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;
   constexpr Scalar lowest = -87.33f;
-  constexpr Scalar coefficients[] = {5.0000001201e-1f, 1.6666665459e-1f, 4.1665795894e-2f,
-                                     8.3334519073e-3f, 1.3981999507e-3f, 1.9875691500e-4f};
-  // Added to a number, 1.5 · 2^23 leaves its integer in the lowest bits.
-  const Vector integer = constant(12582912.0f);
+  constexpr Scalar coefficients[] = {1,
+                                     1,
+                                     4.9999994040e-1f,
+                                     1.6666521132e-1f,
+                                     4.1668388993e-2f,
+                                     8.3687352017e-3f,
+                                     1.3814552221e-3f};
+  // Added to a number, 1.5 · 2^23 leaves its integer in the lowest bits, here as an exponent.
+  const Vector integer = constant(12582912.0f + 127);
   const Vector shifted = hn::MulAdd(x, constant(log2_e), integer);
   const Vector n = hn::Sub(shifted, integer);
   const Vector r = hn::NegMulAdd(n, constant(ln2_low), hn::NegMulAdd(n, constant(ln2_high), x));
   const hn::RebindToSigned<Lanes> bits;
-  const Vector power = hn::BitCast(
-      Lanes(), hn::ShiftLeft<23>(hn::Add(hn::BitCast(bits, shifted), hn::Set(bits, 127))));
-  const Vector value =
-      hn::MulAdd(hn::Mul(r, r), polynomial(r, coefficients), hn::Add(r, constant(1)));
-  return hn::IfThenZeroElse(hn::Lt(x, constant(lowest)), hn::Mul(value, power));
+  const Vector power = hn::BitCast(Lanes(), hn::ShiftLeft<23>(hn::BitCast(bits, shifted)));
+  const Vector value = hn::Mul(polynomial(r, coefficients), power);
+  return hn::IfThenZeroElse(hn::Lt(x, constant(lowest)), value);
 #endif
 }
 

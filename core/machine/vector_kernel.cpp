@@ -5,6 +5,8 @@
 #define HWY_TARGET_INCLUDE "core/machine/vector_kernel.cpp"
 #include <hwy/foreach_target.h>
 // Highway wants this below foreach_target.h.
+#include <hwy/cache_control.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -106,6 +108,8 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, Scalar alph
                               const Matrix& c) {
   Vector left[rows], right[rows];
   for (int row = 0; row < rows; ++row) left[row] = right[row] = hn::Zero(Lanes());
+  for (int64_t row = 0; row < rows; ++row)
+    for (int64_t column = 0; column < c.columns; column += lanes) hwy::Prefetch(&c.at(row, column));
   const Scalar* thirds[(rows + 2) / 3];
   for (int64_t row = 0; row < rows; row += 3) thirds[row / 3] = a.data + row * a.row_stride;
   const int64_t steps[3] = {0, a.row_stride, 2 * a.row_stride};
