@@ -13,24 +13,21 @@ constexpr Scalar none = SoftmaxRow().greatest;
 
 }  // namespace
 
-Scalar SoftmaxRow::add(Scalar* x, int64_t length) {
-  Scalar seen = length > 0 ? simd::maximum(x, length) : none, kept = 1;
-  if (!(seen <= greatest)) {  // also where it is NaN
-    if (greatest != none) kept = std::exp(greatest - seen);
-    greatest = seen;
-  }
-  if (greatest == none)
-    std::fill_n(x, length, Scalar{0});
-  else
-    total = kept * total + simd::exp_below(x, greatest, x, length);
+Scalar SoftmaxRow::raise(const Scalar* x, int64_t length) {
+  Scalar seen = length > 0 ? simd::maximum(x, length) : none;
+  if (seen <= greatest) return 1;  // but not where it is NaN
+  Scalar kept = greatest == none ? 1 : std::exp(greatest - seen);
+  greatest = seen;
+  total *= kept;
   return kept;
 }
 
-void SoftmaxRow::make_again(Scalar* x, int64_t length) const {
-  if (greatest == none)
-    std::fill_n(x, length, Scalar{0});
-  else
-    simd::exp_below(x, greatest, x, length);
+void SoftmaxRow::add(Scalar* x, int64_t length) { total += make_again(x, length); }
+
+Scalar SoftmaxRow::make_again(Scalar* x, int64_t length) const {
+  if (greatest != none) return simd::exp_below(x, greatest, x, length);
+  std::fill_n(x, length, Scalar{0});
+  return 0;
 }
 
 void softmax_row(Scalar* y, int64_t length) {

@@ -14,14 +14,17 @@ struct SoftmaxRow {
   Scalar greatest = -std::numeric_limits<Scalar>::infinity();  ///< -inf for a row without a key
   Scalar total = 0;
 
-  /// Turns the next scores of the row into e^(x_j - greatest), in place, and adds them to the
-  /// total. A score of -inf marks a hidden key; where all so far are hidden, all get 0. Where one
-  /// of these scores is the greatest so far, `total` shrinks before; returns the number by which it
-  /// did, so that other sums over the row's earlier keys can do the same.
-  Scalar add(Scalar* x, int64_t length);
+  /// Looks at the next scores of the row, of which -inf marks a hidden key. Where one of them is
+  /// the greatest so far, `total` shrinks; returns the number by which it did, so that other sums
+  /// over the row's earlier keys can do the same.
+  Scalar raise(const Scalar* x, int64_t length);
 
-  /// Turns scores into e^(x_j - greatest) of the whole row.
-  void make_again(Scalar* x, int64_t length) const;
+  /// Turns these scores into e^(x_j - greatest), in place, and adds them to the total. Where all so
+  /// far are hidden, all get 0.
+  void add(Scalar* x, int64_t length);
+
+  /// Turns scores into e^(x_j - greatest) of the whole row; returns their sum.
+  Scalar make_again(Scalar* x, int64_t length) const;
 };
 
 /// Turns the scores of a row into its probabilities, in place. A score of -inf marks a hidden key;

@@ -199,13 +199,26 @@ Scalar softmax_mean(const Scalar* p, const Scalar* dp, int64_t n) {
   });
 }
 
+/// The greatest number so far, and the bits of the greatest magnitude: those of a NaN are greater
+/// than those of infinity, so one comparison at the end finds it.
+struct Greatest {
+  Vector number;
+  hn::Vec<hn::RebindToUnsigned<Lanes>> magnitude;
+};
+
 Scalar maximum(const Scalar* x, int64_t n) {
-  auto join = [](Vector a, Vector b) HWY_ATTR { return larger(a, b); };
-  auto body = [&](auto access, int64_t i, Vector greatest)
-                  HWY_ATTR { return larger(greatest, access.load(x + i)); };
-  Vector greatest = fold(n, constant(x[0]), body, join);
-  if (!hn::AllFalse(Lanes(), hn::IsNaN(greatest))) return std::numeric_limits<Scalar>::quiet_NaN();
-  return hn::GetLane(hn::MaxOfLanes(Lanes(), greatest));
+  const hn::RebindToUnsigned<Lanes> bits;
+  auto join = [](Greatest a, Greatest b) HWY_ATTR {
+    return Greatest{hn::Max(a.number, b.number), hn::Max(a.magnitude, b.magnitude)};
+  };
+  auto body = [&](auto access, int64_t i, Greatest greatest) HWY_ATTR {
+    const Vector next = access.keep(access.load(x + i), greatest.number);
+    return join(greatest, {next, hn::BitCast(bits, hn::Abs(next))});
+  };
+  const Greatest found = fold(n, Greatest{constant(x[0]), hn::Zero(bits)}, body, join);
+  const Vector magnitude = hn::BitCast(Lanes(), found.magnitude);
+  if (!hn::AllFalse(Lanes(), hn::IsNaN(magnitude))) return std::numeric_limits<Scalar>::quiet_NaN();
+  return hn::GetLane(hn::MaxOfLanes(Lanes(), found.number));
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE

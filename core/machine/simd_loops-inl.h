@@ -99,9 +99,9 @@ HWY_INLINE void for_vectors(int64_t n, Body body) {
 
 /// Joins body(access, i, running value) over all vectors. It keeps four running values at a time,
 /// so that an addition need not wait for the one before.
-template <class Body, class Join>
-HWY_INLINE Vector fold(int64_t n, Vector start, Body body, Join join) {
-  Vector a = start, b = start, c = start, d = start;
+template <class Running, class Body, class Join>
+HWY_INLINE Running fold(int64_t n, Running start, Body body, Join join) {
+  Running a = start, b = start, c = start, d = start;
   int64_t i = 0;
   for (; i + 4 * lanes <= n; i += 4 * lanes) {
     a = body(Whole<Lanes>{}, i, a);
@@ -110,10 +110,7 @@ HWY_INLINE Vector fold(int64_t n, Vector start, Body body, Join join) {
     d = body(Whole<Lanes>{}, i + 3 * lanes, d);
   }
   for (; i + lanes <= n; i += lanes) a = body(Whole<Lanes>{}, i, a);
-  if (i < n) {
-    Part<Lanes> rest{n - i};
-    b = rest.keep(body(rest, i, b), b);
-  }
+  if (i < n) b = body(Part<Lanes>{n - i}, i, b);
   return join(join(a, b), join(c, d));
 }
 
@@ -121,7 +118,9 @@ HWY_INLINE Vector fold(int64_t n, Vector start, Body body, Join join) {
 template <class Body>
 HWY_INLINE Scalar add_up(int64_t n, Body body) {
   auto add = [](Vector a, Vector b) HWY_ATTR { return hn::Add(a, b); };
-  return hn::GetLane(hn::SumOfLanes(Lanes(), fold(n, hn::Zero(Lanes()), body, add)));
+  auto kept = [&](auto access, int64_t i, Vector total)
+                  HWY_ATTR { return access.keep(body(access, i, total), total); };
+  return hn::GetLane(hn::SumOfLanes(Lanes(), fold(n, hn::Zero(Lanes()), kept, add)));
 }
 
 /// row = alpha sums + beta row, for the first `count` lanes.

@@ -66,15 +66,46 @@ class TaskGradient {
   Scalar* data_ = nullptr;
 };
 
+/// The gradient of the query, of which each row is written once: in place where that is possible.
+class QueryGradient {
+ public:
+  explicit QueryGradient(const Tensor& query) : sink_(query.gradient_sink()) {
+    if (!sink_) return;
+    in_place_ = !sink_.target.layout().is_broadcast() && sink_.target.layout().strides[-1] == 1;
+    rows_ = in_place_ ? sink_.target : Tensor::empty(query.shape());
+    data_ = rows_.mutable_data();
+  }
+
+  void set(const AttentionBlock& block, const ConstMatrix& dq) const {
+    if (!sink_) return;
+    ConstMatrix rows = block.queries(rows_);
+    Scalar* to = data_ + (rows.data - rows_.data());
+    for (int64_t i = 0; i < dq.rows; ++i)
+      simd::axpby(1, dq.data + i * dq.row_stride, in_place_ ? sink_.beta : 0,
+                  to + i * rows.row_stride, dq.columns);
+  }
+
+  void deliver() const {
+    if (!in_place_) accumulate(sink_, rows_);
+  }
+
+ private:
+  GradientSink sink_;
+  Tensor rows_;  // [B, H, T, D]
+  Scalar* data_ = nullptr;
+  bool in_place_ = false;
+};
+
 /// Returns a bias [H, D] as a table of one row for each head.
 Tensor bias_by_head(const Tensor& x) { return x.defined() ? unsqueeze(x, 1) : x; }
 
 struct Gradients {
-  TaskGradient query, key, value, content_bias, position_bias, position_rows, position_queries,
+  QueryGradient query;
+  TaskGradient key, value, content_bias, position_bias, position_rows, position_queries,
       position_scores, clipped_keys, clipped_values;
 
   Gradients(const RelativeAttention& a, const AttentionSizes& sizes, int64_t strips)
-      : query(a.query, 1, sizes),
+      : query(a.query),
         key(a.key, strips, sizes),
         value(a.value, strips, sizes),
         content_bias(bias_by_head(a.content_bias), strips, sizes),
@@ -233,7 +264,7 @@ ConstMatrix BackwardBlock::exponentials(const AttentionTile& tile) const {
   Matrix e = tile_scores(a, sizes, tile, factors.scores, queries, scratch);
   for (int64_t i = 0; i < tile.rows; ++i) {
     Scalar* row = e.data + i * e.row_stride;
-    auto [begin, end] = tile.range(a, sizes, i);
+    auto [begin, end] = tile.seen[static_cast<size_t>(i)];
     std::fill(row, row + begin, Scalar{0});
     std::fill(row + end, row + tile.keys, Scalar{0});
     rows[static_cast<size_t>(i)].make_again(row + begin, end - begin);
@@ -350,10 +381,8 @@ void BackwardBlock::finish(bool sees) const {
   if (gradients.content_bias.wanted()) add_rows(dq, gradients.content_bias.of(task).data);
   if (gradients.position_bias.wanted())
     add_rows(dq_position, gradients.position_bias.of(task).data);
-  if (gradients.query.wanted())
-    simd::zip(simd::Binary::add, dq.data, dq_position.data,
-              gradients.query.of(block.b * sizes.H + block.h).data + block.first * sizes.D,
-              block.rows * sizes.D);
+  simd::zip(simd::Binary::add, dq.data, dq_position.data, dq.data, block.rows * sizes.D);
+  gradients.query.set(block, dq);
 }
 
 }  // namespace

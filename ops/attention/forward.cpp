@@ -42,14 +42,20 @@ struct ForwardBlock {
 void ForwardBlock::add(const AttentionTile& tile, const Matrix& scores, const PackedFactor& values,
                        const AttentionRecord& record) {
   for (int64_t i = 0; i < tile.rows; ++i) {
-    Scalar* row = scores.data + i * scores.row_stride;
-    auto [begin, end] = tile.range(a, sizes, i);
-    std::fill(row, row + begin, Scalar{0});
-    std::fill(row + end, row + tile.keys, Scalar{0});
-    Scalar kept = rows[static_cast<size_t>(i)].add(row + begin, end - begin);
+    auto [begin, end] = tile.seen[static_cast<size_t>(i)];
+    Scalar kept = rows[static_cast<size_t>(i)].raise(scores.data + i * scores.row_stride + begin,
+                                                     end - begin);
     if (tile.kept == 0) continue;
     scale(kept, y, i);
     scale(kept, by_clipped, i);
+  }
+  // A second loop, so that no exponential waits for its row's maximum.
+  for (int64_t i = 0; i < tile.rows; ++i) {
+    Scalar* row = scores.data + i * scores.row_stride;
+    auto [begin, end] = tile.seen[static_cast<size_t>(i)];
+    std::fill(row, row + begin, Scalar{0});
+    std::fill(row + end, row + tile.keys, Scalar{0});
+    rows[static_cast<size_t>(i)].add(row + begin, end - begin);
   }
   if (record.exponentials.defined()) copy(scores, tile.part_of(record.exponentials));
   if (a.dropout.rate > 0) drop_tile(a, sizes, tile, scores, scores, {});

@@ -149,19 +149,22 @@ AttentionTile::AttentionTile(const RelativeAttention& a, const AttentionSizes& s
   inside = {rows - 1, rows + keys - 2, true};
   visible = {keys, -rows};
   for (int64_t i = 0; i < rows; ++i) {
-    Visibility::Range seen = range(a, sizes, i);
-    if (seen.begin == seen.end) continue;
-    visible.lowest = std::min(visible.lowest, seen.begin - i);
-    visible.highest = std::max(visible.highest, seen.end - 1 - i);
+    Visibility::Range& range = seen[static_cast<size_t>(i)];
+    range = a.visibility.range(first + i, sizes.T, sizes.K);
+    range.begin = std::clamp<int64_t>(range.begin - key_begin, 0, keys);
+    range.end = std::clamp<int64_t>(range.end - key_begin, range.begin, keys);
+    if (range.begin == range.end) continue;
+    visible.lowest = std::min(visible.lowest, range.begin - i);
+    visible.highest = std::max(visible.highest, range.end - 1 - i);
   }
 }
 
-bool AttentionTile::is_masked(const RelativeAttention& a, const AttentionSizes& sizes) const {
+bool AttentionTile::is_masked(const RelativeAttention& a) const {
   if (!a.visibility.has_masks()) return false;
   for (int64_t i = 0; i < rows; ++i) {
     const uint8_t *pads = a.visibility.padding_row(b),
                   *hides = a.visibility.hidden_row(b, first + i);
-    auto [begin, end] = range(a, sizes, i);
+    auto [begin, end] = seen[static_cast<size_t>(i)];
     if (!hide_all(pads, hides, key_begin + begin, key_begin + end)) return false;
   }
   return true;
@@ -171,13 +174,6 @@ Matrix AttentionTile::part_of(const Tensor& exponentials) const {
   int64_t H = exponentials.size(1), T = exponentials.size(2), K = exponentials.size(3);
   Scalar* values = exponentials.mutable_data() + (((b * H) + h) * T + first) * K + key_begin;
   return {values, rows, keys, K, 1};
-}
-
-Visibility::Range AttentionTile::range(const RelativeAttention& a, const AttentionSizes& sizes,
-                                       int64_t row) const {
-  auto [begin, end] = a.visibility.range(first + row, sizes.T, sizes.K);
-  begin = std::clamp<int64_t>(begin - key_begin, 0, keys);
-  return {begin, std::clamp<int64_t>(end - key_begin, begin, keys)};
 }
 
 HeadFactors::HeadFactors(const Tensor& x, Side side, bool packs)
@@ -316,7 +312,8 @@ Matrix tile_scores(const RelativeAttention& a, const AttentionSizes& sizes,
     });
   if (a.visibility.has_masks())
     for (int64_t i = 0; i < tile.rows; ++i)
-      hide(a, tile, i, tile.range(a, sizes, i), scores.by_key.data + i * scores.by_key.row_stride);
+      hide(a, tile, i, tile.seen[static_cast<size_t>(i)],
+           scores.by_key.data + i * scores.by_key.row_stride);
   return scores.by_key;
 }
 

@@ -24,6 +24,7 @@
 // panel.
 
 #include <algorithm>
+#include <array>
 
 #include "core/machine/buffer.h"
 #include "core/machine/tile_product.h"
@@ -85,17 +86,16 @@ struct AttentionTile : AttentionBlock {
   Scalar kept = 0;  ///< 0 for a block's first tile, where sums over its tiles begin, else 1
   int64_t table_begin, distances;
   Band visible, inside;
+  /// The keys that each row sees as the causal rule and the window have it, counted from key_begin.
+  std::array<Visibility::Range, AttentionSizes::most_rows> seen;
 
   AttentionTile(const RelativeAttention& attention, const AttentionSizes& sizes,
                 const AttentionBlock& block, int64_t begin);
 
   /// Whether masks hide all of its pairs.
-  bool is_masked(const RelativeAttention& attention, const AttentionSizes& sizes) const;
+  bool is_masked(const RelativeAttention& attention) const;
   /// The tile's part of kept exponentials [B, H, T, K].
   Matrix part_of(const Tensor& exponentials) const;
-  /// The visible keys of row i as the causal rule and the window have it, counted from key_begin.
-  Visibility::Range range(const RelativeAttention& attention, const AttentionSizes& sizes,
-                          int64_t row) const;
 };
 
 /// Calls body(tile) for the tiles of a block, in order, but for those of which a mask hides all.
@@ -106,7 +106,7 @@ bool for_tiles(const RelativeAttention& a, const AttentionSizes& sizes, const At
   bool begun = false;
   for (int64_t begin = block.key_begin; begin < block.key_end; begin += sizes.tile_keys()) {
     AttentionTile tile(a, sizes, block, begin);
-    if (tile.is_masked(a, sizes)) continue;
+    if (tile.is_masked(a)) continue;
     tile.kept = begun ? 1 : 0;
     body(tile);
     begun = true;
