@@ -76,42 +76,48 @@ void sum_along_runs(Scalar beta, Scalar* target, const Scalar* source, const Bro
   });
 }
 
-/// Adds up whole slices of kept elements: first in groups of 64 slices, then the groups. A single
-/// group is added up where the sums belong.
+/// Adds up whole slices of kept elements: first in groups of 64 slices, then the groups. The sums
+/// of a single group stay in the first cache.
 void sum_slices(Scalar beta, Scalar* target, const Scalar* source, const BroadcastAxes& axes,
                 Scalar alpha) {
   constexpr int64_t group = 64, width = 4096;
   Layout dense = Layout::contiguous(axes.source_kept.shape);
+  Walk<2> to_partial({&dense, &axes.source_kept});
+  Walk<2> to_target({&axes.target_kept, &dense});
   Walk<1> slices({&axes.source_summed});
   int64_t count = dense.count();
   int64_t groups = (slices.count() + group - 1) / group;
   int64_t columns = (count + width - 1) / width;
-  auto add_group = [&](int64_t g, int64_t begin, const Layout& layout, Scalar* sums) {
-    Walk<2> to_sums({&layout, &axes.source_kept});
+  auto add_group = [&](int64_t g, int64_t begin, Scalar* sums) {
     Scalar first = 0;
     slices.range(g * group, std::min((g + 1) * group, slices.count()), [&](const auto& slice) {
       for (int64_t n = 0; n < slice.length; ++n, first = 1)
-        to_sums.range(begin, std::min(begin + width, count), [&](const auto& run) {
+        to_partial.range(begin, std::min(begin + width, count), [&](const auto& run) {
           add_run(1, source + slice.at[0] + n * slice.step[0] + run.at[1], run.step[1], first,
-                  sums + run.at[0], run.step[0], run.length);
+                  sums + run.at[0], 1, run.length);
         });
     });
   };
-  if (groups == 1 && beta == 0 && alpha == 1)
-    return parallel_for(
-        columns, [&](int64_t column) { add_group(0, column * width, axes.target_kept, target); });
+  auto add_to_target = [&](int64_t begin, int64_t end, const Scalar* sums, Scalar kept) {
+    to_target.range(begin, end, [&](const auto& run) {
+      add_run(alpha, sums + run.at[1], 1, kept, target + run.at[0], run.step[0], run.length);
+    });
+  };
+  if (groups == 1)
+    return parallel_for(columns, [&](int64_t column) {
+      int64_t begin = column * width;
+      Buffer sums(width);
+      add_group(0, begin, sums.data() - begin);
+      add_to_target(begin, std::min(begin + width, count), sums.data() - begin, beta);
+    });
   Buffer partial(groups * count);
   parallel_for(groups * columns, [&](int64_t tile) {
     int64_t g = tile / columns;
-    add_group(g, tile % columns * width, dense, partial.data() + g * count);
+    add_group(g, tile % columns * width, partial.data() + g * count);
   });
-  Walk<2> to_target({&axes.target_kept, &dense});
   parallel_ranges(count, width, [&](int64_t begin, int64_t end) {
     for (int64_t g = 0; g < groups; ++g)
-      to_target.range(begin, end, [&](const auto& run) {
-        add_run(alpha, partial.data() + g * count + run.at[1], 1, g == 0 ? beta : 1,
-                target + run.at[0], run.step[0], run.length);
-      });
+      add_to_target(begin, end, partial.data() + g * count, g == 0 ? beta : 1);
   });
 }
 
