@@ -175,22 +175,16 @@ FOR_BFLOAT16 void pack_row(const ConstMatrix& transposed, Pair* pairs) {
   }
 }
 
-/// Rounds a to pairs [rows, pairs], in rows of full vectors, or in columns where those of a are
-/// dense.
-FOR_BFLOAT16 MatrixView<const Pair> convert(const ConstMatrix& a, Pair* pairs) {
-  const int64_t count = (a.columns + 1) / 2;
-  const bool by_columns = a.row_stride == 1 && a.column_stride != 1;
-  const int64_t step = ((by_columns ? a.rows : count) + lanes - 1) / lanes * lanes;
-  if (by_columns) {
+/// Rounds a to pairs of neighbours in rows, or to pairs of rows of aᵀ where those are dense.
+FOR_BFLOAT16 void convert(const ConstMatrix& a, Pair* pairs, int64_t step) {
+  if (has_dense_columns(a)) {
     const Scalar* column = a.data;
-    for (int64_t pair = 0; pair < count; ++pair, column += 2 * a.column_stride)
-      pair_rows(column, 2 * pair + 1 < a.columns ? column + a.column_stride : nullptr, a.rows,
-                pairs + pair * step);
-    return {pairs, a.rows, count, 1, step};
+    for (int64_t n = 0; n < a.columns; n += 2, column += 2 * a.column_stride, pairs += step)
+      pair_rows(column, n + 1 < a.columns ? column + a.column_stride : nullptr, a.rows, pairs);
+    return;
   }
   for (int64_t row = 0; row < a.rows; ++row)
     pack_row(a.rows_from(row, 1).transposed(), pairs + row * step);
-  return {pairs, a.rows, count, step, 1};
 }
 
 /// Returns alpha sums + beta c.

@@ -44,6 +44,12 @@ struct MatrixView {
   }
 };
 
+/// Whether the elements of a column follow one another, and those of a row do not.
+template <class Element>
+bool has_dense_columns(const MatrixView<Element>& m) {
+  return m.row_stride == 1 && m.column_stride != 1;
+}
+
 using Matrix = MatrixView<Scalar>;
 using ConstMatrix = MatrixView<const Scalar>;
 

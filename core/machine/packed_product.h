@@ -39,9 +39,9 @@ struct PanelKernel {
   Pack pack_row;
   /// Multiplies one row with as many panels of b as c is wide.
   Multiply multiply_row;
-  /// Turns an a into elements that lie as its numbers do: in rows, or in columns where those are
-  /// dense. It is null where numbers are elements.
-  MatrixView<const Element> (*convert)(const ConstMatrix& a, Element* elements) = nullptr;
+  /// Turns an a into elements [rows, depth] in rows `step` apart or, where its columns lie dense,
+  /// in columns `step` apart. It is null where numbers are elements.
+  void (*convert)(const ConstMatrix& a, Element* elements, int64_t step) = nullptr;
 };
 
 namespace packed_product_parts {

@@ -30,6 +30,9 @@ auto with_kernel(Body body) {
 
 int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+/// The distance between the rows or columns of a packed left factor of this length: whole lines.
+int64_t left_step(int64_t length) { return divide_up(length, 16) * 16; }
+
 template <class Element>
 void multiply_tiles(const PanelKernel<Element>& kernel, Scalar alpha, const LeftFactor& a,
                     const PackedFactor& b, Scalar beta, const Matrix& c, const Band& of_a,
@@ -77,11 +80,10 @@ PackedFactor PackedFactor::block(int64_t first_row, int64_t row_count, int64_t f
 }
 
 int64_t left_panel_count(int64_t rows, int64_t columns) {
-  constexpr int64_t more = 16;  // A kernel fills whole vectors, and reads whole tiles.
   return with_kernel([&](const auto& kernel, auto) -> int64_t {
-    if (!kernel.convert) return 0;
-    return std::max((rows + more) * (divide_up(columns, kernel.numbers) + more),
-                    (columns + more) * (divide_up(rows, kernel.numbers) + more));
+    if (!kernel.convert) return 0;  // A kernel reads whole tiles of rows.
+    return std::max((rows + kernel.tile_rows) * left_step(divide_up(columns, kernel.numbers)),
+                    left_step(columns) * divide_up(rows, kernel.numbers) + kernel.tile_rows);
   });
 }
 
@@ -93,11 +95,21 @@ int64_t right_panel_count(int64_t rows, int64_t columns) {
 }
 
 LeftFactor pack_left(const ConstMatrix& a, Scalar* panels) {
+  return pack_left_part(a, panels, 0, a.rows, 0, a.columns);
+}
+
+LeftFactor pack_left_part(const ConstMatrix& a, Scalar* panels, int64_t first_row,
+                          int64_t row_count, int64_t first_column, int64_t column_count) {
   return with_kernel([&]<class Element>(const PanelKernel<Element>& kernel, Element) -> LeftFactor {
     if (!kernel.convert) return {a, a};
-    const auto [data, rows, columns, row_stride, column_stride] =
-        kernel.convert(a, reinterpret_cast<Element*>(panels));
-    return {a, {reinterpret_cast<const Scalar*>(data), rows, columns, row_stride, column_stride}};
+    const int64_t depth = divide_up(a.columns, kernel.numbers);
+    MatrixView<Scalar> elements = {panels, a.rows, depth, left_step(depth), 1};
+    if (has_dense_columns(a)) elements = {panels, a.rows, depth, 1, left_step(a.rows)};
+    kernel.convert(
+        a.block(first_row, row_count, first_column, column_count),
+        reinterpret_cast<Element*>(&elements.at(first_row, first_column / kernel.numbers)),
+        std::max(elements.row_stride, elements.column_stride));
+    return {a, elements};
   });
 }
 

@@ -36,13 +36,19 @@ inline constexpr int64_t part_columns = 32;
 /// and `tile_product` is `gemm`.
 bool has_tile_kernel();
 
-/// The Scalars that a packed factor [rows, columns] takes. A left one may be [columns, rows] too.
+/// The Scalars that a packed factor [rows, columns] takes; for a left one with dense rows, those
+/// for its transpose too.
 int64_t left_panel_count(int64_t rows, int64_t columns);
 int64_t right_panel_count(int64_t rows, int64_t columns);
 
 /// Packs a factor into `panels`; a left one only where it has to be rounded.
 LeftFactor pack_left(const ConstMatrix& a, Scalar* panels);
 PackedFactor pack_right(const ConstMatrix& b, Scalar* panels);
+
+/// Packs part of a left factor, a block of its rows and columns from an even column on, and returns
+/// the whole.
+LeftFactor pack_left_part(const ConstMatrix& a, Scalar* panels, int64_t first_row,
+                          int64_t row_count, int64_t first_column, int64_t column_count);
 
 /// The elements (r, c) of a matrix that count: those where lowest ≤ c - r ≤ highest, or if it is
 /// `rising` lowest ≤ c + r ≤ highest.

@@ -183,10 +183,12 @@ class BackwardBlock {
 
  private:
   void scale(const ConstMatrix& dy);
-  ConstMatrix exponentials(const AttentionTile& tile) const;
+  void exponentials(const AttentionTile& tile, const Matrix& scores, int64_t first,
+                    int64_t count) const;
+  void score_gradients(const ConstMatrix& e, const Matrix& ds, int64_t first, int64_t count) const;
   void probability_gradients(const AttentionTile& tile, const Matrix& dp) const;
-  void value_gradients(const AttentionTile& tile, const ConstMatrix& dropped) const;
-  void content_gradients(const AttentionTile& tile, const Matrix& ds) const;
+  void value_gradients(const AttentionTile& tile, const LeftFactor& dropped) const;
+  void content_gradients(const AttentionTile& tile, const LeftFactor& ds) const;
   void position_gradients(const AttentionTile& tile, const ShiftedScores& ds) const;
   void position_query_gradients(const AttentionTile& tile, const ConstMatrix& ds) const;
 
@@ -258,18 +260,24 @@ void BackwardBlock::scale(const ConstMatrix& dy) {
   }
 }
 
-/// Returns e_ij = total_i p_ij, kept or made again.
-ConstMatrix BackwardBlock::exponentials(const AttentionTile& tile) const {
-  if (record.exponentials.defined()) return tile.part_of(record.exponentials);
-  Matrix e = tile_scores(a, sizes, tile, factors.scores, queries, scratch);
-  for (int64_t i = 0; i < tile.rows; ++i) {
-    Scalar* row = e.data + i * e.row_stride;
+/// Turns some rows of scores into e_ij = total_i p_ij again.
+void BackwardBlock::exponentials(const AttentionTile& tile, const Matrix& scores, int64_t first,
+                                 int64_t count) const {
+  for (int64_t i = first; i < first + count; ++i) {
     auto [begin, end] = tile.seen[static_cast<size_t>(i)];
-    std::fill(row, row + begin, Scalar{0});
-    std::fill(row + end, row + tile.keys, Scalar{0});
-    rows[static_cast<size_t>(i)].make_again(row + begin, end - begin);
+    clear_outside(scores, i, begin, end);
+    rows[static_cast<size_t>(i)].make_again(&scores.at(i, begin), end - begin);
   }
-  return e;
+}
+
+/// Turns some rows of dp_ij into ds_ij.
+void BackwardBlock::score_gradients(const ConstMatrix& e, const Matrix& ds, int64_t first,
+                                    int64_t count) const {
+  for (int64_t i = first; i < first + count; ++i) {
+    Scalar* row = &ds.at(i, 0);
+    simd::softmax_gradient(&e.at(i, 0), row, means[static_cast<size_t>(i)], *a.factor, 0, row,
+                           ds.columns);
+  }
 }
 
 /// dp_ij = dy_i·(v_j + clipped_values[c]) / total_i
@@ -284,21 +292,21 @@ void BackwardBlock::probability_gradients(const AttentionTile& tile, const Matri
 }
 
 /// dv_j += Σ_i p_ij dy_i, and p_ij by clipped distance.
-void BackwardBlock::value_gradients(const AttentionTile& tile, const ConstMatrix& dropped) const {
+void BackwardBlock::value_gradients(const AttentionTile& tile, const LeftFactor& dropped) const {
   if (gradients.value.wanted())
-    tile_product(1, scratch.left(dropped.transposed(), scratch.panels), scaled_right, 1,
+    tile_product(1, dropped, scaled_right, 1,
                  gradients.value.of(task).rows_from(tile.key_begin, tile.keys),
                  tile.visible.transposed());
-  if (gradients.clipped_values.wanted()) sum_clipped(dropped, sizes, tile, clipped_sums);
+  if (gradients.clipped_values.wanted())
+    sum_clipped(dropped.matrix.transposed(), sizes, tile, clipped_sums);
 }
 
 /// dq_i += Σ_j ds_ij k_j, and dk_j += Σ_i ds_ij (q_i + content_bias).
-void BackwardBlock::content_gradients(const AttentionTile& tile, const Matrix& ds) const {
-  tile_product(1, scratch.left(ds, scratch.panels),
-               factors.keys.of(block).block(tile.key_begin, tile.keys, 0, sizes.D), tile.kept, dq,
-               tile.visible);
+void BackwardBlock::content_gradients(const AttentionTile& tile, const LeftFactor& ds) const {
+  tile_product(1, ds, factors.keys.of(block).block(tile.key_begin, tile.keys, 0, sizes.D),
+               tile.kept, dq, tile.visible);
   if (gradients.key.wanted())
-    tile_product(1, scratch.left(ConstMatrix(ds).transposed(), scratch.panels), content_right, 1,
+    tile_product(1, scratch.left(ds.matrix.transposed(), scratch.panels), content_right, 1,
                  gradients.key.of(task).rows_from(tile.key_begin, tile.keys),
                  tile.visible.transposed());
 }
@@ -347,22 +355,23 @@ void BackwardBlock::position_query_gradients(const AttentionTile& tile,
 }
 
 void BackwardBlock::add(const AttentionTile& tile) {
-  ConstMatrix e = exponentials(tile);
+  bool kept = record.exponentials.defined();
+  Matrix e = kept ? tile.part_of(record.exponentials)
+                  : tile_scores(a, sizes, tile, factors.scores, queries, scratch);
   ShiftedScores ds(scratch.gradients, tile);
   probability_gradients(tile, ds.by_key);
-  ConstMatrix dropped = e;
+  LeftFactor dropped = scratch.left_by_rows(e, true, [&](int64_t first, int64_t count) {
+    if (!kept) exponentials(tile, e, first, count);
+  });
   if (a.dropout.rate > 0) {
-    Matrix kept = Matrix::row_major(scratch.dropped.data(), tile.rows, tile.keys);
-    drop_tile(a, sizes, tile, e, kept, ds.by_key);
-    dropped = kept;
+    Matrix of_dropped = Matrix::row_major(scratch.dropped.data(), tile.rows, tile.keys);
+    drop_tile(a, sizes, tile, e, of_dropped, ds.by_key);
+    dropped = scratch.left(ConstMatrix(of_dropped).transposed(), scratch.panels);
   }
   value_gradients(tile, dropped);
-  for (int64_t i = 0; i < tile.rows; ++i) {
-    Scalar* row = ds.by_key.data + i * ds.by_key.row_stride;
-    simd::softmax_gradient(e.data + i * e.row_stride, row, means[static_cast<size_t>(i)], *a.factor,
-                           0, row, tile.keys);
-  }
-  content_gradients(tile, ds.by_key);
+  content_gradients(tile, scratch.left_by_rows(ds.by_key, false, [&](int64_t first, int64_t count) {
+    score_gradients(e, ds.by_key, first, count);
+  }));
   position_gradients(tile, ds);
   if (a.position_queries.defined()) position_query_gradients(tile, ds.by_key);
 }

@@ -35,32 +35,40 @@ struct ForwardBlock {
 
   void add(const AttentionTile& tile, const Matrix& scores, const PackedFactor& values,
            const AttentionRecord& record);
+  void softmax(const AttentionTile& tile, const Matrix& scores, int64_t first, int64_t count);
   void finish();
   void save(const Tensor& record) const;
 };
 
-void ForwardBlock::add(const AttentionTile& tile, const Matrix& scores, const PackedFactor& values,
-                       const AttentionRecord& record) {
-  for (int64_t i = 0; i < tile.rows; ++i) {
+/// Turns some rows of scores into e_ij, and shrinks the sums so far.
+void ForwardBlock::softmax(const AttentionTile& tile, const Matrix& scores, int64_t first,
+                           int64_t count) {
+  for (int64_t i = first; i < first + count; ++i) {
     auto [begin, end] = tile.seen[static_cast<size_t>(i)];
-    Scalar kept = rows[static_cast<size_t>(i)].raise(scores.data + i * scores.row_stride + begin,
-                                                     end - begin);
+    Scalar kept = rows[static_cast<size_t>(i)].raise(&scores.at(i, begin), end - begin);
     if (tile.kept == 0) continue;
     scale(kept, y, i);
     scale(kept, by_clipped, i);
   }
   // A second loop, so that no exponential waits for its row's maximum.
-  for (int64_t i = 0; i < tile.rows; ++i) {
-    Scalar* row = scores.data + i * scores.row_stride;
+  for (int64_t i = first; i < first + count; ++i) {
     auto [begin, end] = tile.seen[static_cast<size_t>(i)];
-    std::fill(row, row + begin, Scalar{0});
-    std::fill(row + end, row + tile.keys, Scalar{0});
-    rows[static_cast<size_t>(i)].add(row + begin, end - begin);
+    clear_outside(scores, i, begin, end);
+    rows[static_cast<size_t>(i)].add(&scores.at(i, begin), end - begin);
   }
+}
+
+void ForwardBlock::add(const AttentionTile& tile, const Matrix& scores, const PackedFactor& values,
+                       const AttentionRecord& record) {
+  LeftFactor e = scratch.left_by_rows(
+      scores, false, [&](int64_t first, int64_t count) { softmax(tile, scores, first, count); });
   if (record.exponentials.defined()) copy(scores, tile.part_of(record.exponentials));
-  if (a.dropout.rate > 0) drop_tile(a, sizes, tile, scores, scores, {});
-  tile_product(1, scratch.left(scores, scratch.panels),
-               values.block(tile.key_begin, tile.keys, 0, sizes.D), tile.kept, y, tile.visible);
+  if (a.dropout.rate > 0) {
+    drop_tile(a, sizes, tile, scores, scores, {});
+    e = scratch.left(scores, scratch.panels);
+  }
+  tile_product(1, e, values.block(tile.key_begin, tile.keys, 0, sizes.D), tile.kept, y,
+               tile.visible);
   if (a.clipped_values.defined()) sum_clipped(scores, sizes, tile, by_clipped);
 }
 

@@ -251,6 +251,12 @@ LeftFactor AttentionScratch::left(const ConstMatrix& a, const Buffer& memory) co
   return packs_ ? pack_left(a, memory.data()) : LeftFactor{a};
 }
 
+LeftFactor AttentionScratch::part(const ConstMatrix& a, int64_t first_row, int64_t row_count,
+                                  int64_t first_column, int64_t column_count) const {
+  if (!packs_) return {a};
+  return pack_left_part(a, panels.data(), first_row, row_count, first_column, column_count);
+}
+
 BlockQueries::BlockQueries(const RelativeAttention& a, const AttentionBlock& block,
                            const AttentionScratch& scratch) {
   ConstMatrix q = block.queries(a.query);
@@ -333,6 +339,12 @@ void add_matrix(const ConstMatrix& x, const Matrix& y) {
 
 void clear(const Matrix& x) {
   for (int64_t i = 0; i < x.rows; ++i) std::fill_n(x.data + i * x.row_stride, x.columns, Scalar{0});
+}
+
+void clear_outside(const Matrix& x, int64_t row, int64_t begin, int64_t end) {
+  Scalar* values = x.data + row * x.row_stride;
+  std::fill(values, values + begin, Scalar{0});
+  std::fill(values + end, values + x.columns, Scalar{0});
 }
 
 void add_clipped(const ConstMatrix& by_clipped, const AttentionSizes& sizes,

@@ -44,6 +44,8 @@ struct AttentionSizes {
 
   /// The most queries in a block, and the most keys in a tile.
   static constexpr int64_t most_rows = 96;
+  /// The rows of a tile whose scores and gradients stay in the first cache.
+  static constexpr int64_t near_rows = 12;
   int64_t block_rows() const;
   int64_t tile_keys() const;
   int64_t blocks() const;
@@ -191,10 +193,25 @@ struct AttentionScratch {
   AttentionScratch(const RelativeAttention& attention, const AttentionSizes& sizes);
   /// Packs a left factor where tiles are packed.
   LeftFactor left(const ConstMatrix& a, const Buffer& memory) const;
+  /// Calls make_rows(first, count) for all rows of a, a few at a time, and packs a or its transpose
+  /// while they are near.
+  template <class MakeRows>
+  LeftFactor left_by_rows(const ConstMatrix& a, bool transposed, MakeRows make_rows) const {
+    LeftFactor left;
+    for (int64_t first = 0; first < a.rows; first += AttentionSizes::near_rows) {
+      int64_t count = std::min(AttentionSizes::near_rows, a.rows - first);
+      make_rows(first, count);
+      left = transposed ? part(a.transposed(), 0, a.columns, first, count)
+                        : part(a, first, count, 0, a.columns);
+    }
+    return left;
+  }
 
  private:
   AttentionScratch(const RelativeAttention& attention, int64_t rows, int64_t keys, int64_t D,
                    bool packs);
+  LeftFactor part(const ConstMatrix& a, int64_t first_row, int64_t row_count, int64_t first_column,
+                  int64_t column_count) const;
   bool packs_;
 };
 
@@ -232,8 +249,10 @@ void drop_tile(const RelativeAttention& attention, const AttentionSizes& sizes,
                const AttentionTile& tile, const ConstMatrix& p, const Matrix& dropped,
                const Matrix& gradients);
 
-/// x = 0, and y = x, for matrices whose rows are dense.
+/// x = 0, the same for one row before column `begin` and from `end` on, and y = x, for matrices
+/// whose rows are dense.
 void clear(const Matrix& x);
+void clear_outside(const Matrix& x, int64_t row, int64_t begin, int64_t end);
 void copy(const ConstMatrix& x, const Matrix& y);
 
 /// What the forward pass leaves to the backward pass.
