@@ -16,6 +16,10 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 struct LeftFactor {
   ConstMatrix matrix;
   MatrixView<const Scalar> elements{};
+
+  LeftFactor rows_from(int64_t first, int64_t count) const {
+    return {matrix.rows_from(first, count), elements.rows_from(first, count)};
+  }
 };
 
 /// A right factor, or a part of one, with its panels if it has any.
@@ -57,6 +61,10 @@ struct Band {
   int64_t highest = std::numeric_limits<int64_t>::max() / 4;
   bool rising = false;
 
+  Band rows_from(int64_t first) const {
+    int64_t moved = rising ? -first : first;
+    return {lowest + moved, highest + moved, rising};
+  }
   Band transposed() const { return rising ? *this : Band{-highest, -lowest}; }
   /// The first and the last column that count in one of the rows first … last.
   int64_t begin(int64_t first, int64_t last) const { return lowest + (rising ? -last : first); }

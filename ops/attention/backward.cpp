@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "core/accumulate.h"
 #include "core/machine/blas.h"
@@ -154,6 +155,7 @@ struct BackwardFactors {
 
 /// What a thread needs beyond the scratch of the forward pass.
 struct BackwardScratch : AttentionScratch {
+  Buffer probability_panels, gradient_panels;             // of pᵀ and dsᵀ, as left factors
   Buffer scaled, scaled_panels;                           // dy_i / total_i [rows, D]
   Buffer content_slope, position_slope;                   // dq_i [rows, D], from each product
   Buffer scaled_factor, content_factor, position_factor;  // the above as right factors
@@ -161,6 +163,8 @@ struct BackwardScratch : AttentionScratch {
 
   BackwardScratch(const RelativeAttention& a, const AttentionSizes& sizes)
       : AttentionScratch(a, sizes),
+        probability_panels(panels.count()),
+        gradient_panels(panels.count()),
         scaled(sizes.block_rows() * sizes.D),
         scaled_panels(content_panels.count()),
         content_slope(scaled.count()),
@@ -183,12 +187,13 @@ class BackwardBlock {
 
  private:
   void scale(const ConstMatrix& dy);
-  void exponentials(const AttentionTile& tile, const Matrix& scores, int64_t first,
-                    int64_t count) const;
+  void exponentials(const TileScores& scores, int64_t first, int64_t count) const;
   void score_gradients(const ConstMatrix& e, const Matrix& ds, int64_t first, int64_t count) const;
-  void probability_gradients(const AttentionTile& tile, const Matrix& dp) const;
+  void probability_gradients(const AttentionTile& tile, const Matrix& dp, int64_t first,
+                             int64_t count) const;
   void value_gradients(const AttentionTile& tile, const LeftFactor& dropped) const;
-  void content_gradients(const AttentionTile& tile, const LeftFactor& ds) const;
+  void content_gradients(const AttentionTile& tile, const LeftFactor& ds,
+                         const LeftFactor& transposed) const;
   void position_gradients(const AttentionTile& tile, const ShiftedScores& ds) const;
   void position_query_gradients(const AttentionTile& tile, const ConstMatrix& ds) const;
 
@@ -260,13 +265,13 @@ void BackwardBlock::scale(const ConstMatrix& dy) {
   }
 }
 
-/// Turns some rows of scores into e_ij = total_i p_ij again.
-void BackwardBlock::exponentials(const AttentionTile& tile, const Matrix& scores, int64_t first,
-                                 int64_t count) const {
+/// Makes some rows of e_ij = total_i p_ij again.
+void BackwardBlock::exponentials(const TileScores& scores, int64_t first, int64_t count) const {
+  scores.finish(first, count);
   for (int64_t i = first; i < first + count; ++i) {
-    auto [begin, end] = tile.seen[static_cast<size_t>(i)];
-    clear_outside(scores, i, begin, end);
-    rows[static_cast<size_t>(i)].make_again(&scores.at(i, begin), end - begin);
+    auto [begin, end] = scores.tile.seen[static_cast<size_t>(i)];
+    clear_outside(scores.by_key, i, begin, end);
+    rows[static_cast<size_t>(i)].make_again(&scores.by_key.at(i, begin), end - begin);
   }
 }
 
@@ -280,15 +285,14 @@ void BackwardBlock::score_gradients(const ConstMatrix& e, const Matrix& ds, int6
   }
 }
 
-/// dp_ij = dy_i·(v_j + clipped_values[c]) / total_i
-void BackwardBlock::probability_gradients(const AttentionTile& tile, const Matrix& dp) const {
-  if (a.clipped_values.defined()) {
-    clear(dp);
-    add_clipped(clipped_gradients, sizes, tile, dp);
-  }
-  tile_product(1, scaled_left,
+/// dp_ij = dy_i·(v_j + clipped_values[c]) / total_i for some rows, which begin with the second
+/// term.
+void BackwardBlock::probability_gradients(const AttentionTile& tile, const Matrix& dp,
+                                          int64_t first, int64_t count) const {
+  tile_product(1, scaled_left.rows_from(first, count),
                factors.values.of(block).block(0, sizes.D, tile.key_begin, tile.keys),
-               a.clipped_values.defined() ? 1 : 0, dp, {}, tile.visible);
+               a.clipped_values.defined() ? 1 : 0, dp.rows_from(first, count), {},
+               tile.visible.rows_from(first));
 }
 
 /// dv_j += Σ_i p_ij dy_i, and p_ij by clipped distance.
@@ -302,11 +306,12 @@ void BackwardBlock::value_gradients(const AttentionTile& tile, const LeftFactor&
 }
 
 /// dq_i += Σ_j ds_ij k_j, and dk_j += Σ_i ds_ij (q_i + content_bias).
-void BackwardBlock::content_gradients(const AttentionTile& tile, const LeftFactor& ds) const {
+void BackwardBlock::content_gradients(const AttentionTile& tile, const LeftFactor& ds,
+                                      const LeftFactor& transposed) const {
   tile_product(1, ds, factors.keys.of(block).block(tile.key_begin, tile.keys, 0, sizes.D),
                tile.kept, dq, tile.visible);
   if (gradients.key.wanted())
-    tile_product(1, scratch.left(ds.matrix.transposed(), scratch.panels), content_right, 1,
+    tile_product(1, transposed, content_right, 1,
                  gradients.key.of(task).rows_from(tile.key_begin, tile.keys),
                  tile.visible.transposed());
 }
@@ -355,25 +360,31 @@ void BackwardBlock::position_query_gradients(const AttentionTile& tile,
 }
 
 void BackwardBlock::add(const AttentionTile& tile) {
-  bool kept = record.exponentials.defined();
-  Matrix e = kept ? tile.part_of(record.exponentials)
-                  : tile_scores(a, sizes, tile, factors.scores, queries, scratch);
-  ShiftedScores ds(scratch.gradients, tile);
-  probability_gradients(tile, ds.by_key);
-  LeftFactor dropped = scratch.left_by_rows(e, true, [&](int64_t first, int64_t count) {
-    if (!kept) exponentials(tile, e, first, count);
-  });
-  if (a.dropout.rate > 0) {
-    Matrix of_dropped = Matrix::row_major(scratch.dropped.data(), tile.rows, tile.keys);
-    drop_tile(a, sizes, tile, e, of_dropped, ds.by_key);
-    dropped = scratch.left(ConstMatrix(of_dropped).transposed(), scratch.panels);
+  std::optional<TileScores> scores;
+  if (!record.exponentials.defined())
+    scores.emplace(a, sizes, tile, factors.scores, queries, scratch);
+  Matrix e = scores ? scores->by_key : tile.part_of(record.exponentials), dropped = e;
+  if (a.dropout.rate > 0) dropped = Matrix::row_major(scratch.dropped.data(), tile.rows, tile.keys);
+  ShiftedScores gradient(scratch.gradients, tile);
+  const Matrix& ds = gradient.by_key;
+  if (a.clipped_values.defined()) {
+    clear(ds);
+    add_clipped(clipped_gradients, sizes, tile, ds);
   }
-  value_gradients(tile, dropped);
-  content_gradients(tile, scratch.left_by_rows(ds.by_key, false, [&](int64_t first, int64_t count) {
-    score_gradients(e, ds.by_key, first, count);
-  }));
-  position_gradients(tile, ds);
-  if (a.position_queries.defined()) position_query_gradients(tile, ds.by_key);
+  LeftFactor p_transposed, ds_left, ds_transposed;
+  for_near_rows(tile, [&](int64_t first, int64_t count) {
+    if (scores) exponentials(*scores, first, count);
+    probability_gradients(tile, ds, first, count);
+    if (a.dropout.rate > 0) drop_rows(a, sizes, tile, first, count, e, dropped, ds);
+    p_transposed = scratch.left_part(dropped, true, first, count, scratch.probability_panels);
+    score_gradients(e, ds, first, count);
+    ds_left = scratch.left_part(ds, false, first, count, scratch.panels);
+    ds_transposed = scratch.left_part(ds, true, first, count, scratch.gradient_panels);
+  });
+  value_gradients(tile, p_transposed);
+  content_gradients(tile, ds_left, ds_transposed);
+  position_gradients(tile, gradient);
+  if (a.position_queries.defined()) position_query_gradients(tile, ds);
 }
 
 /// Adds the gradients that the block has as a whole: those of the query, the biases and the clipped

@@ -33,8 +33,7 @@ struct ForwardBlock {
   Matrix by_clipped;  // [rows, 2m + 1]
   std::array<SoftmaxRow, AttentionSizes::most_rows> rows = {};
 
-  void add(const AttentionTile& tile, const Matrix& scores, const PackedFactor& values,
-           const AttentionRecord& record);
+  void add(const TileScores& scores, const PackedFactor& values, const AttentionRecord& record);
   void softmax(const AttentionTile& tile, const Matrix& scores, int64_t first, int64_t count);
   void finish();
   void save(const Tensor& record) const;
@@ -58,18 +57,22 @@ void ForwardBlock::softmax(const AttentionTile& tile, const Matrix& scores, int6
   }
 }
 
-void ForwardBlock::add(const AttentionTile& tile, const Matrix& scores, const PackedFactor& values,
+void ForwardBlock::add(const TileScores& scores, const PackedFactor& values,
                        const AttentionRecord& record) {
-  LeftFactor e = scratch.left_by_rows(
-      scores, false, [&](int64_t first, int64_t count) { softmax(tile, scores, first, count); });
-  if (record.exponentials.defined()) copy(scores, tile.part_of(record.exponentials));
-  if (a.dropout.rate > 0) {
-    drop_tile(a, sizes, tile, scores, scores, {});
-    e = scratch.left(scores, scratch.panels);
-  }
-  tile_product(1, e, values.block(tile.key_begin, tile.keys, 0, sizes.D), tile.kept, y,
+  const AttentionTile& tile = scores.tile;
+  const Matrix& e = scores.by_key;
+  LeftFactor left;
+  for_near_rows(tile, [&](int64_t first, int64_t count) {
+    scores.finish(first, count);
+    softmax(tile, e, first, count);
+    if (record.exponentials.defined())
+      copy(e.rows_from(first, count), tile.part_of(record.exponentials).rows_from(first, count));
+    if (a.dropout.rate > 0) drop_rows(a, sizes, tile, first, count, e, e, {});
+    left = scratch.left_part(e, false, first, count, scratch.panels);
+  });
+  tile_product(1, left, values.block(tile.key_begin, tile.keys, 0, sizes.D), tile.kept, y,
                tile.visible);
-  if (a.clipped_values.defined()) sum_clipped(scores, sizes, tile, by_clipped);
+  if (a.clipped_values.defined()) sum_clipped(e, sizes, tile, by_clipped);
 }
 
 void ForwardBlock::finish() {
@@ -111,8 +114,7 @@ void attention_forward(const RelativeAttention& a, const AttentionRecord& record
       clear(forward.by_clipped);
       BlockQueries queries(a, block, scratch);
       bool sees = for_tiles(a, sizes, block, [&](const AttentionTile& tile) {
-        forward.add(tile, tile_scores(a, sizes, tile, factors, queries, scratch), values.of(block),
-                    record);
+        forward.add({a, sizes, tile, factors, queries, scratch}, values.of(block), record);
       });
       if (!sees) clear(forward.y);
       forward.finish();

@@ -251,10 +251,12 @@ LeftFactor AttentionScratch::left(const ConstMatrix& a, const Buffer& memory) co
   return packs_ ? pack_left(a, memory.data()) : LeftFactor{a};
 }
 
-LeftFactor AttentionScratch::part(const ConstMatrix& a, int64_t first_row, int64_t row_count,
-                                  int64_t first_column, int64_t column_count) const {
-  if (!packs_) return {a};
-  return pack_left_part(a, panels.data(), first_row, row_count, first_column, column_count);
+LeftFactor AttentionScratch::left_part(const ConstMatrix& a, bool transposed, int64_t first,
+                                       int64_t count, const Buffer& memory) const {
+  ConstMatrix factor = transposed ? a.transposed() : a;
+  if (!packs_) return {factor};
+  return transposed ? pack_left_part(factor, memory.data(), 0, a.columns, first, count)
+                    : pack_left_part(factor, memory.data(), first, count, 0, a.columns);
 }
 
 BlockQueries::BlockQueries(const RelativeAttention& a, const AttentionBlock& block,
@@ -281,11 +283,16 @@ BlockQueries::BlockQueries(const RelativeAttention& a, const AttentionBlock& blo
   }
 }
 
-Matrix tile_scores(const RelativeAttention& a, const AttentionSizes& sizes,
-                   const AttentionTile& tile, const ScoreFactors& factors,
-                   const BlockQueries& queries, const AttentionScratch& scratch) {
+TileScores::TileScores(const RelativeAttention& attention, const AttentionSizes& all,
+                       const AttentionTile& its_tile, const ScoreFactors& factors,
+                       const BlockQueries& its_queries, const AttentionScratch& scratch)
+    : a(attention),
+      sizes(all),
+      tile(its_tile),
+      queries(its_queries),
+      keys(factors.keys.of(tile).block(0, sizes.D, tile.key_begin, tile.keys)) {
   ShiftedScores scores(scratch.scores, tile);
-  Scalar begun = 0;
+  by_key = scores.by_key;
   if (a.position_scores.defined()) {  // position_scores[δ]
     start_with_scores(a, tile, scores.by_distance);
     begun = 1;
@@ -296,16 +303,12 @@ Matrix tile_scores(const RelativeAttention& a, const AttentionSizes& sizes,
     tile_product(*a.factor, queries.position, rows, begun, scores.by_distance, {}, tile.inside);
     begun = 1;
   }
-  if (a.clipped_keys.defined()) {
-    if (begun == 0) clear(scores.by_key);
-    add_clipped(queries.clipped_scores, sizes, tile, scores.by_key);
+  if (begun == 0 && (a.clipped_keys.defined() || a.position_queries.defined())) {
+    clear(by_key);
     begun = 1;
   }
-  // (q_i + content_bias)·k_j
-  tile_product(*a.factor, queries.content,
-               factors.keys.of(tile).block(0, sizes.D, tile.key_begin, tile.keys), begun,
-               scores.by_key, {}, tile.visible);
-  if (a.position_queries.defined())
+  if (a.clipped_keys.defined()) add_clipped(queries.clipped_scores, sizes, tile, by_key);
+  if (a.position_queries.defined())  // k_j·position_queries[δ]
     for_key_parts(tile, a.position_queries, scratch.by_key, [&](const KeyPart& part) {
       ConstMatrix k =
           rows_of_head(a.key, tile.b, tile.h).rows_from(tile.key_begin + part.begin, part.keys);
@@ -314,13 +317,17 @@ Matrix tile_scores(const RelativeAttention& a, const AttentionSizes& sizes,
                                                            part.by_distance.columns),
                    0, part.by_distance, {}, part.inside(tile));
       add_matrix(ConstMatrix(part.by_query).transposed(),
-                 scores.by_key.columns_from(part.begin, part.keys));
+                 by_key.columns_from(part.begin, part.keys));
     });
+}
+
+void TileScores::finish(int64_t first, int64_t count) const {
+  // (q_i + content_bias)·k_j
+  tile_product(*a.factor, queries.content.rows_from(first, count), keys, begun,
+               by_key.rows_from(first, count), {}, tile.visible.rows_from(first));
   if (a.visibility.has_masks())
-    for (int64_t i = 0; i < tile.rows; ++i)
-      hide(a, tile, i, tile.seen[static_cast<size_t>(i)],
-           scores.by_key.data + i * scores.by_key.row_stride);
-  return scores.by_key;
+    for (int64_t i = first; i < first + count; ++i)
+      hide(a, tile, i, tile.seen[static_cast<size_t>(i)], &by_key.at(i, 0));
 }
 
 void copy(const ConstMatrix& x, const Matrix& y) {
@@ -371,10 +378,11 @@ void sum_clipped(const ConstMatrix& x, const AttentionSizes& sizes, const Attent
   }
 }
 
-void drop_tile(const RelativeAttention& a, const AttentionSizes& sizes, const AttentionTile& tile,
-               const ConstMatrix& p, const Matrix& dropped, const Matrix& gradients) {
+void drop_rows(const RelativeAttention& a, const AttentionSizes& sizes, const AttentionTile& tile,
+               int64_t first, int64_t count, const ConstMatrix& p, const Matrix& dropped,
+               const Matrix& gradients) {
   Buffer factors(tile.keys);
-  for (int64_t i = 0; i < tile.rows; ++i) {
+  for (int64_t i = first; i < first + count; ++i) {
     int64_t b = a.dropout.first_row + tile.b;
     int64_t row = (b * sizes.H + tile.h) * sizes.T + tile.first + i;
     a.dropout.factors(row * sizes.K + tile.key_begin, tile.keys, factors.data());

@@ -193,25 +193,13 @@ struct AttentionScratch {
   AttentionScratch(const RelativeAttention& attention, const AttentionSizes& sizes);
   /// Packs a left factor where tiles are packed.
   LeftFactor left(const ConstMatrix& a, const Buffer& memory) const;
-  /// Calls make_rows(first, count) for all rows of a, a few at a time, and packs a or its transpose
-  /// while they are near.
-  template <class MakeRows>
-  LeftFactor left_by_rows(const ConstMatrix& a, bool transposed, MakeRows make_rows) const {
-    LeftFactor left;
-    for (int64_t first = 0; first < a.rows; first += AttentionSizes::near_rows) {
-      int64_t count = std::min(AttentionSizes::near_rows, a.rows - first);
-      make_rows(first, count);
-      left = transposed ? part(a.transposed(), 0, a.columns, first, count)
-                        : part(a, first, count, 0, a.columns);
-    }
-    return left;
-  }
+  /// Packs some rows of a, as part of a or of its transpose as a left factor; returns the whole.
+  LeftFactor left_part(const ConstMatrix& a, bool transposed, int64_t first, int64_t count,
+                       const Buffer& memory) const;
 
  private:
   AttentionScratch(const RelativeAttention& attention, int64_t rows, int64_t keys, int64_t D,
                    bool packs);
-  LeftFactor part(const ConstMatrix& a, int64_t first_row, int64_t row_count, int64_t first_column,
-                  int64_t column_count) const;
   bool packs_;
 };
 
@@ -228,11 +216,32 @@ struct BlockQueries {
 /// y += x
 void add_matrix(const ConstMatrix& x, const Matrix& y);
 
-/// Computes score_ij for all pairs of the tile, [rows, keys] in scratch.scores. It is -inf where a
-/// mask hides the key, and may be anything outside the causal rule and the window.
-Matrix tile_scores(const RelativeAttention& attention, const AttentionSizes& sizes,
-                   const AttentionTile& tile, const ScoreFactors& factors,
-                   const BlockQueries& queries, const AttentionScratch& scratch);
+/// The scores of a tile, [rows, keys] in scratch.scores.
+struct TileScores {
+  const RelativeAttention& a;
+  const AttentionSizes& sizes;
+  const AttentionTile& tile;
+  const BlockQueries& queries;
+  PackedFactor keys;  // [D, keys]
+  Matrix by_key;
+  Scalar begun = 0;  ///< 1 where there are terms besides q·k
+
+  /// Computes all terms but q·k.
+  TileScores(const RelativeAttention& attention, const AttentionSizes& all,
+             const AttentionTile& its_tile, const ScoreFactors& factors,
+             const BlockQueries& its_queries, const AttentionScratch& scratch);
+
+  /// Finishes rows first … first + count - 1. A score is -inf where a mask hides the key, and may
+  /// be anything outside the causal rule and the window.
+  void finish(int64_t first, int64_t count) const;
+};
+
+/// Calls body(first, count) for all rows of a tile, as many at a time as stay in the first cache.
+template <class Body>
+void for_near_rows(const AttentionTile& tile, Body body) {
+  for (int64_t first = 0; first < tile.rows; first += AttentionSizes::near_rows)
+    body(first, std::min(AttentionSizes::near_rows, tile.rows - first));
+}
 
 /// scores_ij += by_clipped[i, c] for the clipped distance c of each pair; by_clipped is
 /// [rows, 2m + 1].
@@ -244,10 +253,11 @@ void add_clipped(const ConstMatrix& by_clipped, const AttentionSizes& sizes,
 void sum_clipped(const ConstMatrix& x, const AttentionSizes& sizes, const AttentionTile& tile,
                  const Matrix& sums);
 
-/// dropped = p ⊙ the dropout's factors. Where `gradients` has data, it is multiplied by them too.
-void drop_tile(const RelativeAttention& attention, const AttentionSizes& sizes,
-               const AttentionTile& tile, const ConstMatrix& p, const Matrix& dropped,
-               const Matrix& gradients);
+/// dropped = p ⊙ the dropout's factors, for some rows. Where `gradients` has data, it is multiplied
+/// by them too.
+void drop_rows(const RelativeAttention& attention, const AttentionSizes& sizes,
+               const AttentionTile& tile, int64_t first, int64_t count, const ConstMatrix& p,
+               const Matrix& dropped, const Matrix& gradients);
 
 /// x = 0, the same for one row before column `begin` and from `end` on, and y = x, for matrices
 /// whose rows are dense.
