@@ -20,6 +20,8 @@ using Pair = Bfloat16Pair;
 constexpr int64_t lanes = 16;  // floats or pairs in a vector
 /// The rows and columns of c that one tile computes; core/README.md says why these.
 constexpr int64_t tile_rows = 12, tile_columns = 32;
+/// How far ahead of the pairs that it multiplies a panel of b is fetched: 4 KiB.
+constexpr int64_t prefetched = 32 * tile_columns;
 
 /// The mask of the first `count` lanes, for any count.
 FOR_BFLOAT16 __mmask16 first_lanes(int64_t count) {
@@ -251,6 +253,8 @@ FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, 
   for (int64_t row = 0; row < rows; row += 3) thirds[row / 3] = a.data + row * a.row_stride;
   const int64_t steps[3] = {0, a.row_stride, 2 * a.row_stride};
   for (int64_t pair = 0; pair < a.columns; ++pair, b += tile_columns) {
+    for (int vector = 0; vector < 2; ++vector)
+      _mm_prefetch(reinterpret_cast<const char*>(b + prefetched + vector * lanes), _MM_HINT_T0);
     __m512bh right[vectors];
     for (int vector = 0; vector < vectors; ++vector)
       right[vector] = reinterpret_cast<__m512bh>(

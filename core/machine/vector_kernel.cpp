@@ -22,6 +22,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
 constexpr bool has_many_registers = lanes * sizeof(Scalar) == 64 || HWY_ARCH_ARM_A64;
 constexpr int64_t product_rows = has_many_registers ? 12 : 4;
 constexpr int64_t product_columns = 2 * lanes;
+/// How far ahead of the numbers that it multiplies a panel of b is fetched.
+constexpr int64_t prefetched = 32 * product_columns;
 
 /// Packs four columns of b, each of which has its numbers side by side, into their places of a
 /// panel of `width`.
@@ -114,6 +116,8 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, Scalar alph
   for (int64_t row = 0; row < rows; row += 3) thirds[row / 3] = a.data + row * a.row_stride;
   const int64_t steps[3] = {0, a.row_stride, 2 * a.row_stride};
   for (int64_t n = 0; n < a.columns; ++n, b += product_columns) {
+    hwy::Prefetch(b + prefetched);
+    hwy::Prefetch(b + prefetched + lanes);
     const Vector b_left = hn::LoadU(Lanes(), b), b_right = hn::LoadU(Lanes(), b + lanes);
     for (int row = 0; row < rows; ++row) {
       const Vector shared = constant(thirds[row / 3][steps[row % 3]]);
