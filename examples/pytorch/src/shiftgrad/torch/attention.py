@@ -2,6 +2,8 @@
 
 import math
 
+import torch
+
 from .inputs import autocast, cast, check, check_mask, draw_seed, precision
 from .operator import call
 
