@@ -2,11 +2,12 @@
 
 from shiftgrad._extension import empty_cache
 
+from .accelerate import accelerate
 from .attention import relative_attention
 from .inputs import set_precision
 from .layer import Layer
 from .model import EncoderDecoder, LanguageModel, layer, load
 from .vocabulary import Vocabulary
 
-__all__ = ["EncoderDecoder", "LanguageModel", "Layer", "Vocabulary", "empty_cache", "layer", "load",
+__all__ = ["EncoderDecoder", "LanguageModel", "Layer", "Vocabulary", "accelerate", "empty_cache", "layer", "load",
            "relative_attention", "set_precision"]

@@ -1,0 +1,151 @@
+"""Classes of transformers whose attention is computed by the kernel. Pickle finds them here by their names."""
+
+import importlib
+import inspect
+import sys
+
+import torch
+
+from .attention import relative_attention
+from .known_attentions import are_alike, implementation, known
+from .visibility import added, dense, structure
+
+# What a call may be given beside what a row takes, without a change of its result.
+_harmless = ("use_cache", "query_length", "cache_position", "return_dict", "output_hidden_states")
+
+_classes = {}
+
+
+def accelerated(old, row):
+    """The class derived from a class of transformers that computes by the kernel where that can."""
+    if old not in _classes:
+        original = getattr(old, row.method)
+        parameters = inspect.signature(original).parameters.values()
+        names = tuple(each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD)[1:]
+        _classes[old] = type(old.__name__, (old,), {
+            "__module__": __name__, "__doc__": old.__doc__, row.method: _method(original, row, names),
+            "_names_of_call": frozenset(names),
+            "_is_of_transformers_4": sys.modules["transformers"].__version__.startswith("4."),
+        })
+    return _classes[old]
+
+
+def __getattr__(name):
+    for path, row in known.items():
+        module, _, kind = path.rpartition(".")
+        if kind == name:
+            return accelerated(getattr(importlib.import_module("transformers.models." + module), name), row)
+    raise AttributeError(f"module {__name__} has no attribute {name}")
+
+
+def _method(original, row, names):
+    takes = {*row.takes.split(), *_harmless}
+
+    def forward(self, *arguments, **named):
+        if len(arguments) > len(names):
+            return original(self, *arguments, **named)
+        call = dict(zip(names, arguments)) | named
+        if not _is_computable(call, row, takes) or _is_special(self) or not row.can(self, call):
+            return original(self, **row.plain(self, call))
+        hidden = _hidden(self, row.mask(self, call), row)
+        if hidden is None:
+            return original(self, **row.plain(self, call))
+        options, blind = hidden
+        other = None if blind is None else row.blind(self)
+        if other == "own" and not torch.compiler.is_compiling() or not row.agrees(self, call, options):
+            return original(self, **row.plain(self, call))
+        q, k, v = row.heads(self, call)
+        terms = row.terms(self, call, q.shape[2], k.shape[2])
+        options = {"causal": False} | options | {
+            "scale": row.scale(self), "dropout_p": row.dropout(self) if self.training else 0.0}
+        y = _attend(q, k, v, terms, options)
+        if blind is not None:
+            y = torch.where(blind[:, None, :, None], _unseeing(other, q, k, v, terms, options).to(y.dtype), y)
+        return row.result(self, call, y, terms)
+
+    forward.__name__, forward.__qualname__ = original.__name__, original.__qualname__
+    forward.__doc__, forward.__wrapped__ = original.__doc__, original
+    return forward
+
+
+def _is_computable(call, row, takes):
+    """Whether a call has nothing but what the row takes, in a precision that the kernel has."""
+    x = call.get(row.takes.split()[0])
+    if not isinstance(x, torch.Tensor) or not x.is_cpu or x.dtype not in (torch.float32, torch.float64):
+        return False
+    for name, value in call.items():
+        if name not in takes and value is not None and value is not False:
+            return False
+    return torch.compiler.is_compiling() or not (
+        torch._C._get_tracing_state() or torch._C._are_functorch_transforms_active())
+
+
+def _is_special(module):
+    """Whether a model of transformers has chosen another implementation for its attention, or collects the
+    probabilities from outside."""
+    if implementation(module) not in (None, "eager", "sdpa") or getattr(
+            getattr(module, "config", None), "output_attentions", False):
+        return True
+    capturing = sys.modules.get("transformers.utils.output_capturing")  # of transformers 5
+    collector = getattr(capturing, "_active_collector", None)
+    if collector is None:
+        return False
+    if torch.compiler.is_compiling():  # which does not trace a ContextVar; transformers has another place then
+        collected = collector.global_var if collector.compiling else None
+    else:
+        collected = collector.get()
+    return collected is not None and ("attentions" in collected or "cross_attentions" in collected)
+
+
+def _hidden(module, mask, row):
+    """What a mask hides, as options of relative_attention, and the queries that see no key [B, T], or None for
+    these where there are none. None where the mask cannot be said so.
+
+    The layers of a model share their mask, so what was read is kept beside it.
+    """
+    if mask is None or isinstance(mask, dict):
+        return mask or {}, None
+    if not isinstance(mask, torch.Tensor) or not mask.is_cpu or row.rows(mask) is None:
+        return None
+    if row.read is added and mask.dtype is torch.bool and implementation(module) != "sdpa":
+        return None  # "eager" would add 1 to the scores
+    if torch.compiler.is_compiling():
+        return dense(row.rows(mask), row.read)
+    version = 0 if mask.is_inference() else mask._version
+    known_version, hidden = getattr(mask, "_shiftgrad_hidden", (None, None))
+    if known_version != version:
+        with torch.no_grad():
+            hidden = structure(row.rows(mask), row.read)
+        mask._shiftgrad_hidden = version, hidden
+    return hidden
+
+
+def _unseeing(what, q, k, v, terms, options):
+    """The output of queries that see no key, as the module's own code has it."""
+    if what == "zero":
+        return torch.zeros((), dtype=v.dtype)
+    mean = v.mean(2, keepdim=True)  # [B, H, 1, D]
+    if what != "rounded":
+        return mean
+    # The scores were rounded to one number when the lowest was added to them: the value does not depend on them,
+    # but the gradient of softmax does go back through them.
+    moment = k.transpose(2, 3) @ (v - mean).detach() * (options["scale"] / k.shape[2])  # [B, H, D, D]
+    through = (q + terms["content_bias"][:, None]) @ moment  # [B, H, T, D]
+    return mean + through - through.detach()
+
+
+def _attend(q, k, v, terms, options):
+    """y [B, H, T, D]. Members of a batch may each have position_rows of their own, as after dropout on them."""
+    rows, B = terms.get("position_rows"), len(q)
+    if "key_padding_mask" in options:
+        options["key_padding_mask"] = options["key_padding_mask"].expand(B, -1)
+    if rows is None or rows.dim() == 3:
+        return relative_attention(q, k, v, **terms, **options)
+    if are_alike(rows):
+        return relative_attention(q, k, v, **terms | {"position_rows": rows[0]}, **options)
+    masks, pieces = ("key_padding_mask", "attention_mask"), []
+    for b in range(B):
+        own = {name: each[b:b + 1] if name in masks and len(each) > 1 else each for name, each in options.items()}
+        pieces.append(relative_attention(
+            q[b:b + 1], k[b:b + 1], v[b:b + 1], **terms | {"position_rows": rows[b]}, **own))
+    return torch.cat(pieces)

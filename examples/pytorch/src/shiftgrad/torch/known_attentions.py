@@ -1,0 +1,460 @@
+"""The attentions of transformers that accelerate replaces: one table, with a row for each class.
+
+A row says what a module must have, and how the terms of relative_attention are made from the module and a
+call of it. The call is a dict of the arguments by their names.
+"""
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from .visibility import added, hides, seen
+
+
+def _is_true(*_):
+    return True
+
+
+def _same(module, call):
+    return call
+
+
+def _rows(mask):
+    """A mask [B, 1, T, K] or [B, T, K] as [B, T, K], or None."""
+    if mask.dim() == 4 and mask.shape[1] == 1:
+        return mask[:, 0]
+    return mask if mask.dim() == 3 else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """How one class of transformers computes its attention."""
+
+    checked: str  # the versions of transformers that it was compared with
+    takes: str  # the arguments of its forward that may be given, the input first
+    heads: Callable  # (module, call) -> q, k, v [B, H, T, D]
+    terms: Callable  # (module, call, T, K) -> the terms of the score and of the values
+    scale: Callable  # (module) -> a number
+    dropout: Callable  # (module) -> the rate on the probabilities, in training
+    result: Callable  # (module, call, y [B, H, T, D], terms) -> what its forward returns
+    modules: str = ""  # the attributes that it must have
+    tensors: str = ""
+    values: str = ""
+    method: str = "forward"
+    applies: Callable = _is_true  # (module) -> whether it has relative positions at all
+    fits: Callable = _is_true  # (module) -> whether its attributes are what the row wants
+    can: Callable = _is_true  # (module, call) -> whether the kernel can compute this call
+    mask: Callable = lambda module, call: call.get("attention_mask")  # -> a tensor, None, or a dict of options
+    rows: Callable = _rows  # (mask) -> the mask as [B, T, K], or None where it is another
+    read: Callable = added  # how it is read
+    agrees: Callable = _is_true  # (module, call, options) -> whether the kernel can compute with what it hides
+    # (module) -> what a query gives that sees no key: as _unseeing says, or "own" for a call of its own code.
+    blind: Callable = lambda module: "own"
+    plain: Callable = _same  # (module, call) -> the call as the module's own code takes it
+
+
+def implementation(module):
+    """The way to compute attention that a config of transformers 5 names, or None."""
+    return getattr(getattr(module, "config", None), "_attn_implementation", None)
+
+
+def _split(x, D):
+    return x.unflatten(-1, (-1, D)).transpose(1, 2)  # [B, H, T, D]
+
+
+def _merged(y):
+    return y.transpose(1, 2).flatten(2)  # [B, T, H D]
+
+
+def _projected(q, k, v, D):
+    """Heads by three linear layers of these names; D is the name of their width."""
+    def heads(module, call):
+        x, width = call["hidden_states"], getattr(module, D)
+        return tuple(_split(getattr(module, name)(x), width) for name in (q, k, v))
+    return heads
+
+
+def _through(name):
+    """The result of a module whose last layer has this name."""
+    def result(module, call, y, terms):
+        return getattr(module, name)(_merged(y)), None
+    return result
+
+
+def are_alike(rows):
+    """Whether the members of a batch have the same rows, but for rounding. A compiler cannot see that."""
+    if len(rows) == 1 or rows.stride(0) == 0:
+        return True
+    if torch.compiler.is_compiling():
+        return False
+    with torch.no_grad():
+        bound = 100 * torch.finfo(rows.dtype).eps * rows[0].abs().max()
+        return all((each - rows[0]).abs().max() <= bound for each in rows[1:])
+
+
+def _by_position(project, positions, u, v, D):
+    """The terms of Transformer-XL, with 2T - 1 rows in the argument `positions` [1 or B, 2T - 1, C]."""
+    def terms(module, call, T, K):
+        rows = call[positions]
+        rows = rows[:1] if are_alike(rows) else rows
+        rows = getattr(module, project)(rows).unflatten(-1, (-1, getattr(module, D)))  # [1 or B, n, H, D]
+        return {"content_bias": getattr(module, u), "position_bias": getattr(module, v), "position_rows": rows}
+    return terms
+
+
+def _has_positions(name):
+    """Whether the call has 2T - 1 rows of positions."""
+    def can(module, call):
+        positions = call.get(name)
+        x = call["hidden_states"]
+        return isinstance(positions, torch.Tensor) and positions.dim() == 3 and (
+            positions.shape[1] == 2 * x.shape[1] - 1) and positions.shape[0] in (1, x.shape[0])
+    return can
+
+
+_conformer = {
+    "heads": _projected("linear_q", "linear_k", "linear_v", "head_size"), "result": _through("linear_out"),
+    "scale": lambda module: module.head_size ** -0.5, "dropout": lambda module: module.dropout.p,
+}
+_conformer_modules = "linear_q linear_k linear_v linear_out dropout"
+_conformer_terms = _by_position(
+    "linear_pos", "relative_position_embeddings", "pos_bias_u", "pos_bias_v", "head_size")
+
+
+def _clipped_keys(module, call, T, K):
+    """Shaw's keys, whose distances end at other places to the left and to the right."""
+    left, right = module.left_max_position_embeddings, module.right_max_position_embeddings
+    m = max(left, right)
+    distance = torch.arange(-m, m + 1).clamp(-left, right)
+    return {"clipped_keys": module.distance_embedding(distance + left)[:, None]}  # [2m + 1, 1, D]
+
+
+def _wav2vec2_bert_terms(module, call, T, K):
+    by_type = {"relative": _conformer_terms, "relative_key": _clipped_keys}
+    return by_type[module.position_embeddings_type](module, call, T, K)
+
+
+def _has_wav2vec2_bert_positions(module, call):
+    return module.position_embeddings_type == "relative_key" or _has_positions(
+        "relative_position_embeddings")(module, call)
+
+
+def _has_parts_of_its_type(module):
+    needed = {"relative": ("linear_pos", "pos_bias_u", "pos_bias_v"), "relative_key": (
+        "distance_embedding", "left_max_position_embeddings", "right_max_position_embeddings")}
+    return all(hasattr(module, name) for name in needed[module.position_embeddings_type])
+
+
+def _vits_terms(module, call, T, K):
+    """Shaw's keys and values, which are 0 outside the window."""
+    pad = lambda table: torch.nn.functional.pad(table[0], (0, 0, 1, 1))[:, None]  # [2w + 3, 1, D]
+    return {"clipped_keys": pad(module.emb_rel_k), "clipped_values": pad(module.emb_rel_v)}
+
+
+# T5. Its bias by distance is a table [K + T - 1, H], which the first layer passes on to the others.
+
+def _context(call):
+    """What a cross-attention looks at; UMT5 has another name for it."""
+    context = call.get("key_value_states")
+    return call.get("encoder_hidden_states") if context is None else context
+
+
+def _cache_of(call):
+    cache, is_cross = call.get("past_key_values"), _context(call) is not None
+    if cache is None or not hasattr(cache, "is_updated"):
+        return cache
+    return cache.cross_attention_cache if is_cross else cache.self_attention_cache
+
+
+def _past(module, call):
+    """The number of keys in the cache of a self-attention."""
+    cache = _cache_of(call)
+    return 0 if cache is None else cache.get_seq_length(module.layer_idx)
+
+
+def _t5_mask(module, call):
+    mask, is_cross = call.get("mask", call.get("attention_mask")), _context(call) is not None
+    if mask is None:
+        return {"causal": True} if _is_causal_without_mask(module, call) else None
+    K = mask.shape[-1] if is_cross else _past(module, call) + call["hidden_states"].shape[1]
+    return mask if mask.shape[-1] == K else mask[..., :K]
+
+
+def _is_causal_without_mask(module, call):
+    """transformers 5 leaves the causal mask out where scaled_dot_product_attention can be told so."""
+    T = call["hidden_states"].shape[1]
+    return implementation(module) == "sdpa" and getattr(module, "is_causal", False) and T > 1
+
+
+def _t5_can(module, call):
+    x, context, cache, bias = call["hidden_states"], _context(call), _cache_of(call), call.get("position_bias")
+    if getattr(module, "pruned_heads", None):
+        return False
+    if cache is not None and getattr(cache, "is_compileable", False):  # whose keys are longer than what is there
+        return False
+    if context is not None:
+        return bias is None and not module.has_relative_attention_bias
+    past = _past(module, call)
+    if bias is not None:
+        return bias.dim() == 2 and len(bias) == past + 2 * x.shape[1] - 1
+    if call.get("mask", call.get("attention_mask")) is None and past and _is_causal_without_mask(module, call):
+        return False
+    if "cache_position" not in module._names_of_call or not module.has_relative_attention_bias:
+        return True
+    position = call.get("cache_position")
+    if position is None:
+        return not past and "query_length" not in module._names_of_call  # UMT5 counts from 0
+    return len(position) == x.shape[1] and (
+        torch.compiler.is_compiling() or int(position[0]) == past and int(position[-1]) == past + x.shape[1] - 1)
+
+
+def _t5_heads(module, call):
+    x, context, cache, D = call["hidden_states"], _context(call), _cache_of(call), module.key_value_proj_dim
+    q, updated = _split(module.q(x), D), getattr(call.get("past_key_values"), "is_updated", None)
+    if context is not None and updated is not None and updated.get(module.layer_idx):
+        layer = cache.layers[module.layer_idx]
+        return q, layer.keys, layer.values
+    source = x if context is None else context
+    k, v = _split(module.k(source), D), _split(module.v(source), D)
+    if cache is not None:
+        k, v = cache.update(k, v, module.layer_idx)
+        if context is not None and updated is not None:
+            updated[module.layer_idx] = True
+    return q, k, v
+
+
+def _t5_terms(module, call, T, K):
+    table = call.get("position_bias")
+    if table is None and module.has_relative_attention_bias:
+        # One query at K - 1 sees keys at all distances, from K - 1 down to 1 - T.
+        if "cache_position" in module._names_of_call:
+            dense = module.compute_bias(1, K + T - 1, cache_position=torch.tensor([K - 1]))
+        else:
+            dense = module.compute_bias(1, K + T - 1, past_seen_tokens=K - 1)
+        table = dense[0, :, 0].T  # [K + T - 1, H]
+    return {} if table is None else {"position_scores": table}
+
+
+def _t5_result(module, call, y, terms):
+    y, table = module.o(_merged(y)), terms.get("position_scores")
+    return (y, table) if "cache_position" in module._names_of_call else (y, table, None)
+
+
+def _t5_plain(module, call):
+    """The bias that an earlier layer has passed on, in the dense form of the module's own code."""
+    table = call.get("position_bias")
+    if table is None or table.dim() != 2:
+        return call
+    T = call["hidden_states"].shape[1]
+    K = len(table) - T + 1
+    bias = table.unfold(0, K, 1).flip(0).permute(1, 0, 2)[None]  # [1, H, T, K]
+    if "cache_position" in module._names_of_call and call.get("mask") is not None:
+        bias = bias + call["mask"][..., :K]  # as its own code passes it on
+    return call | {"position_bias": bias}
+
+
+def _t5(takes, result, plain=_same):
+    return Row(
+        _both, takes, heads=_t5_heads, terms=_t5_terms, scale=lambda module: getattr(module, "scaling", 1.0),
+        dropout=lambda module: module.dropout, result=result, modules="q k v o",
+        values="has_relative_attention_bias key_value_proj_dim n_heads dropout layer_idx compute_bias",
+        fits=lambda module: not module.has_relative_attention_bias or hasattr(module, "relative_attention_bias"),
+        can=_t5_can, mask=_t5_mask, plain=plain)
+
+
+# XLNet and Transformer-XL, which have the time first.
+
+def _by_time(mask):
+    """A mask [T, K, B, 1] or [T, K, B] as [B, T, K], or None."""
+    if mask.dim() == 4 and mask.shape[3] == 1:
+        mask = mask[..., 0]
+    return mask.permute(2, 0, 1) if mask.dim() == 3 else None
+
+
+def _xlnet_looks_back(call):
+    """Whether there are rows for keys behind the query only."""
+    return len(call["k_head_r"]) == len(call["k_head_h"]) + 1
+
+
+def _xlnet_can(module, call):
+    T, K, n = len(call["q_head"]), len(call["k_head_h"]), len(call["k_head_r"])
+    return n == K + T or n == K + 1 and call.get("attn_mask") is not None
+
+
+def _xlnet_terms(module, call, T, K):
+    return {"content_bias": module.r_w_bias, "position_bias": module.r_r_bias,
+            "position_rows": call["k_head_r"][1:].transpose(0, 1)}  # [B, n, H, D]
+
+
+def _hides_the_future(options):
+    return options.get("causal") or "attention_mask" in options
+
+
+def _transfo_xl_heads(module, call):
+    w, mems = call["w"], call.get("mems")
+    x = w if mems is None else torch.cat([mems, w])
+    x = module.layer_norm(x) if module.pre_lnorm else x
+    q, k, v = (part.unflatten(-1, (module.n_head, -1)).permute(1, 2, 0, 3) for part in module.qkv_net(x).chunk(3, -1))
+    return q[:, :, -len(w):], k, v
+
+
+def _transfo_xl_can(module, call):
+    w, r, mems, mask = call["w"], call.get("r"), call.get("mems"), call.get("attn_mask")
+    K = len(w) + (0 if mems is None else len(mems))
+    return isinstance(r, torch.Tensor) and len(r) == K and r.numel() == K * r.shape[-1] and mask is not None
+
+
+def _transfo_xl_terms(module, call, T, K):
+    rows = module.r_net(call["r"]).view(K, module.n_head, module.d_head)
+    return {"content_bias": module.r_w_bias, "position_bias": module.r_r_bias, "position_rows": rows}
+
+
+def _transfo_xl_result(module, call, y, terms):
+    y = call["w"] + module.drop(module.o_net(y.permute(2, 0, 1, 3).flatten(2)))
+    return [y if module.pre_lnorm else module.layer_norm(y)]
+
+
+# DeBERTa.
+
+def _deberta_scale(module):
+    """1/√(D · terms), with the root rounded to a float as there."""
+    x = math.sqrt(module.attention_head_size * (1 + ("c2p" in module.pos_att_type) + ("p2c" in module.pos_att_type)))
+    fraction, exponent = math.frexp(x)
+    return 1 / math.ldexp(round(math.ldexp(fraction, 24)), exponent - 24)
+
+
+def _deberta_positions(module, T):
+    """The bucket of each distance from T - 1 down."""
+    distance = torch.arange(T - 1, -T, -1)
+    if module.position_buckets > 0 and module.max_relative_positions > 0:
+        bucket = sys.modules[_base(module).__module__].make_log_bucket_position
+        distance = bucket(distance, module.position_buckets, module.max_relative_positions)
+    return distance.long()
+
+
+def _base(module):
+    return type(module).__mro__[1]
+
+
+def _deberta_can(module, call):
+    x, other, rows = call["hidden_states"], call.get("query_states"), call.get("rel_embeddings")
+    if not isinstance(rows, torch.Tensor) or len(rows) < 2 * module.pos_ebd_size:
+        return False
+    if other is not None and other.shape != x.shape or call.get("attention_mask") is None:
+        return False
+    return call.get("relative_pos") is None or torch.compiler.is_compiling() or _is_usual(
+        module, call["relative_pos"], x.shape[1])
+
+
+def _is_usual(module, relative_pos, T):
+    """Whether relative_pos has the distances that the module would count itself. All layers share it."""
+    kind = (relative_pos._version if not relative_pos.is_inference() else 0, module.position_buckets,
+            module.max_relative_positions)
+    known, answer = getattr(relative_pos, "_shiftgrad_usual", (None, None))
+    if known != kind:
+        rows = _deberta_positions(module, T).unfold(0, T, 1)  # [T, T], the last query first
+        answer = relative_pos.numel() == T * T and torch.equal(
+            relative_pos.reshape(T, T).flip(0), rows.to(relative_pos.dtype))
+        relative_pos._shiftgrad_usual = kind, answer
+    return answer
+
+
+def _deberta_heads(module, call):
+    x, other, D = call["hidden_states"], call.get("query_states"), module.attention_head_size
+    return (_split(module.query_proj(x if other is None else other), D), _split(module.key_proj(x), D),
+            _split(module.value_proj(x), D))
+
+
+def _deberta_terms(module, call, T, K):
+    span = module.pos_ebd_size
+    row = (_deberta_positions(module, T) + span).clamp(0, 2 * span - 1)
+    table = module.pos_dropout(call["rel_embeddings"][:2 * span])
+    own = "" if module.share_att_key else "pos_"
+    by_distance = lambda name: getattr(module, own + name)(table)[row].unflatten(-1, (-1, module.attention_head_size))
+    terms = {}
+    if "c2p" in module.pos_att_type:
+        terms["position_rows"] = by_distance("key_proj")  # [n, H, D]
+    if "p2c" in module.pos_att_type:
+        terms["position_queries"] = by_distance("query_proj")
+    return terms
+
+
+def _deberta_fits(module):
+    needed = {"c2p": "pos_key_proj", "p2c": "pos_query_proj"}
+    return module.share_att_key or all(hasattr(module, needed[each]) for each in module.pos_att_type if each in needed)
+
+
+_both = "4.57.6 and 5.23.0"
+_t5_takes = "hidden_states mask key_value_states position_bias past_key_values"
+
+known = {
+    "parakeet.modeling_parakeet.ParakeetEncoderAttention": Row(
+        _both, "hidden_states position_embeddings attention_mask",
+        modules="q_proj k_proj v_proj o_proj relative_k_proj", tensors="bias_u bias_v",
+        values="head_dim scaling attention_dropout num_key_value_groups config",
+        fits=lambda module: module.num_key_value_groups == 1, can=_has_positions("position_embeddings"),
+        heads=_projected("q_proj", "k_proj", "v_proj", "head_dim"), result=_through("o_proj"),
+        terms=_by_position("relative_k_proj", "position_embeddings", "bias_u", "bias_v", "head_dim"),
+        scale=lambda module: module.scaling, dropout=lambda module: module.attention_dropout, read=seen,
+        blind=lambda module: "zero" if module._is_of_transformers_4 else "rounded"),
+    "wav2vec2_conformer.modeling_wav2vec2_conformer.Wav2Vec2ConformerSelfAttention": Row(
+        _both, "hidden_states attention_mask relative_position_embeddings", **_conformer,
+        modules=_conformer_modules + " linear_pos", tensors="pos_bias_u pos_bias_v", values="head_size",
+        applies=lambda module: getattr(module, "position_embeddings_type", "relative") == "relative",
+        can=_has_positions("relative_position_embeddings"), terms=_conformer_terms),
+    "fastspeech2_conformer.modeling_fastspeech2_conformer.FastSpeech2ConformerAttention": Row(
+        _both, "hidden_states attention_mask pos_emb", modules=_conformer_modules + " linear_pos",
+        tensors="pos_bias_u pos_bias_v", values="head_dim",
+        can=_has_positions("pos_emb"), heads=_projected("linear_q", "linear_k", "linear_v", "head_dim"),
+        terms=_by_position("linear_pos", "pos_emb", "pos_bias_u", "pos_bias_v", "head_dim"), result=_through("linear_out"),
+        scale=lambda module: module.head_dim ** -0.5, dropout=lambda module: module.dropout.p, read=seen,
+        blind=lambda module: "zero"),
+    "wav2vec2_bert.modeling_wav2vec2_bert.Wav2Vec2BertSelfAttention": Row(
+        _both, "hidden_states attention_mask relative_position_embeddings", **_conformer,
+        modules=_conformer_modules, values="head_size",
+        applies=lambda module: getattr(module, "position_embeddings_type", "relative") in ("relative", "relative_key"),
+        fits=_has_parts_of_its_type, can=_has_wav2vec2_bert_positions, terms=_wav2vec2_bert_terms),
+    "seamless_m4t_v2.modeling_seamless_m4t_v2.SeamlessM4Tv2ConformerSelfAttention": Row(
+        _both, "hidden_states attention_mask", **_conformer, modules=_conformer_modules + " distance_embedding",
+        values="head_size left_max_position_embeddings right_max_position_embeddings",
+        applies=lambda module: getattr(module, "position_embeddings_type", "relative_key") == "relative_key",
+        terms=_clipped_keys),
+    "vits.modeling_vits.VitsAttention": Row(
+        _both, "hidden_states attention_mask", modules="q_proj k_proj v_proj out_proj",
+        tensors="emb_rel_k emb_rel_v", values="head_dim scaling dropout", terms=_vits_terms,
+        applies=lambda module: bool(getattr(module, "window_size", True)),
+        heads=_projected("q_proj", "k_proj", "v_proj", "head_dim"), result=_through("out_proj"),
+        scale=lambda module: module.scaling, dropout=lambda module: module.dropout),
+    "t5.modeling_t5.T5Attention": _t5(_t5_takes, _t5_result, _t5_plain),
+    "mt5.modeling_mt5.MT5Attention": _t5(_t5_takes, _t5_result, _t5_plain),
+    "pop2piano.modeling_pop2piano.Pop2PianoAttention": _t5(_t5_takes, _t5_result, _t5_plain),
+    "umt5.modeling_umt5.UMT5Attention": _t5(
+        "hidden_states encoder_hidden_states attention_mask past_key_values",
+        lambda module, call, y, terms: (module.o(_merged(y)), None)),
+    "xlnet.modeling_xlnet.XLNetRelativeAttention": Row(
+        _both, "q_head k_head_h v_head_h k_head_r attn_mask", method="rel_attn_core",
+        modules="dropout layer_norm", tensors="q k v o r r_w_bias r_r_bias", values="scale",
+        heads=lambda module, call: (call[name].permute(1, 2, 0, 3) for name in ("q_head", "k_head_h", "v_head_h")),
+        terms=_xlnet_terms, scale=lambda module: module.scale, dropout=lambda module: module.dropout.p,
+        result=lambda module, call, y, terms: y.permute(2, 0, 1, 3), can=_xlnet_can,
+        mask=lambda module, call: call.get("attn_mask"), rows=_by_time, read=hides,
+        agrees=lambda module, call, options: not _xlnet_looks_back(call) or len(call["q_head"]) == 1
+        or _hides_the_future(options)),
+    "deprecated.transfo_xl.modeling_transfo_xl.RelPartialLearnableMultiHeadAttn": Row(
+        "4.57.6", "w r attn_mask mems", modules="qkv_net o_net r_net layer_norm drop dropatt",
+        tensors="r_w_bias r_r_bias", values="n_head d_head scale pre_lnorm", heads=_transfo_xl_heads,
+        terms=_transfo_xl_terms, scale=lambda module: module.scale, dropout=lambda module: module.dropatt.p,
+        result=_transfo_xl_result, can=_transfo_xl_can, mask=lambda module, call: call.get("attn_mask"),
+        rows=_by_time, read=hides,
+        agrees=lambda module, call, options: len(call["w"]) == 1 or _hides_the_future(options)),
+    "deberta_v2.modeling_deberta_v2.DisentangledSelfAttention": Row(
+        _both, "hidden_states attention_mask query_states relative_pos rel_embeddings",
+        modules="query_proj key_proj value_proj dropout pos_dropout",
+        values="attention_head_size share_att_key pos_att_type position_buckets max_relative_positions pos_ebd_size",
+        applies=lambda module: getattr(module, "relative_attention", True), fits=_deberta_fits, can=_deberta_can,
+        heads=_deberta_heads, terms=_deberta_terms, scale=_deberta_scale, dropout=lambda module: module.dropout.p,
+        result=lambda module, call, y, terms: (_merged(y), None), read=seen, blind=lambda module: "mean"),
+}

@@ -1,0 +1,702 @@
+"""sg.accelerate on fresh models of every class that it knows: the same outputs, gradients and everything else."""
+
+import contextlib
+import copy
+import itertools
+import pickle
+import sys
+import tempfile
+import unittest
+import warnings
+from unittest import mock
+
+import torch
+
+import shiftgrad.torch as sg
+from shiftgrad.torch import accelerated, known_attentions, visibility
+
+try:
+    import transformers
+    from transformers.models.deberta_v2 import modeling_deberta_v2 as deberta
+    from transformers.models.fastspeech2_conformer import modeling_fastspeech2_conformer as fastspeech2
+    from transformers.models.mt5 import modeling_mt5 as mt5
+    from transformers.models.parakeet import modeling_parakeet as parakeet
+    from transformers.models.pop2piano import modeling_pop2piano as pop2piano
+    from transformers.models.seamless_m4t_v2 import modeling_seamless_m4t_v2 as seamless
+    from transformers.models.t5 import modeling_t5 as t5
+    from transformers.models.umt5 import modeling_umt5 as umt5
+    from transformers.models.vits import modeling_vits as vits
+    from transformers.models.wav2vec2_bert import modeling_wav2vec2_bert as bert
+    from transformers.models.wav2vec2_conformer import modeling_wav2vec2_conformer as conformer
+    from transformers.models.xlnet import modeling_xlnet as xlnet
+    missing = None
+except ImportError as error:
+    missing = str(error)
+try:
+    from transformers.models.deprecated.transfo_xl import modeling_transfo_xl as transfo_xl
+    transfo_xl_missing = missing
+except ImportError as error:
+    transfo_xl_missing = str(error)
+
+B, T, C, H, L = 2, 9, 12, 3, 2
+lengths = torch.tensor([T, T - 3])
+kept = torch.arange(T)[None] < lengths[:, None]  # [B, T]
+
+
+def randomize(model):
+    """Every parameter gets a value that matters."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.uniform_(-0.4, 0.4)
+    return model.double().eval()
+
+
+def randn(*shape):
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+@contextlib.contextmanager
+def counted():
+    """Counts the calls of the kernel."""
+    with mock.patch.object(accelerated, "relative_attention", wraps=sg.relative_attention) as kernel:
+        yield kernel
+
+
+@contextlib.contextmanager
+def in_double():
+    """Lets transformers 4.57.6 compute in double: T5 rounds its probabilities to floats, and Transformer-XL calls
+    type_as with a dtype, which no torch takes."""
+    type_as, to_float = torch.Tensor.type_as, torch.Tensor.float
+    with mock.patch.object(torch.Tensor, "type_as", lambda tensor, other=None, dtype=None: (
+            tensor.to(dtype) if other is None else type_as(tensor, other))):
+        with mock.patch.object(torch.Tensor, "float", lambda tensor: (
+                tensor if tensor.dtype is torch.float64 and tensor.dim() == 4 else to_float(tensor))):
+            yield
+
+
+def config_of(kind, implementation=None, **fields):
+    config = kind(**fields)
+    if implementation is not None:
+        config._attn_implementation = implementation
+    return config
+
+
+def parakeet_encoder(implementation="sdpa", **more):
+    # With "eager", transformers 4.57.6 makes NaN of tokens that are padding.
+    return randomize(parakeet.ParakeetEncoder(config_of(
+        parakeet.ParakeetEncoderConfig, implementation, hidden_size=C, num_hidden_layers=L, num_attention_heads=H,
+        intermediate_size=16, attention_bias=True, conv_kernel_size=3, subsampling_factor=2,
+        subsampling_conv_channels=4, num_mel_bins=8, dropout=0, dropout_positions=0, layerdrop=0,
+        activation_dropout=0, attention_dropout=0, **more)))
+
+
+_conformer = {
+    "hidden_size": C, "num_hidden_layers": L, "num_attention_heads": H, "intermediate_size": 16,
+    "hidden_dropout": 0, "attention_dropout": 0, "layerdrop": 0, "conformer_conv_dropout": 0,
+    "conv_depthwise_kernel_size": 3, "activation_dropout": 0,
+}
+
+
+def conformer_encoder(implementation="eager", **more):
+    return randomize(conformer.Wav2Vec2ConformerEncoder(config_of(
+        conformer.Wav2Vec2ConformerConfig, implementation, **_conformer, num_conv_pos_embeddings=4,
+        num_conv_pos_embedding_groups=2, **{"position_embeddings_type": "relative"} | more)))
+
+
+def bert_encoder(implementation="eager", **more):
+    return randomize(bert.Wav2Vec2BertEncoder(config_of(bert.Wav2Vec2BertConfig, implementation, **_conformer | {
+        "position_embeddings_type": "relative_key", "left_max_position_embeddings": 4,
+        "right_max_position_embeddings": 2} | more)))
+
+
+def seamless_encoder(implementation="eager", **more):
+    return randomize(seamless.SeamlessM4Tv2ConformerEncoder(config_of(
+        seamless.SeamlessM4Tv2Config, implementation, hidden_size=C, speech_encoder_layers=L,
+        speech_encoder_attention_heads=H, speech_encoder_intermediate_size=16, speech_encoder_dropout=0,
+        speech_encoder_layerdrop=0, conv_depthwise_kernel_size=3, position_embeddings_type="relative_key",
+        left_max_position_embeddings=2, right_max_position_embeddings=5, **{
+            "speech_encoder_chunk_size": 4, "speech_encoder_left_chunk_num": 1} | more)))
+
+
+def fastspeech2_encoder():
+    config = fastspeech2.FastSpeech2ConformerConfig(
+        hidden_size=C, encoder_layers=L, encoder_num_attention_heads=H, encoder_linear_units=16,
+        encoder_kernel_size=3, encoder_dropout_rate=0.0, encoder_positional_dropout_rate=0.0,
+        encoder_attention_dropout_rate=0.0)
+    return randomize(fastspeech2.FastSpeech2ConformerEncoder(config, config.encoder_config))
+
+
+def vits_encoder(window=4):
+    return randomize(vits.VitsEncoder(vits.VitsConfig(
+        hidden_size=C, num_hidden_layers=L, num_attention_heads=H, ffn_dim=16, window_size=window, hidden_dropout=0,
+        attention_dropout=0, activation_dropout=0, layerdrop=0)))
+
+
+def t5_model(module=None, name="T5", implementation=None, **more):
+    module = module or t5
+    return randomize(getattr(module, name + "ForConditionalGeneration")(config_of(
+        getattr(module, name + "Config"), implementation, **{
+            "vocab_size": 30, "d_model": C, "d_kv": 4, "d_ff": 16, "num_layers": L, "num_decoder_layers": L,
+            "num_heads": H, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 12,
+            "dropout_rate": 0, "pad_token_id": 0, "decoder_start_token_id": 0, "eos_token_id": 29} | more)))
+
+
+def xlnet_model(**more):
+    return randomize(xlnet.XLNetLMHeadModel(xlnet.XLNetConfig(**{
+        "vocab_size": 30, "d_model": C, "n_head": H, "d_inner": 16, "n_layer": L, "mem_len": 5, "dropout": 0,
+        "pad_token_id": 0} | more)))
+
+
+def transfo_xl_model(**more):
+    return randomize(transfo_xl.TransfoXLModel(transfo_xl.TransfoXLConfig(**{
+        "vocab_size": 30, "cutoffs": [], "d_model": C, "d_embed": C, "n_head": H, "d_head": 4, "d_inner": 16,
+        "n_layer": L, "mem_len": 5, "dropout": 0, "dropatt": 0, "adaptive": False, "div_val": 1,
+        "pad_token_id": 0} | more)))
+
+
+def deberta_model(**more):
+    return randomize(transformers.DebertaV2Model(transformers.DebertaV2Config(**{
+        "vocab_size": 30, "hidden_size": C, "num_hidden_layers": L, "num_attention_heads": H, "intermediate_size": 16,
+        "relative_attention": True, "position_buckets": 4, "max_relative_positions": 12, "share_att_key": True,
+        "pos_att_type": ["c2p", "p2c"], "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0,
+        "max_position_embeddings": 20, "norm_rel_ebd": "layer_norm"} | more)))
+
+
+def of_features(model, x, mask=None, **more):
+    """The outputs of an encoder of features at the tokens that are kept."""
+    y = model(x.clone(), attention_mask=mask, **more)
+    y = y if isinstance(y, torch.Tensor) else y[0]
+    return [y if mask is None else y[kept[:, :y.shape[1]]]]
+
+
+def of_parakeet(model, x, mask=None):
+    y = model(x, attention_mask=mask).last_hidden_state
+    return [y if mask is None else y[model._get_output_attention_mask(mask, target_length=y.shape[1]).bool()]]
+
+
+def of_t5(model, source, target, mask=None):
+    options = {} if mask is None else {"attention_mask": mask.long(), "decoder_attention_mask": torch.ones_like(target)}
+    out = model(input_ids=source, decoder_input_ids=target, use_cache=False, **options)
+    return [out.logits, out.encoder_last_hidden_state[kept] if mask is not None else out.encoder_last_hidden_state]
+
+
+def of_segments(model, text):
+    """Three segments, each with the memory of the one before."""
+    outputs, mems = [], None
+    for part in text.chunk(3, dim=1):
+        options = {"use_mems": True} if isinstance(model.config, transformers.XLNetConfig) else {}
+        out = model(part, mems=mems, **options)
+        mems = out.mems
+        outputs.append(out[0])
+    return [*outputs, *(mems or ())]
+
+
+def cases():
+    """Name, model, a function of the model to a list of outputs, and the number of attentions in it."""
+    x, audio = randn(B, T, C), randn(B, 4 * T, 8)
+    text, target = torch.randint(1, 29, (B, T)), torch.randint(1, 29, (B, T - 2))
+    long_text = torch.randint(1, 29, (B, 18))
+    heard = torch.arange(4 * T)[None] < torch.tensor([4 * T, 2 * T])[:, None]
+    masks = {"": None, " with padding": kept}
+    for name, mask in {"": None, " with padding": heard}.items():
+        yield "parakeet" + name, parakeet_encoder(), lambda model, mask=mask: of_parakeet(model, audio, mask), L
+    yield "parakeet, also what padding gives", parakeet_encoder(), lambda model: [
+        model(audio, attention_mask=heard).last_hidden_state], L
+    for (name, mask), kind in itertools.product(masks.items(), ("eager", "sdpa")):
+        run = lambda model, mask=mask: of_features(model, x, mask)
+        yield f"wav2vec2_conformer, {kind}{name}", conformer_encoder(kind), run, L
+        yield f"wav2vec2_bert, {kind}{name}", bert_encoder(kind), run, L
+        yield f"wav2vec2_bert, relative, {kind}{name}", bert_encoder(kind, position_embeddings_type="relative"), run, L
+        if kind == "eager":  # which adds transformers 5's chunks of bools to the score
+            continue
+        for more in ({}, {"speech_encoder_chunk_size": 20000}, {"speech_encoder_left_chunk_num": -1}):
+            yield f"seamless_m4t_v2, {more}{name}", seamless_encoder(kind, **more), run, L
+    for name, mask in masks.items():
+        yield "fastspeech2_conformer" + name, fastspeech2_encoder(), lambda model, mask=mask: of_features(
+            model, x, None if mask is None else mask[:, None]), L
+        for window in (2, 20):
+            yield f"vits, window {window}{name}", vits_encoder(window), lambda model, mask=mask: of_features(
+                model, x, mask, padding_mask=torch.ones(B, T, 1) if mask is None else mask[..., None]), L
+        for module, kind in ((t5, "T5"), (mt5, "MT5"), (umt5, "UMT5")):
+            for implementation in ("eager", "sdpa") if "sdpa" in _implementations(module, kind) else ("eager",):
+                yield f"{kind}, {implementation}{name}", t5_model(module, kind, implementation), (
+                    lambda model, mask=mask: of_t5(model, text, target, mask)), 3 * L
+        yield "pop2piano" + name, t5_model(pop2piano, "Pop2Piano"), lambda model, mask=mask: [model(
+            inputs_embeds=x, attention_mask=mask, decoder_input_ids=target, use_cache=False).logits], 3 * L
+        for share, buckets, kinds in itertools.product((True, False), (-1, 4), (["c2p", "p2c"], ["p2c"], ["c2p"])):
+            if mask is None and kinds != ["c2p", "p2c"]:
+                continue
+            model = deberta_model(share_att_key=share, position_buckets=buckets, pos_att_type=kinds)
+            yield f"deberta_v2, shared {share}, buckets {buckets}, {kinds}{name}", model, (
+                lambda model, mask=mask: [model(text, attention_mask=mask).last_hidden_state]), L
+    for kind, more in itertools.product(("uni", "bi"), ({}, {"same_length": True}, {"clamp_len": 3}, {"mem_len": 0})):
+        yield f"xlnet, {kind}, {more}", xlnet_model(attn_type=kind, **more), lambda model: of_segments(
+            model, long_text), L
+    yield "xlnet with padding", xlnet_model(attn_type="bi"), lambda model: [
+        model(text, attention_mask=kept.double()).logits], L
+    yield "xlnet, bi_data", xlnet_model(bi_data=True), lambda model: [model(text).logits], L
+    if not transfo_xl_missing:
+        for more in ({}, {"same_length": False, "untie_r": False}, {"clamp_len": 4},
+                     {"mem_len": 0, "same_length": False}, {"pre_lnorm": True}):
+            yield f"transfo_xl, {more}", transfo_xl_model(**more), lambda model: of_segments(model, long_text), L
+
+
+def _implementations(module, kind):
+    return ("eager", "sdpa") if getattr(module, kind + "PreTrainedModel")._supports_sdpa else ("eager",)
+
+
+def compare(test, name, model, run, expected_modules, bound=1e-8):
+    ours = copy.deepcopy(model)
+    before = dict(ours.named_parameters())
+    replaced = sg.accelerate(ours)
+    test.assertEqual(len(replaced), expected_modules, name)
+    test.assertEqual({n: id(p) for n, p in before.items()}, {n: id(p) for n, p in ours.named_parameters()}, name)
+    results = []
+    for each in (model, ours):
+        each.zero_grad()
+        with counted() as kernel:
+            outputs = run(each)
+        cotangents = [torch.sin(torch.arange(y.numel(), dtype=y.dtype)).view(y.shape) for y in outputs]
+        torch.autograd.backward([y for y in outputs if y.requires_grad],
+                                [c for y, c in zip(outputs, cotangents) if y.requires_grad])
+        results.append((outputs, kernel.call_count))
+    test.assertEqual(results[0][1], 0, name)
+    test.assertGreaterEqual(results[1][1], expected_modules, name)
+    for got, expected in zip(results[1][0], results[0][0]):
+        test.assertLessEqual((got - expected).abs().max().item(), bound, name)
+    for (n, theirs), (_, mine) in zip(model.named_parameters(), ours.named_parameters()):
+        test.assertEqual(theirs.grad is None, mine.grad is None, f"{name}: {n}")
+        if theirs.grad is not None:
+            error = (theirs.grad - mine.grad).abs().max() / theirs.grad.abs().max().clamp(min=1)
+            test.assertLessEqual(error.item(), bound, f"{name}: the gradient of {n}")
+
+
+@unittest.skipIf(missing, f"{missing}")
+class SameResults(unittest.TestCase):
+    def test_every_class(self):
+        torch.manual_seed(1)
+        with in_double():
+            for name, model, run, modules in cases():
+                with self.subTest(name):
+                    compare(self, name, model, run, modules)
+
+    def test_structure_of_masks(self):
+        """What is padding, causal, a window or chunks is said so; anything else stays a mask."""
+        torch.manual_seed(3)
+        delta = torch.arange(T)[:, None] - torch.arange(T)
+        chunk = torch.arange(T)[:, None] // 3 - torch.arange(T) // 3
+        free = torch.zeros(B, 1, T, dtype=torch.bool)
+        for hidden, options in (
+            (delta < -T, {}), (delta < 0, {"causal": True}),
+            ((delta < 0) | (delta > 2), {"window": (2, 0), "causal": True}),
+            ((delta < -1) | (delta > 3), {"window": (3, 1), "causal": False}),
+            ((chunk < 0) | (chunk > 1), {"chunk": (3, 1)}), ((delta == 2) | (delta == -3), None),
+        ):
+            for padding in (free, ~kept[:, None]):
+                for blind in (free, ~kept[:, None]):
+                    mask = hidden | padding | blind.transpose(1, 2)
+                    for read, made in ((visibility.hides, mask), (visibility.seen, ~mask),
+                                       (visibility.added, mask.double() * torch.finfo(torch.float64).min)):
+                        with mock.patch.object(visibility, "_BLOCK", 2 * B * T):
+                            got, nowhere = visibility.structure(made, read)
+                        alone = torch.zeros(B, T, dtype=torch.bool) if nowhere is None else nowhere
+                        self.assertTrue(torch.equal(mask.all(-1), alone))
+                        self.assertTrue(torch.equal(self.hidden(got) | alone[..., None], mask))
+                        self.assertEqual("attention_mask" in got, options is None)
+                        rule = {name: each for name, each in got.items() if not name.endswith("mask")}
+                        self.assertEqual(rule, options or {})
+        self.assertIsNone(visibility.structure(-delta.abs()[None].double(), visibility.added))
+
+    def hidden(self, options):
+        """What the kernel hides by these options: the keys whose one-hot values are not in its output."""
+        ones = torch.zeros(B, 1, T, T, dtype=torch.float64)
+        y = sg.relative_attention(ones, ones, torch.eye(T).double().expand(B, 1, T, T), **{"causal": False} | options)
+        return y[:, 0] == 0
+
+    def test_two_streams(self):
+        """XLNet's, whose own code cannot run them in double."""
+        torch.manual_seed(2)
+        model, text = xlnet_model().float(), torch.randint(1, 29, (B, T))
+        order = torch.ones(T, T).triu(1).expand(B, T, T)
+        targets = torch.eye(T)[None].expand(B, T, T)[:, -3:]
+        compare(self, "xlnet", model, lambda model: [
+            model(text, perm_mask=order, target_mapping=targets).logits], L, bound=1e-4)
+
+
+def state_of(model):
+    return {name: value.clone() for name, value in model.state_dict().items()}
+
+
+@unittest.skipIf(missing, f"{missing}")
+class Whole(unittest.TestCase):
+    """What else a model does."""
+
+    def setUp(self):
+        torch.manual_seed(5)
+        self.text, self.target = torch.randint(1, 29, (B, T)), torch.randint(1, 29, (B, T - 2))
+
+    def run_t5(self, model, **more):
+        with in_double():
+            return model(input_ids=self.text, decoder_input_ids=self.target, **more)
+
+    def test_generation(self):
+        for module, kind in ((t5, "T5"), (umt5, "UMT5")):
+            theirs = t5_model(module, kind)
+            ours = copy.deepcopy(theirs)
+            sg.accelerate(ours)
+            for options in ({}, {"num_beams": 3}, {"attention_mask": kept.long()}):
+                with in_double():
+                    expected = theirs.generate(self.text, max_new_tokens=7, min_new_tokens=7, **options)
+                    with counted() as kernel:
+                        got = ours.generate(self.text, max_new_tokens=7, min_new_tokens=7, **options)
+                self.assertTrue(torch.equal(got, expected), (kind, options))
+                self.assertGreaterEqual(kernel.call_count, L + 7 * 2 * L)
+
+    def test_cache(self):
+        """The decoder in parts, the first of several tokens, with the keys of the parts before."""
+        for module, kind in ((t5, "T5"), (umt5, "UMT5")):
+            theirs = t5_model(module, kind)
+            ours = copy.deepcopy(theirs)
+            sg.accelerate(ours)
+            with in_double():
+                whole = theirs(input_ids=self.text, decoder_input_ids=self.target).logits
+                cache, pieces = None, []
+                with counted() as kernel:
+                    for part in self.target.split((3, 1, 2, 1), 1):
+                        out = ours(input_ids=self.text, decoder_input_ids=part, past_key_values=cache, use_cache=True)
+                        cache = out.past_key_values
+                        pieces.append(out.logits)
+            self.assertEqual(kernel.call_count, 4 * 3 * L)
+            torch.testing.assert_close(torch.cat(pieces, 1), whole, rtol=0, atol=1e-8)
+
+    def test_static_cache(self):
+        """A cache with room ahead is left to the module's own code."""
+        theirs = t5_model()
+        ours = copy.deepcopy(theirs)
+        sg.accelerate(ours)
+        with in_double():
+            options = {"max_new_tokens": 5, "min_new_tokens": 5, "cache_implementation": "static",
+                       "disable_compile": True}
+            self.assertTrue(torch.equal(
+                ours.generate(self.text, **options), theirs.generate(self.text, **options)))
+
+    def test_no_dense_bias(self):
+        """T5's bias is a table, which the layers share."""
+        model = t5_model()
+        sg.accelerate(model)
+        attention = model.encoder.block[0].layer[0].SelfAttention
+        with mock.patch.object(type(attention), "compute_bias", autospec=True,
+                               side_effect=type(attention).compute_bias) as bias:
+            with counted() as kernel:
+                self.run_t5(model)
+        self.assertEqual([call.args[1] for call in bias.call_args_list], [1, 1])
+        tables = [call.kwargs.get("position_scores") for call in kernel.call_args_list]
+        encoder, decoder = tables[:L], tables[L::2]
+        self.assertTrue(all(each is encoder[0] for each in encoder) and all(each is decoder[0] for each in decoder))
+        self.assertEqual(encoder[0].shape, (2 * T - 1, H))
+
+    def test_fallback(self):
+        """A call that the kernel cannot compute is the module's own, also where layers share a bias."""
+        theirs = t5_model(implementation="eager")
+        ours = copy.deepcopy(theirs)
+        sg.accelerate(ours)
+        expected, got = (self.run_t5(model, output_attentions=True) for model in (theirs, ours))
+        self.assertEqual(len(got.encoder_attentions), L)
+        for name in ("encoder_attentions", "decoder_attentions", "cross_attentions"):
+            for a, b in zip(got[name], expected[name], strict=True):
+                torch.testing.assert_close(a, b, rtol=0, atol=1e-12)
+
+    def test_head_mask(self):
+        model = t5_model()
+        if "head_mask" not in model.forward.__code__.co_varnames:
+            self.skipTest("this transformers has no head masks")
+        ours = copy.deepcopy(model)
+        sg.accelerate(ours)
+        mask = torch.rand(L, H).double()
+        expected, got = (self.run_t5(each, head_mask=mask, decoder_head_mask=mask) for each in (model, ours))
+        torch.testing.assert_close(got.logits, expected.logits, rtol=0, atol=1e-8)
+
+    def test_mixed_layers(self):
+        """Layers of T5 that compute themselves get the bias that accelerated ones pass on, and the other way."""
+        theirs = t5_model()
+        for own in (0, 1):
+            ours = copy.deepcopy(theirs)
+            attention = ours.encoder.block[own].layer[0].SelfAttention
+            sg.accelerate(ours)
+            with mock.patch.object(accelerated, "implementation", lambda module: (
+                    "another" if module is attention else None)):
+                expected, got = (self.run_t5(each, attention_mask=kept.long()) for each in (theirs, ours))
+            torch.testing.assert_close(got.logits, expected.logits, rtol=0, atol=1e-8)
+
+    def test_xlnet_segments(self):
+        theirs = xlnet_model()
+        ours = copy.deepcopy(theirs)
+        sg.accelerate(ours)
+        for segments in (None, torch.arange(T).expand(B, T) // 4):
+            with counted() as kernel:
+                expected, got = (model(self.text, token_type_ids=segments).logits for model in (theirs, ours))
+            self.assertEqual(kernel.call_count, L if segments is None else 0)
+            torch.testing.assert_close(got, expected, rtol=0, atol=1e-10)
+
+    def test_other_masks(self):
+        """Numbers that are added to the score, and rows that see nothing, are the module's own."""
+        theirs = bert_encoder().layers[0].self_attn
+        ours = copy.deepcopy(theirs)
+        sg.accelerate(ours)
+        self.assertEqual(type(ours).__name__, type(theirs).__name__)
+        x, lowest = randn(B, T, C), torch.finfo(torch.float64).min
+        nothing = torch.zeros(B, 1, T, T).double()
+        nothing[0] = lowest
+        for mask, calls in ((randn(B, 1, T, T), 0), (nothing, 0), (torch.zeros(B, 1, T, T).double(), 1)):
+            with counted() as kernel:
+                expected, got = (each(x, attention_mask=mask)[0] for each in (theirs, ours))
+            self.assertEqual(kernel.call_count, calls)
+            torch.testing.assert_close(got, expected, rtol=0, atol=1e-10)
+
+    def test_chunks(self):
+        """The chunks of SeamlessM4T-v2 are the kernel's, not a mask."""
+        model = seamless_encoder("sdpa")
+        sg.accelerate(model)
+        with counted() as kernel:
+            model(randn(B, T, C), attention_mask=kept)
+        for call in kernel.call_args_list:
+            self.assertEqual(call.kwargs["chunk"], (4, 1))
+            self.assertNotIn("attention_mask", call.kwargs)
+
+    def test_tracing(self):
+        """torch.jit.trace records the module's own code."""
+        attention = conformer_encoder().layers[0].self_attn.requires_grad_(False)
+        x, positions = randn(B, T, C), randn(1, 2 * T - 1, C)
+        run = lambda x: attention(x, relative_position_embeddings=positions)[0]
+        expected = run(x)
+        sg.accelerate(attention)
+        torch.testing.assert_close(torch.jit.trace(run, x)(x), expected, rtol=0, atol=1e-10)
+
+    def test_a_changed_mask_is_read_again(self):
+        attention = bert_encoder().layers[0].self_attn
+        sg.accelerate(attention)
+        x, mask = randn(B, T, C), torch.zeros(B, 1, T, T).double()
+        first = attention(x, attention_mask=mask)[0]
+        mask[..., -2:] = torch.finfo(torch.float64).min
+        self.assertGreater((attention(x, attention_mask=mask)[0] - first).abs().max().item(), 1e-3)
+
+    def test_dropout(self):
+        """In training the kernel drops; in eval it does not. XLNet drops positions of each member for itself."""
+        for model in (xlnet_model(dropout=0.3), t5_model(dropout_rate=0.3),
+                      deberta_model(attention_probs_dropout_prob=0.3)):
+            sg.accelerate(model)
+            run = lambda: (self.run_t5(model) if isinstance(model, t5.T5PreTrainedModel) else model(self.text))[0]
+            with counted() as kernel, torch.no_grad():
+                self.assertTrue(torch.equal(run(), run()))
+            self.assertEqual({call.kwargs["dropout_p"] for call in kernel.call_args_list}, {0.0})
+            model.train()
+            with counted() as kernel:
+                torch.manual_seed(1)
+                first, second = run(), run()
+                torch.manual_seed(1)
+                self.assertTrue(torch.equal(run(), first))
+            self.assertFalse(torch.equal(first, second))
+            self.assertEqual({call.kwargs["dropout_p"] for call in kernel.call_args_list}, {0.3})
+
+    def test_rows_of_each_member(self):
+        """Positions that differ between the members of a batch."""
+        for theirs, run in (
+            (parakeet_encoder().layers[0].self_attn, lambda module, x, rows: module(x, rows)[0]),
+            (xlnet_model().transformer.layer[0].rel_attn, lambda module, x, rows: module(
+                x.transpose(0, 1), None, None, None, torch.cat([rows[:, :1], rows], 1).transpose(0, 1), None)[0]),
+        ):
+            ours = copy.deepcopy(theirs)
+            sg.accelerate(ours)
+            x = randn(B, T, C)
+            for rows, calls in ((randn(B, 2 * T - 1, C), B), (randn(1, 2 * T - 1, C).repeat(B, 1, 1), 1)):
+                with counted() as kernel:
+                    torch.testing.assert_close(run(ours, x, rows), run(theirs, x, rows), rtol=0, atol=1e-10)
+                self.assertEqual(kernel.call_count, calls)
+
+    def test_other_precisions(self):
+        """bfloat16 is the module's own; under autocast the kernel computes."""
+        model = deberta_model().float()
+        sg.accelerate(model)
+        with counted() as kernel, torch.autocast("cpu", torch.bfloat16):
+            under_autocast = model(self.text)[0]
+        self.assertEqual(kernel.call_count, L)
+        self.assertLess((under_autocast.float() - model(self.text)[0]).abs().max().item(), 0.2)
+        with counted() as kernel:
+            model.bfloat16()(self.text)
+        self.assertEqual(kernel.call_count, 0)
+
+    def test_copies_and_files(self):
+        model = deberta_model()
+        expected, state = model(self.text)[0], state_of(model)
+        names = [name for name, _ in sg.accelerate(model)]
+        self.assertEqual(names, [f"encoder.layer.{n}.attention.self" for n in range(L)])
+        self.assertEqual(list(model.state_dict()), list(state))
+        self.assertTrue(all(torch.equal(value, state[name]) for name, value in model.state_dict().items()))
+        shallow = copy.copy(model.encoder.layer[0].attention.self)
+        self.assertIs(type(shallow), type(model.encoder.layer[0].attention.self))
+        for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+            with counted() as kernel:
+                torch.testing.assert_close(other(self.text)[0], expected, rtol=0, atol=1e-10)
+            self.assertEqual(kernel.call_count, L)
+        with tempfile.TemporaryDirectory() as folder:
+            model.save_pretrained(folder)
+            loaded = transformers.DebertaV2Model.from_pretrained(folder)
+            self.assertIs(type(loaded.encoder.layer[0].attention.self), deberta.DisentangledSelfAttention)
+            self.assertEqual(len(sg.accelerate(loaded)), L)
+            torch.testing.assert_close(loaded.double().eval()(self.text)[0], expected, rtol=0, atol=1e-6)
+        with self.assertRaisesRegex(AttributeError, "has no attribute Nothing"):
+            accelerated.Nothing
+
+    def test_hooks_and_optimizer(self):
+        model = deberta_model()
+        seen = []
+        model.encoder.layer[0].attention.self.register_forward_hook(lambda module, x, y: seen.append(y))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        sg.accelerate(model)
+        before = state_of(model)
+        model(self.text)[0].pow(2).sum().backward()
+        optimizer.step()
+        self.assertEqual(len(seen), 1)
+        name = "encoder.layer.0.attention.self.query_proj.weight"
+        self.assertFalse(torch.equal(model.state_dict()[name], before[name]))
+
+    def test_gradient_checkpointing(self):
+        for theirs, run in ((deberta_model(), lambda model: model(self.text)[0]),
+                            (t5_model(), lambda model: self.run_t5(model, use_cache=False)[0])):
+            gradients = []
+            for ours in (False, True):
+                model = copy.deepcopy(theirs).train()
+                model.gradient_checkpointing_enable({"use_reentrant": False})
+                if ours:
+                    sg.accelerate(model)
+                with in_double():
+                    run(model).pow(2).sum().backward()
+                gradients.append([p.grad for p in model.parameters() if p.grad is not None])
+            for a, b in zip(*gradients, strict=True):
+                torch.testing.assert_close(a, b, rtol=1e-8, atol=1e-8)
+
+    def test_compile(self):
+        x, lowest = randn(B, T, C), torch.finfo(torch.float64).min
+        padding = (lowest * (~kept[:, None, None]).double()).expand(B, 1, T, T)
+        causal = (lowest * torch.ones(T, T).triu(1).double()).expand(B, 1, T, T)
+        deberta_model_, shared = deberta_model(), kept[:, None, None] & kept[:, None, :, None]
+        table = deberta_model_.encoder.get_rel_embedding().detach()
+        position = {"cache_position": torch.arange(T)} if transformers.__version__.startswith("4.") else {}
+        for theirs, run in (
+            (bert_encoder().layers[0].self_attn, lambda module: module(x, attention_mask=padding)[0]),
+            (deberta_model_.encoder.layer[0].attention.self, lambda module: module(x, shared, rel_embeddings=table)[0]),
+            (t5_model().decoder.block[0].layer[0].SelfAttention, lambda module: module(
+                x, mask=causal, **position)[0]),
+        ):
+            ours = copy.deepcopy(theirs)
+            sg.accelerate(ours)
+            with in_double():
+                expected = run(theirs)
+            torch._dynamo.reset()
+            got = torch.compile(run, backend="aot_eager", fullgraph=True)(ours)
+            torch.testing.assert_close(got, expected, rtol=0, atol=1e-8)
+            got.sum().backward()
+
+    def test_compiled_models(self):
+        for theirs in (deberta_model(), xlnet_model()):
+            expected = theirs(self.text, attention_mask=kept.long())[0]
+            ours = copy.deepcopy(theirs)
+            sg.accelerate(ours)
+            torch._dynamo.reset()
+            got = torch.compile(ours, backend="aot_eager")(self.text, attention_mask=kept.long())[0]
+            torch.testing.assert_close(got, expected, rtol=0, atol=1e-8)
+
+    def test_twice(self):
+        model = deberta_model()
+        self.assertEqual(len(sg.accelerate(model)), L)
+        self.assertEqual(sg.accelerate(model), [])
+
+    def test_unknown_modules(self):
+        for model in (torch.nn.TransformerEncoderLayer(C, H), torch.nn.Linear(2, 2)):
+            before = [type(module) for module in model.modules()]
+            self.assertEqual(sg.accelerate(model), [])
+            self.assertEqual([type(module) for module in model.modules()], before)
+
+        class Own(t5.T5Attention):
+            pass
+
+        model = t5_model()
+        model.encoder.block[0].layer[0].SelfAttention.__class__ = Own
+        self.assertEqual(len(sg.accelerate(model)), 3 * L - 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(sg.accelerate(conformer_encoder(position_embeddings_type="rotary")), [])
+            self.assertEqual(sg.accelerate(vits_encoder(window=0)), [])
+
+    def test_other_attributes(self):
+        """A module that is not what its row says is left alone, and named."""
+        path = "encoder.block.0.layer.0.SelfAttention"
+        kind, version = "T5Attention", "transformers 4.57.6 "
+        for change, complaint in (
+            (lambda module: delattr(module, "key_value_proj_dim"), f"{kind} has no key_value_proj_dim, as {version}"),
+            (lambda module: setattr(module, "q", None), f"{kind}.q is no Module, as in {version}"),
+            (lambda module: delattr(module, "relative_attention_bias"), f"{kind} is not built as in {version}"),
+            (lambda module: setattr(module, "forward", lambda *_: None), f"{kind} has a forward of its own"),
+        ):
+            model = t5_model()
+            change(model.get_submodule(path))
+            with self.assertWarns(UserWarning) as caught:
+                replaced = sg.accelerate(model)
+            self.assertIn(f"accelerate: {path} is left alone: {complaint}", str(caught.warning))
+            self.assertEqual(len(replaced), 3 * L - 1)
+            self.assertIs(type(model.get_submodule(path)), t5.T5Attention)
+
+    def test_half_way(self):
+        """When it fails half way, nothing in the model has changed."""
+        model = t5_model()
+        kinds = [type(module) for module in model.modules()]
+
+        class Stubborn(t5.T5Attention):
+            def __setattr__(self, name, value):
+                if name == "__class__":
+                    raise RuntimeError("no")
+                super().__setattr__(name, value)
+
+        module = model.decoder.block[1].layer[1].EncDecAttention
+        bound = model.encoder.block[0].layer[0].SelfAttention
+        bound.forward = bound.forward  # as transformers 4 leaves it after it has recorded outputs
+        object.__setattr__(module, "__class__", Stubborn)
+        row = known_attentions.known["t5.modeling_t5.T5Attention"]
+        with mock.patch.dict(known_attentions.known, {f"{__name__}.{Stubborn.__qualname__}": row}):
+            with self.assertRaisesRegex(RuntimeError, "no"):
+                sg.accelerate(model)
+        object.__setattr__(module, "__class__", t5.T5Attention)
+        self.assertEqual([type(module) for module in model.modules()], kinds)
+        self.assertIn("forward", vars(bound))
+        self.assertEqual(len(sg.accelerate(model)), 3 * L)
+        with counted() as kernel:
+            self.run_t5(model)
+        self.assertEqual(kernel.call_count, 3 * L)
+
+    def test_bad_input(self):
+        for bad in (None, "model", 3, [torch.nn.Linear(2, 2)], deberta.DebertaV2Model):
+            with self.assertRaisesRegex(TypeError, "accelerate: model is [A-Za-z]+, expected a torch.nn.Module$"):
+                sg.accelerate(bad)
+
+    def test_recorded_attentions(self):
+        """transformers collects the probabilities of Parakeet from outside."""
+        theirs, audio = parakeet_encoder("eager"), randn(B, 4 * T, 8)
+        ours = copy.deepcopy(theirs)
+        sg.accelerate(ours)
+        for ask in ("call", "config"):
+            theirs.config.output_attentions = ours.config.output_attentions = ask == "config"
+            options = {"output_attentions": True} if ask == "call" else {}
+            expected, got = (model(audio, **options).attentions for model in (theirs, ours))
+            self.assertEqual(len(got), L)
+            for a, b in zip(got, expected, strict=True):
+                torch.testing.assert_close(a, b, rtol=0, atol=1e-6)
+        with counted() as kernel:
+            ours.config.output_attentions = False
+            ours(audio, output_hidden_states=True)
+        self.assertEqual(kernel.call_count, L)
+
+
+if __name__ == "__main__":
+    if missing or transfo_xl_missing:
+        print(f"SKIPPED in part: {missing or transfo_xl_missing}", file=sys.stderr)
+    unittest.main()
