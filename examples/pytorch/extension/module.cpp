@@ -42,6 +42,7 @@ NB_MODULE(_extension, module) {
   bind_float32(float32);
   bind_float64(float64);
   bind_runs(module);
+  module.attr("__version__") = SHIFTGRAD_VERSION;
   module.def("empty_cache", shiftgrad::release_cached);
   module.def("cached_bytes", [] { return shiftgrad::allocator_counters().bytes_cached; });
 }

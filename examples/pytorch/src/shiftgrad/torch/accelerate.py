@@ -8,7 +8,7 @@ from .accelerated import accelerated
 from .known_attentions import known
 
 
-def accelerate(model):
+def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]]:
     """Replaces in place each attention of a model of transformers that the kernel knows.
 
     Returns the list of (name, class) of the modules replaced, in the model's order. These are then of a

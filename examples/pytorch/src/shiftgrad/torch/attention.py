@@ -38,10 +38,14 @@ def _config(scale, causal, window, chunk, dropout_p):
 
 
 def relative_attention(
-    q, k, v, *, content_bias=None, position_bias=None, position_rows=None, position_queries=None,
-    position_scores=None, clipped_keys=None, clipped_values=None, scale=None, causal=True, window=None,
-    chunk=None, key_padding_mask=None, attention_mask=None, dropout_p=0.0,
-):
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, content_bias: torch.Tensor | None = None,
+    position_bias: torch.Tensor | None = None, position_rows: torch.Tensor | None = None,
+    position_queries: torch.Tensor | None = None, position_scores: torch.Tensor | None = None,
+    clipped_keys: torch.Tensor | None = None, clipped_values: torch.Tensor | None = None,
+    scale: float | None = None, causal: bool = True, window: int | tuple[int, int] | None = None,
+    chunk: tuple[int, int] | None = None, key_padding_mask: torch.Tensor | None = None,
+    attention_mask: torch.Tensor | None = None, dropout_p: float = 0.0,
+) -> torch.Tensor:
     """Returns y [B, H, T, D] in memory linear in T. Terms that are None are left out.
 
     The T queries stand behind K - T earlier keys, at the distance δ = K - T + i - j; with 2m + 1 clipped

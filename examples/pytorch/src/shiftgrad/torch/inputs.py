@@ -8,7 +8,7 @@ import torch
 _precision = "float32"
 
 
-def set_precision(precision):
+def set_precision(precision: str) -> None:
     """Chooses how floats are rounded before they are multiplied, in calls from now on.
 
     "float32", the default, does not round. "bfloat16" does; sums stay float32.

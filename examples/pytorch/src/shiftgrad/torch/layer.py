@@ -94,7 +94,10 @@ class Layer(torch.nn.Module):
             return y
         return y.to(x.dtype if self.name in _keeps_dtype else dtype)
 
-    def forward(self, x, memory=None, key_padding_mask=None, attention_mask=None, context=None):
+    def forward(
+        self, x: torch.Tensor, memory: torch.Tensor | None = None, key_padding_mask: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None, context: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """Returns y [B, T, C] for x [B, T, C], with gradients for x, context and the parameters.
 
         memory [B, M, C] is earlier input, a constant. key_padding_mask [B, M + T] and attention_mask
@@ -111,7 +114,7 @@ class Layer(torch.nn.Module):
         return call(tensors, *self._masks(key_padding_mask, attention_mask), seed, self.name, text,
                     inputs.precision())
 
-    def start(self, limit=None):
+    def start(self, limit: int | None = None) -> State:
         """Returns a state that has seen nothing, for `step`; it keeps at most `limit` tokens."""
         like = next(self.parameters(), None)
         like = torch.empty(0, device="cpu") if like is None else like
@@ -120,7 +123,10 @@ class Layer(torch.nn.Module):
 
     @torch.compiler.disable
     @torch.no_grad()
-    def step(self, x, state=None, key_padding_mask=None, attention_mask=None, context=None):
+    def step(
+        self, x: torch.Tensor, state: State | None = None, key_padding_mask: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None, context: torch.Tensor | None = None,
+    ) -> tuple[torch.Tensor, State]:
         """Returns y [B, T, C] for x after all tokens in the state, and the state, which now has x too.
 
         Without gradients; the parameters must not change between calls.

@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 from shiftgrad import _extension
 
 from . import inputs
-from .layer import Layer
+from .layer import Layer, State
 from .operator import extension
 from .vocabulary import Vocabulary
 
@@ -77,7 +77,10 @@ class LanguageModel(_Model):
         super().__init__(name, config, parameters)
         self._text_with_memory = inputs.config_text(name, config | {"return_memory": True})
 
-    def forward(self, tokens, memory=None, mem_len=None, key_padding_mask=None, attention_mask=None):
+    def forward(
+        self, tokens: torch.Tensor, memory: torch.Tensor | None = None, mem_len: int | None = None,
+        key_padding_mask: torch.Tensor | None = None, attention_mask: torch.Tensor | None = None,
+    ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
         """Returns the logits [B, T, V] for tokens [B, T].
 
         memory [L, B, M, C] has the inputs of the L blocks for M earlier tokens, a constant. With a
@@ -93,7 +96,7 @@ class LanguageModel(_Model):
         seen = made if memory is None else torch.cat([memory.detach().to(made.dtype), made], 2)
         return self._cast(y[..., :V], x), seen[:, :, max(0, seen.shape[2] - mem_len):].contiguous()
 
-    def step(self, tokens, state=None):
+    def step(self, tokens: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
         """Returns the logits [B, T, V] for tokens [B, T] after all in the state, and the state with them.
 
         Without gradients; the parameters must not change between calls.
@@ -101,9 +104,10 @@ class LanguageModel(_Model):
         return super().step(self._tokens("tokens", tokens), state)
 
     def generate(
-        self, prompt, length=500, *, temperature=0.8, top_k=0, top_p=1.0, min_p=0.0,
-        repetition_penalty=1.0, repetition_window=64, seed=None, stop=None, mem_len=None,
-    ):
+        self, prompt: str | bytes | torch.Tensor, length: int = 500, *, temperature: float = 0.8, top_k: int = 0,
+        top_p: float = 1.0, min_p: float = 0.0, repetition_penalty: float = 1.0, repetition_window: int = 64,
+        seed: int | None = None, stop: str | bytes | torch.Tensor | None = None, mem_len: int | None = None,
+    ) -> str | bytes | torch.Tensor:
         """Returns what follows the prompt, as `char_lm generate` with the same flags writes it.
 
         A prompt of str gives a str, of bytes gives bytes, of tokens [T] gives tokens. The seed comes from
@@ -140,7 +144,9 @@ class EncoderDecoder(_Model):
     #: The tokens that begin and end a target.
     begin, end = _extension.target_ends
 
-    def forward(self, source, target, key_padding_mask=None):
+    def forward(
+        self, source: torch.Tensor, target: torch.Tensor, key_padding_mask: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """Returns the logits [B, T, V] for targets [B, T], which start with `begin`, of sources [B, S].
 
         key_padding_mask [B, S] is true where a source is padded.
@@ -148,13 +154,13 @@ class EncoderDecoder(_Model):
         x, source = self._tokens("target", target), self._tokens("source", source)
         return self._cast(self._call(self._text, x, None, source, key_padding_mask), x)
 
-    def start(self, source, key_padding_mask=None):
+    def start(self, source: torch.Tensor, key_padding_mask: torch.Tensor | None = None) -> State:
         """Returns a state before the first token of the targets of these sources, for `step`."""
         state = super().start()
         state.source, state.mask = self._tokens("source", source), key_padding_mask
         return state
 
-    def step(self, target, state):
+    def step(self, target: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:
         """Returns the logits [B, T, V] for targets [B, T] after all in the state, and the state with them.
 
         Without gradients; the parameters must not change between calls.
@@ -162,9 +168,10 @@ class EncoderDecoder(_Model):
         return super().step(self._tokens("target", target), state, state.mask, context=state.source)
 
     def generate(
-        self, source, *, beam=4, length_penalty=0.6, temperature=0.0, top_k=0, top_p=1.0, seed=None,
-        max_length=100, key_padding_mask=None,
-    ):
+        self, source: str | bytes | list | torch.Tensor, *, beam: int = 4, length_penalty: float = 0.6,
+        temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0, seed: int | None = None,
+        max_length: int = 100, key_padding_mask: torch.Tensor | None = None,
+    ) -> str | bytes | list:
         """Returns the target of a source, as `seq2seq translate` with the same flags writes it.
 
         A str gives a str, a list of str a list. Sources of tokens [B, S] give a list of tokens [T], without
@@ -202,12 +209,12 @@ class EncoderDecoder(_Model):
 _models = {"language_model": LanguageModel, "encoder_decoder": EncoderDecoder}
 
 
-def layer(name, **config):
+def layer(name: str, **config) -> Layer:
     """Returns the layer of that name: layer("relative_global_attention", d_model=256, n_head=4, max_seq=512)."""
     return _models.get(name, Layer)(name, config)
 
 
-def load(run):
+def load(run: str | os.PathLike) -> LanguageModel | EncoderDecoder:
     """Returns the model that char_lm or seq2seq trained: a LanguageModel or an EncoderDecoder.
 
     `run` is the folder, for its best checkpoint, or one of the checkpoints in it. The model is in eval

@@ -1,0 +1,91 @@
+"""The package around the layers: its version, hints, help, the bench and the source distribution."""
+
+import inspect
+import json
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+import typing
+import unittest
+from importlib.util import find_spec
+from pathlib import Path
+
+import shiftgrad
+import shiftgrad.torch as sg
+
+root = Path(__file__).parents[2]
+
+
+def bench(*flags, **options):
+    return subprocess.run([sys.executable, "-m", "shiftgrad.bench", *flags], capture_output=True, text=True, **options)
+
+
+class Package(unittest.TestCase):
+    def test_version(self):
+        """It is the library's, also where nothing else of the package has been imported."""
+        version = re.search(r"^  version: '(.*)',$", (root / "meson.build").read_text(), re.MULTILINE)[1]
+        self.assertEqual(shiftgrad.__version__, version)
+        self.assertIn(f'version = "{version}"', (root / "examples/pytorch/pyproject.toml").read_text())
+        alone = subprocess.run([sys.executable, "-c", "import shiftgrad; print(shiftgrad.__version__)"],
+                               capture_output=True, text=True)
+        self.assertEqual(alone.stdout, version + "\n", alone.stderr)
+        with self.assertRaisesRegex(AttributeError, "^module shiftgrad has no attribute missing$"):
+            shiftgrad.missing
+
+    def test_hints(self):
+        """Each public function, and each method that a user calls, says what it takes and gives."""
+        self.assertTrue((Path(shiftgrad.__file__).parent / "py.typed").exists())
+        functions = [sg.accelerate, sg.layer, sg.load, sg.relative_attention, sg.set_precision]
+        for kind in (sg.Layer, sg.LanguageModel, sg.EncoderDecoder):
+            functions += [getattr(kind, name) for name in ("forward", "start", "step", "generate") if hasattr(kind, name)]
+        for function in functions:
+            hints = typing.get_type_hints(function)
+            wanted = [name for name, each in inspect.signature(function).parameters.items()
+                      if name != "self" and each.kind is not each.VAR_KEYWORD]
+            self.assertEqual(sorted(hints), sorted([*wanted, "return"]), function.__qualname__)
+            self.assertTrue(function.__doc__, function.__qualname__)
+
+    def test_bench_refuses(self):
+        for flags, text in ((("--only", "nothing"), "--only nothing: expected a part of one of Parakeet-0.6B encoder, "),
+                            (("--layers", "-1"), "--layers is at least 0, and --minutes above 0"),
+                            (("--minutes", "0"), "--layers is at least 0, and --minutes above 0")):
+            run = bench(*flags)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn(text, run.stderr.splitlines()[-1])
+
+    @unittest.skipIf(find_spec("transformers") is None, "Python has no transformers")
+    def test_bench(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = bench("--only", "deberta", "--layers", "1", "--minutes", "1", "--json", "figures", cwd=folder)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            report = json.loads(Path(folder, "figures").read_text())
+        self.assertTrue(report["cpu"])
+        self.assertIn(report["cpu"], run.stdout)
+        lines = [line for line in run.stdout.splitlines() if line.startswith("| DeBERTa")]
+        self.assertEqual(len(lines), len(report["rows"]))
+        first = report["rows"][0]
+        self.assertGreater(first["ratio"], 0)
+        self.assertIn(f"| {first['ratio']:.2f}", lines[0])
+        self.assertEqual(", a loss" in lines[0], first["ratio"] < 1)
+
+    @unittest.skipUnless((root / ".git").exists(), "no repository to make it from")
+    def test_source_distribution(self):
+        """The tarball has the package, the library's sources and the link from one to the other."""
+        with tempfile.TemporaryDirectory() as folder:
+            run = subprocess.run([root / "examples/pytorch/sdist.sh", folder], capture_output=True, text=True)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            name = f"shiftgrad-{shiftgrad.__version__}"
+            with tarfile.open(run.stdout.strip()) as tar:
+                names = set(tar.getnames())
+                for path in ("PKG-INFO", "pyproject.toml", "core/tensor.h", "examples/pytorch/meson.build",
+                             "examples/pytorch/src/shiftgrad/torch/accelerate.py"):
+                    self.assertIn(f"{name}/{path}", names)
+                self.assertEqual(tar.getmember(f"{name}/examples/pytorch/subprojects/shiftgrad").linkname, "../../..")
+                about = tar.extractfile(f"{name}/PKG-INFO").read().decode()
+        self.assertTrue(about.startswith(f"Metadata-Version: 2.1\nName: shiftgrad\nVersion: {shiftgrad.__version__}\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
