@@ -80,6 +80,9 @@ FOR_BFLOAT16 void pack_dense_columns(const ConstMatrix& b, int64_t filled, Pair*
     for (int64_t column = 0; column < lanes; ++column) {
       if (column < b.columns) {
         const Scalar* from = b.data + column * b.column_stride + 2 * pair;
+        const Scalar* later = from + lanes * b.column_stride;
+        _mm_prefetch(reinterpret_cast<const char*>(later), _MM_HINT_T0);
+        _mm_prefetch(reinterpret_cast<const char*>(later + lanes), _MM_HINT_T0);
         block[column] =
             rounded(_mm512_maskz_loadu_ps(low, from), _mm512_maskz_loadu_ps(high, from + lanes));
       } else {
@@ -90,50 +93,6 @@ FOR_BFLOAT16 void pack_dense_columns(const ConstMatrix& b, int64_t filled, Pair*
     const int64_t count = pairs - pair < lanes ? pairs - pair : lanes;
     for (int64_t n = 0; n < count; ++n)
       _mm512_mask_storeu_epi32(to + (pair + n) * width, written, block[n]);
-  }
-}
-
-/// The numbers of a row of b at these columns; missing ones are 0.
-FOR_BFLOAT16 __m512 row_part(const ConstMatrix& b, int64_t row, int64_t column, __mmask16 columns) {
-  if (row >= b.rows) return _mm512_setzero_ps();
-  const Scalar* from = b.data + row * b.row_stride + column * b.column_stride;
-  if (b.column_stride == 1) return _mm512_maskz_loadu_ps(columns, from);
-  alignas(64) Scalar gathered[lanes] = {};
-  for (int64_t n = 0; columns >> n; ++n) gathered[n] = from[n * b.column_stride];
-  return _mm512_load_ps(gathered);
-}
-
-/// Packs the columns of b into a panel of `width`, row after row, best if the rows lie dense.
-template <int64_t width>
-FOR_BFLOAT16 void pack_by_rows(const ConstMatrix& b, Pair* to) {
-  constexpr int64_t step = width < lanes ? width : lanes;
-  for (int64_t row = 0; row < b.rows; row += 2, to += width)
-    for (int64_t column = 0; column < width; column += step) {
-      const __mmask16 columns = first_lanes(b.columns - column);
-      _mm512_mask_storeu_epi32(to + column, first_lanes(step),
-                               paired(rounded(row_part(b, row, column, columns),
-                                              row_part(b, row + 1, column, columns))));
-    }
-}
-
-/// Packs the columns of b into panels of `width`.
-template <int64_t width>
-FOR_BFLOAT16 void pack(const ConstMatrix& b, Pair* panels) {
-  const int64_t pairs = (b.rows + 1) / 2;
-  for (int64_t first = 0; first < b.columns; first += width, panels += pairs * width) {
-    const int64_t rest = b.columns - first;
-    const ConstMatrix part = b.columns_from(first, rest < width ? rest : width);
-    if (b.row_stride != 1 || b.column_stride == 1) {
-      pack_by_rows<width>(part, panels);
-      continue;
-    }
-    for (int64_t column = 0; column < width; column += lanes) {
-      const int64_t filled = width - column < lanes ? width - column : lanes;
-      int64_t count = part.columns - column;
-      count = count < 0 ? 0 : count < filled ? count : filled;
-      pack_dense_columns(part.columns_from(count > 0 ? column : 0, count), filled, panels + column,
-                         width);
-    }
   }
 }
 
@@ -162,6 +121,56 @@ FOR_BFLOAT16 void pair_rows(const Scalar* row, const Scalar* next, int64_t count
         pairs + n, left,
         paired(rounded(_mm512_maskz_loadu_ps(left, row + n),
                        next ? _mm512_maskz_loadu_ps(left, next + n) : _mm512_setzero_ps())));
+  }
+}
+
+/// The numbers of a row of b at these columns; missing ones are 0.
+FOR_BFLOAT16 __m512 row_part(const ConstMatrix& b, int64_t row, int64_t column, __mmask16 columns) {
+  if (row >= b.rows) return _mm512_setzero_ps();
+  const Scalar* from = b.data + row * b.row_stride + column * b.column_stride;
+  if (b.column_stride == 1) return _mm512_maskz_loadu_ps(columns, from);
+  alignas(64) Scalar gathered[lanes] = {};
+  for (int64_t n = 0; columns >> n; ++n) gathered[n] = from[n * b.column_stride];
+  return _mm512_load_ps(gathered);
+}
+
+/// Packs the columns of b into a panel of `width`, row after row, best if the rows lie dense.
+template <int64_t width>
+FOR_BFLOAT16 void pack_by_rows(const ConstMatrix& b, Pair* to) {
+  constexpr int64_t step = width < lanes ? width : lanes;
+  int64_t row = 0;
+  if (b.columns == width && width % lanes == 0 && b.column_stride == 1)
+    for (const Scalar* from = b.data; row + 1 < b.rows; row += 2, to += width) {
+      pair_rows(from, from + b.row_stride, width, to);
+      from += 2 * b.row_stride;
+    }
+  for (; row < b.rows; row += 2, to += width)
+    for (int64_t column = 0; column < width; column += step) {
+      const __mmask16 columns = first_lanes(b.columns - column);
+      _mm512_mask_storeu_epi32(to + column, first_lanes(step),
+                               paired(rounded(row_part(b, row, column, columns),
+                                              row_part(b, row + 1, column, columns))));
+    }
+}
+
+/// Packs the columns of b into panels of `width`.
+template <int64_t width>
+FOR_BFLOAT16 void pack(const ConstMatrix& b, Pair* panels) {
+  const int64_t pairs = (b.rows + 1) / 2;
+  for (int64_t first = 0; first < b.columns; first += width, panels += pairs * width) {
+    const int64_t rest = b.columns - first;
+    const ConstMatrix part = b.columns_from(first, rest < width ? rest : width);
+    if (b.row_stride != 1 || b.column_stride == 1) {
+      pack_by_rows<width>(part, panels);
+      continue;
+    }
+    for (int64_t column = 0; column < width; column += lanes) {
+      const int64_t filled = width - column < lanes ? width - column : lanes;
+      int64_t count = part.columns - column;
+      count = count < 0 ? 0 : count < filled ? count : filled;
+      pack_dense_columns(part.columns_from(count > 0 ? column : 0, count), filled, panels + column,
+                         width);
+    }
   }
 }
 

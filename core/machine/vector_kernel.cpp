@@ -31,8 +31,11 @@ template <int64_t width>
 HWY_INLINE void pack_dense_columns(const ConstMatrix& b, Scalar* panel) {
   HWY_ALIGN Scalar turned[lanes][4];
   for_vectors(b.rows, [&](auto access, int64_t depth) HWY_ATTR {
-    auto column = [&](int64_t n)
-                      HWY_ATTR { return access.load(b.data + n * b.column_stride + depth); };
+    auto column = [&](int64_t n) HWY_ATTR {
+      const Scalar* from = b.data + n * b.column_stride + depth;
+      hwy::Prefetch(from + product_columns * b.column_stride);
+      return access.load(from);
+    };
     hn::StoreInterleaved4(column(0), column(1), column(2), column(3), Lanes(), turned[0]);
     for (int64_t n = 0; n < std::min(lanes, b.rows - depth); ++n)
       std::memcpy(panel + (depth + n) * width, turned[n], sizeof(turned[n]));
