@@ -12,6 +12,9 @@
 //     block 1     |  # # #|# # # # |# # #
 //                 |    # #|# # # # |# # # #                Then the product with the values.
 //
+// Steps 3 and 4, and the steps from dp to ds in the backward pass, take 12 rows at a time, which stay
+// in the first cache; what a later product reads in bfloat16 is rounded there too.
+//
 // Steps 1 and 2 are the relative shift (ops/shift.h) of the tile's own little matrix, which has
 // rows + keys - 1 distances. Its products by distance stand in a buffer from element 1 on, in rows
 // of `step` + 1; the same memory, read in rows of `step` from element `rows` on, holds them by key.
