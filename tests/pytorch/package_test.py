@@ -39,7 +39,8 @@ class Package(unittest.TestCase):
         self.assertTrue((Path(shiftgrad.__file__).parent / "py.typed").exists())
         functions = [sg.accelerate, sg.layer, sg.load, sg.relative_attention, sg.set_precision]
         for kind in (sg.Layer, sg.LanguageModel, sg.EncoderDecoder):
-            functions += [getattr(kind, name) for name in ("forward", "start", "step", "generate") if hasattr(kind, name)]
+            names = ("forward", "start", "step", "generate")
+            functions += [getattr(kind, name) for name in names if hasattr(kind, name)]
         for function in functions:
             hints = typing.get_type_hints(function)
             wanted = [name for name, each in inspect.signature(function).parameters.items()
@@ -48,7 +49,7 @@ class Package(unittest.TestCase):
             self.assertTrue(function.__doc__, function.__qualname__)
 
     def test_bench_refuses(self):
-        for flags, text in ((("--only", "nothing"), "--only nothing: expected a part of one of Parakeet-0.6B encoder, "),
+        for flags, text in ((("--only", "nothing"), "--only nothing: expected a part of one of Parakeet-0.6B "),
                             (("--layers", "-1"), "--layers is at least 0, and --minutes above 0"),
                             (("--minutes", "0"), "--layers is at least 0, and --minutes above 0")):
             run = bench(*flags)

@@ -61,8 +61,9 @@ def relative_attention(
     n is K, or K + T - 1 if not causal. Clipped tables are [2m + 1, H or 1, D]. scale is 1/√D unless given.
     A window hides keys with |δ| ≥ window, and a window (left, right) all but those with -right ≤ δ ≤ left.
     chunk, (size, left_chunks), cuts the keys into chunks of that size, from the first key on: a query sees
-    its own chunk and left_chunks before it. key_padding_mask [B, K] and attention_mask [T, K] or [B, T, K] are true where hidden. A query that
-    sees no key gives 0. Time and memory of what a window or chunks hide are saved.
+    its own chunk and left_chunks before it. key_padding_mask [B, K] and attention_mask [T, K] or [B, T, K]
+    are true where hidden. A query that sees no key gives 0. Time and memory of what a window or chunks hide
+    are saved.
     """
     tensors = [q, k, v, content_bias, position_bias, position_rows, position_queries, position_scores,
                clipped_keys, clipped_values]
