@@ -7,8 +7,10 @@ built=$(realpath "$1")
 cd "$(dirname "$0")/../.."
 command -v em++ > /dev/null || { echo 'SKIPPED: em++ is not installed'; exit 77; }
 export NODE_PATH=/usr/share/nodejs
-node -e 'require("katex"), require("markdown-it")' 2> /dev/null ||
-  { echo 'SKIPPED: katex and node-markdown-it are not installed'; exit 77; }
+node -e 'require("katex"), require("markdown-it"), require("highlight.js/lib/highlight")' 2> /dev/null ||
+  { echo 'SKIPPED: katex, node-markdown-it and node-highlight.js are not installed'; exit 77; }
+{ [ -d /usr/share/fonts/truetype/paratype ] && /usr/bin/python3 -c 'import fontTools, brotli'; } 2> /dev/null ||
+  { echo 'SKIPPED: fonts-paratype, fonttools and python3-brotli are not installed'; exit 77; }
 export BUILD="$built/book"
 PLAYWRIGHT=$(tests/examples/book/playwright.sh "$BUILD/browser" 2>&1) || { echo "$PLAYWRIGHT"; exit 77; }
 export PLAYWRIGHT

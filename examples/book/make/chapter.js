@@ -2,12 +2,14 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const markdown = require('markdown-it')({ html: true, typographer: false });
+const { colored } = require('./code.js');
+const markdown = require('markdown-it')({ html: true, typographer: false, highlight: colored });
 const { equations } = require('./equations.js');
 const { with_exercises } = require('./exercises.js');
+const { headings } = require('./headings.js');
 const { quotes } = require('./quotes.js');
 
-markdown.use(equations).use(quotes);
+markdown.use(equations).use(headings).use(quotes);
 // Wide tables scroll by themselves, so that a narrow page does not. Without a mouse, keys scroll them.
 markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0" role="group" aria-label="Table"><table>\n';
 markdown.renderer.rules.table_close = () => '</table></div>\n';
@@ -24,15 +26,16 @@ function front_matter(file, source) {
   return { ...Object.fromEntries(entries), text: parts[2] };
 }
 
-/// Returns {name, title, order, summary, html} of a file.
+/// Returns {name, title, order, summary, html, headings} of a file. `headings` are the main ones: {id, html}.
 function read_chapter(file) {
   const { title, order, summary, text } = front_matter(file, fs.readFileSync(file, 'utf8'));
   for (const [key, value] of Object.entries({ title, order, summary }))
     if (!value) throw new Error(`${file}: "${key}" is missing`);
   if (!(Number(order) > 0)) throw new Error(`${file}: "order" is ${order}, expected a number above 0`);
   try {
-    const html = with_exercises(markdown.render(text, { markdown }));
-    return { name: path.basename(file, '.md'), title, order: Number(order), summary, html };
+    const env = {};
+    const html = with_exercises(markdown.render(text, env));
+    return { name: path.basename(file, '.md'), title, order: Number(order), summary, html, headings: env.headings };
   } catch (error) {
     throw new Error(`${file}: ${error.message}`);
   }

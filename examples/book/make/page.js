@@ -17,9 +17,27 @@ function neighbours(chapters, here) {
   const before = chapters[n - 1];
   const after = chapters[n + 1];
   return `<nav class="neighbours" aria-label="Previous and next chapter">
-${before ? `<span>Previous: ${link(before, ' rel="prev"')}</span>` : '<span></span>'}
-${after ? `<span>Next: ${link(after, ' rel="next"')}</span>` : '<span></span>'}
+${before ? `<span>Previous <b>${link(before, ' rel="prev"')}</b></span>` : '<span></span>'}
+${after ? `<span>Next <b>${link(after, ' rel="next"')}</b></span>` : '<span></span>'}
 </nav>`;
+}
+
+/// How far a reader has come.
+function progress(chapters, here) {
+  const at = `Chapter ${here.order} of ${chapters.length}`;
+  return `<label class="progress">${at} <progress value="${here.order}" max="${chapters.length}"></progress></label>`;
+}
+
+/// The contents of a page: its main headings.
+function sections({ headings }) {
+  const rows = headings.map(({ id, html }) => `<li><a href="#${id}">${html}</a></li>`);
+  return `<nav class="on-page" aria-label="On this page">
+<b>On this page</b>
+<ul>
+${rows.join('\n')}
+</ul>
+</nav>
+`;
 }
 
 /// The page of contents, as a chapter.
@@ -43,7 +61,8 @@ ${rows.join('\n')}
 function page(chapter, chapters, modules_in) {
   const is_chapter = chapters.includes(chapter);
   const end = is_chapter ? neighbours(chapters, chapter) : '';
-  const imports = ['color_scheme.js', ...modules_in(chapter.html)].map((name) => `import "book/${name}";`);
+  const frame = is_chapter ? ['color_scheme.js', 'on_page.js'] : ['color_scheme.js'];
+  const imports = [...frame, ...modules_in(chapter.html)].map((name) => `import "book/${name}";`);
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -59,15 +78,16 @@ function page(chapter, chapters, modules_in) {
 ${imports.join('\n')}
 </script>
 </head>
-<body>
+<body class="book${is_chapter ? '' : ' front'}">
 <a class="skip" href="#text">Skip to the text</a>
 <header>
 <a class="home" href="index.html">shiftgrad: the book</a>
 <details class="chapters"><summary>Chapters</summary><nav aria-label="Chapters">${list(chapters, chapter)}</nav></details>
+${is_chapter ? progress(chapters, chapter) : ''}
 <color-scheme></color-scheme>
 </header>
-<main id="text">
-<h1>${is_chapter ? `<span class="order">${chapter.order}</span> ` : ''}${escape(chapter.title)}</h1>
+${is_chapter ? sections(chapter) : ''}<main id="text">
+<h1>${is_chapter ? `<span class="order">Chapter ${chapter.order}</span> ` : ''}${escape(chapter.title)}</h1>
 ${chapter.html}
 </main>
 <footer>

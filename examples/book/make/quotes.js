@@ -52,7 +52,7 @@ function quotes(markdown) {
     if (kind === 'quote-text') return markdown.render(quoted(file, tokens[n].content), env);
     if (kind === 'quote')
       return `<figure class="quote"><figcaption><code>${escape(file)}</code></figcaption>` +
-        `<pre tabindex="0"><code>${escape(quoted(file, tokens[n].content))}</code></pre></figure>\n`;
+        `<pre tabindex="0"><code>${options.highlight(quoted(file, tokens[n].content), file)}</code></pre></figure>\n`;
     return fence(tokens, n, options, env, self);
   };
 }

@@ -100,11 +100,12 @@ export class CellField extends HTMLElement {
     const columns = Math.max(this.#shown.columns ?? 0, ...cells.map(({ column }) => column + 1)) + left;
     const rows = Math.max(this.#shown.rows ?? 0, ...cells.map(({ row }) => row + 1)) + top;
     const size = Math.min(widest, (width - 4) / columns);
+    const middle = Math.max(0, (width - 4 - columns * size) / 2);
     this.style.setProperty('--cell-size', `${size}px`);
     this.classList.toggle('unlabelled', size < least_labelled);
     this.#plane.style.height = `${rows * size + 4}px`;
     for (const { element, cell } of this.#cells.values()) {
-      const x = (cell.column + left) * size, y = cell.row < 0 ? 0 : (cell.row + top) * size;
+      const x = middle + (cell.column + left) * size, y = cell.row < 0 ? 0 : (cell.row + top) * size;
       element.style.transform = `translate(${x.toFixed(2)}px, ${y.toFixed(2)}px)`;
     }
   }

@@ -4,10 +4,12 @@
 const fs = require('node:fs');
 const path = require('node:path');
 
-const wide = { width: 1000, height: 900 }, narrow = { width: 360, height: 740 };
+const wide = { width: 1280, height: 900 }, narrow = { width: 360, height: 740 };
 const least_contrast = 4.5;  // WCAG 2.2, 1.4.3
+const lines = { least: 65, most: 75 };  // characters of a full line
+const most_headings = 5;
 
-/// Nothing is wider than a phone.
+/// Nothing is wider than the window: a phone, or a desk's.
 async function check_width(page, offend) {
   const wide = await page.evaluate(() => {
     const most = document.documentElement.clientWidth;
@@ -21,7 +23,43 @@ async function check_width(page, offend) {
       .filter((one) => one.getBoundingClientRect().right > most + 0.5 && !inside(one))
       .map((one) => `${one.localName}.${one.className}`).slice(0, 5);
   });
-  if (wide.length) offend(`wider than ${narrow.width} pixels: ${wide.join(', ')}`);
+  if (wide.length) offend(`wider than ${page.viewportSize().width} pixels: ${wide.join(', ')}`);
+}
+
+/// A full line of text is as long as one reads with ease, and the typeface is the book's own.
+async function check_column(page, offend) {
+  const { counts, loaded } = await page.evaluate(async () => {
+    await document.fonts.ready;
+    const counts = [], range = document.createRange();
+    for (const one of document.querySelectorAll('main > p')) {
+      if (one.querySelector('.katex, code')) continue;  // their characters have other widths
+      const tops = new Map(), texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+      for (let text; text = texts.nextNode();)
+        for (let n = 0; n < text.length; ++n) {
+          range.setStart(text, n);
+          range.setEnd(text, n + 1);
+          const box = range.getClientRects()[0];
+          if (box) tops.set(Math.round(box.top), (tops.get(Math.round(box.top)) ?? 0) + 1);
+        }
+      counts.push(...[...tops.values()].slice(0, -1));  // the last line ends where the paragraph does
+    }
+    return { counts: counts.sort((a, b) => a - b), loaded: [...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family) };
+  });
+  const middle = counts[Math.floor(counts.length / 2)];
+  if (middle < lines.least || middle > lines.most)
+    offend(`a line has ${middle} characters, expected ${lines.least} to ${lines.most}`);
+  for (const family of ['PT Serif', 'PT Sans'])
+    if (!loaded.some((one) => one.includes(family))) offend(`${family} is not loaded`);
+}
+
+/// A chapter has few main headings, and the contents of the page list them.
+async function check_headings(page, offend) {
+  const { headings, listed } = await page.evaluate(() => ({
+    headings: [...document.querySelectorAll('main h2')].map(({ id }) => `#${id}`),
+    listed: [...document.querySelectorAll('.on-page a')].map(({ hash }) => hash),
+  }));
+  if (headings.length > most_headings) offend(`${headings.length} main headings, expected at most ${most_headings}`);
+  if (headings.join() !== listed.join()) offend(`the contents list ${listed.join()}, expected ${headings.join()}`);
 }
 
 /// Text stands out from what is behind it.
@@ -128,6 +166,9 @@ async function check_page({ page, name, book, pictures, offend, settled }) {
   const picture = (kind) =>
     page.screenshot({ path: path.join(pictures, name.replace('.html', `-${kind}.png`)), fullPage: true });
   await check_names(page, offend);
+  await check_column(page, offend);
+  await check_headings(page, offend);
+  await check_width(page, offend);
   await check_links(page, book, offend);
   await check_tabs(page, offend);
   for (const colorScheme of ['dark', 'light']) {

@@ -15,7 +15,7 @@ const { check_page, check_width, narrow, wide } = require('./page.js');
 const { check_controls } = require('./controls.js');
 
 const [book, pictures, ...asked] = process.argv.slice(2);
-const most_bytes = 4e6;
+const most_bytes = 3.5e6;
 const at_a_time = 3;
 let offences = 0;
 

@@ -1,0 +1,17 @@
+// Code in colours, by highlight.js, when the book is made. Its classes have their colours in page/layout.css.
+
+const { escapeHtml } = require('markdown-it')().utils;
+const highlight = require('highlight.js/lib/highlight');
+
+highlight.configure({ hideUpgradeWarningAcceptNoSupportOrSecurityUpdates: true });  // Debian has version 9
+const languages = { cpp: 'cpp', h: 'cpp', js: 'javascript', json: 'json', py: 'python', sh: 'bash' };
+for (const name of new Set(Object.values(languages)))
+  highlight.registerLanguage(name, require(`highlight.js/lib/languages/${name}`));
+
+/// The HTML of code. `name` is a language or a file; what is none of these languages has no colours.
+function colored(code, name) {
+  const language = languages[name.split('.').at(-1)] ?? name;
+  return highlight.getLanguage(language) ? highlight.highlight(language, code, true).value : escapeHtml(code);
+}
+
+module.exports = { colored };
