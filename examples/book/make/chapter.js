@@ -14,6 +14,12 @@ markdown.use(equations).use(headings).use(quotes);
 markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0" role="group" aria-label="Table"><table>\n';
 markdown.renderer.rules.table_close = () => '</table></div>\n';
 
+// Captions stand in HTML, where Markdown reads no further, but they are text.
+const html_block = markdown.renderer.rules.html_block;
+markdown.renderer.rules.html_block = (tokens, n, ...rest) =>
+  html_block(tokens, n, ...rest).replace(/(<figcaption>)([^]*?)(<\/figcaption>)/g,
+                                         (_, begin, text, end) => begin + markdown.renderInline(text.trim()) + end);
+
 /// Splits "---\nkey: value\n---\ntext" into its keys and its text.
 function front_matter(file, source) {
   const parts = /^---\n([^]*?)\n---\n([^]*)$/.exec(source);

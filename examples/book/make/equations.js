@@ -2,16 +2,19 @@
 
 const katex = require('katex');
 
+const longest_unbroken = 40;  // characters of an equation that fits into a line of a phone with what follows it
+
 function set(text, displayMode) {
   return katex.renderToString(text, { displayMode, throwOnError: true });
 }
 
 /// $a$ in a line. As in pandoc, no space follows the first dollar or stands before the last, and no digit
 /// follows it, so that "$5 and $6" stays as it is.
+/// A mark that follows, such as a comma, stays on its line.
 function in_line(state, silent) {
-  const equation = /^\$(?![\s$])((?:\\.|[^\\$])*?)(?<!\s)\$(?!\d)/.exec(state.src.slice(state.pos));
+  const equation = /^\$(?![\s$])((?:\\.|[^\\$])*?)(?<!\s)\$(?!\d)([.,;:!?)]*)/.exec(state.src.slice(state.pos));
   if (!equation) return false;
-  if (!silent) state.push('equation', '', 0).content = equation[1];
+  if (!silent) Object.assign(state.push('equation', '', 0), { content: equation[1], info: equation[2] });
   state.pos += equation[0].length;
   return true;
 }
@@ -37,7 +40,11 @@ function equations(markdown) {
   markdown.inline.ruler.before('escape', 'equation', in_line);
   markdown.block.ruler.before('fence', 'displayed_equation', displayed,
                               { alt: ['paragraph', 'reference', 'blockquote', 'list'] });
-  markdown.renderer.rules.equation = (tokens, n) => set(tokens[n].content, false);
+  markdown.renderer.rules.equation = (tokens, n) => {
+    const { content, info: mark } = tokens[n];
+    const html = set(content, false) + mark;
+    return mark && content.length <= longest_unbroken ? `<span class="unbroken">${html}</span>` : html;
+  };
   markdown.renderer.rules.displayed_equation = (tokens, n) =>
     `<div class="wide" tabindex="0" role="group" aria-label="Equation">${set(tokens[n].content, true)}</div>\n`;
 }

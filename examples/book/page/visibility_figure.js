@@ -84,6 +84,7 @@ class VisibilityFigure extends HTMLElement {
   }
 
   #draw({ title, mark_name, masked_by_hand }, { T, M, K }, seen, marks) {
+    this.classList.toggle('to-press', Boolean(masked_by_hand));
     const cells = [];
     const every = [...new Set(marks?.flat().filter((_, n) => seen[Math.floor(n / K)][n % K]))].sort().reverse();
     for (let i = 0; i < T; ++i)

@@ -62,6 +62,33 @@ async function check_headings(page, offend) {
   if (headings.join() !== listed.join()) offend(`the contents list ${listed.join()}, expected ${headings.join()}`);
 }
 
+/// No line begins with a mark, which belongs to the equation before it.
+async function check_marks(page, offend) {
+  const lonely = await page.evaluate(() => {
+    const range = document.createRange();
+    return [...document.querySelectorAll('main .katex')].flatMap((one) => {
+      const next = one.nextSibling;
+      if (!/^[.,;:!?)]/.test(next?.data ?? '') || !one.checkVisibility()) return [];
+      range.setStart(next, 0);
+      range.setEnd(next, 1);
+      return range.getBoundingClientRect().left < one.getBoundingClientRect().left ? [next.data.slice(0, 20)] : [];
+    });
+  });
+  for (const text of lonely) offend(`a line begins with "${text}"`);
+}
+
+/// No Markdown is left: no *word* and no $equation$ outside of code.
+async function check_markdown(page, offend) {
+  const left = await page.evaluate(() => {
+    const found = [], texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+    for (let text; text = texts.nextNode();)
+      if (!text.parentElement.closest('code, pre, textarea, svg, .katex, script') && /\*[^\s*][^*]*\*|\$[^$]+\$/.test(text.data))
+        found.push(text.data.trim().slice(0, 60));
+    return found;
+  });
+  for (const text of left) offend(`Markdown is left in "${text}"`);
+}
+
 /// Text stands out from what is behind it.
 async function check_contrast(page, scheme, offend) {
   const faint = await page.evaluate((least) => {
@@ -169,6 +196,8 @@ async function check_page({ page, name, book, pictures, offend, settled }) {
   await check_column(page, offend);
   await check_headings(page, offend);
   await check_width(page, offend);
+  await check_marks(page, offend);
+  await check_markdown(page, offend);
   await check_links(page, book, offend);
   await check_tabs(page, offend);
   for (const colorScheme of ['dark', 'light']) {
@@ -180,6 +209,7 @@ async function check_page({ page, name, book, pictures, offend, settled }) {
   await page.setViewportSize(narrow);
   await settled(page);
   await check_width(page, offend);
+  await check_marks(page, offend);
   await picture('narrow');
   await page.setViewportSize(wide);
 }

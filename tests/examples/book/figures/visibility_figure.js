@@ -1,7 +1,7 @@
 // <visibility-figure> shows what formulas say. In the chapter on attention all kinds are tried, in a figure that
 // offers them all.
 
-const { Figure, below, is_open, range } = require('../figure.js');
+const { Figure, assert, below, is_open, range } = require('../figure.js');
 
 const sliders = ['window', 'padding', 'max_distance', 'max_seq', 'band', 'taps', 'rnn_window'];
 const tried = {
@@ -43,6 +43,7 @@ async function check_mask(figure) {
   const open_cells = (hidden) => range(4).map((i) => range(4).map((j) => j <= i && !hidden.includes(`${i} ${j}`)));
   const shows = (hidden) => figure.shows(open_cells(hidden), () => figure.rows(is_open));
   await shows([]);
+  assert.equal(await figure.root.locator('.field-cell').first().evaluate((cell) => getComputedStyle(cell).cursor), 'pointer');
   await figure.root.locator('.field-cell[data-row="1"][data-column="0"]').click();
   await shows(['1 0']);
   await figure.root.locator('.field-plane').focus();
