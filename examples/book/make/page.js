@@ -43,14 +43,20 @@ ${rows.join('\n')}
 /// The page of contents, as a chapter.
 function contents(chapters) {
   const rows = chapters.map((chapter) =>
-    `<li value="${chapter.order}">${link(chapter)}<br>${escape(chapter.summary)}</li>`);
+    `<li value="${chapter.order}">${chapter.order} ${link(chapter)}${escape(chapter.summary)}</li>`);
   return {
     name: 'index',
     title: 'Relative attention, running',
     summary: 'A book about relative attention and attention-free transformers whose figures run the library they explain.',
-    html: `<p>Each variant has a chapter, from the Transformer's attention to what has been put in its place. You should know
-attention; nothing else is assumed. Each number in a figure is computed on this page by shiftgrad, the C++ library
-that the book explains, compiled to WebAssembly.</p>
+    html: `<p class="claim">A query asks how far back a key stands. One buffer, read in other rows, answers for all keys at once.</p>
+<figure>
+<shift-figure t="4" m="2" way="rel_shift" plain plays></shift-figure>
+<figcaption>Each row is a query, <i>q</i>, and each column a distance, <i>r</i>. The shift brings every score to its key.
+<a href="shift.html">The chapter on the shift</a> takes it step by step.</figcaption>
+</figure>
+<p>Each variant has a chapter, from the Transformer's attention to what has been put in its place. You should know
+matrices and what it is to train a model. Each number in a figure is computed on this page by shiftgrad, the C++
+library that the book explains, compiled to WebAssembly.</p>
 <ol class="contents">
 ${rows.join('\n')}
 </ol>`,

@@ -1,9 +1,11 @@
 // <shift-figure t="3" m="2" way="rel_shift">: the relative shift, step by step. The library applies
-// the operations to numbered scores; the figure draws where it says that each of them lies.
+// the operations to numbered scores; the figure draws where it says that each of them lies. With the attribute
+// `plays` it plays its steps when it is first seen, unless the reader wants no motion. With `plain` it has one button.
 
 import { attempt, attribute } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/cell_field.js';
+import { when_seen } from 'book/when_seen.js';
 import { ways } from 'book/shift_ways.js';
 import { below } from 'book/subscripts.js';
 
@@ -51,7 +53,7 @@ class ShiftFigure extends HTMLElement {
     on_click('next', () => this.#go(this.#step + 1));
     on_click('play', () => this.#play());
     on_click('motion', () => this.#move_at_once());
-    this.#compute();
+    this.#compute().then(() => { if (this.hasAttribute('plays')) when_seen(this, () => this.#play()); });
   }
 
   disconnectedCallback() { this.#stop(); }

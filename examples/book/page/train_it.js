@@ -1,11 +1,13 @@
 // <train-it>: trains a variant on a text, and shows what it learns: the loss beside that of earlier trainings,
 // what it writes, what its characters attend to, and what it has learned about distances. The attribute
-// `variant` names the one to begin with. An event "trained" tells that the model has changed.
+// `variant` names the one to begin with; with `begins` it begins when it is first seen, unless the reader wants no
+// motion. An event "trained" tells that the model has changed.
 
 import 'book/drawn_figure.js';
 import { attempt, choose, choices, number, part } from 'book/elements.js';
 import { texts } from 'book/texts.js';
 import { TrainingRun } from 'book/training_run.js';
+import { when_seen } from 'book/when_seen.js';
 import { begin, fewest_characters, most_steps, variants } from 'book/variants.js';
 
 const own_text = 'your own text';
@@ -59,6 +61,7 @@ customElements.define('train-it', class extends HTMLElement {
     this.#part('own').addEventListener('change', () => this.#chosen());
     for (const name of ['layer', 'head', 'table', 'looked_at'])
       this.#part(name).addEventListener('change', () => attempt(this, () => this.#look()));
+    if (this.hasAttribute('begins')) when_seen(this, () => { if (!this.#run) this.#press(); });
   }
 
   disconnectedCallback() { this.#run?.close(); }

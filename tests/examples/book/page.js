@@ -8,6 +8,7 @@ const wide = { width: 1280, height: 900 }, narrow = { width: 360, height: 740 };
 const least_contrast = 4.5;  // WCAG 2.2, 1.4.3
 const lines = { least: 65, most: 75 };  // characters of a full line
 const most_headings = 5;
+const opens_with_words = ['blog_posts.html', 'encoder_decoder.html'];
 
 /// Nothing is wider than the window: a phone, or a desk's.
 async function check_width(page, offend) {
@@ -50,6 +51,17 @@ async function check_column(page, offend) {
     offend(`a line has ${middle} characters, expected ${lines.least} to ${lines.most}`);
   for (const family of ['PT Serif', 'PT Sans'])
     if (!loaded.some((one) => one.includes(family))) offend(`${family} is not loaded`);
+}
+
+/// A page begins with a figure that shows something.
+async function check_opening(page, name, offend) {
+  if (opens_with_words.includes(name)) return;
+  const shows = await page.waitForFunction(() => {
+    const figure = document.querySelector('main figure'), heading = document.querySelector('main h2');
+    const is_before = figure && (!heading || figure.compareDocumentPosition(heading) & Node.DOCUMENT_POSITION_FOLLOWING);
+    return Boolean(is_before && figure.querySelector('.field-cell, svg, td, [name=train]'));
+  }, null, { timeout: 10000 }).catch(() => null);
+  if (!shows) offend('no figure before the first heading');
 }
 
 /// A chapter has few main headings, and the contents of the page list them.
@@ -195,6 +207,7 @@ async function check_page({ page, name, book, pictures, offend, settled }) {
   await check_names(page, offend);
   await check_column(page, offend);
   await check_headings(page, offend);
+  await check_opening(page, name, offend);
   await check_width(page, offend);
   await check_marks(page, offend);
   await check_markdown(page, offend);
