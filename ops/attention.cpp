@@ -73,24 +73,17 @@ Tensor relative_attention(const RelativeAttention& attention) {
   check_attention(attention);
   RelativeAttention a = attention;
   a.factor = a.factor.value_or(1);
+  std::vector<const Tensor*> inputs;
   for (Tensor* x : {&a.query, &a.key, &a.value, &a.content_bias, &a.position_bias, &a.position_rows,
-                    &a.position_queries, &a.clipped_keys, &a.clipped_values})
+                    &a.position_queries, &a.position_scores, &a.clipped_keys, &a.clipped_values}) {
     *x = with_dense_rows(*x);
+    inputs.push_back(x);
+  }
   AttentionSizes sizes(a);
   Tensor by_token = Tensor::empty({sizes.B, sizes.T, sizes.H, sizes.D});
   Tensor y = transpose(by_token, 1, 2);  // [B, H, T, D]
-  std::initializer_list<const Tensor*> inputs = {&a.query,
-                                                 &a.key,
-                                                 &a.value,
-                                                 &a.content_bias,
-                                                 &a.position_bias,
-                                                 &a.position_rows,
-                                                 &a.position_queries,
-                                                 &a.position_scores,
-                                                 &a.clipped_keys,
-                                                 &a.clipped_values};
   AttentionRecord saved{.y = y, .rows = {}, .exponentials = {}};
-  if (recording(std::span(inputs.begin(), inputs.size()))) {
+  if (recording(inputs)) {
     saved.rows = Tensor::empty({sizes.B, sizes.H, sizes.T, 2});
     if (sizes.keeps_exponentials())
       saved.exponentials = Tensor::empty({sizes.B, sizes.H, sizes.T, sizes.K});
