@@ -50,8 +50,9 @@ class Package(unittest.TestCase):
 
     def test_bench_refuses(self):
         for flags, text in ((("--only", "nothing"), "--only nothing: expected a part of one of Parakeet-0.6B "),
-                            (("--layers", "-1"), "--layers is at least 0, and --minutes above 0"),
-                            (("--minutes", "0"), "--layers is at least 0, and --minutes above 0")):
+                            (("--layers", "-1"), "--layers is at least 0, --threads at least 1, and --minutes above 0"),
+                            (("--threads", "0"), "--layers is at least 0, --threads at least 1, and --minutes above 0"),
+                            (("--minutes", "0"), "--layers is at least 0, --threads at least 1, and --minutes above 0")):
             run = bench(*flags)
             self.assertEqual(run.returncode, 2)
             self.assertIn(text, run.stderr.splitlines()[-1])
@@ -59,7 +60,7 @@ class Package(unittest.TestCase):
     @unittest.skipIf(find_spec("transformers") is None, "Python has no transformers")
     def test_bench(self):
         with tempfile.TemporaryDirectory() as folder:
-            run = bench("--only", "deberta", "--layers", "1", "--minutes", "1", "--json", "figures", cwd=folder)
+            run = bench("--only", "deberta", "--layers", "1", "--minutes", "1", "--threads", "1", "--json", "figures", cwd=folder)
             self.assertEqual(run.returncode, 0, run.stderr)
             report = json.loads(Path(folder, "figures").read_text())
         self.assertTrue(report["cpu"])

@@ -1,12 +1,13 @@
 """Times models of transformers as they are and after sg.accelerate, and measures their memory.
 
-    python -m shiftgrad.bench [--json [FILE]] [--only TEXT] [--layers N] [--minutes N] [--gigabytes N] [--compile]
+    python -m shiftgrad.bench [--json [FILE]] [--only TEXT] [--layers N] [--minutes N] [--threads N] [--gigabytes N]
+                              [--compile]
 
 Prints a table in Markdown, with the CPU; --json writes the figures to FILE as well. The models have the sizes of
 those that people use, random parameters, and N layers, 2 unless given, so that all is done in under ten minutes;
 with --layers 0 they have all of theirs. Each way to compute has a process of its own, and these take turns. Memory
 is what a process grew by in its first step. What needs more than the gigabytes is "too large"; what the minutes
-do not suffice for is a dash.
+do not suffice for is a dash. With one thread the times are the CPU's, which other processes change little.
 """
 
 import argparse
@@ -81,11 +82,13 @@ def named(whose, bfloat16, compiled):
     return ", ".join(["compiled" if compiled else "eager"] + ["autocast"] * bfloat16)
 
 
-def work(pipe, name, length, training, way, layers, gigabytes):
+def work(pipe, name, length, training, way, layers, gigabytes, threads):
     """Runs a step each time it is told to, and sends the seconds that it took, and the MB that the first one added."""
     os.dup2(2, 1)  # transformers prints warnings
     (whose, bfloat16, compiled), (make, _, _) = way, models[name]
     torch.manual_seed(1)
+    torch.set_num_threads(threads)
+    clock = time.process_time if threads == 1 else time.perf_counter
     model, forward = make(layers)
     model.train(training)
     if whose == "shiftgrad":
@@ -97,7 +100,7 @@ def work(pipe, name, length, training, way, layers, gigabytes):
     before = peak()
     while pipe.recv():
         torch.manual_seed(1)
-        begin = time.perf_counter()
+        begin = clock()
         try:
             with torch.set_grad_enabled(training), torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
                 y = forward(run, length)
@@ -106,7 +109,7 @@ def work(pipe, name, length, training, way, layers, gigabytes):
         except (RuntimeError, MemoryError) as error:
             pipe.send(("too large" if "memory" in str(error).lower() else "failed", str(error).splitlines()[0]))
             return
-        seconds = time.perf_counter() - begin
+        seconds = clock() - begin
         model.zero_grad()
         pipe.send((seconds, peak() - before))
 
@@ -150,14 +153,15 @@ class Worker:
 def measure(name, length, training, options, deadline):
     """The figures of one row of the table."""
     chosen = ways(options.compile)
-    workers = [Worker(name, length, training, way, options.layers, options.gigabytes) for way in chosen]
+    workers = [Worker(name, length, training, way, options.layers, options.gigabytes, options.threads)
+               for way in chosen]
     begin = None
     for turn in range(4):
-        begin = time.monotonic() if turn == 1 else begin
+        begin = time.monotonic() if turn < 2 else begin
         for worker in workers:
             worker.step(deadline)
-        # The first turn warms up. One more is enough where it takes long.
-        if turn and time.monotonic() - begin > 10 or all(worker.failure for worker in workers):
+        # The first turn warms up. One more is enough where it takes long, and none where it takes very long.
+        if time.monotonic() - begin > (10 if turn else 60) or all(worker.failure for worker in workers):
             break
     for worker in workers:
         worker.close()
@@ -181,7 +185,7 @@ def cell(figures):
 def table(report):
     """The report in Markdown."""
     lines = [
-        f"On {report['cpu']}, {report['threads']} threads, PyTorch {report['torch']}, transformers "
+        f"On {report['cpu']}, threads: {report['threads']}, PyTorch {report['torch']}, transformers "
         f"{report['transformers']}, {report['layers']} of each model. Of both, the fastest way counts.", "",
         "| model, length | pass | its own code | accelerated | own / accelerated |", "|---|---|---:|---:|---:|",
     ]
@@ -210,12 +214,13 @@ def main():
     parser.add_argument("--only", default="", metavar="TEXT", help="only the models whose names have this in them")
     parser.add_argument("--layers", type=int, default=2, metavar="N", help="layers of each model; 0 for all of them")
     parser.add_argument("--minutes", type=float, default=9, metavar="N", help="end after so many (default: 9)")
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads(), metavar="N")
     parser.add_argument("--gigabytes", type=float, metavar="N",
                         help="that a process may take (default: half of what there is)")
     parser.add_argument("--compile", action="store_true", help="also run both through torch.compile")
     options = parser.parse_args()
-    if options.layers < 0 or not options.minutes > 0:
-        parser.error("--layers is at least 0, and --minutes above 0")
+    if options.layers < 0 or options.threads < 1 or not options.minutes > 0:
+        parser.error("--layers is at least 0, --threads at least 1, and --minutes above 0")
     if options.gigabytes is None:
         options.gigabytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**31
     chosen = [name for name in models if options.only.lower() in name.lower()]
@@ -236,7 +241,7 @@ def main():
             print(f"{name}, {models[name][2].format(length)} …", file=sys.stderr)
             rows.append(measure(name, length, training, options, deadline))
     report = {
-        "cpu": cpu(), "threads": torch.get_num_threads(), "torch": torch.__version__,
+        "cpu": cpu(), "threads": options.threads, "torch": torch.__version__,
         "transformers": transformers.__version__,
         "layers": f"{options.layers} layers" if options.layers else "all layers",
         "rows": sorted(rows, key=lambda row: (chosen.index(row["model"]), row["pass"] == "training")),

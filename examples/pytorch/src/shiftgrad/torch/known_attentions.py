@@ -409,9 +409,9 @@ known = {
         _both, "hidden_states attention_mask pos_emb", modules=_conformer_modules + " linear_pos",
         tensors="pos_bias_u pos_bias_v", values="head_dim",
         can=_has_positions("pos_emb"), heads=_projected("linear_q", "linear_k", "linear_v", "head_dim"),
-        terms=_by_position("linear_pos", "pos_emb", "pos_bias_u", "pos_bias_v", "head_dim"), result=_through("linear_out"),
-        scale=lambda module: module.head_dim ** -0.5, dropout=lambda module: module.dropout.p, read=seen,
-        blind=lambda module: "zero"),
+        terms=_by_position("linear_pos", "pos_emb", "pos_bias_u", "pos_bias_v", "head_dim"),
+        result=_through("linear_out"), scale=lambda module: module.head_dim ** -0.5,
+        dropout=lambda module: module.dropout.p, read=seen, blind=lambda module: "zero"),
     "wav2vec2_bert.modeling_wav2vec2_bert.Wav2Vec2BertSelfAttention": Row(
         _both, "hidden_states attention_mask relative_position_embeddings", **_conformer,
         modules=_conformer_modules, values="head_size",
