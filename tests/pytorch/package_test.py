@@ -49,10 +49,11 @@ class Package(unittest.TestCase):
             self.assertTrue(function.__doc__, function.__qualname__)
 
     def test_bench_refuses(self):
+        bounds = "--layers is at least 0, --threads at least 1, and --minutes above 0"
         for flags, text in ((("--only", "nothing"), "--only nothing: expected a part of one of Parakeet-0.6B "),
-                            (("--layers", "-1"), "--layers is at least 0, --threads at least 1, and --minutes above 0"),
-                            (("--threads", "0"), "--layers is at least 0, --threads at least 1, and --minutes above 0"),
-                            (("--minutes", "0"), "--layers is at least 0, --threads at least 1, and --minutes above 0")):
+                            (("--layers", "-1"), bounds),
+                            (("--threads", "0"), bounds),
+                            (("--minutes", "0"), bounds)):
             run = bench(*flags)
             self.assertEqual(run.returncode, 2)
             self.assertIn(text, run.stderr.splitlines()[-1])
@@ -60,7 +61,8 @@ class Package(unittest.TestCase):
     @unittest.skipIf(find_spec("transformers") is None, "Python has no transformers")
     def test_bench(self):
         with tempfile.TemporaryDirectory() as folder:
-            run = bench("--only", "deberta", "--layers", "1", "--minutes", "1", "--threads", "1", "--json", "figures", cwd=folder)
+            run = bench("--only", "deberta", "--layers", "1", "--minutes", "1", "--threads", "1", "--json", "figures",
+                        cwd=folder)
             self.assertEqual(run.returncode, 0, run.stderr)
             report = json.loads(Path(folder, "figures").read_text())
         self.assertTrue(report["cpu"])

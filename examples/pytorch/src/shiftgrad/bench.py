@@ -186,7 +186,7 @@ def table(report):
     """The report in Markdown."""
     lines = [
         f"On {report['cpu']}, threads: {report['threads']}, PyTorch {report['torch']}, transformers "
-        f"{report['transformers']}, {report['layers']} of each model. Of both, the fastest way counts.", "",
+        f"{report['transformers']}, layers of each model: {report['layers']}. Of both, the fastest way counts.", "",
         "| model, length | pass | its own code | accelerated | own / accelerated |", "|---|---|---:|---:|---:|",
     ]
     for row in report["rows"]:
@@ -243,7 +243,7 @@ def main():
     report = {
         "cpu": cpu(), "threads": options.threads, "torch": torch.__version__,
         "transformers": transformers.__version__,
-        "layers": f"{options.layers} layers" if options.layers else "all layers",
+        "layers": options.layers or "all",
         "rows": sorted(rows, key=lambda row: (chosen.index(row["model"]), row["pass"] == "training")),
     }
     print(table(report))
