@@ -72,7 +72,9 @@ HeatMap map_of(const Json& asked) {
               .columns = axis_of(asked, "column", columns),
               .values = values_of(rows),
               .column_count = static_cast<int64_t>(columns),
-              .memory = value_of<int64_t>(asked, "memory", 0)};
+              .memory = value_of<int64_t>(asked, "memory", 0),
+              .is_signed = value_of<bool>(asked, "signed", false),
+              .has_bar = value_of<bool>(asked, "bar", true)};
   double largest = 0;
   for (double value : map.values)
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));

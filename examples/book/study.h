@@ -38,8 +38,8 @@ class Training;
 ///                nats, one for each step): a new model that turns one text into another
 ///     draw       width (of the place for it, in pixels), chart {title, x_title, y_title, curves
 ///                [{name, xs, ys}…]} or map {title, values (rows; null is hidden), row_title,
-///                row_names, column_title, column_names, memory, limit} -> html, a <drawn-figure>.
-///                All but curves and values may be missing
+///                row_names, column_title, column_names, memory, limit, signed, bar} -> html, a
+///                <drawn-figure>. All but curves and values may be missing
 ///     worked_example  layer (as show_layer takes it), T, M -> formula, tables: for each its name,
 ///                meaning, rows and columns (their labels), values in rows, has_hidden
 ///     run_layer  layer, config, tensors {NAME: {shape, values, dtype}} -> tensors, as the program

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "printable.h"
 
@@ -57,22 +56,36 @@ std::string metadata(const HeatMap& map) {
   return xml(all.dump(-1, ' ', true, json::error_handler_t::replace));
 }
 
+bool is_hidden(double value) { return !std::isfinite(value); }
+
+ColorScale scale_of(const HeatMap& map) {
+  bool has_negative = std::ranges::any_of(map.values, [](double value) { return value < 0; });
+  return map.is_signed || has_negative ? ColorScale::signed_ : ColorScale::weights;
+}
+
 /// Draws cells of one colour as one path: lines as wide as they are long, on a grid of unit cells.
-/// White cells are left out.
 void add_cells(Svg& svg, const HeatMap& map) {
   constexpr int levels = 32;
-  std::map<std::pair<std::string, int>, std::string> paths;
+  std::map<int, std::string> paths;
+  std::string hidden, strokes;
   for (int64_t n = 0; n < std::ssize(map.values); ++n) {
     double value = map.values[static_cast<size_t>(n)];
-    bool hidden = !std::isfinite(value);
-    int level = hidden ? 6 : static_cast<int>(std::lround(strength(value, map.limit) * levels));
-    const char* kind = hidden ? "hidden" : value < 0 ? "negative" : "positive";
-    if (level > 0)
-      paths[{kind, level}] += text('M', n % map.column_count, ' ', n / map.column_count, "h1");
+    int64_t row = n / map.column_count, column = n % map.column_count;
+    std::string line = text('M', column, ' ', row, "h1");
+    if (is_hidden(value)) {
+      hidden += line;
+      strokes += text('M', column, ' ', static_cast<double>(row) + 0.5, "l1 -1");
+      continue;
+    }
+    auto level = static_cast<int>(std::lround(strength(value, map.limit) * levels));
+    paths[value < 0 ? -level : level] += line;
   }
-  for (const auto& [look, path] : paths)
-    svg.add("<path class=\"", look.first, "\" opacity=\"",
-            std::round(100.0 * look.second / levels) / 100, "\" d=\"", path, "\"/>");
+  if (!hidden.empty())
+    svg.add("<path class=\"hidden\" d=\"", hidden, "\"/><path class=\"hidden-stroke\" d=\"",
+            strokes, "\"/>");
+  for (const auto& [level, path] : paths)
+    svg.add("<path stroke=\"", color_of(scale_of(map), static_cast<double>(level) / levels),
+            "\" data-share=\"", std::round(100.0 * level / levels) / 100, "\" d=\"", path, "\"/>");
 }
 
 /// Whether the names of columns have no room side by side.
@@ -103,6 +116,39 @@ void add_names(Svg& svg, const HeatMap& map, double cell, double height) {
                       : text("x=\"", middle(n), "\" y=\"", height + letter * 1.1, '"'),
               columns[n]);
   svg.add("</g>");
+}
+
+constexpr double bar_room = 34;
+
+/// Draws a bar of the colours below what has this size, and returns its width. Its numbers stand
+/// where the roots of the values do.
+double add_bar(Svg& svg, const HeatMap& map, double width, double top) {
+  constexpr int steps = 32;
+  bool is_signed = scale_of(map) == ColorScale::signed_;
+  double length = std::clamp(width, 64.0, 160.0), step = length / steps;
+  for (int n = 0; n < steps; ++n) {
+    double share = (n + 0.5) / steps;
+    svg.add("<rect class=\"bar\" x=\"", n * step, "\" y=\"", top, "\" width=\"", step + 0.5,
+            "\" height=\"8\" fill=\"", color_of(scale_of(map), is_signed ? 2 * share - 1 : share),
+            "\"/>");
+  }
+  auto number = [&](double place, double value) {
+    char digits[16];
+    std::snprintf(digits, sizeof digits, "%.3g", value);
+    svg.words(text("class=\"faint bar-number\" text-anchor=\"middle\" x=\"", place * length,
+                   "\" y=\"", top + 20, '"'),
+              digits);
+  };
+  number(0, is_signed ? -map.limit : 0);
+  number(0.5, is_signed ? 0 : map.limit / 4);
+  number(1, map.limit);
+  if (std::ranges::none_of(map.values, is_hidden)) return length + 12;
+  double x = length + 16;
+  svg.add("<g transform=\"translate(", x, ' ', top - 1,
+          ") scale(10)\" class=\"swatch\"><path class=\"hidden\" ",
+          "d=\"M0 .5h1\"/><path class=\"hidden-stroke\" d=\"M0 1l1 -1\"/></g>");
+  svg.words(text("class=\"faint bar-number\" x=\"", x + 14, "\" y=\"", top + 8, '"'), "hidden");
+  return x + 14 + width_of("hidden", 10);
 }
 
 /// The room below, for the names of columns.
@@ -159,10 +205,12 @@ Drawing drawn(const HeatMap& map, double cell) {
     svg.words(text("class=\"faint\" text-anchor=\"middle\" x=\"", width / 2, "\" y=\"",
                    height + under + 12, '"'),
               map.columns.name);
+  double bottom = top + height + under + (map.columns.name.empty() ? 2 : 18), widest = width;
+  if (map.has_bar) widest = std::max(width, add_bar(svg, map, width, bottom - top + 6));
   svg.add("</g>");
   return {.kind = Drawing::Kind::map,
-          .width = std::ceil(left + width + 4),
-          .height = std::ceil(top + height + under + (map.columns.name.empty() ? 2 : 18)),
+          .width = std::ceil(left + widest + 4),
+          .height = std::ceil(bottom + (map.has_bar ? bar_room : 0)),
           .title = map.title,
           .content = svg.content,
           .label = text(rows, " by ", map.column_count, " values.")};

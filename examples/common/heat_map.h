@@ -1,12 +1,13 @@
 #pragma once
 
-// Heat maps: matrices as colours, blue for what is positive and orange for what is negative.
+// Heat maps: matrices as colours, with a bar that says what these mean.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "attention_map.h"
+#include "color_scale.h"
 #include "svg.h"
 
 namespace common {
@@ -27,6 +28,10 @@ struct HeatMap {
   double limit = 1;
   /// The number of columns that a line divides from the rest.
   int64_t memory = 0;
+  /// Whether the colours are those of signed values even where nothing is negative.
+  bool is_signed = false;
+  /// Whether a bar below tells what the colours mean.
+  bool has_bar = true;
 };
 
 /// Returns what some queries attend to among some keys.
@@ -36,8 +41,8 @@ HeatMap heat_map(const AttentionMap& map, const MapAxis& queries, const MapAxis&
 double cell_within(const HeatMap& map, double width);
 
 /// Draws a map whose cells are squares. Small values are many and matter together, so the colour
-/// grows with the root of a value. <metadata> has the values in thousandths of the limit, and the
-/// names, so that a page reads them there.
+/// grows with the root of a value. Hidden cells are grey, with a stroke through them. <metadata>
+/// has the values in thousandths of the limit, and the names, so that a page reads them there.
 Drawing drawn(const HeatMap& map, double cell);
 
 /// Returns symbols as one can see them: blanks by symbols, bytes that are no text by their numbers.

@@ -111,8 +111,8 @@ Size add_scale(Svg& svg, Size size) {
   double x = size.width + 8, top = title_room + 24;
   svg.words(text("x=\"", x, "\" y=\"", top - 16, '"'), "weight");
   for (int n = 0; n < steps; ++n)
-    svg.add("<rect class=\"scale\" x=\"", x, "\" y=\"", top + (steps - 1 - n) * step,
-            "\" width=\"14\" height=\"", step, "\" opacity=\"", strength((n + 0.5) / steps, 1),
+    svg.add("<rect x=\"", x, "\" y=\"", top + (steps - 1 - n) * step, "\" width=\"14\" height=\"",
+            step, "\" fill=\"", color_of(ColorScale::weights, strength((n + 0.5) / steps, 1)),
             "\"/>");
   for (double weight : {0.0, 0.5, 1.0})
     svg.words(text("x=\"", x + 20, "\" y=\"", top + (1 - weight) * steps * step + 4, '"'),
@@ -147,14 +147,17 @@ std::string picture_of_maps(const std::string& title,
   std::vector<std::vector<Drawing>> drawings;
   for (const std::vector<AttentionMap>& line : lines) {
     drawings.emplace_back();
-    for (const AttentionMap& map : line)
-      drawings.back().push_back(drawn(heat_map(map, rows, columns), cell));
+    for (const AttentionMap& weights : line) {
+      HeatMap map = heat_map(weights, rows, columns);
+      map.has_bar = false;  // one scale stands beside all of them
+      drawings.back().push_back(drawn(map, cell));
+    }
   }
   Svg svg;
   Size maps = add_rows(svg, drawings);
   std::string description =
       text("Each map has a row for each ", rows.name, " and a column for each ", columns.name,
-           "; the darker a cell, the more the row's attends to the column's.");
+           "; the brighter a cell, the more the row's attends to the column's.");
   return picture(add_scale(svg, maps), title, description, svg);
 }
 

@@ -54,7 +54,7 @@ draws() {
 }
 draws '{"do": "draw", "chart": {"curves": [{"name": "a", "xs": [1, 2, 3], "ys": [2, null, 4]}]}}' \
   'data-name="a" d="M1 -2M3 -4"'
-draws '{"do": "draw", "map": {"values": [[1, null], [-0.25, 0]]}}' '<path class="negative" opacity="0.5" d="M0 1h1"/>'
+draws '{"do": "draw", "map": {"values": [[1, null], [-0.25, 0]]}}' '<path stroke="#ef9d3c" data-share="-0.5" d="M0 1h1"/>'
 
 # views_of TENSOR STEPS: of a tensor, by operations. The gradient of each result is asked for.
 views_of() {

@@ -13,6 +13,8 @@
 //       column_title: 'key', column_names: ['a', 'b'],
 //       memory: 0,                                   // how many columns a line divides from the rest
 //       limit: 1,                                    // the value of full colour; else the largest |value|
+//       signed: true,                                // the colours of signed values, also without a negative one
+//       bar: false,                                  // without it, a bar says what the colours mean
 //     } });
 //
 // An event "cell" with detail {row, column} tells which cell of a map is read, or null, and `mark(row, column)`
@@ -122,7 +124,14 @@ class MapReader {
     if (this.describe) return this.describe(row, column, value);
     const name = (names, n) => names.length ? `${n} “${names[n]}”` : n;
     return `${this.row_title || 'row'} ${name(this.row_names, row)}, ${this.column_title || 'column'} ` +
-      `${name(this.column_names, column)}: ${value === null ? 'hidden' : digits(value)}`;
+      `${name(this.column_names, column)}: ${value === null ? 'hidden' : digits(value)}` + this.#row_sum(row);
+  }
+
+  /// Weights of a row sum to 1, which a reader may want to see.
+  #row_sum(row) {
+    const values = this.values.slice(row * this.columns, (row + 1) * this.columns);
+    if (this.values.some((value) => value < 0)) return '';
+    return `; its row sums to ${digits(values.reduce((sum, value) => sum + value, 0) * this.limit / 1000)}`;
   }
 }
 

@@ -97,7 +97,7 @@ customElements.define('take-apart', class extends HTMLElement {
     while (maps.children.length > shown.length) maps.lastChild.remove();
     while (maps.children.length < shown.length) maps.append(this.#new_map());
     shown.forEach(([title, values], n) => maps.children[n].show({ map: {
-      title, limit: title === 'weights' ? 1 : limit,
+      title, limit: title === 'weights' ? 1 : limit, signed: title !== 'weights',
       values: characters.map((_, i) => characters.map((_, j) => j > i ? null : values[i * size + j])),
       row_title: 'query', row_names: characters, column_title: 'key', column_names: characters,
     } }));

@@ -55,7 +55,7 @@ class TermsFigure extends HTMLElement {
       if (asked !== this.#asked) return;
       const map = this.querySelector('drawn-figure');
       map.describe = (i, j, p) => `“${letters[M + i]}” at ${M + i} attends to “${letters[j]}” at ${j}, ` +
-        `distance ${M + i - j}: ${p.toFixed(3)}`;
+        `distance ${M + i - j}: ${p === null ? 'hidden' : p.toFixed(3)}`;
       await map.show({ map: {
         title: 'Attention', values, limit: 1, row_title: 'query', column_title: 'key',
         row_names: letters.slice(M), column_names: letters, memory: M,
@@ -64,7 +64,7 @@ class TermsFigure extends HTMLElement {
   }
 }
 
-/// Runs the layer, and returns its attention of each new letter to all letters.
+/// Runs the layer, and returns its attention of each new letter to all letters; null where one is hidden.
 async function attention(letters, M, on) {
   const alphabet = [...new Set(letters)], n = alphabet.length, K = letters.length, T = K - M;
   const C = 2 * Math.ceil(Math.max(n + K, n + 3) / 2);  // even, for the sinusoids
@@ -78,7 +78,8 @@ async function attention(letters, M, on) {
   };
   const config = { d_model: C, n_head: 1 };
   const { tensors: { output: y } } = await ask({ do: 'run_layer', layer: 'transformer_xl_attention', config, tensors });
-  return Array.from({ length: T }, (_, i) => y.values.slice(i * C + n, i * C + n + K));
+  return Array.from({ length: T }, (_, i) =>
+    y.values.slice(i * C + n, i * C + n + K).map((p, j) => j > M + i ? null : p));
 }
 
 /// The channels of q and k: one for each letter, then three for distances.

@@ -5,6 +5,7 @@
 
 import 'book/drawn_figure.js';
 import { attempt, choose, choices, number, part } from 'book/elements.js';
+import 'book/map_choice.js';
 import { texts } from 'book/texts.js';
 import { TrainingRun } from 'book/training_run.js';
 import { when_seen } from 'book/when_seen.js';
@@ -48,6 +49,7 @@ customElements.define('train-it', class extends HTMLElement {
         <label>Head <select name="head"></select></label>
       </div>
       <p class="no-attention" hidden>This variant attends to nothing: a recurrent network or sums stand in its place.</p>
+      <map-choice aria-label="Heads"></map-choice>
       <drawn-figure class="weights"></drawn-figure>
       <h3>What it has learned about distances</h3>
       <div class="controls"><label>Show the <select name="table"></select></label></div>
@@ -61,6 +63,10 @@ customElements.define('train-it', class extends HTMLElement {
     this.#part('own').addEventListener('change', () => this.#chosen());
     for (const name of ['layer', 'head', 'table', 'looked_at'])
       this.#part(name).addEventListener('change', () => attempt(this, () => this.#look()));
+    this.querySelector('map-choice').addEventListener('choose', ({ detail }) => {
+      this.#part('head').value = detail;
+      attempt(this, () => this.#look());
+    });
     if (this.hasAttribute('begins')) when_seen(this, () => { if (!this.#run) this.#press(); });
   }
 
@@ -159,11 +165,13 @@ customElements.define('train-it', class extends HTMLElement {
     this.querySelector('.no-attention').hidden = maps.length > 0;
     part(this, 'head').closest('.controls').hidden = maps.length === 0;
     choose(this, 'head', null, maps.map(({ title }) => title));
+    const rows = ({ weights }) =>
+      characters.map((_, i) => characters.map((_, j) => j > i ? null : weights[i * characters.length + j]));
+    this.querySelector('map-choice').show(maps.map(({ title }) => title), this.#part('head').value, maps.map(rows));
     const shown = maps.find(({ title }) => title === this.#part('head').value);
     if (!shown) return;
     map.show({ map: {
-      title: `Layer ${this.#part('layer').value}, ${shown.title}`, limit: 1,
-      values: characters.map((_, i) => characters.map((_, j) => j > i ? null : shown.weights[i * characters.length + j])),
+      title: `Layer ${this.#part('layer').value}, ${shown.title}`, limit: 1, values: rows(shown),
       row_title: 'query', row_names: characters, column_title: 'key', column_names: characters,
     } });
   }

@@ -22,12 +22,27 @@ HeatMap map_of(const std::vector<double>& values, int64_t columns) {
 
 }  // namespace
 
-TEST_CASE("heat map: a cell has the sign's colour, as strong as the root of its value") {
+TEST_CASE("heat map: a cell has the colour of its sign and of the root of its value") {
   Drawing drawing = drawn(map_of({1, 0.25, -0.25, 0}, 2), 10);
-  CHECK(draws_map(drawing, "<path class=\"positive\" opacity=\"1\" d=\"M0 0h1\"/>"));
-  CHECK(draws_map(drawing, "<path class=\"positive\" opacity=\"0.5\" d=\"M1 0h1\"/>"));
-  CHECK(draws_map(drawing, "<path class=\"negative\" opacity=\"0.5\" d=\"M0 1h1\"/>"));
-  CHECK_FALSE(draws_map(drawing, "M1 1h1"));
+  CHECK(draws_map(drawing, "<path stroke=\"#053061\" data-share=\"1\" d=\"M0 0h1\"/>"));
+  CHECK(draws_map(drawing, "<path stroke=\"#6bacd1\" data-share=\"0.5\" d=\"M1 0h1\"/>"));
+  CHECK(draws_map(drawing, "<path stroke=\"#ef9d3c\" data-share=\"-0.5\" d=\"M0 1h1\"/>"));
+  CHECK(draws_map(drawing, "<path stroke=\"#f7f7f7\" data-share=\"0\" d=\"M1 1h1\"/>"));
+}
+
+TEST_CASE("heat map: weights have a scale of their own, and a bar says what its colours mean") {
+  HeatMap map = map_of({0, 0.25, 1, std::nan("")}, 2);
+  Drawing drawing = drawn(map, 10);
+  CHECK(draws_map(drawing, "<path stroke=\"#440154\" data-share=\"0\" d=\"M0 0h1\"/>"));
+  CHECK(draws_map(drawing, "<path stroke=\"#21918c\" data-share=\"0.5\" d=\"M1 0h1\"/>"));
+  CHECK(draws_map(drawing, "<path stroke=\"#fde725\" data-share=\"1\" d=\"M0 1h1\"/>"));
+  CHECK(draws_map(drawing, "<path class=\"hidden\" d=\"M1 1h1\"/>"));
+  CHECK(draws_map(drawing, ">0.25</text>"));
+  CHECK(draws_map(drawing, ">hidden</text>"));
+  map.is_signed = true;
+  CHECK(draws_map(drawn(map, 10), "<path stroke=\"#f7f7f7\" data-share=\"0\" d=\"M0 0h1\"/>"));
+  map.has_bar = false;
+  CHECK_FALSE(draws_map(drawn(map, 10), ">0.25</text>"));
 }
 
 TEST_CASE("heat map: its metadata has thousandths of the limit, and null for what is hidden") {

@@ -47,31 +47,35 @@ async function check_chart(page, figure, offend) {
   if (curves.some(({ range_x }) => range_x > 1) && await figure.locator('output').textContent() === end) offend(`Home reads ${end}`);
 }
 
-/// The values of a map, and the class and the opacity of the cell that is drawn for each.
+/// The values of a map, and what is drawn for each: the share of the scale's end, or that it is hidden.
 const cells_of = (figure) => figure.evaluate((one) => {
   const { values, columns } = JSON.parse(one.querySelector('metadata').textContent);
-  const drawn = values.map(() => ({ kind: null, opacity: 0 }));
-  for (const path of one.querySelectorAll('.cells path'))
+  const drawn = values.map(() => ({}));
+  for (const path of one.querySelectorAll('.cells path:not(.hidden-stroke)'))
     for (const [, column, row] of path.getAttribute('d').matchAll(/M(\d+) (\d+)h1/g))
-      drawn[row * columns + Number(column)] = { kind: path.getAttribute('class'), opacity: Number(path.getAttribute('opacity')) };
+      drawn[row * columns + Number(column)] = { share: path.dataset.share && Number(path.dataset.share), color: getComputedStyle(path).stroke };
   return { columns, cells: values.map((value, n) => ({ value, ...drawn[n] })) };
 });
 
 async function check_map(page, figure, offend) {
   const { columns, cells } = await cells_of(figure);
-  for (const [n, { value, kind, opacity }] of cells.entries()) {
-    const expected = value === null ? 'hidden' : opacity === 0 ? null : value < 0 ? 'negative' : 'positive';
-    const strength = value === null ? opacity : Math.sqrt(Math.min(Math.abs(value) / 1000, 1));
-    if (kind !== expected || Math.abs(opacity - strength) > 0.04)
-      return offend(`cell ${n} of ${value} thousandths is drawn ${kind} ${opacity}`);
+  const hidden = cells.find(({ value }) => value === null)?.color;
+  for (const [n, { value, share, color }] of cells.entries()) {
+    const expected = value === null ? undefined : Math.sign(value) * Math.sqrt(Math.min(Math.abs(value) / 1000, 1));
+    if (color === undefined || (value === null) !== (color === hidden) || Math.abs((share ?? 0) - (expected ?? 0)) > 0.04)
+      return offend(`cell ${n} of ${value} thousandths is drawn ${share} ${color}`);
   }
+  if (!await figure.locator('.bar').count()) offend('no bar says what the colours mean');
   // The last row's first cell, then the one above its neighbour, by keys; then the first cell by the cursor.
   const rows = cells.length / columns;
   const says = async (row, column, how) => {
     const text = await figure.locator('output').textContent(), { value } = cells[row * columns + column];
     const limit = await figure.evaluate((one) => JSON.parse(one.querySelector('metadata').textContent).limit);
-    const right = value === null ? text.endsWith('hidden') || text.endsWith('0.000')
-      : Math.abs(numbers(text).at(-1) - value * limit / 1000) <= 6e-4 * limit;
+    const [read, sum] = text.split('; its row sums to ');
+    const visible = cells.slice(row * columns, (row + 1) * columns).reduce((all, cell) => all + cell.value, 0);
+    if (sum && Math.abs(sum - visible * limit / 1000) > 1e-3 * limit * columns) offend(`a row of ${visible} thousandths sums to ${sum}`);
+    const right = value === null ? read.endsWith('hidden')
+      : Math.abs(numbers(read).at(-1) - value * limit / 1000) <= 6e-4 * limit;
     if (!right) offend(`${how} reads "${text}" at ${row}, ${column}, expected ${value} thousandths of ${limit}`);
   };
   await page.evaluate(() => document.activeElement.blur());

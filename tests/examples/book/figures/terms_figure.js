@@ -17,7 +17,8 @@ const map = (figure) => figure.root.evaluate((one) => {
     press('ArrowLeft', width);
     return Array.from({ length: width }, (_, column) => {
       press('ArrowRight', Number(column > 0));
-      return Number(element.querySelector('output').textContent.split(': ').at(-1));
+      const said = element.querySelector('output').textContent.split(': ').at(-1);
+      return said === 'hidden' ? 0 : Number(said);
     });
   });
 });
