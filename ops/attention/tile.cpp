@@ -67,16 +67,6 @@ int64_t score_step(int64_t rows, int64_t keys) {
   return divide_up(rows + keys, multiple) * multiple;
 }
 
-/// The Scalars that any left factor of a tile takes; `D` is that of position_queries, or 0.
-int64_t most_left_panels(int64_t rows, int64_t keys, int64_t D) {
-  constexpr int64_t part = AttentionSizes::most_rows;
-  auto either = [](int64_t m, int64_t n) {
-    return std::max(left_panel_count(m, n), left_panel_count(n, m));
-  };
-  int64_t of_parts = D > 0 ? std::max(either(part, rows + part), left_panel_count(part, D)) : 0;
-  return std::max(either(rows, rows + keys), of_parts);
-}
-
 /// Returns the rows of head h of batch member b of a tensor [B or 1, H or 1, rows, D].
 ConstMatrix rows_of_head(const Tensor& x, int64_t b, int64_t h) {
   const Dims& strides = x.layout().strides;
@@ -238,7 +228,11 @@ AttentionScratch::AttentionScratch(const RelativeAttention& a, int64_t rows, int
       by_key(a.position_queries.defined()
                  ? AttentionSizes::most_rows * (rows + AttentionSizes::most_rows)
                  : 0),
-      panels(packs ? most_left_panels(rows, keys, a.position_queries.defined() ? D : 0) : 0),
+      panels(packs ? std::max({left_panel_count(rows, rows + keys),
+                               left_panel_count(AttentionSizes::most_rows, D),
+                               left_panel_count(AttentionSizes::most_rows,
+                                                rows + AttentionSizes::most_rows)})
+                   : 0),
       content_query(rows * D),
       position_query(rows * D),
       content_panels(packs ? left_panel_count(rows, D) : 0),
