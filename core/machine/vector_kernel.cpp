@@ -91,7 +91,7 @@ HWY_INLINE void store_whole(Scalar alpha, const Vector (&left)[rows], const Vect
   }
 }
 
-/// Does the same for a tile at an edge, or at other strides.
+/// c = alpha sums + beta c for a tile at an edge, or at other strides.
 template <int rows>
 HWY_INLINE void store_part(Scalar alpha, const Vector (&left)[rows], const Vector (&right)[rows],
                            Scalar beta, const Matrix& c) {
