@@ -1,5 +1,6 @@
 // Code in colours, by highlight.js, when the book is made. Its classes have their colours in page/layout.css.
 
+const { with_meanings } = require('./meanings.js');
 const { escapeHtml } = require('markdown-it')().utils;
 const highlight = require('highlight.js/lib/highlight');
 
@@ -11,7 +12,7 @@ for (const name of new Set(Object.values(languages)))
 /// The HTML of code. `name` is a language or a file; what is none of these languages has no colours.
 function colored(code, name) {
   const language = languages[name.split('.').at(-1)] ?? name;
-  return highlight.getLanguage(language) ? highlight.highlight(language, code, true).value : escapeHtml(code);
+  return with_meanings(highlight.getLanguage(language) ? highlight.highlight(language, code, true).value : escapeHtml(code));
 }
 
 module.exports = { colored };

@@ -1,11 +1,13 @@
 // Equations in Markdown: $…$ in a line, $$…$$ on lines of their own. KaTeX sets them.
 
 const katex = require('katex');
+const { macros } = require('./meanings.js');
 
 const longest_unbroken = 40;  // characters of an equation that fits into a line of a phone with what follows it
 
 function set(text, displayMode) {
-  return katex.renderToString(text, { displayMode, throwOnError: true });
+  const trust = ({ command }) => command === '\\htmlClass';
+  return katex.renderToString(text, { displayMode, throwOnError: true, macros: { ...macros }, trust, strict: false });
 }
 
 /// $a$ in a line. As in pandoc, no space follows the first dollar or stands before the last, and no digit

@@ -17,6 +17,7 @@
 const widest = 46;        // pixels of a cell
 const least_labelled = 25;
 const heading_share = 0.7;
+const meanings = { q: 'query', k: 'key', m: 'memory' };  // of headings, by their first letter
 
 export class CellField extends HTMLElement {
   #shown = null;
@@ -74,7 +75,7 @@ export class CellField extends HTMLElement {
       const element = this.#cells.get(key)?.element ?? this.#new_cell(key);
       element.textContent = cell.text;
       Object.assign(element.dataset, { row: cell.row, column: cell.column });
-      element.className = cell.heading ? 'field-heading' : `field-cell ${cell.kind ?? ''}`;
+      element.className = cell.heading ? `field-heading means-${meanings[cell.text[0]] ?? 'nothing'}` : `field-cell ${cell.kind ?? ''}`;
       element.classList.toggle('after-rule', Boolean(cell.rule_before));
       element.style.setProperty('--cell', cell.color === undefined ? 'var(--panel)' : `var(--cell-${cell.color})`);
       this.#cells.set(key, { element, cell });

@@ -202,6 +202,8 @@ export class DrawnFigure extends HTMLElement {
   #read() {
     const svg = this.querySelector('svg');
     if (!svg) return;
+    for (const title of svg.querySelectorAll('text.faint'))
+      if (['query', 'key'].includes(title.textContent)) title.classList.add(`means-${title.textContent}`);
     const before = this.#reader?.constructor;
     this.#reader = svg.classList.contains('map') ? new MapReader(svg, this.describe) : new ChartReader(svg);
     if (this.#place !== null && this.#reader.constructor === before) this.#place = this.#reader.keep(this.#place);

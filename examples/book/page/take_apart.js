@@ -13,6 +13,9 @@ const of_attention = {
   position_content: 'position·content, k·p', position_scores: 'position scores, s',
 };
 const of_aft = { content: 'content, k', position_bias: 'position bias, w' };
+/// The class that has a term's colour.
+const meaning_of = (name, names) =>
+  names.includes('content') ? { content: 'key', position_bias: 'position-scores' }[name] : name.replace('_', '-');
 const title_of = (name, names) => (names.includes('content') ? of_aft : of_attention)[name] ?? name;
 
 customElements.define('take-apart', class extends HTMLElement {
@@ -79,7 +82,7 @@ customElements.define('take-apart', class extends HTMLElement {
     terms.hidden = false;
     terms.replaceChildren(terms.querySelector('legend'), ...names.map((name) => {
       const label = document.createElement('label');
-      label.innerHTML = `<input type="checkbox" value="${name}" checked> ${title_of(name, names)}`;
+      label.innerHTML = `<input type="checkbox" value="${name}" checked> <span class="term-name means-${meaning_of(name, names)}">${title_of(name, names)}</span>`;
       label.firstChild.addEventListener('change', () => attempt(this, async () => {
         await this.#show();
         await this.#compare();
@@ -96,6 +99,9 @@ customElements.define('take-apart', class extends HTMLElement {
     const size = characters.length;
     while (maps.children.length > shown.length) maps.lastChild.remove();
     while (maps.children.length < shown.length) maps.append(this.#new_map());
+    names.concat('weights').forEach((name, n) => {
+      maps.children[n].className = name === 'weights' ? '' : `term-map means-${meaning_of(name, names)}`;
+    });
     shown.forEach(([title, values], n) => maps.children[n].show({ map: {
       title, limit: title === 'weights' ? 1 : limit, signed: title !== 'weights',
       values: characters.map((_, i) => characters.map((_, j) => j > i ? null : values[i * size + j])),

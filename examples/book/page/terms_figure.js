@@ -17,6 +17,7 @@ const terms = {
   c: '(c) a key, for every query alike',
   d: '(d) a distance, for every query alike',
 };
+const meanings = { a: 'content-content', b: 'content-position', c: 'content-bias', d: 'position-bias' };
 const longest = 24, strength = 4;
 const frequencies = 6;  // of the sinusoids, the fastest first
 
@@ -29,7 +30,7 @@ class TermsFigure extends HTMLElement {
     this.innerHTML = `
       <div class="controls">
         ${Object.entries(terms).map(([name, title]) => `<label><input type="checkbox" name="${name}"
-          ${on.includes(name) ? 'checked' : ''}> ${title}</label>`).join('')}
+          ${on.includes(name) ? 'checked' : ''}> <span class="term-name means-${meanings[name]}">${title}</span></label>`).join('')}
         <label>Text <input type="text" name="text" maxlength="${longest}" size="${longest}"></label>
         <label>M remembered <input type="range" name="m" min="0" max="${longest - 1}"><output name="m"></output></label>
       </div>
