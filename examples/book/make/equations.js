@@ -44,8 +44,9 @@ function equations(markdown) {
                               { alt: ['paragraph', 'reference', 'blockquote', 'list'] });
   markdown.renderer.rules.equation = (tokens, n) => {
     const { content, info: mark } = tokens[n];
+    if (content.length > longest_unbroken && mark) return set(`${content}\\text{${mark}}`, false);
     const html = set(content, false) + mark;
-    return mark && content.length <= longest_unbroken ? `<span class="unbroken">${html}</span>` : html;
+    return mark ? `<span class="unbroken">${html}</span>` : html;
   };
   markdown.renderer.rules.displayed_equation = (tokens, n) =>
     `<div class="wide" tabindex="0" role="group" aria-label="Equation">${set(tokens[n].content, true)}</div>\n`;

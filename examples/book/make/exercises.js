@@ -3,6 +3,9 @@
 //     value     the right number, rounded to `digits` digits after the point (0 where not given)
 //     hint      a sentence that helps
 //     start     requests that the reader is given to change, as study.h lists them
+//     controls  what the reader changes in them: {label, path, options}. A path leads from the list of requests to a
+//               value; options are the values to choose from by name, where null takes the value away. Without
+//               options it is a number or a list of numbers
 //     requests  the changed requests
 //     answer    where the value stands in the answer to the last of them: "losses.99"
 //
@@ -19,8 +22,8 @@ const entries = JSON.parse(fs.readFileSync(file, 'utf8'));
 function attributes(name) {
   const entry = entries[name];
   if (!entry) throw new Error(`exercise ${name}: answers.json has none of this name`);
-  const { value, digits = 0, hint, start } = entry;
-  return `exercise="${escape(JSON.stringify({ value, digits, hint, start }))}"`;
+  const { value, digits = 0, hint, start, controls } = entry;
+  return `exercise="${escape(JSON.stringify({ value, digits, hint, start, controls }))}"`;
 }
 
 /// Adds to each exercise in the HTML what it has to know.

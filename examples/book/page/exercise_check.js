@@ -1,8 +1,9 @@
 // <exercise-check>: the answer to an exercise. The reader types a number, and the element says whether it is
-// right. Where the answer is computed, the element shows requests to the library that the reader may change
-// and run; they are those that the program `study` takes in a terminal.
+// right. Where the answer is computed, the reader chooses what to compute and runs it. The requests to the library
+// that follow from the choice may be read and changed, too; they are those that the program `study` takes in a
+// terminal.
 //
-// make/exercises.js adds the attribute `exercise`: {value, digits, hint, start} in JSON.
+// make/exercises.js adds the attribute `exercise`: {value, digits, hint, start, controls} in JSON.
 
 import { Library } from 'book/library.js';
 
@@ -11,10 +12,26 @@ const longest_list = 24;
 /// JSON in one line, with spaces to break it at.
 const in_a_line = (value) => JSON.stringify(value, null, 1).replace(/\n\s*/g, ' ');
 
-/// An answer to read: of long lists only the number of entries and the last one.
-function shortened(key, value) {
-  if (!Array.isArray(value) || value.length <= longest_list) return value;
-  return `${value.length} numbers, the last of them ${value.at(-1)}`;
+/// A list to read: of a long one only the number of entries and the last one.
+const listed = (values) => values.length > longest_list
+  ? `${values.length} numbers, the last of them ${values.at(-1)}` : values.join(', ');
+
+/// An answer to read: a line for each of its values, which is named by where it stands.
+function readable(value, name = '') {
+  if (Array.isArray(value) && value.every((entry) => typeof entry !== 'object')) return [`${name}: ${listed(value)}`];
+  if (typeof value !== 'object' || value === null) return [`${name}: ${value}`];
+  return Object.entries(value).flatMap(([key, part]) => readable(part, name ? `${name}.${key}` : key));
+}
+
+/// The requests with what is chosen: `choices` has a value for each of the controls.
+export function chosen_requests(start, controls, choices) {
+  const requests = structuredClone(start);
+  controls.forEach(({ path }, n) => {
+    const last = path.at(-1), place = path.slice(0, -1).reduce((part, key) => part[key], requests);
+    if (choices[n] === null) delete place[last];
+    else place[last] = choices[n];
+  });
+  return requests;
 }
 
 /// What to say of an answer that someone typed.
@@ -40,11 +57,12 @@ const template = `
 <p class="exercise-hint" hidden></p>`;
 
 const laboratory = `
+<div class="controls choices"><button type="button" name="run">Compute</button></div>
+<pre tabindex="0" role="log" aria-label="Answers" hidden></pre>
 <details>
-  <summary>Ask the library</summary>
+  <summary>The requests to the library, in JSON</summary>
   <label>Requests, one on each line <textarea rows="8" spellcheck="false"></textarea></label>
-  <div class="controls"><button type="button" name="run">Run</button><button type="button" name="reset">Reset</button></div>
-  <pre tabindex="0" role="log" aria-label="Answers" hidden></pre>
+  <div class="controls"><button type="button" name="reset">Reset</button></div>
 </details>`;
 
 customElements.define('exercise-check', class extends HTMLElement {
@@ -60,6 +78,7 @@ customElements.define('exercise-check', class extends HTMLElement {
     if (!this.exercise.start) return;
     this.#button('run').addEventListener('click', () => this.#run());
     this.#button('reset').addEventListener('click', () => this.#reset());
+    this.querySelector('.choices').prepend(...this.exercise.controls.map((control) => this.#control(control)));
     this.#reset();
   }
 
@@ -81,8 +100,42 @@ customElements.define('exercise-check', class extends HTMLElement {
     this.#button('hint').setAttribute('aria-expanded', String(!hint.hidden));
   }
 
+  /// What is there before the reader changes it.
+  #given({ path }) { return path.reduce((part, key) => part?.[key], this.exercise.start) ?? null; }
+
+  #control(control) {
+    const label = Object.assign(document.createElement('label'), { textContent: `${control.label} ` });
+    const { options } = control;
+    const input = document.createElement(options ? 'select' : 'input');
+    if (options) input.append(...Object.keys(options).map((name) => new Option(name)));
+    else Object.assign(input, { type: 'text', inputMode: 'numeric', size: String(this.#given(control)).length + 4 });
+    input.addEventListener('input', () => this.#choose());
+    label.append(input);
+    return label;
+  }
+
+  /// Writes the requests that follow from what is chosen.
+  #choose() {
+    const inputs = [...this.querySelectorAll('.choices :is(select, input)')];
+    const choices = this.exercise.controls.map((control, n) => {
+      const { value } = inputs[n];
+      if (control.options) return control.options[value];
+      const numbers = value.split(/[\s,;]+/).filter(Boolean).map(Number);
+      return Array.isArray(this.#given(control)) ? numbers : numbers[0] ?? null;
+    });
+    this.#write(chosen_requests(this.exercise.start, this.exercise.controls, choices));
+  }
+
+  #write(requests) { this.querySelector('textarea').value = requests.map(in_a_line).join('\n'); }
+
   #reset() {
-    this.querySelector('textarea').value = this.exercise.start.map(in_a_line).join('\n');
+    const inputs = this.querySelectorAll('.choices :is(select, input)');
+    this.exercise.controls.forEach((control, n) => {
+      const given = this.#given(control), same = (value) => JSON.stringify(value) === JSON.stringify(given);
+      inputs[n].value = control.options ? Object.keys(control.options).find((name) => same(control.options[name]))
+        : Array.isArray(given) ? given.join(', ') : given;
+    });
+    this.#write(this.exercise.start);
   }
 
   /// Asks a library of its own, so that no figure's training is disturbed.
@@ -95,7 +148,7 @@ customElements.define('exercise-check', class extends HTMLElement {
     const lines = [];
     try {
       for (const line of this.querySelector('textarea').value.split('\n').filter((text) => text.trim()))
-        lines.push(JSON.stringify(await library.ask(JSON.parse(line)), shortened));
+        lines.push(...readable(await library.ask(JSON.parse(line))));
     } catch (error) {
       lines.push(error.message);
     }

@@ -47,10 +47,11 @@ function check_exercises(name, asked) {
 }
 
 function check_answers() {
-  for (const [name, { value, digits = 0, hint, start, requests, answer }] of Object.entries(entries)) {
+  for (const [name, { value, digits = 0, hint, start, controls, requests, answer }] of Object.entries(entries)) {
     expect(typeof value === 'number' && Number(value.toFixed(digits)) === value,
            `answers.json: ${name} has ${value}, expected a number of ${digits} digits after the point`);
     expect(typeof hint === 'string' && hint, `answers.json: ${name} has no hint`);
+    expect(Boolean(start) === Boolean(controls), `answers.json: ${name}, expected a start with controls`);
     expect(!start || requests, `answers.json: ${name} has a start and no requests`);
     expect(Boolean(requests) === Boolean(answer), `answers.json: ${name}, expected requests with an answer`);
     expect(chapters.some((chapter) => name.startsWith(`${chapter}-`)), `answers.json: ${name} is of no chapter`);

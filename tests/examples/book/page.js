@@ -34,16 +34,18 @@ async function check_column(page, offend) {
     await document.fonts.ready;
     const counts = [], range = document.createRange();
     for (const one of document.querySelectorAll('main > p')) {
-      if (one.querySelector('.katex, code')) continue;  // their characters have other widths
-      const tops = new Map(), texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+      if (one.querySelector('.katex, code, exercise-check')) continue;  // their characters have other widths
+      const { top } = one.getBoundingClientRect(), height = parseFloat(getComputedStyle(one).lineHeight);
+      const counted = new Map(), texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
       for (let text; text = texts.nextNode();)
         for (let n = 0; n < text.length; ++n) {
           range.setStart(text, n);
           range.setEnd(text, n + 1);
           const box = range.getClientRects()[0];
-          if (box) tops.set(Math.round(box.top), (tops.get(Math.round(box.top)) ?? 0) + 1);
+          const line = box && Math.floor(((box.top + box.bottom) / 2 - top) / height);
+          if (box) counted.set(line, (counted.get(line) ?? 0) + 1);
         }
-      counts.push(...[...tops.values()].slice(0, -1));  // the last line ends where the paragraph does
+      counts.push(...[...counted.values()].slice(0, -1));  // the last line ends where the paragraph does
     }
     return { counts: counts.sort((a, b) => a - b), loaded: [...document.fonts].filter(({ status }) => status === 'loaded').map(({ family }) => family) };
   });

@@ -1,6 +1,7 @@
 // All <exercise-check> of a page, by keyboard: the right answer is right and another is not, a hint comes and goes,
 // and requests that the reader changes as asked have the answer.
 
+const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
 
@@ -42,10 +43,29 @@ async function ran(page, exercise, requests) {
   return exercise.locator('pre').textContent();
 }
 
-async function check_requests(page, exercise, { start, requests, answer, value, digits = 0 }, offend) {
+/// Chooses by the controls what the changed requests have, and returns what is then asked.
+async function chosen(page, exercise, { controls, requests }) {
+  for (const [n, { path: keys, options }] of controls.entries()) {
+    const wanted = keys.reduce((part, key) => part?.[key], requests) ?? null;
+    const control = exercise.locator('.choices :is(select, input)').nth(n);
+    if (options)
+      await control.selectOption(Object.keys(options).find((name) => JSON.stringify(options[name]) === JSON.stringify(wanted)));
+    else await control.fill([wanted].flat().join(', '));
+  }
+  return (await exercise.locator('textarea').inputValue()).split('\n').map((line) => JSON.parse(line));
+}
+
+async function check_requests(page, exercise, { start, controls, requests, answer, value, digits = 0 }, offend) {
   if (!start) return;
+  const asked = await chosen(page, exercise, { controls, requests });
+  try {
+    assert.deepEqual(asked, requests);
+  } catch {
+    offend(`the controls ask ${JSON.stringify(asked)}, expected ${JSON.stringify(requests)}`);
+  }
   await exercise.locator('summary').focus();
   await page.keyboard.press('Enter');
+  await exercise.locator('[name=reset]').click();
   const given = await ran(page, exercise);
   const changed = await ran(page, exercise, requests.map((request) => JSON.stringify(request)).join('\n'));
   const numbers = (text) => (text.match(/-?[0-9.]+(e-?[0-9]+)?/g) ?? []).map((number) => Number(number).toFixed(digits));
