@@ -2,6 +2,7 @@
 // prints it. One pair of query and key is marked in all tables: the rows that it comes from, and what becomes
 // of it.
 
+import { set_formula } from 'book/formula.js';
 import { ask } from 'book/library.js';
 
 const number_input = (name, label, least, most, value) =>
@@ -60,7 +61,7 @@ class WorkedExample extends HTMLElement {
     try {
       const answer = await ask(request);
       if (asked !== this.#newest) return;
-      formula.textContent = answer.formula;
+      formula.innerHTML = answer.formula.split(/(?<=,)\s{2,}/).map((part) => `<span>${set_formula(part)}</span> `).join('');
       formula.removeAttribute('role');
       this.#draw(answer.tables);
     } catch (error) {

@@ -16,6 +16,9 @@ const table = (figure, name) => figure.evaluate((one, name) => {
 const number = (text) => Number(text.replace('−', '-').replace(/[()]/g, ''));
 
 module.exports = async (page, figure, offend) => {
+  await figure.locator('.example-formula i').first().waitFor();
+  const formula = await figure.locator('.example-formula').textContent();
+  if (/[_^]/.test(formula)) offend(`the formula is not set: ${formula}`);
   await type(page, figure, 'T', 4);
   await type(page, figure, 'M', 1);
   const y = await table(figure, 'y');
