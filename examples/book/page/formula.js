@@ -13,5 +13,5 @@ export function set_formula(text) {
     .replace(/_\(([^)]*)\)|_([a-z\dδ]+)/g, (_, inner, index) => `<sub>${inner ?? index}</sub>`)
     .replace(/\^\(([^)]*)\)/g, '<sup>$1</sup>');
   return marked.split(/(<[^>]*>)/).map((part, n) => n % 2 ? part
-    : part.replace(/(?<![\p{L}&])[A-Za-zδσ](?![\p{L};])/gu, '<i>$&</i>')).join('');
+    : part.replace(/(?<![\p{L}&])[A-Za-zδσ](?![\p{L};])/gu, '<i>$&</i>').replaceAll('′', '<sup>′</sup>')).join('');
 }

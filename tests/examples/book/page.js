@@ -235,6 +235,17 @@ async function check_tabs(page, offend) {
   stops.forEach((what, n) => { if (!seen.has(n)) offend(`Tab does not come to ${what}`); });
 }
 
+/// On paper there is the text from edge to edge, and nothing that one would press.
+async function check_print(page, offend) {
+  await page.emulateMedia({ media: 'print' });
+  const { left, buttons } = await page.evaluate(() => ({
+    left: document.querySelector('main').getBoundingClientRect().left,
+    buttons: [...document.querySelectorAll('header, footer, button')].filter((one) => one.checkVisibility()).length,
+  }));
+  if (left > 20 || buttons) offend(`printed, the text begins at ${left} and ${buttons} controls show`);
+  await page.emulateMedia({ media: 'screen' });
+}
+
 async function check_page({ page, name, book, pictures, offend, settled }) {
   const picture = (kind) =>
     page.screenshot({ path: path.join(pictures, name.replace('.html', `-${kind}.png`)), fullPage: true });
@@ -260,6 +271,7 @@ async function check_page({ page, name, book, pictures, offend, settled }) {
   await check_marks(page, offend);
   await picture('narrow');
   await page.setViewportSize(wide);
+  await check_print(page, offend);
 }
 
 module.exports = { check_page, check_width, narrow, wide };
