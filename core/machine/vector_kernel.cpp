@@ -181,9 +181,11 @@ namespace simd {
 
 HWY_EXPORT(vector_kernel);
 
+const PanelKernel<Scalar>& chosen_kernel() { return HWY_DYNAMIC_DISPATCH(vector_kernel)(); }
+
 }  // namespace simd
 
-const PanelKernel<Scalar>& vector_kernel() { return HWY_DYNAMIC_DISPATCH(simd::vector_kernel)(); }
+const PanelKernel<Scalar>& vector_kernel() { return simd::chosen_kernel(); }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION
 
