@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "printable.h"
 
@@ -58,27 +59,34 @@ std::string metadata(const HeatMap& map) {
 
 bool is_hidden(double value) { return !std::isfinite(value); }
 
+constexpr int levels = 32;
+
 ColorScale scale_of(const HeatMap& map) {
   bool has_negative = std::ranges::any_of(map.values, [](double value) { return value < 0; });
   return map.is_signed || has_negative ? ColorScale::signed_ : ColorScale::weights;
 }
 
-/// Draws cells of one colour as one path: lines as wide as they are long, on a grid of unit cells.
+/// The step of its scale that a value is drawn with, of 32 to either side; none where it is hidden.
+std::optional<int> level_of(const HeatMap& map, double value) {
+  if (is_hidden(value)) return std::nullopt;
+  auto level = static_cast<int>(std::lround(strength(value, map.limit) * levels));
+  return value < 0 ? -level : level;
+}
+
+/// Draws cells of one colour as one path: lines as wide as a row, on a grid of unit cells. Neighbours
+/// of one colour share a line.
 void add_cells(Svg& svg, const HeatMap& map) {
-  constexpr int levels = 32;
   std::map<int, std::string> paths;
   std::string hidden, strokes;
-  for (int64_t n = 0; n < std::ssize(map.values); ++n) {
-    double value = map.values[static_cast<size_t>(n)];
+  int64_t next = 0;
+  for (int64_t n = 0; n < std::ssize(map.values); n = next) {
+    std::optional<int> level = level_of(map, map.values[static_cast<size_t>(n)]);
     int64_t row = n / map.column_count, column = n % map.column_count;
-    std::string line = text('M', column, ' ', row, "h1");
-    if (is_hidden(value)) {
-      hidden += line;
-      strokes += text('M', column, ' ', static_cast<double>(row) + 0.5, "l1 -1");
-      continue;
-    }
-    auto level = static_cast<int>(std::lround(strength(value, map.limit) * levels));
-    paths[value < 0 ? -level : level] += line;
+    for (next = n + 1; next % map.column_count != 0; ++next)
+      if (level_of(map, map.values[static_cast<size_t>(next)]) != level) break;
+    (level ? paths[*level] : hidden) += text('M', column, ' ', row, 'h', next - n);
+    for (int64_t each = column; !level && each < column + next - n; ++each)
+      strokes += text('M', each, ' ', static_cast<double>(row) + 0.5, "l1 -1");
   }
   if (!hidden.empty())
     svg.add("<path class=\"hidden\" d=\"", hidden, "\"/><path class=\"hidden-stroke\" d=\"",

@@ -129,9 +129,10 @@ def check_attention(text, count):
         rows = [values[n : n + columns] for n in range(0, len(values), columns)]
         assert all(abs(sum(row) - 1000) <= columns for row in rows), rows
         strengths = [0.0] * len(values)
-        for opacity, path in re.findall(r'<path class="positive" opacity="([0-9.]+)" d="([^"]*)"', drawing):
-            for column, row in re.findall(r"M(\d+) (\d+)h1", path):
-                strengths[int(row) * columns + int(column)] = float(opacity)
+        for share, path in re.findall(r'data-share="([0-9.]+)" d="([^"]*)"', drawing):
+            for column, row, length in re.findall(r"M(\d+) (\d+)h(\d+)", path):
+                begin = int(row) * columns + int(column)
+                strengths[begin : begin + int(length)] = [float(share)] * int(length)
         assert all(abs(s - (value / 1000) ** 0.5) < 0.04 for s, value in zip(strengths, values)), (strengths, values)
 
 

@@ -52,8 +52,9 @@ const cells_of = (figure) => figure.evaluate((one) => {
   const { values, columns } = JSON.parse(one.querySelector('metadata').textContent);
   const drawn = values.map(() => ({}));
   for (const path of one.querySelectorAll('.cells path:not(.hidden-stroke)'))
-    for (const [, column, row] of path.getAttribute('d').matchAll(/M(\d+) (\d+)h1/g))
-      drawn[row * columns + Number(column)] = { share: path.dataset.share && Number(path.dataset.share), color: getComputedStyle(path).stroke };
+    for (const [, column, row, length] of path.getAttribute('d').matchAll(/M(\d+) (\d+)h(\d+)/g))
+      drawn.fill({ share: path.dataset.share && Number(path.dataset.share), color: getComputedStyle(path).stroke },
+        row * columns + Number(column), row * columns + Number(column) + Number(length));
   return { columns, cells: values.map((value, n) => ({ value, ...drawn[n] })) };
 });
 
