@@ -249,10 +249,13 @@ async function check_print(page, offend) {
 async function check_page({ page, name, book, pictures, offend, settled }) {
   const picture = (kind) =>
     page.screenshot({ path: path.join(pictures, name.replace('.html', `-${kind}.png`)), fullPage: true });
+  const is_of_book = await page.locator('link[href="book.css"]').count() > 0;  // else it is a report
   await check_names(page, offend);
-  await check_column(page, offend);
-  await check_headings(page, offend);
-  await check_opening(page, name, offend);
+  if (is_of_book) {
+    await check_column(page, offend);
+    await check_headings(page, offend);
+    await check_opening(page, name, offend);
+  }
   await check_width(page, offend);
   await check_marks(page, offend);
   await check_markdown(page, offend);
@@ -262,7 +265,7 @@ async function check_page({ page, name, book, pictures, offend, settled }) {
     await page.emulateMedia({ colorScheme });
     await settled(page);
     await check_contrast(page, colorScheme, offend);
-    await check_meanings(page, offend);
+    if (is_of_book) await check_meanings(page, offend);
     await picture(colorScheme);
   }
   await page.setViewportSize(narrow);
@@ -271,7 +274,7 @@ async function check_page({ page, name, book, pictures, offend, settled }) {
   await check_marks(page, offend);
   await picture('narrow');
   await page.setViewportSize(wide);
-  await check_print(page, offend);
+  if (is_of_book) await check_print(page, offend);
 }
 
 module.exports = { check_page, check_width, narrow, wide };
