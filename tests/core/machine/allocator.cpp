@@ -2,6 +2,9 @@
 
 #include <malloc.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include <algorithm>
 #include <cstring>
@@ -154,6 +157,15 @@ int64_t resident() {
   return pages * sysconf(_SC_PAGESIZE);
 }
 
+/// While it lives, Linux does not join small pages to huge ones. It does so when it has time, and fills
+/// again what was given back.
+struct NoHugePages {
+#ifdef __linux__
+  NoHugePages() { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
+  ~NoHugePages() { prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0); }
+#endif
+};
+
 /// Holds blocks of a step over `length` tokens, all at once, and writes each byte of them. All are
 /// of one size, so a step of another length can use none of them.
 void step(size_t length) {
@@ -168,6 +180,7 @@ void step(size_t length) {
 
 TEST_CASE("release: steps of 60 lengths keep little more than the longest needs") {
   if (!allocator_caches()) return;
+  [[maybe_unused]] NoHugePages small_pages;
   release_cached();
   reset_peak();
   step(2000);
