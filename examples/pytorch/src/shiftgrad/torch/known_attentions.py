@@ -125,7 +125,7 @@ _conformer_terms = _by_position(
 
 
 def _clipped_keys(module, call, T, K):
-    """Shaw's keys, whose distances end at other places to the left and to the right."""
+    """Clipped keys, whose distances end at other places to the left and to the right."""
     left, right = module.left_max_position_embeddings, module.right_max_position_embeddings
     m = max(left, right)
     distance = torch.arange(-m, m + 1).clamp(-left, right)
@@ -149,7 +149,7 @@ def _has_parts_of_its_type(module):
 
 
 def _vits_terms(module, call, T, K):
-    """Shaw's keys and values, which are 0 outside the window."""
+    """Clipped keys and values, which are 0 outside the window."""
     pad = lambda table: torch.nn.functional.pad(table[0], (0, 0, 1, 1))[:, None]  # [2w + 3, 1, D]
     return {"clipped_keys": pad(module.emb_rel_k), "clipped_values": pad(module.emb_rel_v)}
 
