@@ -161,6 +161,19 @@ std::vector<Tensor> results(const AttentionForm& form, const std::vector<Tensor>
   return all;
 }
 
+/// The same by the oracle.
+std::vector<Numbers> oracle_results(const AttentionForm& form, const std::vector<Tensor>& values,
+                                    const Tensor& cotangent) {
+  std::vector<Numbers> inputs;
+  for (const Tensor& value : values) inputs.push_back(numbers(value));
+  AttentionOracle oracle(form, inputs);
+  oracle.forward();
+  oracle.backward(numbers(cotangent));
+  std::vector<Numbers> all = {oracle.y};
+  all.insert(all.end(), oracle.gradients.begin(), oracle.gradients.end());
+  return all;
+}
+
 Tensor random_cotangent(const AttentionForm& form) {
   return RandomValues(2).tensor({form.B, form.H, form.T, form.D});
 }
@@ -205,20 +218,15 @@ TEST_CASE("attention: several blocks, kernel and twin against the formulas of bo
   for (const AttentionForm& form : long_forms()) {
     CAPTURE(form.name);
     std::vector<Tensor> inputs = random_inputs(form);
-    std::vector<Numbers> exact;
-    for (const Tensor& input : inputs) exact.push_back(numbers(input));
     Tensor cotangent = random_cotangent(form);
-    AttentionOracle oracle(form, exact);
-    oracle.forward();
-    oracle.backward(numbers(cotangent));
+    std::vector<Numbers> expected = oracle_results(form, inputs, cotangent);
     for (Op op : {relative_attention, composed}) {
       bool of_kernel = op == relative_attention;
       CAPTURE(of_kernel);
       std::vector<Tensor> got = results(form, inputs, cotangent, op);
-      CHECK(mismatch(got[0], oracle.y) == "");
-      for (size_t n = 0; n < inputs.size(); ++n) {
+      for (size_t n = 0; n <= inputs.size(); ++n) {
         CAPTURE(n);
-        CHECK(mismatch(got[n + 1], oracle.gradients[n]) == "");
+        CHECK(mismatch(got[n], expected[n]) == "");
       }
     }
   }
@@ -238,23 +246,18 @@ TEST_CASE("attention in bfloat16: near the formulas, and the same bits on any nu
   for (const AttentionForm& form : forms) {
     CAPTURE(form.name);
     std::vector<Tensor> inputs = random_inputs(form), got, shared;
-    std::vector<Numbers> exact;
-    for (const Tensor& input : inputs) exact.push_back(numbers(input));
     Tensor cotangent = random_cotangent(form);
-    AttentionOracle oracle(form, exact);
-    oracle.forward();
-    oracle.backward(numbers(cotangent));
+    std::vector<Numbers> expected = oracle_results(form, inputs, cotangent);
     with_threads(1, [&] { got = results(form, inputs, cotangent); });
     with_threads(3, [&] { shared = results(form, inputs, cotangent); });
     check_same(shared, got);
     for (size_t n = 0; n <= inputs.size(); ++n) {
       CAPTURE(n);
-      const Numbers& expected = n == 0 ? oracle.y : oracle.gradients[n - 1];
       std::vector<Scalar> values = got[n].values();
       for (size_t m = 0; m < values.size(); ++m) {
         // The oracle's bound is for numbers of 24 bits, and grows with the size of a rounding.
-        double error = std::abs(static_cast<double>(values[m]) - expected.values[m].value);
-        REQUIRE(error <= (1 << 16) * expected.values[m].tolerance());
+        double error = std::abs(static_cast<double>(values[m]) - expected[n].values[m].value);
+        REQUIRE(error <= (1 << 16) * expected[n].values[m].tolerance());
       }
     }
   }
