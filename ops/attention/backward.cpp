@@ -413,6 +413,7 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
   int64_t heads = sizes.B * sizes.H, strips = sizes.strips(), blocks = sizes.blocks();
   Gradients gradients(a, sizes, strips);
   BackwardFactors factors{a, sizes, gradients};
+  TileList tiles(a, sizes);
   parallel_ranges(heads * strips, sizes.grain(blocks / strips), [&](int64_t begin, int64_t end) {
     BackwardScratch scratch(a, sizes);
     for (int64_t task = begin; task < end; ++task) {
@@ -420,8 +421,7 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
       for (int64_t number = task / heads; number < blocks; number += strips) {
         AttentionBlock block(a, sizes, task % heads, number);
         BackwardBlock backward(factors, scratch, record, block, dy, task);
-        bool sees =
-            for_tiles(a, sizes, block, [&](const AttentionTile& tile) { backward.add(tile); });
+        bool sees = tiles.for_tiles(block, [&](const AttentionTile& tile) { backward.add(tile); });
         backward.finish(sees);
       }
     }

@@ -96,6 +96,7 @@ void attention_forward(const RelativeAttention& a, const AttentionRecord& record
   AttentionSizes sizes(a);
   int64_t blocks = sizes.blocks();
   Scalar* data = record.y.mutable_data();
+  TileList tiles(a, sizes);
   ScoreFactors factors(a, sizes.packs());
   HeadFactors values(a.value, HeadFactors::Side::rows, sizes.packs());
   parallel_ranges(sizes.B * sizes.H * blocks, sizes.grain(1), [&](int64_t begin, int64_t end) {
@@ -113,7 +114,7 @@ void attention_forward(const RelativeAttention& a, const AttentionRecord& record
                             a.clipped_values.defined() ? a.clipped_values.size(0) : 0)};
       clear(forward.by_clipped);
       BlockQueries queries(a, block, scratch);
-      bool sees = for_tiles(a, sizes, block, [&](const AttentionTile& tile) {
+      bool sees = tiles.for_tiles(block, [&](const AttentionTile& tile) {
         forward.add({a, sizes, tile, factors, queries, scratch}, values.of(block), record);
       });
       if (!sees) clear(forward.y);

@@ -111,8 +111,8 @@ bool AttentionSizes::keeps_exponentials() const {
 bool AttentionSizes::packs() const { return T > 8 && has_tile_kernel(); }
 
 AttentionBlock::AttentionBlock(const RelativeAttention& a, const AttentionSizes& sizes,
-                               int64_t head, int64_t number)
-    : b(head / sizes.H), h(head % sizes.H), key_begin(sizes.K), key_end(0) {
+                               int64_t head, int64_t its_number)
+    : b(head / sizes.H), h(head % sizes.H), number(its_number), key_begin(sizes.K), key_end(0) {
   int64_t end = sizes.T - (sizes.blocks() - 1 - number) * sizes.block_rows();
   first = std::max<int64_t>(end - sizes.block_rows(), 0);
   rows = end - first;
@@ -164,6 +164,15 @@ Matrix AttentionTile::part_of(const Tensor& exponentials) const {
   int64_t H = exponentials.size(1), T = exponentials.size(2), K = exponentials.size(3);
   Scalar* values = exponentials.mutable_data() + (((b * H) + h) * T + first) * K + key_begin;
   return {values, rows, keys, K, 1};
+}
+
+TileList::TileList(const RelativeAttention& a, const AttentionSizes& sizes)
+    : a_(a), sizes_(sizes), begins_((a.visibility.has_masks() ? sizes.B : 1) * sizes.blocks()) {
+  parallel_for(std::ssize(begins_), [&](int64_t n) {
+    AttentionBlock block(a, sizes, n / sizes.blocks() * sizes.H, n % sizes.blocks());
+    for (int64_t begin = block.key_begin; begin < block.key_end; begin += sizes.tile_keys())
+      if (!AttentionTile(a, sizes, block, begin).is_masked(a)) begins_[n].push_back(begin);
+  });
 }
 
 HeadFactors::HeadFactors(const Tensor& x, Side side, bool packs)

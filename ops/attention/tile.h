@@ -12,8 +12,8 @@
 //     block 1     |  # # #|# # # # |# # #
 //                 |    # #|# # # # |# # # #                Then the product with the values.
 //
-// Steps 3 and 4, and the steps from dp to ds in the backward pass, take 12 rows at a time, which stay
-// in the first cache; what a later product reads in bfloat16 is rounded there too.
+// Steps 3 and 4, and the steps from dp to ds in the backward pass, take 12 rows at a time, which
+// stay in the first cache; what a later product reads in bfloat16 is rounded there too.
 //
 // Steps 1 and 2 are the relative shift (ops/shift.h) of the tile's own little matrix, which has
 // rows + keys - 1 distances. Its products by distance stand in a buffer from element 1 on, in rows
@@ -28,6 +28,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "core/machine/buffer.h"
 #include "core/machine/tile_product.h"
@@ -68,12 +69,12 @@ struct AttentionSizes {
 /// One block: queries first … first + rows - 1 of head h of batch member b, and the keys from the
 /// first to the last that one of them sees.
 struct AttentionBlock {
-  int64_t b, h;
+  int64_t b, h, number;
   int64_t first, rows;
   int64_t key_begin, key_end;
 
   AttentionBlock(const RelativeAttention& attention, const AttentionSizes& sizes, int64_t head,
-                 int64_t number);
+                 int64_t its_number);
 
   /// The number of the first of these queries in a tensor [B, H, T].
   int64_t row_number(const AttentionSizes& sizes) const {
@@ -103,21 +104,30 @@ struct AttentionTile : AttentionBlock {
   Matrix part_of(const Tensor& exponentials) const;
 };
 
-/// Calls body(tile) for the tiles of a block, in order, but for those of which a mask hides all.
-/// Returns whether there was one.
-template <class Body>
-bool for_tiles(const RelativeAttention& a, const AttentionSizes& sizes, const AttentionBlock& block,
-               Body body) {
-  bool begun = false;
-  for (int64_t begin = block.key_begin; begin < block.key_end; begin += sizes.tile_keys()) {
-    AttentionTile tile(a, sizes, block, begin);
-    if (tile.is_masked(a)) continue;
-    tile.kept = begun ? 1 : 0;
-    body(tile);
-    begun = true;
+/// Where the tiles of each block begin, which all heads share. Tiles of which masks hide all are
+/// left out; a mask is read once for this.
+class TileList {
+ public:
+  TileList(const RelativeAttention& attention, const AttentionSizes& sizes);
+
+  /// Calls body(tile) for the tiles of a block, in order. Returns whether there was one.
+  template <class Body>
+  bool for_tiles(const AttentionBlock& block, Body body) const {
+    const auto& begins = begins_[(block.b * sizes_.blocks() + block.number) % std::ssize(begins_)];
+    for (int64_t begin : begins) {
+      AttentionTile tile(a_, sizes_, block, begin);
+      tile.kept = begin == begins.front() ? 0 : 1;
+      body(tile);
+    }
+    return !begins.empty();
   }
-  return begun;
-}
+
+ private:
+  const RelativeAttention& a_;
+  const AttentionSizes& sizes_;
+  /// For each block; with masks, of each member of the batch.
+  std::vector<std::vector<int64_t>> begins_;
+};
 
 /// The rows of one input for each head, [rows, D], or their transpose, packed as right factors.
 class HeadFactors {

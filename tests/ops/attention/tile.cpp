@@ -15,11 +15,11 @@ double pairs_in_tiles(int64_t T, const Visibility& visibility) {
   Tensor x = Tensor::zeros({1, 1, T, 1});
   RelativeAttention attention{.query = x, .key = x, .value = x, .visibility = visibility};
   AttentionSizes sizes(attention);
+  TileList tiles(attention, sizes);
   int64_t pairs = 0;
   for (int64_t number = 0; number < sizes.blocks(); ++number) {
     AttentionBlock block(attention, sizes, 0, number);
-    for_tiles(attention, sizes, block,
-              [&](const AttentionTile& tile) { pairs += tile.rows * tile.keys; });
+    tiles.for_tiles(block, [&](const AttentionTile& tile) { pairs += tile.rows * tile.keys; });
   }
   return static_cast<double>(pairs);
 }
