@@ -20,9 +20,10 @@
 #include "core/accumulate.h"
 #include "core/errors.h"
 #include "core/machine/blas.h"
+#include "core/machine/buffer.h"
 #include "core/machine/parallel.h"
-#include "core/machine/right_factor.h"
 #include "core/machine/simd.h"
+#include "core/machine/tile_product.h"
 #include "core/tape.h"
 #include "ops/recurrent.h"
 #include "ops/recurrent/cells.h"
@@ -45,6 +46,26 @@ struct Sums {
   Tensor weight, bias;  // [groups, gC, C], [groups, gC]
 };
 
+/// A weight, packed for the products of all steps; for few windows that would take longer than the
+/// products.
+class PackedWeight {
+ public:
+  PackedWeight(const ConstMatrix& b, int64_t windows)
+      : panels_(windows > 8 && has_tile_kernel() ? right_panel_count(b.rows, b.columns) : 0),
+        factor_(panels_.count() > 0 ? pack_right(b, panels_.data()) : PackedFactor{b}) {}
+
+  /// c = a b + beta c
+  void multiply(const ConstMatrix& a, Scalar beta, const Matrix& c) const {
+    if (!factor_.panels) return gemm(1, a, factor_.matrix, beta, c);
+    Buffer panels(left_panel_count(a.rows, a.columns));
+    tile_product(1, pack_left(a, panels.data()), factor_, beta, c);
+  }
+
+ private:
+  Buffer panels_;
+  PackedFactor factor_;
+};
+
 /// A cell and all of its windows.
 struct Windows {
   RecurrentCell cell;
@@ -56,9 +77,8 @@ struct Windows {
   Tensor rows = {};  // [windows, s, row], of a block step by step; undefined when not recording
 
   void forward(const Tensor& y) const {
-    Tensor turned =
-        contiguous(transpose(weight.detach()));  // [C, gC], in which products are faster
-    RightFactor weights(ConstMatrix::row_major(turned.data(), C, gates));
+    PackedWeight weights(ConstMatrix::row_major(weight.data(), gates, C).transposed(),  // [C, gC]
+                         count);
     parallel_for(groups(), [&](int64_t group) {
       for_each_block(group, [&](const Block& block) { forward(block, weights, y.mutable_data()); });
     });
@@ -72,7 +92,7 @@ struct Windows {
     if (sums.projected.defined()) sums.beyond = Tensor::zeros({groups(), s - 1, gates});
     if (weight.requires_gradient()) sums.weight = Tensor::zeros({parts, gates, C});
     if (bias.defined() && bias.requires_gradient()) sums.bias = Tensor::zeros({parts, gates});
-    RightFactor weights(ConstMatrix::row_major(weight.data(), gates, C));
+    PackedWeight weights(ConstMatrix::row_major(weight.data(), gates, C), count);
     parallel_for(groups(), [&](int64_t group) {
       for_each_block(group,
                      [&](const Block& block) { backward(group, block, weights, dh.data(), sums); });
@@ -100,7 +120,7 @@ struct Windows {
   int64_t first(int64_t window) const { return window / T * projected.size(1) + window % T; }
   static Scalar* at(const Matrix& m, int64_t r) { return m.data + r * m.row_stride; }
 
-  void forward(const Block& block, const RightFactor& turned_weights, Scalar* y) const {
+  void forward(const Block& block, const PackedWeight& turned_weights, Scalar* y) const {
     // Unless all rows are kept, a step needs those of the one before only.
     int64_t kept = rows.defined() ? s : 2, width = column.row * C, size = block.size() * width;
     Tensor own = rows.defined() ? Tensor() : Tensor::empty({kept, size});
@@ -110,8 +130,8 @@ struct Windows {
     for (int64_t n = 0; n < s; ++n, before = now) {
       now = Matrix::row_major(data + n % kept * size, block.size(), width);
       if (n > 0)
-        turned_weights.gemm(1, before.columns_from(column.hidden * C, C), 0,
-                            now.columns_from(0, gates));
+        turned_weights.multiply(before.columns_from(column.hidden * C, C), 0,
+                                now.columns_from(0, gates));
       for (int64_t r = 0; r < now.rows; ++r) {
         if (n == 0) std::fill_n(at(now, r), gates, Scalar{0});
         cell_forward(cell, projected.data() + (first(block.begin + r) + n) * gates,
@@ -123,7 +143,7 @@ struct Windows {
       std::copy_n(at(now, r) + column.hidden * C, C, y + (block.begin + r) * C);
   }
 
-  void backward(int64_t group, const Block& block, const RightFactor& weights, const Scalar* dy,
+  void backward(int64_t group, const Block& block, const PackedWeight& weights, const Scalar* dy,
                 const Sums& sums) const {
     int64_t size = block.size(), width = column.row * C;
     Tensor gradients = Tensor::empty({s * size, column.gradient * C});
@@ -141,7 +161,7 @@ struct Windows {
                       at(dc, r), at(all, row), C);
         pass_on(group, first(block.begin + r) + n, at(all, row), sums);
       }
-      if (n > 0) weights.gemm(1, all.block(n * size, size, 0, gates), 1, dh);
+      if (n > 0) weights.multiply(all.block(n * size, size, 0, gates), 1, dh);
     }
     if (!sums.weight.defined()) return;
     int64_t with_product = (s - 1) * size;
