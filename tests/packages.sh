@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that the build needs, and those named as arguments, as far as this
-# machine lacks them. Where it may not, prints the line that would, and stops with status 1.
+# machine lacks them. NAME:ARCHITECTURE lies beside this machine's own package of that name. Where it may
+# not install, it prints the commands that would, and stops with status 1.
 # Elsewhere than on Debian it leaves that to meson, which names what it misses.
 set -eu
 
@@ -10,18 +11,30 @@ packages="g++ meson ninja-build pkg-config libopenblas-dev libtbb-dev libhwy-dev
 command -v dpkg-query > /dev/null || exit 0
 missing=
 for package in $packages; do
-  status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2> /dev/null) || true
-  [ "$status" = installed ] || missing="$missing $package"
+  case $package in
+    *:*) architecture=${package#*:} ;;
+    *) architecture=$(dpkg --print-architecture) ;;
+  esac
+  dpkg-query --show --showformat='${Architecture} ${db:Status-Status}\n' "$package" 2> /dev/null |
+    grep -Eqx "($architecture|all) installed" || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
+architectures=$(for package in $missing; do echo "$package"; done | sed -n 's/.*://p' | sort -u)
 
 if [ "$(id -u)" = 0 ]; then
   as_root=
 elif sudo -n true 2> /dev/null || { [ -t 0 ] && command -v sudo > /dev/null; }; then
   as_root=sudo
 else
-  echo "Packages are missing. As root: apt-get install$missing" >&2
+  echo 'Packages are missing. As root:' >&2
+  for architecture in $architectures; do
+    echo "  dpkg --add-architecture $architecture && apt-get update" >&2
+  done
+  echo "  apt-get install$missing" >&2
   exit 1
 fi
+for architecture in $architectures; do
+  $as_root dpkg --add-architecture "$architecture"
+done
 apt_get="$as_root env DEBIAN_FRONTEND=noninteractive apt-get --yes --no-install-recommends"
 $apt_get install $missing || { $apt_get update && $apt_get install $missing; }

@@ -24,6 +24,10 @@ TEST_CASE("gemm: sizes and strides beyond BLAS' integers are refused") {
         }) == "gemm: a size or stride of 2147483648: BLAS takes at most 2147483647");
 }
 
+// Which kernels OpenBLAS has, and how it chooses among them, is about x86's instruction sets from
+// here on.
+#ifdef __x86_64__
+
 // Run by the test below in a process where OpenBLAS started with its oldest kernels.
 TEST_CASE("openblas: on a CPU it does not know" * doctest::skip()) {
   REQUIRE(openblas_core() == "Prescott");
@@ -71,3 +75,5 @@ TEST_CASE("openblas: large products with the kernels of a CPU without AVX-512") 
   if (!__builtin_cpu_supports("avx2")) return;
   CHECK(pass_with_kernels("Haswell", "gemm: beyond*"));
 }
+
+#endif
