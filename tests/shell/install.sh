@@ -1,8 +1,10 @@
 #!/bin/sh
 # Installs the build in the folder $1 into a temporary place and uses it as a stranger would: small
-# programs, by pkg-config, in both precisions, with the shared and with the static libraries.
+# programs, by pkg-config, in both precisions, with the shared and with the static libraries. $2 is its
+# option -Dportable.
 set -eu
 build=$1
+portable=$2
 tests=$(cd "$(dirname "$0")/.." && pwd)
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
@@ -119,6 +121,16 @@ compile shiftgrad --static "$tests/shell/outside/program.cpp"
 prints '4 8'
 compile shiftgrad-f64 --static "$tests/shell/outside/program.cpp"
 prints '8 8'
+
+# Where only static libraries are built, programs link without --static.
+meson setup "$place/static" "$tests/.." -Ddefault_library=static -Dportable="$portable" -Dtests=false \
+  -Dmpi=disabled > "$place/output" || { cat "$place/output"; exit 1; }
+headers=$(dirname "$(find "$place" -type d -path '*include/shiftgrad')")
+(
+  PKG_CONFIG_PATH=$place/static/meson-private${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+  compile shiftgrad -I "$headers" "$tests/shell/outside/program.cpp" -L "$libraries"
+)
+prints '4 8'
 
 # Every installed header can be included by itself and with all others, shows none of the libraries
 # behind it, and is found by shiftgrad/ alone: a program may have a core/ or nn/ of its own.
