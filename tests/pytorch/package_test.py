@@ -11,9 +11,14 @@ import typing
 import unittest
 from importlib.util import find_spec
 from pathlib import Path
+from unittest import mock
+
+import torch
 
 import shiftgrad
 import shiftgrad.torch as sg
+from shiftgrad.bench import ways
+from shiftgrad.bench.models import megabytes, models
 
 root = Path(__file__).parents[2]
 
@@ -61,18 +66,63 @@ class Package(unittest.TestCase):
     @unittest.skipIf(find_spec("transformers") is None, "Python has no transformers")
     def test_bench(self):
         with tempfile.TemporaryDirectory() as folder:
-            run = bench("--only", "deberta", "--layers", "1", "--minutes", "1", "--threads", "1", "--json", "figures",
-                        cwd=folder)
+            run = bench("--only", "deberta-v3-base, 512", "--layers", "1", "--minutes", "1", "--threads", "1",
+                        "--json", "figures", cwd=folder)
             self.assertEqual(run.returncode, 0, run.stderr)
             report = json.loads(Path(folder, "figures").read_text())
         self.assertTrue(report["cpu"])
         self.assertIn(report["cpu"], run.stdout)
-        lines = [line for line in run.stdout.splitlines() if line.startswith("| DeBERTa")]
-        self.assertEqual(len(lines), len(report["rows"]))
+        lines = [line for line in run.stdout.splitlines() if line.startswith("|")][2:]
+        self.assertEqual([row["pass"] for row in report["rows"]], ["inference", "training"])
+        self.assertEqual(len(lines), 2)
         first = report["rows"][0]
         self.assertGreater(first["ratio"], 0)
         self.assertIn(f"| {first['ratio']:.2f}", lines[0])
         self.assertEqual(", a loss" in lines[0], first["ratio"] < 1)
+        for whose in ("own", "shiftgrad"):
+            self.assertEqual(first[whose]["seconds"], min(way["seconds"] for way in first["ways"][whose]))
+        # ONNX Runtime is the own code's, for inference, where Python has it; else the report says so.
+        has = ["ONNX Runtime" in [way["way"] for way in row["ways"]["own"]] for row in report["rows"]]
+        self.assertEqual(has, [ways.has_onnx(), False])
+        self.assertEqual("ONNX Runtime not installed" in run.stdout, not ways.has_onnx())
+        self.assertEqual("ONNX Runtime is left out; pip install onnx" in run.stderr, not ways.has_onnx())
+
+    @unittest.skipIf(find_spec("transformers") is None, "Python has no transformers")
+    def test_models_of_bench(self):
+        for name, (low, high) in {"Parakeet-0.6B encoder": (2300, 2400), "DeBERTa-v3-base": (320, 340),
+                                  "T5-base": (750, 770), "w2v-BERT 2.0": (2200, 2300)}.items():
+            self.assertTrue(low < megabytes(name, 0) < high, name)
+
+    @unittest.skipIf(find_spec("transformers") is None, "Python has no transformers")
+    @unittest.skipUnless(ways.has_onnx(), f"Python has not all of {', '.join(ways.onnx_packages)}")
+    def test_onnx_runtime(self):
+        """It computes what the model does."""
+        for name, length in (("DeBERTa-v3-base", 20), ("T5-base", 20), ("w2v-BERT 2.0", 1)):
+            arguments = models[name][3](length)
+            torch.manual_seed(1)
+            model = models[name][0](1).eval()
+            torch.manual_seed(1)
+            with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+                y = ways.step_in_onnx(name, 1, arguments, folder, 1)[0]()[0]
+                torch.testing.assert_close(torch.from_numpy(y), model(**arguments)[0], rtol=1e-3, atol=1e-4)
+
+    def test_failures_of_bench(self):
+        """A model that does not export, one that is too large and one that fails are told apart."""
+        way = ways.Way(runner="ONNX Runtime")
+        for error, what in ((RuntimeError("no such operator"), "does not export"),
+                            (MemoryError(), "too large"), (RuntimeError("DefaultCPUAllocator"), "too large")):
+            pipe = mock.Mock()
+            with mock.patch.object(ways, "step_in_onnx", side_effect=error), mock.patch("os.dup2"):
+                ways.work(pipe, "T5-base", 8, False, way, 1, 4, torch.get_num_threads(), "")
+            pipe.send.assert_called_once_with((what, f"{type(error).__name__}: {error}"))
+
+    def test_steps_that_count(self):
+        """The first step warms up, and compiles; it counts where it is long, but not where it compiles."""
+        for way, seconds, expected in (
+                (ways.Way(), [3.0, 1.0, 2.0, 6.0], 2.0), (ways.Way(), [3.0], None), (ways.Way(), [30.0], 30.0),
+                (ways.Way(runner="compiled"), [30.0], None), (ways.Way(runner="compiled"), [30.0, 4.0], 4.0)):
+            self.assertEqual(ways.figures(way, seconds, 7.0, None).get("seconds"), expected)
+        self.assertEqual(ways.figures(ways.Way(), [], None, "too large"), {"way": "eager", "failure": "too large"})
 
     @unittest.skipUnless((root / ".git").exists(), "no repository to make it from")
     def test_source_distribution(self):

@@ -10,7 +10,7 @@ package=$(cd "$(dirname "$0")/../../examples/pytorch/src/shiftgrad" && pwd)
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 mkdir "$place/shiftgrad"
-ln -s "$package"/*.py "$package/py.typed" "$package/torch" "$(realpath "$2")" "$place/shiftgrad"
+ln -s "$package"/*.py "$package/py.typed" "$package/torch" "$package/bench" "$(realpath "$2")" "$place/shiftgrad"
 export PYTHONPATH="$place" PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH="$3${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 case ${4:-none} in
   none) ;;
