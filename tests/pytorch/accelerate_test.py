@@ -525,6 +525,35 @@ class Whole(unittest.TestCase):
             model.bfloat16()(self.text)
         self.assertEqual(kernel.call_count, 0)
 
+    def test_rounded_input(self):
+        """Under autocast the kernel computes also where a layer before the attentions has rounded their input."""
+        torch.manual_seed(1)
+        x, audio = randn(B, T, C).bfloat16(), randn(B, 4 * T, 8).float()
+        heard = torch.arange(4 * T)[None] < torch.tensor([4 * T, 2 * T])[:, None]
+        encoders = [(parakeet_encoder(), of_parakeet, audio, heard)] + [
+            (encoder, of_features, x, kept) for encoder in (
+                conformer_encoder(), bert_encoder(), bert_encoder(position_embeddings_type="relative"),
+                seamless_encoder("sdpa"))]
+        for (theirs, run, rounded, mask), has_padding in itertools.product(encoders, (False, True)):
+            with self.subTest(type(theirs).__name__, has_padding=has_padding):
+                mask, theirs = mask if has_padding else None, theirs.float()
+                ours, exact = copy.deepcopy(theirs), run(theirs, rounded.float(), mask)[0]
+                sg.accelerate(ours)
+                errors, gradients = [], []
+                for model, calls in ((theirs, 0), (ours, L)):
+                    model.zero_grad()
+                    with counted() as kernel, torch.autocast("cpu", torch.bfloat16):
+                        y = run(model, rounded, mask)[0]
+                    self.assertEqual(kernel.call_count, calls)
+                    y.float().sin().sum().backward()
+                    errors.append((y.float() - exact).abs().max().item())
+                    gradients.append([each.grad for each in model.parameters()])
+                self.assertLess(errors[1], 2 * errors[0])
+                for expected, got in zip(*gradients):
+                    self.assertEqual(expected is None, got is None)
+                    if expected is not None:
+                        self.assertLess((got - expected).norm(), 0.1 * expected.norm() + 1e-2)
+
     def test_copies_and_files(self):
         model = deberta_model()
         expected, state = model(self.text)[0], state_of(model)

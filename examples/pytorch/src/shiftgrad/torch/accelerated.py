@@ -7,6 +7,7 @@ import sys
 import torch
 
 from .attention import relative_attention
+from .inputs import autocast
 from .known_attentions import are_alike, implementation, known
 from .visibility import added, dense, structure
 
@@ -71,7 +72,10 @@ def _method(original, row, names):
 def _is_computable(call, row, takes):
     """Whether a call has nothing but what the row takes, in a precision that the kernel has."""
     x = call.get(row.takes.split()[0])
-    if not isinstance(x, torch.Tensor) or not x.is_cpu or x.dtype not in (torch.float32, torch.float64):
+    if not isinstance(x, torch.Tensor) or not x.is_cpu:
+        return False
+    # Under autocast a layer before it may have rounded its input; relative_attention takes that as it is meant.
+    if x.dtype not in (torch.float32, torch.float64, autocast()):
         return False
     for name, value in call.items():
         if name not in takes and value is not None and value is not False:
