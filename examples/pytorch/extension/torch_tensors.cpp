@@ -14,7 +14,7 @@ class Name {
   explicit Name(const char* text) : text_(PyUnicode_InternFromString(text)) {}
   nb::object of(nb::handle object) const { return checked(PyObject_GetAttr(object.ptr(), text_)); }
   nb::object call(nb::handle object) const {
-    return checked(PyObject_CallMethodNoArgs(object.ptr(), text_));
+    return checked(PyObject_CallMethodObjArgs(object.ptr(), text_, nullptr));
   }
 
  private:
@@ -28,7 +28,7 @@ class Name {
 Dims dims(nb::handle tuple) {
   Dims result;
   for (Py_ssize_t n = 0; n < PyTuple_Size(tuple.ptr()); ++n)
-    result.push_back(nb::cast<int64_t>(nb::handle(PyTuple_GET_ITEM(tuple.ptr(), n))));
+    result.push_back(nb::cast<int64_t>(nb::handle(PyTuple_GetItem(tuple.ptr(), n))));
   return result;
 }
 
