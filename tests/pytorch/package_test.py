@@ -56,6 +56,8 @@ class Package(unittest.TestCase):
     def test_bench_refuses(self):
         bounds = "--layers is at least 0, --threads at least 1, and --minutes above 0"
         for flags, text in ((("--only", "nothing"), "--only nothing: expected a part of one of Parakeet-0.6B "),
+                            (("--ways", "onnx"), "--ways onnx: expected a part of one of eager; eager, autocast; "),
+                            (("--ways", "compiled"), "--ways compiled: expected a part of one of eager; "),
                             (("--layers", "-1"), bounds),
                             (("--threads", "0"), bounds),
                             (("--minutes", "0"), bounds)):

@@ -1,7 +1,7 @@
 """Times models of transformers as they are and after sg.accelerate, and measures their memory.
 
-    python -m shiftgrad.bench [--json [FILE]] [--only TEXT…] [--layers N] [--minutes N] [--threads N]
-                              [--gigabytes N] [--compile]
+    python -m shiftgrad.bench [--json [FILE]] [--only TEXT…] [--ways TEXT…] [--layers N] [--minutes N]
+                              [--threads N] [--gigabytes N] [--compile]
 
 Prints a table in Markdown, with the CPU; --json writes the figures of each way to compute as well. The models have
 the sizes of those that people use, random parameters, and N layers, 2 unless given, so that all is done in under
@@ -22,16 +22,16 @@ from pathlib import Path
 import torch
 
 from .models import models
-from .ways import has_onnx, measure, memory, onnx_packages
+from .ways import has_onnx, measure, memory, onnx_packages, ways
 
 
 def measured(name, length, training, options, deadline):
     """One row of the table, and what it was made from."""
     figures = measure(name, length, training, options, deadline)
     row = {"model": name, "length": models[name][2].format(length), "pass": "training" if training else "inference"}
-    for whose, ways in figures.items():
-        done = [way for way in ways if "seconds" in way]
-        row[whose] = min(done, key=lambda way: way["seconds"]) if done else ways[0]
+    for whose, each in figures.items():
+        done = [way for way in each if "seconds" in way]
+        row[whose] = min(done, key=lambda way: way["seconds"]) if done else each[0]
     if "seconds" in row["own"] and "seconds" in row["shiftgrad"]:
         row["ratio"] = row["own"]["seconds"] / row["shiftgrad"]["seconds"]
     return row | {"ways": figures}
@@ -79,6 +79,8 @@ def main():
                         help="write the figures to FILE as well (default: %(const)s)")
     parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT",
                         help='only the rows that have one of these in them, as in "t5-base, 512 tokens"')
+    parser.add_argument("--ways", nargs="+", default=[""], metavar="TEXT",
+                        help='only the ways that have one of these in their names, as in autocast or "onnx"')
     parser.add_argument("--layers", type=int, default=2, metavar="N", help="layers of each model; 0 for all of them")
     parser.add_argument("--minutes", type=float, default=9, metavar="N", help="end after so many (default: 9)")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads(), metavar="N")
@@ -93,6 +95,9 @@ def main():
     if not chosen:
         parser.error(f"--only {' '.join(options.only)}: expected a part of one of "
                      f"{'; '.join(title(*row) for row in rows)}")
+    if {way.whose for way in ways(True, options)} != {"own", "shiftgrad"}:
+        parser.error(f"--ways {' '.join(options.ways)}: expected a part of one of eager; eager, autocast; and with "
+                     "--compile of compiled; compiled, autocast")
     try:
         import transformers
     except ImportError:

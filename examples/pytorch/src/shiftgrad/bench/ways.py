@@ -37,10 +37,11 @@ class Way:
         return self.runner + ", autocast" * self.bfloat16
 
 
-def ways(training, with_compile):
-    every = [Way(whose, bfloat16, runner) for runner in ("eager", "compiled")[:1 + with_compile]
+def ways(training, options):
+    every = [Way(whose, bfloat16, runner) for runner in ("eager", "compiled")[:1 + options.compile]
              for bfloat16 in (False, True) for whose in ("own", "shiftgrad")]
-    return every + [Way(runner="ONNX Runtime")] * (has_onnx() and not training)
+    every += [Way(runner="ONNX Runtime")] * (has_onnx() and not training)
+    return [way for way in every if any(text.lower() in str(way).lower() for text in options.ways)]
 
 
 def step_in_torch(name, layers, way, training, arguments):
@@ -184,7 +185,7 @@ def figures(way, seconds, more, failure):
 
 def measure(name, length, training, options, deadline):
     """The figures of each way, by whose attention it has."""
-    chosen = ways(training, options.compile)
+    chosen = ways(training, options)
     # All processes take turns. Where their models do not fit in memory at once, one comes after the other.
     takes = megabytes(name, options.layers) / 1024 * (len(chosen) - 1) + options.gigabytes
     groups = [chosen] if takes <= memory() else [[way] for way in chosen]
