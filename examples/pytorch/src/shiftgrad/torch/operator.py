@@ -166,7 +166,7 @@ _forward_below, _backward_below = _below_autograd(_forward), _below_autograd(_ba
 
 
 def _wants_gradients(tensors):
-    return torch.is_grad_enabled() and torch._C._any_requires_grad(*tensors)
+    return torch.is_grad_enabled() and any(each is not None and each.requires_grad for each in tensors)
 
 
 def _autograd_forward(tensors, key_padding_mask, attention_mask, seed, name, config, precision, wanted):
