@@ -1,5 +1,7 @@
 #include "attention_maps.h"
 
+#include <cmath>
+
 #include "core/tape.h"
 #include "nn/layer.h"
 
@@ -68,6 +70,14 @@ std::vector<Maps> attention_maps(const shiftgrad::LanguageModel& model,
   };
   model({{1, std::ssize(text)}, text}, shiftgrad::Memory{}, context);
   return layers;
+}
+
+void hide_later_keys(std::vector<Maps>& layers, int64_t characters) {
+  for (Maps& maps : layers)
+    for (AttentionMap& map : maps)
+      for (int64_t query = 0; query < characters; ++query)
+        for (int64_t key = query + 1; key < characters; ++key)
+          map.weights[static_cast<size_t>(query * characters + key)] = std::nan("");
 }
 
 }  // namespace char_lm

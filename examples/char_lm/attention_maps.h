@@ -30,4 +30,7 @@ Weighing weighing_of(const shiftgrad::LanguageModel& model);
 std::vector<std::vector<AttentionMap>> attention_maps(const shiftgrad::LanguageModel& model,
                                                       const std::vector<int32_t>& text);
 
+/// Hides the keys after a query, which have a weight of 0, from what is drawn: they get no number.
+void hide_later_keys(std::vector<std::vector<AttentionMap>>& layers, int64_t characters);
+
 }  // namespace char_lm

@@ -14,9 +14,9 @@
 #include "examples/common/printable.h"
 #include "examples/common/progress.h"
 #include "figures.h"
-#include "nn/models/run_file.h"
 #include "nn/models/config.h"
 #include "nn/models/generate.h"
+#include "nn/models/run_file.h"
 #include "optim/evaluate.h"
 #include "report_parts.h"
 #include "run_folder.h"
@@ -53,8 +53,7 @@ struct ReportedRun {
 /// library's mixers.
 std::shared_ptr<const shiftgrad::LanguageModel> model_in(const common::ModelFile& file) try {
   auto config = shiftgrad::config_from_json<shiftgrad::LanguageModelConfig>(file.text("model"));
-  shiftgrad::Checkpoint checkpoint{
-      .model = config, .vocabulary = {}, .weights = file.weights};
+  shiftgrad::Checkpoint checkpoint{.model = config, .vocabulary = {}, .weights = file.weights};
   return std::make_shared<shiftgrad::LanguageModel>(make_model(checkpoint, file.path));
 } catch (const shiftgrad::Error&) {
   return nullptr;
@@ -106,6 +105,10 @@ std::vector<common::AttentionExample> attention_of(const ReportedRun& run,
                                                    const std::vector<int32_t>& text) {
   std::vector<std::vector<AttentionMap>> layers = attention_maps(*run.model, text);
   require(!layers.empty(), "the model has no attention");
+  hide_later_keys(layers, std::ssize(text));
+  for (size_t layer = 0; layer < layers.size(); ++layer)
+    for (AttentionMap& map : layers[layer])
+      map.title = shiftgrad::text("layer ", layer, ", ", map.title);
   std::vector<std::string> characters = characters_of(text, run.saved->vocabulary);
   return {{"", characters, characters, layers}};
 }
@@ -157,8 +160,7 @@ void add_score(FullReport& report, const ReportedRun& run, const std::vector<int
 FullReport report_of_own(const ReportedRun& run) {
   const common::ModelFile& file = *run.file;
   FullReport report{{.name = run.name, .checkpoint = file.path, .state = file.state}};
-  for (const auto& [name, tensor] : file.weights)
-    report.tensors.emplace_back(name, tensor.shape);
+  for (const auto& [name, tensor] : file.weights) report.tensors.emplace_back(name, tensor.shape);
   report.flags = Json::object();
   for (const auto& [name, value] : common::settings_of(file.text("model")))
     report.flags[name] = value;
@@ -173,12 +175,14 @@ FullReport report_of_own(const ReportedRun& run) {
 FullReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t characters) {
   if (!run.saved) return report_of_own(run);
   const SavedRun& saved = *run.saved;
-  FullReport report{{.name = run.name,
-                     .checkpoint = saved.source,
-                     .state = saved.checkpoint.state,
-                     .flags = Json::parse(saved.flags.to_json()),
-                     .tensors = common::shapes_of(*run.model),
-                     .validation_loss = saved.checkpoint.state.validation_loss}};
+  FullReport report{
+      {.name = run.name,
+       .checkpoint = saved.source,
+       .state = saved.checkpoint.state,
+       .flags = Json::parse(saved.flags.to_json()),
+       .defaults = common::default_flags(saved.flags, {"model", "block_size", "max_iters"}),
+       .tensors = common::shapes_of(*run.model),
+       .validation_loss = saved.checkpoint.state.validation_loss}};
   report.loss = part([&] { return common::read_loss_curve(run.folder); });
   report.sample = part([&] { return sample_of(run, flags); });
   auto validation = part([&] { return ScoredText{}.read(saved); });
@@ -218,7 +222,7 @@ Command::Work prepare(const ReportFlags& flags) {
     const char* unit = "nats per character";
     common::write_report(
         flags.out, "char_lm", run_names(flags.runs),
-        {overview_section(all, unit), loss_section(all, unit), sample_section(reports),
+        {summary_section(all, unit), loss_section(all, unit), sample_section(reports),
          attention_section(all), distance_section(reports), context_section(reports),
          flags_section(all), parameters_section(all)});
   };

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "core/errors.h"
 #include "core/io/json.h"
@@ -86,6 +87,20 @@ Flags flags_from_json(const std::string& text, const std::string& source) {
                        shiftgrad::shown(*entry), wrong);
   });
   return flags;
+}
+
+/// Returns a JSON object of what a run's flags would have been if none had been given but those
+/// that decide about the defaults of others; these have their own defaults, too.
+template <class Flags>
+nlohmann::ordered_json default_flags(const Flags& run, const std::vector<std::string>& deciding) {
+  using Json = nlohmann::ordered_json;
+  Json given = Json::parse(flags_to_json(run)), plain = Json::parse(flags_to_json(Flags())), kept;
+  for (const std::string& name : deciding) kept[name] = given[name];
+  auto flags = flags_from_json<Flags>(kept.dump(), "the flags of a run");
+  flags.resolve_defaults();
+  Json all = Json::parse(flags_to_json(flags));
+  for (const std::string& name : deciding) all[name] = plain[name];
+  return all;
 }
 
 }  // namespace common

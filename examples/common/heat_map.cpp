@@ -73,8 +73,8 @@ std::optional<int> level_of(const HeatMap& map, double value) {
   return value < 0 ? -level : level;
 }
 
-/// Draws cells of one colour as one path: lines as wide as a row, on a grid of unit cells. Neighbours
-/// of one colour share a line.
+/// Draws cells of one colour as one path: lines as wide as a row, on a grid of unit cells.
+/// Neighbours of one colour share a line.
 void add_cells(Svg& svg, const HeatMap& map) {
   std::map<int, std::string> paths;
   std::string hidden, strokes;
@@ -85,8 +85,9 @@ void add_cells(Svg& svg, const HeatMap& map) {
     for (next = n + 1; next % map.column_count != 0; ++next)
       if (level_of(map, map.values[static_cast<size_t>(next)]) != level) break;
     (level ? paths[*level] : hidden) += text('M', column, ' ', row, 'h', next - n);
-    for (int64_t each = column; !level && each < column + next - n; ++each)
-      strokes += text('M', each, ' ', static_cast<double>(row) + 0.5, "l1 -1");
+    if (level) continue;
+    strokes += text('M', column, ' ', row, ".5l1-1");
+    for (int64_t each = n + 1; each < next; ++each) strokes += "m0 1l1-1";
   }
   if (!hidden.empty())
     svg.add("<path class=\"hidden\" d=\"", hidden, "\"/><path class=\"hidden-stroke\" d=\"",
@@ -168,6 +169,10 @@ double below(const HeatMap& map, double cell) {
                        : letter * 1.4);
 }
 
+int64_t row_count(const HeatMap& map) {
+  return map.column_count > 0 ? std::ssize(map.values) / map.column_count : 0;
+}
+
 }  // namespace
 
 std::vector<std::string> visible_symbols(const std::vector<std::string>& symbols) {
@@ -189,16 +194,22 @@ double cell_within(const HeatMap& map, double width) {
   return std::clamp((width - left_room(map, 10) - 4) / columns, 2.0, 20.0);
 }
 
+std::string cells_again(const HeatMap& map, double cell) {
+  return text("<svg aria-hidden=\"true\" viewBox=\"0 0 ",
+              cell * static_cast<double>(map.column_count), ' ',
+              cell * static_cast<double>(row_count(map)), "\"><use href=\"#", map.id, "\"/></svg>");
+}
+
 Drawing drawn(const HeatMap& map, double cell) {
-  int64_t rows = map.column_count > 0 ? std::ssize(map.values) / map.column_count : 0;
+  int64_t rows = row_count(map);
   double width = cell * static_cast<double>(map.column_count),
          height = cell * static_cast<double>(rows);
   double left = left_room(map, cell), top = 4, under = below(map, cell);
   Svg svg;
   svg.add("<metadata>", metadata(map), "</metadata>");
   svg.add("<g transform=\"translate(", left, ' ', top, ")\">");
-  svg.add("<g class=\"cells\" transform=\"scale(", cell,
-          ") translate(0 0.5)\" shape-rendering=\"crispEdges\">");
+  svg.add("<g class=\"cells\"", map.id.empty() ? "" : attribute("id", map.id),
+          " transform=\"scale(", cell, ") translate(0 0.5)\" shape-rendering=\"crispEdges\">");
   add_cells(svg, map);
   svg.add("</g>\n<rect class=\"frame\" width=\"", width, "\" height=\"", height, "\"/>");
   if (map.memory > 0)

@@ -32,6 +32,8 @@ struct HeatMap {
   bool is_signed = false;
   /// Whether a bar below tells what the colours mean.
   bool has_bar = true;
+  /// The name of its cells in a page that shows them twice.
+  std::string id{};
 };
 
 /// Returns what some queries attend to among some keys.
@@ -44,6 +46,10 @@ double cell_within(const HeatMap& map, double width);
 /// grows with the root of a value. Hidden cells are grey, with a stroke through them. <metadata>
 /// has the values in thousandths of the limit, and the names, so that a page reads them there.
 Drawing drawn(const HeatMap& map, double cell);
+
+/// Returns a small picture of the cells of a map that was drawn with cells of this size, in a page
+/// that has it under its id.
+std::string cells_again(const HeatMap& map, double cell);
 
 /// Returns symbols as one can see them: blanks by symbols, bytes that are no text by their numbers.
 std::vector<std::string> visible_symbols(const std::vector<std::string>& symbols);

@@ -24,6 +24,18 @@ std::string table(const std::string& caption, const std::vector<std::string>& co
               lines, "</table></div>\n");
 }
 
+std::string facts(const std::vector<Fact>& all) {
+  std::string entries;
+  for (const Fact& fact : all)
+    entries += text("<div><dt>", xml(fact.name), "</dt><dd><b>", xml(fact.value), "</b> ",
+                    xml(fact.about), "</dd></div>\n");
+  return text("<dl class=\"facts\">\n", entries, "</dl>\n");
+}
+
+std::string folded(const std::string& title, const std::string& content) {
+  return text("<details><summary>", xml(title), "</summary>\n", content, "</details>\n");
+}
+
 std::string alternative(const std::vector<std::pair<std::string, size_t>>& when,
                         const std::string& content) {
   std::string attributes;

@@ -18,6 +18,15 @@ std::string table(const std::string& caption, const std::vector<std::string>& co
                   const std::vector<std::vector<std::string>>& rows,
                   const std::vector<std::string>& classes = {});
 
+/// What a page says first: a value in large letters with its name above, and more about it below.
+struct Fact {
+  std::string name, value, about;
+};
+std::string facts(const std::vector<Fact>& all);
+
+/// A part that opens when one asks for it.
+std::string folded(const std::string& title, const std::string& content);
+
 /// A choice of what a figure shows.
 struct Choice {
   std::string name, label;

@@ -30,10 +30,33 @@ void read_line(const std::string& text, const std::string& place, LossCurve& cur
   require(line.is_object() && line.contains("step") && line["step"].is_number(), place,
           ": expected an object with a step");
   take(line, "loss", place, curve.batches);
+  take(line, "train_loss", place, curve.training);
   take(line, "validation_loss", place, curve.validation);
+  auto number = [&](const char* name) {
+    return line.contains(name) && line[name].is_number() ? line[name].get<double>() : 0;
+  };
+  if (number("tokens_per_second") > 0) curve.speeds.push_back(number("tokens_per_second"));
+  curve.seconds += number("seconds");
 }
 
 }  // namespace
+
+double LossCurve::last_step() const {
+  double step = 0;
+  for (const std::vector<LossPoint>* points : {&batches, &validation})
+    if (!points->empty()) step = std::max(step, points->back().step);
+  return step;
+}
+
+std::optional<LossPoint> LossCurve::best() const {
+  auto lowest = std::ranges::min_element(validation, {}, &LossPoint::loss);
+  return lowest == validation.end() ? std::nullopt : std::optional(*lowest);
+}
+
+std::optional<LossPoint> LossCurve::validation_at(double step) const {
+  auto after = std::ranges::upper_bound(validation, step, {}, &LossPoint::step);
+  return after == validation.begin() ? std::nullopt : std::optional(*(after - 1));
+}
 
 LossCurve read_loss_curve(const std::string& out_dir) {
   std::string path = RunFolder{folder_of(out_dir)}.metrics();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,20 @@ struct LossPoint {
   double step, loss;
 };
 
-/// A run's losses from its metrics, without those that are not finite.
+/// A run's losses from its metrics, without those that are not finite: of each batch, and of
+/// both texts or their beginnings. Speeds, in tokens/s, and the time of all steps are there if the
+/// metrics have them.
 struct LossCurve {
-  std::vector<LossPoint> batches, validation;
+  std::vector<LossPoint> batches, training, validation;
+  std::vector<double> speeds;
+  double seconds = 0;
+
+  /// Returns the step of the last loss.
+  double last_step() const;
+  /// Returns the lowest loss of the validation text, the first of these, or none.
+  std::optional<LossPoint> best() const;
+  /// Returns the last loss of the validation text up to a step, or none.
+  std::optional<LossPoint> validation_at(double step) const;
 };
 
 /// Returns the curve of the run in a folder. Throws one line that begins with the path of its

@@ -47,12 +47,13 @@ Metrics::Metrics(const std::string& path, int64_t step) : path_(path) {
   shiftgrad::require(file_.is_open(), path, ": ", std::strerror(errno));
 }
 
-void Metrics::write(const shiftgrad::StepReport& report, double tokens_per_second) {
+void Metrics::write(const shiftgrad::StepReport& report, double tokens_per_second, double seconds) {
   Json line{{"step", report.step},
             {"loss", report.loss},
             {"learning_rate", report.learning_rate},
             {"gradient_norm", report.gradient_norm},
-            {"tokens_per_second", tokens_per_second}};
+            {"tokens_per_second", tokens_per_second},
+            {"seconds", seconds}};
   if (report.waiting_seconds > 0) line["waiting"] = report.waiting_seconds / report.seconds;
   write(line);
 }

@@ -9,8 +9,9 @@
 namespace common {
 
 /// The course of a run as JSON lines. A line has some of `step`, `loss`, `learning_rate`,
-/// `gradient_norm`, `tokens_per_second`, `waiting` (the share of the step spent waiting for other
-/// processes), `train_loss` and `validation_loss`. Losses are in nats.
+/// `gradient_norm`, `tokens_per_second`, `seconds` (of all steps since the line before),
+/// `waiting` (the share of the step spent waiting for other processes), `train_loss` and
+/// `validation_loss`. Losses are in nats.
 class Metrics {
  public:
   /// Opens the file to continue after `step`. Lines about later steps and incomplete lines are
@@ -19,7 +20,7 @@ class Metrics {
   Metrics(const std::string& path, int64_t step);
 
   /// Writes a line. Both functions throw when it cannot be written.
-  void write(const shiftgrad::StepReport& report, double tokens_per_second);
+  void write(const shiftgrad::StepReport& report, double tokens_per_second, double seconds);
   void write(const shiftgrad::EvaluationReport& report);
 
  private:

@@ -41,7 +41,7 @@ std::string page_of(const std::string& program, const std::string& names,
 <title>Report of )",
               names, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n", report_style,
               drawing_style, R"(</style>
-<noscript><style>.controls { display: none; } figure-choice [hidden] { display: block !important; }</style></noscript>
+<noscript><style>:is(.controls, .heads) { display: none; } figure-choice [hidden] { display: block !important; }</style></noscript>
 <script>
 )",
               report_script, R"(</script>
@@ -104,7 +104,7 @@ std::vector<std::string> numbers_below(size_t count) {
 }
 
 int64_t tokens_to_show(int64_t maps) {
-  constexpr double bytes = 2e6, bytes_of_weight = 10;
+  constexpr double bytes = 2e6, bytes_of_weight = 18;
   double most =
       std::sqrt(bytes / (bytes_of_weight * static_cast<double>(std::max<int64_t>(1, maps))));
   return std::clamp<int64_t>(static_cast<int64_t>(most), 2, 48);

@@ -59,6 +59,8 @@ struct RunInReport {
   std::string name, checkpoint;  ///< the checkpoint is a file
   shiftgrad::RunState state;
   nlohmann::ordered_json flags{};
+  /// The flags' defaults, if they are known.
+  nlohmann::ordered_json defaults{};
   std::vector<std::pair<std::string, shiftgrad::Dims>> tensors{};
   /// The loss, and what it was measured on, if that is known.
   std::optional<double> validation_loss{};
@@ -98,7 +100,7 @@ std::string reasons(const std::vector<Run>& runs, Part<Value> Run::*part) {
 }
 
 /// The sections that all reports have. `unit` is that of losses, such as "nats per character".
-Section overview_section(const std::vector<RunInReport>& runs, const std::string& unit);
+Section summary_section(const std::vector<RunInReport>& runs, const std::string& unit);
 Section loss_section(const std::vector<RunInReport>& runs, const std::string& unit);
 Section attention_section(const std::vector<RunInReport>& runs);
 Section flags_section(const std::vector<RunInReport>& runs);

@@ -109,7 +109,9 @@ void TrainingRun::on_step(const StepReport& report) {
   double loss = loss_.add(report.loss);
   speeds_.push_back(static_cast<double>(report.tokens) / report.seconds);
   double speed = tokens_per_second_.add(speeds_.back());
-  if (report.step % options_.log_interval == 0) metrics_->write(report, speed);
+  seconds_ += report.seconds;
+  if (report.step % options_.log_interval == 0)
+    metrics_->write(report, speed, std::exchange(seconds_, 0));
   progress_.show(report.step, loss, speed);
 }
 

@@ -83,6 +83,8 @@ class TrainingRun {
   std::optional<int64_t> saved_step_;
   RecentMean loss_, tokens_per_second_;
   std::vector<double> speeds_;
+  /// Time of the steps since the last line of metrics.
+  double seconds_ = 0;
 };
 
 /// Prints where the run of the folder is saved, and commands that may come next if it has

@@ -12,6 +12,7 @@
 #include "data.h"
 #include "decoding.h"
 #include "examples/common/flags.h"
+#include "examples/common/flags_json.h"
 #include "examples/common/named_run.h"
 #include "examples/common/picture.h"
 #include "examples/common/printable.h"
@@ -76,6 +77,7 @@ common::RunInReport report_of(const ReportedRun& run, const ReportFlags& flags, 
           .checkpoint = saved.source,
           .state = saved.state,
           .flags = Json::parse(saved.flags.to_json()),
+          .defaults = common::default_flags(saved.flags, {"max_iters"}),
           .tensors = common::shapes_of(run.translator->model()),
           .validation_loss = saved.state.validation_loss,
           .loss = common::part([&] { return common::read_loss_curve(run.folder); }),
@@ -106,7 +108,7 @@ Command::Work prepare(const ReportFlags& flags) {
     const char* unit = "nats per token";
     common::write_report(
         flags.out, "seq2seq", names,
-        {overview_section(reports, unit), loss_section(reports, unit), attention_section(reports),
+        {summary_section(reports, unit), loss_section(reports, unit), attention_section(reports),
          flags_section(reports), parameters_section(reports)});
   };
 }

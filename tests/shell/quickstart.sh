@@ -11,7 +11,7 @@ BUILD=$build RUN="$place/run" "$quickstart" --n_layer 1 --n_embd 16 --max_iters 
   --eval_interval 10 > "$place/printed" 2>&1 || { cat "$place/printed"; exit 1; }
 score=$(sed -n 's/^\([0-9.]*\) nats per character$/\1/p' "$place/printed")
 [ -n "$score" ] || { cat "$place/printed"; exit 1; }
-said="a validation loss of $score nats per character"
+said="which are $score nats per character, for all "
 sed 's/<[^>]*>//g' "$place/run/report.html" | grep -qF "$said" || { echo "the report has not $said"; exit 1; }
 grep -q '^Open it: file://.*/run/report.html$' "$place/printed"
 [ -s "$place/run/sample.txt" ]

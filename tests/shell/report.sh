@@ -17,12 +17,20 @@ holds() {
 }
 trained xl
 trained vanilla --model transformer
+trained long --max_iters 8
 trained rnn --model local_rnn
 trained 'deep/<b>&amp; `x`' --model labml
 
 runs report xl --tokens 20
 prints '^wrote report.html$'
-holds report.html runs=xl nothing=0 attention=1 metrics=xl/metrics.jsonl loss sample distances context
+holds report.html runs=xl nothing=0 attention=1 metrics=xl/metrics.jsonl loss sample distances context \
+  differ=data,out_dir,n_layer,n_head,n_embd,block_size,batch_size,max_iters,warmup_iters,eval_interval,log_interval
+# Of runs of unequal length, the longer one is not the better one for that.
+best=$(for run in xl long; do
+  sed -n "s/.*\"step\":4,.*\"validation_loss\":\(.*\)}/\1 $run/p" $run/metrics.jsonl
+done | sort -g | sed -n '1s/.* //p')
+runs report long xl --tokens 20 --out unequal.html
+holds unequal.html runs=long,xl "shortest=4:$best"
 # vanilla has no distances, rnn neither these nor attention.
 runs report xl vanilla rnn --tokens 20 --out all.html
 holds all.html runs=xl,vanilla,rnn nothing=3 attention=1 loss sample distances context

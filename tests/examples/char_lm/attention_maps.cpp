@@ -115,3 +115,20 @@ TEST_CASE("attention maps: none without attention") {
   LanguageModel model = model_with(LocalRnnConfig{.window = 3, .cell = RecurrentCell::gru});
   CHECK(attention_maps(model, random_text(length, 7)).empty());
 }
+
+TEST_CASE("attention maps: later keys are hidden from what is drawn, and no weight is lost") {
+  std::vector<std::vector<AttentionMap>> layers =
+      attention_maps(model_with(TransformerXLAttentionConfig{}), random_text(length, 7));
+  std::vector<std::vector<AttentionMap>> drawn = layers;
+  char_lm::hide_later_keys(drawn, length);
+  for (size_t layer = 0; layer < layers.size(); ++layer)
+    for (size_t h = 0; h < layers[layer].size(); ++h)
+      for (int64_t query = 0; query < length; ++query)
+        for (int64_t key = 0; key < length; ++key) {
+          double weight = drawn[layer][h].weights[query * length + key];
+          if (key > query)
+            CHECK(std::isnan(weight));
+          else
+            CHECK(weight == layers[layer][h].weights[query * length + key]);
+        }
+}

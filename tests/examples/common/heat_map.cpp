@@ -77,3 +77,12 @@ TEST_CASE("heat map: cells fill a width, up to a size") {
   CHECK(drawn(map, cell_within(map, 400)).width <= 400);
   CHECK(cell_within(map_of({1}, 1), 400) == 20);
 }
+
+TEST_CASE("heat map: a page shows the cells of a map with an id again") {
+  HeatMap map = map_of({1, 0, 0, 1, 0, 1}, 2);
+  CHECK_FALSE(draws_map(drawn(map, 10), " id="));
+  map.id = "layer-0";
+  CHECK(draws_map(drawn(map, 10), "<g class=\"cells\" id=\"layer-0\" "));
+  CHECK(cells_again(map, 10) ==
+        "<svg aria-hidden=\"true\" viewBox=\"0 0 20 30\"><use href=\"#layer-0\"/></svg>");
+}

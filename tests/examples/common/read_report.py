@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Reads a report as a browser does, and checks what is drawn in it.
 
-    read_report.py REPORT.html [runs=NAME,…] [nothing=COUNT] [attention=COUNT] [metrics=FILE] [loss] [sample] [distances] [context]
+    read_report.py REPORT.html [runs=NAME,…] [nothing=COUNT] [attention=COUNT] [metrics=FILE] [differ=FLAG,…]
+        [shortest=STEP:RUN] [loss] [sample] [distances] [context]
 
 A report asks for nothing else: no address stands in it but data. `nothing` counts the parts that say why they
 cannot be shown, `attention` the texts of the first run; `metrics` has the losses that its curves must have, if
-there are at most 500; the other words are parts that the first run has.
+there are at most 500, and its summary the time, the median speed and the best step of these; `differ` are the
+flags that differ from their defaults, or between the runs; `shortest` is the step where the shortest of runs of
+unequal length ends, and the best run at that step; the other words are parts that the first run has.
 """
 import json
 import os
@@ -76,8 +79,11 @@ def main():
     assert text.startswith("<!DOCTYPE html>") and text.endswith("</html>\n"), "not a whole page"
     styles = "".join(style for _, style in page.all("style"))
     assert not re.search(r"url\((?!data:)|@import", styles), "a style loads something"
-    runs = [name for _, name in section(text, "runs").all("th", scope="row")]
-    assert runs and len(section(text, "flags").all("td")) > 0, "no runs or flags"
+    heading, = (title for _, title in page.all("h1"))
+    runs = heading.removeprefix("Report of ").split(", ")
+    compared = [name for _, name in section(text, "summary").all("th", scope="row")]
+    assert compared == (runs if len(runs) > 1 else []), compared
+    assert len(section(text, "flags").all("td")) > 0, "no flags"
     assert len(section(text, "parameters").all("td")) > 0, "no parameters"
     for want in wanted:
         name, _, value = want.partition("=")
@@ -89,7 +95,13 @@ def main():
         elif name == "attention":
             check_attention(text, int(value))
         elif name == "metrics":
-            check_losses(section(text, "loss"), runs[0], value)
+            check_losses(section(text, "loss"), value)
+            check_summary(section(text, "summary"), value)
+        elif name == "differ":
+            flags = [flag for _, flag in section(text.split("<details>")[0] + "</section>", "flags").all("th", scope="row")]
+            assert flags == value.split(","), flags
+        elif name == "shortest":
+            check_shortest(text, *value.split(":"))
         else:
             assert name in KEYS and has_part(text, name, runs[0]), f"no {name}"
 
@@ -100,40 +112,83 @@ def has_part(text, name, run):
     page = section(text, name)
     if name == "distances":
         return any(label.startswith(f"{run}, layer") for _, label in page.all("div", **{"class": "title"}))
-    return any(curves(page, run))
+    return any(curves(page, run)) or any(curves(page, "validation"))
 
 
-def check_losses(page, run, metrics):
-    """The two curves of a run have the losses of its metrics, to the digits that are drawn."""
+def lines_of(metrics):
     with open(metrics, encoding="utf-8") as file:
-        lines = [json.loads(line) for line in file]
-    drawn = list(curves(page, run))
-    assert len(drawn) == 2, drawn
-    for points, name in zip(drawn, ("validation_loss", "loss")):
-        expected = [(line["step"], line[name]) for line in lines if line.get(name) is not None]
+        return [json.loads(line) for line in file]
+
+
+def check_losses(page, metrics):
+    """The curves of a run have the losses of its metrics, to the digits that are drawn, both texts in one chart."""
+    pale = [path for path, _ in page.all("path") if "pale" in path["class"]]
+    assert len(pale) == 1 and len(page.all("drawn-figure")) == 1, pale
+    pale[0]["data-name"] = "each batch"
+    for shown, name in ("each batch", "loss"), ("training", "train_loss"), ("validation", "validation_loss"):
+        points, = curves(page, shown)
+        expected = [(line["step"], line[name]) for line in lines_of(metrics) if line.get(name) is not None]
         assert len(points) == len(expected), (points, expected)
         assert all(x == step and abs(y - loss) <= 1e-4 * abs(loss) for (x, y), (step, loss) in zip(points, expected)), points
+    dots = len(page.all("circle"))
+    assert dots == 2 * len(expected), f"{dots} points for {len(expected)} evaluations of two texts"
+
+
+def check_summary(page, metrics):
+    """The facts about one run are those of its metrics."""
+    facts = dict(zip((name for _, name in page.all("dt")), (value for _, value in page.all("dd"))))
+    lines = lines_of(metrics)
+    speeds = sorted(line["tokens_per_second"] for line in lines if "tokens_per_second" in line)
+    assert abs(float(facts["speed"].split()[0]) - speeds[len(speeds) // 2]) <= 1, facts
+    minutes, seconds = facts["training"].split()[0].split(":")
+    expected = sum(line.get("seconds", 0) for line in lines)
+    assert abs(60 * int(minutes) + int(seconds) - expected) <= 1, (facts, expected)
+    evaluations = [line for line in lines if line.get("validation_loss") is not None]
+    best = min(evaluations, key=lambda line: line["validation_loss"])["step"]
+    assert facts["best step"].split()[:3] == [str(best), "of", f'{lines[-1]["step"]};'], facts
+    assert re.match(r"\d\.\d{3} bits per character, which are \d\.\d{4} nats per character, of ", facts["score"]), facts
+    assert facts["parameters"].split()[0].isdigit(), facts
+
+
+def check_shortest(text, step, best):
+    """Runs of unequal length are compared where the shortest ends, and a mark stands there."""
+    summary = section(text, "summary")
+    sentence = f"The runs have unequal lengths. At step {step}, where the shortest ends, {best} has the lowest"
+    assert any(words.startswith(sentence) for _, words in summary.all("p")), summary.all("p")
+    assert ("", f"loss at step {step}") in [("", name) for _, name in summary.all("th")], summary.all("th")
+    losses = {name: next(y for x, y in reversed(points) if x <= int(step))
+              for name in [name for _, name in summary.all("th", scope="row")]
+              for points in curves(section(text, "loss"), name)}
+    assert min(losses, key=losses.get) == best, losses
+    assert f"step {step}: the shortest run ends" in [words for _, words in section(text, "loss").all("text")], "no mark"
 
 
 def check_attention(text, count):
-    """Each map's rows sum to 1, and each of its cells is drawn as strong as the root of its weight."""
+    """Each map's rows sum to 1, each of its cells is drawn as strong as the root of its weight, and a small map shows it
+    again. A language model's later keys are hidden."""
     page = section(text, "attention")
     examples = {attributes["data-example"] for attributes, _ in page.all("div") if "data-example" in attributes}
     assert len(examples) == count, examples
     drawings = re.findall(r"<metadata>(.*?)</metadata>(.*?)</svg>", text, re.S)
     assert drawings, "no map"
+    hides = 'id="samples"' in text  # seq2seq's sources have no later keys
+    ids = re.findall(r'<g class="cells" id="([^"]*)"', text)
+    assert len(set(ids)) == len(ids) == len(drawings), ids
+    shown_again = re.findall(r'<use href="#([^"]*)"', text)
+    assert shown_again == [name for name in ids if len(ids) > 1], shown_again
     for metadata, drawing in drawings:
         shown = json.loads(metadata.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
         values, columns = shown["values"], shown["columns"]
         assert columns == len(shown["column_names"]) and len(values) == columns * len(shown["row_names"]), shown
         rows = [values[n : n + columns] for n in range(0, len(values), columns)]
-        assert all(abs(sum(row) - 1000) <= columns for row in rows), rows
+        assert all(abs(sum(value or 0 for value in row) - 1000) <= columns for row in rows), rows
+        assert not hides or all((value is None) == (n % columns > n // columns) for n, value in enumerate(values)), rows
         strengths = [0.0] * len(values)
         for share, path in re.findall(r'data-share="([0-9.]+)" d="([^"]*)"', drawing):
             for column, row, length in re.findall(r"M(\d+) (\d+)h(\d+)", path):
                 begin = int(row) * columns + int(column)
                 strengths[begin : begin + int(length)] = [float(share)] * int(length)
-        assert all(abs(s - (value / 1000) ** 0.5) < 0.04 for s, value in zip(strengths, values)), (strengths, values)
+        assert all(abs(s - ((value or 0) / 1000) ** 0.5) < 0.04 for s, value in zip(strengths, values)), (strengths, values)
 
 
 main()

@@ -1,4 +1,4 @@
-// <figure-choice>, in the reports that char_lm and seq2seq write: its selects show other figures, its maps move
+// <figure-choice>, in the reports that char_lm and seq2seq write: its selects and small maps show other figures, its maps move
 // together and mark the text, all of that by the keyboard. The figures themselves are checked by drawn_figure.js.
 
 async function check_maps(page, section, offend) {
@@ -25,33 +25,52 @@ async function check_maps(page, section, offend) {
   if (marked[0] !== query || marked[1] !== key) offend(`${said[0]}, but ${marked} are marked`);
 }
 
-async function check_losses(page, section, offend) {
-  const title = () => section.locator('drawn-figure:visible .title').textContent();
-  const before = await title();
-  await section.locator('[name=kind]').focus();
-  await page.keyboard.press('ArrowDown');
-  if (await title() === before) offend(`"kind" shows "${before}" still`);
+/// A small map shows its head large, and says that it does.
+async function check_heads(page, section, offend) {
+  const buttons = section.locator('.heads:visible').first().locator('button');
+  if (!await buttons.count()) return;
+  for (const at of [await buttons.count() - 1, 0]) {
+    await buttons.nth(at).focus();
+    await page.keyboard.press('Enter');
+    const name = (await buttons.nth(at).getAttribute('aria-label')).replace('layer ', '');
+    const title = await section.locator('drawn-figure:visible .title').first().textContent();
+    if (!title.endsWith(name)) offend(`the small map ${name} shows "${title}"`);
+    const pressed = await section.locator('.heads:visible').first().locator('[aria-pressed=true]').count();
+    if (pressed !== 1) offend(`${pressed} small maps are pressed`);
+  }
+  const empty = await buttons.locator('svg').evaluateAll((all) =>
+    all.filter((svg) => !svg.getBoundingClientRect().height || !document.querySelector(svg.querySelector('use').getAttribute('href'))).length);
+  if (empty) offend(`${empty} small maps are empty`);
 }
 
+/// On a desk nothing of a report of one run scrolls sideways, nor do the maps of several.
+async function check_room(page, offend) {
+  const alone = await page.locator('.facts').count();
+  const scrolling = await page.locator(alone ? '.wide:visible, figure:visible' : 'figure:visible').evaluateAll((all) =>
+    all.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.outerHTML.slice(0, 60)));
+  for (const one of scrolling) offend(`${one} has a scroll bar`);
+}
+
+/// Flags with their defaults are folded.
 async function check_flags(page, offend) {
-  const section = page.locator('section:has(#flags)'), box = section.locator('[name=all]');
-  if (!await box.count()) return;
+  const section = page.locator('section:has(#flags)'), folded = section.locator('details');
+  if (!await folded.count()) return;
   const rows = () => section.locator('tr:visible').count();
   const differing = await rows();
-  await box.focus();
-  await page.keyboard.press('Space');
-  const all = await section.locator('tr').count();
-  if (await rows() !== all || differing >= all) offend(`${differing} rows of flags, then ${await rows()} of ${all}`);
+  await folded.locator('summary').focus();
+  await page.keyboard.press('Enter');
+  if (await rows() <= differing) offend(`${differing} rows of flags, then ${await rows()}`);
 }
 
 module.exports = async (page, figure, offend) => {
   const sections = await page.locator('.sections a').allTextContents();
-  for (const name of ['Runs', 'Loss', 'Attention', 'Flags', 'Parameters'])
+  for (const name of ['Summary', 'Loss', 'Attention', 'Flags', 'Parameters'])
     if (!sections.includes(name)) offend(`no section ${name} in ${sections}`);
   await check_maps(page, page.locator('section:has(#attention)'), offend);
-  await check_losses(page, page.locator('section:has(#loss)'), offend);
+  await check_heads(page, page.locator('section:has(#attention)'), offend);
+  await check_room(page, offend);
   await check_flags(page, offend);
-  const details = page.locator('details').first();
+  const details = page.locator('section:has(#parameters) details').first();
   await details.evaluate((one) => { one.open = true; });
   const tensors = parseInt((await details.locator('summary').textContent()).match(/(\d+) tensors/)[1]);
   if (await details.locator('tr').count() !== tensors + 1) offend('not all parameters are listed');
