@@ -1,8 +1,9 @@
 // <worked-example layer="aft:form=full" t="3" m="2">: a layer worked through on whole numbers, as show_layer
-// prints it. One pair of query and key is marked in all tables: the rows that it comes from, and what becomes
-// of it.
+// prints it, in steps that unfold: what goes in, each term of the score, the score, its weights, the answer. One
+// pair of query and key is marked in all tables: the rows that it comes from, and what becomes of it. Each step says
+// its number beside its name, so that the folded steps are the computation of that pair.
 
-import { set_formula } from 'book/formula.js';
+import { set_formula, set_name, set_words } from 'book/formula.js';
 import { ask } from 'book/library.js';
 
 const number_input = (name, label, least, most, value) =>
@@ -21,6 +22,25 @@ const shown = (value, digits) => value.toFixed(digits).replace(/^-(0(\.0*)?)$/, 
 function value_at(table, row, column) {
   return table.values[table.rows.indexOf(row) * table.columns.length + table.columns.indexOf(column)];
 }
+
+const has = (labels, name) => labels[0].startsWith(`${name}=`);
+const is_of_pairs = ({ rows, columns }) => has(rows, 'i') && has(columns, 'j');
+
+/// The tables in steps. The first has what goes in. Each other one ends with a table that hides pairs, or with the
+/// last table; where no table hides any, each is a step.
+function steps_of(tables) {
+  const hides = tables.some(({ has_hidden }) => has_hidden);
+  const inputs = tables.findIndex((table) => hides ? is_of_pairs(table) : has(table.rows, 'i'));
+  const steps = [tables.slice(0, inputs), []];
+  for (const table of tables.slice(inputs)) {
+    steps.at(-1).push(table);
+    if (table.has_hidden || !hides) steps.push([]);
+  }
+  return steps.filter((step) => step.length);
+}
+
+/// How strong a cell's colour is, for a table whose largest value is `most`.
+const tint = (value, most) => most > 0 ? Math.round(38 * Math.abs(value) / most) : 0;
 
 function element(tag, text = '', attributes = {}) {
   const made = Object.assign(document.createElement(tag), { textContent: text });
@@ -45,9 +65,9 @@ class WorkedExample extends HTMLElement {
       </div>
       <p class="example-formula"></p>
       <output class="example-pair"></output>
-      <div class="example-tables"></div>`;
+      <div class="example-steps"></div>`;
     this.addEventListener('input', ({ target }) => 'TM'.includes(target.name) ? this.#ask() : this.#mark());
-    this.querySelector('.example-tables').addEventListener('pointerover', ({ target }) => this.#point(target));
+    this.querySelector('.example-steps').addEventListener('pointerover', ({ target }) => this.#point(target));
     this.#ask();
   }
 
@@ -80,17 +100,36 @@ class WorkedExample extends HTMLElement {
       if (input.valueAsNumber > input.max) input.value = input.max;
     }
     const visible = tables.find(({ name }) => name === 'visible');
-    this.querySelector('.example-tables').replaceChildren(...tables.map((table) => {
-      const made = element('table');
-      made.append(this.#caption(table), this.#head(table), this.#body(table, visible));
+    const place = this.querySelector('.example-steps');
+    const before = [...place.children].map(({ open }) => open);
+    place.replaceChildren(...steps_of(tables).map((step, n) => {
+      const made = element('details'), inside = element('div', '', { class: 'example-tables' });
+      made.open = before[n] ?? n === 0;
+      made.append(this.#summary(step, n), inside);
+      inside.append(...step.map((table) => {
+        const drawn = element('table');
+        drawn.append(this.#caption(table, n > 0 && table === step.at(-1)), this.#head(table), this.#body(table, visible));
+        return drawn;
+      }));
       return made;
     }));
     this.#mark();
   }
 
-  #caption({ name, meaning, rows, columns }) {
+  /// What a step is called, with a place for its number: the last of its tables, or all that goes in.
+  #summary(step, n) {
+    const { name, meaning } = step.at(-1);
+    const summary = element('summary'), words = element('span');
+    words.innerHTML = n === 0 ? `${step.map(({ name }) => `<b>${set_name(name)}</b>`).join(', ')} what goes in`
+      : `<b>${set_name(name)}</b> ${set_words(meaning)}`;
+    summary.append(words, element('span', '', { class: 'of-step', 'data-table': n === 0 ? '' : name }));
+    return summary;
+  }
+
+  #caption({ name, meaning, rows, columns }, is_said) {
     const caption = element('caption');
-    caption.append(element('b', name), ` [${rows.length}, ${columns.length}] `, element('small', meaning));
+    caption.innerHTML = `<b>${set_name(name)}</b> [${rows.length}, ${columns.length}]` +
+      (is_said ? '' : ` <small>${set_words(meaning)}</small>`);
     return caption;
   }
 
@@ -101,19 +140,30 @@ class WorkedExample extends HTMLElement {
   }
 
   #body(table, visible) {
-    const digits = digits_of(table.values);
+    const digits = digits_of(table.values), most = Math.max(...table.values.map(Math.abs));
     const body = element('tbody');
     body.append(...table.rows.map((row) => {
       const line = element('tr');
       line.append(element('th', row, { scope: 'row' }), ...table.columns.map((column) => {
         const hidden = table.has_hidden && value_at(visible, row, column) === 0;
-        const value = shown(value_at(table, row, column), digits);
-        return element('td', hidden ? `(${value})` : value,
-                       { 'data-row': row, 'data-column': column, class: hidden ? 'hidden-pair' : '' });
+        const value = value_at(table, row, column), text = shown(value, digits);
+        const cell = element('td', hidden ? `(${text})` : text,
+                             { 'data-row': row, 'data-column': column, class: hidden ? 'hidden-pair' : '' });
+        cell.style.setProperty('--tint', `${tint(value, most)}%`);
+        cell.classList.toggle('below-0', value < 0);
+        return cell;
       }));
       return line;
     }));
     return body;
+  }
+
+  /// What a table has for a query and a key: a number, or the numbers of the query's row, if they are few.
+  #values_of(table, row, column) {
+    const digits = digits_of(table.values);
+    if (!table.rows.includes(row)) return '';
+    if (table.columns.includes(column)) return shown(value_at(table, row, column), digits);
+    return table.columns.length > 4 ? '' : table.columns.map((one) => shown(value_at(table, row, one), digits)).join('  ');
   }
 
   /// Takes the query and the key of the cell under the cursor.
@@ -144,6 +194,10 @@ class WorkedExample extends HTMLElement {
     for (const cell of this.querySelectorAll('td[data-row]'))
       cell.classList.toggle('of-pair', belongs(cell.dataset.row) && belongs(cell.dataset.column));
     const [, row, column] = labels;
+    for (const place of this.querySelectorAll('.of-step')) {
+      const table = this.#tables.find(({ name }) => name === place.dataset.table);
+      place.textContent = table ? this.#values_of(table, row, column) : '';
+    }
     const values = this.#tables.filter(({ rows, columns }) => rows.includes(row) && columns.includes(column))
       .map((table) => `${table.name} ${shown(value_at(table, row, column), digits_of(table.values))}`);
     this.querySelector('.example-pair').textContent =

@@ -1,5 +1,5 @@
-// <worked-example>: as many rows as there are tokens, hidden pairs in parentheses, and a sentence with the numbers of
-// the marked pair, all of it by the keyboard.
+// <worked-example>: steps that fold, with the numbers of the marked pair beside them; as many rows as there are
+// tokens, hidden pairs in parentheses, and a sentence with the same numbers, all of it by the keyboard.
 
 async function type(page, figure, name, value) {
   await figure.locator(`[name=${name}]`).focus();
@@ -15,10 +15,27 @@ const table = (figure, name) => figure.evaluate((one, name) => {
 
 const number = (text) => Number(text.replace('−', '-').replace(/[()]/g, ''));
 
+/// The steps are folded but for the first, unfold by the keyboard, and stay so when other tokens are asked for.
+async function check_steps(page, figure, offend) {
+  const open = () => figure.locator('.example-steps details').evaluateAll((all) => all.map(({ open }) => open));
+  const before = await open();
+  if (before.length < 3 || before.some((one, n) => one !== (n === 0))) offend(`the steps are open: ${before}`);
+  await figure.locator('summary').nth(1).focus();
+  await page.keyboard.press('Enter');
+  await type(page, figure, 'T', 2);
+  if (!(await open())[1]) offend('a step that was opened is folded again');
+  const colors = await figure.locator('details[open] td[data-row]:not(.hidden-pair)').evaluateAll((all) =>
+    all.map((cell) => [Math.sign(Number(cell.textContent.replace('−', '-'))), getComputedStyle(cell).backgroundColor]));
+  const of = (sign) => new Set(colors.filter(([one]) => one === sign).map(([, color]) => color));
+  if (of(0).size > 1 || [...of(1)].some((color) => of(-1).has(color) || of(0).has(color)))
+    offend(`numbers above, at and below 0 have the colours ${[...of(1)]}, ${[...of(0)]}, ${[...of(-1)]}`);
+}
+
 module.exports = async (page, figure, offend) => {
   await figure.locator('.example-formula i').first().waitFor();
   const formula = await figure.locator('.example-formula').textContent();
   if (/[_^]/.test(formula)) offend(`the formula is not set: ${formula}`);
+  await check_steps(page, figure, offend);
   await type(page, figure, 'T', 4);
   await type(page, figure, 'M', 1);
   const y = await table(figure, 'y');
@@ -34,6 +51,10 @@ module.exports = async (page, figure, offend) => {
   const said = await figure.locator('.example-pair').textContent();
   for (const [name, rows] of [['score', score], ['p', p]])
     if (!said.includes(`${name} ${rows[2][1].replace(/[()]/g, '')}`)) offend(`the pair's ${name} is ${rows[2][1]}, but the figure says: ${said}`);
+  for (const [name, rows] of [['score', score], ['p', p]]) {
+    const step = await figure.locator(`.of-step[data-table="${name}"]`).textContent();
+    if (step !== rows[2][1].replace(/[()]/g, '')) offend(`the step ${name} says ${step}, expected ${rows[2][1]}`);
+  }
   if (await figure.locator('.of-pair').count() < 3) offend('the rows of the pair are not marked');
   await type(page, figure, 'T', 99);
   if (await figure.locator('[role=alert]').count() !== 1) offend('no alert for 99 tokens');
