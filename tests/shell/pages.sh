@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks that each source file which a page of the project names in `backquotes` is there, by its path from
-# the project's folder or from that of the page, that pages agree that have the same table, and that each measured
-# figure has a command. With --list it prints these figures with their commands and ends.
+# the project's folder or from that of the page, that pictures are there and small, that pages agree that have the
+# same table, and that each measured figure has a command. With --list it prints these figures with their commands and ends.
 set -eu
 cd "$(dirname "$0")/../.."
 offences=0
@@ -20,6 +20,17 @@ for page in $(git ls-files '*.md' 2> /dev/null || find . -name '*.md' -not -path
     esac
     [ -e "$name" ] || [ -e "$folder/$name" ] || {
       echo "$page: \`$name\` is not there"
+      offences=$((offences + 1))
+    }
+  done
+done
+
+# Pictures are where pages show them, and none keeps a reader waiting.
+for page in $(git ls-files '*.md' 2> /dev/null || find . -name '*.md' -not -path './build*'); do
+  for picture in $(grep -oE '(\]\(|src=")[A-Za-z0-9_./-]+\.(svg|png)' "$page" | sed 's/.*[("]//'); do
+    size=$(wc -c < "$(dirname "$page")/$picture" || echo 0)
+    [ "$size" -gt 0 ] && [ "$size" -lt 150000 ] || {
+      echo "$page: $picture has $size bytes, expected a picture of less than 150000"
       offences=$((offences + 1))
     }
   done
