@@ -49,7 +49,7 @@ customElements.define('train-it', class extends HTMLElement {
         <label>Head <select name="head"></select></label>
       </div>
       <p class="no-attention" hidden>This variant attends to nothing: a recurrent network or sums stand in its place.</p>
-      <map-choice aria-label="Heads"></map-choice>
+      <map-choice aria-label="Heads of all layers"></map-choice>
       <drawn-figure class="weights"></drawn-figure>
       <h3>What it has learned about distances</h3>
       <div class="controls"><label>Show the <select name="table"></select></label></div>
@@ -64,7 +64,8 @@ customElements.define('train-it', class extends HTMLElement {
     for (const name of ['layer', 'head', 'table', 'looked_at'])
       this.#part(name).addEventListener('change', () => attempt(this, () => this.#look()));
     this.querySelector('map-choice').addEventListener('choose', ({ detail }) => {
-      this.#part('head').value = detail;
+      this.#part('layer').value = detail.layer;
+      this.#part('head').value = detail.title;
       attempt(this, () => this.#look());
     });
     if (this.hasAttribute('begins')) when_seen(this, () => { if (!this.#run) this.#press(); });
@@ -167,7 +168,8 @@ customElements.define('train-it', class extends HTMLElement {
     choose(this, 'head', null, maps.map(({ title }) => title));
     const rows = ({ weights }) =>
       characters.map((_, i) => characters.map((_, j) => j > i ? null : weights[i * characters.length + j]));
-    this.querySelector('map-choice').show(maps.map(({ title }) => title), this.#part('head').value, maps.map(rows));
+    this.querySelector('map-choice').show(
+      layers.map((heads) => heads.map((map) => ({ title: map.title, values: rows(map) }))), this.#part('layer').value, this.#part('head').value);
     const shown = maps.find(({ title }) => title === this.#part('head').value);
     if (!shown) return;
     map.show({ map: {

@@ -45,6 +45,20 @@ async function check_native(page, offend) {
   if (!(Math.abs(a - b) <= tolerance)) offend(`loss ${a} after ${steps} steps, natively ${b}`);
 }
 
+/// All heads of all layers are there small, and one that is pressed shows large.
+async function check_heads(page, figure, offend) {
+  const maps = figure.locator('map-choice button');
+  const trimmed = async (all) => (await all.allTextContents()).map((text) => text.trim());
+  const names = await trimmed(maps);
+  const layers = await figure.locator('[name=layer] option').count(), heads = await figure.locator('[name=head] option').count();
+  if (names.length !== layers * heads) offend(`${names.length} small maps, expected ${layers} times ${heads}: ${names}`);
+  await maps.last().focus();
+  await page.keyboard.press('Enter');
+  const title = () => figure.locator('.weights .title').textContent();
+  if (!await until(page, async () => (await title()).toLowerCase() === names.at(-1), 3000)) offend(`${names.at(-1)} shows "${await title()}"`);
+  if ((await trimmed(figure.locator('map-choice [aria-pressed=true]'))).join() !== names.at(-1)) offend('the small map is not pressed');
+}
+
 module.exports = async (page, figure, offend) => {
   await press(page, figure, 'train');
   const begin = Date.now();
@@ -92,6 +106,8 @@ module.exports = async (page, figure, offend) => {
     await page.keyboard.press('ArrowDown');
     if (!await until(page, async () => await figure.evaluate((one) => one.innerText) !== before, 3000)) offend(`"${name}" changes nothing`);
   }
+
+  await check_heads(page, figure, offend);
 
   const variants = await figure.locator('[name=variant] option').allTextContents();
   for (const variant of variants.slice(1)) {
