@@ -55,6 +55,22 @@ async function check_column(page, offend) {
     if (!loaded.some((one) => one.includes(family))) offend(`${family} is not loaded`);
 }
 
+/// Notes stand beside the text on a desk and within it on a phone, and cover nothing.
+async function check_notes(page, offend) {
+  const wrong = await page.evaluate((wide) => {
+    const box = (one) => one.getBoundingClientRect();
+    const column = document.querySelector('main > p');
+    return [...document.querySelectorAll('main aside')].flatMap((note) => {
+      const beside = box(note).left >= box(column).right;
+      const covered = [...document.querySelectorAll('main > *')].filter((one) => one !== note && !one.contains(note))
+        .filter((one) => box(one).left < box(note).right && box(one).right > box(note).left &&
+          box(one).top < box(note).bottom - 1 && box(one).bottom > box(note).top + 1);
+      return beside === wide && !covered.length ? [] : [`${note.textContent.trim().slice(0, 30)} ${beside} ${covered.map(({ localName }) => localName)}`];
+    });
+  }, page.viewportSize().width === wide.width);
+  for (const note of wrong) offend(`the note "${note}" is not ${page.viewportSize().width === wide.width ? 'in the margin' : 'in the text'}, or covers something`);
+}
+
 /// A page begins with a figure that shows something.
 async function check_opening(page, offend) {
   const shows = await page.waitForFunction(() => {
@@ -265,6 +281,7 @@ async function check_page({ page, name, book, pictures, offend, settled }) {
     await check_column(page, offend);
     await check_headings(page, offend);
     await check_opening(page, offend);
+    await check_notes(page, offend);
     if (name !== 'index.html') await check_figures(page, offend);
   }
   await check_width(page, offend);
@@ -283,6 +300,7 @@ async function check_page({ page, name, book, pictures, offend, settled }) {
   await settled(page);
   await check_width(page, offend);
   await check_marks(page, offend);
+  if (is_of_book) await check_notes(page, offend);
   await picture('narrow');
   await page.setViewportSize(wide);
   if (is_of_book) await check_print(page, offend);
