@@ -46,12 +46,20 @@ function check_exercises(name, asked) {
   expect(new Set(asked).size === asked.length, `${name}: an exercise stands there twice`);
 }
 
+/// Exercises are changed by their controls. The requests are there for those who unfold them.
+function check_words(name, text) {
+  const exercises = text.split('## Exercises')[1] ?? '';
+  for (const word of ['The request', 'the request', '{"'])
+    expect(!exercises.includes(word), `${name}: an exercise speaks of ${word}, expected of a control`);
+}
+
 function check_answers() {
   for (const [name, { value, digits = 0, hint, start, controls, requests, answer }] of Object.entries(entries)) {
     expect(typeof value === 'number' && Number(value.toFixed(digits)) === value,
            `answers.json: ${name} has ${value}, expected a number of ${digits} digits after the point`);
     expect(typeof hint === 'string' && hint, `answers.json: ${name} has no hint`);
     expect(Boolean(start) === Boolean(controls), `answers.json: ${name}, expected a start with controls`);
+    expect(!/[{}"]/.test(hint), `answers.json: the hint of ${name} speaks of JSON, expected of a control: ${hint}`);
     expect(!start || requests, `answers.json: ${name} has a start and no requests`);
     expect(Boolean(requests) === Boolean(answer), `answers.json: ${name}, expected requests with an answer`);
     expect(chapters.some((chapter) => name.startsWith(`${chapter}-`)), `answers.json: ${name} is of no chapter`);
@@ -63,6 +71,7 @@ function check_answers() {
 for (const name of chapters) {
   const text = fs.readFileSync(path.join(folder, `${name}.md`), 'utf8');
   check_quotes(name, text);
+  check_words(name, text);
   check_links(name, text);
   check_exercises(name, all(text, /<exercise-check name="([^"]*)"/g).flat());
 }

@@ -5,7 +5,11 @@ async function type(page, figure, name, value) {
   await figure.locator(`[name=${name}]`).focus();
   await page.keyboard.press('Control+A');
   await page.keyboard.type(String(value));
-  await page.waitForTimeout(300);
+  // The library answers in turn, so the figure's own answer is there when this one is.
+  await page.evaluate(async () => {
+    await (await import('book/library.js')).ask({ do: 'nothing' }).catch(() => {});
+    await new Promise(requestAnimationFrame);
+  });
 }
 
 const table = (figure, name) => figure.evaluate((one, name) => {
