@@ -157,7 +157,7 @@ std::vector<Fact> facts_of(const RunInReport& run, const std::string& unit) {
   Summary summary = summary_of(run);
   std::vector<Fact> all{{"score", summary.bits,
                          text("bits per ", token_of(unit), ", which are ", summary.nats, ' ', unit,
-                              run.scored.empty() ? "" : ", of " + run.scored)}};
+                              run.scored.empty() ? "" : ", for " + run.scored)}};
   all.push_back({"training", summary.time,
                  text("minutes for ", summary.steps, " steps, without evaluations")});
   all.push_back({"speed", summary.speed, "tokens/s, the median"});

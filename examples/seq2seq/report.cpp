@@ -71,6 +71,12 @@ std::vector<common::AttentionExample> alignments_of(const ReportedRun& run,
   return all;
 }
 
+/// Returns what the loss in a checkpoint was measured on.
+std::string scored_in_training(const shiftgrad::PairTrainerConfig& config) {
+  if (config.eval_pairs == 0) return "all validation pairs, in training";
+  return shiftgrad::text("at most --eval_pairs ", config.eval_pairs, " pairs, in training");
+}
+
 common::RunInReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t most) {
   const SavedRun& saved = *run.saved;
   return {.name = run.name,
@@ -80,6 +86,7 @@ common::RunInReport report_of(const ReportedRun& run, const ReportFlags& flags, 
           .defaults = common::default_flags(saved.flags, {"max_iters"}),
           .tensors = common::shapes_of(run.translator->model()),
           .validation_loss = saved.state.validation_loss,
+          .scored = saved.state.validation_loss ? scored_in_training(saved.flags.trainer) : "",
           .loss = common::part([&] { return common::read_loss_curve(run.folder); }),
           .attention = common::part([&] { return alignments_of(run, flags, most); })};
 }

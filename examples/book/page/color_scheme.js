@@ -17,7 +17,7 @@ function remember(scheme) {
 
 customElements.define(name, class extends HTMLElement {
   connectedCallback() {
-    this.innerHTML = `<label>Colours <select>
+    this.innerHTML = `<label><span>Colours</span> <select>
       <option value="system">as the system</option><option value="light">light</option><option value="dark">dark</option>
     </select></label>`;
     const select = this.querySelector('select');

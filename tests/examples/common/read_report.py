@@ -146,7 +146,7 @@ def check_summary(page, metrics):
     evaluations = [line for line in lines if line.get("validation_loss") is not None]
     best = min(evaluations, key=lambda line: line["validation_loss"])["step"]
     assert facts["best step"].split()[:3] == [str(best), "of", f'{lines[-1]["step"]};'], facts
-    assert re.match(r"\d\.\d{3} bits per character, which are \d\.\d{4} nats per character, of ", facts["score"]), facts
+    assert re.match(r"\d\.\d{3} bits per character, which are \d\.\d{4} nats per character, for ", facts["score"]), facts
     assert facts["parameters"].split()[0].isdigit(), facts
 
 
