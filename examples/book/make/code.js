@@ -9,10 +9,11 @@ const languages = { cpp: 'cpp', h: 'cpp', js: 'javascript', json: 'json', py: 'p
 for (const name of new Set(Object.values(languages)))
   highlight.registerLanguage(name, require(`highlight.js/lib/languages/${name}`));
 
-/// The HTML of code. `name` is a language or a file; what is none of these languages has no colours.
+/// The HTML of code. `name` is a language or a file; what is none of these languages has no colours, and its words no
+/// meanings.
 function colored(code, name) {
   const language = languages[name.split('.').at(-1)] ?? name;
-  return with_meanings(highlight.getLanguage(language) ? highlight.highlight(language, code, true).value : escapeHtml(code));
+  return highlight.getLanguage(language) ? with_meanings(highlight.highlight(language, code, true).value) : escapeHtml(code);
 }
 
 module.exports = { colored };

@@ -11,7 +11,7 @@ const colored = (meaning, html) => meaning ? `<span class="means-${meaning}">${h
 
 /// The HTML of a formula such as "p = e^(k + w) / Σ_j e^(k + w)".
 export function set_formula(text) {
-  const marked = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+  const marked = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('-', '−')
     .replace(/[a-z]′?·[a-z]′?/g, (term) => colored(terms[term], term))
     .replace(/(?<!\p{L}\p{L})(?:_\(([^)]*)\)|_([a-z\dδ]+))/gu, (_, inner, index) => `<sub>${inner ?? index}</sub>`)
     .replace(/\^\(([^)]*)\)/g, '<sup>$1</sup>');
