@@ -264,11 +264,14 @@ async function check_tabs(page, offend) {
 /// On paper there is the text from edge to edge, and nothing that one would press.
 async function check_print(page, offend) {
   await page.emulateMedia({ media: 'print' });
-  const { left, buttons } = await page.evaluate(() => ({
+  const { left, buttons, indented } = await page.evaluate(() => ({
     left: document.querySelector('main').getBoundingClientRect().left,
     buttons: [...document.querySelectorAll('header, footer, button')].filter((one) => one.checkVisibility()).length,
+    indented: [...document.querySelectorAll('main > p, main > .beside:has(.quote) > div > p')]
+      .filter((one) => one.getBoundingClientRect().left > 20).map(({ textContent }) => textContent.slice(0, 30)),
   }));
   if (left > 20 || buttons) offend(`printed, the text begins at ${left} and ${buttons} controls show`);
+  for (const text of indented) offend(`printed, "${text}" is indented`);
   await page.emulateMedia({ media: 'screen' });
 }
 
