@@ -71,6 +71,7 @@ Command::Work prepare(const AttentionFlags& flags) {
   if (flags.json)
     return [figure = attention_figure(characters, maps)] { std::cout << figure << std::endl; };
   common::check_picture_path(out);
+  hide_later_keys(maps, std::ssize(text));
   return [=, title = "attention weights of " + run.source] {
     common::write_picture(
         out, common::picture_of_maps(title, maps, {"query", characters}, {"key", characters}));

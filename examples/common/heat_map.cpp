@@ -153,10 +153,7 @@ double add_bar(Svg& svg, const HeatMap& map, double width, double top) {
   number(1, map.limit);
   if (std::ranges::none_of(map.values, is_hidden)) return length + 12;
   double x = length + 16;
-  svg.add("<g transform=\"translate(", x, ' ', top - 1,
-          ") scale(10)\" class=\"swatch\"><path class=\"hidden\" ",
-          "d=\"M0 .5h1\"/><path class=\"hidden-stroke\" d=\"M0 1l1 -1\"/></g>");
-  svg.words(text("class=\"faint bar-number\" x=\"", x + 14, "\" y=\"", top + 8, '"'), "hidden");
+  add_hidden_swatch(svg, x, top - 1);
   return x + 14 + width_of("hidden", 10);
 }
 
@@ -174,6 +171,13 @@ int64_t row_count(const HeatMap& map) {
 }
 
 }  // namespace
+
+void add_hidden_swatch(Svg& svg, double x, double y) {
+  svg.add("<g transform=\"translate(", x, ' ', y,
+          ") scale(10)\" class=\"swatch\"><path class=\"hidden\" ",
+          "d=\"M0 .5h1\"/><path class=\"hidden-stroke\" d=\"M0 1l1 -1\"/></g>");
+  svg.words(text("class=\"faint bar-number\" x=\"", x + 14, "\" y=\"", y + 9, '"'), "hidden");
+}
 
 std::vector<std::string> visible_symbols(const std::vector<std::string>& symbols) {
   std::vector<std::string> all;

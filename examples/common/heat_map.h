@@ -51,6 +51,9 @@ Drawing drawn(const HeatMap& map, double cell);
 /// that has it under its id.
 std::string cells_again(const HeatMap& map, double cell);
 
+/// Draws what hidden cells look like, with its name beside it, at a place.
+void add_hidden_swatch(Svg& svg, double x, double y);
+
 /// Returns symbols as one can see them: blanks by symbols, bytes that are no text by their numbers.
 std::vector<std::string> visible_symbols(const std::vector<std::string>& symbols);
 

@@ -105,8 +105,9 @@ Size add_legend(Svg& svg, const std::vector<Line>& lines, const std::vector<std:
   return {x + widest + 16, std::max(size.height, y + 12)};
 }
 
-/// Draws the scale of colours from 0 to 1 beside what has this size, and returns the size of both.
-Size add_scale(Svg& svg, Size size) {
+/// Draws the scale of colours from 0 to 1 beside what has this size, and what is hidden if anything
+/// is, and returns the size of both.
+Size add_scale(Svg& svg, Size size, bool hides) {
   constexpr int steps = 20, step = 7;
   double x = size.width + 8, top = title_room + 24;
   svg.words(text("x=\"", x, "\" y=\"", top - 16, '"'), "weight");
@@ -117,7 +118,8 @@ Size add_scale(Svg& svg, Size size) {
   for (double weight : {0.0, 0.5, 1.0})
     svg.words(text("x=\"", x + 20, "\" y=\"", top + (1 - weight) * steps * step + 4, '"'),
               text(weight));
-  return {x + 52, std::max(size.height, top + steps * step + 14)};
+  if (hides) add_hidden_swatch(svg, x, top + steps * step + 16);
+  return {x + 60, std::max(size.height, top + steps * step + 34)};
 }
 
 }  // namespace
@@ -155,10 +157,15 @@ std::string picture_of_maps(const std::string& title,
   }
   Svg svg;
   Size maps = add_rows(svg, drawings);
+  auto hides = [](const AttentionMap& map) {
+    return !std::ranges::all_of(map.weights, [](double weight) { return std::isfinite(weight); });
+  };
+  bool any_hides = std::ranges::any_of(
+      lines, [&](const auto& line) { return std::ranges::any_of(line, hides); });
   std::string description =
       text("Each map has a row for each ", rows.name, " and a column for each ", columns.name,
            "; the brighter a cell, the more the row's attends to the column's.");
-  return picture(add_scale(svg, maps), title, description, svg);
+  return picture(add_scale(svg, maps, any_hides), title, description, svg);
 }
 
 void check_picture_path(const std::string& path) {

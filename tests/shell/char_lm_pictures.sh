@@ -108,6 +108,10 @@ l%`"'
 shows xl/attention.svg 'attention weights of xl/best.safetensors' 'layer 0, head 0' \
   'layer 1, head 1' query key ␣ ↵ % '`' 'l'
 has_maps xl/attention.svg 4
+# Each of 11 queries hides the keys after it; a line of cells begins at each but the last, and the scale says what it is.
+[ "$(grep -o 'class="hidden" d="[^"]*"' xl/attention.svg | grep -o 'h[0-9]*' | tr -d h | awk '{ sum += $1 } END { print sum }')" = \
+  "$((4 * 55 + 1))" ] || fail 'not all later keys are hidden'
+shows xl/attention.svg hidden
 runs attention xl --text 'line 1' --layer 1 --head 0 --checkpoint last --out one.svg
 shows one.svg 'attention weights of xl/last.safetensors' 'layer 1, head 0'
 has_maps one.svg 1
