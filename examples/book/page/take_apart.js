@@ -22,7 +22,7 @@ customElements.define('take-apart', class extends HTMLElement {
   connectedCallback() {
     if (this.firstChild) return;
     this.innerHTML = `
-      <p class="untrained">Train a model above first. Then press the button.</p>
+      <p class="status untrained">Train a model above first. Then press the button.</p>
       <div class="controls"><button name="look">Look at the model as it is now</button></div>
       <p role="alert" hidden></p>
       <div class="controls apart" hidden>
