@@ -36,6 +36,16 @@ for page in $(git ls-files '*.md' 2> /dev/null || find . -name '*.md' -not -path
   done
 done
 
+# Whatever builds the book installs the packages that its page names.
+for package in $(sed -n 's/^ *apt-get install //p' examples/book/README.md); do
+  for builder in .github/workflows/book.yml .ci/run; do
+    grep -q -- "$package" "$builder" || {
+      echo "$builder: does not install $package, which the book needs"
+      offences=$((offences + 1))
+    }
+  done
+done
+
 # Measured figures have a command; this sees what is one.
 without=$(echo "$figures" | sed -n 's/ | -$/ has no command/p')
 [ -z "$without" ] || { echo "$without"; offences=$((offences + 1)); }
