@@ -56,24 +56,26 @@ Json worked_example_of(const Json& request) {
 
 /// Requests that need no training.
 const std::map<std::string, Json (*)(const Json&)> always = {
-    {"draw", drawing_of},         {"exhibits", exhibits_of}, {"run_layer", run_layer_of},
-    {"train_pairs", train_pairs}, {"views", views_of},       {"worked_example", worked_example_of},
+    {"draw", drawing_of},
+    {"exhibits", exhibits_of},
+    {"run_layer", run_layer_of},
+    {"views", views_of},
+    {"worked_example", worked_example_of},
 };
 
 /// Requests about the training that has begun.
 const std::map<std::string, Json (Training::*)(const Json&)> while_training = {
-    {"attention", &Training::attention},
-    {"distances", &Training::distances},
-    {"fill_in", &Training::fill_in},
-    {"score", &Training::score},
-    {"score_in_order", &Training::score_in_order},
-    {"terms", &Training::terms},
-    {"train", &Training::train},
+    {"attention", &Training::attention}, {"distances", &Training::distances},
+    {"fill_in", &Training::fill_in},     {"inside", &Training::inside},
+    {"learn", &Training::learn},         {"losses_by_place", &Training::losses_by_place},
+    {"read", &Training::read},           {"read_on", &Training::read_on},
+    {"score", &Training::score},         {"score_in_order", &Training::score_in_order},
+    {"terms", &Training::terms},         {"train", &Training::train},
     {"write", &Training::write},
 };
 
 std::string all_requests() {
-  std::string names = "begin";
+  std::string names = "begin, train_pairs, beam_search";
   for (const auto& request : while_training) names += ", " + request.first;
   for (const auto& request : always) names += ", " + request.first;
   return names;
@@ -90,6 +92,14 @@ Json Study::answer(const Json& request) {
   if (asked == "begin") {
     training_ = std::make_unique<Training>(request);
     return training_->begun();
+  }
+  if (asked == "train_pairs") {
+    pairs_ = std::make_unique<PairTraining>(request);
+    return pairs_->train(request);
+  }
+  if (asked == "beam_search") {
+    require(pairs_ != nullptr, asked, ": no pairs were trained");
+    return pairs_->beam_search(request);
   }
   auto found = while_training.find(asked);
   require(found != while_training.end(), "\"do\" is ", shown(asked), ", expected one of ",

@@ -10,6 +10,7 @@
 
 namespace book {
 
+class PairTraining;
 class Training;
 
 /// A training and its model. A request is an object whose "do" names one of these:
@@ -32,10 +33,26 @@ class Training;
 ///                each a matrix [T, T] for each head; a term is what it adds to the score
 ///     distances  most -> layers: for each layer its tables {title, first, heads} of what it has
 ///                learned about distances; a formula is read for the first `most` of them
+///     inside     text -> tokens (their numbers), vocabulary (their characters), stages {name,
+///                values}, each [T, n] in rows with its gradient, as inside.h lists them;
+///                attention, a list for each layer of a matrix [T, T] for each head; probabilities
+///                [T, vocabulary]; losses (in nats), loss (their mean), entries (of the tape)
+///     learn      text, learning_rate, parameter -> shape, before, gradient, first, second, after,
+///                updates: one step of AdamW from this text alone, with its own moments, and what
+///                it did to one parameter
+///     losses_by_place  text, mode (chunks or memory), segment, memory -> nats: the mean loss at
+///                each place of a segment, over the same tokens
+///     read       text, mode (chunks, sliding or memory), segment, memory -> tokens (to be read):
+///                begins to read a text in this mode
+///     read_on    mode, count -> nats (of each token, the next ones of the text read in this mode),
+///                fed (tokens fed to the model so far)
 ///     exhibits   -> exhibits {form, mistake}: the mistakes that a training can be begun with
 ///     train_pairs  pairs [[SOURCE, TARGET]…], model (EncoderDecoderConfig without sizes of
 ///                vocabularies), training (PairTrainerConfig), steps -> parameters, losses (in
 ///                nats, one for each step): a new model that turns one text into another
+///     beam_search  source, width, length_penalty, max_length -> targets {text, log_probability,
+///                score}, the best first; steps, each a list of what it compares {text,
+///                log_probability, score, ended, kept}
 ///     draw       width (of the place for it, in pixels), chart {title, x_title, y_title, curves
 ///                [{name, xs, ys}…]} or map {title, values (rows; null is hidden), row_title,
 ///                row_names, column_title, column_names, memory, limit, signed, bar} -> html, a
@@ -65,6 +82,7 @@ class Study {
 
  private:
   std::unique_ptr<Training> training_;
+  std::unique_ptr<PairTraining> pairs_;
 };
 
 /// Answers a request in text by one in text, on one line. An error is an answer, too: {"error":

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "../char_lm/attention_maps.h"
 #include "../char_lm/distance_tables.h"
 #include "../wrong_on_purpose/blanks.h"
 #include "../wrong_on_purpose/score.h"
 #include "hyperparameters.h"
+#include "inside.h"
 #include "nn/models/config.h"
 #include "nn/models/generate.h"
+#include "ops/shape.h"
 #include "optim/batches.h"
 #include "optim/evaluate.h"
 
@@ -149,6 +152,85 @@ Json Training::distances(const Json& request) {
     layers.push_back(layer);
   }
   return {{"layers", layers}};
+}
+
+Json Training::inside(const Json& request) {
+  std::vector<int32_t> tokens = tokens_of(request, "text");
+  Inside found = book::inside(model_, tokens);
+  Json stages = Json::array(), layers = Json::array(), vocabulary = Json::array();
+  for (const auto& [name, value] : found.stages)
+    stages.push_back(
+        {{"name", name}, {"values", value.values()}, {"gradient", value.gradient().values()}});
+  for (const Tensor& weights : found.attention) {
+    Json heads = Json::array();
+    for (int64_t h = 0; h < weights.size(1); ++h)
+      heads.push_back(slice(weights, 1, h, h + 1).values());
+    layers.push_back(heads);
+  }
+  for (int32_t token = 0; token < vocabulary_.size(); ++token)
+    vocabulary.push_back(vocabulary_.decode(token));
+  return {{"tokens", tokens},         {"vocabulary", vocabulary},
+          {"stages", stages},         {"attention", layers},
+          {"losses", found.losses},   {"loss", found.loss},
+          {"entries", found.entries}, {"probabilities", found.probabilities.values()}};
+}
+
+Json Training::learn(const Json& request) {
+  auto name = value_of<std::string>(request, "parameter");
+  if (!learner_) learner_.emplace(parameters(model_), AdamW{});
+  const std::vector<Parameter>& all = learner_->parameters();
+  auto found = std::find_if(all.begin(), all.end(),
+                            [&](const Parameter& parameter) { return parameter.name == name; });
+  require(found != all.end(), "learn: the model has no parameter ", shown(name));
+  learner_->zero_gradients();
+  book::inside(model_, tokens_of(request, "text"));
+  const Tensor& value = found->value;
+  Json answer = {{"shape", std::vector<int64_t>(value.shape().begin(), value.shape().end())},
+                 {"before", value.values()},
+                 {"gradient", value.gradient().values()}};
+  learner_->step(value_of<double>(request, "learning_rate"));
+  const Moments& moments = learner_->moments()[found - all.begin()];
+  answer["after"] = value.values();
+  answer["first"] = moments.first.values();
+  answer["second"] = moments.second.values();
+  answer["updates"] = moments.updates;
+  return answer;
+}
+
+namespace {
+
+EvaluationMode mode_of(const Json& request) {
+  return value_named<EvaluationMode>(value_of<std::string>(request, "mode"));
+}
+
+/// How a request wants a text to be read.
+EvaluationConfig reading_config(const Json& request) {
+  EvaluationMode mode = mode_of(request);
+  return {.mode = mode,
+          .tgt_len = value_of<int64_t>(request, "segment"),
+          .mem_len = mode == EvaluationMode::memory ? value_of<int64_t>(request, "memory") : 0};
+}
+
+}  // namespace
+
+Json Training::losses_by_place(const Json& request) {
+  return {
+      {"nats", book::losses_by_place(model_, tokens_of(request, "text"), reading_config(request))}};
+}
+
+Json Training::read(const Json& request) {
+  std::vector<int32_t> tokens = tokens_of(request, "text");
+  Reading reading(model_, tokens, reading_config(request));
+  readings_.erase(mode_of(request));
+  readings_.emplace(mode_of(request), std::move(reading));
+  return {{"tokens", tokens.size() - 1}};
+}
+
+Json Training::read_on(const Json& request) {
+  auto reading = readings_.find(mode_of(request));
+  require(reading != readings_.end(), "read_on: nothing is read in this mode");
+  std::vector<double> nats = reading->second.next(value_of<int64_t>(request, "count"));
+  return {{"nats", nats}, {"fed", reading->second.fed()}};
 }
 
 WithoutTerms Training::without_terms(const Json& request) const {

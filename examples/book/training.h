@@ -4,6 +4,7 @@
 // what each request has and what its answer has.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "exhibits.h"
 #include "nn/models/language_model.h"
 #include "optim/trainer.h"
+#include "reading.h"
 #include "request.h"
 #include "score_terms.h"
 
@@ -31,6 +33,11 @@ class Training {
   Json attention(const Json& request);
   Json terms(const Json& request);
   Json distances(const Json& request);
+  Json inside(const Json& request);
+  Json learn(const Json& request);
+  Json losses_by_place(const Json& request);
+  Json read(const Json& request);
+  Json read_on(const Json& request);
 
  private:
   std::vector<int32_t> tokens_of(const Json& request, const char* key) const;
@@ -48,6 +55,8 @@ class Training {
   // One of these: the training of an exhibit, or that of a model of the library.
   std::optional<wrong_on_purpose::Training> exhibited_;
   std::optional<Trainer> trainer_;
+  std::optional<Optimizer> learner_;  // of `learn`
+  std::map<EvaluationMode, Reading> readings_;
 };
 
 }  // namespace book

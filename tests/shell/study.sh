@@ -105,13 +105,13 @@ all=$(ask "$begin" '{"do": "train", "steps": 60}' "$write" "$attention" '{"do": 
 [ "$all" = "$(ask "$begin" '{"do": "train", "steps": 60}' "$write" "$attention" '{"do": "dance"}')" ] ||
   { echo 'equal requests have unequal answers'; exit 1; }
 [ "$(echo "$all" | sed -n 3p)" = '{"text":"cabcab"}' ] || { echo "written: $all"; exit 1; }
-echo "$all" | sed -n 5p | grep -q 'expected one of begin, attention, distances, fill_in, score' || exit 1
+echo "$all" | sed -n 5p | grep -q 'expected one of begin, train_pairs, beam_search, attention, distances, fill_in, inside, learn' || exit 1
 # Two layers of two heads, with a weight for each of 4 x 4 pairs.
 echo "$all" | sed -n 4p | grep -o '"title":"head [01]","weights":\[[^]]*\]' | awk -F, '{ print NF }' |
   tr '\n' ' ' | grep -qx '17 17 17 17 ' || { echo "attention: $all"; exit 1; }
 # Thirty steps and thirty more are sixty.
 last_loss() {
-  grep losses | tail -n 1 | sed 's/.*[[,]\([0-9.e-]*\)\],.*/\1/'
+  grep '"losses":' | tail -n 1 | sed 's/.*[[,]\([0-9.e-]*\)\],.*/\1/'
 }
 parts=$(ask "$begin" '{"do": "train", "steps": 30}' '{"do": "train", "steps": 30}' | last_loss)
 [ "$parts" = "$(echo "$all" | last_loss)" ] || { echo "after 30 and 30 steps: $parts"; exit 1; }
@@ -168,3 +168,6 @@ ask '{"do": "train_pairs", '"$pairs"', "steps": 100, "training": {"batch_size": 
   sed 's/.*,\([0-9.e-]*\)\],"parameters.*/\1/' | awk '{ exit !(NF == 1 && $1 < 0.1) }' || { echo 'pairs are not learned'; exit 1; }
 refused '{"do": "train_pairs", "pairs": [["a"]]}' '`pairs` is [[`a`]], expected another type'
 refused '{"do": "train_pairs", "steps": 1, '"$pairs"', "training": {"block_size": 3}}' 'training: unknown key block_size'
+
+# What a model computes inside, what a text costs in pieces, and how a beam goes on.
+python3 "$(dirname "$0")/../examples/book/requests.py" "$study"
