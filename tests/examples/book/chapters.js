@@ -1,5 +1,5 @@
 // Checks the text of the book without building it; node alone will do. Each quote still stands in our sources
-// and is short; each exercise has one answer, each answer one exercise; no link leads nowhere.
+// and is short; each exercise has one answer, each answer one exercise; no link leads nowhere, or to a chapter of another number than it says.
 //
 //     node tests/examples/book/chapters.js
 
@@ -36,6 +36,15 @@ function check_links(name, text) {
     expect(chapters.includes(target), `${name}: a link leads to ${target}.html, and there is no such chapter`);
 }
 
+/// A link that names a chapter's number names the right one, and the chapters are counted from 1.
+function check_numbers(name, text, orders) {
+  for (const [number, target] of all(text, /\[[Cc]hapter\s+(\d+)\]\((\w+)\.html/g))
+    expect(orders[target] === Number(number), `${name}: chapter ${number} leads to ${target}, which is ${orders[target]}`);
+  for (const [target] of all(text, /\[next\s+chapter\]\((\w+)\.html/g))
+    expect(orders[target] === orders[name] + 1, `${name}: ${target} is not the next chapter`);
+  expect(!/(?<!\[)\bchapter\s+\d/i.test(text.replace(/^```[^]*?^```$/gm, '')), `${name}: a chapter's number without a link to it`);
+}
+
 function check_exercises(name, asked) {
   const known = Object.keys(entries).filter((entry) => entry.startsWith(`${name}-`));
   for (const exercise of asked) {
@@ -68,8 +77,13 @@ function check_answers() {
   expect(lines === Object.keys(entries).length, `answers.json: ${lines} lines, expected one for each of its entries`);
 }
 
+const texts = Object.fromEntries(chapters.map((name) => [name, fs.readFileSync(path.join(folder, `${name}.md`), 'utf8')]));
+const orders = Object.fromEntries(chapters.map((name) => [name, Number(/^order: (\d+)$/m.exec(texts[name])?.[1])]));
+expect(Object.values(orders).sort((a, b) => a - b).every((order, n) => order === n + 1), `the chapters have the orders ${Object.values(orders)}`);
+
 for (const name of chapters) {
-  const text = fs.readFileSync(path.join(folder, `${name}.md`), 'utf8');
+  const text = texts[name];
+  check_numbers(name, text, orders);
   check_quotes(name, text);
   check_words(name, text);
   check_links(name, text);

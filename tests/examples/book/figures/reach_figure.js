@@ -6,7 +6,8 @@ const segments = 6;
 
 module.exports = async (page, root) => {
   const figure = new Figure(page, root);
-  for (const [layers, T, M] of [[3, 4, 4], [1, 4, 4], [4, 2, 2], [2, 4, 0], [2, 3, 6], [1, 1, 0]]) {
+  const all = [[3, 4, 4], [1, 4, 4], [4, 2, 2], [2, 4, 0], [2, 3, 6], [1, 1, 0]];
+  for (const [layers, T, M] of figure.is_in('memory') ? all : [[2, 4, 0]]) {
     await figure.slide('layers', layers);
     await figure.slide('t', T);
     await figure.slide('m', M);

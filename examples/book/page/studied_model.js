@@ -1,0 +1,82 @@
+// A language model that figures of a page look into: what it computes for a text, the gradients, and how steps of
+// AdamW change it. An event "change" tells that any of it has changed.
+
+import { ask, Library } from 'book/library.js';
+import { begin } from 'book/variants.js';
+
+export class StudiedModel extends EventTarget {
+  #ask;
+  #request;
+  #begun = null;
+  #asked = 0;
+  text = '';
+  inside = null;    // the answer to the request of that name
+  learned = null;   // the answer to the last "learn"
+  chosen = 0;       // the token that all figures read
+  steps = 0;
+
+  constructor(request, ask) {
+    super();
+    this.#request = request;
+    this.#ask = ask;
+  }
+
+  /// Asks for the pass over a text, of which the last character is only predicted.
+  async look(text = this.text) {
+    this.#begun ??= this.#ask(this.#request);
+    await this.#begun;
+    const asked = ++this.#asked;
+    const inside = await this.#ask({ do: 'inside', text });
+    if (asked !== this.#asked) return;
+    Object.assign(this, { text, inside });
+    this.choose(this.chosen);
+  }
+
+  choose(token) {
+    this.chosen = Math.min(Math.max(token, 0), this.inside.losses.length - 1);
+    this.dispatchEvent(new Event('change'));
+  }
+
+  /// One step of AdamW from this text alone.
+  async learn(parameter, learning_rate) {
+    this.learned = await this.#ask({ do: 'learn', text: this.text, parameter, learning_rate });
+    this.steps += 1;
+    await this.look();
+  }
+
+  /// Steps of training from all of the training's text.
+  async train(steps) {
+    await this.#begun;
+    await this.#ask({ do: 'train', steps });
+    this.steps += steps;
+    await this.look();
+  }
+
+  async begin_again() {
+    this.#begun = this.#ask(this.#request);
+    Object.assign(this, { learned: null, steps: 0 });
+    await this.look();
+  }
+
+  /// The values of a stage for one token, and how many it has for each.
+  row(name, token, of = 'values') {
+    const { stages, losses } = this.inside;
+    const all = stages.find((stage) => stage.name === name)[of], width = all.length / losses.length;
+    return all.slice(token * width, (token + 1) * width);
+  }
+}
+
+export const known = ' abcdefghijklmnopqrstuvwxyz';
+
+/// The small model that all figures of a page share: two layers of eight channels and two heads.
+export const tiny = new StudiedModel({
+  do: 'begin', text: known,
+  model: { d_model: 8, n_layer: 2, n_head: 2, d_inner: 16, mixer: { type: 'multi_head_attention' } },
+  training: { batch_size: 1, block_size: 8, seed: 3 },
+}, ask);
+
+/// A model of one of the workshop's variants, in a worker of its own.
+export function variant_model(variant, text) {
+  const library = new Library();
+  return new StudiedModel(begin(variant, text), (request) => library.ask(request));
+}

@@ -1,0 +1,192 @@
+// <whole-model text="the cat sat">: all that a language model computes for a text, from the tokens above to the loss
+// below. A strip has a coloured cell for each channel, blue above 0 and orange below. One token is chosen: its
+// column is marked, and the rows of weights show where it looks.
+//
+// The model is the page's tiny one, which learns from the text on the button's press. With `variant` and `steps` it
+// is one of the workshop's, which the button trains first.
+
+import { attempt, part } from 'book/elements.js';
+import { known, tiny, variant_model } from 'book/studied_model.js';
+import { held_back, texts } from 'book/texts.js';
+
+const longest = 13, rate = 0.05, at_once = 25;
+const written = (character) => character === ' ' ? '␣' : character === '\n' ? '↵' : character;
+const fixed = (value, digits = 2) => value.toFixed(digits).replace(/^-(0\.?0*)$/, '$1').replace('-', '−');
+
+const titles = {
+  embedding: 'embedding', mixer_norm: 'norm', mixer: 'attention', mixer_sum: '+ stream', feed_forward_norm: 'norm',
+  feed_forward: 'feed-forward', feed_forward_sum: '+ stream', final_norm: 'norm', logits: 'logits',
+};
+
+function element(tag, text = '', attributes = {}) {
+  const made = Object.assign(document.createElement(tag), { textContent: text });
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
+/// A strip of colours on a canvas of one pixel for each value.
+function strip(values, limit) {
+  const canvas = Object.assign(document.createElement('canvas'), { width: values.length, height: 1 });
+  canvas.setAttribute('aria-hidden', 'true');
+  const context = canvas.getContext('2d'), pixels = context.createImageData(values.length, 1);
+  values.forEach((value, n) => {
+    const [r, g, b] = value < 0 ? [230, 135, 30] : [45, 125, 225];
+    pixels.data.set([r, g, b, 255 * Math.sqrt(Math.min(Math.abs(value) / limit, 1))], 4 * n);
+  });
+  context.putImageData(pixels, 0, 0);
+  return canvas;
+}
+
+customElements.define('whole-model', class extends HTMLElement {
+  #model = null;
+  #read = 'embedding';  // the stage whose numbers are said
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    const variant = this.getAttribute('variant');
+    this.innerHTML = `
+      <div class="controls">
+        <label>Text <input type="text" name="text" maxlength="${longest}" size="${longest}"></label>
+        <label>Token <input type="range" name="token" min="0"><output name="token"></output></label>
+        <label>Show <select name="of"><option value="values">values</option><option value="gradient">gradients</option></select></label>
+      </div>
+      <div class="controls">
+        <button type="button" name="learn">${variant ? `Train ${this.getAttribute('steps')} steps` : 'One step of AdamW'}</button>
+        ${variant ? '' : '<button type="button" name="again">Begin again</button>'}
+      </div>
+      <p class="status" role="status"></p>
+      <p role="alert" hidden></p>
+      <div class="wide model-rows" tabindex="0" role="group" aria-label="What the model computes"></div>
+      <output class="field-value"></output>
+      <div class="model-next" hidden>
+        <label>Temperature <input type="range" name="temperature" min="0" max="2" step="0.1" value="1"><output name="temperature"></output></label>
+        <p class="model-odds"></p>
+      </div>`;
+    this.#model = variant ? variant_model(variant, held_back(texts['The House That Jack Built']).seen) : tiny;
+    this.#model.addEventListener('change', () => this.#draw());
+    part(this, 'text').value = this.getAttribute('text');
+    this.#model.chosen = Number(this.getAttribute('token') ?? longest);
+    part(this, 'text').addEventListener('input', () => this.#look());
+    part(this, 'token').addEventListener('input', ({ target }) => this.#model.choose(target.valueAsNumber));
+    part(this, 'of').addEventListener('change', () => this.#draw());
+    part(this, 'temperature').addEventListener('input', () => this.#draw());
+    part(this, 'learn').addEventListener('click', () => attempt(this, () => this.#learn()));
+    part(this, 'again')?.addEventListener('click', () => attempt(this, () => this.#model.begin_again()));
+    this.querySelector('.model-rows').addEventListener('pointerover', ({ target }) => this.#point(target.closest('td')));
+    this.querySelector('.model-rows').addEventListener('click', ({ target }) => this.#point(target.closest('td')));
+    this.#look();
+  }
+
+  #look() {
+    const letters = [...part(this, 'text').value.toLowerCase()].filter((letter) => known.includes(letter)).join('');
+    if (letters.length < 2) return;
+    attempt(this, () => this.#model.look(letters));
+  }
+
+  async #learn() {
+    const button = part(this, 'learn');
+    button.disabled = true;
+    try {
+      if (!this.hasAttribute('variant')) return await this.#model.learn('output.bias', rate);
+      for (let left = Number(this.getAttribute('steps')); left > 0; left -= at_once)
+        await this.#model.train(Math.min(at_once, left));
+    } finally {
+      button.disabled = false;
+    }
+  }
+
+  #point(cell) {
+    if (cell?.dataset.token === undefined) return;
+    this.#read = cell.dataset.stage ?? this.#read;
+    this.#model.choose(Number(cell.dataset.token));
+  }
+
+  #draw() {
+    const { inside, text, chosen, steps } = this.#model, of = part(this, 'of').value;
+    if (!inside) return;
+    const letters = [...text], count = inside.losses.length;
+    Object.assign(part(this, 'token'), { max: count - 1, value: chosen });
+    this.querySelector('output[name=token]').textContent = `${chosen} “${written(letters[chosen])}”`;
+    this.querySelector('.status').textContent =
+      `${steps} ${steps === 1 ? 'step' : 'steps'}: loss ${fixed(inside.loss, 3)} nats`;
+    const table = element('table');
+    table.append(this.#row('token', letters.slice(0, count).map((letter, n) => element('td', written(letter), { 'data-token': n })), 'letters'));
+    const layers = [];
+    for (const stage of inside.stages) {
+      const [, layer, name] = /^blocks\.(\d+)\.(.*)$/.exec(stage.name) ?? [null, null, stage.name];
+      if (layer !== null && !layers.includes(layer)) {
+        layers.push(layer);
+        table.append(this.#heading(`layer ${layer}`));
+      }
+      if (name === 'final_norm') table.append(this.#heading('prediction'));
+      if (name === 'mixer') this.#add_weights(table, inside.attention[Number(layer)], count);
+      table.append(this.#strips(stage, titles[name], of, count));
+    }
+    table.append(this.#row('next', letters.slice(1).map((letter, n) => element('td', written(letter), { 'data-token': n })), 'letters'),
+                 this.#row('loss', inside.losses.map((loss, n) => element('td', fixed(loss), { 'data-token': n }))));
+    const rows = this.querySelector('.model-rows');
+    rows.replaceChildren(table);
+    for (const cell of rows.querySelectorAll('td'))
+      cell.classList.toggle('chosen', Number(cell.dataset.token) === chosen);
+    this.#say(of, letters);
+    this.#odds(letters);
+  }
+
+  #heading(text) {
+    const row = element('tr');
+    row.append(element('th', text, { colspan: 99, scope: 'rowgroup', class: 'layer' }));
+    return row;
+  }
+
+  #row(title, cells, kind = '') {
+    const row = element('tr', '', kind ? { class: kind } : {});
+    row.append(element('th', title, { scope: 'row' }), ...cells);
+    return row;
+  }
+
+  #strips({ name, values, gradient }, title, of, count) {
+    const shown = of === 'values' ? values : gradient, width = shown.length / count;
+    const limit = Math.max(...shown.map(Math.abs)) || 1;
+    return this.#row(title, Array.from({ length: count }, (_, n) => {
+      const cell = element('td', '', { 'data-token': n, 'data-stage': name });
+      cell.append(strip(shown.slice(n * width, (n + 1) * width), limit));
+      return cell;
+    }), name.endsWith('_sum') || name === 'embedding' ? 'stream' : '');
+  }
+
+  /// Where the chosen token looks, a row for each head.
+  #add_weights(table, heads, count) {
+    const { chosen } = this.#model;
+    heads?.forEach((weights, h) => table.append(this.#row(`looks, head ${h}`, Array.from({ length: count }, (_, n) => {
+      const weight = weights[chosen * count + n];
+      const cell = element('td', n > chosen ? '' : fixed(weight), { 'data-token': n });
+      cell.style.setProperty('--weight', `${100 * weight}%`);
+      return cell;
+    }), 'weights')));
+  }
+
+  #say(of, letters) {
+    const { chosen } = this.#model, values = this.#model.row(this.#read, chosen, of);
+    const numbers = values.length > 16 ? `${values.slice(0, 12).map((value) => fixed(value)).join(', ')} … (${values.length} numbers)`
+      : values.map((value) => fixed(value, of === 'values' ? 2 : 3)).join(', ');
+    this.querySelector('.field-value').textContent =
+      `${this.#read}, token ${chosen} “${written(letters[chosen])}”${of === 'values' ? '' : ', gradient'}: ${numbers}`;
+  }
+
+  /// The likeliest next characters after the chosen token. The temperature divides the logits.
+  #odds(letters) {
+    const logits = this.#model.row('logits', this.#model.chosen), { vocabulary } = this.#model.inside;
+    const temperature = part(this, 'temperature').valueAsNumber, greatest = Math.max(...logits);
+    const powers = logits.map((logit) => temperature ? Math.exp((logit - greatest) / temperature) : Number(logit === greatest));
+    const sum = powers.reduce((a, b) => a + b);
+    this.querySelector('output[name=temperature]').textContent = temperature.toFixed(1);
+    this.querySelector('.model-next').hidden = false;
+    const best = powers.map((power, n) => [power / sum, vocabulary[n]]).sort(([a], [b]) => b - a).slice(0, 8);
+    this.querySelector('.model-odds').replaceChildren(`After “${letters.slice(0, this.#model.chosen + 1).map(written).join('')}”: `,
+      ...best.map(([p, character]) => {
+        const one = element('span', `${written(character)} ${fixed(p, 3)}`);
+        one.style.setProperty('--weight', `${100 * p}%`);
+        return one;
+      }));
+  }
+});

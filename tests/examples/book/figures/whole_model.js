@@ -1,0 +1,68 @@
+// <whole-model> of a page's tiny model, and the <model-part>s beside it: the stream is the sum of what the parts add,
+// the gradient of the logits is what the chapter derives, AdamW's first step has the length of its rate, and all of
+// it is worked by the keyboard.
+
+const state = (page) => page.evaluate(async () => {
+  const { tiny } = await import('book/studied_model.js');
+  return { ...tiny.inside, text: tiny.text, chosen: tiny.chosen, steps: tiny.steps, learned: tiny.learned };
+});
+
+const numbers = (page, part) => page.locator(`model-part[part=${part}]`).evaluate((one) =>
+  [...one.querySelectorAll('tr')].slice(1).map((row) => [...row.querySelectorAll('td')].map(({ textContent }) => Number(textContent.replace('−', '-')))));
+
+const far = (a, b) => Math.max(...a.map((value, n) => Math.abs(value - b[n])));
+
+/// What does not add up in the pass over a text.
+function mistakes({ stages, losses, loss, tokens, probabilities, vocabulary, attention }) {
+  const of = (name) => stages.find((stage) => stage.name === name), found = [];
+  let stream = of('embedding').values;
+  for (const layer of [0, 1])
+    for (const part of ['mixer', 'feed_forward']) {
+      const sum = of(`blocks.${layer}.${part}_sum`).values, added = of(`blocks.${layer}.${part}`).values;
+      if (far(sum, stream.map((value, n) => value + added[n])) > 1e-5) found.push(`layer ${layer}: ${part} is not added`);
+      stream = sum;
+    }
+  const T = losses.length, V = vocabulary.length;
+  const wanted = probabilities.map((p, n) => (p - Number(n % V === tokens[Math.floor(n / V) + 1])) / T);
+  if (far(of('logits').gradient, wanted) > 1e-6) found.push('the gradient of the logits is not (p - t) / T');
+  if (Math.abs(losses.reduce((a, b) => a + b) / T - loss) > 1e-5) found.push(`a loss of ${loss} for ${losses}`);
+  for (const weights of attention.flat())
+    for (let i = 0; i < T; ++i) {
+      const row = weights.slice(i * T, (i + 1) * T);
+      if (Math.abs(row.reduce((a, b) => a + b) - 1) > 1e-5 || row.some((weight, j) => j > i && weight !== 0)) found.push(`weights of query ${i}: ${row}`);
+    }
+  return found;
+}
+
+module.exports = async (page, figure, offend) => {
+  await figure.locator('canvas').first().waitFor();
+  const before = await state(page);
+  mistakes(before).forEach(offend);
+  const said = () => figure.locator('.field-value').textContent();
+  const first = await said();
+  await figure.locator('input[name=token]').press('ArrowRight');
+  if ((await state(page)).chosen !== before.chosen + 1 || await said() === first) offend('the token slider chooses no other token');
+  const [p, t, formula, tape] = await numbers(page, 'gradient');
+  if (far(formula, tape) > 2e-4 || t.filter((value) => value === 1).length !== 1) offend(`gradients ${formula} and ${tape}, of p ${p}`);
+
+  await figure.locator('[name=learn]').press('Enter');
+  await page.waitForFunction(async () => (await import('book/studied_model.js')).tiny.steps === 1);
+  const after = await state(page);
+  mistakes(after).forEach(offend);
+  if (!(after.loss < before.loss)) offend(`the loss goes from ${before.loss} to ${after.loss}`);
+  const { learned } = after, moved = learned.after.map((value, n) => Math.abs(value - learned.before[n]));
+  if (moved.some((length) => Math.abs(length - 0.05) > 1e-3)) offend(`the first step moves biases by ${moved}`);
+  if ((await numbers(page, 'adamw')).length !== 5) offend('the numbers of AdamW do not show');
+
+  const strips = () => figure.locator('canvas').first().evaluate((canvas) => canvas.toDataURL());
+  const values = await strips();
+  await figure.locator('[name=of]').selectOption('gradient');
+  if (await strips() === values) offend('the gradients look like the values');
+  await figure.locator('[name=text]').fill('a dog');
+  await page.waitForFunction(async () => (await import('book/studied_model.js')).tiny.text === 'a dog');
+  await figure.locator('input[name=temperature]').press('Home');
+  const odds = await figure.locator('.model-odds').textContent();
+  if (!odds.includes('1.000')) offend(`at temperature 0: ${odds}`);
+  await figure.locator('[name=again]').press('Enter');
+  await page.waitForFunction(async () => (await import('book/studied_model.js')).tiny.steps === 0);
+};
