@@ -22,6 +22,7 @@ async function fill_in(page, figure, offend) {
 }
 
 module.exports = async (page, figure, offend) => {
+  if (!page.url().endsWith('/workshop.html')) return fill_in(page, figure, offend);
   const [right, wrong] = await train(page, figure, 300, 'Transformer-XL', 'a softmax over the queries');
   if (!wrong) return offend('no losses of two trainings within two minutes');
   console.log(`wrong-on-purpose: ${right.slice(0, 3)}; ${wrong.slice(0, 3)}`);
