@@ -9,6 +9,7 @@ export class StudiedModel extends EventTarget {
   #request;
   #begun = null;
   #asked = 0;
+  #drawn = 0;
   text = '';
   inside = null;    // the answer to the request of that name
   learned = null;   // the answer to the last "learn"
@@ -20,6 +21,9 @@ export class StudiedModel extends EventTarget {
     this.#request = request;
     this.#ask = ask;
   }
+
+  /// Whether the vocabulary has this character.
+  knows(character) { return this.#request.text.includes(character); }
 
   /// Asks for the pass over a text, of which the last character is only predicted.
   async look(text = this.text) {
@@ -52,6 +56,12 @@ export class StudiedModel extends EventTarget {
     await this.look();
   }
 
+  /// Returns the character that the model draws behind the text.
+  async draw(temperature) {
+    const { text } = await this.#ask({ do: 'write', prompt: this.text, length: 1, temperature, seed: ++this.#drawn });
+    return text;
+  }
+
   async begin_again() {
     this.#begun = this.#ask(this.#request);
     Object.assign(this, { learned: null, steps: 0 });
@@ -66,7 +76,7 @@ export class StudiedModel extends EventTarget {
   }
 }
 
-export const known = ' abcdefghijklmnopqrstuvwxyz';
+const known = ' abcdefghijklmnopqrstuvwxyz';
 
 /// The small model that all figures of a page share: two layers of eight channels and two heads.
 export const tiny = new StudiedModel({

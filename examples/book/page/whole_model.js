@@ -6,7 +6,7 @@
 // is one of the workshop's, which the button trains first.
 
 import { attempt, part } from 'book/elements.js';
-import { known, tiny, variant_model } from 'book/studied_model.js';
+import { tiny, variant_model } from 'book/studied_model.js';
 import { held_back, texts } from 'book/texts.js';
 
 const longest = 13, rate = 0.05, at_once = 25;
@@ -60,6 +60,7 @@ customElements.define('whole-model', class extends HTMLElement {
       <output class="field-value"></output>
       <div class="model-next" hidden>
         <label>Temperature <input type="range" name="temperature" min="0" max="2" step="0.1" value="1"><output name="temperature"></output></label>
+        <button type="button" name="draw">Draw the next character</button>
         <p class="model-odds"></p>
       </div>`;
     this.#model = variant ? variant_model(variant, held_back(texts['The House That Jack Built']).seen) : tiny;
@@ -71,6 +72,7 @@ customElements.define('whole-model', class extends HTMLElement {
     part(this, 'of').addEventListener('change', () => this.#draw());
     part(this, 'temperature').addEventListener('input', () => this.#draw());
     part(this, 'learn').addEventListener('click', () => attempt(this, () => this.#learn()));
+    part(this, 'draw').addEventListener('click', () => attempt(this, () => this.#append()));
     part(this, 'again')?.addEventListener('click', () => attempt(this, () => this.#model.begin_again()));
     this.querySelector('.model-rows').addEventListener('pointerover', ({ target }) => this.#point(target.closest('td')));
     this.querySelector('.model-rows').addEventListener('click', ({ target }) => this.#point(target.closest('td')));
@@ -78,7 +80,7 @@ customElements.define('whole-model', class extends HTMLElement {
   }
 
   #look() {
-    const letters = [...part(this, 'text').value.toLowerCase()].filter((letter) => known.includes(letter)).join('');
+    const letters = [...part(this, 'text').value].filter((letter) => this.#model.knows(letter)).join('');
     if (letters.length < 2) return;
     attempt(this, () => this.#model.look(letters));
   }
@@ -93,6 +95,15 @@ customElements.define('whole-model', class extends HTMLElement {
     } finally {
       button.disabled = false;
     }
+  }
+
+  /// Writes one character on, and chooses the token before it. The text forgets its beginning when it is full.
+  async #append() {
+    const all = this.#model.text + await this.#model.draw(part(this, 'temperature').valueAsNumber);
+    const text = [...all].slice(-longest).join('');
+    part(this, 'text').value = text;
+    this.#model.chosen = longest;
+    await this.#model.look(text);
   }
 
   #point(cell) {

@@ -63,6 +63,10 @@ module.exports = async (page, figure, offend) => {
   await figure.locator('input[name=temperature]').press('Home');
   const odds = await figure.locator('.model-odds').textContent();
   if (!odds.includes('1.000')) offend(`at temperature 0: ${odds}`);
+  await figure.locator('[name=draw]').press('Enter');
+  await page.waitForFunction(async () => (await import('book/studied_model.js')).tiny.text.length === 6);
+  const written = (await state(page)).text;
+  if (!written.startsWith('a dog') || await figure.locator('[name=text]').inputValue() !== written) offend(`drawn: ${JSON.stringify(written)}, typed ${JSON.stringify(await figure.locator('[name=text]').inputValue())}`);
   await figure.locator('[name=again]').press('Enter');
   await page.waitForFunction(async () => (await import('book/studied_model.js')).tiny.steps === 0);
 };
