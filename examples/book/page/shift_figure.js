@@ -35,6 +35,7 @@ class ShiftFigure extends HTMLElement {
         <button type="button" name="play">Play the steps</button><button type="button" name="motion">In one motion</button>
         <label>Step <input type="range" name="step" min="0"></label>
         <label><input type="checkbox" name="mask"> Mask</label>
+        <label><input type="checkbox" name="numbers"> Numbers 1, 2, 3 …</label>
       </div>
       <p class="step" aria-live="polite"></p>
       <cell-field></cell-field>
@@ -46,7 +47,7 @@ class ShiftFigure extends HTMLElement {
     this.#input('k').value = this.#T + this.#M;
     for (const name of ['way', 't', 'm']) this.#input(name).addEventListener('input', () => this.#resize());
     this.#input('k').addEventListener('input', () => this.#choose_keys());
-    this.#input('mask').addEventListener('change', () => this.#draw());
+    for (const name of ['mask', 'numbers']) this.#input(name).addEventListener('change', () => this.#draw());
     this.#input('step').addEventListener('input', () => this.#go(Number(this.#input('step').value)));
     const on_click = (name, action) => this.#input(name).addEventListener('click', action);
     on_click('back', () => this.#go(this.#step - 1));
@@ -178,7 +179,7 @@ class ShiftFigure extends HTMLElement {
     return {
       key: product ? padded.positions[padded.values.indexOf(value)] : view.positions[n],
       row, column,
-      text: product ? `q${below(product.query)}r${below(product.delta)}` : '0',
+      text: !product ? '0' : this.#input('numbers').checked ? String(value) : `q${below(product.query)}r${below(product.delta)}`,
       color: product?.query,
       kind: [!product && 'padding', wrapped && 'wrapped', covered && 'covered'].filter(Boolean).join(' '),
       say: `${product ? `q${below(product.query)}·r${below(product.delta)}` : 'A zero of the padding'} is at ` +

@@ -80,6 +80,22 @@ async function check_places(figure) {
   assert.deepEqual(table.at(-2).slice(1), table.at(-1).slice(1));
 }
 
+/// With numbers in place of letters, the figure shows what the library has moved.
+async function check_numbers(figure) {
+  await figure.input('way').selectOption('shift_right');
+  await figure.slide('t', 3);
+  await figure.slide('m', 0);
+  await figure.input('numbers').check();
+  const tensor = { shape: [3, 6], values: range(18).map((n) => n + 1) };
+  const { views } = await figure.ask({ do: 'views', tensor, steps: [['pad_right'], ['shift_right_view'], ['slice', 1, 3, 6]] });
+  const rows = range(3).map((i) => views.at(-1).values.slice(3 * i, 3 * i + 3).map(String));
+  await figure.shows(rows, async () => {
+    await figure.slide('step', Number(await figure.input('step').getAttribute('max')));
+    return figure.rows(({ text }) => text);
+  });
+  await figure.input('numbers').uncheck();
+}
+
 async function check_motion(figure) {
   const moves = () => figure.root.locator('.field-cell').first().evaluate((cell) =>
     getComputedStyle(cell).transitionDuration !== '0s');
@@ -106,6 +122,7 @@ module.exports = async (page, root) => {
   await check_buttons(figure);
   await check_places(figure);
   await check_motion(figure);
+  await check_numbers(figure);
   for (const [T, M] of [[1, 0], [1, 3], [4, 0], [5, 4]]) {
     await figure.slide('t', T);
     await figure.slide('m', M);
