@@ -23,7 +23,11 @@ std::vector<Scalar> next_tokens(const EncoderDecoder& model, const Encoded& sour
   return log_softmax(slice(logits, 1, n - 1, n), 2).values();
 }
 
-/// Returns the `width` likeliest continuations of the targets that have not ended.
+/// How many continuations are shown beyond those that a beam has room for.
+constexpr int64_t shown_beyond = 2;
+
+/// Returns the likeliest continuations of the targets that have not ended, a few more than `width`.
+/// All of a step have one length, so none beyond the first `width` can be kept.
 Candidates continuations(const EncoderDecoder& model, const Encoded& source,
                          const Candidates& before, const DecodingOptions& options, int64_t width) {
   Candidates all;
@@ -40,7 +44,7 @@ Candidates continuations(const EncoderDecoder& model, const Encoded& source,
   }
   std::ranges::stable_sort(all, std::greater(),
                            [](const BeamCandidate& one) { return one.hypothesis.log_probability; });
-  all.resize(std::min<int64_t>(std::ssize(all), width));
+  all.resize(std::min<int64_t>(std::ssize(all), width + shown_beyond));
   return all;
 }
 

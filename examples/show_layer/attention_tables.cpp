@@ -1,6 +1,8 @@
 // The tables of all attention, a stranger's included. Its terms are computed one by one with the
 // ops that composed_attention adds up.
 
+#include <cmath>
+
 #include "examples/common/factor_text.h"
 #include "layer_tables.h"
 #include "nn/attention.h"
@@ -98,7 +100,8 @@ class AttentionTables {
 
   void add_content_bias() {
     Tensor u = bias_rows(terms_.content_bias, q_);
-    add("u", "content bias: added to each query before it meets the keys", one_row, channels, slice(u, 2, 0, 1));
+    add("u", "content bias: added to each query before it meets the keys", one_row, channels,
+        slice(u, 2, 0, 1));
     add_term("u·k", "the content bias against key j: u·k_j", matmul(u, transpose(k_)));
   }
 
@@ -117,8 +120,8 @@ class AttentionTables {
     if (!terms_.position_bias.defined()) return;
     Tensor v = bias_rows(terms_.position_bias, q_);
     Tensor any = slice(v, 2, 0, 1);
-    add("position_bias", "added to each query before it meets the distances: v in the papers", one_row, channels,
-        any);
+    add("position_bias", "added to each query before it meets the distances: v in the papers",
+        one_row, channels, any);
     add("v·r by distance", "the position bias against each distance", one_row, distances,
         by_distance(any));
     add_term("v·r", "the same, shifted to the keys: v·r_δ", relative_product(v, rows, K_));
@@ -189,6 +192,34 @@ void add_attention(WorkedExample& example, const Layer& layer, const RelativeAtt
   tables.add_heads(heads);
   tables.add_terms();
   tables.add_result(layer(x, memory, context));
+}
+
+void add_cross_attention(WorkedExample& example, const MultiHeadAttention& layer, const Tensor& x,
+                         const Tensor& source) {
+  int64_t T = x.size(1), S = source.size(1);
+  Heads heads = layer.source_heads(source);
+  RelativeAttention terms{.query = first_head(layer.heads(x, {}).query),
+                          .key = first_head(heads.key),
+                          .value = first_head(heads.value)};
+  terms.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(terms.query.size(3))));
+  terms.visibility.causal = false;
+  auto add = [&](const std::string& name, const std::string& meaning, const Axis& row,
+                 const Axis& column, const Tensor& values) {
+    example.tables.push_back(table_of(name, meaning, row, column, values));
+    example.tables.back().has_hidden = row.name == queries.name && column.name == keys.name;
+  };
+  Tensor scores = matmul(terms.query, transpose(terms.key));  // [1, 1, T, S]
+  Context context;
+  add("q", "queries of the target", queries, channels, terms.query);
+  add("k", "keys of the source", keys, channels, terms.key);
+  add("v", "values of the source", keys, channels, terms.value);
+  add("q·k", "content against content: q_i·k_j; no distance", queries, keys, scores);
+  add("score", "the term / √D", queries, keys, scores * *terms.factor);
+  example.tables.push_back(visible_table(terms.visibility, T, S - T));
+  add("p", "softmax of the score over the source", queries, keys, attention_probabilities(terms));
+  add("y", "output, with the identity for W_output", queries, channels,
+      layer.cross(x, source, context));
+  example.formula = "score = q·k / √D,   p = softmax over the source,   y = Σ_j p v_j";
 }
 
 }  // namespace show_layer

@@ -5,6 +5,7 @@
 // the formula and the tables.
 
 #include "nn/local_rnn.h"
+#include "nn/multi_head_attention.h"
 #include "worked_example.h"
 
 namespace show_layer {
@@ -22,6 +23,10 @@ void add_attention(WorkedExample& example, const shiftgrad::Layer& layer,
 void add_aft(WorkedExample& example, const shiftgrad::Layer& layer,
              const shiftgrad::AftTerms& terms, const shiftgrad::Tensor& x,
              const shiftgrad::Tensor& memory);
+
+/// Adds what T target tokens x [1, T, C] read of a source [1, S, C].
+void add_cross_attention(WorkedExample& example, const shiftgrad::MultiHeadAttention& layer,
+                         const shiftgrad::Tensor& x, const shiftgrad::Tensor& source);
 
 /// Returns a table of the values of a matrix [rows, columns], or of a list, as one row.
 Table table_of(const std::string& name, const std::string& meaning, const Axis& row,

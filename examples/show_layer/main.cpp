@@ -24,7 +24,9 @@ int64_t number(const char* name, const std::string& argument) {
 std::string footer() {
   std::string lines = "Layers, and forms of them:\n";
   for (const std::string& layer : show_layer::layers_to_show()) lines += "  " + layer + '\n';
-  return lines + "After the colon stand keys of the layer's config, KEY=VALUE,KEY=VALUE.";
+  return lines +
+         "After the colon stand keys of the layer's config, KEY=VALUE,KEY=VALUE. cross_attention "
+         "is that of T target tokens to a source of M.";
 }
 
 }  // namespace

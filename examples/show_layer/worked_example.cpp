@@ -25,6 +25,8 @@ const Table& WorkedExample::operator[](const std::string& name) const {
 
 namespace {
 
+constexpr const char* cross = "cross_attention";
+
 void check(int64_t T, int64_t M) {
   constexpr int64_t most = 16;
   require(1 <= T && T <= most, "T ", T, ", expected 1 to ", most);
@@ -42,6 +44,19 @@ WorkedExample example_of(const std::string& name, Mixer& mixer, int64_t C, int64
   fill_parameters(mixer, attention ? attention->query.size(3) : C);
   WorkedExample example{name, {}, {}};
   add_tables(example, mixer, x, memory);
+  return example;
+}
+
+/// Attention of T target tokens to S tokens of a source.
+WorkedExample cross_attention(int64_t T, int64_t S) {
+  require(S >= 1, "cross_attention: M ", S, ", expected a source of at least 1");
+  constexpr int64_t C = 4;
+  Tape::Pause constant;
+  Random random;
+  MultiHeadAttention mixer(MultiHeadAttentionConfig{.d_model = C, .n_head = 1}, random);
+  fill_parameters(mixer, C);
+  WorkedExample example{cross, {}, {}};
+  add_cross_attention(example, mixer, tokens(S, T, C), tokens(0, S, C));
   return example;
 }
 
@@ -68,6 +83,7 @@ WorkedExample worked_example(Layer& mixer, int64_t d_model, int64_t T, int64_t M
 
 WorkedExample worked_example(const std::string& layer, int64_t T, int64_t M) {
   check(T, M);
+  if (layer == cross) return cross_attention(T, M);
   return std::visit(
       [&](const auto& config) {
         Random random;

@@ -49,8 +49,9 @@ struct WorkedExample {
 };
 
 /// Works through a layer for T new tokens after M remembered ones. `layer` is a mixer's type, with
-/// keys of its config after a colon: "aft:form=local,window=2". The example has one batch member,
-/// and shows the first head. Throws an Error that names what is wrong.
+/// keys of its config after a colon: "aft:form=local,window=2". "cross_attention" is that of T
+/// target tokens to a source of M. The example has one batch member, and shows the first head.
+/// Throws an Error that names what is wrong.
 WorkedExample worked_example(const std::string& layer, int64_t T, int64_t M);
 
 /// Works through a mixer that the library need not know, for x of d_model channels. Gives its

@@ -59,7 +59,8 @@ class WorkedExample extends HTMLElement {
     this.innerHTML = `
       <div class="controls">
         ${number_input('T', 'new tokens T', 1, 8, T)}
-        ${number_input('M', 'remembered tokens M', 0, 8, M)}
+        ${this.getAttribute('layer') === 'cross_attention' ? number_input('M', 'source tokens S', 1, 8, M)
+          : number_input('M', 'remembered tokens M', 0, 8, M)}
         ${number_input('i', 'query i', 0, T - 1, 0)}
         ${number_input('j', 'key j', 0, 15, 0)}
       </div>

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <initializer_list>
+#include <vector>
 
 #include "core/errors.h"
 
@@ -211,6 +212,34 @@ TEST_CASE("worked examples: all attention reads the same whole numbers, and no q
     }
     CHECK(size > 0);
   }
+}
+
+TEST_CASE("a worked example of cross-attention knows its source and no distance") {
+  WorkedExample example = show_layer::worked_example("cross_attention", 2, 4);
+  const Table &q = example["q"], &k = example["k"], &v = example["v"], &p = example["p"];
+  CHECK(q.rows == 2);
+  CHECK(k.rows == 4);
+  CHECK(!has(example, "δ"));
+  for (int64_t i = 0; i < 2; ++i) {
+    std::vector<double> weights;
+    double sum = 0;
+    for (int64_t j = 0; j < 4; ++j) {
+      double score = 0;
+      for (int64_t d = 0; d < 4; ++d) score += at(q, i, d) * at(k, j, d) / 2;
+      CHECK(at(example["score"], i, j) == doctest::Approx(score));
+      CHECK(is_visible(example, i, j));
+      weights.push_back(std::exp(score));
+      sum += weights.back();
+    }
+    for (int64_t d = 0; d < 4; ++d) {
+      double y = 0;
+      for (int64_t j = 0; j < 4; ++j) y += weights[static_cast<size_t>(j)] / sum * at(v, j, d);
+      CHECK(at(example["y"], i, d) == doctest::Approx(y).epsilon(1e-5));
+    }
+    CHECK(at(p, i, 0) == doctest::Approx(weights[0] / sum).epsilon(1e-5));
+  }
+  CHECK_THROWS_WITH(show_layer::worked_example("cross_attention", 2, 0),
+                    "cross_attention: M 0, expected a source of at least 1");
 }
 
 TEST_CASE("worked examples refuse what they cannot show") {

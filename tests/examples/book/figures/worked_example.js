@@ -41,7 +41,8 @@ module.exports = async (page, figure, offend) => {
   if (/[_^]/.test(formula)) offend(`the formula is not set: ${formula}`);
   await check_steps(page, figure, offend);
   await type(page, figure, 'T', 4);
-  await type(page, figure, 'M', 1);
+  const is_cross = await figure.getAttribute('layer') === 'cross_attention';  // M is all of its keys
+  await type(page, figure, 'M', is_cross ? 5 : 1);
   const y = await table(figure, 'y');
   if (y?.length !== 4) offend(`${y?.length} rows of y, expected 4`);
   const p = await table(figure, 'p'), score = await table(figure, 'score');
