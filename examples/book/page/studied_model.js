@@ -8,18 +8,21 @@ export class StudiedModel extends EventTarget {
   #ask;
   #request;
   #begun = null;
+  #with_terms;
   #asked = 0;
   #drawn = 0;
   text = '';
   inside = null;    // the answer to the request of that name
+  terms = null;     // that to "terms" without the last character, which is only predicted; where they are asked for
   learned = null;   // the answer to the last "learn"
   chosen = 0;       // the token that all figures read
   steps = 0;
 
-  constructor(request, ask) {
+  constructor(request, ask, { with_terms = false } = {}) {
     super();
     this.#request = request;
     this.#ask = ask;
+    this.#with_terms = with_terms;
   }
 
   /// Whether the vocabulary has this character.
@@ -31,8 +34,9 @@ export class StudiedModel extends EventTarget {
     await this.#begun;
     const asked = ++this.#asked;
     const inside = await this.#ask({ do: 'inside', text });
+    const terms = this.#with_terms ? await this.#ask({ do: 'terms', text: [...text].slice(0, -1).join('') }) : null;
     if (asked !== this.#asked) return;
-    Object.assign(this, { text, inside });
+    Object.assign(this, { text, inside, terms });
     this.choose(this.chosen);
   }
 
@@ -88,5 +92,5 @@ export const tiny = new StudiedModel({
 /// A model of one of the workshop's variants, in a worker of its own.
 export function variant_model(variant, text) {
   const library = new Library();
-  return new StudiedModel(begin(variant, text), (request) => library.ask(request));
+  return new StudiedModel(begin(variant, text), (request) => library.ask(request), { with_terms: true });
 }

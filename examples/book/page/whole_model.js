@@ -1,11 +1,12 @@
 // <whole-model text="the cat sat">: all that a language model computes for a text, from the tokens above to the loss
 // below. A strip has a coloured cell for each channel, blue above 0 and orange below. One token is chosen: its
 // column is marked, and the rows of weights show where it looks.
+// With terms, one head shows what each term of its score says about each key.
 //
 // The model is the page's tiny one, which learns from the text on the button's press. With `variant` and `steps` it
 // is one of the workshop's, which the button trains first.
 
-import { attempt, part } from 'book/elements.js';
+import { attempt, choose, part } from 'book/elements.js';
 import { tiny, variant_model } from 'book/studied_model.js';
 import { held_back, texts } from 'book/texts.js';
 
@@ -17,6 +18,9 @@ const titles = {
   embedding: 'embedding', mixer_norm: 'norm', mixer: 'attention', mixer_sum: '+ stream', feed_forward_norm: 'norm',
   feed_forward: 'feed-forward', feed_forward_sum: '+ stream', final_norm: 'norm', logits: 'logits',
 };
+
+/// The terms of the score, as the equations of the book have them.
+const term_titles = { content_content: 'q·k', content_position: 'q·r', content_bias: 'u·k', position_bias: 'v·r' };
 
 function element(tag, text = '', attributes = {}) {
   const made = Object.assign(document.createElement(tag), { textContent: text });
@@ -48,6 +52,7 @@ customElements.define('whole-model', class extends HTMLElement {
       <div class="controls">
         <label>Text <input type="text" name="text" maxlength="${longest}" size="${longest}"></label>
         <label>Token <input type="range" name="token" min="0"><output name="token"></output></label>
+        ${variant ? '<label>Head <select name="head"></select></label>' : ''}
         <label>Show <select name="of"><option value="values">values</option><option value="gradient">gradients</option></select></label>
       </div>
       <div class="controls">
@@ -70,6 +75,7 @@ customElements.define('whole-model', class extends HTMLElement {
     part(this, 'text').addEventListener('input', () => this.#look());
     part(this, 'token').addEventListener('input', ({ target }) => this.#model.choose(target.valueAsNumber));
     part(this, 'of').addEventListener('change', () => this.#draw());
+    part(this, 'head')?.addEventListener('change', () => this.#draw());
     part(this, 'temperature').addEventListener('input', () => this.#draw());
     part(this, 'learn').addEventListener('click', () => attempt(this, () => this.#learn()));
     part(this, 'draw').addEventListener('click', () => attempt(this, () => this.#append()));
@@ -116,6 +122,7 @@ customElements.define('whole-model', class extends HTMLElement {
     const { inside, text, chosen, steps } = this.#model, of = part(this, 'of').value;
     if (!inside) return;
     const letters = [...text], count = inside.losses.length;
+    if (part(this, 'head')) choose(this, 'head', null, inside.attention[0].map((_, n) => String(n)));
     Object.assign(part(this, 'token'), { max: count - 1, value: chosen });
     this.querySelector('output[name=token]').textContent = `${chosen} “${written(letters[chosen])}”`;
     this.querySelector('.status').textContent =
@@ -130,7 +137,10 @@ customElements.define('whole-model', class extends HTMLElement {
         table.append(this.#heading(`layer ${layer}`));
       }
       if (name === 'final_norm') table.append(this.#heading('prediction'));
-      if (name === 'mixer') this.#add_weights(table, inside.attention[Number(layer)], count);
+      if (name === 'mixer') {
+        this.#add_terms(table, Number(layer), count);
+        this.#add_weights(table, inside.attention[Number(layer)], count);
+      }
       table.append(this.#strips(stage, titles[name], of, count));
     }
     table.append(this.#row('next', letters.slice(1).map((letter, n) => element('td', written(letter), { 'data-token': n })), 'letters'),
@@ -165,10 +175,21 @@ customElements.define('whole-model', class extends HTMLElement {
     }), name.endsWith('_sum') || name === 'embedding' ? 'stream' : '');
   }
 
-  /// Where the chosen token looks, a row for each head.
+  /// What each term of a head's score says of the chosen token and each key.
+  #add_terms(table, layer, count) {
+    const { chosen, terms } = this.#model, head = Number(part(this, 'head')?.value);
+    for (const { name, heads } of terms?.layers[layer].terms ?? []) {
+      const row = this.#row('', Array.from({ length: count }, (_, n) =>
+        element('td', n > chosen ? '' : fixed(heads[head][chosen * count + n]), { 'data-token': n })), 'weights');
+      row.firstChild.append(element('span', term_titles[name] ?? name, { class: `term-name means-${name.replace('_', '-')}` }));
+      table.append(row);
+    }
+  }
+
+  /// Where the chosen token looks, a row for each head, or for the chosen one whose terms stand above.
   #add_weights(table, heads, count) {
-    const { chosen } = this.#model;
-    heads?.forEach((weights, h) => table.append(this.#row(`looks, head ${h}`, Array.from({ length: count }, (_, n) => {
+    const { chosen, terms } = this.#model, head = part(this, 'head')?.value;
+    heads?.forEach((weights, h) => (!terms || h === Number(head)) && table.append(this.#row(`looks, head ${h}`, Array.from({ length: count }, (_, n) => {
       const weight = weights[chosen * count + n];
       const cell = element('td', n > chosen ? '' : fixed(weight), { 'data-token': n });
       cell.style.setProperty('--weight', `${100 * weight}%`);

@@ -7,10 +7,27 @@ const state = (page) => page.evaluate(async () => {
   return { ...tiny.inside, text: tiny.text, chosen: tiny.chosen, steps: tiny.steps, learned: tiny.learned };
 });
 
+async function until(page, holds) {
+  for (let n = 0; n < 200 && !holds(await state(page)); ++n) await page.waitForTimeout(50);
+}
+
 const numbers = (page, part) => page.locator(`model-part[part=${part}]`).evaluate((one) =>
   [...one.querySelectorAll('tr')].slice(1).map((row) => [...row.querySelectorAll('td')].map(({ textContent }) => Number(textContent.replace('−', '-')))));
 
 const far = (a, b) => Math.max(...a.map((value, n) => Math.abs(value - b[n])));
+
+/// The terms of a head, as another model's figure shows them before any training, make its weights.
+async function check_terms(page, offend) {
+  const figure = page.locator('main whole-model[variant]');
+  await figure.locator('.term-name').first().waitFor();
+  await figure.locator('[name=head]').selectOption('2');
+  await figure.locator('th', { hasText: 'looks, head 2' }).first().waitFor();
+  const rows = await figure.evaluate((one) => [...one.querySelectorAll('tr.weights')].slice(0, 5).map((row) =>
+    [...row.querySelectorAll('td')].map(({ textContent }) => Number(textContent.replace('−', '-')))));
+  const powers = rows[0].map((_, key) => Math.exp(rows.slice(0, 4).reduce((sum, term) => sum + term[key], 0)));
+  const total = powers.reduce((a, b) => a + b);
+  if (far(rows[4], powers.map((power) => power / total)) > 0.02) offend(`terms ${JSON.stringify(rows.slice(0, 4))} give weights ${rows[4]}`);
+}
 
 /// What does not add up in the pass over a text.
 function mistakes({ stages, losses, loss, tokens, probabilities, vocabulary, attention }) {
@@ -46,7 +63,7 @@ module.exports = async (page, figure, offend) => {
   if (far(formula, tape) > 2e-4 || t.filter((value) => value === 1).length !== 1) offend(`gradients ${formula} and ${tape}, of p ${p}`);
 
   await figure.locator('[name=learn]').press('Enter');
-  await page.waitForFunction(async () => (await import('book/studied_model.js')).tiny.steps === 1);
+  await until(page, (tiny) => tiny.steps === 1);
   const after = await state(page);
   mistakes(after).forEach(offend);
   if (!(after.loss < before.loss)) offend(`the loss goes from ${before.loss} to ${after.loss}`);
@@ -59,14 +76,15 @@ module.exports = async (page, figure, offend) => {
   await figure.locator('[name=of]').selectOption('gradient');
   if (await strips() === values) offend('the gradients look like the values');
   await figure.locator('[name=text]').fill('a dog');
-  await page.waitForFunction(async () => (await import('book/studied_model.js')).tiny.text === 'a dog');
+  await until(page, (tiny) => tiny.text === 'a dog');
   await figure.locator('input[name=temperature]').press('Home');
   const odds = await figure.locator('.model-odds').textContent();
   if (!odds.includes('1.000')) offend(`at temperature 0: ${odds}`);
   await figure.locator('[name=draw]').press('Enter');
-  await page.waitForFunction(async () => (await import('book/studied_model.js')).tiny.text.length === 6);
+  await until(page, (tiny) => tiny.text.length === 6);
   const written = (await state(page)).text;
   if (!written.startsWith('a dog') || await figure.locator('[name=text]').inputValue() !== written) offend(`drawn: ${JSON.stringify(written)}, typed ${JSON.stringify(await figure.locator('[name=text]').inputValue())}`);
+  await check_terms(page, offend);
   await figure.locator('[name=again]').press('Enter');
-  await page.waitForFunction(async () => (await import('book/studied_model.js')).tiny.steps === 0);
+  await until(page, (tiny) => tiny.steps === 0);
 };
