@@ -53,6 +53,8 @@ def requests():
         yield {"do": "train", "steps": LONG if n == 0 else SHORT}
         yield {"do": "attention", "text": "the cat sat"}
         yield {"do": "write", "prompt": "the ", "length": 40, "temperature": 0}
+        if n == 0:
+            yield from inside_and_on(text[:300])
 
 
     for exhibit in ("as it should be", "the diagonal counted twice"):
@@ -63,6 +65,17 @@ def requests():
         yield {"do": "fill_in", "text": "the cat sat on a mat and then"}
     yield {"do": "train_pairs", "pairs": [["ab", "ba"], ["abc", "cba"]], "model": PAIR_MODEL, "training": {},
            "steps": SHORT}
+    yield {"do": "beam_search", "source": "abc", "width": 3, "length_penalty": 0.6, "max_length": 5}
+    yield {"do": "worked_example", "layer": "cross_attention", "T": 2, "M": 4}
+
+
+def inside_and_on(text):
+    yield {"do": "inside", "text": "the cat"}
+    how = {"text": text, "segment": 32, "memory": 32}
+    yield {"do": "losses_by_place", "mode": "memory"} | how
+    yield {"do": "read", "mode": "sliding"} | how
+    yield {"do": "read_on", "mode": "sliding", "count": 50}
+    yield {"do": "learn", "text": "the cat", "learning_rate": 0.01, "parameter": "output.bias"}
 
 
 def answers(command, asked):
