@@ -161,7 +161,7 @@ std::vector<Tensor> results(const AttentionForm& form, const std::vector<Tensor>
   return all;
 }
 
-/// The same by the oracle.
+/// Returns what the oracle says of the same.
 std::vector<Numbers> oracle_results(const AttentionForm& form, const std::vector<Tensor>& values,
                                     const Tensor& cotangent) {
   std::vector<Numbers> inputs;
