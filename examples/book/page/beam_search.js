@@ -2,7 +2,7 @@
 // to write words backwards. Each step compares the targets that have ended with the likeliest continuations of the
 // others, and keeps the best.
 
-import { attempt, choices, choose, part } from 'book/elements.js';
+import { attempt, choices, choose, element, fixed, part } from 'book/elements.js';
 import { Library } from 'book/library.js';
 
 const letters = [...'abcd'];
@@ -18,11 +18,6 @@ const training = {
   },
   training: { batch_size: 24, learning_rate: 4e-3, warmup_iters: 10, label_smoothing: 0.1, seed: 1 },
 };
-const fixed = (value) => value.toFixed(2).replace('-', '−');
-
-function element(tag, text = '', name = '') {
-  return Object.assign(document.createElement(tag), { textContent: text, className: name });
-}
 
 customElements.define('beam-search', class extends HTMLElement {
   #library = new Library();
@@ -72,7 +67,7 @@ customElements.define('beam-search', class extends HTMLElement {
     this.querySelector('table').replaceChildren(head, ...steps.map((step, n) => {
       const row = element('tr');
       row.append(element('th', `step ${n + 1}`), ...step.map(({ text, log_probability, score, ended, kept }) => {
-        const cell = element('td', '', kept ? 'kept' : 'dropped');
+        const cell = element('td', '', { class: kept ? 'kept' : 'dropped' });
         cell.append(element('b', text + (ended ? '▪' : '…')),
                     element('small', `log P ${fixed(log_probability)}`), element('small', `score ${fixed(score)}`));
         return cell;

@@ -29,6 +29,19 @@ export function choose(figure, name, value, names) {
 /// A loss or a score with the digits that one reads.
 export const number = (value) => value === undefined ? '–' : value.toFixed(3);
 
+/// A number with a minus as wide as a digit, and without one before 0.
+export const fixed = (value, digits = 2) => value.toFixed(digits).replace(/^-(0\.?0*)$/, '$1').replace('-', '−');
+
+/// A character as one can see it.
+export const written = (character) => character === ' ' ? '␣' : character === '\n' ? '↵' : character;
+
+/// A new element.
+export function element(tag, text = '', attributes = {}) {
+  const made = Object.assign(document.createElement(tag), { textContent: text });
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
 /// Does something, and shows the error in the figure's alert if it cannot be done.
 export async function attempt(figure, action) {
   const alert = figure.querySelector('[role=alert]');

@@ -1,6 +1,6 @@
 // <figure-choice>: a figure of a report, of which its selects choose the parts that show: those whose data-NAME is
-// the value of each select of that NAME. A small map chooses its layer and its head. Maps of the same text read the same cell, and its query and its key are
-// marked in the text below.
+// the value of each select of that NAME. A small map chooses its layer and its head. Maps of the same text read the
+// same cell, and its query and its key are marked in the text below.
 
 customElements.define('figure-choice', class extends HTMLElement {
   connectedCallback() {

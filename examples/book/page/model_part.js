@@ -1,10 +1,9 @@
 // <model-part part="norm">: the numbers of one part of the page's tiny model, for the token that is chosen in the
 // figure of the whole model.
 
+import { fixed, written } from 'book/elements.js';
 import { tiny } from 'book/studied_model.js';
 
-const written = (character) => character === ' ' ? '␣' : character;
-const fixed = (value, digits = 2) => value.toFixed(digits).replace(/^-(0\.?0*)$/, '$1').replace('-', '−');
 const stages = (...names) => ({ inside, chosen }) =>
   names.map(([title, name, of]) => [title, tiny.row(name, chosen, of).map((value) => fixed(value, of ? 4 : 2))]);
 const columns = (letter, width) => Array.from({ length: width }, (_, n) => `${letter}=${n}`);

@@ -6,13 +6,11 @@
 // The model is the page's tiny one, which learns from the text on the button's press. With `variant` and `steps` it
 // is one of the workshop's, which the button trains first.
 
-import { attempt, choose, part } from 'book/elements.js';
+import { attempt, choose, element, fixed, part, written } from 'book/elements.js';
 import { tiny, variant_model } from 'book/studied_model.js';
 import { held_back, texts } from 'book/texts.js';
 
 const longest = 13, rate = 0.05, at_once = 25;
-const written = (character) => character === ' ' ? '␣' : character === '\n' ? '↵' : character;
-const fixed = (value, digits = 2) => value.toFixed(digits).replace(/^-(0\.?0*)$/, '$1').replace('-', '−');
 
 const titles = {
   embedding: 'embedding', mixer_norm: 'norm', mixer: 'attention', mixer_sum: '+ stream', feed_forward_norm: 'norm',
@@ -21,12 +19,6 @@ const titles = {
 
 /// The terms of the score, as the equations of the book have them.
 const term_titles = { content_content: 'q·k', content_position: 'q·r', content_bias: 'u·k', position_bias: 'v·r' };
-
-function element(tag, text = '', attributes = {}) {
-  const made = Object.assign(document.createElement(tag), { textContent: text });
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
-}
 
 /// A strip of colours on a canvas of one pixel for each value.
 function strip(values, limit) {

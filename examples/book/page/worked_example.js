@@ -3,6 +3,7 @@
 // pair of query and key is marked in all tables: the rows that it comes from, and what becomes of it. Each step says
 // its number beside its name, so that the folded steps are the computation of that pair.
 
+import { element, fixed } from 'book/elements.js';
 import { set_formula, set_name, set_words } from 'book/formula.js';
 import { ask } from 'book/library.js';
 
@@ -14,9 +15,6 @@ function digits_of(values) {
   const shows = (digits) => values.every((value) => Math.abs(value - Number(value.toFixed(digits))) < 1e-6);
   return [0, 1, 2].find(shows) ?? 3;
 }
-
-/// A number with a minus as wide as a digit, and without one before 0.
-const shown = (value, digits) => value.toFixed(digits).replace(/^-(0(\.0*)?)$/, '$1').replace('-', '−');
 
 /// The value of a table at two labels.
 function value_at(table, row, column) {
@@ -41,12 +39,6 @@ function steps_of(tables) {
 
 /// How strong a cell's colour is, for a table whose largest value is `most`.
 const tint = (value, most) => most > 0 ? Math.round(38 * Math.abs(value) / most) : 0;
-
-function element(tag, text = '', attributes = {}) {
-  const made = Object.assign(document.createElement(tag), { textContent: text });
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
-}
 
 class WorkedExample extends HTMLElement {
   #tables = [];
@@ -147,7 +139,7 @@ class WorkedExample extends HTMLElement {
       const line = element('tr');
       line.append(element('th', row, { scope: 'row' }), ...table.columns.map((column) => {
         const hidden = table.has_hidden && value_at(visible, row, column) === 0;
-        const value = value_at(table, row, column), text = shown(value, digits);
+        const value = value_at(table, row, column), text = fixed(value, digits);
         const cell = element('td', hidden ? `(${text})` : text,
                              { 'data-row': row, 'data-column': column, class: hidden ? 'hidden-pair' : '' });
         cell.style.setProperty('--tint', `${tint(value, most)}%`);
@@ -163,8 +155,8 @@ class WorkedExample extends HTMLElement {
   #values_of(table, row, column) {
     const digits = digits_of(table.values);
     if (!table.rows.includes(row)) return '';
-    if (table.columns.includes(column)) return shown(value_at(table, row, column), digits);
-    return table.columns.length > 4 ? '' : table.columns.map((one) => shown(value_at(table, row, one), digits)).join('  ');
+    if (table.columns.includes(column)) return fixed(value_at(table, row, column), digits);
+    return table.columns.length > 4 ? '' : table.columns.map((one) => fixed(value_at(table, row, one), digits)).join('  ');
   }
 
   /// Takes the query and the key of the cell under the cursor.
@@ -200,7 +192,7 @@ class WorkedExample extends HTMLElement {
       place.textContent = table ? this.#values_of(table, row, column) : '';
     }
     const values = this.#tables.filter(({ rows, columns }) => rows.includes(row) && columns.includes(column))
-      .map((table) => `${table.name} ${shown(value_at(table, row, column), digits_of(table.values))}`);
+      .map((table) => `${table.name} ${fixed(value_at(table, row, column), digits_of(table.values))}`);
     this.querySelector('.example-pair').textContent =
       values.length ? `Query ${row.slice(2)} and key ${column.slice(2)}: ${values.join(', ')}.` : '';
   }
