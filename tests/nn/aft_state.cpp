@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/exact.h"
 #include "tests/support/layer_pieces.h"
 #include "tests/support/oracles/aft.h"
 
@@ -46,14 +47,14 @@ Aft chosen_layer(const AftConfig& config, RandomValues& random) {
 }
 
 /// y_t of channel c, summed over all keys from the greatest on.
-long double direct(const AftBias& w, const Tensor& k, const Tensor& v, int64_t t, int64_t c) {
+Exact direct(const AftBias& w, const Tensor& k, const Tensor& v, int64_t t, int64_t c) {
   auto at = [c](const Tensor& x, int64_t j) {
-    return static_cast<long double>(x.data()[j * x.layout().strides[1] + c]);
+    return static_cast<Exact>(x.data()[j * x.layout().strides[1] + c]);
   };
-  long double maximum = -INFINITY, above = 0, below = 0;
+  Exact maximum = -INFINITY, above = 0, below = 0;
   for (int64_t j = 0; j <= t; ++j) maximum = std::max(maximum, at(k, j) + w(t, j, c));
   for (int64_t j = 0; j <= t; ++j) {
-    long double weight = std::exp(at(k, j) + w(t, j, c) - maximum);
+    Exact weight = std::exp(at(k, j) + w(t, j, c) - maximum);
     above += weight * at(v, j);
     below += weight;
   }
@@ -74,9 +75,9 @@ void check_sums(const AftConfig& config, double drift) {
   double error = 0, largest = 0;
   for (int64_t t = length - 1; t > 0; t = t * 4 / 7)
     for (int64_t c = 0; c < 2 * C; ++c) {
-      auto open = static_cast<long double>(gate.data()[t * 2 * C + c]);
-      long double expected = open * direct(w, k, v, t, c);
-      auto got = static_cast<long double>(y.data()[t * 2 * C + c]);
+      auto open = static_cast<Exact>(gate.data()[t * 2 * C + c]);
+      Exact expected = open * direct(w, k, v, t, c);
+      auto got = static_cast<Exact>(y.data()[t * 2 * C + c]);
       error = std::max(error, static_cast<double>(std::abs(got - expected)));
       largest = std::max(largest, static_cast<double>(std::abs(expected)));
     }

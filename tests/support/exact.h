@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "core/random.h"
@@ -14,7 +15,8 @@
 
 namespace shiftgrad::test {
 
-using Exact = long double;
+/// The narrowest such type: some processors have no long double and compute it in software.
+using Exact = std::conditional_t<std::is_same_v<Scalar, float>, double, long double>;
 
 /// Repeatable numbers of N(0, 9).
 inline std::vector<Scalar> random_values(int64_t n, uint64_t seed) {
@@ -30,7 +32,7 @@ inline std::vector<Scalar> wide_range() {
   int largest = std::numeric_limits<Scalar>::max_exponent10;
   for (int n = -1000; n <= 1000; ++n) {
     Exact power = std::pow(Exact(10), Exact(n) / 1000 * largest);
-    for (Exact value : {Exact(n) / 40, Exact(n) / 1.4L, power, -power})
+    for (Exact value : {Exact(n) / 40, Exact(n) / Exact(1.4L), power, -power})
       values.push_back(static_cast<Scalar>(value));
   }
   return values;

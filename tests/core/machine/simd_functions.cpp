@@ -26,7 +26,8 @@ constexpr Exact pi = std::numbers::pi_v<Exact>;
 Exact normal_cdf(Exact x) { return std::erfc(-x / std::sqrt(Exact(2))) / 2; }
 Exact normal_density(Exact x) { return std::exp(-x * x / 2) / std::sqrt(2 * pi); }
 Exact sigmoid(Exact x) { return 1 / (1 + std::exp(-x)); }
-Exact gelu_tanh_inner(Exact x) { return std::sqrt(2 / pi) * (x + 0.044715L * x * x * x); }
+constexpr Exact cubic = 0.044715L;
+Exact gelu_tanh_inner(Exact x) { return std::sqrt(2 / pi) * (x + cubic * x * x * x); }
 
 /// A function, what it should give, and how far off it may be: `error` epsilons of the result,
 /// and of the slope for an argument that is itself rounded on the way (`rounds_argument`).
@@ -59,7 +60,7 @@ const std::vector<Function> functions = {
     {"gelu_tanh", Unary::gelu_tanh, [](Exact x) { return x * sigmoid(2 * gelu_tanh_inner(x)); },
      [](Exact x) {
        Exact s = sigmoid(2 * gelu_tanh_inner(x)), t = sigmoid(-2 * gelu_tanh_inner(x));
-       Exact inner_slope = 2 * std::sqrt(2 / pi) * (1 + 3 * 0.044715L * x * x);
+       Exact inner_slope = 2 * std::sqrt(2 / pi) * (1 + 3 * cubic * x * x);
        return s * t == 0 ? s : s + x * s * t * inner_slope;
      },
      1, 3, true},

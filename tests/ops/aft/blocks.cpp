@@ -13,6 +13,7 @@
 #include "ops/concat.h"
 #include "ops/shape.h"
 #include "tests/support/every_instruction_set.h"
+#include "tests/support/exact.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/random_values.h"
 #include "tests/support/refusal.h"
@@ -109,7 +110,7 @@ struct Pass {
   }
 };
 
-/// The equations of ops/aft.h and their derivatives, in long double.
+/// The equations of ops/aft.h and their derivatives.
 struct Expected {
   Values y, dkey, dvalue, dbias;
   /// As dbias, of the sizes of what is subtracted there: all of it where a query sees one key only.
@@ -131,16 +132,16 @@ struct Expected {
     int64_t first = in.form.start + in.form.step * i, group = c / (in.C() / in.form.groups);
     auto in_band = [&](int64_t j) { return j >= first && j < first + in.form.n; };
     auto number = [&](const Tensor& x, int64_t j) {
-      return static_cast<long double>(x.data()[(b * in.K() + j) * in.C() + c]);
+      return static_cast<Exact>(x.data()[(b * in.K() + j) * in.C() + c]);
     };
     auto exponent = [&](int64_t j) {
       int64_t at = (group * in.T + i) * in.form.n + j - first;
-      return number(in.key, j) + (in_band(j) ? static_cast<long double>(in.bias.data()[at]) : 0);
+      return number(in.key, j) + (in_band(j) ? static_cast<Exact>(in.bias.data()[at]) : 0);
     };
-    long double greatest = -INFINITY, total = 0, mixed = 0;
+    Exact greatest = -INFINITY, total = 0, mixed = 0;
     for (int64_t j = 0; j < in.K(); ++j)
       if (in.sees(b, i, j)) greatest = std::max(greatest, exponent(j));
-    std::vector<long double> weights;
+    std::vector<Exact> weights;
     for (int64_t j = 0; j < in.K(); ++j) {
       weights.push_back(in.sees(b, i, j) ? std::exp(exponent(j) - greatest) : 0);
       total += weights.back();
@@ -149,10 +150,10 @@ struct Expected {
     if (total == 0) return;
     mixed /= total;
     y(b, i, c) = static_cast<double>(mixed);
-    auto dy = static_cast<long double>(in.dy.data()[(b * in.T + i) * in.C() + c]);
+    auto dy = static_cast<Exact>(in.dy.data()[(b * in.T + i) * in.C() + c]);
     for (int64_t j = 0; j < in.K(); ++j) {
       if (!in.sees(b, i, j)) continue;
-      long double through = weights[static_cast<size_t>(j)] / total * dy;
+      Exact through = weights[static_cast<size_t>(j)] / total * dy;
       auto through_key = static_cast<double>(through * (number(in.value, j) - mixed));
       dvalue(b, j, c) += static_cast<double>(through);
       dkey(b, j, c) += through_key;
