@@ -72,9 +72,10 @@ def scale_of_the_model(about, tensors):
 
 # What it is, where it was reported, and the vector that catches it.
 shifts = [
-    (one_way_shift_both_ways, "espnet#2816, OpenTransformer#25, sooftware/conformer#30", "shift_nemo"),
+    (one_way_shift_both_ways,
+     "espnet#2816, espnet#3068, OpenTransformer#25, sooftware/conformer#30, openspeech#176", "shift_nemo"),
     (no_shift, "wenet#1612", "shift_nemo"),
-    (past_for_future, "wenet#1611", "shift_nemo"),
+    (past_for_future, "wenet#1611, speechbrain#3070", "shift_nemo"),
     (rows_of_T, "second-state/cohere_transcribe_rs#4", "shift_nemo"),
     (row_by_row, "labml#218, an example in a comment", "shift_labml"),
     (farthest_column_kept, "no thread; XLNet's layout taken for Transformer-XL's", "shift_xlnet"),
