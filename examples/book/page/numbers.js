@@ -4,6 +4,9 @@ export const count = (shape) => shape.reduce((product, size) => product * size, 
 
 export const filled = (shape, value) => ({ shape, values: Array(count(shape)).fill(value) });
 
+/// How far two vectors are apart in the channel where they are farthest apart.
+export const largest_change = (a, b) => Math.max(...a.map((value, c) => Math.abs(value - b[c])));
+
 /// Numbers between -1 and 1 that look like chance, from a seed (a linear congruential generator).
 export function random_numbers(seed) {
   let state = seed;

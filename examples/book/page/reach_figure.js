@@ -2,10 +2,10 @@
 // Transformer-XL that reads its text in segments. The library runs the model once for each token, with that
 // token changed; the states that depend on it change.
 
-import { attempt } from 'book/elements.js';
+import { attempt, in_a_cell, precise } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/cell_field.js';
-import { filled, random_numbers } from 'book/numbers.js';
+import { filled, largest_change, random_numbers } from 'book/numbers.js';
 
 const segments = 6, C = 8, V = 4;  // channels, and letters of the alphabet
 const inputs = [
@@ -24,6 +24,7 @@ class ReachFigure extends HTMLElement {
     this.innerHTML = `
       <div class="controls">${inputs.map(({ name, title, least, most }) => `<label>${title}
         <input type="range" name="${name}" min="${least}" max="${most}"><output name="${name}"></output></label>`).join('')}
+        <label><input type="checkbox" name="numbers"> Numbers</label>
       </div>
       <cell-field></cell-field>
       <p class="key"></p>
@@ -31,6 +32,7 @@ class ReachFigure extends HTMLElement {
     for (const { name, start } of inputs) this.#input(name).value = this.getAttribute(name) ?? start;
     for (const { name } of inputs)
       this.#input(name).addEventListener('input', () => name === 'token' ? this.#draw() : this.#compute());
+    this.#input('numbers').addEventListener('input', () => this.#draw());
     this.#compute();
   }
 
@@ -53,16 +55,16 @@ class ReachFigure extends HTMLElement {
     if (!this.#reach) return;
     for (const { name } of inputs) this.querySelector(`output[name="${name}"]`).textContent = this.#size(name);
     const [layers, T, token] = ['layers', 't', 'token'].map((name) => this.#size(name));
-    const cells = [], tokens = segments * T, own = Math.floor(token / T);
+    const cells = [], tokens = segments * T, own = Math.floor(token / T), numbers = this.#input('numbers').checked;
     for (let layer = layers; layer >= 0; --layer)
       for (let column = 0; column < tokens; ++column) {
-        const depends = this.#reach[layer][column][token];
+        const moved = this.#reach[layer][column][token], depends = moved > 0;
         cells.push({
           key: `${layer} ${column}`, row: layers - layer, column, rule_before: column > 0 && column % T === 0,
-          text: column === token ? '●' : '', kind: depends ? 'plain' : 'covered',
+          text: numbers ? depends ? in_a_cell(moved) : '' : column === token ? '●' : '', kind: depends ? 'plain' : 'covered',
           color: depends ? Math.floor(column / T) === own ? 0 : 1 : undefined,
           say: `${after(layer)}, token ${token} ${depends ? 'depends' : 'does not depend'} on token ${column}` +
-            `${column < token ? `, ${token - column} back` : ''}.`,
+            `${column < token ? `, ${token - column} back` : ''}.${numbers && depends ? ` Its state moves by ${precise(moved)}.` : ''}`,
         });
       }
     this.querySelector('cell-field').show({
@@ -71,7 +73,8 @@ class ReachFigure extends HTMLElement {
       row_names: Array.from({ length: layers + 1 }, (_, n) => `h${layers - n}`),
     });
     const back = token - this.#reach[layers].findIndex((changes) => changes[token]);
-    this.querySelector('.key').textContent = `${after(layers)}, token ${token} sees ${back} tokens back.`;
+    this.querySelector('.key').textContent = `${after(layers)}, token ${token} sees ${back} tokens back.` +
+      (numbers ? ` Make a token another letter: a number says how far the state of token ${token} moves, in the channel that moves most.` : '');
   }
 }
 
@@ -106,7 +109,8 @@ function model(layers) {
   return { config, parameters };
 }
 
-/// Returns depends[layer][a][t]: whether the state of token t after that many layers changes when token a does.
+/// Returns moves[layer][a][t]: how far the state of token t after that many layers moves when token a becomes another
+/// letter, 0 if not one bit of it changes.
 async function dependence(layers, T, M) {
   const { config, parameters } = model(layers), tokens = segments * T, B = tokens + 1;
   const text = random_numbers(4)([tokens]).values.map((value) => value > 0 ? 1 : 0);
@@ -135,7 +139,7 @@ function note_changes({ shape: [B, T, width], values }, begin, changes) {
     for (let t = 0; t < T; ++t) {
       const row = (b) => values.slice((b * T + t) * width, (b * T + t + 1) * width);
       const unchanged = row(0);
-      changes[a][begin + t] = row(a + 1).some((value, c) => value !== unchanged[c]);
+      changes[a][begin + t] = largest_change(row(a + 1), unchanged);
     }
 }
 

@@ -4,7 +4,7 @@
 // The attribute `kinds` keeps the choice to some, as in kinds="causal two_way", and each slider's name is an
 // attribute for its start.
 
-import { attempt, attribute } from 'book/elements.js';
+import { attempt, attribute, in_a_cell, precise } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/cell_field.js';
 import { kinds, who_sees_whom } from 'book/visibility_kinds.js';
@@ -25,6 +25,7 @@ class VisibilityFigure extends HTMLElement {
         ${slider({ name: 't', title: 'T new', least: 1, most: most_queries })}
         ${slider({ name: 'm', title: 'M remembered', most: most_memory })}
         <span class="own"></span>
+        <label><input type="checkbox" name="numbers"> Numbers</label>
       </div>
       <cell-field></cell-field>
       <p class="key"></p>
@@ -77,26 +78,27 @@ class VisibilityFigure extends HTMLElement {
   async #compute() {
     const kind = this.#kind, sizes = this.#sizes(), asked = ++this.#asked;
     await attempt(this, async () => {
-      const [seen, marks] = await Promise.all([who_sees_whom(ask, kind, sizes), kind.marks?.(ask, kind, sizes)]);
+      const [moves, marks] = await Promise.all([who_sees_whom(ask, kind, sizes), kind.marks?.(ask, kind, sizes)]);
       if (asked !== this.#asked) return;
-      this.#draw(kind, sizes, seen, marks);
+      this.#draw(kind, sizes, moves, marks);
     });
   }
 
-  #draw({ title, mark_name, masked_by_hand }, { T, M, K }, seen, marks) {
+  #draw({ title, mark_name, masked_by_hand }, { T, M, K }, moves, marks) {
+    const numbers = this.#input('numbers').checked;
     this.classList.toggle('to-press', Boolean(masked_by_hand));
     const cells = [];
-    const every = [...new Set(marks?.flat().filter((_, n) => seen[Math.floor(n / K)][n % K]))].sort().reverse();
+    const every = [...new Set(marks?.flat().filter((_, n) => moves[Math.floor(n / K)][n % K] > 0))].sort().reverse();
     for (let i = 0; i < T; ++i)
       for (let j = 0; j < K; ++j) {
-        const mark = marks?.[i][j], sees = seen[i][j];
+        const mark = marks?.[i][j], moved = moves[i][j], sees = moved > 0;
         cells.push({
           key: `${i} ${j}`, row: i, column: j, rule_before: M > 0 && j === M,
-          text: sees && marks ? mark : '',
+          text: !sees ? '' : numbers ? in_a_cell(moved) : marks ? mark : '',
           color: sees ? marks ? every.indexOf(mark) : 0 : undefined,
           kind: sees ? mark === '' ? 'weak' : 'plain' : 'covered',
           say: `Token ${M + i} ${sees ? 'sees' : 'does not see'} token ${j}, at distance ${M + i - j}` +
-            `${sees && marks ? mark_name(mark) : ''}.`,
+            `${sees && marks ? mark_name(mark) : ''}.${numbers && sees ? ` Its answer moves by ${precise(moved)}.` : ''}`,
         });
       }
     this.querySelector('cell-field').show({
@@ -105,8 +107,9 @@ class VisibilityFigure extends HTMLElement {
       row_names: Array.from({ length: T }, (_, i) => `q${below(i)}`),
       column_names: Array.from({ length: K }, (_, j) => j < M ? `m${below(j)}` : `k${below(j)}`),
     });
-    const pairs = seen.flat().filter(Boolean).length;
+    const pairs = moves.flat().filter((moved) => moved > 0).length;
     this.querySelector('.key').textContent = `In ${pairs} of ${T * K} pairs, the query sees the key.` +
+      (numbers ? ' Add 1 to each channel of a token: a number says how far the answer moves, in the channel that moves most.' : '') +
       (masked_by_hand ? ' Click on a cell, or press Enter there, to mask it or to take the mask away.' : '');
   }
 }

@@ -3,7 +3,7 @@
 // The queries are the same for all tokens (their weights are 0, their biases are not), so that a token
 // speaks through its key and its value alone.
 
-import { filled, random_numbers } from 'book/numbers.js';
+import { filled, largest_change, random_numbers } from 'book/numbers.js';
 import { below } from 'book/subscripts.js';
 
 const C = 4;  // channels of the layers, which have one head
@@ -129,8 +129,9 @@ function request(kind, sizes, sequences) {
   };
 }
 
-/// Returns seen[i][j]: whether the output of query i changes, be it by its last bit, when token j changes.
-/// The first member of the batch is as it is, and in each other one token is another.
+/// Returns moves[i][j]: how far the output of query i moves, in the channel that moves most, when 1 is added to all
+/// channels of token j. It is 0 if not one bit of it changes: query i does not see key j. The first member of the
+/// batch is as it is, and in each other one token is another.
 export async function who_sees_whom(ask, kind, sizes) {
   const { M, T } = sizes, K = M + T;
   const { values } = random_numbers(2)([K, C]);
@@ -140,7 +141,7 @@ export async function who_sees_whom(ask, kind, sizes) {
   const output = (b, i) => tensors.output.values.slice((b * T + i) * C, (b * T + i + 1) * C);
   return Array.from({ length: T }, (_, i) => {
     const unchanged = output(0, i);
-    return Array.from({ length: K }, (_, j) => output(j + 1, i).some((value, c) => value !== unchanged[c]));
+    return Array.from({ length: K }, (_, j) => largest_change(output(j + 1, i), unchanged));
   });
 }
 

@@ -4,6 +4,25 @@ const { Figure, assert, is_open, range } = require('../figure.js');
 
 const segments = 6;
 
+/// Before the layers the state of a token moves by the difference of two letters' embeddings, and no other one moves.
+/// After them there is a number wherever a token is seen.
+async function check_numbers(figure) {
+  for (const [name, value] of [['layers', 1], ['t', 2], ['m', 2], ['token', 5]]) await figure.slide(name, value);
+  await figure.input('numbers').press('Space');
+  const far = await figure.page.evaluate(async () => {
+    const { random_numbers } = await import('book/numbers.js');
+    const C = 8, rows = random_numbers(3)([4, C]).values, letter = random_numbers(4)([6]).values[5] > 0 ? 1 : 0;
+    return Math.max(...rows.slice(0, C).map((_, c) => Math.abs(rows[letter * C + c] - rows[(letter + 2) * C + c])));
+  });
+  const text = far < 0.995 ? far.toFixed(2).slice(1) : far.toFixed(1);
+  await figure.shows(range(12).map((n) => n === 5 ? text : ''), async () => (await figure.rows(({ text }) => text))[1]);
+  const [after] = await figure.rows(({ text }) => /^(<?\.\d\d|\d\.\d)$/.test(text));
+  assert.deepEqual(after, range(12).map((n) => n >= 2 && n <= 5));
+  await figure.look('reach numbers');
+  await figure.input('numbers').press('Space');
+  await figure.shows(range(12).map((n) => n === 5 ? '●' : ''), async () => (await figure.rows(({ text }) => text))[1]);
+}
+
 module.exports = async (page, root) => {
   const figure = new Figure(page, root);
   const all = [[3, 4, 4], [1, 4, 4], [4, 2, 2], [2, 4, 0], [2, 3, 6], [1, 1, 0]];
@@ -25,4 +44,5 @@ module.exports = async (page, root) => {
     }
     await figure.look(`reach ${layers} ${T} ${M}`);
   }
+  if (figure.is_in('memory')) await check_numbers(figure);
 };

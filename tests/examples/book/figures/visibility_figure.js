@@ -55,6 +55,33 @@ async function check_mask(figure) {
   await shows(['1 0']);
 }
 
+/// With a window of 1 a query reads its own token alone, whatever the scores. So where 1 is added to all channels of
+/// the token, the answer moves by W_output W_v (1, …, 1).
+async function check_numbers(figure) {
+  await figure.input('kind').selectOption('window');
+  for (const [name, value] of [['t', 4], ['m', 1], ['window', 1]]) await figure.slide(name, value);
+  const far = await figure.page.evaluate(async () => {
+    const { random_numbers } = await import('book/numbers.js');
+    const C = 4, random = random_numbers(1), qkv = random([3 * C, C]).values;
+    random([3 * C]);  // the biases
+    const output = random([C, C]).values, sum = (row) => row.reduce((a, b) => a + b);
+    const row = (matrix, n) => matrix.slice(n * C, (n + 1) * C);
+    const values = [0, 1, 2, 3].map((n) => sum(row(qkv, 2 * C + n)));
+    return Math.max(...[0, 1, 2, 3].map((n) => Math.abs(sum(row(output, n).map((weight, c) => weight * values[c])))));
+  });
+  const text = far < 0.995 ? far.toFixed(2).slice(1) : far.toFixed(1);
+  const texts = (own) => range(4).map((i) => range(5).map((j) => j === i + 1 ? own : ''));
+  const shown = () => figure.rows((cell) => is_open(cell) ? cell.text : '');
+  await figure.shows(texts(''), shown);
+  await figure.input('numbers').press('Space');
+  await figure.shows(texts(text), shown);
+  await figure.root.locator('.field-cell[data-row="2"][data-column="3"]').hover();
+  assert.equal(await figure.said(), `Token 3 sees token 3, at distance 0. Its answer moves by ${Number(far.toPrecision(3))}.`);
+  await figure.look('visibility numbers');
+  await figure.input('numbers').press('Space');
+  await figure.shows(texts(''), shown);
+}
+
 module.exports = async (page, root) => {
   const figure = new Figure(page, root);
   await check_cells(figure);
@@ -71,5 +98,6 @@ module.exports = async (page, root) => {
         if (T === 4) await figure.look(`visibility ${kind} ${Object.values(sizes)}`);
       }
     }
+  await check_numbers(figure);
   await check_mask(figure);
 };
