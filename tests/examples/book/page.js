@@ -12,19 +12,19 @@ const most_headings = 5;
 
 /// Nothing is wider than the window: a phone, or a desk's.
 async function check_width(page, offend) {
-  const wide = await page.evaluate(() => {
-    const most = document.documentElement.clientWidth;
-    if (document.documentElement.scrollWidth <= most) return [];
+  const { width, wide } = await page.evaluate(() => {
+    const most = document.documentElement.clientWidth, width = document.documentElement.scrollWidth;
+    if (width <= most) return { wide: [] };
     const inside = (one) => {
       for (let parent = one.parentElement; parent; parent = parent.parentElement)
         if (['auto', 'scroll', 'hidden'].includes(getComputedStyle(parent).overflowX)) return true;
       return false;
     };
-    return [...document.querySelectorAll('body *')]
+    return { width, wide: [...document.querySelectorAll('body *')]
       .filter((one) => one.getBoundingClientRect().right > most + 0.5 && !inside(one))
-      .map((one) => `${one.localName}.${one.className}`).slice(0, 5);
+      .map((one) => `${one.localName}.${one.className}`).slice(0, 5) };
   });
-  if (wide.length) offend(`wider than ${page.viewportSize().width} pixels: ${wide.join(', ')}`);
+  if (width) offend(`${width} pixels wide in ${page.viewportSize().width}: ${wide.join(', ')}`);
 }
 
 /// A full line of text is as long as one reads with ease, and the typeface is the book's own.
