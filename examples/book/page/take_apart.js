@@ -19,6 +19,8 @@ const meaning_of = (name, names) =>
 const title_of = (name, names) => (names.includes('content') ? of_aft : of_attention)[name] ?? name;
 
 customElements.define('take-apart', class extends HTMLElement {
+  #known = {};  // what a training's model at one step has answered: {run, step, outcomes}
+
   connectedCallback() {
     if (this.firstChild) return;
     this.innerHTML = `
@@ -119,17 +121,27 @@ customElements.define('take-apart', class extends HTMLElement {
     return map;
   }
 
+  /// The loss of the unseen text and what the model writes without some terms. As long as the model stays as it is,
+  /// it is asked once.
+  #outcome(without) {
+    const { text, run } = this.#trained;
+    if (this.#known.run !== run || this.#known.step !== run.step) this.#known = { run, step: run.step, outcomes: {} };
+    return this.#known.outcomes[without] ??= (async () => {
+      const { nats } = await run.ask({ do: 'score', text: run.unseen.slice(0, scored), without });
+      const prompt = text.slice(0, 8);
+      const more = await run.ask({ do: 'write', prompt, length: written, temperature: 0.5, without });
+      return { nats, written: prompt + more.text };
+    })();
+  }
+
   async #compare() {
-    const { text, run: { unseen } } = this.#trained;
     const sides = this.querySelectorAll('.outcome > div');
     const all_terms = [[], this.#without];
     for (const [n, without] of all_terms.entries()) {
-      const { nats } = await this.#ask({ do: 'score', text: unseen.slice(0, scored), without });
+      const { nats, written } = await this.#outcome(without);
       sides[n].querySelector('.loss').textContent = `Loss of the unseen text: ${number(nats)} nats a character`;
+      sides[n].querySelector('pre').textContent = written;
       this.querySelector('.outcome').hidden = false;
-      const prompt = text.slice(0, 8);
-      const more = await this.#ask({ do: 'write', prompt, length: written, temperature: 0.5, without });
-      sides[n].querySelector('pre').textContent = prompt + more.text;
     }
   }
 });
