@@ -165,11 +165,14 @@ async function check_meanings(page, offend) {
 async function check_contrast(page, scheme, offend) {
   const faint = await page.evaluate((least) => {
     const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    const known = new Map();  // a page has few colours, and to read a pixel takes long
     const rgba = (color) => {
+      if (known.has(color)) return known.get(color);
       canvas.clearRect(0, 0, 1, 1);
       canvas.fillStyle = color;
       canvas.fillRect(0, 0, 1, 1);
-      return [...canvas.getImageData(0, 0, 1, 1).data];
+      known.set(color, [...canvas.getImageData(0, 0, 1, 1).data]);
+      return known.get(color);
     };
     const light = (color) => {
       const [r, g, b] = rgba(color).map((x) => x / 255).map((x) => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
@@ -243,21 +246,25 @@ async function check_tabs(page, offend) {
     kept.forEach((one, n) => one.dataset.stop = n);
     return kept.map((one) => one.type === 'radio' ? one.name : one.outerHTML.slice(0, 60));
   });
-  const seen = new Set();
-  await page.evaluate(() => { document.activeElement.blur(); window.scrollTo(0, 0); });
-  for (let n = 0; n < stops.length + 5; ++n) {
-    await page.keyboard.press('Tab');
-    const here = await page.evaluate(() => {
-      const one = document.activeElement;
+  // The page notes where the focus comes, so that no press waits for an answer.
+  await page.evaluate(() => {
+    document.activeElement.blur();
+    window.scrollTo(0, 0);
+    globalThis.focused = [];
+    document.addEventListener('focusin', ({ target: one }) => {
       const { outlineStyle, outlineWidth } = getComputedStyle(one);
       const first = one.type === 'radio' ? document.querySelector(`input[name="${one.name}"][data-stop]`) : one;
-      return { stop: first?.dataset?.stop, body: one === document.body,
-               shown: outlineStyle !== 'none' && parseFloat(outlineWidth) > 0, what: one.outerHTML.slice(0, 60) };
+      focused.push({ stop: first?.dataset?.stop, what: one.outerHTML.slice(0, 60),
+                     shown: outlineStyle !== 'none' && parseFloat(outlineWidth) > 0 });
     });
-    if (here.body) break;
-    if (here.stop !== undefined) seen.add(Number(here.stop));
-    if (!here.shown) offend(`focus does not show on ${here.what}`);
-  }
+  });
+  for (let n = 0; n < stops.length + 5; ++n) await page.keyboard.press('Tab');
+  const focused = await page.evaluate(() => {
+    document.activeElement.blur();
+    return focused;
+  });
+  for (const what of new Set(focused.filter(({ shown }) => !shown).map(({ what }) => what))) offend(`focus does not show on ${what}`);
+  const seen = new Set(focused.map(({ stop }) => Number(stop)));
   stops.forEach((what, n) => { if (!seen.has(n)) offend(`Tab does not come to ${what}`); });
 }
 
@@ -275,9 +282,23 @@ async function check_print(page, offend) {
   await page.emulateMedia({ media: 'screen' });
 }
 
+/// A picture of a whole page. Playwright's own is packed tighter, which takes longer.
+async function take_picture(page, file) {
+  const { clientWidth: width, scrollHeight: height } = await page.evaluate(() => {
+    const { clientWidth, scrollHeight } = document.documentElement;
+    return { clientWidth, scrollHeight };
+  });
+  const session = await page.context().newCDPSession(page);
+  const { data } = await session.send('Page.captureScreenshot', {
+    format: 'png', optimizeForSpeed: true, captureBeyondViewport: true, clip: { x: 0, y: 0, width, height, scale: 1 },
+  });
+  await session.detach();
+  fs.writeFileSync(file, data, 'base64');
+}
+
 async function check_page({ page, name, book, pictures, offend, settled }) {
   const picture = (kind) =>
-    page.screenshot({ path: path.join(pictures, name.replace('.html', `-${kind}.png`)), fullPage: true });
+    take_picture(page, path.join(pictures, name.replace('.html', `-${kind}.png`)));
   const is_of_book = await page.locator('link[href="book.css"]').count() > 0;  // else it is a report
   await check_names(page, offend);
   if (is_of_book) {
@@ -309,4 +330,4 @@ async function check_page({ page, name, book, pictures, offend, settled }) {
   if (is_of_book) await check_print(page, offend);
 }
 
-module.exports = { check_page, check_width, narrow, wide };
+module.exports = { check_page, check_width, narrow, take_picture, wide };

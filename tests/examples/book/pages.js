@@ -11,7 +11,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const zlib = require('node:zlib');
 const { chromium } = require(process.env.PLAYWRIGHT ?? 'playwright-core');
-const { check_page, check_width, narrow, wide } = require('./page.js');
+const { check_page, check_width, narrow, take_picture, wide } = require('./page.js');
 const { check_controls } = require('./controls.js');
 
 const [book, pictures, ...asked] = process.argv.slice(2);
@@ -91,11 +91,11 @@ async function read(browser, name) {
   await page.close();
   const fresh = await open(browser, name);
   await check_figures(fresh, name);
-  await fresh.screenshot({ path: path.join(pictures, name.replace('.html', '-used.png')), fullPage: true });
+  await take_picture(fresh, path.join(pictures, name.replace('.html', '-used.png')));
   await fresh.setViewportSize(narrow);
   await settled(fresh);
   await check_width(fresh, say);
-  await fresh.screenshot({ path: path.join(pictures, name.replace('.html', '-used-narrow.png')), fullPage: true });
+  await take_picture(fresh, path.join(pictures, name.replace('.html', '-used-narrow.png')));
   await fresh.close();
   console.log(`${name}: ${((Date.now() - before) / 1000).toFixed(1)} s`);
 }

@@ -3,6 +3,8 @@
 
 const { Figure, assert, below, is_open, moving_time, range } = require('../figure.js');
 
+const pause_between_steps = 1400;  // milliseconds, as the figure has it
+
 const ways = {
   rel_shift: { columns: (T, K) => K, delta: (c, T, K) => K - 1 - c, layer: 'rel_shift', wraps: true },
   shift_right: { columns: (T, K) => K + T, delta: (c, T, K) => K - c, layer: 'shift_right', kept_from: (T) => T },
@@ -45,12 +47,30 @@ async function check_buttons(figure) {
     await figure.look(`shift ${expected}`);
   }
   assert.ok(await figure.input('next').isDisabled());
-  await figure.input('play').click();
-  assert.equal(await step(), 0);
-  await figure.shows(4, step);
-  await figure.input('motion').click();
+  await check_playing(figure);
+  await stop_clock(figure);
+  await figure.input('motion').press('Enter');
   assert.equal(await step(), 1);
-  await figure.shows(4, step);
+  await figure.page.clock.runFor(pause_between_steps / 2);
+  assert.equal(await step(), 4);
+  await figure.page.clock.resume();
+}
+
+/// From here on the page's time goes on only when a check lets it.
+async function stop_clock({ page }) {
+  await page.clock.install();
+  await page.clock.pauseAt(Date.now() + pause_between_steps);
+}
+
+/// One step is shown after the other, and the last one stays.
+async function check_playing(figure) {
+  await stop_clock(figure);
+  await figure.input('play').press('Enter');
+  for (const expected of [0, 1, 2, 3, 4, 4]) {
+    assert.equal(await figure.number('step'), expected);
+    await figure.page.clock.runFor(pause_between_steps);
+  }
+  await figure.page.clock.resume();
 }
 
 async function check_keys(figure) {
@@ -108,9 +128,7 @@ async function check_motion(figure) {
 /// One button plays the steps to the end.
 async function check_plain(figure) {
   assert.equal(await figure.root.locator('button:visible').count(), 1);
-  await figure.input('play').focus();
-  await figure.page.keyboard.press('Enter');
-  await figure.shows(4, () => figure.number('step'));
+  await check_playing(figure);
   await figure.shows('q₀r₂', async () => (await figure.rows(({ text }) => text))[0][0]);
 }
 

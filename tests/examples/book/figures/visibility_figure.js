@@ -17,11 +17,9 @@ const tried = {
 
 /// Compares what is shown with the formula of the chosen kind at the chosen sizes.
 async function check_cells(figure) {
-  const kind = await figure.input('kind').inputValue();
-  const [T, M] = [await figure.number('t'), await figure.number('m')], K = M + T;
-  const sizes = {};
-  for (const name of sliders)
-    if (await figure.input(name).count()) sizes[name] = await figure.number(name);
+  const { kind, t, m: memory, ...own } = await figure.values();
+  const T = Number(t), M = Number(memory), K = M + T;
+  const sizes = Object.fromEntries(sliders.filter((name) => name in own).map((name) => [name, Number(own[name])]));
   const both = kind === 'two_way' || kind === 'padding';
   const reach = sizes.window ?? sizes.max_seq ?? sizes.rnn_window ?? Infinity, m = sizes.max_distance;
   const sees = (delta, j) => (both || delta >= 0) && delta < reach && j < K - (sizes.padding ?? 0);
