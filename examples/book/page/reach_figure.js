@@ -17,7 +17,7 @@ const inputs = [
 
 class ReachFigure extends HTMLElement {
   #asked = 0;
-  #reach = null;
+  #computed = null;  // what the sliders said before the last answer came: {layers, T, moves}
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -43,22 +43,22 @@ class ReachFigure extends HTMLElement {
     const asked = ++this.#asked;
     const [layers, T, M] = ['layers', 't', 'm'].map((name) => this.#size(name));
     await attempt(this, async () => {
-      const reach = await dependence(layers, T, M);
+      const moves = await dependence(layers, T, M);
       if (asked !== this.#asked) return;
-      this.#reach = reach;
+      this.#computed = { layers, T, moves };
       this.#input('token').max = segments * T - 1;
       this.#draw();
     });
   }
 
   #draw() {
-    if (!this.#reach) return;
+    if (!this.#computed) return;
     for (const { name } of inputs) this.querySelector(`output[name="${name}"]`).textContent = this.#size(name);
-    const [layers, T, token] = ['layers', 't', 'token'].map((name) => this.#size(name));
+    const { layers, T, moves } = this.#computed, token = this.#size('token');
     const cells = [], tokens = segments * T, own = Math.floor(token / T), numbers = this.#input('numbers').checked;
     for (let layer = layers; layer >= 0; --layer)
       for (let column = 0; column < tokens; ++column) {
-        const moved = this.#reach[layer][column][token], depends = moved > 0;
+        const moved = moves[layer][column][token], depends = moved > 0;
         cells.push({
           key: `${layer} ${column}`, row: layers - layer, column, rule_before: column > 0 && column % T === 0,
           text: numbers ? depends ? in_a_cell(moved) : '' : column === token ? '●' : '', kind: depends ? 'plain' : 'covered',
@@ -72,7 +72,7 @@ class ReachFigure extends HTMLElement {
       cells,
       row_names: Array.from({ length: layers + 1 }, (_, n) => `h${layers - n}`),
     });
-    const back = token - this.#reach[layers].findIndex((changes) => changes[token]);
+    const back = token - moves[layers].findIndex((changes) => changes[token]);
     this.querySelector('.key').textContent = `${after(layers)}, token ${token} sees ${back} tokens back.` +
       (numbers ? ` Make a token another letter: a number says how far the state of token ${token} moves, in the channel that moves most.` : '');
   }
