@@ -27,6 +27,14 @@ async function check_width(page, offend) {
   if (width) offend(`${width} pixels wide in ${page.viewportSize().width}: ${wide.join(', ')}`);
 }
 
+/// On a desk nothing has a scroll bar of its own that goes sideways.
+async function check_scroll_bars(page, offend) {
+  const wide = await page.evaluate(() => [...document.querySelectorAll('body *')]
+    .filter((one) => ['auto', 'scroll'].includes(getComputedStyle(one).overflowX) && one.scrollWidth > one.clientWidth + 1)
+    .map((one) => `${one.localName}.${one.className} "${one.textContent.trim().slice(0, 40)}"`));
+  for (const what of wide) offend(`${what} goes on beyond its right edge`);
+}
+
 /// A full line of text is as long as one reads with ease, and the typeface is the book's own.
 async function check_column(page, offend) {
   const { counts, loaded } = await page.evaluate(async () => {
@@ -309,6 +317,7 @@ async function check_page({ page, name, book, pictures, offend, settled }) {
     if (name !== 'index.html') await check_figures(page, offend);
   }
   await check_width(page, offend);
+  await check_scroll_bars(page, offend);
   await check_marks(page, offend);
   await check_markdown(page, offend);
   await check_links(page, book, offend);
