@@ -40,8 +40,9 @@ async function work(page, figure, control, what, offend) {
   else if (pictures.size < 2) offend(`${what}: the figure shows the same for ${[...values].join(', ')}`);
 }
 
-/// Figures with a check of their own work their controls there.
+/// Figures with a check of their own work their controls there. Returns whether there are others.
 async function check_controls(page, offend) {
+  let others = false;
   const names = await page.evaluate(() =>
     [...document.querySelectorAll('main *')].map((one) => one.localName).filter((name) => name.includes('-')));
   for (const name of new Set(names)) {
@@ -51,12 +52,14 @@ async function check_controls(page, offend) {
       const figure = figures.nth(n);
       const controls = figure.locator('input, select');
       for (let c = 0; c < await controls.count(); ++c) {
+        others = true;
         const control = controls.nth(c);
         const what = await control.evaluate((one) => one.labels?.[0]?.textContent.trim().slice(0, 40) ?? one.outerHTML);
         await work(page, figure, control, `${name} ${n}, control "${what}"`, offend);
       }
     }
   }
+  return others;
 }
 
 module.exports = { check_controls };

@@ -87,9 +87,9 @@ async function read(browser, name) {
   const say = (what) => offend(name, what);
   const page = await open(browser, name);
   await check_page({ page, name, book, pictures, settled, offend: say });
-  await check_controls(page, say);
-  await page.close();
-  const fresh = await open(browser, name);
+  const is_changed = await check_controls(page, say);
+  if (is_changed) await page.close();
+  const fresh = is_changed ? await open(browser, name) : page;
   await check_figures(fresh, name);
   await take_picture(fresh, path.join(pictures, name.replace('.html', '-used.png')));
   await fresh.setViewportSize(narrow);
