@@ -7,7 +7,7 @@ import { ask } from 'book/library.js';
 import 'book/cell_field.js';
 import { filled, largest_change, random_numbers } from 'book/numbers.js';
 
-const segments = 6, C = 8, V = 4;  // channels, and letters of the alphabet
+const segments = 6, C = 8, V = C;  // channels, and as many letters, so that the logits can be the last state itself
 const inputs = [
   { name: 'layers', title: 'Layers', least: 1, most: 4, start: 3 },
   { name: 't', title: 'T, a segment', least: 1, most: 4, start: 4 },
@@ -100,11 +100,10 @@ function model(layers) {
     put(`${block}.feed_forward.down.bias`, [C]);
     norm(`${block}.feed_forward_norm`);
   }
-  norm('final_norm');
-  put('output.weight', [V, C]);
-  put('output.bias', [V]);
+  parameters['param.output.weight'] = { shape: [V, C], values: Array.from({ length: V * C }, (_, n) => Number(n % (C + 1) === 0)) };
+  parameters['param.output.bias'] = filled([V], 0);
   const config = {
-    vocab_size: V, d_model: C, n_layer: layers, n_head: 1, d_inner: C, mixer: { type: 'transformer_xl_attention' },
+    vocab_size: V, d_model: C, n_layer: layers, n_head: 1, d_inner: C, final_norm: false, mixer: { type: 'transformer_xl_attention' },
   };
   return { config, parameters };
 }

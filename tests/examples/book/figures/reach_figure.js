@@ -11,7 +11,7 @@ async function check_numbers(figure) {
   await figure.input('numbers').press('Space');
   const far = await figure.page.evaluate(async () => {
     const { random_numbers } = await import('book/numbers.js');
-    const C = 8, rows = random_numbers(3)([4, C]).values, letter = random_numbers(4)([6]).values[5] > 0 ? 1 : 0;
+    const C = 8, rows = random_numbers(3)([C, C]).values, letter = random_numbers(4)([6]).values[5] > 0 ? 1 : 0;
     return Math.max(...rows.slice(0, C).map((_, c) => Math.abs(rows[letter * C + c] - rows[(letter + 2) * C + c])));
   });
   const text = far < 0.995 ? far.toFixed(2).slice(1) : far.toFixed(1);
