@@ -98,7 +98,7 @@ async function check_figures(page, offend) {
       [...one.children].some(({ localName }) => localName.includes('-') || localName === 'svg'));
     return { words: text.textContent.split(/\s+/).length, figures: working.length };
   });
-  if (figures < Math.floor(words / 500)) offend(`${figures} figures for ${words} words`);
+  if (figures < words / 500) offend(`${figures} figures for ${words} words`);
 }
 
 /// A chapter has few main headings, and the contents of the page list them.
