@@ -1,15 +1,19 @@
-// char_lm convert writes a trained model anew, as a model of another kind that computes the same.
+// char_lm convert writes a trained model anew: as a model of another kind that computes the same,
+// or with weights of half the size.
 
 #include "nn/models/convert.h"
 
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
 
+#include "bfloat16_weights.h"
 #include "command.h"
 #include "core/errors.h"
 #include "examples/common/flags.h"
+#include "nn/models/run_file.h"
 #include "nn/state_dict.h"
 #include "run_folder.h"
 
@@ -19,6 +23,7 @@ using common::RunFolder;
 using shiftgrad::Checkpoint;
 using shiftgrad::LanguageModel;
 using shiftgrad::require;
+using shiftgrad::RunFile;
 
 namespace {
 
@@ -65,6 +70,30 @@ Checkpoint converted(const SavedRun& run, const ConvertFlags& flags) {
   return checkpoint;
 }
 
+/// Returns the run's file with weights in bfloat16, to be handed on: without a state of the
+/// training, and without the places of its texts.
+RunFile rounded(const SavedRun& run, const ConvertFlags& flags) {
+  RunFile file = shiftgrad::read_run_file(run.source);
+  TrainFlags training = run.flags;
+  training.out_dir = flags.out_dir;
+  training.data = training.val_data = "";
+  file.metadata["training"] = training.to_json();
+  file.state.trainer.clear();
+  file.weights = in_bfloat16(std::move(file.weights));
+  return file;
+}
+
+/// Writes a converted model to a path.
+using Writer = std::function<void(const std::string& path)>;
+
+Writer writer(const SavedRun& run, const ConvertFlags& flags) {
+  if (flags.to == "bfloat16")
+    return [file = rounded(run, flags)](const std::string& path) { write_run_file(path, file); };
+  return [checkpoint = converted(run, flags)](const std::string& path) {
+    write_checkpoint(path, checkpoint);
+  };
+}
+
 /// Returns the paths of the run's checkpoints, by the names that they get. A file alone becomes the
 /// best one, which the other commands read.
 std::map<std::string, std::string> checkpoints(const std::string& run) {
@@ -82,12 +111,12 @@ std::map<std::string, std::string> checkpoints(const std::string& run) {
 Command::Work prepare(const ConvertFlags& flags) {
   require(!common::holds_run(flags.out_dir), "--out_dir ", flags.out_dir,
           ": already holds a run, expected a new folder");
-  std::map<std::string, Checkpoint> results;
+  std::map<std::string, Writer> results;
   for (const auto& [name, path] : checkpoints(flags.run))
-    results[name] = converted(load_checkpoint(path), flags);
+    results[name] = writer(load_checkpoint(path), flags);
   return [results, folder = common::make_run_folder(flags.out_dir)] {
-    for (const auto& [name, checkpoint] : results) {
-      write_checkpoint(folder.checkpoint(name), checkpoint);
+    for (const auto& [name, write] : results) {
+      write(folder.checkpoint(name));
       std::cout << folder.checkpoint(name) << '\n';
     }
     std::cout << std::flush;
@@ -99,15 +128,17 @@ Command::Work prepare(const ConvertFlags& flags) {
 Command convert_command(CLI::App& program) {
   CLI::App& app = add_command(
       program, "convert",
-      "Write a trained model as a model of another kind that computes the same; train --init_from "
-      "trains it further");
+      "Write a trained model as a model of another kind that computes the same, or in half the "
+      "bytes; train --init_from trains it further");
   auto flags = std::make_shared<ConvertFlags>();
   set_required(
       add_argument(app, "OUT_DIR", flags->run, "folder of the training run, or a file in it"));
-  set_required(add_flag(app, "to", flags->to, "transformer_xl|aft_full",
+  set_required(add_flag(app, "to", flags->to, "transformer_xl|aft_full|bfloat16",
                         "transformer_xl: its learned distances, for attention whose terms they can "
                         "express, such as labml; aft_full: aft with --form full and one table, for "
-                        "--form local and tables of a --factor_rank"));
+                        "--form local and tables of a --factor_rank; bfloat16: the same model with "
+                        "rounded weights, without a state to resume from and without the places "
+                        "of its texts"));
   set_required(
       add_flag(app, "out_dir", flags->out_dir, "FOLDER", "folder for the new checkpoints"));
   return {&app, [flags] { return prepare(*flags); }};

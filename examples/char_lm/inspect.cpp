@@ -10,6 +10,7 @@
 #include <memory>
 #include <numbers>
 
+#include "bfloat16_weights.h"
 #include "command.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
@@ -64,8 +65,9 @@ Summary summary_of(const std::vector<std::byte>& bytes) {
   return result;
 }
 
-/// Returns nothing for values that are neither F32 nor F64.
-std::optional<Summary> summary(const shiftgrad::StoredTensor& tensor) {
+/// Returns nothing for values that are neither BF16 nor F32 nor F64.
+std::optional<Summary> summary(const shiftgrad::StoredTensor& stored) {
+  const shiftgrad::StoredTensor tensor = in_float32({{"", stored}}).at("");
   if (tensor.dtype == shiftgrad::DType::f32) return summary_of<float>(tensor.bytes);
   if (tensor.dtype == shiftgrad::DType::f64) return summary_of<double>(tensor.bytes);
   return std::nullopt;

@@ -1,11 +1,16 @@
 #include "run_folder.h"
 
+#include <utility>
+
+#include "bfloat16_weights.h"
+
 namespace char_lm {
 
 using common::checkpoint_of;
 
 SavedRun load_checkpoint(const std::string& path) {
   shiftgrad::Checkpoint checkpoint = shiftgrad::read_checkpoint(path);
+  checkpoint.weights = in_float32(std::move(checkpoint.weights));
   TrainFlags flags = TrainFlags::from_json(checkpoint.training, path);
   Vocabulary vocabulary(unit_of(flags.vocab), checkpoint.vocabulary, path);
   return {path, std::move(checkpoint), flags, vocabulary};

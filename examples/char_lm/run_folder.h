@@ -22,8 +22,8 @@ struct SavedRun {
   Vocabulary vocabulary;
 };
 
-/// Reads the checkpoint in a file. Throws one line that begins with the path when the file is
-/// missing, broken, or not written by this program.
+/// Reads the checkpoint in a file. Weights in bfloat16 become floats. Throws one line that begins
+/// with the path when the file is missing, broken, or not written by this program.
 SavedRun load_checkpoint(const std::string& path);
 
 /// Reads the checkpoint of a run, which checkpoint_of finds. Throws as both functions do.

@@ -71,12 +71,59 @@ prints '^  mixer.max_positions +21$'
 prints '^  mixer.window +21$'
 prints '^  projection_bias +true$'
 
+# In bfloat16 each weight is rounded to nearest, ties to even; the run, its score and its text are there, but neither a
+# state to resume from nor the places of texts. Rounded again, nothing changes.
+runs convert labml --to bfloat16 --out_dir rounded
+python3 - << 'END' || fail 'the weights in bfloat16'
+import json, struct
+
+def read(path):
+    data = open(path, "rb").read()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + size])
+    metadata = header.pop("__metadata__")
+    return metadata, {name: (tensor["dtype"], data[8 + size:][slice(*tensor["data_offsets"])])
+                      for name, tensor in header.items()}
+
+def nearest(bits):
+    low, high = bits >> 16, (bits >> 16) + 1
+    below, above = bits - (low << 16), (high << 16) - bits
+    return low if below < above or below == above and low % 2 == 0 else high
+
+(before, floats), (after, halves) = read("labml/best.safetensors"), read("rounded/best.safetensors")
+weights = {name for name in floats if not name.startswith("trainer.")}
+assert set(halves) == weights and weights, set(halves) ^ weights
+for name in weights:
+    wide = struct.unpack(f"<{len(floats[name][1]) // 4}I", floats[name][1])
+    assert halves[name] == ("BF16", struct.pack(f"<{len(wide)}H", *map(nearest, wide))), name
+training = json.loads(after.pop("training"))
+assert training["data"] == training["val_data"] == "" and training["out_dir"] == "rounded", training
+assert after == {key: before[key] for key in before if key != "training"}, after
+END
+runs convert rounded --to bfloat16 --out_dir again
+for run in labml rounded again; do
+  runs eval $run --data text --losses "losses-$run" --mode memory
+  awk '{ sum += $1 } END { print sum / NR }' "losses-$run" > "mean-$run"
+done
+cmp -s losses-rounded losses-again || fail 'rounded again, it computes something else'
+paste mean-labml mean-rounded | awk '{ d = $1 - $2; exit !(d * d < 1e-4 && d != 0) }' || fail "$(cat mean-*)"
+runs generate rounded --prompt 'line ' --length 20
+runs inspect labml
+total=$(sed -n 's/^\(total .*\) [-0-9.]* *[-0-9.]* *[-0-9.]*$/\1/p' output)
+runs inspect rounded
+prints "^$total [-0-9. ]*$"
+runs convert rounded --to transformer_xl --out_dir rounded-xl
+losses rounded-xl --data text --mode memory
+equal losses-rounded losses-rounded-xl
+refuses 'rounded/last.safetensors: has no training state to continue from' \
+  train --resume --data text --max_iters 60 --out_dir rounded
+
 # A file alone becomes the best checkpoint, whichever it was.
 runs convert labml/last.safetensors --to transformer_xl --out_dir last
 [ "$(ls last)" = best.safetensors ] || fail "of a file: $(ls last)"
 runs eval last
 runs convert last/best.safetensors --help
-prints 'transformer_xl|aft_full'
+prints 'transformer_xl|aft_full|bfloat16'
 
 # What cannot be converted, and why.
 # shellcheck disable=SC2086
