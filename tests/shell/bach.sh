@@ -59,6 +59,13 @@ printf '\nH<7 H<7(<>5(<>  \n' > chorale
 python3 -c 'import xml.dom.minidom as dom; dom.parse("chorale.svg")' || fail 'the picture is not XML'
 [ "$(grep -o 'v5H[0-9]*z' chorale.svg | wc -l)" = 7 ] || fail "notes: $(cat chorale.svg)"
 
+# The first chorale has a change on its second 16th, three on the third and two on the last; the second one has one, on
+# its second 16th.
+"$scripts/beat.py" plain/train.txt > output
+grep -qx '7 changes: 0.0% on the beat, 42.9% on the eighth, 57.1% between' output || fail "$(cat output)"
+printf 'J>7(J>7(' > held
+refuses 'beat.py: no note changes in these chorales' "$scripts/beat.py" held
+
 "$scripts/table.sh" plain > report 2> progress || fail "$(cat progress)"
 rows=$(grep -Ec '^\| `[a-z_]+` \| [0-9]+ \| [0-9.]+ \| [0-9]\.[0-9]{3} \| [0-9]\.[0-9]{3} \|$' report) || true
 [ "$rows" = 2 ] || fail "$rows rows: $(cat report)"
