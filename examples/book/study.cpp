@@ -65,17 +65,24 @@ const std::map<std::string, Json (*)(const Json&)> always = {
 
 /// Requests about the training that has begun.
 const std::map<std::string, Json (Training::*)(const Json&)> while_training = {
-    {"attention", &Training::attention}, {"distances", &Training::distances},
-    {"fill_in", &Training::fill_in},     {"inside", &Training::inside},
-    {"learn", &Training::learn},         {"losses_by_place", &Training::losses_by_place},
-    {"read", &Training::read},           {"read_on", &Training::read_on},
-    {"score", &Training::score},         {"score_in_order", &Training::score_in_order},
-    {"terms", &Training::terms},         {"train", &Training::train},
+    {"attended", &Training::attended},
+    {"attention", &Training::attention},
+    {"distances", &Training::distances},
+    {"fill_in", &Training::fill_in},
+    {"inside", &Training::inside},
+    {"learn", &Training::learn},
+    {"losses_by_place", &Training::losses_by_place},
+    {"read", &Training::read},
+    {"read_on", &Training::read_on},
+    {"score", &Training::score},
+    {"score_in_order", &Training::score_in_order},
+    {"terms", &Training::terms},
+    {"train", &Training::train},
     {"write", &Training::write},
 };
 
 std::string all_requests() {
-  std::string names = "begin, train_pairs, beam_search";
+  std::string names = "begin, open, train_pairs, beam_search";
   for (const auto& request : while_training) names += ", " + request.first;
   for (const auto& request : always) names += ", " + request.first;
   return names;
@@ -92,6 +99,14 @@ Json Study::answer(const Json& request) {
   if (asked == "begin") {
     training_ = std::make_unique<Training>(request);
     return training_->begun();
+  }
+  if (asked == "open") {
+    OpenedModel opened = opened_model(value_of<std::string>(request, "file"));
+    int64_t step = opened.step;
+    training_ = std::make_unique<Training>(std::move(opened));
+    Json answer = training_->begun();
+    answer["step"] = step;
+    return answer;
   }
   if (asked == "train_pairs") {
     pairs_ = std::make_unique<PairTraining>(request);

@@ -20,8 +20,17 @@ class Training;
 ///                of the text `unseen`, if given. With an `exhibit` {form, mistake} its mixers are
 ///                those of wrong_on_purpose, and the model names none; it trains as that program
 ///                does
+///     open       file (a checkpoint of char_lm in base64) -> parameters, vocab_size, step: a model
+///                that was trained before, in place of one to train
 ///     train      steps -> step (the number of updates so far), losses (in nats, one for each step)
-///     write      prompt, length, temperature, seed, without -> text: what the model appends
+///     write      prompt, length, temperature, top_p, seed, stop, without -> text: what the model
+///                appends, up to `stop` if it is given. With `observed` true it is asked what it
+///                attends to, and writes the characters of the list `given` as they are; it chooses
+///                itself where that has "", and after its end
+///     attended   token -> layers {heads, mean}: the weights [K] with which each head chose this
+///                token of the last text that was observed, counted from 0, and the heads' mean.
+///                The last weight is that of the token before it, the others those of the ones
+///                before
 ///     score      text, without -> nats, tokens: its loss on all tokens but the first
 ///     score_in_order  text, blocks -> in_one_pass, in_order: wrong_on_purpose's two losses, of the
 ///                second half of random blocks of the text. An exhibit that sees both ways has only

@@ -12,6 +12,7 @@
 #include "inside.h"
 #include "nn/models/config.h"
 #include "nn/models/generate.h"
+#include "ops/reduce.h"
 #include "ops/shape.h"
 #include "optim/batches.h"
 #include "optim/evaluate.h"
@@ -55,18 +56,26 @@ Training::Training(const Json& request)
       text_(tokens_of(request, "text")),
       config_(hyperparameters<TrainerConfig>(value_of<Json>(request, "training"))),
       random_{.seed = config_.seed},
-      model_(new_model(request, exhibit_, vocabulary_.size(), config_.block_size, random_)) {
+      model_(new_model(request, exhibit_, vocabulary_.size(), config_.block_size, random_)),
+      writing_{.mem_len = config_.mem_len > 0 ? config_.mem_len : unlimited} {
   if (exhibit_)
     exhibited_.emplace(model_, exhibit_->form, text_, exhibit_config(config_), blank_token());
   else
     trainer_.emplace(model_, text_, std::span<const int32_t>(), config_);
 }
 
+Training::Training(OpenedModel opened)
+    : vocabulary_(std::move(opened.vocabulary)),
+      config_{.block_size = opened.block_size, .mem_len = opened.mem_len},
+      model_(std::move(opened.model)),
+      writing_(opened.writing) {}
+
 Json Training::begun() const {
   return {{"parameters", parameter_count(model_)}, {"vocab_size", vocabulary_.size()}};
 }
 
 Json Training::train(const Json& request) {
+  require(exhibited_ || trainer_, "train: the model was opened, expected one that `begin` made");
   auto steps = value_of<int64_t>(request, "steps");
   std::vector<double> losses;
   for (int64_t n = 0; n < steps; ++n)
@@ -75,14 +84,55 @@ Json Training::train(const Json& request) {
 }
 
 Json Training::write(const Json& request) {
-  GenerateOptions options{.length = value_of<int64_t>(request, "length"),
-                          .sampling = {.temperature = value_of<double>(request, "temperature", 1)},
-                          .seed = value_of<uint64_t>(request, "seed", 0),
-                          .mem_len = config_.mem_len > 0 ? config_.mem_len : unlimited};
+  GenerateOptions options = writing_;
+  options.length = value_of<int64_t>(request, "length");
+  options.sampling = {.temperature = value_of<double>(request, "temperature", 1),
+                      .top_p = value_of<double>(request, "top_p", 1)};
+  options.seed = value_of<uint64_t>(request, "seed", 0);
+  if (request.contains("stop")) options.stop = tokens_of(request, "stop");
+  WithoutTerms model = without_terms(request);
+  std::vector<int32_t> prompt = tokens_of(request, "prompt");
   std::string written;
-  generate(without_terms(request), tokens_of(request, "prompt"), options,
-           [&](int32_t token) { written += vocabulary_.decode(token); });
+  auto write = [&](int32_t token) { written += vocabulary_.decode(token); };
+  if (value_of<bool>(request, "observed", false)) {
+    observed_ = observed_writing(model, prompt, given_tokens(request), options);
+    for (int32_t token : observed_.tokens) write(token);
+  } else {
+    generate(model, prompt, options, write);
+  }
   return {{"text", written}};
+}
+
+std::vector<int32_t> Training::given_tokens(const Json& request) const {
+  std::vector<int32_t> tokens;
+  for (const auto& character : value_of<std::vector<std::string>>(request, "given", {})) {
+    std::vector<int32_t> one = vocabulary_.encode(character, "given");
+    require(one.size() <= 1, "\"given\" has ", shown(character), ", expected single characters");
+    tokens.push_back(one.empty() ? free_choice : one[0]);
+  }
+  return tokens;
+}
+
+namespace {
+
+/// Returns the rows of a matrix.
+std::vector<std::vector<Scalar>> rows_of(const Tensor& matrix) {
+  std::vector<std::vector<Scalar>> rows;
+  for (int64_t n = 0; n < matrix.size(0); ++n) rows.push_back(select(matrix, 0, n).values());
+  return rows;
+}
+
+}  // namespace
+
+Json Training::attended(const Json& request) {
+  auto token = value_of<int64_t>(request, "token");
+  auto written = std::ssize(observed_.attended);
+  require(0 <= token && token < written, "attended: token ", token, " of ", written,
+          " that were observed");
+  Json layers = Json::array();
+  for (const Tensor& weights : observed_.attended[token])
+    layers.push_back({{"heads", rows_of(weights)}, {"mean", mean(weights, {0}).values()}});
+  return {{"layers", layers}};
 }
 
 /// Feeds a text as training does: in segments behind a memory, or in blocks.

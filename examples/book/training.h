@@ -11,6 +11,8 @@
 #include "../char_lm/vocabulary.h"
 #include "exhibits.h"
 #include "nn/models/language_model.h"
+#include "observed_writing.h"
+#include "opened_model.h"
 #include "optim/trainer.h"
 #include "reading.h"
 #include "request.h"
@@ -22,11 +24,15 @@ class Training {
  public:
   /// Makes a new model, and gets ready to train it.
   explicit Training(const Json& request);
+  /// Has a model that was trained before. It answers all requests but `train` and those of
+  /// exhibits.
+  explicit Training(OpenedModel opened);
   /// Says how large the model is.
   Json begun() const;
 
   Json train(const Json& request);
   Json write(const Json& request);
+  Json attended(const Json& request);
   Json score(const Json& request);
   Json score_in_order(const Json& request);
   Json fill_in(const Json& request);
@@ -41,6 +47,8 @@ class Training {
 
  private:
   std::vector<int32_t> tokens_of(const Json& request, const char* key) const;
+  /// The tokens that a model is to write as they are given, where it does not choose.
+  std::vector<int32_t> given_tokens(const Json& request) const;
   /// The model, which leaves out the terms that the request names.
   WithoutTerms without_terms(const Json& request) const;
   /// The token of a character that is left blank, if the model fills these in.
@@ -52,11 +60,14 @@ class Training {
   TrainerConfig config_;
   Random random_;
   LanguageModel model_;
-  // One of these: the training of an exhibit, or that of a model of the library.
+  GenerateOptions writing_;  // how far back it looks while it writes
+  // One of these, or none where the model was opened: the training of an exhibit, or that of a
+  // model of the library.
   std::optional<wrong_on_purpose::Training> exhibited_;
   std::optional<Trainer> trainer_;
   std::optional<Optimizer> learner_;  // of `learn`
   std::map<EvaluationMode, Reading> readings_;
+  ObservedWriting observed_;  // of the last `write` that was observed
 };
 
 }  // namespace book

@@ -105,7 +105,7 @@ all=$(ask "$begin" '{"do": "train", "steps": 60}' "$write" "$attention" '{"do": 
 [ "$all" = "$(ask "$begin" '{"do": "train", "steps": 60}' "$write" "$attention" '{"do": "dance"}')" ] ||
   { echo 'equal requests have unequal answers'; exit 1; }
 [ "$(echo "$all" | sed -n 3p)" = '{"text":"cabcab"}' ] || { echo "written: $all"; exit 1; }
-echo "$all" | sed -n 5p | grep -q 'expected one of begin, train_pairs, beam_search, attention, distances, fill_in, inside, learn' || exit 1
+echo "$all" | sed -n 5p | grep -q 'expected one of begin, open, train_pairs, beam_search, attended, attention, distances, fill_in, inside, learn' || exit 1
 # Two layers of two heads, with a weight for each of 4 x 4 pairs.
 echo "$all" | sed -n 4p | grep -o '"title":"head [01]","weights":\[[^]]*\]' | awk -F, '{ print NF }' |
   tr '\n' ' ' | grep -qx '17 17 17 17 ' || { echo "attention: $all"; exit 1; }

@@ -8,6 +8,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { read_chapter } = require('./chapter.js');
 const { page, contents } = require('./page.js');
+const { weights_script } = require('./weights.js');
 
 const book = path.dirname(__dirname);
 const [folder, study] = process.argv.slice(2);
@@ -53,6 +54,7 @@ try {
   write('index.html', page(contents(chapters), chapters, modules_in));
   copy_katex();
   copy_library();
+  write('weights.js', weights_script());
 } catch (error) {
   console.error(`book: ${error.message}`);
   process.exit(1);

@@ -5,6 +5,7 @@ length.
     compare.py LIBRARY.js study [INSTRUCTION_SET]
 """
 
+import base64
 import json
 import pathlib
 import random
@@ -66,6 +67,11 @@ def requests():
     yield {"do": "train_pairs", "pairs": [["ab", "ba"], ["abc", "cba"]], "model": PAIR_MODEL, "training": {},
            "steps": SHORT}
     yield {"do": "beam_search", "source": "abc", "width": 3, "length_penalty": 0.6, "max_length": 5}
+    for model in sorted((LINES.parents[1] / "bach/book").glob("*.safetensors")):
+        yield {"do": "open", "file": base64.b64encode(model.read_bytes()).decode()}
+        yield {"do": "write", "prompt": "\n", "length": 300, "seed": 2, "top_p": 0.95, "observed": True,
+               "given": ["J", "", "", ""] * 8}
+        yield {"do": "attended", "token": 299}
     yield {"do": "worked_example", "layer": "cross_attention", "T": 2, "M": 4}
 
 

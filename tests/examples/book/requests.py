@@ -4,8 +4,10 @@ answers against what they have to be: sums, other requests, and a search that kn
     requests.py PROGRAM
 """
 
+import base64
 import json
 import math
+import pathlib
 import subprocess
 import sys
 
@@ -112,5 +114,75 @@ def check_beam():
     assert error == "beam_search: no pairs were trained", error
 
 
-for check in (check_inside, check_learn, check_reading, check_beam):
+CHORALES = pathlib.Path(__file__).resolve().parents[3] / "examples/bach/book"
+
+
+def opened(name, *requests):
+    """The answers of a model of chorales, of which the first is to opening it."""
+    return ask({"do": "open", "file": base64.b64encode((CHORALES / f"{name}.safetensors").read_bytes()).decode()}, *requests)
+
+
+def check_opened():
+    """Trained models write as they were trained to: they end what is given, and agree with themselves when observed."""
+    write = {"do": "write", "prompt": "\n", "length": 600, "seed": 3, "top_p": 0.95}
+    chorale = "\nJB92JB92JB;2JB;2I@=-I@=-IB=-IB=-GC>/GC>/GB>/GB>/E@@1E@@1E@91E@91"
+    losses = {}
+    for name in ("music_transformer", "sinusoid"):
+        sizes, plain, observed, first, last, scored, refused, beyond = opened(
+            name, write, write | {"observed": True}, {"do": "attended", "token": 0}, {"do": "attended", "token": 599},
+            {"do": "score", "text": chorale}, {"do": "train", "steps": 1}, {"do": "attended", "token": 600})
+        assert sizes == {"parameters": sizes["parameters"], "step": 8000, "vocab_size": 48}, sizes
+        assert abs(sizes["parameters"] - 402700) < 500 and len(plain["text"]) == 600
+        assert observed == plain, (observed, plain)
+        # Absolute positions begin anew with 128 tokens where 256 are used up; distances reach 255 tokens back.
+        for answer, keys in ((first, 1), (last, 256 if name == "music_transformer" else 128 + (600 - 256 - 1) % 129)):
+            assert len(answer["layers"]) == 4
+            for layer in answer["layers"]:
+                assert len(layer["heads"]) == 5 and [len(head) for head in layer["heads"]] == [keys] * 5, \
+                    (name, keys, [len(head) for head in layer["heads"]])
+                for head in layer["heads"]:
+                    assert math.isclose(sum(head), 1, rel_tol=1e-5), sum(head)
+                close(layer["mean"], [sum(weights) / 5 for weights in zip(*layer["heads"])])
+        losses[name] = scored["nats"]
+        assert refused["error"] == "train: the model was opened, expected one that `begin` made", refused
+        assert beyond["error"] == "attended: token 600 of 600 that were observed", beyond
+    assert losses["music_transformer"] < losses["sinusoid"] < 2, losses
+
+
+def check_given():
+    """What is given stands there, and nothing before it changes; a text ends where it is told to."""
+    soprano = ["J", "", "", ""] * 4 + ["L", "", "", ""] * 4
+    write = {"do": "write", "prompt": "\n", "length": 40, "seed": 1, "observed": True}
+    _, song, later, stopped, wrong, unknown, begun = opened(
+        "music_transformer", write | {"given": soprano}, write | {"given": soprano[:16]},
+        write | {"given": ["J", "", "", "", "\n"], "stop": "\n"}, write | {"given": ["JJ"]}, write | {"given": ["z"]},
+        write | {"given": "J"})
+    assert song["text"][:32:4] == "JJJJLLLL" and later["text"][:16:4] == "JJJJ" and len(song["text"]) == 40, song
+    assert later["text"][:16] == song["text"][:16], (later, song)
+    assert len(stopped["text"]) == 5 and stopped["text"][0] == "J" and stopped["text"][-1] == "\n", stopped
+    assert wrong["error"] == '"given" has "JJ", expected single characters', wrong
+    assert unknown["error"].startswith("given: the model does not know the character 'z'"), unknown
+    assert begun["error"] == '"given" is "J", expected another type', begun
+
+
+def check_refused_files():
+    """What is no checkpoint of char_lm is refused in one line, and what was there before stays."""
+    data = (CHORALES / "sinusoid.safetensors").read_bytes()
+    nonsense = base64.b64encode(data.replace(b"shiftgrad-1", b"shiftgrad-9")).decode()
+    files = ["", "####", base64.b64encode(b"no").decode(), base64.b64encode(data[:5000]).decode(),
+             base64.b64encode(data[:-1]).decode(), nonsense]
+    reasons = ["open: not a safetensors file: is 0 bytes long, expected at least 8",
+               'open: "file" has "#", expected a digit of base64',
+               "open: not a safetensors file: is 2 bytes long, expected at least 8",
+               f"open: not a safetensors file: a header of {int.from_bytes(data[:8], 'little')} bytes in a file of 5000",
+               f'open: tensor "output.bias": data_offsets ends at',
+               'open: has the format "shiftgrad-9", expected the format shiftgrad-1']
+    score = {"do": "score", "text": "abcab"}
+    _, before, *answers, after = ask(BEGIN, score, *({"do": "open", "file": file} for file in files), score)
+    for answer, reason in zip(answers, reasons, strict=True):
+        assert answer["error"].startswith(reason) and "\n" not in answer["error"], (answer, reason)
+    assert before == after and "nats" in after, (before, after)
+
+
+for check in (check_inside, check_learn, check_reading, check_beam, check_opened, check_given, check_refused_files):
     check()
