@@ -1,8 +1,20 @@
-# Segment-level recurrence, and a memory that is longer at evaluation than in training.
-claim 'A memory helps' 'Dai et al. 2019, section 3.2.'
+# Segment-level recurrence, where segments are short, where they are long, and on a text that needs it; and a memory
+# that is longer at evaluation than in training.
+claim 'A memory helps' 'Dai et al. 2019, section 3.2. A segment that is short leaves much to read before it.'
+short='--model transformer_xl --block_size 16 --batch_size 48'
+trained xl_short $short --mem_len 64
+trained xl_short_blocks $short --mem_len 0
 trained xl --model transformer_xl
 trained xl_blocks --model transformer_xl --mem_len 0
-table 'Transformer-XL, blocks of 64 tokens, on the whole held-out text:' bits
+copied_text copies-17 17
+trained_on "$PLACE/copies-17" copies_behind $short --mem_len 16
+trained_on "$PLACE/copies-17" copies_alone $short --mem_len 0
+table 'Transformer-XL, segments of 16 tokens, on the whole held-out text:' bits
+row 'trained and scored with 64 tokens of memory'
+score short_64 bits xl_short
+row 'trained and scored without'
+score short_never bits xl_short_blocks
+table 'The same, segments of 64 tokens:' bits
 for length in 0 64 128 256; do
   row "trained with 64 tokens of memory, scored with $length"
   score memory_$length bits xl --mem_len $length
@@ -11,10 +23,16 @@ row 'trained and scored without'
 score memory_never bits xl_blocks
 row 'trained without, scored with 64'
 score memory_late bits xl_blocks --mem_len 64
-decides memory_64 memory_never 'a memory in training and at evaluation beats none at all'
-expect memory_late memory_never 'a memory at evaluation only beats none at all'
+table 'A text of which every second letter repeats what stood 17 characters before, in segments of 16 (2 bits without the
+copies, 1 bit with them):' bits
+row 'trained and scored with 16 tokens of memory'
+score copies_16 bits copies_behind
+row 'trained and scored without'
+score copies_never bits copies_alone
+decides short_64 short_never 'in segments of 16, a memory in training and at evaluation beats none at all'
+expect memory_64 memory_never 'so it does in segments of 64'
+expect copies_16 copies_never 'so it does where copies come from beyond the segment'
+expect memory_late memory_never 'in segments of 64, a memory at evaluation only beats none at all'
 expect memory_64 memory_late 'a memory in training beats one at evaluation only'
 expect memory_64 memory_0 'a model trained with a memory needs it'
 expect memory_256 memory_64 'four times the memory at evaluation beats that of training'
-because 'no yes no yes no' \
-  'What a memory gains at this size is near the noise. A model trained with one needs it all the same.'

@@ -1,10 +1,20 @@
-# What the words of a claim mean while the trainings are gathered: only `trained` and its kin do anything.
+# What the words of a claim mean while the trainings are gathered: those that a claim names, each with the seeds
+# that it needs.
 
 begin() { : > "$PLACE/plan"; }
 
-# planned NAME PROGRAM FLAG…: there will be a run of this name for each seed.
-planned() {
-  for seed in $seeds; do echo "$1-$seed" "$2" --seed "$seed" $3; done >> "$PLACE/plan"
+claim() { title=$1 planned='' scores='' deciding='' decision='' extent=''; }
+
+# few_seeds: what decides this claim has as few seeds as the rest, since its trainings or its scores take minutes.
+few_seeds() { extent=few; }
+
+# all_seeds: the rest has as many seeds as what decides this claim.
+all_seeds() { extent=all; }
+
+# plan NAME PROGRAM FLAGS: there will be runs of this name.
+plan() {
+  planned="$planned$*
+"
 }
 
 trained() { trained_on "$text" "$@"; }
@@ -13,38 +23,57 @@ trained() { trained_on "$text" "$@"; }
 trained_on() {
   data=$1 name=$2
   shift 2
-  planned "$name" char_lm "--data $data $recipe $* ${TRAINING:-}"
+  plan "$name" char_lm "--data $data $recipe $* ${TRAINING:-}"
 }
 
 # translator NAME FLAG…: a model of seq2seq, from dates to ISO 8601.
 translator() {
   name=$1
   shift
-  planned "$name" seq2seq "--n_embd 64 --max_iters 400 --learning_rate 2e-3 --eval_interval 400 $* ${TRANSLATING:-}"
+  plan "$name" seq2seq "--n_embd 64 --max_iters 400 --learning_rate 2e-3 --eval_interval 400 $* ${TRANSLATING:-}"
 }
 
 # convolved NAME FLAG…: a model of examples/claims/convolution.cpp.
 convolved() {
   name=$1
   shift
-  planned "$name" convolution "--data $text $* ${CONVOLVING:-}"
+  plan "$name" convolution "--data $text $* ${CONVOLVING:-}"
 }
 
 # restarted NAME FLAG…: a model of examples/claims/restarted_positions.cpp.
 restarted() {
   name=$1
   shift
-  planned "$name" restarted "--data $text $* ${RESTARTING:-}"
+  plan "$name" restarted "--data $text $* ${RESTARTING:-}"
 }
 
-claim() { :; }
 table() { :; }
 row() { :; }
-score() { :; }
-decides() { :; }
+score() { scores="$scores$1 $3
+"; }
+
+# decides LESS MORE SENTENCE: the runs of both scores have all seeds.
+decides() {
+  decision=$3
+  deciding=$(echo "$scores" | awk -v less="$1" -v more="$2" '$1 == less || $1 == more { print $2 }')
+}
+
 expect() { :; }
 because() { :; }
-verdict() { :; }
+
+# seeded: the trainings of the claim, a line for each seed: its name, its program and its flags.
+seeded() {
+  echo "$planned" | while read -r name program flags; do
+    [ -n "$name" ] || continue
+    case $extent:$(echo "$deciding" | grep -cx "$name") in
+      all:* | :[1-9]) many=$seeds ;;
+      *) many=$other_seeds ;;
+    esac
+    for seed in $many; do echo "$name-$seed $program --seed $seed $flags"; done
+  done
+}
+
+verdict() { seeded >> "$PLACE/plan"; }
 
 finish() {
   sort -u -o "$PLACE/plan" "$PLACE/plan"

@@ -2,6 +2,9 @@
 
 . "$here/claims/statistics.sh"
 
+# seeds_of NAME: the seeds of the runs of this name.
+seeds_of() { sed -n "s/^$1-\([0-9]*\) .*/\1/p" "$PLACE/plan" | sort -n; }
+
 begin() {
   summary=$(mktemp)
   sections=$(mktemp)
@@ -51,6 +54,9 @@ claim() {
   title=$1 source=$2 commands='' body='' decision='' verdicts='' outcomes='' reason='' expected=0 runs=''
 }
 
+few_seeds() { :; }
+all_seeds() { :; }
+
 # table TEXT COLUMN…: opens a table.
 table() {
   body="$body
@@ -92,13 +98,27 @@ at_places() {
     END { printf "%.6f\n", sum / n / log(2) }' "$each"
 }
 
+# copied RUN N: the mean over the letters of copied_text that are copies from 3, 7 or 11 characters back.
+copied() {
+  each=$PLACE/scores/losses-$(basename "$1")
+  [ -s "$each" ] || "$CHAR_LM" eval "$1" --losses "$each" > /dev/null
+  awk -v n="$2" 'NR % 6 == (n - 1) / 2 { sum += $1; count++ } END { printf "%.6f\n", sum / count / log(2) }' "$each"
+}
+
+# at_step RUN STEP: on held-out text, as the training wrote it after this step.
+at_step() {
+  awk -v step="$2" -F '[:,}]' '
+    $2 == step && /validation_loss/ { printf "%.6f\n", $6 / log(2) }' "$1/metrics.jsonl"
+}
+
 # The relative effective context length of a run among those of these names with its seed.
+context_flags='--tokens 20000 --lengths 16,32,48,64,80,96,112,128'
 recl() {
   run=$1 seed=${1##*-}
   shift
   kept_context=$PLACE/scores/context-$seed
   if [ ! -s "$kept_context" ]; then
-    "$CHAR_LM" context $(for name; do echo "$PLACE/$name-$seed"; done) --tokens 500 --out "$PLACE/context.svg" \
+    "$CHAR_LM" context $(for name; do echo "$PLACE/$name-$seed"; done) $context_flags --out "$PLACE/context.svg" \
       > "$kept_context.new"
     mv "$kept_context.new" "$kept_context"
   fi
@@ -106,8 +126,8 @@ recl() {
   sed -n 's/>= *//g; s/^ *0\.1 //p' "$kept_context" | awk -v column="$column" '{ print $column }'
 }
 
-# score KEY MEASURE NAME FLAG…: adds the mean over the seeds and its deviation to the row, and keeps them
-# under KEY.
+# score KEY MEASURE NAME FLAG…: adds the mean over the seeds, its deviation and the number of seeds to the row, and
+# keeps the scores under KEY.
 score() {
   key=$1 measure=$2 name=$3
   shift 3
@@ -115,11 +135,12 @@ score() {
     bits) does "char_lm eval OUT_DIR${*:+ $*}" ;;
     errors) does 'seq2seq eval OUT_DIR' ;;
     at_places) does "char_lm eval OUT_DIR --mode $1 --tgt_len 64 --losses FILE" ;;
-    recl) does 'char_lm context OUT_DIR… --tokens 500' ;;
+    copied) does 'char_lm eval OUT_DIR --losses FILE' ;;
+    recl) does "char_lm context OUT_DIR… $context_flags" ;;
   esac
   : > "$PLACE/scores/$key"
   echo "$name" > "$PLACE/scores/$key.run"
-  for seed in $seeds; do
+  for seed in $(seeds_of "$name"); do
     kept=$PLACE/scores/$name-$seed:$(echo "$measure $*" | tr ' /' '__')
     if [ ! -s "$kept" ]; then
       $measure "$PLACE/$name-$seed" "$@" > "$kept.new"
@@ -128,7 +149,7 @@ score() {
     fi
     cat "$kept" >> "$PLACE/scores/$key"
   done
-  body="$body $(statistics "$PLACE/scores/$key" '%.3f ± %.3f') |"
+  body="$body $(statistics "$PLACE/scores/$key" '%.3f ± %.3f') ($(wc -l < "$PLACE/scores/$key")) |"
 }
 
 # compared LESS MORE SENTENCE [MARGIN]: asks whether the mean of one score is below that of the other, or below it
@@ -183,7 +204,7 @@ because() {
 # The number of trainings of a claim, and what processor time they took as far as that is known.
 cost() {
   echo $runs | tr ' ' '\n' | sort -u | while read -r name; do
-    for seed in $seeds; do
+    for seed in $(seeds_of "$name"); do
       cat "$PLACE/$name-$seed.seconds" 2> /dev/null || echo unknown
     done
   done | awk '
@@ -218,14 +239,14 @@ finish() {
   cat << END
 # Claims, put to the test
 
-Written by \`examples/claims.sh\` on a text of $(wc -c < "$text") bytes, with $(echo $seeds | wc -w) seeds for
-each model. Flags of all trainings with \`char_lm\`, unless a command says otherwise:
+Written by \`examples/claims.sh\` on a text of $(wc -c < "$text") bytes. Flags of all trainings with \`char_lm\`,
+unless a command says otherwise:
 
     $recipe${TRAINING:+ $TRAINING}
 
-Numbers are bits per character on the held-out end of the text, a mean and its deviation over the seeds,
-unless the table says otherwise. One comparison, named before the trainings, decides each claim; the others are
-also asked. The answer is yes if the difference has p < 0.01 in a two-sided t-test, opposite if it has that with
+Numbers are bits per character on the held-out end of the text, unless the table says otherwise: a mean, its
+deviation over the seeds, and in brackets their number. One comparison, named before the trainings, decides each
+claim, and its models have the most seeds; the others are also asked. The answer is yes if the difference has p < 0.01 in a two-sided t-test, opposite if it has that with
 the other sign, and else no. The test is paired where both scores are of the same runs, else Welch's. Brackets
 have the difference, its standard error and p. With $(wc -l < "$asked") comparisons, about $(
       awk 'END { printf "%.1f", NR / 100 }' "$asked") would be yes or opposite by

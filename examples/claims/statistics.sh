@@ -13,9 +13,9 @@ statistics() {
 
 # t_test LESS MORE [MARGIN]: prints how far the mean of the second file is above that of the first, plus the
 # margin; the standard error of that; and p, two-sided, of a t-test. Where both files are of the same runs
-# (PAIRED is not empty) it takes the differences line by line, else it is Welch's.
+# (PAIRED is not empty) it takes the differences line by line, else it is Welch's, and either may have more lines.
 t_test() {
-  paste "$1" "$2" | awk -v paired="${PAIRED:-}" -v margin="${3:-0}" '
+  paste "$1" "$2" | awk -F '\t' -v paired="${PAIRED:-}" -v margin="${3:-0}" '
     # ln Γ(x) by Stirling'"'"'s series, from x + 8 on.
     function log_gamma(x,    shift) {
       for (shift = 0; x < 8; x++) shift += log(x)
@@ -38,27 +38,24 @@ t_test() {
       front = exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log(1 - x))
       return x < (a + 1) / (a + b + 2) ? front * fraction(a, b, x) / a : 1 - front * fraction(b, a, 1 - x) / b
     }
-    function variance(sum, squares,    v) {
+    function variance(sum, squares, n,    v) {
       v = (squares - sum * sum / n) / (n - 1)
       return v > 1e-12 ? v : 0
     }
-    {
-      n++
-      less += $1; less_squares += $1 * $1
-      more += $2; more_squares += $2 * $2
-      gain += $2 - $1; gain_squares += ($2 - $1) * ($2 - $1)
-    }
+    $1 != "" { n++; less += $1; less_squares += $1 * $1 }
+    $2 != "" { m++; more += $2; more_squares += $2 * $2 }
+    { gain += $2 - $1; gain_squares += ($2 - $1) * ($2 - $1) }
     END {
-      difference = gain / n + margin
-      if (n < 2) { printf "%.6f 0.000000 1.000000\n", difference; exit }
+      difference = more / m - less / n + margin
+      if (n < 2 || m < 2) { printf "%.6f 0.000000 1.000000\n", difference; exit }
       if (paired != "") {
-        square = variance(gain, gain_squares) / n
+        square = variance(gain, gain_squares, n) / n
         degrees = n - 1
       } else {
-        a = variance(less, less_squares) / n
-        b = variance(more, more_squares) / n
+        a = variance(less, less_squares, n) / n
+        b = variance(more, more_squares, m) / m
         square = a + b
-        degrees = square ? square * square / ((a * a + b * b) / (n - 1)) : 1
+        degrees = square ? square * square / (a * a / (n - 1) + b * b / (m - 1)) : 1
       }
       if (square)
         p = incomplete_beta(degrees / 2, 0.5, degrees / (degrees + difference * difference / square))

@@ -8,7 +8,7 @@ script=$(realpath "$(dirname "$0")/../../examples/claims.sh")
 export CHAR_LM=$(realpath "$1") SEQ2SEQ=$(realpath "$2") CONVOLUTION=$(realpath "$3")
 export RESTARTED=$(realpath "$4")
 export TRAINING='--n_layer 2 --n_embd 16 --n_head 2 --batch_size 2 --max_iters 2 --eval_iters 1'
-export SEEDS=3
+export SEEDS=3 OTHER_SEEDS=2
 export TRANSLATING='--n_layer 1 --n_embd 16 --max_iters 2' CONVOLVING='--max_iters 1' RESTARTING='--max_iters 1'
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
@@ -55,6 +55,8 @@ tested '0.016000 0.011372 0.261514' '' '2.888 2.906 2.870' '2.904 2.912 2.896'
 tested '-1.000000 0.064550 0.000651' '' '2.1 2.0 1.9' '1.0 1.05 0.95'
 tested '4.000000 1.290994 0.054787' '' '1 2 3' '4 6 8'
 tested '5.000000 1.290994 0.031562' '' '1 2 3' '4 6 8' 1
+tested '2.500000 1.271482 0.094903' '' '1 2 3 4' '2 4 4 7 8'
+tested '-2.500000 1.271482 0.094903' '' '2 4 4 7 8' '1 2 3 4'
 tested '0.000000 0.000000 1.000000' '' '2 2 2' '2 2 2'
 tested '1.000000 0.000000 0.000000' '' '2 2 2' '3 3 3'
 tested '1.000000 0.000000 1.000000' '' '2' '3'
@@ -63,7 +65,10 @@ echo '1 2 3 4' | tr ' ' '\n' > less
 
 # Each claim has one comparison that decides it.
 "$script" --list > listed || fail 'no list'
-[ "$(grep -c '^    3 x [0-9]* trainings, decided by: ' listed)" = 15 ] || fail "$(cat listed)"
+[ "$(grep -c '^    [0-9]* trainings, about [0-9]* min of one core, decided by: ' listed)" = 15 ] || fail "$(cat listed)"
+grep -q '^    12 trainings, .* decided by: .* absolute ones$' listed || fail "$(cat listed)"  # 2 x 3 and 3 x 2
+grep -q '^    8 trainings, .* second target help$' listed || fail "$(cat listed)"
+grep -q '^all: [0-9]* trainings, about [0-9]* min of one core, ' listed || fail "$(cat listed)"
 grep -qx 'memory: A memory helps' listed || fail "$(cat listed)"
 
 # One claim of each program.
@@ -73,21 +78,22 @@ compared='\([+-][0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3}, p (<|=) [01]\.[0-9]{4}\)'
 sees 4 "^\\| \\[.*\\]\\(#.*\\) \\| (holds|the opposite holds|not at this size) \\| .* $compared \\|$"
 sees 4 "^\\*\\*(holds|the opposite holds|not at this size)\\*\\*: .* $compared$"
 sees 4 '^[0-9]+ trainings, [0-9]+ min of one core:$'
-sees 6 '^\| (trained|trained and) .* \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \|$'
-sees 3 '^\| (LocalRNN|convolution), .*( \| [0-9]\.[0-9]{3} ± [0-9]\.[0-9]{3}){3} \|$'
-sees 13 "^- (yes|no|opposite): .* $compared$"
-sees 1 '^have the difference.* With 17 comparisons, about 0.2 would be yes or opposite by$'
+sees 2 '^\| trained .* \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(3\) \|$'
+sees 8 '^\| trained .* \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(2\) \|$'
+sees 2 '^\| (LocalRNN, tanh|convolution).*( \| [0-9]\.[0-9]{3} ± [0-9]\.[0-9]{3} \([232]\)){3} \|$'
+sees 15 "^- (yes|no|opposite): .* $compared$"
+sees 1 '^have the difference.* With 19 comparisons, about 0.2 would be yes or opposite by$'
 sees 1 '^    seq2seq train --encoder shaw$'
-grep -q '^\[####################\] 60 of 60 trainings, ' progress || fail "$(cat progress)"
+grep -q '^\[####################\] 56 of 56 trainings, ' progress || fail "$(cat progress)"
 
 awk '$1 <= 0 || $1 > 60 { exit 1 }' claims/*.seconds || fail "other times: $(cat claims/*.seconds)"
 
 # What is there is not made again; what was broken off or has other flags is.
 rm claims/xl-2.done
-sed -i 's/--mem_len 0/--mem_len 1/' claims/xl_blocks-3.done
+sed -i 's/--mem_len 0/--mem_len 1/' claims/xl_short_blocks-3.done
 "$script" text memory > again 2> progress
 [ "$(sed -n 's/.*: //p' progress | sort)" = "claims/xl-2
-claims/xl_blocks-3" ] || fail "$(cat progress)"
+claims/xl_short_blocks-3" ] || fail "$(cat progress)"
 awk '/^## /{ inside = /A memory helps/ } inside' report | sed '$d' > before
 sed -n '/^## /,$p' again | diff before - || fail 'another report'
 

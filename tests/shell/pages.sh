@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 offences=0
-figures=$(awk -f tests/shell/figures.awk README.md nn/README.md optim/README.md tests/README.md \
+figures=$(awk -f tests/shell/figures.awk README.md core/README.md ops/README.md nn/README.md optim/README.md tests/README.md \
   $(find examples -name '*.md' | sort))
 if [ "${1:-}" = --list ]; then
   echo "$figures"
