@@ -49,6 +49,7 @@ restarted() {
 
 table() { :; }
 row() { :; }
+course() { :; }
 score() { scores="$scores$1 $3
 "; }
 

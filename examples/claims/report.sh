@@ -105,12 +105,6 @@ copied() {
   awk -v n="$2" 'NR % 6 == (n - 1) / 2 { sum += $1; count++ } END { printf "%.6f\n", sum / count / log(2) }' "$each"
 }
 
-# at_step RUN STEP: on held-out text, as the training wrote it after this step.
-at_step() {
-  awk -v step="$2" -F '[:,}]' '
-    $2 == step && /validation_loss/ { printf "%.6f\n", $6 / log(2) }' "$1/metrics.jsonl"
-}
-
 # The relative effective context length of a run among those of these names with its seed.
 context_flags='--tokens 20000 --lengths 16,32,48,64,80,96,112,128'
 recl() {
@@ -150,6 +144,16 @@ score() {
     cat "$kept" >> "$PLACE/scores/$key"
   done
   body="$body $(statistics "$PLACE/scores/$key" '%.3f ± %.3f') ($(wc -l < "$PLACE/scores/$key")) |"
+}
+
+# course NAME SEED STEP…: adds the loss of one training on held-out text after each of these steps, in bits.
+course() {
+  metrics=$PLACE/$1-$2/metrics.jsonl
+  shift 2
+  for step; do
+    body="$body $(awk -v step="$step" -F '[:,}]' '
+      $2 == step && /validation_loss/ { printf "%.2f", $6 / log(2) }' "$metrics") |"
+  done
 }
 
 # compared LESS MORE SENTENCE [MARGIN]: asks whether the mean of one score is below that of the other, or below it
