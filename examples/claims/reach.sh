@@ -16,7 +16,7 @@ for layers in 1 2 3; do
   for n in 3 7 11; do score copied_${n}_$layers copied copies_$layers $n; done
 done
 steps='100 200 300 400 500 600 700 1000 2000 3000'
-table 'Bits for all letters of unseen text after so many steps. Without any copy they are 2, and each distance that is
+table 'Bits for all letters of unseen text after 100 steps and more. Without any copy they are 2, and each distance that is
 copied takes off a third of a bit:' $steps
 for training in '1 1' '2 1' '3 1' '3 2' '3 3' '3 4'; do
   row "L = ${training% *}, seed ${training#* }"
