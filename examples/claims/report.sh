@@ -101,7 +101,10 @@ at_places() {
 # copied RUN N: the mean over the letters of copied_text that are copies from 3, 7 or 11 characters back.
 copied() {
   each=$PLACE/scores/losses-$(basename "$1")
-  [ -s "$each" ] || "$CHAR_LM" eval "$1" --losses "$each" > /dev/null
+  if [ ! -s "$each" ]; then
+    "$CHAR_LM" eval "$1" --losses "$each.new" > /dev/null
+    mv "$each.new" "$each"
+  fi
   awk -v n="$2" 'NR % 6 == (n - 1) / 2 { sum += $1; count++ } END { printf "%.6f\n", sum / count / log(2) }' "$each"
 }
 
@@ -250,9 +253,10 @@ unless a command says otherwise:
 
 Numbers are bits per character on the held-out end of the text, unless the table says otherwise: a mean, its
 deviation over the seeds, and in brackets their number. One comparison, named before the trainings, decides each
-claim, and its models have the most seeds; the others are also asked. The answer is yes if the difference has p < 0.01 in a two-sided t-test, opposite if it has that with
-the other sign, and else no. The test is paired where both scores are of the same runs, else Welch's. Brackets
-have the difference, its standard error and p. With $(wc -l < "$asked") comparisons, about $(
+claim, and its models have the most seeds; the others are also asked. The answer is yes if the difference has
+p < 0.01 in a two-sided t-test, opposite if it has that with the other sign, and else no. The test is paired where
+both scores are of the same runs, else Welch's. Brackets behind a comparison have the difference, its standard error
+and p. With $(wc -l < "$asked") comparisons, about $(
       awk 'END { printf "%.1f", NR / 100 }' "$asked") would be yes or opposite by
 chance alone. OUT_DIR is the folder of each run in turn.
 

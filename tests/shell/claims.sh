@@ -82,7 +82,7 @@ sees 2 '^\| trained .* \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(3\) \|$'
 sees 8 '^\| trained .* \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(2\) \|$'
 sees 2 '^\| (LocalRNN, tanh|convolution).*( \| [0-9]\.[0-9]{3} ± [0-9]\.[0-9]{3} \([232]\)){3} \|$'
 sees 15 "^- (yes|no|opposite): .* $compared$"
-sees 1 '^have the difference.* With 19 comparisons, about 0.2 would be yes or opposite by$'
+sees 1 '^and p\. With 19 comparisons, about 0.2 would be yes or opposite by$'
 sees 1 '^    seq2seq train --encoder shaw$'
 grep -q '^\[####################\] 56 of 56 trainings, ' progress || fail "$(cat progress)"
 
