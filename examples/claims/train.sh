@@ -5,7 +5,7 @@ run=$PLACE/$1
 program=$2
 shift 2
 if [ ! -e "$run.done" ] || [ "$(cat "$run.done")" != "$program $*" ]; then
-  rm -rf "$run.done" "$PLACE/scores/$(basename "$run")":* "$PLACE/scores/losses-$(basename "$run")" "$PLACE/scores/context-${run##*-}"
+  rm -rf "$run.done" "$PLACE/scores/$(basename "$run")":* "$PLACE/scores/losses-$(basename "$run")"
   case $program in
     char_lm) "$CHAR_LM" train --threads 1 --out_dir "$run" --overwrite "$@" ;;
     seq2seq) "$SEQ2SEQ" train --threads 1 --out_dir "$run" --overwrite "$@" ;;
