@@ -29,11 +29,15 @@ namespace {
 
 constexpr int success = 0, failure = 1, bad_input = 2;
 
+/// Prints an error or a warning in one write, so that no other process prints into it.
+void print_line(const CLI::App& program, const std::string& line) {
+  std::cerr << shiftgrad::text(program.get_name(), ": ", line, '\n') << std::flush;
+}
+
 int complain(const CLI::App& program, std::string line, int status, Peers& peers) {
   std::replace(line.begin(), line.end(), '\n', ' ');
   if (peers.rank() > 0) line = shiftgrad::text("rank ", peers.rank(), ": ", line);
-  if (peers.speaks_for_failed())
-    std::cerr << program.get_name() << ": " << printable(line, longest_line) << std::endl;
+  if (peers.speaks_for_failed()) print_line(program, printable(line, longest_line));
   peers.end_waiting(status);
   return status;
 }
@@ -53,13 +57,12 @@ int finish(const CLI::App& program, Command::Work work, Peers& peers) {
 /// Says what slows down a command that computes, which is one that takes a number of threads.
 void warn_of_slow_products(const CLI::App& program, const Command& command, const Peers& peers) {
   if (peers.rank() > 0 || !command.flags->get_option_no_throw("--threads")) return;
-  auto warn = [&](const std::string& line) {
-    std::cerr << program.get_name() << ": " << line << std::endl;
-  };
-  if (std::optional<std::string> complaint = shiftgrad::openblas_complaint()) warn(*complaint);
+  if (std::optional<std::string> complaint = shiftgrad::openblas_complaint())
+    print_line(program, *complaint);
   bool rounds = shiftgrad::product_precision() == shiftgrad::Precision::bfloat16;
   if (rounds && !shiftgrad::has_fast_bfloat16_products())
-    warn(
+    print_line(
+        program,
         "--precision bfloat16 is slower than float32 on this CPU: without AVX512_BF16, numbers are "
         "rounded by software");
 }
