@@ -13,18 +13,19 @@ study().then((library) => {
 }, (error) => self.postMessage({ id: 0, error: String(error) }));
 `;
 
-let source;
+const loaded = new Map();
 
-/// The library's program, from the script beside the page. A page from a disk may load a script, but it may
-/// not read a file.
-function load_source() {
-  source ??= new Promise((resolve, reject) => {
-    const script = Object.assign(document.createElement('script'), { src: 'study.js' });
-    script.onload = () => resolve(globalThis.shiftgrad_source);
-    script.onerror = () => reject(new Error('study.js is missing beside this page'));
-    document.head.append(script);
-  });
-  return source;
+/// What the script `file` beside the page leaves in the global `name`, loaded once. A page from a disk may load a
+/// script, but it may not read a file.
+export function from_script(file, name) {
+  if (!loaded.has(file))
+    loaded.set(file, new Promise((resolve, reject) => {
+      const script = Object.assign(document.createElement('script'), { src: file });
+      script.onload = () => resolve(globalThis[name]);
+      script.onerror = () => reject(new Error(`${file} is missing beside this page`));
+      document.head.append(script);
+    }));
+  return loaded.get(file);
 }
 
 /// A library of its own: a worker with one training. Requests are answered in order.
@@ -34,7 +35,8 @@ export class Library {
   #worker = this.#start();
 
   async #start() {
-    const address = URL.createObjectURL(new Blob([await load_source(), serve], { type: 'text/javascript' }));
+    const source = await from_script('study.js', 'shiftgrad_source');
+    const address = URL.createObjectURL(new Blob([source, serve], { type: 'text/javascript' }));
     const worker = new Worker(address);
     await new Promise((resolve, reject) => {
       worker.onmessage = ({ data }) => data.error ? reject(new Error(data.error)) : resolve();

@@ -1,23 +1,12 @@
 // Models of chorales that examples/bach has trained. Their weights, in bfloat16, are in the script weights.js beside
 // the page (make/weights.js), which is loaded when the first of them is asked for.
 
-import { Library } from 'book/library.js';
-
-let loaded;
-
-function weights() {
-  loaded ??= new Promise((resolve, reject) => {
-    const script = Object.assign(document.createElement('script'), { src: 'weights.js' });
-    script.onload = () => resolve(globalThis.shiftgrad_weights);
-    script.onerror = () => reject(new Error('weights.js is missing beside this page'));
-    document.head.append(script);
-  });
-  return loaded;
-}
+import { from_script, Library } from 'book/library.js';
 
 /// The bytes of a model's file, in base64. The script has the upper and the lower bytes of all weights apart.
 async function file_of(name) {
-  const { header, upper, lower } = (await weights())[name], [high, low] = [atob(upper), atob(lower)];
+  const { header, upper, lower } = (await from_script('weights.js', 'shiftgrad_weights'))[name];
+  const [high, low] = [atob(upper), atob(lower)];
   const pieces = [atob(header)];
   for (let n = 0; n < high.length; ++n) pieces.push(low[n], high[n]);
   return btoa(pieces.join(''));
