@@ -40,6 +40,10 @@ inline constexpr int64_t part_columns = 32;
 /// and `tile_product` is `gemm`.
 bool has_tile_kernel();
 
+/// Whether to pack a right factor of products that have so many rows in all: for few, packing takes
+/// longer than the products.
+inline bool packing_pays(int64_t rows) { return rows > 8 && has_tile_kernel(); }
+
 /// The Scalars that a packed factor [rows, columns] takes; for a left one with dense rows, those
 /// for its transpose too.
 int64_t left_panel_count(int64_t rows, int64_t columns);

@@ -108,8 +108,6 @@ bool AttentionSizes::keeps_exponentials() const {
   return K <= tile_keys() && K <= 512;
 }
 
-bool AttentionSizes::packs() const { return T > 8 && has_tile_kernel(); }
-
 AttentionBlock::AttentionBlock(const RelativeAttention& a, const AttentionSizes& sizes,
                                int64_t head, int64_t its_number)
     : b(head / sizes.H), h(head % sizes.H), number(its_number), key_begin(sizes.K), key_end(0) {

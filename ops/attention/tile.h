@@ -63,7 +63,7 @@ struct AttentionSizes {
   /// makes them again. They are kept while one tile has all keys, so that memory stays linear in T.
   bool keeps_exponentials() const;
   /// Whether keys, values and distances are packed, which pays for more than a few queries.
-  bool packs() const;
+  bool packs() const { return packing_pays(T); }
 };
 
 /// One block: queries first … first + rows - 1 of head h of batch member b, and the keys from the

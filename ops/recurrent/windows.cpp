@@ -46,12 +46,11 @@ struct Sums {
   Tensor weight, bias;  // [groups, gC, C], [groups, gC]
 };
 
-/// A weight, packed for the products of all steps; for few windows that would take longer than the
-/// products.
+/// A weight, packed for the products of all steps where that pays.
 class PackedWeight {
  public:
   PackedWeight(const ConstMatrix& b, int64_t windows)
-      : panels_(windows > 8 && has_tile_kernel() ? right_panel_count(b.rows, b.columns) : 0),
+      : panels_(packing_pays(windows) ? right_panel_count(b.rows, b.columns) : 0),
         factor_(panels_.count() > 0 ? pack_right(b, panels_.data()) : PackedFactor{b}) {}
 
   /// c = a b + beta c
