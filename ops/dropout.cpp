@@ -18,15 +18,19 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 void DropoutPattern::factors(int64_t first, int64_t count, Scalar* factors) const {
   // A block has four numbers: element n takes word n mod 4 of block n / 4.
-  auto threshold = static_cast<uint64_t>(std::ceil(std::ldexp(rate, 32)));
-  Scalar kept = static_cast<Scalar>(1 / (1 - rate));
+  auto last_dropped = static_cast<uint32_t>(std::max(std::ceil(std::ldexp(rate, 32)), 1.0) - 1);
+  Scalar kept = static_cast<Scalar>(1 / (1 - rate)), dropped = rate > 0 ? 0 : kept;
   std::array<PhiloxBlock, 64> blocks;
-  for (int64_t n = first; n < first + count;) {
-    int64_t begin = n / 4;
-    int64_t end = std::min<int64_t>((first + count + 3) / 4, begin + std::ssize(blocks));
+  std::array<std::array<Scalar, 4>, 64> chosen;
+  for (int64_t n = first, stop = first + count; n < stop;) {
+    int64_t begin = n / 4, end = std::min<int64_t>((stop + 3) / 4, begin + std::ssize(blocks));
     philox(seed, stream, static_cast<uint64_t>(begin), std::span(blocks).first(end - begin));
-    for (; n < std::min(first + count, 4 * end); ++n)
-      *factors++ = blocks[n / 4 - begin][n % 4] < threshold ? 0 : kept;
+    for (int64_t block = 0; block < end - begin; ++block)
+      for (int64_t word = 0; word < 4; ++word)
+        chosen[block][word] = blocks[block][word] > last_dropped ? kept : dropped;
+    int64_t taken = std::min(stop, 4 * end) - n;
+    factors = std::copy_n(chosen[0].data() + n % 4, taken, factors);
+    n += taken;
   }
 }
 

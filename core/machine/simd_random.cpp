@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/random.h"
 
@@ -33,22 +34,23 @@ HWY_INLINE Words multiply(Words words, uint32_t by) {
 #endif
 }
 
-/// Stores the blocks index, index + 1, …, as many as a vector has lanes, two numbers each.
+/// Stores the blocks index, index + 1, …, as many as a vector has lanes, two numbers each. The
+/// words a to d are the lower halves of their lanes; the upper ones hold what multiply ignores.
 HWY_INLINE void store_blocks(uint64_t seed, uint64_t stream, uint64_t index, uint64_t* to) {
-  constexpr int rounds = 10;
-  const Words counter = hn::Iota(Lanes(), index);
+  const Words counter = hn::Add(same(index), hn::Iota(Lanes(), 0));
   Words a = low(counter), b = high(counter), c = same(stream & 0xFFFFFFFF), d = same(stream >> 32);
   auto key_0 = static_cast<uint32_t>(seed), key_1 = static_cast<uint32_t>(seed >> 32);
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < 10; ++round) {
     const Words even = multiply(a, 0xD2511F53), odd = multiply(c, 0xCD9E8D57);
     a = hn::Xor(hn::Xor(high(odd), b), same(key_0));
-    b = low(odd);
+    b = odd;
     c = hn::Xor(hn::Xor(high(even), d), same(key_1));
-    d = low(even);
+    d = even;
     key_0 += 0x9E3779B9;
     key_1 += 0xBB67AE85;
   }
-  const Words first = hn::Or(a, hn::ShiftLeft<32>(b)), second = hn::Or(c, hn::ShiftLeft<32>(d));
+  const Words first = hn::Or(low(a), hn::ShiftLeft<32>(b));
+  const Words second = hn::Or(low(c), hn::ShiftLeft<32>(d));
   hn::StoreInterleaved2(first, second, Lanes(), to);
 }
 
@@ -57,12 +59,8 @@ void philox(uint64_t seed, uint64_t stream, uint64_t first, std::span<PhiloxBloc
   const size_t lanes = hn::Lanes(Lanes());
   for (size_t n = 0; n < blocks.size(); n += lanes) {
     store_blocks(seed, stream, first + n, numbers);
-    const size_t count = std::min(lanes, blocks.size() - n);
-    for (size_t block = 0; block < count; ++block) {
-      const uint64_t a = numbers[2 * block], b = numbers[2 * block + 1];
-      blocks[n + block] = {static_cast<uint32_t>(a), static_cast<uint32_t>(a >> 32),
-                           static_cast<uint32_t>(b), static_cast<uint32_t>(b >> 32)};
-    }
+    for (size_t block = 0; block < std::min(lanes, blocks.size() - n); ++block)
+      std::memcpy(&blocks[n + block], &numbers[2 * block], sizeof(PhiloxBlock));  // little-endian
   }
 }
 

@@ -384,15 +384,15 @@ void drop_rows(const RelativeAttention& a, const AttentionSizes& sizes, const At
                const Matrix& gradients) {
   Buffer factors(tile.keys);
   for (int64_t i = first; i < first + count; ++i) {
-    int64_t b = a.dropout.first_row + tile.b;
-    int64_t row = (b * sizes.H + tile.h) * sizes.T + tile.first + i;
-    a.dropout.factors(row * sizes.K + tile.key_begin, tile.keys, factors.data());
-    auto multiply = [&](const Scalar* x, Scalar* y) {
-      simd::zip(simd::Binary::multiply, x, factors.data(), y, tile.keys);
+    auto [begin, end] = tile.seen[static_cast<size_t>(i)];
+    int64_t row = ((a.dropout.first_row + tile.b) * sizes.H + tile.h) * sizes.T + tile.first + i;
+    a.dropout.factors(row * sizes.K + tile.key_begin + begin, end - begin, factors.data());
+    auto multiply = [&, begin = begin, seen = end - begin](const Scalar* x, Scalar* y) {
+      simd::zip(simd::Binary::multiply, x + begin, factors.data(), y + begin, seen);
     };
-    multiply(p.data + i * p.row_stride, dropped.data + i * dropped.row_stride);
-    Scalar* gradient = gradients.data ? gradients.data + i * gradients.row_stride : nullptr;
-    if (gradient) multiply(gradient, gradient);
+    clear_outside(dropped, i, begin, end);
+    multiply(&p.at(i, 0), &dropped.at(i, 0));
+    if (gradients.data) multiply(&gradients.at(i, 0), &gradients.at(i, 0));
   }
 }
 

@@ -75,7 +75,7 @@ std::vector<OpRow> rows() {
 TEST_CASE("dropout, add_dropped: values and gradients") { check_rows(rows()); }
 
 TEST_CASE("the factors are those of the numbered random words") {
-  for (double rate : {0.0, 0.25, 0.5, 0.99}) {
+  for (double rate : {0.0, 0x1p-40, 0.25, 0.5, 0.99, 1 - 0x1p-40}) {
     DropoutPattern pattern{1, 2, rate};
     std::vector<Scalar> got = factors(pattern, 0, 1000);
     for (int64_t n = 0; n < 1000; ++n)
