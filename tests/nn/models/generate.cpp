@@ -37,7 +37,7 @@ LanguageModel vanilla(int64_t max_len) {
   return {config, random};
 }
 
-GenerateOptions greedy(int64_t length) {
+GenerateOptions greedy_options(int64_t length) {
   return {.length = length, .sampling = {.temperature = 0}};
 }
 
@@ -67,8 +67,8 @@ Text continued(const LanguageModel& model, Text text, const GenerateOptions& opt
 TEST_CASE("generate: the greedy choices are those of a forward pass over the whole text") {
   for (const Text& prompt : {Text{5}, Text{1, 2, 3, 4}}) {
     LanguageModel xl = transformer_xl(), absolute = vanilla(64);
-    CHECK(continued(xl, prompt, greedy(40)) == uncached(xl, prompt, 40));
-    CHECK(continued(absolute, prompt, greedy(40)) == uncached(absolute, prompt, 40));
+    CHECK(continued(xl, prompt, greedy_options(40)) == uncached(xl, prompt, 40));
+    CHECK(continued(absolute, prompt, greedy_options(40)) == uncached(absolute, prompt, 40));
   }
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("generate: a prompt of several pieces is one text") {
   LanguageModel model = transformer_xl();
   Text prompt(600);
   for (size_t n = 0; n < prompt.size(); ++n) prompt[n] = static_cast<int32_t>(n * n % 11);
-  CHECK(continued(model, prompt, greedy(3)) == uncached(model, prompt, 3));
+  CHECK(continued(model, prompt, greedy_options(3)) == uncached(model, prompt, 3));
 }
 
 TEST_CASE("generate: learned positions, once used up, start afresh from the last half block") {
@@ -89,7 +89,7 @@ TEST_CASE("generate: learned positions, once used up, start afresh from the last
     expected.insert(expected.end(), longer.begin() + 4, longer.end());
   }
   expected.resize(30);
-  CHECK(continued(model, prompt, greedy(27)) == expected);
+  CHECK(continued(model, prompt, greedy_options(27)) == expected);
 }
 
 TEST_CASE("generate: positions that an option bounds start afresh like learned ones") {
@@ -102,26 +102,27 @@ TEST_CASE("generate: positions that an option bounds start afresh like learned o
   Text half(expected.end() - 4, expected.end());
   Text longer = uncached(model, half, 5);
   expected.insert(expected.end(), longer.begin() + 4, longer.end());
-  GenerateOptions options = greedy(11);
+  GenerateOptions options = greedy_options(11);
   options.positions = 8;
   CHECK(continued(model, prompt, options) == expected);
   options.positions = 100;
   CHECK(continued(model, prompt, options) == uncached(model, prompt, 11));
   LanguageModel learned = vanilla(8);
-  CHECK(continued(learned, prompt, options) == continued(learned, prompt, greedy(11)));
+  CHECK(continued(learned, prompt, options) == continued(learned, prompt, greedy_options(11)));
 }
 
 TEST_CASE("generate: of a prompt beyond the learned positions the last half block counts") {
   LanguageModel model = vanilla(8);
   Text prompt = {9, 8, 7, 6, 5, 4, 3, 2, 1};
-  CHECK(generate(model, prompt, greedy(3)) == generate(model, {4, 3, 2, 1}, greedy(3)));
+  CHECK(generate(model, prompt, greedy_options(3)) ==
+        generate(model, {4, 3, 2, 1}, greedy_options(3)));
   LanguageModel one = vanilla(1);
-  CHECK(generate(one, prompt, greedy(1)) == generate(one, {1}, greedy(1)));
+  CHECK(generate(one, prompt, greedy_options(1)) == generate(one, {1}, greedy_options(1)));
 }
 
 TEST_CASE("generate: mem_len bounds what is remembered") {
   LanguageModel model = transformer_xl();
-  GenerateOptions options = greedy(20);
+  GenerateOptions options = greedy_options(20);
   options.mem_len = 0;
   Text expected = {3};
   for (int n = 0; n < 20; ++n) expected.push_back(likeliest(model, std::span(expected).last(1)));
