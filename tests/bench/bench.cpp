@@ -1,8 +1,7 @@
 // Times what users wait for and prints a table, or JSON: beside the milliseconds, which share of
-// this machine's peak they reach, the limit of its multiply-adds in the precision of the products. The
-// peak is measured in the same run, on the same threads.
+// this machine's peak they reach, the limit of its multiply-adds in the precision of the products.
+// The peak is measured in the same run, on the same threads.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,8 @@
 #include "core/errors.h"
 #include "core/machine/parallel.h"
 #include "core/machine/precision.h"
+#include "examples/common/flags.h"
+#include "examples/common/program.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/peak.h"
 
@@ -22,7 +23,7 @@ struct Flags {
   std::string only;
   int runs = 15;
   int threads = 0;
-  std::string precision = "float32";
+  Precision precision = Precision::float32;
   bool json = false;
 };
 
@@ -32,12 +33,8 @@ std::vector<Case> chosen(const std::string& only) {
                      evaluation_cases, memory_cases, sequence_cases})
     for (const Case& c : cases())
       if (c.name.find(only) != std::string::npos) list.push_back(c);
+  require(!list.empty(), "--only ", only, ": no case has this in its name");
   return list;
-}
-
-std::vector<std::string> precisions() {
-  auto list = names(Precision{});
-  return {list.begin(), list.end()};
 }
 
 void print_peaks(const Peaks& peaks) {
@@ -57,9 +54,9 @@ void print_table(const std::vector<Case>& cases, int runs, const Peaks& peaks) {
     double gflops = r.flops / r.median() * 1e-6;
     std::printf("%-48s %9.2f %9.2f %9.2f %9.0f %7.1f %6.0f%% %7ld %7ld %8.1f\n", c.name.c_str(),
                 r.milliseconds.front(), r.median(), r.milliseconds.back(),
-                1000 * r.tokens / r.median(), gflops, 100 * gflops / peaks.limit(product_precision()),
-                static_cast<long>(r.allocations), static_cast<long>(r.page_faults),
-                static_cast<double>(r.bytes) / 1e6);
+                1000 * r.tokens / r.median(), gflops,
+                100 * gflops / peaks.limit(product_precision()), static_cast<long>(r.allocations),
+                static_cast<long>(r.page_faults), static_cast<double>(r.bytes) / 1e6);
     std::fflush(stdout);
   }
 }
@@ -77,14 +74,15 @@ void print_json(const std::vector<Case>& cases, int runs, const Peaks& peaks) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Case& c : cases) {
     Result r = c.run(runs);
-    list.push_back({{"name", c.name},
-                    {"milliseconds", r.milliseconds},
-                    {"tokens", r.tokens},
-                    {"flops", r.flops},
-                    {"share_of_peak", r.flops / r.median() * 1e-6 / peaks.limit(product_precision())},
-                    {"system_allocations", r.allocations},
-                    {"page_faults", r.page_faults},
-                    {"bytes", r.bytes}});
+    list.push_back(
+        {{"name", c.name},
+         {"milliseconds", r.milliseconds},
+         {"tokens", r.tokens},
+         {"flops", r.flops},
+         {"share_of_peak", r.flops / r.median() * 1e-6 / peaks.limit(product_precision())},
+         {"system_allocations", r.allocations},
+         {"page_faults", r.page_faults},
+         {"bytes", r.bytes}});
   }
   nlohmann::ordered_json report = {{"cpu", cpu_name()},
                                    {"threads", thread_count()},
@@ -98,18 +96,25 @@ void print_json(const std::vector<Case>& cases, int runs, const Peaks& peaks) {
 }  // namespace
 
 int main(int count, char** arguments) {
+  common::keep_standard_streams();
   initialize();
   Flags flags;
-  CLI::App app{"Times training steps, layers, writing and scoring."};
-  app.add_option("--only", flags.only, "cases with this in their name");
-  app.add_option("--runs", flags.runs, "timed runs of a case")->check(CLI::PositiveNumber);
-  app.add_option("--threads", flags.threads, "0 for one a core")->check(CLI::NonNegativeNumber);
-  app.add_option("--precision", flags.precision, "numbers that products multiply")
-      ->check(CLI::IsMember(precisions()));
-  app.add_flag("--json", flags.json, "JSON instead of a table");
-  CLI11_PARSE(app, count, arguments);
-  set_product_precision(value_named<Precision>(flags.precision));
-  std::unique_ptr<ThreadLimit> limit;
-  if (flags.threads > 0) limit = std::make_unique<ThreadLimit>(flags.threads);
-  (flags.json ? print_json : print_table)(chosen(flags.only), flags.runs, measure_peaks());
+  auto program =
+      common::make_program("Times training steps, layers, writing and scoring.", "bench");
+  common::add_flag(*program, "only", flags.only, "TEXT", "cases with this in their name");
+  common::add_flag(*program, "runs", flags.runs, "RUNS", "timed runs of a case",
+                   range::one_or_more);
+  common::add_flag(*program, "threads", flags.threads, "THREADS", "0 for one a core",
+                   range::thread_count);
+  common::add_flag(*program, "precision", flags.precision, "", "numbers that products multiply");
+  common::add_switch(*program, "json", flags.json, "JSON instead of a table");
+  auto prepare = [&]() -> common::Command::Work {
+    return [&, cases = chosen(flags.only)] {
+      set_product_precision(flags.precision);
+      std::unique_ptr<ThreadLimit> limit;
+      if (flags.threads > 0) limit = std::make_unique<ThreadLimit>(flags.threads);
+      (flags.json ? print_json : print_table)(cases, flags.runs, measure_peaks());
+    };
+  };
+  return common::run_program(*program, {{program.get(), prepare}}, count, arguments);
 }

@@ -1,7 +1,7 @@
 // What training steps take in as many processes as mpirun starts, with the sums of the gradients
 // during the backward pass and after it. cost_model.py compares that with its formula.
 //
-//     mpirun -n N several_processes D_MODEL N_LAYER BLOCK_SIZE BATCH_SIZE STEPS
+//     mpirun -n N several_processes --n_embd 256 --n_layer 4 --block_size 128 --batch_size 16
 //
 // The first prints a line of JSON, with times in seconds and medians over the steps: sums of
 // some bytes that run alone, the step of one process on its rows alone, when each bucket
@@ -14,6 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/machine/parallel.h"
+#include "examples/common/flags.h"
+#include "examples/common/program.h"
 #include "nn/models/language_model.h"
 #include "optim/peers/launched_peers.h"
 #include "optim/trainer.h"
@@ -70,8 +72,8 @@ class Observed : public Peers {
 };
 
 struct Shape {
-  int64_t d_model, n_layer, block_size, batch_size;
-  int steps;
+  int64_t n_embd = 256, n_layer = 4, block_size = 128, batch_size = 16;
+  int steps = 20;
 };
 
 /// The median step, the median of its waiting, and what the last step's sums were.
@@ -80,8 +82,8 @@ nlohmann::json measured(const Shape& shape, int64_t batch_size, Observed& peers)
   std::vector<int32_t> text(400000);
   for (int32_t& token : text) token = static_cast<int32_t>(random.below(96));
   LanguageModelConfig config = small_model(TransformerXLAttentionConfig{});
-  config.d_model = shape.d_model;
-  config.d_inner = 4 * shape.d_model;
+  config.d_model = shape.n_embd;
+  config.d_inner = 4 * shape.n_embd;
   config.n_layer = shape.n_layer;
   LanguageModel model(config, random);
   Trainer trainer(
@@ -144,15 +146,26 @@ nlohmann::json compare(const Shape& shape, Peers& peers) {
 
 int main(int count, char** arguments) {
   using namespace shiftgrad;
-  if (count != 6) {
-    std::cerr << "several_processes: expected D_MODEL N_LAYER BLOCK_SIZE BATCH_SIZE STEPS\n";
-    return 2;
-  }
+  common::keep_standard_streams();
   initialize();
+  bench::Shape shape;
+  auto program = common::make_program(
+      "Times training steps of a Transformer-XL in several processes.", "several_processes");
+  auto flag = [&](const char* name, auto& value, const char* unit, const char* help) {
+    common::add_flag(*program, name, value, unit, help, range::one_or_more);
+  };
+  flag("n_embd", shape.n_embd, "CHANNELS", "channels of the model");
+  flag("n_layer", shape.n_layer, "LAYERS", "blocks of the model");
+  flag("block_size", shape.block_size, "TOKENS", "tokens of a row, and of the memory");
+  flag("batch_size", shape.batch_size, "ROWS", "rows of all processes together");
+  flag("steps", shape.steps, "STEPS", "steps to time");
   std::unique_ptr<Peers> peers = launched_peers();
-  ThreadLimit one(1);
-  auto number = [&](int n) { return std::stoll(arguments[n]); };
-  nlohmann::json result = bench::compare(
-      {number(1), number(2), number(3), number(4), static_cast<int>(number(5))}, *peers);
-  if (peers->rank() == 0) std::cout << result << std::endl;
+  auto prepare = [&]() -> common::Command::Work {
+    return [&] {
+      ThreadLimit one(1);
+      nlohmann::json result = bench::compare(shape, *peers);
+      if (peers->rank() == 0) std::cout << result << std::endl;
+    };
+  };
+  return common::run_program(*program, {{program.get(), prepare}}, count, arguments, *peers);
 }

@@ -2,7 +2,7 @@
 # Runs a command by mpirun in two processes on two network namespaces, as on two hosts, with a link
 # of the given rate. As root, with iproute2 and Open MPI.
 #
-#     tests/bench/two_hosts.sh 1gbit build/tests/bench/several_processes 256 4 128 16 20
+#     tests/bench/two_hosts.sh 1gbit build/tests/bench/several_processes --n_embd 256
 set -eu
 rate=$1
 shift
