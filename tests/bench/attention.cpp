@@ -70,6 +70,10 @@ std::vector<Case> attention_cases() {
   std::vector<Case> cases;
   for (const Sizes& c : {Sizes{12, 4, 64, 32}, Sizes{8, 4, 256, 64}, Sizes{2, 4, 1024, 64}}) {
     cases.push_back(attention_case(c, "kernel", relative_attention));
+    cases.push_back(attention_case(c, "kernel, dropout 0.1", [](RelativeAttention a) {
+      a.dropout = {.seed = 1, .stream = 2, .rate = 0.1};
+      return relative_attention(a);
+    }));
     cases.push_back(attention_case(
         c, "composed", [](const RelativeAttention& a) { return composed_attention(a); }));
   }
