@@ -34,7 +34,7 @@ std::vector<Tick> round_ticks(double low, double high, double most) {
     if ((high - low) / step > most) step *= factor;
   std::vector<Tick> ticks;
   for (double n = std::ceil(low / step - 1e-9); n * step <= high + step * 1e-9; ++n)
-    ticks.push_back({n * step, number(n * step)});
+    ticks.push_back({n * step, number(n * step, "%.7g")});
   return ticks;
 }
 
@@ -215,8 +215,9 @@ std::string sentence_of(const Chart& chart) {
   for (const Line& line : chart.lines) {
     if (line.points.empty() || !line.named()) continue;
     const Point &first = line.points.front(), &last = line.points.back();
-    sentence += text(sentence.empty() ? "" : "; ", line.name, " goes from ", number(first.y),
-                     " at ", number(first.x), " to ", number(last.y), " at ", number(last.x));
+    sentence +=
+        text(sentence.empty() ? "" : "; ", line.name, " goes from ", number(first.y), " at ",
+             number(first.x, "%.7g"), " to ", number(last.y), " at ", number(last.x, "%.7g"));
   }
   return sentence.empty() ? "Nothing to draw." : sentence + '.';
 }

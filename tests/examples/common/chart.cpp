@@ -46,6 +46,12 @@ TEST_CASE("chart: ticks and dots are in percent of the plane, so its width does 
   CHECK(draws_chart(drawing, "<text x=\"-7\" y=\"50%\" dy=\"4\" text-anchor=\"end\">5</text>"));
 }
 
+TEST_CASE("chart: ten thousand steps are written out") {
+  Chart chart = chart_of({{0, 0}, {20000, 10}});
+  CHECK(draws_chart(drawn(chart, {200, 100}), "text-anchor=\"middle\">10000</text>"));
+  CHECK(sentence_of(chart) == "run goes from 0 at 0 to 10 at 20000.");
+}
+
 TEST_CASE("chart: a logarithmic axis has logarithms in the path, and says so") {
   Chart chart = chart_of({{1, 1}, {8, 2}});
   chart.x.logarithmic = true;
