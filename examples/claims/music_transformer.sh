@@ -22,5 +22,5 @@ expect music_both music_paper 'the bias for each distance helps'
 expect music_both music_absolute 'absolute sinusoids besides do harm'
 expect music_both music_rope 'embeddings of distances beat rotary positions'
 because 'yes no no no' \
-  'The bias for each distance is worth a hundredth of a bit, and rotary positions do as well. Absolute
+  'What the bias for each distance adds is below the noise, and rotary positions do as well. Absolute
 sinusoids besides cost 0.168 bits, but their seeds differ too much for three to show it.'
