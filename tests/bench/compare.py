@@ -83,7 +83,7 @@ def print_row(columns):
 
 
 def print_machine(options):
-    report = bench(options, "peaks alone, no case")
+    report = bench(options, "shift: view")
     print(f"PyTorch {torch.__version__}; {report['cpu']}; GF/s on {report['threads']} threads:")
     for peak in report["peaks"]:
         print(f"{peak['name']} {peak['all_threads_gflops']:.0f}")
