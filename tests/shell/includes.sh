@@ -68,7 +68,7 @@ only_in '(core/machine/(simd|vector_kernel)|ops/|examples/book/)[^:]*' 'hwy/'
 only_in 'optim/peers/mpi_peers\.cpp' 'mpi\.h'
 only_in 'examples/pytorch/extension/[^:]*' 'nanobind/'
 # It takes a compiler longer than all else in a source.
-only_in '(examples/common/(flags|program)|examples/show_shifts|tests/bench/bench)\.cpp' 'CLI/'
+only_in '(examples/common/(flags|program)|examples/show_shifts)\.cpp' 'CLI/'
 
 for folder in $folders; do
   for page in README.md meson.build; do
