@@ -9,6 +9,8 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
 
+python3 -c '' 2> /dev/null || { echo 'SKIPPED: no python3'; exit 77; }
+
 fail() {
   echo "FAILED: $1"
   exit 1
