@@ -25,9 +25,10 @@ HWY_INLINE Words same(uint64_t word) { return hn::Set(Lanes(), word); }
 HWY_INLINE Words low(Words product) { return hn::And(product, same(0xFFFFFFFF)); }
 HWY_INLINE Words high(Words product) { return hn::ShiftRight<32>(product); }
 
+/// The lower halves of the words times a number.
 HWY_INLINE Words multiply(Words words, uint32_t by) {
 #if HWY_TARGET == HWY_SCALAR  // without vectors there are no halves of a lane
-  return same(hn::GetLane(words) * by);
+  return same(hn::GetLane(low(words)) * by);
 #else
   const hn::Repartition<uint32_t, Lanes> halves;
   return hn::MulEven(hn::BitCast(halves, words), hn::Set(halves, by));
