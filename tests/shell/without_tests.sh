@@ -1,6 +1,7 @@
 #!/bin/sh
 # Looks at what `ninja` and `meson install` build in the folder $1: nothing of the tests, which are for
-# `meson test` alone. With -Dtests=false they are not even configured.
+# `meson test` alone; a meson older than 1.7 builds what tests need by `all`. With -Dtests=false they are
+# not even configured.
 set -eu
 tests=$(cd "$(dirname "$0")/.." && pwd)
 build=$1
@@ -13,7 +14,9 @@ only() {
   grep -q '^examples/char_lm/char_lm.p/' "$place/inputs" || { echo "$1 lacks char_lm"; exit 1; }
   ! grep -n '^tests/' "$place/inputs" || { echo "$1 builds tests"; exit 1; }
 }
-only "$build"
+if printf '%s\n' 1.7 "$(meson --version)" | sort --version-sort --check=quiet; then
+  only "$build"
+fi
 ninja -C "$build" -t inputs meson-test-prereq | grep -q '^tests/tests-core.p/'
 
 meson setup "$place/build" "$tests/.." -Dtests=false > "$place/output" || { cat "$place/output"; exit 1; }
