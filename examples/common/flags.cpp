@@ -109,6 +109,13 @@ CLI::Option* make_option(CLI::App& app, const std::string& name, Value& value,
                          const std::string& description) {
   return app.add_option(name, value, description);
 }
+/// CLI11 would print a default of 1 or 0.
+CLI::Option* make_option(CLI::App& app, const std::string& name, bool& value,
+                         const std::string& description) {
+  CLI::Option* option = app.add_option(name, value, description);
+  option->default_function([&value] { return std::string(value ? "true" : "false"); });
+  return option;
+}
 /// CLI11 would take an enum for a number.
 template <Named Enum>
 CLI::Option* make_option(CLI::App& app, const std::string& name, Enum& value,

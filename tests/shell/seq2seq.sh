@@ -229,6 +229,8 @@ refuses 'RUN' report
 
 runs --help
 for command in train eval translate attention report; do runs $command --help; done
+runs train --help
+prints '^  --norm_first BOOL=true  '
 
 # --- What it is not for.
 
