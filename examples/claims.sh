@@ -31,6 +31,7 @@ claims='equal_context memory fragmentation restarted_positions terms reach effec
 
 . "$here/common/arguments.sh"
 . "$here/claims/copied_text.sh"
+. "$here/claims/marked_letters.sh"
 [ $# -ge 1 ] || fail 'no text, expected: claims.sh TEXT [CLAIM…]'
 if [ "$1" = --list ]; then
   . "$here/claims/list.sh"

@@ -11,6 +11,9 @@ few_seeds() { extent=few; }
 # all_seeds: the rest has as many seeds as what decides this claim.
 all_seeds() { extent=all; }
 
+# thrice_the_seeds: what decides this claim has three times as many seeds, since the difference is small.
+thrice_the_seeds() { extent=thrice; }
+
 # plan NAME PROGRAM FLAGS: there will be runs of this name.
 plan() {
   planned="$planned$*
@@ -31,6 +34,13 @@ translator() {
   name=$1
   shift
   plan "$name" seq2seq "--n_embd 64 --max_iters 400 --learning_rate 2e-3 --eval_interval 400 $* ${TRANSLATING:-}"
+}
+
+# translator_on PAIRS NAME FLAG…: one of these pairs of lines.
+translator_on() {
+  data=$1 name=$2
+  shift 2
+  translator "$name" --data "$data" "$@"
 }
 
 # convolved NAME FLAG…: a model of examples/claims/convolution.cpp.
@@ -68,6 +78,7 @@ seeded() {
     [ -n "$name" ] || continue
     case $extent:$(echo "$deciding" | grep -cx "$name") in
       all:* | :[1-9]) many=$seeds ;;
+      thrice:[1-9]) many=$(seq $((3 * $(echo "$seeds" | wc -l)))) ;;
       *) many=$other_seeds ;;
     esac
     for seed in $many; do echo "$name-$seed $program --seed $seed $flags"; done

@@ -37,6 +37,12 @@ translator() {
   shift
   does "seq2seq train $*"
 }
+translator_on() {
+  runs="$runs $2"
+  data=$(basename "$1")
+  shift 2
+  does "seq2seq train --data $data $*"
+}
 convolved() {
   runs="$runs $1"
   shift
@@ -56,6 +62,7 @@ claim() {
 
 few_seeds() { :; }
 all_seeds() { :; }
+thrice_the_seeds() { :; }
 
 # table TEXT COLUMN…: opens a table.
 table() {
@@ -254,7 +261,8 @@ unless a command says otherwise:
 
 Numbers are bits per character on the held-out end of the text, unless the table says otherwise: a mean, its
 deviation over the seeds, and in brackets their number. One comparison, named before the trainings, decides each
-claim, and its models have the most seeds; the others are also asked. The answer is yes if the difference has
+claim, and its models have the most seeds; the others are also asked. A setting in which a claim can show was sought
+before that, with one to three seeds. The answer is yes if the difference has
 p < 0.01 in a two-sided t-test, opposite if it has that with the other sign, and else no. The test is paired where
 both scores are of the same runs, else Welch's. Brackets behind a comparison have the difference, its standard error
 and p. With $(wc -l < "$asked") comparisons, about $(

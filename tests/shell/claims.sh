@@ -66,7 +66,8 @@ echo '1 2 3 4' | tr ' ' '\n' > less
 # Each claim has one comparison that decides it.
 "$script" --list > listed || fail 'no list'
 [ "$(grep -c '^    [0-9]* trainings, about [0-9]* min of one core, decided by: ' listed)" = 15 ] || fail "$(cat listed)"
-grep -q '^    12 trainings, .* decided by: .* absolute ones$' listed || fail "$(cat listed)"  # 2 x 3 and 3 x 2
+grep -q '^    22 trainings, .* decided by: .* absolute ones do not$' listed || fail "$(cat listed)"  # 2 x 3 and 8 x 2
+grep -q '^    28 trainings, .* without (c) and (d)$' listed || fail "$(cat listed)"  # 2 x 3 x 3 and 5 x 2
 grep -q '^    8 trainings, .* second target help$' listed || fail "$(cat listed)"
 grep -q '^all: [0-9]* trainings, about [0-9]* min of one core, ' listed || fail "$(cat listed)"
 grep -qx 'memory: A memory helps' listed || fail "$(cat listed)"
@@ -81,10 +82,11 @@ sees 4 '^[0-9]+ trainings, [0-9]+ min of one core:$'
 sees 2 '^\| trained .* \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(3\) \|$'
 sees 8 '^\| trained .* \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(2\) \|$'
 sees 2 '^\| (LocalRNN, tanh|convolution).*( \| [0-9]\.[0-9]{3} ± [0-9]\.[0-9]{3} \([232]\)){3} \|$'
-sees 15 "^- (yes|no|opposite): .* $compared$"
-sees 1 '^and p\. With 19 comparisons, about 0.2 would be yes or opposite by$'
+sees 17 "^- (yes|no|opposite): .* $compared$"
+sees 1 '^and p\. With 21 comparisons, about 0.2 would be yes or opposite by$'
 sees 1 '^    seq2seq train --encoder shaw$'
-grep -q '^\[####################\] 56 of 56 trainings, ' progress || fail "$(cat progress)"
+sees 1 '^    seq2seq train --data marked-letters --encoder shaw --max_iters 800 --dropout 0$'
+grep -q '^\[####################\] 66 of 66 trainings, ' progress || fail "$(cat progress)"
 
 awk '$1 <= 0 || $1 > 60 { exit 1 }' claims/*.seconds || fail "other times: $(cat claims/*.seconds)"
 
