@@ -93,7 +93,7 @@ refuses 'score.py: --stride: expected at least 1 and less than --block' \
 grep -q '^score.py: .*missing' output || fail "$(cat output)"
 refuses 'table.sh: no folder, expected: table.sh FOLDER [MODEL…]' "$scripts/table.sh"
 refuses 'table.sh: missing/train.txt: cannot be read; texts.py writes it' "$scripts/table.sh" missing
-refuses 'table.sh: lstm: no such model, expected one of: music_transformer shaw sinusoid' "$scripts/table.sh" plain lstm
+refuses 'table.sh: lstm: no such model, expected one of: long_music_transformer long_sinusoid music_transformer shaw sinusoid' "$scripts/table.sh" plain lstm
 CHAR_LM=missing refuses 'table.sh: missing: no such program; build it, or name it in CHAR_LM' \
   "$scripts/table.sh" plain
 
