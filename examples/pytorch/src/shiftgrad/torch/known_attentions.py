@@ -162,8 +162,13 @@ def _context(call):
     return call.get("encoder_hidden_states") if context is None else context
 
 
+def _caches(call):
+    """The caches of a layer, which transformers names `cache` from 5.24 on."""
+    return call.get("cache", call.get("past_key_values"))
+
+
 def _cache_of(call):
-    cache, is_cross = call.get("past_key_values"), _context(call) is not None
+    cache, is_cross = _caches(call), _context(call) is not None
     if cache is None or not hasattr(cache, "is_updated"):
         return cache
     return cache.cross_attention_cache if is_cross else cache.self_attention_cache
@@ -213,7 +218,7 @@ def _t5_can(module, call):
 
 def _t5_heads(module, call):
     x, context, cache, D = call["hidden_states"], _context(call), _cache_of(call), module.key_value_proj_dim
-    q, updated = _split(module.q(x), D), getattr(call.get("past_key_values"), "is_updated", None)
+    q, updated = _split(module.q(x), D), getattr(_caches(call), "is_updated", None)
     if context is not None and updated is not None and updated.get(module.layer_idx):
         layer = cache.layers[module.layer_idx]
         return q, layer.keys, layer.values
@@ -258,7 +263,7 @@ def _t5_plain(module, call):
 
 def _t5(takes, result, plain=_same):
     return Row(
-        _both, takes, heads=_t5_heads, terms=_t5_terms, scale=lambda module: getattr(module, "scaling", 1.0),
+        _checked, takes, heads=_t5_heads, terms=_t5_terms, scale=lambda module: getattr(module, "scaling", 1.0),
         dropout=lambda module: module.dropout, result=result, modules="q k v o",
         values="has_relative_attention_bias key_value_proj_dim n_heads dropout layer_idx compute_bias",
         fits=lambda module: not module.has_relative_attention_bias or hasattr(module, "relative_attention_bias"),
@@ -387,12 +392,12 @@ def _deberta_fits(module):
     return module.share_att_key or all(hasattr(module, needed[each]) for each in module.pos_att_type if each in needed)
 
 
-_both = "4.57.6 and 5.23.0"
-_t5_takes = "hidden_states mask key_value_states position_bias past_key_values"
+_checked = "4.57.6, 5.23.0 and 5.24.0"
+_t5_takes = "hidden_states mask key_value_states position_bias past_key_values cache"
 
 known = {
     "parakeet.modeling_parakeet.ParakeetEncoderAttention": Row(
-        _both, "hidden_states position_embeddings attention_mask",
+        _checked, "hidden_states position_embeddings attention_mask",
         modules="q_proj k_proj v_proj o_proj relative_k_proj", tensors="bias_u bias_v",
         values="head_dim scaling attention_dropout num_key_value_groups config",
         fits=lambda module: module.num_key_value_groups == 1, can=_has_positions("position_embeddings"),
@@ -401,29 +406,29 @@ known = {
         scale=lambda module: module.scaling, dropout=lambda module: module.attention_dropout, read=seen,
         blind=lambda module: "zero" if module._is_of_transformers_4 else "rounded"),
     "wav2vec2_conformer.modeling_wav2vec2_conformer.Wav2Vec2ConformerSelfAttention": Row(
-        _both, "hidden_states attention_mask relative_position_embeddings", **_conformer,
+        _checked, "hidden_states attention_mask relative_position_embeddings", **_conformer,
         modules=_conformer_modules + " linear_pos", tensors="pos_bias_u pos_bias_v", values="head_size",
         applies=lambda module: getattr(module, "position_embeddings_type", "relative") == "relative",
         can=_has_positions("relative_position_embeddings"), terms=_conformer_terms),
     "fastspeech2_conformer.modeling_fastspeech2_conformer.FastSpeech2ConformerAttention": Row(
-        _both, "hidden_states attention_mask pos_emb", modules=_conformer_modules + " linear_pos",
+        _checked, "hidden_states attention_mask pos_emb", modules=_conformer_modules + " linear_pos",
         tensors="pos_bias_u pos_bias_v", values="head_dim",
         can=_has_positions("pos_emb"), heads=_projected("linear_q", "linear_k", "linear_v", "head_dim"),
         terms=_by_position("linear_pos", "pos_emb", "pos_bias_u", "pos_bias_v", "head_dim"),
         result=_through("linear_out"), scale=lambda module: module.head_dim ** -0.5,
         dropout=lambda module: module.dropout.p, read=seen, blind=lambda module: "zero"),
     "wav2vec2_bert.modeling_wav2vec2_bert.Wav2Vec2BertSelfAttention": Row(
-        _both, "hidden_states attention_mask relative_position_embeddings", **_conformer,
+        _checked, "hidden_states attention_mask relative_position_embeddings", **_conformer,
         modules=_conformer_modules, values="head_size",
         applies=lambda module: getattr(module, "position_embeddings_type", "relative") in ("relative", "relative_key"),
         fits=_has_parts_of_its_type, can=_has_wav2vec2_bert_positions, terms=_wav2vec2_bert_terms),
     "seamless_m4t_v2.modeling_seamless_m4t_v2.SeamlessM4Tv2ConformerSelfAttention": Row(
-        _both, "hidden_states attention_mask", **_conformer, modules=_conformer_modules + " distance_embedding",
+        _checked, "hidden_states attention_mask", **_conformer, modules=_conformer_modules + " distance_embedding",
         values="head_size left_max_position_embeddings right_max_position_embeddings",
         applies=lambda module: getattr(module, "position_embeddings_type", "relative_key") == "relative_key",
         terms=_clipped_keys),
     "vits.modeling_vits.VitsAttention": Row(
-        _both, "hidden_states attention_mask", modules="q_proj k_proj v_proj out_proj",
+        _checked, "hidden_states attention_mask", modules="q_proj k_proj v_proj out_proj",
         tensors="emb_rel_k emb_rel_v", values="head_dim scaling dropout", terms=_vits_terms,
         applies=lambda module: bool(getattr(module, "window_size", True)),
         heads=_projected("q_proj", "k_proj", "v_proj", "head_dim"), result=_through("out_proj"),
@@ -432,10 +437,10 @@ known = {
     "mt5.modeling_mt5.MT5Attention": _t5(_t5_takes, _t5_result, _t5_plain),
     "pop2piano.modeling_pop2piano.Pop2PianoAttention": _t5(_t5_takes, _t5_result, _t5_plain),
     "umt5.modeling_umt5.UMT5Attention": _t5(
-        "hidden_states encoder_hidden_states attention_mask past_key_values",
+        "hidden_states encoder_hidden_states attention_mask past_key_values cache",
         lambda module, call, y, terms: (module.o(_merged(y)), None)),
     "xlnet.modeling_xlnet.XLNetRelativeAttention": Row(
-        _both, "q_head k_head_h v_head_h k_head_r attn_mask", method="rel_attn_core",
+        _checked, "q_head k_head_h v_head_h k_head_r attn_mask", method="rel_attn_core",
         modules="dropout layer_norm", tensors="q k v o r r_w_bias r_r_bias", values="scale",
         heads=lambda module, call: (call[name].permute(1, 2, 0, 3) for name in ("q_head", "k_head_h", "v_head_h")),
         terms=_xlnet_terms, scale=lambda module: module.scale, dropout=lambda module: module.dropout.p,
@@ -451,7 +456,7 @@ known = {
         rows=_by_time, read=hides,
         agrees=lambda module, call, options: len(call["w"]) == 1 or _hides_the_future(options)),
     "deberta_v2.modeling_deberta_v2.DisentangledSelfAttention": Row(
-        _both, "hidden_states attention_mask query_states relative_pos rel_embeddings",
+        _checked, "hidden_states attention_mask query_states relative_pos rel_embeddings",
         modules="query_proj key_proj value_proj dropout pos_dropout",
         values="attention_head_size share_att_key pos_att_type position_buckets max_relative_positions pos_ebd_size",
         applies=lambda module: getattr(module, "relative_attention", True), fits=_deberta_fits, can=_deberta_can,
