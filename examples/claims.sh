@@ -30,8 +30,7 @@ claims='equal_context memory fragmentation restarted_positions terms reach effec
   music_transformer both_directions aft local_rnn r_transformer auxiliary_losses'
 
 . "$here/common/arguments.sh"
-. "$here/claims/copied_text.sh"
-. "$here/claims/marked_letters.sh"
+. "$here/claims/made_texts.sh"
 [ $# -ge 1 ] || fail 'no text, expected: claims.sh TEXT [CLAIM…]'
 if [ "$1" = --list ]; then
   . "$here/claims/list.sh"
