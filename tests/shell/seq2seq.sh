@@ -228,8 +228,7 @@ refuses '--out run: expected the name of a file' report run --out run
 refuses 'RUN' report
 
 runs --help
-for command in train eval translate attention report; do runs $command --help; done
-runs train --help
+for command in eval translate attention report train; do runs $command --help; done
 prints '^  --norm_first BOOL=true  '
 
 # --- What it is not for.
