@@ -1,7 +1,7 @@
 # Al-Rfou's auxiliary losses on a deep model with its norms after the layers.
 claim 'Auxiliary losses help a deep Transformer' \
   'Al-Rfou et al. 2018. Twelve layers, norms after them, learned positions before each layer.'
-few_seeds
+extent few
 deep='--model transformer --n_layer 12 --norm_first false --layer_positions true'
 trained deep $deep
 trained deep_layers $deep --intermediate_losses 1

@@ -1,7 +1,7 @@
 # The relative effective context length of `char_lm context`, which says how it is computed.
 claim 'Transformer-XL makes use of a longer context than the others' \
   'Dai et al. 2019, appendix C: the relative effective context length (RECL).'
-all_seeds
+extent all
 trained xl --model transformer_xl
 trained r_transformer --model r_transformer
 trained transformer --model transformer

@@ -5,14 +5,11 @@ begin() { : > "$PLACE/plan"; }
 
 claim() { title=$1 planned='' scores='' deciding='' decision='' extent=''; }
 
-# few_seeds: what decides this claim has as few seeds as the rest, since its trainings or its scores take minutes.
-few_seeds() { extent=few; }
-
-# all_seeds: the rest has as many seeds as what decides this claim.
-all_seeds() { extent=all; }
-
-# thrice_the_seeds: what decides this claim has three times as many seeds, since the difference is small.
-thrice_the_seeds() { extent=thrice; }
+# extent few|all|thrice: which models of this claim have other numbers of seeds than most claims give them.
+#   few: what decides it has as few as the rest, since its trainings or its scores take minutes.
+#   all: the rest has as many as what decides it.
+#   thrice: what decides it has three times as many, since the difference is small.
+extent() { extent=$1; }
 
 # plan NAME PROGRAM FLAGS: there will be runs of this name.
 plan() {

@@ -3,7 +3,7 @@ claim 'The reach is the length of the memory times the number of layers' \
   'Dai et al. 2019, section 3.2. Every second of four letters is drawn at random, and those between repeat in capitals
 what stood 3, 7 and 11 characters before them, in turn. A layer sees 4 characters back, so a copy from n back needs
 (n - 1) / 4 layers. A model that copies a letter has 0 bits for it; one that cannot has 2.'
-all_seeds
+extent all
 copied_text copies-3-7-11 3 7 11
 for layers in 1 2 3; do
   trained_on "$PLACE/copies-3-7-11" copies_$layers --model transformer_xl --window 5 --n_layer $layers \

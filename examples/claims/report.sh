@@ -60,9 +60,7 @@ claim() {
   title=$1 source=$2 commands='' body='' decision='' verdicts='' outcomes='' reason='' expected=0 runs=''
 }
 
-few_seeds() { :; }
-all_seeds() { :; }
-thrice_the_seeds() { :; }
+extent() { :; }
 
 # table TEXT COLUMN…: opens a table.
 table() {

@@ -2,7 +2,7 @@
 claim "The biases of Transformer-XL's score are of use" \
   'Dai et al. 2019, section 3.3: term (c) is u·k, term (d) is v·r. Their table 6 has a loss of the last half of each
 segment, and Shaw'"'"'s encoding behind the memory.'
-thrice_the_seeds
+extent thrice
 trained xl_all_terms --model transformer_xl
 trained xl_without_c --model transformer_xl --content_bias false
 trained xl_without_d --model transformer_xl --position_bias false
