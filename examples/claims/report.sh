@@ -119,8 +119,7 @@ recl() {
   run=$1 seed=${1##*-}
   shift
   kept_context=$PLACE/scores/context-$seed
-  trained_since=$(for name; do find "$PLACE/$name-$seed.done" -newer "$kept_context" 2> /dev/null; done)
-  if [ ! -s "$kept_context" ] || [ -n "$trained_since" ]; then
+  if [ ! -s "$kept_context" ] || [ -n "$(for name; do find "$PLACE/$name-$seed.done" -newer "$kept_context"; done)" ]; then
     "$CHAR_LM" context $(for name; do echo "$PLACE/$name-$seed"; done) $context_flags --out "$PLACE/context.svg" \
       > "$kept_context.new"
     mv "$kept_context.new" "$kept_context"

@@ -99,6 +99,10 @@ claims/xl_short_blocks-3" ] || fail "$(cat progress)"
 awk '/^## /{ inside = /A memory helps/ } inside' report | sed '$d' > before
 sed -n '/^## /,$p' again | diff before - || fail 'another report'
 
+# The models of a seed are scored together.
+"$script" text effective_context > report 2> progress || fail "$(cat progress)"
+sees 3 '^\| .* \| [0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3} \(3\) \|$'
+
 # A reason is for the outcomes that it names.
 mkdir -p examples/common
 cp -r "$(dirname "$script")/claims.sh" "$(dirname "$script")/claims" examples
