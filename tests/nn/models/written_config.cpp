@@ -83,3 +83,36 @@ TEST_CASE("every field of every config has a help, a unit and a range") {
   recurrent.block = BlockType::r_transformer_block;
   check_described(recurrent);
 }
+
+TEST_CASE("one name for one thing, beside the names that files have") {
+  auto music = config_from_json<RelativeGlobalAttentionConfig>(
+      R"({"d_model": 6, "n_head": 2, "max_seq": 5, "bidirectional": true})");
+  CHECK(music.max_positions == 5);
+  CHECK_FALSE(music.causal);
+  std::string written = config_to_json(music);
+  CHECK(written ==
+        R"({"d_model":6,"n_head":2,"max_seq":5,"bidirectional":true,"relative_bias":true})");
+  CHECK(config_to_json(config_from_json<RelativeGlobalAttentionConfig>(
+            R"({"d_model": 6, "n_head": 2, "max_positions": 5, "causal": false})")) == written);
+  CHECK(config_to_json(config_from_json<RelativeGlobalAttentionConfig>(
+                           R"({"d_model": 6, "n_head": 2, "max_seq": 5})"))
+            .find(R"("bidirectional":false)") != std::string::npos);
+  for (std::string key : {"bias", "projection_bias"}) {
+    auto config = config_from_json<TransformerXLAttentionConfig>(
+        R"({"d_model": 6, "n_head": 2, ")" + key + R"(": true})");
+    CHECK(config.bias);
+    CHECK(config_to_json(config).find(R"("projection_bias":true)") != std::string::npos);
+  }
+}
+
+TEST_CASE("windows of one number and of two, and chunks, as JSON") {
+  auto again = [](const std::string& field) {
+    return config_to_json(config_from_json<MultiHeadAttentionConfig>(
+        R"({"d_model": 4, "n_head": 2, )" + field + "}"));
+  };
+  CHECK(again(R"("window": 5)").find(R"("window":5)") != std::string::npos);
+  CHECK(again(R"("window": [4, 4])").find(R"("window":5)") != std::string::npos);
+  CHECK(again(R"("window": [4, 0])").find(R"("window":[4,0])") != std::string::npos);
+  CHECK(again(R"("chunk": [3, 1])").find(R"("chunk":[3,1])") != std::string::npos);
+  CHECK(again(R"("window": 5)").find("chunk") == std::string::npos);
+}
