@@ -7,8 +7,9 @@ The build needs -Dbenchmarks=true, this script PyTorch: pip install torch==2.13.
 g++. A round times ours in both precisions, then PyTorch in four ways on as many threads: eager and
 compiled, in floats and under autocast to bfloat16. What is printed of each is the median of the rounds'
 medians, and of the fastest of PyTorch's ways over the faster of ours, the median of the rounds' ratios
-with the least and the greatest. Each case has a process of its own: what others left in the heap changes
-what PyTorch's large tensors cost.
+with the least and the greatest. Shares are of the greatest peak of a case's rounds, since a core that
+something else takes for a moment lowers one. Each case has a process of its own: what others left in the
+heap changes what PyTorch's large tensors cost.
 """
 import argparse
 import json
@@ -46,12 +47,7 @@ def ways(options):
     return [way for way in pytorch_cases.WAYS if not (way.compiled and options.no_compile)]
 
 
-def share_of_peak(result, peak):
-    """The share of `peak` GF/s that a result's median reaches."""
-    return result["flops"] / median(result["milliseconds"]) * 1e-6 / peak
-
-
-def compare(case, peaks, options):
+def compare(case, options):
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
     long = "L6" in case or "d256 T256" in case or "encoder_decoder" in case
@@ -59,7 +55,8 @@ def compare(case, peaks, options):
     make = pytorch_cases.cases()[case]
     steps = {way: make(way) for way in ways(options)}
     ours = {precision: [] for precision in PRECISIONS}
-    shares = {precision: [] for precision in PRECISIONS}
+    gflops = {precision: [] for precision in PRECISIONS}
+    peaks = {precision: [] for precision in PRECISIONS}
     theirs = {way: [] for way in steps}
     for _ in range(options.rounds):
         time.sleep(1)  # PyTorch's threads spin for a while before they sleep.
@@ -67,7 +64,8 @@ def compare(case, peaks, options):
             report = bench(options, case, runs, precision)
             [result] = [r for r in report["cases"] if r["name"] == case]
             ours[precision].append(median(result["milliseconds"]))
-            shares[precision].append(share_of_peak(result, peaks[precision]))
+            gflops[precision].append(result["share_of_peak"] * report["peak_gflops"])
+            peaks[precision].append(report["peak_gflops"])
         for way, step in steps.items():
             theirs[way].append(median(pytorch_cases.timed(step, runs)))
     best, fastest = (
@@ -79,7 +77,7 @@ def compare(case, peaks, options):
     columns += [
         f"{best} / {fastest}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
     ]
-    columns += [f"{100 * statistics.median(share):.0f} %" for share in shares.values()]
+    columns += [f"{100 * statistics.median(gflops[each]) / max(peaks[each]):.0f} %" for each in PRECISIONS]
     print_row(columns)
 
 
@@ -88,16 +86,11 @@ def print_row(columns):
 
 
 def print_machine(options):
-    """Prints the CPU and its peaks, and returns the peak of each precision in GF/s: the greatest of
-    three, since a core that something else takes for a moment lowers it."""
-    print(f"PyTorch {torch.__version__}; {bench(options, 'shift: view')['cpu']}; {options.threads} threads")
-    peaks = {}
-    for precision in PRECISIONS:
-        reports = [bench(options, "shift: view", precision=precision) for _ in range(3)]
-        peaks[precision] = max(report["peak_gflops"] for report in reports)
-        print(f"multiply-adds in {precision}: {peaks[precision]:.0f} GF/s")
+    report = bench(options, "shift: view")
+    print(f"PyTorch {torch.__version__}; {report['cpu']}; GF/s on {report['threads']} threads:")
+    for peak in report["peaks"]:
+        print(f"{peak['name']} {peak['all_threads_gflops']:.0f}")
     print()
-    return peaks
 
 
 def main():
@@ -108,7 +101,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     options = parser.parse_args()
-    peaks = print_machine(options)
+    print_machine(options)
     times = [f"{precision}, ms" for precision in PRECISIONS]
     times += [f"PyTorch {way}, ms" for way in ways(options)]
     shares = [f"share of the peak, {precision}" for precision in PRECISIONS]
@@ -116,7 +109,7 @@ def main():
     print_row(["---", *("---:" for _ in times), "---", *("---:" for _ in shares)])
     for case in pytorch_cases.cases():
         if options.only in case:
-            process = multiprocessing.Process(target=compare, args=(case, peaks, options))
+            process = multiprocessing.Process(target=compare, args=(case, options))
             process.start()
             process.join()
             if process.exitcode != 0:
