@@ -119,12 +119,13 @@ recl() {
   run=$1 seed=${1##*-}
   shift
   kept_context=$PLACE/scores/context-$seed
-  if [ ! -s "$kept_context" ] || [ -n "$(for name; do find "$PLACE/$name-$seed.done" -newer "$kept_context"; done)" ]; then
-    "$CHAR_LM" context $(for name; do echo "$PLACE/$name-$seed"; done) $context_flags --out "$PLACE/context.svg" \
+  of_seed=$(for name; do echo "$PLACE/$name-$seed"; done)
+  if [ ! -s "$kept_context" ] || [ -n "$(find $(printf '%s.done ' $of_seed) -newer "$kept_context")" ]; then
+    "$CHAR_LM" context $of_seed $context_flags --out "$PLACE/context.svg" \
       > "$kept_context.new"
     mv "$kept_context.new" "$kept_context"
   fi
-  column=$(for name; do echo "$PLACE/$name-$seed"; done | grep -nx "$run" | cut -d : -f 1)
+  column=$(echo "$of_seed" | grep -nx "$run" | cut -d : -f 1)
   sed -n 's/>= *//g; s/^ *0\.1 //p' "$kept_context" | awk -v column="$column" '{ print $column }'
 }
 
