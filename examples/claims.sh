@@ -5,7 +5,7 @@
 #     examples/claims.sh TEXT [CLAIM…] > report.md
 #     examples/claims.sh --list
 #
-# --list names each claim, the comparison that decides it, its trainings, and the time that they take.
+# --list names each claim, the comparison that decides it, its trainings, and the time of these and their scores.
 # TEXT is a file, such as tinyshakespeare. Each CLAIM is a file in the folder claims beside this script, without
 # its .sh; by default all are tested. A training takes one thread and a minute or less; as many run side by
 # side as there are processors. Runs stay in a folder claims where the script is called. What is there already is
@@ -26,6 +26,7 @@ export PLACE=claims
 seeds=$(seq "${SEEDS:-10}")
 other_seeds=$(seq "${OTHER_SEEDS:-3}")
 recipe="--n_embd 64 --max_iters 600 --learning_rate 4e-3 --eval_interval 600 --eval_iters 100"
+short='--block_size 16 --batch_size 48'  # segments that leave much to read before them, as many tokens as the recipe's
 claims='equal_context memory fragmentation restarted_positions terms reach effective_context extrapolation shaw
   music_transformer both_directions aft local_rnn r_transformer auxiliary_losses'
 

@@ -1,14 +1,13 @@
 # Segment-level recurrence, where segments are short, where they are long, and on a text that needs it; and a memory
 # that is longer at evaluation than in training.
 claim 'A memory helps' 'Dai et al. 2019, section 3.2. A segment that is short leaves much to read before it.'
-short='--model transformer_xl --block_size 16 --batch_size 48'
-trained xl_short $short --mem_len 64
-trained xl_short_blocks $short --mem_len 0
+trained xl_short --model transformer_xl $short --mem_len 64
+trained xl_short_blocks --model transformer_xl $short --mem_len 0
 trained xl --model transformer_xl
 trained xl_blocks --model transformer_xl --mem_len 0
 copied_text copies-17 17
-trained_on "$PLACE/copies-17" copies_behind $short --mem_len 16
-trained_on "$PLACE/copies-17" copies_alone $short --mem_len 0
+trained_on "$PLACE/copies-17" copies_behind --model transformer_xl $short --mem_len 16
+trained_on "$PLACE/copies-17" copies_alone --model transformer_xl $short --mem_len 0
 table 'Transformer-XL, segments of 16 tokens, on the whole held-out text:' bits
 row 'trained and scored with 64 tokens of memory'
 score short_64 bits xl_short

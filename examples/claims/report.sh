@@ -118,7 +118,7 @@ context_flags='--tokens 20000 --lengths 16,32,48,64,80,96,112,128'
 recl() {
   run=$1 seed=${1##*-}
   shift
-  kept_context=$PLACE/scores/context-$seed
+  kept_context=$PLACE/scores/context-$(echo "$*" | tr ' ' -)-$seed
   of_seed=$(for name; do echo "$PLACE/$name-$seed"; done)
   if [ ! -s "$kept_context" ] || [ -n "$(find $(printf '%s.done ' $of_seed) -newer "$kept_context")" ]; then
     "$CHAR_LM" context $of_seed $context_flags --out "$PLACE/context.svg" \

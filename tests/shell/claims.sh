@@ -101,7 +101,7 @@ sed -n '/^## /,$p' again | diff before - || fail 'another report'
 
 # The models of a seed are scored together.
 "$script" text effective_context > report 2> progress || fail "$(cat progress)"
-sees 3 '^\| .* \| [0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3} \(3\) \|$'
+sees 6 '^\| .* \| [0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3} \(3\) \|$'
 
 # A reason is for the outcomes that it names.
 mkdir -p examples/common
