@@ -57,13 +57,13 @@ restarted() {
 table() { :; }
 row() { :; }
 course() { :; }
-score() { scores="$scores$1 $3
+score() { scores="$scores$*
 "; }
 
 # decides LESS MORE SENTENCE: the runs of both scores have all seeds.
 decides() {
   decision=$3
-  deciding=$(echo "$scores" | awk -v less="$1" -v more="$2" '$1 == less || $1 == more { print $2 }')
+  deciding=$(echo "$scores" | awk -v less="$1" -v more="$2" '$1 == less || $1 == more { print $3 }')
 }
 
 expect() { :; }
