@@ -1,7 +1,8 @@
 #!/bin/sh
 # Checks that each source file which a page of the project names in `backquotes` is there, by its path from
 # the project's folder or from that of the page, that pictures are there and small, that pages agree that have the
-# same table, and that each measured figure has a command. With --list it prints these figures with their commands and ends.
+# same table or quote it, and that each measured figure has a command. With --list it prints these figures with their
+# commands and ends.
 set -eu
 cd "$(dirname "$0")/../.."
 offences=0
@@ -69,6 +70,22 @@ verdicts=$(mktemp)
 grep '^| \[.*](examples/claims/README.md#' README.md | sed 's,](examples/claims/README.md#,](#,' > "$verdicts"
 [ -s "$verdicts" ] && grep '^| \[.*](#' examples/claims/README.md | diff - "$verdicts" || offences=$((offences + 1))
 rm "$verdicts"
+
+# quotes COMMAND PAGE: what nn/README.md gives as measured here by a command stands on the page with its table.
+quotes() {
+  numbers=$(grep -A 1 -F "*Here* (\`$1\`" nn/README.md | grep -oE '[0-9]+\.[0-9]{2,3}\b')
+  [ -n "$numbers" ] || { echo "nn/README.md: no figures of $1"; offences=$((offences + 1)); }
+  for number in $numbers; do
+    grep -q -- "\b$number\b" "$2" || {
+      echo "nn/README.md: $number of $1 is not in $2"
+      offences=$((offences + 1))
+    }
+  done
+}
+quotes 'char_lm compare' README.md
+quotes examples/claims.sh examples/claims/README.md
+quotes examples/bach/table.sh examples/bach/README.md
+quotes 'seq2seq eval' examples/README.md
 
 # The report's reasons are those for its outcomes, claim by claim.
 outcomes=$(awk '
