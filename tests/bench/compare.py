@@ -3,7 +3,7 @@
 
     tests/bench/compare.py BUILD_FOLDER [--only TEXT] [--rounds N]
 
-The build needs -Dbenchmarks=true, this script PyTorch: pip install torch==2.13.0. torch.compile needs
+The build needs -Dbenchmarks=true, this script PyTorch: pip install torch==2.14.1. torch.compile needs
 g++. A round times ours in both precisions, then PyTorch in four ways on as many threads: eager and
 compiled, in floats and under autocast to bfloat16. What is printed of each is the median of the rounds'
 medians, and of the fastest of PyTorch's ways over the faster of ours, the median of the rounds' ratios
