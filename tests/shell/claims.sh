@@ -69,6 +69,7 @@ echo '1 2 3 4' | tr ' ' '\n' > less
 grep -q '^    22 trainings, .* decided by: .* absolute ones do not$' listed || fail "$(cat listed)"  # 2 x 3 and 8 x 2
 grep -q '^    28 trainings, .* without (c) and (d)$' listed || fail "$(cat listed)"  # 2 x 3 x 3 and 5 x 2
 grep -q '^    8 trainings, .* second target help$' listed || fail "$(cat listed)"
+grep -q '^    18 trainings, about 19 min of one core, .* in segments of 16, ' listed || fail "$(cat listed)"  # 18 scores
 grep -q '^all: [0-9]* trainings, about [0-9]* min of one core, ' listed || fail "$(cat listed)"
 grep -qx 'memory: A memory helps' listed || fail "$(cat listed)"
 
