@@ -9,12 +9,13 @@ scored() {
   done
 }
 
-# minutes: the processor time of the trainings and scores in standard input, as far as programs and flags tell it.
-# On one core of Zen 5, 600 steps of char_lm with four layers of 64 channels take some 11 seconds, a training of the
-# other programs as long, an effective context a minute, and another score a second.
-minutes() {
+# cost: how many trainings are in standard input, and the processor time of these and of the scores there, as far as
+# programs and flags tell it. On one core of Zen 5, 600 steps of char_lm with four layers of 64 channels take some 11
+# seconds, a training of the other programs as long, an effective context a minute, and another score a second.
+cost() {
   awk '$2 == "score" { sum += $3 == "recl" ? 60 : 1; next }
   {
+    trainings++
     seconds = 11
     for (n = 3; n < NF; n++) {
       if ($2 != "char_lm") continue
@@ -26,17 +27,12 @@ minutes() {
     if (NR in channels) seconds *= channels[NR]
     if (NR in steps) seconds *= steps[NR]
     sum += seconds
-  } END { printf "%.0f min", sum / 60 + 0.5 }'
+  } END { printf "%d trainings, about %.0f min of one core", trainings, sum / 60 + 0.5 }'
 }
 
 verdict() {
-  { seeded; scored; } > "$PLACE/claim"
-  cat "$PLACE/claim" >> "$PLACE/plan"
   echo "$claim: $title"
-  echo "    $(seeded | wc -l) trainings, about $(minutes < "$PLACE/claim") of one core, decided by: $decision"
+  echo "    $({ seeded; scored; } | tee -a "$PLACE/plan" | cost), decided by: $decision"
 }
 
-finish() {
-  sort -u -o "$PLACE/plan" "$PLACE/plan"
-  echo "all: $(grep -vc '^[^ ]* score ' "$PLACE/plan") trainings, about $(minutes < "$PLACE/plan") of one core, since claims share some"
-}
+finish() { echo "all: $(sort -u "$PLACE/plan" | cost), since claims share some"; }
