@@ -76,7 +76,7 @@ quotes() {
   numbers=$(grep -A 1 -F "*Here* (\`$1\`" nn/README.md | grep -oE '[0-9]+\.[0-9]{2,3}\b')
   [ -n "$numbers" ] || { echo "nn/README.md: no figures of $1"; offences=$((offences + 1)); }
   for number in $numbers; do
-    grep -q -- "\b$number\b" "$2" || {
+    grep -qwF -- "$number" "$2" || {
       echo "nn/README.md: $number of $1 is not in $2"
       offences=$((offences + 1))
     }
