@@ -3,8 +3,9 @@
 
 const assert = require('node:assert/strict');
 const path = require('node:path');
+const { most_wait } = require('./waiting.js');
 
-const most_wait = 10000, moving_time = 1000;  // milliseconds
+const moving_time = 1000;  // milliseconds
 
 const range = (count) => Array.from({ length: count }, (_, n) => n);
 const below = (n) => String(n).replace('-', '₋').replace(/\d/g, (digit) => '₀₁₂₃₄₅₆₇₈₉'[digit]);

@@ -3,6 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { settled } = require('./waiting.js');
 
 const wide = { width: 1280, height: 900 }, narrow = { width: 360, height: 740 };
 const least_contrast = 4.5;  // WCAG 2.2, 1.4.3
@@ -304,7 +305,7 @@ async function take_picture(page, file) {
   fs.writeFileSync(file, data, 'base64');
 }
 
-async function check_page({ page, name, book, pictures, offend, settled }) {
+async function check_page({ page, name, book, pictures, offend }) {
   const picture = (kind) =>
     take_picture(page, path.join(pictures, name.replace('.html', `-${kind}.png`)));
   const is_of_book = await page.locator('link[href="book.css"]').count() > 0;  // else it is a report

@@ -5,7 +5,8 @@
 //
 // BOOK is the folder of the pages, PICTURES one for screenshots. figures/ has a check for each figure that does
 // more than its controls show; it is found by the figure's name. Readers mostly wait, so several pages are read at a
-// time; those that train are read alone.
+// time; those that train are read alone. DELAY=150 makes the library answer that many milliseconds late, as on a slow
+// machine, which finds a check that does not wait.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -13,6 +14,7 @@ const zlib = require('node:zlib');
 const { chromium } = require(process.env.PLAYWRIGHT ?? 'playwright-core');
 const { check_page, check_width, narrow, take_picture, wide } = require('./page.js');
 const { check_controls } = require('./controls.js');
+const { settled } = require('./waiting.js');
 
 const [book, pictures, ...asked] = process.argv.slice(2);
 const most_bytes = 3.5e6;
@@ -35,6 +37,12 @@ function check_size() {
   if (sum > most_bytes) offend('the book', `${sum} bytes compressed, expected at most ${most_bytes}`);
 }
 
+/// In the page: its workers get each request late.
+function delay_answers(milliseconds) {
+  const post = Worker.prototype.postMessage, later = setTimeout;
+  Worker.prototype.postMessage = function (...message) { later(() => post.apply(this, message), milliseconds); };
+}
+
 /// Opens a page of the book, for a reader who wants no motion. What goes wrong on it, now or later, is an offence.
 async function open(browser, name) {
   const page = await browser.newPage({ viewport: wide, reducedMotion: 'reduce' });
@@ -43,28 +51,11 @@ async function open(browser, name) {
   page.on('request', (request) => {
     if (!/^(file|data|blob):/.test(request.url())) offend(name, `a request to ${request.url()}`);
   });
+  if (process.env.DELAY) await page.addInitScript(delay_answers, Number(process.env.DELAY));
   await page.goto(`file://${path.resolve(book, name)}`);
   await page.waitForLoadState('load');
   await settled(page);
   return page;
-}
-
-/// Waits until the page's figures have drawn what they begin with: the library, which answers in turn, has nothing
-/// more to answer that would change the page.
-async function settled(page) {
-  await page.evaluate(async () => {
-    const figures = [...document.querySelectorAll('main *')].filter((one) => one.localName.includes('-'));
-    await Promise.all(figures.map((one) => customElements.whenDefined(one.localName)));
-    const frame = () => new Promise(requestAnimationFrame);
-    for (let before; before !== document.body.innerHTML;) {
-      before = document.body.innerHTML;
-      if (document.querySelector('script[src="study.js"]'))
-        await (await import('book/library.js')).ask({ do: 'nothing' }).catch(() => {});
-      await frame();
-      await frame();
-    }
-    await Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {})));
-  });
 }
 
 /// The specific checks of the figures on a page, in its order: one figure may take up what another has made.
@@ -86,7 +77,7 @@ async function read(browser, name) {
   const before = Date.now();
   const say = (what) => offend(name, what);
   const page = await open(browser, name);
-  await check_page({ page, name, book, pictures, settled, offend: say });
+  await check_page({ page, name, book, pictures, offend: say });
   const is_changed = await check_controls(page, say);
   if (is_changed) await page.close();
   const fresh = is_changed ? await open(browser, name) : page;

@@ -1,6 +1,8 @@
 // <beam-search>: each step keeps at most `width` targets and the best ones, a wider beam finds no worse a target, and
 // all of it is worked by the keyboard.
 
+const { until } = require('../waiting.js');
+
 const shown = (figure) => figure.evaluate((one) => ({
   rows: [...one.querySelectorAll('tr')].slice(1).map((row) => [...row.querySelectorAll('td')].map((cell) => ({
     text: cell.querySelector('b').textContent, kept: cell.className === 'kept',
@@ -10,11 +12,12 @@ const shown = (figure) => figure.evaluate((one) => ({
 }));
 
 async function changed(page, figure, before) {
-  for (let n = 0; n < 300; ++n, await page.waitForTimeout(50)) {
-    const now = await shown(figure);
-    if (now.rows.length && JSON.stringify(now) !== JSON.stringify(before)) return now;
-  }
-  return shown(figure);
+  let now;
+  await until(page, async () => {
+    now = await shown(figure);
+    return now.rows.length && JSON.stringify(now) !== JSON.stringify(before);
+  });
+  return now;
 }
 
 module.exports = async (page, figure, offend) => {

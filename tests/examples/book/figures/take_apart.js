@@ -1,28 +1,29 @@
 // <take-apart> of a model that train_it.js has trained: the terms of each pair add up to the score, and a term that
 // is switched off changes the weights and the loss.
 
+const { until } = require('../waiting.js');
+
 async function shown(figure) {
   return figure.evaluate((one) => ({
     losses: [...one.querySelectorAll('.loss')].map(({ textContent }) => parseFloat(textContent.split(': ')[1])),
-    weights: [...one.querySelectorAll('.cells')].at(-1)?.innerHTML,
+    weights: one.querySelector('.maps > :last-child .cells')?.innerHTML,
     alert: one.querySelector('[role=alert]').textContent,
   }));
 }
 
-async function until_changed(page, figure, before) {
-  for (let n = 0; n < 100; ++n) {
-    await page.waitForTimeout(100);
-    const now = await shown(figure);
-    const computed = now.losses.every(Number.isFinite);
-    if (computed && now.weights !== before.weights && now.losses.join() !== before.losses.join()) return now;
-  }
-  return shown(figure);
+async function changed(page, figure, before) {
+  let now;
+  await until(page, async () => {
+    now = await shown(figure);
+    return now.losses.every(Number.isFinite) && now.weights !== before.weights && now.losses.join() !== before.losses.join();
+  });
+  return now;
 }
 
 module.exports = async (page, figure, offend) => {
   await figure.locator('[name=look]').focus();
   await page.keyboard.press('Enter');
-  const all = await until_changed(page, figure, await shown(figure));
+  const all = await changed(page, figure, await shown(figure));
   if (all.alert) return offend(all.alert);
   if (all.losses[0] !== all.losses[1]) offend(`losses ${all.losses} with all terms on`);
 
@@ -44,13 +45,13 @@ module.exports = async (page, figure, offend) => {
     const before = await shown(figure);
     await boxes.nth(n).focus();
     await page.keyboard.press('Space');
-    const off = await until_changed(page, figure, before);
+    const off = await changed(page, figure, before);
     console.log(`take-apart: loss ${off.losses[0]}, without ${name} ${off.losses[1]}`);
     if (off.alert) offend(off.alert);
     if (off.losses[0] !== all.losses[0]) offend(`the loss with all terms changes without ${name}`);
     if (off.weights === before.weights) offend(`${name} changes no weights`);
     await page.keyboard.press('Space');
-    const on = await until_changed(page, figure, off);
+    const on = await changed(page, figure, off);
     if (on.weights !== before.weights || on.losses[1] !== before.losses[1]) offend(`${name} does not come back`);
   }
 };

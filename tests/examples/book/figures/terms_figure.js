@@ -1,6 +1,7 @@
 // <terms-figure>: each term of the score does its part, no term is a mean, and memory changes no number.
 
 const { Figure, assert } = require('../figure.js');
+const { answered } = require('../waiting.js');
 
 /// The numbers that the map says under the arrow keys.
 const map = (figure) => figure.root.evaluate((one) => {
@@ -27,14 +28,10 @@ const greatest = (row) => row.indexOf(Math.max(...row));
 
 module.exports = async (page, root) => {
   const figure = new Figure(page, root);
-  const settle = async () => {
-    await page.evaluate(async () => (await import('book/library.js')).ask({ do: 'views', tensor: { shape: [1], values: [1] }, steps: [] }));
-    await page.waitForTimeout(50);
-  };
   const only = async (terms) => {
     for (const name of 'abcd')
       if (await figure.input(name).isChecked() !== terms.includes(name)) await figure.input(name).press('Space');
-    await settle();
+    await answered(page);
     await figure.look(`terms ${terms}`);
     return map(figure);
   };
@@ -49,11 +46,11 @@ module.exports = async (page, root) => {
     assert.equal(p, j <= i ? Number((1 / (i + 1)).toFixed(3)) : 0, `no term, ${i} ${j}`)));
   const all = await only('abcd');
   await figure.slide('m', 5);
-  await settle();
+  await answered(page);
   assert.deepEqual(await map(figure), all.slice(5));
   for (const [short, rows] of [['aé', 1], ['', 1], ['the cat', 7]]) {
     await figure.input('text').fill(short);
-    await settle();
+    await answered(page);
     assert.equal((await map(figure)).length, rows, `“${short}”`);
     assert.ok(await root.locator('[role=alert]').isHidden());
   }

@@ -2,6 +2,7 @@
 // trains beside the first, and a training has the losses of the library outside a browser.
 
 const { execFileSync } = require('node:child_process');
+const { until } = require('../waiting.js');
 
 const soon = 3000;         // milliseconds to the first step
 const longest_frame = 250; // milliseconds between two frames, while a worker has the processor, too
@@ -9,12 +10,6 @@ const steps = 100, tolerance = 1e-4;
 
 const step_of = (figure) => figure.evaluate((one) => one.run?.step ?? 0);
 const losses_of = (figure) => figure.evaluate((one) => one.run.losses);
-
-async function until(page, condition, milliseconds) {
-  for (const begin = Date.now(); Date.now() - begin < milliseconds; await page.waitForTimeout(20))
-    if (await condition()) return true;
-  return false;
-}
 
 async function press(page, figure, name) {
   await figure.locator(`[name=${name}]`).focus();
@@ -55,7 +50,7 @@ async function check_heads(page, figure, offend) {
   await maps.last().focus();
   await page.keyboard.press('Enter');
   const title = () => figure.locator('.weights .title').textContent();
-  if (!await until(page, async () => (await title()).toLowerCase() === names.at(-1), 3000)) offend(`${names.at(-1)} shows "${await title()}"`);
+  if (!await until(page, async () => (await title()).toLowerCase() === names.at(-1))) offend(`${names.at(-1)} shows "${await title()}"`);
   if ((await trimmed(figure.locator('map-choice [aria-pressed=true]'))).join() !== names.at(-1)) offend('the small map is not pressed');
 }
 
@@ -104,7 +99,7 @@ module.exports = async (page, figure, offend) => {
     const before = await figure.evaluate((one) => one.innerText);
     await figure.locator(`[name=${name}]`).focus();
     await page.keyboard.press('ArrowDown');
-    if (!await until(page, async () => await figure.evaluate((one) => one.innerText) !== before, 3000)) offend(`"${name}" changes nothing`);
+    if (!await until(page, async () => await figure.evaluate((one) => one.innerText) !== before)) offend(`"${name}" changes nothing`);
   }
 
   await check_heads(page, figure, offend);

@@ -2,14 +2,12 @@
 // the gradient of the logits is what the chapter derives, AdamW's first step has the length of its rate, and all of
 // it is worked by the keyboard.
 
+const { until } = require('../waiting.js');
+
 const state = (page) => page.evaluate(async () => {
   const { tiny } = await import('book/studied_model.js');
   return { ...tiny.inside, text: tiny.text, chosen: tiny.chosen, steps: tiny.steps, learned: tiny.learned };
 });
-
-async function until(page, holds) {
-  for (let n = 0; n < 200 && !holds(await state(page)); ++n) await page.waitForTimeout(50);
-}
 
 const numbers = (page, part) => page.locator(`model-part[part=${part}]`).evaluate((one) =>
   [...one.querySelectorAll('tr')].slice(1).map((row) => [...row.querySelectorAll('td')].map(({ textContent }) => Number(textContent.replace('−', '-')))));
@@ -53,6 +51,7 @@ function mistakes({ stages, losses, loss, tokens, probabilities, vocabulary, att
 
 module.exports = async (page, figure, offend) => {
   await figure.locator('canvas').first().waitFor();
+  const becomes = (holds) => until(page, async () => holds(await state(page)));
   const before = await state(page);
   mistakes(before).forEach(offend);
   const said = () => figure.locator('.field-value').textContent();
@@ -63,7 +62,7 @@ module.exports = async (page, figure, offend) => {
   if (far(formula, tape) > 2e-4 || t.filter((value) => value === 1).length !== 1) offend(`gradients ${formula} and ${tape}, of p ${p}`);
 
   await figure.locator('[name=learn]').press('Enter');
-  await until(page, (tiny) => tiny.steps === 1);
+  await becomes(({ steps, loss }) => steps === 1 && loss !== before.loss);
   const after = await state(page);
   mistakes(after).forEach(offend);
   if (!(after.loss < before.loss)) offend(`the loss goes from ${before.loss} to ${after.loss}`);
@@ -76,15 +75,15 @@ module.exports = async (page, figure, offend) => {
   await figure.locator('[name=of]').selectOption('gradient');
   if (await strips() === values) offend('the gradients look like the values');
   await figure.locator('[name=text]').fill('a dog');
-  await until(page, (tiny) => tiny.text === 'a dog');
+  await becomes(({ text }) => text === 'a dog');
   await figure.locator('input[name=temperature]').press('Home');
   const odds = await figure.locator('.model-odds').textContent();
   if (!odds.includes('1.000')) offend(`at temperature 0: ${odds}`);
   await figure.locator('[name=draw]').press('Enter');
-  await until(page, (tiny) => tiny.text.length === 6);
+  await becomes(({ text }) => text.length === 6);
   const written = (await state(page)).text;
   if (!written.startsWith('a dog') || await figure.locator('[name=text]').inputValue() !== written) offend(`drawn: ${JSON.stringify(written)}, typed ${JSON.stringify(await figure.locator('[name=text]').inputValue())}`);
   await check_terms(page, offend);
   await figure.locator('[name=again]').press('Enter');
-  await until(page, (tiny) => tiny.steps === 0);
+  await becomes(({ steps }) => steps === 0);
 };

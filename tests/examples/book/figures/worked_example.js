@@ -1,15 +1,13 @@
 // <worked-example>: steps that fold, with the numbers of the marked pair beside them; as many rows as there are
 // tokens, hidden pairs in parentheses, and a sentence with the same numbers, all of it by the keyboard.
 
+const { answered } = require('../waiting.js');
+
 async function type(page, figure, name, value) {
   await figure.locator(`[name=${name}]`).focus();
   await page.keyboard.press('Control+A');
   await page.keyboard.type(String(value));
-  // The library answers in turn, so the figure's own answer is there when this one is.
-  await page.evaluate(async () => {
-    await (await import('book/library.js')).ask({ do: 'nothing' }).catch(() => {});
-    await new Promise(requestAnimationFrame);
-  });
+  await answered(page);
 }
 
 const table = (figure, name) => figure.evaluate((one, name) => {

@@ -1,13 +1,17 @@
 // <wrong-on-purpose>: both trainings go on, and the loss of a leak in one pass is too good to be true. The
 // two-way form fills in what is left blank.
 
+const { until } = require('../waiting.js');
+
+const two_minutes = 120000;  // milliseconds
+
 async function train(page, figure, steps, form, mistake) {
   await figure.evaluate((one, steps) => one.setAttribute('steps', steps), steps);
   await figure.locator('[name=form]').selectOption(form);
   await figure.locator('[name=mistake]').selectOption(mistake);
   await figure.locator('[name=train]').focus();
   await page.keyboard.press('Enter');
-  for (let n = 0; n < 1200 && await figure.locator('tbody tr').count() < 2; ++n) await page.waitForTimeout(100);
+  await until(page, async () => await figure.locator('tbody tr').count() === 2, two_minutes);
   return figure.evaluate((one) => [...one.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent)));
 }
 
