@@ -3,6 +3,9 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { until } = require('./waiting.js');
+
+const a_second = 1000;  // milliseconds
 
 /// What a figure shows: its words and its drawings.
 const shown = (figure) => figure.evaluate((one) => one.innerHTML);
@@ -30,10 +33,7 @@ async function work(page, figure, control, what, offend) {
   await control.focus();
   for (const key of keys) {
     await page.keyboard.press(key);
-    for (let wait = 0; wait < 20 && pictures.size < 2; ++wait) {
-      await page.waitForTimeout(50);
-      pictures.add(await shown(figure));
-    }
+    await until(page, async () => pictures.add(await shown(figure)).size > 1, Boolean, a_second);
     values.add(await value());
   }
   if (values.size < 2) offend(`${what}: no key changes it`);

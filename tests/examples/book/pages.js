@@ -38,7 +38,7 @@ function check_size() {
 }
 
 /// In the page: its workers get each request late.
-function delay_answers(milliseconds) {
+function delay_requests(milliseconds) {
   const post = Worker.prototype.postMessage, later = setTimeout;
   Worker.prototype.postMessage = function (...message) { later(() => post.apply(this, message), milliseconds); };
 }
@@ -51,7 +51,7 @@ async function open(browser, name) {
   page.on('request', (request) => {
     if (!/^(file|data|blob):/.test(request.url())) offend(name, `a request to ${request.url()}`);
   });
-  if (process.env.DELAY) await page.addInitScript(delay_answers, Number(process.env.DELAY));
+  if (process.env.DELAY) await page.addInitScript(delay_requests, Number(process.env.DELAY));
   await page.goto(`file://${path.resolve(book, name)}`);
   await page.waitForLoadState('load');
   await settled(page);

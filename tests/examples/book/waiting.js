@@ -2,11 +2,12 @@
 
 const most_wait = 10000;  // milliseconds
 
-/// Waits until something holds. Returns whether it does.
-async function until(page, holds, milliseconds = most_wait) {
-  for (const begin = Date.now(); Date.now() - begin < milliseconds; await page.waitForTimeout(20))
-    if (await holds()) return true;
-  return false;
+/// Reads until what is read holds, or for that long. Returns what was read last.
+async function until(page, read, holds = Boolean, milliseconds = most_wait) {
+  for (const begin = Date.now(); ; await page.waitForTimeout(20)) {
+    const now = await read();
+    if (holds(now) || Date.now() - begin > milliseconds) return now;
+  }
 }
 
 /// Waits until the page's library has answered what it was asked, and what a figure asks with that answer: the

@@ -11,14 +11,8 @@ const shown = (figure) => figure.evaluate((one) => ({
   status: one.querySelector('.status').textContent,
 }));
 
-async function changed(page, figure, before) {
-  let now;
-  await until(page, async () => {
-    now = await shown(figure);
-    return now.rows.length && JSON.stringify(now) !== JSON.stringify(before);
-  });
-  return now;
-}
+const changed = (page, figure, before) => until(page, () => shown(figure), (now) =>
+  now.rows.length && JSON.stringify(now) !== JSON.stringify(before));
 
 module.exports = async (page, figure, offend) => {
   const best = ({ rows }) => rows.at(-1)[0].score;

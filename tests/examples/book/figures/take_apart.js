@@ -11,14 +11,8 @@ async function shown(figure) {
   }));
 }
 
-async function changed(page, figure, before) {
-  let now;
-  await until(page, async () => {
-    now = await shown(figure);
-    return now.losses.every(Number.isFinite) && now.weights !== before.weights && now.losses.join() !== before.losses.join();
-  });
-  return now;
-}
+const changed = (page, figure, before) => until(page, () => shown(figure), ({ losses, weights }) =>
+  losses.every(Number.isFinite) && weights !== before.weights && losses.join() !== before.losses.join());
 
 module.exports = async (page, figure, offend) => {
   await figure.locator('[name=look]').focus();

@@ -5,6 +5,7 @@ const { execFileSync } = require('node:child_process');
 const { until } = require('../waiting.js');
 
 const soon = 3000;         // milliseconds to the first step
+const a_minute = 60000;    // for all of them
 const longest_frame = 250; // milliseconds between two frames, while a worker has the processor, too
 const steps = 100, tolerance = 1e-4;
 
@@ -55,9 +56,10 @@ async function check_heads(page, figure, offend) {
 }
 
 module.exports = async (page, figure, offend) => {
+  const reaches = (step, milliseconds) => until(page, async () => await step_of(figure) >= step, Boolean, milliseconds);
   await press(page, figure, 'train');
   const begin = Date.now();
-  if (!await until(page, async () => await step_of(figure) > 0, soon)) offend(`no step within ${soon} ms`);
+  if (!await reaches(1, soon)) offend(`no step within ${soon} ms`);
   console.log(`train-it: first steps after ${Date.now() - begin} ms`);
 
   const slowest = await page.evaluate(() => new Promise((resolve) => {
@@ -73,7 +75,7 @@ module.exports = async (page, figure, offend) => {
   console.log(`train-it: longest frame ${slowest.toFixed(0)} ms, ${await figure.evaluate((one) => one.run.speed.toFixed(1))} steps a second`);
   if (slowest > longest_frame) offend(`a frame of ${slowest} ms while it trains`);
 
-  if (!await until(page, async () => await step_of(figure) >= steps, 60000)) offend(`fewer than ${steps} steps in a minute`);
+  if (!await reaches(steps, a_minute)) offend(`fewer than ${steps} steps in a minute`);
   const losses = await losses_of(figure);
   if (!(losses[steps - 1] < losses[0] - 0.5)) offend(`the loss goes from ${losses[0]} to ${losses[steps - 1]}`);
   const scored = await figure.evaluate((one) => one.run.scored);
@@ -108,7 +110,7 @@ module.exports = async (page, figure, offend) => {
   for (const variant of variants.slice(1)) {
     await figure.locator('[name=variant]').selectOption(variant);
     await press(page, figure, 'train');
-    if (!await until(page, async () => await figure.evaluate((one) => one.run.name) === variant && await step_of(figure) > 1, 20000))
+    if (!await until(page, async () => await figure.evaluate((one) => one.run.name) === variant && await step_of(figure) > 1, Boolean, 20000))
       offend(`${variant} does not train: ${await figure.locator('[role=alert]').first().textContent()}`);
   }
   const legend = await figure.locator('.loss output').textContent();
@@ -118,7 +120,7 @@ module.exports = async (page, figure, offend) => {
   // The model that other figures of the page take apart.
   await figure.locator('[name=variant]').selectOption(variants[0]);
   await press(page, figure, 'train');
-  await until(page, async () => await step_of(figure) >= steps, 60000);
+  await reaches(steps, a_minute);
   await press(page, figure, 'train');
   await page.waitForTimeout(1000);
 };

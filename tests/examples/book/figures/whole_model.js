@@ -51,7 +51,7 @@ function mistakes({ stages, losses, loss, tokens, probabilities, vocabulary, att
 
 module.exports = async (page, figure, offend) => {
   await figure.locator('canvas').first().waitFor();
-  const becomes = (holds) => until(page, async () => holds(await state(page)));
+  const becomes = (holds) => until(page, () => state(page), holds);
   const before = await state(page);
   mistakes(before).forEach(offend);
   const said = () => figure.locator('.field-value').textContent();
@@ -62,8 +62,7 @@ module.exports = async (page, figure, offend) => {
   if (far(formula, tape) > 2e-4 || t.filter((value) => value === 1).length !== 1) offend(`gradients ${formula} and ${tape}, of p ${p}`);
 
   await figure.locator('[name=learn]').press('Enter');
-  await becomes(({ steps, loss }) => steps === 1 && loss !== before.loss);
-  const after = await state(page);
+  const after = await becomes(({ steps, loss }) => steps === 1 && loss !== before.loss);
   mistakes(after).forEach(offend);
   if (!(after.loss < before.loss)) offend(`the loss goes from ${before.loss} to ${after.loss}`);
   const { learned } = after, moved = learned.after.map((value, n) => Math.abs(value - learned.before[n]));
@@ -80,8 +79,7 @@ module.exports = async (page, figure, offend) => {
   const odds = await figure.locator('.model-odds').textContent();
   if (!odds.includes('1.000')) offend(`at temperature 0: ${odds}`);
   await figure.locator('[name=draw]').press('Enter');
-  await becomes(({ text }) => text.length === 6);
-  const written = (await state(page)).text;
+  const { text: written } = await becomes(({ text }) => text.length === 6);
   if (!written.startsWith('a dog') || await figure.locator('[name=text]').inputValue() !== written) offend(`drawn: ${JSON.stringify(written)}, typed ${JSON.stringify(await figure.locator('[name=text]').inputValue())}`);
   await check_terms(page, offend);
   await figure.locator('[name=again]').press('Enter');

@@ -11,8 +11,9 @@ async function train(page, figure, steps, form, mistake) {
   await figure.locator('[name=mistake]').selectOption(mistake);
   await figure.locator('[name=train]').focus();
   await page.keyboard.press('Enter');
-  await until(page, async () => await figure.locator('tbody tr').count() === 2, two_minutes);
-  return figure.evaluate((one) => [...one.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent)));
+  const rows = () => figure.evaluate((one) =>
+    [...one.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent)));
+  return until(page, rows, ({ length }) => length === 2, two_minutes);
 }
 
 /// A few steps are enough to see that the blanks are filled in, and nothing else.
