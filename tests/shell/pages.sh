@@ -6,6 +6,13 @@
 set -eu
 cd "$(dirname "$0")/../.."
 offences=0
+
+offend() {
+  echo "$1"
+  offences=$((offences + 1))
+}
+
+pages=$(git ls-files '*.md' 2> /dev/null || find . -name '*.md' -not -path './build*')
 figures=$(awk -f tests/shell/figures.awk README.md core/README.md ops/README.md nn/README.md optim/README.md tests/README.md \
   $(find examples -name '*.md' | sort))
 if [ "${1:-}" = --list ]; then
@@ -13,43 +20,37 @@ if [ "${1:-}" = --list ]; then
   exit
 fi
 
-for page in $(git ls-files '*.md' 2> /dev/null || find . -name '*.md' -not -path './build*'); do
+for page in $pages; do
   folder=$(dirname "$page")
   for name in $(grep -oE '`[A-Za-z0-9_./-]+\.(h|cpp|sh|py|awk|md|json)`' "$page" | tr -d '`' | sort -u); do
     case $name in
       *[*{]* | metrics.json*) continue ;;
     esac
-    [ -e "$name" ] || [ -e "$folder/$name" ] || {
-      echo "$page: \`$name\` is not there"
-      offences=$((offences + 1))
-    }
+    [ -e "$name" ] || [ -e "$folder/$name" ] ||
+      offend "$page: \`$name\` is not there"
   done
 done
 
 # Pictures are where pages show them, and none keeps a reader waiting.
-for page in $(git ls-files '*.md' 2> /dev/null || find . -name '*.md' -not -path './build*'); do
+for page in $pages; do
   for picture in $(grep -oE '(\]\(|src=")[A-Za-z0-9_./-]+\.(svg|png)' "$page" | sed 's/.*[("]//'); do
     size=$(wc -c < "$(dirname "$page")/$picture" || echo 0)
-    [ "$size" -gt 0 ] && [ "$size" -lt 150000 ] || {
-      echo "$page: $picture has $size bytes, expected a picture of less than 150000"
-      offences=$((offences + 1))
-    }
+    [ "$size" -gt 0 ] && [ "$size" -lt 150000 ] ||
+      offend "$page: $picture has $size bytes, expected a picture of less than 150000"
   done
 done
 
 # Whatever builds the book installs the packages that its page names.
 for package in $(sed -n 's/^ *apt-get install //p' examples/book/README.md); do
   for builder in .github/workflows/book.yml .ci/run; do
-    grep -q -- "$package" "$builder" || {
-      echo "$builder: does not install $package, which the book needs"
-      offences=$((offences + 1))
-    }
+    grep -q -- "$package" "$builder" ||
+      offend "$builder: does not install $package, which the book needs"
   done
 done
 
 # Measured figures have a command; this sees what is one.
 without=$(echo "$figures" | sed -n 's/ | -$/ has no command/p')
-[ -z "$without" ] || { echo "$without"; offences=$((offences + 1)); }
+[ -z "$without" ] || offend "$without"
 cases=$(mktemp)
 printf '%s\n\n' '# A' 'It takes 3.5 ms.' '| a | ms |
 |---|---|
@@ -59,27 +60,24 @@ printf '%s\n\n' '# A' 'It takes 3.5 ms.' '| a | ms |
 |---|
 | 64 |' > "$cases"
 found=$(awk -f tests/shell/figures.awk "$cases" | sed 's/.* | //' | tr '\n' ';')
-[ "$found" = '-;-;bench --only b;char_lm eval out;see README.md#b;' ] || {
-  echo "figures.awk finds other figures or commands: $found"
-  offences=$((offences + 1))
-}
+[ "$found" = '-;-;bench --only b;char_lm eval out;see README.md#b;' ] ||
+  offend "figures.awk finds other figures or commands: $found"
 rm "$cases"
 
 # The first page has the verdicts of the report that examples/claims.sh wrote.
 verdicts=$(mktemp)
 grep '^| \[.*](examples/claims/README.md#' README.md | sed 's,](examples/claims/README.md#,](#,' > "$verdicts"
-[ -s "$verdicts" ] && grep '^| \[.*](#' examples/claims/README.md | diff - "$verdicts" || offences=$((offences + 1))
+[ -s "$verdicts" ] && grep '^| \[.*](#' examples/claims/README.md | diff - "$verdicts" ||
+  offend 'README.md: other verdicts than examples/claims/README.md has'
 rm "$verdicts"
 
 # quotes COMMAND PAGE: what nn/README.md gives as measured here by a command stands on the page with its table.
 quotes() {
-  numbers=$(grep -A 1 -F "*Here* (\`$1\`" nn/README.md | grep -oE '[0-9]+\.[0-9]{2,3}\b')
-  [ -n "$numbers" ] || { echo "nn/README.md: no figures of $1"; offences=$((offences + 1)); }
+  numbers=$(grep -A 1 -F "*Here* (\`$1\`" nn/README.md | grep -oE '[0-9]+\.[0-9]{2,3}\b') ||
+    offend "nn/README.md: no figures of $1"
   for number in $numbers; do
-    grep -qwF -- "$number" "$2" || {
-      echo "nn/README.md: $number of $1 is not in $2"
-      offences=$((offences + 1))
-    }
+    grep -qwF -- "$number" "$2" ||
+      offend "nn/README.md: $number of $1 is not in $2"
   done
 }
 quotes 'char_lm compare' README.md
@@ -99,9 +97,7 @@ outcomes=$(awk '
 for file in examples/claims/*.sh; do
   title=$(sed -n "s/^claim '\([^']*\)'.*/\1/p; s/^claim \"\([^\"]*\)\".*/\1/p" "$file")
   explained=$(sed -n "s/^because '\([a-z ]*\)'.*/\1/p" "$file" | awk -v title="$title" '{ print title ": " $0 }')
-  [ -z "$explained" ] || echo "$outcomes" | grep -qxF "$explained" || {
-    echo "$file: a reason for other outcomes than those of the report: $explained"
-    offences=$((offences + 1))
-  }
+  [ -z "$explained" ] || echo "$outcomes" | grep -qxF "$explained" ||
+    offend "$file: a reason for other outcomes than those of the report: $explained"
 done
 [ "$offences" = 0 ]
