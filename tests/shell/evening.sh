@@ -1,13 +1,12 @@
 #!/bin/sh
 # Counts the way through the code that README.md describes under "Reading it", and the library. The way's
-# stops are there, are few and short, and none is a kernel. A stop is a source with its header, which has
-# the same name, or that without `composed_`. Lines of code are those that are neither blank, nor a
-# comment, nor an include, nor the frame of a namespace.
+# stops are there, are few, and none is a kernel. A stop is a source with its header, which has the same
+# name, or that without `composed_`. Lines of code are those that are neither blank, nor a comment, nor an
+# include, nor the frame of a namespace. Their sums are printed and have no limit: a limit makes a fix a
+# game of golf.
 set -eu
 cd "$(dirname "$0")/../.."
 most_stops=30
-most_on_the_way=2350
-most_in_the_library=12300
 offences=0
 
 offend() {
@@ -41,7 +40,4 @@ in_the_library=$(code $(find core ops nn optim -name '*.h' -o -name '*.cpp'))
 echo "the way: $stops stops of $on_the_way lines of code; the library: $in_the_library"
 
 [ "$stops" -le "$most_stops" ] || offend "$stops stops, expected at most $most_stops"
-[ "$on_the_way" -le "$most_on_the_way" ] || offend "a way of $on_the_way lines, expected at most $most_on_the_way"
-[ "$in_the_library" -le "$most_in_the_library" ] ||
-  offend "a library of $in_the_library lines, expected at most $most_in_the_library"
 [ "$offences" = 0 ]
