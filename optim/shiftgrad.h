@@ -50,6 +50,7 @@
 #include "nn/models/stack.h"
 #include "nn/models/token_embedding.h"
 #include "nn/models/transformer_block.h"
+#include "nn/models/vocabulary.h"
 #include "nn/module.h"
 #include "nn/parameters.h"
 #include "nn/past.h"

@@ -1,6 +1,5 @@
 #include "printable.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "utf8.h"
@@ -8,18 +7,6 @@
 namespace common {
 
 namespace {
-
-struct CodePoints {
-  int32_t first, last;
-};
-
-/// Controls, and what acts on the text around it without a shape of its own: marks, embeddings,
-/// overrides and isolates of direction, separators of lines, annotations, tags. The joiners U+200C
-/// and U+200D are parts of words and of emoji.
-constexpr CodePoints invisible[] = {
-    {0x00, 0x1F},     {0x7F, 0x9F},     {0x61C, 0x61C},   {0x200E, 0x200F}, {0x2028, 0x202E},
-    {0x2060, 0x206F}, {0xFDD0, 0xFDEF}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F},
-};
 
 std::string escaped(std::string_view bytes) {
   std::string result;
@@ -57,11 +44,6 @@ std::string shown(std::string_view text, std::string_view kept) {
 }
 
 }  // namespace
-
-bool is_visible(int32_t code) {
-  auto has = [&](CodePoints range) { return range.first <= code && code <= range.last; };
-  return (code & 0xFFFE) != 0xFFFE && std::ranges::none_of(invisible, has);
-}
 
 std::string printable(std::string_view text, size_t longest) {
   return shown(shortened(text, longest), "");

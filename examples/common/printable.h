@@ -1,18 +1,16 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "core/io/utf8.h"
 
 namespace common {
 
 /// Length in bytes beyond which no line needs to be readable.
 constexpr size_t longest_line = 4000;
 
-/// Whether a code point can be shown: it is neither a control character, nor one that changes the
-/// direction or the lines of the text around it, nor one of the 66 code points that are no
-/// characters.
-bool is_visible(int32_t code);
+using shiftgrad::is_visible;
 
 /// Returns the text as one line that a terminal, a page or an XML file can show. What is not
 /// visible could be a command to a terminal, or make a text look like another one. Its bytes are

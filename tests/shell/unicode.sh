@@ -54,7 +54,7 @@ is_refused "--prompt: the model does not know the character U+00E9 'é', number 
 is_refused "--prompt: the model does not know the character U+00E9 'é', number 3" \
   generate bytes --prompt 'Gé'
 printf 'Gr\374\337e' > latin
-is_refused 'latin: not UTF-8: 0xFC at offset 2; --vocab bytes takes any bytes' \
+is_refused 'latin: not UTF-8: 0xFC at offset 2; a vocabulary of bytes takes any text' \
   train $tiny --data latin --vocab characters --out_dir none
 is_refused 'latin: not UTF-8: 0xFC at offset 2' train $tiny --data text --val_data latin \
   --vocab characters --out_dir none

@@ -1,0 +1,62 @@
+#pragma once
+
+// Texts for a model, and back: which characters there are, and their tokens.
+//
+//     Vocabulary vocabulary = Vocabulary::of(text);
+//     LanguageModel model({.vocab_size = vocabulary.size()}, random);
+//     Trainer trainer(model, vocabulary.encode(text), {}, config);
+//     std::vector<int32_t> tokens = generate(model, vocabulary.encode("To be"), options);
+//     std::cout << vocabulary.decode(tokens);
+//
+// Checkpoint::vocabulary keeps codes().
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shiftgrad {
+
+/// The unit of a text: bytes, whatever they mean, or the code points of UTF-8.
+enum class TextUnit { byte, character };
+
+/// The characters that a model knows: distinct bytes or code points in rising order. Token n stands
+/// for the n-th.
+class Vocabulary {
+ public:
+  /// Knows no characters yet.
+  explicit Vocabulary(TextUnit unit) : unit_(unit) {}
+  /// Knows the codes from a checkpoint. Throws an error that names `source` unless they are valid
+  /// and rise.
+  Vocabulary(TextUnit unit, std::vector<int32_t> codes, const std::string& source);
+  /// Returns the vocabulary of the units in the text. Throws as `add` does.
+  static Vocabulary of(std::string_view text, TextUnit unit = TextUnit::character);
+  /// Returns the vocabulary of all 256 bytes, which has every text.
+  static Vocabulary all_bytes();
+
+  /// Adds the characters of the text, which changes the tokens. Throws an error that names `source`
+  /// if the unit is the code point and the text is not UTF-8.
+  void add(std::string_view text, const std::string& source = "vocabulary");
+
+  TextUnit unit() const { return unit_; }
+  const std::vector<int32_t>& codes() const { return codes_; }
+  int64_t size() const { return std::ssize(codes_); }
+
+  /// Returns the text's tokens. Throws an error that names `source` for a character that the model
+  /// does not know, and names it.
+  std::vector<int32_t> encode(std::string_view text, const std::string& source = "encode") const;
+  /// Returns the bytes that the token stands for. Throws for a token that there is not.
+  std::string decode(int32_t token) const;
+  /// Returns the text that the tokens stand for.
+  std::string decode(std::span<const int32_t> tokens) const;
+
+ private:
+  void number_tokens();
+
+  TextUnit unit_;
+  std::vector<int32_t> codes_;
+  std::vector<int32_t> token_of_code_;  // up to the greatest code
+};
+
+}  // namespace shiftgrad
