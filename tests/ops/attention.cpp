@@ -188,6 +188,10 @@ Tensor with_tokens(const Tensor& x, Chosen chosen, Scalar value) {
   return result;
 }
 
+/// What hidden tokens may hold.
+const std::vector<Scalar> extremes = {0,         1e4,       -1e4,         Scalar{1e30f},
+                                      Scalar{-1e30f}, infinity, -infinity, not_a_number};
+
 void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& expected) {
   for (size_t n = 0; n < expected.size(); ++n) {
     CAPTURE(n);
@@ -311,11 +315,16 @@ TEST_CASE("attention: whatever hidden keys hold, no other bit changes") {
     };
     std::vector<Tensor> inputs = random_inputs(form);
     Tensor cotangent = random_cotangent(form);
-    std::vector<Tensor> expected = results(form, inputs, cotangent);
-    for (Scalar extreme : {Scalar{0}, Scalar{1e4}, Scalar{-1e4}, Scalar{1e30f}, Scalar{-1e30f}}) {
-      std::vector<Tensor> changed = inputs;
-      for (size_t n : {1, 2}) changed[n] = with_tokens(inputs[n], unseen, extreme);
-      check_same(results(form, changed, cotangent), expected);
+    for (Op op : {relative_attention, composed}) {
+      bool of_kernel = op == relative_attention;
+      CAPTURE(of_kernel);
+      std::vector<Tensor> expected = results(form, inputs, cotangent, op);
+      for (Scalar extreme : extremes) {
+        CAPTURE(extreme);
+        std::vector<Tensor> changed = inputs;
+        for (size_t n : {1, 2}) changed[n] = with_tokens(inputs[n], unseen, extreme);
+        check_same(results(form, changed, cotangent, op), expected);
+      }
     }
   }
 }
@@ -336,11 +345,18 @@ TEST_CASE("attention: the future changes no bit of the past") {
         kept[0] = slice(kept[0], 2, 0, now);
         return kept;
       };
-      std::vector<Tensor> expected = past(results(form, inputs, cotangent));
-      for (Scalar extreme : {Scalar{1e4}, Scalar{-1e4}, Scalar{1e30f}}) {
-        std::vector<Tensor> changed = inputs;
-        for (size_t n : {1, 2}) changed[n] = with_tokens(inputs[n], later_key, extreme);
-        check_same(past(results(form, changed, cotangent)), expected);
+      for (Op op : {relative_attention, composed}) {
+        bool of_kernel = op == relative_attention;
+        CAPTURE(of_kernel);
+        std::vector<Tensor> expected = past(results(form, inputs, cotangent, op));
+        for (Scalar extreme : extremes) {
+          CAPTURE(extreme);
+          std::vector<Tensor> changed = inputs;
+          // A finite query of such a size has finite scores, which are not 0 for the keys it sees.
+          if (!std::isfinite(extreme)) changed[0] = with_tokens(inputs[0], later_query, extreme);
+          for (size_t n : {1, 2}) changed[n] = with_tokens(inputs[n], later_key, extreme);
+          check_same(past(results(form, changed, cotangent, op)), expected);
+        }
       }
     }
   }
@@ -439,12 +455,97 @@ TEST_CASE("attention: passes of one size ask the system for no memory but the fi
   });
 }
 
-TEST_CASE("attention: no queries, no keys, no members") {
-  for (auto [B, T, K] : {std::array{2, 0, 3}, {2, 3, 0}, {0, 3, 3}}) {
-    AttentionForm form{.name = "", .terms = "uab", .B = B, .T = T, .K = K, .visibility = causal};
-    std::vector<Tensor> got = results(form, random_inputs(form), random_cotangent(form));
-    CHECK(same_bits(got[0], Tensor::zeros({B, 2, T, 2})));
+TEST_CASE("attention: any size may be 0, and every gradient is there") {
+  for (const std::string& terms : variants)
+    for (bool past_only : {true, false})
+      for (Op op : {relative_attention, composed})
+        for (auto [B, H, T, K, D] : {std::array{0, 2, 3, 3, 2},
+                                     {2, 0, 3, 3, 2},
+                                     {2, 2, 0, 3, 2},
+                                     {2, 2, 3, 0, 2},
+                                     {2, 2, 3, 3, 0},
+                                     {2, 2, 0, 0, 2},
+                                     {0, 0, 0, 0, 0}}) {
+          Dims sizes{B, H, T, K, D};
+          bool of_kernel = op == relative_attention;
+          CAPTURE(terms);
+          CAPTURE(past_only);
+          CAPTURE(sizes);
+          CAPTURE(of_kernel);
+          AttentionForm form{.name = "",
+                             .terms = terms,
+                             .B = B,
+                             .H = H,
+                             .T = T,
+                             .K = K,
+                             .D = D,
+                             .visibility = {past_only, {}, {}, {}}};
+          std::vector<Tensor> inputs = random_inputs(form);
+          std::vector<Tensor> got = results(form, inputs, random_cotangent(form), op);
+          CHECK(same_bits(got[0], Tensor::zeros({B, H, T, D})));
+          for (size_t n = 1; n < got.size(); ++n)
+            CHECK((!got[n].defined() || same_bits(got[n], Tensor::zeros(inputs[n - 1].shape()))));
+        }
+}
+
+TEST_CASE("attention: a row of scores that all overflow to -inf is one that sees no key") {
+  for (Op op : {relative_attention, composed}) {
+    AttentionForm form{.name = "", .B = 1, .H = 1, .T = 2, .K = 2, .D = 1};
+    std::vector<Tensor> inputs = random_inputs(form);
+    Scalar large = std::numeric_limits<Scalar>::max();
+    inputs[0] = Tensor::from({1, 1, 2, 1}, std::vector<Scalar>{large, 1});
+    inputs[1] = Tensor::from({1, 1, 2, 1}, std::vector<Scalar>{-large, -large / 2});
+    std::vector<Tensor> got = results(form, inputs, random_cotangent(form), op);
+    CHECK(got[0].values()[0] == 0);
+    CHECK(got[0].values()[1] == inputs[2].values()[1]);
+    CHECK(got[1].values()[0] == 0);  // dq of that row
   }
+}
+
+TEST_CASE("attention: what is not finite spoils those that see it, and no bit of the others") {
+  AttentionForm form{.name = "",
+                     .terms = "uvrpsab",
+                     .B = 1,
+                     .H = 1,
+                     .T = 120,
+                     .K = 130,
+                     .D = 3,
+                     .visibility = {true, 20, {}, some({1, 120, 130})}};
+  auto sees = [&](int64_t i, int64_t j) {
+    return is_seen(form.visibility, 0, i, j, form.T, form.K);
+  };
+  std::vector<Tensor> inputs = random_inputs(form);
+  Tensor cotangent = random_cotangent(form);
+  for (int64_t ill : {0, 37, 100, 129})
+    for (Op op : {relative_attention, composed}) {
+      CAPTURE(ill);
+      bool of_kernel = op == relative_attention;
+      CAPTURE(of_kernel);
+      std::vector<Tensor> expected = results(form, inputs, cotangent, op), changed = inputs;
+      for (size_t n : {1, 2})
+        changed[n] = with_tokens(
+            inputs[n], [&](int64_t, int64_t j) { return j == ill; }, not_a_number);
+      std::vector<Tensor> got = results(form, changed, cotangent, op);
+      auto check_rows = [&](size_t n, auto is_spoilt) {
+        CAPTURE(n);
+        for (int64_t i = 0; i < got[n].size(2); ++i) {
+          CAPTURE(i);
+          Tensor row = slice(got[n], 2, i, i + 1);
+          if (is_spoilt(i))
+            CHECK(std::isnan(row.values()[0]));
+          else
+            CHECK(same_bits(row, slice(expected[n], 2, i, i + 1)));
+        }
+      };
+      auto spoilt_query = [&](int64_t i) { return sees(i, ill); };
+      auto spoilt_key = [&](int64_t j) {
+        for (int64_t i = 0; i < form.T; ++i)
+          if (sees(i, j) && sees(i, ill)) return true;
+        return false;
+      };
+      for (size_t n : {0, 1}) check_rows(n, spoilt_query);  // y, dq
+      for (size_t n : {2, 3}) check_rows(n, spoilt_key);    // dk, dv
+    }
 }
 
 TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
