@@ -128,6 +128,7 @@ std::vector<AttentionForm> long_forms() {
   form("a tile that few queries see", 200, 800, {false, 300, {}, {}}, 0);
   form("masks over several tiles", 20, 900, {true, {}, some({2, 900}), some({2, 20, 900})}, 0);
   form("padding of whole tiles", 20, 1300, {false, {}, last_keys({2, 1300}, 600), {}}, 0);
+  form("padding of a whole first tile", 20, 1300, {false, {}, first_keys({2, 1300}, 600), {}}, 0);
   form("a member that is all padding", 120, 500, {true, {}, one_member({2, 500}, 1), {}}, 0.1);
   form("a tile that one member hides", 20, 500, {false, {}, first_keys({2, 500}, 430), {}}, 0.1);
   return forms;
@@ -472,6 +473,26 @@ TEST_CASE("attention: the factor is 1 unless one is set") {
     Tensor set = op(a);
     a.factor.reset();
     CHECK(same_bits(op(a), set));
+  }
+}
+
+TEST_CASE("attention: a part of the batch drops what the whole drops there") {
+  AttentionForm form{.name = "",
+                     .terms = "uvrpsab",
+                     .B = 3,
+                     .T = 100,
+                     .K = 110,
+                     .D = 3,
+                     .visibility = causal,
+                     .dropout = 0.3};
+  std::vector<Tensor> inputs = random_inputs(form);
+  for (Op op : {relative_attention, composed}) {
+    Tensor whole = op(form.attention(inputs));
+    std::vector<Tensor> of_part = inputs;
+    for (size_t n = 0; n < 3; ++n) of_part[n] = slice(inputs[n], 0, 1, 3);
+    RelativeAttention part = form.attention(of_part);
+    part.dropout.first_row = 1;
+    CHECK(same_bits(op(part), slice(whole, 0, 1, 3)));
   }
 }
 
