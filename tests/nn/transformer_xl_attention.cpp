@@ -60,7 +60,7 @@ TEST_CASE("distances beyond clamp_len share its sinusoid, in the past and in the
   CHECK(shows(2, -2, {2, 1, 0, -1, -2}));
 }
 
-TEST_CASE("dropout of the sinusoids is the same for all members of a batch, and in training alone") {
+TEST_CASE("dropout of the sinusoids, in training alone, is the same for all members of a batch") {
   TransformerXLAttention layer = with_plain_rows({.d_model = 8, .n_head = 2, .dropout = 0.5});
   auto table = [&](bool training, int64_t first_member) {
     Context context;

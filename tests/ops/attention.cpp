@@ -130,6 +130,7 @@ std::vector<AttentionForm> long_forms() {
   form("padding of whole tiles", 20, 1300, {false, {}, last_keys({2, 1300}, 600), {}}, 0);
   form("padding of a whole first tile", 20, 1300, {false, {}, first_keys({2, 1300}, 600), {}}, 0);
   form("a member that is all padding", 120, 500, {true, {}, one_member({2, 500}, 1), {}}, 0.1);
+  form("a first member that is all padding", 20, 500, {false, {}, one_member({2, 500}, 0), {}}, 0);
   form("a tile that one member hides", 20, 500, {false, {}, first_keys({2, 500}, 430), {}}, 0.1);
   return forms;
 }
