@@ -86,6 +86,8 @@ struct Attention : Layer {
     if constexpr (requires { config.chunk; }) chunk = config.chunk;
   }
 
+  /// The least distance between T queries and their keys; as if of one where there is none.
+  int64_t nearest(int64_t T) const { return causal || T == 0 ? 0 : 1 - T; }
   /// Returns the terms with the factor, the dropout of the call, and the keys that a query may
   /// attend to, by the layer's own rules and the masks of the call.
   RelativeAttention completed(RelativeAttention terms, Context& context,

@@ -36,6 +36,7 @@ std::vector<AttentionForm> small_forms() {
   forms.push_back({.name = "one query", .terms = "uvrpsab", .T = 1, .K = 4, .visibility = causal});
   forms.push_back({.name = "fewer keys", .terms = "uvrpsab", .T = 4, .K = 2, .visibility = causal});
   forms.push_back({.name = "fewer keys, both ways", .terms = "rpsab", .T = 4, .K = 2});
+  forms.push_back({.name = "a position bias of clipped keys alone", .terms = "va"});
   forms.push_back({.name = "shared tables", .terms = "rpab", .shared_tables = true});
   forms.push_back({.name = "one clipped row", .terms = "ab", .clip = 0, .visibility = causal});
   forms.push_back({.name = "wide clip", .terms = "ab", .clip = 4, .visibility = causal});
@@ -127,7 +128,9 @@ std::vector<AttentionForm> long_forms() {
   form("a tile that few queries see", 200, 800, {false, 300, {}, {}}, 0);
   form("masks over several tiles", 20, 900, {true, {}, some({2, 900}), some({2, 20, 900})}, 0);
   form("padding of whole tiles", 20, 1300, {false, {}, last_keys({2, 1300}, 600), {}}, 0);
+  form("padding of a whole first tile", 20, 1300, {false, {}, first_keys({2, 1300}, 600), {}}, 0);
   form("a member that is all padding", 120, 500, {true, {}, one_member({2, 500}, 1), {}}, 0.1);
+  form("a first member that is all padding", 20, 500, {false, {}, one_member({2, 500}, 0), {}}, 0);
   form("a tile that one member hides", 20, 500, {false, {}, first_keys({2, 500}, 430), {}}, 0.1);
   return forms;
 }
@@ -548,14 +551,64 @@ TEST_CASE("attention: what is not finite spoils those that see it, and no bit of
     }
 }
 
+namespace {
+
+/// What kernel and twin say of a form's zeros after a change.
+template <class Change>
+std::string refused(const AttentionForm& form, Change change) {
+  std::vector<Tensor> inputs;
+  for (const Dims& shape : form.shapes()) inputs.push_back(Tensor::zeros(shape));
+  RelativeAttention a = form.attention(inputs);
+  change(a);
+  std::string of_kernel = refusal([&] { relative_attention(a); });
+  CHECK(refusal([&] { composed_attention(a); }) == of_kernel);
+  return of_kernel;
+}
+
+}  // namespace
+
+TEST_CASE("attention: the factor is 1 unless one is set") {
+  AttentionForm form{.name = "", .terms = "uvrpsab", .visibility = causal, .factor = 1};
+  RelativeAttention a = form.attention(random_inputs(form));
+  for (Op op : {relative_attention, composed}) {
+    a.factor = 1;
+    Tensor set = op(a);
+    a.factor.reset();
+    CHECK(same_bits(op(a), set));
+  }
+}
+
+TEST_CASE("attention: a part of the batch drops what the whole drops there") {
+  AttentionForm form{.name = "",
+                     .terms = "uvrpsab",
+                     .B = 3,
+                     .T = 100,
+                     .K = 110,
+                     .D = 3,
+                     .visibility = causal,
+                     .dropout = 0.3};
+  std::vector<Tensor> inputs = random_inputs(form);
+  for (Op op : {relative_attention, composed}) {
+    Tensor whole = op(form.attention(inputs));
+    std::vector<Tensor> of_part = inputs;
+    for (size_t n = 0; n < 3; ++n) of_part[n] = slice(inputs[n], 0, 1, 3);
+    RelativeAttention part = form.attention(of_part);
+    part.dropout.first_row = 1;
+    CHECK(same_bits(op(part), slice(whole, 0, 1, 3)));
+  }
+}
+
+TEST_CASE("composed attention shows probabilities before dropout") {
+  AttentionForm form{.name = "", .terms = "uvrpsab", .visibility = causal, .dropout = 0.4};
+  RelativeAttention a = form.attention(random_inputs(form));
+  Tensor shown;
+  Tensor dropped = composed_attention(a, [&](const Tensor& p) { shown = p.detach(); });
+  CHECK(same_bits(shown, attention_probabilities(a)));
+  a.dropout = {};
+  CHECK_FALSE(same_bits(composed_attention(a), dropped));
+}
+
 TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
-  auto refused = [](const AttentionForm& form, auto change) {
-    std::vector<Tensor> inputs;
-    for (const Dims& shape : form.shapes()) inputs.push_back(Tensor::zeros(shape));
-    RelativeAttention a = form.attention(inputs);
-    change(a);
-    return refusal([&] { relative_attention(a); });
-  };
   AttentionForm form{.name = "", .terms = "uvrpsab", .visibility = causal};
   CHECK(refused(form,
                 [](auto& a) {
@@ -590,9 +643,69 @@ TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
         }) == "relative_attention: clipped_values [3, 2], expected [2m+1, 2 or 1, 2]");
   CHECK(refused(form, [](auto& a) { a.dropout.rate = 1; }) ==
         "relative_attention: a dropout rate of 1, expected 0 to below 1");
+  CHECK(refused(form, [](auto& a) { a.dropout.rate = -0.1; }) ==
+        "relative_attention: a dropout rate of -0.1, expected 0 to below 1");
   CHECK(refused({.name = "", .terms = "v"}, [](auto&) {}) ==
         "relative_attention: position_bias without position_rows or clipped_keys");
   CHECK(refused(form, [](auto& a) {
           a.visibility.padding = some({2, 4});
         }) == "relative_attention: key_padding_mask [2, 4], expected [2, 3]");
+}
+
+TEST_CASE("attention refuses queries, keys and values of other heads, members, widths and ranks") {
+  const Dims right{2, 2, 3, 2};
+  const std::vector<std::array<Dims, 3>> wrong = {
+      {Dims{2, 3, 3, 2}, right, right},           // heads
+      {Dims{1, 2, 3, 2}, right, right},           // members
+      {Dims{2, 2, 3, 4}, right, right},           // widths
+      {right, Dims{2, 2, 4, 2}, right},           // keys and values
+      {Dims{2, 3, 2}, right, right},              // ranks
+      {right, Dims{2, 3, 2}, Dims{2, 3, 2}}};
+  for (const std::array<Dims, 3>& shapes : wrong) {
+    auto of_shapes = [&](auto& a) {
+      a.query = Tensor::zeros(shapes[0]);
+      a.key = Tensor::zeros(shapes[1]);
+      a.value = Tensor::zeros(shapes[2]);
+    };
+    CHECK(refused({.name = ""}, of_shapes) ==
+          text("relative_attention: query ", shapes[0], ", key ", shapes[1], ", value ", shapes[2],
+               ": expected [B, H, T, D], and [B, H, K, D] twice"));
+  }
+}
+
+TEST_CASE("attention refuses tables of other heads, widths and lengths, each by its name") {
+  using Field = Tensor RelativeAttention::*;
+  const AttentionForm both_ways{.name = "", .terms = "uvrpsab"};
+  auto with = [&](Field field, const Dims& shape) {
+    return refused(both_ways, [&](auto& a) { a.*field = Tensor::zeros(shape); });
+  };
+  auto say = [](const char* name, const Dims& shape, const char* expected) {
+    return text("relative_attention: ", name, " ", shape, expected);
+  };
+  using R = RelativeAttention;
+  const std::pair<const char*, Field> by_distance[] = {{"position_rows", &R::position_rows},
+                                                       {"position_queries", &R::position_queries}};
+  const std::pair<const char*, Field> clipped[] = {{"clipped_keys", &R::clipped_keys},
+                                                   {"clipped_values", &R::clipped_values}};
+  for (const Dims& shape : {Dims{5, 3, 2}, {5, 2, 1}, {5, 2}, {5, 2, 2, 1}}) {
+    for (auto [name, field] : by_distance)
+      CHECK(with(field, shape) == say(name, shape, ", expected [n, 2 or 1, 2]"));
+    for (auto [name, field] : clipped)
+      CHECK(with(field, shape) == say(name, shape, ", expected [2m+1, 2 or 1, 2]"));
+  }
+  for (auto [name, field] : by_distance)
+    CHECK(with(field, {4, 2, 2}) ==
+          say(name, {4, 2, 2}, " for 3 queries of 3 keys, expected at least 5 rows"));
+  for (auto [name, field] : clipped)
+    for (const Dims& shape : {Dims{0, 2, 2}, {2, 1, 2}})
+      CHECK(with(field, shape) == say(name, shape, ", expected an odd number of rows, 2m+1"));
+  for (const Dims& shape : {Dims{5, 1}, {5}, {5, 2, 1}})
+    CHECK(with(&R::position_scores, shape) ==
+          say("position_scores", shape, ", expected [n, 2]"));
+  CHECK(with(&R::position_scores, {4, 2}) ==
+        say("position_scores", {4, 2}, " for 3 queries of 3 keys, expected at least 5 rows"));
+  for (const Dims& shape : {Dims{1, 2}, {2}, {2, 1}, {2, 2, 1}}) {
+    CHECK(with(&R::content_bias, shape) == say("content_bias", shape, ", expected [2, 2]"));
+    CHECK(with(&R::position_bias, shape) == say("position_bias", shape, ", expected [2, 2]"));
+  }
 }
