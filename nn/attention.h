@@ -92,8 +92,6 @@ struct Attention : Layer {
   /// attend to, by the layer's own rules and the masks of the call.
   RelativeAttention completed(RelativeAttention terms, Context& context,
                               int64_t first_position = 0) const;
-  /// The least distance between T queries and their keys, 0 for none.
-  int64_t nearest(int64_t T) const { return causal || T == 0 ? 0 : 1 - T; }
   Tensor project_query(const Tensor& x) const { return project_parts(x, 0, 1); }
   Heads project_source(const Tensor& source) const;
 
