@@ -86,6 +86,8 @@ struct Attention : Layer {
     if constexpr (requires { config.chunk; }) chunk = config.chunk;
   }
 
+  /// The least distance between T queries and their keys; as if of one where there is none.
+  int64_t nearest(int64_t T) const { return causal || T == 0 ? 0 : 1 - T; }
   /// Returns the terms with the factor, the dropout of the call, and the keys that a query may
   /// attend to, by the layer's own rules and the masks of the call.
   RelativeAttention completed(RelativeAttention terms, Context& context,
@@ -94,8 +96,6 @@ struct Attention : Layer {
   Heads project_source(const Tensor& source) const;
 
  private:
-  /// The least distance between T queries and their keys.
-  int64_t nearest(int64_t T) const { return causal ? 0 : 1 - T; }
   /// Projects x [B, T, C] to the n parts begin … end-1 of (q, k, v), as heads [B, nH, T, D].
   Tensor project_parts(const Tensor& x, int64_t begin, int64_t end) const;
 };

@@ -33,7 +33,7 @@ class AttentionState : public StateOf<AttentionState> {
  private:
   SlidingCache keys_, values_;
   Tensor table_;
-  int64_t table_farthest_ = -1, table_nearest_ = 0;
+  int64_t table_farthest_ = -2, table_nearest_ = 0;  // -1 is the farthest of no key
   int64_t seen_ = 0, reach_;
   bool cut_by_reach_;
 };

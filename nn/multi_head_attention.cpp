@@ -38,7 +38,7 @@ RelativeAttention MultiHeadAttention::equation(const Heads& heads, const Tensor&
   if (position == AttentionPosition::alibi) {
     // -slope_h |δ|, times √D, which the score is divided by
     double factor = std::sqrt(static_cast<double>(d_head));
-    score.position_scores = distance_penalty(n_head, K - 1, causal ? 0 : 1 - T, factor);  // [n, H]
+    score.position_scores = distance_penalty(n_head, K - 1, nearest(T), factor);  // [n, H]
   }
   return score;
 }

@@ -20,7 +20,7 @@ RelativeAttention RelativeMultiHeadAttention::equation(const Heads& heads, const
   int64_t T = q.size(2), K = k.size(2), P = reach();
   require(K - 1 <= P && (causal || T <= P), "relative_multi_head_attention: ", T, " queries of ", K,
           " keys are beyond max_positions ", P);
-  int64_t first = P - (K - 1), last = P + (causal ? 1 : T);  // for the distances K-1 … 0 or -(T-1)
+  int64_t first = P - (K - 1), last = P - nearest(T) + 1;  // for the distances K-1 … 0 or -(T-1)
 
   RelativeAttention score{.query = q, .key = k, .value = v};        // (A) q_i·k_j
   score.position_rows = slice(key_pos_embeddings, 0, first, last);  // (B) q_i·R_{P-δ}  [n, H, D]

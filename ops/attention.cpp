@@ -82,6 +82,10 @@ Tensor relative_attention(const RelativeAttention& attention) {
   AttentionSizes sizes(a);
   Tensor by_token = Tensor::empty({sizes.B, sizes.T, sizes.H, sizes.D});
   Tensor y = transpose(by_token, 1, 2);  // [B, H, T, D]
+  if (y.count() == 0) {
+    record(y, inputs, [](const Tensor&) {});
+    return y;
+  }
   AttentionRecord saved{.y = y, .rows = {}, .exponentials = {}};
   if (recording(inputs)) {
     saved.rows = Tensor::empty({sizes.B, sizes.H, sizes.T, 2});

@@ -55,10 +55,11 @@ struct RelativeAttention {
 };
 
 /// Computes y [B, H, T, D] by tiles of queries and keys: no [B, H, T, K] tensor where K is large, and
-/// memory linear in T and K. A hidden key has the probability 0 whatever its score; a query that
-/// sees no key gives 0 and no gradient. Results have the same bits on any number of threads. They
-/// depend neither on what hidden tokens hold, as long as that is finite, nor on other members of
-/// the batch. y lies in memory as [B, T, H, D], so that merging the heads is a view. Time
+/// memory linear in T and K. A hidden key has the probability 0 whatever its score, and so has one
+/// with a score of -inf; a query that sees no other gives 0 and no gradient. Results have the same
+/// bits on any number of threads. They depend neither on other members of the batch nor on what
+/// hidden tokens hold, also where that is NaN or infinite: a pair with a probability of 0 takes no
+/// part in any sum, and a row of dy that is 0 passes no gradient on. y lies in memory as [B, T, H, D], so that merging the heads is a view. Time
 /// O(B H T K D), less what no query of a tile sees. Throws when shapes do not fit together.
 /// PyTorch: scaled_dot_product_attention, when the biases, position_rows, position_scores and the
 /// clipped tables are undefined.

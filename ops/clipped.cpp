@@ -20,7 +20,8 @@ void add_moved(Direction direction, const Tensor& x, const Tensor& y) {
   const bool to_keys = direction == Direction::to_keys;
   int64_t K = (to_keys ? y : x).size(-1), buckets = (to_keys ? x : y).size(-1);
   int64_t T = x.size(-2), m = buckets / 2;
-  parallel_each(x.count() / x.size(-1), 16, [&](int64_t row) {
+  Dims rows(std::span(x.shape().begin(), x.shape().end() - 1));
+  parallel_each(product(rows), 16, [&](int64_t row) {
     const Scalar* from = x.data() + row * x.size(-1);
     Scalar* to = y.mutable_data() + row * y.size(-1);
     int64_t position = K - T + row % T;
@@ -51,14 +52,14 @@ Tensor moved(Direction direction, const Tensor& input, int64_t width) {
 
 Tensor gather_by_distance(const Tensor& x, int64_t K) {
   require_defined("gather_by_distance", "x", x);
-  require(x.rank() >= 2 && x.size(-1) % 2 == 1 && K >= 1, "gather_by_distance: ", x.shape(),
+  require(x.rank() >= 2 && x.size(-1) % 2 == 1 && K >= 0, "gather_by_distance: ", x.shape(),
           " for ", K, " keys, expected […, T, 2m+1]");
   return moved(Direction::to_keys, x, K);
 }
 
 Tensor bucket_by_distance(const Tensor& x, int64_t m) {
   require_defined("bucket_by_distance", "x", x);
-  require(x.rank() >= 2 && x.size(-1) >= 1 && m >= 0, "bucket_by_distance: ", x.shape(),
+  require(x.rank() >= 2 && m >= 0, "bucket_by_distance: ", x.shape(),
           " for a clipping distance of ", m, ", expected […, T, K]");
   return moved(Direction::to_buckets, x, 2 * m + 1);
 }

@@ -6,6 +6,7 @@
 #include "ops/shape.h"
 #include "ops/shift.h"
 #include "ops/softmax.h"
+#include "ops/weighted_sum.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -62,9 +63,9 @@ Tensor composed_attention(const RelativeAttention& attention, const ProbabilityR
   Tensor p = attention_probabilities(attention, editor);
   if (recorder) recorder(p);
   p = dropout(p, attention.dropout);
-  Tensor y = matmul(p, v);  // Σ_j p_ij v_j [B, H, T, D]
-  if (b.defined())          // Σ_j p_ij clipped_values[c]
-    y = y + matmul(bucket_by_distance(p, b.size(0) / 2), by_head(b));
+  Tensor y = weighted_sum(p, v);  // Σ_j p_ij v_j [B, H, T, D]
+  if (b.defined())                // Σ_j p_ij clipped_values[c]
+    y = y + weighted_sum(bucket_by_distance(p, b.size(0) / 2), unsqueeze(by_head(b), 0));
   return y;
 }
 

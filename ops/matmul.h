@@ -5,7 +5,8 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The product a b for a [..., M, N] and b [..., N, P]; the axes before the last two broadcast.
-/// Transposes are found from the strides and cost nothing. Throws when the inner sizes differ.
+/// Transposes are found from the strides and cost nothing. An element whose gradient is 0 passes
+/// nothing on, whatever it was made from. Throws when the inner sizes differ.
 /// PyTorch: matmul.
 Tensor matmul(const Tensor& a, const Tensor& b);
 

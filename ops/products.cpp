@@ -8,6 +8,7 @@
 #include "core/machine/blas.h"
 #include "core/machine/parallel.h"
 #include "core/walk.h"
+#include "ops/finite_rows.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -28,11 +29,24 @@ Steps steps(bool summed, const Layout& a, const Layout& b, const Layout& product
   return Steps({&parts[0], &parts[1], &parts[2]});
 }
 
+/// c = alpha a b + beta c, with weights.
+void weighted_gemm(Weights weights, Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
+                   Scalar beta, const Matrix& c, Threads threads = Threads::one) {
+  if (weights == Weights::none) return gemm(alpha, a, b, beta, c, threads);
+  const bool left = weights == Weights::left;
+  const ConstMatrix weighted = left ? b : a.transposed();
+  FiniteRows finite(weighted);
+  gemm(alpha, left ? a : finite.matrix.transposed(), left ? finite.matrix : b, beta, c, threads);
+  add_weighted_rows(alpha, left ? a : b.transposed(), weighted, finite.others,
+                    left ? c : c.transposed());
+}
+
 /// product = alpha left right + beta product at each position of the stack that is kept, summed
 /// over the others; the matrices are those of the first position. One task is some rows of one
 /// product; with few products their rows are cut finer.
 void multiply_stack(Scalar alpha, const ConstMatrix& left, const ConstMatrix& right, Scalar beta,
-                    const Matrix& product, const Steps& kept, const Steps& summed) {
+                    const Matrix& product, const Steps& kept, const Steps& summed,
+                    Weights weights) {
   constexpr int64_t enough_tasks = 16, fewest_rows = 64;
   int64_t rows = product.rows;
   int64_t wanted = (enough_tasks + kept.count() - 1) / std::max<int64_t>(kept.count(), 1);
@@ -49,7 +63,7 @@ void multiply_stack(Scalar alpha, const ConstMatrix& left, const ConstMatrix& ri
         l.data += at[0] + then[0];
         r.data += at[1] + then[1];
         p.data += at[2];
-        gemm(alpha, l, r, keep, p);
+        weighted_gemm(weights, alpha, l, r, keep, p);
         keep = 1;
       });
     });
@@ -65,7 +79,7 @@ void multiply_stack(Scalar alpha, const ConstMatrix& left, const ConstMatrix& ri
 }  // namespace
 
 void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
-                       Scalar beta, const Tensor& c) {
+                       Scalar beta, const Tensor& c, Weights weights) {
   require_defined(operation, "a", a, "b", b, "c", c);
   require(a.rank() >= 2 && b.rank() == a.rank() && c.rank() == a.rank() &&
               a.size(-1) == b.size(-2) && c.size(-2) == a.size(-2) && c.size(-1) == b.size(-1),
@@ -74,7 +88,7 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
   if (c.layout().is_broadcast(-2) || c.layout().is_broadcast(-1)) {
     // Rows or columns lie on top of each other, where no GEMM could add them up.
     Tensor products = Tensor::empty(c.shape());
-    multiply_matrices(operation, alpha, a, b, 0, products);
+    multiply_matrices(operation, alpha, a, b, 0, products, weights);
     return accumulate(beta, c, products);
   }
   ConstMatrix left = matrix_of(a.data(), a), right = matrix_of(b.data(), b);
@@ -82,8 +96,8 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
   Steps kept = steps(false, a.layout(), b.layout(), c.layout());
   Steps summed = steps(true, a.layout(), b.layout(), c.layout());
   if (kept.count() * summed.count() == 1)
-    return gemm(alpha, left, right, beta, product, Threads::all);
-  multiply_stack(alpha, left, right, beta, product, kept, summed);
+    return weighted_gemm(weights, alpha, left, right, beta, product, Threads::all);
+  multiply_stack(alpha, left, right, beta, product, kept, summed, weights);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

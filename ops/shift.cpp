@@ -60,8 +60,9 @@ Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
   auto product = [](const Tensor& padded) { return slice(padded, -1, 1, padded.size(-1)); };
   multiply_matrices("matmul_left_padded", 1, a, transpose(keys), 0, product(y));
   record(y, {&a, &keys}, [a, keys, product](const Tensor& dy) {
-    deliver_product("matmul_left_padded", a.gradient_sink(), product(dy), keys);
-    deliver_product("matmul_left_padded", keys.gradient_sink(), transpose(product(dy)), a);
+    deliver_product("matmul_left_padded", a.gradient_sink(), product(dy), keys, Weights::left);
+    deliver_product("matmul_left_padded", keys.gradient_sink(), transpose(product(dy)), a,
+                    Weights::left);
   });
   return y;
 }
@@ -97,7 +98,8 @@ Tensor relative_key_product(const Tensor& k, const Tensor& rows, int64_t T) {
   require(fit(k, rows) && T >= 0 && k.size(2) <= rows.size(0), "relative_key_product: ", k.shape(),
           " with ", rows.shape(), " for ", T,
           " queries: expected [B, H, K, D] and [n, H, D] with n of at least the keys");
-  int64_t missing = std::max<int64_t>(k.size(2) + T - 1 - rows.size(0), 0);
+  int64_t distances = std::max<int64_t>(k.size(2), 1) + T - 1;
+  int64_t missing = std::max<int64_t>(distances - rows.size(0), 0);
   Tensor future = Tensor::zeros({missing, rows.size(1), rows.size(2)});
   Tensor backwards = relative_product(reverse(k, 2), concat({rows, future}, 0), T);  // [B, H, K, T]
   return transpose(reverse(reverse(backwards, 2), 3));                               // [B, H, T, K]

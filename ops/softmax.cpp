@@ -37,8 +37,12 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
     deliver(scores.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
       parallel_each(rows, 32, [&](int64_t row) {
         const Scalar *of_p = p.data() + row * K, *of_dp = dp.data() + row * K;
-        simd::softmax_gradient(of_p, of_dp, simd::softmax_mean(of_p, of_dp, K), factor, beta,
-                               dx.mutable_data() + row * K, K);
+        Scalar* of_dx = dx.mutable_data() + row * K;
+        if (std::all_of(of_dp, of_dp + K, [](Scalar each) { return each == 0; }))
+          simd::axpby(0, of_dp, beta, of_dx, K);  // a row without a gradient passes none on
+        else
+          simd::softmax_gradient(of_p, of_dp, simd::softmax_mean(of_p, of_dp, K), factor, beta,
+                                 of_dx, K);
       });
     });
   });

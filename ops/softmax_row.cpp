@@ -9,13 +9,24 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
+constexpr Scalar not_a_number = std::numeric_limits<Scalar>::quiet_NaN();
 constexpr Scalar none = SoftmaxRow().greatest;
+
+/// Whether a row with this greatest score has no probabilities but NaN.
+bool is_spoilt(Scalar greatest) { return !std::isfinite(greatest) && greatest != none; }
+
+/// Sets the e^… of such a row: NaN, but 0 where a key is hidden. Returns their sum.
+Scalar spoil(Scalar* x, int64_t length) {
+  std::transform(x, x + length, x,
+                 [](Scalar score) { return score == none ? Scalar{0} : not_a_number; });
+  return not_a_number;
+}
 
 }  // namespace
 
 Scalar SoftmaxRow::raise(const Scalar* x, int64_t length) {
   Scalar seen = length > 0 ? simd::maximum(x, length) : none;
-  if (seen <= greatest) return 1;  // but not where it is NaN
+  if (seen <= greatest || std::isnan(greatest)) return 1;  // a NaN stays, and a new one is taken
   Scalar kept = greatest == none ? 1 : std::exp(greatest - seen);
   greatest = seen;
   total *= kept;
@@ -25,6 +36,7 @@ Scalar SoftmaxRow::raise(const Scalar* x, int64_t length) {
 void SoftmaxRow::add(Scalar* x, int64_t length) { total += make_again(x, length); }
 
 Scalar SoftmaxRow::make_again(Scalar* x, int64_t length) const {
+  if (is_spoilt(greatest)) return spoil(x, length);
   if (greatest != none) return simd::exp_below(x, greatest, x, length);
   std::fill_n(x, length, Scalar{0});
   return 0;
@@ -36,6 +48,7 @@ void softmax_row(Scalar* y, int64_t length) {
     std::fill_n(y, length, Scalar{0});
     return;
   }
+  if (is_spoilt(greatest)) return void(spoil(y, length));
   Scalar total = simd::exp_minus(y, greatest, y, length);
   simd::axpby(1 / total, y, 0, y, length);
 }

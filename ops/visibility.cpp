@@ -43,6 +43,8 @@ void Visibility::check(const char* operation, int64_t B, int64_t T, int64_t K) c
   };
   expect("window", window);
   expect("chunk", chunk);
+  require(first_position >= 0, operation, ": a first_position of ", first_position,
+          ", expected at least 0");
   if (padding) {
     require(padding->shape == Dims{B, K}, operation, ": key_padding_mask ", padding->shape,
             ", expected ", Dims{B, K});

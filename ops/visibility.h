@@ -59,7 +59,7 @@ struct Visibility {
   /// The position of the first key, from which chunks are counted.
   int64_t first_position = 0;
 
-  /// Throws when the window or the chunk is none, or a mask does not fit B batch members, T queries
+  /// Throws when the window or the chunk is none, the first position is below 0, or a mask does not fit B batch members, T queries
   /// and K keys.
   void check(const char* operation, int64_t B, int64_t T, int64_t K) const;
 

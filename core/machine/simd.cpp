@@ -199,6 +199,13 @@ Scalar softmax_mean(const Scalar* p, const Scalar* dp, int64_t n) {
   });
 }
 
+// 0 times a number that is not finite is NaN, and a sum with a NaN is one.
+bool is_finite(const Scalar* x, int64_t n) {
+  return add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
+    return hn::MulAdd(access.load(x + i), hn::Zero(Lanes()), total);
+  }) == 0;
+}
+
 /// The greatest number so far, and the bits of the greatest magnitude: those of a NaN are greater
 /// than those of infinity, so one comparison at the end finds it.
 struct Greatest {
@@ -240,6 +247,7 @@ SHIFTGRAD_DISPATCH(exp_minus);
 SHIFTGRAD_DISPATCH(exp_below);
 SHIFTGRAD_DISPATCH(softmax_mean);
 SHIFTGRAD_DISPATCH(softmax_gradient);
+SHIFTGRAD_DISPATCH(is_finite);
 
 HWY_EXPORT(maximum);
 decltype(maximum) maximum = [](const Scalar* x, int64_t n) {

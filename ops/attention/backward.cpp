@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -26,6 +27,7 @@
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
 #include "ops/attention/tile.h"
+#include "ops/finite_rows.h"
 #include "ops/shape.h"
 #include "ops/softmax_row.h"
 
@@ -54,6 +56,10 @@ class TaskGradient {
     return Matrix::row_major(data_ + task * rows * columns, rows, columns);
   }
 
+  bool is_finite(int64_t task) const {
+    return !wanted() || SHIFTGRAD_PRECISION::is_finite(of(task));
+  }
+
   void clear(int64_t task) const {
     if (wanted()) std::fill_n(of(task).data, sums_.size(-2) * sums_.size(-1), Scalar{0});
   }
@@ -67,12 +73,14 @@ class TaskGradient {
   Scalar* data_ = nullptr;
 };
 
-/// The gradient of the query, of which each row is written once: in place where that is possible.
+/// The gradient of the query, whose rows are written by one block each: in place where nothing is
+/// there to add to.
 class QueryGradient {
  public:
   explicit QueryGradient(const Tensor& query) : sink_(query.gradient_sink()) {
     if (!sink_) return;
-    in_place_ = !sink_.target.layout().is_broadcast() && sink_.target.layout().strides[-1] == 1;
+    const Layout& layout = sink_.target.layout();
+    in_place_ = sink_.beta == 0 && !layout.is_broadcast() && layout.strides[-1] == 1;
     rows_ = in_place_ ? sink_.target : Tensor::empty(query.shape());
     data_ = rows_.mutable_data();
   }
@@ -82,8 +90,7 @@ class QueryGradient {
     ConstMatrix rows = block.queries(rows_);
     Scalar* to = data_ + (rows.data - rows_.data());
     for (int64_t i = 0; i < dq.rows; ++i)
-      simd::axpby(1, dq.data + i * dq.row_stride, in_place_ ? sink_.beta : 0,
-                  to + i * rows.row_stride, dq.columns);
+      std::copy_n(dq.data + i * dq.row_stride, dq.columns, to + i * rows.row_stride);
   }
 
   void deliver() const {
@@ -176,18 +183,28 @@ struct BackwardScratch : AttentionScratch {
         clipped_slopes(clipped_scores.count()) {}
 };
 
+/// dp_ij = 0 where a dropped p_ij is, which y_i does not depend on, for some rows.
+void select(const ConstMatrix& dropped, const Matrix& dp, int64_t first, int64_t count) {
+  for (int64_t i = first; i < first + count; ++i)
+    for (int64_t j = 0; j < dp.columns; ++j)
+      if (dropped.at(i, j) == 0) dp.at(i, j) = 0;
+}
+
 /// One block of one task.
 class BackwardBlock {
  public:
   BackwardBlock(const BackwardFactors& factors, const BackwardScratch& scratch,
                 const AttentionRecord& record, const AttentionBlock& block, const Tensor& dy,
-                int64_t task);
+                int64_t task, Zeros zeros);
   void add(const AttentionTile& tile);
-  void finish(bool sees) const;
+  /// Adds the gradients that the block has as a whole: those of the query, the biases and the
+  /// clipped tables. `sees` is whether it has a tile. Returns whether that of the query is finite.
+  bool finish(bool sees) const;
 
  private:
   void scale(const ConstMatrix& dy);
   void exponentials(const TileScores& scores, int64_t first, int64_t count) const;
+  void leave_out(const Matrix& e, int64_t first, int64_t count) const;
   void score_gradients(const ConstMatrix& e, const Matrix& ds, int64_t first, int64_t count) const;
   void probability_gradients(const AttentionTile& tile, const Matrix& dp, int64_t first,
                              int64_t count) const;
@@ -205,6 +222,7 @@ class BackwardBlock {
   const AttentionRecord& record;
   const AttentionBlock& block;
   int64_t task;
+  Zeros zeros;
   BlockQueries queries;
   std::array<SoftmaxRow, AttentionSizes::most_rows> rows = {};
   std::array<Scalar, AttentionSizes::most_rows> means = {};  // dy_i·y_i / total_i
@@ -216,7 +234,7 @@ class BackwardBlock {
 
 BackwardBlock::BackwardBlock(const BackwardFactors& f, const BackwardScratch& memory,
                              const AttentionRecord& its_record, const AttentionBlock& its_block,
-                             const Tensor& dy, int64_t its_task)
+                             const Tensor& dy, int64_t its_task, Zeros its_zeros)
     : a(f.a),
       sizes(f.sizes),
       gradients(f.gradients),
@@ -225,6 +243,7 @@ BackwardBlock::BackwardBlock(const BackwardFactors& f, const BackwardScratch& me
       record(its_record),
       block(its_block),
       task(its_task),
+      zeros(its_zeros),
       queries(a, block, scratch) {
   auto matrix = [&](const Buffer& buffer, int64_t columns) {
     return Matrix::row_major(buffer.data(), block.rows, columns);
@@ -249,17 +268,24 @@ BackwardBlock::BackwardBlock(const BackwardFactors& f, const BackwardScratch& me
     gemm(1, scaled, table_of_head(a.clipped_values, block.h).transposed(), 0, clipped_gradients);
 }
 
-/// Sets the rows of `scaled`, and their products with y.
+bool is_zero(const Scalar* x, int64_t n) {
+  return std::all_of(x, x + n, [](Scalar each) { return each == 0; });
+}
+
+/// Sets the rows of `scaled`, and their products with y. By selecting, a row of dy that is 0 passes
+/// nothing on, whatever its query sees.
 void BackwardBlock::scale(const ConstMatrix& dy) {
   const Scalar* saved = record.rows.data() + 2 * block.row_number(sizes);
   ConstMatrix y = block.queries(record.y);
   for (int64_t i = 0; i < block.rows; ++i) {
     SoftmaxRow& row = rows[static_cast<size_t>(i)] = {saved[2 * i], saved[2 * i + 1]};
+    const Scalar* of_y = dy.data + i * dy.row_stride;
+    if (zeros == Zeros::select && is_zero(of_y, sizes.D)) row = {};  // as if it saw no key
     Matrix of_row = scaled.rows_from(i, 1);
     if (row.total == 0)
       clear(of_row);
     else
-      simd::axpby(1 / row.total, dy.data + i * dy.row_stride, 0, of_row.data, sizes.D);
+      simd::axpby(1 / row.total, of_y, 0, of_row.data, sizes.D);
     means[static_cast<size_t>(i)] =
         simd::softmax_mean(of_row.data, y.data + i * y.row_stride, sizes.D);
   }
@@ -273,6 +299,12 @@ void BackwardBlock::exponentials(const TileScores& scores, int64_t first, int64_
     clear_outside(scores.by_key, i, begin, end);
     rows[static_cast<size_t>(i)].make_again(&scores.by_key.at(i, begin), end - begin);
   }
+}
+
+/// Sets e_ij of rows that pass nothing on to 0.
+void BackwardBlock::leave_out(const Matrix& e, int64_t first, int64_t count) const {
+  for (int64_t i = first; i < first + count; ++i)
+    if (rows[static_cast<size_t>(i)].total == 0) clear(e.rows_from(i, 1));
 }
 
 /// Turns some rows of dp_ij into ds_ij.
@@ -298,7 +330,7 @@ void BackwardBlock::probability_gradients(const AttentionTile& tile, const Matri
 /// dv_j += Σ_i p_ij dy_i, and p_ij by clipped distance.
 void BackwardBlock::value_gradients(const AttentionTile& tile, const LeftFactor& dropped) const {
   if (gradients.value.wanted())
-    tile_product(1, dropped, scaled_right, 1,
+    sum_product(zeros, dropped, scaled_right, 1,
                  gradients.value.of(task).rows_from(tile.key_begin, tile.keys),
                  tile.visible.transposed());
   if (gradients.clipped_values.wanted())
@@ -308,10 +340,10 @@ void BackwardBlock::value_gradients(const AttentionTile& tile, const LeftFactor&
 /// dq_i += Σ_j ds_ij k_j, and dk_j += Σ_i ds_ij (q_i + content_bias).
 void BackwardBlock::content_gradients(const AttentionTile& tile, const LeftFactor& ds,
                                       const LeftFactor& transposed) const {
-  tile_product(1, ds, factors.keys.of(block).block(tile.key_begin, tile.keys, 0, sizes.D),
+  sum_product(zeros, ds, factors.keys.of(block).block(tile.key_begin, tile.keys, 0, sizes.D),
                tile.kept, dq, tile.visible);
   if (gradients.key.wanted())
-    tile_product(1, transposed, content_right, 1,
+    sum_product(zeros, transposed, content_right, 1,
                  gradients.key.of(task).rows_from(tile.key_begin, tile.keys),
                  tile.visible.transposed());
 }
@@ -324,12 +356,12 @@ void BackwardBlock::position_gradients(const AttentionTile& tile, const ShiftedS
   ds.clear_rest();
   ConstMatrix by_distance = ds.by_distance;
   if (a.position_rows.defined())
-    tile_product(
-        1, scratch.left(by_distance, scratch.panels),
+    sum_product(
+        zeros, scratch.left(by_distance, scratch.panels),
         factors.position_rows.of(block).block(tile.table_begin, tile.distances, 0, sizes.D), 1,
         dq_position, tile.inside);
   if (gradients.position_rows.wanted())
-    tile_product(1, scratch.left(by_distance.transposed(), scratch.panels), position_right, 1,
+    sum_product(zeros, scratch.left(by_distance.transposed(), scratch.panels), position_right, 1,
                  gradients.position_rows.of(task).rows_from(tile.table_begin, tile.distances),
                  tile.inside);
   if (gradients.position_scores.wanted())
@@ -346,13 +378,13 @@ void BackwardBlock::position_query_gradients(const AttentionTile& tile,
     ConstMatrix by_distance = part.by_distance;
     int64_t first_key = tile.key_begin + part.begin;
     if (gradients.key.wanted())
-      tile_product(1, scratch.left(by_distance, scratch.panels),
+      sum_product(zeros, scratch.left(by_distance, scratch.panels),
                    factors.position_queries.of(block).block(part.table_begin, by_distance.columns,
                                                             0, sizes.D),
                    1, gradients.key.of(task).rows_from(first_key, part.keys), part.inside(tile));
     if (gradients.position_queries.wanted())
-      tile_product(
-          1, scratch.left(by_distance.transposed(), scratch.panels),
+      sum_product(
+          zeros, scratch.left(by_distance.transposed(), scratch.panels),
           factors.keys.of(block).block(first_key, part.keys, 0, sizes.D), 1,
           gradients.position_queries.of(task).rows_from(part.table_begin, by_distance.columns),
           part.inside(tile).transposed());
@@ -374,8 +406,10 @@ void BackwardBlock::add(const AttentionTile& tile) {
   LeftFactor p_transposed, ds_left, ds_transposed;
   for_near_rows(tile, [&](int64_t first, int64_t count) {
     if (scores) exponentials(*scores, first, count);
+    if (zeros == Zeros::select) leave_out(e, first, count);
     probability_gradients(tile, ds, first, count);
     if (a.dropout.rate > 0) drop_rows(a, sizes, tile, first, count, e, dropped, ds);
+    if (zeros == Zeros::select) select(dropped, ds, first, count);
     p_transposed = scratch.left_part(dropped, true, first, count, scratch.probability_panels);
     score_gradients(e, ds, first, count);
     ds_left = scratch.left_part(ds, false, first, count, scratch.panels);
@@ -387,22 +421,22 @@ void BackwardBlock::add(const AttentionTile& tile) {
   if (a.position_queries.defined()) position_query_gradients(tile, ds);
 }
 
-/// Adds the gradients that the block has as a whole: those of the query, the biases and the clipped
-/// tables. `sees` is whether it has a tile.
-void BackwardBlock::finish(bool sees) const {
+bool BackwardBlock::finish(bool sees) const {
   if (!sees) clear(dq);
   if (gradients.clipped_values.wanted())
-    gemm(1, ConstMatrix(clipped_sums).transposed(), scaled, 1, gradients.clipped_values.of(task));
+    sum_product(zeros, {ConstMatrix(clipped_sums).transposed()}, {scaled}, 1,
+                gradients.clipped_values.of(task));
   if (a.clipped_keys.defined())
-    gemm(1, clipped_slopes, table_of_head(a.clipped_keys, block.h), 1, dq_position);
+    sum_product(zeros, {clipped_slopes}, {table_of_head(a.clipped_keys, block.h)}, 1, dq_position);
   if (gradients.clipped_keys.wanted())
-    gemm(1, ConstMatrix(clipped_slopes).transposed(), queries.position.matrix, 1,
-         gradients.clipped_keys.of(task));
+    sum_product(zeros, {ConstMatrix(clipped_slopes).transposed()}, {queries.position.matrix}, 1,
+                gradients.clipped_keys.of(task));
   if (gradients.content_bias.wanted()) add_rows(dq, gradients.content_bias.of(task).data);
   if (gradients.position_bias.wanted())
     add_rows(dq_position, gradients.position_bias.of(task).data);
   simd::zip(simd::Binary::add, dq.data, dq_position.data, dq.data, block.rows * sizes.D);
   gradients.query.set(block, dq);
+  return is_finite(dq);
 }
 
 }  // namespace
@@ -414,18 +448,26 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
   Gradients gradients(a, sizes, strips);
   BackwardFactors factors{a, sizes, gradients};
   TileList tiles(a, sizes);
-  parallel_ranges(heads * strips, sizes.grain(blocks / strips), [&](int64_t begin, int64_t end) {
-    BackwardScratch scratch(a, sizes);
-    for (int64_t task = begin; task < end; ++task) {
-      for (const TaskGradient* shared : gradients.shared()) shared->clear(task);
-      for (int64_t number = task / heads; number < blocks; number += strips) {
-        AttentionBlock block(a, sizes, task % heads, number);
-        BackwardBlock backward(factors, scratch, record, block, dy, task);
-        bool sees = tiles.for_tiles(block, [&](const AttentionTile& tile) { backward.add(tile); });
-        backward.finish(sees);
+  auto is_finite_by = [&](Zeros zeros) {
+    std::atomic<bool> is_finite = true;
+    parallel_ranges(heads * strips, sizes.grain(blocks / strips), [&](int64_t begin, int64_t end) {
+      BackwardScratch scratch(a, sizes);
+      for (int64_t task = begin; task < end; ++task) {
+        for (const TaskGradient* shared : gradients.shared()) shared->clear(task);
+        for (int64_t number = task / heads; number < blocks; number += strips) {
+          AttentionBlock block(a, sizes, task % heads, number);
+          BackwardBlock backward(factors, scratch, record, block, dy, task, zeros);
+          bool sees =
+              tiles.for_tiles(block, [&](const AttentionTile& tile) { backward.add(tile); });
+          if (!backward.finish(sees)) is_finite = false;
+        }
+        for (const TaskGradient* shared : gradients.shared())
+          if (!shared->is_finite(task)) is_finite = false;
       }
-    }
-  });
+    });
+    return is_finite.load();
+  };
+  if (!is_finite_by(Zeros::multiply)) is_finite_by(Zeros::select);
   gradients.query.deliver();
   for (const TaskGradient* shared : gradients.shared()) shared->deliver();
 }

@@ -12,6 +12,7 @@
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
 #include "ops/attention/tile.h"
+#include "ops/finite_rows.h"
 #include "ops/softmax_row.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -29,6 +30,7 @@ struct ForwardBlock {
   const AttentionSizes& sizes;
   const AttentionBlock& block;
   const AttentionScratch& scratch;
+  Zeros zeros;
   Matrix y;           // [rows, D]
   Matrix by_clipped;  // [rows, 2m + 1]
   std::array<SoftmaxRow, AttentionSizes::most_rows> rows = {};
@@ -70,14 +72,14 @@ void ForwardBlock::add(const TileScores& scores, const PackedFactor& values,
     if (a.dropout.rate > 0) drop_rows(a, sizes, tile, first, count, e, e, {});
     left = scratch.left_part(e, false, first, count, scratch.panels);
   });
-  tile_product(1, left, values.block(tile.key_begin, tile.keys, 0, sizes.D), tile.kept, y,
-               tile.visible);
+  sum_product(zeros, left, values.block(tile.key_begin, tile.keys, 0, sizes.D), tile.kept, y,
+              tile.visible);
   if (a.clipped_values.defined()) sum_clipped(e, sizes, tile, by_clipped);
 }
 
 void ForwardBlock::finish() {
   if (a.clipped_values.defined())  // Σ_j e_ij clipped_values[c]
-    gemm(1, by_clipped, table_of_head(a.clipped_values, block.h), 1, y);
+    sum_product(zeros, {by_clipped}, {table_of_head(a.clipped_values, block.h)}, 1, y);
   for (int64_t i = 0; i < block.rows; ++i)
     if (Scalar total = rows[static_cast<size_t>(i)].total; total != 0) scale(1 / total, y, i);
 }
@@ -104,22 +106,28 @@ void attention_forward(const RelativeAttention& a, const AttentionRecord& record
     for (int64_t task = begin; task < end; ++task) {
       AttentionBlock block(a, sizes, task / blocks, task % blocks);
       ConstMatrix y = block.queries(record.y);
-      ForwardBlock forward{
-          a,
-          sizes,
-          block,
-          scratch,
-          {data + (y.data - record.y.data()), y.rows, y.columns, y.row_stride, 1},
-          Matrix::row_major(scratch.clipped_sums.data(), block.rows,
-                            a.clipped_values.defined() ? a.clipped_values.size(0) : 0)};
-      clear(forward.by_clipped);
+      Scalar* to = data + (y.data - record.y.data());
       BlockQueries queries(a, block, scratch);
-      bool sees = tiles.for_tiles(block, [&](const AttentionTile& tile) {
-        forward.add({a, sizes, tile, factors, queries, scratch}, values.of(block), record);
-      });
-      if (!sees) clear(forward.y);
-      forward.finish();
-      if (record.rows.defined()) forward.save(record.rows);
+      auto is_finite_by = [&](Zeros zeros) {
+        ForwardBlock forward{
+            a,
+            sizes,
+            block,
+            scratch,
+            zeros,
+            {to, y.rows, y.columns, y.row_stride, 1},
+            Matrix::row_major(scratch.clipped_sums.data(), block.rows,
+                              a.clipped_values.defined() ? a.clipped_values.size(0) : 0)};
+        clear(forward.by_clipped);
+        bool sees = tiles.for_tiles(block, [&](const AttentionTile& tile) {
+          forward.add({a, sizes, tile, factors, queries, scratch}, values.of(block), record);
+        });
+        if (!sees) clear(forward.y);
+        forward.finish();
+        if (record.rows.defined()) forward.save(record.rows);
+        return is_finite(forward.y);
+      };
+      if (!is_finite_by(Zeros::multiply)) is_finite_by(Zeros::select);
     }
   });
 }

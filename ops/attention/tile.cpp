@@ -7,6 +7,7 @@
 #include "core/machine/blas.h"
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
+#include "ops/finite_rows.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -343,6 +344,18 @@ void add_matrix(const ConstMatrix& x, const Matrix& y) {
       for (int64_t j = begin; j < std::min(begin + few, x.columns); ++j)
         y.data[i * y.row_stride + j * y.column_stride] +=
             x.data[i * x.row_stride + j * x.column_stride];
+}
+
+void sum_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, Scalar beta,
+                 const Matrix& c, const Band& of_a) {
+  if (zeros == Zeros::multiply) return tile_product(1, a, b, beta, c, of_a);
+  FiniteRows finite(b.matrix);
+  if (finite.others.empty()) return tile_product(1, a, b, beta, c, of_a);
+  Buffer panels(b.panels ? right_panel_count(b.matrix.rows, b.matrix.columns) : 0);
+  PackedFactor factor{finite.matrix};
+  if (b.panels) factor = pack_right(finite.matrix, panels.data());
+  tile_product(1, a, factor, beta, c, of_a);
+  add_weighted_rows(1, a.matrix, b.matrix, finite.others, c);
 }
 
 void clear(const Matrix& x) {

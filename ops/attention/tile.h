@@ -229,6 +229,16 @@ struct BlockQueries {
 /// y += x
 void add_matrix(const ConstMatrix& x, const Matrix& y);
 
+/// What a weight of 0 makes of a number that is not finite. To multiply is fast, and to select is
+/// what attention promises: what is hidden has the weight 0, and gives nothing whatever it holds.
+/// So a result that is not finite is computed once more, by selecting.
+enum class Zeros { multiply, select };
+
+/// Computes c = a b + beta c for weights a, as `tile_product` does. Where all of b is finite, both
+/// ways have the same bits.
+void sum_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, Scalar beta,
+                 const Matrix& c, const Band& of_a = {});
+
 /// The scores of a tile, [rows, keys] in scratch.scores.
 struct TileScores {
   const RelativeAttention& a;

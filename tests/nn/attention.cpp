@@ -16,6 +16,8 @@
 #include "ops/indexing.h"
 #include "ops/matmul.h"
 #include "ops/shape.h"
+#include "tests/support/layer_pieces.h"
+#include "tests/support/mismatch.h"
 #include "tests/support/oracles/input.h"
 #include "tests/support/random_values.h"
 #include "tests/support/values.h"
@@ -133,4 +135,27 @@ TEST_CASE("T5's attention through a state gives what it gives at once, and has i
   if (sizeof(Scalar) < 8) return;  // floats have few digits for this many terms
   CHECK(gradient_check([&] { return layer.forward(x, {}, context); },
                        {layer.bias, layer.qkv.bias, layer.output.weight}) < 1e-9);
+}
+
+TEST_CASE("no token attends to nothing, in one call or through a state") {
+  for (const LayerRow& row : layer_rows()) {
+    if (!row.type.ends_with("attention")) continue;
+    CAPTURE(row.name);
+    RandomValues random(7);
+    std::unique_ptr<Layer> layer = random_layer(row, random);
+    int64_t C = row.d_model;
+    for (int64_t M : {0, 2}) {
+      CAPTURE(M);
+      Context context;
+      Tensor x = Tensor::zeros({2, 0, C}).require_gradient();
+      Tape tape;
+      Tensor y = layer->forward(x, random.tensor({2, M, C}), context);
+      CHECK(y.shape() == x.shape());
+      tape.backward(y, Tensor::zeros(x.shape()));
+    }
+    if (!row.causal && row.chunk == 1) continue;
+    Tensor x = random.tensor({2, 2 * row.chunk, C});
+    CHECK(same_bits(feed(*layer, *layer->start(), x, {0, row.chunk, 0, row.chunk, 0}),
+                    feed(*layer, *layer->start(), x, {row.chunk, row.chunk})));
+  }
 }

@@ -36,6 +36,7 @@ std::vector<AttentionForm> small_forms() {
   forms.push_back({.name = "one query", .terms = "uvrpsab", .T = 1, .K = 4, .visibility = causal});
   forms.push_back({.name = "fewer keys", .terms = "uvrpsab", .T = 4, .K = 2, .visibility = causal});
   forms.push_back({.name = "fewer keys, both ways", .terms = "rpsab", .T = 4, .K = 2});
+  forms.push_back({.name = "a position bias of clipped keys alone", .terms = "va"});
   forms.push_back({.name = "shared tables", .terms = "rpab", .shared_tables = true});
   forms.push_back({.name = "one clipped row", .terms = "ab", .clip = 0, .visibility = causal});
   forms.push_back({.name = "wide clip", .terms = "ab", .clip = 4, .visibility = causal});
@@ -127,7 +128,9 @@ std::vector<AttentionForm> long_forms() {
   form("a tile that few queries see", 200, 800, {false, 300, {}, {}}, 0);
   form("masks over several tiles", 20, 900, {true, {}, some({2, 900}), some({2, 20, 900})}, 0);
   form("padding of whole tiles", 20, 1300, {false, {}, last_keys({2, 1300}, 600), {}}, 0);
+  form("padding of a whole first tile", 20, 1300, {false, {}, first_keys({2, 1300}, 600), {}}, 0);
   form("a member that is all padding", 120, 500, {true, {}, one_member({2, 500}, 1), {}}, 0.1);
+  form("a first member that is all padding", 20, 500, {false, {}, one_member({2, 500}, 0), {}}, 0);
   form("a tile that one member hides", 20, 500, {false, {}, first_keys({2, 500}, 430), {}}, 0.1);
   return forms;
 }
@@ -187,6 +190,10 @@ Tensor with_tokens(const Tensor& x, Chosen chosen, Scalar value) {
   });
   return result;
 }
+
+/// What hidden tokens may hold.
+const std::vector<Scalar> extremes = {0,         1e4,       -1e4,         Scalar{1e30f},
+                                      Scalar{-1e30f}, infinity, -infinity, not_a_number};
 
 void check_same(const std::vector<Tensor>& got, const std::vector<Tensor>& expected) {
   for (size_t n = 0; n < expected.size(); ++n) {
@@ -311,11 +318,16 @@ TEST_CASE("attention: whatever hidden keys hold, no other bit changes") {
     };
     std::vector<Tensor> inputs = random_inputs(form);
     Tensor cotangent = random_cotangent(form);
-    std::vector<Tensor> expected = results(form, inputs, cotangent);
-    for (Scalar extreme : {Scalar{0}, Scalar{1e4}, Scalar{-1e4}, Scalar{1e30f}, Scalar{-1e30f}}) {
-      std::vector<Tensor> changed = inputs;
-      for (size_t n : {1, 2}) changed[n] = with_tokens(inputs[n], unseen, extreme);
-      check_same(results(form, changed, cotangent), expected);
+    for (Op op : {relative_attention, composed}) {
+      bool of_kernel = op == relative_attention;
+      CAPTURE(of_kernel);
+      std::vector<Tensor> expected = results(form, inputs, cotangent, op);
+      for (Scalar extreme : extremes) {
+        CAPTURE(extreme);
+        std::vector<Tensor> changed = inputs;
+        for (size_t n : {1, 2}) changed[n] = with_tokens(inputs[n], unseen, extreme);
+        check_same(results(form, changed, cotangent, op), expected);
+      }
     }
   }
 }
@@ -336,11 +348,18 @@ TEST_CASE("attention: the future changes no bit of the past") {
         kept[0] = slice(kept[0], 2, 0, now);
         return kept;
       };
-      std::vector<Tensor> expected = past(results(form, inputs, cotangent));
-      for (Scalar extreme : {Scalar{1e4}, Scalar{-1e4}, Scalar{1e30f}}) {
-        std::vector<Tensor> changed = inputs;
-        for (size_t n : {1, 2}) changed[n] = with_tokens(inputs[n], later_key, extreme);
-        check_same(past(results(form, changed, cotangent)), expected);
+      for (Op op : {relative_attention, composed}) {
+        bool of_kernel = op == relative_attention;
+        CAPTURE(of_kernel);
+        std::vector<Tensor> expected = past(results(form, inputs, cotangent, op));
+        for (Scalar extreme : extremes) {
+          CAPTURE(extreme);
+          std::vector<Tensor> changed = inputs;
+          // A finite query of such a size has finite scores, which are not 0 for the keys it sees.
+          if (!std::isfinite(extreme)) changed[0] = with_tokens(inputs[0], later_query, extreme);
+          for (size_t n : {1, 2}) changed[n] = with_tokens(inputs[n], later_key, extreme);
+          check_same(past(results(form, changed, cotangent, op)), expected);
+        }
       }
     }
   }
@@ -439,22 +458,157 @@ TEST_CASE("attention: passes of one size ask the system for no memory but the fi
   });
 }
 
-TEST_CASE("attention: no queries, no keys, no members") {
-  for (auto [B, T, K] : {std::array{2, 0, 3}, {2, 3, 0}, {0, 3, 3}}) {
-    AttentionForm form{.name = "", .terms = "uab", .B = B, .T = T, .K = K, .visibility = causal};
-    std::vector<Tensor> got = results(form, random_inputs(form), random_cotangent(form));
-    CHECK(same_bits(got[0], Tensor::zeros({B, 2, T, 2})));
+TEST_CASE("attention: any size may be 0, and every gradient is there") {
+  for (const std::string& terms : variants)
+    for (bool past_only : {true, false})
+      for (Op op : {relative_attention, composed})
+        for (auto [B, H, T, K, D] : {std::array{0, 2, 3, 3, 2},
+                                     {2, 0, 3, 3, 2},
+                                     {2, 2, 0, 3, 2},
+                                     {2, 2, 3, 0, 2},
+                                     {2, 2, 3, 3, 0},
+                                     {2, 2, 0, 0, 2},
+                                     {0, 0, 0, 0, 0}}) {
+          Dims sizes{B, H, T, K, D};
+          bool of_kernel = op == relative_attention;
+          CAPTURE(terms);
+          CAPTURE(past_only);
+          CAPTURE(sizes);
+          CAPTURE(of_kernel);
+          AttentionForm form{.name = "",
+                             .terms = terms,
+                             .B = B,
+                             .H = H,
+                             .T = T,
+                             .K = K,
+                             .D = D,
+                             .visibility = {past_only, {}, {}, {}}};
+          std::vector<Tensor> inputs = random_inputs(form);
+          std::vector<Tensor> got = results(form, inputs, random_cotangent(form), op);
+          CHECK(same_bits(got[0], Tensor::zeros({B, H, T, D})));
+          for (size_t n = 1; n < got.size(); ++n)
+            CHECK((!got[n].defined() || same_bits(got[n], Tensor::zeros(inputs[n - 1].shape()))));
+        }
+}
+
+TEST_CASE("attention: a row of scores that all overflow to -inf is one that sees no key") {
+  for (Op op : {relative_attention, composed}) {
+    AttentionForm form{.name = "", .B = 1, .H = 1, .T = 2, .K = 2, .D = 1};
+    std::vector<Tensor> inputs = random_inputs(form);
+    Scalar large = std::numeric_limits<Scalar>::max();
+    inputs[0] = Tensor::from({1, 1, 2, 1}, std::vector<Scalar>{large, 1});
+    inputs[1] = Tensor::from({1, 1, 2, 1}, std::vector<Scalar>{-large, -large / 2});
+    std::vector<Tensor> got = results(form, inputs, random_cotangent(form), op);
+    CHECK(got[0].values()[0] == 0);
+    CHECK(got[0].values()[1] == inputs[2].values()[1]);
+    CHECK(got[1].values()[0] == 0);  // dq of that row
   }
 }
 
-TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
-  auto refused = [](const AttentionForm& form, auto change) {
-    std::vector<Tensor> inputs;
-    for (const Dims& shape : form.shapes()) inputs.push_back(Tensor::zeros(shape));
-    RelativeAttention a = form.attention(inputs);
-    change(a);
-    return refusal([&] { relative_attention(a); });
+TEST_CASE("attention: what is not finite spoils those that see it, and no bit of the others") {
+  AttentionForm form{.name = "",
+                     .terms = "uvrpsab",
+                     .B = 1,
+                     .H = 1,
+                     .T = 120,
+                     .K = 130,
+                     .D = 3,
+                     .visibility = {true, 20, {}, some({1, 120, 130})}};
+  auto sees = [&](int64_t i, int64_t j) {
+    return is_seen(form.visibility, 0, i, j, form.T, form.K);
   };
+  std::vector<Tensor> inputs = random_inputs(form);
+  Tensor cotangent = random_cotangent(form);
+  for (int64_t ill : {0, 37, 100, 129})
+    for (Op op : {relative_attention, composed}) {
+      CAPTURE(ill);
+      bool of_kernel = op == relative_attention;
+      CAPTURE(of_kernel);
+      std::vector<Tensor> expected = results(form, inputs, cotangent, op), changed = inputs;
+      for (size_t n : {1, 2})
+        changed[n] = with_tokens(
+            inputs[n], [&](int64_t, int64_t j) { return j == ill; }, not_a_number);
+      std::vector<Tensor> got = results(form, changed, cotangent, op);
+      auto check_rows = [&](size_t n, auto is_spoilt) {
+        CAPTURE(n);
+        for (int64_t i = 0; i < got[n].size(2); ++i) {
+          CAPTURE(i);
+          Tensor row = slice(got[n], 2, i, i + 1);
+          if (is_spoilt(i))
+            CHECK(std::isnan(row.values()[0]));
+          else
+            CHECK(same_bits(row, slice(expected[n], 2, i, i + 1)));
+        }
+      };
+      auto spoilt_query = [&](int64_t i) { return sees(i, ill); };
+      auto spoilt_key = [&](int64_t j) {
+        for (int64_t i = 0; i < form.T; ++i)
+          if (sees(i, j) && sees(i, ill)) return true;
+        return false;
+      };
+      for (size_t n : {0, 1}) check_rows(n, spoilt_query);  // y, dq
+      for (size_t n : {2, 3}) check_rows(n, spoilt_key);    // dk, dv
+    }
+}
+
+namespace {
+
+/// What kernel and twin say of a form's zeros after a change.
+template <class Change>
+std::string refused(const AttentionForm& form, Change change) {
+  std::vector<Tensor> inputs;
+  for (const Dims& shape : form.shapes()) inputs.push_back(Tensor::zeros(shape));
+  RelativeAttention a = form.attention(inputs);
+  change(a);
+  std::string of_kernel = refusal([&] { relative_attention(a); });
+  CHECK(refusal([&] { composed_attention(a); }) == of_kernel);
+  return of_kernel;
+}
+
+}  // namespace
+
+TEST_CASE("attention: the factor is 1 unless one is set") {
+  AttentionForm form{.name = "", .terms = "uvrpsab", .visibility = causal, .factor = 1};
+  RelativeAttention a = form.attention(random_inputs(form));
+  for (Op op : {relative_attention, composed}) {
+    a.factor = 1;
+    Tensor set = op(a);
+    a.factor.reset();
+    CHECK(same_bits(op(a), set));
+  }
+}
+
+TEST_CASE("attention: a part of the batch drops what the whole drops there") {
+  AttentionForm form{.name = "",
+                     .terms = "uvrpsab",
+                     .B = 3,
+                     .T = 100,
+                     .K = 110,
+                     .D = 3,
+                     .visibility = causal,
+                     .dropout = 0.3};
+  std::vector<Tensor> inputs = random_inputs(form);
+  for (Op op : {relative_attention, composed}) {
+    Tensor whole = op(form.attention(inputs));
+    std::vector<Tensor> of_part = inputs;
+    for (size_t n = 0; n < 3; ++n) of_part[n] = slice(inputs[n], 0, 1, 3);
+    RelativeAttention part = form.attention(of_part);
+    part.dropout.first_row = 1;
+    CHECK(same_bits(op(part), slice(whole, 0, 1, 3)));
+  }
+}
+
+TEST_CASE("composed attention shows probabilities before dropout") {
+  AttentionForm form{.name = "", .terms = "uvrpsab", .visibility = causal, .dropout = 0.4};
+  RelativeAttention a = form.attention(random_inputs(form));
+  Tensor shown;
+  Tensor dropped = composed_attention(a, [&](const Tensor& p) { shown = p.detach(); });
+  CHECK(same_bits(shown, attention_probabilities(a)));
+  a.dropout = {};
+  CHECK_FALSE(same_bits(composed_attention(a), dropped));
+}
+
+TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
   AttentionForm form{.name = "", .terms = "uvrpsab", .visibility = causal};
   CHECK(refused(form,
                 [](auto& a) {
@@ -489,9 +643,69 @@ TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
         }) == "relative_attention: clipped_values [3, 2], expected [2m+1, 2 or 1, 2]");
   CHECK(refused(form, [](auto& a) { a.dropout.rate = 1; }) ==
         "relative_attention: a dropout rate of 1, expected 0 to below 1");
+  CHECK(refused(form, [](auto& a) { a.dropout.rate = -0.1; }) ==
+        "relative_attention: a dropout rate of -0.1, expected 0 to below 1");
   CHECK(refused({.name = "", .terms = "v"}, [](auto&) {}) ==
         "relative_attention: position_bias without position_rows or clipped_keys");
   CHECK(refused(form, [](auto& a) {
           a.visibility.padding = some({2, 4});
         }) == "relative_attention: key_padding_mask [2, 4], expected [2, 3]");
+}
+
+TEST_CASE("attention refuses queries, keys and values of other heads, members, widths and ranks") {
+  const Dims right{2, 2, 3, 2};
+  const std::vector<std::array<Dims, 3>> wrong = {
+      {Dims{2, 3, 3, 2}, right, right},           // heads
+      {Dims{1, 2, 3, 2}, right, right},           // members
+      {Dims{2, 2, 3, 4}, right, right},           // widths
+      {right, Dims{2, 2, 4, 2}, right},           // keys and values
+      {Dims{2, 3, 2}, right, right},              // ranks
+      {right, Dims{2, 3, 2}, Dims{2, 3, 2}}};
+  for (const std::array<Dims, 3>& shapes : wrong) {
+    auto of_shapes = [&](auto& a) {
+      a.query = Tensor::zeros(shapes[0]);
+      a.key = Tensor::zeros(shapes[1]);
+      a.value = Tensor::zeros(shapes[2]);
+    };
+    CHECK(refused({.name = ""}, of_shapes) ==
+          text("relative_attention: query ", shapes[0], ", key ", shapes[1], ", value ", shapes[2],
+               ": expected [B, H, T, D], and [B, H, K, D] twice"));
+  }
+}
+
+TEST_CASE("attention refuses tables of other heads, widths and lengths, each by its name") {
+  using Field = Tensor RelativeAttention::*;
+  const AttentionForm both_ways{.name = "", .terms = "uvrpsab"};
+  auto with = [&](Field field, const Dims& shape) {
+    return refused(both_ways, [&](auto& a) { a.*field = Tensor::zeros(shape); });
+  };
+  auto say = [](const char* name, const Dims& shape, const char* expected) {
+    return text("relative_attention: ", name, " ", shape, expected);
+  };
+  using R = RelativeAttention;
+  const std::pair<const char*, Field> by_distance[] = {{"position_rows", &R::position_rows},
+                                                       {"position_queries", &R::position_queries}};
+  const std::pair<const char*, Field> clipped[] = {{"clipped_keys", &R::clipped_keys},
+                                                   {"clipped_values", &R::clipped_values}};
+  for (const Dims& shape : {Dims{5, 3, 2}, {5, 2, 1}, {5, 2}, {5, 2, 2, 1}}) {
+    for (auto [name, field] : by_distance)
+      CHECK(with(field, shape) == say(name, shape, ", expected [n, 2 or 1, 2]"));
+    for (auto [name, field] : clipped)
+      CHECK(with(field, shape) == say(name, shape, ", expected [2m+1, 2 or 1, 2]"));
+  }
+  for (auto [name, field] : by_distance)
+    CHECK(with(field, {4, 2, 2}) ==
+          say(name, {4, 2, 2}, " for 3 queries of 3 keys, expected at least 5 rows"));
+  for (auto [name, field] : clipped)
+    for (const Dims& shape : {Dims{0, 2, 2}, {2, 1, 2}})
+      CHECK(with(field, shape) == say(name, shape, ", expected an odd number of rows, 2m+1"));
+  for (const Dims& shape : {Dims{5, 1}, {5}, {5, 2, 1}})
+    CHECK(with(&R::position_scores, shape) ==
+          say("position_scores", shape, ", expected [n, 2]"));
+  CHECK(with(&R::position_scores, {4, 2}) ==
+        say("position_scores", {4, 2}, " for 3 queries of 3 keys, expected at least 5 rows"));
+  for (const Dims& shape : {Dims{1, 2}, {2}, {2, 1}, {2, 2, 1}}) {
+    CHECK(with(&R::content_bias, shape) == say("content_bias", shape, ", expected [2, 2]"));
+    CHECK(with(&R::position_bias, shape) == say("position_bias", shape, ", expected [2, 2]"));
+  }
 }

@@ -376,6 +376,12 @@ TEST_CASE("shifts refuse what they cannot read, by name") {
         }) ==
         "relative_product: [2, 2, 3, 4] with [3, 2, 5] for 3 keys: expected [B, H, T, D] and "
         "[n, H, D] with n of at least the keys");
+  for (int64_t K : {-1, 4})
+    CHECK(refusal([&] {
+            relative_product(zeros({2, 2, 3, 4}), zeros({3, 2, 4}), K);
+          }) ==
+          text("relative_product: [2, 2, 3, 4] with [3, 2, 4] for ", K,
+               " keys: expected [B, H, T, D] and [n, H, D] with n of at least the keys"));
   CHECK(
       refusal([&] {
         relative_key_product(zeros({2, 2, 3, 4}), zeros({2, 2, 4}), 5);
@@ -387,4 +393,15 @@ TEST_CASE("shifts refuse what they cannot read, by name") {
         }) ==
         "relative_bias: [3, 2] for 3 queries and 4 keys: expected [n, H] with n of at least the "
         "keys");
+  CHECK(refusal([&] {
+          relative_bias(zeros({3, 2}), -1, 3);
+        }) ==
+        "relative_bias: [3, 2] for -1 queries and 3 keys: expected [n, H] with n of at least the "
+        "keys");
+  CHECK(
+      refusal([&] {
+        relative_key_product(zeros({2, 2, 3, 4}), zeros({3, 2, 4}), -1);
+      }) ==
+      "relative_key_product: [2, 2, 3, 4] with [3, 2, 4] for -1 queries: expected [B, H, K, D] and "
+      "[n, H, D] with n of at least the keys");
 }

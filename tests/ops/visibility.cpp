@@ -196,6 +196,9 @@ TEST_CASE("chunks: the query's own and some before it, from the first position o
   CHECK(seen(chunked({2, 0}), 4, 2) == Rows{"00", "00", "11", "11"});
   CHECK(seen(chunked({INT64_MAX, INT64_MAX}), 2, 3) == Rows{"111", "111"});
   CHECK(seen(chunked({1, INT64_MAX}, false, 7), 2, 3) == Rows{"110", "111"});
+  // A chunk of more tokens than there are here, but not than there have been.
+  CHECK(seen(chunked({12, 0}, false, 9), 2, 3) == Rows{"111", "111"});
+  CHECK(seen(chunked({12, 0}, false, 10), 2, 3) == Rows{"110", "001"});
 }
 
 TEST_CASE("a window or a chunk that shows nothing is refused") {

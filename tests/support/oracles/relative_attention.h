@@ -24,7 +24,9 @@ struct AttentionForm {
   Scalar factor = Scalar{0.5};
 
   bool has(char term) const { return terms.find(term) != std::string::npos; }
-  int64_t distances() const { return visibility.causal ? K : K + T - 1; }
+  int64_t distances() const {
+    return visibility.causal ? K : K + std::max<int64_t>(T - 1, 0);
+  }
 
   /// q, k, values, then the terms in the order uvrpsab.
   std::vector<Dims> shapes() const {

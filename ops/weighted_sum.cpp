@@ -1,0 +1,62 @@
+#include "ops/weighted_sum.h"
+
+#include <algorithm>
+
+#include "core/accumulate.h"
+#include "core/errors.h"
+#include "core/tape.h"
+#include "ops/products.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+namespace {
+
+/// Sets what has the weight 0 in `weights` to 0.
+void clear_unweighted(const Tensor& weights, const Tensor& x) {
+  Scalar* to = x.mutable_data();
+  for (int64_t n = 0; n < x.count(); ++n)
+    if (weights.data()[n] == 0) to[n] = 0;
+}
+
+/// Returns p with 0 in the rows in which all of dy is 0.
+Tensor without_idle_rows(const Tensor& p, const Tensor& dy) {
+  Tensor rows = contiguous(dy), kept = Tensor::empty(p.shape());
+  accumulate(0, kept, p);
+  int64_t D = dy.size(-1), K = p.size(-1);
+  for (int64_t row = 0; row < dy.count() / std::max<int64_t>(D, 1); ++row) {
+    const Scalar* of_row = rows.data() + row * D;
+    if (std::all_of(of_row, of_row + D, [](Scalar each) { return each == 0; }))
+      std::fill_n(kept.mutable_data() + row * K, K, Scalar{0});
+  }
+  return kept;
+}
+
+}  // namespace
+
+Tensor weighted_sum(const Tensor& weights, const Tensor& x) {
+  require_defined("weighted_sum", "p", weights, "x", x);
+  auto fits = [&](int axis) { return x.size(axis) == weights.size(axis) || x.size(axis) == 1; };
+  require(weights.rank() == 4 && x.rank() == 4 && fits(0) && fits(1) &&
+              weights.size(3) == x.size(2),
+          "weighted_sum: ", weights.shape(), " x ", x.shape(),
+          ": expected [B, H, T, K] and [B or 1, H or 1, K, D]");
+  Tensor p = contiguous(weights);
+  int64_t B = p.size(0), H = p.size(1), T = p.size(2), K = p.size(3), D = x.size(3);
+  Tensor all = expand(x, {B, H, K, D});
+  Tensor y = Tensor::empty({B, H, T, D});
+  multiply_matrices("weighted_sum", 1, p, all, 0, y, Weights::left);
+  record(y, {&p, &all}, [p, all](const Tensor& dy) {
+    Tensor kept = without_idle_rows(p, dy);  // [B, H, T, K]
+    if (GradientSink sink = p.gradient_sink()) {
+      Tensor dp = Tensor::empty(p.shape());
+      multiply_matrices("weighted_sum", 1, dy, transpose(all), 0, dp);
+      clear_unweighted(kept, dp);
+      accumulate(sink, dp);
+    }
+    deliver_product("weighted_sum", all.gradient_sink(), transpose(kept), dy, Weights::left);
+  });
+  return y;
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
