@@ -42,7 +42,7 @@ done
 
 # Whatever builds the book installs the packages that its page names.
 for package in $(sed -n 's/^ *apt-get install //p' examples/book/README.md); do
-  for builder in .github/workflows/book.yml .ci/run; do
+  for builder in .github/workflows/book.yml tests/packages.txt; do
     grep -q -- "$package" "$builder" ||
       offend "$builder: does not install $package, which the book needs"
   done
