@@ -20,6 +20,25 @@ runs() {
   [ ! -s errors ] || fail "errors of: $*: $(cat errors)"
 }
 
+# bounded COMMAND...: does it, and ends it when it takes more than two minutes of CPU time.
+bounded() {
+  (ulimit -t 120 && exec "$@")
+}
+
+# awaits PROCESS COMMAND...: waits until the command succeeds. Fails where the process has ended before, or
+# does nothing for ten minutes.
+awaits() {
+  awaited=$1 idle=0 taken=
+  shift
+  until "$@" 2> /dev/null; do
+    now=$(cut -d ' ' -f 14-17 "/proc/$awaited/stat" 2> /dev/null) || return 1
+    kill -0 "$awaited" 2> /dev/null || return 1
+    if [ "$now" = "$taken" ]; then idle=$((idle + 1)); else idle=0 taken=$now; fi
+    [ $idle -lt 12000 ] || return 1
+    sleep 0.05
+  done
+}
+
 # prints REGULAR_EXPRESSION: some line of the last output matches.
 prints() {
   grep -Eq -- "$1" output || fail "no line '$1' in: $(cat output)"

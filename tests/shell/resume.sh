@@ -127,10 +127,7 @@ cp text copy
 
 # until_written FILE: waits for the training, $process, to have written something there.
 until_written() {
-  until [ -s "$1" ]; do
-    kill -0 $process 2> /dev/null || { fail "no $1: $(cat "$run/errors")"; return; }
-    sleep 0.01
-  done
+  awaits $process test -s "$1" || fail "no $1: $(cat "$run/errors")"
 }
 
 # interrupted SIGNAL STATUS: a run that gets it saves, ends so, and goes on to the same end.
@@ -155,14 +152,15 @@ if env --default-signal=INT true 2> /dev/null; then interrupted INT 130; fi
 interrupted TERM 143
 interrupted HUP 129
 
-# A second signal does not wait for the step, which takes a second or so.
+# A second signal does not wait for the step, which takes seconds.
 begin impatient
 (cd "$run" && exec "$char_lm" train --data "$place/text" --model transformer --n_embd 256 \
-  --batch_size 64 --warmup_iters 0 > output 2> errors) &
+  --batch_size 128 --warmup_iters 0 > output 2> errors) &
 process=$!
 until_written "$run/out/last.safetensors"
 kill -TERM $process
-sleep 0.1
+# The first one was taken when it is pending no more.
+awaits $process grep -Eq '^ShdPnd:.*[012389ab]...$' "/proc/$process/status"
 kill -TERM $process
 status=0
 wait $process 2> /dev/null || status=$?
