@@ -14,6 +14,7 @@ offend() {
 
 pages=$(git ls-files '*.md' 2> /dev/null || find . -name '*.md' -not -path './build*')
 figures=$(awk -f tests/shell/figures.awk README.md core/README.md ops/README.md nn/README.md optim/README.md tests/README.md \
+  tests/bench/README.md \
   $(find examples -name '*.md' | sort))
 if [ "${1:-}" = --list ]; then
   echo "$figures"
