@@ -82,8 +82,11 @@ if [ "$rings" != quick ] && [ "$with_python" = yes ] && ! cmp -s tests/pytorch/r
     rm -rf "$build/python"
   fi
 fi
-[ ! -e "$build/python/complete" ] || PATH=$build/python/bin:$PATH
-[ "$with_python" = yes ] || notes='The bridge was not tested, by --no-python.'
+if [ "$with_python" = no ]; then
+  notes='PyTorch was not installed (--no-python). Where Python has none, tests of the bridge are skipped.'
+elif [ -e "$build/python/complete" ]; then
+  PATH=$build/python/bin:$PATH
+fi
 python=$(command -v python3)
 
 if [ ! -e "$build/build.ninja" ]; then

@@ -41,7 +41,7 @@ def is_below(process, root, parents):
 def main():
     root, own = int(sys.argv[1]), os.getsid(0)
     since = {}  # what a session had taken when it last took any, and when that was
-    while True:
+    while Path(f"/proc/{root}").exists():
         taken, parents = sessions()
         now = time.monotonic()
         for session, time_taken in taken.items():
