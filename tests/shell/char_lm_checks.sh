@@ -25,17 +25,21 @@ bounded() {
   (ulimit -t 120 && exec "$@")
 }
 
+# ticks PROCESS: hundredths of a second of CPU time that it took, 0 where it has ended.
+ticks() {
+  awk '{ taken = $14 + $15 } END { print taken + 0 }' "/proc/$1/stat" 2> /dev/null || echo 0
+}
+
 # awaits PROCESS COMMAND...: waits until the command succeeds. Fails where the process has ended before, or
 # does nothing for ten minutes.
 awaits() {
   awaited=$1 idle=0 taken=
   shift
   until "$@" 2> /dev/null; do
-    now=$(cut -d ' ' -f 14-17 "/proc/$awaited/stat" 2> /dev/null) || return 1
-    kill -0 "$awaited" 2> /dev/null || return 1
+    now=$(awk '$3 == "Z" { exit 1 } { print $14, $15, $16, $17 }' "/proc/$awaited/stat" 2> /dev/null) || return 1
     if [ "$now" = "$taken" ]; then idle=$((idle + 1)); else idle=0 taken=$now; fi
-    [ $idle -lt 12000 ] || return 1
-    sleep 0.05
+    [ $idle -lt 30000 ] || return 1
+    sleep 0.02
   done
 }
 

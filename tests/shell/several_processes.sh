@@ -158,11 +158,6 @@ begin() {
   [ "$(echo "$peers" | wc -l)" = 4 ] || fail "peers of $1: $peers"
 }
 
-# ticks PROCESS: hundredths of a second of CPU time that it took, 0 where it has ended.
-ticks() {
-  awk '{ taken = $14 + $15 } END { print taken + 0 }' "/proc/$1/stat" 2> /dev/null || echo 0
-}
-
 # is_decided PROCESS TICKS: it has ended, or takes more than it needs to see that the others have.
 is_decided() {
   ! kill -0 "$1" || [ "$(ticks "$1")" -gt "$2" ]
