@@ -36,7 +36,8 @@ awaits() {
   awaited=$1 idle=0 taken=
   shift
   until "$@" 2> /dev/null; do
-    now=$(awk '$3 == "Z" { exit 1 } { print $14, $15, $16, $17 }' "/proc/$awaited/stat" 2> /dev/null) || return 1
+    now=$(awk '$3 == "Z" { exit 1 } { print $14, $15, $16, $17 }' "/proc/$awaited/stat" 2> /dev/null) ||
+      { "$@" 2> /dev/null; return; }
     if [ "$now" = "$taken" ]; then idle=$((idle + 1)); else idle=0 taken=$now; fi
     [ $idle -lt 30000 ] || return 1
     sleep 0.02
