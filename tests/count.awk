@@ -1,10 +1,18 @@
-# Counts what a test run's log in JSON, one line a test, says: prints "PASSED FAILED". A script counts
-# as one test, a doctest program as its test cases, and what was skipped not at all. `status` is the
+# Counts what a test run's log in JSON, one line a test, says: prints "PASSED FAILED SKIPPED", or with list=1
+# what was skipped and why. A script counts as one test, a doctest program as its test cases. `status` is the
 # exit status of the whole run.
 
 BEGIN { summary = "\\[doctest\\] test cases: +[0-9]+ \\| +[0-9]+ passed \\| +[0-9]+ failed" }
 
-/"result": "SKIP"/ { next }
+/"result": "SKIP"/ {
+  skipped += 1
+  match($0, /"name": "[^"]*"/)
+  name = substr($0, RSTART + 9, RLENGTH - 10)
+  sub(/^shiftgrad[^\/]* \/ /, "", name)
+  reason = match($0, /SKIPPED: [^"\\]*/) ? substr($0, RSTART + 9, RLENGTH - 9) : "says no reason"
+  if (list) print "  " name ": " reason
+  next
+}
 
 {
   fine = /"result": "OK"/
@@ -24,6 +32,7 @@ BEGIN { summary = "\\[doctest\\] test cases: +[0-9]+ \\| +[0-9]+ passed \\| +[0-
 }
 
 END {
+  if (list) exit
   if (failed == 0 && status != 0) failed = 1
-  print passed + 0, failed + 0
+  print passed + 0, failed + 0, skipped + 0
 }

@@ -3,7 +3,12 @@
 # machine lacks them. NAME:ARCHITECTURE lies beside this machine's own package of that name. Where it may
 # not install, it prints the commands that would, and stops with status 1.
 # Elsewhere than on Debian it leaves that to meson, which names what it misses.
+#
+#     tests/packages.sh [PACKAGE]...
+#     tests/packages.sh --missing [PACKAGE]...    # installs nothing, prints those that are missing
 set -eu
+only_print=
+[ "${1-}" != --missing ] || { only_print=yes; shift; }
 
 packages="g++ meson ninja-build pkg-config libopenblas-dev libtbb-dev libhwy-dev
   libcli11-dev nlohmann-json3-dev $*"
@@ -19,6 +24,7 @@ for package in $packages; do
     grep -Eqx "($architecture|all) installed" || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
+[ -z "$only_print" ] || { echo "${missing# }"; exit 0; }
 architectures=$(for package in $missing; do echo "$package"; done | sed -n 's/.*://p' | sort -u)
 
 if [ "$(id -u)" = 0 ]; then

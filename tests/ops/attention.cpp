@@ -1,5 +1,7 @@
 #include "ops/attention.h"
 
+#include <map>
+
 #include "core/machine/allocator.h"
 #include "core/machine/parallel.h"
 #include "ops/shape.h"
@@ -181,6 +183,14 @@ Tensor random_cotangent(const AttentionForm& form) {
   return RandomValues(2).tensor({form.B, form.H, form.T, form.D});
 }
 
+/// The formulas' results for these two, which are computed once: they take as long as all else here.
+const std::vector<Numbers>& expected_results(const AttentionForm& form) {
+  static std::map<std::string, std::vector<Numbers>> known;
+  auto [found, is_new] = known.try_emplace(form.name);
+  if (is_new) found->second = oracle_results(form, random_inputs(form), random_cotangent(form));
+  return found->second;
+}
+
 /// x with all numbers for which chosen(b, h, t) set to `value`.
 template <class Chosen>
 Tensor with_tokens(const Tensor& x, Chosen chosen, Scalar value) {
@@ -226,7 +236,7 @@ TEST_CASE("attention: several blocks, kernel and twin against the formulas of bo
     CAPTURE(form.name);
     std::vector<Tensor> inputs = random_inputs(form);
     Tensor cotangent = random_cotangent(form);
-    std::vector<Numbers> expected = oracle_results(form, inputs, cotangent);
+    const std::vector<Numbers>& expected = expected_results(form);
     for (Op op : {relative_attention, composed}) {
       bool of_kernel = op == relative_attention;
       CAPTURE(of_kernel);
@@ -254,18 +264,20 @@ TEST_CASE("attention in bfloat16: near the formulas, and the same bits on any nu
     CAPTURE(form.name);
     std::vector<Tensor> inputs = random_inputs(form), got, shared;
     Tensor cotangent = random_cotangent(form);
-    std::vector<Numbers> expected = oracle_results(form, inputs, cotangent);
+    const std::vector<Numbers>& expected = expected_results(form);
     with_threads(1, [&] { got = results(form, inputs, cotangent); });
     with_threads(3, [&] { shared = results(form, inputs, cotangent); });
     check_same(shared, got);
     for (size_t n = 0; n <= inputs.size(); ++n) {
       CAPTURE(n);
       std::vector<Scalar> values = got[n].values();
+      size_t wrong = 0;
       for (size_t m = 0; m < values.size(); ++m) {
         // The oracle's bound is for numbers of 24 bits, and grows with the size of a rounding.
         double error = std::abs(static_cast<double>(values[m]) - expected[n].values[m].value);
-        REQUIRE(error <= (1 << 16) * expected[n].values[m].tolerance());
+        if (!(error <= (1 << 16) * expected[n].values[m].tolerance())) ++wrong;
       }
+      CHECK(wrong == 0);
     }
   }
 }

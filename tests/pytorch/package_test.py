@@ -68,7 +68,7 @@ class Package(unittest.TestCase):
     @unittest.skipIf(find_spec("transformers") is None, "Python has no transformers")
     def test_bench(self):
         with tempfile.TemporaryDirectory() as folder:
-            run = bench("--only", "deberta-v3-base, 512", "--layers", "1", "--minutes", "8", "--threads", "1",
+            run = bench("--only", "deberta-v3-base, 512", "--layers", "1", "--minutes", "600", "--threads", "1",
                         "--json", "figures", cwd=folder)
             self.assertEqual(run.returncode, 0, run.stderr)
             report = json.loads(Path(folder, "figures").read_text())

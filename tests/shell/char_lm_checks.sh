@@ -20,6 +20,30 @@ runs() {
   [ ! -s errors ] || fail "errors of: $*: $(cat errors)"
 }
 
+# bounded COMMAND...: does it, and ends it when it takes more than two minutes of CPU time.
+bounded() {
+  (ulimit -t 120 && exec "$@")
+}
+
+# ticks PROCESS: hundredths of a second of CPU time that it took, 0 where it has ended.
+ticks() {
+  awk '{ taken = $14 + $15 } END { print taken + 0 }' "/proc/$1/stat" 2> /dev/null || echo 0
+}
+
+# awaits PROCESS COMMAND...: waits until the command succeeds. Fails where the process has ended before, or
+# does nothing for ten minutes.
+awaits() {
+  awaited=$1 idle=0 taken=
+  shift
+  until "$@" 2> /dev/null; do
+    now=$(awk '$3 == "Z" { exit 1 } { print $14, $15, $16, $17 }' "/proc/$awaited/stat" 2> /dev/null) ||
+      { "$@" 2> /dev/null; return; }
+    if [ "$now" = "$taken" ]; then idle=$((idle + 1)); else idle=0 taken=$now; fi
+    [ $idle -lt 30000 ] || return 1
+    sleep 0.02
+  done
+}
+
 # prints REGULAR_EXPRESSION: some line of the last output matches.
 prints() {
   grep -Eq -- "$1" output || fail "no line '$1' in: $(cat output)"

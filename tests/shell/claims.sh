@@ -89,7 +89,7 @@ sees 1 '^    seq2seq train --encoder shaw$'
 sees 1 '^    seq2seq train --data marked-letters --encoder shaw --max_iters 800 --dropout 0$'
 grep -q '^\[####################\] 66 of 66 trainings, ' progress || fail "$(cat progress)"
 
-awk '$1 <= 0 || $1 > 60 { exit 1 }' claims/*.seconds || fail "other times: $(cat claims/*.seconds)"
+awk '!($1 > 0) { exit 1 }' claims/*.seconds || fail "other times: $(cat claims/*.seconds)"
 
 # What is there is not made again; what was broken off or has other flags is.
 rm claims/xl-2.done

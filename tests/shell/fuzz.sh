@@ -30,7 +30,7 @@ fuzz() {
   ninja -C "$build" "tests/fuzz/fuzz-$target"
   mkdir -p "$build/found/$target"
   # What a small file makes a program take is small.
-  "$build/tests/fuzz/fuzz-$target" -max_total_time="$seconds" -max_len="$longest" -timeout=10 \
+  "$build/tests/fuzz/fuzz-$target" -max_total_time="$seconds" -max_len="$longest" -timeout=600 \
     -malloc_limit_mb=256 -rss_limit_mb=1024 -artifact_prefix="$build/" "$build/found/$target" "$@"
 }
 fuzz safetensors 4096 "$source/tests/fuzz/corpus"

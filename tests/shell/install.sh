@@ -75,25 +75,34 @@ if [ -e /usr/share/bash-completion/bash_completion ]; then
   bash "$tests/shell/completes.sh" "$char_lm" "$(find "$place" -path '*completions/char_lm')"
 fi
 
-# The short programs, whose gradients need doubles; shell/programs.sh checks more of what they print.
+# GCC takes what it has parsed of the header once for all programs that follow; the precisions differ.
+headers=$(find "$place" -type d -path '*include/shiftgrad')
+if ! ${CXX:-c++} --version | grep -q clang; then
+  mkdir "$headers/shiftgrad.h.gch"
+  for package in shiftgrad shiftgrad-f64; do
+    # shellcheck disable=SC2046
+    ${CXX:-c++} -std=c++20 $(pkg-config --cflags "$package") -x c++-header "$headers/shiftgrad.h" \
+      -o "$headers/shiftgrad.h.gch/$package"
+  done
+fi
+
+# The short programs, whose gradients need doubles. They find all that they need; shell/programs.sh runs those
+# that train for longer.
 examples=$tests/../examples
 for package in shiftgrad shiftgrad-f64; do
   compile "$package" "$examples/first_model.cpp"
-  "$place/program" "$tests/../LICENSE" > "$place/printed"
-  grep -q '^[0-9.]* bits per token, ' "$place/printed" || { cat "$place/printed"; exit 1; }
+  echo short > "$place/short"
+  if "$place/program" "$place/short" > "$place/printed" 2>&1; then echo 'a model of nothing'; exit 1; fi
+  grep -q '^first_model: ParallelStreams: the text has 6 tokens, ' "$place/printed" || { cat "$place/printed"; exit 1; }
   compile "$package" "$examples/one_layer.cpp"
   "$place/program" > "$place/printed"
   grep -q "^The first head's attention: Tensor \[6, 6\]" "$place/printed" || { cat "$place/printed"; exit 1; }
 done
-compile shiftgrad "$examples/own_model.cpp"
-"$place/program" "$place/own_model.safetensors" > "$place/printed"
-grep -q '^The quick brown fox jumps over the lazy dog' "$place/printed" || { cat "$place/printed"; exit 1; }
-compile shiftgrad "$examples/own_mixer.cpp"
-"$place/program" > "$place/printed"
-grep -q '^blocks.1.mixer.bias: Tensor \[2, 6\]' "$place/printed" || { cat "$place/printed"; exit 1; }
-compile shiftgrad "$examples/transformer_xl.cpp"
-"$place/program" > "$place/printed"
-grep -q '^step 600: loss ' "$place/printed" || { cat "$place/printed"; exit 1; }
+for program in own_model own_mixer transformer_xl; do
+  compile shiftgrad "$examples/$program.cpp"
+  ldd -r "$place/program" > "$place/printed" 2>&1
+  if grep -E 'not found|undefined' "$place/printed"; then exit 1; fi
+done
 compile shiftgrad-f64 "$examples/own_op.cpp"
 "$place/program" > "$place/printed"
 grep -q 'largest error' "$place/printed" || { cat "$place/printed"; exit 1; }
@@ -125,7 +134,8 @@ prints '8 8'
 # Where only static libraries are built, programs link without --static.
 meson setup "$place/static" "$tests/.." -Ddefault_library=static -Dportable="$portable" -Dtests=false \
   -Dmpi=disabled > "$place/output" || { cat "$place/output"; exit 1; }
-headers=$(dirname "$(find "$place" -type d -path '*include/shiftgrad')")
+rm -rf "$headers/shiftgrad.h.gch"
+headers=$(dirname "$headers")
 (
   PKG_CONFIG_PATH=$place/static/meson-private${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
   compile shiftgrad -I "$headers" "$tests/shell/outside/program.cpp" -L "$libraries"

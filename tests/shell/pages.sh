@@ -14,6 +14,7 @@ offend() {
 
 pages=$(git ls-files '*.md' 2> /dev/null || find . -name '*.md' -not -path './build*')
 figures=$(awk -f tests/shell/figures.awk README.md core/README.md ops/README.md nn/README.md optim/README.md tests/README.md \
+  tests/bench/README.md \
   $(find examples -name '*.md' | sort))
 if [ "${1:-}" = --list ]; then
   echo "$figures"
@@ -42,7 +43,7 @@ done
 
 # Whatever builds the book installs the packages that its page names.
 for package in $(sed -n 's/^ *apt-get install //p' examples/book/README.md); do
-  for builder in .github/workflows/book.yml .ci/run; do
+  for builder in .github/workflows/book.yml tests/packages.txt; do
     grep -q -- "$package" "$builder" ||
       offend "$builder: does not install $package, which the book needs"
   done

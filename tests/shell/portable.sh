@@ -32,13 +32,14 @@ link() {
     build/libshiftgrad-*.a.p/*.o "$built/libshiftgrad-f32.a" "$built/libshiftgrad-core.a" \
     $(pkg-config --libs libhwy)
 }
-link products "$tests/main.cpp" "$tests/core/machine/blas.cpp" "$tests/core/machine/one_thread.cpp" \
+link products "$built/tests/libdoctest_main.a" "$tests/core/machine/blas.cpp" "$tests/core/machine/one_thread.cpp" \
   "$tests/core/machine/parallel.cpp" "$tests/core/machine/vector_product.cpp"
 ./products
 # The same training in both. From step 60 on rounding grows, so that builds for two CPUs differ by a thousandth, too.
 sed 's/n % 100 == 0/n == 50/' "$tests/../examples/transformer_xl.cpp" > training.cpp
-link portable_training training.cpp
-$compiler -std=c++20 -O1 -I"$tests/.." -I"$tests/../examples" training.cpp -o ordinary_training \
+$compiler -std=c++20 -O1 -I"$tests/.." -I"$tests/../examples" -c training.cpp
+link portable_training training.o
+$compiler training.o -o ordinary_training \
   "$built/libshiftgrad-f32.so" "$built/libshiftgrad-core.so" "-Wl,-rpath,$built"
 # loss PROGRAM: after 50 steps.
 loss() {

@@ -36,7 +36,7 @@ runs train $tiny --out_dir run
 
 # A training draws on standard output, among its other lines.
 script -qec "'$char_lm' train $(echo $tiny) --out_dir drawn" /dev/null > output
-prints '\[####*\.*\] step [0-9]+/4  loss .* tokens/s  ETA 0:0'
+prints '\[####*\.*\] step [0-9]+/4  loss .* tokens/s  ETA [0-9]+:[0-9]{2}'
 
 bar='\[#*\.*\]'
 eta='ETA [0-9]+:[0-9]{2}'
@@ -49,7 +49,7 @@ shows "$bar 0/15 sources" '"$seq2seq" eval lines'
 many='--data more.tsv --batch_size 5 --beam 25'
 shows "$bar [1-9][0-9]*/1500 sources  $eta" "\"\$seq2seq\" eval lines $many"
 shows '0 lines  0:00' '"$seq2seq" translate lines < sources'
-shows '[1-9][0-9]* lines  0:[0-9]+' \
+shows '[1-9][0-9]* lines  [0-9]+:[0-9]{2}' \
   '"$seq2seq" translate lines --batch_size 5 --beam 25 < more'
 for mode in exact blocks; do shows "$characters" "\"\$char_lm\" context run --mode $mode"; done
 shows "$bar 0/2 runs" '"$char_lm" report run run'

@@ -68,11 +68,7 @@ mkfifo typed
 "$char_lm" translate run < typed > answers 2> errors &
 exec 3> typed
 echo 7 >&3
-tries=0
-while [ ! -s answers ] && [ $tries -lt 100 ]; do
-  sleep 0.1
-  tries=$((tries + 1))
-done
+awaits $! test -s answers
 [ "$(wc -l < answers)" = 1 ] || fail 'no answer before the next line'
 exec 3>&-
 wait
@@ -173,11 +169,7 @@ grep -q 'skipped .*bad.tsv: line 301' errors || fail "--skip_bad_rows: $(cat err
 # A signal saves and ends.
 "$char_lm" train $tiny --max_iters 100000 --data pairs.tsv --out_dir stopped > output 2> errors &
 pid=$!
-tries=0
-while [ ! -s stopped/last.safetensors ] && [ $tries -lt 100 ]; do
-  sleep 0.1
-  tries=$((tries + 1))
-done
+awaits $pid test -s stopped/last.safetensors
 kill -TERM $pid
 status=0
 wait $pid || status=$?

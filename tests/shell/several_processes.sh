@@ -13,11 +13,11 @@ small="--n_layer 2 --n_head 2 --n_embd 16 --batch_size 6 --dropout 0.1 --warmup_
   --lr_decay_iters 50 --max_iters 50 --log_interval 1 --eval_interval 25 --threads 1"
 tiny="$small --data $place/text --block_size 8 --dropatt 0.1 --eval_iters 3"
 
-# start N COMMAND...: N processes, or as many as are allowed, for 30 seconds at most.
+# start N COMMAND...: N processes. One that takes two minutes of CPU time waits for others for ever, and is ended.
 start() {
   number=$1
   shift
-  timeout "${allowed-30}" "$mpirun" -n "$number" --oversubscribe --bind-to none "$@" < /dev/null
+  bounded "$mpirun" -n "$number" --oversubscribe --bind-to none "$@" < /dev/null
 }
 
 # train N RUN ARGUMENT...: a training by $program in the folder RUN without a word on standard
@@ -27,14 +27,14 @@ train() {
   shift 2
   mkdir -p "$run"
   (cd "$run" && if [ "$number" = 0 ]; then "$program" train "$@"; else
-    allowed=200 start "$number" "$program" train "$@"; fi > output 2> errors) ||
+    start "$number" "$program" train "$@"; fi > output 2> errors) ||
     fail "status $? of $run: $*: $(cat "$run/errors")"
   [ ! -s "$run/errors" ] || fail "errors of $run: $*: $(cat "$run/errors")"
   [ "$(grep -Ec '^step ([0-9]+)/\1 ' "$run/output")" = 1 ] ||
     fail "not one last step: $(cat "$run/output")"
 }
 
-# ends STATUS TEXT COMMAND...: it ends so, in time, with one line of $program that has the text in
+# ends STATUS TEXT COMMAND...: it ends so, with one line of $program that has the text in
 # it. What else is on standard error is mpirun's.
 ends() {
   wanted=$1 expected=$2
@@ -153,21 +153,25 @@ begin() {
   start 4 "$char_lm" train $tiny --max_iters 1000000 --save_interval 1 --out_dir "$1" > output \
     2> errors &
   process=$!
-  until [ -s "$1/metrics.jsonl" ]; do
-    kill -0 $process 2> /dev/null || { fail "no $1: $(cat errors)"; return; }
-    sleep 0.1
-  done
+  awaits $process test -s "$1/metrics.jsonl" || { fail "no $1: $(cat errors)"; return; }
   peers=$(pgrep -f -- "^$char_lm train .* --out_dir $1\$")
   [ "$(echo "$peers" | wc -l)" = 4 ] || fail "peers of $1: $peers"
 }
 
-# over RUN: it has ended, in time, as badly as it should, and may go on.
+# is_decided PROCESS TICKS: it has ended, or takes more than it needs to see that the others have.
+is_decided() {
+  ! kill -0 "$1" || [ "$(ticks "$1")" -gt "$2" ]
+}
+
+# over RUN: it ends as badly as it should, and may go on.
 over() {
   status=0
   wait $process || status=$?
-  [ $status != 0 ] && [ $status != 124 ] || fail "status $status of $1: $(cat errors)"
-  for tenth in $(seq 100); do kill -0 $peers 2> /dev/null || break; sleep 0.1; done
-  kill -0 $peers 2> /dev/null && fail "a peer of $1 lives on after ${tenth} tenths of a second"
+  [ $status != 0 ] && [ $status != 152 ] || fail "status $status of $1: $(cat errors)"
+  for peer in $peers; do
+    awaits "$peer" is_decided "$peer" $(($(ticks "$peer") + 1000))
+    if kill -9 "$peer" 2> /dev/null; then fail "a peer of $1 lives on"; fi
+  done
   whole "$1"
 }
 

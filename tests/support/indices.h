@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "core/layout.h"
 
@@ -10,13 +11,10 @@ namespace shiftgrad::test {
 template <class Visit>
 void for_each_index(const Dims& shape, Visit visit) {
   Dims index = Dims::filled(shape.size(), 0);
-  for (int64_t n = 0; n < product(shape); ++n) {
-    int64_t rest = n;
-    for (int axis = shape.size() - 1; axis >= 0; --axis) {
-      index[axis] = rest % shape[axis];
-      rest /= shape[axis];
-    }
-    visit(index);
+  for (int64_t rest = product(shape); rest > 0; --rest) {
+    visit(std::as_const(index));
+    for (int axis = shape.size() - 1; axis >= 0 && ++index[axis] == shape[axis]; --axis)
+      index[axis] = 0;
   }
 }
 

@@ -19,18 +19,23 @@ struct Numbers {
   explicit Numbers(const Dims& dims) : shape(dims), values(static_cast<size_t>(product(dims))) {}
 
   Bounded& at(const Dims& index) {
-    return values[static_cast<size_t>(position(Layout::contiguous(shape), index))];
+    int64_t n = 0;
+    for (int axis = 0; axis < index.size(); ++axis) n = n * shape[axis] + index[axis];
+    return values[static_cast<size_t>(n)];
   }
   const Bounded& at(const Dims& index) const { return const_cast<Numbers*>(this)->at(index); }
 
   /// x(b, i, j)
   template <class... Index>
   Bounded& operator()(Index... index) {
-    return at(Dims{static_cast<int64_t>(index)...});
+    int64_t n = 0;
+    int axis = 0;
+    ((n = n * shape[axis++] + static_cast<int64_t>(index)), ...);
+    return values[static_cast<size_t>(n)];
   }
   template <class... Index>
   const Bounded& operator()(Index... index) const {
-    return at(Dims{static_cast<int64_t>(index)...});
+    return const_cast<Numbers&>(*this)(index...);
   }
 
   /// The element that broadcasting to a larger shape puts at `index` of that shape.

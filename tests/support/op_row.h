@@ -45,18 +45,36 @@ inline std::vector<Tensor> views(const Inputs& inputs) {
   return result;
 }
 
-/// The oracle on the views' values, with element `at` of leaf `which` moved by `step`.
-inline Numbers moved_oracle(const OpRow& row, const Inputs& inputs, size_t which, int64_t at,
-                            double step) {
-  std::vector<Numbers> values;
-  for (const Arranged& input : inputs) values.push_back(numbers(input.view));
-  if (step != 0)
-    for_each_index(values[which].shape, [&](const Dims& index) {
-      if (position(inputs[which].view.layout(), index) == at)
-        values[which].at(index) = values[which].at(index).value + step;
-    });
-  return row.oracle(values);
+inline std::vector<Numbers> values_of(const Inputs& inputs) {
+  std::vector<Numbers> result;
+  for (const Arranged& input : inputs) result.push_back(numbers(input.view));
+  return result;
 }
+
+/// The oracle on the views' values, of which those that lie at one place of a leaf are moved.
+struct MovedOracle {
+  const OpRow& row;
+  std::vector<Numbers> values;
+  std::vector<Bounded>& moving;
+  std::vector<Bounded> before;
+  std::vector<int64_t> places;  // of each value in its leaf
+
+  MovedOracle(const OpRow& own, const Inputs& inputs, size_t which)
+      : row(own), values(values_of(inputs)), moving(values[which].values), before(moving) {
+    for_each_index(values[which].shape, [&](const Dims& index) {
+      places.push_back(position(inputs[which].view.layout(), index));
+    });
+  }
+
+  Numbers operator()(int64_t at, double step) {
+    for (size_t n = 0; n < places.size(); ++n)
+      if (places[n] == at) moving[n] = before[n].value + step;
+    Numbers result = row.oracle(values);
+    for (size_t n = 0; n < places.size(); ++n)
+      if (places[n] == at) moving[n] = before[n];
+    return result;
+  }
+};
 
 /// d Σ y · cotangent / d leaf by difference quotients of the oracle, four points each, so that
 /// their error is of order step⁴. The bound follows from what the sums are made of: with the
@@ -71,11 +89,12 @@ inline Numbers differences(const OpRow& row, const Inputs& inputs, size_t which,
   double slopes = 0, outputs = 0;
   int64_t longest = 0;
   for (const Arranged& input : inputs) longest = std::max(longest, input.view.count());
+  MovedOracle oracle(row, inputs, which);
   for (size_t i = 0; i < result.values.size(); ++i) {
     auto at = static_cast<int64_t>(i);
     std::array<Numbers, 5> moved;
     for (int steps : {-2, -1, 1, 2})
-      moved[steps + 2] = moved_oracle(row, inputs, which, at, steps * step);
+      moved[steps + 2] = oracle(at, steps * step);
     double sum = 0, of_slopes = 0, of_outputs = 0;
     for (size_t j = 0; j < cotangent.size(); ++j) {
       auto output = [&](int steps) { return moved[steps + 2].values[j].value; };
@@ -141,7 +160,7 @@ inline void check_arranged(const OpRow& row, const std::vector<Arrangement>& kin
     inputs.emplace_back(kinds[n], row.shapes[n], random);
 
   Tensor y = row.op(views(inputs));
-  CHECK(mismatch(y, moved_oracle(row, inputs, 0, 0, 0)) == "");
+  CHECK(mismatch(y, row.oracle(values_of(inputs))) == "");
   CHECK_FALSE(y.requires_gradient());
 
   Tensor cotangent = RandomValues(seed + 1).tensor(y.shape());

@@ -15,7 +15,8 @@ namespace {
 
 /// Runs tiles on an arena of `threads` threads and returns how many took part. The tiles wait for
 /// one another until all threads have come, a moment each: oneTBB may pass over a sleeping thread
-/// until there is new work. On a machine that is busy with other things that takes some rounds.
+/// until there is new work. On a machine that is busy with other things that takes some rounds, and
+/// ten minutes say that they will never come.
 size_t threads_seen(int threads) {
   using Clock = std::chrono::steady_clock;
   std::mutex mutex;
@@ -30,7 +31,7 @@ size_t threads_seen(int threads) {
     while (!all_came() && Clock::now() < latest) std::this_thread::yield();
   };
   with_threads(threads, [&] {
-    auto latest = Clock::now() + std::chrono::seconds(20);
+    auto latest = Clock::now() + std::chrono::minutes(10);
     do {
       seen.clear();
       parallel_for(64, wait_for_all);

@@ -3,9 +3,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { until } = require('./waiting.js');
-
-const a_second = 1000;  // milliseconds
+const { settled, until } = require('./waiting.js');
 
 /// What a figure shows: its words and its drawings.
 const shown = (figure) => figure.evaluate((one) => one.innerHTML);
@@ -33,9 +31,11 @@ async function work(page, figure, control, what, offend) {
   await control.focus();
   for (const key of keys) {
     await page.keyboard.press(key);
-    await until(page, async () => pictures.add(await shown(figure)).size > 1, Boolean, a_second);
+    await settled(page);
+    pictures.add(await shown(figure));
     values.add(await value());
   }
+  if (pictures.size < 2) await until(page, async () => pictures.add(await shown(figure)).size > 1);
   if (values.size < 2) offend(`${what}: no key changes it`);
   else if (pictures.size < 2) offend(`${what}: the figure shows the same for ${[...values].join(', ')}`);
 }

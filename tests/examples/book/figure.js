@@ -74,4 +74,4 @@ class Figure {
 
 const is_open = ({ kind }) => !kind.includes('covered');
 
-module.exports = { Figure, assert, below, is_open, moving_time, range };
+module.exports = { Figure, assert, below, is_open, range };

@@ -86,7 +86,7 @@ async function check_opening(page, offend) {
     const figure = document.querySelector('main figure'), heading = document.querySelector('main h2');
     const is_before = figure && (!heading || figure.compareDocumentPosition(heading) & Node.DOCUMENT_POSITION_FOLLOWING);
     return Boolean(is_before && figure.querySelector('.field-cell, svg, td, [name=train]'));
-  }, null, { timeout: 10000 }).catch(() => null);
+  }).catch(() => null);
   if (!shows) offend('no figure before the first heading');
 }
 

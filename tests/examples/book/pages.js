@@ -14,7 +14,7 @@ const zlib = require('node:zlib');
 const { chromium } = require(process.env.PLAYWRIGHT ?? 'playwright-core');
 const { check_page, check_width, narrow, take_picture, wide } = require('./page.js');
 const { check_controls } = require('./controls.js');
-const { settled } = require('./waiting.js');
+const { most_wait, settled } = require('./waiting.js');
 
 const [book, pictures, ...asked] = process.argv.slice(2);
 const most_bytes = 3.5e6;
@@ -52,6 +52,7 @@ async function open(browser, name) {
     if (!/^(file|data|blob):/.test(request.url())) offend(name, `a request to ${request.url()}`);
   });
   if (process.env.DELAY) await page.addInitScript(delay_requests, Number(process.env.DELAY));
+  page.setDefaultTimeout(most_wait);
   await page.goto(`file://${path.resolve(book, name)}`);
   await page.waitForLoadState('load');
   await settled(page);
@@ -95,7 +96,7 @@ async function main() {
   fs.mkdirSync(pictures, { recursive: true });
   check_size();
   const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'],
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'], timeout: most_wait,
   });
   const pages = fs.readdirSync(book).filter((name) => name.endsWith('.html'))
     .filter((name) => asked.length === 0 || asked.includes(name.replace('.html', '')));

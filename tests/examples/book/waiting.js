@@ -1,12 +1,17 @@
 // How the checks wait: figures compute in a worker, which answers in turn and in its own time.
 
-const most_wait = 10000;  // milliseconds
+// How long nothing may change before a check says that what it waits for does not come. A machine may be slow, so no
+// check judges how long something takes.
+const most_wait = 600000;  // milliseconds
 
-/// Reads until what is read holds, or for that long. Returns what was read last.
-async function until(page, read, holds = Boolean, milliseconds = most_wait) {
-  for (const begin = Date.now(); ; await page.waitForTimeout(20)) {
-    const now = await read();
-    if (holds(now) || Date.now() - begin > milliseconds) return now;
+/// Reads until what is read holds, or does not change for that long. Returns what was read last.
+async function until(page, read, holds = Boolean) {
+  let before;
+  for (let begin = Date.now(); ; await page.waitForTimeout(20)) {
+    const now = await read(), text = JSON.stringify(now);
+    if (holds(now) || Date.now() - begin > most_wait) return now;
+    if (text !== before) begin = Date.now();
+    before = text;
   }
 }
 

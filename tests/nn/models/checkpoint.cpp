@@ -1,6 +1,6 @@
 #include "nn/models/checkpoint.h"
 
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <functional>
 
@@ -146,10 +146,9 @@ std::string refused_cheaply(const LanguageModelConfig& config, Damage damage) {
   damage(checkpoint.model);
   reset_peak();
   int64_t before = allocator_counters().bytes_in_use;
-  auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   std::string reason = refusal([&] { make_model(checkpoint, "file"); });
-  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  CHECK(seconds.count() < 5);
+  CHECK(double(std::clock() - start) / CLOCKS_PER_SEC < 5);  // seconds of the CPU
   CHECK(allocator_counters().peak_bytes_in_use - before < 20'000'000);
   CHECK(reason.starts_with("file: "));
   CHECK(reason.find('\n') == reason.npos);

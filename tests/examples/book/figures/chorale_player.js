@@ -33,7 +33,7 @@ const state = (figure) => figure.evaluate((one) => ({
 
 async function wrote(figure, name) {
   await figure.locator(`[name=${name}]`).press('Enter');
-  await figure.locator('.status', { hasText: `${name} model wrote` }).waitFor({ timeout: 60000 });
+  await figure.locator('.status', { hasText: `${name} model wrote` }).waitFor();
 }
 
 /// What `study` writes natively where NATIVE names it, or else the page's own library.
@@ -74,7 +74,7 @@ async function check_looks(page, figure, offend) {
   await roll.focus();
   await page.keyboard.press('ArrowRight');
   for (let n = 0; n < 3; ++n) await page.keyboard.press('ArrowRight');
-  await figure.locator('.roll-value', { hasText: 'attended to' }).waitFor({ timeout: 20000 });
+  await figure.locator('.roll-value', { hasText: 'attended to' }).waitFor();
   const first = await state(figure);
   if (!first.said.startsWith('Bar 3, quarter 1, soprano')) offend(`three 16ths on: ${first.said}`);
   const { layers } = await figure.evaluate(async (one) =>
@@ -91,7 +91,7 @@ async function check_looks(page, figure, offend) {
   if ((await state(figure)).said === first.said) offend(`head 4 looks where all look: ${first.said}`);
   await roll.focus();
   await page.keyboard.press('ArrowDown');
-  await figure.locator('.roll-value', { hasText: 'alto' }).waitFor({ timeout: 20000 });
+  await figure.locator('.roll-value', { hasText: 'alto' }).waitFor();
   for (let n = 0; n < 4; ++n) await page.keyboard.press('ArrowLeft');
   if (!(await state(figure)).said.includes('it was given')) offend(`in the beginning: ${(await state(figure)).said}`);
 }

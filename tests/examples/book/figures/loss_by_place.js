@@ -3,7 +3,7 @@
 module.exports = async (page, figure, offend) => {
   await figure.locator('[name=variant]').selectOption('Transformer-XL');
   await figure.locator('[name=train]').press('Enter');
-  await figure.locator('svg .curves').waitFor({ timeout: 60000 });
+  await figure.locator('svg .curves').waitFor();
   const curves = await figure.locator('[data-name]').evaluateAll((paths) =>
     paths.map(({ dataset, attributes }) => [dataset.name, attributes.d.value.match(/[ML]/g)?.length ?? 0]));
   if (curves.length !== 3) offend(`curves ${JSON.stringify(curves)}, expected three`);

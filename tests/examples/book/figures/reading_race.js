@@ -3,7 +3,7 @@
 
 module.exports = async (page, figure, offend) => {
   await figure.locator('[name=start]').press('Enter');
-  await figure.locator('.status', { hasText: 'times as long' }).waitFor({ timeout: 90000 });
+  await figure.locator('.status', { hasText: 'times as long' }).waitFor();
   const lanes = await figure.locator('.lane').evaluateAll((all) => all.map((lane) => {
     const [read, tokens, , fed, nats] = lane.querySelector('output').textContent.match(/[\d.]+/g).map(Number);
     return { read, tokens, fed, nats, done: lane.querySelector('progress').value };

@@ -1,8 +1,10 @@
 // <shift-figure> ends where run_layer does, hatches what is wrapped, hides it by the mask, and says where each cell
 // lies. In the chapter on the shift, all sizes, ways and buttons are tried.
 
-const { Figure, assert, below, is_open, moving_time, range } = require('../figure.js');
+const { Figure, assert, below, is_open, range } = require('../figure.js');
+const { settled } = require('../waiting.js');
 
+const an_hour = 3600000;
 const pause_between_steps = 1400;  // milliseconds, as the figure has it
 
 const ways = {
@@ -59,7 +61,8 @@ async function check_buttons(figure) {
 /// From here on the page's time goes on only when a check lets it.
 async function stop_clock({ page }) {
   await page.clock.install();
-  await page.clock.pauseAt(Date.now() + pause_between_steps);
+  // The page's clock goes on until this order has come there, which may take its time.
+  await page.clock.pauseAt(await page.evaluate(() => Date.now()) + an_hour);
 }
 
 /// One step is shown after the other, and the last one stays.
@@ -85,7 +88,7 @@ async function check_keys(figure) {
 async function check_places(figure) {
   const { page } = figure;
   await figure.slide('step', 4);
-  await page.waitForTimeout(moving_time);
+  await settled(page);
   await figure.root.locator('.field-cell[data-row="1"][data-column="2"]').hover();
   assert.equal(await figure.said(), 'q₁·r₁ is at 1, 2, which is address 3 + 1·5 + 2·1 = 10 of buffer B.');
   await figure.root.locator('.field-plane').focus();

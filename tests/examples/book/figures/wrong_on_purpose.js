@@ -3,8 +3,6 @@
 
 const { until } = require('../waiting.js');
 
-const two_minutes = 120000;  // milliseconds
-
 async function train(page, figure, steps, form, mistake) {
   await figure.evaluate((one, steps) => one.setAttribute('steps', steps), steps);
   await figure.locator('[name=form]').selectOption(form);
@@ -13,7 +11,7 @@ async function train(page, figure, steps, form, mistake) {
   await page.keyboard.press('Enter');
   const rows = () => figure.evaluate((one) =>
     [...one.querySelectorAll('tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent)));
-  return until(page, rows, ({ length }) => length === 2, two_minutes);
+  return until(page, rows, ({ length }) => length === 2);
 }
 
 /// A few steps are enough to see that the blanks are filled in, and nothing else.
@@ -29,7 +27,7 @@ async function fill_in(page, figure, offend) {
 module.exports = async (page, figure, offend) => {
   if (!page.url().endsWith('/workshop.html')) return fill_in(page, figure, offend);
   const [right, wrong] = await train(page, figure, 300, 'Transformer-XL', 'a softmax over the queries');
-  if (!wrong) return offend('no losses of two trainings within two minutes');
+  if (!wrong) return offend('no losses of two trainings');
   console.log(`wrong-on-purpose: ${right.slice(0, 3)}; ${wrong.slice(0, 3)}`);
   if (Math.abs(right[1] - right[2]) > 0.002) offend(`as it should be, ${right[1]} in one pass and ${right[2]} in order`);
   if (!(Number(wrong[1]) < Number(right[1]))) offend('no leak in one pass');
