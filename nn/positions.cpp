@@ -61,7 +61,11 @@ Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64
 }
 
 Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther) {
-  int64_t rows = table.size(0);
+  require_defined("last_rows", "table", table);
+  int64_t rows = table.rank() > 0 ? table.size(0) : 0;
+  require(table.rank() > 0 && count >= 0 && (count <= rows || rows > 0 || farther.defined()),
+          "last_rows: ", count, " rows of ", table.shape(),
+          ", expected at least 0 and one that can stand for those it lacks");
   if (count <= rows) return slice(table, 0, rows - count, rows);
   Dims lacking = table.shape();
   lacking[0] = count - rows;
@@ -69,6 +73,9 @@ Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther) {
 }
 
 Tensor rotate(const Tensor& x, int64_t first) {
+  require_defined("rotate", "x", x);
+  require(x.rank() == 4 && x.size(3) % 2 == 0, "rotate: x ", x.shape(),
+          ", expected [B, H, T, D] with an even D");
   std::vector<int64_t> positions(x.size(2));
   std::iota(positions.begin(), positions.end(), first);
   Tensor table = sinusoids("rotate", positions, x.size(3));  // [T, D]
@@ -82,6 +89,7 @@ Tensor rotate(const Tensor& x, int64_t first) {
 }
 
 std::vector<double> alibi_slopes(int64_t heads) {
+  require(heads >= 0, "alibi_slopes: ", heads, " heads, expected at least 0");
   auto slope = [](int64_t h, int64_t of) {
     return std::exp2(-8.0 * static_cast<double>(h + 1) / static_cast<double>(of));
   };

@@ -20,16 +20,16 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 Tensor sinusoids(const char* layer, const std::vector<int64_t>& positions, int64_t width);
 
 /// Returns the last `count` rows of a table [n, …], after as many rows `farther` as it lacks; by
-/// default these are its first row.
+/// default these are its first row. Throws when the count is below 0, or there is no such row.
 Tensor last_rows(const Tensor& table, int64_t count, const Tensor& farther = {});
 
 /// Rotary positions (Su et al. 2021). Returns x [B, H, T, D] with the pair (n, n + D/2) of token i
-/// rotated by the angle (first + i) · 10000^(-2n/D).
+/// rotated by the angle (first + i) · 10000^(-2n/D). Throws when x has another rank or an odd D.
 Tensor rotate(const Tensor& x, int64_t first);
 
 /// ALiBi's slope for each head (Press et al. 2022): 2^(-8(h+1)/H) if H is a power of two. Otherwise
 /// the slopes for the next lower power of two, followed by every second slope of the next higher
-/// one.
+/// one. Throws when the number of heads is below 0.
 std::vector<double> alibi_slopes(int64_t heads);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -10,6 +10,7 @@
 
 #include "core/tape.h"
 #include "nn/parameters.h"
+#include "nn/transformer_xl_attention.h"
 #include "ops/arithmetic.h"
 #include "ops/embedding.h"
 #include "ops/gradient_check.h"
@@ -158,4 +159,16 @@ TEST_CASE("no token attends to nothing, in one call or through a state") {
     CHECK(same_bits(feed(*layer, *layer->start(), x, {0, row.chunk, 0, row.chunk, 0}),
                     feed(*layer, *layer->start(), x, {row.chunk, row.chunk})));
   }
+}
+
+TEST_CASE("a longer step through a state makes a table for its farther future") {
+  RandomValues random(8);
+  TransformerXLAttention layer = random_layer(
+      TransformerXLAttentionConfig{.d_model = 4, .n_head = 2, .chunk = Chunk{2, 5}, .causal = false},
+      random);
+  Tensor x = random.tensor({2, 6, 4});
+  std::unique_ptr<State> state = layer.start();
+  feed(layer, *state, x, {2, 2, 2});
+  state->forget_newest(6);
+  CHECK(relative_error(feed(layer, *state, x, {6}), whole(layer, x)) <= exactness);
 }

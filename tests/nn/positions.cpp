@@ -98,3 +98,26 @@ TEST_CASE("alibi's slopes are the paper's, for any number of heads") {
   CHECK(alibi_slopes(12) == of_12);
   CHECK(alibi_slopes(3) == std::vector<double>{0.0625, 0.00390625, 0.25});
 }
+
+TEST_CASE("positions without elements, and numbers that no position takes") {
+  CHECK(sinusoids("layer", {}, 4).shape() == Dims{0, 4});
+  CHECK(sinusoids("layer", {3}, 0).shape() == Dims{1, 0});
+  for (const Dims& shape : {Dims{0, 2, 3, 4}, {2, 0, 3, 4}, {2, 2, 0, 4}, {2, 2, 3, 0}})
+    CHECK(rotate(Tensor::zeros(shape), 5).shape() == shape);
+  CHECK(alibi_slopes(0).empty());
+  CHECK(refusal([] { alibi_slopes(-1); }) == "alibi_slopes: -1 heads, expected at least 0");
+  for (const Dims& shape : {Dims{2, 3, 4}, {2, 2, 3, 5}})
+    CHECK(refusal([&] { rotate(Tensor::zeros(shape), 0); }) ==
+          text("rotate: x ", shape, ", expected [B, H, T, D] with an even D"));
+  CHECK(refusal([] { rotate({}, 0); }) == "rotate: x is undefined");
+  auto rows = [](const Dims& shape, int64_t count) {
+    return refusal([&] { last_rows(Tensor::zeros(shape), count); });
+  };
+  auto expected = [](int64_t count, const Dims& shape) {
+    return text("last_rows: ", count, " rows of ", shape,
+                ", expected at least 0 and one that can stand for those it lacks");
+  };
+  CHECK(rows({3, 2}, -1) == expected(-1, {3, 2}));
+  CHECK(rows({0, 2}, 1) == expected(1, {0, 2}));
+  CHECK(rows({}, 0) == expected(0, {}));
+}

@@ -4,6 +4,7 @@
 
 #include "core/machine/allocator.h"
 #include "core/machine/parallel.h"
+#include "ops/concat.h"
 #include "ops/shape.h"
 #include "tests/support/in_bfloat16.h"
 #include "tests/support/op_row.h"
@@ -607,6 +608,25 @@ TEST_CASE("attention: a part of the batch drops what the whole drops there") {
     RelativeAttention part = form.attention(of_part);
     part.dropout.first_row = 1;
     CHECK(same_bits(op(part), slice(whole, 0, 1, 3)));
+  }
+}
+
+TEST_CASE("attention: a query that all members share gets the sum of their gradients") {
+  AttentionForm form{.name = "", .terms = "uvrpsab", .visibility = causal};
+  std::vector<Tensor> inputs = random_inputs(form);
+  Tensor cotangent = random_cotangent(form), one = slice(inputs[0], 0, 0, 1).detach();
+  Dims shape = inputs[0].shape();
+  inputs[0] = concat({one, one}, 0);
+  Tensor of_each = results(form, inputs, cotangent)[1];  // [2, H, T, D]
+  Tensor shared = one.detach().require_gradient();
+  for (int pass : {1, 2}) {
+    inputs[0] = expand(shared, shape);
+    Tape tape;
+    tape.backward(relative_attention(form.attention(inputs)), cotangent);
+    Numbers expected = numbers(slice(of_each, 0, 0, 1)), other = numbers(slice(of_each, 0, 1, 2));
+    for (size_t n = 0; n < expected.values.size(); ++n)
+      expected.values[n] = Bounded(pass) * (expected.values[n] + other.values[n]);
+    CHECK(mismatch(shared.gradient(), expected) == "");
   }
 }
 
