@@ -9,9 +9,9 @@
 #include <map>
 #include <memory>
 
-#include "bfloat16_weights.h"
 #include "command.h"
 #include "core/errors.h"
+#include "core/io/float_types.h"
 #include "examples/common/flags.h"
 #include "nn/models/run_file.h"
 #include "nn/state_dict.h"
@@ -79,7 +79,9 @@ RunFile rounded(const SavedRun& run, const ConvertFlags& flags) {
   training.data = training.val_data = "";
   file.metadata["training"] = training.to_json();
   file.state.trainer.clear();
-  file.weights = in_bfloat16(std::move(file.weights));
+  file.weights = shiftgrad::in_name_of(run.source, [&] {
+    return shiftgrad::in_bfloat16(shiftgrad::in_float32(std::move(file.weights)));
+  });
   return file;
 }
 
