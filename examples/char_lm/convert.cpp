@@ -76,7 +76,7 @@ RunFile rounded(const SavedRun& run, const ConvertFlags& flags) {
   RunFile file = shiftgrad::read_run_file(run.source);
   TrainFlags training = run.flags;
   training.out_dir = flags.out_dir;
-  training.data = training.val_data = "";
+  training.data = training.val_data = training.vocab_from = "";
   file.metadata["training"] = training.to_json();
   file.state.trainer.clear();
   file.weights = shiftgrad::in_name_of(run.source, [&] {
