@@ -55,17 +55,18 @@ runs inspect large.safetensors
 limited() {
   (ulimit -v $((1500000 + 100000 * $(nproc))) && "$@")
 }
-# too_large TEXT PROGRAM ARGUMENT...
-too_large() {
-  expected=$1
-  shift
+# ends STATUS TEXT PROGRAM ARGUMENT...
+ends() {
+  wanted=$1 expected=$2
+  shift 2
   status=0
   limited "$@" > output 2> errors || status=$?
-  [ "$status" = 2 ] || fail "status $status of: $*"
+  [ "$status" = "$wanted" ] || fail "status $status of: $*"
   [ "$(wc -l < errors)" = 1 ] || fail "not one line for: $*: $(cat errors)"
   grep -q -- "$expected" errors || fail "no '$expected' in: $(cat errors)"
   grep -qE 'std::|bad_alloc' errors && fail "words of a library: $(cat errors)"
 }
+too_large() { ends 2 "$@"; }
 with_zeros run/best.safetensors vast.safetensors 25000000000
 with_zeros pairs/best.safetensors vast_pairs.safetensors 25000000000
 vast='tensor "trainer.zeros", 100000000000 bytes: too large for the memory$'
@@ -92,5 +93,9 @@ too_large '^char_lm: a parameter \[[0-9]*, 1000000\]: allocate: the system has n
 too_large '^seq2seq: a parameter \[[0-9]*, 1000000\]: allocate: the system has no block of [0-9]* bytes; ' \
   "$seq2seq" train --n_embd 1000000 --n_head 2 --out_dir new
 [ ! -e new ] || fail 'a refused command left its folder'
+# A batch that does not fit, which the training finds out.
+truncate -s 1M zeros
+ends 1 '^char_lm: allocate: the system has no block of [0-9]* bytes; [0-9]* are in use$\|^char_lm: train: too large for the memory$' "$char_lm" train --data zeros \
+  --model aft --form simple --n_embd 2048 --n_layer 1 --block_size 8192 --batch_size 100 --eval_iters 1 --out_dir batch
 
 [ "$failures" = 0 ]
