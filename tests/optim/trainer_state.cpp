@@ -3,8 +3,10 @@
 #include <limits>
 #include <memory>
 
+#include "core/io/tensor_file.h"
 #include "examples/claims/auxiliary_losses.h"
 #include "nn/state_dict.h"
+#include "ops/shape.h"
 #include "optim/trainer.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_models.h"
