@@ -9,6 +9,7 @@
 #include <memory>
 #include <numbers>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "command.h"
@@ -105,7 +106,8 @@ std::optional<int64_t> count_of(const std::vector<int64_t>& shape) {
 
 Listed listed(const shiftgrad::TensorEntry& entry) {
   std::vector<double> none;
-  Listed result{shiftgrad::shape_text(entry.shape), printable(entry.dtype), count_of(entry.shape), {}};
+  Listed result{
+      shiftgrad::shape_text(entry.shape), printable(entry.dtype), count_of(entry.shape), {}};
   bool known = shiftgrad::is_name<shiftgrad::DType>(entry.dtype);
   if (known && append_numbers(shiftgrad::value_named<shiftgrad::DType>(entry.dtype), {}, none))
     result.numbers.emplace();
@@ -116,13 +118,14 @@ Listed listed(const shiftgrad::TensorEntry& entry) {
 std::pair<Listing, shiftgrad::TensorList> listing_of(const std::string& path) {
   Listing listing;
   std::vector<double> numbers;
-  auto header = shiftgrad::list_safetensors(path, [&](const shiftgrad::TensorEntry& entry, auto piece) {
+  auto visit = [&](const shiftgrad::TensorEntry& entry, std::span<const std::byte> piece) {
     Listed& tensor = listing.try_emplace(entry.name, listed(entry)).first->second;
     if (!tensor.numbers) return;
     numbers.clear();
     append_numbers(shiftgrad::value_named<shiftgrad::DType>(entry.dtype), piece, numbers);
     tensor.numbers->add(summary_of(numbers));
-  });
+  };
+  shiftgrad::TensorList header = shiftgrad::list_safetensors(path, visit);
   // Those without a byte.
   for (const shiftgrad::TensorEntry& entry : header.entries)
     listing.try_emplace(entry.name, listed(entry));

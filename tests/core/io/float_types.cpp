@@ -49,8 +49,8 @@ TEST_CASE("float types: F16 has all kinds of numbers, and F32 has all of F16") {
 
 TEST_CASE("float types: F64 is rounded to nearest, ties to even") {
   std::vector<double> doubles = {0.1, 1 + 0x1p-24, 1 + 0x3p-24, -1e300, 0x1p-149, 0x1p-151};
-  std::vector<float> floats = {0.1f,      1,         1 + 0x1p-22f, -std::numeric_limits<float>::infinity(),
-                               0x1p-149f, 0};
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> floats = {0.1f, 1, 1 + 0x1p-22f, -infinity, 0x1p-149f, 0};
   CHECK(in_float32({{"w", row_of(DType::f64, doubles)}}).at("w") == row_of(DType::f32, floats));
 }
 
