@@ -28,10 +28,14 @@ void Dims::erase(int axis) {
   values_[--size_] = 0;
 }
 
+std::string shape_text(std::span<const int64_t> sizes) {
+  std::string list;
+  for (int64_t size : sizes) list += (list.empty() ? "" : ", ") + std::to_string(size);
+  return '[' + list + ']';
+}
+
 std::ostream& operator<<(std::ostream& out, const Dims& dims) {
-  out << '[';
-  for (int axis = 0; axis < dims.size(); ++axis) out << (axis ? ", " : "") << dims[axis];
-  return out << ']';
+  return out << shape_text({dims.begin(), dims.end()});
 }
 
 Dims broadcast_shape(const char* operation, const Dims& a, const Dims& b) {

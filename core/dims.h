@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <ostream>
 #include <span>
+#include <string>
 
 #include "core/errors.h"
 
@@ -48,6 +49,8 @@ class Dims {
   int size_ = 0;
 };
 
+/// Returns `[2, 3, 4]`, of however many sizes.
+std::string shape_text(std::span<const int64_t> sizes);
 /// Prints `[2, 3, 4]`.
 std::ostream& operator<<(std::ostream& out, const Dims& dims);
 

@@ -18,7 +18,7 @@ constexpr int64_t spare = 1'000'000;
 /// Returns a parameter of values that `draw` returns one by one, unless it is to have none yet.
 Tensor parameter(const Dims& shape, Initial values, auto draw) {
   if (values.unfilled) values.unfilled->add(shape);
-  Tensor result = Tensor::empty(shape);
+  Tensor result = in_name_of(text("a parameter ", shape), [&] { return Tensor::empty(shape); });
   if (!values.unfilled) std::generate_n(result.mutable_data(), result.count(), draw);
   return result.require_gradient();
 }
@@ -40,10 +40,14 @@ Tensor constant_parameter(const Dims& shape, Scalar value, Initial values) {
 }
 
 UnfilledParameters::UnfilledParameters(const std::map<std::string, StoredTensor>& weights) {
+  int64_t values = 0;
   for (const auto& [name, tensor] : weights)
-    given += static_cast<int64_t>(tensor.bytes.size()) / size_of(tensor.dtype);
-  room = 2 * (given + cost_of_one * std::ssize(weights)) + spare;
+    values += std::ssize(tensor.bytes) * 8 / bits_of(tensor.dtype);
+  *this = UnfilledParameters(values, std::ssize(weights));
 }
+
+UnfilledParameters::UnfilledParameters(int64_t values, int64_t tensors)
+    : given(values), room(2 * (values + cost_of_one * tensors) + spare) {}
 
 void UnfilledParameters::add(const Dims& shape) {
   int64_t count = byte_count(DType::u8, shape);  // one byte each

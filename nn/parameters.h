@@ -24,6 +24,8 @@ inline constexpr double initial_deviation = 0.02;
 /// more.
 struct UnfilledParameters {
   explicit UnfilledParameters(const std::map<std::string, StoredTensor>& weights);
+  /// Is made as for `tensors` weights of `values` values in all.
+  UnfilledParameters(int64_t values, int64_t tensors);
   /// Sets no limit, for a config that does not come from a file.
   UnfilledParameters() = default;
 

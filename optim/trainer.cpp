@@ -167,17 +167,19 @@ Memory Trainer::saved_memory(const SavedState& saved) const {
   Memory memory;
   for (size_t n = 0; saved.tensors.contains(memory_name(n)); ++n)
     memory.push_back(loaded_tensor(memory_name(n), saved.tensors.at(memory_name(n))));
-  if (memory.empty()) return memory;
+  if (memory.empty() || config_.mem_len == 0) return {};
   ModelTraits model = model_.traits();
   require(std::ssize(memory) == model.n_layer, "a memory of ", memory.size(), " layers, expected ",
           model.n_layer);
   const Dims& first = memory[0].shape();
-  Dims expected{config_.batch_size, config_.mem_len, model.d_model};
-  if (first.size() == 3) expected[1] = std::min(expected[1], first[1]);
+  // A run that was begun with another mem_len has fewer tokens to remember, or forgets some.
+  Dims expected{config_.batch_size, first.size() == 3 ? first[1] : config_.mem_len, model.d_model};
   Rows own = own_rows(peers_, config_.batch_size);
+  int64_t M = expected[1];
   for (Tensor& layer : memory) {
     require(layer.shape() == expected, "a memory of ", layer.shape(), ", expected ", expected);
-    layer = contiguous(slice(layer, 0, own.begin, own.end));
+    Tensor newest = slice(layer, 1, std::max<int64_t>(0, M - config_.mem_len), M);
+    layer = contiguous(slice(newest, 0, own.begin, own.end));
   }
   return memory;
 }

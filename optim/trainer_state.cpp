@@ -13,7 +13,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 void SavedState::exchange(const std::string& name, DType dtype,
                           std::initializer_list<void*> numbers) {
-  auto size = static_cast<size_t>(size_of(dtype));
+  auto size = static_cast<size_t>(bits_of(dtype) / 8);
   Dims shape{std::ssize(numbers)};
   StoredTensor& tensor = tensors[name];
   if (!reads_) tensor = {dtype, shape, std::vector<std::byte>(numbers.size() * size)};

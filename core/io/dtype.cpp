@@ -4,21 +4,17 @@
 
 namespace shiftgrad {
 
-int64_t size_of(DType dtype) {
-  // The types are in the order of their sizes.
-  return dtype < DType::i16 ? 1 : dtype < DType::i32 ? 2 : dtype < DType::i64 ? 4 : 8;
-}
-
-int64_t byte_count(DType dtype, const Dims& shape) {
-  int64_t bytes = size_of(dtype);
+int64_t byte_count(DType dtype, std::span<const int64_t> shape) {
+  int64_t bits = bits_of(dtype);
   bool empty = false;
   for (int64_t size : shape) {
-    require(size >= 0, "a shape of ", shape);
+    require(size >= 0, "a shape of ", shape_text(shape));
     empty |= size == 0;
-    bool overflow = size > 0 && __builtin_mul_overflow(bytes, size, &bytes);
-    require(!overflow, "a shape of ", shape, ", more than memory can hold");
+    bool overflow = size > 0 && __builtin_mul_overflow(bits, size, &bits);
+    require(!overflow, "a shape of ", shape_text(shape), ", more than memory can hold");
   }
-  return empty ? 0 : bytes;
+  require(empty || bits % 8 == 0, dtype, ' ', shape_text(shape), " ends within a byte");
+  return empty ? 0 : bits / 8;
 }
 
 }  // namespace shiftgrad

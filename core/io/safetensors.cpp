@@ -24,13 +24,18 @@ namespace {
 
 constexpr uint64_t length_size = 8;
 constexpr uint64_t longest_header = 100'000'000;
+constexpr size_t bytes_of_piece = size_t{1} << 16;
 constexpr const char* metadata_key = "__metadata__";
 
-DType parse_dtype(const json& name) {
+/// How much a reader lets pass. A strict one knows each type and each field; a lenient one takes
+/// what it does not know as the file describes it.
+enum class Reader { strict, lenient };
+
+std::string parse_dtype(const json& name, Reader reader) {
   require(name.is_string(), "dtype is ", shown(name), ", expected a string");
   const auto& text = name.get_ref<const std::string&>();
-  require(is_name<DType>(text), "unknown dtype ", shown(name));
-  return value_named<DType>(text);
+  require(reader == Reader::lenient || is_name<DType>(text), "unknown dtype ", shown(name));
+  return text;
 }
 
 std::vector<uint64_t> parse_numbers(const char* field, const json& list) {
@@ -44,11 +49,11 @@ std::vector<uint64_t> parse_numbers(const char* field, const json& list) {
   return numbers;
 }
 
-Dims parse_shape(const json& list) {
+std::vector<int64_t> parse_shape(const json& list, Reader reader) {
   std::vector<uint64_t> sizes = parse_numbers("shape", list);
-  require(sizes.size() <= Dims::max_rank, "shape has ", sizes.size(), " axes, expected at most ",
-          Dims::max_rank);
-  Dims shape;
+  require(reader == Reader::lenient || sizes.size() <= Dims::max_rank, "shape has ", sizes.size(),
+          " axes, expected at most ", Dims::max_rank);
+  std::vector<int64_t> shape;
   for (uint64_t size : sizes) {
     require(size <= std::numeric_limits<int64_t>::max(), "shape holds ", size,
             ", more than memory can hold");
@@ -57,33 +62,30 @@ Dims parse_shape(const json& list) {
   return shape;
 }
 
-/// Where a tensor lies in the data.
-struct Entry {
-  std::string name;
-  DType dtype;
-  Dims shape;
-  uint64_t begin, end;
-};
-
-Entry parse_entry(const std::string& name, const json& object, uint64_t data_size) {
+TensorEntry parse_entry(const std::string& name, const json& object, uint64_t data_size,
+                        Reader reader) {
   require(object.is_object(), "is ", shown(object), ", expected an object");
   for (const char* field : {"dtype", "shape", "data_offsets"})
     require(object.contains(field), "has no ", field);
   for (const auto& [field, value] : object.items())
-    require(field == "dtype" || field == "shape" || field == "data_offsets",
+    require(reader == Reader::lenient || field == "dtype" || field == "shape" ||
+                field == "data_offsets",
             "has an unknown field ", shown(field));
 
-  DType dtype = parse_dtype(object["dtype"]);
-  Dims shape = parse_shape(object["shape"]);
+  TensorEntry entry{name, parse_dtype(object["dtype"], reader),
+                    parse_shape(object["shape"], reader)};
   std::vector<uint64_t> offsets = parse_numbers("data_offsets", object["data_offsets"]);
   require(offsets.size() == 2, "data_offsets has ", offsets.size(), " numbers, expected 2");
   uint64_t begin = offsets[0], end = offsets[1];
   require(begin <= end, "data_offsets begins at ", begin, " and ends at ", end);
   require(end <= data_size, "data_offsets ends at ", end, " of ", data_size, " bytes of data");
-  auto expected = static_cast<uint64_t>(byte_count(dtype, shape));
-  require(end - begin == expected, "data_offsets spans ", end - begin, " bytes, but ", dtype, ' ',
-          shape, " takes ", expected);
-  return {name, dtype, shape, begin, end};
+  entry.begin = begin;
+  entry.end = end;
+  if (!is_name<DType>(entry.dtype)) return entry;
+  auto expected = static_cast<uint64_t>(byte_count(value_named<DType>(entry.dtype), entry.shape));
+  require(end - begin == expected, "data_offsets spans ", end - begin, " bytes, but ", entry.dtype,
+          ' ', shape_text(entry.shape), " takes ", expected);
+  return entry;
 }
 
 std::map<std::string, std::string> parse_metadata(const json& object) {
@@ -95,9 +97,9 @@ std::map<std::string, std::string> parse_metadata(const json& object) {
 }
 
 /// Throws unless the entries, sorted by their data, cover it without a hole or an overlap.
-void check_coverage(const std::vector<Entry>& entries, uint64_t data_size) {
+void check_coverage(const std::vector<TensorEntry>& entries, uint64_t data_size) {
   uint64_t covered = 0;
-  for (const Entry& entry : entries) {
+  for (const TensorEntry& entry : entries) {
     require(entry.begin == covered, "tensor ", shown(entry.name), ": begins at ", entry.begin,
             entry.begin > covered ? ", a hole after " : ", an overlap with what ends at ", covered);
     covered = entry.end;
@@ -108,16 +110,17 @@ void check_coverage(const std::vector<Entry>& entries, uint64_t data_size) {
 
 /// Returns the tensors in the order of their data. Throws at whatever the format does not allow in
 /// a header that `data_size` bytes follow.
-std::vector<Entry> parse_entries(const json& header, uint64_t data_size) {
-  std::vector<Entry> entries;
+std::vector<TensorEntry> parse_entries(const json& header, uint64_t data_size, Reader reader) {
+  std::vector<TensorEntry> entries;
   for (const auto& [name, value] : header.items())
     // Named anew, since clang 14 captures no structured bindings.
     if (name != metadata_key)
       entries.push_back(in_name_of("tensor " + shown(name), [&, &name = name, &value = value] {
-        return parse_entry(name, value, data_size);
+        return parse_entry(name, value, data_size, reader);
       }));
-  std::ranges::sort(
-      entries, {}, [](const Entry& entry) { return std::tie(entry.begin, entry.end, entry.name); });
+  std::ranges::sort(entries, {}, [](const TensorEntry& entry) {
+    return std::tie(entry.begin, entry.end, entry.name);
+  });
   check_coverage(entries, data_size);
   return entries;
 }
@@ -145,22 +148,57 @@ std::pair<json, uint64_t> read_header(RegularFile& file) {
   return {parse_json("the header", text, 3), file_size - length_size - header_size};
 }
 
-SafeTensors read_content(const std::string& path) {
+RegularFile opened(const std::string& path) {
   std::error_code problem;
   bool exists = std::filesystem::exists(path, problem);
   if (problem) fail(problem.message());
   require(exists, "no such file");
-  RegularFile file(path);
+  return RegularFile(path);
+}
+
+/// Reads the header of a file, whose data follow in the order of the entries.
+TensorList read_list(RegularFile& file, Reader reader) {
   auto [header, data_size] = read_header(file);
-  SafeTensors content;
-  if (header.contains(metadata_key)) content.metadata = parse_metadata(header[metadata_key]);
-  for (const auto& [name, dtype, shape, begin, end] : parse_entries(header, data_size)) {
-    std::vector<std::byte> bytes(end - begin);
-    file.read(bytes.data(), bytes.size());
-    if (dtype == DType::boolean) check_truth_values(name, bytes);
-    content.tensors[name] = {dtype, shape, std::move(bytes)};
-  }
+  TensorList list;
+  auto metadata = header.find(metadata_key);
+  // Python's package takes null for no metadata.
+  bool absent = metadata == header.end() || (reader == Reader::lenient && metadata->is_null());
+  if (!absent) list.metadata = parse_metadata(*metadata);
+  list.entries = parse_entries(header, data_size, reader);
+  return list;
+}
+
+StoredTensor read_tensor(RegularFile& file, const TensorEntry& entry) {
+  StoredTensor tensor{value_named<DType>(entry.dtype), Dims(entry.shape), {}};
+  uint64_t size = entry.end - entry.begin;
+  tensor.bytes = in_name_of(text("tensor ", shown(entry.name), ", ", size, " bytes"),
+                            [&] { return std::vector<std::byte>(size); });
+  file.read(tensor.bytes.data(), tensor.bytes.size());
+  if (tensor.dtype == DType::boolean) check_truth_values(entry.name, tensor.bytes);
+  return tensor;
+}
+
+SafeTensors read_content(const std::string& path) {
+  RegularFile file = opened(path);
+  TensorList list = read_list(file, Reader::strict);
+  SafeTensors content{{}, std::move(list.metadata)};
+  for (const TensorEntry& entry : list.entries)
+    content.tensors[entry.name] = read_tensor(file, entry);
   return content;
+}
+
+TensorList visit_content(const std::string& path, const PieceOfTensor& visit) {
+  RegularFile file = opened(path);
+  TensorList list = read_list(file, Reader::lenient);
+  std::vector<std::byte> piece(visit ? bytes_of_piece : 0);
+  for (const TensorEntry& entry : list.entries)
+    for (uint64_t place = entry.begin; visit && place < entry.end;) {
+      uint64_t count = std::min<uint64_t>(piece.size(), entry.end - place);
+      file.read(piece.data(), count);
+      visit(entry, std::span(piece).first(count));
+      place += count;
+    }
+  return list;
 }
 
 /// Returns the names of the tensors in the order of their data.
@@ -168,7 +206,7 @@ std::vector<std::string> data_order(const SafeTensors& content) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : content.tensors) names.push_back(name);
   std::ranges::stable_sort(names, std::greater(), [&](const std::string& name) {
-    return size_of(content.tensors.at(name).dtype);
+    return bits_of(content.tensors.at(name).dtype);
   });
   return names;
 }
@@ -201,6 +239,10 @@ std::string header_text(const SafeTensors& content, const std::vector<std::strin
 
 SafeTensors read_safetensors(const std::string& path) {
   return in_name_of(path, [&] { return read_content(path); });
+}
+
+TensorList list_safetensors(const std::string& path, const PieceOfTensor& visit) {
+  return in_name_of(path, [&] { return visit_content(path, visit); });
 }
 
 void write_safetensors(const std::string& path, const SafeTensors& content) {

@@ -12,7 +12,10 @@
 // The offsets count from the end of the header. Together the tensors cover the data exactly once.
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +45,29 @@ struct SafeTensors {
 /// not allow, at a header of more than 100 MB, at more than Dims::max_rank axes, and at a BOOL that
 /// is neither 0 nor 1. Believes no number in the file before it agrees with the file's size.
 SafeTensors read_safetensors(const std::string& path);
+
+/// What a header says of a tensor. Its bytes lie in the data from `begin` to `end`.
+struct TensorEntry {
+  std::string name, dtype;
+  std::vector<int64_t> shape;
+  uint64_t begin = 0, end = 0;
+};
+
+/// The header of a file: its tensors in the order of their data.
+struct TensorList {
+  std::vector<TensorEntry> entries;
+  std::map<std::string, std::string> metadata;
+};
+
+/// Is called with a tensor and a piece of its bytes, which begins at a multiple of 64 KiB in them.
+using PieceOfTensor =
+    std::function<void(const TensorEntry& entry, std::span<const std::byte> piece)>;
+
+/// Reads the header of a file and, if `visit` is given, the data after it, piece after piece: the
+/// memory that this takes does not grow with the data. Throws as read_safetensors does, but lets
+/// pass what describes a tensor nevertheless: types, fields and numbers of axes that the library
+/// does not know, bytes of a BOOL, and metadata of null.
+TensorList list_safetensors(const std::string& path, const PieceOfTensor& visit = {});
 
 /// Writes a whole file or, when anything fails, leaves what was there and throws one line that
 /// begins with the path. Equal contents give equal bytes. Tensors of wide values come first, and

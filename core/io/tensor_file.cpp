@@ -56,10 +56,15 @@ StoredTensor stored(const Mask& mask) {
   return stored_values(DType::boolean, mask.shape, mask.values);
 }
 
-void check_stored(const std::string& name, const StoredTensor& stored, const Dims& shape,
-                  DType dtype) {
+void check_kind(const std::string& name, const StoredTensor& stored, const Dims& shape,
+                DType dtype) {
   require(stored.shape == shape, "tensor ", shown(name), ": ", stored.shape, ", expected ", shape);
   check_dtype(name, stored, dtype);
+}
+
+void check_stored(const std::string& name, const StoredTensor& stored, const Dims& shape,
+                  DType dtype) {
+  check_kind(name, stored, shape, dtype);
   int64_t bytes = std::ssize(stored.bytes), expected = byte_count(stored.dtype, shape);
   require(bytes == expected, "tensor ", shown(name), ": ", bytes, " bytes, expected ", expected);
 }

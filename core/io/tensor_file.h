@@ -20,7 +20,10 @@ StoredTensor stored(const Mask& mask);
 /// Scalar's type, F32 or F64 by the build.
 inline constexpr DType scalar_dtype = sizeof(Scalar) == 4 ? DType::f32 : DType::f64;
 
-/// Throws unless the tensor that a file calls `name` has this shape and this type.
+/// Throws unless the tensor that a file calls `name` has this shape and this type; check_stored
+/// also counts its bytes.
+void check_kind(const std::string& name, const StoredTensor& stored, const Dims& shape,
+                DType dtype = scalar_dtype);
 void check_stored(const std::string& name, const StoredTensor& stored, const Dims& shape,
                   DType dtype = scalar_dtype);
 

@@ -56,7 +56,7 @@ struct CompareFlags {
 
 /// Flags that must be the same for all models, so that they can be compared.
 const std::set<std::string> common_flags = {"data",    "val_data", "eval_split", "vocab",
-                                            "out_dir", "seed",     "threads"};
+                                            "vocab_from", "out_dir", "seed", "threads"};
 
 /// Returns the flags of the training that "NAME" or "NAME:FLAG=VALUE,FLAG=VALUE" asks for.
 TrainFlags training_of(const std::string& model, TrainFlags flags) {

@@ -9,9 +9,9 @@
 #include <map>
 #include <memory>
 
-#include "bfloat16_weights.h"
 #include "command.h"
 #include "core/errors.h"
+#include "core/io/float_types.h"
 #include "examples/common/flags.h"
 #include "nn/models/run_file.h"
 #include "nn/state_dict.h"
@@ -76,10 +76,12 @@ RunFile rounded(const SavedRun& run, const ConvertFlags& flags) {
   RunFile file = shiftgrad::read_run_file(run.source);
   TrainFlags training = run.flags;
   training.out_dir = flags.out_dir;
-  training.data = training.val_data = "";
+  training.data = training.val_data = training.vocab_from = "";
   file.metadata["training"] = training.to_json();
   file.state.trainer.clear();
-  file.weights = in_bfloat16(std::move(file.weights));
+  file.weights = shiftgrad::in_name_of(run.source, [&] {
+    return shiftgrad::in_bfloat16(shiftgrad::in_float32(std::move(file.weights)));
+  });
   return file;
 }
 

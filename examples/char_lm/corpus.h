@@ -16,10 +16,16 @@ struct Corpus {
   std::vector<int32_t> train, validation;
 };
 
-/// Reads --data and --val_data, or holds back the --eval_split of --data. The vocabulary covers
-/// both texts, unless one is given. Throws one line for a file that cannot be read or does not
-/// consist of what --vocab says, and for a character that the given vocabulary does not have.
+/// What a corpus does about characters that the given vocabulary does not have.
+enum class NewCharacters { refused, added };
+
+/// Reads --data and --val_data, or holds back the --eval_split of --data. The vocabulary is the
+/// given one, or that of --vocab_from, or else covers both texts. Throws one line for a file that
+/// cannot be read or does not consist of what --vocab says, and for characters that the vocabulary
+/// does not have, unless they are added to the given one; `remedy` ends the message.
 std::shared_ptr<const Corpus> read_corpus(const TrainFlags& flags,
-                                          const Vocabulary* vocabulary = nullptr);
+                                          const Vocabulary* vocabulary = nullptr,
+                                          NewCharacters characters = NewCharacters::refused,
+                                          const std::string& remedy = "");
 
 }  // namespace char_lm

@@ -3,21 +3,25 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <iomanip>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <numbers>
+#include <optional>
+#include <span>
+#include <utility>
 
-#include "bfloat16_weights.h"
 #include "command.h"
+#include "core/io/float_types.h"
+#include "core/io/tensor_file.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
 #include "examples/common/model_file.h"
 #include "examples/common/printable.h"
 #include "examples/common/report.h"
 #include "nn/models/run_file.h"
+#include "nn/parameters.h"
 #include "run_folder.h"
 
 namespace char_lm {
@@ -35,59 +39,109 @@ struct InspectFlags {
 /// A summary of some values.
 struct Summary {
   int64_t count = 0;
-  double sum = 0, squares = 0;
+  double mean = 0, squared_deviations = 0, squares = 0;
 
-  void add(double value) {
-    ++count;
-    sum += value;
-    squares += value * value;
-  }
+  /// Joins both, with deviations from the mean of all: squares alone would leave only rounding to
+  /// the deviation of large numbers.
   void add(const Summary& other) {
-    count += other.count;
-    sum += other.sum;
+    if (other.count == 0) return;
+    auto here = static_cast<double>(count), there = static_cast<double>(other.count);
+    double apart = other.mean - mean;
+    mean += apart * there / (here + there);
+    squared_deviations +=
+        other.squared_deviations + (here > 0 ? apart * apart * here * there / (here + there) : 0);
     squares += other.squares;
+    count += other.count;
   }
-  double mean() const { return sum / static_cast<double>(count); }
-  double deviation() const {
-    double variance = squares / static_cast<double>(count) - mean() * mean();
-    // Rounding may make the variance of equal values negative; NaN stays NaN.
-    return std::sqrt(variance < 0 ? 0 : variance);
-  }
+  double deviation() const { return std::sqrt(squared_deviations / static_cast<double>(count)); }
   double norm() const { return std::sqrt(squares); }
 };
 
-template <class Number>
-Summary summary_of(const std::vector<std::byte>& bytes) {
-  std::vector<Number> values(bytes.size() / sizeof(Number));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  Summary result;
-  for (Number value : values) result.add(static_cast<double>(value));
+Summary summary_of(const std::vector<double>& values) {
+  Summary result{.count = std::ssize(values)};
+  for (double value : values) result.mean += value;
+  result.mean /= static_cast<double>(result.count);
+  for (double value : values) {
+    result.squared_deviations += (value - result.mean) * (value - result.mean);
+    result.squares += value * value;
+  }
   return result;
-}
-
-/// Returns nothing for values that are neither BF16 nor F32 nor F64.
-std::optional<Summary> summary(const shiftgrad::StoredTensor& stored) {
-  const shiftgrad::StoredTensor tensor = in_float32({{"", stored}}).at("");
-  if (tensor.dtype == shiftgrad::DType::f32) return summary_of<float>(tensor.bytes);
-  if (tensor.dtype == shiftgrad::DType::f64) return summary_of<double>(tensor.bytes);
-  return std::nullopt;
 }
 
 using Row = std::vector<std::string>;
 
 std::string short_number(double value) {
+  if (std::isnan(value)) return "nan";
   char digits[32];
   std::snprintf(digits, sizeof digits, "%.4g", value);
   return digits;
 }
 
-Row row(const std::string& name, const std::string& shape, const Summary& values) {
-  return {name,
-          shape,
-          std::to_string(values.count),
-          short_number(values.mean()),
-          short_number(values.deviation()),
-          short_number(values.norm())};
+/// What a table says of one tensor, or of all.
+struct Listed {
+  std::string shape, type;
+  /// The number of values, if it is known and can be counted.
+  std::optional<int64_t> count;
+  /// Nothing for types whose values are no numbers to the library.
+  std::optional<Summary> numbers;
+
+  Row row(const std::string& name) const {
+    Row cells = {name, shape, type, count ? std::to_string(*count) : ""};
+    bool some = numbers && numbers->count > 0;
+    cells.push_back(some ? short_number(numbers->mean) : "");
+    cells.push_back(some ? short_number(numbers->deviation()) : "");
+    cells.push_back(numbers ? short_number(numbers->norm()) : "");
+    return cells;
+  }
+};
+
+using Listing = std::map<std::string, Listed>;
+
+std::optional<int64_t> count_of(const std::vector<int64_t>& shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    if (__builtin_mul_overflow(count, size, &count)) return std::nullopt;
+  return count;
+}
+
+Listed listed(const shiftgrad::TensorEntry& entry) {
+  std::vector<double> none;
+  Listed result{
+      shiftgrad::shape_text(entry.shape), printable(entry.dtype), count_of(entry.shape), {}};
+  bool known = shiftgrad::is_name<shiftgrad::DType>(entry.dtype);
+  if (known && append_numbers(shiftgrad::value_named<shiftgrad::DType>(entry.dtype), {}, none))
+    result.numbers.emplace();
+  return result;
+}
+
+/// Reads a file piece after piece and returns what its tensors hold, and its header.
+std::pair<Listing, shiftgrad::TensorList> listing_of(const std::string& path) {
+  Listing listing;
+  std::vector<double> numbers;
+  auto visit = [&](const shiftgrad::TensorEntry& entry, std::span<const std::byte> piece) {
+    Listed& tensor = listing.try_emplace(entry.name, listed(entry)).first->second;
+    if (!tensor.numbers) return;
+    numbers.clear();
+    append_numbers(shiftgrad::value_named<shiftgrad::DType>(entry.dtype), piece, numbers);
+    tensor.numbers->add(summary_of(numbers));
+  };
+  shiftgrad::TensorList header = shiftgrad::list_safetensors(path, visit);
+  // Those without a byte.
+  for (const shiftgrad::TensorEntry& entry : header.entries)
+    listing.try_emplace(entry.name, listed(entry));
+  return {std::move(listing), std::move(header)};
+}
+
+/// Returns the line about all these tensors.
+Row total_of(const Listing& listing, const std::vector<std::string>& names) {
+  Listed total{shiftgrad::text(names.size(), " tensors"), "", 0, Summary()};
+  for (const std::string& name : names) {
+    const Listed& tensor = listing.at(name);
+    total.count = *total.count + tensor.count.value_or(0);
+    if (!tensor.numbers) total.numbers.reset();
+    if (total.numbers) total.numbers->add(*tensor.numbers);
+  }
+  return total.row("total");
 }
 
 /// Prints a table with words aligned left and numbers aligned right.
@@ -97,7 +151,7 @@ void print(const std::vector<Row>& table) {
     for (size_t n = 0; n < row.size(); ++n) widths[n] = std::max(widths[n], row[n].size());
   for (const Row& row : table) {
     for (size_t n = 0; n < row.size(); ++n) {
-      bool word = n < 2, last = n + 1 == row.size();
+      bool word = n < 3, last = n + 1 == row.size();
       std::cout << (n > 0 ? "  " : "") << (word ? std::left : std::right)
                 << std::setw(word && last ? 0 : static_cast<int>(widths[n])) << row[n];
     }
@@ -106,23 +160,10 @@ void print(const std::vector<Row>& table) {
 }
 
 /// Prints a table of tensors, in the order of `names`.
-void print_parameters(const std::map<std::string, shiftgrad::StoredTensor>& tensors,
-                      const std::vector<std::string>& names) {
-  std::vector<Row> table = {{"parameter", "shape", "count", "mean", "deviation", "norm"}};
-  Summary total;
-  for (const std::string& name : names) {
-    const shiftgrad::StoredTensor& tensor = tensors.at(name);
-    std::string shown = printable(name), shape = shiftgrad::text(tensor.shape);
-    if (auto values = summary(tensor)) {
-      total.add(*values);
-      table.push_back(row(shown, shape, *values));
-    } else {
-      table.push_back({shown, shape, std::to_string(product(tensor.shape)),
-                       shiftgrad::text(tensor.dtype), "", ""});
-    }
-  }
-  std::string count = shiftgrad::text(names.size(), " tensors");
-  table.push_back(row("total", count, total));
+void print_parameters(const Listing& listing, const std::vector<std::string>& names) {
+  std::vector<Row> table = {{"parameter", "shape", "type", "count", "mean", "deviation", "norm"}};
+  for (const std::string& name : names) table.push_back(listing.at(name).row(printable(name)));
+  table.push_back(total_of(listing, names));
   print(table);
 }
 
@@ -143,30 +184,65 @@ void print_settings(const std::string& title, const std::string& json) {
   print(table);
 }
 
-/// What `inspect` says of a file that the file itself does not.
+/// What `inspect` says of a file.
 struct Inspected {
-  common::ModelFile file;
+  common::ModelFile file;  ///< of tensors without values
+  Listing listing;
   std::vector<std::string> names{};  ///< of the weights, in the order of the model if it is known
   std::string unit{}, vocabulary{};
 };
 
+/// Returns the content of a file without values. A tensor that the library cannot hold is a BOOL.
+shiftgrad::SafeTensors without_values(const shiftgrad::TensorList& list) {
+  shiftgrad::SafeTensors content{{}, list.metadata};
+  for (const auto& [name, dtype, shape, begin, end] : list.entries) {
+    bool known = shiftgrad::is_name<shiftgrad::DType>(dtype) &&
+                 shape.size() <= static_cast<size_t>(shiftgrad::Dims::max_rank);
+    content.tensors[name] = {shiftgrad::DType::boolean, {}, {}};
+    if (known)
+      content.tensors[name] = {shiftgrad::value_named<shiftgrad::DType>(dtype),
+                               shiftgrad::Dims(shape),
+                               {}};
+  }
+  return content;
+}
+
+/// Returns the names of the model's parameters. Throws what loading the run would throw.
+std::vector<std::string> checked_names(const SavedRun& run) {
+  const auto& weights = run.checkpoint.weights;
+  int64_t values = 0;
+  for (const auto& [name, tensor] : weights) values += product(tensor.shape);
+  return shiftgrad::in_name_of(run.source, [&] {
+    shiftgrad::UnfilledParameters unfilled(values, std::ssize(weights));
+    shiftgrad::LanguageModel model(run.checkpoint.model, unfilled);
+    std::vector<std::string> names;
+    for (const auto& [name, shape] : common::shapes_of(model)) names.push_back(name);
+    shiftgrad::check_names(names, weights);
+    for (const auto& [name, shape] : common::shapes_of(model))
+      shiftgrad::check_kind(name, weights.at(name), shape);
+    return names;
+  });
+}
+
 Inspected inspected(const std::string& path) {
-  Inspected result{common::read_model_file(path)};
-  for (const auto& [name, tensor] : result.file.weights) result.names.push_back(name);
-  if (result.file.is_of(shiftgrad::seq2seq_format)) result.unit = " per token";
-  if (!result.file.is_of(shiftgrad::language_model_format)) return result;
+  auto [listing, header] = listing_of(path);
+  shiftgrad::RunFile file =
+      shiftgrad::in_name_of(path, [&] { return as_run(without_values(header)); });
+  Inspected result{{file, path}, std::move(listing)};
+  for (const auto& [name, tensor] : file.weights) result.names.push_back(name);
+  if (file.is_of(shiftgrad::seq2seq_format)) result.unit = " per token";
+  if (!file.is_of(shiftgrad::language_model_format)) return result;
   // Bad flags and weights that do not fit are refused here as by the other commands.
-  SavedRun run = load_checkpoint(path);
-  result.names.clear();
-  for (const auto& [name, shape] : common::shapes_of(make_model(run.checkpoint, path)))
-    result.names.push_back(name);
+  SavedRun run = saved_run(
+      shiftgrad::in_name_of(path, [&] { return shiftgrad::as_checkpoint(file); }), path);
+  result.names = checked_names(run);
   result.unit = " per character";
   result.vocabulary = shiftgrad::text(run.vocabulary.size(), ' ', run.flags.vocab);
   return result;
 }
 
 void print(const Inspected& shown) {
-  const auto& [file, names, unit, vocabulary] = shown;
+  const auto& [file, listing, names, unit, vocabulary] = shown;
   std::cout << printable(file.path) << "\nhas              " << file.has() << '\n';
   if (file.metadata.contains("step"))
     std::cout << "step             " << file.state.step << "\ntrain loss       "
@@ -174,7 +250,7 @@ void print(const Inspected& shown) {
               << loss(file.state.validation_loss, unit) << '\n';
   if (!vocabulary.empty()) std::cout << "vocabulary       " << vocabulary << '\n';
   std::cout << '\n';
-  print_parameters(file.weights, names);
+  print_parameters(listing, names);
   print_settings("model", file.text("model"));
   print_settings("training", file.text("training"));
   std::cout << std::flush;

@@ -2,18 +2,22 @@
 
 #include <utility>
 
-#include "bfloat16_weights.h"
+#include "core/io/float_types.h"
 
 namespace char_lm {
 
 using common::checkpoint_of;
 
-SavedRun load_checkpoint(const std::string& path) {
-  shiftgrad::Checkpoint checkpoint = shiftgrad::read_checkpoint(path);
-  checkpoint.weights = in_float32(std::move(checkpoint.weights));
+SavedRun saved_run(shiftgrad::Checkpoint checkpoint, const std::string& path) {
+  checkpoint.weights = shiftgrad::in_name_of(
+      path, [&] { return shiftgrad::in_float32(std::move(checkpoint.weights)); });
   TrainFlags flags = TrainFlags::from_json(checkpoint.training, path);
   Vocabulary vocabulary(unit_of(flags.vocab), checkpoint.vocabulary, path);
   return {path, std::move(checkpoint), flags, vocabulary};
+}
+
+SavedRun load_checkpoint(const std::string& path) {
+  return saved_run(shiftgrad::read_checkpoint(path), path);
 }
 
 SavedRun load_run(const std::string& run, const std::string& name) {

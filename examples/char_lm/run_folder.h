@@ -22,8 +22,12 @@ struct SavedRun {
   Vocabulary vocabulary;
 };
 
-/// Reads the checkpoint in a file. Weights in bfloat16 become floats. Throws one line that begins
-/// with the path when the file is missing, broken, or not written by this program.
+/// Returns a checkpoint as a run of this program. Weights in BF16, F16 and F64 become floats.
+/// Throws one line that begins with the path when it was not written by this program.
+SavedRun saved_run(shiftgrad::Checkpoint checkpoint, const std::string& path);
+
+/// Reads the checkpoint in a file and returns it as saved_run does. Throws one line that begins
+/// with the path when the file is missing or broken, too.
 SavedRun load_checkpoint(const std::string& path);
 
 /// Reads the checkpoint of a run, which checkpoint_of finds. Throws as both functions do.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/errors.h"
 #include "examples/common/flag_groups.h"
 #include "examples/common/flags_json.h"
+#include "nn/models/config.h"
 
 namespace char_lm {
 
@@ -20,7 +22,7 @@ void TrainFlags::resolve_defaults() {
   // A run that is made longer keeps its learning rates.
   if (trainer.lr_decay_iters == 0) trainer.lr_decay_iters = trainer.max_iters;
   // The checkpoint may be used from another folder.
-  for (std::string* path : {&data, &val_data})
+  for (std::string* path : {&data, &val_data, &vocab_from})
     if (!path->empty()) *path = std::filesystem::absolute(*path);
 }
 
@@ -61,18 +63,41 @@ TrainFlags TrainFlags::from_json(const std::string& text, const std::string& sou
   return flags_from_json<TrainFlags>(text, source);
 }
 
-const std::set<std::string>& free_flags() {
-  static const std::set<std::string> names = {"data",         "val_data",      "out_dir",
-                                              "max_iters",    "eval_interval", "save_interval",
-                                              "log_interval", "patience",      "threads"};
-  return names;
+const common::ChangeableFlags& changeable_flags() {
+  static const common::ChangeableFlags flags = [] {
+    common::ChangeableFlags result{{"vocab", "vocab_from"},
+                                   {"data", "val_data", "out_dir", "max_iters", "eval_interval",
+                                    "save_interval", "log_interval", "patience", "threads",
+                                    "block_size", "mem_len"}};
+    ModelFlags().visit(
+        [&](auto&, const Field& field) { result.of_weights.insert(field.name); });
+    for (const char* rate : {"dropout", "dropatt"}) result.of_weights.erase(rate);
+    return result;
+  }();
+  return flags;
 }
 
-std::set<std::string> weight_flags() {
-  std::set<std::string> names = {"vocab"};
-  ModelFlags().visit([&](auto&, const Field& field) { names.insert(field.name); });
-  for (const char* rate : {"dropout", "dropatt"}) names.erase(rate);
-  return names;
+void check_lengths(const TrainFlags& saved, const TrainFlags& flags, bool resumed,
+                   const std::string& source) {
+  auto model = [](const ModelFlags& of) { return config_to_json(model_config(of, 1)); };
+  const std::string before = model(saved.model);
+  if (model(flags.model) != before) {
+    ModelFlags other_blocks = saved.model;
+    other_blocks.block_size = flags.model.block_size;
+    bool blocks = model(other_blocks) != before;
+    shiftgrad::fail("--", blocks ? "block_size " : "mem_len ",
+                    blocks ? flags.model.block_size : memory_length(flags.model), ": must stay ",
+                    blocks ? saved.model.block_size : memory_length(saved.model), ", as in ",
+                    source, ", whose weights depend on it");
+  }
+  TrainFlags begun = saved;
+  begun.resolve_defaults();
+  shiftgrad::require(!resumed || flags.trainer.batches == begun.trainer.batches, "--mem_len ",
+                     memory_length(flags.model), ": must stay ", memory_length(saved.model),
+                     ", as in ", source,
+                     ": it decides whether batches follow each other; a new run can change it: "
+                     "--init_from ",
+                     source, " --out_dir NEW_FOLDER");
 }
 
 }  // namespace char_lm

@@ -5,6 +5,7 @@
 
 #include "examples/claims/auxiliary_losses.h"
 #include "examples/common/precision_flag.h"
+#include "examples/common/saved_flags.h"
 #include "models.h"
 #include "optim/trainer.h"
 
@@ -14,7 +15,7 @@ namespace char_lm {
 struct TrainFlags {
   std::string data{}, val_data{};
   double eval_split = 0.1;
-  std::string vocab = "bytes";
+  std::string vocab = "bytes", vocab_from{};
   std::string out_dir = "out";
   ModelFlags model{};
   shiftgrad::TrainerConfig trainer{.eval_iters = 20};
@@ -43,8 +44,13 @@ struct TrainFlags {
     flag(vocab,
          {"vocab",
           "what a token is: a byte of any text, or a code point of a text in UTF-8; messages call "
-          "either a character",
-          {"bytes|characters"}});
+          "either a character. The model knows those of its texts, or all 256 bytes",
+          {"bytes|all_bytes|characters"}});
+    flag(vocab_from,
+         {"vocab_from",
+          "take exactly the characters of this text, or those that a run knows: its folder or a "
+          ".safetensors file of it (default: those of --data and --val_data)",
+          {"FILE"}});
     flag(out_dir, {"out_dir", "folder for checkpoints and metrics", {"FOLDER"}});
     model.visit(flag);
     trainer.fields([&](auto& value, const Field& field) {
@@ -84,11 +90,15 @@ struct TrainFlags {
   static TrainFlags from_json(const std::string& text, const std::string& source);
 };
 
-/// Names of the flags that may change when a run is resumed, since they do not change its course.
-const std::set<std::string>& free_flags();
+/// The flags that saved weights decide are those of the model, except dropout, and of its
+/// vocabulary. Those that may change when a run is resumed do not change its course, except for the
+/// lengths of blocks and of the memory.
+const common::ChangeableFlags& changeable_flags();
 
-/// Names of the flags that saved weights decide: those of the model, except dropout, and of its
-/// vocabulary.
-std::set<std::string> weight_flags();
+/// Throws, naming block_size or mem_len, when the lengths of `flags` make another model than those
+/// of `saved`, and, for a run that is resumed, when they make other batches. `source` is the saved
+/// run's file.
+void check_lengths(const TrainFlags& saved, const TrainFlags& flags, bool resumed,
+                   const std::string& source);
 
 }  // namespace char_lm

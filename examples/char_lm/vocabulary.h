@@ -9,7 +9,8 @@ namespace char_lm {
 using Unit = shiftgrad::TextUnit;
 using shiftgrad::Vocabulary;
 
-/// Returns the unit that --vocab `bytes` or `characters` names. Throws for any other name.
+/// Returns the unit that --vocab `bytes`, `all_bytes` or `characters` names. Throws for any other
+/// name.
 Unit unit_of(const std::string& vocab);
 
 }  // namespace char_lm

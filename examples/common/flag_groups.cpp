@@ -8,7 +8,7 @@ namespace common {
 std::string training_group(const std::string& flag) {
   static const std::map<std::string, std::set<std::string>> flags = {
       {texts_title,
-       {"data", "val_data", "eval_split", "vocab", "skip_bad_rows", "source_tokens",
+       {"data", "val_data", "eval_split", "vocab", "vocab_from", "skip_bad_rows", "source_tokens",
         "target_tokens"}},
       {run_title,
        {"out_dir", "max_iters", "eval_interval", "eval_iters", "eval_pairs", "save_interval",

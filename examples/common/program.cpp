@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,14 +43,20 @@ int complain(const CLI::App& program, std::string line, int status, Peers& peers
   return status;
 }
 
+/// Returns what an error says. Memory that runs out where nobody knows for what is the command's.
+std::string reason(const Command* command, const std::exception& error) {
+  if (!dynamic_cast<const std::bad_alloc*>(&error)) return error.what();
+  return (command ? command->flags->get_name() : "the arguments") + ": too large for the memory";
+}
+
 /// Does the work, which succeeds only if everything it printed has arrived.
-int finish(const CLI::App& program, Command::Work work, Peers& peers) {
+int finish(const CLI::App& program, const Command* command, Command::Work work, Peers& peers) {
   try {
     // The work, and its progress bar, are destroyed before an error is printed.
     std::exchange(work, {})();
     flush_output();
   } catch (const std::exception& error) {
-    return complain(program, error.what(), failure, peers);
+    return complain(program, reason(command, error), failure, peers);
   }
   return success;
 }
@@ -72,10 +79,10 @@ int run(const CLI::App& program, const Command& command, Peers& peers) {
   try {
     work = command.prepare();
   } catch (const std::exception& error) {
-    return complain(program, error.what(), bad_input, peers);
+    return complain(program, reason(&command, error), bad_input, peers);
   }
   warn_of_slow_products(program, command, peers);
-  return finish(program, std::move(work), peers);
+  return finish(program, &command, std::move(work), peers);
 }
 
 /// Throws unless all peers were started with the same command of the same program. Otherwise they
@@ -154,11 +161,11 @@ int run_program(CLI::App& program, const std::vector<Command>& commands, int cou
     std::span all(arguments, static_cast<size_t>(count));
     if (std::optional<std::string> answer = read_arguments(program, all, peers))
       return finish(
-          program, [&] { std::cout << *answer; }, peers);
+          program, nullptr, [&] { std::cout << *answer; }, peers);
     command = chosen(commands);
     if (command) check_same_command(program, command->flags->get_name(), peers);
   } catch (const std::exception& error) {
-    return complain(program, error.what(), bad_input, peers);
+    return complain(program, reason(command, error), bad_input, peers);
   }
   if (command) return run(program, *command, peers);
   return complain(program, "expected " + listed(commands) + "; --help explains them", bad_input,

@@ -8,12 +8,15 @@ namespace common {
 
 namespace {
 
-/// Throws, naming the flag, unless its wanted value is the saved value.
+/// Throws, naming the flag, unless its wanted value is the saved value. `reason` ends the message.
 void check_same_flag(const std::string& name, const nlohmann::json& wanted,
-                     const nlohmann::json& saved, const std::string& source) {
+                     const nlohmann::json& saved, const std::string& source,
+                     const std::string& reason) {
   shiftgrad::require(wanted == saved, "--", name, " ", wanted, ": must stay ", saved, ", as in ",
-                     source);
+                     source, reason);
 }
+
+const std::string decided_by_weights = ", whose weights depend on it";
 
 }  // namespace
 
@@ -28,7 +31,9 @@ CLI::Option* add_resume_flag(CLI::App& app, bool& resume, const std::set<std::st
   return add_switch(app, "resume", resume,
                     "continue the run in --out_dir from its last checkpoint, bit for bit and with "
                     "its flags; only these flags may change: " +
-                        listed + " (the files may move, but the " + data + " must be the same)");
+                        listed + " (the files may move, but the " + data + " must be the same" +
+                        (free.contains("block_size") ? "; lengths on which weights depend stay)"
+                                                     : ")"));
 }
 
 CLI::Option* add_overwrite_flag(CLI::App& app, bool& overwrite, const std::string& replaced) {
@@ -37,11 +42,16 @@ CLI::Option* add_overwrite_flag(CLI::App& app, bool& overwrite, const std::strin
 }
 
 std::string resumed_json(const std::string& saved, const std::string& requested,
-                         const std::set<std::string>& given, const std::set<std::string>& free,
+                         const std::set<std::string>& given, const ChangeableFlags& changeable,
                          const std::string& source) {
   auto flags = nlohmann::json::parse(saved), wanted = nlohmann::json::parse(requested);
   for (const std::string& name : given) {
-    if (!free.contains(name)) check_same_flag(name, wanted[name], flags[name], source);
+    bool of_weights = changeable.of_weights.contains(name);
+    if (!changeable.free.contains(name))
+      check_same_flag(name, wanted[name], flags[name], source,
+                      of_weights ? decided_by_weights
+                                 : "; a new run can change it: --init_from " + source +
+                                       " --out_dir NEW_FOLDER");
     flags[name] = wanted[name];
   }
   flags["out_dir"] = wanted["out_dir"];
@@ -49,11 +59,13 @@ std::string resumed_json(const std::string& saved, const std::string& requested,
 }
 
 std::string started_json(const std::string& saved, const std::string& requested,
-                         const std::set<std::string>& given,
-                         const std::set<std::string>& of_weights, const std::string& source) {
+                         const std::set<std::string>& given, const ChangeableFlags& changeable,
+                         const std::string& source) {
   auto flags = nlohmann::json::parse(requested), decided = nlohmann::json::parse(saved);
-  for (const std::string& name : of_weights) {
-    if (given.contains(name)) check_same_flag(name, flags[name], decided[name], source);
+  for (const std::string& name : changeable.of_weights) {
+    if (given.contains(name) && changeable.free.contains(name)) continue;
+    if (given.contains(name))
+      check_same_flag(name, flags[name], decided[name], source, decided_by_weights);
     flags[name] = decided[name];
   }
   return flags.dump();

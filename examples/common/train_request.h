@@ -60,12 +60,10 @@ struct TrainRequest {
 /// Returns the requested training: a new run, a run that begins with the weights of another, or a
 /// resumed run. `load(path)` reads a checkpoint. make(flags, saved, folder) makes a
 /// training that begins with the saved weights, or with new ones if `saved` is null. It calls
-/// folder() to make the run's folder once everything else is known to be good. Saved weights decide
-/// the flags `of_weights`; the flags `free` may change when a run is resumed.
+/// folder() to make the run's folder once everything else is known to be good.
 template <class Training, class Flags, class Load, class Make>
 std::unique_ptr<Training> prepare(const TrainRequest<Flags>& request,
-                                  const std::set<std::string>& of_weights,
-                                  const std::set<std::string>& free, shiftgrad::Peers& peers,
+                                  const ChangeableFlags& changeable, shiftgrad::Peers& peers,
                                   Load load, Make make) {
   std::unique_ptr<Training> training;
   Flags flags = request.flags;
@@ -76,14 +74,14 @@ std::unique_ptr<Training> prepare(const TrainRequest<Flags>& request,
     // Lock the folder before reading it, so that no other process resumes from the same checkpoint.
     RunFolder folder = lock_run_folder(flags.out_dir, peers);
     auto saved = load(folder.checkpoint("last"));
-    flags = resumed_flags(saved.flags, flags, request.given, free, saved.source);
+    flags = resumed_flags(saved.flags, flags, request.given, changeable, saved.source);
     flags.resolve_defaults();
     training = make(flags, &saved, [&] { return folder; });
     training->resume(saved);
   } else if (!request.init_from.empty()) {
     bool folder = std::filesystem::is_directory(request.init_from);
     auto saved = load(folder ? checkpoint_of(request.init_from, "best") : request.init_from);
-    flags = started_flags(saved.flags, flags, request.given, of_weights, saved.source);
+    flags = started_flags(saved.flags, flags, request.given, changeable, saved.source);
     flags.resolve_defaults();
     training = make(flags, &saved, new_folder);
   } else {

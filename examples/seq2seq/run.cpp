@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/errors.h"
+#include "core/io/float_types.h"
 #include "core/io/json.h"
 #include "examples/common/named_run.h"
 #include "nn/models/config.h"
@@ -45,7 +46,7 @@ SavedRun run_from(shiftgrad::RunFile file, const std::string& path) {
       .target_symbols =
           symbols_from(file, "target_symbols", unit_named("target_tokens", flags.target_tokens)),
       .state = std::move(file.state),
-      .weights = std::move(file.weights)};
+      .weights = shiftgrad::in_float32(std::move(file.weights))};
   require(run.source_symbols.tokens() == run.model.source_vocab_size &&
               run.target_symbols.tokens() == run.model.target_vocab_size,
           run.source_symbols.tokens(), " and ", run.target_symbols.tokens(),

@@ -14,7 +14,7 @@ using shiftgrad::Peers;
 namespace {
 
 std::unique_ptr<Training> training(const TrainRequest<TrainFlags>& request, Peers& peers) {
-  return common::prepare<Training>(request, weight_flags(), free_flags(), peers, load_checkpoint,
+  return common::prepare<Training>(request, {weight_flags(), free_flags()}, peers, load_checkpoint,
                                    [&](const TrainFlags& flags, const SavedRun* saved,
                                        const std::function<common::RunFolder()>& folder) {
                                      return std::make_unique<Training>(flags, saved, folder, peers);

@@ -28,20 +28,6 @@ std::vector<int32_t> vocabulary_from(const RunFile& file) {
   return result;
 }
 
-Checkpoint checkpoint_from(RunFile file) {
-  file.check_format(language_model_format);
-  Checkpoint checkpoint{.model = config_from_json<LanguageModelConfig>(file.at("model")),
-                        .vocabulary = vocabulary_from(file),
-                        .state = std::move(file.state),
-                        .training = file.at("training"),
-                        .weights = std::move(file.weights)};
-  require(file.json("training").is_object(), "training is not a JSON object");
-  auto tokens = static_cast<int64_t>(checkpoint.vocabulary.size());
-  require(tokens == checkpoint.model.vocab_size, "a vocabulary of ", tokens, " tokens",
-          " for a model with vocab_size ", checkpoint.model.vocab_size);
-  return checkpoint;
-}
-
 }  // namespace
 
 void save(const SequenceModel& model, const std::string& path, const RunState& state) {
@@ -77,16 +63,30 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
                checkpoint.state};
   write_run_file(path, std::move(file), [&](const RunFile& read) {
     const LanguageModelConfig& config = checkpoint.model;
-    in_name_of(path, [&] { checkpoint_from(read); });
+    in_name_of(path, [&] { as_checkpoint(read); });
     if (config.own_mixer) return;
     check_loadable(checkpoint.weights, path,
                    [&](Initial values) { return LanguageModel(config, values); });
   });
 }
 
+Checkpoint as_checkpoint(RunFile file) {
+  file.check_format(language_model_format);
+  Checkpoint checkpoint{.model = config_from_json<LanguageModelConfig>(file.at("model")),
+                        .vocabulary = vocabulary_from(file),
+                        .state = std::move(file.state),
+                        .training = file.at("training"),
+                        .weights = std::move(file.weights)};
+  require(file.json("training").is_object(), "training is not a JSON object");
+  auto tokens = static_cast<int64_t>(checkpoint.vocabulary.size());
+  require(tokens == checkpoint.model.vocab_size, "a vocabulary of ", tokens, " tokens",
+          " for a model with vocab_size ", checkpoint.model.vocab_size);
+  return checkpoint;
+}
+
 Checkpoint read_checkpoint(const std::string& path) {
   RunFile file = read_run_file(path);
-  return in_name_of(path, [&] { return checkpoint_from(std::move(file)); });
+  return in_name_of(path, [&] { return as_checkpoint(std::move(file)); });
 }
 
 LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source,

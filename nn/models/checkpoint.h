@@ -45,6 +45,9 @@ struct Checkpoint {
 /// the config, unless the model has a mixer of the program's own.
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
+/// Returns the file of a run as a checkpoint. Throws when it is not one.
+Checkpoint as_checkpoint(RunFile file);
+
 /// Reads a checkpoint. Throws one line that begins with the path when the file is missing, cut off,
 /// or not a checkpoint. If its format is a later one, the error names it. Every format that was
 /// ever written stays readable.

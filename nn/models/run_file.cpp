@@ -92,13 +92,15 @@ const std::string& RunFile::at(const char* key) const {
 
 nlohmann::json RunFile::json(const char* key) const { return parse_json(key, at(key), max_depth); }
 
-RunFile read_run_file(const std::string& path) {
-  auto [tensors, metadata] = read_safetensors(path);
-  RunFile file{std::move(tensors), std::move(metadata)};
-  in_name_of(path, [&] {
-    if (file.metadata.contains("step")) take_state(file);
-  });
+RunFile as_run(SafeTensors content) {
+  RunFile file{std::move(content.tensors), std::move(content.metadata)};
+  if (file.metadata.contains("step")) take_state(file);
   return file;
+}
+
+RunFile read_run_file(const std::string& path) {
+  SafeTensors content = read_safetensors(path);
+  return in_name_of(path, [&] { return as_run(std::move(content)); });
 }
 
 void write_run_file(const std::string& path, RunFile file,

@@ -52,8 +52,12 @@ struct RunFile {
   nlohmann::json json(const char* key) const;
 };
 
-/// Reads a file of weights, of any program. Where it says nothing of a run, the state is empty.
-/// Throws one line that begins with the path.
+/// Returns the content of a file as that of a run. Where it says nothing of a run, the state is
+/// empty. Throws when the metadata of a run are malformed.
+RunFile as_run(SafeTensors content);
+
+/// Reads a file of weights, of any program, and returns it as_run. Throws one line that begins with
+/// the path.
 RunFile read_run_file(const std::string& path);
 
 /// Writes the whole file, or leaves the old file and throws one line that begins with the path.

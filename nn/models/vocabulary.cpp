@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <functional>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "core/errors.h"
@@ -52,10 +53,14 @@ size_t count_codes(TextUnit unit, std::string_view text) {
   return unit == TextUnit::byte ? text.size() : std::ranges::count_if(text, begins);
 }
 
-/// Returns the character as a message can show it: 'x', U+00E9 'é', U+000A if it has no visible
-/// shape, or byte 0x80 if it is no character.
-std::string shown_character(std::string_view text, size_t place) {
-  // The unknown byte may be in the middle of its character.
+/// A character of a text, or a byte that belongs to none.
+struct Found {
+  size_t start;
+  Utf8 character;
+};
+
+/// Returns the character around a byte, which may be in its middle.
+Found found_at(std::string_view text, size_t place) {
   size_t start = place;
   while (start > 0 && place - start < 3 && (unit_at(text, start) & 0xC0) == 0x80) --start;
   Utf8 character = read_utf8(text.substr(start));
@@ -63,6 +68,13 @@ std::string shown_character(std::string_view text, size_t place) {
     start = place;
     character = read_utf8(text.substr(start));
   }
+  return {start, character};
+}
+
+/// Returns the character as a message can show it: 'x', U+00E9 'é', U+000A if it has no visible
+/// shape, or byte 0x80 if it is no character.
+std::string shown_character(std::string_view text, size_t place) {
+  auto [start, character] = found_at(text, place);
   if (character.kind != Utf8::Kind::whole) return hexadecimal("byte 0x%02X", unit_at(text, place));
 
   std::string shape = shiftgrad::text("'", text.substr(start, character.length), "'");
@@ -116,14 +128,31 @@ void Vocabulary::number_tokens() {
   for (int32_t token = 0; token < size(); ++token) token_of_code_[codes_[token]] = token;
 }
 
-std::vector<int32_t> Vocabulary::encode(std::string_view text, const std::string& source) const {
+std::string Vocabulary::unknown_characters(std::string_view text, size_t first) const {
+  constexpr size_t most = 20;
+  std::set<int32_t> found;
+  std::string list;
+  for_each_code(unit_, text, "encode", [&](int32_t code, size_t place) {
+    if (knows(code)) return;
+    Utf8 character = found_at(text, place).character;
+    bool whole = character.kind == Utf8::Kind::whole;
+    int32_t key = whole ? character.code : last_character + 1 + unit_at(text, place);
+    if (!found.insert(key).second || found.size() > most) return;
+    list += (list.empty() ? "" : ", ") + shown_character(text, place);
+  });
+  if (found.size() == 1) return shiftgrad::text("the character ", list, ", number ", first);
+  if (found.size() > most) list += shiftgrad::text(" and ", found.size() - most, " more");
+  return shiftgrad::text(found.size(), " characters: ", list, "; the first is number ", first);
+}
+
+std::vector<int32_t> Vocabulary::encode(std::string_view text, const std::string& source,
+                                        const std::string& remedy) const {
   std::vector<int32_t> tokens;
   tokens.reserve(count_codes(unit_, text));
-  for_each_code(unit_, text, source, [&](int32_t code, size_t place) {
-    bool known = code < std::ssize(token_of_code_) && token_of_code_[code] != no_token;
-    if (!known)
-      fail(source, ": the model does not know the character ", shown_character(text, place),
-           ", number ", tokens.size() + 1);
+  for_each_code(unit_, text, source, [&](int32_t code, size_t) {
+    if (!knows(code))
+      fail(source, ": the model does not know ", unknown_characters(text, tokens.size() + 1),
+           remedy);
     tokens.push_back(token_of_code_[code]);
   });
   return tokens;

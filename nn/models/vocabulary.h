@@ -43,9 +43,10 @@ class Vocabulary {
   const std::vector<int32_t>& codes() const { return codes_; }
   int64_t size() const { return std::ssize(codes_); }
 
-  /// Returns the text's tokens. Throws an error that names `source` for a character that the model
-  /// does not know, and names it.
-  std::vector<int32_t> encode(std::string_view text, const std::string& source = "encode") const;
+  /// Returns the text's tokens. Throws an error that names `source` when the model does not know
+  /// some of its characters, which it lists. `remedy` ends the message.
+  std::vector<int32_t> encode(std::string_view text, const std::string& source = "encode",
+                              const std::string& remedy = "") const;
   /// Returns the bytes that the token stands for. Throws for a token that there is not.
   std::string decode(int32_t token) const;
   /// Returns the text that the tokens stand for.
@@ -53,6 +54,11 @@ class Vocabulary {
 
  private:
   void number_tokens();
+  bool knows(int32_t code) const {
+    return code < std::ssize(token_of_code_) && token_of_code_[code] >= 0;
+  }
+  /// Returns the message about the text's unknown characters, the first of which is number `first`.
+  std::string unknown_characters(std::string_view text, size_t first) const;
 
   TextUnit unit_;
   std::vector<int32_t> codes_;

@@ -48,12 +48,12 @@ runs inspect xl
 prints '^xl/best.safetensors$'
 prints '^step +[24]$'
 prints '^validation loss +[0-9.]+ nats = [0-9.]+ bits per character$'
-prints '^parameter +shape +count +mean +deviation +norm$'
-prints '^blocks\.1\.mixer\.qkv\.weight +\[48, 16\] +768 +-?[0-9.e-]+ +[0-9.]+ +[0-9.]+$'
-prints '^final_norm\.weight +\[16\] +16 +[0-9.]+ +[0-9.e-]+ +[34][0-9.]*$'
+prints '^parameter +shape +type +count +mean +deviation +norm$'
+prints '^blocks\.1\.mixer\.qkv\.weight +\[48, 16\] +F32 +768 +-?[0-9.e-]+ +[0-9.]+ +[0-9.]+$'
+prints '^final_norm\.weight +\[16\] +F32 +16 +[0-9.]+ +[0-9.e-]+ +[34][0-9.]*$'
 prints '^  mixer\.type +transformer_xl_attention$'
 prints '^  max_iters +4$'
-counted=$(awk '/^total/ { exit } NR > 7 { sub(/.*\]/, ""); sum += $1 } END { print sum }' output)
+counted=$(awk '/^total/ { exit } NR > 7 { sub(/.*\]/, ""); sum += $2 } END { print sum }' output)
 prints "^total +[0-9]+ tensors +$counted "
 runs inspect xl --checkpoint last
 prints '^step +4$'

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks that the program $1, char_lm, converts a trained model to another kind that computes the same
 # and trains on, and refuses what it cannot convert.
+tests=$(realpath "$(dirname "$0")/..")
 . "$(dirname "$0")/char_lm_checks.sh"
 
 awk 'BEGIN { for (n = 0; n < 400; n++) print "line " n * n % 100 }' > text
@@ -112,6 +113,21 @@ runs inspect labml
 total=$(sed -n 's/^\(total .*\) [-0-9.]* *[-0-9.]* *[-0-9.]*$/\1/p' output)
 runs inspect rounded
 prints "^$total [-0-9. ]*$"
+# Weights in F16 and F64, as other programs write them, are read as those in BF16 are.
+for type in F16 F64; do
+  python3 "$tests/support/with_dtype.py" labml/best.safetensors "of-$type.safetensors" $type
+  runs eval "of-$type.safetensors" --data text --losses "losses-$type" --mode memory
+  awk '{ sum += $1 } END { print sum / NR }' "losses-$type" > "mean-$type"
+  runs generate "of-$type.safetensors" --prompt 'line ' --length 20
+  runs inspect "of-$type.safetensors"
+  prints "^blocks.0.mixer.qkv.weight  +\[48, 16\]  +$type  +768 "
+  runs train --init_from "of-$type.safetensors" --data text --batch_size 4 --max_iters 1 --out_dir "from-$type"
+  runs convert "of-$type.safetensors" --to bfloat16 --out_dir "again-$type"
+done
+cmp -s losses-labml losses-F64 || fail 'weights in F64 that floats can hold compute something else'
+paste mean-labml mean-F16 | awk '{ d = $1 - $2; exit !(d * d < 1e-6) }' || fail "$(cat mean-*)"
+runs eval again-F64 --data text --losses losses-again-F64 --mode memory
+cmp -s losses-rounded losses-again-F64 || fail 'F64 is rounded to BF16 otherwise'
 runs convert rounded --to transformer_xl --out_dir rounded-xl
 losses rounded-xl --data text --mode memory
 equal losses-rounded losses-rounded-xl

@@ -22,7 +22,7 @@ mkdir own
 runs inspect own/model.safetensors
 prints '^has  +weights, config, run, state to resume from$'
 prints '^step  +300$'
-prints '^attention.qkv.weight  +\[144, 48\]  +6912  +-?[0-9.e-]+  +[0-9.]+  +[0-9.]+$'
+prints '^attention.qkv.weight  +\[144, 48\]  +F32  +6912  +-?[0-9.e-]+  +[0-9.]+  +[0-9.]+$'
 prints '^  type     tiny$'
 runs inspect own
 prints '^own/model.safetensors$'
@@ -33,6 +33,7 @@ prints '^  source_tokens +characters$'
 runs inspect run/last.safetensors
 prints '^has  +weights, config, vocabulary, run, state to resume from$'
 # Tensors alone, of types that are no floats, with a name that is a command to a terminal.
+# Integers count in the total.
 python3 - << 'END'
 import json, struct
 tensors = {"count": {"dtype": "I64", "shape": [2], "data_offsets": [0, 16]},
@@ -43,8 +44,75 @@ open("tensors.safetensors", "wb").write(struct.pack("<Q", len(header)) + header 
 END
 runs inspect tensors.safetensors
 prints '^has  +weights$'
-prints '^count  +\[2\]  +2  +I64'
-prints '^.x1B\[2J  +\[\]  +1  +0.5  +0  +0.5$'
+prints '^count  +\[2\]  +I64  +2  +1.5  +0.5  +2.236$'
+prints '^.x1B\[2J  +\[\]  +F64  +1  +0.5  +0  +0.5$'
+prints '^total  +2 tensors  +3  +1.167  +0.6236  +2.291$'
+# Each type of the format, one that it does not have yet, more axes than a tensor of ours can have,
+# a tensor without values, and metadata of null.
+python3 - << 'END'
+import json, struct
+types = {"BOOL": 8, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6, "U8": 8, "I8": 8, "F8_E5M2": 8, "F8_E4M3": 8, "F8_E8M0": 8,
+         "F8_E4M3FNUZ": 8, "F8_E5M2FNUZ": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16, "I32": 32, "U32": 32,
+         "F32": 32, "C64": 64, "F64": 64, "I64": 64, "U64": 64, "I3": 3}
+header, data = {"__metadata__": None}, b""
+def add(name, dtype, shape, values):
+    global data
+    header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(values)]}
+    data += values
+for name, bits in types.items():
+    add("of " + name, name, [2, 4], b"\1" * bits)
+add("empty", "F32", [0, 3], b"")
+add("long", "U8", [1] * 9 + [2], b"\3\5")
+add("half", "F16", [2], struct.pack("<2e", -1.5, 2.5))
+add("counts", "I64", [3], struct.pack("<3q", 10**9, 10**9 + 1, 10**9 + 2))
+add("none", "F64", [1], struct.pack("<Q", 0xfff8 << 48))
+text = json.dumps(header).encode()
+open("types.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + data)
+END
+runs inspect types.safetensors
+for type in F4 F6_E2M3 F6_E3M2 F8_E5M2 F8_E4M3 F8_E8M0 F8_E4M3FNUZ F8_E5M2FNUZ C64 I3; do
+  prints "^of $type  +\[2, 4\]  +$type  +8  +$"
+done
+for type in BOOL U8 I8; do
+  prints "^of $type  +\[2, 4\]  +$type  +8  +1  +0  +2.828$"
+done
+for type in I16 U16 F16 BF16 I32 U32 F32 F64 I64 U64; do
+  prints "^of $type  +\[2, 4\]  +$type  +8  +[0-9.e+-]+  +0  +[0-9.e+-]+$"
+done
+prints '^empty  +\[0, 3\]  +F32  +0  +0$'
+prints '^long  +\[1, 1, 1, 1, 1, 1, 1, 1, 1, 2\]  +U8  +2  +4  +1  +5.831$'
+prints '^half  +\[2\]  +F16  +2  +0.5  +2  +2.915$'
+prints '^counts  +\[3\]  +I64  +3  +1e\+09  +0.8165  +1.732e\+09$'
+prints '^none  +\[1\]  +F64  +1  +nan  +nan  +nan$'
+prints '^total  +28 tensors  +192  +$'
+grep -q -e -nan output && fail "a nan with a sign: $(cat output)"
+# It says what a checkpoint lacks as the other commands do.
+python3 - << 'END'
+import json, struct
+data = open("run/last.safetensors", "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+for name, before, after in [("other", b'"embedding.weight"', b'"embedding.heavy!"'),
+                            ("shape", b'"shape":[48,16]', b'"shape":[16,48]'),
+                            ("type", b'"dtype":"F32"', b'"dtype":"I32"')]:
+    changed = data[8:8 + size].replace(before, after)
+    assert changed != data[8:8 + size], name
+    open(name + ".safetensors", "wb").write(data[:8] + changed + data[8 + size:])
+END
+refuses 'other.safetensors: missing tensors "embedding.weight"; unexpected tensors "embedding.heavy!"' \
+  inspect other.safetensors
+refuses 'shape.safetensors: tensor "blocks.0.mixer.qkv.weight": [16, 48], expected [48, 16]' \
+  inspect shape.safetensors
+refuses 'type.safetensors: tensor "embedding.weight": I32, expected F32' inspect type.safetensors
+
+# Weights of other floats are read as F32. Those of types that no weights of ours have are refused.
+for type in F16 F64; do
+  python3 "$tests/support/with_dtype.py" pairs/best.safetensors "pairs-$type.safetensors" $type
+  "$seq2seq" eval "pairs-$type.safetensors" --beam 1 > "output-$type" 2> errors || fail "$type: $(cat errors)"
+done
+python3 "$tests/support/with_dtype.py" pairs/best.safetensors "pairs-F8_E4M3.safetensors" F8_E4M3
+python3 "$tests/support/with_dtype.py" run/best.safetensors "run-F8_E4M3.safetensors" F8_E4M3
+refuses 'run-F8_E4M3.safetensors: tensor ' eval run-F8_E4M3.safetensors --data text
+refuses 'F8_E4M3, expected F32' eval run-F8_E4M3.safetensors --data text
 
 # --- report gives what can be given.
 runs report run own --tokens 20

@@ -116,7 +116,7 @@ stops 2 '--batch_size 5: must stay' "$char_lm" train --resume --out_dir "$saved"
 stops 2 '--seed 1: must stay' "$char_lm" train --resume --out_dir "$saved" --seed 1
 stops 2 '--precision "bfloat16": must stay' "$char_lm" train --resume --out_dir "$saved" \
   --precision bfloat16
-stops 2 '--mem_len 3: must stay' "$char_lm" train --resume --out_dir "$saved" --mem_len 3
+stops 2 '--mem_len 3: this --model transformer has no memory' "$char_lm" train --resume --out_dir "$saved" --mem_len 3
 stops 2 '--max_iters 119: the run in' "$char_lm" train --resume --out_dir "$saved" --max_iters 119
 stops 2 'missing/last.safetensors: no such file' "$char_lm" train --resume --out_dir missing
 sed 's/line 0/line 1/' text > other

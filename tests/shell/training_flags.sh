@@ -173,7 +173,7 @@ runs train --init_from plain/best.safetensors --data other $short --out_dir tune
   --overwrite
 grep -q '"step":12,' tuned/metrics.jsonl || fail 'no training after --init_from'
 echo 'line of Unknown' >> other
-refuses "other: the model does not know the character 'o'" \
+refuses "other: the model does not know 5 characters: 'o', 'f', 'U', 'k', 'w'; the first is number " \
   train --init_from plain/best.safetensors --data other $short --out_dir tuned
 refuses '--n_layer 2: must stay 1, as in plain/best.safetensors' \
   train --init_from plain/best.safetensors --data text --n_layer 2 --out_dir tuned

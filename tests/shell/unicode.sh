@@ -60,7 +60,7 @@ is_refused 'latin: not UTF-8: 0xFC at offset 2' train $tiny --data text --val_da
   --vocab characters --out_dir none
 is_refused 'latin: not UTF-8: 0xFC at offset 2' generate characters --prompt_file latin
 [ ! -e none ] || fail 'a folder for what was refused'
-is_refused '--vocab words, expected bytes or characters' train $tiny --data text --vocab words
+is_refused '--vocab words, expected bytes, all_bytes or characters' train $tiny --data text --vocab words
 
 # --- The vocabulary stays a run's own.
 runs train --resume --out_dir characters --max_iters 6

@@ -63,9 +63,10 @@ SafeTensors small_file() {
 
 TEST_CASE("safetensors: every type comes back as it was written") {
   SafeTensors content = small_file();
-  for (DType dtype : {DType::u8, DType::i8, DType::i16, DType::u16, DType::f16, DType::bf16,
-                      DType::i32, DType::u32, DType::i64, DType::u64})
-    content.tensors[text(dtype)] = {dtype, {2, 3}, counted(6 * size_of(dtype))};
+  for (size_t n = 1; n < dtypes.size(); ++n) {
+    auto dtype = static_cast<DType>(n);
+    content.tensors[text(dtype)] = {dtype, {2, 4}, counted(bits_of(dtype))};
+  }
   content.tensors["ä\n\"/"] = {DType::u8, {1, 1, 1, 1, 1, 1, 1, 1}, counted(1)};
   TemporaryFolder folder;
   write_safetensors(folder.file("file"), content);
@@ -157,6 +158,51 @@ TEST_CASE("safetensors: a dtype that is none") {
   CHECK(dtype("1") == R"(tensor "a": dtype is 1, expected a string)");
   CHECK(dtype(R"("F31")") == R"(tensor "a": unknown dtype "F31")");
   CHECK(dtype(R"("f32")") == R"(tensor "a": unknown dtype "f32")");
+  // Two values of F4 share a byte, and four of F6 three bytes.
+  auto part = [](const std::string& fields) { return refused(one(fields), 2); };
+  CHECK(part(R"("dtype":"F4","shape":[3],"data_offsets":[0,2])") ==
+        R"(tensor "a": F4 [3] ends within a byte)");
+  CHECK(part(R"("dtype":"F6_E2M3","shape":[4],"data_offsets":[0,2])") ==
+        R"(tensor "a": data_offsets spans 2 bytes, but F6_E2M3 [4] takes 3)");
+}
+
+TEST_CASE("safetensors: a list has what no reader of values knows, piece after piece") {
+  TemporaryFolder folder;
+  std::string path = folder.file("file"), data(70'008, '\2');
+  write_text(path, file_with(R"({"__metadata__":null,)"
+                             R"("new":{"dtype":"I3","shape":[2,8],"data_offsets":[70000,70006]},)"
+                             R"("truth":{"dtype":"BOOL","shape":[1,1,1,1,1,1,1,1,2],"x":0,)"
+                             R"("data_offsets":[70006,70008]},)"
+                             R"("bytes":{"dtype":"U8","shape":[70000],"data_offsets":[0,70000]}})",
+                             data));
+  std::vector<std::string> visited;
+  TensorList list = list_safetensors(path, [&](const TensorEntry& entry, auto piece) {
+    visited.push_back(text(entry.name, ' ', piece.size()));
+  });
+  CHECK(visited == std::vector<std::string>{"bytes 65536", "bytes 4464", "new 6", "truth 2"});
+  CHECK(list.metadata.empty());
+  CHECK(list.entries.size() == 3);
+  CHECK(list.entries[1].dtype == "I3");
+  CHECK(list.entries[1].shape == std::vector<int64_t>{2, 8});
+  CHECK(list.entries[2].shape.size() == 9);
+  CHECK(list_safetensors(path).entries.size() == 3);
+  CHECK(refusal([&] { read_safetensors(path); }) ==
+        path + ": __metadata__ is null, expected an object");
+}
+
+TEST_CASE("safetensors: a list is of files of the format") {
+  TemporaryFolder folder;
+  std::string path = folder.file("file");
+  auto refused = [&](const std::string& fields, const std::string& data) {
+    write_text(path, file_with(one(fields), data));
+    return refusal([&] { list_safetensors(path); });
+  };
+  CHECK(refused(R"("dtype":"I3","shape":[-1],"data_offsets":[0,1])", "1") ==
+        path + R"(: tensor "a": shape holds -1, expected whole numbers from 0 on)");
+  CHECK(refused(R"("dtype":"I3","shape":[1],"data_offsets":[1,2])", "12") ==
+        path + R"(: tensor "a": begins at 1, a hole after 0)");
+  CHECK(refused(R"("dtype":"U8","shape":[1],"data_offsets":[0,2])", "12") ==
+        path + R"(: tensor "a": data_offsets spans 2 bytes, but U8 [1] takes 1)");
 }
 
 TEST_CASE("safetensors: a shape that is none") {

@@ -84,8 +84,30 @@ TEST_CASE("Vocabulary: an unknown byte is named by its character") {
   // The first byte of é is known, the second is not.
   CHECK(refused("aé") == unknown + "U+00E9 'é', number 3");
   CHECK(refused("\xc2\x80") == unknown + "U+0080, number 1");
-  CHECK(refused("\xe2\x82") == unknown + "byte 0xE2, number 1");
+  CHECK(refused("\xe2") == unknown + "byte 0xE2, number 1");
   CHECK(refused("a\x80\x80\x80") == unknown + "byte 0x80, number 2");
+}
+
+TEST_CASE("Vocabulary: all unknown characters are listed, each once, at most 20 of them") {
+  const std::string several = "--prompt: the model does not know ";
+  Vocabulary bytes = vocabulary_of(TextUnit::byte, "ab");
+  auto refused = refusals(bytes);
+  CHECK(refused("axbyxé€") ==
+        several + "4 characters: 'x', 'y', U+00E9 'é', U+20AC '€'; the first is number 2");
+  // Each byte of the last one is in another one.
+  CHECK(refused("é¨©") ==
+        several + "3 characters: U+00E9 'é', U+00A8 '¨', U+00A9 '©'; the first is number 1");
+  CHECK(refused("\x80\n\x81") ==
+        several + "3 characters: byte 0x80, U+000A, byte 0x81; the first is number 1");
+  std::string alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::string reason = refused(alphabet + alphabet);
+  CHECK(reason.starts_with(several + "26 characters: 'A', 'B', "));
+  CHECK(reason.ends_with("'S', 'T' and 6 more; the first is number 1"));
+
+  Vocabulary characters = vocabulary_of(TextUnit::character, "ab");
+  CHECK(refusal([&] { characters.encode("aéb😀", "text", "; do this"); }) ==
+        "text: the model does not know 2 characters: U+00E9 'é', U+1F600 '😀'; the first is number "
+        "2; do this");
 }
 
 TEST_CASE("Vocabulary: an unknown character is named, and counted in characters") {
