@@ -8,7 +8,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <exception>
+#include <filesystem>
 #include <iostream>
+#include <new>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,6 +45,16 @@ int complain(const CLI::App& program, std::string line, int status, Peers& peers
   return status;
 }
 
+/// Returns what is told of an error. The words of other libraries mean nothing to a user.
+std::string words_of(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error)) return "out of memory";
+  if (dynamic_cast<const nlohmann::json::exception*>(&error))
+    return "a text or a number that JSON cannot hold";
+  if (auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error))
+    return file->path1().string() + ": " + file->code().message();
+  return error.what();
+}
+
 /// Does the work, which succeeds only if everything it printed has arrived.
 int finish(const CLI::App& program, Command::Work work, Peers& peers) {
   try {
@@ -49,7 +62,7 @@ int finish(const CLI::App& program, Command::Work work, Peers& peers) {
     std::exchange(work, {})();
     flush_output();
   } catch (const std::exception& error) {
-    return complain(program, error.what(), failure, peers);
+    return complain(program, words_of(error), failure, peers);
   }
   return success;
 }
@@ -72,7 +85,7 @@ int run(const CLI::App& program, const Command& command, Peers& peers) {
   try {
     work = command.prepare();
   } catch (const std::exception& error) {
-    return complain(program, error.what(), bad_input, peers);
+    return complain(program, words_of(error), bad_input, peers);
   }
   warn_of_slow_products(program, command, peers);
   return finish(program, std::move(work), peers);
@@ -158,7 +171,7 @@ int run_program(CLI::App& program, const std::vector<Command>& commands, int cou
     command = chosen(commands);
     if (command) check_same_command(program, command->flags->get_name(), peers);
   } catch (const std::exception& error) {
-    return complain(program, error.what(), bad_input, peers);
+    return complain(program, words_of(error), bad_input, peers);
   }
   if (command) return run(program, *command, peers);
   return complain(program, "expected " + listed(commands) + "; --help explains them", bad_input,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "examples/common/json_text.h"
 #include "nn/models/config.h"
 
 namespace show_layer {
@@ -26,9 +27,9 @@ Json given_keys(const std::string& layer, std::string keys) {
     size_t equals = part.find('=');
     require(equals != std::string::npos && equals > 0 && equals + 1 < part.size(), layer, ": \"",
             part, "\", expected KEY=VALUE");
-    std::string key = part.substr(0, equals), value = part.substr(equals + 1);
+    std::string key = common::utf8_of(part.substr(0, equals)), value = part.substr(equals + 1);
     Json parsed = Json::parse(value, nullptr, false);
-    object[key] = parsed.is_number() || parsed.is_boolean() ? parsed : Json(value);
+    object[key] = parsed.is_number() || parsed.is_boolean() ? parsed : Json(common::utf8_of(value));
   }
   return object;
 }
