@@ -72,10 +72,10 @@ refuses '--data -, expected the name of a file; standard input is not read here'
   train $pairs --data - --out_dir new
 refuses '--data: given 2 times, expected one value' train $pairs --data text --data "$name"
 runs train --help
-prints '^  --skip_bad_rows \[BOOL\]=false  ?'
+prints '^  --skip_bad_rows \[BOOL\]=false$'
 char_lm=$own
 status=0
-"$show_layer" "$(printf 'shaw:\351=1')" > output 2> errors || status=$?
+"$show_layer" "$(printf 'shaw_attention:\351=1')" > output 2> errors || status=$?
 [ "$status" = 2 ] && [ "$(wc -l < errors)" = 1 ] || fail "show_layer: $status $(cat errors)"
 grep -qF 'unknown config key' errors || fail "show_layer: $(cat errors)"
 "$show_layer" "$(printf 'aft:form=\351')" > output 2> errors && fail 'show_layer takes any form'
