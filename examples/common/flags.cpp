@@ -248,8 +248,6 @@ void make_value_optional(CLI::App& app, const std::string& name) {
 
 void set_required(CLI::Option* option) { option->required(); }
 void set_exclusive(CLI::Option* option, CLI::Option* other) { option->excludes(other); }
-void hide_default(CLI::Option* option) { option->default_str(""); }
-
 void parse(CLI::App& app, std::vector<std::string> arguments) try {
   std::ranges::reverse(arguments);  // as CLI11 expects them
   app.parse(std::move(arguments));

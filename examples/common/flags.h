@@ -69,8 +69,6 @@ void make_value_optional(CLI::App& app, const std::string& name);
 void set_required(CLI::Option* option);
 /// Refuses a command line with both options.
 void set_exclusive(CLI::Option* option, CLI::Option* other);
-/// Leaves the option's default out of --help.
-void hide_default(CLI::Option* option);
 
 /// Reads the arguments, without the program's name. Throws at the first argument that makes no
 /// sense, and says what may have been meant.

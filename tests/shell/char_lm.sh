@@ -182,14 +182,14 @@ refuses '.: a folder' train --data . --out_dir transformer
 refuses 'empty: an empty file' train --data empty --out_dir transformer
 echo short > short
 for model in transformer transformer_xl; do
-  refuses 'tokens' train --data short --model $model --out_dir transformer
+  refuses 'short: 5 characters to train on, too few for ' train --data short --model $model --out_dir transformer
 done
 
 # refuses_flags TEXT FLAG...: the flags make no training.
 refuses_flags() {
   expected=$1
   shift
-  refuses "$expected" train $tiny --out_dir transformer "$@"
+  refuses "$expected" train $(without "$(echo "$*" | sed 's/--//g')" $tiny) --out_dir transformer "$@"
 }
 refuses_flags '--n_embd 18 is not divisible by --n_head 4' --n_embd 18 --n_head 4
 refuses_flags '--model lstm, expected transformer, ' --model lstm

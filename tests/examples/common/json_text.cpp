@@ -26,8 +26,8 @@ std::string printed(Action action) {
 }  // namespace
 
 TEST_CASE("utf8_of: UTF-8 stays as it is") {
-  for (std::string text : {"", "runs/a b", "Grüße, 10 €, 😀", "a\\x\"\n\t\x01", "\uF7E9", "\U0010F77F",
-                           "\U0010F800", "\U0010FFFF"}) {
+  for (std::string text : {"", "runs/a b", "Grüße, 10 €, 😀", "a\\x\"\n\t\x01", "\uF7E9",
+                           "\U0010F77F", "\U0010F800", "\U0010FFFF"}) {
     CHECK(utf8_of(text) == text);
     CHECK(bytes_of(text) == text);
   }

@@ -12,17 +12,18 @@ const std::string training = "step 100/2000  loss 2.345  1.2k tokens/s  ETA 1:15
 
 TEST_CASE("fitted: a bar where there is room for one, of at most forty columns") {
   CHECK(fitted("1/2 runs", {}, 79) == "1/2 runs");
-  CHECK(fitted("1/2 runs", 0.5, 79) == "[" + std::string(20, '#') + std::string(20, '.') + "] 1/2 runs");
+  std::string half = std::string(20, '#') + std::string(20, '.');
+  CHECK(fitted("1/2 runs", 0.5, 79) == "[" + half + "] 1/2 runs");
   CHECK(fitted("1/2 runs", 0.5, 21) == "[#####.....] 1/2 runs");
   CHECK(fitted("1/2 runs", 0.5, 16) == "[##...] 1/2 runs");
   CHECK(fitted("1/2 runs", 0.5, 15) == "1/2 runs");
 }
 
 TEST_CASE("fitted: in a narrow terminal the time that is left stays") {
-  CHECK(fitted(training, 0.05, 79) == "[#......................] " + training);
+  CHECK(fitted(training, 0.05, 79) == "[#" + std::string(25, '.') + "] " + training);
   CHECK(fitted(training, 0.05, 50) == training);
   CHECK(fitted(training, 0.05, 39) == "step 100/2000  loss 2.345  ETA 1:15");
-  CHECK(fitted(training, 0.05, 30) == "[....] step 100/2000  ETA 1:15");
+  CHECK(fitted(training, 0.05, 30) == "step 100/2000  ETA 1:15");
   CHECK(fitted(training, 0.05, 23) == "step 100/2000  ETA 1:15");
   CHECK(fitted(training, 0.05, 22) == "step 100/2000  ETA 1:1");
   CHECK(fitted("a long name", 0.5, 4) == "a lo");
