@@ -107,11 +107,15 @@ std::string missing_argument(const CLI::App& app) {
   return "";
 }
 
-/// Throws for a flag of one value that was given several. Lists take all of theirs.
+/// Throws for a flag of one value that was given several. Lists take all of theirs, and a switch may
+/// be repeated.
 void check_given_once(const CLI::App& app) {
-  for (const CLI::Option* option : app.get_options())
-    require(option->count() < 2 || option->get_multi_option_policy() != takes_one,
-            option->get_name(), ": given ", option->count(), " times, expected one value");
+  for (const CLI::Option* option : app.get_options()) {
+    bool takes_value = option->get_items_expected_max() > 0;
+    bool is_list = option->get_multi_option_policy() != takes_one;
+    require(option->count() < 2 || !takes_value || is_list, option->get_name(), ": given ",
+            option->count(), " times, expected one value");
+  }
 }
 
 template <class Value>

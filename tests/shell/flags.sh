@@ -41,6 +41,7 @@ refuses '--n_layer: given 3 times, expected one value' train --n_layer 1 --n_lay
 refuses '--length: given 2 times, expected one value' generate run --length 1 --length 1
 refuses '--out: given 2 times, expected one value' plot run --out a.svg --out b.svg
 is_refused 'labml:window=1,window=2: --window: given 2 times' compare $tiny labml:window=1,window=2
+runs plot run --json --json
 # A list takes all of its values, and a file of flags gives way to the command line.
 runs context run --lengths 1,2 --lengths 3 --tokens 5
 prints '^ *3 '
