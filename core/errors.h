@@ -4,6 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace shiftgrad {
 
@@ -15,11 +16,21 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Joins the parts, each as `<<` prints it, to one string.
+/// Joins the parts, each as `<<` prints it, to one string. NaN has no sign there, since that of a
+/// computed one depends on the CPU.
 template <class... Parts>
 std::string text(const Parts&... parts) {
   std::ostringstream out;
-  (out << ... << parts);
+  auto print = [&out]<class Part>(const Part& part) {
+    if constexpr (std::is_floating_point_v<Part>) {
+      if (part != part) {
+        out << "nan";
+        return;
+      }
+    }
+    out << part;
+  };
+  (print(parts), ...);
   return out.str();
 }
 

@@ -26,7 +26,7 @@ for flag; do case $flag in --resume | --overwrite) overwrite= ;; esac; done
 if [ -e "$run/last.safetensors" ] && [ -n "$overwrite" ]; then
   echo "replacing the run in $run; --resume would continue it"
 fi
-"$char_lm" train --model transformer_xl --out_dir "$run" $overwrite "$@"
+"$char_lm" train --out_dir "$run" $overwrite "$@"
 
 headline 'Score on the last tenth of the text, which the model was not trained on'
 "$char_lm" eval "$run"

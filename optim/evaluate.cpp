@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iomanip>
-#include <sstream>
 #include <vector>
 
 #include "core/checked.h"
@@ -162,10 +161,8 @@ Evaluation mean_over(Peers& peers, double nats, int64_t tokens, const Stopwatch&
 
 std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation) {
   // The stream keeps its own precision.
-  std::ostringstream line;
-  line << std::setprecision(4) << evaluation.bits() << " bits per token, perplexity "
-       << evaluation.perplexity() << ", over " << evaluation.tokens << " tokens";
-  return out << line.str();
+  return out << text(std::setprecision(4), evaluation.bits(), " bits per token, perplexity ",
+                     evaluation.perplexity(), ", over ", evaluation.tokens, " tokens");
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -79,9 +79,8 @@ StepReport TrainingLoop::step() {
   report.waiting_seconds = gradient_sums_.finish();
   report.loss = sums(peers_, {loss_})[0];
   report.gradient_norm = clip_gradient_norm(state_.optimizer.parameters(), config_.grad_clip);
-  // The sign of a NaN depends on the CPU, and would be printed.
   require(std::isfinite(report.loss) && std::isfinite(report.gradient_norm), "trainer: step ",
-          report.step, ": loss ", report.loss, ", gradient norm ", std::abs(report.gradient_norm),
+          report.step, ": loss ", report.loss, ", gradient norm ", report.gradient_norm,
           ": not finite; the weights are those before this step");
   state_.optimizer.step(report.learning_rate);
   state_.random = context.random;

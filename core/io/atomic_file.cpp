@@ -18,14 +18,6 @@ namespace shiftgrad {
 
 namespace {
 
-void write_all(int file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    ssize_t written = ::write(file, bytes.data(), bytes.size());
-    check_system(written >= 0 || errno == EINTR, "cannot be written");
-    if (written > 0) bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-}
-
 /// Returns a name that nobody can know beforehand.
 std::string temporary_name() {
   std::random_device random;

@@ -9,16 +9,6 @@ namespace shiftgrad {
 
 namespace {
 
-/// Reads at most `count` bytes; returns 0 only at the end.
-size_t read_some(int descriptor, void* target, size_t count) {
-  ssize_t read = 0;
-  do {
-    read = ::read(descriptor, target, count);
-  } while (read < 0 && errno == EINTR);
-  check_system(read >= 0, "cannot be read");
-  return static_cast<size_t>(read);
-}
-
 std::string read_all(int descriptor) {
   std::string content;
   char piece[1 << 16];
@@ -46,6 +36,23 @@ std::string system_reason() { return std::generic_category().message(errno); }
 
 void check_system(bool success, const char* problem) {
   if (!success) fail(problem, ": ", system_reason());
+}
+
+size_t read_some(int descriptor, void* target, size_t count) {
+  ssize_t read = 0;
+  do {
+    read = ::read(descriptor, target, count);
+  } while (read < 0 && errno == EINTR);
+  check_system(read >= 0, "cannot be read");
+  return static_cast<size_t>(read);
+}
+
+void write_all(int descriptor, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    check_system(written >= 0 || errno == EINTR, "cannot be written");
+    if (written > 0) bytes = bytes.subspan(static_cast<size_t>(written));
+  }
 }
 
 std::string read_to_end(int descriptor, const std::string& name) {

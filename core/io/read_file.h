@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -45,6 +47,11 @@ std::string system_reason();
 
 /// Throws `problem` with the system's reason when a system call did not succeed.
 void check_system(bool success, const char* problem);
+
+/// Reads at most `count` bytes from a descriptor, and returns 0 only at its end. Throws the reason.
+size_t read_some(int descriptor, void* target, size_t count);
+/// Writes all of the bytes to a descriptor. Throws the reason.
+void write_all(int descriptor, std::span<const std::byte> bytes);
 
 /// Reads all of a file, a pipe or a device; waits for what is still to come through a pipe. Throws
 /// one line that begins with the path when it cannot be opened or read to its end.

@@ -1,7 +1,6 @@
 // char_lm attention draws what each character of a text attends to, for each layer and head.
 
 #include <algorithm>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -9,6 +8,7 @@
 #include "attention_maps.h"
 #include "command.h"
 #include "examples/common/flags.h"
+#include "examples/common/json_text.h"
 #include "examples/common/named_run.h"
 #include "examples/common/picture.h"
 #include "figures.h"
@@ -58,7 +58,7 @@ Layers chosen_maps(const AttentionFlags& flags, const Layers& layers) {
 Command::Work prepare(const AttentionFlags& flags) {
   constexpr int64_t most = 100;
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
-  shiftgrad::LanguageModel model = make_model(run.checkpoint, run.source);
+  shiftgrad::LanguageModel model = usable_model(run);
   std::vector<int32_t> text = run.vocabulary.encode(flags.text, "--text");
   int64_t longest = std::min(most, model.most_keys());
   require(2 <= text.size() && std::ssize(text) <= longest, "--text of ", text.size(),
@@ -69,7 +69,7 @@ Command::Work prepare(const AttentionFlags& flags) {
   std::vector<std::string> characters = characters_of(text, run.vocabulary);
   std::string out = flags.out.empty() ? folder_of(flags.out_dir) + "/attention.svg" : flags.out;
   if (flags.json)
-    return [figure = attention_figure(characters, maps)] { std::cout << figure << std::endl; };
+    return [figure = attention_figure(characters, maps)] { common::print_json(figure); };
   common::check_picture_path(out);
   hide_later_keys(maps, std::ssize(text));
   return [=, title = "attention weights of " + run.source] {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/tape.h"
+#include "examples/common/finite.h"
 #include "nn/layer.h"
 
 namespace char_lm {
@@ -69,6 +70,9 @@ std::vector<Maps> attention_maps(const shiftgrad::LanguageModel& model,
                                          : maps_of_heads(weights));
   };
   model({{1, std::ssize(text)}, text}, shiftgrad::Memory{}, context);
+  for (const Maps& maps : layers)
+    for (const AttentionMap& map : maps)
+      for (double weight : map.weights) common::finite(weight, "an attention weight");
   return layers;
 }
 

@@ -159,7 +159,7 @@ Run run(const TrainFlags& flags, const std::shared_ptr<const Corpus>& corpus, in
   }
   result.bytes = shiftgrad::allocator_counters().peak_bytes_in_use;
   SavedRun saved = load_run(flags.out_dir, "best");
-  shiftgrad::LanguageModel model = make_model(saved.checkpoint, saved.source);
+  shiftgrad::LanguageModel model = usable_model(saved);
   result.bits = score(model, corpus->validation, flags.default_evaluation()).bits();
   result.writing_speed = writing_speed(model, length, flags.generation_mem_len());
   return result;

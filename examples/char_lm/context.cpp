@@ -14,6 +14,7 @@
 #include "context_curves.h"
 #include "examples/common/fixed.h"
 #include "examples/common/flags.h"
+#include "examples/common/json_text.h"
 #include "examples/common/picture.h"
 #include "examples/common/progress.h"
 #include "figures.h"
@@ -203,7 +204,7 @@ Command::Work prepare(const ContextFlags& flags) {
   return [=, json = flags.json, out = flags.out] {
     if (!json) return show(runs, chosen_lengths, scoring, scored, out);
     auto losses = measure(runs, chosen_lengths, scoring, [](const auto&) {});
-    std::cout << context_figure(chosen_lengths, curves_of(runs, losses)) << std::endl;
+    common::print_json(context_figure(chosen_lengths, curves_of(runs, losses)));
   };
 }
 

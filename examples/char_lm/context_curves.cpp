@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "context_losses.h"
+#include "examples/common/finite.h"
 #include "optim/evaluate.h"
 
 namespace char_lm {
@@ -38,7 +39,7 @@ ScoredRun scored_run(const SavedRun& saved, const std::string& name,
                      const std::vector<int32_t>& tokens) {
   ScoredRun run{
       name,
-      std::make_shared<shiftgrad::LanguageModel>(make_model(saved.checkpoint, saved.source)),
+      std::make_shared<shiftgrad::LanguageModel>(usable_model(saved)),
       saved.flags.model.block_size,
       {},
       tokens};
@@ -62,7 +63,8 @@ Scoring block_scoring() {
 
 double mean_bits(const std::vector<double>& nats) {
   double sum = std::accumulate(nats.begin(), nats.end(), 0.0);
-  return sum / static_cast<double>(nats.size()) / std::numbers::ln2;
+  double mean = sum / static_cast<double>(nats.size());
+  return common::finite(mean, "the loss") / std::numbers::ln2;
 }
 
 ContextCurve curve_of(const ScoredRun& run, const ModelLosses& losses) {

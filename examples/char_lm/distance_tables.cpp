@@ -6,6 +6,7 @@
 
 #include "core/tape.h"
 #include "examples/common/factor_text.h"
+#include "examples/common/finite.h"
 #include "nn/layer.h"
 #include "ops/arithmetic.h"
 #include "ops/reduce.h"
@@ -43,7 +44,7 @@ DistanceTable table(const std::string& title, const Tensor& rows, int64_t first,
   for (int64_t h = 0; h < H; ++h) {
     result.heads.emplace_back();
     for (int64_t delta = nearest; delta <= last; ++delta)
-      result.heads.back().push_back(value(values[(first - delta) * H + h]));
+      result.heads.back().push_back(common::finite(value(values[(first - delta) * H + h]), title));
   }
   return result;
 }
@@ -102,7 +103,8 @@ Tables tables_of(const AftTerms& terms) {
     if (sums.empty()) return {};
     result.first = sums.begin()->first;
     result.heads.emplace_back();
-    for (const auto& [delta, sum] : sums) result.heads.back().push_back(sum.first / sum.second);
+    for (const auto& [delta, sum] : sums) 
+      result.heads.back().push_back(common::finite(sum.first / sum.second, result.title));
   }
   return {result};
 }

@@ -117,7 +117,7 @@ Command::Work prepare(const EvalFlags& flags) {
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   flags.precision.apply(run.flags.precision);
   if (flags.clamp_len) set_clamp_len(run.checkpoint.model, *flags.clamp_len);
-  auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source));
+  auto model = std::make_shared<shiftgrad::LanguageModel>(usable_model(run));
   std::vector<int32_t> text = flags.text.read(run);
   EvaluationConfig config = evaluation_config(flags, run.flags);
   check_positions(config, run, *model);

@@ -22,7 +22,6 @@ namespace char_lm {
 
 using common::drop_byte_order_mark;
 using common::flush_output;
-using common::hide_default;
 using common::limit_threads;
 using common::read_text;
 using common::set_exclusive;
@@ -37,7 +36,7 @@ const std::string between_samples = "---------------\n";  // as in nanoGPT
 struct GenerateFlags {
   std::string out_dir;
   std::string checkpoint = "best";
-  std::string prompt = "\n";
+  std::optional<std::string> prompt;
   std::string prompt_file;
   std::string stop;
   shiftgrad::GenerateOptions options{.length = 500, .sampling = {.temperature = 0.8}};
@@ -51,9 +50,9 @@ struct Prompt {
   std::string text, source;
 };
 
-Prompt read_prompt(const GenerateFlags& flags) {
+Prompt read_prompt(const GenerateFlags& flags, const SavedRun& run) {
   const std::string& file = flags.prompt_file;
-  if (file.empty()) return {flags.prompt, "--prompt"};
+  if (file.empty()) return {flags.prompt.value_or(usual_prompt(run)), "--prompt"};
   if (file != "-") return {read_text(file), file};
   std::string text = shiftgrad::read_to_end(STDIN_FILENO, "standard input");
   drop_byte_order_mark(text);
@@ -70,8 +69,8 @@ Command::Work prepare(const GenerateFlags& flags) {
   auto threads = limit_threads(flags.threads);
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   flags.precision.apply(run.flags.precision);
-  auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(run.checkpoint, run.source));
-  Prompt prompt = read_prompt(flags);
+  auto model = std::make_shared<shiftgrad::LanguageModel>(usable_model(run));
+  Prompt prompt = read_prompt(flags, run);
   require(!prompt.text.empty(), prompt.source,
           ": an empty prompt, expected at least one character");
   std::vector<int32_t> tokens = run.vocabulary.encode(prompt.text, prompt.source);
@@ -107,10 +106,9 @@ Command generate_command(CLI::App& program) {
       add_argument(app, "OUT_DIR", flags->out_dir, "folder of the training run, or a file in it"));
   add_flag(app, "checkpoint", flags->checkpoint, "best|last", "checkpoint to read");
   CLI::Option* prompt = add_flag(app, "prompt", flags->prompt, "TEXT",
-                                 "text for the model to continue (default: a newline)");
-  hide_default(prompt);
+                                 std::string("text for the model to continue") + prompt_default);
   CLI::Option* file =
-      add_flag(app, "prompt_file", flags->prompt_file, "FILE",
+      add_flag(app, "prompt_file", flags->prompt_file, "FILE or -",
                "read the prompt from this file, all of it; - for standard input (default: none)");
   set_exclusive(file, prompt);
   add_flag(app, "length", options.length, "CHARACTERS", "characters to generate",

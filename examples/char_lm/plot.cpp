@@ -1,12 +1,12 @@
 // char_lm plot draws the loss curves of several runs.
 
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "command.h"
 #include "examples/common/flags.h"
+#include "examples/common/json_text.h"
 #include "examples/common/loss_curve.h"
 #include "examples/common/picture.h"
 #include "figures.h"
@@ -55,7 +55,7 @@ Command::Work prepare(const PlotFlags& flags) {
   for (const std::string& run : flags.runs) curves.push_back(read_loss_curve(run));
   std::vector<std::string> names = run_names(flags.runs);
   if (flags.json)
-    return [figure = loss_figure(names, curves)] { std::cout << figure << std::endl; };
+    return [figure = loss_figure(names, curves)] { common::print_json(figure); };
   common::check_picture_path(flags.out);
   return [=, out = flags.out] { common::write_picture(out, picture_of(curves, names)); };
 }

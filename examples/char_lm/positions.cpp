@@ -1,6 +1,5 @@
 // char_lm positions draws what a model has learned about distances.
 
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +7,7 @@
 #include "command.h"
 #include "distance_tables.h"
 #include "examples/common/flags.h"
+#include "examples/common/json_text.h"
 #include "examples/common/named_run.h"
 #include "examples/common/picture.h"
 #include "figures.h"
@@ -49,13 +49,13 @@ std::string picture_of(const std::string& title, const Layers& layers, int64_t t
 
 Command::Work prepare(const PositionsFlags& flags) {
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
-  shiftgrad::LanguageModel model = make_model(run.checkpoint, run.source);
+  shiftgrad::LanguageModel model = usable_model(run);
   int64_t seen = trained_distances(run);
   Layers layers = distance_tables(model, seen);
   require(!layers.empty(), run.source,
           ": nothing learned about distances: ", why_no_distances(run.checkpoint.model));
   if (flags.json)
-    return [figure = distance_figure(layers, seen - 1)] { std::cout << figure << std::endl; };
+    return [figure = distance_figure(layers, seen - 1)] { common::print_json(figure); };
   std::string out =
       flags.out.empty() ? common::folder_of(flags.out_dir) + "/positions.svg" : flags.out;
   common::check_picture_path(out);

@@ -7,12 +7,14 @@
 
 #include "command.h"
 #include "context_curves.h"
+#include "examples/common/finite.h"
 #include "examples/common/flags.h"
 #include "examples/common/flags_json.h"
 #include "examples/common/model_file.h"
 #include "examples/common/picture.h"
 #include "examples/common/printable.h"
 #include "examples/common/progress.h"
+#include "examples/common/weights.h"
 #include "figures.h"
 #include "nn/models/config.h"
 #include "nn/models/generate.h"
@@ -33,7 +35,7 @@ namespace {
 
 struct ReportFlags : common::ReportFlags {
   std::string text;
-  std::string prompt = "\n";
+  std::optional<std::string> prompt;
   shiftgrad::GenerateOptions options{.length = 500, .sampling = {.temperature = 0.8}};
   int64_t tokens = 200;
   int threads = 0;
@@ -46,7 +48,7 @@ struct ReportedRun {
   std::shared_ptr<const common::ModelFile> file;
   std::shared_ptr<const SavedRun> saved;
   std::shared_ptr<const shiftgrad::LanguageModel> model;
-  std::vector<int32_t> prompt;
+  std::string prompt{};
 };
 
 /// Returns the model of a file that `save` wrote, or null if it is not a LanguageModel of the
@@ -59,14 +61,23 @@ std::shared_ptr<const shiftgrad::LanguageModel> model_in(const common::ModelFile
   return nullptr;
 }
 
+/// Reads such a file as a run. Throws when a weight of its model is not finite.
+ReportedRun own_run(const std::string& name, const std::string& run,
+                    const std::shared_ptr<const common::ModelFile>& file) {
+  auto model = model_in(*file);
+  if (model) common::check_weights(*model, file->path);
+  return {name, run, file, {}, model};
+}
+
 ReportedRun read_run(const std::string& name, const std::string& run, const ReportFlags& flags) {
   std::string path = common::checkpoint_of(run, flags.checkpoint);
   auto file = std::make_shared<common::ModelFile>(common::read_model_file(path));
-  if (file->is_of(shiftgrad::own_model_format)) return {name, run, file, {}, model_in(*file), {}};
+  if (file->is_of(shiftgrad::own_model_format)) return own_run(name, run, file);
   auto saved = std::make_shared<SavedRun>(load_checkpoint(path));
-  auto model = std::make_shared<shiftgrad::LanguageModel>(make_model(saved->checkpoint, path));
-  std::vector<int32_t> prompt = saved->vocabulary.encode(flags.prompt, "--prompt");
-  check(*model, prompt, generation_options(*saved, flags.options));
+  auto model = std::make_shared<shiftgrad::LanguageModel>(usable_model(*saved));
+  std::string prompt = flags.prompt.value_or(usual_prompt(*saved));
+  check(*model, saved->vocabulary.encode(prompt, "--prompt"),
+        generation_options(*saved, flags.options));
   common::read_loss_curve(run);
   if (!flags.text.empty()) saved->vocabulary.encode(flags.text, "--text");
   return {name, run, file, saved, model, prompt};
@@ -82,9 +93,11 @@ std::vector<ReportedRun> read_runs(const ReportFlags& flags) {
 
 Sample sample_of(const ReportedRun& run, const ReportFlags& flags) {
   std::string text;
-  generate(*run.model, run.prompt, generation_options(*run.saved, flags.options),
-           [&](int32_t token) { text += run.saved->vocabulary.decode(token); });
-  return {flags.prompt, text,
+  const Vocabulary& known = run.saved->vocabulary;
+  generate(*run.model, known.encode(run.prompt, "--prompt"),
+           generation_options(*run.saved, flags.options),
+           [&](int32_t token) { text += known.decode(token); });
+  return {run.prompt, text,
           shiftgrad::text("temperature ", flags.options.sampling.temperature, ", seed ",
                           flags.options.seed)};
 }
@@ -147,7 +160,7 @@ void add_score(FullReport& report, const ReportedRun& run, const std::vector<int
   const SavedRun& saved = *run.saved;
   if (validation.size() > 1) {
     auto result = evaluate(*run.model, validation, saved.flags.default_evaluation());
-    report.validation_loss = result.nats;
+    report.validation_loss = common::finite(result.nats, "the loss");
     report.scored = shiftgrad::text("all ", result.tokens, " characters");
   } else if (saved.flags.trainer.eval_iters > 0 && saved.checkpoint.state.validation_loss) {
     report.scored = shiftgrad::text("at most --eval_iters ", saved.flags.trainer.eval_iters,
@@ -237,8 +250,8 @@ Command report_command(CLI::App& program) {
   add_flag(app, "text", flags->text, "TEXT",
            "text whose attention to show, cut at 48 characters, or less for many runs (default: "
            "the beginning of the validation text)");
-  common::hide_default(add_flag(app, "prompt", flags->prompt, "TEXT",
-                                "beginning of the samples (default: a newline)"));
+  add_flag(app, "prompt", flags->prompt, "TEXT",
+           std::string("beginning of the samples") + prompt_default);
   add_flag(app, "length", flags->options.length, "CHARACTERS", "characters of a sample",
            common::Range{1, 10000});
   add_flag(app, "temperature", flags->options.sampling.temperature, "FACTOR",

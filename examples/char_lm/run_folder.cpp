@@ -1,8 +1,10 @@
 #include "run_folder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/io/float_types.h"
+#include "examples/common/weights.h"
 
 namespace char_lm {
 
@@ -22,6 +24,17 @@ SavedRun load_checkpoint(const std::string& path) {
 
 SavedRun load_run(const std::string& run, const std::string& name) {
   return load_checkpoint(checkpoint_of(run, name));
+}
+
+shiftgrad::LanguageModel usable_model(const SavedRun& run) {
+  shiftgrad::LanguageModel model = make_model(run.checkpoint, run.source);
+  common::check_weights(model, run.source);
+  return model;
+}
+
+std::string usual_prompt(const SavedRun& run) {
+  bool knows_newline = std::ranges::binary_search(run.vocabulary.codes(), '\n');
+  return knows_newline ? "\n" : run.vocabulary.decode(0);
 }
 
 shiftgrad::GenerateOptions generation_options(const SavedRun& run,

@@ -33,6 +33,17 @@ SavedRun load_checkpoint(const std::string& path);
 /// Reads the checkpoint of a run, which checkpoint_of finds. Throws as both functions do.
 SavedRun load_run(const std::string& run, const std::string& name);
 
+/// Returns the run's model to compute with. Throws one line that begins with the path when the
+/// weights do not fit, or are not finite.
+shiftgrad::LanguageModel usable_model(const SavedRun& run);
+
+/// Returns the prompt when none is given: a newline, or for a model that does not know it, the
+/// first of its characters.
+std::string usual_prompt(const SavedRun& run);
+/// What --help says of it.
+constexpr const char* prompt_default =
+    " (default: a newline, or the first character of a model that knows none)";
+
 /// Returns the options with the memory and the positions of the run's training.
 shiftgrad::GenerateOptions generation_options(const SavedRun& run,
                                               shiftgrad::GenerateOptions options);

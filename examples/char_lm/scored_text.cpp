@@ -1,6 +1,7 @@
 #include "scored_text.h"
 
 #include "corpus.h"
+#include "examples/common/finite.h"
 #include "examples/common/progress.h"
 
 namespace char_lm {
@@ -30,7 +31,9 @@ shiftgrad::Evaluation score(const shiftgrad::LanguageModel& model, std::span<con
                             shiftgrad::EvaluationConfig config, std::vector<double>* losses) {
   Progress progress("characters");
   config.progress = [&](int64_t done, int64_t total) { progress.show(done, total); };
-  return evaluate(model, text, config, losses);
+  shiftgrad::Evaluation result = evaluate(model, text, config, losses);
+  common::finite(result.nats, "the loss");
+  return result;
 }
 
 }  // namespace char_lm

@@ -5,6 +5,7 @@
 
 #include "command.h"
 #include "core/errors.h"
+#include "examples/common/shell_words.h"
 #include "examples/common/train_request.h"
 #include "new_rows.h"
 #include "run_folder.h"
@@ -13,6 +14,7 @@
 namespace char_lm {
 
 using common::RunFolder;
+using common::shell_command;
 using common::train_until_signal;
 using common::TrainRequest;
 using shiftgrad::Peers;
@@ -66,9 +68,12 @@ Command train_command(CLI::App& program, Peers& peers) {
                                "--add_characters: expected --init_from");
             auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
             return [prepared, &peers, out = request->flags.out_dir] {
-              train_until_signal(std::move(*prepared), peers, out,
-                                 {"char_lm eval " + out, "char_lm generate " + out,
-                                  "char_lm report " + out + " --out " + out + "/report.html"});
+              std::string run = common::as_argument(out);
+              train_until_signal(
+                  std::move(*prepared), peers, out,
+                  {shell_command({"char_lm", "eval", run}),
+                   shell_command({"char_lm", "generate", run}),
+                   shell_command({"char_lm", "report", run, "--out", run + "/report.html"})});
             };
           }};
 }

@@ -5,7 +5,6 @@
 #include "examples/common/flags.h"
 #include "examples/common/text.h"
 #include "nn/state_dict.h"
-#include "optim/batches.h"
 #include "optim/random_streams.h"
 
 namespace char_lm {
@@ -27,9 +26,9 @@ shiftgrad::LanguageModel new_model(const TrainFlags& flags, int64_t vocab_size) 
 
 /// Returns the saved model, with dropout, which a checkpoint's config leaves out.
 shiftgrad::LanguageModel saved_model(const TrainFlags& flags, const SavedRun& saved) {
-  shiftgrad::Checkpoint checkpoint = saved.checkpoint;
-  set_dropout(flags.model, checkpoint.model);
-  return make_model(checkpoint, saved.source);
+  SavedRun run = saved;
+  set_dropout(flags.model, run.checkpoint.model);
+  return usable_model(run);
 }
 
 /// Returns the corpus. Throws an error that names the file when a text is too short to train on or
@@ -37,12 +36,13 @@ shiftgrad::LanguageModel saved_model(const TrainFlags& flags, const SavedRun& sa
 std::shared_ptr<const Corpus> long_enough(std::shared_ptr<const Corpus> corpus,
                                           const TrainFlags& flags) {
   const shiftgrad::TrainerConfig& trainer = flags.trainer;
-  shiftgrad::in_name_of(text_name(flags.data), [&] {
-    if (trainer.batches == shiftgrad::BatchType::streams)
-      shiftgrad::ParallelStreams(corpus->train, trainer.batch_size, trainer.block_size);
-    else
-      shiftgrad::RandomBlocks(corpus->train, trainer.batch_size, trainer.block_size, {});
-  });
+  bool in_streams = trainer.batches == shiftgrad::BatchType::streams;
+  int64_t streams = in_streams ? trainer.batch_size : 1;
+  shiftgrad::require(std::ssize(corpus->train) / streams > trainer.block_size,
+                     text_name(flags.data), ": ", corpus->train.size(),
+                     " characters to train on, too few for ",
+                     in_streams ? text("--batch_size ", streams, " streams") : "a block",
+                     " of --block_size ", trainer.block_size, " + 1");
   size_t characters = corpus->validation.size();
   shiftgrad::require(characters >= 2,
                      text_name(flags.val_data.empty() ? flags.data : flags.val_data), ": ",

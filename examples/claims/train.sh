@@ -4,13 +4,26 @@ set -eu
 run=$PLACE/$1
 program=$2
 shift 2
-if [ ! -e "$run.done" ] || [ "$(cat "$run.done")" != "$program $*" ]; then
+planned="$program $*"
+# Of a flag that is there twice, the last value counts; all have one.
+once() {
+  echo "$*" | awk '{
+    for (n = 1; n < NF; n += 2) {
+      if (!($n in value)) order[++count] = $n
+      value[$n] = $(n + 1)
+    }
+    for (n = 1; n <= count; n++) print order[n], value[order[n]]
+  }'
+}
+# shellcheck disable=SC2046
+set -- $(once --threads 1 "$@")
+if [ ! -e "$run.done" ] || [ "$(cat "$run.done")" != "$planned" ]; then
   rm -rf "$run.done" "$PLACE/scores/$(basename "$run")":* "$PLACE/scores/losses-$(basename "$run")"
   case $program in
-    char_lm) "$CHAR_LM" train --threads 1 --out_dir "$run" --overwrite "$@" ;;
-    seq2seq) "$SEQ2SEQ" train --threads 1 --out_dir "$run" --overwrite "$@" ;;
-    restarted) "$RESTARTED" --threads 1 "$@" ;;
-    convolution) "$CONVOLUTION" --threads 1 "$@" ;;
+    char_lm) "$CHAR_LM" train --out_dir "$run" --overwrite "$@" ;;
+    seq2seq) "$SEQ2SEQ" train --out_dir "$run" --overwrite "$@" ;;
+    restarted) "$RESTARTED" "$@" ;;
+    convolution) "$CONVOLUTION" "$@" ;;
   esac > "$run.log" 2>&1 || {
     echo "claims.sh: $run failed: $(tail -n 1 "$run.log")" >&2
     exit 255
@@ -19,7 +32,7 @@ if [ ! -e "$run.done" ] || [ "$(cat "$run.done")" != "$program $*" ]; then
   # A pipe would ask a shell without children.
   times > "$run.times"
   awk 'NR == 2 { gsub(/m/, " "); gsub(/s/, ""); print 60 * ($1 + $3) + $2 + $4 }' "$run.times" > "$run.seconds"
-  echo "$program $*" > "$run.done"
+  echo "$planned" > "$run.done"
   trained=1
 fi
 

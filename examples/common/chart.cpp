@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <ranges>
 
 namespace common {
 
@@ -213,8 +214,12 @@ Drawing drawn(const Chart& chart, const ChartSize& size) { return Panel(chart, s
 std::string sentence_of(const Chart& chart) {
   std::string sentence;
   for (const Line& line : chart.lines) {
-    if (line.points.empty() || !line.named()) continue;
-    const Point &first = line.points.front(), &last = line.points.back();
+    auto is_drawn = [](const Point& point) {
+      return std::isfinite(point.x) && std::isfinite(point.y);
+    };
+    auto drawn = std::views::filter(line.points, is_drawn);
+    if (drawn.empty() || !line.named()) continue;
+    const Point &first = drawn.front(), &last = drawn.back();
     sentence +=
         text(sentence.empty() ? "" : "; ", line.name, " goes from ", number(first.y), " at ",
              number(first.x, "%.7g"), " to ", number(last.y), " at ", number(last.x, "%.7g"));

@@ -29,6 +29,8 @@ std::string value_complaint(const Value& value, const Field& field) {
     return complaint(static_cast<double>(value), field.of.range);
   if constexpr (std::is_same_v<Value, std::string>) {
     std::string choices = field.choices.empty() ? field.of.unit : field.choices;
+    if (choices == "FILE" && value == "-")
+      return ", expected the name of a file; standard input is not read here";
     return choices.find('|') == std::string::npos ? "" : complaint(value, choices);
   }
   return "";

@@ -23,6 +23,9 @@ using shiftgrad::value_named;
 
 namespace {
 
+/// What CLI11 does with several values of a flag that takes one; check_given_once refuses them.
+constexpr auto takes_one = CLI::MultiOptionPolicy::TakeLast;
+
 /// Returns the command that the arguments name, or the program itself.
 const CLI::App& command_of(const CLI::App& program, std::span<char* const> arguments) {
   for (const char* argument : arguments)
@@ -104,6 +107,17 @@ std::string missing_argument(const CLI::App& app) {
   return "";
 }
 
+/// Throws for a flag of one value that was given several. Lists take all of theirs, and a switch may
+/// be repeated.
+void check_given_once(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    bool takes_value = option->get_items_expected_max() > 0;
+    bool is_list = option->get_multi_option_policy() != takes_one;
+    require(option->count() < 2 || !takes_value || is_list, option->get_name(), ": given ",
+            option->count(), " times, expected one value");
+  }
+}
+
 template <class Value>
 CLI::Option* make_option(CLI::App& app, const std::string& name, Value& value,
                          const std::string& description) {
@@ -182,8 +196,8 @@ CLI::Option* add_flag(CLI::App& app, Value& value, const Field& field) {
     return "";
   };
   CLI::Validator validator(check, "");
-  option->check(validator.application_index(0));  // the last one given
-  return option->type_name(shiftgrad::unit_of<Value>(field))->take_last()->capture_default_str();
+  option->check(validator)->multi_option_policy(takes_one);
+  return option->type_name(shiftgrad::unit_of<Value>(field))->capture_default_str();
 }
 
 template CLI::Option* add_flag(CLI::App&, bool&, const Field&);
@@ -231,16 +245,18 @@ void add_picture_flags(CLI::App& app, std::string& out, bool& json,
 }
 
 void make_value_optional(CLI::App& app, const std::string& name) {
-  app.get_option("--" + name)->expected(0, 1)->default_str("true");
+  CLI::Option* option = app.get_option("--" + name);
+  option->option_text('[' + option->get_type_name() + "]=" + option->get_default_str());
+  option->expected(0, 1)->default_str("true");
 }
 
 void set_required(CLI::Option* option) { option->required(); }
 void set_exclusive(CLI::Option* option, CLI::Option* other) { option->excludes(other); }
-void hide_default(CLI::Option* option) { option->default_str(""); }
-
 void parse(CLI::App& app, std::vector<std::string> arguments) try {
   std::ranges::reverse(arguments);  // as CLI11 expects them
   app.parse(std::move(arguments));
+  check_given_once(app);
+  for (const CLI::App* command : app.get_subcommands()) check_given_once(*command);
 } catch (const CLI::ExtrasError&) {
   std::vector<CLI::App*> commands = app.get_subcommands();
   shiftgrad::fail(unexpected_argument(commands.empty() ? app : *commands.front()));

@@ -41,7 +41,7 @@ CLI::Option* add_argument(CLI::App& app, const std::string& name, std::vector<st
                           const std::string& description);
 
 /// Adds a flag whose value starts at its default. --help shows the flag, its default and its unit.
-/// If it is given twice, the last value counts. flags.cpp lists the types that a value may have.
+/// It is refused if it is given twice. flags.cpp lists the types that a value may have.
 template <class Value>
 CLI::Option* add_flag(CLI::App& app, Value& value, const Field& field);
 template <class Value>
@@ -63,14 +63,12 @@ CLI::Option* add_switch(CLI::App& app, const std::string& name, bool& value,
 void add_picture_flags(CLI::App& app, std::string& out, bool& json,
                        const std::string& default_place = "");
 
-/// Lets a flag that is true or false come without a value, which means true.
+/// Lets a flag that is true or false come without a value, which means true; --help shows [BOOL].
 void make_value_optional(CLI::App& app, const std::string& name);
 /// Refuses a command line without the option.
 void set_required(CLI::Option* option);
 /// Refuses a command line with both options.
 void set_exclusive(CLI::Option* option, CLI::Option* other);
-/// Leaves the option's default out of --help.
-void hide_default(CLI::Option* option);
 
 /// Reads the arguments, without the program's name. Throws at the first argument that makes no
 /// sense, and says what may have been meant.

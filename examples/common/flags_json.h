@@ -1,6 +1,7 @@
 #pragma once
 
 // Conversion of flags to a checkpoint's JSON object and back. `Flags` lists its flags in `visit`.
+// Texts, such as names of files, may be any bytes (json_text.h).
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "core/io/json.h"
 #include "core/named.h"
 #include "flag_value.h"
+#include "json_text.h"
 
 namespace common {
 
@@ -29,6 +31,7 @@ std::string read_value(const nlohmann::json& entry, Value& value, const Field& f
   }
   if (!fits) return type_complaint<Value>();
   auto read = entry.get<Value>();
+  if constexpr (std::is_same_v<Value, std::string>) read = bytes_of(read);
   std::string wrong = value_complaint(read, field);
   if (wrong.empty()) value = read;
   return wrong;
@@ -45,6 +48,8 @@ template <class Value>
 void write_flag(nlohmann::ordered_json& entry, const Value& value) {
   if constexpr (shiftgrad::Named<Value>)
     entry = shiftgrad::name_of(value);
+  else if constexpr (std::is_same_v<Value, std::string>)
+    entry = utf8_of(value);
   else
     entry = value;
 }

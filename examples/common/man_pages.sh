@@ -6,10 +6,13 @@ command -v help2man > /dev/null || { echo 'No manual pages: help2man is not inst
 pages=$MESON_INSTALL_DESTDIR_PREFIX/share/man/man1
 mkdir -p "$pages"
 
-# page NAME HELP PROGRAM: what PROGRAM prints for the flags HELP. Its first line says what it does.
+# page NAME HELP PROGRAM: what PROGRAM prints for the flags HELP. Its first line says what it does. help2man would
+# give the pages of all commands the program's name.
 page() {
   purpose=$("$3" $2 | head -n 1)
   help2man --no-info --help-option="$2" --name="$purpose" --version-option=--version --output="$pages/$1.1" "$3"
+  title=$(echo "$1" | tr '[:lower:]' '[:upper:]')
+  sed -i "s/^\.TH [^ ]* /.TH $title /; /^\.SH NAME/ { n; s/^[^ ]* /$1 / }" "$pages/$1.1"
 }
 
 for program in "$@"; do

@@ -1,7 +1,5 @@
 #include "metrics.h"
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -9,7 +7,6 @@
 
 #include "core/errors.h"
 #include "core/io/atomic_file.h"
-#include "core/io/read_file.h"
 
 namespace common {
 
@@ -43,8 +40,10 @@ void drop_lines_after(const std::string& path, int64_t step) {
 
 Metrics::Metrics(const std::string& path, int64_t step) : path_(path) {
   drop_lines_after(path, step);
-  file_.open(path, std::ios::app);
-  shiftgrad::require(file_.is_open(), path, ": ", std::strerror(errno));
+  file_ = shiftgrad::Descriptor(path, O_WRONLY | O_APPEND | O_CREAT);
+  shiftgrad::in_name_of(path, [&] {
+    shiftgrad::check_system(file_.is_open(), "cannot be written");
+  });
 }
 
 void Metrics::write(const shiftgrad::StepReport& report, double tokens_per_second, double seconds) {
@@ -65,8 +64,9 @@ void Metrics::write(const shiftgrad::EvaluationReport& report) {
 }
 
 void Metrics::write(const Json& line) {
-  file_ << line << std::endl;
-  shiftgrad::require(file_.good(), path_, ": ", std::strerror(errno));
+  std::string text = line.dump() + '\n';
+  shiftgrad::in_name_of(
+      path_, [&] { shiftgrad::write_all(file_.number(), std::as_bytes(std::span(text))); });
 }
 
 }  // namespace common

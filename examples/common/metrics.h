@@ -1,9 +1,9 @@
 #pragma once
 
-#include <fstream>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "core/io/read_file.h"
 #include "optim/trainer.h"
 
 namespace common {
@@ -27,7 +27,7 @@ class Metrics {
   void write(const nlohmann::ordered_json& line);
 
   std::string path_;
-  std::ofstream file_;
+  shiftgrad::Descriptor file_{-1};
 };
 
 }  // namespace common

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "json_text.h"
+
 namespace common {
 
 std::string ModelFile::text(const std::string& name) const {
@@ -36,7 +38,8 @@ std::vector<std::pair<std::string, std::string>> settings_of(const std::string& 
     std::string name = path.substr(path.empty() ? 0 : 1);
     std::ranges::replace(name, '/', '.');
     if (!value.is_null())
-      settings.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+      settings.emplace_back(
+          name, value.is_string() ? bytes_of(value.get<std::string>()) : value.dump());
   }
   return settings;
 }

@@ -23,6 +23,27 @@ FolderLock::~FolderLock() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+void MadeFolder::make(const std::filesystem::path& folder) {
+  shiftgrad::require(!folder.empty(), "expected the name of a folder");
+  std::filesystem::path path;
+  for (const std::filesystem::path& part : folder) {
+    path /= part;
+    std::error_code error, ignored;
+    if (std::filesystem::create_directory(path, error)) made_.push_back(path);
+    auto status = std::filesystem::status(path, ignored);
+    if (is_directory(status)) continue;
+    auto link = std::filesystem::symlink_status(path, ignored);
+    shiftgrad::require(!is_symlink(link) || exists(status),
+                       "a symbolic link to a folder that does not exist");
+    shiftgrad::require(!is_regular_file(status), "a file, expected a folder");
+    shiftgrad::fail(error.message());
+  }
+}
+
+MadeFolder::~MadeFolder() {
+  for (auto path = made_.rbegin(); path != made_.rend(); ++path) ::rmdir(path->c_str());
+}
+
 RunFolder lock_run_folder(const std::string& out_dir, const shiftgrad::Peers& peers) {
   std::error_code error;
   shiftgrad::require(!std::filesystem::is_regular_file(out_dir, error), "--out_dir ", out_dir,
@@ -31,10 +52,12 @@ RunFolder lock_run_folder(const std::string& out_dir, const shiftgrad::Peers& pe
 }
 
 RunFolder make_run_folder(const std::string& out_dir, const shiftgrad::Peers& peers) {
-  std::error_code error;
-  if (peers.rank() == 0) std::filesystem::create_directories(out_dir, error);
-  shiftgrad::require(!error, "--out_dir ", out_dir, ": ", error.message());
-  return lock_run_folder(out_dir, peers);
+  if (peers.rank() > 0) return lock_run_folder(out_dir, peers);
+  auto made = std::make_shared<MadeFolder>();
+  shiftgrad::in_name_of("--out_dir " + out_dir, [&] { made->make(out_dir); });
+  RunFolder folder = lock_run_folder(out_dir, peers);
+  folder.made = made;
+  return folder;
 }
 
 RunFolder new_run_folder(const std::string& out_dir, bool overwrite, const std::string& instead,

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "optim/peers/peers.h"
 
@@ -23,10 +24,27 @@ class FolderLock {
   int descriptor_;
 };
 
+/// Folders that were made. Those that are still empty at the end, since what was to fill them was
+/// refused, are removed.
+class MadeFolder {
+ public:
+  MadeFolder() = default;
+  ~MadeFolder();
+  /// Makes the folder, with those around it, if it does not exist. Throws the reason when it cannot
+  /// be made.
+  void make(const std::filesystem::path& folder);
+  MadeFolder(const MadeFolder&) = delete;
+  MadeFolder& operator=(const MadeFolder&) = delete;
+
+ private:
+  std::vector<std::filesystem::path> made_;  // the outermost first
+};
+
 /// The folder of a run, with its lock.
 struct RunFolder {
   std::filesystem::path path;
   std::shared_ptr<const FolderLock> lock{};
+  std::shared_ptr<const MadeFolder> made{};  // goes before the lock
 
   /// Returns the path of a checkpoint; `name` is best or last.
   std::string checkpoint(const std::string& name) const { return path / (name + ".safetensors"); }

@@ -3,14 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <span>
 
 #include "core/io/atomic_file.h"
+#include "core/io/read_file.h"
 #include "embedded.h"
 
 namespace common {
@@ -169,12 +168,17 @@ std::string picture_of_maps(const std::string& title,
 }
 
 void check_picture_path(const std::string& path) {
-  std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
-  require(!path.empty() && !std::filesystem::is_directory(path), "--out ", path,
-          ": expected the name of a file");
-  require(std::filesystem::is_directory(folder), "--out ", path, ": there is no folder ",
-          folder.string());
-  require(::access(folder.c_str(), W_OK) == 0, "--out ", path, ": ", std::strerror(errno));
+  shiftgrad::in_name_of("--out " + path, [&] {
+    std::error_code error;
+    require(!path.empty() && !std::filesystem::is_directory(path, error),
+            "expected the name of a file");
+    std::filesystem::path parent = std::filesystem::path(path).parent_path();
+    std::filesystem::path folder = parent.empty() ? "." : parent;
+    std::filesystem::file_status status = std::filesystem::status(folder, error);
+    require(status_known(status), error.message());
+    require(is_directory(status), "there is no folder ", folder.string());
+    shiftgrad::check_system(::access(folder.c_str(), W_OK) == 0, "its folder cannot be written");
+  });
 }
 
 void write_picture(const std::string& path, const std::string& svg) {

@@ -49,6 +49,11 @@ std::string printable(std::string_view text, size_t longest) {
   return shown(shortened(text, longest), "");
 }
 
-std::string printable_lines(std::string_view text) { return shown(text, "\n\t"); }
+std::string printable_lines(std::string_view text) {
+  std::string lines;
+  for (size_t n = 0; n < text.size(); ++n)
+    if (text.substr(n, 2) != "\r\n") lines += text[n];
+  return shown(lines, "\n\t");
+}
 
 }  // namespace common

@@ -18,7 +18,7 @@ using shiftgrad::is_visible;
 /// `longest` bytes is left out.
 std::string printable(std::string_view text, size_t longest = std::string_view::npos);
 
-/// Returns the text in the same way, but keeps its lines and tabs.
+/// Returns the text in the same way, but keeps its lines and tabs. A line may end with CR LF.
 std::string printable_lines(std::string_view text);
 
 }  // namespace common

@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstddef>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,10 +45,16 @@ int complain(const CLI::App& program, std::string line, int status, Peers& peers
   return status;
 }
 
-/// Returns what an error says. Memory that runs out where nobody knows for what is the command's.
+/// Returns what is told of an error. Memory that runs out where nobody knows for what is the
+/// command's. The words of other libraries mean nothing to a user.
 std::string reason(const Command* command, const std::exception& error) {
-  if (!dynamic_cast<const std::bad_alloc*>(&error)) return error.what();
-  return (command ? command->flags->get_name() : "the arguments") + ": too large for the memory";
+  if (dynamic_cast<const std::bad_alloc*>(&error))
+    return (command ? command->flags->get_name() : "the arguments") + ": too large for the memory";
+  if (dynamic_cast<const nlohmann::json::exception*>(&error))
+    return "a text or a number that JSON cannot hold";
+  if (auto* file = dynamic_cast<const std::filesystem::filesystem_error*>(&error))
+    return file->path1().string() + ": " + file->code().message();
+  return error.what();
 }
 
 /// Does the work, which succeeds only if everything it printed has arrived.

@@ -5,6 +5,7 @@
 #include "fixed.h"
 #include "heat_map.h"
 #include "html.h"
+#include "json_text.h"
 #include "printable.h"
 #include "report.h"
 #include "status_line.h"
@@ -110,7 +111,7 @@ std::string attention_maps(const RunInReport& run, const AttentionExample& examp
 std::string shown_flag(const Json& flags, const std::string& name) {
   if (!flags.contains(name) || flags[name].is_null()) return none;
   const Json& value = flags[name];
-  if (value.is_string()) return value == "" ? "(none)" : value.get<std::string>();
+  if (value.is_string()) return value == "" ? "(none)" : bytes_of(value.get<std::string>());
   return value.dump();
 }
 

@@ -25,15 +25,9 @@ bool StatusLine::is_due() const { return is_visible_ && Clock::now() - last_draw
 
 void StatusLine::draw(const std::string& text, std::optional<double> share) {
   if (!is_visible_) return;
-  int64_t room = width_of_terminal(::fileno(stream_)) - 1;
-  std::string line = text;
-  if (share) {
-    int64_t width = std::clamp<int64_t>(room - std::ssize(text) - 4, 0, 40);
-    auto filled = static_cast<int64_t>(*share * static_cast<double>(width));
-    line = "[" + std::string(filled, '#') + std::string(width - filled, '.') + "] " + text;
-  }
+  std::string line = fitted(text, share, width_of_terminal(::fileno(stream_)) - 1);
   erase();
-  std::fputs(line.substr(0, room).c_str(), stream_);
+  std::fputs(line.c_str(), stream_);
   std::fflush(stream_);
   is_drawn_ = true;
   last_drawn_ = Clock::now();
@@ -44,6 +38,19 @@ void StatusLine::erase() {
   std::fputs("\r\033[K", stream_);
   std::fflush(stream_);
   is_drawn_ = false;
+}
+
+std::string fitted(std::string text, std::optional<double> share, int64_t room) {
+  constexpr int64_t least = 5, most = 40;
+  while (std::ssize(text) > room) {
+    size_t end = text.rfind("  "), begin = text.rfind("  ", end - 1);
+    if (end == text.npos || begin == text.npos || end == 0) return text.substr(0, room);
+    text.erase(begin, end - begin);
+  }
+  int64_t width = std::min(room - std::ssize(text) - 3, most);
+  if (!share || width < least) return text;
+  auto filled = static_cast<int64_t>(*share * static_cast<double>(width));
+  return "[" + std::string(filled, '#') + std::string(width - filled, '.') + "] " + text;
 }
 
 std::string clock_time(double seconds) {

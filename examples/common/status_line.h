@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -33,6 +34,10 @@ class StatusLine {
   bool is_visible_, is_drawn_ = false;
   Clock::time_point last_drawn_{};
 };
+
+/// Returns the text in at most `room` columns, after a bar if a share is given and there is room
+/// for one. Of parts with two spaces between them, those before the last are left out first.
+std::string fitted(std::string text, std::optional<double> share, int64_t room);
 
 /// Returns 75 seconds as "1:15".
 std::string clock_time(double seconds);

@@ -23,7 +23,7 @@ TerminalText::TerminalText(std::ostream& stream, int descriptor)
 
 TerminalText::~TerminalText() {
   if (!is_terminal_) return;
-  put(*terminal_, printable_lines(characters_.rest()));
+  put(*terminal_, printable_lines(line_end_ + characters_.rest()));
   stream_.rdbuf(terminal_);
 }
 
@@ -33,7 +33,10 @@ int TerminalText::overflow(int byte) {
 }
 
 std::streamsize TerminalText::xsputn(const char* text, std::streamsize size) {
-  std::string whole = characters_.add({text, static_cast<size_t>(size)});
+  std::string whole = line_end_ + characters_.add({text, static_cast<size_t>(size)});
+  // It may be the first half of a line's end.
+  line_end_ = whole.ends_with('\r') ? "\r" : "";
+  whole.resize(whole.size() - line_end_.size());
   return put(*terminal_, printable_lines(whole)) ? size : 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <ostream>
 #include <streambuf>
+#include <string>
 
 #include "utf8.h"
 
@@ -25,6 +26,7 @@ class TerminalText : private std::streambuf {
   std::streambuf* terminal_;
   bool is_terminal_;
   WholeCharacters characters_;
+  std::string line_end_{};  // a carriage return that is held back, or nothing
 };
 
 }  // namespace common

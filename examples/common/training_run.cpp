@@ -1,7 +1,6 @@
 #include "training_run.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <utility>
@@ -9,6 +8,8 @@
 #include "core/errors.h"
 #include "core/io/atomic_file.h"
 #include "printable.h"
+#include "shell_words.h"
+#include "weights.h"
 
 namespace common {
 
@@ -17,18 +18,6 @@ using shiftgrad::require;
 using shiftgrad::RunState;
 using shiftgrad::StepReport;
 using shiftgrad::text;
-
-namespace {
-
-/// Throws if a weight is not finite. An update can spoil the weights although the loss before it
-/// was finite.
-void check_finite(const shiftgrad::Module& model, int64_t step) {
-  for (const auto& [name, value, decay] : parameters(model))
-    for (int64_t n = 0; n < value.count(); ++n)
-      require(std::isfinite(value.data()[n]), "step ", step, ": ", name, " is not finite");
-}
-
-}  // namespace
 
 double TrainingRun::RecentMean::add(double value) {
   constexpr double newest = 0.05;
@@ -101,7 +90,7 @@ void TrainingRun::explain_end() {
                          " evaluations in a row without a new best"));
   else if (step() < options_.max_iters)
     progress_.print(text("stopped after step ", step(), "; train --resume --out_dir ",
-                         folder_.path.string(), " continues"));
+                         shell_word(as_argument(folder_.path.string())), " continues"));
 }
 
 void TrainingRun::on_step(const StepReport& report) {
@@ -122,7 +111,7 @@ void TrainingRun::on_evaluation(const EvaluationReport& report) {
   // The best checkpoint is written before the last. A run that ends in between comes here again
   // when it is resumed.
   if (report.best) {
-    check_finite(setup_.model, step());
+    check_weights(setup_.model, text("step ", step()));
     setup_.write(folder_.checkpoint("best"), now());
   }
   progress_.print(
@@ -133,7 +122,8 @@ void TrainingRun::save() {
   RunState last = now();
   last.trainer = setup_.trainer.saved();  // needs all peers
   if (!is_first()) return;
-  check_finite(setup_.model, step());
+  // An update can spoil the weights although the loss before it was finite.
+  check_weights(setup_.model, text("step ", step()));
   setup_.write(folder_.checkpoint("last"), last);
   saved_step_ = step();
 }
@@ -161,8 +151,7 @@ void print_ending(const std::string& out_dir, const std::vector<std::string>& ne
   std::cout << "saved in " << printable(out_dir, longest_line) << ": "
             << (has_best ? "best.safetensors and " : "") << "last.safetensors\n";
   for (const std::string& command : has_best ? next : std::vector<std::string>{})
-    std::cout << (command == next.front() ? "next: " : "      ") << printable(command, longest_line)
-              << '\n';
+    std::cout << (command == next.front() ? "next: " : "      ") << command << '\n';
   std::cout << std::flush;
 }
 

@@ -1,5 +1,6 @@
 #include "alignments.h"
 
+#include "examples/common/finite.h"
 #include "run.h"
 
 namespace seq2seq {
@@ -18,7 +19,7 @@ std::vector<double> mean_of_heads(const Tensor& weights, int64_t begin, int64_t 
   for (int64_t h = begin; h < end; ++h)
     for (int64_t n = 0; n < size; ++n)
       mean[static_cast<size_t>(n)] +=
-          static_cast<double>(values[static_cast<size_t>(h * size + n)]) /
+          common::finite(values[static_cast<size_t>(h * size + n)], "an attention weight") /
           static_cast<double>(end - begin);
   return mean;
 }

@@ -1,7 +1,6 @@
 // seq2seq attention draws which tokens of the source each token of a target attends to.
 
 #include <algorithm>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +9,7 @@
 #include "core/errors.h"
 #include "decoding.h"
 #include "examples/common/flags.h"
+#include "examples/common/json_text.h"
 #include "examples/common/named_run.h"
 #include "examples/common/picture.h"
 
@@ -56,7 +56,7 @@ Command::Work prepare(const AttentionFlags& flags) {
   if (flags.json) {
     nlohmann::json figure = {
         {"source", columns}, {"target", rows}, {"blocks", json_of(maps, columns.size())}};
-    return [figure] { std::cout << figure << std::endl; };
+    return [figure] { common::print_json(figure); };
   }
   common::check_picture_path(out);
   return [=, title = "cross-attention of " + run.source] {

@@ -1,14 +1,12 @@
 #include "lines.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "core/errors.h"
+#include "core/io/read_file.h"
 #include "examples/common/utf8.h"
 
 namespace seq2seq {
@@ -33,12 +31,10 @@ void Lines::read() {
   buffer_.erase(0, begin_);
   searched_ -= std::exchange(begin_, 0);
   char piece[1 << 16];
-  ssize_t count = 0;
-  do {
-    count = ::read(descriptor_, piece, sizeof piece);
-  } while (count < 0 && errno == EINTR);
-  shiftgrad::require(count >= 0, "standard input: ", std::strerror(errno));
-  buffer_.append(piece, static_cast<size_t>(count));
+  size_t count = shiftgrad::in_name_of("standard input", [&] {
+    return shiftgrad::read_some(descriptor_, piece, sizeof piece);
+  });
+  buffer_.append(piece, count);
   if (at_start_ && (buffer_.size() >= 3 || count == 0)) {
     at_start_ = false;
     common::drop_byte_order_mark(buffer_);

@@ -34,14 +34,14 @@ struct ModelFlags {
   void visit(Flag&& flag) {
     flag(encoder, {"encoder",
                    "how a source's tokens see each other: " + kinds(true),
-                   {"NAME"},
+                   {},
                    "",
                    "",
                    kind_names(true)});
     flag(decoder,
          {"decoder",
           "how a target's tokens see the tokens before them: as an encoder's, or " + kinds(false),
-          {"NAME"},
+          {},
           "",
           "",
           kind_names(false)});

@@ -7,6 +7,7 @@
 #include "core/io/float_types.h"
 #include "core/io/json.h"
 #include "examples/common/named_run.h"
+#include "examples/common/weights.h"
 #include "nn/models/config.h"
 #include "nn/state_dict.h"
 
@@ -87,7 +88,9 @@ SavedRun load_run(const std::string& run, const std::string& name) {
 }
 
 shiftgrad::EncoderDecoder make_model(const SavedRun& run) {
-  return shiftgrad::loaded_model(run.weights, run.source, maker(run));
+  shiftgrad::EncoderDecoder model = shiftgrad::loaded_model(run.weights, run.source, maker(run));
+  common::check_weights(model, run.source);
+  return model;
 }
 
 Line read_line(const std::string& line, const Symbols& symbols, int64_t longest) {

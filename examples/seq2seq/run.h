@@ -46,7 +46,8 @@ SavedRun load_checkpoint(const std::string& path);
 /// Reads the checkpoint of a run, which common::checkpoint_of finds.
 SavedRun load_run(const std::string& run, const std::string& name);
 
-/// Returns the model with the run's weights. Throws, in the run's name, when they do not fit.
+/// Returns the model with the run's weights. Throws, in the run's name, when they do not
+/// fit or are not finite.
 shiftgrad::EncoderDecoder make_model(const SavedRun& run);
 
 /// The tokens of a line, or the reason why the model cannot read it.

@@ -3,11 +3,13 @@
 #include <memory>
 
 #include "command.h"
+#include "examples/common/shell_words.h"
 #include "examples/common/train_request.h"
 #include "training.h"
 
 namespace seq2seq {
 
+using common::shell_command;
 using common::TrainRequest;
 using shiftgrad::Peers;
 
@@ -35,10 +37,12 @@ Command train_command(CLI::App& program, Peers& peers) {
             request->read(app);
             auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
             return [prepared, &peers, out = request->flags.out_dir] {
+              std::string run = common::as_argument(out);
               common::train_until_signal(
                   std::move(*prepared), peers, out,
-                  {"seq2seq eval " + out, "seq2seq translate " + out + " < sources.txt",
-                   "seq2seq report " + out + " --out " + out + "/report.html"});
+                  {shell_command({"seq2seq", "eval", run}),
+                   shell_command({"seq2seq", "translate", run}) + " < sources.txt",
+                   shell_command({"seq2seq", "report", run, "--out", run + "/report.html"})});
             };
           }};
 }

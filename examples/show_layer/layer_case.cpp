@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "examples/common/json_text.h"
+#include "examples/common/near_name.h"
 #include "nn/models/config.h"
 
 namespace show_layer {
@@ -26,9 +28,9 @@ Json given_keys(const std::string& layer, std::string keys) {
     size_t equals = part.find('=');
     require(equals != std::string::npos && equals > 0 && equals + 1 < part.size(), layer, ": \"",
             part, "\", expected KEY=VALUE");
-    std::string key = part.substr(0, equals), value = part.substr(equals + 1);
+    std::string key = common::utf8_of(part.substr(0, equals)), value = part.substr(equals + 1);
     Json parsed = Json::parse(value, nullptr, false);
-    object[key] = parsed.is_number() || parsed.is_boolean() ? parsed : Json(value);
+    object[key] = parsed.is_number() || parsed.is_boolean() ? parsed : Json(common::utf8_of(value));
   }
   return object;
 }
@@ -47,6 +49,24 @@ std::string field_called(const std::string& type, const std::string& name) {
           },
           config);
   return found;
+}
+
+/// Returns what may have been meant with a layer or a key that there is not.
+std::string hint_for(const std::string& type, const Json& given) {
+  std::vector<std::string> layers, keys;
+  for (MixerConfig& config : all_configs<MixerConfig>()) {
+    layers.push_back(type_of(config));
+    if (layers.back() != type) continue;
+    auto add = [&](auto&, const Field& field, const auto&...) { keys.push_back(field.name); };
+    std::visit([&](auto& mixer) { mixer.fields(add); }, config);
+  }
+  if (keys.empty()) {
+    std::string near = common::did_you_mean(type, layers);
+    return near.empty() ? "; --help lists them" : near;
+  }
+  for (const auto& [key, value] : given.items())
+    if (field_called(type, key).empty()) return common::did_you_mean(key, keys);
+  return "";
 }
 
 /// Returns what the layer's config needs, in small: heads of four channels, or two channels without
@@ -125,9 +145,13 @@ MixerConfig config_of(const std::string& layer, int64_t T, int64_t M) {
   const Json& width = config["d_model"];
   require(!width.is_number() || width <= widest, layer, ": d_model ", width.dump(),
           ", expected at most ", widest);
-  auto mixer = config_named<MixerConfig>(type, config.dump());
-  require(mixer.has_value(), type, ": no such layer; --help lists them");
-  return *mixer;
+  try {
+    auto mixer = config_named<MixerConfig>(type, config.dump());
+    require(mixer.has_value(), type, ": no such layer");
+    return *mixer;
+  } catch (const Error& error) {
+    fail(error.what(), hint_for(type, given));
+  }
 }
 
 void fill_parameters(Module& layer, int64_t channels) {

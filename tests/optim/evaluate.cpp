@@ -262,4 +262,6 @@ TEST_CASE("evaluate: bad requests") {
 TEST_CASE("evaluate: the result prints in one line") {
   CHECK(text(Evaluation{.nats = std::log(2.0) * 2.5, .tokens = 1000}) ==
         "2.5 bits per token, perplexity 5.657, over 1000 tokens");
+  CHECK(text(Evaluation{.nats = -std::nan(""), .tokens = 9}) ==
+        "nan bits per token, perplexity nan, over 9 tokens");
 }

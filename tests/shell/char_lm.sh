@@ -68,7 +68,7 @@ cmp -s output first && fail 'no effect of the repetition penalty'
 # Every model, with the options that make another of it.
 while read -r model; do
   # shellcheck disable=SC2086
-  runs train $tiny --model $model --max_iters 2 --out_dir any --overwrite
+  runs train $(without max_iters $tiny) --model $model --max_iters 2 --out_dir any --overwrite
   runs eval any
   runs generate any --prompt 'line ' --length 40
   [ "$(wc -c < output)" = 46 ] || fail "generate of $model: $(cat output)"
@@ -98,20 +98,20 @@ r_transformer --rnn_layers 2 --final_norm false
 END
 
 # Models side by side.
-runs compare $tiny --max_iters 2 --seeds 2 --length 9 --out_dir compared shaw aft:form=conv,window=3
+runs compare $(without max_iters $tiny) --max_iters 2 --seeds 2 --length 9 --out_dir compared shaw aft:form=conv,window=3
 prints '^\| shaw \| [0-9]+ \| 2 \| [0-9]\.[0-9]{3} \| [0-9]\.[0-9]{3} \| [0-9]+ \| [0-9]+ \| [0-9.]+ \|$'
 prints '^\| aft:form=conv,window=3 \|'
 [ "$(grep -c , compared/comparison.csv)" = 3 ] || fail "table: $(cat compared/comparison.csv)"
 [ "$(ls compared/shaw)" = "1337
 1338" ] || fail "runs: $(ls compared/shaw)"
 grep -q '>aft:form=conv,window=3</text>' compared/comparison.svg || fail 'names in the plot'
-runs compare $tiny --max_iters 2 --seeds 1 --length 9 --out_dir compared --overwrite \
+runs compare $(without max_iters $tiny) --max_iters 2 --seeds 1 --length 9 --out_dir compared --overwrite \
   labml local_rnn --parameters 5000
 awk -F, 'NR > 1 && ($2 < 4900 || $2 > 5100 || $5 != "")' compared/comparison.csv | grep . \
   && fail "not of 5000 parameters: $(cat compared/comparison.csv)"
 
 # Flags of the training that only one model gets.
-runs compare $tiny --max_iters 2 --seeds 1 --length 9 --out_dir compared --overwrite \
+runs compare $(without max_iters $tiny) --max_iters 2 --seeds 1 --length 9 --out_dir compared --overwrite \
   shaw:learning_rate=2e-3 shaw
 # rate MODEL: the learning rate of its first step.
 rate() {
@@ -182,14 +182,14 @@ refuses '.: a folder' train --data . --out_dir transformer
 refuses 'empty: an empty file' train --data empty --out_dir transformer
 echo short > short
 for model in transformer transformer_xl; do
-  refuses 'tokens' train --data short --model $model --out_dir transformer
+  refuses 'short: 5 characters to train on, too few for ' train --data short --model $model --out_dir transformer
 done
 
 # refuses_flags TEXT FLAG...: the flags make no training.
 refuses_flags() {
   expected=$1
   shift
-  refuses "$expected" train $tiny --out_dir transformer "$@"
+  refuses "$expected" train $(without "$(echo "$*" | sed 's/--//g')" $tiny) --out_dir transformer "$@"
 }
 refuses_flags '--n_embd 18 is not divisible by --n_head 4' --n_embd 18 --n_head 4
 refuses_flags '--model lstm, expected transformer, ' --model lstm

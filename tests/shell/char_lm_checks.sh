@@ -14,6 +14,18 @@ fail() {
   failures=$((failures + 1))
 }
 
+# without NAMES WORD...: the words, but for the flags of these names and their values, so that others can be given.
+without() {
+  names=$1 kept=1
+  shift
+  for word; do
+    case $word in
+      --*) case " $names " in *" ${word#--} "*) kept= ;; *) kept=1 ;; esac ;;
+    esac
+    [ -z "$kept" ] || echo "$word"
+  done
+}
+
 # runs ARGUMENT...: char_lm does it and says nothing on standard error.
 runs() {
   "$char_lm" "$@" > output 2> errors || fail "status $? of: $*: $(cat errors)"

@@ -19,3 +19,8 @@ completes 'train eval generate compare inspect plot attention positions context 
 completes '--n_layer --n_head --n_embd' train --n_
 completes '--mode --mem_len' eval --m
 completes "$2" eval "${2%lm}"
+completes 'transformer transformer_xl' train --model transf
+completes 'float32 bfloat16' eval --precision ''
+completes 'characters' train --vocab c
+completes 'true false' train --norm_first ''
+completes "$2" train --data "${2%lm}"

@@ -88,9 +88,9 @@ if [ -n "$failing_reads" ]; then
 fi
 
 # A file of the system that begins with nothing readable, and a folder.
-refuses '/proc/self/mem: cannot be read: Input/output error' train $tiny --data /proc/self/mem
-refuses 'run: a folder, expected a file' train $tiny --data run
-as_seq2seq refuses 'run: a folder, expected a file' train $pairs --data run
+refuses '/proc/self/mem: cannot be read: Input/output error' train $(without data $tiny) --data /proc/self/mem
+refuses 'run: a folder, expected a file' train $(without data $tiny) --data run
+as_seq2seq refuses 'run: a folder, expected a file' train $(without data $pairs) --data run
 "$char_lm" generate run --prompt_file - < . > output 2> errors && fail 'a folder is no prompt'
 grep -qF 'standard input: cannot be read: Is a directory' errors || fail "a folder: $(cat errors)"
 
@@ -147,9 +147,9 @@ runs eval run --losses losses >&- && [ "$(grep -vc '^[0-9.]*$' losses)" = 0 ] ||
 # Where a text is read, what comes through it.
 mkfifo pipe
 cat text > pipe &
-runs train $tiny --data pipe --out_dir piped
+runs train $(without data $tiny) --data pipe --out_dir piped
 wait $!
-cat text | runs train $tiny --data /dev/stdin --out_dir piped_in
+cat text | runs train $(without data $tiny) --data /dev/stdin --out_dir piped_in
 for run in piped piped_in; do
   for part in best last; do
     "$char_lm" inspect $run --checkpoint $part | sed '1d; /^  data /d; /out_dir/d' > $run.$part
@@ -192,8 +192,8 @@ bom=$(printf '\357\273\277')
 for file in text pairs.tsv; do (printf %s "$bom"; cat $file) > marked_$file; done
 for units in bytes characters; do
   runs train $tiny --vocab $units --out_dir plain_$units
-  runs train $tiny --vocab $units --data marked_text --val_data marked_text --out_dir both_$units
-  runs train $tiny --vocab $units --data marked_text --out_dir marked_$units
+  runs train $(without data $tiny) --vocab $units --data marked_text --val_data marked_text --out_dir both_$units
+  runs train $(without data $tiny) --vocab $units --data marked_text --out_dir marked_$units
   for run in plain_$units marked_$units; do
     "$char_lm" inspect $run | sed '1d; /^  data /d; /out_dir/d' > $run.shown
   done
@@ -206,7 +206,7 @@ runs generate run --prompt_file marked_prompt --length 0
 [ "$(cat output)" = line ] || fail "the prompt with a mark from standard input: $(cat output)"
 (printf %s "$bom"; echo '{"n_layer": 1}') > marked.json
 runs train $tiny --config marked.json --out_dir configured
-as_seq2seq runs train $pairs --data marked_pairs.tsv --out_dir marked_lines
+as_seq2seq runs train $(without data $pairs) --data marked_pairs.tsv --out_dir marked_lines
 for run in lines marked_lines; do
   "$seq2seq" eval $run --data pairs.tsv --predictions $run.predictions > output 2>&1 ||
     fail "eval of $run: $(cat output)"

@@ -35,8 +35,20 @@ refuses '--prompt: an empty prompt' generate run --prompt ''
 refuses '--temperature -1, expected at least 0' generate run --temperature -1
 refuses '--top_p 0, expected more than 0 and at most 1' generate run --top_p 0
 refuses '--lengths: some, expected a whole number' context run --lengths some
-# The last of several counts, and only that.
-runs train $tiny --out_dir last --n_layer none --n_layer 1
+# A flag of one value is given once, on the command line, joined to its value or not, and for one model.
+refuses '--data: given 2 times, expected one value' train $tiny --data other --out_dir new
+refuses '--n_layer: given 3 times, expected one value' train --n_layer 1 --n_layer=2 --n_layer 1 --data text
+refuses '--length: given 2 times, expected one value' generate run --length 1 --length 1
+refuses '--out: given 2 times, expected one value' plot run --out a.svg --out b.svg
+is_refused 'labml:window=1,window=2: --window: given 2 times' compare $tiny labml:window=1,window=2
+runs plot run --json --json
+# A list takes all of its values, and a file of flags gives way to the command line.
+runs context run --lengths 1,2 --lengths 3 --tokens 5
+prints '^ *3 '
+echo '{"data": "other", "max_iters": 9}' > flags.json
+runs train $tiny --out_dir configured --config flags.json
+runs inspect configured
+prints '^  max_iters +4$'
 
 refuses '--precision float16, expected float32 or bfloat16' train $tiny --precision float16
 refuses '--precision float16, expected float32 or bfloat16' eval run --precision float16
@@ -166,13 +178,13 @@ for command in $(sed -n 's/^next: *char_lm \([a-z]*\) .*/\1/p; s/^      char_lm 
 done
 sed 's/^step [0-9]*/step 100000/; /^step /!d' output | awk 'length($0) > 80 { exit 1 }' ||
   fail "lines of more than 80 columns: $(cat output)"
-runs train $tiny --out_dir none --max_iters 0
+runs train $(without max_iters $tiny) --out_dir none --max_iters 0
 prints '^saved in none: last.safetensors$'
 grep '^next:' output && fail 'commands for a run without a best checkpoint'
 # Too short a text is named.
 printf 'short\n' > short
-refuses 'short: ParallelStreams: the text has 5 tokens, too few' train --data short --out_dir new
-refuses 'short: RandomBlocks: the text has 5 tokens' train --data short --model music_transformer --out_dir new
+refuses 'short: 5 characters to train on, too few for --batch_size 12 streams of --block_size 64 + 1' train --data short --out_dir new
+refuses 'short: 5 characters to train on, too few for a block of --block_size 64 + 1' train --data short --model music_transformer --out_dir new
 printf 's' > one
 refuses 'one: 1 characters to validate on, expected at least 2' train $tiny --val_data one --out_dir new
 

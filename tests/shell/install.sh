@@ -69,6 +69,8 @@ if command -v help2man > /dev/null; then
   for flag in $("$char_lm" train --help | sed -n 's/^  --\([a-z0-9_]*\).*/\1/p'); do
     sed 's/\\f[BR]//g; s/\\//g' "$manual" | grep -q -- "^--$flag" || { echo "the manual lacks --$flag"; exit 1; }
   done
+  grep -q '^\.TH CHAR_LM-TRAIN "1"' "$manual" && grep -q '^char_lm-train \\- Train a model' "$manual" ||
+    { echo "the title of the manual: $(head -n 5 "$manual")"; exit 1; }
   [ "$(find "$place" -name 'char_lm-*.1' -o -name 'seq2seq-*.1' | wc -l)" = 16 ]
 fi
 if [ -e /usr/share/bash-completion/bash_completion ]; then

@@ -25,7 +25,7 @@ for program in char_lm seq2seq; do
   refuses '--out_dir out: already holds a run' train $tiny --max_iters 2
   rm -r out
   # What is wrong beside that is said first, and --resume is no new run.
-  refuses 'missing: No such file' train $tiny --data missing --out_dir $program
+  refuses 'missing: No such file' train $(without data $tiny) --data missing --out_dir $program
   runs train --resume --max_iters 8 --out_dir $program
   refuses '--resume excludes --overwrite' train --resume --overwrite --out_dir $program
 

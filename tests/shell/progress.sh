@@ -38,6 +38,11 @@ runs train $tiny --out_dir run
 script -qec "'$char_lm' train $(echo $tiny) --out_dir drawn" /dev/null > output
 prints '\[####*\.*\] step [0-9]+/4  loss .* tokens/s  ETA [0-9]+:[0-9]{2}'
 
+# Forty columns have no room for a bar, or for all of the line, but for the time that is left.
+script -qec "stty cols 40; '$char_lm' train $(echo $tiny) --out_dir narrow" /dev/null > output
+prints 'step [0-9]+/4  loss [0-9.]+  ETA 0:0'
+grep -qF '[]' output && fail "a bar without columns: $(cat output)"
+
 bar='\[#*\.*\]'
 eta='ETA [0-9]+:[0-9]{2}'
 characters="$bar [0-9]+/[0-9]+ characters  $eta"

@@ -8,8 +8,9 @@ awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 " <&></script>"
 trained() {
   folder=$1
   shift
+  case " $*" in *" --max_iters "*) ;; *) set -- "$@" --max_iters 4 ;; esac
   runs train --data text --n_layer 2 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4 \
-    --max_iters 4 --warmup_iters 2 --eval_interval 2 --log_interval 1 --out_dir "$folder" "$@"
+    --warmup_iters 2 --eval_interval 2 --log_interval 1 --out_dir "$folder" "$@"
 }
 # holds REPORT WHAT...
 holds() {

@@ -65,7 +65,7 @@ while read -r name model; do
   [ "$(wc -l < "$run/out/metrics.jsonl")" = 132 ] || fail "metrics of $run"
 
   begin "parts_$name"
-  train $flags --max_iters 15
+  train $(without max_iters $flags) --max_iters 15
   train --resume --max_iters 30 --threads 1
   train --resume --max_iters 120 --threads 0
   grep -q 'continues after step 30 of 120' "$run/output" || fail "output: $(cat "$run/output")"

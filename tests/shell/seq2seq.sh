@@ -94,7 +94,7 @@ kinds() {
 sed 's/./& /g; s/ $//; s/ \t /\t/' pairs.tsv > words.tsv
 while read -r model; do
   # shellcheck disable=SC2086
-  runs train $tiny --data words.tsv --max_iters 2 --out_dir any --overwrite \
+  runs train $(without max_iters $tiny) --data words.tsv --max_iters 2 --out_dir any --overwrite \
     --source_tokens words --target_tokens words $model
   runs eval any --beam 2 --max_length 8
 done << END
@@ -108,13 +108,13 @@ $(for kind in $(kinds --encoder); do echo "--encoder $kind --decoder $kind"; don
 END
 
 # The dates that come with the program.
-runs train $tiny --max_iters 2 --max_len 64 --out_dir dates
+runs train $(without 'max_iters max_len' $tiny) --max_iters 2 --max_len 64 --out_dir dates
 prints 'on the dates: 19000 pairs to train on, 1000 to validate on'
 echo '3 March 2021' > date
 "$char_lm" translate dates < date > output 2> errors || fail "dates: $(cat errors)"
 
 # Resumed, a run has the bits of one that was never interrupted.
-runs train $tiny --data pairs.tsv --max_iters 10 --lr_decay_iters 20 --out_dir halves
+runs train $(without max_iters $tiny) --data pairs.tsv --max_iters 10 --lr_decay_iters 20 --out_dir halves
 runs train --resume --max_iters 20 --out_dir halves --threads 1
 runs train $tiny --data pairs.tsv --lr_decay_iters 20 --out_dir whole_run
 for run in halves whole_run; do
@@ -140,12 +140,12 @@ refuses '--lr_decay_iters 20: must stay' train --config config.json --resume --o
 awk '{ print $2 "\t" $1 }' pairs.tsv > other.tsv
 start='--init_from whole_run/best.safetensors'
 # shellcheck disable=SC2086
-runs train $start $tiny --data other.tsv --max_iters 0 --out_dir tuned
+runs train $start $(without max_iters $tiny) --data other.tsv --max_iters 0 --out_dir tuned
 "$char_lm" translate tuned --checkpoint last --temperature 1 < sources > tuned.lines
 "$char_lm" translate whole_run --temperature 1 < sources | cmp -s - tuned.lines ||
   fail 'other weights than those to begin with'
 # shellcheck disable=SC2086
-runs train $start $tiny --data other.tsv --max_iters 30 --dropout 0.3 --out_dir tuned --overwrite
+runs train $start $(without max_iters $tiny) --data other.tsv --max_iters 30 --dropout 0.3 --out_dir tuned --overwrite
 grep -q '"step":30,' tuned/metrics.jsonl || fail 'no training after --init_from'
 printf 'xyz\t1\n7\t7\n' > foreign.tsv
 # shellcheck disable=SC2086
@@ -160,14 +160,14 @@ refuses '--init_from excludes --resume' train --resume $start
 # Bad rows.
 { cat pairs.tsv; echo 'no tab'; } > bad.tsv
 refuses 'bad.tsv: line 301: 0 tabs' train $tiny --data bad.tsv --out_dir run
-"$char_lm" train $tiny --max_iters 1 --data bad.tsv --skip_bad_rows --out_dir any --overwrite \
+"$char_lm" train $(without max_iters $tiny) --max_iters 1 --data bad.tsv --skip_bad_rows --out_dir any --overwrite \
   > output 2> errors ||
   fail "--skip_bad_rows: $(cat errors)"
 grep -q 'skipped .*bad.tsv: line 301' errors || fail "--skip_bad_rows: $(cat errors)"
 "$char_lm" eval any --data bad.tsv --skip_bad_rows > output 2> errors || fail "eval: $(cat errors)"
 
 # A signal saves and ends.
-"$char_lm" train $tiny --max_iters 100000 --data pairs.tsv --out_dir stopped > output 2> errors &
+"$char_lm" train $(without max_iters $tiny) --max_iters 100000 --data pairs.tsv --out_dir stopped > output 2> errors &
 pid=$!
 awaits $pid test -s stopped/last.safetensors
 kill -TERM $pid

@@ -91,7 +91,7 @@ while read -r name program flags; do
     same "${name}_$number" "${name}_${number}_again"
   done
   # As many go on with the same bits, others with the same steps.
-  train 2 "${name}_parts" $flags --max_iters 20
+  train 2 "${name}_parts" $(without max_iters $flags) --max_iters 20
   cp -r "${name}_parts" "${name}_more"
   cp -r "${name}_parts" "${name}_fewer"
   train 2 "${name}_parts" --resume --max_iters 50
@@ -119,15 +119,15 @@ program=$char_lm
 sum=$(cksum transformer_2/out/*)
 bad_data() {
   start 1 "$char_lm" train $tiny --out_dir transformer_2/out --overwrite : \
-    -n 1 "$char_lm" train $tiny "$@" --out_dir transformer_2/out --overwrite
+    -n 1 "$char_lm" train $(without "${1#--}" $tiny) "$@" --out_dir transformer_2/out --overwrite
 }
 ends 2 "char_lm: rank 1: $place/missing: No such file" bad_data --data missing
 sed 's/line 0/line 1/' text > other
 ends 2 'rank 1 begins with another train_text than rank 0' bad_data --data other
 ends 2 'rank 1 begins with another learning_rate than rank 0' bad_data --learning_rate 0.1
-ends 2 'char_lm: trainer: batch_size 3 for 4 peers' start 4 "$char_lm" train $tiny --batch_size 3 \
+ends 2 'char_lm: trainer: batch_size 3 for 4 peers' start 4 "$char_lm" train $(without batch_size $tiny) --batch_size 3 \
   --out_dir transformer_2/out
-ends 2 "char_lm: $place/missing: No such file" start 4 "$char_lm" train $tiny --data missing
+ends 2 "char_lm: $place/missing: No such file" start 4 "$char_lm" train $(without data $tiny) --data missing
 ends 2 'char_lm: ' start 4 "$char_lm" train --no_such_flag
 ends 2 'transformer_2/out: already holds a run; --overwrite replaces it' \
   start 2 "$char_lm" train $tiny --out_dir transformer_2/out
@@ -150,7 +150,7 @@ whole diverged
 # begin RUN: a long training by four processes under way; $process waits for it, $peers are they.
 begin() {
   rm -rf "$1"
-  start 4 "$char_lm" train $tiny --max_iters 1000000 --save_interval 1 --out_dir "$1" > output \
+  start 4 "$char_lm" train $(without max_iters $tiny) --max_iters 1000000 --save_interval 1 --out_dir "$1" > output \
     2> errors &
   process=$!
   awaits $process test -s "$1/metrics.jsonl" || { fail "no $1: $(cat errors)"; return; }

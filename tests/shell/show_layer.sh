@@ -13,7 +13,8 @@ refused() {
   [ "$status" = 2 ] && [ "$said" = "show_layer: $line" ] || { echo "$*: status $status: $said"; exit 1; }
 }
 show_layer=$1
-refused 'attention: no such layer; --help lists them' attention
+refused 'attention: no such layer, did you mean multi_head_attention?' attention
+refused 'lstm: no such layer; --help lists them' lstm
 refused 'T many, expected a whole number' aft many
 refused 'T 17, expected 1 to 16' aft 17
 refused 'M -1, expected 0 to 16' aft 3 -- -1

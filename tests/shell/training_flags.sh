@@ -36,8 +36,8 @@ refuses '--dropatt 1, expected 0 to less than 1' train $tiny --dropatt 1
 refuses '--dropatt: --model aft has no such option' train $tiny --model aft --dropatt 0.1
 
 # --- Several batches an update. Of blocks, they are those of one large batch, but for rounding.
-runs train $tiny --out_dir large --model transformer --batch_size 6
-runs train $tiny --out_dir accumulated --model transformer --batch_size 2 \
+runs train $(without batch_size $tiny) --out_dir large --model transformer --batch_size 6
+runs train $(without batch_size $tiny) --out_dir accumulated --model transformer --batch_size 2 \
   --gradient_accumulation_steps 3
 for run in large accumulated; do sed -n 's/.*"loss":\([0-9.]*\).*/\1/p' $run/metrics.jsonl > $run/losses; done
 paste large/losses accumulated/losses |
@@ -49,9 +49,9 @@ differ rising accumulated
 refuses 'batch_warmup_iters 4 needs' train $tiny --batch_warmup_iters 4
 
 # --- Auxiliary losses: lower blocks and later tokens. The checkpoint's model is without them.
-runs train $tiny --n_layer 2 --out_dir deep
-runs train $tiny --n_layer 2 --intermediate_losses 1 --out_dir layers
-runs train $tiny --n_layer 2 --targets 2 --out_dir targets
+runs train $(without n_layer $tiny) --n_layer 2 --out_dir deep
+runs train $(without n_layer $tiny) --n_layer 2 --intermediate_losses 1 --out_dir layers
+runs train $(without n_layer $tiny) --n_layer 2 --targets 2 --out_dir targets
 differ layers deep
 differ targets deep
 differ layers targets
@@ -61,7 +61,7 @@ for run in deep layers targets; do
   cmp -s $run/names deep/names || fail "parameters of $run: $(cat $run/names)"
 done
 runs eval layers
-runs train $tiny --n_layer 2 --targets 1 --extra_targets_weight 3 --out_dir off
+runs train $(without n_layer $tiny) --n_layer 2 --targets 1 --extra_targets_weight 3 --out_dir off
 same off deep
 refuses 'intermediate_losses 1 for a model of one block' train $tiny --intermediate_losses 1
 refuses 'targets 9, expected at most block_size 8' train $tiny --targets 9
@@ -122,7 +122,7 @@ runs generate sinusoid --prompt 'e 36' --temperature 1 --length 200
 tail -c 201 output | cmp -s - long || fail 'a text of sinusoids goes on beyond its block'
 
 # --- The end of patience: with this rate, the model soon gets worse.
-runs train $tiny --out_dir impatient --max_iters 400 --learning_rate 0.5 --min_lr 0.5 --patience 2
+runs train $(without max_iters $tiny) --out_dir impatient --max_iters 400 --learning_rate 0.5 --min_lr 0.5 --patience 2
 grep -Eq 'stopped after step [0-9]+: 2 evaluations in a row without a new best' output ||
   fail "patience: $(cat output)"
 tail -n 1 impatient/metrics.jsonl | grep -q validation_loss || fail 'no evaluation at the end'
@@ -164,7 +164,7 @@ grep -q '"learning_rate":0.1443' third || fail "noam: $(cat third)"
 
 # --- Another run's weights to begin with.
 sed 's/line/nile/' text > other
-runs train --init_from plain/best.safetensors --data other $short --out_dir tuned --max_iters 0
+runs train --init_from plain/best.safetensors --data other $(without max_iters $short) --out_dir tuned --max_iters 0
 runs eval tuned --checkpoint last --data text --mode chunks
 head -n 4 output > tuned_score
 runs eval plain --data text --mode chunks
@@ -185,7 +185,7 @@ head -c "$(($(wc -c < text) - 400))" text > first
 tail -c 400 text > second
 size=$(wc -c < text)
 runs train $tiny --out_dir shared --eval_split "$(awk "BEGIN { print 399.5 / $size }")"
-runs train $tiny --out_dir apart --data first --val_data second
+runs train $(without data $tiny) --out_dir apart --data first --val_data second
 same shared apart
 runs eval apart
 head -n 4 output > score

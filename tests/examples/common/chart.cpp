@@ -36,6 +36,10 @@ TEST_CASE("chart: a curve begins anew after a value that is not finite") {
   CHECK(draws_chart(drawn(chart_of({{1, 4}, {2, nan}, {3, 2}, {4, 1}}), {}),
                     "d=\"M1 -4M3 -2 4 -1\""));
   CHECK(draws_chart(drawn(chart_of({{1, nan}}), {}), "data-name=\"run\" d=\"\"/>"));
+  // Nor does its sentence speak of such values.
+  CHECK(sentence_of(chart_of({{1, nan}, {2, 4}, {3, 2}, {4, nan}})) ==
+        "run goes from 4 at 2 to 2 at 3.");
+  CHECK(sentence_of(chart_of({{1, nan}})) == "Nothing to draw.");
 }
 
 TEST_CASE("chart: ticks and dots are in percent of the plane, so its width does not matter") {

@@ -36,6 +36,9 @@ TEST_CASE("near name: a name of another program leads to the one that means it h
         "; it computes on the CPU, and --threads says on how many of its cores");
   CHECK(did_you_mean("rope", {"transformer", "labml"}) ==
         ", did you mean --model transformer --position rope?");
+  CHECK(did_you_mean("n_heads", {"n_head", "n_embd"}) == ", did you mean n_head?");
+  CHECK(did_you_mean("transformer_xl", {"aft", "transformer_xl_attention"}) ==
+        ", did you mean transformer_xl_attention?");
   // Only where that name is.
   CHECK(did_you_mean("--device", {"--out"}).empty());
   CHECK(did_you_mean("--sample", {"generate"}).empty());

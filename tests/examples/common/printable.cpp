@@ -54,3 +54,9 @@ TEST_CASE("printable: what turns or breaks the text around it is shown as bytes"
 TEST_CASE("printable_lines: lines and tabs stay") {
   CHECK(printable_lines("a\tb\n\r\x1B\u202E\n") == "a\tb\n\\x0D\\x1B\\xE2\\x80\\xAE\n");
 }
+
+TEST_CASE("printable_lines: CR LF ends a line, and a CR alone is a control character") {
+  CHECK(printable_lines("a\r\n\r\nb") == "a\n\nb");
+  CHECK(printable_lines("a\rb\r\r\n\r") == "a\\x0Db\\x0D\n\\x0D");
+  CHECK(printable("a\r\n") == "a\\x0D\\x0A");
+}

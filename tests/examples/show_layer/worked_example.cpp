@@ -254,7 +254,13 @@ TEST_CASE("worked examples refuse what they cannot show") {
   CHECK(error("aft", 0, 2) == "T 0, expected 1 to 16");
   CHECK(error("aft", 17, 2) == "T 17, expected 1 to 16");
   CHECK(error("aft", 3, -1) == "M -1, expected 0 to 16");
-  CHECK(error("attention", 3, 2) == "attention: no such layer; --help lists them");
+  CHECK(error("lstm", 3, 2) == "lstm: no such layer; --help lists them");
+  CHECK(error("transformer_xl", 3, 2) ==
+        "transformer_xl: no such layer, did you mean transformer_xl_attention?");
+  std::string unknown = error("local_rnn:windw=2", 3, 2);
+  CHECK(unknown.starts_with("local_rnn: unknown config key \"windw\", expected "));
+  CHECK(unknown.ends_with(", did you mean window?"));
+  CHECK(error("shaw_attention:n_heads=2", 3, 2).ends_with(", did you mean n_head?"));
   CHECK(error("aft:form", 3, 2) == "aft:form: \"form\", expected KEY=VALUE");
   CHECK(error("multi_head_attention:d_model=65", 3, 2) ==
         "multi_head_attention:d_model=65: d_model 65, expected at most 64");
