@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cmath>
 #include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 namespace shiftgrad {
 
@@ -15,11 +17,20 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Prints a part of a text. NaN has no sign: the one in its bits depends on the CPU.
+template <class Part>
+void print_part(std::ostream& out, const Part& part) {
+  if constexpr (std::is_floating_point_v<Part>)
+    out << (std::isnan(part) ? std::abs(part) : part);
+  else
+    out << part;
+}
+
 /// Joins the parts, each as `<<` prints it, to one string.
 template <class... Parts>
 std::string text(const Parts&... parts) {
   std::ostringstream out;
-  (out << ... << parts);
+  (print_part(out, parts), ...);
   return out.str();
 }
 
