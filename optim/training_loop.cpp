@@ -79,9 +79,8 @@ StepReport TrainingLoop::step() {
   report.waiting_seconds = gradient_sums_.finish();
   report.loss = sums(peers_, {loss_})[0];
   report.gradient_norm = clip_gradient_norm(state_.optimizer.parameters(), config_.grad_clip);
-  // The sign of a NaN depends on the CPU, and would be printed.
   require(std::isfinite(report.loss) && std::isfinite(report.gradient_norm), "trainer: step ",
-          report.step, ": loss ", report.loss, ", gradient norm ", std::abs(report.gradient_norm),
+          report.step, ": loss ", report.loss, ", gradient norm ", report.gradient_norm,
           ": not finite; the weights are those before this step");
   state_.optimizer.step(report.learning_rate);
   state_.random = context.random;
@@ -91,10 +90,8 @@ StepReport TrainingLoop::step() {
 }
 
 EvaluationReport TrainingLoop::evaluate(const EvaluationProgress& progress) {
-  auto [train, validation] = scores(progress);
-  require(std::isfinite(train.nats) && std::isfinite(validation.nats),
-          "trainer: evaluation after step ", state_.step, ": train loss ", train.nats,
-          ", validation loss ", validation.nats, ": not finite");
+  auto [train, validation] = in_name_of(text("trainer: evaluation after step ", state_.step),
+                                        [&] { return scores(progress); });
   bool best = validation.nats < state_.best_loss;
   if (best) state_.best_loss = validation.nats;
   state_.evaluations_since_best = best ? 0 : state_.evaluations_since_best + 1;
