@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <new>
 #include <sstream>
 #include <stdexcept>
@@ -16,21 +17,20 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Joins the parts, each as `<<` prints it, to one string. NaN has no sign there, since that of a
-/// computed one depends on the CPU.
+/// Prints a part of a text. NaN has no sign: the one in its bits depends on the CPU.
+template <class Part>
+void print_part(std::ostream& out, const Part& part) {
+  if constexpr (std::is_floating_point_v<Part>)
+    out << (std::isnan(part) ? std::abs(part) : part);
+  else
+    out << part;
+}
+
+/// Joins the parts, each as `<<` prints it, to one string.
 template <class... Parts>
 std::string text(const Parts&... parts) {
   std::ostringstream out;
-  auto print = [&out]<class Part>(const Part& part) {
-    if constexpr (std::is_floating_point_v<Part>) {
-      if (part != part) {
-        out << "nan";
-        return;
-      }
-    }
-    out << part;
-  };
-  (print(parts), ...);
+  (print_part(out, parts), ...);
   return out.str();
 }
 

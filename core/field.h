@@ -52,6 +52,16 @@ struct Field {
   std::string choices{};
 };
 
+/// The description of a field that several configs have, as a constant. A Field has texts of its
+/// own, which code would have to make at the start of each program that includes their header.
+struct SharedField {
+  const char* name;
+  const char* help;
+  Quantity of{};
+
+  operator Field() const { return {name, help, of}; }
+};
+
 /// Marks a field that JSON has to name.
 struct Required {};
 constexpr Required required{};
@@ -96,10 +106,15 @@ struct InRange {
   }
 };
 
-/// Checks all fields of a config.
+/// Checks all fields of a config, and its rates of dropout, which are none: only training has them.
 template <class Config>
 void check_fields(const char* owner, Config config) {
-  config.fields(InRange{owner});
+  InRange in_range{owner};
+  config.fields(in_range);
+  if constexpr (requires { config.dropout; })
+    in_range(config.dropout, {"dropout", "", {"RATE", range::less_than_one}});
+  if constexpr (requires { config.attention_dropout; })
+    in_range(config.attention_dropout, {"attention_dropout", "", {"RATE", range::less_than_one}});
 }
 
 }  // namespace shiftgrad

@@ -47,6 +47,8 @@ struct Storage {
   /// Whether an op made the values from something that requires a gradient, on a tape or on none.
   /// PyTorch: not is_leaf.
   bool computed = false;
+  /// The number of the tape that recorded how the values were computed; 0 for none.
+  uint64_t tape = 0;
   /// Which parts of `gradient` were written. Where there are any, the rest is 0; where there are
   /// none, the first writer overwrites what is there.
   std::vector<Stretch> gradient_written{};

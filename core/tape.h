@@ -20,7 +20,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// The order of creation is the order of the graph, so the backward pass is one loop from the end.
 /// Without a live tape nothing is recorded and nothing saved, so inference needs no switch. Tapes
 /// nest; of those of a thread, the newest that lives records. A tape may end in any order and on
-/// any thread.
+/// any thread. No gradient passes from one tape to another: what one has computed is an input of
+/// another only after `detach`, which says so. A tape inside of a backward function is different:
+/// the outer one goes on with the gradients that it gives.
 ///
 /// Several threads may train models that share nothing that learns. An op throws, and records
 /// nothing, where it reads for a gradient what a live tape of another thread has read: two threads
@@ -37,8 +39,8 @@ class Tape {
 
   /// Adds ∂loss/∂x to the gradient of everything the loss was made from, freeing each entry and
   /// what it saved on the way. Throws when `loss` is not one element, depends on nothing that
-  /// requires a gradient, was not recorded by this tape, or when this tape has run backward
-  /// already.
+  /// requires a gradient, was not recorded by this tape, or depends on what another tape has
+  /// computed and nobody has detached, and when this tape has run backward already.
   void backward(const Tensor& loss);
   /// Adds the gradients of Σ output · cotangent, for an output of any shape. `after_entry`, if
   /// given, is called each time that an entry has run: the gradient of what is no longer `recorded`
@@ -72,25 +74,39 @@ class Tape {
   static void pass_over(const Tensor& output, std::span<const Tensor* const> inputs);
 
  private:
-  /// An input of an op, and whether it required a gradient then.
-  struct Input {
-    Tensor tensor;
-    bool learns;
+  /// A tensor whose values stay as they are while this lives. Throws where the tensor is read for a
+  /// gradient, and another thread's tapes do that.
+  class Recorded {
+   public:
+    Recorded(const Tensor& tensor, bool learns);
+    Recorded(Recorded&& other) noexcept = default;
+    ~Recorded();
+
+    const Tensor& tensor() const { return tensor_; }
+    /// Whether it is an input that required a gradient.
+    bool learns() const { return learns_; }
+
+   private:
+    Tensor tensor_;
+    bool learns_;
   };
   struct Entry {
-    Tensor output;
-    std::vector<Input> inputs;
+    Recorded output;
+    std::vector<Recorded> inputs;
     Backward backward;
   };
   /// Returns a place in the list of this thread's tapes and pauses, a null, of which the newest
   /// counts. It may end anywhere: the thread drops what has ended when it next looks.
   static std::shared_ptr<Tape*> place(Tape* tape);
-  static void keep(Entry& entry, const Tensor& input);
-  static void release(const Entry& entry);
-  bool made(const Tensor& output) const;
-  void drop_last();
+  bool is_foreign(const Tensor& input) const;
+  void check_edges(const Tensor& output) const;
 
   std::vector<Entry> entries_;
+  /// Its number, which no other tape has had.
+  uint64_t number_ = next_number();
+  static uint64_t next_number();
+  /// Whether an entry has read what another tape computed.
+  bool has_foreign_inputs_ = false;
   bool spent_ = false;
   std::shared_ptr<Tape*> place_ = place(this);
 };

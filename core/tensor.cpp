@@ -10,7 +10,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 Tensor Tensor::empty(const Dims& shape) {
   Layout layout = Layout::contiguous(shape);
   auto storage = std::make_shared<Storage>();
-  storage->value = std::make_shared<Elements>(layout.count());
+  try {
+    storage->value = std::make_shared<Elements>(layout.count());
+  } catch (const Error& error) {
+    fail("a tensor of shape ", shape, ": ", error.what());
+  }
   return {std::move(storage), layout};
 }
 
@@ -77,8 +81,14 @@ Tensor Tensor::operator[](int64_t index) const {
 
 Tensor Tensor::require_gradient(bool required) const {
   require_defined("require_gradient", "the tensor", *this);
+  bool cuts = !required && requires_gradient() && storage_->tape != 0 && recorded();
+  require(!cuts, "require_gradient: false for what a live tape computed, of shape ", shape(),
+          ", would end its gradient; detach() gives a constant");
   storage_->requires_gradient = required;
-  if (!recorded()) storage_->computed = false;
+  if (!recorded()) {
+    storage_->computed = false;
+    storage_->tape = 0;
+  }
   if (!required) {
     storage_->gradient.reset();
     storage_->gradient_written.clear();
@@ -148,10 +158,12 @@ GradientSink Tensor::gradient_sink() const {
     std::fill_n(storage.gradient->data(), size, Scalar{0});
     beta = 1;
   }
+  auto mirror = std::make_shared<Storage>();
+  mirror->value = storage.gradient;
   Stretch own = *layout_.stretch();
   own.end = std::max(own.end, own.begin + 1);  // a part of no elements counts as written, too
   add(storage.gradient_written, own);
-  return {gradient(), beta};
+  return {{std::move(mirror), layout_}, beta};
 }
 
 Tensor Tensor::detach() const {

@@ -68,7 +68,8 @@ class Tensor {
   bool requires_gradient() const { return storage_ && storage_->requires_gradient; }
   /// Asks for a gradient, as a parameter does, or for none, as a frozen parameter does: ops
   /// recorded from now on compute none for it. All views of the storage follow. Returns the same
-  /// tensor. PyTorch: requires_grad_.
+  /// tensor. Throws where a live tape has computed the values and they are to have none: the
+  /// gradient would end there. PyTorch: requires_grad_.
   Tensor require_gradient(bool required = true) const;
   /// Returns the gradient at this layout, or an undefined tensor when nothing has been accumulated
   /// there.

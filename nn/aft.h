@@ -111,6 +111,7 @@ struct Aft : Layer {
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   Terms terms(const Tensor& x, const Past& past, Context& context) const override;
   int64_t longest() const override { return config.max_len.value_or(unlimited); }
+  bool sees_ahead() const override { return !config.causal; }
   std::vector<Tensor> residual_projections() const override { return {output.weight}; }
   void visit(Visitor& visitor) const override;
 

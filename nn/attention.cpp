@@ -80,6 +80,10 @@ void Attention::visit(Visitor& visitor) const {
   visitor("output", output);
 }
 
+bool Attention::sees_ahead() const {
+  return !causal && !(window && window->right == 0) && !(chunk && chunk->size == 1);
+}
+
 int64_t Attention::reach() const {
   int64_t left = window ? window->left : unlimited;
   if (!chunk) return left;

@@ -66,6 +66,8 @@ struct Attention : Layer {
     return {};
   }
 
+  bool sees_ahead() const override;
+
   /// The largest number of earlier tokens that a query can see.
   virtual int64_t reach() const;
 

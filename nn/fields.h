@@ -8,34 +8,34 @@ namespace shiftgrad {
 
 namespace fields {
 
-inline const Field d_model{"d_model", "width of the tokens", quantity::channels};
-inline const Field n_head{"n_head", "heads", quantity::heads};
-inline const Field causal{"causal", "let each token see the past alone"};
-inline const Field bias{"bias", "add biases to the projections"};
-inline const Field window{"window", "attend to distances below it only", quantity::tokens};
-inline const Field chunk{"chunk",
+constexpr SharedField d_model{"d_model", "width of the tokens", quantity::channels};
+constexpr SharedField n_head{"n_head", "heads", quantity::heads};
+constexpr SharedField causal{"causal", "let each token see the past alone"};
+constexpr SharedField bias{"bias", "add biases to the projections"};
+constexpr SharedField window{"window", "attend to distances below it only", quantity::tokens};
+constexpr SharedField chunk{"chunk",
                          "[c, n]: attend to one's own chunk of c tokens, and to the n before it",
                          quantity::tokens};
-inline const Field cell{"cell", "cell of the recurrent network"};
+constexpr SharedField cell{"cell", "cell of the recurrent network"};
 /// No weight depends on this window, so nothing else bounds it, and each of its tokens is a step of
 /// the network.
-inline const Field rnn_window{
+constexpr SharedField rnn_window{
     "window", "tokens that the recurrent network reads", {"TOKENS", Range{1, 65536}}};
-inline const Field rnn_layers{"rnn_layers", "recurrent networks of a block, one above the other",
+constexpr SharedField rnn_layers{"rnn_layers", "recurrent networks of a block, one above the other",
                               quantity::layers};
-inline const Field d_inner{"d_inner", "width of the feed-forward networks", quantity::channels};
-inline const Field activation{"activation", "activation of the feed-forward networks"};
-inline const Field norm_first{"norm_first", "normalize before each layer instead of after it"};
-inline const Field final_norm{"final_norm", "normalize the last block's output"};
-inline const Field tie_embedding{"tie_embedding",
+constexpr SharedField d_inner{"d_inner", "width of the feed-forward networks", quantity::channels};
+constexpr SharedField activation{"activation", "activation of the feed-forward networks"};
+constexpr SharedField norm_first{"norm_first", "normalize before each layer instead of after it"};
+constexpr SharedField final_norm{"final_norm", "normalize the last block's output"};
+constexpr SharedField tie_embedding{"tie_embedding",
                                  "use the embedding's weight as the output weight"};
-inline const Field embedding_scale{"embedding_scale",
+constexpr SharedField embedding_scale{"embedding_scale",
                                    "multiply embeddings by the square root of the width"};
 
-inline const Field layer_positions{"layer_positions",
+constexpr SharedField layer_positions{"layer_positions",
                                    "with learned positions added to the embedding: add others "
                                    "before each later block too"};
-inline const Field tie_position_biases{"tie_position_biases",
+constexpr SharedField tie_position_biases{"tie_position_biases",
                                        "transformer_xl: let all blocks share the content bias and "
                                        "the position bias"};
 

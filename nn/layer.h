@@ -70,6 +70,10 @@ struct Layer : StatefulModule {
   /// learned table has a row for each position or distance.
   virtual int64_t most_keys() const { return longest(); }
 
+  /// Whether outputs may depend on later tokens. What predicts the next token must have no such
+  /// layer.
+  virtual bool sees_ahead() const { return false; }
+
   /// The weights of the projections whose outputs a block adds to its residual stream. A norm-first
   /// model starts them smaller.
   virtual std::vector<Tensor> residual_projections() const { return {}; }
@@ -84,5 +88,6 @@ struct NamedLayer {
 /// Returns all layers in a module, in the order in which it lists them. PyTorch: those among
 /// module.named_modules().
 std::vector<NamedLayer> layers(const Module& module);
+std::vector<NamedLayer> layers(const Module&& module) = delete;  // they would end with it
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -16,8 +16,9 @@ void check(const char* name, std::span<const int32_t> text, int64_t batch_size, 
   at_least(1, "block_size", block_size);
   auto tokens = static_cast<int64_t>(text.size());
   require(tokens / streams > block_size, name, ": the text has ", tokens, " tokens, too few for ",
-          streams > 1 ? std::to_string(streams) + " streams" : "a block",
-          " of block_size + 1 = ", block_size + 1);
+          streams > 1 ? "batch_size = " + std::to_string(streams) + " streams" : "a block",
+          " of block_size + 1 = ", block_size + 1, "; lower ",
+          streams > 1 ? "batch_size or block_size" : "block_size");
 }
 
 /// Returns the targets of rows of this length.
@@ -41,7 +42,7 @@ Batch rows(const Batch& batch, int64_t begin, int64_t end) {
   return {rows(batch.inputs, begin, end), rows(batch.targets, begin, end), batch.starts_over};
 }
 
-RandomBlocks::RandomBlocks(std::span<const int32_t> tokens, int64_t batch, int64_t block,
+RandomBlocks::RandomBlocks(const Kept<int32_t>& tokens, int64_t batch, int64_t block,
                            const Random& start, int64_t scored)
     : text(tokens), batch_size(batch), block_size(block), loss_tokens(scored), random(start) {
   check("RandomBlocks", text, batch_size, block_size, 1);
@@ -50,11 +51,11 @@ RandomBlocks::RandomBlocks(std::span<const int32_t> tokens, int64_t batch, int64
 Batch RandomBlocks::next() {
   std::vector<int64_t> begins(batch_size);
   for (int64_t& begin : begins)
-    begin = random.below(static_cast<int64_t>(text.size()) - block_size);
+    begin = random.below(std::ssize(text.view()) - block_size);
   return {rows_at(text, begins, 0, block_size), targets(text, begins, block_size, loss_tokens)};
 }
 
-ParallelStreams::ParallelStreams(std::span<const int32_t> tokens, int64_t batch, int64_t block,
+ParallelStreams::ParallelStreams(const Kept<int32_t>& tokens, int64_t batch, int64_t block,
                                  int64_t again, int64_t scored)
     : text(tokens), batch_size(batch), block_size(block), ext_len(again), loss_tokens(scored) {
   AtLeast{"ParallelStreams"}(0, "ext_len", ext_len);
@@ -62,7 +63,7 @@ ParallelStreams::ParallelStreams(std::span<const int32_t> tokens, int64_t batch,
 }
 
 Batch ParallelStreams::next() {
-  int64_t stream_length = static_cast<int64_t>(text.size()) / batch_size;
+  int64_t stream_length = std::ssize(text.view()) / batch_size;
   int64_t predictable = stream_length - 1;  // the last token of a stream is only ever a target
   if (position >= predictable) position = 0;
   int64_t length = std::min(block_size, predictable - position);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/array.h"
+#include "core/kept.h"
 #include "core/random.h"
 
 namespace shiftgrad {
@@ -32,13 +33,13 @@ Batch rows(const Batch& batch, int64_t begin, int64_t end);
 /// Blocks drawn from anywhere in the text, with replacement. They are for models without memory
 /// (Al-Rfou et al. 2018; nanoGPT's get_batch).
 struct RandomBlocks {
-  std::span<const int32_t> text;
+  Kept<int32_t> text;
   int64_t batch_size, block_size, loss_tokens;
   /// Random numbers of the draws, which are the only state.
   Random random;
 
   /// Throws when a size is less than 1 or the text has no block_size + 1 tokens.
-  RandomBlocks(std::span<const int32_t> text, int64_t batch_size, int64_t block_size,
+  RandomBlocks(const Kept<int32_t>& text, int64_t batch_size, int64_t block_size,
                const Random& random, int64_t loss_tokens = 0);
   /// Returns the next batch [batch_size, block_size]; there is always one.
   Batch next();
@@ -53,14 +54,14 @@ struct RandomBlocks {
 ///     "abcdefghijkl", batch_size 2, block_size 3:  abc   de | abc
 ///                                                  ghi   jk | ghi
 struct ParallelStreams {
-  std::span<const int32_t> text;
+  Kept<int32_t> text;
   int64_t batch_size, block_size, ext_len, loss_tokens;
   /// Position at which the streams are read next, counted from the start of each. It is the only
   /// state.
   int64_t position = 0;
 
   /// Throws when a size is less than 1 or a stream has no block_size + 1 tokens.
-  ParallelStreams(std::span<const int32_t> text, int64_t batch_size, int64_t block_size,
+  ParallelStreams(const Kept<int32_t>& text, int64_t batch_size, int64_t block_size,
                   int64_t ext_len = 0, int64_t loss_tokens = 0);
   /// Returns the next batch [batch_size, T], with T at most block_size; there is always one.
   Batch next();

@@ -117,6 +117,7 @@ void evaluate_with_memory(Scorer& scorer) {
 }  // namespace
 
 void EvaluationConfig::check(const SequenceModel& model, int64_t tokens) const {
+  require_causal("evaluate", model);
   AtLeast at_least{"evaluate"};
   at_least(1, "tgt_len", tgt_len);
   at_least(0, "mem_len", mem_len);
@@ -156,7 +157,10 @@ Evaluation evaluate(const SequenceModel& model, std::span<const int32_t> text,
 
 Evaluation mean_over(Peers& peers, double nats, int64_t tokens, const Stopwatch& watch) {
   std::vector<double> all = sums(peers, {nats, static_cast<double>(tokens)});
-  return {all[0] / all[1], static_cast<int64_t>(all[1]), watch.seconds()};
+  Evaluation result{all[0] / all[1], static_cast<int64_t>(all[1]), watch.seconds()};
+  require(std::isfinite(result.nats), "evaluate: a mean loss of ", result.nats, " nats over ",
+          result.tokens, " tokens, expected a finite one");
+  return result;
 }
 
 std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation) {

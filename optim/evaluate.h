@@ -47,7 +47,7 @@ struct EvaluationConfig {
   EvaluationProgress progress{};
 
   /// Throws, naming the field, when the config is bad, when a text of `tokens` tokens is too short
-  /// for it, or when the model has too few positions.
+  /// for it, or when the model has too few positions or sees ahead.
   void check(const SequenceModel& model, int64_t tokens) const;
 };
 
@@ -68,13 +68,14 @@ struct Evaluation {
 /// Prints it in one line, such as "2.431 bits per token, perplexity 5.39, over 1000 tokens".
 std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation);
 
-/// Returns the mean over all peers of losses that this one added up since the watch began.
+/// Returns the mean over all peers of losses that this one added up since the watch began. Throws
+/// when it is not finite.
 Evaluation mean_over(Peers& peers, double nats, int64_t tokens, const Stopwatch& watch);
 
 /// Scores a model on a text. `losses`, if given, receives -log p of each token but the first, in
 /// the order of the text. Several peers share the work and get the same result; `losses` are 0 for
-/// tokens that another peer scored. Throws as the config's `check` does, and for an ext_len when a
-/// layer's state cannot forget.
+/// tokens that another peer scored. Throws as the config's `check` does, for an ext_len when a
+/// layer's state cannot forget, and when the mean is not finite.
 Evaluation evaluate(const SequenceModel& model, std::span<const int32_t> text,
                     const EvaluationConfig& config = {}, std::vector<double>* losses = nullptr,
                     Peers& peers = alone());

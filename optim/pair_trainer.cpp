@@ -57,17 +57,17 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
   return mean_over(peers, nats, tokens, watch);
 }
 
-PairTrainer::PairTrainer(EncoderDecoder& model, std::span<const TokenPair> train,
-                         std::span<const TokenPair> validation, const TargetEnds& ends,
+PairTrainer::PairTrainer(EncoderDecoder& model, const Kept<TokenPair>& train,
+                         const Kept<TokenPair>& validation, const TargetEnds& ends,
                          const PairTrainerConfig& config, Peers& peers)
     : TrainingLoop(loop_config(config, model.config.d_model), parameters(model),
                    Optimizer(parameters(model), adam_of<AdamW>(checked(config))),
                    {{"train_pairs", fingerprint_of(train)},
-                    {"validation_pairs", fingerprint_of(validation.empty() ? train : validation)}},
+                    {"validation_pairs", fingerprint_of(validation.view().empty() ? train : validation)}},
                    peers),
       model_(model),
       train_(train),
-      validation_(validation.empty() ? train : validation),
+      validation_(validation.view().empty() ? train : validation),
       ends_(ends),
       config_(config),
       batches_(train, config.batch_size, config.seed) {}

@@ -62,11 +62,11 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
 
 class PairTrainer : public TrainingLoop {
  public:
-  /// Sets up the training. The model, both sets and the peers must outlive the trainer. Without
-  /// validation pairs, evaluations score the training pairs. Throws when the config is bad, naming
+  /// Sets up the training. The model and the peers must outlive the trainer, and both sets, unless
+  /// they are given to it to keep. Without validation pairs, evaluations score the training pairs. Throws when the config is bad, naming
   /// the field, or when there is no pair to train on.
-  PairTrainer(EncoderDecoder& model, std::span<const TokenPair> train,
-              std::span<const TokenPair> validation, const TargetEnds& ends,
+  PairTrainer(EncoderDecoder& model, const Kept<TokenPair>& train,
+              const Kept<TokenPair>& validation, const TargetEnds& ends,
               const PairTrainerConfig& config, Peers& peers = alone());
 
  private:
@@ -78,7 +78,7 @@ class PairTrainer : public TrainingLoop {
   void note(PeerConsistency& common) const override;
 
   EncoderDecoder& model_;
-  std::span<const TokenPair> train_, validation_;
+  Kept<TokenPair> train_, validation_;
   TargetEnds ends_;
   PairTrainerConfig config_;
   PairBatches batches_;

@@ -77,16 +77,16 @@ std::vector<std::vector<int64_t>> batches_by_length(std::span<const TokenPair> p
   return batches;
 }
 
-PairBatches::PairBatches(std::span<const TokenPair> pairs, int64_t batch_size, uint64_t seed)
+PairBatches::PairBatches(const Kept<TokenPair>& pairs, int64_t batch_size, uint64_t seed)
     : pairs_(pairs), batch_size_(batch_size), seed_(seed) {
-  require(!pairs.empty(), "pairs: none, expected at least 1");
+  require(!pairs.view().empty(), "pairs: none, expected at least 1");
   require(batch_size >= 1, "pairs: batch_size ", batch_size, ", expected at least 1");
   begin_epoch(0);
 }
 
 void PairBatches::begin_epoch(int64_t epoch) {
   Random random{.seed = seed_, .stream = static_cast<uint64_t>(epoch)};
-  std::vector<int64_t> members = numbers(pairs_.size());
+  std::vector<int64_t> members = numbers(pairs_.view().size());
   shuffle(members, random);
   order_.clear();
   auto together = static_cast<size_t>(batches_sorted_together * batch_size_);

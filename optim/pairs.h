@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/kept.h"
 #include "core/random.h"
 #include "nn/models/encoder_decoder.h"
 
@@ -55,7 +56,7 @@ class PairBatches {
   static constexpr int64_t batches_sorted_together = 50;
 
   /// Starts at the first epoch. Throws when there is no pair, or the batch size is less than 1.
-  PairBatches(std::span<const TokenPair> pairs, int64_t batch_size, uint64_t seed);
+  PairBatches(const Kept<TokenPair>& pairs, int64_t batch_size, uint64_t seed);
 
   /// Returns the indices of the next batch's pairs. The last batch of an epoch may be smaller.
   std::vector<int64_t> next();
@@ -69,7 +70,7 @@ class PairBatches {
  private:
   void begin_epoch(int64_t epoch);
 
-  std::span<const TokenPair> pairs_;
+  Kept<TokenPair> pairs_;
   int64_t batch_size_;
   uint64_t seed_;
   int64_t epoch_ = 0, position_ = 0;

@@ -10,6 +10,7 @@
 #include "core/io/dtype.h"
 #include "core/io/safetensors.h"
 #include "core/io/tensor_file.h"
+#include "core/kept.h"
 #include "core/layout.h"
 #include "core/machine/allocator.h"
 #include "core/machine/blas.h"

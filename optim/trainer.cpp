@@ -24,7 +24,7 @@ UpdateRule update_rule(const TrainerConfig& config) {
 }
 
 std::variant<RandomBlocks, ParallelStreams> batches(const TrainerConfig& config,
-                                                    std::span<const int32_t> text) {
+                                                    const Kept<int32_t>& text) {
   if (config.batches == BatchType::streams)
     return ParallelStreams(text, config.batch_size, config.block_size, config.ext_len,
                            config.loss_tokens);
@@ -47,24 +47,31 @@ Optimizer optimizer(const TrainerConfig& config, const std::vector<Parameter>& a
   return {std::move(learning), update_rule(config), std::move(factors)};
 }
 
+/// Returns the model, which sees no later token.
+const SequenceModel& causal(const SequenceModel& model) {
+  require_causal("trainer", model);
+  return model;
+}
+
 }  // namespace
 
-Trainer::Trainer(SequenceModel& model, std::span<const int32_t> train_text,
-                 std::span<const int32_t> validation_text, const TrainerConfig& config,
+Trainer::Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
+                 const Kept<int32_t>& validation_text, const TrainerConfig& config,
                  Peers& peers, const AuxiliaryLoss* auxiliary)
-    : TrainingLoop(loop_config(config, model.traits().d_model), all_parameters(model, auxiliary),
+    : TrainingLoop(loop_config(config, causal(model).traits().d_model), all_parameters(model, auxiliary),
                    optimizer(checked(config), all_parameters(model, auxiliary)),
                    {{"train_text", fingerprint(train_text)},
                     {"validation_text",
-                     fingerprint(validation_text.empty() ? train_text : validation_text)}},
+                     fingerprint(validation_text.view().empty() ? train_text : validation_text)}},
                    peers),
       model_(model),
       train_text_(train_text),
-      validation_text_(validation_text.empty() ? train_text : validation_text),
+      validation_text_(validation_text.view().empty() ? train_text : validation_text),
       config_(config),
       auxiliary_(auxiliary),
       batches_(shiftgrad::batches(config, train_text)) {
-  require(validation_text_.size() >= 2, "trainer: a validation text of ", validation_text_.size(),
+  auto scored = std::ssize(validation_text_.view());
+  require(scored >= 2, "trainer: a validation text of ", scored,
           " tokens, expected at least 2");
   require(!auxiliary || (config.ext_len == 0 && config.loss_tokens == 0),
           "trainer: ", config.ext_len > 0 ? "ext_len" : "loss_tokens", " with auxiliary losses");
@@ -76,7 +83,7 @@ Trainer::Trainer(SequenceModel& model, std::span<const int32_t> train_text,
   // A model that cannot forget tokens says so now, and not in the first evaluation.
   if (config.ext_len > 0)
     shiftgrad::evaluate(
-        model, validation_text_.first(2),
+        model, validation_text_.view().first(2),
         {.tgt_len = 1, .mem_len = config.mem_len, .ext_len = config.ext_len, .batch_size = 1});
 }
 
@@ -122,7 +129,7 @@ int64_t Trainer::learn(Context& context) {
 }
 
 std::pair<Evaluation, Evaluation> Trainer::scores(const EvaluationProgress& progress) const {
-  auto size = static_cast<int64_t>(validation_text_.size());
+  auto size = std::ssize(validation_text_.view());
   int64_t batch = config_.batch_size * config_.block_size;
   if (config_.eval_iters > 0 && config_.eval_iters <= (size - 1) / batch)
     size = config_.eval_iters * batch + 1;
@@ -150,7 +157,7 @@ void Trainer::visit_state(SavedState& saved) {
     saved("blocks", blocks->random.seed, blocks->random.stream, blocks->random.counter);
   if (auto* streams = std::get_if<ParallelStreams>(&batches)) {
     saved("streams", streams->position);
-    int64_t length = std::ssize(train_text_) / config_.batch_size;
+    int64_t length = std::ssize(train_text_.view()) / config_.batch_size;
     require(streams->position < length, "tensor \"streams\": ", streams->position,
             ", expected less than ", length);
   }

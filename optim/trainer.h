@@ -31,12 +31,12 @@ struct AuxiliaryLoss : Module {
 
 class Trainer : public TrainingLoop {
  public:
-  /// Sets up the training. The model, both texts, the peers and the auxiliary loss, which may be
-  /// null, must outlive the trainer. From now on the model's parameters require a gradient, except
+  /// Sets up the training. The model, the peers and the auxiliary loss, which may be null, must
+  /// outlive the trainer, and both texts, unless they are given to it to keep. From now on the model's parameters require a gradient, except
   /// the frozen ones. Without a validation text, evaluations score the training text. Throws when
-  /// the config is bad, naming the field, or when a text is too short.
-  Trainer(SequenceModel& model, std::span<const int32_t> train_text,
-          std::span<const int32_t> validation_text, const TrainerConfig& config,
+  /// the config is bad, naming the field, when a text is too short, or when the model sees ahead.
+  Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
+          const Kept<int32_t>& validation_text, const TrainerConfig& config,
           Peers& peers = alone(), const AuxiliaryLoss* auxiliary = nullptr);
 
   const TrainerConfig& config() const { return config_; }
@@ -61,7 +61,7 @@ class Trainer : public TrainingLoop {
   Memory saved_memory(const SavedState& saved) const;
 
   SequenceModel& model_;
-  std::span<const int32_t> train_text_, validation_text_;
+  Kept<int32_t> train_text_, validation_text_;
   TrainerConfig config_;
   const AuxiliaryLoss* auxiliary_;
   std::variant<RandomBlocks, ParallelStreams> batches_;

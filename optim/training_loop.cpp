@@ -90,10 +90,8 @@ StepReport TrainingLoop::step() {
 }
 
 EvaluationReport TrainingLoop::evaluate(const EvaluationProgress& progress) {
-  auto [train, validation] = scores(progress);
-  require(std::isfinite(train.nats) && std::isfinite(validation.nats),
-          "trainer: evaluation after step ", state_.step, ": train loss ", train.nats,
-          ", validation loss ", validation.nats, ": not finite");
+  auto [train, validation] = in_name_of(text("trainer: evaluation after step ", state_.step),
+                                        [&] { return scores(progress); });
   bool best = validation.nats < state_.best_loss;
   if (best) state_.best_loss = validation.nats;
   state_.evaluations_since_best = best ? 0 : state_.evaluations_since_best + 1;

@@ -1,6 +1,7 @@
 #include "core/io/float_types.h"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <utility>
@@ -41,20 +42,42 @@ float from_float16(uint16_t half) {
   return std::bit_cast<float>(sign | bits);
 }
 
-float from_double(double value) { return static_cast<float>(value); }
+bool is_float(DType type) {
+  return type == DType::f16 || type == DType::bf16 || type == DType::f32 || type == DType::f64;
+}
 
-/// Makes the tensor's values, which are of From, those that `convert` returns, of type `to`.
-template <class From, class To>
-void convert_values(StoredTensor& tensor, DType to, To (*convert)(From)) {
-  std::vector<std::byte> results(tensor.bytes.size() / sizeof(From) * sizeof(To));
+/// Calls use(number) for each value of a type of floats.
+template <class Use>
+void for_each_float(DType type, std::span<const std::byte> bytes, Use use) {
+  if (type == DType::f16)
+    for_each_value<uint16_t>(bytes, [&](uint16_t half) { use(double{from_float16(half)}); });
+  if (type == DType::bf16)
+    for_each_value<uint16_t>(bytes, [&](uint16_t half) { use(double{from_bfloat16(half)}); });
+  if (type == DType::f32) for_each_value<float>(bytes, [&](float value) { use(double{value}); });
+  if (type == DType::f64) for_each_value<double>(bytes, use);
+}
+
+/// Makes the tensor's floats those that convert(number) returns, of type `to`.
+template <class Convert>
+void convert_floats(StoredTensor& tensor, DType to, Convert convert) {
+  using To = decltype(convert(0.0));
+  const size_t count = tensor.bytes.size() * 8 / static_cast<size_t>(bits_of(tensor.dtype));
+  std::vector<std::byte> results(count * sizeof(To));
   std::byte* place = results.data();
-  for_each_value<From>(tensor.bytes, [&](From value) {
-    To result = convert(value);
+  for_each_float(tensor.dtype, tensor.bytes, [&](double number) {
+    To result = convert(number);
     std::memcpy(place, &result, sizeof result);
     place += sizeof result;
   });
   tensor.bytes = std::move(results);
   tensor.dtype = to;
+}
+
+/// Returns the nearest float. Throws when a finite number is beyond its range.
+float nearest_float(double number) {
+  auto rounded = static_cast<float>(number);
+  require(std::isfinite(rounded) || !std::isfinite(number), number, ", beyond the range of F32");
+  return rounded;
 }
 
 /// Returns the tensors, each after convert(tensor). Memory that runs out is an error that names the
@@ -74,39 +97,48 @@ bool append_numbers(DType dtype, std::span<const std::byte> bytes, std::vector<d
     for_each_value<T>(bytes, [&](T value) { numbers.push_back(static_cast<double>(value)); });
     return true;
   };
-  auto widen = [&](float (*widened)(uint16_t)) {
-    for_each_value<uint16_t>(bytes, [&](uint16_t half) { numbers.push_back(widened(half)); });
+  if (is_float(dtype)) {
+    for_each_float(dtype, bytes, [&](double number) { numbers.push_back(number); });
     return true;
-  };
+  }
   switch (dtype) {
     case DType::boolean:
     case DType::u8: return append(uint8_t{});
     case DType::i8: return append(int8_t{});
     case DType::i16: return append(int16_t{});
     case DType::u16: return append(uint16_t{});
-    case DType::f16: return widen(from_float16);
-    case DType::bf16: return widen(from_bfloat16);
     case DType::i32: return append(int32_t{});
     case DType::u32: return append(uint32_t{});
-    case DType::f32: return append(float{});
-    case DType::f64: return append(double{});
     case DType::i64: return append(int64_t{});
     case DType::u64: return append(uint64_t{});
     default: return false;
   }
 }
 
+bool is_finite(const StoredTensor& tensor) {
+  bool finite = true;
+  for_each_float(tensor.dtype, tensor.bytes,
+                 [&](double number) { finite = finite && std::isfinite(number); });
+  return finite;
+}
+
 std::map<std::string, StoredTensor> in_bfloat16(std::map<std::string, StoredTensor> tensors) {
-  return each(std::move(tensors), [](StoredTensor& tensor) {
-    if (tensor.dtype == DType::f32) convert_values(tensor, DType::bf16, to_bfloat16);
+  auto rounded = [](double number) {
+    return to_bfloat16(std::bit_cast<uint32_t>(static_cast<float>(number)));
+  };
+  return each(std::move(tensors), [&](StoredTensor& tensor) {
+    if (tensor.dtype == DType::f32) convert_floats(tensor, DType::bf16, rounded);
   });
 }
 
-std::map<std::string, StoredTensor> in_float32(std::map<std::string, StoredTensor> tensors) {
-  return each(std::move(tensors), [](StoredTensor& tensor) {
-    if (tensor.dtype == DType::bf16) convert_values(tensor, DType::f32, from_bfloat16);
-    if (tensor.dtype == DType::f16) convert_values(tensor, DType::f32, from_float16);
-    if (tensor.dtype == DType::f64) convert_values(tensor, DType::f32, from_double);
+std::map<std::string, StoredTensor> with_type(std::map<std::string, StoredTensor> tensors,
+                                              DType type) {
+  return each(std::move(tensors), [&](StoredTensor& tensor) {
+    if (!is_float(tensor.dtype) || tensor.dtype == type) return;
+    if (type == DType::f64)
+      convert_floats(tensor, type, [](double number) { return number; });
+    else
+      convert_floats(tensor, type, nearest_float);
   });
 }
 

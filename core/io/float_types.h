@@ -20,8 +20,13 @@ bool append_numbers(DType dtype, std::span<const std::byte> bytes, std::vector<d
 /// PyTorch: tensor.bfloat16().
 std::map<std::string, StoredTensor> in_bfloat16(std::map<std::string, StoredTensor> tensors);
 
-/// Returns the tensors with those of BF16, F16 and F64 as F32. It has all values of the first two;
-/// those of F64 are rounded to nearest, ties to even. PyTorch: tensor.float().
-std::map<std::string, StoredTensor> in_float32(std::map<std::string, StoredTensor> tensors);
+/// Whether no value is infinite or NaN. Those of types that are no floats never are.
+bool is_finite(const StoredTensor& tensor);
+
+/// Returns the tensors with those of F16, BF16, F32 and F64 as F32 or F64: `type`. Values that it
+/// does not have are rounded to nearest, ties to even. Throws, naming the tensor, when a finite one
+/// is beyond its range. PyTorch: tensor.float(), tensor.double().
+std::map<std::string, StoredTensor> with_type(std::map<std::string, StoredTensor> tensors,
+                                              DType type);
 
 }  // namespace shiftgrad

@@ -51,6 +51,7 @@ void write_all(int descriptor, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     check_system(written >= 0 || errno == EINTR, "cannot be written");
+    require(written != 0, "cannot be written: the system takes no byte more");
     if (written > 0) bytes = bytes.subspan(static_cast<size_t>(written));
   }
 }

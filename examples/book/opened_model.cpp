@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "core/io/float_types.h"
 #include "nn/models/checkpoint.h"
 #include "request.h"
 
@@ -72,10 +71,9 @@ Checkpoint checkpoint_in(const std::string& bytes) {
   }
 }
 
-OpenedModel opened(Checkpoint checkpoint) {
+OpenedModel opened(const Checkpoint& checkpoint) {
   Json flags = parse_json("training", checkpoint.training, 2);
   auto unit = char_lm::unit_of(value_of<std::string>(flags, "vocab"));
-  checkpoint.weights = in_float32(std::move(checkpoint.weights));
   OpenedModel opened{.model = make_model(checkpoint, "the model"),
                      .vocabulary = {unit, checkpoint.vocabulary, "the vocabulary"},
                      .step = checkpoint.state.step,

@@ -80,7 +80,8 @@ RunFile rounded(const SavedRun& run, const ConvertFlags& flags) {
   file.metadata["training"] = training.to_json();
   file.state.trainer.clear();
   file.weights = shiftgrad::in_name_of(run.source, [&] {
-    return shiftgrad::in_bfloat16(shiftgrad::in_float32(std::move(file.weights)));
+    return shiftgrad::in_bfloat16(
+        shiftgrad::with_type(std::move(file.weights), shiftgrad::DType::f32));
   });
   return file;
 }

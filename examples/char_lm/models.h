@@ -42,7 +42,9 @@ struct ModelFlags {
     flag(n_head, {"n_head", "attention heads per block", {"HEADS", range::channels}});
     flag(n_embd, {"n_embd", "width of the model", {"CHANNELS", range::channels}});
     flag(d_inner,
-         {"d_inner", fields::d_inner.help + ", 0 for 4 n_embd", {"CHANNELS", range::zero_or_more}});
+         {"d_inner",
+          shiftgrad::text(fields::d_inner.help, ", 0 for 4 n_embd"),
+          {"CHANNELS", range::zero_or_more}});
     flag(dropout, {"dropout",
                    "share of activations dropped in training",
                    {"PROBABILITY", range::less_than_one}});

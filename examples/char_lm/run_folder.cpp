@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/io/float_types.h"
 #include "examples/common/weights.h"
 
 namespace char_lm {
@@ -11,8 +10,6 @@ namespace char_lm {
 using common::checkpoint_of;
 
 SavedRun saved_run(shiftgrad::Checkpoint checkpoint, const std::string& path) {
-  checkpoint.weights = shiftgrad::in_name_of(
-      path, [&] { return shiftgrad::in_float32(std::move(checkpoint.weights)); });
   TrainFlags flags = TrainFlags::from_json(checkpoint.training, path);
   Vocabulary vocabulary(unit_of(flags.vocab), checkpoint.vocabulary, path);
   return {path, std::move(checkpoint), flags, vocabulary};

@@ -47,7 +47,7 @@ SavedRun run_from(shiftgrad::RunFile file, const std::string& path) {
       .target_symbols =
           symbols_from(file, "target_symbols", unit_named("target_tokens", flags.target_tokens)),
       .state = std::move(file.state),
-      .weights = shiftgrad::in_float32(std::move(file.weights))};
+      .weights = shiftgrad::with_type(std::move(file.weights), shiftgrad::DType::f32)};
   require(run.source_symbols.tokens() == run.model.source_vocab_size &&
               run.target_symbols.tokens() == run.model.target_vocab_size,
           run.source_symbols.tokens(), " and ", run.target_symbols.tokens(),

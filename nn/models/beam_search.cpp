@@ -105,11 +105,12 @@ struct Candidate {
 /// The hypotheses for one source.
 struct Beam {
   BeamOptions options;
+  int64_t max_length;
   std::vector<Hypothesis> rows{{}};  // in progress, one for each row of the batch
   std::vector<Hypothesis> done{};    // best first
 
-  /// Makes one step. Keeps the best `width` of the hypotheses that have ended and of all
-  /// continuations. The last step only ends hypotheses. Returns how the rows go on, none if all
+  /// Makes one step. Of the hypotheses that have ended and of all continuations, those in progress
+  /// among the best `width` go on. The last step only ends hypotheses. Returns how the rows go on, none if all
   /// hypotheses have ended. A row without a hypothesis continues the first.
   std::vector<NextToken> step(const RowLogits& logits, int32_t end, bool last) {
     std::vector<Candidate> candidates;
@@ -117,20 +118,23 @@ struct Beam {
       candidates.push_back({options.score(ended), std::move(ended), {0, end}});
     for (const auto& [log_probability, next] : continuations(logits, end, last)) {
       Hypothesis longer{rows[next.row].tokens, log_probability};
-      double score = options.score(longer);
+      double score = next.token == end ? options.score(longer)
+                                       : options.best_score(longer, max_length);
       if (next.token != end) longer.tokens.push_back(next.token);
       candidates.push_back({score, std::move(longer), next});
     }
     std::ranges::stable_sort(candidates, std::greater(), &Candidate::score);
-    candidates.resize(std::min<int64_t>(std::ssize(candidates), options.width));
 
     std::vector<NextToken> going_on;
     done.clear();
     rows.clear();
+    int64_t better = 0;
     for (auto& [score, hypothesis, next] : candidates) {
-      bool ended = next.token == end;
-      if (!ended) going_on.push_back(next);
-      (ended ? done : rows).push_back(std::move(hypothesis));
+      bool ended = next.token == end, among_best = better++ < options.width;
+      if (ended && std::ssize(done) < options.width) done.push_back(std::move(hypothesis));
+      if (ended || !among_best) continue;
+      going_on.push_back(next);
+      rows.push_back(std::move(hypothesis));
     }
     if (!going_on.empty()) going_on.resize(options.width, {0, end});
     return going_on;
@@ -159,8 +163,12 @@ struct Beam {
 }  // namespace
 
 double BeamOptions::score(const Hypothesis& hypothesis) const {
-  auto length = static_cast<double>(hypothesis.tokens.size() + 1);
-  return hypothesis.log_probability / std::pow((5 + length) / 6, length_penalty);
+  return best_score(hypothesis, std::ssize(hypothesis.tokens));
+}
+
+double BeamOptions::best_score(const Hypothesis& beginning, int64_t max_length) const {
+  auto length = static_cast<double>(max_length + 1);
+  return beginning.log_probability / std::pow((5 + length) / 6, length_penalty);
 }
 
 std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
@@ -171,7 +179,7 @@ std::vector<std::vector<Hypothesis>> beam_search(const EncoderDecoder& model,
   AtLeast at_least{"beam_search"};
   at_least(1, "width", beam.width);
   at_least(0, "length_penalty", beam.length_penalty);
-  std::vector<Beam> beams(static_cast<size_t>(sources.tokens.shape[0]), Beam{beam});
+  std::vector<Beam> beams(static_cast<size_t>(sources.tokens.shape[0]), Beam{beam, options.max_length});
   decode(model, sources, options, beam.width, [&](size_t b, const RowLogits& logits, bool last) {
     return beams[b].step(logits, options.end, last);
   });

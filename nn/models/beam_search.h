@@ -41,12 +41,16 @@ struct BeamOptions {
   double length_penalty = 0.6;
 
   double score(const Hypothesis& hypothesis) const;
+  /// Returns the greatest score that a target with this beginning can have, if targets have at most
+  /// `max_length` tokens: no log P is greater than 0.
+  double best_score(const Hypothesis& beginning, int64_t max_length) const;
 };
 
 /// Returns at most `width` targets for each source, the greatest score first. At every step, the
-/// targets that have ended compete with all continuations of the others, and the `width` best stay.
-/// So a target that ends too early does not displace a better one in progress. The search for a
-/// source is over when all of its targets have ended. Among equal scores, the target that ended
+/// targets that have ended compete with the `width` likeliest continuations of the others, of which
+/// each counts as the best that can become of it: its log P with the length of the longest target.
+/// Those in progress among the `width` best go on. So a target that ends too early does not displace
+/// a better one in progress. The search for a source is over when none goes on. Among equal scores, the target that ended
 /// first is better, then the earlier row, then the smaller token. A width that is at least the
 /// number of possible targets is an exhaustive search. Throws when an option is out of range, when
 /// the model does not have a token, and when a target could be longer than the model allows.

@@ -36,6 +36,10 @@ int64_t Block::least(int64_t (Layer::*of)() const) const {
   return least;
 }
 
+bool Block::sees_ahead() const {
+  return std::ranges::any_of(parts, [](const Part& part) { return part.function->sees_ahead(); });
+}
+
 void Block::visit(Visitor& visitor) const {
   for (const auto& [part, function, norm_name, norm] : parts) {
     visitor(part, *function);

@@ -35,6 +35,7 @@ struct Block : Layer {
   std::unique_ptr<State> start(int64_t limit = unlimited) const override;
   int64_t longest() const override { return least(&Layer::longest); }
   int64_t most_keys() const override { return least(&Layer::most_keys); }
+  bool sees_ahead() const override;
   void visit(Visitor& visitor) const override;
 
  private:

@@ -2,14 +2,12 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-std::vector<int32_t> byte_tokens(const std::string& text) {
+std::vector<int32_t> byte_tokens(std::string_view text) {
   auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
   return {bytes, bytes + text.size()};
 }
 
-std::string generate(const SequenceModel& model, const std::string& prompt,
-                     const GenerateOptions& options) {
-  std::vector<int32_t> tokens = generate(model, byte_tokens(prompt), options);
+std::string byte_text(const std::vector<int32_t>& tokens) {
   return {tokens.begin(), tokens.end()};
 }
 

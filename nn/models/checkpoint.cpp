@@ -4,7 +4,9 @@
 #include <set>
 
 #include "core/errors.h"
+#include "core/io/float_types.h"
 #include "core/io/json.h"
+#include "core/io/tensor_file.h"
 #include "nn/models/config.h"
 #include "nn/state_dict.h"
 
@@ -28,6 +30,25 @@ std::vector<int32_t> vocabulary_from(const RunFile& file) {
   return result;
 }
 
+/// Returns where two configs differ: "n_layer 2, expected 3; mixer.window none, expected 5".
+std::string differences(const json& found, const json& expected, const std::string& prefix = "") {
+  auto value = [](const json& object, const std::string& key) {
+    return object.contains(key) ? shown(object.at(key)) : "none";
+  };
+  json all = found;
+  all.update(expected);
+  std::string list;
+  for (const auto& [key, unused] : all.items()) {
+    bool both = found.contains(key) && expected.contains(key);
+    if (both && found.at(key) == expected.at(key)) continue;
+    bool nested = both && found.at(key).is_object() && expected.at(key).is_object();
+    list += list.empty() ? "" : "; ";
+    list += nested ? differences(found.at(key), expected.at(key), prefix + key + ".")
+                   : text(prefix, key, ' ', value(found, key), ", expected ", value(expected, key));
+  }
+  return list;
+}
+
 }  // namespace
 
 void save(const SequenceModel& model, const std::string& path, const RunState& state) {
@@ -45,12 +66,14 @@ RunState load(SequenceModel& model, const std::string& path) {
     file.check_format(file.is_of(language_model_format) ? language_model_format : own_model_format);
     require(file.json("model").is_object(), "model is not a JSON object");
   });
-  require(file.at("model") == model.config_text(), path, ": a model of the config ",
-          shown(file.at("model")), ", expected ", shown(model.config_text()),
+  std::string different = differences(file.json("model"), json::parse(model.config_text()));
+  require(different.empty(), path, ": a model of the config ", different,
           file.is_of(language_model_format)
               ? "; read it with make_model(read_checkpoint(path), path)"
               : "");
-  load_state_dict(model, file.weights, path);
+  auto weights =
+      in_name_of(path, [&] { return with_type(std::move(file.weights), scalar_dtype); });
+  load_state_dict(model, weights, path);
   return std::move(file.state);
 }
 
@@ -76,7 +99,7 @@ Checkpoint as_checkpoint(RunFile file) {
                         .vocabulary = vocabulary_from(file),
                         .state = std::move(file.state),
                         .training = file.at("training"),
-                        .weights = std::move(file.weights)};
+                        .weights = with_type(std::move(file.weights), scalar_dtype)};
   require(file.json("training").is_object(), "training is not a JSON object");
   auto tokens = static_cast<int64_t>(checkpoint.vocabulary.size());
   require(tokens == checkpoint.model.vocab_size, "a vocabulary of ", tokens, " tokens",

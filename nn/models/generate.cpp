@@ -21,6 +21,7 @@ bool ends_with(std::span<const int32_t> tokens, std::span<const int32_t> end) {
 
 void check(const SequenceModel& model, const std::vector<int32_t>& prompt,
            const GenerateOptions& options) {
+  require_causal("generate", model);
   AtLeast at_least{"generate"};
   at_least(0, "length", options.length);
   at_least(0, "mem_len", options.mem_len);

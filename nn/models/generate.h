@@ -38,6 +38,8 @@ class PrefilledPrompt {
   /// Reads the prompt. Throws as `check` does. The model must outlive this object.
   PrefilledPrompt(const SequenceModel& model, const std::vector<int32_t>& prompt,
                   const GenerateOptions& options);
+  PrefilledPrompt(const SequenceModel&& model, const std::vector<int32_t>& prompt,
+                  const GenerateOptions& options) = delete;
 
   /// Returns the tokens that follow, without the prompt. `on_token`, if given, receives each token
   /// as it is generated. Equal seeds give equal tokens. Each number draws from a random stream of

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/errors.h"
+#include "core/io/float_types.h"
 #include "core/io/json.h"
 
 namespace shiftgrad {
@@ -61,6 +62,15 @@ void take_state(RunFile& file) {
     file.state.trainer[entry->first.substr(trainer_prefix.size())] = std::move(entry->second);
     entry = file.weights.erase(entry);
   }
+}
+
+/// Throws if a number is not finite: who reads the file could not go on from there. The best loss
+/// is infinite until there is one.
+void check_finite(const RunFile& file) {
+  for (const auto* tensors : {&file.weights, &file.state.trainer})
+    for (const auto& [name, tensor] : *tensors)
+      require(name == "best_loss" || is_finite(tensor), "tensor ", shown(name),
+              ": not finite, expected finite numbers");
 }
 
 }  // namespace
@@ -115,6 +125,7 @@ void write_run_file(const std::string& path, RunFile file,
       if (*loss && std::isfinite(**loss)) file.metadata[key] = nlohmann::json(**loss).dump();
   });
   if (check) check({{}, file.metadata});
+  in_name_of(path, [&] { check_finite(file); });
   for (auto& [name, tensor] : file.state.trainer)
     file.weights[trainer_prefix + name] = std::move(tensor);
   write_safetensors(path, {std::move(file.weights), std::move(file.metadata)});

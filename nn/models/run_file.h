@@ -61,8 +61,8 @@ RunFile as_run(SafeTensors content);
 RunFile read_run_file(const std::string& path);
 
 /// Writes the whole file, or leaves the old file and throws one line that begins with the path.
-/// Only finite losses are written. Refuses a state that could not be read back, and a weight with a
-/// name that the trainer's tensors have. Before it writes, `check`, if given, gets the file without
+/// Only finite losses are written. Refuses a state that could not be read back, weights and a state
+/// that are not finite, and a weight with a name that the trainer's tensors have. Before it writes, `check`, if given, gets the file without
 /// tensors as it would be read back, and throws what is wrong with it.
 void write_run_file(const std::string& path, RunFile file,
                     const std::function<void(const RunFile& read)>& check = {});

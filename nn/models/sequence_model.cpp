@@ -4,6 +4,7 @@
 
 #include "core/errors.h"
 #include "core/tape.h"
+#include "nn/layer.h"
 #include "ops/concat.h"
 #include "ops/shape.h"
 
@@ -65,6 +66,26 @@ ModelOutput SequenceModel::operator()(const Tokens& tokens, const Memory& memory
 
 Tensor SequenceModel::operator()(const Tokens& tokens, State& state, Context& context) const {
   return advance(state, {}, [&](State& next) { return step(tokens, next, context); });
+}
+
+namespace {
+
+/// Returns the name of the first layer that sees ahead, or an empty one.
+std::string layer_that_sees_ahead(const SequenceModel& model) {
+  for (const auto& [name, layer] : layers(model))
+    if (layer.sees_ahead()) return name;
+  return "";
+}
+
+}  // namespace
+
+bool SequenceModel::sees_ahead() const { return !layer_that_sees_ahead(*this).empty(); }
+
+void require_causal(const char* operation, const SequenceModel& model) {
+  if (!model.sees_ahead()) return;
+  std::string layer = layer_that_sees_ahead(model);
+  fail(operation, ": ", model.name, ": ", layer.empty() ? "the model" : layer,
+       " sees later tokens, and so the one to predict; expected causal true");
 }
 
 std::unique_ptr<State> SequenceModel::start(int64_t limit) const {

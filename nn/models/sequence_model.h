@@ -80,9 +80,16 @@ struct SequenceModel : StatefulModule {
   /// position or distance has a learned row of its own.
   virtual int64_t most_keys() const { return longest(); }
 
+  /// Whether logits may depend on later tokens. By default, whether a layer in the model says so.
+  virtual bool sees_ahead() const;
+
   /// The model's config as a JSON object, which is saved with the weights. Its content is up to the
   /// model.
   virtual std::string config_text() const { return "{}"; }
 };
+
+/// Throws an error that names `operation` if the model sees ahead. Whatever trains, scores or
+/// continues a text asks: such a model would read each next token where it stands.
+void require_causal(const char* operation, const SequenceModel& model);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,6 +1,7 @@
 #include "core/tape.h"
 
 #include <memory>
+#include <thread>
 
 #include "core/accumulate.h"
 #include "core/machine/allocator.h"
@@ -346,4 +347,109 @@ TEST_CASE("an error in the middle of backward leaves nothing recorded") {
     CHECK(Tape::current() == &tape);
   }
   x.mutable_data();
+}
+
+TEST_CASE("what another tape computed is refused until somebody detaches it") {
+  const std::string ends =
+      "backward: an input of shape [3] was computed on another tape, where its gradient would end; "
+      "record both on one tape, or detach() it";
+  Tensor x = parameter({1, 2, 3}), w = parameter({4, 5, 6});
+  auto use = [&](const Tensor& h) {
+    Tape tape;
+    tape.backward(h * w, cotangent_of_ones());
+  };
+  Tensor ended, spent;
+  {
+    Tape tape;
+    ended = x * x;
+  }
+  CHECK(refusal([&] { use(ended); }) == ends);
+  Tape first;
+  spent = x * x;
+  first.backward(spent, cotangent_of_ones());
+  CHECK(refusal([&] { use(spent); }) == ends);
+  // Nor does an inner tape go on in an outer one that has not run backward, or the other way round.
+  Tape outer;
+  Tensor living = x * x;
+  CHECK(refusal([&] { use(living); }) == ends);
+  Tape::Pause pause;
+  CHECK_FALSE(w.gradient().defined());
+  CHECK(x.gradient().values() == Scalars{2, 4, 6});
+  use(ended.detach());
+  CHECK(w.gradient().values() == Scalars{1, 4, 9});
+}
+
+TEST_CASE("what an inner tape computed is refused by the outer one") {
+  Tensor x = parameter({1, 2, 3});
+  Tape outer;
+  Tensor inside;
+  {
+    Tape inner;
+    inside = x * x;
+  }
+  Tensor loss = sum(inside * x);
+  CHECK(refusal([&] { outer.backward(loss); })
+            .starts_with("backward: an input of shape [3] was computed on another tape"));
+  // A refusal leaves the tape as it was, and what does not lead there is no matter.
+  outer.backward(sum(x));
+  CHECK(x.gradient().values() == ones);
+}
+
+TEST_CASE("a gradient goes on from a tape in a backward function") {
+  Tensor x = parameter({1, 2, 3});
+  Tape tape;
+  Tensor h = x * x;
+  Tensor y = Tensor::full({3}, 0);
+  record(y, {&h}, [&](const Tensor& gradient) {
+    Tape inner;
+    inner.backward(h * h, gradient);
+  });
+  tape.backward(y, cotangent_of_ones());
+  CHECK(x.gradient().values() == Scalars{4, 32, 108});
+}
+
+TEST_CASE("what was computed without a tape is a constant of every tape") {
+  Tensor x = parameter({1, 2, 3});
+  Tensor early = x * x;
+  Tape tape;
+  tape.backward(early * x, cotangent_of_ones());
+  CHECK(x.gradient().values() == Scalars{1, 4, 9});
+}
+
+TEST_CASE("no gradient may be cut out of a live tape") {
+  Tensor x = parameter({1, 2, 3});
+  Tensor h;
+  {
+    Tape tape;
+    h = x * x;
+    CHECK(refusal([&] { h.require_gradient(false); }) ==
+          "require_gradient: false for what a live tape computed, of shape [3], would end its "
+          "gradient; detach() gives a constant");
+    x.require_gradient(false).require_gradient();
+    tape.backward(h, cotangent_of_ones());
+  }
+  CHECK(x.gradient().values() == Scalars{2, 4, 6});
+  CHECK_FALSE(h.require_gradient(false).requires_gradient());
+}
+
+TEST_CASE("a tape of another thread keeps its parameters until it ends") {
+  Tensor x = parameter({1, 2, 3});
+  const std::string other =
+      "tape: a tensor of shape [3] is recorded on a live tape of another thread; expected one "
+      "thread at a time to train it";
+  std::string refused, afterwards;
+  auto train = [&] {
+    Tape tape;
+    tape.backward(x * x, cotangent_of_ones());
+  };
+  {
+    Tape tape;
+    Tensor y = x * x, z = exp(x);
+    std::thread([&] { refused = refusal(train); }).join();
+    tape.backward(y, cotangent_of_ones());
+  }
+  CHECK(refused == other);
+  CHECK_FALSE(x.recorded());
+  std::thread(train).join();
+  CHECK(x.gradient().values() == Scalars{4, 8, 12});
 }

@@ -110,7 +110,8 @@ TEST_CASE("a layer computes with the terms that it names") {
 
 TEST_CASE("all layers of a model, by name") {
   std::vector<std::string> names;
-  for (const NamedLayer& layer : layers(loud_model(small_transformer_xl())))
+  LanguageModel loud = loud_model(small_transformer_xl());
+  for (const NamedLayer& layer : layers(loud))
     names.push_back(layer.name);
   CHECK(names == std::vector<std::string>{"blocks.0", "blocks.0.mixer", "blocks.0.feed_forward",
                                           "blocks.1", "blocks.1.mixer", "blocks.1.feed_forward"});

@@ -1,5 +1,6 @@
 #include "optim/batches.h"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 
@@ -112,15 +113,31 @@ TEST_CASE("batches: the shortest texts, and shorter ones") {
   CHECK(RandomBlocks(text, 3, 7, {}).next().inputs.values[0] == 0);
   CHECK(ParallelStreams(text, 2, 3).next().inputs.shape == Dims{2, 3});
   CHECK(refusal([&] { RandomBlocks(text, 3, 8, {}); }) ==
-        "RandomBlocks: the text has 8 tokens, too few for a block of block_size + 1 = 9");
+        "RandomBlocks: the text has 8 tokens, too few for a block of block_size + 1 = 9; "
+        "lower block_size");
   CHECK(refusal([&] { ParallelStreams(text, 2, 4); }) ==
-        "ParallelStreams: the text has 8 tokens, too few for 2 streams of block_size + 1 = 5");
+        "ParallelStreams: the text has 8 tokens, too few for batch_size = 2 streams of "
+        "block_size + 1 = 5; lower batch_size or block_size");
   CHECK(refusal([&] { RandomBlocks({}, 1, 1, {}); }) ==
-        "RandomBlocks: the text has 0 tokens, too few for a block of block_size + 1 = 2");
+        "RandomBlocks: the text has 0 tokens, too few for a block of block_size + 1 = 2; "
+        "lower block_size");
   CHECK(refusal([&] { RandomBlocks(text, 0, 8, {}); }) ==
         "RandomBlocks: batch_size 0, expected at least 1");
   CHECK(refusal([&] { ParallelStreams(text, 0, 8); }) ==
         "ParallelStreams: batch_size 0, expected at least 1");
   CHECK(refusal([&] { ParallelStreams(text, 1, 0); }) ==
         "ParallelStreams: block_size 0, expected at least 1");
+}
+
+TEST_CASE("batches: a text given to keep is kept") {
+  auto text = [] {
+    std::vector<int32_t> numbers(40);
+    std::iota(numbers.begin(), numbers.end(), 0);
+    return numbers;
+  };
+  RandomBlocks blocks(text(), 2, 3, {});
+  ParallelStreams streams(text(), 2, 3);
+  std::vector<int32_t> other(40, -1);  // where the first was, if it ended
+  CHECK(std::ranges::all_of(blocks.next().inputs.values, [](int32_t token) { return token >= 0; }));
+  CHECK(streams.next().inputs.values == std::vector{0, 1, 2, 20, 21, 22});
 }

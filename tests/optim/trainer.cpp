@@ -315,7 +315,8 @@ TEST_CASE("trainer: bad configs and texts") {
   CHECK(refused([](auto& c) { c.grad_clip = std::nan(""); }) ==
         "trainer: grad_clip nan, expected at least 0");
   CHECK(refused([](auto& c) { c.batch_size = 50; }) ==
-        "ParallelStreams: the text has 100 tokens, too few for 50 streams of block_size + 1 = 9");
+        "ParallelStreams: the text has 100 tokens, too few for batch_size = 50 streams of "
+        "block_size + 1 = 9; lower batch_size or block_size");
   CHECK(refusal([&] { Trainer(model, text, random_text(1, 7), streams(0)); }) ==
         "trainer: a validation text of 1 tokens, expected at least 2");
 }

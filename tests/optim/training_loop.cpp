@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/accumulate.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
 #include "tests/support/refusal.h"
 #include "tests/support/small_trainings.h"
 
@@ -113,5 +116,50 @@ TEST_CASE("training loop: a loss that is not a number stops it and changes no we
   CHECK(model.stack.embedding.weight.values() == before);
   CHECK(trainer.state().step == 1);
   CHECK(refusal([&] { trainer.evaluate(); }) ==
-        "trainer: evaluation after step 1: train loss nan, validation loss nan: not finite");
+        "trainer: evaluation after step 1: evaluate: a mean loss of nan nats over 499 tokens, "
+        "expected a finite one");
+}
+
+TEST_CASE("training loop: a gradient that is not finite stops it although the loss is finite") {
+  LanguageModel model = new_model(small_transformer_xl());
+  std::vector<int32_t> text = random_text(500, 7);
+  TrainerConfig config = streams(0);
+  for (double grad_clip : {0.0, 1.0}) {
+    config.grad_clip = grad_clip;
+    struct Overflow : AuxiliaryLoss {
+      void visit(Visitor&) const override {}
+      std::string config_text() const override { return "overflow"; }
+      Tensor operator()(const ModelOutput& output, const Tokens&, int64_t, Context&) const override {
+        // Its value is 0, and its gradient has no end.
+        Tensor zero = scale(sum(output.logits), 0);
+        record(zero, {&output.logits}, [logits = output.logits](const Tensor&) {
+          constexpr Scalar infinity = std::numeric_limits<Scalar>::infinity();
+          accumulate(logits.gradient_sink(), Tensor::full(logits.shape(), infinity));
+        });
+        return zero;
+      }
+    } overflow;
+    Trainer trainer(model, text, {}, config, alone(), &overflow);
+    std::vector<Scalar> before = model.stack.embedding.weight.values();
+    std::string reason = refusal([&] { trainer.step(); });
+    CHECK(reason.starts_with("trainer: step 1: loss "));
+    CHECK(reason.find("loss nan") == reason.npos);
+    CHECK(reason.ends_with(": not finite; the weights are those before this step"));
+    CHECK(model.stack.embedding.weight.values() == before);
+    CHECK(trainer.state().step == 0);
+  }
+}
+
+TEST_CASE("training loop: the end of patience is saved off a save step, too") {
+  LanguageModel model = new_model(small_transformer_xl());
+  std::vector<int32_t> text = random_text(500, 7);
+  TrainerConfig config = streams(0);
+  config.learning_rate = config.min_lr = 0;
+  config.eval_interval = 2;
+  config.save_interval = 7;
+  config.patience = 1;
+  Trainer trainer(model, text, {}, config);
+  std::vector<int64_t> saves;
+  trainer.run({.on_save = [&] { saves.push_back(trainer.state().step); }});
+  CHECK(saves == std::vector<int64_t>{4});
 }

@@ -54,7 +54,7 @@ holds 'less than 1 bit per token' '/ bits per token, / { good = $1 < 1 }'
 holds 'a line of the rhyme' '/^the cat that killed the rat that ate the malt\.$/ { good = 1 }'
 refuses 'first_model: /nowhere: No such file or directory' first_model /nowhere
 printf 'short' > "$place/short"
-refuses 'first_model: ParallelStreams: the text has 5 tokens, too few for 4 streams of block_size + 1 = 65' \
+refuses 'first_model: ParallelStreams: the text has 5 tokens, too few for batch_size = 4 streams of block_size + 1 = 65; lower batch_size or block_size' \
   first_model "$place/short"
 
 run own_op

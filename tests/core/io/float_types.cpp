@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "tests/support/refusal.h"
+
 using namespace shiftgrad;
 
 namespace {
@@ -33,7 +35,7 @@ TEST_CASE("float types: the nearest, of two the even one; infinities and NaN sta
 
   std::vector<uint32_t> wide;
   for (uint16_t half : halves) wide.push_back(uint32_t{half} << 16);
-  Weights back = in_float32(rounded);
+  Weights back = with_type(rounded, DType::f32);
   CHECK(back.at("w") == row_of(DType::f32, wide));
   CHECK(in_bfloat16(back) == rounded);
 }
@@ -44,14 +46,14 @@ TEST_CASE("float types: F16 has all kinds of numbers, and F32 has all of F16") {
   std::vector<uint32_t> wide = {0x00000000, 0x80000000, 0x33800000, 0x387fc000,
                                 0xb8800000, 0x3f800000, 0xc0000000, 0x3eaaa000,
                                 0x477fe000, 0x7f800000, 0xff800000, 0x7fc00000};
-  CHECK(in_float32({{"w", row_of(DType::f16, halves)}}).at("w") == row_of(DType::f32, wide));
+  CHECK(with_type({{"w", row_of(DType::f16, halves)}}, DType::f32).at("w") == row_of(DType::f32, wide));
 }
 
 TEST_CASE("float types: F64 is rounded to nearest, ties to even") {
-  std::vector<double> doubles = {0.1, 1 + 0x1p-24, 1 + 0x3p-24, -1e300, 0x1p-149, 0x1p-151};
   constexpr float infinity = std::numeric_limits<float>::infinity();
+  std::vector<double> doubles = {0.1, 1 + 0x1p-24, 1 + 0x3p-24, -infinity, 0x1p-149, 0x1p-151};
   std::vector<float> floats = {0.1f, 1, 1 + 0x1p-22f, -infinity, 0x1p-149f, 0};
-  CHECK(in_float32({{"w", row_of(DType::f64, doubles)}}).at("w") == row_of(DType::f32, floats));
+  CHECK(with_type({{"w", row_of(DType::f64, doubles)}}, DType::f32).at("w") == row_of(DType::f32, floats));
 }
 
 TEST_CASE("float types: the numbers of each type that the library knows") {
@@ -86,7 +88,27 @@ TEST_CASE("float types: other types stay as they are") {
   Weights others = {{"tokens", row_of<int64_t>(DType::i64, {1, 2})},
                     {"eighths", row_of<uint8_t>(DType::f8_e4m3, {1, 2})}};
   CHECK(in_bfloat16(others) == others);
-  CHECK(in_float32(others) == others);
+  CHECK(with_type(others, DType::f32) == others);
   Weights exact = {{"exact", row_of<double>(DType::f64, {0.1})}};
   CHECK(in_bfloat16(exact) == exact);
+}
+
+TEST_CASE("float types: a number beyond the range is refused, and F32 becomes F64") {
+  Weights far = {{"w", row_of<double>(DType::f64, {1, -1e300})}};
+  CHECK(refusal([&] { with_type(far, DType::f32); }) ==
+        "tensor \"w\": -1e+300, beyond the range of F32");
+  Weights near = {{"w", row_of<float>(DType::f32, {0.1f})}};
+  CHECK(with_type(near, DType::f64).at("w") == row_of<double>(DType::f64, {double{0.1f}}));
+}
+
+TEST_CASE("float types: finite or not, in each type") {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  CHECK(is_finite(row_of<float>(DType::f32, {1, -2})));
+  CHECK_FALSE(is_finite(row_of<float>(DType::f32, {1, infinity})));
+  CHECK_FALSE(is_finite(row_of<double>(DType::f64, {-infinity})));
+  CHECK_FALSE(is_finite(row_of<double>(DType::f64, {std::numeric_limits<double>::quiet_NaN()})));
+  CHECK_FALSE(is_finite(row_of<uint16_t>(DType::bf16, {0x7f80})));
+  CHECK_FALSE(is_finite(row_of<uint16_t>(DType::f16, {0x7e00})));
+  CHECK(is_finite(row_of<uint16_t>(DType::u16, {0x7e00, 0x7f80})));
+  CHECK(is_finite(row_of<float>(DType::f32, {})));
 }

@@ -306,3 +306,43 @@ TEST_CASE("decoding: what is refused") {
   CHECK(refused(good) == "decoding: a logit is nan, expected finite ones");
   CHECK(beam_search(model, padded(std::vector<Text>{}), good, {}).empty());
 }
+
+TEST_CASE("a finished target displaces none in progress that could become better") {
+  // Of two tokens one ends, so one target is in progress, and nothing but finished ones competes.
+  int64_t longer = 0;
+  for (double length_penalty : {0.0, 0.6, 2.0, 4.0})
+    for (uint64_t seed = 0; seed < 30; ++seed) {
+      TranslatorRow row = paper_transformer();
+      row.config.source_vocab_size = row.config.target_vocab_size = 2;
+      EncoderDecoder model = decided(row, 300 + seed);
+      DecodingOptions within = options;
+      within.max_length = 6;
+      Text source = {1, 0, 0, 1};
+      BeamOptions narrow{.width = 2, .length_penalty = length_penalty}, exhaustive = narrow;
+      exhaustive.width = within.max_length + 1;
+      auto best = beam_search(model, padded({source}), within, exhaustive)[0];
+      auto got = beam_search(model, padded({source}), within, narrow)[0];
+      REQUIRE(best.size() == 7);
+      CHECK(texts(got) == std::vector<Text>{best[0].tokens, best[1].tokens});
+      longer += best[0].tokens.size() > best[1].tokens.size() ? 1 : 0;
+    }
+  CHECK(longer > 5);
+}
+
+TEST_CASE("of equal scores, who ended first is better, then the earlier row, the smaller token") {
+  RandomValues random(147);
+  EncoderDecoder model = paper_transformer().make(random);
+  assign(model, "source.embedding.weight", 0);
+  auto decoded = [&](const std::vector<Scalar>& logits, int64_t max_length, int64_t width) {
+    assign(model, "output.bias", Values(Tensor::from({6}, logits)));
+    DecodingOptions within = options;
+    within.max_length = max_length;
+    return texts(beam_search(model, padded({{1, 2}}), within,
+                             {.width = width, .length_penalty = 0})[0]);
+  };
+  // Token 2 is certain to the last bit, so that every target of it and the end is as likely.
+  CHECK(decoded({0, -800, 800, -800, -800, -800}, 3, 4) ==
+        std::vector<Text>{{}, {2}, {2, 2}, {2, 2, 2}});
+  CHECK(decoded({0, 0, 0, 0, 0, 0}, 1, 4) == std::vector<Text>{{}, {1}, {2}, {3}});
+  CHECK(decoded({-800, 0, 0, 0, -800, -800}, 2, 3) == std::vector<Text>{{1, 1}, {1, 2}, {1, 3}});
+}

@@ -1,9 +1,12 @@
 #include "nn/models/generate.h"
 
 #include <algorithm>
+#include <string>
 #include <thread>
+#include <type_traits>
 
 #include "core/tape.h"
+#include "nn/models/byte_text.h"
 #include "nn/models/language_model.h"
 #include "tests/support/refusal.h"
 
@@ -221,4 +224,15 @@ TEST_CASE("generate: what is refused") {
   CHECK(refused({1}, {.positions = 0}) == "generate: positions 0, expected at least 1");
   CHECK(refused({1}, {.stop = {2, 11}}) == "generate: token 11 in stop, expected 0 to 10");
   CHECK(refused({1}, {.sampling = {.top_k = -1}}) == "sampling: top_k -1, expected at least 0");
+}
+
+TEST_CASE("generate: tokens in braces are tokens, and a prompt in quotes is a text") {
+  LanguageModel model = transformer_xl();
+  Text made = generate(model, {1, 2}, greedy_options(4));
+  CHECK(made == generate(model, Text{1, 2}, greedy_options(4)));
+  CHECK(generate(model, {0, 2}, greedy_options(4)).size() == 4);
+  std::string text = generate(model, "\x01\x02", greedy_options(4));
+  CHECK(Text(text.begin(), text.end()) == made);
+  static_assert(!std::is_constructible_v<PrefilledPrompt, LanguageModel, Text, GenerateOptions>);
+  static_assert(std::is_constructible_v<PrefilledPrompt, LanguageModel&, Text, GenerateOptions>);
 }

@@ -3,7 +3,10 @@
 
 #include "nn/models/language_model.h"
 
+#include <algorithm>
+
 #include "ops/loss.h"
+#include "ops/shape.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/models.h"
@@ -229,4 +232,25 @@ TEST_CASE("parameters start as their modules say") {
   CHECK(deviation("blocks.0.mixer.qkv.bias") == 0);
   CHECK(deviation("final_norm.weight") == 1);
   CHECK(deviation("output.bias") == 0);
+}
+
+TEST_CASE("language model: drops of the embedding and of what the output layer reads") {
+  LanguageModelConfig config = paper_transformer_xl().config;
+  config.final_norm = true;
+  config.dropout = 0.5;
+  Random random{.seed = 3};
+  LanguageModel model(config, random);
+  Tokens tokens = random_tokens(5, 20, 7, 4);
+  auto zeros = [](const Tensor& x) {
+    std::vector<Scalar> values = contiguous(x).values();
+    return static_cast<double>(std::ranges::count(values, Scalar{0})) /
+           static_cast<double>(values.size());
+  };
+  for (bool training : {false, true}) {
+    Context context{.training = training};
+    ModelOutput output = model(tokens, Memory(), context);
+    // Of 400 numbers, half are dropped.
+    CHECK(zeros(output.block_inputs[0]) == doctest::Approx(training ? 0.5 : 0).epsilon(0.2));
+    CHECK(zeros(output.features) == doctest::Approx(training ? 0.5 : 0).epsilon(0.2));
+  }
 }

@@ -249,3 +249,13 @@ TEST_CASE("sample: what is refused") {
   CHECK(refusal([] { probabilities(std::vector<Scalar>(3, -infinity), {}); }) ==
         "sampling: no logit is more than -inf, so no token can be chosen");
 }
+
+TEST_CASE("probabilities: the penalty multiplies logits below 0, whatever the filters leave") {
+  std::vector<Scalar> logits = {-1, -1, 0.5f};
+  Doubles p = probabilities(logits, {.repetition_penalty = 2}, std::vector{0});
+  CHECK(p[0] / p[1] == doctest::Approx(std::exp(-1)));
+  CHECK(probabilities(logits, {.temperature = 0, .repetition_penalty = 8}, std::vector{2})[2] == 1);
+  Random random;
+  std::vector<Scalar> negative = {-1, -1.5f};
+  CHECK(sample(negative, {.temperature = 0, .repetition_penalty = 2}, random, std::vector{0}) == 1);
+}

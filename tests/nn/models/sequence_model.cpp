@@ -3,10 +3,13 @@
 #include "core/tape.h"
 #include "nn/models/generate.h"
 #include "ops/shape.h"
+#include "optim/evaluate.h"
+#include "optim/trainer.h"
 #include "tests/support/layer_rows.h"
 #include "tests/support/models.h"
 #include "tests/support/own_model.h"
 #include "tests/support/refusal.h"
+#include "tests/support/small_models.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;
@@ -123,4 +126,59 @@ TEST_CASE("sequence model: generate continues with the likeliest token after the
   }
   CHECK(refusal([&] { generate(model, {9}, {.length = 1}); }) ==
         "generate: token 9 in the prompt, expected 0 to 6");
+}
+
+TEST_CASE("sequence model: one that sees ahead is refused, and names causal") {
+  auto refused = [](const MixerConfig& mixer) {
+    Random random;
+    LanguageModelConfig config = small_transformer_xl();
+    config.mixer = mixer;
+    LanguageModel model(config, random);
+    CHECK(model.sees_ahead());
+    return refusal([&] { require_causal("evaluate", model); });
+  };
+  const std::string reason =
+      "evaluate: language_model: blocks.0 sees later tokens, and so the one to predict; expected "
+      "causal true";
+  CHECK(refused(TransformerXLAttentionConfig{.causal = false}) == reason);
+  CHECK(refused(TransformerXLAttentionConfig{.window = Window(4, 1), .causal = false}) == reason);
+  CHECK(refused(TransformerXLAttentionConfig{.chunk = Chunk{2, 1}, .causal = false}) == reason);
+  CHECK(refused(MultiHeadAttentionConfig{.causal = false}) == reason);
+  CHECK(refused(RelativeGlobalAttentionConfig{.max_positions = 8, .causal = false}) == reason);
+  CHECK(refused(ShawAttentionConfig{.max_distance = 4, .causal = false}) == reason);
+  CHECK(refused(AftConfig{.form = AftForm::simple, .causal = false}) == reason);
+}
+
+TEST_CASE("sequence model: one that sees no later token is none of those") {
+  auto allowed = [](const MixerConfig& mixer) {
+    Random random;
+    LanguageModelConfig config = small_transformer_xl();
+    config.mixer = mixer;
+    LanguageModel model(config, random);
+    require_causal("evaluate", model);
+    CHECK_FALSE(model.sees_ahead());
+  };
+  allowed(TransformerXLAttentionConfig{});
+  allowed(TransformerXLAttentionConfig{.window = Window(4, 0), .causal = false});
+  allowed(TransformerXLAttentionConfig{.chunk = Chunk{1, 3}, .causal = false});
+  allowed(TransformerXLAttentionConfig{.window = Window(4, 4)});
+  allowed(AftConfig{.form = AftForm::simple});
+  allowed(LocalRnnConfig{.window = 3});
+}
+
+TEST_CASE("sequence model: nothing trains, scores or continues a text with one that sees ahead") {
+  Random random;
+  LanguageModelConfig config = small_transformer_xl();
+  config.mixer = TransformerXLAttentionConfig{.causal = false};
+  LanguageModel model(config, random);
+  std::vector<int32_t> text = random_text(200, 7);
+  auto begins = [](const std::string& reason, const char* who) {
+    return reason.starts_with(who) && reason.ends_with("expected causal true");
+  };
+  CHECK(begins(refusal([&] { Trainer(model, text, {}, {}); }), "trainer: "));
+  for (EvaluationMode mode :
+       {EvaluationMode::memory, EvaluationMode::chunks, EvaluationMode::sliding})
+    CHECK(begins(refusal([&] { evaluate(model, text, {.mode = mode}); }), "evaluate: "));
+  CHECK(begins(refusal([&] { generate(model, std::vector{1, 2}, {.length = 3}); }), "generate: "));
+  CHECK(begins(refusal([&] { PrefilledPrompt(model, std::vector{1, 2}, {}); }), "generate: "));
 }

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace shiftgrad {
+
+/// Elements that an object reads for as long as it lives: a view of a caller's, which then has to
+/// outlive it, or the object's own, where the caller gave something that would end at once.
+///
+///     Kept<int32_t> viewed = text;                  // sees text
+///     Kept<int32_t> owned = byte_tokens("To be");   // keeps the tokens
+template <class T>
+class Kept {
+ public:
+  Kept() = default;
+  template <class Range>
+  requires std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
+      std::same_as<std::ranges::range_value_t<Range>, T> &&
+      (!std::same_as<std::remove_cvref_t<Range>, Kept>)
+  Kept(Range&& range) {
+    if constexpr (std::ranges::borrowed_range<Range>) {
+      view_ = std::span<const T>(std::ranges::data(range), std::ranges::size(range));
+    } else {
+      using Own = std::remove_cvref_t<Range>;
+      auto own = std::make_shared<const Own>(std::forward<Range>(range));
+      view_ = std::span<const T>(std::ranges::data(*own), std::ranges::size(*own));
+      owner_ = std::move(own);
+    }
+  }
+
+  std::span<const T> view() const { return view_; }
+  operator std::span<const T>() const { return view_; }
+
+ private:
+  std::span<const T> view_{};
+  std::shared_ptr<const void> owner_{};
+};
+
+}  // namespace shiftgrad
