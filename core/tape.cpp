@@ -91,6 +91,11 @@ void Tape::pass_over(const Tensor& output, std::span<const Tensor* const> inputs
       output.storage_->computed = true;
 }
 
+/// Gives all inputs of an op a gradient of 0: its output has no element on which one would matter.
+void Tape::pass_nothing(const Entry& entry) {
+  for (const Input& input : entry.inputs) cleared(input.tensor.gradient_sink());
+}
+
 void Tape::drop_last() {
   --entries_.back().output.storage_->value->recorded;
   release(entries_.back());
@@ -135,7 +140,8 @@ void Tape::backward(const Tensor& output, const Tensor& cotangent,
   accumulate(output.gradient_sink(), cotangent);
   while (!entries_.empty()) {
     Entry& entry = entries_.back();
-    if (Tensor gradient = entry.output.gradient(); gradient.defined()) entry.backward(gradient);
+    if (Tensor gradient = entry.output.gradient(); gradient.defined())
+      gradient.count() == 0 ? pass_nothing(entry) : entry.backward(gradient);
     drop_last();
     if (after_entry) after_entry();
   }

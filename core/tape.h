@@ -87,6 +87,7 @@ class Tape {
   static std::shared_ptr<Tape*> place(Tape* tape);
   static void keep(Entry& entry, const Tensor& input);
   static void release(const Entry& entry);
+  static void pass_nothing(const Entry& entry);
   bool made(const Tensor& output) const;
   void drop_last();
 
