@@ -18,12 +18,12 @@ Dims Dims::filled(int count, int64_t value) {
   return dims;
 }
 
-void Dims::insert(int axis, int64_t value) {
+void Dims::insert(int64_t axis, int64_t value) {
   push_back(value);
   std::rotate(begin() + axis, end() - 1, end());
 }
 
-void Dims::erase(int axis) {
+void Dims::erase(int64_t axis) {
   std::copy(begin() + axis + 1, end(), begin() + axis);
   values_[--size_] = 0;
 }

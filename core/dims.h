@@ -27,8 +27,8 @@ class Dims {
   int size() const { return size_; }
   bool empty() const { return size_ == 0; }
   /// Returns entry `axis`; a negative axis counts from the end.
-  int64_t& operator[](int axis) { return values_[axis < 0 ? axis + size_ : axis]; }
-  int64_t operator[](int axis) const { return values_[axis < 0 ? axis + size_ : axis]; }
+  int64_t& operator[](int64_t axis) { return values_[axis < 0 ? axis + size_ : axis]; }
+  int64_t operator[](int64_t axis) const { return values_[axis < 0 ? axis + size_ : axis]; }
   int64_t* begin() { return values_.data(); }
   int64_t* end() { return values_.data() + size_; }
   const int64_t* begin() const { return values_.data(); }
@@ -40,8 +40,8 @@ class Dims {
     require(size_ < max_rank, "shape: more than ", max_rank, " axes");
     values_[size_++] = value;
   }
-  void insert(int axis, int64_t value);
-  void erase(int axis);
+  void insert(int64_t axis, int64_t value);
+  void erase(int64_t axis);
   bool operator==(const Dims&) const = default;
 
  private:
@@ -68,7 +68,7 @@ inline int64_t product(const Dims& shape) {
 
 /// Returns the axis as a number in 0 … rank-1; a negative one counts from the end. Throws an error
 /// that names `operation` when there is no such axis.
-inline int normalized_axis(const char* operation, int axis, int rank) {
+inline int64_t normalized_axis(const char* operation, int64_t axis, int rank) {
   require(-rank <= axis && axis < rank, operation, ": axis ", axis, " of a tensor with ", rank,
           " axes");
   return axis < 0 ? axis + rank : axis;

@@ -38,7 +38,7 @@ namespace {
 /// Whether each axis steps over everything that the axes of smaller strides reach.
 bool nests(const Layout& layout) {
   if (layout.is_contiguous()) return true;
-  auto steps = [&](int axis) { return layout.shape[axis] > 1 && layout.strides[axis] != 0; };
+  auto steps = [&](int64_t axis) { return layout.shape[axis] > 1 && layout.strides[axis] != 0; };
   for (int axis = 0; axis < layout.rank(); ++axis) {
     if (!steps(axis)) continue;
     int64_t stride = std::abs(layout.strides[axis]), reach = 1;
@@ -111,7 +111,7 @@ Layout Layout::permute(const Dims& axes) const {
   Layout result{axes, axes, offset};
   std::array<bool, Dims::max_rank> seen{};
   for (int axis = 0; axis < rank(); ++axis) {
-    int from = normalized_axis("permute", static_cast<int>(axes[axis]), rank());
+    int64_t from = normalized_axis("permute", axes[axis], rank());
     require(!seen[from], "permute: ", axes, " names an axis twice");
     seen[from] = true;
     result.shape[axis] = shape[from];
@@ -120,7 +120,7 @@ Layout Layout::permute(const Dims& axes) const {
   return result;
 }
 
-Layout Layout::slice(int axis, int64_t begin, int64_t end, int64_t step) const {
+Layout Layout::slice(int64_t axis, int64_t begin, int64_t end, int64_t step) const {
   axis = normalized_axis("slice", axis, rank());
   require(0 <= begin && begin <= end && end <= shape[axis], "slice: ", begin, " to ", end,
           " of axis ", axis, " of ", shape);
@@ -132,7 +132,7 @@ Layout Layout::slice(int axis, int64_t begin, int64_t end, int64_t step) const {
   return result;
 }
 
-Layout Layout::select(int axis, int64_t index) const {
+Layout Layout::select(int64_t axis, int64_t index) const {
   axis = normalized_axis("select", axis, rank());
   int64_t size = shape[axis], begin = index < 0 ? index + size : index;
   require(0 <= begin && begin < size, "select: index ", index, " of axis ", axis, " of ", shape);
@@ -142,7 +142,7 @@ Layout Layout::select(int axis, int64_t index) const {
   return result;
 }
 
-Layout Layout::reverse(int axis) const {
+Layout Layout::reverse(int64_t axis) const {
   axis = normalized_axis("reverse", axis, rank());
   Layout result = *this;
   if (shape[axis] > 0) result.offset += (shape[axis] - 1) * strides[axis];

@@ -47,7 +47,7 @@ struct Layout {
   /// Whether each of the elements 0 … size-1 of a buffer appears exactly once, in any order.
   bool covers(int64_t size) const;
   /// Whether elements are repeated along this axis, or along any, by a stride of 0.
-  bool is_broadcast(int axis) const { return strides[axis] == 0 && shape[axis] > 1; }
+  bool is_broadcast(int64_t axis) const { return strides[axis] == 0 && shape[axis] > 1; }
   bool is_broadcast() const;
   /// Whether two indices may share an element other than through an axis of stride 0. The answer
   /// comes from the strides sorted by size, so a rare layout that interleaves without sharing
@@ -67,11 +67,11 @@ struct Layout {
   /// Puts the axes in the order `axes`. PyTorch: Tensor.permute.
   Layout permute(const Dims& axes) const;
   /// Keeps indices begin … end-1 of one axis, every `step`-th. PyTorch: x[begin:end:step].
-  Layout slice(int axis, int64_t begin, int64_t end, int64_t step = 1) const;
+  Layout slice(int64_t axis, int64_t begin, int64_t end, int64_t step = 1) const;
   /// Keeps index `index` of one axis, which disappears; -1 is the last. PyTorch: Tensor.select.
-  Layout select(int axis, int64_t index) const;
+  Layout select(int64_t axis, int64_t index) const;
   /// Reverses one axis by a negative stride. PyTorch: Tensor.flip, which copies.
-  Layout reverse(int axis) const;
+  Layout reverse(int64_t axis) const;
   /// Broadcasts to `shape` by strides of 0. PyTorch: Tensor.expand.
   Layout expand(const Dims& shape) const;
   /// Reads the elements in the same row-major order under another shape; returns nothing when that

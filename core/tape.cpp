@@ -127,6 +127,11 @@ void Tape::pass_over(const Tensor& output, std::span<const Tensor* const> inputs
       output.storage_->computed = true;
 }
 
+/// Gives all inputs of an op a gradient of 0: its output has no element on which one would matter.
+void Tape::pass_nothing(const Entry& entry) {
+  for (const Recorded& input : entry.inputs) cleared(input.tensor().gradient_sink());
+}
+
 std::vector<Tensor> Tape::leaves() const {
   std::vector<Tensor> leaves;
   for (const Entry& entry : entries_)
@@ -163,8 +168,8 @@ void Tape::backward(const Tensor& output, const Tensor& cotangent,
   accumulate(output.gradient_sink(), cotangent);
   while (!entries_.empty()) {
     Entry& entry = entries_.back();
-    Tensor gradient = entry.output.tensor().gradient();
-    if (gradient.defined()) entry.backward(gradient);
+    if (Tensor gradient = entry.output.tensor().gradient(); gradient.defined())
+      gradient.count() == 0 ? pass_nothing(entry) : entry.backward(gradient);
     entries_.pop_back();
     if (after_entry) after_entry();
   }

@@ -38,7 +38,7 @@ class Tensor {
   const Dims& shape() const { return layout_.shape; }
   int rank() const { return layout_.rank(); }
   /// The size of one axis; a negative axis counts from the end. Throws when there is no such axis.
-  int64_t size(int axis) const { return layout_.shape[normalized_axis("size", axis, rank())]; }
+  int64_t size(int64_t axis) const { return layout_.shape[normalized_axis("size", axis, rank())]; }
   int64_t count() const { return layout_.count(); }
   bool is_contiguous() const { return layout_.is_contiguous(); }
   /// Whether a live tape has recorded an op that made or read these values.

@@ -86,6 +86,7 @@ std::unique_ptr<State> LocalRnn::start(int64_t limit) const {
 
 Tensor LocalRnn::slide(const Tensor& x, RecurrentState& open) const {
   int64_t T = x.size(1);
+  if (T == 0) return Tensor::empty({x.size(0), 0, config.d_model});
   if (!open.h.defined()) {
     // Windows that begin before the start have run over zero vectors.
     Tensor nothing = project(Tensor::zeros({x.size(0), 1, config.d_model}));  // [B, 1, gC]

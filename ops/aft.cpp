@@ -46,6 +46,9 @@ void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
           ", expected none");
   require(T <= K, "aft: ", T, " queries of ", K, " keys");
   require(band.step >= 0, "aft: a band that moves by ", band.step, " a query, expected at least 0");
+  constexpr int64_t farthest = int64_t{1} << 40;  // so that no place of a key is beyond int64_t
+  require(-farthest <= band.start && std::max(band.start, band.step) <= farthest,
+          "aft: a band from ", band.start, " by ", band.step, ", expected at most 2^40 either way");
 }
 
 Tensor with_own_rows(const Tensor& x) { return has_own_rows(x.layout()) ? x : contiguous(x); }
@@ -65,6 +68,7 @@ Tensor aft_mix(const Tensor& key, const Tensor& value, const AftBand& band,
 Tensor shifted_rows(const Tensor& input, int64_t width, int64_t start, int64_t step) {
   require_defined("shifted_rows", "x", input);
   require(input.rank() == 3, "shifted_rows: ", input.shape(), ", expected [G, T, m]");
+  require(width >= 0, "shifted_rows: to ", width, " columns, expected at least 0");
   Tensor x = contiguous(input);
   Tensor y = Tensor::empty({x.size(0), x.size(1), width});
   add_shifted(x, start, step, 0, y);

@@ -19,12 +19,12 @@ Tensor zipped(Binary f, const Tensor& a, const Tensor& b) {
   return y;
 }
 
-/// Delivers dy · other to the gradient of x.
+/// Delivers dy · other to the gradient of x; a dy of 0 passes nothing on.
 void deliver_product(const Tensor& x, const Tensor& dy, const Tensor& other) {
   deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
     apply<2>({&dy, &other}, dx, [beta](auto in, Scalar* out, int64_t n) {
       if (beta == 0) {
-        simd::zip(Binary::multiply, in[0], in[1], out, n);
+        simd::zip(Binary::weigh, in[0], in[1], out, n);
       } else {
         simd::multiply_add(in[0], in[1], out, n);
       }

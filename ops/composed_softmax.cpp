@@ -5,7 +5,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-Tensor log_softmax(const Tensor& x, int axis) {
+Tensor log_softmax(const Tensor& x, int64_t axis) {
   require_defined("log_softmax", "x", x);
   axis = normalized_axis("log_softmax", axis, x.rank());
   if (x.size(axis) == 0) return x;

@@ -9,7 +9,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-Tensor concat(std::vector<Tensor> inputs, int axis) {
+Tensor concat(std::vector<Tensor> inputs, int64_t axis) {
   std::erase_if(inputs, [](const Tensor& input) { return !input.defined(); });
   require(!inputs.empty(), "concat: no tensors");
   if (inputs.size() == 1) return inputs[0];
@@ -44,7 +44,7 @@ Tensor concat(std::vector<Tensor> inputs, int axis) {
   return y;
 }
 
-Tensor stack(const std::vector<Tensor>& parts, int axis) {
+Tensor stack(const std::vector<Tensor>& parts, int64_t axis) {
   std::vector<Tensor> inputs;
   for (const Tensor& part : parts) {
     require_defined("stack", "a part", part);
@@ -56,7 +56,7 @@ Tensor stack(const std::vector<Tensor>& parts, int axis) {
   return concat(inputs, axis);
 }
 
-std::vector<Tensor> split(const Tensor& x, int64_t size, int axis) {
+std::vector<Tensor> split(const Tensor& x, int64_t size, int64_t axis) {
   require_defined("split", "x", x);
   require(size >= 1, "split: parts of ", size, ", expected at least 1");
   int64_t end = x.shape()[normalized_axis("split", axis, x.rank())];

@@ -47,7 +47,7 @@ void drop(const DropoutPattern& pattern, const Tensor& x, const Scalar* added, c
       int64_t count = std::min<int64_t>(512, end - n);
       pattern.factors(first + n, count, factors.data());
       if (!added) {
-        simd::zip(simd::Binary::multiply, factors.data(), x.data() + n, out + n, count);
+        simd::zip(simd::Binary::weigh, factors.data(), x.data() + n, out + n, count);
         continue;
       }
       if (added != out) std::copy(added + n, added + n + count, out + n);

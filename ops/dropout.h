@@ -23,8 +23,9 @@ struct DropoutPattern {
 };
 
 /// Returns x with each element zeroed with probability `rate`, and the rest multiplied by
-/// 1 / (1 - rate) (Srivastava et al. 2014). Throws unless 0 ≤ rate < 1.
-/// PyTorch: functional.dropout.
+/// 1 / (1 - rate) (Srivastava et al. 2014). A dropped element is 0 whatever it was, and so is its
+/// gradient. Throws unless 0 ≤ rate < 1. PyTorch: functional.dropout, which makes NaN of a dropped
+/// element that is not finite.
 Tensor dropout(const Tensor& x, const DropoutPattern& pattern);
 
 /// residual + dropout(x, pattern) in one pass: the end of each part of a block (Vaswani et al.

@@ -19,7 +19,7 @@ namespace {
 
 /// Calls body(x, y) for the places of x[…, indices[…, n, …], …] and of y[…, n, …], in the order of
 /// the indices. y is dense.
-void for_each_gathered(Layout x, int axis, const Tokens& indices, auto body) {
+void for_each_gathered(Layout x, int64_t axis, const Tokens& indices, auto body) {
   int64_t step = x.strides[axis], to = 0;
   x.shape = indices.shape;
   x.strides[axis] = 0;
@@ -30,7 +30,7 @@ void for_each_gathered(Layout x, int axis, const Tokens& indices, auto body) {
 }
 
 /// Returns the indices of the k greatest elements along the axis, the greatest first.
-Tokens greatest(const char* operation, const Tensor& x, int64_t k, int axis) {
+Tokens greatest(const char* operation, const Tensor& x, int64_t k, int64_t axis) {
   require_defined(operation, "x", x);
   axis = normalized_axis(operation, axis, x.rank());
   int64_t length = x.size(axis), step = x.layout().strides[axis];
@@ -57,7 +57,7 @@ Tokens greatest(const char* operation, const Tensor& x, int64_t k, int axis) {
 
 }  // namespace
 
-Tensor gather(const Tensor& x, int axis, const Tokens& indices) {
+Tensor gather(const Tensor& x, int64_t axis, const Tokens& indices) {
   require_defined("gather", "x", x);
   require_complete("gather", "indices", indices);
   axis = normalized_axis("gather", axis, x.rank());
@@ -84,13 +84,13 @@ Tensor gather(const Tensor& x, int axis, const Tokens& indices) {
   return y;
 }
 
-Tokens argmax(const Tensor& x, int axis, bool keepdim) {
+Tokens argmax(const Tensor& x, int64_t axis, bool keepdim) {
   Tokens indices = greatest("argmax", x, 1, axis);
   if (!keepdim) indices.shape.erase(axis < 0 ? axis + x.rank() : axis);
   return indices;
 }
 
-TopK topk(const Tensor& x, int64_t k, int axis) {
+TopK topk(const Tensor& x, int64_t k, int64_t axis) {
   Tokens indices = greatest("topk", x, k, axis);
   return {gather(x, axis, indices), indices};
 }

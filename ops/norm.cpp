@@ -12,17 +12,15 @@
 #include "core/machine/allocator.h"
 #include "core/machine/parallel.h"
 #include "core/tape.h"
-#include "ops/elementwise.h"
 #include "ops/norm/rows.h"
-#include "ops/reduce.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// The rate of a norm. Both norms centre a row and multiply it by a rate r that depends on q = Σ
-/// (x - mean)²; they differ in r(q) and 2 r'(q) alone.
+/// The rate of a norm. A norm centres a row, unless its mean counts as 0, and multiplies it by a
+/// rate r that depends on q = Σ (x - mean)². Norms differ in that and in r(q) and 2 r'(q) alone.
 struct Rate {
   double value, slope;
 };
@@ -43,8 +41,14 @@ Tensor as_tensor(std::span<const double> values) {
   return Tensor::from({std::ssize(values)}, std::vector<Scalar>(values.begin(), values.end()));
 }
 
+/// Whether nothing comes back to a row that is not finite. Such a row passes nothing on.
+bool passes_nothing(const NormedRow& row, const Scalar* dy, int64_t C) {
+  if (row.rate > 0 && std::isfinite(row.mean)) return false;
+  return std::all_of(dy, dy + C, [](Scalar gradient) { return gradient == 0; });
+}
+
 Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain,
-                  const Tensor& shift, const RateOf& rate_of) {
+                  const Tensor& shift, const RateOf& rate_of, bool centered = true) {
   require_defined(operation, "x", input, "weight", gain, "bias", shift);
   require(input.rank() >= 1 && input.size(-1) >= 1, operation, ": ", input.shape(),
           ", expected […, C]");
@@ -58,15 +62,19 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain
   parallel_each(rows, rows_per_tile, [&](int64_t row) {
     const Scalar* from = x.data() + row * C;
     auto [mean, squares] = moments(from, C);
-    Rate rate = rate_of(squares);
-    (*normed)[row] = {mean, rate.value, rate.slope};
+    Rate rate = rate_of(centered ? squares : squares + static_cast<double>(C) * mean * mean);
+    (*normed)[row] = {centered ? mean : 0, rate.value, rate.slope, centered};
     normalize((*normed)[row], from, weight.data(), bias.data(), out + row * C, C);
   });
   record(y, {&x, &weight, &bias}, [x, weight, bias, normed, rows, C](const Tensor& dy) {
     deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
       parallel_each(rows, rows_per_tile, [&](int64_t row) {
-        normalize_backward((*normed)[row], x.data() + row * C, weight.data(), dy.data() + row * C,
-                           beta, dx.mutable_data() + row * C, C);
+        const Scalar* from = dy.data() + row * C;
+        Scalar* to = dx.mutable_data() + row * C;
+        if (!passes_nothing((*normed)[row], from, C))
+          normalize_backward((*normed)[row], x.data() + row * C, weight.data(), from, beta, to, C);
+        else if (beta == 0)
+          std::fill_n(to, C, Scalar{0});
       });
     });
     if (!weight.requires_gradient() && !bias.requires_gradient()) return;
@@ -74,8 +82,9 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain
       ParameterGradients sums(2 * C);
       int64_t end = std::min(rows, (tile + 1) * rows_per_tile);
       for (int64_t row = tile * rows_per_tile; row < end; ++row)
-        add_parameter_gradients((*normed)[row], x.data() + row * C, dy.data() + row * C,
-                                sums.data(), sums.data() + C, C);
+        if (!passes_nothing((*normed)[row], dy.data() + row * C, C))
+          add_parameter_gradients((*normed)[row], x.data() + row * C, dy.data() + row * C,
+                                  sums.data(), sums.data() + C, C);
       return sums;
     };
     int64_t tiles = (rows + rows_per_tile - 1) / rows_per_tile;
@@ -87,15 +96,18 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain
   return y;
 }
 
+/// r = (q/n + ε)^-½, so 2 r'(q) = -r³ / n.
+RateOf by_mean_square(int64_t count, double epsilon) {
+  return [n = static_cast<double>(count), epsilon](double q) {
+    double r = 1 / std::sqrt(q / n + epsilon);
+    return Rate{r, -r * r * r / n};
+  };
+}
+
 }  // namespace
 
 Tensor layer_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
-  // r = (q/n + ε)^-½, so 2 r'(q) = -r³ / n.
-  auto n = static_cast<double>(weight.count());
-  return normalized("layer_norm", x, weight, bias, [n, epsilon](double q) {
-    double r = 1 / std::sqrt(q / n + epsilon);
-    return Rate{r, -r * r * r / n};
-  });
+  return normalized("layer_norm", x, weight, bias, by_mean_square(weight.count(), epsilon));
 }
 
 Tensor deviation_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon,
@@ -117,8 +129,9 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon) {
   require(x.rank() >= 1 && x.size(-1) >= 1, "rms_norm: ", x.shape(), ", expected […, C]");
   require(!weight.defined() || weight.shape() == Dims{x.size(-1)}, "rms_norm: ", x.shape(),
           ": weight ", weight.shape(), ", expected [", x.size(-1), "]");
-  Tensor y = x / sqrt(mean(square(x), {-1}, true) + static_cast<Scalar>(epsilon));
-  return weight.defined() ? weight * y : y;
+  int64_t C = x.size(-1);
+  return normalized("rms_norm", x, weight.defined() ? weight : Tensor::full({C}, 1),
+                    Tensor::zeros({C}), by_mean_square(C, epsilon), false);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

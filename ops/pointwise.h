@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <tuple>
 
 #include "core/accumulate.h"
@@ -64,7 +65,8 @@ Tensor mapped(auto f, const Tensor& x, const auto&... others) {
 auto sloped(auto... values) { return std::array{static_cast<Scalar>(values)...}; }
 
 /// Computes and records a function of single elements, for operands of one shape: f(x_1, …) returns
-/// sloped(y, ∂y/∂x_1, …). An element whose slope is 0 gets no gradient, whatever dy is.
+/// sloped(y, ∂y/∂x_1, …). An element whose slope is 0 gets no gradient, whatever dy is, and a dy of
+/// 0 passes nothing on, whatever the slope is.
 Tensor pointwise(const char* operation, auto f, const auto&... x) {
   (require_defined(operation, "x", x), ...);
   Tensor y = mapped([f](auto... in) { return f(in...)[0]; }, x...);
@@ -73,7 +75,8 @@ Tensor pointwise(const char* operation, auto f, const auto&... x) {
     auto pass_on = [&](const Tensor& to) {
       auto share = [f, n = ++operand](Scalar dy, auto... in) {
         Scalar slope = f(in...)[n];
-        return slope == 0 ? 0 : slope * dy;
+        bool none = slope == 0 || (dy == 0 && !std::isfinite(slope));
+        return none ? 0 : slope * dy;
       };
       if (to.requires_gradient()) accumulate(to.gradient_sink(), mapped(share, dy, x...));
     };

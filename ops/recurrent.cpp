@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/accumulate.h"
 #include "core/errors.h"
 #include "core/machine/parallel.h"
 #include "core/tape.h"
-#include "ops/concat.h"
 #include "ops/dense_rows.h"
 #include "ops/recurrent/cells.h"
 #include "ops/shape.h"
@@ -45,36 +45,71 @@ void check_step(RecurrentCell cell, const Tensor& p, const Tensor& u, const Tens
           ": expected [B, T, ", gates, "C] twice and [B, T, C]");
 }
 
+/// The operands of a step, with dense rows; u and before may be undefined.
+struct Step {
+  RecurrentCell cell;
+  Tensor p, u, before;
+  CellColumns column = columns(cell);
+  int64_t rows = p.size(0) * p.size(1), C = p.size(2) / column.gates;
+  bool lstm = cell == RecurrentCell::lstm;
+
+  /// Calls body(row, kept) for each row that has run, kept as `cells.h` says.
+  void run(auto body) const {
+    parallel_ranges(rows, 32, [&, P = Rows(p), U = Rows(u), B = Rows(before)](auto begin, auto end) {
+      std::vector<Scalar> kept(static_cast<size_t>(column.row * C));
+      for (int64_t row = begin; row < end; ++row) {
+        if (U[row])
+          std::copy_n(U[row], column.gates * C, kept.data());
+        else
+          std::fill_n(kept.data(), column.gates * C, Scalar{0});
+        cell_forward(cell, P[row], nullptr, B[row], kept.data(), C);
+        body(row, kept.data());
+      }
+    });
+  }
+
+  /// Sets y [1, B, T, C] to h', and that of an LSTM [2, B, T, C] to h' and c'.
+  void forward(const Tensor& y) const {
+    Scalar* after = y.mutable_data();
+    run([&](int64_t row, const Scalar* kept) {
+      std::copy_n(kept + column.hidden * C, C, after + row * C);
+      if (lstm) std::copy_n(kept + column.state * C, C, after + (rows + row) * C);
+    });
+  }
+
+  void backward(const Tensor& dy) const {
+    auto zeros_for = [](const Tensor& x) {
+      return x.requires_gradient() ? Tensor::zeros(x.shape()) : Tensor();
+    };
+    Tensor dp = zeros_for(p), du = zeros_for(u), dbefore = zeros_for(before);
+    const Scalar* dafter = dy.data();
+    run([&, B = Rows(before)](int64_t row, const Scalar* kept) {
+      std::vector<Scalar> d(static_cast<size_t>(column.gradient * C));
+      std::vector<Scalar> dh(dafter + row * C, dafter + (row + 1) * C), dc(dh.size());
+      if (lstm) std::copy_n(dafter + (rows + row) * C, C, dc.data());
+      cell_backward(cell, kept, B[row], dh.data(), dc.data(), d.data(), C);
+      int64_t at = row * column.gates * C;
+      if (dp.defined()) add_projected_gradient(cell, d.data(), dp.mutable_data() + at, C);
+      if (du.defined()) std::copy_n(d.data(), column.gates * C, du.mutable_data() + at);
+      const auto& passed = lstm ? dc : dh;
+      if (dbefore.defined()) std::ranges::copy(passed, dbefore.mutable_data() + row * C);
+    });
+    accumulate(p.gradient_sink(), dp);
+    accumulate(u.gradient_sink(), du);
+    accumulate(before.gradient_sink(), dbefore);
+  }
+};
+
 }  // namespace
 
 RecurrentState recurrent_step(RecurrentCell cell, const Tensor& projected, const Tensor& recurrent,
                               const Tensor& before) {
   check_step(cell, projected, recurrent, before);
-  bool lstm = cell == RecurrentCell::lstm;
-  CellColumns column = columns(cell);
-  Tensor p = with_dense_rows(projected), u = with_dense_rows(recurrent);
-  Tensor b = with_dense_rows(before);
-  int64_t rows = p.size(0) * p.size(1), C = p.size(2) / column.gates;
-  Tensor y = Tensor::empty({lstm ? 2 : 1, p.size(0), p.size(1), C});  // h', and LSTM's c'
-  Scalar* after = y.mutable_data();
-  parallel_ranges(rows, 32, [&, P = Rows(p), U = Rows(u), B = Rows(b)](int64_t begin, int64_t end) {
-    std::vector<Scalar> kept(static_cast<size_t>(column.row * C));
-    for (int64_t row = begin; row < end; ++row) {
-      if (U[row])
-        std::copy_n(U[row], column.gates * C, kept.data());
-      else
-        std::fill_n(kept.data(), column.gates * C, Scalar{0});
-      cell_forward(cell, P[row], nullptr, B[row], kept.data(), C);
-      std::copy_n(kept.data() + column.hidden * C, C, after + row * C);
-      if (lstm) std::copy_n(kept.data() + column.state * C, C, after + (rows + row) * C);
-    }
-  });
-  record(y, {&p, &u, &b}, [cell, lstm, p, u, b](const Tensor& dy) {
-    Tape tape;
-    auto [h, c] = composed_step(cell, p, u, b);
-    tape.backward(lstm ? concat({unsqueeze(h, 0), unsqueeze(c, 0)}, 0) : unsqueeze(h, 0), dy);
-  });
-  return {select(y, 0, 0), lstm ? select(y, 0, 1) : Tensor()};
+  Step step{cell, with_dense_rows(projected), with_dense_rows(recurrent), with_dense_rows(before)};
+  Tensor y = Tensor::empty({step.lstm ? 2 : 1, step.p.size(0), step.p.size(1), step.C});
+  step.forward(y);
+  record(y, {&step.p, &step.u, &step.before}, [step](const Tensor& dy) { step.backward(dy); });
+  return {select(y, 0, 0), step.lstm ? select(y, 0, 1) : Tensor()};
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -16,7 +16,7 @@ Tensor sum(const Tensor& x, const Dims& axes, bool keepdim) {
   require_defined("sum", "x", x);
   Dims kept = x.shape(), dropped;
   for (int64_t axis : axes) {
-    int64_t& size = kept[normalized_axis("sum", static_cast<int>(axis), x.rank())];
+    int64_t& size = kept[normalized_axis("sum", axis, x.rank())];
     require(size >= 0, "sum: axes ", axes, " of ", x.shape(), " name one twice");
     size = -1;
   }
@@ -48,7 +48,7 @@ Tensor mean(const Tensor& x) {
   return scale(sum(x), 1 / static_cast<Scalar>(x.count()));
 }
 
-Tensor maximum(const Tensor& x, int axis, bool keepdim) {
+Tensor maximum(const Tensor& x, int64_t axis, bool keepdim) {
   require_defined("maximum", "x", x);
   axis = normalized_axis("maximum", axis, x.rank());
   require(x.size(axis) > 0, "maximum: axis ", axis, " of ", x.shape(), " is empty");
@@ -59,7 +59,7 @@ Tensor maximum(const Tensor& x, int axis, bool keepdim) {
 namespace {
 
 /// Returns the running sums. Nothing is recorded.
-Tensor running_sums(const Tensor& x, int axis) {
+Tensor running_sums(const Tensor& x, int64_t axis) {
   Tensor y = Tensor::empty(x.shape());
   const Scalar* from = x.data() - x.layout().offset;
   Scalar* to = y.mutable_data();
@@ -76,7 +76,7 @@ Tensor running_sums(const Tensor& x, int axis) {
 
 }  // namespace
 
-Tensor cumsum(const Tensor& x, int axis) {
+Tensor cumsum(const Tensor& x, int64_t axis) {
   require_defined("cumsum", "x", x);
   axis = normalized_axis("cumsum", axis, x.rank());
   Tensor y = running_sums(x, axis);

@@ -20,10 +20,10 @@ Tensor mean(const Tensor& x);
 /// The maximum along one axis, which disappears, or stays as size 1 with `keepdim`. The gradient
 /// goes to the first of equal maxima, and NaN counts as the greatest. PyTorch:
 /// x.max(axis, keepdim).values. Throws when the axis is empty.
-Tensor maximum(const Tensor& x, int axis, bool keepdim = false);
+Tensor maximum(const Tensor& x, int64_t axis, bool keepdim = false);
 
 /// The running sums y_n = x_0 + … + x_n along one axis, added up in double from the first on.
 /// PyTorch: cumsum.
-Tensor cumsum(const Tensor& x, int axis);
+Tensor cumsum(const Tensor& x, int64_t axis);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -19,7 +19,7 @@ Tensor permute(const Tensor& x, const Dims& axes) {
   return x.view(x.layout().permute(axes));
 }
 
-Tensor transpose(const Tensor& x, int a, int b) {
+Tensor transpose(const Tensor& x, int64_t a, int64_t b) {
   require_defined("transpose", "x", x);
   Dims axes;
   for (int axis = 0; axis < x.rank(); ++axis) axes.push_back(axis);
@@ -28,17 +28,17 @@ Tensor transpose(const Tensor& x, int a, int b) {
   return permute(x, axes);
 }
 
-Tensor slice(const Tensor& x, int axis, int64_t begin, int64_t end, int64_t step) {
+Tensor slice(const Tensor& x, int64_t axis, int64_t begin, int64_t end, int64_t step) {
   require_defined("slice", "x", x);
   return x.view(x.layout().slice(axis, begin, end, step));
 }
 
-Tensor select(const Tensor& x, int axis, int64_t index) {
+Tensor select(const Tensor& x, int64_t axis, int64_t index) {
   require_defined("select", "x", x);
   return x.view(x.layout().select(axis, index));
 }
 
-Tensor reverse(const Tensor& x, int axis) {
+Tensor reverse(const Tensor& x, int64_t axis) {
   require_defined("reverse", "x", x);
   return x.view(x.layout().reverse(axis));
 }
@@ -48,7 +48,7 @@ Tensor expand(const Tensor& x, const Dims& shape) {
   return x.view(x.layout().expand(shape));
 }
 
-Tensor unsqueeze(const Tensor& x, int axis) {
+Tensor unsqueeze(const Tensor& x, int64_t axis) {
   require_defined("unsqueeze", "x", x);
   Layout layout = x.layout();
   axis = normalized_axis("unsqueeze", axis, x.rank() + 1);
@@ -57,7 +57,7 @@ Tensor unsqueeze(const Tensor& x, int axis) {
   return x.view(layout);
 }
 
-Tensor squeeze(const Tensor& x, int axis) {
+Tensor squeeze(const Tensor& x, int64_t axis) {
   require_defined("squeeze", "x", x);
   return x.shape()[normalized_axis("squeeze", axis, x.rank())] == 1 ? select(x, axis, 0) : x;
 }

@@ -15,25 +15,25 @@ Tensor reshape(const Tensor& x, const Dims& shape);
 Tensor permute(const Tensor& x, const Dims& axes);
 
 /// Exchanges two axes, by default the last two. PyTorch: transpose.
-Tensor transpose(const Tensor& x, int a = -2, int b = -1);
+Tensor transpose(const Tensor& x, int64_t a = -2, int64_t b = -1);
 
 /// Keeps indices begin … end-1 of one axis, every `step`-th. PyTorch: x[begin:end:step].
-Tensor slice(const Tensor& x, int axis, int64_t begin, int64_t end, int64_t step = 1);
+Tensor slice(const Tensor& x, int64_t axis, int64_t begin, int64_t end, int64_t step = 1);
 
 /// Keeps index `index` of one axis, which disappears; -1 is the last. PyTorch: select.
-Tensor select(const Tensor& x, int axis, int64_t index);
+Tensor select(const Tensor& x, int64_t axis, int64_t index);
 
 /// Reverses one axis, as a view like the others. PyTorch: flip, which copies.
-Tensor reverse(const Tensor& x, int axis);
+Tensor reverse(const Tensor& x, int64_t axis);
 
 /// Broadcasts to a shape without a copy; the gradient is summed back. PyTorch: expand.
 Tensor expand(const Tensor& x, const Dims& shape);
 
 /// Inserts an axis of size 1 before `axis`. PyTorch: unsqueeze.
-Tensor unsqueeze(const Tensor& x, int axis);
+Tensor unsqueeze(const Tensor& x, int64_t axis);
 
 /// Removes one axis of size 1; an axis of another size stays, as in PyTorch. PyTorch: squeeze.
-Tensor squeeze(const Tensor& x, int axis);
+Tensor squeeze(const Tensor& x, int64_t axis);
 
 /// Returns the elements as a dense row-major tensor: x itself when it is one, else a copy.
 Tensor contiguous(const Tensor& x);

@@ -12,7 +12,7 @@ Tensor softmax(const Tensor& x);
 
 /// log softmax(x) = x - log Σ_k e^x_k along `axis`, without overflow: -inf gives -inf, and a row of
 /// nothing but -inf NaN. PyTorch: log_softmax.
-Tensor log_softmax(const Tensor& x, int axis = -1);
+Tensor log_softmax(const Tensor& x, int64_t axis = -1);
 
 /// The softmax of factor · scores over the visible keys, for scores [B, H, T, K]. A hidden key gets
 /// exactly 0 whatever its score, even a NaN; a query that sees no key gets 0 everywhere and passes

@@ -1,9 +1,15 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 
+#include <cstring>
+
+#include "core/machine/fresh_memory.h"
 #include "core/machine/parallel.h"
 
+/// With --fresh-memory=nan, all tests run in memory that is full of NaN until it is written.
 int main(int count, char** arguments) {
   shiftgrad::initialize();
+  for (int n = 1; n < count; ++n)
+    if (std::strcmp(arguments[n], "--fresh-memory=nan") == 0) shiftgrad::fill_fresh_memory(true);
   return doctest::Context(count, arguments).run();
 }

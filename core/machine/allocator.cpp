@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <mutex>
 #include <new>
 #include <type_traits>
 
 #include "core/errors.h"
+#include "core/machine/fresh_memory.h"
 #include "core/machine/sanitizer.h"
 
 namespace shiftgrad {
@@ -60,6 +63,8 @@ struct Pool {
 // No constructor and no destructor runs, so blocks may come and go before and after main.
 static_assert(std::is_trivially_destructible_v<Pool>);
 constinit Pool pool;
+
+constinit std::atomic<bool> filling = false;
 
 /// Takes a free block of the class, which must have one.
 void* pop(size_t index) {
@@ -127,9 +132,7 @@ void* allocate_from_system(size_t requested, size_t index) {
        " are in use");
 }
 
-}  // namespace
-
-void* allocate(size_t bytes) {
+void* take(size_t bytes) {
   require(bytes <= largest_request, "allocate: ", bytes, " bytes: expected at most ",
           largest_request);
   size_t index = class_of(bytes);
@@ -139,6 +142,16 @@ void* allocate(size_t bytes) {
   now.bytes_in_use += block_bytes(index);
   now.peak_bytes_in_use = std::max(now.peak_bytes_in_use, now.bytes_in_use);
   pool.last_used[index] = ++now.calls;
+  return block;
+}
+
+}  // namespace
+
+void fill_fresh_memory(bool fill) { filling = fill; }
+
+void* allocate(size_t bytes) {
+  void* block = take(bytes);
+  if (filling) std::memset(block, 0xff, bytes);  // a float or double of ones only is NaN
   return block;
 }
 

@@ -25,11 +25,18 @@ void map(Unary f, const Scalar* x, Scalar* y, int64_t n) {
   });
 }
 
+/// Returns 0 where a weight of 0 made NaN of what is not finite, `product` elsewhere.
+HWY_INLINE Vector left_out(Vector weight, Vector product) {
+  return hn::IfThenZeroElse(hn::And(hn::Eq(weight, hn::Zero(Lanes())), hn::IsNaN(product)),
+                            product);
+}
+
 void map_gradient(Unary f, const Scalar* x, const Scalar* y, const Scalar* dy, Scalar beta,
                   Scalar* dx, int64_t n) {
   with_function(f, [&](auto function) HWY_ATTR {
     auto gradient = [&](auto access, int64_t i) HWY_ATTR {
-      return function.gradient(access.load(x + i), access.load(y + i), access.load(dy + i));
+      Vector from = access.load(dy + i);
+      return left_out(from, function.gradient(access.load(x + i), access.load(y + i), from));
     };
     if (beta == 0) {
       for_vectors(
@@ -64,6 +71,9 @@ void zip(Binary f, const Scalar* a, const Scalar* b, Scalar* y, int64_t n) {
       return zip_with(a, b, y, n, [](Vector p, Vector q) HWY_ATTR { return hn::Div(p, q); });
     case Binary::maximum:
       return zip_with(a, b, y, n, [](Vector p, Vector q) HWY_ATTR { return larger(p, q); });
+    case Binary::weigh:
+      return zip_with(a, b, y, n, [](Vector p, Vector q)
+                                      HWY_ATTR { return left_out(p, hn::Mul(p, q)); });
   }
 }
 
@@ -82,7 +92,10 @@ void axpby(Scalar alpha, const Scalar* x, Scalar beta, Scalar* y, int64_t n) {
 
 void multiply_add(const Scalar* a, const Scalar* b, Scalar* y, int64_t n) {
   for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
-    access.store(hn::MulAdd(access.load(a + i), access.load(b + i), access.load(y + i)), y + i);
+    Vector weight = access.load(a + i), old = access.load(y + i);
+    Vector times = access.load(b + i), none = hn::Zero(Lanes());
+    auto is_left_out = hn::And(hn::Eq(weight, none), hn::IsNaN(hn::Mul(weight, times)));
+    access.store(hn::MulAdd(weight, hn::IfThenElse(is_left_out, none, times), old), y + i);
   });
 }
 

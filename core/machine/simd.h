@@ -33,12 +33,14 @@ enum class Binary {
   multiply,
   divide,
   maximum,  ///< NaN if either is NaN (PyTorch: torch.maximum)
+  weigh,    ///< a b, but 0 where a is 0 and b is not finite: such a weight leaves b out
 };
 
 /// y = f(x)
 extern void (*const map)(Unary f, const Scalar* x, Scalar* y, int64_t n);
 
-/// dx = beta dx + dy f'(x), given y = f(x); a beta of 0 never reads dx.
+/// dx = beta dx + dy f'(x), given y = f(x); a beta of 0 never reads dx. A dy of 0 passes nothing on,
+/// even if f'(x) is not finite.
 extern void (*const map_gradient)(Unary f, const Scalar* x, const Scalar* y, const Scalar* dy,
                                   Scalar beta, Scalar* dx, int64_t n);
 
@@ -48,7 +50,7 @@ extern void (*const zip)(Binary f, const Scalar* a, const Scalar* b, Scalar* y, 
 /// y = alpha x + beta y; a beta of 0 never reads y.
 extern void (*const axpby)(Scalar alpha, const Scalar* x, Scalar beta, Scalar* y, int64_t n);
 
-/// y += a b
+/// y += a b, but nothing where a is 0 and b is not finite.
 extern void (*const multiply_add)(const Scalar* a, const Scalar* b, Scalar* y, int64_t n);
 
 /// Σ x, added up in a fixed order (that of the CPU's vector width).

@@ -120,7 +120,7 @@ void pass_on(const Terms& terms, const AftRecord& record, const Tensor& dy, cons
       int64_t at = terms.place(x, i), left = terms.left(x);
       Vector gradient = load(dy.data() + at, left), y = load(record.y.data() + at, left);
       Vector num = gradient / load(record.total.data() + at, left);
-      pair = {gradient == 0 ? Vector{} : -num * y, gradient == 0 ? Vector{} : num};
+      pair = {chosen(gradient, -num * y), chosen(gradient, num)};
     }
   }
 }
@@ -168,23 +168,40 @@ void spread(const Terms& terms, const Tile& tile, const Rows& passed, const Rows
   }
 }
 
-/// dw_ij += e^w_ij (dden_i · t_j + dnum_i · t_j v_j)
-void add_bias_gradient(const Terms& terms, const Tile& tile, const Rows& passed, Scalar* gradient) {
+/// Computes what a tile's biases get, [keys, lanes]. Where `selects`, what is 0 leaves out whatever it
+/// multiplies: the terms of a hidden key, and what a query passes on if nothing came to it. Returns
+/// whether all of it is finite.
+template <bool selects>
+bool bias_gradients(const Terms& terms, const Tile& tile, const Rows& passed, Vector* gradients) {
   const Vector* w = reinterpret_cast<const Vector*>(tile.weights);
-  for (int64_t j = tile.keys.begin; j < tile.keys.end; ++j, ++w, gradient += lanes) {
+  Vector spoilt{};  // 0 times what is not finite is NaN
+  for (int64_t j = tile.keys.begin; j < tile.keys.end; ++j, ++w, ++gradients) {
     Vector sums[lanes] = {};
     for (int64_t x = 0; x < terms.vectors; ++x) {
       Pair term = *terms.row(x, j);
       const Pair* from = passed.row(x, tile.first);
       for (int64_t r = 0; r < lanes; ++r) {
-        sums[r] += term.den * from[r].den;
-        sums[r] += term.num * from[r].num;
+        Pair used = selects ? from[r].chosen_by(term.den) : from[r];
+        sums[r] += (selects ? chosen(used.den, term.den) : term.den) * used.den;
+        sums[r] += (selects ? chosen(used.num, term.num) : term.num) * used.num;
       }
     }
     // A key that a query does not see has the weight 0, and may be anything.
-    Vector product = *w == 0 ? Vector{} : *w * sums_of_lanes(sums);
-    store(load(gradient, lanes) + product, gradient, lanes);
+    *gradients = chosen(*w, *w * sums_of_lanes(sums));
+    spoilt += *gradients * 0.0;
   }
+  for (int64_t r = 0; r < lanes; ++r)
+    if (spoilt[r] != 0) return false;
+  return true;
+}
+
+/// dw_ij += e^w_ij (dden_i · t_j + dnum_i · t_j v_j)
+void add_bias_gradient(const Terms& terms, const Tile& tile, const Rows& passed, Scalar* gradient) {
+  Vector gradients[most_keys];
+  if (!bias_gradients<false>(terms, tile, passed, gradients))
+    bias_gradients<true>(terms, tile, passed, gradients);
+  for (int64_t n = 0; n < tile.keys.size(); ++n, gradient += lanes)
+    store(load(gradient, lanes) + gradients[n], gradient, lanes);
 }
 
 /// dk_j = t_j dden + t_j v_j dnum and dv_j = t_j dnum, for the keys begin … end-1.
@@ -197,7 +214,10 @@ void give(const Terms& terms, const Rows& received, int64_t begin, int64_t end, 
       Scalar* row = sink.target.mutable_data() + terms.offset(sink.target, j);
       double beta = static_cast<double>(first ? sink.beta : 1);
       for (int64_t x = 0; x < terms.vectors; ++x, row += lanes) {
-        Vector sum = padding ? Vector{} : gradient(*terms.row(x, j), *received.row(x, j));
+        const Pair& term = *terms.row(x, j);
+        Pair from = received.row(x, j)->chosen_by(term.den);
+        Vector came = (from.den == 0) & (from.num == 0) ? Vector{} : Vector{} + 1.0;
+        Vector sum = padding ? Vector{} : chosen(came, gradient(term, from));
         if (beta != 0) sum += beta * load(row, terms.left(x));
         store(sum, row, terms.left(x));
       }
@@ -237,7 +257,7 @@ struct Sums {
     Vector rise = key - greatest, ratio = exp(rise < 0 ? rise : -rise);
     Vector kept = rise > 0 ? ratio : Vector{} + 1.0, weight = rise > 0 ? Vector{} + 1.0 : ratio;
     den = kept * den + weight;
-    num = kept * num + weight * value;
+    num = kept * chosen(kept, num) + weight * chosen(weight, value);
     greatest = rise > 0 ? key : greatest;
   }
 };

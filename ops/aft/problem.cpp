@@ -124,6 +124,7 @@ void aft_backward(const AftProblem& p, const AftRecord& record, const Tensor& dy
     }
   });
   if (biased) add_bias_gradient(p, bias, tasks);
+  if (p.n == 0) cleared(p.band.bias.gradient_sink());
 }
 
 AftSums aft_no_sums(int64_t B, int64_t C) {

@@ -34,6 +34,10 @@ struct Pair {
     den += weight * x.den;
     num += weight * x.num;
   }
+  /// Returns the pair, but 0 where the weight is.
+  HWY_INLINE Pair chosen_by(Vector weight) const {
+    return {chosen(weight, den), chosen(weight, num)};
+  }
 };
 
 /// For each vector of channels, the pairs of `count` keys or queries.
@@ -127,12 +131,13 @@ class Terms {
     bool padding = p.is_padding(strip.b, j);
     for (int64_t x = 0; x < vectors; ++x) {
       Vector t = padding ? Vector{} : exp(load_row(p.key, x, j) - reference_[x]);
-      *row(x, j) = {t, padding ? t : t * load_row(p.value, x, j)};
+      *row(x, j) = {t, t * chosen(t, load_row(p.value, x, j))};
     }
   }
 };
 
 /// A block of queries with some keys of its window, few enough to stay in the nearest cache.
+constexpr int64_t most_keys = 64;
 struct Tile {
   int64_t block, first;  // the block's first query
   Span keys;
@@ -143,7 +148,6 @@ struct Tile {
 /// Calls body(tile) for all tiles of the queries at hand.
 template <class Body>
 HWY_INLINE void for_tiles(const Terms& terms, const double* weights, Body body) {
-  constexpr int64_t most_keys = 64;
   const AftProblem& p = terms.p;
   auto [first, end] = terms.blocks();
   int64_t seen = p.end(terms.end - 1);

@@ -89,6 +89,9 @@ HWY_INLINE Vector exp(Vector x) {
   return x < -700.0 ? Vector{} : x == x ? power : x;
 }
 
+/// Returns x, but 0 where the weight is 0: such a key gives nothing, whatever it holds.
+HWY_INLINE Vector chosen(Vector weight, Vector x) { return weight == 0 ? Vector{} : x; }
+
 /// Adds each number at an even place of a and then b to its neighbour.
 template <size_t... n>
 HWY_INLINE Vector pair_sums(Vector a, Vector b, std::index_sequence<n...>) {

@@ -61,7 +61,8 @@ void normalize_backward(const NormedRow& row, const Scalar* x, const Scalar* wei
     sum = hn::Add(sum, g);
     along = hn::MulAdd(g, centered(access, c), along);
   });
-  const Doubles mean_gradient = constant(sum_of(sum) / static_cast<double>(C));
+  const Doubles mean_gradient =
+      constant(row.centered ? sum_of(sum) / static_cast<double>(C) : 0);
   const Doubles slope = constant(row.slope * sum_of(along));
   for_vectors<Wide>(C, [&](auto access, int64_t c) HWY_ATTR {
     const Doubles direct = hn::Mul(rate, hn::Sub(gradient(access, c), mean_gradient));

@@ -5,6 +5,8 @@
 //
 //     y = w ⊙ r (x - m) + b
 //     dx = r (g - mean(g)) + s (x - m) Σ g (x - m),   g = w ⊙ dy,  s = 2 r'(q),  q = Σ (x - m)²
+//
+// A norm that does not centre its rows has m = 0 in these, and dx = r g + s x Σ g x.
 
 #include <cstdint>
 
@@ -22,6 +24,7 @@ extern Moments (*const moments)(const Scalar* x, int64_t C);
 /// The m, r and s of a row.
 struct NormedRow {
   double mean, rate, slope;
+  bool centered = true;
 };
 
 extern void (*const normalize)(const NormedRow& row, const Scalar* x, const Scalar* weight,

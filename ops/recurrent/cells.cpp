@@ -93,9 +93,17 @@ void cell_forward(RecurrentCell cell, const Scalar* p, const Scalar* bias, const
   lstm_forward(of, before, row, C);
 }
 
+/// Returns a part of a step's gradient, but 0 where nothing came to its unit, even if the step's
+/// values are not finite.
+HWY_INLINE Vector passed_on(Vector came, Vector part) {
+  auto nothing = hn::And(hn::Eq(came, constant(0)), hn::IsNaN(part));
+  return hn::IfThenZeroElse(nothing, part);
+}
+
 void rnn_backward(const Scalar* row, Scalar* dh, Scalar* d, int64_t C) {
   for_units(C, [&](auto units) HWY_ATTR {
-    units.put(d, tanh_gradient(units.get(row, 0), units.get(dh, 0)));
+    Vector dafter = units.get(dh, 0);
+    units.put(d, passed_on(dafter, tanh_gradient(units.get(row, 0), dafter)));
     units.put(dh, constant(0));
   });
 }
@@ -105,10 +113,12 @@ void gru_backward(const Scalar* row, const Scalar* before, Scalar* dh, Scalar* d
     Vector h = before ? units.get(before, 0) : constant(0);
     Vector r = units.get(row, 0), z = units.get(row, 1), n = units.get(row, 2);
     Vector u_n = units.get(row, 3), dafter = units.get(dh, 0);
+    auto pass_on = [&](Vector part) HWY_ATTR { return passed_on(dafter, part); };
     Vector dn = tanh_gradient(n, hn::NegMulAdd(dafter, z, dafter));
-    units.put(d, sigmoid_gradient(r, hn::Mul(dn, u_n)),
-              sigmoid_gradient(z, hn::Mul(dafter, hn::Sub(h, n))), hn::Mul(dn, r), dn);
-    units.put(dh, hn::Mul(dafter, z));
+    units.put(d, pass_on(sigmoid_gradient(r, hn::Mul(dn, u_n))),
+              pass_on(sigmoid_gradient(z, hn::Mul(dafter, hn::Sub(h, n)))),
+              pass_on(hn::Mul(dn, r)), pass_on(dn));
+    units.put(dh, pass_on(hn::Mul(dafter, z)));
   });
 }
 
@@ -118,10 +128,18 @@ void lstm_backward(const Scalar* row, const Scalar* before, Scalar* dh, Scalar* 
     Vector c = before ? units.get(before, 0) : constant(0);
     Vector i = units.get(row, 0), f = units.get(row, 1), g = units.get(row, 2);
     Vector o = units.get(row, 3), t = tanh(units.get(row, 4)), dafter = units.get(dh, 0);
-    Vector total = hn::Add(units.get(dc, 0), tanh_gradient(t, hn::Mul(dafter, o)));
-    units.put(d, sigmoid_gradient(i, hn::Mul(total, g)), sigmoid_gradient(f, hn::Mul(total, c)),
-              tanh_gradient(g, hn::Mul(total, i)), sigmoid_gradient(o, hn::Mul(dafter, t)));
-    units.put(dc, hn::Mul(total, f));
+    // What nothing came to is left out before the products, which are added in one rounding.
+    auto used = [&](Vector x) HWY_ATTR {
+      return hn::IfThenZeroElse(hn::Eq(dafter, constant(0)), x);
+    };
+    Vector along_h = tanh_gradient(used(t), hn::Mul(dafter, used(o)));
+    Vector total = hn::Add(units.get(dc, 0), along_h);
+    auto pass_on = [&](Vector part) HWY_ATTR { return passed_on(total, part); };
+    units.put(d, pass_on(sigmoid_gradient(i, hn::Mul(total, g))),
+              pass_on(sigmoid_gradient(f, hn::Mul(total, c))),
+              pass_on(tanh_gradient(g, hn::Mul(total, i))),
+              passed_on(dafter, sigmoid_gradient(o, hn::Mul(dafter, t))));
+    units.put(dc, pass_on(hn::Mul(total, f)));
     units.put(dh, constant(0));
   });
 }

@@ -220,7 +220,7 @@ Tensor recurrent_windows(RecurrentCell cell, const Tensor& projected, const Tens
   if (recording(inputs))
     windows.rows = Tensor::empty({windows.count, window, windows.column.row * windows.C});
   Tensor y = Tensor::empty({projected.size(0), windows.T, windows.C});
-  windows.forward(y);
+  if (y.count() > 0) windows.forward(y);
   record(y, inputs, [windows](const Tensor& dy) { windows.backward(dy); });
   return y;
 }

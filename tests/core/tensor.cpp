@@ -221,6 +221,12 @@ TEST_CASE("views of one storage have gradients of their own") {
   accumulate(x.gradient_sink(), Tensor::full({2, 2}, 4));
   slice(x, 1, 1, 2).zero_gradient();
   CHECK(x.gradient().values() == Scalars{4, 0, 4, 0});
+  CHECK(a.gradient().values() == Scalars{4, 0});
+  CHECK(x.gradient_sink().beta == 1);
+  // An expanded part has one element, however many it seems to have.
+  accumulate(row.gradient_sink(), Tensor::full({5}, 1));
+  expand(slice(row, 0, 1, 2), {5}).zero_gradient();
+  CHECK(row.gradient().values() == Scalars{4, 0, 1, 4, 4});
 }
 
 TEST_CASE("a tensor over memory that another object owns has sizes of at least 0, and an end") {

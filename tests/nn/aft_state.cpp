@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include "nn/aft_state.h"
+#include "ops/concat.h"
 #include "tests/support/exact.h"
 #include "tests/support/layer_pieces.h"
+#include "tests/support/mismatch.h"
 #include "tests/support/oracles/aft.h"
 
 using namespace shiftgrad;
@@ -98,5 +101,32 @@ TEST_CASE("running sums are exact after 100,000 tokens, wherever the keys drift"
                 .bias = false,
                 .factor_rank = 2},
                drift);
+  }
+}
+
+TEST_CASE("members change places with all that is kept of them") {
+  for (auto [near, older] : {std::pair{3, AftState::Older::summed},
+                             std::pair{3, AftState::Older::forgotten}}) {
+    RandomValues random(17);
+    Tensor key = random.tensor({2, 9, C}), value = random.tensor({2, 9, C});
+    const std::vector<int64_t> members = {1, 1, 0};
+    auto chosen = [&](const Tensor& x) {
+      std::vector<Tensor> parts;
+      for (int64_t member : members) parts.push_back(x[member]);
+      return stack(parts);
+    };
+    auto fed = [&](AftState& state, const Tensor& k, const Tensor& v, int64_t begin, int64_t end) {
+      Tensor keys = slice(k, 1, begin, end), values = slice(v, 1, begin, end);
+      if (!state.sums()) return state.append(keys, values).second;
+      AftBand band{Tensor::full({1, end - begin, near}, 1), begin - near + 1, 1};
+      return state.feed(keys, values, band);
+    };
+    AftState state(near, older), expected(near, older);
+    fed(state, key, value, 0, 7);
+    fed(expected, chosen(key), chosen(value), 0, 7);
+    state.reorder(members);
+    Tensor y = fed(state, chosen(key), chosen(value), 7, 9);
+    CHECK(same_bits(y, fed(expected, chosen(key), chosen(value), 7, 9)));
+    CHECK_FALSE(same_bits(y[0], y[2]));
   }
 }

@@ -1,8 +1,12 @@
 #include "ops/arithmetic.h"
 
+#include <cmath>
+
+#include "ops/elementwise.h"
 #include "ops/shape.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
+#include "tests/support/specials.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;
@@ -155,4 +159,26 @@ TEST_CASE("shapes that do not broadcast are refused by name") {
   CHECK(refusal([&] { a - b; }) == "subtract: [2, 3] and [4] do not broadcast");
   CHECK(refusal([&] { a* b; }) == "multiply: [2, 3] and [4] do not broadcast");
   CHECK(refusal([&] { a / b; }) == "divide: [2, 3] and [4] do not broadcast");
+}
+
+TEST_CASE("a gradient of 0 passes nothing on, even past what is not finite") {
+  for (Scalar bad : {not_a_number, infinity, -infinity}) {
+    Tensor x = Tensor::from({2}, {bad, 3}).require_gradient();
+    Tensor gate = Tensor::from({2}, {5, 7}).require_gradient();
+    for (Scalar passes : {1, 2}) {  // the second one adds to the first one's gradient
+      Tape tape;
+      tape.backward(gate * x, Tensor::from({2}, {0, 1}));
+      CHECK(gate.gradient().values() == std::vector<Scalar>{0, 3 * passes});
+      CHECK(x.gradient().values() == std::vector<Scalar>{0, 7 * passes});
+    }
+    using Function = Tensor (*)(const Tensor&);
+    for (Function op : {Function{exp}, Function{tanh}, Function{sigmoid}, Function{gelu},
+                        Function{square}, Function{silu}, Function{sin}}) {
+      x.zero_gradient();
+      Tape tape;
+      tape.backward(op(x), Tensor::from({2}, {0, 1}));
+      CHECK(x.gradient().values()[0] == 0);
+      CHECK(std::isfinite(x.gradient().values()[1]));
+    }
+  }
 }

@@ -164,6 +164,28 @@ TEST_CASE("what is dropped is 0 for any finite value, and passes no gradient") {
   }
 }
 
+TEST_CASE("what is dropped is 0 and passes nothing on, even if it is not finite") {
+  DropoutPattern pattern{.seed = 3, .rate = 0.5};
+  std::vector<Scalar> kept = factors(pattern, 0, 40);
+  for (Scalar bad : {not_a_number, infinity, -infinity}) {
+    Tensor x = Tensor::full({40}, 1).require_gradient(), r = Tensor::full({40}, 2);
+    Tensor cotangent = Tensor::full({40}, 1);
+    for (int64_t n = 0; n < 40; ++n)
+      if (kept[static_cast<size_t>(n)] == 0)
+        x.mutable_data()[n] = cotangent.mutable_data()[n] = bad;
+    for (bool added : {false, true}) {
+      Tape tape;
+      Tensor y = added ? add_dropped(r, x, pattern) : dropout(x, pattern);
+      for (int64_t n = 0; n < 40; ++n)
+        CHECK(y.data()[n] == kept[static_cast<size_t>(n)] + (added ? 2 : 0));
+      tape.backward(y, cotangent);
+    }
+    for (Scalar& factor : kept) factor *= 2;  // of two passes
+    CHECK(same_bits(x.gradient().values(), kept));
+    for (Scalar& factor : kept) factor /= 2;
+  }
+}
+
 TEST_CASE("rate 0 is the input itself, and costs nothing") {
   Tensor x = Tensor::full({3}, 1).require_gradient();
   Tape tape;

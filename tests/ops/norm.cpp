@@ -4,6 +4,7 @@
 #include "ops/shape.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
+#include "tests/support/specials.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;
@@ -245,4 +246,46 @@ TEST_CASE("norms refuse shapes that do not fit, by name") {
   CHECK(refusal([&] {
           deviation_norm(zeros({2, 1}), zeros({1}), zeros({1}), 1e-6);
         }) == "deviation_norm: [2, 1], expected at least 2 elements a row");
+}
+
+TEST_CASE("rms_norm: rows whose squares no float holds") {
+  for (double size : {1e-30, 1e-3, 1e19, 1e38}) {
+    Tensor x = Tensor::from({1, 2}, {static_cast<Scalar>(size), static_cast<Scalar>(-2 * size)});
+    Tensor y = rms_norm(x.require_gradient(), {}, 0);
+    CHECK(y.values()[0] == doctest::Approx(1 / std::sqrt(2.5)));
+    CHECK(y.values()[1] == doctest::Approx(-2 / std::sqrt(2.5)));
+    Tape tape;
+    tape.backward(rms_norm(x, {}, 0), Tensor::from({1, 2}, {1, 0}));
+    // (dy - y mean(dy y)) / rms
+    double y_0 = 1 / std::sqrt(2.5), rms = size * std::sqrt(2.5);
+    CHECK(x.gradient().values()[0] * rms == doctest::Approx(1 - y_0 * y_0 / 2));
+    CHECK(x.gradient().values()[1] * rms == doctest::Approx(y_0 * y_0));
+  }
+}
+
+TEST_CASE("a row to which nothing comes back passes nothing on, even if it is not finite") {
+  using Norm = std::function<Tensor(const Tensor&, const Tensor&, const Tensor&)>;
+  const std::vector<Norm> norms = {
+      [](auto& x, auto& w, auto& b) { return layer_norm(x, w, b); },
+      [](auto& x, auto& w, auto& b) { return deviation_norm(x, w, b, 1e-5); },
+      [](auto& x, auto& w, auto&) { return rms_norm(x, w); },
+  };
+  for (const Norm& norm : norms)
+    for (Scalar bad : {not_a_number, infinity, -infinity}) {
+      RandomValues random(4);
+      Tensor weight = random.tensor({3}).require_gradient();
+      Tensor bias = random.tensor({3}), x = random.tensor({2, 3}).require_gradient();
+      auto gradients = [&] {
+        weight.zero_gradient();
+        x.zero_gradient();
+        for (int pass = 0; pass < 2; ++pass) {  // the second one adds to the first one's gradient
+          Tape tape;
+          tape.backward(norm(x, weight, bias), Tensor::from({2, 3}, {0, 0, 0, 1, 2, 4}));
+        }
+        return std::pair{x.gradient().values(), weight.gradient().values()};
+      };
+      auto expected = gradients();
+      x.mutable_data()[1] = bad;
+      CHECK(gradients() == expected);
+    }
 }

@@ -1,10 +1,15 @@
 #include "ops/recurrent.h"
 
+#include <cmath>
+#include <thread>
+
 #include "core/machine/parallel.h"
+#include "ops/arithmetic.h"
 #include "ops/concat.h"
 #include "ops/shape.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
+#include "tests/support/specials.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;
@@ -191,4 +196,52 @@ TEST_CASE("steps refuse shapes that do not fit, by name") {
   CHECK(refused(lstm, of({2, 3, 8}), {}, of({2, 3, 8})) ==
         "recurrent_step: [2, 3, 8] with [] and [2, 3, 8]: expected [B, T, 4C] twice and "
         "[B, T, C]");
+}
+
+TEST_CASE("a step's backward pass may run on another thread") {
+  for (RecurrentCell cell : {rnn, gru, lstm}) {
+    RandomValues random(8);
+    int64_t gates = gate_count(cell);
+    Tensor p = random.tensor({2, 3, 2 * gates}).require_gradient();
+    auto pass = [&](auto on_thread) {
+      Tape tape;
+      Tensor h = recurrent_step(cell, p, p, {}).h;
+      on_thread([&] { tape.backward(h, Tensor::full(h.shape(), 1)); });
+      std::vector<Scalar> gradient = p.gradient().values();
+      p.zero_gradient();
+      return gradient;
+    };
+    std::vector<Scalar> here = pass([](auto action) { action(); });
+    CHECK(same_bits(pass([](auto action) { std::thread(action).join(); }), here));
+  }
+}
+
+TEST_CASE("an RNN has no use for a state before, whose gradient is 0") {
+  RandomValues random(9);
+  Tensor p = random.tensor({2, 3, 4}), before = random.tensor({2, 3, 4}).require_gradient();
+  Tensor other = random.tensor({2, 3, 4}).require_gradient();
+  Tape tape;
+  Tensor y = recurrent_step(rnn, p, {}, before).h + other;
+  tape.backward(y, Tensor::full(y.shape(), 1));
+  CHECK(same_bits(before.gradient(), Tensor::zeros({2, 3, 4})));
+  CHECK(same_bits(other.gradient(), Tensor::full({2, 3, 4}, 1)));
+}
+
+TEST_CASE("a net to which nothing comes back passes nothing on, even if it is not finite") {
+  for (RecurrentCell cell : {rnn, gru, lstm}) {
+    RandomValues random(10);
+    int64_t gates = gate_count(cell);
+    Tensor p = random.tensor({1, 2, 2 * gates}), u = random.tensor({1, 2, 2 * gates});
+    Tensor before = random.tensor({1, 2, 2});
+    for (Tensor* x : {&p, &u, &before})
+      std::fill_n(x->require_gradient().mutable_data(), x->size(2), not_a_number);
+    Tape tape;
+    Tensor h = recurrent_step(cell, p, u, before).h;
+    tape.backward(h, Tensor::from({1, 2, 2}, {0, 0, 1, 1}));
+    for (const Tensor& x : {p, u, before}) {
+      Tensor gradient = x.gradient();
+      CHECK(same_bits(slice(gradient, 1, 0, 1), Tensor::zeros({1, 1, x.size(2)})));
+      for (Scalar value : slice(gradient, 1, 1, 2).values()) CHECK(std::isfinite(value));
+    }
+  }
 }

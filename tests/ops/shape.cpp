@@ -1,7 +1,11 @@
 #include "ops/shape.h"
 
 #include "core/machine/allocator.h"
+#include "ops/concat.h"
 #include "ops/elementwise.h"
+#include "ops/indexing.h"
+#include "ops/reduce.h"
+#include "ops/softmax.h"
 #include "tests/support/op_row.h"
 #include "tests/support/refusal.h"
 
@@ -219,4 +223,36 @@ TEST_CASE("shapes that do not fit are refused by name") {
           split_heads(Tensor::zeros({3, 8}), 2);
         }) == "split_heads: [3, 8] in 2 heads, expected [B, T, n·D] with n heads");
   CHECK(refusal([&] { merge_heads(x); }) == "merge_heads: [2, 3, 8], expected [B, n, T, D]");
+}
+
+TEST_CASE("an axis is not cut to 32 bits") {
+  constexpr int64_t far = int64_t{1} << 32;
+  Tensor x = Tensor::zeros({2, 3});
+  auto refused = [](const char* operation, int64_t axis, auto call) {
+    CHECK(refusal(call) == text(operation, ": axis ", axis, " of a tensor with 2 axes"));
+  };
+  for (int64_t axis : {far, far + 1, -far, -far - 1}) {
+    refused("permute", axis, [&] { permute(x, {axis, 1}); });
+    refused("sum", axis, [&] { sum(x, {axis}); });
+    refused("sum", axis, [&] { mean(x, {axis}); });
+    refused("size", axis, [&] { x.size(axis); });
+    refused("transpose", axis, [&] { transpose(x, axis, 1); });
+    refused("transpose", axis, [&] { transpose(x, 0, axis); });
+    refused("slice", axis, [&] { slice(x, axis, 0, 1); });
+    refused("select", axis, [&] { select(x, axis, 0); });
+    refused("reverse", axis, [&] { reverse(x, axis); });
+    refused("squeeze", axis, [&] { squeeze(x, axis); });
+    refused("concat", axis, [&] { concat({x, x}, axis); });
+    refused("split", axis, [&] { split(x, 1, axis); });
+    refused("gather", axis, [&] { gather(x, axis, {{1, 1}, {0}}); });
+    refused("argmax", axis, [&] { argmax(x, axis); });
+    refused("topk", axis, [&] { topk(x, 1, axis); });
+    refused("maximum", axis, [&] { maximum(x, axis); });
+    refused("cumsum", axis, [&] { cumsum(x, axis); });
+    refused("log_softmax", axis, [&] { log_softmax(x, axis); });
+    CHECK(refusal([&] { unsqueeze(x, axis); }) ==
+          text("unsqueeze: axis ", axis, " of a tensor with 3 axes"));
+    CHECK(refusal([&] { stack({x, x}, axis); }) ==
+          text("stack: axis ", axis, " of a tensor with 3 axes"));
+  }
 }

@@ -7,6 +7,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -14,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/machine/fresh_memory.h"
 #include "core/random.h"
 #include "tests/support/refusal.h"
 
@@ -245,4 +247,21 @@ TEST_CASE("allocate: threads do not get each other's blocks") {
   for (std::thread& thread : threads) thread.join();
   CHECK(mistakes == std::vector<int>(4));
   CHECK(in_use() == before);
+}
+
+TEST_CASE("fill_fresh_memory: every block is NaN, new or used before") {
+  auto is_nan = [](double* x) { return std::isnan(x[0]) && std::isnan(x[99]); };
+  auto filled = [&](size_t bytes) {
+    Block block(bytes);
+    auto* x = static_cast<double*>(block.memory);
+    bool was_nan = is_nan(x);
+    std::fill_n(x, 100, 7.);
+    return was_nan;
+  };
+  fill_fresh_memory(true);
+  CHECK(filled(800));
+  CHECK(filled(800));
+  fill_fresh_memory(false);
+  filled(800);
+  if (allocator_caches()) CHECK_FALSE(filled(800));
 }

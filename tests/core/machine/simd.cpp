@@ -38,7 +38,8 @@ TEST_CASE("an element's bits do not depend on its place, and nothing behind the 
     });
   }
   for (Binary f :
-       {Binary::add, Binary::subtract, Binary::multiply, Binary::divide, Binary::maximum})
+       {Binary::add, Binary::subtract, Binary::multiply, Binary::divide, Binary::maximum,
+        Binary::weigh})
     loops.push_back([f](auto* p, auto* q, auto* y, int64_t n) { simd::zip(f, p, q, y, n); });
   loops.push_back(
       [](auto* p, auto*, auto* y, int64_t n) { simd::axpby(Scalar(0.3), p, Scalar(0.7), y, n); });
@@ -98,6 +99,7 @@ TEST_CASE("zip: the operations of the language") {
     check(Binary::subtract, [](Scalar p, Scalar q) { return p - q; });
     check(Binary::multiply, [](Scalar p, Scalar q) { return p * q; });
     check(Binary::divide, [](Scalar p, Scalar q) { return p / q; });
+    check(Binary::weigh, [](Scalar p, Scalar q) { return p == 0 && !std::isfinite(q) ? 0 : p * q; });
     check(Binary::maximum, [](Scalar p, Scalar q) { return std::max(p, q); });
   });
 }

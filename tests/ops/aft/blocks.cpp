@@ -14,6 +14,7 @@
 #include "ops/shape.h"
 #include "tests/support/every_instruction_set.h"
 #include "tests/support/exact.h"
+#include "tests/support/fresh_memory.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/random_values.h"
 #include "tests/support/refusal.h"
@@ -367,14 +368,13 @@ TEST_CASE("aft_mix: the future changes no bit, wherever in a block it begins") {
       Inputs in(form, 2, M, T, 3, random);
       silence(in, now);
       Pass before(in);
-      for (double extreme : {20., 60., 1e4, -1e4, 1e30, -1e30, double{NAN}}) {
+      for (double extreme : {20., 60., 1e4, -1e4, 1e30, -1e30, HUGE_VAL, -HUGE_VAL, double{NAN}}) {
         CAPTURE(extreme);
         for (int64_t j = M + now; j < M + T; ++j)
           for (int64_t b = 0; b < 2; ++b)
             in.set(b, j, static_cast<Scalar>(extreme), static_cast<Scalar>(extreme));
         Pass after(in);
         CHECK(same_past(after.y, before.y, now));
-        if (std::isnan(extreme)) continue;  // 0 times that is no gradient of anything
         CHECK(same_past(after, before, now, M + now));
       }
     }
@@ -497,4 +497,81 @@ TEST_CASE("aft_step refuses sums of other sizes") {
   CHECK(refusal([&] {
           aft_step(x, x, {band, 0, 0}, sums);
         }) == "aft_step: sums: 1 values for the shape [1, 3, 2]");
+}
+
+TEST_CASE("aft_mix: a single bias beyond what the kernel takes, wherever it is") {
+  for (const Form& form : every_form(2, 5))
+    for (int64_t at = 0; at < form.groups * 5 * form.n; ++at)
+      for (Scalar bias : {900, -900}) {
+        RandomValues random(174);
+        Inputs in(form, 1, 2, 5, 3, random);
+        in.bias.mutable_data()[at] = bias;
+        for (int64_t j = 3; j < 7; ++j) in.move_key(0, j, 150);
+        check(in, hard);
+      }
+}
+
+TEST_CASE("aft_mix: adds to gradients that are there, and keys may be values, too") {
+  for (const Form& form : every_form(2, 20)) {
+    RandomValues random(175);
+    Inputs in(form, 2, 2, 20, 3, random);
+    Pass apart(in);
+    Tensor key = in.key.detach().require_gradient(), bias = in.bias.detach().require_gradient();
+    AftBand band{bias, form.start, form.step};
+    for (int pass = 0; pass < 2; ++pass) {
+      Tape tape;
+      tape.backward(aft_mix(key, in.value, band, {form.causal}), in.dy);
+    }
+    auto doubled = [](Tensor x) {
+      for (int64_t n = 0; n < x.count(); ++n) x.mutable_data()[n] *= 2;
+      return Values(x);
+    };
+    CHECK(is_close(key.gradient(), doubled(apart.dkey), easy));
+    if (form.n > 0) CHECK(is_close(bias.gradient(), doubled(apart.dbias), easy));
+    // One tensor as key and value gets both gradients.
+    Tensor both = in.key.detach().require_gradient();
+    in.value = in.key;
+    Pass of_each(in);
+    Tape tape;
+    tape.backward(aft_mix(both, both, band, {form.causal}), in.dy);
+    Values sum(of_each.dkey);
+    for (size_t n = 0; n < sum.values.size(); ++n)
+      sum.values[n] += static_cast<double>(of_each.dvalue.values()[n]);
+    CHECK(is_close(both.gradient(), sum, easy));
+  }
+}
+
+TEST_CASE("aft_mix: no query behind a memory gives keys and values a gradient of 0") {
+  for (const Form& form : every_form(9, 0)) {
+    RandomValues random(176);
+    Inputs in(form, 2, 9, 0, 3, random);
+    NanInFreshMemory nan_in_fresh_memory;
+    for (bool composed : {false, true}) {
+      Pass pass(in, composed);
+      CHECK(same_bits(pass.dkey, Tensor::zeros({2, 9, 3})));
+      CHECK(same_bits(pass.dvalue, Tensor::zeros({2, 9, 3})));
+    }
+  }
+}
+
+TEST_CASE("aft_mix: a key of -inf has no weight, and its value changes no bit") {
+  for (const Form& form : every_form(3, 40)) {
+    CAPTURE(form.name);
+    RandomValues random(177);
+    Inputs in(form, 2, 3, 40, 3, random);
+    auto hide = [&](Scalar value) {
+      for (int64_t j : {1, 17, 30}) in.set(j % 2, j, -infinity, value);
+    };
+    hide(1);
+    Pass before(in);
+    for (Scalar value : {infinity, not_a_number}) {
+      hide(value);
+      Pass after(in);
+      CHECK(same_bits(after.y, before.y));
+      CHECK(same_bits(after.dkey, before.dkey));
+      CHECK(same_bits(after.dvalue, before.dvalue));
+      CHECK(same_bits(after.dbias, before.dbias));
+      if (form.causal) CHECK(is_close(stepped(in, 3), Values(before.y), easy));
+    }
+  }
 }

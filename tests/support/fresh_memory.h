@@ -1,0 +1,16 @@
+#pragma once
+
+#include "core/machine/fresh_memory.h"
+
+namespace shiftgrad::test {
+
+/// Fills what the allocator hands out with NaN while it lives.
+class NanInFreshMemory {
+ public:
+  NanInFreshMemory() { fill_fresh_memory(true); }
+  ~NanInFreshMemory() { fill_fresh_memory(false); }
+  NanInFreshMemory(const NanInFreshMemory&) = delete;
+  NanInFreshMemory& operator=(const NanInFreshMemory&) = delete;
+};
+
+}  // namespace shiftgrad::test
