@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <cstring>
+#include <filesystem>
+
 #include "bind.h"
 #include "core/errors.h"
 #include "core/machine/allocator.h"
@@ -22,6 +25,17 @@ void share_threads_of_torch() {
   if (region) shiftgrad::use_host_threads(region);
 }
 
+/// Makes an error the one that Python raises. The text may have bytes that are no UTF-8, as the
+/// name of a file may.
+void set_error(PyObject* kind, const std::exception& error) {
+  const char* what = error.what();
+  PyObject* line = PyUnicode_DecodeUTF8(what, static_cast<Py_ssize_t>(std::strlen(what)),
+                                        "backslashreplace");
+  if (!line) return;  // Python has an error of its own
+  PyErr_SetObject(kind, line);
+  Py_DECREF(line);
+}
+
 }  // namespace
 
 NB_MODULE(_extension, module) {
@@ -33,8 +47,12 @@ NB_MODULE(_extension, module) {
   nb::register_exception_translator([](const std::exception_ptr& error, void*) {
     try {
       std::rethrow_exception(error);
+    } catch (const shiftgrad::OutOfMemory& refusal) {
+      set_error(PyExc_MemoryError, refusal);
     } catch (const shiftgrad::Error& refusal) {
-      PyErr_SetString(PyExc_ValueError, refusal.what());
+      set_error(PyExc_ValueError, refusal);
+    } catch (const std::filesystem::filesystem_error& failure) {
+      set_error(PyExc_OSError, failure);
     }
   });
   nb::module_ float32 = module.def_submodule("float32");
