@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 
@@ -10,6 +11,7 @@
 #include "core/machine/allocator.h"
 #include "core/machine/host_threads.h"
 #include "core/machine/parallel.h"
+#include "fingerprint.h"
 #include "runs.h"
 
 namespace nb = nanobind;
@@ -34,6 +36,12 @@ void set_error(PyObject* kind, const std::exception& error) {
   if (!line) return;  // Python has an error of its own
   PyErr_SetObject(kind, line);
   Py_DECREF(line);
+}
+
+/// Reads so much that others may run meanwhile.
+uint64_t fingerprint_at(uintptr_t address, size_t bytes) {
+  nb::gil_scoped_release unlocked;
+  return shiftgrad::fingerprint(reinterpret_cast<const void*>(address), bytes);
 }
 
 }  // namespace
@@ -61,6 +69,7 @@ NB_MODULE(_extension, module) {
   bind_float64(float64);
   bind_runs(module);
   module.attr("__version__") = SHIFTGRAD_VERSION;
+  module.def("fingerprint", fingerprint_at);
   module.def("empty_cache", shiftgrad::release_cached);
   module.def("cached_bytes", [] { return shiftgrad::allocator_counters().bytes_cached; });
 }

@@ -24,6 +24,7 @@ _call = "Tensor?[] tensors, Tensor? key_padding_mask, Tensor? attention_mask, Te
         "str name, str config, str precision, bool[] wanted"
 _library.define(f"forward({_call}) -> (Tensor, Tensor)")
 _library.define(f"backward(Tensor gradient, Tensor output, Tensor ticket, {_call}) -> Tensor[]")
+_library.define("checked(Tensor holds, Tensor result, str complaint) -> Tensor")
 _forward = torch.ops.shiftgrad.forward.default
 _backward = torch.ops.shiftgrad.backward.default
 
@@ -256,6 +257,24 @@ for _operator, _kernel, _autograd, _batched, _name_at in (
         _name_at, f"torch.jit.trace cannot record shiftgrad::{_operator}; torch.export can"), "Tracer")
 torch.library.register_fake("shiftgrad::forward", _shape_of_output, lib=_library)
 torch.library.register_fake("shiftgrad::backward", _shapes_of_gradients, lib=_library)
+
+
+def _checked(holds, result, complaint):
+    if not holds:
+        raise ValueError(complaint)
+    return result.clone()
+
+
+_library.impl("checked", _checked, "CPU")
+torch.library.register_fake("shiftgrad::checked", lambda holds, result, complaint: torch.empty_like(result), lib=_library)
+
+
+def checked(holds, result, complaint):
+    """Returns the result. Raises a ValueError unless `holds`, a tensor of one bool, is true.
+
+    In a compiled graph that is seen when the graph runs.
+    """
+    return torch.ops.shiftgrad.checked.default(holds, result, complaint)
 
 
 def call(tensors, key_padding_mask, attention_mask, seed, name, config, precision):
