@@ -42,7 +42,8 @@ class OwnCode(unittest.TestCase):
         yield parakeet_encoder("eager").layers[0].self_attn, lambda module, x: module(x, positions)[0]
         yield bert_encoder().layers[0].self_attn, lambda module, x: module(x, attention_mask=hidden)[0]
         yield vits_encoder().layers[0].attention, lambda module, x: module(x)[0]
-        yield t5_model().encoder.block[0].layer[0].SelfAttention, lambda module, x: module(x, mask=hidden, **position)[0]
+        yield t5_model(implementation="eager").encoder.block[0].layer[0].SelfAttention, lambda module, x: module(
+            x, mask=hidden, **position)[0]
         yield xlnet_model(attn_type="bi").transformer.layer[0].rel_attn, lambda module, x: module(
             x.transpose(0, 1), None, None, None, rows, None)[0]
         yield deberta_model().encoder.layer[0].attention.self, lambda module, x: module(
@@ -165,7 +166,7 @@ class OwnCode(unittest.TestCase):
             for a, b in zip(*results, strict=True):
                 self.assertEqual(a is None, b is None)
                 if a is not None:
-                    self.same(b, a, bound=1e-7 * max(1, a.abs().max().item()))
+                    self.same(b, a, bound=1e-6 * max(1, a.abs().max().item()))
         self.each(check)
 
     def test_tangents(self):
