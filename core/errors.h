@@ -17,6 +17,12 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The Error for memory that the system does not have.
+class OutOfMemory : public Error {
+ public:
+  using Error::Error;
+};
+
 /// Prints a part of a text. NaN has no sign: the one in its bits depends on the CPU.
 template <class Part>
 void print_part(std::ostream& out, const Part& part) {
@@ -49,13 +55,15 @@ void require(bool condition, const Parts&... parts) {
 }
 
 /// Returns action(), and makes its errors begin with `name`, such as the path of a file. Memory
-/// that runs out is such an error.
+/// that runs out is an OutOfMemory.
 template <class Action>
 auto in_name_of(const std::string& name, Action action) {
   try {
     return action();
   } catch (const std::bad_alloc&) {
-    fail(name, ": too large for the memory");
+    throw OutOfMemory(name + ": too large for the memory");
+  } catch (const OutOfMemory& error) {
+    throw OutOfMemory(text(name, ": ", error.what()));
   } catch (const Error& error) {
     fail(name, ": ", error.what());
   }

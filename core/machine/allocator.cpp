@@ -128,13 +128,13 @@ void* allocate_from_system(size_t requested, size_t index) {
   if (void* block = aligned_block(bytes)) return block;
   shrink(0);
   if (void* block = aligned_block(bytes)) return block;
-  fail("allocate: the system has no block of ", bytes, " bytes; ", pool.counters.bytes_in_use,
-       " are in use");
+  throw OutOfMemory(text("allocate: the system has no block of ", bytes, " bytes; ",
+                         pool.counters.bytes_in_use, " are in use"));
 }
 
 void* take(size_t bytes) {
-  require(bytes <= largest_request, "allocate: ", bytes, " bytes: expected at most ",
-          largest_request);
+  if (bytes > largest_request) [[unlikely]]
+    throw OutOfMemory(text("allocate: ", bytes, " bytes: expected at most ", largest_request));
   size_t index = class_of(bytes);
   std::lock_guard lock(pool.mutex);
   void* block = pool.free[index] ? pop(index) : allocate_from_system(bytes, index);

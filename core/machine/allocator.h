@@ -17,7 +17,8 @@
 namespace shiftgrad {
 
 /// Returns uninitialised memory for at least `bytes` bytes, aligned to 64; never null, not even for
-/// 0 bytes. Throws an Error if the system has no more, even after the cached blocks are given back.
+/// 0 bytes. Throws an OutOfMemory if the system has no more, even after the cached blocks are given
+/// back.
 void* allocate(size_t bytes);
 
 /// Takes back what allocate(bytes) gave, on any thread; `bytes` must be the same number.

@@ -127,6 +127,17 @@ class RelativeAttention(unittest.TestCase):
             self.check(4, 5, ("position_scores",), causal=False, attention_mask=mask, key_padding_mask=padding)
         self.check(4, 5, ("clipped_values",), attention_mask=torch.ones(4, 5, dtype=torch.bool))
 
+    def test_padding_of_one_row_is_that_of_all(self):
+        q, k, v = self.heads(4, 5)
+        row = torch.tensor([[False, True, False, False, True]])
+        got = sg.relative_attention(q, k, v, key_padding_mask=row)
+        self.assertTrue(torch.equal(got, sg.relative_attention(q, k, v, key_padding_mask=row.repeat(B, 1))))
+        layer, x = sg.layer("multi_head_attention", d_model=8, n_head=2), torch.randn(3, 5, 8)
+        expected = layer(x, key_padding_mask=row.repeat(3, 1))
+        self.assertTrue(torch.equal(layer(x, key_padding_mask=row), expected))
+        compiled = torch.compile(layer, backend="aot_eager", fullgraph=True)
+        self.assertTrue(torch.equal(compiled(x, key_padding_mask=row), expected))
+
     def test_it_is_scaled_dot_product_attention_without_terms(self):
         q, k, v = self.heads(5, 5)
         expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
@@ -180,10 +191,15 @@ class RelativeAttention(unittest.TestCase):
             "scale is -inf, expected a finite number": {"scale": -math.inf},
             "a window of 9223372036854775808, expected 1 to": {"window": 2**63},
             "a window of 1.8446744073709552e+19, expected 1 to": {"window": 2**64},
-            "key_padding_mask [1, 4]": {"key_padding_mask": torch.zeros(1, 4, dtype=torch.bool)},
+            "key_padding_mask [3, 4]": {"key_padding_mask": torch.zeros(3, 4, dtype=torch.bool)},
         }
         for line, options in refusals.items():
             with self.assertRaisesRegex(ValueError, f"^relative_attention: .*{re.escape(line)}[^\n]*$"):
+                sg.relative_attention(q, k, v, **options)
+        for options, line in (({"window": 2.5}, "window is 2.5"), ({"window": 2.0}, "window is 2.0"),
+                              ({"window": (1, 2.5)}, "window is 2.5"), ({"window": "3"}, "window is '3'"),
+                              ({"chunk": (2.5, 1)}, "chunk is 2.5"), ({"chunk": (2, 0.5)}, "chunk is 0.5")):
+            with self.assertRaisesRegex(TypeError, f"^relative_attention: {re.escape(line)}, expected a whole number$"):
                 sg.relative_attention(q, k, v, **options)
         with self.assertRaisesRegex(TypeError, "relative_attention: v is torch.float32, but q is torch.float64"):
             sg.relative_attention(q, k, v.float())

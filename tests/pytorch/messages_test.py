@@ -57,11 +57,49 @@ class Names(unittest.TestCase):
         self.assertIn("expected multi_head_attention, ", self.refusal(""))
 
     def test_an_unknown_key_or_mixer_lists_all(self):
-        self.assertEqual(self.refusal("local_rnn", d_modl=3),
-                         'local_rnn: unknown config key "d_modl", expected cell, d_model, window')
+        self.assertEqual(self.refusal("local_rnn", colour=3),
+                         'local_rnn: unknown config key "colour", expected cell, d_model, window')
         line = self.refusal("transformer_block", mixer={"type": "global"}, d_inner=3)
         self.assertTrue(line.startswith('unknown mixer type "global", expected multi_head_attention, '), line)
         self.assertIn("relative_global_attention", line)
+
+    def test_names_of_others_lead_here(self):
+        """The one that is meant is named, of layers, of mixers and of keys."""
+        xl = {"type": "transformer_xl", "d_model": 4, "n_head": 2}
+        for meant, refusal in (
+            ("transformer_xl_attention", self.refusal("transformer_xl", d_model=4, n_head=2)),
+            ("transformer_xl_attention", self.refusal("transformer_block", mixer=xl, d_inner=3)),
+            ("relative_global_attention", self.refusal("music_transformer")),
+            ("relative_global_attention", self.refusal("global")),
+            ("shaw_attention", self.refusal("shaw")),
+            ("n_head", self.refusal("multi_head_attention", d_model=4, n_heads=2)),
+            ("n_head", self.refusal("multi_head_attention", d_model=4, num_heads=2)),
+            ("d_model", self.refusal("local_rnn", d_modl=3, window=2)),
+            ("n_head", self.refusal("transformer_block", d_inner=3, mixer={
+                "type": "multi_head_attention", "d_model": 4, "n_heads": 2})),
+        ):
+            self.assertTrue(refusal.endswith(f", did you mean {meant}?"), refusal)
+        self.assertNotIn("did you mean", self.refusal("local_rnn", colour=3))
+        self.assertNotIn("did you mean", self.refusal("nothing of the kind"))
+
+    def test_numbers_are_whole(self):
+        layer = sg.layer("multi_head_attention", d_model=4, n_head=2)
+        model = sg.layer("language_model", vocab_size=5, d_model=4, n_layer=1, n_head=2, d_inner=3,
+                         mixer={"type": "relative_global_attention", "max_seq": 2})
+        tokens = torch.zeros(1, 2, dtype=torch.long)
+        for error, line, run in (
+            (TypeError, "layer: name is 3, expected the name of a layer", lambda: sg.layer(3)),
+            (TypeError, "multi_head_attention: limit is 2.5, expected a whole number", lambda: layer.start(2.5)),
+            (ValueError, "multi_head_attention: limit is -1, expected 0 to 9223372036854775807", lambda: layer.start(-1)),
+            (ValueError, f"multi_head_attention: limit is {2**70}, expected 0 to 9223372036854775807",
+             lambda: layer.start(2**70)),
+            (TypeError, "language_model: mem_len is 2.5, expected a whole number", lambda: model(tokens, mem_len=2.5)),
+            (ValueError, "language_model: mem_len is -1, expected 0 to 9223372036854775807",
+             lambda: model(tokens, mem_len=-1)),
+        ):
+            with self.subTest(line), self.assertRaises(error) as refused:
+                run()
+            self.assertEqual(str(refused.exception), line)
 
 
 if __name__ == "__main__":

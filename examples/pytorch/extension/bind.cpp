@@ -37,9 +37,11 @@ nb::object to_torch(T* data, const Dims& shape, const Dims& strides, Owner owner
   return nb::module_::import_("torch.utils.dlpack").attr("from_dlpack")(array);
 }
 
+/// Returns a torch.Tensor over the values of a tensor, which keeps no gradient of these alive.
 nb::object to_torch(const Tensor& tensor) {
   const Layout& layout = tensor.layout();
-  return to_torch(const_cast<Scalar*>(tensor.data()), layout.shape, layout.strides, tensor);
+  auto* data = const_cast<Scalar*>(tensor.data());
+  return to_torch(data, layout.shape, layout.strides, tensor.detach());
 }
 
 /// Returns the names of a call's tensors. A program is made for them where one is asked for.

@@ -6,7 +6,6 @@
 
 #include "core/errors.h"
 #include "dropout_rates.h"
-#include "examples/common/near_name.h"
 #include "nn/models/config.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -19,9 +18,10 @@ namespace {
   std::ranges::stable_partition(names, [&](const std::string& known) {
     return !name.empty() && known.find(name) != std::string::npos;
   });
-  std::string choices;
-  for (const std::string& known : names) choices += (choices.empty() ? "" : "|") + known;
-  fail("unknown layer \"", name, '"', common::complaint(name, choices));
+  std::string choices = names.front();
+  for (size_t n = 1; n < names.size(); ++n)
+    choices += (n + 1 < names.size() ? ", " : " or ") + names[n];
+  fail("unknown layer \"", name, "\", expected ", choices);
 }
 
 }  // namespace

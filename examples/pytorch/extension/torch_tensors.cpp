@@ -1,5 +1,7 @@
 #include "torch_tensors.h"
 
+#include <algorithm>
+
 #include "core/errors.h"
 
 namespace nb = nanobind;
@@ -60,8 +62,10 @@ auto in_name_of_tensor(const std::function<std::string()>& name, Read read) {
     return read();
   } catch (nb::python_error& error) {
     std::string why = nb::str(error.value()).c_str();
-    throw nb::type_error(
-        text(name(), " has no memory to read: ", why.substr(0, why.find('\n'))).c_str());
+    why.resize(std::min(why.size(), why.find('\n')));
+    if (why.find("DefaultCPUAllocator") != std::string::npos)  // of which PyTorch has no type
+      throw OutOfMemory(text(name(), ": ", why));
+    throw nb::type_error(text(name(), " has no memory to read: ", why).c_str());
   }
 }
 

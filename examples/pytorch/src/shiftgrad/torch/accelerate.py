@@ -1,11 +1,12 @@
 """Attention of the models of Hugging Face's transformers, computed by this package's kernel."""
 
+import inspect
 import warnings
 
 import torch
 
-from .accelerated import accelerated
-from .known_attentions import known
+from .accelerated import accelerated, host
+from .known_attentions import hosts, is_accelerated, known
 
 
 def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]]:
@@ -15,36 +16,51 @@ def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]
     class derived from their own, with the same name. Parameters, hooks, state_dict, save_pretrained, copies,
     train and eval, dropout, caches and torch.compile stay as they are; outputs and gradients stay the same to
     rounding, in memory linear in the length. Modules that no row of known_attentions.py names are left alone;
-    one that is named and has not the attributes that its row says is left alone with a warning. A call that
-    the kernel cannot compute, such as one with a head mask, output_attentions, a mask that is no mask or a
-    dtype other than float32 and float64, is computed by the module's own code.
+    one that is named and has not the attributes that its row says is left alone with a warning, and so is a
+    model without any of them. A call that the kernel cannot compute, such as one with a head mask,
+    output_attentions or a mask that is no mask, is computed by the module's own code. Heads in bfloat16 or
+    float16 are computed in floats, and rounded at the end.
 
     Raises a TypeError if `model` is no torch.nn.Module. If it raises, nothing in the model has changed.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"accelerate: model is {type(model).__name__}, expected a torch.nn.Module")
-    found = []
+    found, complaints = [], []
     for name, module in model.named_modules():
-        row = known.get(_path(type(module)))
-        if row is None or not row.applies(module):
-            continue
-        complaint = _complaint(module, row)
-        if complaint is None:
-            found.append((name, module, type(module), accelerated(type(module), row)))
-        else:
-            warnings.warn(f"accelerate: {name or 'the model'} is left alone: {complaint}", stacklevel=2)
-    shadows = [vars(module).get(known[_path(old)].method) for _, module, old, _ in found]
+        kind = type(module)
+        row = known.get(_path(kind))
+        if row is not None and row.applies(module):
+            complaint = _complaint(module, row)
+            if complaint is None:
+                found.append((name, module, kind, accelerated(kind, row), row.method))
+            else:
+                complaints.append(f"{name or 'the model'} is left alone: {complaint}")
+        elif _is_host(module):
+            found.append((name, module, kind, host(kind, hosts[_path(kind)]), "forward"))
+    if not found and not complaints and not any(map(is_accelerated, model.modules())):
+        complaints.append(f"{type(model).__name__} has no attention with relative positions that the kernel knows, "
+                          "so nothing is replaced")
+    for complaint in complaints:
+        warnings.warn(f"accelerate: {complaint}", stacklevel=2)
+    shadows = [vars(module).get(method) for _, module, _, _, method in found]
     try:
-        for _, module, old, new in found:
-            vars(module).pop(known[_path(old)].method, None)
+        for _, module, _, new, method in found:
+            vars(module).pop(method, None)
             module.__class__ = new
     except BaseException:
-        for (_, module, old, _), shadow in zip(found, shadows):
+        for (_, module, old, _, method), shadow in zip(found, shadows):
             module.__class__ = old
             if shadow is not None:
-                vars(module)[known[_path(old)].method] = shadow
+                vars(module)[method] = shadow
         raise
-    return [(name, old) for name, _, old, _ in found]
+    return [(name, old) for name, _, old, _, _ in found if _path(old) in known]
+
+
+def _is_host(module):
+    """Whether a module has to tell the attentions in it what these are not told."""
+    kind = type(module)
+    return _path(kind) in hosts and "forward" not in vars(module) and (
+        "layer_head_mask" in inspect.signature(kind.forward).parameters)
 
 
 def _path(kind):

@@ -7,36 +7,60 @@ import sys
 import torch
 
 from .attention import relative_attention
-from .inputs import autocast
-from .known_attentions import are_alike, implementation, known
-from .visibility import added, dense, structure
+from .inputs import cast
+from .known_attentions import are_alike, hosts, implementation, known
+from .remembered import remembered
+from .visibility import added, structure, unseen
+from .watchers import has_tangents, is_traced
 
 # What a call may be given beside what a row takes, without a change of its result.
 _harmless = ("use_cache", "query_length", "cache_position", "return_dict", "output_hidden_states")
+
+_low = (torch.bfloat16, torch.float16)
 
 _classes = {}
 
 
 def accelerated(old, row):
     """The class derived from a class of transformers that computes by the kernel where that can."""
+    return _derived(old, row.method, lambda original, names: _method(original, row, names))
+
+
+def host(old, tell):
+    """The class derived from one around attentions that `tell` lets know what they are not told."""
+    return _derived(old, "forward", lambda original, names: _telling(original, tell, names))
+
+
+def _derived(old, name, make):
     if old not in _classes:
-        original = getattr(old, row.method)
+        original = getattr(old, name)
         parameters = inspect.signature(original).parameters.values()
         names = tuple(each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD)[1:]
+        method = make(original, names)
+        method.__name__, method.__qualname__ = original.__name__, original.__qualname__
+        method.__doc__, method.__wrapped__ = original.__doc__, original
         _classes[old] = type(old.__name__, (old,), {
-            "__module__": __name__, "__doc__": old.__doc__, row.method: _method(original, row, names),
-            "_names_of_call": frozenset(names),
+            "__module__": __name__, "__doc__": old.__doc__, name: method, "_names_of_call": frozenset(names),
             "_is_of_transformers_4": sys.modules["transformers"].__version__.startswith("4."),
         })
     return _classes[old]
 
 
 def __getattr__(name):
-    for path, row in known.items():
-        module, _, kind = path.rpartition(".")
-        if kind == name:
-            return accelerated(getattr(importlib.import_module("transformers.models." + module), name), row)
+    for make, rows in ((accelerated, known), (host, hosts)):
+        for path, row in rows.items():
+            module, _, kind = path.rpartition(".")
+            if kind == name:
+                return make(getattr(importlib.import_module("transformers.models." + module), name), row)
     raise AttributeError(f"module {__name__} has no attribute {name}")
+
+
+def _telling(original, tell, names):
+    def forward(self, *arguments, **named):
+        if len(arguments) > len(names):
+            return original(self, *arguments, **named)
+        return original(self, **tell(self, dict(zip(names, arguments)) | named))
+    return forward
 
 
 def _method(original, row, names):
@@ -46,42 +70,55 @@ def _method(original, row, names):
         if len(arguments) > len(names):
             return original(self, *arguments, **named)
         call = dict(zip(names, arguments)) | named
-        if not _is_computable(call, row, takes) or _is_special(self) or not row.can(self, call):
+        rate = _dropout_rate(self, row)
+        if rate is None or not _is_computable(call, row, takes) or _is_special(self) or not row.can(self, call):
             return original(self, **row.plain(self, call))
         hidden = _hidden(self, row.mask(self, call), row)
         if hidden is None:
             return original(self, **row.plain(self, call))
         options, blind = hidden
-        other = None if blind is None else row.blind(self)
-        if other == "own" and not torch.compiler.is_compiling() or not row.agrees(self, call, options):
+        options, other = row.agrees(self, call, options), None if blind is None else row.blind(self)
+        if other == "own" and not torch.compiler.is_compiling() or options is None:
             return original(self, **row.plain(self, call))
         q, k, v = row.heads(self, call)
         terms = row.terms(self, call, q.shape[2], k.shape[2])
-        options = {"causal": False} | options | {
-            "scale": row.scale(self), "dropout_p": row.dropout(self) if self.training else 0.0}
-        y = _attend(q, k, v, terms, options)
-        if blind is not None:
-            y = torch.where(blind[:, None, :, None], _unseeing(other, q, k, v, terms, options).to(y.dtype), y)
+        options = {"causal": False} | options | {"scale": row.scale(self), "dropout_p": rate}
+        y = _attended(q, k, v, terms, options, blind, other)
         return row.result(self, call, y, terms)
 
-    forward.__name__, forward.__qualname__ = original.__name__, original.__qualname__
-    forward.__doc__, forward.__wrapped__ = original.__doc__, original
     return forward
 
 
 def _is_computable(call, row, takes):
-    """Whether a call has nothing but what the row takes, in a precision that the kernel has."""
+    """Whether a call has nothing but what the row takes, in a precision that the kernel has or that a cast
+    makes so, and nothing traces or transforms it but a compiler."""
     x = call.get(row.takes.split()[0])
-    if not isinstance(x, torch.Tensor) or not x.is_cpu:
+    if not isinstance(x, torch.Tensor) or not x.is_cpu or x.numel() == 0:
         return False
-    # Under autocast a layer before it may have rounded its input; relative_attention takes that as it is meant.
-    if x.dtype not in (torch.float32, torch.float64, autocast()):
+    if x.dtype not in (torch.float32, torch.float64, *_low):
         return False
     for name, value in call.items():
         if name not in takes and value is not None and value is not False:
             return False
     return torch.compiler.is_compiling() or not (
-        torch._C._get_tracing_state() or torch._C._are_functorch_transforms_active())
+        has_tangents() or is_traced() or type(x) not in (torch.Tensor, torch.nn.Parameter))
+
+
+_hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def _dropout_rate(module, row):
+    """The rate at which the kernel drops probabilities as the module's own code would, or None where it cannot:
+    where all are dropped, or where their dropout is another module than torch's or one with hooks."""
+    dropout = row.dropout(module)
+    if not isinstance(dropout, torch.nn.Module):
+        rate = dropout if module.training else 0.0
+    elif type(dropout) is not torch.nn.Dropout or "forward" in vars(dropout) or any(
+            getattr(dropout, each) for each in _hooks) or torch.nn.modules.module._has_any_global_hook():
+        return None
+    else:
+        rate = dropout.p if dropout.training else 0.0
+    return rate if 0 <= rate < 1 else None
 
 
 def _is_special(module):
@@ -105,23 +142,32 @@ def _hidden(module, mask, row):
     """What a mask hides, as options of relative_attention, and the queries that see no key [B, T], or None for
     these where there are none. None where the mask cannot be said so.
 
-    The layers of a model share their mask, so what was read is kept beside it.
+    The layers of a model share their mask, so what was read is kept.
     """
     if mask is None or isinstance(mask, dict):
         return mask or {}, None
     if not isinstance(mask, torch.Tensor) or not mask.is_cpu or row.rows(mask) is None:
         return None
-    if row.read is added and mask.dtype is torch.bool and implementation(module) != "sdpa":
-        return None  # "eager" would add 1 to the scores
+    if mask.requires_grad and torch.is_grad_enabled():
+        return None
+    if row.read is added and not mask.is_floating_point():
+        # "eager" would add 1 to the scores
+        if mask.dtype is not torch.bool or implementation(module) != "sdpa":
+            return None
     if torch.compiler.is_compiling():
-        return dense(row.rows(mask), row.read)
-    version = 0 if mask.is_inference() else mask._version
-    known_version, hidden = getattr(mask, "_shiftgrad_hidden", (None, None))
-    if known_version != version:
-        with torch.no_grad():
-            hidden = structure(row.rows(mask), row.read)
-        mask._shiftgrad_hidden = version, hidden
-    return hidden
+        return unseen(row.rows(mask), row.read)
+    return remembered(mask, (row.read, row.rows), lambda mask: structure(row.rows(mask), row.read))
+
+
+def _attended(q, k, v, terms, options, blind, other):
+    """y [B, H, T, D], where queries that see no key have what `other` says. Heads of 16 bits are computed in floats."""
+    dtype = v.dtype
+    if dtype in _low:
+        q, k, v, terms = cast(q), cast(k), cast(v), {name: cast(each) for name, each in terms.items()}
+    y = _attend(q, k, v, terms, options)
+    if blind is not None:
+        y = torch.where(blind[:, None, :, None], _unseeing(other, q, k, v, terms, options).to(y.dtype), y)
+    return y.to(dtype) if dtype in _low else y
 
 
 def _unseeing(what, q, k, v, terms, options):
@@ -140,7 +186,7 @@ def _unseeing(what, q, k, v, terms, options):
 
 def _attend(q, k, v, terms, options):
     """y [B, H, T, D]. Members of a batch may each have position_rows of their own, as after dropout on them."""
-    rows, B = terms.get("position_rows"), len(q)
+    rows, B = terms.get("position_rows"), q.shape[0]
     if "key_padding_mask" in options:
         options["key_padding_mask"] = options["key_padding_mask"].expand(B, -1)
     if rows is None or rows.dim() == 3:

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from .inputs import autocast, cast, check, check_mask, draw_seed, precision
+from .inputs import autocast, cast, check, check_mask, check_padding, draw_seed, precision, whole_number
 from .operator import call
 
 _names = ("q", "k", "v", "content_bias", "position_bias", "position_rows", "position_queries",
@@ -18,11 +18,11 @@ def _number(key, value):
     return f'"{key}": {float(value)!r}'
 
 
-def _whole(value):
+def _whole(key, value):
     """A whole number, or a pair of them, as JSON."""
     if isinstance(value, (tuple, list)):
-        return "[" + ", ".join([_whole(each) for each in value]) + "]"
-    return str(int(value))
+        return "[" + ", ".join([_whole(key, each) for each in value]) + "]"
+    return str(whole_number("relative_attention", key, value))
 
 
 def _config(scale, causal, window, chunk, dropout_p):
@@ -31,9 +31,9 @@ def _config(scale, causal, window, chunk, dropout_p):
     if scale is not None:
         options.append(_number("scale", scale))
     if window is not None:
-        options.append(f'"window": {_whole(window)}')
+        options.append(f'"window": {_whole("window", window)}')
     if chunk is not None:
-        options.append(f'"chunk": {_whole(chunk)}')
+        options.append(f'"chunk": {_whole("chunk", chunk)}')
     return "{" + ", ".join(options) + "}"
 
 
@@ -61,9 +61,9 @@ def relative_attention(
     n is K, or K + T - 1 if not causal. Clipped tables are [2m + 1, H or 1, D]. scale is 1/√D unless given.
     A window hides keys with |δ| ≥ window, and a window (left, right) all but those with -right ≤ δ ≤ left.
     chunk, (size, left_chunks), cuts the keys into chunks of that size, from the first key on: a query sees
-    its own chunk and left_chunks before it. key_padding_mask [B, K] and attention_mask [T, K] or [B, T, K]
-    are true where hidden. A query that sees no key gives 0. Time and memory of what a window or chunks hide
-    are saved.
+    its own chunk and left_chunks before it. key_padding_mask [B or 1, K] and attention_mask [T, K] or
+    [B or 1, T, K] are true where hidden. A query that sees no key gives 0. Time and memory of what a window
+    or chunks hide are saved. Derivatives beyond the first are computed with memory of [B, H, T, K].
     """
     tensors = [q, k, v, content_bias, position_bias, position_rows, position_queries, position_scores,
                clipped_keys, clipped_values]
@@ -75,7 +75,7 @@ def relative_attention(
     check("relative_attention", _names, tensors)
     seed = draw_seed() if dropout_p else None
     y = call(
-        tensors, check_mask("relative_attention", "key_padding_mask", key_padding_mask),
+        tensors, check_padding("relative_attention", key_padding_mask, q),
         check_mask("relative_attention", "attention_mask", attention_mask), seed, "relative_attention",
         _config(scale, causal, window, chunk, dropout_p), precision(),
     )

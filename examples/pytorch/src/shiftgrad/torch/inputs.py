@@ -2,6 +2,7 @@
 
 import json
 import math
+import operator
 
 import torch
 
@@ -27,6 +28,22 @@ def config_text(name, config):
         if isinstance(value, dict):
             config_text(name, value)
     return json.dumps(config)
+
+
+def whole_number(operation, name, value):
+    """Returns an int. Raises a TypeError at what is no whole number, such as 2.5, and at 2.0 as well."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{operation}: {name} is {value!r}, expected a whole number") from None
+
+
+def count(operation, name, value, most=2**63 - 1):
+    """Returns a whole number from 0 to `most`. Raises a ValueError at any other."""
+    number = whole_number(operation, name, value)
+    if not 0 <= number <= most:
+        raise ValueError(f"{operation}: {name} is {number}, expected 0 to {most}")
+    return number
 
 
 def autocast():
@@ -72,6 +89,14 @@ def check_mask(operation, name, mask):
     if not mask.is_cpu:
         raise TypeError(f"{operation}: {name} is on {mask.device}, expected cpu")
     return mask
+
+
+def check_padding(operation, mask, x):
+    """Returns the key_padding_mask of a call on x, one row for all of its batch or for each member."""
+    check_mask(operation, "key_padding_mask", mask)
+    if mask is None or mask.dim() != 2 or mask.shape[0] != 1 or not x.dim():
+        return mask
+    return mask.expand(x.shape[0], -1)
 
 
 def check_seed(operation, seed):

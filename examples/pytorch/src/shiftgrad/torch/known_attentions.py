@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import torch
 
+from .operator import checked
+from .remembered import remembered
 from .visibility import added, hides, seen
 
 
@@ -38,7 +40,7 @@ class Row:
     heads: Callable  # (module, call) -> q, k, v [B, H, T, D]
     terms: Callable  # (module, call, T, K) -> the terms of the score and of the values
     scale: Callable  # (module) -> a number
-    dropout: Callable  # (module) -> the rate on the probabilities, in training
+    dropout: Callable  # (module) -> the rate on the probabilities in training, or the torch.nn.Dropout that has it
     result: Callable  # (module, call, y [B, H, T, D], terms) -> what its forward returns
     modules: str = ""  # the attributes that it must have
     tensors: str = ""
@@ -50,10 +52,15 @@ class Row:
     mask: Callable = lambda module, call: call.get("attention_mask")  # -> a tensor, None, or a dict of options
     rows: Callable = _rows  # (mask) -> the mask as [B, T, K], or None where it is another
     read: Callable = added  # how it is read
-    agrees: Callable = _is_true  # (module, call, options) -> whether the kernel can compute with what it hides
+    # (module, call, options) -> what hides, as the kernel can compute with it, or None
+    agrees: Callable = lambda module, call, options: options
     # (module) -> what a query gives that sees no key: as _unseeing says, or "own" for a call of its own code.
     blind: Callable = lambda module: "own"
     plain: Callable = _same  # (module, call) -> the call as the module's own code takes it
+
+
+def is_accelerated(module):
+    return hasattr(type(module), "_names_of_call")
 
 
 def implementation(module):
@@ -85,14 +92,15 @@ def _through(name):
 
 
 def are_alike(rows):
-    """Whether the members of a batch have the same rows, but for rounding. A compiler cannot see that."""
-    if len(rows) == 1 or rows.stride(0) == 0:
+    """Whether the members of a batch have the same rows, also for the gradients. A compiler cannot see that.
+
+    Each member's rows get a gradient of their own, unless one tensor stands for all.
+    """
+    if rows.shape[0] == 1 or rows.stride(0) == 0:
         return True
-    if torch.compiler.is_compiling():
+    if torch.compiler.is_compiling() or rows.requires_grad and torch.is_grad_enabled():
         return False
-    with torch.no_grad():
-        bound = 100 * torch.finfo(rows.dtype).eps * rows[0].abs().max()
-        return all((each - rows[0]).abs().max() <= bound for each in rows[1:])
+    return torch.equal(rows[1:], rows[:1].expand(rows.shape[0] - 1, *rows.shape[1:]))
 
 
 def _by_position(project, positions, u, v, D):
@@ -117,7 +125,7 @@ def _has_positions(name):
 
 _conformer = {
     "heads": _projected("linear_q", "linear_k", "linear_v", "head_size"), "result": _through("linear_out"),
-    "scale": lambda module: module.head_size ** -0.5, "dropout": lambda module: module.dropout.p,
+    "scale": lambda module: module.head_size ** -0.5, "dropout": lambda module: module.dropout,
 }
 _conformer_modules = "linear_q linear_k linear_v linear_out dropout"
 _conformer_terms = _by_position(
@@ -204,7 +212,7 @@ def _t5_can(module, call):
         return bias is None and not module.has_relative_attention_bias
     past = _past(module, call)
     if bias is not None:
-        return bias.dim() == 2 and len(bias) == past + 2 * x.shape[1] - 1
+        return bias.dim() == 2 and bias.shape[0] == past + 2 * x.shape[1] - 1
     if call.get("mask", call.get("attention_mask")) is None and past and _is_causal_without_mask(module, call):
         return False
     if "cache_position" not in module._names_of_call or not module.has_relative_attention_bias:
@@ -212,8 +220,22 @@ def _t5_can(module, call):
     position = call.get("cache_position")
     if position is None:
         return not past and "query_length" not in module._names_of_call  # UMT5 counts from 0
-    return len(position) == x.shape[1] and (
-        torch.compiler.is_compiling() or int(position[0]) == past and int(position[-1]) == past + x.shape[1] - 1)
+    return position.shape == x.shape[1:2] and (
+        torch.compiler.is_compiling() or torch.equal(position, _positions_after(past, x)))
+
+
+def _positions_after(past, x):
+    return torch.arange(past, past + x.shape[1])
+
+
+def _last_position(call, K):
+    """The position [1] of the newest of K keys, where the call's own positions are those that the kernel counts."""
+    position, last = call.get("cache_position"), torch.tensor([K - 1])
+    if position is None or not torch.compiler.is_compiling():
+        return last
+    x = call["hidden_states"]
+    return checked((position == _positions_after(K - x.shape[1], x)).all(), last, (
+        "accelerate: a cache_position under torch.compile does not count on from the keys before, as the kernel does"))
 
 
 def _t5_heads(module, call):
@@ -236,7 +258,7 @@ def _t5_terms(module, call, T, K):
     if table is None and module.has_relative_attention_bias:
         # One query at K - 1 sees keys at all distances, from K - 1 down to 1 - T.
         if "cache_position" in module._names_of_call:
-            dense = module.compute_bias(1, K + T - 1, cache_position=torch.tensor([K - 1]))
+            dense = module.compute_bias(1, K + T - 1, cache_position=_last_position(call, K))
         else:
             dense = module.compute_bias(1, K + T - 1, past_seen_tokens=K - 1)
         table = dense[0, :, 0].T  # [K + T - 1, H]
@@ -254,20 +276,20 @@ def _t5_plain(module, call):
     if table is None or table.dim() != 2:
         return call
     T = call["hidden_states"].shape[1]
-    K = len(table) - T + 1
+    K = table.shape[0] - T + 1
     bias = table.unfold(0, K, 1).flip(0).permute(1, 0, 2)[None]  # [1, H, T, K]
     if "cache_position" in module._names_of_call and call.get("mask") is not None:
         bias = bias + call["mask"][..., :K]  # as its own code passes it on
     return call | {"position_bias": bias}
 
 
-def _t5(takes, result, plain=_same):
+def _t5(takes, result, plain=_same, can=_t5_can):
     return Row(
         _checked, takes, heads=_t5_heads, terms=_t5_terms, scale=lambda module: getattr(module, "scaling", 1.0),
         dropout=lambda module: module.dropout, result=result, modules="q k v o",
         values="has_relative_attention_bias key_value_proj_dim n_heads dropout layer_idx compute_bias",
         fits=lambda module: not module.has_relative_attention_bias or hasattr(module, "relative_attention_bias"),
-        can=_t5_can, mask=_t5_mask, plain=plain)
+        can=can, mask=_t5_mask, plain=plain)
 
 
 # XLNet and Transformer-XL, which have the time first.
@@ -281,11 +303,11 @@ def _by_time(mask):
 
 def _xlnet_looks_back(call):
     """Whether there are rows for keys behind the query only."""
-    return len(call["k_head_r"]) == len(call["k_head_h"]) + 1
+    return call["k_head_r"].shape[0] == call["k_head_h"].shape[0] + 1
 
 
 def _xlnet_can(module, call):
-    T, K, n = len(call["q_head"]), len(call["k_head_h"]), len(call["k_head_r"])
+    T, K, n = (call[name].shape[0] for name in ("q_head", "k_head_h", "k_head_r"))
     return n == K + T or n == K + 1 and call.get("attn_mask") is not None
 
 
@@ -294,8 +316,25 @@ def _xlnet_terms(module, call, T, K):
             "position_rows": call["k_head_r"][1:].transpose(0, 1)}  # [B, n, H, D]
 
 
-def _hides_the_future(options):
-    return options.get("causal") or "attention_mask" in options
+def _behind(options, T, K):
+    """What hides, for rows of keys behind the query alone, or None where it shows a key ahead."""
+    if T == 1 or options.get("causal"):
+        return options
+    mask = options.get("attention_mask")
+    if mask is None:
+        return None
+    hides_ahead = (mask | torch.ones(T, K, dtype=torch.bool).tril(K - T)).all()
+    if torch.compiler.is_compiling():
+        mask = checked(hides_ahead, mask, "accelerate: a mask under torch.compile shows a key ahead of its query, "
+                                          "for which the module has no row")
+    elif not hides_ahead:
+        return None
+    return options | {"causal": True, "attention_mask": mask}
+
+
+def _xlnet_agrees(module, call, options):
+    T, K = (call[name].shape[0] for name in ("q_head", "k_head_h"))
+    return _behind(options, T, K) if _xlnet_looks_back(call) else options
 
 
 def _transfo_xl_heads(module, call):
@@ -303,13 +342,13 @@ def _transfo_xl_heads(module, call):
     x = w if mems is None else torch.cat([mems, w])
     x = module.layer_norm(x) if module.pre_lnorm else x
     q, k, v = (part.unflatten(-1, (module.n_head, -1)).permute(1, 2, 0, 3) for part in module.qkv_net(x).chunk(3, -1))
-    return q[:, :, -len(w):], k, v
+    return q[:, :, -w.shape[0]:], k, v
 
 
 def _transfo_xl_can(module, call):
     w, r, mems, mask = call["w"], call.get("r"), call.get("mems"), call.get("attn_mask")
-    K = len(w) + (0 if mems is None else len(mems))
-    return isinstance(r, torch.Tensor) and len(r) == K and r.numel() == K * r.shape[-1] and mask is not None
+    K = w.shape[0] + (0 if mems is None else mems.shape[0])
+    return isinstance(r, torch.Tensor) and r.shape[0] == K and r.numel() == K * r.shape[-1] and mask is not None
 
 
 def _transfo_xl_terms(module, call, T, K):
@@ -346,25 +385,37 @@ def _base(module):
 
 def _deberta_can(module, call):
     x, other, rows = call["hidden_states"], call.get("query_states"), call.get("rel_embeddings")
-    if not isinstance(rows, torch.Tensor) or len(rows) < 2 * module.pos_ebd_size:
+    if not isinstance(rows, torch.Tensor) or rows.shape[0] < 2 * module.pos_ebd_size:
         return False
     if other is not None and other.shape != x.shape or call.get("attention_mask") is None:
         return False
-    return call.get("relative_pos") is None or torch.compiler.is_compiling() or _is_usual(
-        module, call["relative_pos"], x.shape[1])
+    given = call.get("relative_pos")
+    if given is None or torch.compiler.is_compiling():
+        return given is None or given.shape[-2:] == (x.shape[1],) * 2 and all(n == 1 for n in given.shape[:-2])
+    return _is_usual(module, given, x.shape[1])
 
 
 def _is_usual(module, relative_pos, T):
     """Whether relative_pos has the distances that the module would count itself. All layers share it."""
-    kind = (relative_pos._version if not relative_pos.is_inference() else 0, module.position_buckets,
-            module.max_relative_positions)
-    known, answer = getattr(relative_pos, "_shiftgrad_usual", (None, None))
-    if known != kind:
-        rows = _deberta_positions(module, T).unfold(0, T, 1)  # [T, T], the last query first
-        answer = relative_pos.numel() == T * T and torch.equal(
-            relative_pos.reshape(T, T).flip(0), rows.to(relative_pos.dtype))
-        relative_pos._shiftgrad_usual = kind, answer
-    return answer
+    def is_usual(given):
+        return given.numel() == T * T and bool(_are_usual(module, given, T))
+
+    key = T, module.position_buckets, module.max_relative_positions
+    return remembered(relative_pos, key, is_usual)
+
+
+def _are_usual(module, relative_pos, T):
+    rows = _deberta_positions(module, T).unfold(0, T, 1)  # [T, T], the last query first
+    return (relative_pos.reshape(T, T).flip(0) == rows).all()
+
+
+def _deberta_distances(module, call, T):
+    """The bucket of each distance from T - 1 down, which are those of the call."""
+    given, counted = call.get("relative_pos"), _deberta_positions(module, T)
+    if given is None or not torch.compiler.is_compiling():
+        return counted
+    return checked(_are_usual(module, given, T), counted, (
+        "accelerate: a relative_pos under torch.compile has other distances than the kernel counts"))
 
 
 def _deberta_heads(module, call):
@@ -375,7 +426,7 @@ def _deberta_heads(module, call):
 
 def _deberta_terms(module, call, T, K):
     span = module.pos_ebd_size
-    row = (_deberta_positions(module, T) + span).clamp(0, 2 * span - 1)
+    row = (_deberta_distances(module, call, T) + span).clamp(0, 2 * span - 1)
     table = module.pos_dropout(call["rel_embeddings"][:2 * span])
     own = "" if module.share_att_key else "pos_"
     by_distance = lambda name: getattr(module, own + name)(table)[row].unflatten(-1, (-1, module.attention_head_size))
@@ -390,6 +441,32 @@ def _deberta_terms(module, call, T, K):
 def _deberta_fits(module):
     needed = {"c2p": "pos_key_proj", "p2c": "pos_query_proj"}
     return module.share_att_key or all(hasattr(module, needed[each]) for each in module.pos_att_type if each in needed)
+
+
+# UMT5 of transformers 4, whose attention always returns its weights: the block around it knows who asks for them.
+
+_unasked = "nobody asks for the weights"
+
+
+def _umt5_block_tells(block, call):
+    """The call of a block, which hands on to its accelerated attentions that nobody asks for their weights."""
+    attentions = {"layer_head_mask": getattr(block.layer[0], "SelfAttention", None),
+                  "cross_attn_layer_head_mask": getattr(block.layer[1], "EncDecAttention", None)}
+    unasked = {name: _unasked for name, attention in attentions.items()
+               if not call.get("output_attentions") and call.get(name) is None and is_accelerated(attention)}
+    return call | unasked
+
+
+def _umt5_can(module, call):
+    return ("layer_head_mask" not in module._names_of_call or _is_unasked(call)) and _t5_can(module, call)
+
+
+def _is_unasked(call):
+    return isinstance(call.get("layer_head_mask"), str)
+
+
+def _umt5_plain(module, call):
+    return call | {"layer_head_mask": None} if _is_unasked(call) else call
 
 
 _checked = "4.57.6, 5.23.0 and 5.24.0"
@@ -416,7 +493,7 @@ known = {
         can=_has_positions("pos_emb"), heads=_projected("linear_q", "linear_k", "linear_v", "head_dim"),
         terms=_by_position("linear_pos", "pos_emb", "pos_bias_u", "pos_bias_v", "head_dim"),
         result=_through("linear_out"), scale=lambda module: module.head_dim ** -0.5,
-        dropout=lambda module: module.dropout.p, read=seen, blind=lambda module: "zero"),
+        dropout=lambda module: module.dropout, read=seen, blind=lambda module: "zero"),
     "wav2vec2_bert.modeling_wav2vec2_bert.Wav2Vec2BertSelfAttention": Row(
         _checked, "hidden_states attention_mask relative_position_embeddings", **_conformer,
         modules=_conformer_modules, values="head_size",
@@ -437,29 +514,31 @@ known = {
     "mt5.modeling_mt5.MT5Attention": _t5(_t5_takes, _t5_result, _t5_plain),
     "pop2piano.modeling_pop2piano.Pop2PianoAttention": _t5(_t5_takes, _t5_result, _t5_plain),
     "umt5.modeling_umt5.UMT5Attention": _t5(
-        "hidden_states encoder_hidden_states attention_mask past_key_values cache",
-        lambda module, call, y, terms: (module.o(_merged(y)), None)),
+        "hidden_states encoder_hidden_states attention_mask past_key_values cache layer_head_mask",
+        lambda module, call, y, terms: (module.o(_merged(y)), None), _umt5_plain, _umt5_can),
     "xlnet.modeling_xlnet.XLNetRelativeAttention": Row(
         _checked, "q_head k_head_h v_head_h k_head_r attn_mask", method="rel_attn_core",
         modules="dropout layer_norm", tensors="q k v o r r_w_bias r_r_bias", values="scale",
         heads=lambda module, call: (call[name].permute(1, 2, 0, 3) for name in ("q_head", "k_head_h", "v_head_h")),
-        terms=_xlnet_terms, scale=lambda module: module.scale, dropout=lambda module: module.dropout.p,
+        terms=_xlnet_terms, scale=lambda module: module.scale, dropout=lambda module: module.dropout,
         result=lambda module, call, y, terms: y.permute(2, 0, 1, 3), can=_xlnet_can,
         mask=lambda module, call: call.get("attn_mask"), rows=_by_time, read=hides,
-        agrees=lambda module, call, options: not _xlnet_looks_back(call) or len(call["q_head"]) == 1
-        or _hides_the_future(options)),
+        agrees=_xlnet_agrees),
     "deprecated.transfo_xl.modeling_transfo_xl.RelPartialLearnableMultiHeadAttn": Row(
         "4.57.6", "w r attn_mask mems", modules="qkv_net o_net r_net layer_norm drop dropatt",
         tensors="r_w_bias r_r_bias", values="n_head d_head scale pre_lnorm", heads=_transfo_xl_heads,
-        terms=_transfo_xl_terms, scale=lambda module: module.scale, dropout=lambda module: module.dropatt.p,
+        terms=_transfo_xl_terms, scale=lambda module: module.scale, dropout=lambda module: module.dropatt,
         result=_transfo_xl_result, can=_transfo_xl_can, mask=lambda module, call: call.get("attn_mask"),
         rows=_by_time, read=hides,
-        agrees=lambda module, call, options: len(call["w"]) == 1 or _hides_the_future(options)),
+        agrees=lambda module, call, options: _behind(options, call["w"].shape[0], call["r"].shape[0])),
     "deberta_v2.modeling_deberta_v2.DisentangledSelfAttention": Row(
         _checked, "hidden_states attention_mask query_states relative_pos rel_embeddings",
         modules="query_proj key_proj value_proj dropout pos_dropout",
         values="attention_head_size share_att_key pos_att_type position_buckets max_relative_positions pos_ebd_size",
         applies=lambda module: getattr(module, "relative_attention", True), fits=_deberta_fits, can=_deberta_can,
-        heads=_deberta_heads, terms=_deberta_terms, scale=_deberta_scale, dropout=lambda module: module.dropout.p,
+        heads=_deberta_heads, terms=_deberta_terms, scale=_deberta_scale, dropout=lambda module: module.dropout,
         result=lambda module, call, y, terms: (_merged(y), None), read=seen, blind=lambda module: "mean"),
 }
+
+# Modules around attentions: (module, call) -> the call that they hand on.
+hosts = {"umt5.modeling_umt5.UMT5Block": _umt5_block_tells}

@@ -9,6 +9,7 @@ import torch
 from shiftgrad import _extension
 
 from . import inputs
+from .hints import hinted
 from .operator import call, extension
 from .watchers import refuse_records
 
@@ -46,13 +47,18 @@ class Layer(torch.nn.Module):
     def __init__(self, name, config, parameters=None):
         """`parameters` are pairs of name and values to start from, in the library's order."""
         super().__init__()
+        if not isinstance(name, str):
+            raise TypeError(f"layer: name is {name!r}, expected the name of a layer")
         self.name, self.config = name, copy.deepcopy(config)
         self._text = inputs.config_text(name, config)
         self._drops = any(config.get(rate) for rate in ("dropout", "attention_dropout"))
         dtype = torch.get_default_dtype()
         like = torch.empty(0, dtype=dtype if dtype is torch.float64 else torch.float32, device="cpu")
         if parameters is None:
-            parameters = extension(like).initial_parameters(name, self._text, int(inputs.draw_seed()))
+            try:
+                parameters = extension(like).initial_parameters(name, self._text, int(inputs.draw_seed()))
+            except ValueError as refusal:
+                raise ValueError(hinted(str(refusal))) from None
         # Where the parameters are, in the library's order.
         self._paths, self._names = [], [*self._inputs]
         for path, values in parameters:
@@ -83,9 +89,9 @@ class Layer(torch.nn.Module):
         inputs.check(self.name, self._names, tensors)
         return tensors
 
-    def _masks(self, *masks):
-        names = ("key_padding_mask", "attention_mask")
-        return [inputs.check_mask(self.name, name, mask) for name, mask in zip(names, masks)]
+    def _masks(self, x, key_padding_mask, attention_mask):
+        return [inputs.check_padding(self.name, key_padding_mask, x),
+                inputs.check_mask(self.name, "attention_mask", attention_mask)]
 
     def _cast(self, y, x):
         """The output as a layer of torch would give it under autocast."""
@@ -100,8 +106,8 @@ class Layer(torch.nn.Module):
     ) -> torch.Tensor:
         """Returns y [B, T, C] for x [B, T, C], with gradients for x, context and the parameters.
 
-        memory [B, M, C] is earlier input, a constant. key_padding_mask [B, M + T] and attention_mask
-        [T, M + T] or [B, T, M + T] are true where keys are hidden. context [B, S, C] is for
+        memory [B, M, C] is earlier input, a constant. key_padding_mask [B or 1, M + T] and attention_mask
+        [T, M + T] or [B or 1, T, M + T] are true where keys are hidden. context [B, S, C] is for
         cross-attention.
         """
         y = self._call(self._text, x, memory, context, key_padding_mask, attention_mask)
@@ -111,7 +117,7 @@ class Layer(torch.nn.Module):
         """The output of the layer that has this text as its config."""
         tensors = self._tensors(x, memory, context)
         seed = inputs.draw_seed() if self._drops and self.training else None
-        return call(tensors, *self._masks(key_padding_mask, attention_mask), seed, self.name, text,
+        return call(tensors, *self._masks(x, key_padding_mask, attention_mask), seed, self.name, text,
                     inputs.precision())
 
     def start(self, limit: int | None = None) -> State:
@@ -119,6 +125,7 @@ class Layer(torch.nn.Module):
         like = next(self.parameters(), None)
         like = torch.empty(0, device="cpu") if like is None else like
         inputs.check(self.name, ["a parameter"], [like])
+        limit = None if limit is None else inputs.count(self.name, "limit", limit)
         return State(weakref.ref(self), extension(like).Stream(self.name, self._text, limit))
 
     @torch.compiler.disable
@@ -141,6 +148,6 @@ class Layer(torch.nn.Module):
             raise TypeError(
                 f"{self.name}: the state was started in another dtype than {tensors[0].dtype}")
         y = state.stream.step(
-            tensors, *self._masks(key_padding_mask, attention_mask), inputs.precision(),
+            tensors, *self._masks(x, key_padding_mask, attention_mask), inputs.precision(),
             torch.get_num_threads())
         return self._cast(y, x), state

@@ -1,7 +1,6 @@
 """Whole models of char_lm and seq2seq as torch.nn.Modules: from tokens to logits."""
 
 import json
-import operator
 import os
 
 import torch
@@ -36,7 +35,7 @@ class _Model(Layer):
         if options["seed"] is None:
             options["seed"] = int(inputs.draw_seed())
         checked = {name: _checked(name, value) for name, value in options.items()}
-        mask, _ = self._masks(key_padding_mask, None)
+        mask, _ = self._masks(tokens if source is None else source, key_padding_mask, None)
         return extension(tensors[0]).generate(
             self.name, self._text, tensors, mask, checked, inputs.precision(), torch.get_num_threads())
 
@@ -50,15 +49,12 @@ def _checked(name, value):
     """An option of `generate` as the library takes it."""
     if isinstance(value, list):
         return [_checked(name, each) for each in value]
+    if name in _whole_numbers:
+        return inputs.count("generate", name, value, _most.get(name, 2**63 - 1))
     try:
-        number = operator.index(value) if name in _whole_numbers else float(value)
+        return float(value)
     except (TypeError, ValueError):
-        kind = "a whole number" if name in _whole_numbers else "a number"
-        raise TypeError(f"generate: {name} is {value!r}, expected {kind}") from None
-    most = _most.get(name, 2**63 - 1)
-    if name in _whole_numbers and not 0 <= number <= most:
-        raise ValueError(f"generate: {name} is {number}, expected 0 to {most}")
-    return number
+        raise TypeError(f"generate: {name} is {value!r}, expected a number") from None
 
 
 class LanguageModel(_Model):
@@ -90,6 +86,7 @@ class LanguageModel(_Model):
         x, masks = self._tokens("tokens", tokens), (key_padding_mask, attention_mask)
         if mem_len is None:
             return self._cast(self._call(self._text, x, memory, None, *masks), x)
+        mem_len = inputs.count(self.name, "mem_len", mem_len)
         L, C, V = (self.config[key] for key in ("n_layer", "d_model", "vocab_size"))
         y = self._call(self._text_with_memory, x, memory, None, *masks)
         made = y.detach()[..., V:].unflatten(-1, (L, C)).movedim(2, 0)  # [L, B, T, C]
@@ -157,7 +154,9 @@ class EncoderDecoder(_Model):
     def start(self, source: torch.Tensor, key_padding_mask: torch.Tensor | None = None) -> State:
         """Returns a state before the first token of the targets of these sources, for `step`."""
         state = super().start()
-        state.source, state.mask = self._tokens("source", source), key_padding_mask
+        # The first step reads them, so they are copies.
+        state.source = self._tokens("source", source)
+        state.mask = None if key_padding_mask is None else key_padding_mask.clone()
         return state
 
     def step(self, target: torch.Tensor, state: State) -> tuple[torch.Tensor, State]:

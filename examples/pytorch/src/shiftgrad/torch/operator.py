@@ -15,6 +15,7 @@ import torch
 
 from shiftgrad import _extension
 
+from .composed import derivatives
 from .inputs import check, check_mask, check_seed
 from .watchers import refuse_tangents, unwatched
 
@@ -23,6 +24,7 @@ _call = "Tensor?[] tensors, Tensor? key_padding_mask, Tensor? attention_mask, Te
         "str name, str config, str precision, bool[] wanted"
 _library.define(f"forward({_call}) -> (Tensor, Tensor)")
 _library.define(f"backward(Tensor gradient, Tensor output, Tensor ticket, {_call}) -> Tensor[]")
+_library.define("checked(Tensor holds, Tensor result, str complaint) -> Tensor")
 _forward = torch.ops.shiftgrad.forward.default
 _backward = torch.ops.shiftgrad.backward.default
 
@@ -130,7 +132,7 @@ class _Differentiable(torch.autograd.Function):
             return (None,) * (5 + len(ctx.wanted))
         saved = ctx.saved_tensors  # which runs hooks
         backward = _compute_backward if unwatched((gradient, *saved)) else _backward
-        run = _OnceDifferentiable.apply if torch.is_grad_enabled() else _run_once
+        run = _BackwardWithGraph.apply if torch.is_grad_enabled() else _run_once
         gradients = iter(run(backward, ctx.text, ctx.wanted, gradient, *saved))
         return (None,) * 5 + tuple(next(gradients) if want else None for want in ctx.wanted)
 
@@ -142,17 +144,52 @@ def _run_once(
         gradient, output, ticket, tensors, key_padding_mask, attention_mask, seed, *text, wanted))
 
 
-class _OnceDifferentiable(torch.autograd.Function):
-    """A backward pass under create_graph=True."""
+def _kept(tensors, key_padding_mask, attention_mask, seed, name, config, precision):
+    """What dropout leaves of the probabilities of attention, as factors [B, H, T, K].
+
+    With rows of the unit matrix as values, the output is the probabilities that are left.
+    """
+    if seed is None:
+        return None
+    rate, (q, k, v) = json.loads(config)["dropout_p"], tensors[:3]
+    unit, width = torch.eye(k.shape[2], dtype=v.dtype), v.shape[3]
+    pieces = []
+    for columns in unit.split(width, dim=1):
+        some = torch.nn.functional.pad(columns, (0, width - columns.shape[1])).expand_as(v)
+        left = _compute([q, k, some, *tensors[3:9], None], key_padding_mask, attention_mask, seed, name, config,
+                        precision, [])[0]
+        pieces.append(left[..., :columns.shape[1]] != 0)
+    return torch.cat(pieces, -1) / (1 - rate)
+
+
+class _BackwardWithGraph(torch.autograd.Function):
+    """A backward pass under create_graph=True. Attention alone has further derivatives, by its equation."""
 
     @staticmethod
-    def forward(ctx, *arguments):
-        ctx.name = arguments[1][0]
-        return _run_once(*arguments)
+    def forward(ctx, backward, text, wanted, gradient, output, ticket, key_padding_mask, attention_mask, seed, *tensors):
+        ctx.text, ctx.wanted = text, wanted
+        ctx.save_for_backward(gradient, key_padding_mask, attention_mask, seed, *tensors)
+        return _run_once(backward, text, wanted, gradient, output, ticket, key_padding_mask, attention_mask, seed,
+                         *tensors)
 
     @staticmethod
-    def backward(ctx, *gradients):
-        raise NotImplementedError(f"{ctx.name}: shiftgrad computes no second derivatives")
+    def backward(ctx, *cotangents):
+        if ctx.text[0] != "relative_attention":
+            raise NotImplementedError(f"{ctx.text[0]}: shiftgrad computes no second derivatives")
+        gradient, *masks, seed, = ctx.saved_tensors[:4]
+        tensors, create_graph = ctx.saved_tensors[4:], torch.is_grad_enabled()
+        with torch.no_grad():
+            kept = _kept(tensors, *masks, seed, *ctx.text)
+        first, gradient, tensors = derivatives(
+            gradient, tensors, ctx.wanted, *masks, ctx.text[1], kept, create_graph=True)
+        given = [(f, c) for f, c in zip(first, cotangents) if c is not None and f.requires_grad]
+        inputs, needs = (gradient, *tensors), (ctx.needs_input_grad[3], *ctx.needs_input_grad[9:])
+        asked = [each for each, need in zip(inputs, needs) if need]
+        second = iter(torch.autograd.grad(
+            [f for f, _ in given], asked, [c for _, c in given], create_graph=create_graph, allow_unused=True)
+            if given else [None] * len(asked))
+        second = [next(second) if need else None for need in needs]
+        return None, None, None, second[0], *(None,) * 5, *second[1:]
 
 
 def _below_autograd(operator):
@@ -185,10 +222,20 @@ def _autograd_backward(
     wanted,
 ):
     refuse_tangents(name, [gradient, *tensors])
-    run = _OnceDifferentiable.apply if _wants_gradients([gradient, *tensors]) else _run_once
+    run = _BackwardWithGraph.apply if _wants_gradients([gradient, *tensors]) else _run_once
     return list(run(
         _backward_below, (name, config, precision), wanted, gradient, output, ticket, key_padding_mask,
         attention_mask, seed, *tensors))
+
+
+def _batched_backward(gradient, output, ticket, tensors, key_padding_mask, attention_mask, seed, name, *rest):
+    """The backward pass for a batch of gradients, as is_grads_batched has it: by the equation of attention."""
+    if name != "relative_attention":
+        raise NotImplementedError(f"{name}: torch.vmap has no rule for shiftgrad::backward; a layer takes batches itself")
+    wanted, call = rest[2], (key_padding_mask, attention_mask)
+    kept = _kept(tensors, *call, seed, name, *rest[:2])
+    tensors = [each.detach().requires_grad_() if want else each for each, want in zip(tensors, wanted)]
+    return list(derivatives(gradient, tensors, wanted, *call, rest[0], kept, create_graph=False)[0])
 
 
 def _refusal(name_at, why):
@@ -197,19 +244,37 @@ def _refusal(name_at, why):
     return refuse
 
 
-for _operator, _kernel, _autograd, _name_at in (
-    ("forward", _checked_compute, _autograd_forward, 4),
-    ("backward", _checked_compute_backward, _autograd_backward, 7),
+for _operator, _kernel, _autograd, _batched, _name_at in (
+    ("forward", _checked_compute, _autograd_forward, _refusal(
+        4, "torch.vmap has no rule for shiftgrad::forward; a layer takes batches itself"), 4),
+    ("backward", _checked_compute_backward, _autograd_backward, _batched_backward, 7),
 ):
     _library.impl(_operator, _kernel, "CPU")
     _library.impl(_operator, _autograd, "Autograd")
     for _key in ("FuncTorchBatched", "Batched"):  # of torch.vmap, and of is_grads_batched
-        _library.impl(_operator, _refusal(
-            _name_at, f"torch.vmap has no rule for shiftgrad::{_operator}; a layer takes batches itself"), _key)
+        _library.impl(_operator, _batched, _key)
     _library.impl(_operator, _refusal(
         _name_at, f"torch.jit.trace cannot record shiftgrad::{_operator}; torch.export can"), "Tracer")
 torch.library.register_fake("shiftgrad::forward", _shape_of_output, lib=_library)
 torch.library.register_fake("shiftgrad::backward", _shapes_of_gradients, lib=_library)
+
+
+def _checked(holds, result, complaint):
+    if not holds:
+        raise ValueError(complaint)
+    return result.clone()
+
+
+_library.impl("checked", _checked, "CPU")
+torch.library.register_fake("shiftgrad::checked", lambda holds, result, complaint: torch.empty_like(result), lib=_library)
+
+
+def checked(holds, result, complaint):
+    """Returns the result. Raises a ValueError unless `holds`, a tensor of one bool, is true.
+
+    In a compiled graph that is seen when the graph runs.
+    """
+    return torch.ops.shiftgrad.checked.default(holds, result, complaint)
 
 
 def call(tensors, key_padding_mask, attention_mask, seed, name, config, precision):

@@ -2,6 +2,8 @@
 
 import torch
 
+from .operator import checked
+
 _BLOCK = 1 << 24  # elements of a mask that are looked at at once
 
 
@@ -11,31 +13,49 @@ def seen(mask):
 
 
 def hides(mask):
-    """Reads a mask that is true, or above 0, where a key is hidden."""
+    """Reads a mask that is true, or 1, where a key is hidden."""
     return mask > 0
 
 
 def added(mask):
-    """Reads a mask that is added to the score, or a mask of bools that are true where a key is seen."""
+    """Reads a mask of floats that is added to the score, or one of bools that are true where a key is seen."""
     return ~mask if mask.dtype is torch.bool else mask < 0
 
 
+def _numbers(mask, read):
+    """The numbers of a mask that do nothing but to hide or not, as bools, and what they are; None for all."""
+    if read is seen or mask.dtype is torch.bool:
+        return None
+    if read is hides:
+        return (mask == 0) | (mask == 1), "0 and 1"
+    lowest = torch.finfo(mask.dtype).min
+    return (mask == 0) | (mask <= lowest / 2), f"0 and {lowest:.5g}"
+
+
 def is_expressible(mask, read):
-    """Whether nothing but 0 and the lowest numbers is added to the score."""
-    if read is not added or mask.dtype is torch.bool:
-        return True
-    if not mask.is_floating_point():
-        return False
-    return bool(((mask == 0) | (mask <= torch.finfo(mask.dtype).min / 2)).all())
+    """Whether a mask does nothing but to hide."""
+    numbers = _numbers(mask, read)
+    return numbers is None or bool(numbers[0].all())
 
 
-def dense(mask, read):
-    """What a mask [B, T, K] hides, without a look at its values, and the queries that see no key."""
-    if mask.shape[1] == 1:
-        hidden = read(mask[:, 0])  # [B, K]
-        return {"key_padding_mask": hidden}, hidden.all(-1)[:, None]  # [B, 1]
-    hidden = read(mask)  # [B, T, K]
+def _said(hidden):
+    """Options that hide what a mask [B, T or 1, K] does, and the queries that see no key."""
+    if hidden.shape[1] == 1:
+        return {"key_padding_mask": hidden[:, 0]}, hidden.all(-1)  # [B, 1]
     return {"attention_mask": hidden}, hidden.all(-1)  # [B, T]
+
+
+def unseen(mask, read):
+    """What a mask [B, T, K] hides, where a compiler cannot look at it, and the queries that see no key.
+
+    A mask that does more than to hide is a ValueError when the graph runs.
+    """
+    hidden, numbers = read(mask), _numbers(mask, read)
+    if numbers is not None:
+        hidden = checked(
+            numbers[0].all(), hidden, f"accelerate: a mask under torch.compile has numbers other than {numbers[1]}, "
+            "which the kernel cannot add to the score; without torch.compile the module's own code does")
+    return _said(hidden)
 
 
 def structure(mask, read):
@@ -53,7 +73,7 @@ def structure(mask, read):
     if not all(is_expressible(mask[:, rows], read) for rows in blocks):
         return None
     if mask.shape[1] == 1:
-        arguments, blind = dense(mask, read)
+        arguments, blind = _said(read(mask))
         return _without_false(arguments), blind.expand(B, T) if blind.any() else None
     padding, blind, begin, end = torch.ones(B, K, dtype=torch.bool), [], [], []
     for rows in blocks:

@@ -19,21 +19,27 @@ def unwatched(tensors):
         _plain.issuperset(map(type, tensors))
         and torch._C._dispatch_tls_local_include_set().raw_repr() in _usual
         and not torch._C._is_torch_function_mode_enabled()
-        and forward_ad._current_level < 0
+        and not has_tangents()
         and not torch.autograd._profiler_enabled()
     )
 
 
+def has_tangents():
+    """Whether forward-mode differentiation is under way."""
+    return forward_ad._current_level >= 0
+
+
 def refuse_tangents(name, tensors):
     """Raises a NotImplementedError where forward-mode differentiation would lose a tangent."""
-    if forward_ad._current_level < 0:
+    if not has_tangents():
         return
     for tensor in tensors:
         if tensor is not None and forward_ad.unpack_dual(tensor).tangent is not None:
             raise NotImplementedError(f"{name}: shiftgrad computes no forward-mode derivatives (jvp)")
 
 
-def _is_traced():
+def is_traced():
+    """Whether a trace records, or a transform of torch.func computes."""
     if torch._C._get_tracing_state() or torch._C._are_functorch_transforms_active():
         return True
     if not torch._C._len_torch_dispatch_stack():
@@ -46,5 +52,5 @@ def refuse_records(name, tensors):
     """Raises a NotImplementedError where a trace would keep the result of a step as a constant, or a
     transform would not see the computation."""
     refuse_tangents(name, tensors)
-    if _is_traced() or not _plain.issuperset(map(type, tensors)):
+    if is_traced() or not _plain.issuperset(map(type, tensors)):
         raise NotImplementedError(f"{name}: a step has a state, so it can be neither traced nor transformed")

@@ -1,0 +1,155 @@
+"""Small models of transformers with every class that sg.accelerate knows, of parameters that matter."""
+
+import contextlib
+from unittest import mock
+
+import torch
+
+import shiftgrad.torch as sg
+from shiftgrad.torch import accelerated
+
+try:
+    import transformers
+    from transformers.models.deberta_v2 import modeling_deberta_v2 as deberta
+    from transformers.models.fastspeech2_conformer import modeling_fastspeech2_conformer as fastspeech2
+    from transformers.models.mt5 import modeling_mt5 as mt5
+    from transformers.models.parakeet import modeling_parakeet as parakeet
+    from transformers.models.pop2piano import modeling_pop2piano as pop2piano
+    from transformers.models.seamless_m4t_v2 import modeling_seamless_m4t_v2 as seamless
+    from transformers.models.t5 import modeling_t5 as t5
+    from transformers.models.umt5 import modeling_umt5 as umt5
+    from transformers.models.vits import modeling_vits as vits
+    from transformers.models.wav2vec2_bert import modeling_wav2vec2_bert as bert
+    from transformers.models.wav2vec2_conformer import modeling_wav2vec2_conformer as conformer
+    from transformers.models.xlnet import modeling_xlnet as xlnet
+    missing = None
+except ImportError as error:
+    missing = str(error)
+try:
+    from transformers.models.deprecated.transfo_xl import modeling_transfo_xl as transfo_xl
+    transfo_xl_missing = missing
+except ImportError as error:
+    transfo_xl_missing = str(error)
+
+B, T, C, H, L = 2, 9, 12, 3, 2
+lengths = torch.tensor([T, T - 3])
+kept = torch.arange(T)[None] < lengths[:, None]  # [B, T]
+
+
+def randomize(model):
+    """Every parameter gets a value that matters."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.uniform_(-0.4, 0.4)
+    return model.double().eval()
+
+
+def randn(*shape):
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+@contextlib.contextmanager
+def counted():
+    """Counts the calls of the kernel."""
+    with mock.patch.object(accelerated, "relative_attention", wraps=sg.relative_attention) as kernel:
+        yield kernel
+
+
+@contextlib.contextmanager
+def in_double():
+    """Lets transformers 4.57.6 compute in double: T5 rounds its probabilities to floats, and Transformer-XL calls
+    type_as with a dtype, which no torch takes."""
+    type_as, to_float = torch.Tensor.type_as, torch.Tensor.float
+    with mock.patch.object(torch.Tensor, "type_as", lambda tensor, other=None, dtype=None: (
+            tensor.to(dtype) if other is None else type_as(tensor, other))):
+        with mock.patch.object(torch.Tensor, "float", lambda tensor: (
+                tensor if tensor.dtype is torch.float64 and tensor.dim() == 4 else to_float(tensor))):
+            yield
+
+
+def config_of(kind, implementation=None, **fields):
+    config = kind(**fields)
+    if implementation is not None:
+        config._attn_implementation = implementation
+    return config
+
+
+def parakeet_encoder(implementation="sdpa", **more):
+    # With "eager", transformers 4.57.6 makes NaN of tokens that are padding.
+    return randomize(parakeet.ParakeetEncoder(config_of(
+        parakeet.ParakeetEncoderConfig, implementation, hidden_size=C, num_hidden_layers=L, num_attention_heads=H,
+        intermediate_size=16, attention_bias=True, conv_kernel_size=3, subsampling_factor=2,
+        subsampling_conv_channels=4, num_mel_bins=8, dropout=0, dropout_positions=0, layerdrop=0,
+        activation_dropout=0, attention_dropout=0, **more)))
+
+
+_conformer = {
+    "hidden_size": C, "num_hidden_layers": L, "num_attention_heads": H, "intermediate_size": 16,
+    "hidden_dropout": 0, "attention_dropout": 0, "layerdrop": 0, "conformer_conv_dropout": 0,
+    "conv_depthwise_kernel_size": 3, "activation_dropout": 0,
+}
+
+
+def conformer_encoder(implementation="eager", **more):
+    return randomize(conformer.Wav2Vec2ConformerEncoder(config_of(
+        conformer.Wav2Vec2ConformerConfig, implementation, **_conformer, num_conv_pos_embeddings=4,
+        num_conv_pos_embedding_groups=2, **{"position_embeddings_type": "relative"} | more)))
+
+
+def bert_encoder(implementation="eager", **more):
+    return randomize(bert.Wav2Vec2BertEncoder(config_of(bert.Wav2Vec2BertConfig, implementation, **_conformer | {
+        "position_embeddings_type": "relative_key", "left_max_position_embeddings": 4,
+        "right_max_position_embeddings": 2} | more)))
+
+
+def seamless_encoder(implementation="eager", **more):
+    return randomize(seamless.SeamlessM4Tv2ConformerEncoder(config_of(
+        seamless.SeamlessM4Tv2Config, implementation, hidden_size=C, speech_encoder_layers=L,
+        speech_encoder_attention_heads=H, speech_encoder_intermediate_size=16, speech_encoder_dropout=0,
+        speech_encoder_layerdrop=0, conv_depthwise_kernel_size=3, position_embeddings_type="relative_key",
+        left_max_position_embeddings=2, right_max_position_embeddings=5, **{
+            "speech_encoder_chunk_size": 4, "speech_encoder_left_chunk_num": 1} | more)))
+
+
+def fastspeech2_encoder():
+    config = fastspeech2.FastSpeech2ConformerConfig(
+        hidden_size=C, encoder_layers=L, encoder_num_attention_heads=H, encoder_linear_units=16,
+        encoder_kernel_size=3, encoder_dropout_rate=0.0, encoder_positional_dropout_rate=0.0,
+        encoder_attention_dropout_rate=0.0)
+    return randomize(fastspeech2.FastSpeech2ConformerEncoder(config, config.encoder_config))
+
+
+def vits_encoder(window=4):
+    return randomize(vits.VitsEncoder(vits.VitsConfig(
+        hidden_size=C, num_hidden_layers=L, num_attention_heads=H, ffn_dim=16, window_size=window, hidden_dropout=0,
+        attention_dropout=0, activation_dropout=0, layerdrop=0)))
+
+
+def t5_model(module=None, name="T5", implementation=None, **more):
+    module = module or t5
+    return randomize(getattr(module, name + "ForConditionalGeneration")(config_of(
+        getattr(module, name + "Config"), implementation, **{
+            "vocab_size": 30, "d_model": C, "d_kv": 4, "d_ff": 16, "num_layers": L, "num_decoder_layers": L,
+            "num_heads": H, "relative_attention_num_buckets": 8, "relative_attention_max_distance": 12,
+            "dropout_rate": 0, "pad_token_id": 0, "decoder_start_token_id": 0, "eos_token_id": 29} | more)))
+
+
+def xlnet_model(**more):
+    return randomize(xlnet.XLNetLMHeadModel(xlnet.XLNetConfig(**{
+        "vocab_size": 30, "d_model": C, "n_head": H, "d_inner": 16, "n_layer": L, "mem_len": 5, "dropout": 0,
+        "pad_token_id": 0} | more)))
+
+
+def transfo_xl_model(**more):
+    return randomize(transfo_xl.TransfoXLModel(transfo_xl.TransfoXLConfig(**{
+        "vocab_size": 30, "cutoffs": [], "d_model": C, "d_embed": C, "n_head": H, "d_head": 4, "d_inner": 16,
+        "n_layer": L, "mem_len": 5, "dropout": 0, "dropatt": 0, "adaptive": False, "div_val": 1,
+        "pad_token_id": 0} | more)))
+
+
+def deberta_model(**more):
+    return randomize(transformers.DebertaV2Model(transformers.DebertaV2Config(**{
+        "vocab_size": 30, "hidden_size": C, "num_hidden_layers": L, "num_attention_heads": H, "intermediate_size": 16,
+        "relative_attention": True, "position_buckets": 4, "max_relative_positions": 12, "share_att_key": True,
+        "pos_att_type": ["c2p", "p2c"], "hidden_dropout_prob": 0, "attention_probs_dropout_prob": 0,
+        "max_position_embeddings": 20, "norm_rel_ebd": "layer_norm"} | more)))
