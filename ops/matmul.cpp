@@ -32,8 +32,8 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   Tensor c = Tensor::empty(shape);  // […, M, P]
   multiply_matrices("matmul", 1, a, b, 0, c);
   record(c, {&a, &b}, [a, b](const Tensor& dc) {
-    deliver_product("matmul", a.gradient_sink(), dc, transpose(b), Weights::left);
-    deliver_product("matmul", b.gradient_sink(), transpose(a), dc, Weights::right);
+    deliver_product("matmul", a.gradient_sink(), dc, transpose(b), WeightsIn::left);
+    deliver_product("matmul", b.gradient_sink(), transpose(a), dc, WeightsIn::right);
   });
   return c;
 }

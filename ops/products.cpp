@@ -30,10 +30,10 @@ Steps steps(bool summed, const Layout& a, const Layout& b, const Layout& product
 }
 
 /// c = alpha a b + beta c, with weights.
-void weighted_gemm(Weights weights, Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
+void weighted_gemm(WeightsIn weights, Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
                    Scalar beta, const Matrix& c, Threads threads = Threads::one) {
-  if (weights == Weights::none) return gemm(alpha, a, b, beta, c, threads);
-  const bool left = weights == Weights::left;
+  if (weights == WeightsIn::neither) return gemm(alpha, a, b, beta, c, threads);
+  const bool left = weights == WeightsIn::left;
   const ConstMatrix weighted = left ? b : a.transposed();
   FiniteRows finite(weighted);
   gemm(alpha, left ? a : finite.matrix.transposed(), left ? finite.matrix : b, beta, c, threads);
@@ -46,7 +46,7 @@ void weighted_gemm(Weights weights, Scalar alpha, const ConstMatrix& a, const Co
 /// product; with few products their rows are cut finer.
 void multiply_stack(Scalar alpha, const ConstMatrix& left, const ConstMatrix& right, Scalar beta,
                     const Matrix& product, const Steps& kept, const Steps& summed,
-                    Weights weights) {
+                    WeightsIn weights) {
   constexpr int64_t enough_tasks = 16, fewest_rows = 64;
   int64_t rows = product.rows;
   int64_t wanted = (enough_tasks + kept.count() - 1) / std::max<int64_t>(kept.count(), 1);
@@ -79,7 +79,7 @@ void multiply_stack(Scalar alpha, const ConstMatrix& left, const ConstMatrix& ri
 }  // namespace
 
 void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
-                       Scalar beta, const Tensor& c, Weights weights) {
+                       Scalar beta, const Tensor& c, WeightsIn weights) {
   require_defined(operation, "a", a, "b", b, "c", c);
   require(a.rank() >= 2 && b.rank() == a.rank() && c.rank() == a.rank() &&
               a.size(-1) == b.size(-2) && c.size(-2) == a.size(-2) && c.size(-1) == b.size(-1),

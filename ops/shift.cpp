@@ -60,9 +60,9 @@ Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
   auto product = [](const Tensor& padded) { return slice(padded, -1, 1, padded.size(-1)); };
   multiply_matrices("matmul_left_padded", 1, a, transpose(keys), 0, product(y));
   record(y, {&a, &keys}, [a, keys, product](const Tensor& dy) {
-    deliver_product("matmul_left_padded", a.gradient_sink(), product(dy), keys, Weights::left);
+    deliver_product("matmul_left_padded", a.gradient_sink(), product(dy), keys, WeightsIn::left);
     deliver_product("matmul_left_padded", keys.gradient_sink(), transpose(product(dy)), a,
-                    Weights::left);
+                    WeightsIn::left);
   });
   return y;
 }

@@ -45,7 +45,7 @@ Tensor weighted_sum(const Tensor& weights, const Tensor& x) {
   int64_t B = p.size(0), H = p.size(1), T = p.size(2), K = p.size(3), D = x.size(3);
   Tensor all = expand(x, {B, H, K, D});
   Tensor y = Tensor::empty({B, H, T, D});
-  multiply_matrices("weighted_sum", 1, p, all, 0, y, Weights::left);
+  multiply_matrices("weighted_sum", 1, p, all, 0, y, WeightsIn::left);
   record(y, {&p, &all}, [p, all](const Tensor& dy) {
     Tensor kept = without_idle_rows(p, dy);  // [B, H, T, K]
     if (GradientSink sink = p.gradient_sink()) {
@@ -54,7 +54,7 @@ Tensor weighted_sum(const Tensor& weights, const Tensor& x) {
       clear_unweighted(kept, dp);
       accumulate(sink, dp);
     }
-    deliver_product("weighted_sum", all.gradient_sink(), transpose(kept), dy, Weights::left);
+    deliver_product("weighted_sum", all.gradient_sink(), transpose(kept), dy, WeightsIn::left);
   });
   return y;
 }

@@ -12,11 +12,11 @@ using namespace shiftgrad::test;
 
 namespace {
 
-using Positions = std::vector<std::array<int64_t, 2>>;
+using Places = std::vector<std::array<int64_t, 2>>;
 
 /// The positions in both layouts, index by index.
-Positions by_index(const Layout& a, const Layout& b) {
-  Positions result;
+Places by_index(const Layout& a, const Layout& b) {
+  Places result;
   for_each_index(a.shape, [&](const Dims& index) {
     result.push_back({position(a, index), position(b, index)});
   });
@@ -24,8 +24,8 @@ Positions by_index(const Layout& a, const Layout& b) {
 }
 
 /// The same from the runs of elements begin … end-1.
-Positions by_runs(const Walk<2>& walk, int64_t begin, int64_t end) {
-  Positions result;
+Places by_runs(const Walk<2>& walk, int64_t begin, int64_t end) {
+  Places result;
   walk.range(begin, end, [&](const Walk<2>::Run& run) {
     CHECK(run.length > 0);
     for (int64_t n = 0; n < run.length; ++n)
@@ -35,8 +35,8 @@ Positions by_runs(const Walk<2>& walk, int64_t begin, int64_t end) {
 }
 
 /// Returns the positions of the elements begin … end-1, visited one by one.
-Positions by_elements(const Walk<2>& walk, int64_t begin, int64_t end) {
-  Positions result;
+Places by_elements(const Walk<2>& walk, int64_t begin, int64_t end) {
+  Places result;
   walk.each(begin, end, [&](const auto& at) { result.push_back(at); });
   return result;
 }
@@ -79,11 +79,11 @@ TEST_CASE("a part of a walk visits that part") {
     CAPTURE(a.strides);
     CAPTURE(b.strides);
     Walk<2> walk({&a, &b});
-    Positions all = by_index(a, b);
+    Places all = by_index(a, b);
     for (int64_t begin = 0; begin <= walk.count(); ++begin)
       for (int64_t end : {begin, begin + 1, begin + 7, walk.count()})
         if (end <= walk.count()) {
-          Positions part(all.begin() + begin, all.begin() + end);
+          Places part(all.begin() + begin, all.begin() + end);
           CHECK(by_runs(walk, begin, end) == part);
           CHECK(by_elements(walk, begin, end) == part);
         }

@@ -1,4 +1,5 @@
-// A layer that is given no tokens, or no batch, gives none, and its gradients are 0.
+// Every layer computes batches of no member, calls of no token and memories of no token, forward
+// and backward, and goes on as if nothing had been called.
 
 #include <doctest/doctest.h>
 
@@ -11,40 +12,85 @@ using namespace shiftgrad::test;
 
 namespace {
 
-bool is_nothing(const Tensor& gradient) {
-  return !gradient.defined() || same_bits(gradient, Tensor::zeros(gradient.shape()));
+/// Whether a gradient is 0 everywhere; one that is undefined is.
+bool is_zero(const Tensor& gradient) {
+  if (!gradient.defined()) return true;
+  std::vector<Scalar> values = gradient.values();
+  return std::ranges::all_of(values, [](Scalar value) { return value == 0; });
+}
+
+std::shared_ptr<const Mask> no_mask(const Dims& shape) {
+  return std::make_shared<Mask>(
+      Mask{shape, std::vector<uint8_t>(static_cast<size_t>(product(shape)), 0)});
 }
 
 }  // namespace
 
-TEST_CASE("no tokens and no members: forward, backward, behind a memory and through a state") {
+TEST_CASE("no members, no tokens and no memory: an output of no element, and gradients of 0") {
   for (const LayerRow& row : layer_rows()) {
     CAPTURE(row.name);
-    RandomValues random(14);
+    RandomValues random(16);
     std::unique_ptr<Layer> layer = random_layer(row, random);
-    for (auto [B, T, M] : {std::array{2, 0, 0}, {0, 3, 0}, {0, 0, 0}, {2, 0, 4}, {0, 3, 4}}) {
-      if (M > 0 && !row.takes_memory) continue;
-      CAPTURE(B);
-      CAPTURE(T);
-      CAPTURE(M);
-      Tensor x = Tensor::zeros({B, T, row.d_model}).require_gradient();
-      Tensor memory = M > 0 ? random.tensor({B, M, row.d_model}) : Tensor();
-      Context context;
-      Tape tape;
-      Tensor y = layer->forward(x, memory, context);
-      CHECK(y.shape() == x.shape());
-      tape.backward(y, Tensor::zeros(y.shape()));
-      CHECK(is_nothing(x.gradient()));
-      for (const Parameter& parameter : parameters(*layer)) {
-        CAPTURE(parameter.name);
-        CHECK(is_nothing(parameter.value.gradient()));
-        parameter.value.zero_gradient();
-      }
-    }
+    for (Sizes sizes : {Sizes{0, 3, 0}, {2, 0, 0}, {0, 0, 0}, {2, 0, 2}, {0, 3, 2}, {0, 0, 2}})
+      for (bool masked : {false, true})
+        for (bool composed : {false, true}) {
+          auto [B, T, M] = sizes;
+          if ((M > 0 && !row.takes_memory) || (masked && !row.takes_masks)) continue;
+          CAPTURE(B);
+          CAPTURE(T);
+          CAPTURE(M);
+          CAPTURE(masked);
+          CAPTURE(composed);
+          Context context;
+          if (masked) context.key_padding_mask = no_mask({B, M + T});
+          if (masked) context.attention_mask = no_mask({T, M + T});
+          if (composed) context.recorder = [](const Tensor&) {};
+          Tensor x = random.tensor({B, T, row.d_model}).require_gradient();
+          Tensor memory = random.tensor({B, M, row.d_model});
+          for (const Parameter& parameter : parameters(*layer)) parameter.value.zero_gradient();
+          Tape tape;
+          Tensor y = layer->forward(x, row.takes_memory ? memory : Tensor(), context);
+          CHECK(y.shape() == Dims{B, T, row.d_model});
+          tape.backward(y, Tensor::zeros(y.shape()));
+          for (const Parameter& parameter : parameters(*layer)) {
+            CAPTURE(parameter.name);
+            CHECK(is_zero(parameter.value.gradient()));
+          }
+        }
+  }
+}
+
+TEST_CASE("a memory of no token is none") {
+  for (const LayerRow& row : layer_rows()) {
+    if (!row.takes_memory) continue;
+    CAPTURE(row.name);
+    RandomValues random(17);
+    std::unique_ptr<Layer> layer = random_layer(row, random);
+    Tensor x = random.tensor({2, 3, row.d_model});
+    Context context;
+    CHECK(same_bits(layer->forward(x, Tensor::zeros({2, 0, row.d_model}), context),
+                    layer->forward(x, {}, context)));
+  }
+}
+
+TEST_CASE("a step of no token gives none, and leaves the state as it was") {
+  for (const LayerRow& row : layer_rows()) {
     if (!row.causal) continue;
-    Tensor x = random.tensor({2, length_of(row, 6), row.d_model});
-    int64_t first = row.chunk, rest = x.size(1) - first;
-    CHECK(same_bits(feed(*layer, *layer->start(), x, {0, first, 0, rest, 0}),
-                    feed(*layer, *layer->start(), x, {first, rest})));
+    CAPTURE(row.name);
+    RandomValues random(18);
+    std::unique_ptr<Layer> layer = random_layer(row, random);
+    Tensor x = random.tensor({2, 2 * row.chunk, row.d_model}), nothing = tokens(x, 0, 0);
+    std::vector<int64_t> lengths{row.chunk, row.chunk};
+    std::unique_ptr<State> plain = layer->start(), state = layer->start();
+    Context context;
+    Tensor expected = feed(*layer, *plain, x, lengths);
+    std::vector<Tensor> pieces;
+    for (int64_t t : {0, 1}) {
+      CHECK((*layer)(nothing, *state, context).shape() == nothing.shape());
+      pieces.push_back(
+          (*layer)(tokens(x, t * row.chunk, (t + 1) * row.chunk), *state, context));
+    }
+    CHECK((*layer)(nothing, *state, context).shape() == nothing.shape());
+    CHECK(same_bits(concat(pieces, 1), expected));
   }
 }

@@ -38,7 +38,7 @@ using In = std::vector<Tensor>;
 using One = Tensor (*)(const Tensor&);
 using Two = Tensor (*)(const Tensor&, const Tensor&);
 
-struct Row {
+struct EmptyRow {
   std::string name;
   std::vector<Dims> shapes;
   std::function<Tensor(const In&)> op;
@@ -48,7 +48,7 @@ bool all_finite(const Tensor& x) {
   return std::ranges::all_of(x.values(), [](Scalar value) { return std::isfinite(value); });
 }
 
-void check(const Row& row) {
+void check(const EmptyRow& row) {
   std::string shapes;
   for (const Dims& shape : row.shapes) shapes += text(shape);
   CAPTURE(row.name);
@@ -83,8 +83,8 @@ Tensor both(const RecurrentState& state) {
   return state.c.defined() ? concat({state.h, state.c}, 1) : state.h;
 }
 
-std::vector<Row> rows_of_one() {
-  std::vector<Row> rows;
+std::vector<EmptyRow> rows_of_one() {
+  std::vector<EmptyRow> rows;
   for (const Dims& shape : with_zeros({2, 3, 4})) {
     auto one = [&](const char* name, std::function<Tensor(const Tensor&)> op) {
       rows.push_back({name, {shape}, [op](const In& in) { return op(in[0]); }});
@@ -120,8 +120,8 @@ std::vector<Row> rows_of_one() {
   return rows;
 }
 
-std::vector<Row> rows_of_products() {
-  std::vector<Row> rows;
+std::vector<EmptyRow> rows_of_products() {
+  std::vector<EmptyRow> rows;
   for (const Dims& of : with_zeros({2, 3, 4, 5})) {
     int64_t B = of[0], M = of[1], N = of[2], P = of[3];
     rows.push_back({"matmul", {{B, M, N}, {B, N, P}}, [](const In& in) {
@@ -140,8 +140,8 @@ std::vector<Row> rows_of_products() {
   return rows;
 }
 
-std::vector<Row> rows_of_norms() {
-  std::vector<Row> rows;
+std::vector<EmptyRow> rows_of_norms() {
+  std::vector<EmptyRow> rows;
   for (const Dims& shape : {Dims{0, 4}, Dims{2, 0, 4}, Dims{0, 3, 4}}) {
     rows.push_back({"layer_norm", {shape, {4}, {4}}, [](const In& in) {
                       return layer_norm(in[0], in[1], in[2]);
@@ -155,8 +155,8 @@ std::vector<Row> rows_of_norms() {
   return rows;
 }
 
-std::vector<Row> rows_of_cells() {
-  std::vector<Row> rows;
+std::vector<EmptyRow> rows_of_cells() {
+  std::vector<EmptyRow> rows;
   for (RecurrentCell cell : {RecurrentCell::rnn, RecurrentCell::gru, RecurrentCell::lstm})
     for (const Dims& of : with_zeros({2, 3, 4})) {
       int64_t B = of[0], T = of[1], C = of[2], gates = gate_count(cell) * C;
@@ -172,8 +172,8 @@ std::vector<Row> rows_of_cells() {
   return rows;
 }
 
-std::vector<Row> rows_of_aft() {
-  std::vector<Row> rows;
+std::vector<EmptyRow> rows_of_aft() {
+  std::vector<EmptyRow> rows;
   for (const Dims& of : with_zeros({2, 6, 3, 4}))
     for (int64_t T : {int64_t{0}, of[1]})
       for (bool causal : {true, false})
@@ -196,8 +196,8 @@ std::vector<Row> rows_of_aft() {
   return rows;
 }
 
-std::vector<Row> rows_of_places() {
-  std::vector<Row> rows;
+std::vector<EmptyRow> rows_of_places() {
+  std::vector<EmptyRow> rows;
   for (const Dims& of : with_zeros({3, 2}))
     rows.push_back({"embedding of no tokens", {of}, [](const In& in) {
                       return embedding(in[0], {{2, 0}, {}});
