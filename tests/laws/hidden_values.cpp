@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t members = 2;
 
 /// A layer and a call of it.
-struct Call {
+struct HiddenCall {
   const Layer& layer;
   Tensor x;  // [members, T, C]
   std::shared_ptr<const Mask> padding{}, hidden{};
@@ -50,7 +50,7 @@ struct Call {
 /// Whether each of the tokens [members · T] has the same output after finite changes of token t of
 /// member 0. That one itself never counts, since a query of one key sees no finite change of its
 /// own.
-std::vector<bool> unmoved(const Call& call, int64_t t) {
+std::vector<bool> unmoved(const HiddenCall& call, int64_t t) {
   int64_t C = call.x.size(2);
   std::vector<Scalar> y = call.output(call.x).values();
   std::vector<bool> result(static_cast<size_t>(call.x.count() / C), true);
@@ -74,7 +74,7 @@ Tensor only(const Tensor& x, const std::vector<bool>& kept) {
 
 bool is_block(const LayerRow& row) { return row.name.find("block") != std::string::npos; }
 
-void check(const LayerRow& row, const Call& call, int64_t t) {
+void check(const LayerRow& row, const HiddenCall& call, int64_t t) {
   std::vector<bool> kept = unmoved(call, t);
   CAPTURE(t);
   CAPTURE(call.composed);
@@ -140,7 +140,7 @@ TEST_CASE("what is not finite is seen through a state by those alone that come a
     std::unique_ptr<Layer> layer = random_layer(row, random);
     int64_t T = length_of(row, 24) / row.chunk * row.chunk;
     Tensor x = random.tensor({members, T, row.d_model});
-    Call call{*layer, x};
+    HiddenCall call{*layer, x};
     for (int64_t t : {T / 3, T - 2}) {
       CAPTURE(t);
       std::vector<bool> kept = unmoved(call, t);

@@ -48,7 +48,7 @@ bool all_finite(const Tensor& x) {
   return std::ranges::all_of(x.values(), [](Scalar value) { return std::isfinite(value); });
 }
 
-void check(const EmptyRow& row) {
+void check_empty(const EmptyRow& row) {
   std::string shapes;
   for (const Dims& shape : row.shapes) shapes += text(shape);
   CAPTURE(row.name);
@@ -216,12 +216,12 @@ std::vector<EmptyRow> rows_of_places() {
 
 }  // namespace
 
-TEST_CASE("sizes of 0: functions of one shape") { std::ranges::for_each(rows_of_one(), check); }
-TEST_CASE("sizes of 0: products") { std::ranges::for_each(rows_of_products(), check); }
-TEST_CASE("sizes of 0: norms") { std::ranges::for_each(rows_of_norms(), check); }
-TEST_CASE("sizes of 0: recurrent cells") { std::ranges::for_each(rows_of_cells(), check); }
-TEST_CASE("sizes of 0: AFT") { std::ranges::for_each(rows_of_aft(), check); }
-TEST_CASE("sizes of 0: places in a table") { std::ranges::for_each(rows_of_places(), check); }
+TEST_CASE("sizes of 0: functions of one shape") { std::ranges::for_each(rows_of_one(), check_empty); }
+TEST_CASE("sizes of 0: products") { std::ranges::for_each(rows_of_products(), check_empty); }
+TEST_CASE("sizes of 0: norms") { std::ranges::for_each(rows_of_norms(), check_empty); }
+TEST_CASE("sizes of 0: recurrent cells") { std::ranges::for_each(rows_of_cells(), check_empty); }
+TEST_CASE("sizes of 0: AFT") { std::ranges::for_each(rows_of_aft(), check_empty); }
+TEST_CASE("sizes of 0: places in a table") { std::ranges::for_each(rows_of_places(), check_empty); }
 
 TEST_CASE("what has no value over nothing is refused by its own name") {
   auto zeros = [](const Dims& shape) { return Tensor::zeros(shape); };
