@@ -27,9 +27,8 @@ class OutOfMemory : public Error {
 template <class Part>
 void print_part(std::ostream& out, const Part& part) {
   if constexpr (std::is_floating_point_v<Part>)
-    out << (std::isnan(part) ? std::abs(part) : part);
-  else
-    out << part;
+    if (std::isnan(part)) return void(out << "nan");
+  out << part;
 }
 
 /// Joins the parts, each as `<<` prints it, to one string.

@@ -18,7 +18,7 @@ constexpr int64_t spare = 1'000'000;
 /// Returns a parameter of values that `draw` returns one by one, unless it is to have none yet.
 Tensor parameter(const Dims& shape, Initial values, auto draw) {
   if (values.unfilled) values.unfilled->add(shape);
-  Tensor result = in_name_of(text("a parameter ", shape), [&] { return Tensor::empty(shape); });
+  Tensor result = Tensor::empty(shape);
   if (!values.unfilled) std::generate_n(result.mutable_data(), result.count(), draw);
   return result.require_gradient();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "core/machine/simd.h"
 
@@ -22,10 +23,12 @@ bool is_finite(const ConstMatrix& x) {
 
 FiniteRows::FiniteRows(const ConstMatrix& given) : matrix(given) {
   if (is_finite(given)) return;
-  memory_ = Buffer(given.rows * given.columns);
-  Matrix copy = Matrix::row_major(memory_.data(), given.rows, given.columns);
-  if (has_dense_columns(given))  // A product reads both in the same order.
-    copy = Matrix::row_major(memory_.data(), given.columns, given.rows).transposed();
+  // The copy has the strides of the original, which a product may choose its order of summing by.
+  int64_t down = (given.rows - 1) * given.row_stride;
+  int64_t along = (given.columns - 1) * given.column_stride;
+  memory_ = Buffer(std::abs(down) + std::abs(along) + 1);
+  Scalar* first = memory_.data() - std::min<int64_t>(down, 0) - std::min<int64_t>(along, 0);
+  Matrix copy{first, given.rows, given.columns, given.row_stride, given.column_stride};
   for (int64_t n = 0; n < given.rows; ++n) {
     bool finite = is_finite(given.rows_from(n, 1));
     if (!finite) others.push_back(n);

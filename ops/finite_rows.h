@@ -16,7 +16,7 @@ bool is_finite(const ConstMatrix& x);
 
 /// A factor whose rows are weighted: its finite rows as they are, and 0 in place of the others.
 struct FiniteRows {
-  ConstMatrix matrix;           ///< the given one, if all of its rows are finite
+  ConstMatrix matrix;           ///< the given one if all is finite, otherwise one of its strides
   std::vector<int64_t> others;  ///< the numbers of the rows that are not
 
   explicit FiniteRows(const ConstMatrix& given);

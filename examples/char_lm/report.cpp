@@ -7,7 +7,6 @@
 
 #include "command.h"
 #include "context_curves.h"
-#include "examples/common/finite.h"
 #include "examples/common/flags.h"
 #include "examples/common/flags_json.h"
 #include "examples/common/model_file.h"
@@ -160,7 +159,7 @@ void add_score(FullReport& report, const ReportedRun& run, const std::vector<int
   const SavedRun& saved = *run.saved;
   if (validation.size() > 1) {
     auto result = evaluate(*run.model, validation, saved.flags.default_evaluation());
-    report.validation_loss = common::finite(result.nats, "the loss");
+    report.validation_loss = result.nats;
     report.scored = shiftgrad::text("all ", result.tokens, " characters");
   } else if (saved.flags.trainer.eval_iters > 0 && saved.checkpoint.state.validation_loss) {
     report.scored = shiftgrad::text("at most --eval_iters ", saved.flags.trainer.eval_iters,

@@ -25,8 +25,7 @@ struct ScoredText {
   std::vector<int32_t> read(const SavedRun& run) const;
 };
 
-/// Scores a model on a text as `evaluate` does, and shows the progress on a terminal. Throws
-/// when the loss is not finite.
+/// Scores a model on a text as `evaluate` does, and shows the progress on a terminal.
 shiftgrad::Evaluation score(const shiftgrad::LanguageModel& model, std::span<const int32_t> text,
                             shiftgrad::EvaluationConfig config,
                             std::vector<double>* losses = nullptr);

@@ -29,7 +29,7 @@ std::string joined(std::string_view text, Part part) {
   return result;
 }
 
-std::string escaped(std::string_view bytes) {
+std::string stray_bytes_escaped(std::string_view bytes) {
   std::string result;
   for (char byte : bytes) result += to_utf8(first_byte + static_cast<unsigned char>(byte));
   return result;
@@ -48,7 +48,7 @@ void prepare(nlohmann::json& value) {
 std::string utf8_of(std::string_view bytes) {
   return joined(bytes, [](const Utf8& character, std::string_view piece) {
     bool stays = character.kind == Utf8::Kind::whole && !stands_for_byte(character);
-    return stays ? std::string(piece) : escaped(piece);
+    return stays ? std::string(piece) : stray_bytes_escaped(piece);
   });
 }
 

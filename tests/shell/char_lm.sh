@@ -158,7 +158,7 @@ for command in train eval generate compare inspect plot positions context report
   runs $command --help
   # Every flag that has a value has a unit and a default.
   awk '/^  -/ { print flag; flag = $0 } /^          / { flag = flag $0 } /^$/ { print flag; flag = "" }
-    END { print flag }' output | grep '^  --' | grep -Ev '^  --(resume|overwrite|json)' > flags
+    END { print flag }' output | grep '^  --' | grep -Ev '^  --(resume|overwrite|json|add_characters)' > flags
   grep -Ev '^  --[a-z_0-9]+ [A-Za-z0-9|_=,.]+(=[^ ]| .*\(default: )' flags &&
     fail "no unit or default, in $command"
 done
@@ -214,7 +214,7 @@ refuses 'missing/best.safetensors: ' eval missing
 refuses '--checkpoint first, expected best or last' eval transformer --checkpoint first
 refuses 'missing: No such file' eval transformer --data missing
 echo 'Unknown' > unknown
-refuses "unknown: the model does not know the character 'U', number 1" \
+refuses "unknown: the model does not know 4 characters: 'U', 'k', 'o', 'w'; the first is number 1" \
   eval transformer --data unknown
 printf line > short
 refuses 'a text of 1 tokens' eval transformer --data short

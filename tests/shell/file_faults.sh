@@ -85,6 +85,12 @@ if [ -n "$failing_reads" ]; then
   FAILING_FILE=pairs.tsv FAILING_AFTER=0 LD_PRELOAD=$failing_reads "$seq2seq" translate lines \
     < pairs.tsv > output 2> errors && fail 'standard input that cannot be read is translated'
   grep -qF 'standard input: ' errors || fail "standard input: $(cat errors)"
+
+  # A system that takes no byte and says that it did.
+  TAKES_NOTHING=1 LD_PRELOAD=$failing_reads bounded "$char_lm" train $tiny --out_dir unwritten 2>&1 |
+    cat > output
+  grep -qF 'cannot be written: the system takes no byte more' output ||
+    fail "a system that takes no byte: $(cat output)"
 fi
 
 # A file of the system that begins with nothing readable, and a folder.

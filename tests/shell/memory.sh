@@ -88,9 +88,9 @@ too_large '^char_lm: [^ ]*vast: too large for the memory$' "$char_lm" train --da
 too_large '^char_lm: [^ ]*vast: too large for the memory$' "$char_lm" eval run --data vast
 too_large '^seq2seq: [^ ]*vast: too large for the memory$' "$seq2seq" train --data vast --out_dir new
 # A model that does not fit.
-too_large '^char_lm: a parameter \[[0-9]*, 1000000\]: allocate: the system has no block of [0-9]* bytes; ' \
+too_large '^char_lm: a tensor of shape \[[0-9]*, 1000000\]: allocate: the system has no block of [0-9]* bytes; ' \
   "$char_lm" train --data text --batch_size 1 --block_size 8 --n_embd 1000000 --n_head 2 --out_dir new
-too_large '^seq2seq: a parameter \[[0-9]*, 1000000\]: allocate: the system has no block of [0-9]* bytes; ' \
+too_large '^seq2seq: a tensor of shape \[[0-9]*, 1000000\]: allocate: the system has no block of [0-9]* bytes; ' \
   "$seq2seq" train --n_embd 1000000 --n_head 2 --out_dir new
 [ ! -e new ] || fail 'a refused command left its folder'
 # A batch that does not fit, which the training finds out.

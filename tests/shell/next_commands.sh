@@ -72,7 +72,7 @@ runs generate 'my run' --length 4 --temperature 0
 head -c 1 output | grep -q '^A$' || fail "the first character: $(cat output)"
 runs generate ./-x --length 4 --temperature 0
 [ "$(head -n 1 output)" = '' ] || fail "a newline: $(cat output)"
-is_refused '--prompt: the model does not know the character U+000A, number 1' \
+is_refused "--prompt: the model does not know 2 characters: U+000A, 'x'; the first is number 1" \
   generate 'my run' --prompt "$(printf '\nx')"
 runs generate --help
 prints '\(default: a newline, or the first character of a model that knows none\)'

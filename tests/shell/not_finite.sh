@@ -42,10 +42,10 @@ done
 
 # Finite weights whose products are not.
 python3 "$tests/support/spoiled.py" run/best.safetensors spoiled/best.safetensors blocks.0.mixer.qkv.weight 3e38 all
-declines 1 'the loss: nan, expected a finite number' eval spoiled
+declines 1 'evaluate: a mean loss of nan nats over ' eval spoiled
 declines 1 'the loss: nan, expected a finite number' context spoiled
 declines 1 'the loss: nan, expected a finite number' context --json spoiled
-declines 1 'the loss: nan, expected a finite number' report spoiled
+declines 1 'evaluate: a mean loss of nan nats over ' report spoiled
 declines 1 '' generate spoiled
 declines 2 'an attention weight: nan, expected a finite number' attention --text line spoiled
 declines 2 'an attention weight: nan, expected a finite number' attention --text line --json spoiled

@@ -51,9 +51,9 @@ for vocab in bytes characters; do
     grep -q "U+20AC '€'.*; --add_characters gives new characters rows of their own$" errors ||
       fail "not all, or no remedy: $(cat errors)"
     # shellcheck disable=SC2086
-    runs train --init_from "$run" --data german --add_characters $tiny --max_iters 0 --out_dir "$run-more"
+    runs train --init_from "$run" --data german --add_characters $(without max_iters $tiny) --max_iters 0 --out_dir "$run-more"
     # shellcheck disable=SC2086
-    runs train --data german --vocab $vocab --tie_embedding $tied $tiny --max_iters 0 --out_dir "$run-new"
+    runs train --data german --vocab $vocab --tie_embedding $tied $(without max_iters $tiny) --max_iters 0 --out_dir "$run-new"
     python3 - "$run/best" "$run-more/last" "$run-new/last" << 'END' || fail "the rows of $run-more"
 import json, struct, sys
 

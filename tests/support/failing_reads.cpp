@@ -1,5 +1,6 @@
 // Loaded before a program (LD_PRELOAD), it lets reads of the file $FAILING_FILE fail from byte
-// $FAILING_AFTER on, as those of a broken disk do.
+// $FAILING_AFTER on, as those of a broken disk do, and where $TAKES_NOTHING is set, writes to files
+// succeed with no byte written.
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -34,4 +35,11 @@ extern "C" ssize_t read(int descriptor, void* target, size_t count) {
   }
   if (most > 0) count = std::min(count, static_cast<size_t>(most));
   return ::syscall(SYS_read, descriptor, target, count);
+}
+
+extern "C" ssize_t write(int descriptor, const void* source, size_t count) {
+  struct stat own {};
+  bool is_file = ::fstat(descriptor, &own) == 0 && S_ISREG(own.st_mode);
+  if (std::getenv("TAKES_NOTHING") && is_file) return 0;
+  return ::syscall(SYS_write, descriptor, source, count);
 }

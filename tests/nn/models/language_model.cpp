@@ -254,3 +254,20 @@ TEST_CASE("language model: drops of the embedding and of what the output layer r
     CHECK(zeros(output.features) == doctest::Approx(training ? 0.5 : 0).epsilon(0.2));
   }
 }
+
+TEST_CASE("language_model: a rate of dropout is a share below 1") {
+  auto refused = [](double LanguageModelConfig::*rate, double value) {
+    LanguageModelConfig config{.vocab_size = 7, .d_model = 4, .n_layer = 1, .n_head = 2};
+    config.d_inner = 8;
+    config.mixer = MultiHeadAttentionConfig{};
+    config.*rate = value;
+    return refusal([&] {
+      Random start;
+      LanguageModel(config, start);
+    });
+  };
+  CHECK(refused(&LanguageModelConfig::dropout, -1) ==
+        "language_model: dropout -1, expected 0 to less than 1");
+  CHECK(refused(&LanguageModelConfig::attention_dropout, 1) ==
+        "language_model: attention_dropout 1, expected 0 to less than 1");
+}
