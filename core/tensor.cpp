@@ -12,8 +12,8 @@ Tensor Tensor::empty(const Dims& shape) {
   auto storage = std::make_shared<Storage>();
   try {
     storage->value = std::make_shared<Elements>(layout.count());
-  } catch (const Error& error) {
-    fail("a tensor of shape ", shape, ": ", error.what());
+  } catch (const OutOfMemory& error) {
+    throw OutOfMemory(text("a tensor of shape ", shape, ": ", error.what()));
   }
   return {std::move(storage), layout};
 }
