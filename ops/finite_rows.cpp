@@ -10,6 +10,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 bool is_finite(const ConstMatrix& x) {
   if (x.rows > 1 && has_dense_columns(x)) return is_finite(x.transposed());
+  if (x.column_stride == 1 && x.row_stride == x.columns)
+    return simd::is_finite(x.data, x.rows * x.columns);
   for (int64_t i = 0; i < x.rows; ++i) {
     if (x.column_stride == 1 || x.columns == 1) {
       if (!simd::is_finite(&x.at(i, 0), x.columns)) return false;
