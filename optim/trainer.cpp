@@ -129,7 +129,7 @@ int64_t Trainer::learn(Context& context) {
 }
 
 std::pair<Evaluation, Evaluation> Trainer::scores(const EvaluationProgress& progress) const {
-  auto size = std::ssize(validation_text_.view());
+  int64_t size = std::ssize(validation_text_.view());
   int64_t batch = config_.batch_size * config_.block_size;
   if (config_.eval_iters > 0 && config_.eval_iters <= (size - 1) / batch)
     size = config_.eval_iters * batch + 1;
