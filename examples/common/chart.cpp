@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <ranges>
+#include <iterator>
 
 namespace common {
 
@@ -217,7 +217,8 @@ std::string sentence_of(const Chart& chart) {
     auto is_drawn = [](const Point& point) {
       return std::isfinite(point.x) && std::isfinite(point.y);
     };
-    auto drawn = std::views::filter(line.points, is_drawn);
+    std::vector<Point> drawn;
+    std::copy_if(line.points.begin(), line.points.end(), std::back_inserter(drawn), is_drawn);
     if (drawn.empty() || !line.named()) continue;
     const Point &first = drawn.front(), &last = drawn.back();
     sentence +=

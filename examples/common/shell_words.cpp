@@ -37,7 +37,7 @@ std::string substituted(std::string_view word) {
 }  // namespace
 
 std::string shell_word(std::string_view word) {
-  if (!word.empty() && std::ranges::all_of(word, is_plain)) return std::string(word);
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return std::string(word);
   bool is_shown = printable(word) == word || word.ends_with('\n');
   return is_shown ? quoted(word) : substituted(word);
 }
