@@ -138,6 +138,7 @@ TEST_CASE("batches: a text given to keep is kept") {
   RandomBlocks blocks(text(), 2, 3, {});
   ParallelStreams streams(text(), 2, 3);
   std::vector<int32_t> other(40, -1);  // where the first was, if it ended
-  CHECK(std::ranges::all_of(blocks.next().inputs.values, [](int32_t token) { return token >= 0; }));
+  std::vector<int32_t> tokens = blocks.next().inputs.values;
+  CHECK(std::all_of(tokens.begin(), tokens.end(), [](int32_t token) { return token >= 0; }));
   CHECK(streams.next().inputs.values == std::vector{0, 1, 2, 20, 21, 22});
 }
