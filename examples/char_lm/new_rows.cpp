@@ -46,7 +46,7 @@ SavedRun with_vocabulary(const SavedRun& run, const Vocabulary& vocabulary, uint
   std::vector<size_t> tokens = new_tokens(run.vocabulary, vocabulary);
   for (const auto& [name, before] : run.checkpoint.weights) {
     StoredTensor& after = weights.at(name);
-    // Of equal models with unequal vocabularies, only what has a row for each token differs.
+    // Where only the vocabulary differs, only tensors with a row for each token do.
     if (before.shape == after.shape)
       after = before;
     else

@@ -308,7 +308,7 @@ TEST_CASE("decoding: what is refused") {
 }
 
 TEST_CASE("a finished target displaces none in progress that could become better") {
-  // Of two tokens one ends, so one target is in progress, and nothing but finished ones competes.
+  // One of the two tokens ends a target, so one is in progress, and the finished ones compete.
   int64_t longer = 0;
   for (double length_penalty : {0.0, 0.6, 2.0, 4.0})
     for (uint64_t seed = 0; seed < 30; ++seed) {

@@ -249,7 +249,7 @@ TEST_CASE("language model: drops of the embedding and of what the output layer r
   for (bool training : {false, true}) {
     Context context{.training = training};
     ModelOutput output = model(tokens, Memory(), context);
-    // Of 400 numbers, half are dropped.
+    // Half of the 400 numbers are dropped.
     CHECK(zeros(output.block_inputs[0]) == doctest::Approx(training ? 0.5 : 0).epsilon(0.2));
     CHECK(zeros(output.features) == doctest::Approx(training ? 0.5 : 0).epsilon(0.2));
   }
