@@ -24,6 +24,12 @@ void* allocate(size_t bytes);
 /// Takes back what allocate(bytes) gave, on any thread; `bytes` must be the same number.
 void release(void* block, size_t bytes);
 
+/// Throws an OutOfMemory unless the system may have a block of so many elements.
+void require_block(bool possible, auto elements) {
+  if (!possible) [[unlikely]]
+    throw OutOfMemory(text("allocate: ", elements, " elements, expected fewer"));
+}
+
 /// An allocator through which a std::vector takes its memory from `allocate`.
 template <class T>
 struct CachedMemory {
@@ -35,8 +41,7 @@ struct CachedMemory {
 
   T* allocate(size_t count) {
     size_t bytes = 0;
-    require(!__builtin_mul_overflow(count, sizeof(T), &bytes), "allocate: ", count,
-            " elements, expected fewer");
+    require_block(!__builtin_mul_overflow(count, sizeof(T), &bytes), count);
     return static_cast<T*>(shiftgrad::allocate(bytes));
   }
   void deallocate(T* block, size_t count) { release(block, count * sizeof(T)); }
@@ -49,13 +54,13 @@ template <class T>
 using CachedVector = std::vector<T, CachedMemory<T>>;
 
 /// Uninitialised elements in a block of the allocator, to which it goes back at the end. Throws an
-/// Error for a number of elements that no block has.
+/// OutOfMemory for a number of elements that no block has.
 template <class T>
 class CachedArray {
  public:
   CachedArray() = default;
   explicit CachedArray(int64_t count) {
-    require(std::in_range<size_t>(count), "allocate: ", count, " elements, expected fewer");
+    require_block(std::in_range<size_t>(count), count);
     const auto elements = static_cast<size_t>(count);
     data_ = {CachedMemory<T>().allocate(elements), Release{elements}};
   }
