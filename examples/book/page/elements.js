@@ -49,14 +49,16 @@ export function element(tag, text = '', attributes = {}) {
   return made;
 }
 
-/// Does something, and shows the error in the figure's alert if it cannot be done.
+/// Does something, while the figure is busy, and shows the error in its alert if it cannot be done.
 export async function attempt(figure, action) {
   const alert = figure.querySelector('[role=alert]');
   alert.hidden = true;
+  figure.ariaBusy = 'true';
   try {
     await action();
   } catch (error) {
     alert.textContent = error.message;
     alert.hidden = false;
   }
+  figure.ariaBusy = 'false';
 }

@@ -9,7 +9,11 @@ async function until(page, read, holds = Boolean) {
   let before;
   for (let begin = Date.now(); ; await page.waitForTimeout(20)) {
     const now = await read(), text = JSON.stringify(now);
-    if (holds(now) || Date.now() - begin > most_wait) return now;
+    if (holds(now)) return now;
+    if (Date.now() - begin > most_wait) {
+      console.log(`waited ${most_wait / 1000} s in vain`);
+      return now;
+    }
     if (text !== before) begin = Date.now();
     before = text;
   }

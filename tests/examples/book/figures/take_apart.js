@@ -7,17 +7,19 @@ async function shown(figure) {
   return figure.evaluate((one) => ({
     losses: [...one.querySelectorAll('.loss')].map(({ textContent }) => parseFloat(textContent.split(': ')[1])),
     weights: one.querySelector('.maps > :last-child .cells')?.innerHTML,
-    alert: one.querySelector('[role=alert]').textContent,
+    alert: one.querySelector('[role=alert]').textContent, busy: one.ariaBusy === 'true',
   }));
 }
 
-const changed = (page, figure, before) => until(page, () => shown(figure), ({ losses, weights }) =>
-  losses.every(Number.isFinite) && weights !== before.weights && losses.join() !== before.losses.join());
+/// A term may be worth less than the digits of the loss show, so what ends the wait is that the figure has done.
+const changed = (page, figure, before) => until(page, () => shown(figure), ({ weights, alert, busy }) =>
+  !busy && (alert || weights !== before.weights));
 
 module.exports = async (page, figure, offend) => {
+  const nothing = await shown(figure);
   await figure.locator('[name=look]').focus();
   await page.keyboard.press('Enter');
-  const all = await changed(page, figure, await shown(figure));
+  const all = await changed(page, figure, nothing);
   if (all.alert) return offend(all.alert);
   if (all.losses[0] !== all.losses[1]) offend(`losses ${all.losses} with all terms on`);
 
