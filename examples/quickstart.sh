@@ -8,7 +8,7 @@ set -eu
 cd "$(dirname "$0")/.."
 build=${BUILD:-build-quickstart}
 run=${RUN:-out/quickstart}
-char_lm=$build/examples/char_lm/char_lm
+char_lm=$build/examples/apps/char_lm/char_lm
 
 headline() {
   printf '\n== %s\n' "$*"
@@ -18,7 +18,7 @@ headline 'Building'
 tests/packages.sh
 [ -f "$build/build.ninja" ] ||
   meson setup "$build" --buildtype=release -Dtests=false -Ddefault_library=static -Dmpi=disabled
-ninja -C "$build" examples/char_lm/char_lm
+ninja -C "$build" examples/apps/char_lm/char_lm
 
 headline 'Training'
 overwrite=--overwrite

@@ -18,7 +18,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Losses of training beside that of the next token. Their parameters are trained with the model
 /// and saved with the state, under names that begin with `auxiliary.`. An example is in
-/// examples/claims/auxiliary_losses.h.
+/// examples/apps/char_lm/auxiliary_losses.h.
 struct AuxiliaryLoss : Module {
   /// Returns what to add to the loss of a batch, in an update that follows `step` earlier ones.
   /// It is undefined if there is nothing to add. `targets` [B, T] are the tokens that follow those

@@ -27,7 +27,7 @@ suites() {
   ninja -C "$folder" tests/tests-core tests/tests-files tests/tests-f32 tests/tests-f64
   for program in core files f32 f64; do
     qemu-aarch64 "$folder/tests/tests-$program" \
-      --source-file-exclude='*tests/examples/run_layer/*,*tests/laws/learning.cpp'
+      --source-file-exclude='*tests/examples/apps/run_layer/*,*tests/laws/learning.cpp'
   done
 }
 
@@ -41,7 +41,7 @@ wheel() {
   PATH="$python/bin:$PATH" _PYTHON_HOST_PLATFORM=linux-aarch64 \
     _PYTHON_SYSCONFIGDATA_NAME=_sysconfigdata__aarch64-linux-gnu \
     "$python/bin/pip" wheel --no-deps --no-build-isolation --wheel-dir "$build/wheel" \
-    --config-settings "setup-args=--cross-file=$cross" examples/pytorch
+    --config-settings "setup-args=--cross-file=$cross" examples/python
   python3 -m zipfile -e "$build"/wheel/shiftgrad-*-linux_aarch64.whl "$build/unpacked"
   readelf -h "$build"/unpacked/shiftgrad/_extension.*.so | grep 'Machine: *AArch64'
 

@@ -11,6 +11,8 @@ export BUILD="${BUILD:-$(dirname "$(dirname "$here")")/build-book}"
 mkdir -p "$BUILD"
 [ -n "${STUDY-}" ] || "$here/wasm.sh"
 NODE_PATH=${NODE_PATH-/usr/share/nodejs} node "$here/make/book.js" "$BUILD" "${STUDY:-$BUILD/wasm/examples/book/study.js}"
-"$here/make/components.sh" > "$BUILD/components.js"
+drawn=$here/../apps/draw
+"$drawn/components.sh" "$here"/page/*.js "$drawn"/page/*.js > "$BUILD/components.js"
 "$here/make/typefaces.sh" "$BUILD/fonts"
-cat "$here/page/book.css" "$here/page/layout.css" "$here/page/meanings.css" "$here/page/models.css" "$here/page/chorales.css" "$here/../common/drawn.css" > "$BUILD/book.css"
+(cd "$here/page" && cat "$drawn/page/book.css" layout.css meanings.css models.css chorales.css "$drawn/drawn.css") \
+  > "$BUILD/book.css"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "../common/chart.h"
-#include "../common/heat_map.h"
+#include "examples/apps/draw/chart.h"
+#include "examples/apps/draw/heat_map.h"
 
 namespace book {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "../wrong_on_purpose/mistakes.h"
 #include "core/named.h"
+#include "examples/studies/wrong_on_purpose/mistakes.h"
 #include "optim/training_loop.h"
 
 namespace book {

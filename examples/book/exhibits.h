@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "../wrong_on_purpose/training.h"
+#include "examples/studies/wrong_on_purpose/training.h"
 #include "nn/models/language_model.h"
 #include "optim/trainer_config.h"
 #include "request.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "../char_lm/vocabulary.h"
+#include "examples/apps/char_lm/vocabulary.h"
 #include "nn/models/generate.h"
 #include "nn/models/language_model.h"
 

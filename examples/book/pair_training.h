@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "../char_lm/vocabulary.h"
+#include "examples/apps/char_lm/vocabulary.h"
 #include "nn/models/encoder_decoder.h"
 #include "optim/pair_trainer.h"
 #include "request.h"

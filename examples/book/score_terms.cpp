@@ -1,9 +1,9 @@
 #include "score_terms.h"
 
-#include "../char_lm/attention_maps.h"
 #include "core/errors.h"
 #include "core/io/json.h"
 #include "core/tape.h"
+#include "examples/apps/char_lm/attention_maps.h"
 #include "ops/arithmetic.h"
 #include "ops/reduce.h"
 #include "ops/shape.h"

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "../run_layer/run_layer.h"
-#include "../show_layer/worked_example.h"
 #include "drawing.h"
+#include "examples/apps/run_layer/run_layer.h"
+#include "examples/apps/show_layer/worked_example.h"
 #include "exhibits.h"
 #include "pair_training.h"
 #include "request.h"

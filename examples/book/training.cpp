@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "../char_lm/attention_maps.h"
-#include "../char_lm/distance_tables.h"
-#include "../wrong_on_purpose/blanks.h"
-#include "../wrong_on_purpose/score.h"
+#include "examples/apps/char_lm/attention_maps.h"
+#include "examples/apps/char_lm/distance_tables.h"
+#include "examples/studies/wrong_on_purpose/blanks.h"
+#include "examples/studies/wrong_on_purpose/score.h"
 #include "hyperparameters.h"
 #include "inside.h"
 #include "nn/models/config.h"

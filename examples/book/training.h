@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "../char_lm/vocabulary.h"
+#include "examples/apps/char_lm/vocabulary.h"
 #include "exhibits.h"
 #include "nn/models/language_model.h"
 #include "observed_writing.h"

@@ -9,8 +9,8 @@
 #include "core/errors.h"
 #include "core/machine/parallel.h"
 #include "core/machine/precision.h"
-#include "examples/common/flags.h"
-#include "examples/common/program.h"
+#include "examples/apps/flags/flags.h"
+#include "examples/apps/flags/program.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/peak.h"
 

@@ -14,8 +14,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/machine/parallel.h"
-#include "examples/common/flags.h"
-#include "examples/common/program.h"
+#include "examples/apps/flags/flags.h"
+#include "examples/apps/flags/program.h"
 #include "nn/models/language_model.h"
 #include "optim/peers/launched_peers.h"
 #include "optim/trainer.h"

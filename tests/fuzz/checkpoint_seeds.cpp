@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "core/errors.h"
-#include "examples/char_lm/run_folder.h"
-#include "examples/seq2seq/run.h"
+#include "examples/apps/char_lm/run_folder.h"
+#include "examples/apps/seq2seq/run.h"
 #include "nn/state_dict.h"
 #include "tests/fuzz/words.h"
 #include "tests/support/temporary_folder.h"

@@ -7,8 +7,8 @@
 #include <iostream>
 #include <sstream>
 
-#include "examples/char_lm/command.h"
-#include "examples/seq2seq/command.h"
+#include "examples/apps/char_lm/command.h"
+#include "examples/apps/seq2seq/command.h"
 #include "tests/fuzz/expect.h"
 #include "tests/fuzz/foreign_errors.h"
 #include "tests/support/temporary_folder.h"

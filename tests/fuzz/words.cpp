@@ -2,8 +2,8 @@
 
 #include <sstream>
 
-#include "examples/char_lm/train_flags.h"
-#include "examples/seq2seq/train_flags.h"
+#include "examples/apps/char_lm/train_flags.h"
+#include "examples/apps/seq2seq/train_flags.h"
 #include "nn/models/config.h"
 
 namespace fuzz {

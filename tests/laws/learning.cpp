@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "examples/claims/causal_convolution.h"
+#include "examples/studies/claims/causal_convolution.h"
 #include "tests/support/learner.h"
 #include "tests/support/refusal.h"
 

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "examples/char_lm/distance_tables.h"
-#include "examples/show_layer/worked_example.h"
+#include "examples/apps/char_lm/distance_tables.h"
+#include "examples/apps/show_layer/worked_example.h"
 #include "nn/layer.h"
 #include "nn/models/config.h"
 #include "nn/models/convert.h"

@@ -5,7 +5,7 @@
 
 #include "core/machine/parallel.h"
 #include "core/tape.h"
-#include "examples/claims/auxiliary_losses.h"
+#include "examples/apps/char_lm/auxiliary_losses.h"
 #include "nn/state_dict.h"
 #include "ops/arithmetic.h"
 #include "ops/concat.h"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/io/tensor_file.h"
-#include "examples/claims/auxiliary_losses.h"
+#include "examples/apps/char_lm/auxiliary_losses.h"
 #include "nn/state_dict.h"
 #include "ops/shape.h"
 #include "optim/trainer.h"

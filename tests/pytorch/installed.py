@@ -1,6 +1,6 @@
 """Checks an installed wheel beside the version of PyTorch that is named: installed.py VERSION.
 
-examples/pytorch/wheels.sh runs it where nothing else is installed.
+examples/python/wheels.sh runs it where nothing else is installed.
 """
 
 import contextlib

@@ -32,7 +32,7 @@ class Package(unittest.TestCase):
         """It is the library's, also where nothing else of the package has been imported."""
         version = re.search(r"^  version: '(.*)',$", (root / "meson.build").read_text(), re.MULTILINE)[1]
         self.assertEqual(shiftgrad.__version__, version)
-        self.assertIn(f'version = "{version}"', (root / "examples/pytorch/pyproject.toml").read_text())
+        self.assertIn(f'version = "{version}"', (root / "examples/python/pyproject.toml").read_text())
         alone = subprocess.run([sys.executable, "-c", "import shiftgrad; print(shiftgrad.__version__)"],
                                capture_output=True, text=True)
         self.assertEqual(alone.stdout, version + "\n", alone.stderr)
@@ -130,15 +130,15 @@ class Package(unittest.TestCase):
     def test_source_distribution(self):
         """The tarball has the package, the library's sources and the link from one to the other."""
         with tempfile.TemporaryDirectory() as folder:
-            run = subprocess.run([root / "examples/pytorch/sdist.sh", folder], capture_output=True, text=True)
+            run = subprocess.run([root / "examples/python/sdist.sh", folder], capture_output=True, text=True)
             self.assertEqual(run.returncode, 0, run.stderr)
             name = f"shiftgrad-{shiftgrad.__version__}"
             with tarfile.open(run.stdout.strip()) as tar:
                 names = set(tar.getnames())
-                for path in ("PKG-INFO", "pyproject.toml", "core/tensor.h", "examples/pytorch/meson.build",
-                             "examples/pytorch/src/shiftgrad/torch/accelerate.py"):
+                for path in ("PKG-INFO", "pyproject.toml", "core/tensor.h", "examples/python/meson.build",
+                             "examples/python/src/shiftgrad/torch/accelerate.py"):
                     self.assertIn(f"{name}/{path}", names)
-                self.assertEqual(tar.getmember(f"{name}/examples/pytorch/subprojects/shiftgrad").linkname, "../../..")
+                self.assertEqual(tar.getmember(f"{name}/examples/python/subprojects/shiftgrad").linkname, "../../..")
                 about = tar.extractfile(f"{name}/PKG-INFO").read().decode()
         self.assertTrue(about.startswith(f"Metadata-Version: 2.1\nName: shiftgrad\nVersion: {shiftgrad.__version__}\n"))
 

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-readme = Path(__file__).parents[2] / "examples/pytorch/README.md"
+readme = Path(__file__).parents[2] / "examples/python/README.md"
 
 
 def train(folder):

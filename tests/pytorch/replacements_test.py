@@ -25,7 +25,7 @@ sizes = {"C": C, "H": H, "T": T, "D": D, "w": w, "size": 3, "left_chunks": 1, "d
 
 def table():
     """What is there today, and the first code of the line that replaces it."""
-    text = (root / "examples/pytorch/README.md").read_text()
+    text = (root / "examples/python/README.md").read_text()
     section = text.split("| today | then |\n|---|---|\n")[1].split("\n\n")[0]
     for row in section.splitlines():
         today, then = row.strip("| ").split(" | ")

@@ -9,8 +9,8 @@
 #include "core/io/tensor_file.h"
 #include "core/machine/parallel.h"
 #include "core/tape.h"
-#include "examples/char_lm/run_folder.h"
-#include "examples/seq2seq/run.h"
+#include "examples/apps/char_lm/run_folder.h"
+#include "examples/apps/seq2seq/run.h"
 
 using namespace shiftgrad;
 

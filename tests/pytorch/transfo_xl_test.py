@@ -10,7 +10,7 @@ from unittest import mock
 import torch
 
 root = Path(__file__).parents[2]
-sys.path.insert(0, str(root / "examples/pytorch"))
+sys.path.insert(0, str(root / "examples/python"))
 from transfo_xl import TransfoXL  # noqa: E402
 
 try:
@@ -112,7 +112,7 @@ class TransformerXL(unittest.TestCase):
             save_file(state, Path(folder, "model.safetensors"))
             Path(folder, "tokens").write_text(" ".join(map(str, tokens[0].tolist())))
             done = subprocess.run(
-                [sys.executable, root / "examples/pytorch/transfo_xl.py", "model.safetensors", "tokens", "--mem_len",
+                [sys.executable, root / "examples/python/transfo_xl.py", "model.safetensors", "tokens", "--mem_len",
                  str(M), "--clamp_len", "8", "--segment", "5", "--length", "4", "--seed", "1"],
                 cwd=folder, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Runs the scripts of examples/bach on a few invented chorales: from JSON to text, to MIDI and back, to a
+# Runs the scripts of examples/studies/bach on a few invented chorales: from JSON to text, to MIDI and back, to a
 # picture; then table.sh with the program $1 on models that are too small to show anything; then mistakes.
 # What needs Python or its mido is skipped without them.
 set -eu
-scripts=$(realpath "$(dirname "$0")/../../examples/bach")
+scripts=$(realpath "$(dirname "$0")/../../examples/studies/bach")
 export CHAR_LM=$(realpath "$1")
 export TRAINING='--n_layer 1 --n_embd 16 --n_head 2 --d_inner 32 --batch_size 2 --block_size 16 --max_iters 2'
 export SCORING='--block 16 --stride 5'

@@ -6,7 +6,7 @@ set -eu
 [ -n "${2:-}" ] || { echo 'SKIPPED: Python has no nanobind'; exit 77; }
 python3 -c 'import torch' 2> /dev/null || { echo 'SKIPPED: Python has no torch'; exit 77; }
 python3 -c 'import safetensors.torch' 2> /dev/null || { echo 'SKIPPED: Python has no safetensors'; exit 77; }
-package=$(cd "$(dirname "$0")/../../examples/pytorch/src/shiftgrad" && pwd)
+package=$(cd "$(dirname "$0")/../../examples/python/src/shiftgrad" && pwd)
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 mkdir "$place/shiftgrad"

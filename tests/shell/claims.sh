@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs examples/claims.sh with the programs $1 to $4 on models that are too small to show anything, and looks
+# Runs examples/studies/claims.sh with the programs $1 to $4 on models that are too small to show anything, and looks
 # at the report; then with mistakes.
 set -eu
 # The programs say so if it keeps OpenBLAS from the CPU's best kernels.
 unset OPENBLAS_CORETYPE
-script=$(realpath "$(dirname "$0")/../../examples/claims.sh")
+script=$(realpath "$(dirname "$0")/../../examples/studies/claims.sh")
 export CHAR_LM=$(realpath "$1") SEQ2SEQ=$(realpath "$2") CONVOLUTION=$(realpath "$3")
 export RESTARTED=$(realpath "$4")
 export TRAINING='--n_layer 2 --n_embd 16 --n_head 2 --batch_size 2 --max_iters 2 --eval_iters 1'
@@ -72,6 +72,13 @@ grep -q '^    8 trainings, .* second target help$' listed || fail "$(cat listed)
 grep -q '^    18 trainings, about 19 min of one core, .* in segments of 16, ' listed || fail "$(cat listed)"  # 18 scores
 grep -q '^all: [0-9]* trainings, about [0-9]* min of one core, ' listed || fail "$(cat listed)"
 grep -qx 'memory: A memory helps' listed || fail "$(cat listed)"
+# It has the commands of each claim.
+for command in 'char_lm train --model transformer_xl --mem_len 0 --n_layer' 'seq2seq train --encoder shaw --n_layer 1' \
+  'seq2seq train --data marked-letters --encoder shaw --max_iters 800 --dropout 0 --n_layer 1' \
+  'convolution --data TEXT --layer gru --window 3' 'char_lm eval OUT_DIR --mem_len 128' 'char_lm eval OUT_DIR --losses FILE' \
+  'char_lm eval OUT_DIR --mode memory --tgt_len 64 --losses FILE' 'char_lm context OUT_DIR… --tokens 20000'; do
+  grep -q "^    $command" listed || fail "--list has no $command: $(cat listed)"
+done
 
 # One claim of each program.
 "$script" text memory both_directions local_rnn restarted_positions > report 2> progress || fail "$(cat progress)"
@@ -79,14 +86,12 @@ sees 4 '^## '
 compared='\([+-][0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3}, p (<|=) [01]\.[0-9]{4}\)'
 sees 4 "^\\| \\[.*\\]\\(#.*\\) \\| (holds|the opposite holds|not at this size) \\| .* $compared \\|$"
 sees 4 "^\\*\\*(holds|the opposite holds|not at this size)\\*\\*: .* $compared$"
-sees 4 '^[0-9]+ trainings, [0-9]+ min of one core:$'
+sees 4 '^[0-9]+ trainings, [0-9]+ min of one core: `examples/studies/claims\.sh TEXT [a-z_]+`$'
 sees 2 '^\| trained .* \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(3\) \|$'
 sees 8 '^\| trained .* \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(2\) \|$'
 sees 2 '^\| (LocalRNN, tanh|convolution).*( \| [0-9]\.[0-9]{3} ± [0-9]\.[0-9]{3} \([232]\)){3} \|$'
 sees 17 "^- (yes|no|opposite): .* $compared$"
 sees 1 '^and p\. With 21 comparisons, about 0.2 would be yes or opposite by$'
-sees 1 '^    seq2seq train --encoder shaw$'
-sees 1 '^    seq2seq train --data marked-letters --encoder shaw --max_iters 800 --dropout 0$'
 grep -q '^\[####################\] 66 of 66 trainings, ' progress || fail "$(cat progress)"
 
 awk '!($1 > 0) { exit 1 }' claims/*.seconds || fail "other times: $(cat claims/*.seconds)"
@@ -105,10 +110,9 @@ sed -n '/^## /,$p' again | diff before - || fail 'another report'
 sees 6 '^\| .* \| [0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3} \(3\) \|$'
 
 # A reason is for the outcomes that it names.
-mkdir -p examples/common
-cp -r "$(dirname "$script")/claims.sh" "$(dirname "$script")/claims" examples
-cp "$(dirname "$script")/common/arguments.sh" examples/common
-sed -i "s/^claims='/&numbers /" examples/claims.sh
+mkdir -p examples/studies
+(cd "$(dirname "$script")" && cp -r claims.sh claims arguments.sh "$OLDPWD/examples/studies")
+sed -i "s/^claims='/&numbers /" examples/studies/claims.sh
 cat > number << 'END'
 #!/bin/sh
 sed -n 's/.*--number \([0-9]\).*/\1 bits per character/p' << ARGUMENTS
@@ -119,7 +123,7 @@ chmod +x number
 # explains COUNT PATTERN REASONS: as many lines of a report on "1 < 2, 2 < 1" with these reasons are like this.
 # Scores without a deviation differ for certain.
 explains() {
-  cat > examples/claims/numbers.sh << END
+  cat > examples/studies/claims/numbers.sh << END
 claim 'Numbers' 'No paper.'
 for n in 1 2; do convolved number_\$n --number \$n; done
 table 'Numbers:' bits
@@ -131,7 +135,7 @@ decides number_at_1 number_at_2 '1 is below 2'
 expect number_at_2 number_at_1 '2 is below 1'
 $3
 END
-  CONVOLUTION=$place/number CONVOLVING= examples/claims.sh text numbers > report 2> progress || fail "$(cat progress)"
+  CONVOLUTION=$place/number CONVOLVING= examples/studies/claims.sh text numbers > report 2> progress || fail "$(cat progress)"
   sees 1 '^\*\*holds\*\*: 1 is below 2 \(\+1\.000 ± 0\.000, p < 0\.0001\)$'
   sees 1 '^- opposite: 2 is below 1 \(-1\.000 ± 0\.000, p < 0\.0001\)$'
   sees "$1" "$2"
@@ -139,7 +143,7 @@ END
 explains 1 '^Thus it is\.$' "because 'yes opposite' 'Thus it is.'"
 explains 0 '^These outcomes' "because 'yes opposite' 'Thus it is.'"
 explains 0 '^Thus it is' "because 'no yes' 'Thus it is.'"
-explains 1 '^These outcomes are not explained: the reason in `examples/claims/numbers.sh` is for others\.$' \
+explains 1 '^These outcomes are not explained: the reason in `examples/studies/claims/numbers.sh` is for others\.$' \
   "because 'no yes' 'Thus it is.'"
 explains 1 '^Thus it is\.$' "because 'no yes' 'Else.'
 because 'yes opposite' 'Thus it is.'
@@ -148,8 +152,8 @@ explains 0 '^(Else|Never|These outcomes)' "because 'no yes' 'Else.'
 because 'yes opposite' 'Thus it is.'
 because 'no no' 'Never.'"
 explains 0 '^(Thus|These)' ''
-sed -i "\$s/.*/because 'yes' 'Thus it is.'/" examples/claims/numbers.sh
-if CONVOLUTION=$place/number CONVOLVING= examples/claims.sh text numbers > report 2> progress; then fail 'one outcome of two'; fi
+sed -i "\$s/.*/because 'yes' 'Thus it is.'/" examples/studies/claims/numbers.sh
+if CONVOLUTION=$place/number CONVOLVING= examples/studies/claims.sh text numbers > report 2> progress; then fail 'one outcome of two'; fi
 grep -qx "claims.sh: numbers: a reason for 'yes', but there are 2 comparisons" progress || fail "$(cat progress)"
 
 # A training that fails ends the script, and is named.

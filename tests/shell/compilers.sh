@@ -35,12 +35,12 @@ END
 found=0
 for compiler in "${CXX:-c++}" g++ clang++; do
   command -v ${compiler%% *} > /dev/null || continue
-  $compiler -std=c++20 -I "$root" -I "$root/examples" -c "$place/headers.cpp" -o "$place/headers.o"
+  $compiler -std=c++20 -I "$root" -I "$root/.include" -c "$place/headers.cpp" -o "$place/headers.o"
   if nm "$place/headers.o" | grep -E '_GLOBAL__(sub_)?I|__cxx_global_var_init'; then
     echo "$compiler: a public header runs code at a program's start"
     exit 1
   fi
-  $compiler -std=c++20 -I "$root" -I "$root/examples" "$place/program.cpp" -o "$place/program" \
+  $compiler -std=c++20 -I "$root" -I "$root/.include" "$place/program.cpp" -o "$place/program" \
     "$build"/libshiftgrad-f32.so "$build"/libshiftgrad-core.so -Wl,-rpath,"$build"
   printed=$("$place/program") || { echo "$compiler: the program failed: $printed"; exit 1; }
   [ "$printed" = 'language_model: n_layer 0, expected at least 1' ] ||

@@ -19,7 +19,7 @@ for config in "$configs"/*.json; do
     awk -v a="$shown" -v b="$value" 'BEGIN { exit !(a == b) }' ||
       fail "$name: $flag $shown, not $value"
   done < given
-  grep -qF "\`$name\`" "$configs/../README.md" || fail "$name is not in the README"
+  grep -qF "\`$name\`" "$configs/../README.md" || fail "$name is not on char_lm's page"
 done
 [ "$(ls -d */ | wc -l)" -ge 8 ] || fail "configs: $(ls "$configs")"
 

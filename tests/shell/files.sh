@@ -5,7 +5,7 @@
 seq2seq=$(realpath "$2")
 own_model=$(realpath "$3")
 tests=$(realpath "$(dirname "$0")/..")
-report_reader=$tests/examples/common/read_report.py
+report_reader=$tests/examples/apps/runs/read_report.py
 . "$(dirname "$0")/char_lm_checks.sh"
 
 

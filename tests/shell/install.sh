@@ -43,10 +43,10 @@ prints() {
   [ "$printed" = "$1" ] || { echo "printed '$printed', expected '$1'"; exit 1; }
 }
 
-# The README's own example: what is indented from its first #include to the line of a lone brace.
-sed -n '/^    #include <iostream>/,/^    }$/s/^    //p' "$tests/../README.md" > "$place/readme.cpp"
-grep -q 'initialize();' "$place/readme.cpp" || { echo "README's program lacks initialize()"; exit 1; }
-compile shiftgrad "$place/readme.cpp"
+# The cookbook's first program: from its #include to the line of a lone brace.
+sed -n '/^#include <iostream>/,/^}$/p' "$tests/../examples/COOKBOOK.md" > "$place/cookbook.cpp"
+grep -q 'initialize();' "$place/cookbook.cpp" || { echo "the cookbook's program lacks initialize()"; exit 1; }
+compile shiftgrad "$place/cookbook.cpp"
 prints 10
 
 # The attention in nn/README.md is the one that is compiled below.

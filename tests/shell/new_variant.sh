@@ -88,7 +88,7 @@ before '| Attention Free Transformer' README.md << 'END'
 | attention that learns to forget | `forgetting_attention` | after Press et al. 2022 |
 END
 for table in '| `aft` | `--form local`, `full`, `simple` or `conv` (Zhai et al. 2021) |'; do
-  before "$table" examples/README.md << 'END'
+  before "$table" examples/apps/char_lm/README.md << 'END'
 | `forgetting` | ALiBi with learned slopes |
 END
 done
@@ -123,8 +123,8 @@ meson setup "$build" "$copy" $options > "$place/output" 2>&1 || fail "$(cat "$pl
 all_targets() {
   ninja -C "$build" -t targets all | sed 's/: .*//' | grep "$1" || true
 }
-targets='examples/char_lm/char_lm examples/show_layer examples/run_layer tests/libdoctest_main.a'
-bridge=$(all_targets '^examples/pytorch/extension/_extension[^/]*$')
+targets='examples/apps/char_lm/char_lm examples/apps/show_layer/show_layer examples/apps/run_layer/run_layer tests/libdoctest_main.a'
+bridge=$(all_targets '^examples/python/extension/_extension[^/]*$')
 cd "$built"
 # shellcheck disable=SC2086
 ninja -C "$build" -t inputs $targets $bridge | grep -v '^[./]' | while read -r file; do
@@ -166,17 +166,17 @@ tests/laws > "$place/output" || fail "$(cat "$place/output")"
 
 # --- The programs, and the layer in PyTorch.
 
-"$additions/uses.sh" examples/char_lm/char_lm examples/show_layer || fail 'the programs'
+"$additions/uses.sh" examples/apps/char_lm/char_lm examples/apps/show_layer/show_layer || fail 'the programs'
 
 if [ -z "$bridge" ] || [ ! -e "$built/$bridge" ]; then
   echo 'The bridge to PyTorch is not built.'
 else
   # In double it stays as it was.
-  parts=$(ninja -t inputs "$bridge" | grep '^examples/pytorch/extension/' | grep '\.[oa]$' | grep -v f64)
+  parts=$(ninja -t inputs "$bridge" | grep '^examples/python/extension/' | grep '\.[oa]$' | grep -v f64)
   # shellcheck disable=SC2086
   made $parts
   eval "$(ninja -t commands -s "$bridge")"
-  RUN_LAYER=$PWD/examples/run_layer "$copy/tests/shell/bridge.sh" "$additions/bridge.py" "$bridge" "$PWD"
+  RUN_LAYER=$PWD/examples/apps/run_layer/run_layer "$copy/tests/shell/bridge.sh" "$additions/bridge.py" "$bridge" "$PWD"
 fi
 
 # --- And what else knows of layers and models, if that is asked for.
@@ -184,7 +184,7 @@ fi
 [ "${2-}" = all ] || exit 0
 test_programs='tests/tests-f32 tests/tests-f64'
 # shellcheck disable=SC2086
-made $test_programs $bridge examples/run_layer_f64 examples/seq2seq/seq2seq examples/book/study tests/run_model
+made $test_programs $bridge examples/apps/run_layer/run_layer_f64 examples/apps/seq2seq/seq2seq examples/book/study tests/run_model
 for program in $test_programs; do
   $program > "$place/output" || fail "$(cat "$place/output")"
 done

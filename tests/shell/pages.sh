@@ -1,7 +1,7 @@
 #!/bin/sh
 # Checks that each source file which a page of the project names in `backquotes` is there, by its path from
-# the project's folder or from that of the page, that pictures are there and small, that pages agree that have the
-# same table or quote it, and that each measured figure has a command. With --list it prints these figures with their
+# the project's folder or from that of the page, that pictures are there and small, that pages agree that quote
+# each other's tables, and that each measured figure has a command. With --list it prints these figures with their
 # commands and ends.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -65,26 +65,19 @@ found=$(awk -f tests/shell/figures.awk "$cases" | sed 's/.* | //' | tr '\n' ';')
   offend "figures.awk finds other figures or commands: $found"
 rm "$cases"
 
-# The first page has the verdicts of the report that examples/claims.sh wrote.
-verdicts=$(mktemp)
-grep '^| \[.*](examples/claims/README.md#' README.md | sed 's,](examples/claims/README.md#,](#,' > "$verdicts"
-[ -s "$verdicts" ] && grep '^| \[.*](#' examples/claims/README.md | diff - "$verdicts" ||
-  offend 'README.md: other verdicts than examples/claims/README.md has'
-rm "$verdicts"
-
-# quotes COMMAND PAGE: what nn/README.md gives as measured here by a command stands on the page with its table.
+# quotes COMMAND PAGE: what the page of all studies gives as measured here by a command stands in a table of this page.
 quotes() {
-  numbers=$(grep -A 1 -F "*Here* (\`$1\`" nn/README.md | grep -oE '[0-9]+\.[0-9]{2,3}\b') ||
-    offend "nn/README.md: no figures of $1"
+  numbers=$(grep -A 1 -F "*Here* (\`$1\`" examples/studies/README.md | grep -oE '[0-9]+\.[0-9]{2,3}\b') ||
+    offend "examples/studies/README.md: no figures of $1"
   for number in $numbers; do
-    grep -qwF -- "$number" "$2" ||
-      offend "nn/README.md: $number of $1 is not in $2"
+    grep '^|' "$2" | grep -qwF -- "$number" ||
+      offend "examples/studies/README.md: $number of $1 is in no table of $2"
   done
 }
-quotes 'char_lm compare' README.md
-quotes examples/claims.sh examples/claims/README.md
-quotes examples/bach/table.sh examples/bach/README.md
-quotes 'seq2seq eval' examples/README.md
+quotes 'char_lm compare' examples/studies/README.md
+quotes examples/studies/claims.sh examples/studies/claims/README.md
+quotes examples/studies/bach/table.sh examples/studies/bach/README.md
+quotes 'seq2seq eval' examples/apps/seq2seq/README.md
 
 # The report's reasons are those for its outcomes, claim by claim.
 outcomes=$(awk '
@@ -94,8 +87,8 @@ outcomes=$(awk '
   /^\*\*not at this size\*\*: / { found = found " no" }
   /^\*\*the opposite holds\*\*: / { found = found " opposite" }
   /^- (yes|no|opposite): / { found = found " " substr($2, 1, length($2) - 1) }
-  END { end() }' examples/claims/README.md)
-for file in examples/claims/*.sh; do
+  END { end() }' examples/studies/claims/README.md)
+for file in examples/studies/claims/*.sh; do
   title=$(sed -n "s/^claim '\([^']*\)'.*/\1/p; s/^claim \"\([^\"]*\)\".*/\1/p" "$file")
   explained=$(sed -n "s/^because '\([a-z ]*\)'.*/\1/p" "$file" | awk -v title="$title" '{ print title ": " $0 }')
   [ -z "$explained" ] || echo "$outcomes" | grep -qxF "$explained" ||

@@ -28,7 +28,7 @@ link() {
   program=$1
   shift
   # shellcheck disable=SC2046,SC2086
-  $compiler -std=c++20 -O1 -I"$tests/.." -I"$tests/../examples" "$@" -o "$program" \
+  $compiler -std=c++20 -O1 -I"$tests/.." -I"$tests/../.include" "$@" -o "$program" \
     build/libshiftgrad-*.a.p/*.o "$built/libshiftgrad-f32.a" "$built/libshiftgrad-core.a" \
     $(pkg-config --libs libhwy)
 }
@@ -37,7 +37,7 @@ link products "$built/tests/libdoctest_main.a" "$tests/core/machine/blas.cpp" "$
 ./products
 # The same training in both. From step 60 on rounding grows, so that builds for two CPUs differ by a thousandth, too.
 sed 's/n % 100 == 0/n == 50/' "$tests/../examples/transformer_xl.cpp" > training.cpp
-$compiler -std=c++20 -O1 -I"$tests/.." -I"$tests/../examples" -c training.cpp
+$compiler -std=c++20 -O1 -I"$tests/.." -I"$tests/../.include" -c training.cpp
 link portable_training training.o
 $compiler training.o -o ordinary_training \
   "$built/libshiftgrad-f32.so" "$built/libshiftgrad-core.so" "-Wl,-rpath,$built"

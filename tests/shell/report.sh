@@ -1,6 +1,6 @@
 #!/bin/sh
 # Lets char_lm, the program $1, write reports of runs of all kinds, and refuse what it cannot report.
-reads=$(realpath "$(dirname "$0")/../examples/common/read_report.py")
+reads=$(realpath "$(dirname "$0")/../examples/apps/runs/read_report.py")
 . "$(dirname "$0")/char_lm_checks.sh"
 
 awk 'BEGIN { for (n = 0; n < 300; n++) print "line " n * n % 100 " <&></script>" }' > text

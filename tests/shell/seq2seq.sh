@@ -1,7 +1,7 @@
 #!/bin/sh
 # Uses seq2seq, the program $1, as people do, and as they should not.
 tests=$(realpath "$(dirname "$0")/..")
-reads=$(realpath "$(dirname "$0")/../examples/common/read_report.py")
+reads=$(realpath "$(dirname "$0")/../examples/apps/runs/read_report.py")
 . "$(dirname "$0")/char_lm_checks.sh"
 
 # Words turned around.

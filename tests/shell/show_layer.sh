@@ -2,7 +2,7 @@
 # Compares what the program $1, show_layer, prints of each layer with the numbers that the program $2,
 # examples/book/study, gives to a page. Then asks it for what it cannot show.
 set -eu
-python3 "$(dirname "$0")/../examples/show_layer/compare.py" "$1" "$2"
+python3 "$(dirname "$0")/../examples/apps/show_layer/compare.py" "$1" "$2"
 
 # refused STATUS-2 LINE ARGUMENT...
 refused() {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Each program of the build in the folder $1 does once what it is for: train, score and write, translate,
-# compute a layer, show one. README's own programs compile and run. What they do wrong, other tests say.
+# compute a layer, show one. The first programs of README and the cookbook compile and run. What they do wrong, other tests say.
 set -eu
 built=$(realpath "$1")
 project=$(cd "$(dirname "$0")/../.." && pwd)
@@ -24,17 +24,17 @@ prints() {
 small='--n_layer 1 --n_head 1 --n_embd 8 --max_iters 2 --eval_iters 1'
 awk 'BEGIN { for (n = 0; n < 100; n++) print "line " n * n % 100 }' > text
 # shellcheck disable=SC2086
-does train "$examples/char_lm/char_lm" train --data text --out_dir run --block_size 8 $small
-does score "$examples/char_lm/char_lm" eval run
+does train "$examples/apps/char_lm/char_lm" train --data text --out_dir run --block_size 8 $small
+does score "$examples/apps/char_lm/char_lm" eval run
 prints '^[0-9.]+ bits per character$'
-does write "$examples/char_lm/char_lm" generate run --length 3
-does inspect "$examples/char_lm/char_lm" inspect run
+does write "$examples/apps/char_lm/char_lm" generate run --length 3
+does inspect "$examples/apps/char_lm/char_lm" inspect run
 
 awk 'BEGIN { for (n = 0; n < 40; n++) print n "\t" 2 * n }' > pairs
 # shellcheck disable=SC2086
-does train "$examples/seq2seq/seq2seq" train --data pairs --out_dir pairs_run ${small% --eval_iters 1}
+does train "$examples/apps/seq2seq/seq2seq" train --data pairs --out_dir pairs_run ${small% --eval_iters 1}
 echo 7 > line
-does translate "$examples/seq2seq/seq2seq" translate pairs_run < line
+does translate "$examples/apps/seq2seq/seq2seq" translate pairs_run < line
 
 # case_of TYPE BYTES: a case of AFT-simple of one channel with zeros for all numbers.
 case_of() {
@@ -55,20 +55,20 @@ case_of() {
 }
 case_of F32 4 > f32.safetensors
 case_of F64 8 > f64.safetensors
-does 'compute a layer' "$examples/run_layer" f32.safetensors out.safetensors
+does 'compute a layer' "$examples/apps/run_layer/run_layer" f32.safetensors out.safetensors
 grep -aq '"grad.param.qkv.weight"' out.safetensors || { echo 'run_layer gives no gradient'; exit 1; }
-does 'compute a layer' "$examples/run_layer_f64" f64.safetensors out64.safetensors
+does 'compute a layer' "$examples/apps/run_layer/run_layer_f64" f64.safetensors out64.safetensors
 grep -aq '"grad.param.qkv.weight"' out64.safetensors || { echo 'run_layer_f64 gives no gradient'; exit 1; }
-does 'show a layer' "$examples/show_layer" transformer_xl_attention 2 1
+does 'show a layer' "$examples/apps/show_layer/show_layer" transformer_xl_attention 2 1
 prints '^transformer_xl_attention: 2 new tokens after 1 remembered$'
 
-# README's programs: the first one starts, and refuses a text that is too short; the one of `Using it` computes.
+# README's program starts, and refuses a text that is too short; the cookbook's first one computes.
 echo short > short
 if "$examples/first_model" short > printed 2>&1; then echo 'first_model trains on nothing'; exit 1; fi
 prints '^first_model: ParallelStreams: the text has 6 tokens, too few '
-sed -n '/^    #include <iostream>/,/^    }$/s/^    //p' "$project/README.md" > using.cpp
+sed -n '/^#include <iostream>/,/^}$/p' "$project/examples/COOKBOOK.md" > using.cpp
 # shellcheck disable=SC2086
-does compile ${CXX:-c++} -std=c++20 -O0 -I"$project/examples" -I"$project" using.cpp -o using \
+does compile ${CXX:-c++} -std=c++20 -O0 -I"$project/.include" -I"$project" using.cpp -o using \
   "$built/libshiftgrad-f32.so" "$built/libshiftgrad-core.so" "-Wl,-rpath,$built"
 does 'run a program' ./using
 prints '^10$'

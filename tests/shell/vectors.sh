@@ -1,9 +1,9 @@
 #!/bin/sh
-# Checks the vectors of examples/vectors: the program $1, run_layer_f64, makes the same again, the port in NumPy
+# Checks the vectors of tests/vectors: the program $1, run_layer_f64, makes the same again, the port in NumPy
 # agrees with them, each wrong shift of the page is caught by the vector that it names, and so is a damaged file.
 set -eu
 python3 -c 'import numpy, safetensors' 2> /dev/null || { echo 'SKIPPED: Python has no numpy or no safetensors'; exit 77; }
-folder=$(cd "$(dirname "$0")/../../examples/vectors" && pwd)
+folder=$(cd "$(dirname "$0")/../../tests/vectors" && pwd)
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$folder"

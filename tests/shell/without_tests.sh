@@ -11,7 +11,7 @@ trap 'rm -rf "$place"' EXIT
 # only FOLDER: no object of a test is needed for `all`.
 only() {
   ninja -C "$1" -t inputs all > "$place/inputs"
-  grep -q '^examples/char_lm/char_lm.p/' "$place/inputs" || { echo "$1 lacks char_lm"; exit 1; }
+  grep -q '^examples/apps/char_lm/char_lm.p/' "$place/inputs" || { echo "$1 lacks char_lm"; exit 1; }
   ! grep -n '^tests/' "$place/inputs" || { echo "$1 builds tests"; exit 1; }
 }
 if printf '%s\n' 1.7 "$(meson --version)" | sort --version-sort --check=quiet; then

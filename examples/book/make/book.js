@@ -22,9 +22,11 @@ function read_chapters() {
     .sort((a, b) => a.order - b.order);
 }
 
-/// The custom elements that a module of page/ defines, by the module's name: cell_field.js has <cell-field>.
+/// The custom elements that a module defines, by the module's name: cell_field.js has <cell-field>. Modules lie in
+/// page/ and, where reports have them too, in apps/draw/page/.
 function modules_in(html) {
-  return fs.readdirSync(in_book('page')).filter((name) => {
+  const folders = [in_book('page'), in_book('../apps/draw/page')];
+  return folders.flatMap((modules) => fs.readdirSync(modules)).filter((name) => {
     const element = name.replace('.js', '').replaceAll('_', '-');
     return name.endsWith('.js') && html.includes(`<${element}`);
   });

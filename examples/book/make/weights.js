@@ -1,11 +1,11 @@
-// The trained models of examples/bach/book for pages, as a script: a page from a disk may load a script, but it may not
+// The trained models of examples/studies/bach/book for pages, as a script: a page from a disk may load a script, but it may not
 // read a file. The upper bytes of all weights come before the lower ones, which compresses by a fifth more: the
 // upper ones, of sign and exponent, are much alike.
 
 const fs = require('node:fs');
 const path = require('node:path');
 
-const folder = path.resolve(__dirname, '../../bach/book');
+const folder = path.resolve(__dirname, '../../studies/bach/book');
 
 /// What page/trained_models.js makes the file of: its header, and each half of its weights of two bytes.
 function parts(file) {

@@ -1,4 +1,4 @@
-// Beginnings of chorales by Bach: eight quarters of four of those in the test text of examples/bach, in its notation
+// Beginnings of chorales by Bach: eight quarters of four of those in the test text of examples/studies/bach, in its notation
 // (book/chorale_notation.js). No model was trained on them.
 
 export const beginnings = {

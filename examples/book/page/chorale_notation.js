@@ -1,4 +1,4 @@
-// The notation of chorales as text, as examples/bach writes it: 16th by 16th, in each the four voices from the soprano
+// The notation of chorales as text, as examples/studies/bach writes it: 16th by 16th, in each the four voices from the soprano
 // down. A pitch is the character with its MIDI number in ASCII; a space is a rest.
 
 export const voices = ['soprano', 'alto', 'tenor', 'bass'];

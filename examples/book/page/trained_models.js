@@ -1,4 +1,4 @@
-// Models of chorales that examples/bach has trained. Their weights, in bfloat16, are in the script weights.js beside
+// Models of chorales that examples/studies/bach has trained. Their weights, in bfloat16, are in the script weights.js beside
 // the page (make/weights.js), which is loaded when the first of them is asked for.
 
 import { from_script, Library } from 'book/library.js';

@@ -114,7 +114,7 @@ def check_beam():
     assert error == "beam_search: no pairs were trained", error
 
 
-CHORALES = pathlib.Path(__file__).resolve().parents[3] / "examples/bach/book"
+CHORALES = pathlib.Path(__file__).resolve().parents[3] / "examples/studies/bach/book"
 
 
 def opened(name, *requests):

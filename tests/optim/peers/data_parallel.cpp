@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "examples/claims/auxiliary_losses.h"
+#include "examples/apps/char_lm/auxiliary_losses.h"
 #include "optim/trainer.h"
 #include "tests/support/parallel_training.h"
 #include "tests/support/refusal.h"

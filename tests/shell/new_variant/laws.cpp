@@ -1,6 +1,6 @@
 // The laws of layers, and run_layer's answers, once more, with a new variant among the layers.
 
-#include "tests/examples/run_layer/run_layer.cpp"
+#include "tests/examples/apps/run_layer/run_layer.cpp"
 #include "tests/laws/layer_contexts.cpp"
 #include "tests/laws/layer_gradients.cpp"
 #include "tests/laws/layer_leaks.cpp"

@@ -5,7 +5,7 @@ const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 
-const files = path.resolve(__dirname, '../../../../examples/bach/book');
+const files = path.resolve(__dirname, '../../../../examples/studies/bach/book');
 const models = { relative: 'music_transformer', absolute: 'sinusoid' };
 
 /// Counts what is played in place of playing it.

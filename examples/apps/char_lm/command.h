@@ -1,0 +1,29 @@
+#pragma once
+
+#include "examples/apps/flags/program.h"
+#include "optim/peers/peers.h"
+
+namespace char_lm {
+
+using common::add_argument;
+using common::add_command;
+using common::add_flag;
+using common::add_picture_flags;
+using common::add_switch;
+using common::Command;
+using common::set_required;
+
+/// Command that runs one training on all peers.
+Command train_command(CLI::App& program, shiftgrad::Peers& peers);
+Command eval_command(CLI::App& program);
+Command generate_command(CLI::App& program);
+Command compare_command(CLI::App& program);
+Command inspect_command(CLI::App& program);
+Command plot_command(CLI::App& program);
+Command attention_command(CLI::App& program);
+Command context_command(CLI::App& program);
+Command positions_command(CLI::App& program);
+Command convert_command(CLI::App& program);
+Command report_command(CLI::App& program);
+
+}  // namespace char_lm

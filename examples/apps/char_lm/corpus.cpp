@@ -1,0 +1,79 @@
+#include "corpus.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "core/errors.h"
+#include "examples/apps/runs/text.h"
+#include "run_folder.h"
+
+namespace char_lm {
+
+using common::read_text;
+using common::text_name;
+
+namespace {
+
+/// Returns where a text of `tokens` tokens is cut when this share of it, rounded up, is held back.
+int64_t boundary(int64_t tokens, double share) {
+  return tokens - static_cast<int64_t>(std::ceil(static_cast<double>(tokens) * share));
+}
+
+/// Whether the path is a run's: a folder, or a file of its weights.
+bool is_run(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error) ||
+         std::filesystem::path(path).extension() == ".safetensors";
+}
+
+/// Returns the vocabulary of --vocab_from.
+Vocabulary vocabulary_from(const TrainFlags& flags) {
+  const std::string& path = flags.vocab_from;
+  shiftgrad::require(flags.vocab != "all_bytes",
+                     "--vocab_from: --vocab all_bytes has all bytes already");
+  if (!is_run(path)) {
+    Vocabulary vocabulary(unit_of(flags.vocab));
+    vocabulary.add(read_text(path), path);
+    return vocabulary;
+  }
+  SavedRun run = load_run(path, "best");
+  shiftgrad::require(run.vocabulary.unit() == unit_of(flags.vocab), "--vocab ", flags.vocab,
+                     ": expected ", run.flags.vocab, ", as in ", run.source);
+  return run.vocabulary;
+}
+
+/// Returns the vocabulary of a new run on these texts.
+Vocabulary new_vocabulary(const TrainFlags& flags, const std::string& data,
+                          const std::string& held_back) {
+  if (!flags.vocab_from.empty()) return vocabulary_from(flags);
+  if (flags.vocab == "all_bytes") return Vocabulary::all_bytes();
+  Vocabulary vocabulary(unit_of(flags.vocab));
+  vocabulary.add(data, text_name(flags.data));
+  vocabulary.add(held_back, flags.val_data);
+  return vocabulary;
+}
+
+}  // namespace
+
+std::shared_ptr<const Corpus> read_corpus(const TrainFlags& flags, const Vocabulary* vocabulary,
+                                          NewCharacters characters, const std::string& remedy) {
+  std::string data = read_text(flags.data);
+  std::string held_back = flags.val_data.empty() ? "" : read_text(flags.val_data);
+  auto corpus = std::make_shared<Corpus>(vocabulary ? *vocabulary
+                                                    : new_vocabulary(flags, data, held_back));
+  if (characters == NewCharacters::added) {
+    corpus->vocabulary.add(data, text_name(flags.data));
+    corpus->vocabulary.add(held_back, flags.val_data);
+  }
+  corpus->train = corpus->vocabulary.encode(data, text_name(flags.data), remedy);
+  if (flags.val_data.empty()) {
+    auto cut = corpus->train.begin() + boundary(std::ssize(corpus->train), flags.eval_split);
+    corpus->validation.assign(cut, corpus->train.end());
+    corpus->train.erase(cut, corpus->train.end());
+  } else {
+    corpus->validation = corpus->vocabulary.encode(held_back, flags.val_data, remedy);
+  }
+  return corpus;
+}
+
+}  // namespace char_lm

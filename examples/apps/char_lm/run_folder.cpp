@@ -1,0 +1,45 @@
+#include "run_folder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "examples/apps/runs/weights.h"
+
+namespace char_lm {
+
+using common::checkpoint_of;
+
+SavedRun saved_run(shiftgrad::Checkpoint checkpoint, const std::string& path) {
+  TrainFlags flags = TrainFlags::from_json(checkpoint.training, path);
+  Vocabulary vocabulary(unit_of(flags.vocab), checkpoint.vocabulary, path);
+  return {path, std::move(checkpoint), flags, vocabulary};
+}
+
+SavedRun load_checkpoint(const std::string& path) {
+  return saved_run(shiftgrad::read_checkpoint(path), path);
+}
+
+SavedRun load_run(const std::string& run, const std::string& name) {
+  return load_checkpoint(checkpoint_of(run, name));
+}
+
+shiftgrad::LanguageModel usable_model(const SavedRun& run) {
+  shiftgrad::LanguageModel model = make_model(run.checkpoint, run.source);
+  common::check_weights(model, run.source);
+  return model;
+}
+
+std::string usual_prompt(const SavedRun& run) {
+  bool knows_newline = std::ranges::binary_search(run.vocabulary.codes(), '\n');
+  return knows_newline ? "\n" : run.vocabulary.decode(0);
+}
+
+shiftgrad::GenerateOptions generation_options(const SavedRun& run,
+                                              shiftgrad::GenerateOptions options) {
+  options.mem_len = run.flags.generation_mem_len();
+  if (run.checkpoint.model.position == shiftgrad::TokenPosition::sinusoid)
+    options.positions = run.flags.trained_positions();
+  return options;
+}
+
+}  // namespace char_lm

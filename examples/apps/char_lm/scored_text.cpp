@@ -1,0 +1,36 @@
+#include "scored_text.h"
+
+#include "corpus.h"
+#include "examples/apps/draw/progress.h"
+
+namespace char_lm {
+
+using common::add_flag;
+using common::Progress;
+
+void ScoredText::add_flags(CLI::App& app) {
+  add_flag(app, "data", data, "FILE",
+           "text file to score (default: the validation text of the training)");
+  add_flag(app, "eval_split", eval_split, "SHARE",
+           "share of the text, at its end, to score, 1 for all (default: as in training)",
+           range::share);
+}
+
+std::vector<int32_t> ScoredText::read(const SavedRun& run) const {
+  TrainFlags texts = run.flags;
+  if (data || eval_split) {
+    texts.data = data.value_or(texts.data);
+    texts.val_data.clear();
+  }
+  texts.eval_split = eval_split.value_or(texts.eval_split);
+  return read_corpus(texts, &run.vocabulary)->validation;
+}
+
+shiftgrad::Evaluation score(const shiftgrad::LanguageModel& model, std::span<const int32_t> text,
+                            shiftgrad::EvaluationConfig config, std::vector<double>* losses) {
+  Progress progress("characters");
+  config.progress = [&](int64_t done, int64_t total) { progress.show(done, total); };
+  return evaluate(model, text, config, losses);
+}
+
+}  // namespace char_lm

@@ -1,0 +1,120 @@
+#include "training.h"
+
+#include "core/errors.h"
+#include "examples/apps/draw/fixed.h"
+#include "examples/apps/flags/flags.h"
+#include "examples/apps/runs/text.h"
+#include "nn/state_dict.h"
+#include "optim/random_streams.h"
+
+namespace char_lm {
+
+using common::fixed;
+using common::limit_threads;
+using common::RunFolder;
+using common::text_name;
+using common::TrainingRun;
+using shiftgrad::RunState;
+using shiftgrad::text;
+
+namespace {
+
+shiftgrad::LanguageModel new_model(const TrainFlags& flags, int64_t vocab_size) {
+  shiftgrad::Random random{.seed = flags.trainer.seed};
+  return {model_config(flags.model, vocab_size), random};
+}
+
+/// Returns the saved model, with dropout, which a checkpoint's config leaves out.
+shiftgrad::LanguageModel saved_model(const TrainFlags& flags, const SavedRun& saved) {
+  SavedRun run = saved;
+  set_dropout(flags.model, run.checkpoint.model);
+  return usable_model(run);
+}
+
+/// Returns the corpus. Throws an error that names the file when a text is too short to train on or
+/// to be scored.
+std::shared_ptr<const Corpus> long_enough(std::shared_ptr<const Corpus> corpus,
+                                          const TrainFlags& flags) {
+  const shiftgrad::TrainerConfig& trainer = flags.trainer;
+  bool in_streams = trainer.batches == shiftgrad::BatchType::streams;
+  int64_t streams = in_streams ? trainer.batch_size : 1;
+  shiftgrad::require(std::ssize(corpus->train) / streams > trainer.block_size,
+                     text_name(flags.data), ": ", corpus->train.size(),
+                     " characters to train on, too few for ",
+                     in_streams ? text("--batch_size ", streams, " streams") : "a block",
+                     " of --block_size ", trainer.block_size, " + 1");
+  size_t characters = corpus->validation.size();
+  shiftgrad::require(characters >= 2,
+                     text_name(flags.val_data.empty() ? flags.data : flags.val_data), ": ",
+                     characters, " characters to validate on, expected at least 2");
+  return corpus;
+}
+
+/// Returns the auxiliary losses that the flags ask for, or null.
+std::unique_ptr<claims::AuxiliaryLosses> auxiliary_losses(const TrainFlags& flags,
+                                                          const shiftgrad::LanguageModel& model) {
+  claims::AuxiliaryLossesConfig config = flags.auxiliary;
+  if (!config.any()) return nullptr;
+  shiftgrad::require(config.targets <= flags.trainer.block_size, "trainer: targets ",
+                     config.targets, ", expected at most block_size ", flags.trainer.block_size);
+  config.training_iters = training_iters(flags.trainer);
+  shiftgrad::Random random{flags.trainer.seed, shiftgrad::random_stream::auxiliary_losses};
+  return std::make_unique<claims::AuxiliaryLosses>(config, model.traits(), random);
+}
+
+/// Returns the text about an evaluation, which leaves a line of 80 columns room for the step.
+std::string scores(const shiftgrad::EvaluationReport& report) {
+  return text("train ", fixed(report.train.nats, 3), "  validation ",
+              fixed(report.validation.nats, 3), " nats = ", fixed(report.validation.bits(), 3),
+              " bits per character");
+}
+
+/// Returns a line about what evaluations leave out, or an empty string.
+std::string unscored(const TrainFlags& flags, const Corpus& corpus) {
+  int64_t characters = std::ssize(corpus.validation);
+  int64_t scored = flags.evaluated_tokens(characters);
+  if (scored >= characters - 1) return "";
+  return text("evaluations score the first ", scored, " of ", characters - 1,
+              " characters; char_lm eval scores all");
+}
+
+}  // namespace
+
+Training::Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus,
+                   const SavedRun* saved, const std::function<RunFolder()>& folder,
+                   shiftgrad::Peers& peers)
+    : flags_(flags),
+      threads_(limit_threads(flags.threads)),
+      corpus_(long_enough(std::move(corpus), flags)),
+      model_(saved ? saved_model(flags, *saved) : new_model(flags, corpus_->vocabulary.size())),
+      auxiliary_(auxiliary_losses(flags, model_)),
+      trainer_(model_, corpus_->train, corpus_->validation, flags.trainer, peers, auxiliary_.get()),
+      run_(setup(), folder(), {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience},
+           peers) {
+  set_product_precision(flags.precision);
+}
+
+TrainingRun::Setup Training::setup() {
+  return {
+      .model = model_,
+      .trainer = trainer_,
+      .description = text(flags_.model.model, " with ", shiftgrad::parameter_count(model_),
+                          " parameters, on ", text_name(flags_.data), ": ", corpus_->train.size(),
+                          " characters to train on, ", corpus_->validation.size(),
+                          " to validate on, ", corpus_->vocabulary.size(), " distinct"),
+      .unscored = unscored(flags_, *corpus_),
+      .scores = scores,
+      .write = [this](const std::string& path, const RunState& state) { write(path, state); }};
+}
+
+void Training::resume(const SavedRun& saved) { run_.resume(saved.checkpoint.state, saved.source); }
+
+void Training::write(const std::string& path, const RunState& state) const {
+  shiftgrad::write_checkpoint(path, {.model = model_.config,
+                                     .vocabulary = corpus_->vocabulary.codes(),
+                                     .state = state,
+                                     .training = flags_.to_json(),
+                                     .weights = state_dict(model_)});
+}
+
+}  // namespace char_lm

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Writes a script that gives pages the modules $@, which are files, by name, as in `import "book/cell_field.js"`. A
+# page that was opened from a disk may not import files, so the script holds each module as a data: URL in an import
+# map.
+set -eu
+
+# entry NAME: a row of the map whose module is read from standard input.
+entry() {
+  printf '  "book/%s": "data:text/javascript;base64,%s",\n' "$1" "$(base64 -w 0)"
+}
+
+echo 'document.head.append(Object.assign(document.createElement("script"), {'
+echo 'type: "importmap", textContent: JSON.stringify({ imports: {'
+for module in "$@"; do
+  name=$(basename "$module")
+  { cat "$module"; echo "//# sourceURL=book/$name"; } | entry "$name"
+done
+echo '} }) }));'

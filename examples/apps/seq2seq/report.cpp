@@ -1,0 +1,136 @@
+// seq2seq report writes a page about runs, to be read in a browser.
+
+#include "examples/apps/runs/report.h"
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "alignments.h"
+#include "command.h"
+#include "core/errors.h"
+#include "data.h"
+#include "decoding.h"
+#include "examples/apps/draw/picture.h"
+#include "examples/apps/draw/printable.h"
+#include "examples/apps/draw/progress.h"
+#include "examples/apps/flags/flags.h"
+#include "examples/apps/flags/flags_json.h"
+#include "examples/apps/flags/report_flags.h"
+#include "examples/apps/runs/named_run.h"
+
+namespace seq2seq {
+
+using shiftgrad::require;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+struct ReportFlags : common::ReportFlags {
+  std::string source;
+  DecodingFlags decoding{};
+};
+
+/// One run of the report, as it is before anything is computed.
+struct ReportedRun {
+  std::string name, folder;
+  std::shared_ptr<const SavedRun> saved;
+  std::shared_ptr<const Translator> translator;
+};
+
+/// Returns --source, or the first sources of the validation rows.
+std::vector<std::string> sources_of(const SavedRun& run, const ReportFlags& flags) {
+  constexpr size_t most = 4;
+  if (!flags.source.empty()) return {flags.source};
+  std::vector<std::string> sources;
+  for (const Row& row : read_split(run.flags).validation.rows)
+    if (sources.size() < most && std::ranges::find(sources, row.source) == sources.end())
+      sources.push_back(row.source);
+  return sources;
+}
+
+/// Returns the alignment of a source and its translation.
+common::AttentionExample alignment_of(const ReportedRun& run, const std::string& source,
+                                      int64_t most) {
+  Line read = read_line(source, run.saved->source_symbols, run.saved->flags.model.max_len);
+  require(!read.error, source, ": ", read.error.value_or(""));
+  require(std::ssize(read.tokens) <= most, source, ": ", read.tokens.size(),
+          " tokens, expected at most ", most, " to show");
+  std::string target = run.translator->translate({read.tokens}, 0).front();
+  const Symbols& symbols = run.saved->target_symbols;
+  Line written = read_line(target, symbols, run.saved->flags.model.max_len);
+  auto maps = alignments(run.translator->model(), read.tokens, written.tokens, true);
+  return {source + " → " + target, rows_of(target, symbols.unit()),
+          split(source, run.saved->source_symbols.unit()), maps};
+}
+
+std::vector<common::AttentionExample> alignments_of(const ReportedRun& run,
+                                                    const ReportFlags& flags, int64_t most) {
+  std::vector<common::AttentionExample> all;
+  for (const std::string& source : sources_of(*run.saved, flags))
+    all.push_back(alignment_of(run, source, most));
+  return all;
+}
+
+/// Returns what the loss in a checkpoint was measured on.
+std::string scored_in_training(const shiftgrad::PairTrainerConfig& config) {
+  if (config.eval_pairs == 0) return "all validation pairs, in training";
+  return shiftgrad::text("at most --eval_pairs ", config.eval_pairs, " pairs, in training");
+}
+
+common::RunInReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t most) {
+  const SavedRun& saved = *run.saved;
+  return {.name = run.name,
+          .checkpoint = saved.source,
+          .state = saved.state,
+          .flags = Json::parse(saved.flags.to_json()),
+          .defaults = common::default_flags(saved.flags, {"max_iters"}),
+          .tensors = common::shapes_of(run.translator->model()),
+          .validation_loss = saved.state.validation_loss,
+          .scored = saved.state.validation_loss ? scored_in_training(saved.flags.trainer) : "",
+          .loss = common::part([&] { return common::read_loss_curve(run.folder); }),
+          .attention = common::part([&] { return alignments_of(run, flags, most); })};
+}
+
+Command::Work prepare(const ReportFlags& flags) {
+  constexpr int64_t sources = 4;
+  std::vector<std::string> names = common::run_names(flags.runs);
+  std::vector<ReportedRun> runs;
+  int64_t maps = 0;
+  for (size_t n = 0; n < names.size(); ++n) {
+    auto saved = std::make_shared<SavedRun>(load_run(flags.runs[n], flags.checkpoint));
+    runs.push_back(
+        {names[n], flags.runs[n], saved, std::make_shared<Translator>(*saved, flags.decoding)});
+    common::read_loss_curve(flags.runs[n]);
+    maps += sources * saved->model.n_decoder_layer * saved->model.n_head;
+  }
+  common::check_picture_path(flags.out);
+  return [=] {
+    common::Progress progress("runs");
+    std::vector<common::RunInReport> reports;
+    for (const ReportedRun& run : runs) {
+      progress.show(std::ssize(reports), std::ssize(runs));
+      reports.push_back(report_of(run, flags, common::tokens_to_show(maps)));
+    }
+    progress.pause();
+    const char* unit = "nats per token";
+    common::write_report(
+        flags.out, "seq2seq", names,
+        {summary_section(reports, unit), loss_section(reports, unit), attention_section(reports),
+         flags_section(reports), parameters_section(reports)});
+  };
+}
+
+}  // namespace
+
+Command report_command(CLI::App& program) {
+  auto flags = std::make_shared<ReportFlags>();
+  CLI::App& app = common::add_report_command(
+      program, "loss curves, translations with what they attend to, flags and parameters", *flags);
+  add_flag(app, "source", flags->source, "LINE",
+           "source to translate and to show (default: the first four of the validation rows)");
+  common::add_report_place(app, *flags);
+  return {&app, [flags] { return prepare(*flags); }};
+}
+
+}  // namespace seq2seq

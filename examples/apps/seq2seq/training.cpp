@@ -1,0 +1,71 @@
+#include "training.h"
+
+#include "core/errors.h"
+#include "examples/apps/draw/fixed.h"
+#include "examples/apps/flags/flags.h"
+#include "nn/state_dict.h"
+
+namespace seq2seq {
+
+using common::fixed;
+using shiftgrad::text;
+
+namespace {
+
+shiftgrad::EncoderDecoder new_model(const TrainFlags& flags, const Data& data) {
+  shiftgrad::Random random{.seed = flags.trainer.seed};
+  return {model_config(flags.model, data.source_symbols.tokens(), data.target_symbols.tokens()),
+          random};
+}
+
+/// Returns the saved model, with dropout, which a checkpoint's config leaves out.
+shiftgrad::EncoderDecoder saved_model(const TrainFlags& flags, SavedRun run) {
+  set_dropout(flags.model, run.model);
+  return make_model(run);
+}
+
+std::string scores(const shiftgrad::EvaluationReport& report) {
+  return text("train loss ", fixed(report.train.nats, 4), "  validation loss ",
+              fixed(report.validation.nats, 4), " nats per token");
+}
+
+}  // namespace
+
+Training::Training(const TrainFlags& flags, const SavedRun* saved,
+                   const std::function<common::RunFolder()>& folder, shiftgrad::Peers& peers)
+    : flags_(flags),
+      threads_(common::limit_threads(flags.threads)),
+      data_(read_data(flags, saved)),
+      model_(saved ? saved_model(flags, *saved) : new_model(flags, data_)),
+      trainer_(model_, data_.train, data_.validation, target_ends, flags.trainer, peers),
+      run_(setup(), folder(), {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience},
+           peers) {
+  set_product_precision(flags.precision);
+}
+
+common::TrainingRun::Setup Training::setup() {
+  return {.model = model_,
+          .trainer = trainer_,
+          .description =
+              text(flags_.model.encoder, " to ", flags_.model.decoder, " with ",
+                   shiftgrad::parameter_count(model_), " parameters, on ", data_name(flags_.data),
+                   ": ", data_.train.size(), " pairs to train on, ", data_.validation.size(),
+                   " to validate on, ", data_.source_symbols.known().size(), " and ",
+                   data_.target_symbols.known().size(), " symbols"),
+          .scores = scores,
+          .write = [this](const std::string& path, const shiftgrad::RunState& state) {
+            write(path, state);
+          }};
+}
+
+void Training::write(const std::string& path, const shiftgrad::RunState& state) const {
+  write_run(path, {.source = {},
+                   .flags = flags_,
+                   .model = model_.config,
+                   .source_symbols = data_.source_symbols,
+                   .target_symbols = data_.target_symbols,
+                   .state = state,
+                   .weights = state_dict(model_)});
+}
+
+}  // namespace seq2seq

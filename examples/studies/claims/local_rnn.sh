@@ -1,0 +1,24 @@
+# LocalRNN against a convolution over the same window, both alone and without attention.
+claim 'LocalRNN beats a convolution of the same window' \
+  'Wang et al. 2019, section 3.1. Here it is read from text by examples/studies/claims/convolution.cpp.'
+for window in 3 7 15; do
+  for layer in rnn gru convolution; do convolved ${layer}_$window --layer $layer --window $window; done
+done
+table 'Four layers without attention; bits behind windows of' 3 7 15
+for layer in rnn gru convolution; do
+  case $layer in
+    rnn) row 'LocalRNN, tanh' ;;
+    gru) row 'LocalRNN, GRU' ;;
+    convolution) row 'convolution, tanh' ;;
+  esac
+  for window in 3 7 15; do score ${layer}_at_$window logged ${layer}_$window; done
+done
+decides rnn_at_7 convolution_at_7 'the plain recurrent net beats the convolution over 7 tokens'
+for window in 3 7 15; do
+  [ $window = 7 ] ||
+    expect rnn_at_$window convolution_at_$window "the plain recurrent net beats the convolution over $window tokens"
+  expect gru_at_$window convolution_at_$window "the GRU beats the convolution over $window tokens"
+done
+because 'yes no no yes yes yes' \
+  'Over three tokens there is little order to learn. The wider the window, the more a matrix for each distance
+costs.'
