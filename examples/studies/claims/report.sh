@@ -187,14 +187,11 @@ verdict() {
   cat >> "$sections" << END
 
 ## $title
-
 $source
 $(cost): \`examples/studies/claims.sh TEXT $claim\`
 ${body#?}
 
 $decision${verdicts:+
-
-Also asked:
 $verdicts}${reason:+
 
 $reason}
