@@ -7,6 +7,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { read_chapter } = require('./chapter.js');
+const { contents: names } = require('./numbers.js');
 const { page, contents } = require('./page.js');
 const { weights_script } = require('./weights.js');
 
@@ -15,12 +16,7 @@ const [folder, study] = process.argv.slice(2);
 const in_book = (...names) => path.join(book, ...names);
 const write = (name, text) => fs.writeFileSync(path.join(folder, name), text);
 
-function read_chapters() {
-  const names = fs.readdirSync(in_book('chapters')).filter((name) => name.endsWith('.md'));
-  return names
-    .map((name) => read_chapter(in_book('chapters', name)))
-    .sort((a, b) => a.order - b.order);
-}
+const read_chapters = () => names().map((name, n) => read_chapter(in_book('chapters', `${name}.md`), n + 1));
 
 /// The custom elements that a module defines, by the module's name: cell_field.js has <cell-field>. Modules lie in
 /// page/ and, where reports have them too, in apps/draw/page/.

@@ -7,9 +7,10 @@ const markdown = require('markdown-it')({ html: true, typographer: false, highli
 const { equations } = require('./equations.js');
 const { with_exercises } = require('./exercises.js');
 const { headings } = require('./headings.js');
+const { numbers } = require('./numbers.js');
 const { quotes } = require('./quotes.js');
 
-markdown.use(equations).use(headings).use(quotes);
+markdown.use(equations).use(headings).use(numbers).use(quotes);
 // Wide tables scroll by themselves, so that a narrow page does not. Without a mouse, keys scroll them.
 markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0" role="group" aria-label="Table"><table>\n';
 markdown.renderer.rules.table_close = () => '</table></div>\n';
@@ -33,15 +34,14 @@ function front_matter(file, source) {
 }
 
 /// Returns {name, title, order, summary, html, headings} of a file. `headings` are the main ones: {id, html}.
-function read_chapter(file) {
-  const { title, order, summary, text } = front_matter(file, fs.readFileSync(file, 'utf8'));
-  for (const [key, value] of Object.entries({ title, order, summary }))
+function read_chapter(file, order) {
+  const { title, summary, text } = front_matter(file, fs.readFileSync(file, 'utf8'));
+  for (const [key, value] of Object.entries({ title, summary }))
     if (!value) throw new Error(`${file}: "${key}" is missing`);
-  if (!(Number(order) > 0)) throw new Error(`${file}: "order" is ${order}, expected a number above 0`);
   try {
     const env = {};
     const html = with_exercises(markdown.render(text, env));
-    return { name: path.basename(file, '.md'), title, order: Number(order), summary, html, headings: env.headings };
+    return { name: path.basename(file, '.md'), title, order, summary, html, headings: env.headings };
   } catch (error) {
     throw new Error(`${file}: ${error.message}`);
   }
