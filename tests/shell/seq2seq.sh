@@ -150,6 +150,45 @@ grep -q '"step":30,' tuned/metrics.jsonl || fail 'no training after --init_from'
 printf 'xyz\t1\n7\t7\n' > foreign.tsv
 # shellcheck disable=SC2086
 refuses 'the model does not know the character "x"' train $start $tiny --data foreign.tsv --out_dir any
+grep -q '; --add_symbols gives new symbols rows of their own$' errors || fail "no remedy: $(cat errors)"
+refuses '--add_symbols: expected --init_from' train --data foreign.tsv --add_symbols --out_dir none
+
+# With --add_symbols they get rows of their own behind the others, which keep theirs: with one list for both sides or
+# two, with an output of its own or the embedding.
+for kinds in '' '--share_embedding true' '--share_embedding true --tie_embedding true'; do
+  # shellcheck disable=SC2086
+  {
+    runs train $(without max_iters $tiny) --data pairs.tsv --max_iters 2 $kinds --out_dir known --overwrite
+    runs train --init_from known --add_symbols $(without max_iters $tiny) --data foreign.tsv --eval_split 0.5 \
+      --max_iters 0 --out_dir more --overwrite
+  }
+  python3 - known/best more/last << 'END' || fail "rows with $kinds"
+import json, struct, sys
+
+def read(path):
+    data = open(path + ".safetensors", "rb").read()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + size])
+    facts = header.pop("__metadata__")
+    return [json.loads(facts[side + "_symbols"]) for side in ("source", "target")], {
+        name: (tensor["shape"], data[8 + size:][slice(*tensor["data_offsets"])])
+        for name, tensor in header.items() if not name.startswith("trainer.")}
+
+(before, old), (after, new) = map(read, sys.argv[1:])
+for known, all_known in zip(before, after):
+    assert all_known[:len(known)] == known and len(set(all_known)) == len(all_known), (known, all_known)
+assert set("xyz") <= set(after[0]) and "7" in after[1], after
+assert old.keys() == new.keys()
+grown = [name for name in old if old[name][0] != new[name][0]]
+assert grown and all(new[name][0][1:] == old[name][0][1:] for name in grown), grown
+assert all(new[name][1].startswith(old[name][1]) for name in old)
+assert all(any(new[name][1][len(old[name][1]):]) for name in grown if len(new[name][0]) > 1), grown
+END
+  # shellcheck disable=SC2086
+  runs train --init_from known --add_symbols $tiny --data foreign.tsv --eval_split 0.5 --out_dir more --overwrite
+  runs train --resume --out_dir more --max_iters 22
+  echo xyz | "$char_lm" translate more > output 2> errors || fail "new symbols with $kinds: $(cat errors)"
+done
 # shellcheck disable=SC2086
 refuses '--n_layer 2: must stay 1, as in whole_run/best.safetensors' \
   train $start --data other.tsv --n_layer 2 --out_dir any

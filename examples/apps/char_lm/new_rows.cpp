@@ -4,11 +4,10 @@
 #include <vector>
 
 #include "core/errors.h"
+#include "examples/apps/runs/kept_rows.h"
 #include "nn/state_dict.h"
 
 namespace char_lm {
-
-using shiftgrad::StoredTensor;
 
 namespace {
 
@@ -24,14 +23,6 @@ std::vector<size_t> new_tokens(const Vocabulary& before, const Vocabulary& after
   return tokens;
 }
 
-/// Copies the rows of `from`, one for each of the tokens, to these places in `to`.
-void copy_rows(const StoredTensor& from, const std::vector<size_t>& tokens, StoredTensor& to) {
-  size_t size = from.bytes.size() / tokens.size();
-  for (size_t row = 0; row < tokens.size(); ++row)
-    std::copy_n(from.bytes.begin() + static_cast<std::ptrdiff_t>(row * size), size,
-                to.bytes.begin() + static_cast<std::ptrdiff_t>(tokens[row] * size));
-}
-
 }  // namespace
 
 SavedRun with_vocabulary(const SavedRun& run, const Vocabulary& vocabulary, uint64_t seed) {
@@ -44,14 +35,7 @@ SavedRun with_vocabulary(const SavedRun& run, const Vocabulary& vocabulary, uint
   shiftgrad::Random random{.seed = seed};
   auto weights = state_dict(shiftgrad::LanguageModel(result.checkpoint.model, random));
   std::vector<size_t> tokens = new_tokens(run.vocabulary, vocabulary);
-  for (const auto& [name, before] : run.checkpoint.weights) {
-    StoredTensor& after = weights.at(name);
-    // Where only the vocabulary differs, only tensors with a row for each token do.
-    if (before.shape == after.shape)
-      after = before;
-    else
-      copy_rows(before, tokens, after);
-  }
+  common::keep_rows(run.checkpoint.weights, [&](size_t row) { return tokens[row]; }, weights);
   result.checkpoint.weights = std::move(weights);
   return result;
 }

@@ -53,18 +53,23 @@ Split read_split(const TrainFlags& flags) {
   return split;
 }
 
-Data read_data(const TrainFlags& flags, const SavedRun* run) {
+Data read_data(const TrainFlags& flags, const SavedRun* run, const NewSymbols& new_symbols) {
   Split split = read_split(flags);
   bool shared = flags.model.share_embedding;
   Unit source = unit_named("source_tokens", flags.source_tokens);
   Unit target = unit_named("target_tokens", flags.target_tokens);
-  Data data{run ? run->source_symbols : symbols_of(split, true, shared, source),
-            run ? run->target_symbols : symbols_of(split, shared, true, target),
+  auto symbols = [&](const Symbols* known, bool of_source, bool of_target, Unit unit) {
+    if (known && !new_symbols.added) return *known;
+    Symbols found = symbols_of(split, of_source, of_target, unit);
+    return known ? known->with(found) : found;
+  };
+  Data data{symbols(run ? &run->source_symbols : nullptr, true, shared, source),
+            symbols(run ? &run->target_symbols : nullptr, shared, true, target),
             {},
             {}};
   auto tokens = [&](const Rows& part) {
     return encode(part.rows, data.source_symbols, data.target_symbols, flags.model.max_len,
-                  part.place, flags.bad_rows());
+                  part.place, flags.bad_rows(), new_symbols.remedy);
   };
   data.train = tokens(split.train);
   data.validation = tokens(split.validation);

@@ -6,6 +6,7 @@
 #include "core/errors.h"
 #include "core/io/float_types.h"
 #include "core/io/json.h"
+#include "examples/apps/runs/kept_rows.h"
 #include "examples/apps/runs/named_run.h"
 #include "examples/apps/runs/weights.h"
 #include "nn/models/config.h"
@@ -93,12 +94,27 @@ shiftgrad::EncoderDecoder make_model(const SavedRun& run) {
   return model;
 }
 
+SavedRun with_symbols(const SavedRun& run, const Symbols& source, const Symbols& target,
+                      uint64_t seed) {
+  SavedRun result = run;
+  result.source_symbols = source;
+  result.target_symbols = target;
+  result.model.source_vocab_size = source.tokens();
+  result.model.target_vocab_size = target.tokens();
+  result.state.trainer.clear();
+  make_model(run);  // or throws when the weights do not fit
+  shiftgrad::Random random{.seed = seed};
+  result.weights = state_dict(shiftgrad::EncoderDecoder(result.model, random));
+  common::keep_rows(run.weights, [](size_t row) { return row; }, result.weights);
+  return result;
+}
+
 Line read_line(const std::string& line, const Symbols& symbols, int64_t longest) {
   if (line.empty()) return {{}, "an empty line"};
   if (auto error = utf8_error(line)) return {{}, error};
   auto [tokens, count, unknown] = symbols.encode(line, longest);
   const char* unit = symbols.unit() == Unit::word ? "word " : "character ";
-  if (unknown) return {{}, text("the model does not know the ", unit, shown(*unknown))};
+  if (unknown) return {{}, text("the model does not know the ", unit, shown(*unknown)), true};
   if (tokens.empty()) return {{}, "no words"};
   if (count > longest) return {{}, text(count, " tokens, but the model takes at most ", longest)};
   return {std::move(tokens), {}};
@@ -106,16 +122,18 @@ Line read_line(const std::string& line, const Symbols& symbols, int64_t longest)
 
 std::vector<shiftgrad::TokenPair> encode(std::span<const Row> rows, const Symbols& source,
                                          const Symbols& target, int64_t longest,
-                                         const std::string& place, BadRows bad) {
+                                         const std::string& place, BadRows bad,
+                                         const std::string& remedy) {
   std::vector<shiftgrad::TokenPair> pairs;
+  auto reason = [&](const Line& line) { return *line.error + (line.has_unknown ? remedy : ""); };
   for (const Row& row : rows) {
     Line from = read_line(row.source, source, longest);
     // The target comes after its begin.
     Line to = read_line(row.target, target, longest - 1);
     if (from.error) {
-      report_bad_row(place, row.line, "source: " + *from.error, bad);
+      report_bad_row(place, row.line, "source: " + reason(from), bad);
     } else if (to.error) {
-      report_bad_row(place, row.line, "target: " + *to.error, bad);
+      report_bad_row(place, row.line, "target: " + reason(to), bad);
     } else {
       pairs.push_back({std::move(from.tokens), std::move(to.tokens)});
     }

@@ -50,17 +50,26 @@ SavedRun load_run(const std::string& run, const std::string& name);
 /// fit or are not finite.
 shiftgrad::EncoderDecoder make_model(const SavedRun& run);
 
-/// The tokens of a line, or the reason why the model cannot read it.
+/// The tokens of a line, or the reason why the model cannot read it: a symbol that it does not know,
+/// or another one.
 struct Line {
   std::vector<int32_t> tokens;
   std::optional<std::string> error;
+  bool has_unknown = false;
 };
 Line read_line(const std::string& text, const Symbols& symbols, int64_t longest);
 
 /// Returns the tokens of the rows. At a row that the model cannot read, throws or reports an error
-/// that names `place`. The target is checked only for what training needs.
+/// that names `place`; that of an unknown symbol ends with `remedy`. The target is checked only for
+/// what training needs.
 std::vector<shiftgrad::TokenPair> encode(std::span<const Row> rows, const Symbols& source,
                                          const Symbols& target, int64_t longest,
-                                         const std::string& place, BadRows bad);
+                                         const std::string& place, BadRows bad,
+                                         const std::string& remedy = "");
+
+/// Returns the run with more symbols: its own keep their numbers and their rows of the weights, and
+/// the rows of others are a new model's of this seed. A state of the training is left out.
+SavedRun with_symbols(const SavedRun& run, const Symbols& source, const Symbols& target,
+                      uint64_t seed);
 
 }  // namespace seq2seq

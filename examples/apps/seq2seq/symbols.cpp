@@ -58,6 +58,13 @@ Symbols Symbols::of(const std::vector<std::string_view>& lines, Unit unit, int32
   return {unit, {known.begin(), known.end()}, first};
 }
 
+Symbols Symbols::with(const Symbols& others) const {
+  std::vector<std::string> known = known_;
+  for (const std::string& symbol : others.known_)
+    if (!token_of_.contains(symbol)) known.push_back(symbol);
+  return {unit_, std::move(known), first_};
+}
+
 Symbols::Encoded Symbols::encode(std::string_view line, int64_t most) const {
   Encoded result;
   for (auto symbol = take_symbol(line, unit_); !symbol.empty(); symbol = take_symbol(line, unit_)) {

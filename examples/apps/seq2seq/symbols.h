@@ -29,6 +29,10 @@ class Symbols {
   /// Collects the symbols of the lines, in the order of their bytes.
   static Symbols of(const std::vector<std::string_view>& lines, Unit unit, int32_t first);
 
+  /// Returns these symbols, which keep their numbers, and behind them those of the others that are
+  /// not among them.
+  Symbols with(const Symbols& others) const;
+
   /// The tokens of a line, or the first symbol that the model does not know. At most `most` tokens
   /// are kept; `count` is the number of all tokens.
   struct Encoded {

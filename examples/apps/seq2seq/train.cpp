@@ -1,8 +1,10 @@
 // seq2seq train trains a model on pairs of lines.
 
 #include <memory>
+#include <optional>
 
 #include "command.h"
+#include "core/errors.h"
 #include "examples/apps/flags/train_request.h"
 #include "examples/apps/runs/shell_words.h"
 #include "training.h"
@@ -15,26 +17,47 @@ using shiftgrad::Peers;
 
 namespace {
 
-std::unique_ptr<Training> training(const TrainRequest<TrainFlags>& request, Peers& peers) {
-  return common::prepare<Training>(request, {weight_flags(), free_flags()}, peers, load_checkpoint,
-                                   [&](const TrainFlags& flags, const SavedRun* saved,
-                                       const std::function<common::RunFolder()>& folder) {
-                                     return std::make_unique<Training>(flags, saved, folder, peers);
-                                   });
+struct Request : TrainRequest<TrainFlags> {
+  bool add_symbols = false;
+};
+
+std::unique_ptr<Training> training(const Request& request, Peers& peers) {
+  NewSymbols new_symbols{.added = request.add_symbols};
+  if (!request.init_from.empty())
+    new_symbols.remedy = "; --add_symbols gives new symbols rows of their own";
+  return common::prepare<Training>(
+      request, {weight_flags(), free_flags()}, peers, load_checkpoint,
+      [&](const TrainFlags& flags, const SavedRun* saved,
+          const std::function<common::RunFolder()>& folder) {
+        Data data = read_data(flags, saved, new_symbols);
+        std::optional<SavedRun> grown;
+        if (saved && request.add_symbols)
+          grown = with_symbols(*saved, data.source_symbols, data.target_symbols,
+                               flags.trainer.seed);
+        return std::make_unique<Training>(flags, std::move(data), grown ? &*grown : saved, folder,
+                                          peers);
+      });
 }
 
 }  // namespace
 
 Command train_command(CLI::App& program, Peers& peers) {
   CLI::App& app = add_command(program, "train", "Train a model on pairs of lines");
-  auto request = std::make_shared<TrainRequest<TrainFlags>>();
+  auto request = std::make_shared<Request>();
   request->add_to(app, "pairs", "symbols", free_flags());
   common::make_value_optional(app, "skip_bad_rows");
+  CLI::Option* adds = common::add_switch(
+      app, "add_symbols", request->add_symbols,
+      "with --init_from: characters or words of the pairs that the model does not know get rows of "
+      "their own in its embeddings and output, which begin as a new model's of this --seed");
+  common::set_group(adds, common::run_title);
   common::set_examples(
       app, {"seq2seq train", "seq2seq train --data pairs.tsv --encoder labml --out_dir labml",
             "seq2seq train --resume --out_dir labml --max_iters 4000"});
   return {&app, [=, &app, &peers]() -> Command::Work {
             request->read(app);
+            shiftgrad::require(!request->add_symbols || !request->init_from.empty(),
+                               "--add_symbols: expected --init_from");
             auto prepared = std::make_shared<std::unique_ptr<Training>>(training(*request, peers));
             return [prepared, &peers, out = request->flags.out_dir] {
               std::string run = common::as_argument(out);

@@ -31,11 +31,11 @@ std::string scores(const shiftgrad::EvaluationReport& report) {
 
 }  // namespace
 
-Training::Training(const TrainFlags& flags, const SavedRun* saved,
+Training::Training(const TrainFlags& flags, Data data, const SavedRun* saved,
                    const std::function<common::RunFolder()>& folder, shiftgrad::Peers& peers)
     : flags_(flags),
       threads_(common::limit_threads(flags.threads)),
-      data_(read_data(flags, saved)),
+      data_(std::move(data)),
       model_(saved ? saved_model(flags, *saved) : new_model(flags, data_)),
       trainer_(model_, data_.train, data_.validation, target_ends, flags.trainer, peers),
       run_(setup(), folder(), {flags.trainer.max_iters, flags.log_interval, flags.trainer.patience},

@@ -15,9 +15,9 @@ namespace seq2seq {
 class Training {
  public:
   /// Prepares the training. `resolve_defaults` has been called on the flags. If `saved` is given,
-  /// the training begins with its weights and symbols. folder() is called for the run's folder once
+  /// the training begins with its weights, and the data have its symbols. folder() is called for the run's folder once
   /// everything else is known to be good. Throws on bad input, before anything is overwritten.
-  Training(const TrainFlags& flags, const SavedRun* saved,
+  Training(const TrainFlags& flags, Data data, const SavedRun* saved,
            const std::function<common::RunFolder()>& folder,
            shiftgrad::Peers& peers = shiftgrad::alone());
 

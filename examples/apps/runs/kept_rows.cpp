@@ -1,0 +1,26 @@
+#include "kept_rows.h"
+
+#include <algorithm>
+
+namespace common {
+
+using shiftgrad::StoredTensor;
+
+void keep_rows(const std::map<std::string, StoredTensor>& before,
+               const std::function<size_t(size_t)>& place,
+               std::map<std::string, StoredTensor>& after) {
+  for (const auto& [name, from] : before) {
+    StoredTensor& to = after.at(name);
+    if (from.shape == to.shape) {
+      to = from;
+      continue;
+    }
+    auto rows = static_cast<size_t>(from.shape[0]);
+    size_t size = from.bytes.size() / rows;
+    for (size_t row = 0; row < rows; ++row)
+      std::copy_n(from.bytes.begin() + static_cast<std::ptrdiff_t>(row * size), size,
+                  to.bytes.begin() + static_cast<std::ptrdiff_t>(place(row) * size));
+  }
+}
+
+}  // namespace common
