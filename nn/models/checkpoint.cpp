@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 std::vector<int32_t> vocabulary_from(const RunFile& file) {
-  json list = file.json("vocabulary");
+  json list = parse_json("vocabulary", file.at("vocabulary"));
   require(list.is_array(), "vocabulary ", shown(list), ", expected a list");
   std::set<int32_t> codes;
   std::vector<int32_t> result;
@@ -55,7 +55,7 @@ void save(const SequenceModel& model, const std::string& path, const RunState& s
   RunFile file{
       state_dict(model), {{"format", own_model_format}, {"model", model.config_text()}}, state};
   in_name_of(path, [&] {
-    require(file.json("model").is_object(), model.name, ": config_text is not a JSON object");
+    require(parse_json("model", file.at("model")).is_object(), model.name, ": config_text is not a JSON object");
   });
   write_run_file(path, std::move(file));
 }
@@ -64,9 +64,9 @@ RunState load(SequenceModel& model, const std::string& path) {
   RunFile file = read_run_file(path);
   in_name_of(path, [&] {
     file.check_format(file.is_of(language_model_format) ? language_model_format : own_model_format);
-    require(file.json("model").is_object(), "model is not a JSON object");
+    require(parse_json("model", file.at("model")).is_object(), "model is not a JSON object");
   });
-  std::string different = differences(file.json("model"), json::parse(model.config_text()));
+  std::string different = differences(parse_json("model", file.at("model")), json::parse(model.config_text()));
   require(different.empty(), path, ": a model of the config ", different,
           file.is_of(language_model_format)
               ? "; read it with make_model(read_checkpoint(path), path)"
@@ -100,7 +100,7 @@ Checkpoint as_checkpoint(RunFile file) {
                         .state = std::move(file.state),
                         .training = file.at("training"),
                         .weights = with_type(std::move(file.weights), scalar_dtype)};
-  require(file.json("training").is_object(), "training is not a JSON object");
+  require(parse_json("training", file.at("training")).is_object(), "training is not a JSON object");
   auto tokens = static_cast<int64_t>(checkpoint.vocabulary.size());
   require(tokens == checkpoint.model.vocab_size, "a vocabulary of ", tokens, " tokens",
           " for a model with vocab_size ", checkpoint.model.vocab_size);

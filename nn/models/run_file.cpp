@@ -17,7 +17,6 @@ namespace shiftgrad {
 
 namespace {
 
-constexpr int max_depth = 16;
 const std::string trainer_prefix = "trainer.";
 
 struct Format {
@@ -36,7 +35,7 @@ constexpr Format formats[] = {
 /// Returns the number of updates.
 int64_t step_of(const RunFile& file) {
   constexpr int64_t most = std::numeric_limits<int64_t>::max();
-  nlohmann::json step = file.json("step");
+  nlohmann::json step = parse_json("step", file.at("step"));
   require(step.is_number_integer() && step >= 0 && step <= most, "step ", shown(step),
           ", expected a number of updates");
   return step;
@@ -53,7 +52,7 @@ void take_state(RunFile& file) {
   file.state.step = step_of(file);
   for (auto [key, loss] : losses_of(file.state)) {
     if (!file.metadata.contains(key)) continue;
-    nlohmann::json value = file.json(key);
+    nlohmann::json value = parse_json(key, file.at(key));
     require(value.is_number(), key, " ", shown(value), ", expected a number");
     *loss = value.get<double>();
   }
@@ -99,8 +98,6 @@ const std::string& RunFile::at(const char* key) const {
   require(entry != metadata.end(), "no ", key, " in the metadata");
   return entry->second;
 }
-
-nlohmann::json RunFile::json(const char* key) const { return parse_json(key, at(key), max_depth); }
 
 RunFile as_run(SafeTensors content) {
   RunFile file{std::move(content.tensors), std::move(content.metadata)};

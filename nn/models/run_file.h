@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -46,10 +45,8 @@ struct RunFile {
   /// Throws unless it is, and has a run. The error names what the file has, what reads it, and what
   /// was expected.
   void check_format(const std::string& expected) const;
-  /// Returns what the metadata have under the key. Throws, naming the key, when it is missing or,
-  /// for `json`, malformed.
+  /// Returns what the metadata have under the key. Throws, naming the key, when it is missing.
   const std::string& at(const char* key) const;
-  nlohmann::json json(const char* key) const;
 };
 
 /// Returns the content of a file as that of a run. Where it says nothing of a run, the state is
@@ -62,8 +59,9 @@ RunFile read_run_file(const std::string& path);
 
 /// Writes the whole file, or leaves the old file and throws one line that begins with the path.
 /// Only finite losses are written. Refuses a state that could not be read back, weights and a state
-/// that are not finite, and a weight with a name that the trainer's tensors have. Before it writes, `check`, if given, gets the file without
-/// tensors as it would be read back, and throws what is wrong with it.
+/// that are not finite, and a weight with a name that the trainer's tensors have. Before it writes,
+/// `check`, if given, gets the file without tensors as it would be read back, and throws what is
+/// wrong with it.
 void write_run_file(const std::string& path, RunFile file,
                     const std::function<void(const RunFile& read)>& check = {});
 

@@ -23,7 +23,7 @@ using shiftgrad::text;
 namespace {
 
 Symbols symbols_from(const shiftgrad::RunFile& file, const char* key, Unit unit) {
-  json list = file.json(key);
+  json list = shiftgrad::parse_json(key, file.at(key));
   require(list.is_array(), key, " ", shown(list), ", expected a list");
   std::vector<std::string> known;
   for (const json& symbol : list) {
