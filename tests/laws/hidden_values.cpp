@@ -6,6 +6,7 @@
 #include "core/tape.h"
 #include "ops/shape.h"
 #include "tests/support/layer_pieces.h"
+#include "tests/support/masks.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/specials.h"
 
@@ -90,21 +91,16 @@ void check(const LayerRow& row, const HiddenCall& call, int64_t t) {
   }
 }
 
-std::shared_ptr<Mask> none_hidden(const Dims& shape) {
-  return std::make_shared<Mask>(
-      Mask{shape, std::vector<uint8_t>(static_cast<size_t>(product(shape)), 0)});
-}
-
 /// Hides token t of member 0 as a key.
 std::shared_ptr<const Mask> padding_of(int64_t T, int64_t t) {
-  std::shared_ptr<Mask> mask = none_hidden({members, T});
+  std::shared_ptr<Mask> mask = full_mask({members, T}, 0);
   mask->values[static_cast<size_t>(t)] = 1;
   return mask;
 }
 
 /// Hides token t from all queries but itself and the one before.
 std::shared_ptr<const Mask> hidden_of(int64_t T, int64_t t) {
-  std::shared_ptr<Mask> mask = none_hidden({T, T});
+  std::shared_ptr<Mask> mask = full_mask({T, T}, 0);
   for (int64_t i = 0; i < T; ++i)
     if (i != t && i + 1 != t) mask->values[static_cast<size_t>(i * T + t)] = 1;
   return mask;

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/layer_gradients.h"
+#include "tests/support/masks.h"
 #include "tests/support/mismatch.h"
 #include "tests/support/refusal.h"
 
@@ -12,11 +13,6 @@ using namespace shiftgrad::test;
 namespace {
 
 bool is_mixer(const LayerRow& row) { return !row.name.starts_with("block"); }
-
-std::shared_ptr<const Mask> mask(const Dims& shape, uint8_t value) {
-  return std::make_shared<Mask>(
-      Mask{shape, std::vector<uint8_t>(static_cast<size_t>(product(shape)), value)});
-}
 
 }  // namespace
 
@@ -30,8 +26,8 @@ TEST_CASE("a query with no key left gives exactly the output projection of 0, an
     for (bool by_padding : {true, false}) {
       CAPTURE(by_padding);
       Context context;
-      (by_padding ? context.key_padding_mask : context.attention_mask) = mask({2, 3}, 1);
-      if (!by_padding) context.attention_mask = mask({3, 3}, 1);
+      (by_padding ? context.key_padding_mask : context.attention_mask) = full_mask({2, 3}, 1);
+      if (!by_padding) context.attention_mask = full_mask({3, 3}, 1);
       Tensor x = random.tensor({2, 3, row.d_model}).require_gradient();
       Tape tape;
       Tensor y = layer->forward(x, {}, context);
@@ -61,17 +57,17 @@ TEST_CASE("masks that do not fit are refused, and any mask by layers without key
       return refusal([&] { layer->forward(x, {}, context); });
     };
     if (!row.takes_masks) {
-      CHECK(refused(mask({2, 3}, 0), nullptr).ends_with(": takes no key_padding_mask"));
-      CHECK(refused(nullptr, mask({3, 3}, 0)).ends_with(": takes no attention_mask"));
+      CHECK(refused(full_mask({2, 3}, 0), nullptr).ends_with(": takes no key_padding_mask"));
+      CHECK(refused(nullptr, full_mask({3, 3}, 0)).ends_with(": takes no attention_mask"));
       continue;
     }
     for (const Dims& shape : {Dims{2, 4}, {3, 3}, {1, 3}, {3}, {2, 3, 1}}) {
       CAPTURE(shape);
-      CHECK(refused(mask(shape, 0), nullptr).find("key_padding_mask [") != std::string::npos);
+      CHECK(refused(full_mask(shape, 0), nullptr).find("key_padding_mask [") != std::string::npos);
     }
     for (const Dims& shape : {Dims{3, 4}, {2, 3}, {3}, {3, 3, 3}, {2, 2, 3}, {2, 3, 1}}) {
       CAPTURE(shape);
-      CHECK(refused(nullptr, mask(shape, 0)).find("attention_mask [") != std::string::npos);
+      CHECK(refused(nullptr, full_mask(shape, 0)).find("attention_mask [") != std::string::npos);
     }
   }
 }

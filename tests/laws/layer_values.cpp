@@ -3,17 +3,12 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/layer_rows.h"
+#include "tests/support/masks.h"
 
 using namespace shiftgrad;
 using namespace shiftgrad::test;
 
 namespace {
-
-std::shared_ptr<const Mask> random_mask(const Dims& shape, RandomValues& random) {
-  Mask mask{shape, {}};
-  for (int64_t n = 0; n < product(shape); ++n) mask.values.push_back(random() > 0);
-  return std::make_shared<Mask>(mask);
-}
 
 void check_values(const LayerRow& row, const Layer& layer, const Input& input) {
   Values expected = row.oracle(Weights(layer), input);

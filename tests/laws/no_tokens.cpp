@@ -5,6 +5,7 @@
 
 #include "core/tape.h"
 #include "tests/support/layer_pieces.h"
+#include "tests/support/masks.h"
 #include "tests/support/mismatch.h"
 
 using namespace shiftgrad;
@@ -17,11 +18,6 @@ bool is_zero(const Tensor& gradient) {
   if (!gradient.defined()) return true;
   std::vector<Scalar> values = gradient.values();
   return std::ranges::all_of(values, [](Scalar value) { return value == 0; });
-}
-
-std::shared_ptr<const Mask> no_mask(const Dims& shape) {
-  return std::make_shared<Mask>(
-      Mask{shape, std::vector<uint8_t>(static_cast<size_t>(product(shape)), 0)});
 }
 
 }  // namespace
@@ -42,8 +38,8 @@ TEST_CASE("no members, no tokens and no memory: an output of no element, and gra
           CAPTURE(masked);
           CAPTURE(composed);
           Context context;
-          if (masked) context.key_padding_mask = no_mask({B, M + T});
-          if (masked) context.attention_mask = no_mask({T, M + T});
+          if (masked) context.key_padding_mask = full_mask({B, M + T}, 0);
+          if (masked) context.attention_mask = full_mask({T, M + T}, 0);
           if (composed) context.recorder = [](const Tensor&) {};
           Tensor x = random.tensor({B, T, row.d_model}).require_gradient();
           Tensor memory = random.tensor({B, M, row.d_model});

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "ops/visibility.h"
+#include "tests/support/random_values.h"
 
 namespace shiftgrad::test {
 
@@ -27,6 +28,19 @@ inline bool is_seen(const Visibility& v, int64_t b, int64_t i, int64_t j, int64_
   if (shape.size() == 2) shape.insert(0, 1);
   int64_t member = shape[0] == 1 ? 0 : b, query = shape[1] == 1 ? 0 : i;
   return !v.hidden->values[static_cast<size_t>((member * shape[1] + query) * K + j)];
+}
+
+/// A mask whose elements all have one value.
+inline std::shared_ptr<Mask> full_mask(const Dims& shape, uint8_t value) {
+  return std::make_shared<Mask>(
+      Mask{shape, std::vector<uint8_t>(static_cast<size_t>(product(shape)), value)});
+}
+
+/// One whose elements an even draw decides.
+inline std::shared_ptr<const Mask> random_mask(const Dims& shape, RandomValues& random) {
+  std::shared_ptr<Mask> mask = full_mask(shape, 0);
+  for (uint8_t& hides : mask->values) hides = random() > 0;
+  return mask;
 }
 
 /// A mask in which about a third is true, from a rule of its own.

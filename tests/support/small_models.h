@@ -23,6 +23,11 @@ inline LanguageModelConfig small_transformer(int64_t max_len) {
   return config;
 }
 
+inline LanguageModel new_model(const LanguageModelConfig& config) {
+  Random random{.seed = 1};
+  return LanguageModel(config, random);
+}
+
 /// A model whose weights are large enough for each to matter to what it predicts.
 inline LanguageModel loud_model(const LanguageModelConfig& config) {
   Random random{.seed = 3};

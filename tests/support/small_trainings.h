@@ -22,9 +22,4 @@ inline TrainerConfig blocks() {
   return config;
 }
 
-inline LanguageModel new_model(const LanguageModelConfig& config) {
-  Random random{.seed = 1};
-  return LanguageModel(config, random);
-}
-
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

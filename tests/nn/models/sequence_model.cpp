@@ -23,6 +23,12 @@ Tensor logits(const SequenceModel& model, const Tokens& tokens) {
   return model(tokens, Memory(), context).logits;
 }
 
+LanguageModel model_of(const MixerConfig& mixer) {
+  LanguageModelConfig config = small_transformer_xl();
+  config.mixer = mixer;
+  return new_model(config);
+}
+
 }  // namespace
 
 TEST_CASE("sequence model: by default, pieces through a state equal the whole") {
@@ -130,10 +136,7 @@ TEST_CASE("sequence model: generate continues with the likeliest token after the
 
 TEST_CASE("sequence model: one that sees ahead is refused, and names causal") {
   auto refused = [](const MixerConfig& mixer) {
-    Random random;
-    LanguageModelConfig config = small_transformer_xl();
-    config.mixer = mixer;
-    LanguageModel model(config, random);
+    LanguageModel model = model_of(mixer);
     CHECK(model.sees_ahead());
     return refusal([&] { require_causal("evaluate", model); });
   };
@@ -151,10 +154,7 @@ TEST_CASE("sequence model: one that sees ahead is refused, and names causal") {
 
 TEST_CASE("sequence model: one that sees no later token is none of those") {
   auto allowed = [](const MixerConfig& mixer) {
-    Random random;
-    LanguageModelConfig config = small_transformer_xl();
-    config.mixer = mixer;
-    LanguageModel model(config, random);
+    LanguageModel model = model_of(mixer);
     require_causal("evaluate", model);
     CHECK_FALSE(model.sees_ahead());
   };
@@ -167,10 +167,7 @@ TEST_CASE("sequence model: one that sees no later token is none of those") {
 }
 
 TEST_CASE("sequence model: nothing trains, scores or continues a text with one that sees ahead") {
-  Random random;
-  LanguageModelConfig config = small_transformer_xl();
-  config.mixer = TransformerXLAttentionConfig{.causal = false};
-  LanguageModel model(config, random);
+  LanguageModel model = model_of(TransformerXLAttentionConfig{.causal = false});
   std::vector<int32_t> text = random_text(200, 7);
   auto begins = [](const std::string& reason, const char* who) {
     return reason.starts_with(who) && reason.ends_with("expected causal true");
