@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "core/errors.h"
-#include "core/machine/buffer.h"
+#include "core/machine/matrix.h"
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
 #include "core/walk.h"

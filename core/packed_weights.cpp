@@ -1,6 +1,6 @@
 #include "core/packed_weights.h"
 
-#include "core/machine/bfloat16_product.h"
+#include "core/machine/blas.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -31,14 +31,31 @@ const RightFactor* PackedWeights::transposed(const Tensor& weight) {
   return &outermost->keep(weight);
 }
 
+namespace {
+
+/// Returns the transpose of a weight [P, N].
+ConstMatrix transpose_of(const Tensor& weight) {
+  const auto& [shape, strides, offset] = weight.layout();
+  return {weight.data(), shape[1], shape[0], strides[1], strides[0]};
+}
+
+}  // namespace
+
+void PackedWeights::multiply_transposed(const ConstMatrix& a, const Tensor& weight, Scalar beta,
+                                        const Matrix& c) {
+  if (const RightFactor* packed = transposed(weight))
+    packed->gemm(1, a, beta, c, Threads::all);
+  else
+    gemm(1, a, transpose_of(weight), beta, c, Threads::all);
+}
+
 const RightFactor& PackedWeights::keep(const Tensor& weight) {
   const auto& [shape, strides, offset] = weight.layout();
   auto [begin, end] = kept_.equal_range(weight.data());
   for (auto at = begin; at != end; ++at)
     if (at->second.weight.shape() == shape && at->second.weight.layout().strides == strides)
       return at->second.transposed;
-  ConstMatrix matrix{weight.data(), shape[0], shape[1], strides[0], strides[1]};
-  auto added = kept_.emplace(weight.data(), Kept{weight, RightFactor(matrix.transposed())});
+  auto added = kept_.emplace(weight.data(), Kept{weight, RightFactor(transpose_of(weight))});
   ++weight.storage_->value->packed;
   return added->second.transposed;
 }

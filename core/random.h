@@ -16,7 +16,11 @@ using PhiloxBlock = std::array<uint32_t, 4>;
 /// bijection of the counter (index, stream) under the key `seed`. (Salmon et al. 2011, "Parallel
 /// random numbers: as easy as 1, 2, 3"; it is also the generator behind torch.cuda's random
 /// numbers.)
-void philox(uint64_t seed, uint64_t stream, uint64_t first, std::span<PhiloxBlock> blocks);
+extern void (*const philox_blocks)(uint64_t seed, uint64_t stream, uint64_t first,
+                                   std::span<PhiloxBlock> blocks);
+inline void philox(uint64_t seed, uint64_t stream, uint64_t first, std::span<PhiloxBlock> blocks) {
+  philox_blocks(seed, stream, first, blocks);
+}
 
 /// Computes Philox4x32-10 for one index.
 inline PhiloxBlock philox(uint64_t seed, uint64_t stream, uint64_t index) {

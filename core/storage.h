@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/layout.h"
-#include "core/machine/buffer.h"
+#include "core/machine/matrix.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

@@ -9,6 +9,7 @@
 #include "core/machine/simd.h"
 #include "core/tape.h"
 #include "ops/shape.h"
+#include "ops/softmax_row.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -35,8 +36,7 @@ void check(const Tensor& logits, const Tokens& targets, const CrossEntropyOption
 /// p.
 double softmax_loss(const Scalar* row, int64_t V, int32_t target, Scalar* p) {
   Scalar greatest = simd::maximum(row, V);
-  Scalar total = simd::exp_minus(row, greatest, p, V);
-  simd::axpby(1 / total, p, 0, p, V);
+  Scalar total = softmax_below(row, greatest, p, V);
   // The two logits come first: the difference of great ones is exact, and log(total) would drown in
   // one.
   return std::log(static_cast<double>(total)) +

@@ -2,7 +2,6 @@
 
 #include "core/accumulate.h"
 #include "core/errors.h"
-#include "core/machine/blas.h"
 #include "core/packed_weights.h"
 #include "core/tape.h"
 #include "ops/products.h"
@@ -55,15 +54,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   Tensor rows = reshape(x, {count, x.size(-1)});  // [count, N]
   Tensor y = Tensor::empty(shape);                // […, P]
   if (bias.defined()) accumulate(0, y, added);
-  if (y.count() > 0) {
-    ConstMatrix left = matrix_of(rows.data(), rows);
-    Matrix product = Matrix::row_major(y.mutable_data(), count, weight.size(0));
-    Scalar beta = bias.defined() ? 1 : 0;
-    if (const RightFactor* packed = PackedWeights::transposed(weight))
-      packed->gemm(1, left, beta, product, Threads::all);
-    else
-      gemm(1, left, matrix_of(weight.data(), weight).transposed(), beta, product, Threads::all);
-  }
+  if (y.count() > 0)
+    PackedWeights::multiply_transposed(
+        matrix_of(rows.data(), rows), weight, bias.defined() ? 1 : 0,
+        Matrix::row_major(y.mutable_data(), count, weight.size(0)));
   record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
     Tensor dy_rows = reshape(dy, {count, weight.size(0)});  // [count, P]
     deliver_product("linear", rows.gradient_sink(), dy_rows, weight);

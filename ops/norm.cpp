@@ -14,6 +14,7 @@
 #include "core/tape.h"
 #include "ops/norm/rows.h"
 #include "ops/shape.h"
+#include "ops/zero_weights.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -43,8 +44,7 @@ Tensor as_tensor(std::span<const double> values) {
 
 /// Whether nothing comes back to a row that is not finite. Such a row passes nothing on.
 bool passes_nothing(const NormedRow& row, const Scalar* dy, int64_t C) {
-  if (row.rate > 0 && std::isfinite(row.mean)) return false;
-  return std::all_of(dy, dy + C, [](Scalar gradient) { return gradient == 0; });
+  return !(row.rate > 0 && std::isfinite(row.mean)) && is_zero(dy, C);
 }
 
 Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain,
@@ -87,7 +87,7 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain
                                   sums.data(), sums.data() + C, C);
       return sums;
     };
-    int64_t tiles = (rows + rows_per_tile - 1) / rows_per_tile;
+    int64_t tiles = divide_up(rows, rows_per_tile);
     auto sums = parallel_reduce<ParameterGradients>(tiles, sums_of_tile, sum_of);
     sums.resize(2 * C);  // there may be no rows
     accumulate(weight.gradient_sink(), as_tensor(std::span(sums).first(C)));

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "core/accumulate.h"
 #include "core/errors.h"
 #include "core/machine/blas.h"
 #include "core/machine/parallel.h"
 #include "core/walk.h"
-#include "ops/finite_rows.h"
+#include "ops/zero_weights.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -29,47 +30,71 @@ Steps steps(bool summed, const Layout& a, const Layout& b, const Layout& product
   return Steps({&parts[0], &parts[1], &parts[2]});
 }
 
-/// c = alpha a b + beta c, with weights.
-void weighted_gemm(WeightsIn weights, Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
-                   Scalar beta, const Matrix& c, Threads threads = Threads::one) {
-  if (weights == WeightsIn::neither) return gemm(alpha, a, b, beta, c, threads);
-  const bool left = weights == WeightsIn::left;
-  const ConstMatrix weighted = left ? b : a.transposed();
-  FiniteRows finite(weighted);
-  gemm(alpha, left ? a : finite.matrix.transposed(), left ? finite.matrix : b, beta, c, threads);
-  add_weighted_rows(alpha, left ? a : b.transposed(), weighted, finite.others,
-                    left ? c : c.transposed());
-}
+/// How one product of a stack is made.
+struct Product {
+  WeightsIn weights;
+  Scalar alpha;
+  Threads threads;
 
-/// product = alpha left right + beta product at each position of the stack that is kept, summed
-/// over the others; the matrices are those of the first position. One task is some rows of one
-/// product; with few products their rows are cut finer.
-void multiply_stack(Scalar alpha, const ConstMatrix& left, const ConstMatrix& right, Scalar beta,
-                    const Matrix& product, const Steps& kept, const Steps& summed,
-                    WeightsIn weights) {
+  /// c = alpha a b + beta c
+  void add(Zeros zeros, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
+           const Matrix& c) const {
+    if (weights == WeightsIn::right)
+      weighted_product(zeros, alpha, b.transposed(), a.transposed(), c.transposed(),
+                       [&](const ConstMatrix& left) {
+                         gemm(alpha, left.transposed(), b, beta, c, threads);
+                       });
+    else
+      weighted_product(zeros, alpha, a, b, c, [&](const ConstMatrix& right) {
+        gemm(alpha, a, right, beta, c, threads);
+      });
+  }
+
+  /// Calls compute(zeros), which makes c = … + beta c of such products, so that weights of 0 are
+  /// left out.
+  void leave_out_zeros(Scalar beta, const Matrix& c, auto compute) const {
+    if (weights == WeightsIn::none) return compute(Zeros::multiply);
+    std::optional<MatrixCopy> before;
+    const Matrix rows = has_dense_columns(c) ? c.transposed() : c;
+    if (beta != 0) copy_matrix(rows, before.emplace(rows.rows, rows.columns).matrix);
+    SHIFTGRAD_PRECISION::leave_out_zeros([&](Zeros zeros) {
+      if (zeros == Zeros::select && before) copy_matrix(before->matrix, rows);
+      compute(zeros);
+      return is_finite(c);
+    });
+  }
+};
+
+/// c = alpha left right + beta c at each position of the stack that is kept, summed over the
+/// others; the matrices are those of the first position. One task is some rows of one product; with
+/// few products their rows are cut finer.
+void multiply_stack(const Product& product, const ConstMatrix& left, const ConstMatrix& right,
+                    Scalar beta, const Matrix& c, const Steps& kept, const Steps& summed) {
   constexpr int64_t enough_tasks = 16, fewest_rows = 64;
-  int64_t rows = product.rows;
-  int64_t wanted = (enough_tasks + kept.count() - 1) / std::max<int64_t>(kept.count(), 1);
-  int64_t tile = std::max(fewest_rows, (rows + wanted - 1) / wanted);
-  int64_t tiles = std::max<int64_t>((rows + tile - 1) / tile, 1);
+  int64_t rows = c.rows;
+  int64_t wanted = divide_up(enough_tasks, std::max<int64_t>(kept.count(), 1));
+  int64_t tile = std::max(fewest_rows, divide_up(rows, wanted));
+  int64_t tiles = std::max<int64_t>(divide_up(rows, tile), 1);
   auto one_task = [&](int64_t task) {
     int64_t stacked = task / tiles, first_row = task % tiles * tile;
     int64_t row_count = std::min(tile, rows - first_row);
     kept.each(stacked, stacked + 1, [&](const auto& at) {
-      Scalar keep = beta;
-      summed.each(0, summed.count(), [&](const auto& then) {
-        ConstMatrix l = left.rows_from(first_row, row_count), r = right;
-        Matrix p = product.rows_from(first_row, row_count);
-        l.data += at[0] + then[0];
-        r.data += at[1] + then[1];
-        p.data += at[2];
-        weighted_gemm(weights, alpha, l, r, keep, p);
-        keep = 1;
+      Matrix part = c.rows_from(first_row, row_count);
+      part.data += at[2];
+      product.leave_out_zeros(beta, part, [&](Zeros zeros) {
+        Scalar keep = beta;
+        summed.each(0, summed.count(), [&](const auto& then) {
+          ConstMatrix a = left.rows_from(first_row, row_count), b = right;
+          a.data += at[0] + then[0];
+          b.data += at[1] + then[1];
+          product.add(zeros, a, b, keep, part);
+          keep = 1;
+        });
       });
     });
   };
   // Small products go to a thread together.
-  double products = static_cast<double>(std::min(tile, rows) * product.columns * left.columns) *
+  double products = static_cast<double>(std::min(tile, rows) * c.columns * left.columns) *
                     static_cast<double>(std::max<int64_t>(summed.count(), 1));
   auto together =
       static_cast<int64_t>(std::max(1.0, worthwhile_products / std::max(products, 1.0)));
@@ -92,12 +117,14 @@ void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, con
     return accumulate(beta, c, products);
   }
   ConstMatrix left = matrix_of(a.data(), a), right = matrix_of(b.data(), b);
-  Matrix product = matrix_of(c.mutable_data(), c);
+  Matrix sums = matrix_of(c.mutable_data(), c);
   Steps kept = steps(false, a.layout(), b.layout(), c.layout());
   Steps summed = steps(true, a.layout(), b.layout(), c.layout());
-  if (kept.count() * summed.count() == 1)
-    return weighted_gemm(weights, alpha, left, right, beta, product, Threads::all);
-  multiply_stack(alpha, left, right, beta, product, kept, summed, weights);
+  if (kept.count() * summed.count() != 1)
+    return multiply_stack({weights, alpha, Threads::one}, left, right, beta, sums, kept, summed);
+  Product product{weights, alpha, Threads::all};
+  product.leave_out_zeros(beta, sums,
+                          [&](Zeros zeros) { product.add(zeros, left, right, beta, sums); });
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -15,20 +15,20 @@ MatrixView<Element> matrix_of(Element* data, const Tensor& x) {
   return {data, shape[-2], shape[-1], strides[-2], strides[-1]};
 }
 
-/// Which factor of a product has weights, if one does: a weight of 0 takes nothing from the other
-/// factor, whatever that holds (ops/finite_rows.h).
-enum class WeightsIn { neither, left, right };
+/// Which factor of a product has weights, if one does: a weight of 0 gives nothing
+/// (ops/zero_weights.h).
+enum class WeightsIn { none, left, right };
 
 /// Computes c = alpha a b + beta c for stacks of matrices a [..., M, N], b [..., N, P], c
 /// [..., M, P] at any layouts. The stack axes must agree (expand them first); where those of c have
 /// stride 0, the products are summed. Nothing is recorded: forward and backward passes are made of
 /// this function. `operation` names the caller in an error about shapes.
 void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
-                       Scalar beta, const Tensor& c, WeightsIn weights = WeightsIn::neither);
+                       Scalar beta, const Tensor& c, WeightsIn weights = WeightsIn::none);
 
 /// Adds a b to a gradient; an empty sink takes nothing.
 inline void deliver_product(const char* operation, const GradientSink& sink, const Tensor& a,
-                            const Tensor& b, WeightsIn weights = WeightsIn::neither) {
+                            const Tensor& b, WeightsIn weights = WeightsIn::none) {
   if (sink) multiply_matrices(operation, 1, a, b, sink.beta, sink.target, weights);
 }
 

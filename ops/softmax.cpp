@@ -8,8 +8,11 @@
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
 #include "core/tape.h"
+#include "ops/elementwise.h"
+#include "ops/reduce.h"
 #include "ops/shape.h"
 #include "ops/softmax_row.h"
+#include "ops/zero_weights.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -38,7 +41,7 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
       parallel_each(rows, 32, [&](int64_t row) {
         const Scalar *of_p = p.data() + row * K, *of_dp = dp.data() + row * K;
         Scalar* of_dx = dx.mutable_data() + row * K;
-        if (std::all_of(of_dp, of_dp + K, [](Scalar each) { return each == 0; }))
+        if (is_zero(of_dp, K))
           simd::axpby(0, of_dp, beta, of_dx, K);  // a row without a gradient passes none on
         else
           simd::softmax_gradient(of_p, of_dp, simd::softmax_mean(of_p, of_dp, K), factor, beta,
@@ -55,6 +58,14 @@ Tensor softmax(const Tensor& x) {
   int64_t K = x.size(-1);
   Tensor rows = reshape(x, {1, 1, K == 0 ? 0 : x.count() / K, K});  // [1, 1, rows, K]
   return reshape(masked_softmax(rows, {}, 1), x.shape());
+}
+
+Tensor log_softmax(const Tensor& x, int64_t axis) {
+  require_defined("log_softmax", "x", x);
+  axis = normalized_axis("log_softmax", axis, x.rank());
+  if (x.size(axis) == 0) return x;
+  Tensor below = x - maximum(x.detach(), axis, true);  // any number would do, so it is constant
+  return below - log(sum(exp(below), {axis}, true));
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -42,6 +42,12 @@ Scalar SoftmaxRow::make_again(Scalar* x, int64_t length) const {
   return 0;
 }
 
+Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length) {
+  Scalar total = simd::exp_minus(x, greatest, y, length);
+  simd::axpby(1 / total, y, 0, y, length);
+  return total;
+}
+
 void softmax_row(Scalar* y, int64_t length) {
   Scalar greatest = length > 0 ? simd::maximum(y, length) : none;
   if (greatest == none) {
@@ -49,8 +55,7 @@ void softmax_row(Scalar* y, int64_t length) {
     return;
   }
   if (is_spoilt(greatest)) return void(spoil(y, length));
-  Scalar total = simd::exp_minus(y, greatest, y, length);
-  simd::axpby(1 / total, y, 0, y, length);
+  softmax_below(y, greatest, y, length);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

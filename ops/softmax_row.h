@@ -27,6 +27,9 @@ struct SoftmaxRow {
   Scalar make_again(Scalar* x, int64_t length) const;
 };
 
+/// Sets y = e^(x_j - greatest) / Σ e^(x_k - greatest), given the greatest x; returns the sum.
+Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length);
+
 /// Turns the scores of a row into its probabilities, in place. A score of -inf marks a hidden key;
 /// where all are hidden, all get 0.
 void softmax_row(Scalar* y, int64_t length);

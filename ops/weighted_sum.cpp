@@ -7,17 +7,11 @@
 #include "core/tape.h"
 #include "ops/products.h"
 #include "ops/shape.h"
+#include "ops/zero_weights.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
-
-/// Sets what has the weight 0 in `weights` to 0.
-void clear_unweighted(const Tensor& weights, const Tensor& x) {
-  Scalar* to = x.mutable_data();
-  for (int64_t n = 0; n < x.count(); ++n)
-    if (weights.data()[n] == 0) to[n] = 0;
-}
 
 /// Returns p with 0 in the rows in which all of dy is 0.
 Tensor without_idle_rows(const Tensor& p, const Tensor& dy) {
@@ -25,8 +19,7 @@ Tensor without_idle_rows(const Tensor& p, const Tensor& dy) {
   accumulate(0, kept, p);
   int64_t D = dy.size(-1), K = p.size(-1);
   for (int64_t row = 0; row < dy.count() / std::max<int64_t>(D, 1); ++row) {
-    const Scalar* of_row = rows.data() + row * D;
-    if (std::all_of(of_row, of_row + D, [](Scalar each) { return each == 0; }))
+    if (is_zero(rows.data() + row * D, D))
       std::fill_n(kept.mutable_data() + row * K, K, Scalar{0});
   }
   return kept;
@@ -46,12 +39,15 @@ Tensor weighted_sum(const Tensor& weights, const Tensor& x) {
   Tensor all = expand(x, {B, H, K, D});
   Tensor y = Tensor::empty({B, H, T, D});
   multiply_matrices("weighted_sum", 1, p, all, 0, y, WeightsIn::left);
-  record(y, {&p, &all}, [p, all](const Tensor& dy) {
-    Tensor kept = without_idle_rows(p, dy);  // [B, H, T, K]
+  // Where y is finite, so is all that has a weight: then nothing comes of a dy of 0 by itself.
+  bool finite = is_finite(ConstMatrix::row_major(y.data(), 1, y.count()));
+  record(y, {&p, &all}, [p, all, finite](const Tensor& dy) {
+    Tensor kept = finite ? p : without_idle_rows(p, dy);  // [B, H, T, K]
     if (GradientSink sink = p.gradient_sink()) {
       Tensor dp = Tensor::empty(p.shape());
       multiply_matrices("weighted_sum", 1, dy, transpose(all), 0, dp);
-      clear_unweighted(kept, dp);
+      clear_unweighted(ConstMatrix::row_major(kept.data(), 1, kept.count()),
+                       Matrix::row_major(dp.mutable_data(), 1, dp.count()));
       accumulate(sink, dp);
     }
     deliver_product("weighted_sum", all.gradient_sink(), transpose(kept), dy, WeightsIn::left);

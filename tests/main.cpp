@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "core/machine/fresh_memory.h"
+#include "core/machine/allocator.h"
 #include "core/machine/parallel.h"
 
 /// With --fresh-memory=nan, all tests run in memory that is full of NaN until it is written.

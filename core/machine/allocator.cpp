@@ -15,7 +15,6 @@
 #include <type_traits>
 
 #include "core/errors.h"
-#include "core/machine/fresh_memory.h"
 #include "core/machine/sanitizer.h"
 
 namespace shiftgrad {

@@ -96,6 +96,10 @@ struct AllocatorCounters {
 
 AllocatorCounters allocator_counters();
 
+/// Makes `allocate` fill each block that it hands out with NaN, be it new or used before, until it
+/// is called with false. It is for tests: what reads memory that nobody has written then shows.
+void fill_fresh_memory(bool fill);
+
 /// Restarts the peak from what is in use now. (PyTorch: torch.cuda.reset_peak_memory_stats)
 void reset_peak();
 

@@ -1,4 +1,7 @@
-#include "core/machine/bfloat16_kernel.h"
+// The part of bfloat16 products that is written in the CPU's own instructions: packing operands
+// into panels, and multiplying two panels into a tile of the result.
+
+#include "core/machine/packed_product.h"
 
 #if defined(__x86_64__) && !defined(SHIFTGRAD_DOUBLE)
 

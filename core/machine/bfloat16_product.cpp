@@ -6,11 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "core/machine/bfloat16_kernel.h"
 #include "core/machine/blas.h"
-#include "core/machine/matrix_copy.h"
+#include "core/machine/packed_product.h"
 #include "core/machine/precision.h"
-#include "core/machine/right_factor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 

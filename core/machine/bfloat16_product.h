@@ -4,6 +4,8 @@
 // and 8 of precision. A product of two such numbers is exact in float, and sums are kept in float.
 // In the library of doubles, nothing is rounded.
 
+#include <memory>
+
 #include "core/machine/matrix.h"
 #include "core/machine/parallel.h"
 
@@ -20,6 +22,25 @@ bool products_round();
 /// torch.set_float32_matmul_precision("medium"))
 void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
                    Threads threads);
+
+/// The right factor b of many products a b, prepared once for all of them. Where products round
+/// floats to bfloat16, it is rounded and packed now, and nothing of b itself is kept. Elsewhere it
+/// is a view, and b must not change.
+class RightFactor {
+ public:
+  explicit RightFactor(const ConstMatrix& b);
+
+  /// Computes c = alpha a b + beta c, each element with the bits that `gemm` gave it when the
+  /// factor was made.
+  void gemm(Scalar alpha, const ConstMatrix& a, Scalar beta, const Matrix& c,
+            Threads threads = Threads::one) const;
+
+ private:
+  struct Rounded;
+
+  ConstMatrix b_;  // its sizes alone count where it is rounded
+  std::shared_ptr<const Rounded> rounded_{};
+};
 
 /// Whether bfloat16 products use the CPU's instructions for them (AVX512_BF16).
 bool has_fast_bfloat16_products();

@@ -8,11 +8,9 @@
 #include <optional>
 
 #include "core/errors.h"
-#include "core/machine/matrix_copy.h"
 #include "core/machine/openblas.h"
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
-#include "core/machine/thin_product.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -162,13 +160,13 @@ void turn(const ConstMatrix& b, const Matrix& rows) {
 /// operand for itself.
 int64_t strip_length(int64_t size) {
   auto strips_of = [&](int64_t longest) {
-    return std::bit_ceil(static_cast<uint64_t>((size + longest - 1) / longest));
+    return std::bit_ceil(static_cast<uint64_t>(divide_up(size, longest)));
   };
   uint64_t strips = std::clamp<uint64_t>(strips_of(192), 2, 8);
   strips = std::max(strips, strips_of(256));
   constexpr int64_t multiple = 16;  // a multiple of every CPU's vectors
-  int64_t length = (size + static_cast<int64_t>(strips) - 1) / static_cast<int64_t>(strips);
-  return (length + multiple - 1) / multiple * multiple;
+  int64_t length = divide_up(size, static_cast<int64_t>(strips));
+  return divide_up(length, multiple) * multiple;
 }
 
 /// The number of parts into which sums are cut that are far longer than c is wide, such as those of
@@ -179,7 +177,7 @@ constexpr int64_t inner_parts = 4;
 void multiply_in_parts(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
                        const Matrix& c) {
   MatrixCopy products(inner_parts * c.rows, c.columns);
-  int64_t length = (a.columns + inner_parts - 1) / inner_parts;
+  int64_t length = divide_up(a.columns, inner_parts);
   auto part = [&](int64_t n) { return products.matrix.rows_from(n * c.rows, c.rows); };
   parallel_for(inner_parts, [&](int64_t n) {
     int64_t begin = n * length, count = std::min(length, a.columns - begin);

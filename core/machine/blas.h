@@ -31,6 +31,12 @@ double multiplications(const ConstMatrix& a, const ConstMatrix& c);
 /// thread, and cutting the work up costs one microsecond.
 inline constexpr double worthwhile_products = 4e5;
 
+/// Computes c = alpha a b + beta c, and returns true, if c has few rows or few columns and the sums
+/// are over elements that lie side by side in a and in b. Such a product takes both where they lie;
+/// packing the larger one would take longer than to multiply it. Otherwise it does nothing.
+bool multiply_thin(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
+                   const Matrix& c);
+
 /// Computes what `gemm` does with a and b as they are, whatever the precision of products.
 void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
                     Threads threads);

@@ -1,11 +1,17 @@
 #pragma once
 
+// Matrices given by strides, and what kernels do with them beside multiplying.
+
 #include <cstdint>
 #include <type_traits>
 
+#include "core/machine/allocator.h"
 #include "core/scalar.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// Uninitialised Scalars, 64-byte aligned: what a kernel works in.
+using Buffer = CachedArray<Scalar>;
 
 /// A matrix in someone else's memory: element (r, c) lies at data[r row_stride + c column_stride].
 template <class Element>
@@ -52,5 +58,40 @@ bool has_dense_columns(const MatrixView<Element>& m) {
 
 using Matrix = MatrixView<Scalar>;
 using ConstMatrix = MatrixView<const Scalar>;
+
+/// A matrix in memory of its own, row-major unless `matrix` is transposed.
+struct MatrixCopy {
+  Buffer elements;
+  Matrix matrix;
+
+  /// Leaves the elements uninitialised.
+  MatrixCopy(int64_t rows, int64_t columns)
+      : elements(rows * columns), matrix(Matrix::row_major(elements.data(), rows, columns)) {}
+  /// Copies `change` of each element.
+  explicit MatrixCopy(const ConstMatrix& from, auto change) : MatrixCopy(from.rows, from.columns) {
+    Scalar* to = elements.data();
+    for (int64_t row = 0; row < from.rows; ++row)
+      for (int64_t column = 0; column < from.columns; ++column)
+        *to++ = change(from.at(row, column));
+  }
+};
+
+/// y = x
+void copy_matrix(const ConstMatrix& x, const Matrix& y);
+/// y += x
+void add_matrix(const ConstMatrix& x, const Matrix& y);
+/// Whether no element is a NaN or infinite.
+bool is_finite(const ConstMatrix& x);
+
+// These are for matrices whose rows are dense.
+
+/// x = 0
+void clear_matrix(const Matrix& x);
+/// Zeroes one row of x before column `begin` and from column `end` on.
+void clear_outside(const Matrix& x, int64_t row, int64_t begin, int64_t end);
+/// Multiplies one row of x by a factor.
+void scale_row(Scalar factor, const Matrix& x, int64_t row);
+/// sums += Σ_i x_i
+void add_rows(const ConstMatrix& x, Scalar* sums);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

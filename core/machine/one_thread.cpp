@@ -1,7 +1,9 @@
-// Parallel work in a build without oneTBB: all of it runs on the calling thread, tile by tile.
+// What stands in for oneTBB and OpenBLAS in a build without them: all work runs on the calling
+// thread, tile by tile.
 
 #include "core/errors.h"
 #include "core/machine/host_threads.h"
+#include "core/machine/openblas.h"
 #include "core/machine/parallel.h"
 
 namespace shiftgrad {
@@ -24,5 +26,9 @@ void use_host_threads(ParallelRegion) {}
 void run_tiles(int64_t tiles, const std::function<void(int64_t)>& body) {
   for (int64_t tile = 0; tile < tiles; ++tile) body(tile);
 }
+
+std::optional<std::string> openblas_complaint() { return std::nullopt; }
+
+std::string openblas_core() { return "none"; }
 
 }  // namespace shiftgrad

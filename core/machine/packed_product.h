@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/machine/allocator.h"
 #include "core/machine/matrix.h"
 #include "core/machine/parallel.h"
 
@@ -44,6 +43,31 @@ struct PanelKernel {
   void (*convert)(const ConstMatrix& a, Element* elements, int64_t step) = nullptr;
 };
 
+/// The kernel for numbers that are not rounded, in the widest vectors that the CPU has.
+namespace simd {
+extern const PanelKernel<Scalar>& (*const vector_kernel)();
+}
+
+/// Two bfloat16 numbers, the first in the lower half. A bfloat16 instruction multiplies pairs: each
+/// lane of a sum gets a₀ b₀ + a₁ b₁. So the elements of a panel are pairs of numbers that follow
+/// one another in depth.
+using Bfloat16Pair = uint32_t;
+/// The functions that round to pairs and multiply these. Another kind of unit, such as AMX, would
+/// have some of its own.
+using Bfloat16Kernel = PanelKernel<Bfloat16Pair>;
+
+/// The kernel for this CPU, or null if it has no instructions for bfloat16.
+const Bfloat16Kernel* bfloat16_kernel();
+
+/// Calls body(row, rows, column, columns) for the tiles of c, panel of b by panel of b.
+template <class Element>
+void for_tiles(const PanelKernel<Element>& kernel, const Matrix& c, auto body) {
+  for (int64_t column = 0; column < c.columns; column += kernel.tile_columns)
+    for (int64_t row = 0; row < c.rows; row += kernel.tile_rows)
+      body(row, std::min(kernel.tile_rows, c.rows - row), column,
+           std::min(kernel.tile_columns, c.columns - column));
+}
+
 namespace packed_product_parts {
 
 /// The most elements that are added up in one go. A panel of 32 columns with 4 bytes for an element
@@ -56,18 +80,14 @@ constexpr int64_t most_row_panels = 8, most_column_panels = 4;
 /// share.
 constexpr int64_t shared_blocks = 8;
 
-inline int64_t quotient_up(int64_t dividend, int64_t divisor) {
-  return (dividend + divisor - 1) / divisor;
-}
-
 /// Cuts a length into parts of `unit`, and puts these into even blocks of at most `most`.
 struct Blocks {
   int64_t length, size, count;
 
   Blocks(int64_t whole, int64_t unit, int64_t most) : length(whole) {
-    const int64_t units = std::max<int64_t>(quotient_up(whole, unit), 1);
-    size = quotient_up(units, quotient_up(units, most)) * unit;
-    count = quotient_up(whole, size);
+    const int64_t units = std::max<int64_t>(divide_up(whole, unit), 1);
+    size = divide_up(units, divide_up(units, most)) * unit;
+    count = divide_up(whole, size);
   }
   int64_t begin(int64_t block) const { return block * size; }
   int64_t extent(int64_t block) const { return std::min(size, length - begin(block)); }
@@ -104,7 +124,7 @@ class PackedOperand {
   int64_t depth_blocks() const { return depths_.count; }
   /// The elements that a panel has for a block of depths.
   int64_t depth(int64_t block) const {
-    return packed_product_parts::quotient_up(depths_.extent(block), numbers_);
+    return divide_up(depths_.extent(block), numbers_);
   }
   /// The panels from that of column `first` on, for a block of depths.
   Element* at(int64_t first, int64_t block) const {
@@ -118,9 +138,9 @@ class PackedOperand {
         numbers_(kernel.numbers),
         pieces_(operand.columns, width, most_panels),
         depths_(operand.rows, kernel.numbers, packed_product_parts::block_depth),
-        padded_(packed_product_parts::quotient_up(operand.columns, width) * width),
+        padded_(divide_up(operand.columns, width) * width),
         pack_(pack),
-        elements_(padded_ * packed_product_parts::quotient_up(operand.rows, numbers_)) {}
+        elements_(padded_ * divide_up(operand.rows, numbers_)) {}
 
   ConstMatrix operand_;
   int64_t numbers_;
@@ -143,14 +163,12 @@ namespace packed_product_parts {
 
 /// c = alpha a b + beta c for a block of c and the panels of one block of depths.
 template <class Element>
-void multiply_tiles(const PanelKernel<Element>& kernel, int64_t depth, const Element* a,
-                    const Element* b, Scalar alpha, Scalar beta, const Matrix& c) {
-  for (int64_t column = 0; column < c.columns; column += kernel.tile_columns)
-    for (int64_t row = 0; row < c.rows; row += kernel.tile_rows)
-      kernel.multiply({a + row * depth, kernel.tile_rows, depth, 1, kernel.tile_rows},
-                      b + column * depth, alpha, beta,
-                      c.block(row, std::min(kernel.tile_rows, c.rows - row), column,
-                              std::min(kernel.tile_columns, c.columns - column)));
+void multiply_panels(const PanelKernel<Element>& kernel, int64_t depth, const Element* a,
+                     const Element* b, Scalar alpha, Scalar beta, const Matrix& c) {
+  for_tiles(kernel, c, [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    kernel.multiply({a + row * depth, kernel.tile_rows, depth, 1, kernel.tile_rows},
+                    b + column * depth, alpha, beta, c.block(row, rows, column, columns));
+  });
 }
 
 /// c = alpha a b + beta c for packed operands. Each block of c is finished while it is in the
@@ -160,7 +178,7 @@ void multiply_packed(const PanelKernel<Element>& kernel, Threads threads, Scalar
                      const PackedOperand<Element>& a, const PackedOperand<Element>& b, Scalar beta,
                      const Matrix& c) {
   const Blocks columns(c.columns, kernel.tile_columns, most_column_panels);
-  const int64_t row_panels = quotient_up(c.rows, kernel.tile_rows) * columns.count / shared_blocks;
+  const int64_t row_panels = divide_up(c.rows, kernel.tile_rows) * columns.count / shared_blocks;
   const Blocks rows(c.rows, kernel.tile_rows, std::clamp<int64_t>(row_panels, 1, most_row_panels));
   for_each_task(threads, rows.count * columns.count, [&](int64_t n) {
     const int64_t row = rows.begin(n / columns.count), column = columns.begin(n % columns.count);
@@ -172,8 +190,8 @@ void multiply_packed(const PanelKernel<Element>& kernel, Threads threads, Scalar
         kernel.multiply_row({a.at(row, depth), 1, a.depth(depth), 1, 1}, b.at(column, depth), alpha,
                             kept, block);
       else
-        multiply_tiles<Element>(kernel, a.depth(depth), a.at(row, depth), b.at(column, depth),
-                                alpha, kept, block);
+        multiply_panels<Element>(kernel, a.depth(depth), a.at(row, depth), b.at(column, depth),
+                                 alpha, kept, block);
     }
   });
 }

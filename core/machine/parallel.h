@@ -11,6 +11,9 @@
 
 namespace shiftgrad {
 
+/// a / b, rounded up: the number of parts of at most b that a is cut into.
+constexpr int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
 /// The settings of the process that `initialize` may change.
 struct Settings {
   /// Whether each OpenBLAS call uses one thread: the threads are ours, outside of it.
@@ -63,7 +66,7 @@ void parallel_for(int64_t tiles, Body&& body) {
 /// shorter.
 template <class Body>
 void parallel_ranges(int64_t count, int64_t grain, Body&& body) {
-  parallel_for((count + grain - 1) / grain,
+  parallel_for(divide_up(count, grain),
                [&](int64_t tile) { body(tile * grain, std::min((tile + 1) * grain, count)); });
 }
 

@@ -227,6 +227,7 @@ struct Greatest {
 };
 
 Scalar maximum(const Scalar* x, int64_t n) {
+  require(n >= 1, "maximum: of ", n, " numbers: expected at least 1");
   const hn::RebindToUnsigned<Lanes> bits;
   auto join = [](Greatest a, Greatest b) HWY_ATTR {
     return Greatest{hn::Max(a.number, b.number), hn::Max(a.magnitude, b.magnitude)};
@@ -261,12 +262,7 @@ SHIFTGRAD_DISPATCH(exp_below);
 SHIFTGRAD_DISPATCH(softmax_mean);
 SHIFTGRAD_DISPATCH(softmax_gradient);
 SHIFTGRAD_DISPATCH(is_finite);
-
-HWY_EXPORT(maximum);
-decltype(maximum) maximum = [](const Scalar* x, int64_t n) {
-  require(n >= 1, "maximum: of ", n, " numbers: expected at least 1");
-  return HWY_DYNAMIC_DISPATCH(maximum)(x, n);
-};
+SHIFTGRAD_DISPATCH(maximum);
 
 std::vector<std::string> instruction_sets() {
   std::vector<std::string> names;

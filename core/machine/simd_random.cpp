@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/machine/dispatch.h"
 #include "core/random.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -55,7 +56,8 @@ HWY_INLINE void store_blocks(uint64_t seed, uint64_t stream, uint64_t index, uin
   hn::StoreInterleaved2(first, second, Lanes(), to);
 }
 
-void philox(uint64_t seed, uint64_t stream, uint64_t first, std::span<PhiloxBlock> blocks) {
+void philox_blocks(uint64_t seed, uint64_t stream, uint64_t first,
+                   std::span<PhiloxBlock> blocks) {
   HWY_ALIGN uint64_t numbers[2 * HWY_MAX_BYTES / sizeof(uint64_t)];
   const size_t lanes = hn::Lanes(Lanes());
   for (size_t n = 0; n < blocks.size(); n += lanes) {
@@ -73,11 +75,7 @@ HWY_AFTER_NAMESPACE();
 
 namespace shiftgrad {
 
-HWY_EXPORT(philox);
-
-void philox(uint64_t seed, uint64_t stream, uint64_t first, std::span<PhiloxBlock> blocks) {
-  HWY_DYNAMIC_DISPATCH(philox)(seed, stream, first, blocks);
-}
+SHIFTGRAD_DISPATCH(philox_blocks);
 
 }  // namespace shiftgrad
 

@@ -2,33 +2,21 @@
 
 #include <algorithm>
 
-#include "core/machine/blas.h"
-#include "core/machine/precision.h"
-#include "core/machine/vector_kernel.h"
-#ifndef SHIFTGRAD_DOUBLE
-#include "core/machine/bfloat16_kernel.h"
 #include "core/machine/bfloat16_product.h"
-#endif
+#include "core/machine/blas.h"
+#include "core/machine/packed_product.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-#ifndef SHIFTGRAD_DOUBLE
-bool rounds() { return product_precision() == Precision::bfloat16; }
-#endif
-
 /// Calls body(kernel, element) for the kernel to use; `element` is one of its elements.
 template <class Body>
 auto with_kernel(Body body) {
-#ifndef SHIFTGRAD_DOUBLE
-  static_assert(sizeof(Bfloat16Pair) == sizeof(Scalar));
-  if (rounds()) return body(*bfloat16_kernel(), Bfloat16Pair());
-#endif
-  return body(vector_kernel(), Scalar());
+  if constexpr (sizeof(Bfloat16Pair) == sizeof(Scalar))
+    if (products_round()) return body(*bfloat16_kernel(), Bfloat16Pair());
+  return body(simd::vector_kernel(), Scalar());
 }
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// The distance between the rows or columns of a packed left factor of this length: whole lines.
 int64_t left_step(int64_t length) { return divide_up(length, 16) * 16; }
@@ -41,31 +29,23 @@ void multiply_tiles(const PanelKernel<Element>& kernel, Scalar alpha, const Left
   const MatrixView<const Element> left = {reinterpret_cast<const Element*>(a.elements.data),
                                           a.elements.rows, a.elements.columns,
                                           a.elements.row_stride, a.elements.column_stride};
-  for (int64_t column = 0; column < c.columns; column += kernel.tile_columns) {
-    const int64_t columns = std::min(kernel.tile_columns, c.columns - column);
+  for_tiles(kernel, c, [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
+    const int64_t last = row + rows - 1;
+    if (column > of_c.end(row, last) || column + columns <= of_c.begin(row, last)) return;
     const Element* panel = panels + column / kernel.tile_columns * b.panel_step;
-    for (int64_t row = 0; row < c.rows; row += kernel.tile_rows) {
-      const int64_t rows = std::min(kernel.tile_rows, c.rows - row), last = row + rows - 1;
-      if (column > of_c.end(row, last) || column + columns <= of_c.begin(row, last)) continue;
-      const int64_t begin =
-          std::clamp<int64_t>(of_a.begin(row, last), 0, a.matrix.columns) / kernel.numbers;
-      const int64_t end = divide_up(
-          std::clamp<int64_t>(of_a.end(row, last) + 1, 0, a.matrix.columns), kernel.numbers);
-      kernel.multiply(left.block(row, rows, begin, std::max<int64_t>(end - begin, 0)),
-                      panel + begin * kernel.tile_columns, alpha, beta,
-                      c.block(row, rows, column, columns));
-    }
-  }
+    const int64_t begin =
+        std::clamp<int64_t>(of_a.begin(row, last), 0, a.matrix.columns) / kernel.numbers;
+    const int64_t end = divide_up(
+        std::clamp<int64_t>(of_a.end(row, last) + 1, 0, a.matrix.columns), kernel.numbers);
+    kernel.multiply(left.block(row, rows, begin, std::max<int64_t>(end - begin, 0)),
+                    panel + begin * kernel.tile_columns, alpha, beta,
+                    c.block(row, rows, column, columns));
+  });
 }
 
 }  // namespace
 
-bool has_tile_kernel() {
-#ifndef SHIFTGRAD_DOUBLE
-  if (rounds()) return has_fast_bfloat16_products();
-#endif
-  return true;
-}
+bool has_tile_kernel() { return !products_round() || has_fast_bfloat16_products(); }
 
 PackedFactor PackedFactor::block(int64_t first_row, int64_t row_count, int64_t first_column,
                                  int64_t column_count) const {
@@ -119,6 +99,16 @@ PackedFactor pack_right(const ConstMatrix& b, Scalar* panels) {
         kernel.pack_right(b, reinterpret_cast<Element*>(panels));
         return {b, panels, divide_up(b.rows, kernel.numbers) * kernel.tile_columns};
       });
+}
+
+PackedMatrix::PackedMatrix(const ConstMatrix& b, bool packs)
+    : panels_(packs ? Buffer(right_panel_count(b.rows, b.columns)) : Buffer()),
+      factor(packs ? pack_right(b, panels_.data()) : PackedFactor{b}) {}
+
+void PackedMatrix::multiply(const ConstMatrix& a, Scalar beta, const Matrix& c) const {
+  if (!factor.panels) return gemm(1, a, factor.matrix, beta, c);
+  Buffer panels(left_panel_count(a.rows, a.columns));
+  tile_product(1, pack_left(a, panels.data()), factor, beta, c);
 }
 
 void tile_product(Scalar alpha, const LeftFactor& a, const PackedFactor& b, Scalar beta,

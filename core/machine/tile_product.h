@@ -1,6 +1,7 @@
 #pragma once
 
-// Products of many small tiles whose factors are packed once, in memory of the caller.
+// Products of many small tiles whose factors are packed once, in memory of the caller or of their
+// own.
 //
 // A right factor that is packed serves every product with a part of it: panels stand side by side,
 // so a part is a pointer to where it begins. A left factor is read where it lies, or packed if it
@@ -52,6 +53,19 @@ int64_t right_panel_count(int64_t rows, int64_t columns);
 /// Packs a factor into `panels`; a left one only where it has to be rounded.
 LeftFactor pack_left(const ConstMatrix& a, Scalar* panels);
 PackedFactor pack_right(const ConstMatrix& b, Scalar* panels);
+
+/// A right factor of many products, in panels of its own where it is packed.
+class PackedMatrix {
+  Buffer panels_{};
+
+ public:
+  PackedMatrix(const ConstMatrix& b, bool packs);
+
+  PackedFactor factor;
+
+  /// Computes c = a b + beta c.
+  void multiply(const ConstMatrix& a, Scalar beta, const Matrix& c) const;
+};
 
 /// Packs part of a left factor, a block of its rows and columns from an even column on, and returns
 /// the whole.

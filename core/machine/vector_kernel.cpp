@@ -10,8 +10,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/machine/dispatch.h"
+#include "core/machine/packed_product.h"
 #include "core/machine/simd_loops-inl.h"
-#include "core/machine/vector_kernel.h"
 
 HWY_BEFORE_NAMESPACE();
 
@@ -175,18 +176,10 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 
-namespace shiftgrad::SHIFTGRAD_PRECISION {
+namespace shiftgrad::SHIFTGRAD_PRECISION::simd {
 
-namespace simd {
+SHIFTGRAD_DISPATCH(vector_kernel);
 
-HWY_EXPORT(vector_kernel);
-
-const PanelKernel<Scalar>& chosen_kernel() { return HWY_DYNAMIC_DISPATCH(vector_kernel)(); }
-
-}  // namespace simd
-
-const PanelKernel<Scalar>& vector_kernel() { return simd::chosen_kernel(); }
-
-}  // namespace shiftgrad::SHIFTGRAD_PRECISION
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd
 
 #endif

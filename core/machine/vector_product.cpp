@@ -2,8 +2,7 @@
 // of any width.
 
 #include "core/machine/blas.h"
-#include "core/machine/thin_product.h"
-#include "core/machine/vector_kernel.h"
+#include "core/machine/packed_product.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -11,7 +10,7 @@ void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Mat
                     Threads threads) {
   if (!has_products(a, b, beta, c) || multiply_thin(alpha, a, b, beta, c)) return;
   if (multiplications(a, c) < worthwhile_products) threads = Threads::one;
-  packed_product(vector_kernel(), threads, alpha, a, b, beta, c);
+  packed_product(simd::vector_kernel(), threads, alpha, a, b, beta, c);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

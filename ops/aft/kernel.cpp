@@ -5,8 +5,10 @@
 #define HWY_TARGET_INCLUDE "ops/aft/kernel.cpp"
 #include <hwy/foreach_target.h>
 // Highway wants this below foreach_target.h.
+#include "core/machine/dispatch.h"
 #include "ops/aft/kernel.h"
 #include "ops/aft/terms-inl.h"
+#include "ops/zero_weights.h"
 
 HWY_BEFORE_NAMESPACE();
 
@@ -168,11 +170,11 @@ void spread(const Terms& terms, const Tile& tile, const Rows& passed, const Rows
   }
 }
 
-/// Computes what a tile's biases get, [keys, lanes]. Where `selects`, what is 0 leaves out whatever it
-/// multiplies: the terms of a hidden key, and what a query passes on if nothing came to it. Returns
-/// whether all of it is finite.
-template <bool selects>
+/// Computes what a tile's biases get, [keys, lanes]. The weights that may be 0 are the terms of a
+/// hidden key, and what a query passes on if nothing came to it. Returns whether all is finite.
+template <Zeros zeros>
 bool bias_gradients(const Terms& terms, const Tile& tile, const Rows& passed, Vector* gradients) {
+  constexpr bool selects = zeros == Zeros::select;
   const Vector* w = reinterpret_cast<const Vector*>(tile.weights);
   Vector spoilt{};  // 0 times what is not finite is NaN
   for (int64_t j = tile.keys.begin; j < tile.keys.end; ++j, ++w, ++gradients) {
@@ -198,8 +200,8 @@ bool bias_gradients(const Terms& terms, const Tile& tile, const Rows& passed, Ve
 /// dw_ij += e^w_ij (dden_i · t_j + dnum_i · t_j v_j)
 void add_bias_gradient(const Terms& terms, const Tile& tile, const Rows& passed, Scalar* gradient) {
   Vector gradients[most_keys];
-  if (!bias_gradients<false>(terms, tile, passed, gradients))
-    bias_gradients<true>(terms, tile, passed, gradients);
+  if (!bias_gradients<Zeros::multiply>(terms, tile, passed, gradients))
+    bias_gradients<Zeros::select>(terms, tile, passed, gradients);
   for (int64_t n = 0; n < tile.keys.size(); ++n, gradient += lanes)
     store(load(gradient, lanes) + gradients[n], gradient, lanes);
 }
@@ -314,9 +316,7 @@ HWY_AFTER_NAMESPACE();
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::aft {
 
-HWY_EXPORT(kernel);
-
-decltype(kernel) kernel = []() -> const AftKernel& { return HWY_DYNAMIC_DISPATCH(kernel)(); };
+SHIFTGRAD_DISPATCH(kernel);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft
 

@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "core/machine/allocator.h"
+#include "core/machine/parallel.h"
 #include "ops/aft.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -110,7 +111,7 @@ struct AftProblem {
   /// The keys of query i's band that it may see.
   Span biased(int64_t i) const;
 
-  int64_t blocks() const { return (T + rows - 1) / rows; }
+  int64_t blocks() const { return divide_up(T, rows); }
   /// Room for the weights of a group.
   int64_t group_size() const { return blocks() * block_size; }
   /// The keys between those that come as one sum.

@@ -111,7 +111,7 @@ void aft_backward(const AftProblem& p, const AftRecord& record, const Tensor& dy
   std::vector<AftStrip> strips = p.strips();
   int64_t count = std::ssize(strips), size = p.G * p.group_size();
   bool biased = p.band.bias.requires_gradient() && p.n > 0;
-  int64_t tasks = (count + grain(p) - 1) / grain(p);
+  int64_t tasks = divide_up(count, grain(p));
   if (biased) tasks = std::min(tasks, most_parts(p));
   CachedVector<Scalar> bias(static_cast<size_t>(biased ? tasks * size : 0));
   GradientSink key = p.key.gradient_sink(), value = p.value.gradient_sink();

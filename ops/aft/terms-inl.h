@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "core/machine/allocator.h"
+#include "core/machine/parallel.h"
 #include "ops/aft/kernel.h"
 #include "ops/aft/vectors-inl.h"
 
@@ -60,12 +61,12 @@ class Terms {
   Terms(const AftProblem& problem, const AftStrip& of)
       : p(problem),
         strip(of),
-        vectors((of.width + lanes - 1) / lanes),
+        vectors(divide_up(of.width, lanes)),
         end(problem.first_query(of.b)),
         rows_(vectors, problem.K) {}
 
   Pair* row(int64_t x, int64_t j) const { return rows_.row(x, j); }
-  Span blocks() const { return {begin / lanes, (end + lanes - 1) / lanes}; }
+  Span blocks() const { return {begin / lanes, divide_up(end, lanes)}; }
   /// The number of channels from those of vector x on.
   int64_t left(int64_t x) const { return strip.width - x * lanes; }
   /// Returns the place of query i's vector x in an array [B, T, C].

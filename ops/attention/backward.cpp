@@ -27,7 +27,6 @@
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
 #include "ops/attention/tile.h"
-#include "ops/finite_rows.h"
 #include "ops/shape.h"
 #include "ops/softmax_row.h"
 
@@ -61,7 +60,7 @@ class TaskGradient {
   }
 
   void clear(int64_t task) const {
-    if (wanted()) std::fill_n(of(task).data, sums_.size(-2) * sums_.size(-1), Scalar{0});
+    if (wanted()) clear_matrix(of(task));
   }
 
   void deliver() const {
@@ -89,8 +88,7 @@ class QueryGradient {
     if (!sink_) return;
     ConstMatrix rows = block.queries(rows_);
     Scalar* to = data_ + (rows.data - rows_.data());
-    for (int64_t i = 0; i < dq.rows; ++i)
-      std::copy_n(dq.data + i * dq.row_stride, dq.columns, to + i * rows.row_stride);
+    copy_matrix(dq, {to, dq.rows, dq.columns, rows.row_stride, 1});
   }
 
   void deliver() const {
@@ -141,12 +139,6 @@ struct Gradients {
   }
 };
 
-/// sums += Σ_i x_i
-void add_rows(const ConstMatrix& x, Scalar* sums) {
-  for (int64_t i = 0; i < x.rows; ++i)
-    simd::axpby(1, x.data + i * x.row_stride, 1, sums, x.columns);
-}
-
 /// What all tiles share.
 struct BackwardFactors {
   const RelativeAttention& a;
@@ -182,13 +174,6 @@ struct BackwardScratch : AttentionScratch {
         clipped_gradients(clipped_sums.count()),
         clipped_slopes(clipped_scores.count()) {}
 };
-
-/// dp_ij = 0 where a dropped p_ij is, which y_i does not depend on, for some rows.
-void select(const ConstMatrix& dropped, const Matrix& dp, int64_t first, int64_t count) {
-  for (int64_t i = first; i < first + count; ++i)
-    for (int64_t j = 0; j < dp.columns; ++j)
-      if (dropped.at(i, j) == 0) dp.at(i, j) = 0;
-}
 
 /// One block of one task.
 class BackwardBlock {
@@ -258,7 +243,7 @@ BackwardBlock::BackwardBlock(const BackwardFactors& f, const BackwardScratch& me
   clipped_gradients = matrix(scratch.clipped_gradients, buckets(a.clipped_values));
   clipped_sums = matrix(scratch.clipped_sums, buckets(a.clipped_values));
   clipped_slopes = matrix(scratch.clipped_slopes, buckets(a.clipped_keys));
-  for (const Matrix* sums : {&dq_position, &clipped_sums, &clipped_slopes}) clear(*sums);
+  for (const Matrix* sums : {&dq_position, &clipped_sums, &clipped_slopes}) clear_matrix(*sums);
   scale(block.queries(dy));
   scaled_left = scratch.left(scaled, scratch.scaled_panels);
   scaled_right = right(scaled, scratch.scaled_factor);
@@ -266,10 +251,6 @@ BackwardBlock::BackwardBlock(const BackwardFactors& f, const BackwardScratch& me
   position_right = right(queries.position.matrix, scratch.position_factor);
   if (a.clipped_values.defined())
     gemm(1, scaled, table_of_head(a.clipped_values, block.h).transposed(), 0, clipped_gradients);
-}
-
-bool is_zero(const Scalar* x, int64_t n) {
-  return std::all_of(x, x + n, [](Scalar each) { return each == 0; });
 }
 
 /// Sets the rows of `scaled`, and their products with y. By selecting, a row of dy that is 0 passes
@@ -283,7 +264,7 @@ void BackwardBlock::scale(const ConstMatrix& dy) {
     if (zeros == Zeros::select && is_zero(of_y, sizes.D)) row = {};  // as if it saw no key
     Matrix of_row = scaled.rows_from(i, 1);
     if (row.total == 0)
-      clear(of_row);
+      clear_matrix(of_row);
     else
       simd::axpby(1 / row.total, of_y, 0, of_row.data, sizes.D);
     means[static_cast<size_t>(i)] =
@@ -304,7 +285,7 @@ void BackwardBlock::exponentials(const TileScores& scores, int64_t first, int64_
 /// Sets e_ij of rows that pass nothing on to 0.
 void BackwardBlock::leave_out(const Matrix& e, int64_t first, int64_t count) const {
   for (int64_t i = first; i < first + count; ++i)
-    if (rows[static_cast<size_t>(i)].total == 0) clear(e.rows_from(i, 1));
+    if (rows[static_cast<size_t>(i)].total == 0) clear_matrix(e.rows_from(i, 1));
 }
 
 /// Turns some rows of dp_ij into ds_ij.
@@ -330,9 +311,9 @@ void BackwardBlock::probability_gradients(const AttentionTile& tile, const Matri
 /// dv_j += Σ_i p_ij dy_i, and p_ij by clipped distance.
 void BackwardBlock::value_gradients(const AttentionTile& tile, const LeftFactor& dropped) const {
   if (gradients.value.wanted())
-    sum_product(zeros, dropped, scaled_right, 1,
-                 gradients.value.of(task).rows_from(tile.key_begin, tile.keys),
-                 tile.visible.transposed());
+    weighted_product(zeros, dropped, scaled_right, 1,
+                     gradients.value.of(task).rows_from(tile.key_begin, tile.keys),
+                     tile.visible.transposed());
   if (gradients.clipped_values.wanted())
     sum_clipped(dropped.matrix.transposed(), sizes, tile, clipped_sums);
 }
@@ -340,12 +321,12 @@ void BackwardBlock::value_gradients(const AttentionTile& tile, const LeftFactor&
 /// dq_i += Σ_j ds_ij k_j, and dk_j += Σ_i ds_ij (q_i + content_bias).
 void BackwardBlock::content_gradients(const AttentionTile& tile, const LeftFactor& ds,
                                       const LeftFactor& transposed) const {
-  sum_product(zeros, ds, factors.keys.of(block).block(tile.key_begin, tile.keys, 0, sizes.D),
-               tile.kept, dq, tile.visible);
+  weighted_product(zeros, ds, factors.keys.of(block).block(tile.key_begin, tile.keys, 0, sizes.D),
+                   tile.kept, dq, tile.visible);
   if (gradients.key.wanted())
-    sum_product(zeros, transposed, content_right, 1,
-                 gradients.key.of(task).rows_from(tile.key_begin, tile.keys),
-                 tile.visible.transposed());
+    weighted_product(zeros, transposed, content_right, 1,
+                     gradients.key.of(task).rows_from(tile.key_begin, tile.keys),
+                     tile.visible.transposed());
 }
 
 /// dq_i += Σ_δ ds_iδ position_rows[δ], dposition_rows[δ] += Σ_i ds_iδ (q_i + position_bias), the
@@ -356,14 +337,14 @@ void BackwardBlock::position_gradients(const AttentionTile& tile, const ShiftedS
   ds.clear_rest();
   ConstMatrix by_distance = ds.by_distance;
   if (a.position_rows.defined())
-    sum_product(
+    weighted_product(
         zeros, scratch.left(by_distance, scratch.panels),
         factors.position_rows.of(block).block(tile.table_begin, tile.distances, 0, sizes.D), 1,
         dq_position, tile.inside);
   if (gradients.position_rows.wanted())
-    sum_product(zeros, scratch.left(by_distance.transposed(), scratch.panels), position_right, 1,
-                 gradients.position_rows.of(task).rows_from(tile.table_begin, tile.distances),
-                 tile.inside);
+    weighted_product(
+        zeros, scratch.left(by_distance.transposed(), scratch.panels), position_right, 1,
+        gradients.position_rows.of(task).rows_from(tile.table_begin, tile.distances), tile.inside);
   if (gradients.position_scores.wanted())
     add_rows(by_distance, gradients.position_scores.of(task).data + tile.table_begin);
 }
@@ -378,12 +359,13 @@ void BackwardBlock::position_query_gradients(const AttentionTile& tile,
     ConstMatrix by_distance = part.by_distance;
     int64_t first_key = tile.key_begin + part.begin;
     if (gradients.key.wanted())
-      sum_product(zeros, scratch.left(by_distance, scratch.panels),
-                   factors.position_queries.of(block).block(part.table_begin, by_distance.columns,
-                                                            0, sizes.D),
-                   1, gradients.key.of(task).rows_from(first_key, part.keys), part.inside(tile));
+      weighted_product(
+          zeros, scratch.left(by_distance, scratch.panels),
+          factors.position_queries.of(block).block(part.table_begin, by_distance.columns, 0,
+                                                   sizes.D),
+          1, gradients.key.of(task).rows_from(first_key, part.keys), part.inside(tile));
     if (gradients.position_queries.wanted())
-      sum_product(
+      weighted_product(
           zeros, scratch.left(by_distance.transposed(), scratch.panels),
           factors.keys.of(block).block(first_key, part.keys, 0, sizes.D), 1,
           gradients.position_queries.of(task).rows_from(part.table_begin, by_distance.columns),
@@ -400,7 +382,7 @@ void BackwardBlock::add(const AttentionTile& tile) {
   ShiftedScores gradient(scratch.gradients, tile);
   const Matrix& ds = gradient.by_key;
   if (a.clipped_values.defined()) {
-    clear(ds);
+    clear_matrix(ds);
     add_clipped(clipped_gradients, sizes, tile, ds);
   }
   LeftFactor p_transposed, ds_left, ds_transposed;
@@ -409,7 +391,8 @@ void BackwardBlock::add(const AttentionTile& tile) {
     if (zeros == Zeros::select) leave_out(e, first, count);
     probability_gradients(tile, ds, first, count);
     if (a.dropout.rate > 0) drop_rows(a, sizes, tile, first, count, e, dropped, ds);
-    if (zeros == Zeros::select) select(dropped, ds, first, count);
+    if (zeros == Zeros::select)  // a dropped p_ij, which y_i does not depend on
+      clear_unweighted(dropped.rows_from(first, count), ds.rows_from(first, count));
     p_transposed = scratch.left_part(dropped, true, first, count, scratch.probability_panels);
     score_gradients(e, ds, first, count);
     ds_left = scratch.left_part(ds, false, first, count, scratch.panels);
@@ -422,15 +405,16 @@ void BackwardBlock::add(const AttentionTile& tile) {
 }
 
 bool BackwardBlock::finish(bool sees) const {
-  if (!sees) clear(dq);
+  if (!sees) clear_matrix(dq);
   if (gradients.clipped_values.wanted())
-    sum_product(zeros, {ConstMatrix(clipped_sums).transposed()}, {scaled}, 1,
-                gradients.clipped_values.of(task));
+    weighted_product(zeros, {ConstMatrix(clipped_sums).transposed()}, {scaled}, 1,
+                     gradients.clipped_values.of(task));
   if (a.clipped_keys.defined())
-    sum_product(zeros, {clipped_slopes}, {table_of_head(a.clipped_keys, block.h)}, 1, dq_position);
+    weighted_product(zeros, {clipped_slopes}, {table_of_head(a.clipped_keys, block.h)}, 1,
+                     dq_position);
   if (gradients.clipped_keys.wanted())
-    sum_product(zeros, {ConstMatrix(clipped_slopes).transposed()}, {queries.position.matrix}, 1,
-                gradients.clipped_keys.of(task));
+    weighted_product(zeros, {ConstMatrix(clipped_slopes).transposed()}, {queries.position.matrix},
+                     1, gradients.clipped_keys.of(task));
   if (gradients.content_bias.wanted()) add_rows(dq, gradients.content_bias.of(task).data);
   if (gradients.position_bias.wanted())
     add_rows(dq_position, gradients.position_bias.of(task).data);
@@ -448,7 +432,7 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
   Gradients gradients(a, sizes, strips);
   BackwardFactors factors{a, sizes, gradients};
   TileList tiles(a, sizes);
-  auto is_finite_by = [&](Zeros zeros) {
+  leave_out_zeros([&](Zeros zeros) {
     std::atomic<bool> is_finite = true;
     parallel_ranges(heads * strips, sizes.grain(blocks / strips), [&](int64_t begin, int64_t end) {
       BackwardScratch scratch(a, sizes);
@@ -466,8 +450,7 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
       }
     });
     return is_finite.load();
-  };
-  if (!is_finite_by(Zeros::multiply)) is_finite_by(Zeros::select);
+  });
   gradients.query.deliver();
   for (const TaskGradient* shared : gradients.shared()) shared->deliver();
 }

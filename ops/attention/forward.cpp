@@ -10,19 +10,12 @@
 
 #include "core/machine/blas.h"
 #include "core/machine/parallel.h"
-#include "core/machine/simd.h"
 #include "ops/attention/tile.h"
-#include "ops/finite_rows.h"
 #include "ops/softmax_row.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
-
-void scale(Scalar factor, const Matrix& x, int64_t row) {
-  Scalar* values = x.data + row * x.row_stride;
-  if (factor != 1) simd::axpby(factor, values, 0, values, x.columns);
-}
 
 /// One block: y = Σ_j e_ij v_j of the keys so far, and the e_ij summed up by clipped distance.
 struct ForwardBlock {
@@ -48,8 +41,8 @@ void ForwardBlock::softmax(const AttentionTile& tile, const Matrix& scores, int6
     auto [begin, end] = tile.seen[static_cast<size_t>(i)];
     Scalar kept = rows[static_cast<size_t>(i)].raise(&scores.at(i, begin), end - begin);
     if (tile.kept == 0) continue;
-    scale(kept, y, i);
-    scale(kept, by_clipped, i);
+    scale_row(kept, y, i);
+    scale_row(kept, by_clipped, i);
   }
   // A second loop, so that no exponential waits for its row's maximum.
   for (int64_t i = first; i < first + count; ++i) {
@@ -68,20 +61,21 @@ void ForwardBlock::add(const TileScores& scores, const PackedFactor& values,
     scores.finish(first, count);
     softmax(tile, e, first, count);
     if (record.exponentials.defined())
-      copy(e.rows_from(first, count), tile.part_of(record.exponentials).rows_from(first, count));
+      copy_matrix(e.rows_from(first, count),
+                  tile.part_of(record.exponentials).rows_from(first, count));
     if (a.dropout.rate > 0) drop_rows(a, sizes, tile, first, count, e, e, {});
     left = scratch.left_part(e, false, first, count, scratch.panels);
   });
-  sum_product(zeros, left, values.block(tile.key_begin, tile.keys, 0, sizes.D), tile.kept, y,
-              tile.visible);
+  weighted_product(zeros, left, values.block(tile.key_begin, tile.keys, 0, sizes.D), tile.kept,
+                   y, tile.visible);
   if (a.clipped_values.defined()) sum_clipped(e, sizes, tile, by_clipped);
 }
 
 void ForwardBlock::finish() {
   if (a.clipped_values.defined())  // Σ_j e_ij clipped_values[c]
-    sum_product(zeros, {by_clipped}, {table_of_head(a.clipped_values, block.h)}, 1, y);
+    weighted_product(zeros, {by_clipped}, {table_of_head(a.clipped_values, block.h)}, 1, y);
   for (int64_t i = 0; i < block.rows; ++i)
-    if (Scalar total = rows[static_cast<size_t>(i)].total; total != 0) scale(1 / total, y, i);
+    if (Scalar total = rows[static_cast<size_t>(i)].total; total != 0) scale_row(1 / total, y, i);
 }
 
 void ForwardBlock::save(const Tensor& record) const {
@@ -108,7 +102,7 @@ void attention_forward(const RelativeAttention& a, const AttentionRecord& record
       ConstMatrix y = block.queries(record.y);
       Scalar* to = data + (y.data - record.y.data());
       BlockQueries queries(a, block, scratch);
-      auto is_finite_by = [&](Zeros zeros) {
+      leave_out_zeros([&](Zeros zeros) {
         ForwardBlock forward{
             a,
             sizes,
@@ -118,16 +112,15 @@ void attention_forward(const RelativeAttention& a, const AttentionRecord& record
             {to, y.rows, y.columns, y.row_stride, 1},
             Matrix::row_major(scratch.clipped_sums.data(), block.rows,
                               a.clipped_values.defined() ? a.clipped_values.size(0) : 0)};
-        clear(forward.by_clipped);
+        clear_matrix(forward.by_clipped);
         bool sees = tiles.for_tiles(block, [&](const AttentionTile& tile) {
           forward.add({a, sizes, tile, factors, queries, scratch}, values.of(block), record);
         });
-        if (!sees) clear(forward.y);
+        if (!sees) clear_matrix(forward.y);
         forward.finish();
         if (record.rows.defined()) forward.save(record.rows);
         return is_finite(forward.y);
-      };
-      if (!is_finite_by(Zeros::multiply)) is_finite_by(Zeros::select);
+      });
     }
   });
 }

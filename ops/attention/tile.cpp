@@ -7,14 +7,11 @@
 #include "core/machine/blas.h"
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
-#include "ops/finite_rows.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// Sets every row of `by_distance` to factor · position_scores[δ], from which each key's score
 /// begins.
@@ -174,28 +171,21 @@ TileList::TileList(const RelativeAttention& a, const AttentionSizes& sizes)
   });
 }
 
-HeadFactors::HeadFactors(const Tensor& x, Side side, bool packs)
-    : x_(x),
-      side_(side),
-      count_(packs && x.defined() ? right_panel_count(matrix(0, 0).rows, matrix(0, 0).columns) : 0),
-      panels_(count_ > 0 ? x.size(0) * x.size(1) * count_ : 0) {
-  if (count_ == 0) return;
-  parallel_for(x.size(0) * x.size(1), [&](int64_t n) {
-    pack_right(matrix(n / x_.size(1), n % x_.size(1)), panels_.data() + n * count_);
-  });
+HeadFactors::HeadFactors(const Tensor& x, Side side, bool packs) {
+  if (!x.defined()) return;
+  batches_ = x.size(0), heads_ = x.size(1);
+  auto factor = [&](int64_t n) {
+    ConstMatrix rows = rows_of_head(x, n / heads_, n % heads_);
+    return side == Side::rows ? rows : rows.transposed();
+  };
+  matrices_.reserve(static_cast<size_t>(batches_ * heads_));
+  for (int64_t n = 0; n < batches_ * heads_; ++n) matrices_.emplace_back(factor(n), false);
+  if (packs)
+    parallel_for(batches_ * heads_, [&](int64_t n) { matrices_[n] = {factor(n), true}; });
 }
 
-ConstMatrix HeadFactors::matrix(int64_t b, int64_t h) const {
-  ConstMatrix rows = rows_of_head(x_, b, h);
-  return side_ == Side::rows ? rows : rows.transposed();
-}
-
-PackedFactor HeadFactors::of(const AttentionBlock& block) const {
-  ConstMatrix whole = matrix(block.b, block.h);
-  if (count_ == 0) return {whole};
-  int64_t head = x_.size(0) == 1 ? 0 : block.b * x_.size(1);
-  head += x_.size(1) == 1 ? 0 : block.h;
-  return {whole, panels_.data() + head * count_, right_panel_count(whole.rows, 1)};
+const PackedFactor& HeadFactors::of(const AttentionBlock& block) const {
+  return matrices_[(batches_ == 1 ? 0 : block.b * heads_) + (heads_ == 1 ? 0 : block.h)].factor;
 }
 
 ScoreFactors::ScoreFactors(const RelativeAttention& a, bool packs)
@@ -306,7 +296,7 @@ TileScores::TileScores(const RelativeAttention& attention, const AttentionSizes&
     begun = 1;
   }
   if (begun == 0 && (a.clipped_keys.defined() || a.position_queries.defined())) {
-    clear(by_key);
+    clear_matrix(by_key);
     begun = 1;
   }
   if (a.clipped_keys.defined()) add_clipped(queries.clipped_scores, sizes, tile, by_key);
@@ -332,40 +322,12 @@ void TileScores::finish(int64_t first, int64_t count) const {
       hide(a, tile, i, tile.seen[static_cast<size_t>(i)], &by_key.at(i, 0));
 }
 
-void copy(const ConstMatrix& x, const Matrix& y) {
-  for (int64_t i = 0; i < x.rows; ++i)
-    std::copy_n(x.data + i * x.row_stride, x.columns, y.data + i * y.row_stride);
-}
-
-void add_matrix(const ConstMatrix& x, const Matrix& y) {
-  constexpr int64_t few = 16;  // columns of x whose lines stay in the first cache
-  for (int64_t begin = 0; begin < x.columns; begin += few)
-    for (int64_t i = 0; i < x.rows; ++i)
-      for (int64_t j = begin; j < std::min(begin + few, x.columns); ++j)
-        y.data[i * y.row_stride + j * y.column_stride] +=
-            x.data[i * x.row_stride + j * x.column_stride];
-}
-
-void sum_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, Scalar beta,
-                 const Matrix& c, const Band& of_a) {
-  if (zeros == Zeros::multiply) return tile_product(1, a, b, beta, c, of_a);
-  FiniteRows finite(b.matrix);
-  if (finite.others.empty()) return tile_product(1, a, b, beta, c, of_a);
-  Buffer panels(b.panels ? right_panel_count(b.matrix.rows, b.matrix.columns) : 0);
-  PackedFactor factor{finite.matrix};
-  if (b.panels) factor = pack_right(finite.matrix, panels.data());
-  tile_product(1, a, factor, beta, c, of_a);
-  add_weighted_rows(1, a.matrix, b.matrix, finite.others, c);
-}
-
-void clear(const Matrix& x) {
-  for (int64_t i = 0; i < x.rows; ++i) std::fill_n(x.data + i * x.row_stride, x.columns, Scalar{0});
-}
-
-void clear_outside(const Matrix& x, int64_t row, int64_t begin, int64_t end) {
-  Scalar* values = x.data + row * x.row_stride;
-  std::fill(values, values + begin, Scalar{0});
-  std::fill(values + end, values + x.columns, Scalar{0});
+void weighted_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, Scalar beta,
+                      const Matrix& c, const Band& of_a) {
+  weighted_product(zeros, 1, a.matrix, b.matrix, c, [&](const ConstMatrix& right) {
+    if (right.data == b.matrix.data) return tile_product(1, a, b, beta, c, of_a);
+    tile_product(1, a, PackedMatrix(right, b.panels != nullptr).factor, beta, c, of_a);
+  });
 }
 
 void add_clipped(const ConstMatrix& by_clipped, const AttentionSizes& sizes,

@@ -30,9 +30,9 @@
 #include <array>
 #include <vector>
 
-#include "core/machine/buffer.h"
 #include "core/machine/tile_product.h"
 #include "ops/attention.h"
+#include "ops/zero_weights.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -136,15 +136,11 @@ class HeadFactors {
 
   /// Packs a tensor [B, H, rows, D]. An undefined one has no factors.
   HeadFactors(const Tensor& x, Side side, bool packs);
-  PackedFactor of(const AttentionBlock& block) const;
+  const PackedFactor& of(const AttentionBlock& block) const;
 
  private:
-  ConstMatrix matrix(int64_t b, int64_t h) const;
-
-  Tensor x_;
-  Side side_;
-  int64_t count_;
-  Buffer panels_;
+  int64_t batches_ = 0, heads_ = 0;  // 1 where all share one
+  std::vector<PackedMatrix> matrices_{};
 };
 
 /// What the scores of all tiles share.
@@ -226,18 +222,9 @@ struct BlockQueries {
                const AttentionScratch& scratch);
 };
 
-/// y += x
-void add_matrix(const ConstMatrix& x, const Matrix& y);
-
-/// What a weight of 0 makes of a number that is not finite. To multiply is fast, and to select is
-/// what attention promises: what is hidden has the weight 0, and gives nothing whatever it holds.
-/// So a result that is not finite is computed once more, by selecting.
-enum class Zeros { multiply, select };
-
-/// Computes c = a b + beta c for weights a, as `tile_product` does. Where all of b is finite, both
-/// ways have the same bits.
-void sum_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, Scalar beta,
-                 const Matrix& c, const Band& of_a = {});
+/// Computes c = a b + beta c for weights a, as `tile_product` does.
+void weighted_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, Scalar beta,
+                      const Matrix& c, const Band& of_a = {});
 
 /// The scores of a tile, [rows, keys] in scratch.scores.
 struct TileScores {
@@ -281,12 +268,6 @@ void sum_clipped(const ConstMatrix& x, const AttentionSizes& sizes, const Attent
 void drop_rows(const RelativeAttention& attention, const AttentionSizes& sizes,
                const AttentionTile& tile, int64_t first, int64_t count, const ConstMatrix& p,
                const Matrix& dropped, const Matrix& gradients);
-
-/// x = 0, the same for one row before column `begin` and from `end` on, and y = x, for matrices
-/// whose rows are dense.
-void clear(const Matrix& x);
-void clear_outside(const Matrix& x, int64_t row, int64_t begin, int64_t end);
-void copy(const ConstMatrix& x, const Matrix& y);
 
 /// What the forward pass leaves to the backward pass.
 struct AttentionRecord {

@@ -5,6 +5,7 @@
 #define HWY_TARGET_INCLUDE "ops/recurrent/cells.cpp"
 #include <hwy/foreach_target.h>
 // Highway wants this below foreach_target.h.
+#include "core/machine/dispatch.h"
 #include "core/machine/simd_functions-inl.h"
 #include "core/machine/simd_loops-inl.h"
 #include "ops/recurrent/cells.h"
@@ -159,15 +160,8 @@ HWY_AFTER_NAMESPACE();
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-HWY_EXPORT(cell_forward);
-HWY_EXPORT(cell_backward);
-
-decltype(cell_forward) cell_forward = [](auto... x) {
-  return HWY_DYNAMIC_DISPATCH(cell_forward)(x...);
-};
-decltype(cell_backward) cell_backward = [](auto... x) {
-  return HWY_DYNAMIC_DISPATCH(cell_backward)(x...);
-};
+SHIFTGRAD_DISPATCH(cell_forward);
+SHIFTGRAD_DISPATCH(cell_backward);
 
 void add_projected_gradient(RecurrentCell cell, const Scalar* d, Scalar* dp, int64_t C) {
   bool gru = cell == RecurrentCell::gru;

@@ -20,7 +20,6 @@
 #include "core/accumulate.h"
 #include "core/errors.h"
 #include "core/machine/blas.h"
-#include "core/machine/buffer.h"
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
 #include "core/machine/tile_product.h"
@@ -46,25 +45,6 @@ struct Sums {
   Tensor weight, bias;  // [groups, gC, C], [groups, gC]
 };
 
-/// A weight, packed for the products of all steps where that pays.
-class PackedWeight {
- public:
-  PackedWeight(const ConstMatrix& b, int64_t windows)
-      : panels_(packing_pays(windows) ? right_panel_count(b.rows, b.columns) : 0),
-        factor_(panels_.count() > 0 ? pack_right(b, panels_.data()) : PackedFactor{b}) {}
-
-  /// c = a b + beta c
-  void multiply(const ConstMatrix& a, Scalar beta, const Matrix& c) const {
-    if (!factor_.panels) return gemm(1, a, factor_.matrix, beta, c);
-    Buffer panels(left_panel_count(a.rows, a.columns));
-    tile_product(1, pack_left(a, panels.data()), factor_, beta, c);
-  }
-
- private:
-  Buffer panels_;
-  PackedFactor factor_;
-};
-
 /// A cell and all of its windows.
 struct Windows {
   RecurrentCell cell;
@@ -76,8 +56,8 @@ struct Windows {
   Tensor rows = {};  // [windows, s, row], of a block step by step; undefined when not recording
 
   void forward(const Tensor& y) const {
-    PackedWeight weights(ConstMatrix::row_major(weight.data(), gates, C).transposed(),  // [C, gC]
-                         count);
+    PackedMatrix weights(ConstMatrix::row_major(weight.data(), gates, C).transposed(),  // [C, gC]
+                         packing_pays(count));
     parallel_for(groups(), [&](int64_t group) {
       for_each_block(group, [&](const Block& block) { forward(block, weights, y.mutable_data()); });
     });
@@ -91,7 +71,7 @@ struct Windows {
     if (sums.projected.defined()) sums.beyond = Tensor::zeros({groups(), s - 1, gates});
     if (weight.requires_gradient()) sums.weight = Tensor::zeros({parts, gates, C});
     if (bias.defined() && bias.requires_gradient()) sums.bias = Tensor::zeros({parts, gates});
-    PackedWeight weights(ConstMatrix::row_major(weight.data(), gates, C), count);
+    PackedMatrix weights(ConstMatrix::row_major(weight.data(), gates, C), packing_pays(count));
     parallel_for(groups(), [&](int64_t group) {
       for_each_block(group,
                      [&](const Block& block) { backward(group, block, weights, dh.data(), sums); });
@@ -104,14 +84,13 @@ struct Windows {
  private:
   // How the windows are cut depends on their number alone.
   static constexpr int64_t most_groups = 16, fewest_windows = 32, most_windows = 256;
-  static int64_t parts(int64_t whole, int64_t part) { return (whole + part - 1) / part; }
-  int64_t group_length() const { return std::max(fewest_windows, parts(count, most_groups)); }
-  int64_t groups() const { return parts(count, group_length()); }
+  int64_t group_length() const { return std::max(fewest_windows, divide_up(count, most_groups)); }
+  int64_t groups() const { return divide_up(count, group_length()); }
   int64_t end(int64_t group) const { return std::min(count, (group + 1) * group_length()); }
 
   template <class Body>
   void for_each_block(int64_t group, Body body) const {
-    int64_t length = parts(group_length(), parts(group_length(), most_windows));
+    int64_t length = divide_up(group_length(), divide_up(group_length(), most_windows));
     for (int64_t begin = group * group_length(); begin < end(group); begin += length)
       body(Block{begin, std::min(end(group), begin + length)});
   }
@@ -119,7 +98,7 @@ struct Windows {
   int64_t first(int64_t window) const { return window / T * projected.size(1) + window % T; }
   static Scalar* at(const Matrix& m, int64_t r) { return m.data + r * m.row_stride; }
 
-  void forward(const Block& block, const PackedWeight& turned_weights, Scalar* y) const {
+  void forward(const Block& block, const PackedMatrix& turned_weights, Scalar* y) const {
     // Unless all rows are kept, a step needs those of the one before only.
     int64_t kept = rows.defined() ? s : 2, width = column.row * C, size = block.size() * width;
     Tensor own = rows.defined() ? Tensor() : Tensor::empty({kept, size});
@@ -142,7 +121,7 @@ struct Windows {
       std::copy_n(at(now, r) + column.hidden * C, C, y + (block.begin + r) * C);
   }
 
-  void backward(int64_t group, const Block& block, const PackedWeight& weights, const Scalar* dy,
+  void backward(int64_t group, const Block& block, const PackedMatrix& weights, const Scalar* dy,
                 const Sums& sums) const {
     int64_t size = block.size(), width = column.row * C;
     Tensor gradients = Tensor::empty({s * size, column.gradient * C});

@@ -9,7 +9,6 @@
 #include "core/machine/bfloat16_product.h"
 #include "core/machine/blas.h"
 #include "core/machine/parallel.h"
-#include "core/machine/right_factor.h"
 #include "core/tape.h"
 #include "nn/state_dict.h"
 #include "ops/arithmetic.h"

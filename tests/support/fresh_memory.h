@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/machine/fresh_memory.h"
+#include "core/machine/allocator.h"
 
 namespace shiftgrad::test {
 

@@ -15,7 +15,6 @@
 #include <thread>
 #include <vector>
 
-#include "core/machine/fresh_memory.h"
 #include "core/random.h"
 #include "tests/support/refusal.h"
 

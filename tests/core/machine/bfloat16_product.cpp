@@ -12,7 +12,6 @@
 
 #include "core/errors.h"
 #include "core/machine/parallel.h"
-#include "core/machine/right_factor.h"
 #include "core/random.h"
 #include "tests/support/bounded.h"
 #include "tests/support/in_bfloat16.h"
