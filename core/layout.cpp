@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <vector>
 
 #include "core/errors.h"
-#include "core/walk.h"
 
 namespace shiftgrad {
 
@@ -33,77 +30,11 @@ bool Layout::is_contiguous() const {
   return true;
 }
 
-namespace {
-
-/// Whether each axis steps over everything that the axes of smaller strides reach.
-bool nests(const Layout& layout) {
-  if (layout.is_contiguous()) return true;
-  auto steps = [&](int64_t axis) { return layout.shape[axis] > 1 && layout.strides[axis] != 0; };
-  for (int axis = 0; axis < layout.rank(); ++axis) {
-    if (!steps(axis)) continue;
-    int64_t stride = std::abs(layout.strides[axis]), reach = 1;
-    for (int other = 0; other < layout.rank(); ++other) {
-      int64_t step = std::abs(layout.strides[other]);
-      if (steps(other) && (step < stride || (step == stride && other < axis)))
-        reach += (layout.shape[other] - 1) * step;
-    }
-    if (stride < reach) return false;
-  }
-  return true;
-}
-
-/// Whether a layout has all of its own stretch, and with it the first or last element of another.
-bool fills(const Layout& layout, const Stretch& own, const Stretch& other) {
-  auto holds = [&](int64_t position) { return own.begin <= position && position < own.end; };
-  return layout.count() == own.end - own.begin && !layout.is_broadcast() &&
-         (holds(other.begin) || holds(other.end - 1));
-}
-
-}  // namespace
-
-std::optional<Stretch> Layout::stretch() const {
-  Stretch all{offset, offset};
-  if (count() == 0) return all;
-  bool known = !__builtin_add_overflow(offset, 1, &all.end);
-  for (int axis = 0; axis < rank(); ++axis) {
-    int64_t reach = 0;
-    int64_t& end = strides[axis] < 0 ? all.begin : all.end;
-    known = known && !__builtin_mul_overflow(shape[axis] - 1, strides[axis], &reach) &&
-            !__builtin_add_overflow(end, reach, &end);
-  }
-  return known ? std::optional(all) : std::nullopt;
-}
-
-bool Layout::fits(int64_t size) const {
-  std::optional<Stretch> all = stretch();
-  return all && (all->begin == all->end || (all->begin >= 0 && all->end <= size));
-}
-
-bool Layout::meets(const Layout& other) const {
-  std::optional<Stretch> mine = stretch(), others = other.stretch();
-  if (!mine || !others || !mine->meets(*others)) return false;
-  if (fills(*this, *mine, *others) || fills(other, *others, *mine)) return true;
-  std::vector<bool> reached(static_cast<size_t>(mine->end - mine->begin));
-  Walk<1>({this}).each(0, count(), [&](const auto& at) { reached[at[0] - mine->begin] = true; });
-  bool met = false;
-  Walk<1>({&other}).each(0, other.count(), [&](const auto& at) {
-    met = met || (mine->begin <= at[0] && at[0] < mine->end && reached[at[0] - mine->begin]);
-  });
-  return met;
-}
-
-bool Layout::covers(int64_t size) const {
-  bool forward = std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s >= 0; });
-  return offset == 0 && count() == size && forward && !is_broadcast() && nests(*this);
-}
-
 bool Layout::is_broadcast() const {
   for (int axis = 0; axis < rank(); ++axis)
     if (is_broadcast(axis)) return true;
   return false;
 }
-
-bool Layout::overlaps() const { return count() > 0 && !nests(*this); }
 
 Layout Layout::permute(const Dims& axes) const {
   require(axes.size() == rank(), "permute: ", axes, " does not name the ", rank(), " axes of ",

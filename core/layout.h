@@ -10,15 +10,9 @@
 #include <optional>
 
 #include "core/dims.h"
+#include "core/stretch.h"
 
 namespace shiftgrad {
-
-/// The positions begin … end-1 of a buffer.
-struct Stretch {
-  int64_t begin = 0, end = 0;
-
-  bool meets(const Stretch& other) const { return begin < other.end && other.begin < end; }
-};
 
 /// Shape, strides and offset of a view. The functions return other views, or throw and name the
 /// shape.
@@ -37,22 +31,9 @@ struct Layout {
   /// Whether the elements lie row-major without gaps, wherever they start.
   bool is_contiguous() const;
   bool operator==(const Layout&) const = default;
-
-  /// The shortest stretch that has all elements; nothing when int64_t cannot tell it.
-  std::optional<Stretch> stretch() const;
-  /// Whether the two have an element in common, as views of one buffer.
-  bool meets(const Layout& other) const;
-  /// Whether every index lies in a buffer of elements 0 … size-1.
-  bool fits(int64_t size) const;
-  /// Whether each of the elements 0 … size-1 of a buffer appears exactly once, in any order.
-  bool covers(int64_t size) const;
   /// Whether elements are repeated along this axis, or along any, by a stride of 0.
   bool is_broadcast(int64_t axis) const { return strides[axis] == 0 && shape[axis] > 1; }
   bool is_broadcast() const;
-  /// Whether two indices may share an element other than through an axis of stride 0. The answer
-  /// comes from the strides sorted by size, so a rare layout that interleaves without sharing
-  /// counts as well.
-  bool overlaps() const;
 
   /// Keeps the axes for which `keep(axis)` holds, at index 0 of the others.
   Layout keep_axes(auto keep) const {
@@ -84,6 +65,19 @@ struct Layout {
   /// Shifts the mirror image, where the padded column is on the right (labml): reads from the start
   /// in rows of K.
   Layout shift_right() const;
+
+  /// The shortest stretch that has all elements; nothing when int64_t cannot tell it.
+  std::optional<Stretch> stretch() const;
+  /// Whether the two have an element in common, as views of one buffer.
+  bool meets(const Layout& other) const;
+  /// Whether every index lies in a buffer of elements 0 … size-1.
+  bool fits(int64_t size) const;
+  /// Whether each of the elements 0 … size-1 of a buffer appears exactly once, in any order.
+  bool covers(int64_t size) const;
+  /// Whether two indices may share an element other than through an axis of stride 0. The answer
+  /// comes from the strides sorted by size, so a rare layout that interleaves without sharing
+  /// counts as well.
+  bool overlaps() const;
 };
 
 }  // namespace shiftgrad

@@ -90,6 +90,11 @@ class Tape {
     Tensor tensor_;
     bool learns_;
   };
+  /// Notes the number of a tape of this thread while it runs backward.
+  struct Running {
+    explicit Running(uint64_t tape);
+    ~Running();
+  };
   struct Entry {
     Recorded output;
     std::vector<Recorded> inputs;

@@ -113,30 +113,6 @@ Tensor Tensor::gradient() const {
   return {std::move(mirror), layout_};
 }
 
-namespace {
-
-/// Adds a part to those that were written, in one piece with those that it meets or follows on.
-void add(std::vector<Stretch>& written, Stretch part) {
-  std::erase_if(written, [&](const Stretch& known) {
-    if (known.end < part.begin || part.end < known.begin) return false;
-    part = {std::min(known.begin, part.begin), std::max(known.end, part.end)};
-    return true;
-  });
-  written.push_back(part);
-}
-
-/// Takes a part out of those that were written.
-void remove(std::vector<Stretch>& written, const Stretch& part) {
-  std::vector<Stretch> rest;
-  for (const Stretch& known : written) {
-    if (known.begin < part.begin) rest.push_back({known.begin, std::min(known.end, part.begin)});
-    if (part.end < known.end) rest.push_back({std::max(known.begin, part.end), known.end});
-  }
-  written = std::move(rest);
-}
-
-}  // namespace
-
 void Tensor::zero_gradient() const {
   require_defined("zero_gradient", "the tensor", *this);
   std::vector<Stretch>& written = storage_->gradient_written;
@@ -145,7 +121,7 @@ void Tensor::zero_gradient() const {
   if (whole) return written.clear();
   Scalar* gradient = storage_->gradient->data();
   Walk<1>({&layout_}).each(0, count(), [&](const auto& at) { gradient[at[0]] = 0; });
-  if (is_contiguous()) remove(written, *layout_.stretch());
+  if (is_contiguous()) remove_stretch(written, *layout_.stretch());
 }
 
 GradientSink Tensor::gradient_sink() const {
@@ -162,7 +138,7 @@ GradientSink Tensor::gradient_sink() const {
   mirror->value = storage.gradient;
   Stretch own = *layout_.stretch();
   own.end = std::max(own.end, own.begin + 1);  // a part of no elements counts as written, too
-  add(storage.gradient_written, own);
+  add_stretch(storage.gradient_written, own);
   return {{std::move(mirror), layout_}, beta};
 }
 

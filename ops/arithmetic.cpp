@@ -4,6 +4,7 @@
 #include "core/machine/simd.h"
 #include "core/tape.h"
 #include "ops/pointwise.h"
+#include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -20,7 +21,7 @@ Tensor zipped(Binary f, const Tensor& a, const Tensor& b) {
 }
 
 /// Delivers dy · other to the gradient of x; a dy of 0 passes nothing on.
-void deliver_product(const Tensor& x, const Tensor& dy, const Tensor& other) {
+void deliver_weighted(const Tensor& x, const Tensor& dy, const Tensor& other) {
   deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
     apply<2>({&dy, &other}, dx, [beta](auto in, Scalar* out, int64_t n) {
       if (beta == 0) {
@@ -32,48 +33,58 @@ void deliver_product(const Tensor& x, const Tensor& dy, const Tensor& other) {
   });
 }
 
-/// Computes y = f(a, b) for operands that broadcast, and records backward(a, b, y, dy) of both in
-/// the shape of y.
-Tensor binary(const char* operation, Binary f, const Tensor& left, const Tensor& right,
-              auto backward) {
-  require_defined(operation, "the left operand", left, "the right operand", right);
-  Dims shape = broadcast_shape(operation, left.shape(), right.shape());
-  Tensor a = left.view(left.layout().expand(shape)), b = right.view(right.layout().expand(shape));
-  Tensor y = zipped(f, a, b);
-  record(y, {&a, &b}, [=](const Tensor& dy) { backward(a, b, y, dy); });
-  return y;
+/// The shape to which both operands of an op broadcast.
+Dims shape_of_both(const char* operation, const Tensor& a, const Tensor& b) {
+  require_defined(operation, "the left operand", a, "the right operand", b);
+  return broadcast_shape(operation, a.shape(), b.shape());
 }
 
 }  // namespace
 
 Tensor add(const Tensor& left, const Tensor& right) {
-  return binary("add", Binary::add, left, right, [](auto& a, auto& b, auto&, auto& dy) {
+  Dims shape = shape_of_both("add", left, right);
+  Tensor a = expand(left, shape), b = expand(right, shape);
+  Tensor y = zipped(Binary::add, a, b);
+  record(y, {&a, &b}, [a, b](const Tensor& dy) {
     accumulate(a.gradient_sink(), dy);
     accumulate(b.gradient_sink(), dy);
   });
+  return y;
 }
 
 Tensor subtract(const Tensor& left, const Tensor& right) {
-  return binary("subtract", Binary::subtract, left, right, [](auto& a, auto& b, auto&, auto& dy) {
+  Dims shape = shape_of_both("subtract", left, right);
+  Tensor a = expand(left, shape), b = expand(right, shape);
+  Tensor y = zipped(Binary::subtract, a, b);
+  record(y, {&a, &b}, [a, b](const Tensor& dy) {
     accumulate(a.gradient_sink(), dy);
     accumulate(b.gradient_sink(), dy, -1);
   });
+  return y;
 }
 
 Tensor multiply(const Tensor& left, const Tensor& right) {
-  return binary("multiply", Binary::multiply, left, right, [](auto& a, auto& b, auto&, auto& dy) {
-    deliver_product(a, dy, b);
-    deliver_product(b, dy, a);
+  Dims shape = shape_of_both("multiply", left, right);
+  Tensor a = expand(left, shape), b = expand(right, shape);
+  Tensor y = zipped(Binary::multiply, a, b);
+  record(y, {&a, &b}, [a, b](const Tensor& dy) {
+    deliver_weighted(a, dy, b);
+    deliver_weighted(b, dy, a);
   });
+  return y;
 }
 
 Tensor divide(const Tensor& left, const Tensor& right) {
-  return binary("divide", Binary::divide, left, right, [](auto& a, auto& b, auto& y, auto& dy) {
+  Dims shape = shape_of_both("divide", left, right);
+  Tensor a = expand(left, shape), b = expand(right, shape);
+  Tensor y = zipped(Binary::divide, a, b);
+  record(y, {&a, &b}, [a, b, y](const Tensor& dy) {
     Tensor quotient = zipped(Binary::divide, dy, b);
     accumulate(a.gradient_sink(), quotient);
     if (b.requires_gradient())
       accumulate(b.gradient_sink(), zipped(Binary::multiply, quotient, y), -1);
   });
+  return y;
 }
 
 Tensor scale(const Tensor& x, Scalar factor) {

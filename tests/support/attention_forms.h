@@ -1,6 +1,7 @@
 #pragma once
 
-// Forms of attention, with all of its terms, rules and masks, and what kernel and formulas say of them.
+// Forms of attention, with all of its terms, rules and masks, and what kernel and formulas say of
+// them.
 
 #include <map>
 
@@ -162,8 +163,9 @@ inline std::vector<Tensor> results(const AttentionForm& form, const std::vector<
 }
 
 /// Returns what the oracle says of the same.
-inline std::vector<Numbers> oracle_results(const AttentionForm& form, const std::vector<Tensor>& values,
-                                    const Tensor& cotangent) {
+inline std::vector<Numbers> oracle_results(const AttentionForm& form,
+                                           const std::vector<Tensor>& values,
+                                           const Tensor& cotangent) {
   std::vector<Numbers> inputs;
   for (const Tensor& value : values) inputs.push_back(numbers(value));
   AttentionOracle oracle(form, inputs);
@@ -178,7 +180,7 @@ inline Tensor random_cotangent(const AttentionForm& form) {
   return RandomValues(2).tensor({form.B, form.H, form.T, form.D});
 }
 
-/// The formulas' results for these two, which are computed once: they take as long as all else here.
+/// The formulas' results for these two, which are computed once: they take as long as all else.
 inline const std::vector<Numbers>& expected_results(const AttentionForm& form) {
   static std::map<std::string, std::vector<Numbers>> known;
   auto [found, is_new] = known.try_emplace(form.name);

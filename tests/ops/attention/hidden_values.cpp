@@ -1,5 +1,5 @@
-// What a query does not see changes no bit of its results, and what is not finite spoils those alone that
-// see it.
+// What a query does not see changes no bit of its results, and what is not finite spoils those
+// alone that see it.
 
 #include "ops/attention.h"
 

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace shiftgrad {
+
+/// The positions begin … end-1 of a buffer.
+struct Stretch {
+  int64_t begin = 0, end = 0;
+
+  bool meets(const Stretch& other) const { return begin < other.end && other.begin < end; }
+};
+
+/// Adds a stretch to a list, merged with its neighbours.
+void add_stretch(std::vector<Stretch>& list, Stretch part);
+/// Takes a stretch out of those of a list.
+void remove_stretch(std::vector<Stretch>& list, const Stretch& part);
+
+}  // namespace shiftgrad
