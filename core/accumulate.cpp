@@ -20,16 +20,16 @@ void accumulate(Scalar beta, const Tensor& target, const Tensor& source, Scalar 
   });
 }
 
-void accumulate(const GradientSink& sink, const Tensor& gradient, Scalar alpha) {
-  if (sink) accumulate(sink.beta, sink.target, gradient, alpha);
+void accumulate(const OpenGradient& to, const Tensor& gradient, Scalar alpha) {
+  if (to) accumulate(to.beta, to.target, gradient, alpha);
 }
 
-Tensor cleared(const GradientSink& sink) {
-  if (sink && sink.beta == 0) {
+Tensor cleared(const OpenGradient& to) {
+  if (to && to.beta == 0) {
     Tensor zero = Tensor::zeros({});
-    accumulate(0, sink.target, zero.view(zero.layout().expand(sink.target.shape())));
+    accumulate(0, to.target, zero.view(zero.layout().expand(to.target.shape())));
   }
-  return sink.target;
+  return to.target;
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

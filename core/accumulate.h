@@ -4,26 +4,26 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Adds a gradient to a sink: target = beta · target + alpha · gradient. This is the one place
-/// where gradients are un-broadcast: along the axes on which the target has stride 0, the gradient
-/// is summed. An empty sink takes nothing. The sums follow a tree fixed by the sizes alone. Throws
-/// when the shapes differ.
-void accumulate(const GradientSink& sink, const Tensor& gradient, Scalar alpha = 1);
+/// Adds a gradient to one that is open: target = beta · target + alpha · gradient. This is the one
+/// place where gradients are un-broadcast: along the axes on which the target has stride 0, the
+/// gradient is summed. An empty one takes nothing. The sums follow a tree fixed by the sizes alone.
+/// Throws when the shapes differ.
+void accumulate(const OpenGradient& to, const Tensor& gradient, Scalar alpha = 1);
 
-/// Calls `write(target, beta)`, which puts a gradient into the sink: straight into it when the
-/// target is contiguous, else by way of a temporary. Does not call `write` for an empty sink.
+/// Calls `write(target, beta)`, which puts a gradient into an open one: straight into it when the
+/// target is contiguous, else by way of a temporary. Does not call `write` for an empty one.
 template <class Write>
-void deliver(const GradientSink& sink, Write write) {
-  if (!sink) return;
-  if (sink.target.is_contiguous()) return write(sink.target, sink.beta);
-  Tensor gradient = Tensor::empty(sink.target.shape());
+void deliver(const OpenGradient& to, Write write) {
+  if (!to) return;
+  if (to.target.is_contiguous()) return write(to.target, to.beta);
+  Tensor gradient = Tensor::empty(to.target.shape());
   write(gradient, Scalar{0});
-  accumulate(sink, gradient);
+  accumulate(to, gradient);
 }
 
-/// Returns the target of a sink, set to 0 if nothing was written to it: for a gradient that is
-/// added in parts. It is undefined for an empty sink.
-Tensor cleared(const GradientSink& sink);
+/// Returns the target of an open gradient, set to 0 if nothing was written to it: for one that is
+/// added in parts. It is undefined for an empty one.
+Tensor cleared(const OpenGradient& to);
 
 /// Adds a tensor to another of the same shape: target = beta · target + alpha · source, with the
 /// sums above.

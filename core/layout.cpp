@@ -73,7 +73,7 @@ Layout Layout::select(int64_t axis, int64_t index) const {
   return result;
 }
 
-Layout Layout::reverse(int64_t axis) const {
+Layout Layout::flip(int64_t axis) const {
   axis = normalized_axis("reverse", axis, rank());
   Layout result = *this;
   if (shape[axis] > 0) result.offset += (shape[axis] - 1) * strides[axis];

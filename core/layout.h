@@ -52,7 +52,8 @@ struct Layout {
   /// Keeps index `index` of one axis, which disappears; -1 is the last. PyTorch: Tensor.select.
   Layout select(int64_t axis, int64_t index) const;
   /// Reverses one axis by a negative stride. PyTorch: Tensor.flip, which copies.
-  Layout reverse(int64_t axis) const;
+  Layout flip(int64_t axis) const;
+  [[deprecated("renamed flip")]] Layout reverse(int64_t axis) const { return flip(axis); }
   /// Broadcasts to `shape` by strides of 0. PyTorch: Tensor.expand.
   Layout expand(const Dims& shape) const;
   /// Reads the elements in the same row-major order under another shape; returns nothing when that

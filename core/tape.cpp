@@ -36,7 +36,7 @@ void Tape::pass_over(const Tensor& output, std::span<const Tensor* const> inputs
 
 /// Gives all inputs of an op a gradient of 0: its output has no element on which one would matter.
 void Tape::pass_nothing(const Entry& entry) {
-  for (const Recorded& input : entry.inputs) cleared(input.tensor().gradient_sink());
+  for (const Recorded& input : entry.inputs) cleared(input.tensor().open_gradient());
 }
 
 std::vector<Tensor> Tape::leaves() const {
@@ -72,7 +72,7 @@ void Tape::backward(const Tensor& output, const Tensor& cotangent,
   Pause pause;
   Running running(number_);
   spent_ = true;
-  accumulate(output.gradient_sink(), cotangent);
+  accumulate(output.open_gradient(), cotangent);
   while (!entries_.empty()) {
     Entry& entry = entries_.back();
     if (Tensor gradient = entry.output.tensor().gradient(); gradient.defined())

@@ -124,7 +124,7 @@ void Tensor::zero_gradient() const {
   if (is_contiguous()) remove_stretch(written, *layout_.stretch());
 }
 
-GradientSink Tensor::gradient_sink() const {
+OpenGradient Tensor::open_gradient() const {
   if (!requires_gradient()) return {};
   Storage& storage = *storage_;
   int64_t size = storage.value->count();

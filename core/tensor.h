@@ -10,7 +10,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct GradientSink;
+struct OpenGradient;
 class PackedWeights;
 
 /// A handle on values in a Storage, seen through a Layout. Copies and views share the storage.
@@ -78,9 +78,10 @@ class Tensor {
   /// kept for the next one. A part with gaps, such as some columns of a matrix, has a gradient of 0
   /// from then on.
   void zero_gradient() const;
-  /// Returns where a backward pass puts this tensor's gradient; empty when it needs none. The sink
-  /// counts as written from now on, so take it right before writing.
-  GradientSink gradient_sink() const;
+  /// Returns where a backward pass puts this tensor's gradient, for which it makes room; empty when
+  /// it needs none. The gradient counts as written from now on, so open it right before writing.
+  OpenGradient open_gradient() const;
+  [[deprecated("renamed open_gradient")]] OpenGradient gradient_sink() const;
   /// Returns a constant: these values in a Storage of their own, without a gradient.
   /// PyTorch: detach.
   Tensor detach() const;
@@ -111,11 +112,14 @@ inline const Scalar* Tensor::data() const {
 
 /// A place for a gradient: target = beta · target + gradient, where beta is 0 for the first writer
 /// and 1 for later ones, so that a GEMM can write a gradient in place.
-struct GradientSink {
+struct OpenGradient {
   Tensor target;
   Scalar beta = 0;
 
   explicit operator bool() const { return target.defined(); }
 };
+using GradientSink [[deprecated("renamed OpenGradient")]] = OpenGradient;
+
+inline OpenGradient Tensor::gradient_sink() const { return open_gradient(); }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -27,8 +27,8 @@ Tensor leaky_sum(const Tensor& x, const Tensor& keep) {
         dx[n - C] += a[n % C] * dx[n];
         da[n % C] += y[n - C] * dx[n];
       }
-    accumulate(x.gradient_sink(), Tensor::from(x.shape(), dx));
-    accumulate(keep.gradient_sink(), Tensor::from(keep.shape(), da));
+    accumulate(x.open_gradient(), Tensor::from(x.shape(), dx));
+    accumulate(keep.open_gradient(), Tensor::from(keep.shape(), da));
   });
   return result;
 }

@@ -107,7 +107,7 @@ AftBand Aft::conv_band(int64_t M, int64_t T) const {
   Tensor normed = deviation_norm(kernel, one, zero, 1e-5, false);  // (kernel - mean) / std
   Tensor w = unsqueeze(kernel_gain, 1) * normed + unsqueeze(kernel_offset, 1);  // [H, s]
   // Causal taps count the distance t - t', so the farthest key has the last tap.
-  Tensor by_key = config.causal ? reverse(w, 1) : w;
+  Tensor by_key = config.causal ? flip(w, 1) : w;
   int64_t start = M - (config.causal ? s - 1 : (s - 1) / 2);
   return {expand(unsqueeze(by_key, 1), {H, T, s}), start, 1};  // [H, T, s]
 }

@@ -82,7 +82,7 @@ Tensor rotate(const Tensor& x, int64_t first) {
   Tensor y = Tensor::empty(x.shape());
   turn(x, table, 1, 0, y);
   record(y, {&x}, [x, table](const Tensor& dy) {
-    deliver(x.gradient_sink(),
+    deliver(x.open_gradient(),
             [&](const Tensor& dx, Scalar beta) { turn(dy, table, -1, beta, dx); });
   });
   return y;

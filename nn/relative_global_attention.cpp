@@ -18,7 +18,7 @@ Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int
   Tensor behind = last_rows(transpose(past, 0, 1), K, unknown);
   if (!future.defined() || T <= 1) return behind;
   Tensor others = slice(transpose(future, 0, 1), 0, 0, future.size(1) - 1);
-  return concat({behind, reverse(last_rows(others, T - 1, unknown), 0)}, 0);
+  return concat({behind, flip(last_rows(others, T - 1, unknown), 0)}, 0);
 }
 
 }  // namespace

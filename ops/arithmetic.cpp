@@ -22,7 +22,7 @@ Tensor zipped(Binary f, const Tensor& a, const Tensor& b) {
 
 /// Delivers dy · other to the gradient of x; a dy of 0 passes nothing on.
 void deliver_weighted(const Tensor& x, const Tensor& dy, const Tensor& other) {
-  deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
+  deliver(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
     apply<2>({&dy, &other}, dx, [beta](auto in, Scalar* out, int64_t n) {
       if (beta == 0) {
         simd::zip(Binary::weigh, in[0], in[1], out, n);
@@ -46,8 +46,8 @@ Tensor add(const Tensor& left, const Tensor& right) {
   Tensor a = expand(left, shape), b = expand(right, shape);
   Tensor y = zipped(Binary::add, a, b);
   record(y, {&a, &b}, [a, b](const Tensor& dy) {
-    accumulate(a.gradient_sink(), dy);
-    accumulate(b.gradient_sink(), dy);
+    accumulate(a.open_gradient(), dy);
+    accumulate(b.open_gradient(), dy);
   });
   return y;
 }
@@ -57,8 +57,8 @@ Tensor subtract(const Tensor& left, const Tensor& right) {
   Tensor a = expand(left, shape), b = expand(right, shape);
   Tensor y = zipped(Binary::subtract, a, b);
   record(y, {&a, &b}, [a, b](const Tensor& dy) {
-    accumulate(a.gradient_sink(), dy);
-    accumulate(b.gradient_sink(), dy, -1);
+    accumulate(a.open_gradient(), dy);
+    accumulate(b.open_gradient(), dy, -1);
   });
   return y;
 }
@@ -80,9 +80,9 @@ Tensor divide(const Tensor& left, const Tensor& right) {
   Tensor y = zipped(Binary::divide, a, b);
   record(y, {&a, &b}, [a, b, y](const Tensor& dy) {
     Tensor quotient = zipped(Binary::divide, dy, b);
-    accumulate(a.gradient_sink(), quotient);
+    accumulate(a.open_gradient(), quotient);
     if (b.requires_gradient())
-      accumulate(b.gradient_sink(), zipped(Binary::multiply, quotient, y), -1);
+      accumulate(b.open_gradient(), zipped(Binary::multiply, quotient, y), -1);
   });
   return y;
 }
@@ -92,13 +92,13 @@ Tensor scale(const Tensor& x, Scalar factor) {
   Tensor y = Tensor::empty(x.shape());
   apply<1>({&x}, y,
            [factor](auto in, Scalar* out, int64_t n) { simd::axpby(factor, in[0], 0, out, n); });
-  record(y, {&x}, [x, factor](const Tensor& dy) { accumulate(x.gradient_sink(), dy, factor); });
+  record(y, {&x}, [x, factor](const Tensor& dy) { accumulate(x.open_gradient(), dy, factor); });
   return y;
 }
 
-Tensor offset(const Tensor& x, Scalar offset) {
+Tensor add_scalar(const Tensor& x, Scalar number) {
   require_defined("offset", "x", x);
-  return add(x, Tensor::full({}, offset));
+  return add(x, Tensor::full({}, number));
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

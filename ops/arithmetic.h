@@ -20,13 +20,16 @@ inline Tensor operator/(const Tensor& a, const Tensor& b) { return divide(a, b);
 
 /// factor · x.
 Tensor scale(const Tensor& x, Scalar factor);
-/// x + offset.
-Tensor offset(const Tensor& x, Scalar offset);
+/// x + number.
+Tensor add_scalar(const Tensor& x, Scalar number);
+[[deprecated("renamed add_scalar")]] inline Tensor offset(const Tensor& x, Scalar number) {
+  return add_scalar(x, number);
+}
 
 /// Arithmetic with a number, which stands for a tensor full of it.
-inline Tensor operator+(const Tensor& x, Scalar number) { return offset(x, number); }
-inline Tensor operator+(Scalar number, const Tensor& x) { return offset(x, number); }
-inline Tensor operator-(const Tensor& x, Scalar number) { return offset(x, -number); }
+inline Tensor operator+(const Tensor& x, Scalar number) { return add_scalar(x, number); }
+inline Tensor operator+(Scalar number, const Tensor& x) { return add_scalar(x, number); }
+inline Tensor operator-(const Tensor& x, Scalar number) { return add_scalar(x, -number); }
 inline Tensor operator-(Scalar number, const Tensor& x) { return Tensor::full({}, number) - x; }
 inline Tensor operator*(const Tensor& x, Scalar number) { return scale(x, number); }
 inline Tensor operator*(Scalar number, const Tensor& x) { return scale(x, number); }

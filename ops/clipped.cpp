@@ -43,7 +43,7 @@ Tensor moved(Direction direction, const Tensor& input, int64_t width) {
   record(y, {&x}, [x, direction](const Tensor& dy) {
     Tensor dx = Tensor::zeros(x.shape());
     add_moved(direction == Direction::to_keys ? Direction::to_buckets : Direction::to_keys, dy, dx);
-    accumulate(x.gradient_sink(), dx);
+    accumulate(x.open_gradient(), dx);
   });
   return y;
 }

@@ -39,7 +39,7 @@ Tensor concat(std::vector<Tensor> inputs, int64_t axis) {
   for (const Tensor& input : inputs) recorded.push_back(&input);
   record(y, std::span<const Tensor* const>(recorded), [for_each_place](const Tensor& dy) {
     for_each_place(
-        dy, [](const Tensor& x, const Tensor& place) { accumulate(x.gradient_sink(), place); });
+        dy, [](const Tensor& x, const Tensor& place) { accumulate(x.open_gradient(), place); });
   });
   return y;
 }

@@ -66,8 +66,8 @@ Tensor dropped(const char* operation, const Tensor& residual, const Tensor& inpu
   Tensor x = contiguous(input), y = Tensor::empty(x.shape());
   drop(pattern, x, r.defined() ? r.data() : nullptr, y);
   record(y, {&r, &x}, [r, x, pattern](const Tensor& dy) {
-    accumulate(r.gradient_sink(), dy);
-    deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
+    accumulate(r.open_gradient(), dy);
+    deliver(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
       drop(pattern, dy, beta == 0 ? nullptr : dx.data(), dx);
     });
   });

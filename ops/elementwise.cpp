@@ -22,7 +22,7 @@ Tensor unary(const char* operation, Unary f, const Tensor& x) {
   Tensor y = Tensor::empty(x.shape());
   apply<1>({&x}, y, [f](auto in, Scalar* out, int64_t n) { simd::map(f, in[0], out, n); });
   record(y, {&x}, [f, x, y](const Tensor& dy) {
-    deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
+    deliver(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
       apply<3>({&x, &y, &dy}, dx, [f, beta](auto in, Scalar* out, int64_t n) {
         simd::map_gradient(f, in[0], in[1], in[2], beta, out, n);
       });
@@ -50,24 +50,24 @@ Tensor silu(const Tensor& x) {
 }
 
 Tensor abs(const Tensor& x) {
-  auto f = [](Scalar x) { return sloped(std::abs(x), (x > 0) - (x < 0)); };
+  auto f = [](Scalar x) { return with_gradients(std::abs(x), (x > 0) - (x < 0)); };
   return pointwise("abs", f, x);
 }
 
 Tensor sin(const Tensor& x) {
-  auto f = [](Scalar x) { return sloped(std::sin(x), std::cos(x)); };
+  auto f = [](Scalar x) { return with_gradients(std::sin(x), std::cos(x)); };
   return pointwise("sin", f, x);
 }
 
 Tensor cos(const Tensor& x) {
-  auto f = [](Scalar x) { return sloped(std::cos(x), -std::sin(x)); };
+  auto f = [](Scalar x) { return with_gradients(std::cos(x), -std::sin(x)); };
   return pointwise("cos", f, x);
 }
 
 Tensor pow(const Tensor& x, Scalar exponent) {
   auto f = [exponent](Scalar x) {
     Scalar slope = exponent == 0 ? 0 : exponent * std::pow(x, exponent - 1);
-    return sloped(std::pow(x, exponent), slope);
+    return with_gradients(std::pow(x, exponent), slope);
   };
   return pointwise("pow", f, x);
 }
@@ -77,7 +77,7 @@ Tensor clamp(const Tensor& x, Scalar least, Scalar greatest) {
           ", expected numbers");
   auto f = [=](Scalar x) {
     Scalar y = std::clamp(x, std::min(least, greatest), greatest);
-    return sloped(y, least <= x && x <= greatest);
+    return with_gradients(y, least <= x && x <= greatest);
   };
   return pointwise("clamp", f, x);
 }
@@ -89,7 +89,9 @@ Tensor where(const Mask& condition, const Tensor& a, const Tensor& b) {
   shape = broadcast_shape("where", condition.shape, shape);
   std::vector<Scalar> values(condition.values.begin(), condition.values.end());
   Tensor choice = expand(Tensor::from(condition.shape, values), shape);
-  auto f = [](Scalar a, Scalar b, Scalar c) { return sloped(c ? a : b, c != 0, c == 0, 0); };
+  auto f = [](Scalar a, Scalar b, Scalar c) {
+    return with_gradients(c ? a : b, c != 0, c == 0, 0);
+  };
   return pointwise("where", f, expand(a, shape), expand(b, shape), choice);
 }
 

@@ -25,7 +25,9 @@ Tensor mean_loss(const char* operation, auto f, const Tensor& x, const Tensor& t
 }  // namespace
 
 Tensor mse_loss(const Tensor& x, const Tensor& target) {
-  auto f = [](Scalar x, Scalar t) { return sloped((x - t) * (x - t), 2 * (x - t), 2 * (t - x)); };
+  auto f = [](Scalar x, Scalar t) {
+    return with_gradients((x - t) * (x - t), 2 * (x - t), 2 * (t - x));
+  };
   return mean_loss("mse_loss", f, x, target);
 }
 
@@ -35,7 +37,7 @@ Tensor binary_cross_entropy(const Tensor& p, const Tensor& target) {
             t, ", expected both in 0 to 1");
     Scalar yes = bounded(std::log(p)), no = bounded(std::log1p(-p));
     Scalar slope = (p - t) / std::max((1 - p) * p, Scalar(1e-12));
-    return sloped(-t * yes - (1 - t) * no, slope, no - yes);
+    return with_gradients(-t * yes - (1 - t) * no, slope, no - yes);
   };
   return mean_loss("binary_cross_entropy", f, p, target);
 }
@@ -43,7 +45,7 @@ Tensor binary_cross_entropy(const Tensor& p, const Tensor& target) {
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target) {
   auto f = [](Scalar z, Scalar t) {
     Scalar loss = std::max(z, Scalar(0)) - z * t + std::log1p(std::exp(-std::abs(z)));
-    return sloped(loss, 1 / (1 + std::exp(-z)) - t, -z);
+    return with_gradients(loss, 1 / (1 + std::exp(-z)) - t, -z);
   };
   return mean_loss("binary_cross_entropy_with_logits", f, logits, target);
 }

@@ -46,7 +46,7 @@ Tensor embedding(const Tensor& weight, const Tokens& tokens) {
     out = std::copy_n(table.data() + token * C, C, out);
   }
   record(y, {&table}, [table, values = tokens.values](const Tensor& dy) {
-    scatter_add(values, dy, cleared(table.gradient_sink()));
+    scatter_add(values, dy, cleared(table.open_gradient()));
   });
   return y;
 }

@@ -29,7 +29,7 @@ double gradient_check(const std::function<Tensor()>& f, const std::vector<Tensor
   Tape::Pause pause;
   double worst = 0;
   for (const Tensor& x : inputs) {
-    accumulate(x.gradient_sink(), Tensor::zeros(x.shape()));  // if f does not depend on x
+    accumulate(x.open_gradient(), Tensor::zeros(x.shape()));  // if f does not depend on x
     for (int64_t n = 0; n < x.count(); ++n) {
       Scalar* element = x.mutable_data() + n;
       const Scalar value = *element;

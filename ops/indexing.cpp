@@ -79,7 +79,7 @@ Tensor gather(const Tensor& x, int64_t axis, const Tokens& indices) {
     for_each_gathered(
         dx.layout(), axis, indices,
         [&, sums = dx.mutable_data()](auto to, auto from) { sums[to] += dy.data()[from]; });
-    accumulate(x.gradient_sink(), dx);
+    accumulate(x.open_gradient(), dx);
   });
   return y;
 }

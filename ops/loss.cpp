@@ -101,7 +101,7 @@ Tensor cross_entropy(const Tensor& input, const Tokens& targets,
     int64_t V = logits.size(-1);
     for (size_t n = 0; n < targets.values.size(); ++n)
       subtract_target(probabilities.mutable_data() + n * V, V, targets.values[n], options);
-    accumulate(logits.gradient_sink(), probabilities,
+    accumulate(logits.open_gradient(), probabilities,
                static_cast<Scalar>(static_cast<double>(dmean.item()) / N));
   });
   return mean;

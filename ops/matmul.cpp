@@ -31,8 +31,8 @@ Tensor matmul(const Tensor& left, const Tensor& right) {
   Tensor c = Tensor::empty(shape);  // […, M, P]
   multiply_matrices("matmul", 1, a, b, 0, c);
   record(c, {&a, &b}, [a, b](const Tensor& dc) {
-    deliver_product("matmul", a.gradient_sink(), dc, transpose(b), WeightsIn::left);
-    deliver_product("matmul", b.gradient_sink(), transpose(a), dc, WeightsIn::right);
+    deliver_product("matmul", a.open_gradient(), dc, transpose(b), WeightsIn::left);
+    deliver_product("matmul", b.open_gradient(), transpose(a), dc, WeightsIn::right);
   });
   return c;
 }
@@ -60,9 +60,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
         Matrix::row_major(y.mutable_data(), count, weight.size(0)));
   record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
     Tensor dy_rows = reshape(dy, {count, weight.size(0)});  // [count, P]
-    deliver_product("linear", rows.gradient_sink(), dy_rows, weight);
-    deliver_product("linear", weight.gradient_sink(), transpose(dy_rows), rows);
-    accumulate(added.gradient_sink(), dy);
+    deliver_product("linear", rows.open_gradient(), dy_rows, weight);
+    deliver_product("linear", weight.open_gradient(), transpose(dy_rows), rows);
+    accumulate(added.open_gradient(), dy);
   });
   return y;
 }

@@ -67,7 +67,7 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain
     normalize((*normed)[row], from, weight.data(), bias.data(), out + row * C, C);
   });
   record(y, {&x, &weight, &bias}, [x, weight, bias, normed, rows, C](const Tensor& dy) {
-    deliver(x.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
+    deliver(x.open_gradient(), [&](const Tensor& dx, Scalar beta) {
       parallel_each(rows, rows_per_tile, [&](int64_t row) {
         const Scalar* from = dy.data() + row * C;
         Scalar* to = dx.mutable_data() + row * C;
@@ -90,8 +90,8 @@ Tensor normalized(const char* operation, const Tensor& input, const Tensor& gain
     int64_t tiles = divide_up(rows, rows_per_tile);
     auto sums = parallel_reduce<ParameterGradients>(tiles, sums_of_tile, sum_of);
     sums.resize(2 * C);  // there may be no rows
-    accumulate(weight.gradient_sink(), as_tensor(std::span(sums).first(C)));
-    accumulate(bias.gradient_sink(), as_tensor(std::span(sums).last(C)));
+    accumulate(weight.open_gradient(), as_tensor(std::span(sums).first(C)));
+    accumulate(bias.open_gradient(), as_tensor(std::span(sums).last(C)));
   });
   return y;
 }

@@ -62,11 +62,11 @@ Tensor mapped(auto f, const Tensor& x, const auto&... others) {
 }
 
 /// Returns the array {y, slopes…} for `pointwise`.
-auto sloped(auto... values) { return std::array{static_cast<Scalar>(values)...}; }
+auto with_gradients(auto... values) { return std::array{static_cast<Scalar>(values)...}; }
 
 /// Computes and records a function of single elements, for operands of one shape: f(x_1, …) returns
-/// sloped(y, ∂y/∂x_1, …). An element whose slope is 0 gets no gradient, whatever dy is, and a dy of
-/// 0 passes nothing on, whatever the slope is.
+/// with_gradients(y, ∂y/∂x_1, …). An element whose slope is 0 gets no gradient, whatever dy is, and
+/// a dy of 0 passes nothing on, whatever the slope is.
 Tensor pointwise(const char* operation, auto f, const auto&... x) {
   (require_defined(operation, "x", x), ...);
   Tensor y = mapped([f](auto... in) { return f(in...)[0]; }, x...);
@@ -78,7 +78,7 @@ Tensor pointwise(const char* operation, auto f, const auto&... x) {
         bool none = slope == 0 || (dy == 0 && !std::isfinite(slope));
         return none ? 0 : slope * dy;
       };
-      if (to.requires_gradient()) accumulate(to.gradient_sink(), mapped(share, dy, x...));
+      if (to.requires_gradient()) accumulate(to.open_gradient(), mapped(share, dy, x...));
     };
     (pass_on(x), ...);
   });

@@ -26,10 +26,10 @@ enum class WeightsIn { none, left, right };
 void multiply_matrices(const char* operation, Scalar alpha, const Tensor& a, const Tensor& b,
                        Scalar beta, const Tensor& c, WeightsIn weights = WeightsIn::none);
 
-/// Adds a b to a gradient; an empty sink takes nothing.
-inline void deliver_product(const char* operation, const GradientSink& sink, const Tensor& a,
+/// Adds a b to an open gradient; an empty one takes nothing.
+inline void deliver_product(const char* operation, const OpenGradient& to, const Tensor& a,
                             const Tensor& b, WeightsIn weights = WeightsIn::none) {
-  if (sink) multiply_matrices(operation, 1, a, b, sink.beta, sink.target, weights);
+  if (to) multiply_matrices(operation, 1, a, b, to.beta, to.target, weights);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -94,9 +94,9 @@ struct Step {
       const auto& passed = lstm ? dc : dh;
       if (dbefore.defined()) std::ranges::copy(passed, dbefore.mutable_data() + row * C);
     });
-    accumulate(p.gradient_sink(), dp);
-    accumulate(u.gradient_sink(), du);
-    accumulate(before.gradient_sink(), dbefore);
+    accumulate(p.open_gradient(), dp);
+    accumulate(u.open_gradient(), du);
+    accumulate(before.open_gradient(), dbefore);
   }
 };
 

@@ -26,7 +26,7 @@ Tensor sum(const Tensor& x, const Dims& axes, bool keepdim) {
   }
   Tensor y = Tensor::zeros(kept);
   accumulate(1, expand(y, x.shape()), x);
-  record(y, {&x}, [x](const Tensor& dy) { accumulate(x.gradient_sink(), expand(dy, x.shape())); });
+  record(y, {&x}, [x](const Tensor& dy) { accumulate(x.open_gradient(), expand(dy, x.shape())); });
   return keepdim ? y : reshape(y, dropped);
 }
 
@@ -81,7 +81,7 @@ Tensor cumsum(const Tensor& x, int64_t axis) {
   axis = normalized_axis("cumsum", axis, x.rank());
   Tensor y = running_sums(x, axis);
   record(y, {&x}, [x, axis](const Tensor& dy) {  // dx_n = dy_n + dy_{n+1} + …
-    accumulate(x.gradient_sink(), reverse(running_sums(reverse(dy, axis), axis), axis));
+    accumulate(x.open_gradient(), flip(running_sums(flip(dy, axis), axis), axis));
   });
   return y;
 }

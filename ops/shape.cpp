@@ -38,9 +38,9 @@ Tensor select(const Tensor& x, int64_t axis, int64_t index) {
   return x.view(x.layout().select(axis, index));
 }
 
-Tensor reverse(const Tensor& x, int64_t axis) {
+Tensor flip(const Tensor& x, int64_t axis) {
   require_defined("reverse", "x", x);
-  return x.view(x.layout().reverse(axis));
+  return x.view(x.layout().flip(axis));
 }
 
 Tensor expand(const Tensor& x, const Dims& shape) {
@@ -67,7 +67,7 @@ Tensor contiguous(const Tensor& x) {
   if (x.is_contiguous()) return x;
   Tensor y = Tensor::empty(x.shape());
   accumulate(0, y, x);
-  record(y, {&x}, [x](const Tensor& dy) { accumulate(x.gradient_sink(), dy); });
+  record(y, {&x}, [x](const Tensor& dy) { accumulate(x.open_gradient(), dy); });
   return y;
 }
 

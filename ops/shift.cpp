@@ -25,7 +25,7 @@ Tensor padded(const char* operation, const Tensor& x, int64_t begin) {
     return slice(whole, -1, begin, begin + whole.size(-1) - 1);
   };
   accumulate(0, inside(y), x);
-  record(y, {&x}, [x, inside](const Tensor& dy) { accumulate(x.gradient_sink(), inside(dy)); });
+  record(y, {&x}, [x, inside](const Tensor& dy) { accumulate(x.open_gradient(), inside(dy)); });
   return y;
 }
 
@@ -60,8 +60,8 @@ Tensor matmul_left_padded(const Tensor& a, const Tensor& b) {
   auto product = [](const Tensor& padded) { return slice(padded, -1, 1, padded.size(-1)); };
   multiply_matrices("matmul_left_padded", 1, a, transpose(keys), 0, product(y));
   record(y, {&a, &keys}, [a, keys, product](const Tensor& dy) {
-    deliver_product("matmul_left_padded", a.gradient_sink(), product(dy), keys, WeightsIn::left);
-    deliver_product("matmul_left_padded", keys.gradient_sink(), transpose(product(dy)), a,
+    deliver_product("matmul_left_padded", a.open_gradient(), product(dy), keys, WeightsIn::left);
+    deliver_product("matmul_left_padded", keys.open_gradient(), transpose(product(dy)), a,
                     WeightsIn::left);
   });
   return y;
@@ -101,8 +101,8 @@ Tensor relative_key_product(const Tensor& k, const Tensor& rows, int64_t T) {
   int64_t distances = std::max<int64_t>(k.size(2), 1) + T - 1;
   int64_t missing = std::max<int64_t>(distances - rows.size(0), 0);
   Tensor future = Tensor::zeros({missing, rows.size(1), rows.size(2)});
-  Tensor backwards = relative_product(reverse(k, 2), concat({rows, future}, 0), T);  // [B, H, K, T]
-  return transpose(reverse(reverse(backwards, 2), 3));                               // [B, H, T, K]
+  Tensor backwards = relative_product(flip(k, 2), concat({rows, future}, 0), T);  // [B, H, K, T]
+  return transpose(flip(flip(backwards, 2), 3));                               // [B, H, T, K]
 }
 
 Tensor relative_bias(const Tensor& rows, int64_t T, int64_t K) {

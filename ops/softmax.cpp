@@ -37,7 +37,7 @@ Tensor masked_softmax(const Tensor& scores, const Visibility& visibility, Scalar
     if (begin < end) softmax_row(y + begin, end - begin);
   });
   record(p, {&scores}, [scores, p, factor, rows, K](const Tensor& dp) {
-    deliver(scores.gradient_sink(), [&](const Tensor& dx, Scalar beta) {
+    deliver(scores.open_gradient(), [&](const Tensor& dx, Scalar beta) {
       parallel_each(rows, 32, [&](int64_t row) {
         const Scalar *of_p = p.data() + row * K, *of_dp = dp.data() + row * K;
         Scalar* of_dx = dx.mutable_data() + row * K;

@@ -43,14 +43,14 @@ Tensor weighted_sum(const Tensor& weights, const Tensor& x) {
   bool finite = is_finite(ConstMatrix::row_major(y.data(), 1, y.count()));
   record(y, {&p, &all}, [p, all, finite](const Tensor& dy) {
     Tensor kept = finite ? p : without_idle_rows(p, dy);  // [B, H, T, K]
-    if (GradientSink sink = p.gradient_sink()) {
+    if (OpenGradient to = p.open_gradient()) {
       Tensor dp = Tensor::empty(p.shape());
       multiply_matrices("weighted_sum", 1, dy, transpose(all), 0, dp);
       clear_unweighted(ConstMatrix::row_major(kept.data(), 1, kept.count()),
                        Matrix::row_major(dp.mutable_data(), 1, dp.count()));
-      accumulate(sink, dp);
+      accumulate(to, dp);
     }
-    deliver_product("weighted_sum", all.gradient_sink(), transpose(kept), dy, WeightsIn::left);
+    deliver_product("weighted_sum", all.open_gradient(), transpose(kept), dy, WeightsIn::left);
   });
   return y;
 }

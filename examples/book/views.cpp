@@ -59,7 +59,7 @@ constexpr Operation operations[] = {
      [](const Tensor& x, const Step& step) {
        return slice(x, step.axis(1), step.number(2), step.number(3));
      }},
-    {"reverse", [](const Tensor& x, const Step& step) { return reverse(x, step.axis(1)); }},
+    {"reverse", [](const Tensor& x, const Step& step) { return flip(x, step.axis(1)); }},
     {"expand", [](const Tensor& x, const Step& step) { return expand(x, step.sizes(1)); }},
     {"contiguous", [](const Tensor& x, const Step&) { return contiguous(x); }},
     {"pad_left", [](const Tensor& x, const Step&) { return pad_left(x); }},

@@ -211,10 +211,10 @@ void give(const Terms& terms, const Rows& received, int64_t begin, int64_t end, 
           const AftGradients& to) {
   for (int64_t j = begin; j < end; ++j) {
     bool padding = terms.p.is_padding(terms.strip.b, j);
-    auto add = [&](const GradientSink& sink, auto gradient) HWY_ATTR {
-      if (!sink) return;
-      Scalar* row = sink.target.mutable_data() + terms.offset(sink.target, j);
-      double beta = static_cast<double>(first ? sink.beta : 1);
+    auto add = [&](const OpenGradient& open, auto gradient) HWY_ATTR {
+      if (!open) return;
+      Scalar* row = open.target.mutable_data() + terms.offset(open.target, j);
+      double beta = static_cast<double>(first ? open.beta : 1);
       for (int64_t x = 0; x < terms.vectors; ++x, row += lanes) {
         const Pair& term = *terms.row(x, j);
         Pair from = received.row(x, j)->chosen_by(term.den);

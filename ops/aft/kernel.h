@@ -64,7 +64,7 @@ struct AftRecord {
 
 /// Where the gradients of a strip are added; `bias` has the places of the weights, or is null.
 struct AftGradients {
-  GradientSink key, value;
+  OpenGradient key, value;
   Scalar* bias;
 };
 

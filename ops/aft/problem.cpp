@@ -88,7 +88,7 @@ void add_bias_gradient(const AftProblem& p, const CachedVector<Scalar>& all, int
         data[row * p.n + j - p.first(i)] += from[(j - window) * p.rows];
     }
   });
-  accumulate(p.band.bias.gradient_sink(), sum);
+  accumulate(p.band.bias.open_gradient(), sum);
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ void aft_backward(const AftProblem& p, const AftRecord& record, const Tensor& dy
   int64_t tasks = divide_up(count, grain(p));
   if (biased) tasks = std::min(tasks, most_parts(p));
   CachedVector<Scalar> bias(static_cast<size_t>(biased ? tasks * size : 0));
-  GradientSink key = p.key.gradient_sink(), value = p.value.gradient_sink();
+  OpenGradient key = p.key.open_gradient(), value = p.value.open_gradient();
   parallel_for(tasks, [&](int64_t task) {
     for (int64_t n = task * count / tasks; n < (task + 1) * count / tasks; ++n) {
       const AftStrip& strip = strips[static_cast<size_t>(n)];
@@ -124,7 +124,7 @@ void aft_backward(const AftProblem& p, const AftRecord& record, const Tensor& dy
     }
   });
   if (biased) add_bias_gradient(p, bias, tasks);
-  if (p.n == 0) cleared(p.band.bias.gradient_sink());
+  if (p.n == 0) cleared(p.band.bias.open_gradient());
 }
 
 AftSums aft_no_sums(int64_t B, int64_t C) {

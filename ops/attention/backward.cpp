@@ -64,7 +64,7 @@ class TaskGradient {
   }
 
   void deliver() const {
-    if (wanted()) accumulate(target_.gradient_sink(), sums_);
+    if (wanted()) accumulate(target_.open_gradient(), sums_);
   }
 
  private:
@@ -76,27 +76,27 @@ class TaskGradient {
 /// there to add to.
 class QueryGradient {
  public:
-  explicit QueryGradient(const Tensor& query) : sink_(query.gradient_sink()) {
-    if (!sink_) return;
-    const Layout& layout = sink_.target.layout();
-    in_place_ = sink_.beta == 0 && !layout.is_broadcast() && layout.strides[-1] == 1;
-    rows_ = in_place_ ? sink_.target : Tensor::empty(query.shape());
+  explicit QueryGradient(const Tensor& query) : open_(query.open_gradient()) {
+    if (!open_) return;
+    const Layout& layout = open_.target.layout();
+    in_place_ = open_.beta == 0 && !layout.is_broadcast() && layout.strides[-1] == 1;
+    rows_ = in_place_ ? open_.target : Tensor::empty(query.shape());
     data_ = rows_.mutable_data();
   }
 
   void set(const AttentionBlock& block, const ConstMatrix& dq) const {
-    if (!sink_) return;
+    if (!open_) return;
     ConstMatrix rows = block.queries(rows_);
     Scalar* to = data_ + (rows.data - rows_.data());
     copy_matrix(dq, {to, dq.rows, dq.columns, rows.row_stride, 1});
   }
 
   void deliver() const {
-    if (!in_place_) accumulate(sink_, rows_);
+    if (!in_place_) accumulate(open_, rows_);
   }
 
  private:
-  GradientSink sink_;
+  OpenGradient open_;
   Tensor rows_;  // [B, H, T, D]
   Scalar* data_ = nullptr;
   bool in_place_ = false;

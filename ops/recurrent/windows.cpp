@@ -67,7 +67,7 @@ struct Windows {
     Tensor dh = contiguous(dy);
     int64_t parts = std::max<int64_t>(groups(), 1);
     Sums sums;
-    sums.projected = cleared(projected.gradient_sink());
+    sums.projected = cleared(projected.open_gradient());
     if (sums.projected.defined()) sums.beyond = Tensor::zeros({groups(), s - 1, gates});
     if (weight.requires_gradient()) sums.weight = Tensor::zeros({parts, gates, C});
     if (bias.defined() && bias.requires_gradient()) sums.bias = Tensor::zeros({parts, gates});
@@ -171,7 +171,7 @@ struct Windows {
   /// Adds the groups' sums to their parameter.
   static void join(const Tensor& of_groups, const Tensor& parameter) {
     if (of_groups.defined())
-      accumulate(expand(unsqueeze(parameter, 0), of_groups.shape()).gradient_sink(), of_groups);
+      accumulate(expand(unsqueeze(parameter, 0), of_groups.shape()).open_gradient(), of_groups);
   }
 };
 

@@ -31,7 +31,7 @@ Tensor gathered(const Tensor& x) {
   record(y, {&x}, [x, each](const Tensor& dy) {
     Tensor dx = Tensor::zeros(x.shape());
     each([&](int64_t to, int64_t from) { dx.mutable_data()[from] = dy.data()[to]; });
-    accumulate(x.gradient_sink(), dx);
+    accumulate(x.open_gradient(), dx);
   });
   return y;
 }

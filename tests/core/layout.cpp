@@ -76,7 +76,7 @@ TEST_CASE("the stretch of a layout begins and ends with an element") {
   };
   CHECK(stretch(matrix) == std::pair<int64_t, int64_t>(0, 12));
   CHECK(stretch(matrix.slice(1, 1, 3)) == std::pair<int64_t, int64_t>(1, 11));
-  CHECK(stretch(matrix.reverse(1).select(0, 1)) == std::pair<int64_t, int64_t>(4, 8));
+  CHECK(stretch(matrix.flip(1).select(0, 1)) == std::pair<int64_t, int64_t>(4, 8));
   constexpr int64_t large = int64_t{1} << 62;
   CHECK_FALSE(Layout{{3}, {large}, 0}.stretch());
   CHECK_FALSE(Layout{{2}, {large}, large}.stretch());

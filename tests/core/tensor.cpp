@@ -153,7 +153,7 @@ TEST_CASE("the gradient of a view lies at the view's place in the storage") {
   Tensor column = slice(x, 1, 2, 3);
   CHECK(column.requires_gradient());
   CHECK_FALSE(column.gradient().defined());
-  accumulate(column.gradient_sink(), Tensor::from({3, 1}, Scalars{7, 8, 9}));
+  accumulate(column.open_gradient(), Tensor::from({3, 1}, Scalars{7, 8, 9}));
   CHECK(x.gradient().values() == Scalars{0, 0, 7, 0, 0, 0, 8, 0, 0, 0, 9, 0});
   CHECK(transpose(x).gradient().values() == Scalars{0, 0, 0, 0, 0, 0, 7, 8, 9, 0, 0, 0});
   CHECK(slice(x, 0, 1, 2).gradient().values() == Scalars{0, 0, 8, 0});
@@ -162,11 +162,11 @@ TEST_CASE("the gradient of a view lies at the view's place in the storage") {
 
 TEST_CASE("the first writer overwrites the gradient, later ones add") {
   Tensor x = counting({2, 2}).require_gradient();
-  CHECK(x.gradient_sink().beta == 0);
-  CHECK(x.gradient_sink().beta == 1);
+  CHECK(x.open_gradient().beta == 0);
+  CHECK(x.open_gradient().beta == 1);
   x.zero_gradient();
-  CHECK(x.gradient_sink().beta == 0);
-  CHECK_FALSE(Tensor::zeros({1}).gradient_sink());
+  CHECK(x.open_gradient().beta == 0);
+  CHECK_FALSE(Tensor::zeros({1}).open_gradient());
 
   // A view of everything in another order may overwrite; a slice has to clear the rest first.
   auto poisoned = [&] {
@@ -175,56 +175,56 @@ TEST_CASE("the first writer overwrites the gradient, later ones add") {
     x.zero_gradient();
   };
   poisoned();
-  GradientSink whole = transpose(x).gradient_sink();
+  OpenGradient whole = transpose(x).open_gradient();
   CHECK(whole.beta == 0);
   accumulate(whole, Tensor::from({2, 2}, Scalars{1, 2, 3, 4}));
   CHECK(x.gradient().values() == Scalars{1, 3, 2, 4});
   poisoned();
-  accumulate(slice(x, 1, 0, 1).gradient_sink(), Tensor::from({2, 1}, Scalars{5, 6}));
+  accumulate(slice(x, 1, 0, 1).open_gradient(), Tensor::from({2, 1}, Scalars{5, 6}));
   CHECK(x.gradient().values() == Scalars{5, 0, 6, 0});
   poisoned();
   Tensor repeated = expand(slice(x, 0, 1, 2), {3, 2});
-  accumulate(repeated.gradient_sink(), Tensor::from({3, 2}, Scalars{1, 2, 3, 4, 5, 6}));
+  accumulate(repeated.open_gradient(), Tensor::from({3, 2}, Scalars{1, 2, 3, 4, 5, 6}));
   CHECK(x.gradient().values() == Scalars{0, 0, 9, 12});
 }
 
 TEST_CASE("views of one storage have gradients of their own") {
   Tensor x = counting({2, 2}).require_gradient();
   Tensor a = slice(x, 0, 0, 1), b = slice(x, 0, 1, 2);
-  accumulate(a.gradient_sink(), Tensor::from({1, 2}, Scalars{5, 6}));
+  accumulate(a.open_gradient(), Tensor::from({1, 2}, Scalars{5, 6}));
   CHECK(a.gradient().values() == Scalars{5, 6});
   CHECK_FALSE(b.gradient().defined());
   CHECK(x.gradient().values() == Scalars{5, 6, 0, 0});
-  accumulate(b.gradient_sink(), Tensor::from({1, 2}, Scalars{7, 8}));
+  accumulate(b.open_gradient(), Tensor::from({1, 2}, Scalars{7, 8}));
   a.zero_gradient();
   CHECK_FALSE(a.gradient().defined());
   CHECK(b.gradient().values() == Scalars{7, 8});
-  accumulate(a.gradient_sink(), Tensor::from({1, 2}, Scalars{1, 2}));
+  accumulate(a.open_gradient(), Tensor::from({1, 2}, Scalars{1, 2}));
   CHECK(x.gradient().values() == Scalars{1, 2, 7, 8});
   a.zero_gradient();
   b.zero_gradient();
-  CHECK(x.gradient_sink().beta == 0);
+  CHECK(x.open_gradient().beta == 0);
   x.zero_gradient();
   // A part without elements was written as well, and gives its tensor a gradient of 0.
-  accumulate(slice(b, 0, 0, 0).gradient_sink(), Tensor::zeros({0, 2}));
+  accumulate(slice(b, 0, 0, 0).open_gradient(), Tensor::zeros({0, 2}));
   CHECK(b.gradient().values() == Scalars{0, 0});
   CHECK_FALSE(a.gradient().defined());
   b.zero_gradient();
   // One element in the middle of what was written.
   Tensor row = counting({5}).require_gradient();
-  accumulate(row.gradient_sink(), Tensor::full({5}, 3));
+  accumulate(row.open_gradient(), Tensor::full({5}, 3));
   slice(row, 0, 2, 3).zero_gradient();
   CHECK_FALSE(slice(row, 0, 2, 3).gradient().defined());
   CHECK(row.gradient().values() == Scalars{3, 3, 0, 3, 3});
   CHECK(slice(row, 0, 0, 2).gradient().defined());
   // Columns lie between those of others, and are 0 from then on.
-  accumulate(x.gradient_sink(), Tensor::full({2, 2}, 4));
+  accumulate(x.open_gradient(), Tensor::full({2, 2}, 4));
   slice(x, 1, 1, 2).zero_gradient();
   CHECK(x.gradient().values() == Scalars{4, 0, 4, 0});
   CHECK(a.gradient().values() == Scalars{4, 0});
-  CHECK(x.gradient_sink().beta == 1);
+  CHECK(x.open_gradient().beta == 1);
   // An expanded part has one element, however many it seems to have.
-  accumulate(row.gradient_sink(), Tensor::full({5}, 1));
+  accumulate(row.open_gradient(), Tensor::full({5}, 1));
   expand(slice(row, 0, 1, 2), {5}).zero_gradient();
   CHECK(row.gradient().values() == Scalars{4, 0, 1, 4, 4});
 }
@@ -245,11 +245,11 @@ TEST_CASE("a tensor over memory that another object owns has sizes of at least 0
 
 TEST_CASE("zero_gradient keeps the buffer for the next gradient") {
   Tensor x = counting({1000}).require_gradient();
-  accumulate(x.gradient_sink(), x);
+  accumulate(x.open_gradient(), x);
   const Scalar* buffer = x.gradient().data();
   x.zero_gradient();
   AllocatorCounters before = allocator_counters();
-  accumulate(x.gradient_sink(), x);
+  accumulate(x.open_gradient(), x);
   CHECK(allocator_counters().calls == before.calls);
   CHECK(x.gradient().data() == buffer);
 }
@@ -261,8 +261,8 @@ TEST_CASE("a detached tensor is a constant over the same bytes") {
   CHECK_FALSE(constant.shares_storage(x));
   CHECK(constant.data() == x.data());
   CHECK(constant.values() == transpose(x).values());
-  CHECK_FALSE(constant.gradient_sink());
-  accumulate(x.gradient_sink(), x);
+  CHECK_FALSE(constant.open_gradient());
+  accumulate(x.open_gradient(), x);
   CHECK_FALSE(constant.gradient().defined());
 }
 
@@ -272,7 +272,7 @@ TEST_CASE("a detached tensor keeps no gradient buffer alive") {
   {
     Tensor x = counting({100000}).require_gradient();
     of_value = allocator_counters().bytes_in_use;
-    accumulate(x.gradient_sink(), x);
+    accumulate(x.open_gradient(), x);
     constant = x.detach();
     CHECK(allocator_counters().bytes_in_use > of_value);
   }

@@ -28,7 +28,7 @@ Tensor wrong_sine(const Tensor& x, Scalar error) {
   record(y, {&x}, [x, error](const Tensor& dy) {
     Tensor dx = dy * cos(x.detach());
     dx.mutable_data()[3] += error;
-    accumulate(x.gradient_sink(), dx);
+    accumulate(x.open_gradient(), dx);
   });
   return y;
 }

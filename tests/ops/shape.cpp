@@ -96,12 +96,12 @@ std::vector<OpRow> view_rows() {
       "slice of none", Dims{3, 5}, Dims{0, 5}, [](const Tensor& x) { return slice(x, 0, 2, 2); },
       [](Dims i) { return i; });
   add(
-      "reverse", Dims{2, 3, 4}, Dims{2, 3, 4}, [](const Tensor& x) { return reverse(x, -2); },
+      "reverse", Dims{2, 3, 4}, Dims{2, 3, 4}, [](const Tensor& x) { return flip(x, -2); },
       [](Dims i) {
         return Dims{i[0], 2 - i[1], i[2]};
       });
   add(
-      "reverse of none", Dims{0, 3}, Dims{0, 3}, [](const Tensor& x) { return reverse(x, 0); },
+      "reverse of none", Dims{0, 3}, Dims{0, 3}, [](const Tensor& x) { return flip(x, 0); },
       [](Dims i) { return i; });
   add(
       "select", Dims{2, 3, 4}, Dims{2, 4}, [](const Tensor& x) { return select(x, 1, 2); },
@@ -185,7 +185,7 @@ TEST_CASE("views share the storage, and copies are made only where they have to 
   AllocatorCounters before = allocator_counters();
   for (const Tensor& view :
        {reshape(x, {6, 8}), permute(x, {2, 0, 1}), transpose(x), slice(x, 2, 1, 7, 3),
-        select(x, 0, 1), reverse(x, 1), expand(unsqueeze(x, 0), {5, 2, 3, 8}), unsqueeze(x, 2),
+        select(x, 0, 1), flip(x, 1), expand(unsqueeze(x, 0), {5, 2, 3, 8}), unsqueeze(x, 2),
         contiguous(x), contiguous(slice(x, 0, 1, 2)), split_heads(x, 4),
         reshape(transpose(x, 0, 1), {3, 2, 2, 4}), merge_heads(split_heads(x, 4)),
         squeeze(slice(x, 1, 2, 3), 1), squeeze(x, 1), select(x, 2, -1), x[0][-1]})
@@ -213,7 +213,7 @@ TEST_CASE("shapes that do not fit are refused by name") {
   CHECK(refusal([&] { Tensor::zeros({})[0]; }) == "select: axis 0 of a tensor with 0 axes");
   CHECK(refusal([&] { squeeze(x, 3); }) == "squeeze: axis 3 of a tensor with 3 axes");
   CHECK(refusal([&] { expand(x, {2, 3, 9}); }) == "expand: [2, 3, 8] to [2, 3, 9]");
-  CHECK(refusal([&] { reverse(x, 3); }) == "reverse: axis 3 of a tensor with 3 axes");
+  CHECK(refusal([&] { flip(x, 3); }) == "reverse: axis 3 of a tensor with 3 axes");
   CHECK(refusal([&] { unsqueeze(x, 4); }) == "unsqueeze: axis 4 of a tensor with 4 axes");
   CHECK(refusal([&] { split_heads(x, 3); }) ==
         "split_heads: [2, 3, 8] in 3 heads, expected [B, T, n·D] with n heads");
@@ -240,7 +240,7 @@ TEST_CASE("an axis is not cut to 32 bits") {
     refused("transpose", axis, [&] { transpose(x, 0, axis); });
     refused("slice", axis, [&] { slice(x, axis, 0, 1); });
     refused("select", axis, [&] { select(x, axis, 0); });
-    refused("reverse", axis, [&] { reverse(x, axis); });
+    refused("reverse", axis, [&] { flip(x, axis); });
     refused("squeeze", axis, [&] { squeeze(x, axis); });
     refused("concat", axis, [&] { concat({x, x}, axis); });
     refused("split", axis, [&] { split(x, 1, axis); });

@@ -31,7 +31,7 @@ std::array<Tensor, 3> results(auto op, const Tensor& a, const Tensor& b, const T
   std::array<Tensor, 3> all;
   for (const Tensor* x : {&a, &b}) {
     x->require_gradient().zero_gradient();
-    if (added) accumulate(x->gradient_sink(), Tensor::full(x->shape(), Scalar(0.3)));
+    if (added) accumulate(x->open_gradient(), Tensor::full(x->shape(), Scalar(0.3)));
   }
   Tape tape;
   all[0] = op(a, b);

@@ -134,7 +134,7 @@ TEST_CASE("training loop: a gradient that is not finite stops it although the lo
         Tensor zero = scale(sum(output.logits), 0);
         record(zero, {&output.logits}, [logits = output.logits](const Tensor&) {
           constexpr Scalar infinity = std::numeric_limits<Scalar>::infinity();
-          accumulate(logits.gradient_sink(), Tensor::full(logits.shape(), infinity));
+          accumulate(logits.open_gradient(), Tensor::full(logits.shape(), infinity));
         });
         return zero;
       }

@@ -51,7 +51,7 @@ struct Arranged {
         break;
       case Arrangement::reversed:
         layout = Layout::contiguous(stored);
-        for (int axis = 0; axis < rank; ++axis) layout = layout.reverse(axis);
+        for (int axis = 0; axis < rank; ++axis) layout = layout.flip(axis);
         break;
       case Arrangement::inside:
         if (rank > 0) stored[-1] += 3;

@@ -152,7 +152,7 @@ inline std::vector<Tensor> random_inputs(const AttentionForm& form, uint64_t see
 
 /// y, then the gradients of all inputs.
 inline std::vector<Tensor> results(const AttentionForm& form, const std::vector<Tensor>& values,
-                            const Tensor& cotangent, Op op = relative_attention) {
+                                   const Tensor& cotangent, Op op = relative_attention) {
   std::vector<Tensor> inputs;
   for (const Tensor& value : values) inputs.push_back(value.detach().require_gradient());
   Tape tape;

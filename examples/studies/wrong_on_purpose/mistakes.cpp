@@ -170,7 +170,7 @@ struct MistakenAttention : Mixer {
     if (made(Mistake::query_of_key))  // the skewed past of the future's table, turned over
       return relative_product(q, behind, K) * past_and_present(K, K) +
              transpose(relative_product(q, ahead, K)) * at_keys;
-    Tensor rows = concat({behind, reverse(slice(ahead, 0, 0, K - 1), 0)}, 0);  // [2K - 1, H, D]
+    Tensor rows = concat({behind, flip(slice(ahead, 0, 0, K - 1), 0)}, 0);  // [2K - 1, H, D]
     Tensor scores = relative_product(q, rows, K);
     if (made(Mistake::diagonal_twice)) {
       Tensor here = slice(ahead, 0, K - 1, K);  // [1, H, D]

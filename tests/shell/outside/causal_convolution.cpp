@@ -45,8 +45,8 @@ Tensor causal_convolution(const Tensor& input, const Tensor& taps) {
           to_x[i] += kernel.data()[k] * dy.data()[o];
           to_w[b * kernel.count() + k] += x.data()[i] * dy.data()[o];
         });
-    accumulate(x.gradient_sink(), dx);
-    accumulate(all.gradient_sink(), dw);  // summed over the batch
+    accumulate(x.open_gradient(), dx);
+    accumulate(all.open_gradient(), dw);  // summed over the batch
   });
   return y;
 }
