@@ -25,6 +25,11 @@ constexpr SharedField rnn_layers{"rnn_layers", "recurrent networks of a block, o
                               quantity::layers};
 constexpr SharedField d_inner{"d_inner", "width of the feed-forward networks", quantity::channels};
 constexpr SharedField activation{"activation", "activation of the feed-forward networks"};
+constexpr SharedField dropout{"dropout", "share of activations dropped in training",
+                              {"PROBABILITY", range::less_than_one}, false};
+constexpr SharedField attention_dropout{"attention_dropout",
+                                        "share of attention weights dropped in training",
+                                        {"PROBABILITY", range::less_than_one}, false};
 constexpr SharedField norm_first{"norm_first", "normalize before each layer instead of after it"};
 constexpr SharedField final_norm{"final_norm", "normalize the last block's output"};
 constexpr SharedField tie_embedding{"tie_embedding",

@@ -44,6 +44,7 @@ struct MultiHeadAttentionConfig {
     field(window, fields::window);
     field(chunk, fields::chunk);
     field(position, {"position", "how attention knows positions"});
+    field(attention_dropout, fields::attention_dropout);
   }
 };
 

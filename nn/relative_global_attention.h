@@ -38,6 +38,7 @@ struct RelativeGlobalAttentionConfig {
            quantity::tokens, "max_positions"});
     field(causal, {"causal", fields::causal.help, {}, "", "bidirectional"});
     field(relative_bias, {"relative_bias", "learn a bias for each distance besides its embedding"});
+    field(attention_dropout, fields::attention_dropout);
   }
 
   /// Sets the number of distances unless that is given.

@@ -37,6 +37,7 @@ struct RelativeMultiHeadAttentionConfig {
          "half the rows of the table of distances; in models as many as sequences and memory need",
          quantity::tokens});
     field(causal, fields::causal);
+    field(attention_dropout, fields::attention_dropout);
   }
 
   /// Sets the size of the tables to what such sequences need, if `usual` has left it open.

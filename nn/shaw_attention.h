@@ -41,6 +41,7 @@ struct ShawAttentionConfig {
     field(key_positions, {"key_positions", "learn an embedding of each distance for the keys"});
     field(value_positions,
           {"value_positions", "learn an embedding of each distance for the values"});
+    field(attention_dropout, fields::attention_dropout);
   }
 
   /// What a model has unless told otherwise.

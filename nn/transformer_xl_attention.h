@@ -79,6 +79,8 @@ struct TransformerXLAttentionConfig {
                           "with learned positions, rows of the table of distances; in models as "
                           "many as sequences and memory need",
                           quantity::tokens});
+    field(dropout, fields::dropout);
+    field(attention_dropout, fields::attention_dropout);
   }
 
   /// Sets the size of the table of learned positions unless that is given.

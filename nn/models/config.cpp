@@ -44,7 +44,7 @@ std::string listed(const auto& names) {
 /// Returns the key under which JSON has the field.
 const char* key_of(const Field& field) { return *field.opposite ? field.opposite : field.name; }
 
-/// Fills a config's fields from an object, and remembers which keys they named.
+/// Fills a config's saved fields from an object, and remembers which keys they named.
 class Reader {
  public:
   Reader(std::string layer, const Json& object) : layer_(std::move(layer)), left_(object) {
@@ -53,6 +53,7 @@ class Reader {
 
   template <class Value, class... Usual>
   void operator()(Value& value, const Field& field, const Usual&...) {
+    if (!field.saved) return;
     bool needed = (std::is_same_v<Usual, Required> || ...);
     known_.insert(key_of(field));
     bool given = take(key_of(field), value);
@@ -132,7 +133,7 @@ class Reader {
   std::set<std::string> known_;
 };
 
-/// Collects the fields of a layer's config into an object. Absent options are left out, and so are
+/// Collects the saved fields of a layer's config into an object. Absent options are left out, and so are
 /// fields with the usual value, if the config says what that is; with `all`, they are null and that
 /// value.
 struct Writer {
@@ -142,13 +143,15 @@ struct Writer {
 
   template <class Value>
   void operator()(const Value& value, const Field& field) {
+    if (!field.saved) return;
     if constexpr (is_optional<Value>) {
       if (value || all) object[field.name] = nullptr;
       if (value) object[field.name] = *value;
     } else if constexpr (std::is_same_v<Value, MixerConfig>) {
       Writer mixer{.all = all};
       mixer.object["type"] = type_of(value);
-      std::visit([&](auto config) { config.fields(mixer); }, value);
+      MixerConfig copy = value;
+      fields_of(copy, mixer);
       for (const std::string& taken : taken_from(layer)) mixer.object.erase(taken);
       object[field.name] = mixer.object;
     } else if constexpr (Named<Value>) {
@@ -171,7 +174,7 @@ std::optional<Configs> read_config(const std::string& name, const Json& object) 
   for (Configs& config : all_configs<Configs>()) {
     if (name != type_of(config)) continue;
     Reader reader(name, object);
-    std::visit([&](auto& each) { each.fields(reader); }, config);
+    fields_of(config, reader);
     reader.refuse_unknown_keys();
     return config;
   }
@@ -201,7 +204,8 @@ template std::optional<MixerConfig> config_named(const std::string&, const std::
 
 std::string config_to_json(const AnyConfig& config, bool all) {
   Writer writer{type_of(config), all};
-  std::visit([&](auto copy) { copy.fields(writer); }, config);
+  AnyConfig copy = config;
+  fields_of(copy, writer);
   return writer.object.dump();
 }
 

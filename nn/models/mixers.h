@@ -27,6 +27,16 @@ const char* type_of(const auto& config) {
   return std::visit([](const auto& each) { return each.type; }, config);
 }
 
+/// Calls visit(value, field) for each rate, of a config and of its mixers, that files leave out.
+void each_unsaved(auto& config, auto&& visit) {
+  fields_of(config, [&]<class Value>(Value& value, const Field& field, const auto&...) {
+    if constexpr (std::is_same_v<Value, MixerConfig>)
+      each_unsaved(value, visit);
+    else if constexpr (std::is_same_v<Value, double>)
+      if (!field.saved) visit(value, field);
+  });
+}
+
 /// Returns a config of each type in a variant such as LayerConfig, as nobody has changed it.
 template <class Configs>
 std::vector<Configs> all_configs() {

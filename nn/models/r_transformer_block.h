@@ -41,6 +41,8 @@ struct RTransformerBlockConfig {
     field(cell, fields::cell);
     field(d_inner, fields::d_inner);
     field(rnn_layers, fields::rnn_layers, int64_t{1});
+    field(dropout, fields::dropout);
+    field(attention_dropout, fields::attention_dropout);
   }
 };
 

@@ -44,23 +44,23 @@ struct Stack {
 
 /// Returns the config of a model's blocks. Their mixer takes its sizes and rates of dropout from
 /// the model, as far as it has fields for them.
-TransformerBlockConfig block_config(const auto& model, MixerConfig config) {
+TransformerBlockConfig block_config(auto model, MixerConfig config) {
   auto take = [&](auto& mixer) {
     mixer.d_model = model.d_model;
     if constexpr (requires { mixer.take_heads(1); })
       mixer.take_heads(model.n_head);
     else if constexpr (requires { mixer.n_head; })
       mixer.n_head = model.n_head;
-    if constexpr (requires { mixer.dropout; }) mixer.dropout = model.dropout;
-    if constexpr (requires { mixer.attention_dropout; })
-      mixer.attention_dropout = model.attention_dropout;
   };
   std::visit(take, config);
-  return {.mixer = config,
-          .d_inner = model.d_inner,
-          .norm_first = model.norm_first,
-          .activation = model.activation,
-          .dropout = model.dropout};
+  TransformerBlockConfig block{.mixer = config,
+                               .d_inner = model.d_inner,
+                               .norm_first = model.norm_first,
+                               .activation = model.activation};
+  each_unsaved(block, [&](double& rate, const Field& field) {
+    rate = *find_field<double>(model, field.name);
+  });
+  return block;
 }
 
 /// Returns the embedding of a model's tokens, or of those of one side. Throws an error that names

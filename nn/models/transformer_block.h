@@ -30,6 +30,7 @@ struct TransformerBlockConfig {
     field(activation, fields::activation);
     field(norm_eps,
           {"norm_eps", "what the norms add to the variance", {"NUMBER", range::positive}});
+    field(dropout, fields::dropout);
   }
 };
 

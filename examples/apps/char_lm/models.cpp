@@ -156,8 +156,8 @@ bool takes_option(const ModelKind& kind, const std::string& name) {
   if (name == "tie_position_biases") return distances;
   bool known = false;
   auto look = [&](auto config) {
-    known |= name == "dropatt" && requires { config.attention_dropout; };
-    config.fields([&](auto&, const Field& field, const auto&...) { known |= name == field.name; });
+    std::string field_name = name == "dropatt" ? "attention_dropout" : name;
+    config.fields([&](auto&, const Field& field, const auto&...) { known |= field_name == field.name; });
   };
   if (recurrent)
     look(RTransformerBlockConfig());
@@ -197,11 +197,6 @@ int64_t memory_length(const ModelFlags& flags) {
   return flags.mem_len.value_or(model_kind(flags.model).in_order ? flags.block_size : 0);
 }
 
-void set_dropout(const ModelFlags& flags, LanguageModelConfig& config) {
-  config.dropout = flags.dropout;
-  config.attention_dropout = flags.dropatt.value_or(flags.dropout);
-}
-
 LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   const ModelKind& kind = model_kind(flags.model);
   check(flags, kind);
@@ -229,7 +224,8 @@ LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   config.final_norm = flags.final_norm.value_or(config.norm_first);
   config.embedding_scale = flags.embedding_scale.value_or(config.embedding_scale);
   config.tie_embedding = flags.tie_embedding.value_or(config.tie_embedding);
-  set_dropout(flags, config);
+  config.dropout = flags.dropout;
+  config.attention_dropout = flags.attention_dropout();
   return config;
 }
 

@@ -34,6 +34,8 @@ struct ModelFlags {
   /// The fields of the mixers.
   common::FieldFlags mixer = mixer_flags();
 
+  double attention_dropout() const { return dropatt.value_or(dropout); }
+
   /// Calls flag(value, field) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
@@ -117,9 +119,6 @@ bool takes_option(const ModelKind& kind, const std::string& name);
 
 /// Returns --mem_len, or its default if it is not given.
 int64_t memory_length(const ModelFlags& flags);
-
-/// Sets the config's dropout from the flags. A config from a checkpoint has none.
-void set_dropout(const ModelFlags& flags, shiftgrad::LanguageModelConfig& config);
 
 /// Returns the config of the model that the flags describe. Throws, naming the flag, when they make
 /// no model.

@@ -22,13 +22,13 @@ using shiftgrad::Field;
 /// flag that is not given leaves the config's own value.
 class FieldFlags {
  public:
-  /// Adds flags for the fields of a config of this kind, without those in `left_out`. Its values
+  /// Adds flags for the saved fields of a config of this kind, without those in `left_out`. Its values
   /// are the defaults that help shows, except for sizes of 0, which are open.
   template <class Config>
   void add(const std::string& kind, Config config, const std::set<std::string>& left_out) {
     config.fields([&]<class Value>(const Value& value, const Field& field, const auto&...) {
       if constexpr (has_flag<Value>) {
-        if (left_out.contains(field.name)) return;
+        if (!field.saved || left_out.contains(field.name)) return;
         auto usual = kept(value);
         std::string shown = usual ? shiftgrad::text(std::boolalpha, *usual) : "0";
         Flag& flag = flags_.try_emplace(field.name, Flag{field, decltype(usual)()}).first->second;

@@ -83,10 +83,6 @@ std::string ModelFlags::kind_names(bool of_encoder) {
   return list;
 }
 
-void set_dropout(const ModelFlags& flags, EncoderDecoderConfig& config) {
-  config.dropout = config.attention_dropout = flags.dropout;
-}
-
 EncoderDecoderConfig model_config(const ModelFlags& flags, int64_t source_tokens,
                                   int64_t target_tokens) {
   check(flags);
@@ -108,7 +104,7 @@ EncoderDecoderConfig model_config(const ModelFlags& flags, int64_t source_tokens
   config.activation = flags.activation;
   config.share_embedding = flags.share_embedding;
   config.tie_embedding = flags.tie_embedding;
-  set_dropout(flags, config);
+  config.dropout = config.attention_dropout = flags.dropout;
   return config;
 }
 

@@ -41,13 +41,9 @@ std::string field_called(const std::string& type, const std::string& name) {
   std::string found;
   for (MixerConfig& config : all_configs<MixerConfig>())
     if (type == type_of(config))
-      std::visit(
-          [&](auto& mixer) {
-            mixer.fields([&](auto&, const Field& field, const auto&...) {
-              if (name == field.name || name == field.also) found = field.name;
-            });
-          },
-          config);
+      fields_of(config, [&](auto&, const Field& field, const auto&...) {
+        if (name == field.name || name == field.also) found = field.name;
+      });
   return found;
 }
 
@@ -57,8 +53,9 @@ std::string hint_for(const std::string& type, const Json& given) {
   for (MixerConfig& config : all_configs<MixerConfig>()) {
     layers.push_back(type_of(config));
     if (layers.back() != type) continue;
-    auto add = [&](auto&, const Field& field, const auto&...) { keys.push_back(field.name); };
-    std::visit([&](auto& mixer) { mixer.fields(add); }, config);
+    fields_of(config, [&](auto&, const Field& field, const auto&...) {
+      if (field.saved) keys.push_back(field.name);
+    });
   }
   if (keys.empty()) {
     std::string near = common::did_you_mean(type, layers);

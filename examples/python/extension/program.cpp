@@ -9,7 +9,6 @@
 #include "core/errors.h"
 #include "core/io/json.h"
 #include "described.h"
-#include "dropout_rates.h"
 #include "model_program.h"
 #include "module_program.h"
 #include "nn/layer.h"
@@ -218,15 +217,11 @@ std::unique_ptr<Program> make_program(const std::string& name, const std::string
     config_from_json<ShiftRightConfig>(config);
     return make_shift_program("shift_right", [](const Tensor& x) { return shift_right(x); });
   }
-  std::string options = config;
-  auto rates = DropoutRates::take_from(options, name);
-  LayerConfig layer = known_layer(name, options);
-  rates.apply_to(layer);
   return std::visit(
       [&]<class Config>(const Config& each) -> std::unique_ptr<Program> {
         return std::make_unique<LayerProgram<Config>>(each, values);
       },
-      layer);
+      known_config<LayerConfig>(name, config));
 }
 
 namespace {

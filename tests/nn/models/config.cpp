@@ -40,7 +40,7 @@ template <class Config>
 std::string unknown(const std::string& key, Config config = {}) {
   std::set<std::string> known;
   auto collect = [&](auto&, const Field& field, const auto&...) {
-    known.insert(*field.opposite ? field.opposite : field.name);
+    if (field.saved) known.insert(*field.opposite ? field.opposite : field.name);
   };
   config.fields(collect);
   std::string list;
