@@ -52,7 +52,7 @@ struct Field {
   const char* opposite = "";
   /// The choices of a text, if its unit does not name them.
   std::string choices{};
-  /// Whether JSON has the field. What only training needs, such as dropout, is given anew each time.
+  /// Whether JSON has the field. What only training needs, such as dropout, is given each time.
   bool saved = true;
 };
 

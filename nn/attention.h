@@ -12,6 +12,7 @@
 
 #include "nn/layer.h"
 #include "nn/linear.h"
+#include "nn/width.h"
 #include "ops/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -78,10 +79,10 @@ struct Attention : Layer {
              bool with_bias, Initial values);
   /// Sets up the members from a variant's config, after a check of its fields.
   template <class Config>
-  void build(const Config& config, bool with_bias, Initial values,
+  void build(const Config& config, Width width, bool with_bias, Initial values,
              std::optional<int64_t> head_size = {}) {
-    check_fields(config.type, config);
-    build(config.type, config.d_model, config.n_head, head_size, with_bias, values);
+    check_fields(config.type, Sized{config, width});
+    build(config.type, width.d_model, width.n_head.value_or(0), head_size, with_bias, values);
     attention_dropout = config.attention_dropout;
     if constexpr (requires { config.causal; }) causal = config.causal;
     if constexpr (requires { config.window; }) window = config.window;

@@ -2,6 +2,8 @@
 
 // The descriptions of fields that several configs have.
 
+#include <array>
+
 #include "core/field.h"
 
 namespace shiftgrad {
@@ -45,6 +47,22 @@ constexpr SharedField tie_position_biases{"tie_position_biases",
                                        "the position bias"};
 
 }  // namespace fields
+
+/// What programs know of the models that are named after a mixer.
+struct KnownModel {
+  /// Name of such a model, such as "shaw".
+  const char* name;
+  /// What distinguishes it, in a few words.
+  const char* summary;
+  /// Whether it reads a text in order, with a memory of what came before.
+  bool in_order = false;
+  /// Whether the mixer knows the order of tokens; otherwise positions are added to the embeddings.
+  bool knows_order = true;
+  /// Whether sums stand for all of the past, so that no memory is of use.
+  bool sums_past = false;
+  /// The fields that make another model of it, "" for none.
+  std::array<const char*, 4> forms{""};
+};
 
 /// The lengths of the sequences that a model is for.
 struct SequenceLengths {

@@ -24,9 +24,10 @@ Tensor distance_penalty(int64_t H, int64_t farthest, int64_t nearest, double fac
 
 }  // namespace
 
-MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Initial values)
+MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Width width,
+                                       Initial values)
     : position(config.position) {
-  build(config, config.bias, values);
+  build(config, width, config.bias, values);
   require(position != AttentionPosition::rope || d_head % 2 == 0, config.type,
           ": position rope needs an even head size, but d_model / n_head is ", d_head);
 }

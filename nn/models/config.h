@@ -36,9 +36,20 @@ struct WithMore<std::variant<Configs...>, More...> {
   using Type = std::variant<Configs..., More...>;
 };
 
-/// The config of a mixer or of a block.
-using LayerConfig = WithMore<MixerConfig, TransformerBlockConfig, RTransformerBlockConfig,
-                             EncoderDecoderBlockConfig>::Type;
+template <class Configs>
+struct AllSized;
+template <class... Configs>
+struct AllSized<std::variant<Configs...>> {
+  using Type = std::variant<Sized<Configs>...>;
+};
+
+/// The config of a mixer that stands alone, with its width.
+using SizedMixerConfig = AllSized<MixerConfig>::Type;
+
+/// The config of a mixer or of a block, with its width.
+using LayerConfig =
+    WithMore<SizedMixerConfig, Sized<TransformerBlockConfig>, Sized<RTransformerBlockConfig>,
+             Sized<EncoderDecoderBlockConfig>>::Type;
 
 /// The config of anything that a file or a program may ask for by name.
 using AnyConfig = WithMore<LayerConfig, LanguageModelConfig, EncoderDecoderConfig, RelShiftConfig,
@@ -46,21 +57,27 @@ using AnyConfig = WithMore<LayerConfig, LanguageModelConfig, EncoderDecoderConfi
 
 /// Returns the config of the type called `name` that a JSON object describes, or nothing if no type
 /// in `Configs` has this name. Throws, naming layer and key, on an unknown key, a null or a value
-/// of the wrong type. `Configs` is AnyConfig, LayerConfig or MixerConfig.
+/// of the wrong type. `Configs` is AnyConfig, LayerConfig or SizedMixerConfig.
 template <class Configs>
 std::optional<Configs> config_named(const std::string& name, const std::string& text);
 
-/// Returns the config of this type that a JSON object describes. Throws as config_named does.
+template <class Config, class Configs>
+constexpr bool is_one_of = false;
+template <class Config, class... Configs>
+constexpr bool is_one_of<Config, std::variant<Configs...>> = (std::is_same_v<Config,
+                                                              Configs> || ...);
+
+/// Returns the config of this type that a JSON object describes, that of a layer with its width.
+/// Throws as config_named does.
 template <class Config>
-Config config_from_json(const std::string& text) {
-  return std::get<Config>(*config_named<AnyConfig>(Config::type, text));
+auto config_from_json(const std::string& text) {
+  constexpr bool of_layer = is_one_of<Sized<Config>, LayerConfig>;
+  using Read = std::conditional_t<of_layer, Sized<Config>, Config>;
+  return std::get<Read>(*config_named<AnyConfig>(Config::type, text));
 }
 
 /// Returns the JSON object that config_from_json reads back. With `all`, it is for people: it has
 /// every field, null for an absent option.
 std::string config_to_json(const AnyConfig& config, bool all = false);
-
-/// Returns the size C of the tokens [B, T, C] that the layer takes.
-int64_t layer_width(const LayerConfig& config);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

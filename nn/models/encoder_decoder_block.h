@@ -46,7 +46,7 @@ struct CrossAttention : MultiHeadAttention {
 /// source of its first call.
 struct EncoderDecoderBlock : TransformerBlock {
   /// Builds the block. Throws when the config describes no valid block.
-  EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Initial values);
+  EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Width width, Initial values);
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -42,18 +42,9 @@ struct Stack {
   Tensor with_positions(const Tensor& x, size_t block, int64_t first) const;
 };
 
-/// Returns the config of a model's blocks. Their mixer takes its sizes and rates of dropout from
-/// the model, as far as it has fields for them.
-TransformerBlockConfig block_config(auto model, MixerConfig config) {
-  auto take = [&](auto& mixer) {
-    mixer.d_model = model.d_model;
-    if constexpr (requires { mixer.take_heads(1); })
-      mixer.take_heads(model.n_head);
-    else if constexpr (requires { mixer.n_head; })
-      mixer.n_head = model.n_head;
-  };
-  std::visit(take, config);
-  TransformerBlockConfig block{.mixer = config,
+/// Returns the config of a model's blocks around this mixer, with the model's rates of dropout.
+TransformerBlockConfig block_around(const MixerConfig& mixer, auto model) {
+  TransformerBlockConfig block{.mixer = mixer,
                                .d_inner = model.d_inner,
                                .norm_first = model.norm_first,
                                .activation = model.activation};

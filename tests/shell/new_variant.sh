@@ -57,9 +57,9 @@ This is ALiBi with a slope that each head learns. It takes time O(T K C) and mem
 END
 before '/// R_δ = ' tests/support/oracles/attention.h << 'END'
 /// Forgetting: q·k / √D - slope_h δ.
-inline Values oracle(const ForgettingAttentionConfig& config, const Weights& weights,
+inline Values oracle(const Sized<ForgettingAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
-  int64_t H = config.n_head, D = config.d_model / H;
+  int64_t H = *config.n_head, D = config.d_model / H;
   const Values& slope = weights["slope"];
   auto score = [&](const Pair& pair) {
     return pair.content() / std::sqrt(static_cast<double>(D)) -
@@ -69,16 +69,16 @@ inline Values oracle(const ForgettingAttentionConfig& config, const Weights& wei
 }
 
 END
-before 'inline int64_t count(const TransformerXLAttentionConfig' tests/support/oracles/counts.h << 'END'
-inline int64_t count(const ForgettingAttentionConfig& c) {
-  return count_of_heads(c.d_model, c.d_model, true) + c.n_head;
+before 'inline int64_t count(const Sized<TransformerXLAttentionConfig>' tests/support/oracles/counts.h << 'END'
+inline int64_t count(const Sized<ForgettingAttentionConfig>& c) {
+  return count_of_heads(c.d_model, c.d_model, true) + *c.n_head;
 }
 
 END
 before '  using Music = ' tests/support/layer_rows.cpp << 'END'
   using Forgetting = ForgettingAttentionConfig;
-  rows.push_back(mixer("forgetting", Forgetting{.d_model = 6, .n_head = 2}));
-  rows.push_back(mixer("forgetting window 3", Forgetting{.d_model = 6, .n_head = 3, .window = 3}));
+  rows.push_back(mixer("forgetting", Sized{Forgetting{}, {6, 2}}));
+  rows.push_back(mixer("forgetting window 3", Sized{Forgetting{.window = 3}, {6, 3}}));
 END
 before '    for more in ' tests/pytorch/layers.py << 'END'
     yield from of("forgetting_attention", 6, n_head=2)

@@ -95,17 +95,12 @@ struct ModelFlags {
   }
 };
 
-/// A kind of model that --model can name.
-struct ModelKind {
-  std::string name;
-  std::string description;
-  /// Whether it reads the text in order and remembers, unless --mem_len 0 forbids that. The other
-  /// kinds see blocks from anywhere, unless --mem_len asks for memory.
-  bool in_order;
+/// A kind of model that --model can name. One that reads in order remembers, unless --mem_len 0
+/// forbids that. The other kinds see blocks from anywhere, unless --mem_len asks for memory. The
+/// `forms` are flags, as `compare` takes them.
+struct ModelKind : shiftgrad::KnownModel {
   /// The model without any flags.
   shiftgrad::LanguageModelConfig usual;
-  /// Flags that make it another model, as `compare` takes them; an empty string for none.
-  std::vector<std::string> forms = {""};
 };
 
 /// The kinds: one for each mixer of the library, and the R-Transformer.

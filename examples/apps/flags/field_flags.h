@@ -22,11 +22,11 @@ using shiftgrad::Field;
 /// flag that is not given leaves the config's own value.
 class FieldFlags {
  public:
-  /// Adds flags for the saved fields of a config of this kind, without those in `left_out`. Its values
-  /// are the defaults that help shows, except for sizes of 0, which are open.
+  /// Adds flags for the saved fields of a config of this kind, without those in `left_out`. Its
+  /// values are the defaults that help shows, except for sizes of 0, which are open.
   template <class Config>
   void add(const std::string& kind, Config config, const std::set<std::string>& left_out) {
-    config.fields([&]<class Value>(const Value& value, const Field& field, const auto&...) {
+    fields_of(config, [&]<class Value>(const Value& value, const Field& field, const auto&...) {
       if constexpr (has_flag<Value>) {
         if (!field.saved || left_out.contains(field.name)) return;
         auto usual = kept(value);
@@ -51,7 +51,7 @@ class FieldFlags {
   /// Sets the fields of the config whose flags are given.
   template <class Config>
   void apply_to(Config& config) const {
-    config.fields([&]<class Value>(Value& value, const Field& field, const auto&...) {
+    fields_of(config, [&]<class Value>(Value& value, const Field& field, const auto&...) {
       if constexpr (has_flag<Value>)
         if (has(field.name)) give(flags_.at(field.name).value, value);
     });
@@ -61,7 +61,7 @@ class FieldFlags {
   template <class Config>
   void take_from(Config config) {
     visit([](auto& value, const Field&) { value.reset(); });
-    config.fields([&]<class Value>(const Value& value, const Field& field, const auto&...) {
+    fields_of(config, [&]<class Value>(const Value& value, const Field& field, const auto&...) {
       auto found = flags_.find(field.name);
       if constexpr (has_flag<Value>)
         if (found != flags_.end() && kept(value)) found->second.value = kept(value);

@@ -10,7 +10,6 @@
 #include "core/errors.h"
 #include "examples/apps/draw/json_text.h"
 #include "examples/apps/flags/near_name.h"
-#include "nn/models/config.h"
 
 namespace show_layer {
 
@@ -39,7 +38,7 @@ Json given_keys(const std::string& layer, std::string keys) {
 /// "".
 std::string field_called(const std::string& type, const std::string& name) {
   std::string found;
-  for (MixerConfig& config : all_configs<MixerConfig>())
+  for (SizedMixerConfig& config : all_configs<SizedMixerConfig>())
     if (type == type_of(config))
       fields_of(config, [&](auto&, const Field& field, const auto&...) {
         if (name == field.name || name == field.also) found = field.name;
@@ -50,7 +49,7 @@ std::string field_called(const std::string& type, const std::string& name) {
 /// Returns what may have been meant with a layer or a key that there is not.
 std::string hint_for(const std::string& type, const Json& given) {
   std::vector<std::string> layers, keys;
-  for (MixerConfig& config : all_configs<MixerConfig>()) {
+  for (SizedMixerConfig& config : all_configs<SizedMixerConfig>()) {
     layers.push_back(type_of(config));
     if (layers.back() != type) continue;
     fields_of(config, [&](auto&, const Field& field, const auto&...) {
@@ -131,7 +130,7 @@ void fill(const Parameter& parameter, int64_t channels, int64_t number) {
 
 }  // namespace
 
-MixerConfig config_of(const std::string& layer, int64_t T, int64_t M) {
+SizedMixerConfig config_of(const std::string& layer, int64_t T, int64_t M) {
   constexpr int64_t widest = 64;
   size_t colon = layer.find(':');
   std::string type = layer.substr(0, colon);
@@ -143,7 +142,7 @@ MixerConfig config_of(const std::string& layer, int64_t T, int64_t M) {
   require(!width.is_number() || width <= widest, layer, ": d_model ", width.dump(),
           ", expected at most ", widest);
   try {
-    auto mixer = config_named<MixerConfig>(type, config.dump());
+    auto mixer = config_named<SizedMixerConfig>(type, config.dump());
     require(mixer.has_value(), type, ": no such layer");
     return *mixer;
   } catch (const Error& error) {

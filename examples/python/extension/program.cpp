@@ -49,14 +49,14 @@ class LayerProgram : public ModuleProgram<Config> {
  public:
   LayerProgram(const Config& config, Initial values)
       : ModuleProgram<Config>(config, {"x", "memory", "context"}, values),
-        width_(layer_width(config)) {}
+        width_(config.d_model) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
     auto guard = lend(tensors);
     const Tensor &x = tensors[0], &memory = tensors[1], &source = tensors[2];
     check_input(name_, x, memory, width_);
     if (x.count() == 0) return Tensor::empty(x.shape());
-    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>) {
+    if constexpr (std::is_same_v<Config, Sized<EncoderDecoderBlockConfig>>) {
       // The masks are the mixer's, and the cross-attention drops by streams of its own.
       Source given{source,
                    {.training = context.training,
@@ -64,7 +64,7 @@ class LayerProgram : public ModuleProgram<Config> {
       context.source = &given;
       return module_(x, memory, context);
     } else {
-      if constexpr (std::is_same_v<Config, MultiHeadAttentionConfig>)
+      if constexpr (std::is_same_v<Config, Sized<MultiHeadAttentionConfig>>)
         if (source.defined()) {
           require(!memory.defined(), name_, ": memory with a context");
           return module_.cross(x, source, context);
@@ -80,7 +80,7 @@ class LayerProgram : public ModuleProgram<Config> {
     auto guard = lend(tensors);
     const Tensor &x = tensors[0], &source = tensors[2];
     Source given{source};
-    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
+    if constexpr (std::is_same_v<Config, Sized<EncoderDecoderBlockConfig>>)
       context.source = &given;
     else
       require(!source.defined(), name_, ": a step takes no context");

@@ -96,9 +96,9 @@ inline std::vector<double> turned(std::span<const double> x, int64_t position) {
   return y;
 }
 
-inline Values oracle(const MultiHeadAttentionConfig& config, const Weights& weights,
+inline Values oracle(const Sized<MultiHeadAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
-  int64_t H = config.n_head, D = config.d_model / H;
+  int64_t H = *config.n_head, D = config.d_model / H;
   bool causal = config.causal && !input.context.defined();
   double root = std::sqrt(static_cast<double>(D));
   return attention_oracle(
@@ -116,9 +116,9 @@ inline Values oracle(const MultiHeadAttentionConfig& config, const Weights& weig
 }
 
 /// labml: ((q + v)·k + q·R[P-δ] + S[P-δ]) / √D, and values with a bias.
-inline Values oracle(const RelativeMultiHeadAttentionConfig& config, const Weights& weights,
+inline Values oracle(const Sized<RelativeMultiHeadAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
-  int64_t H = config.n_head, D = config.d_model / H, P = config.max_positions;
+  int64_t H = *config.n_head, D = config.d_model / H, P = config.max_positions;
   const Values &R = weights["key_pos_embeddings"], &S = weights["key_pos_bias"];
   const Values &v = weights["query_pos_bias"], &value_bias = weights["value_bias"];
   auto score = [&](const Pair& pair) {
@@ -135,9 +135,9 @@ inline Values oracle(const RelativeMultiHeadAttentionConfig& config, const Weigh
 }
 
 /// Music Transformer: (q·k + q·E[max_seq-1-|δ|] + b[max_seq-1-|δ|]) / √D.
-inline Values oracle(const RelativeGlobalAttentionConfig& config, const Weights& weights,
+inline Values oracle(const Sized<RelativeGlobalAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
-  int64_t H = config.n_head, D = config.d_model / H;
+  int64_t H = *config.n_head, D = config.d_model / H;
   auto score = [&](const Pair& pair) {
     std::string time = pair.delta() >= 0 ? "past" : "future";
     int64_t row = config.max_positions - 1 - std::abs(pair.delta());
@@ -151,9 +151,9 @@ inline Values oracle(const RelativeGlobalAttentionConfig& config, const Weights&
 }
 
 /// Shaw: (q·k + q·a[r]) / √D and values v + b[r], r = clip(-δ, -k, k) + k.
-inline Values oracle(const ShawAttentionConfig& config, const Weights& weights,
+inline Values oracle(const Sized<ShawAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
-  int64_t H = config.n_head, D = config.d_model / H, k = config.max_distance.value();
+  int64_t H = *config.n_head, D = config.d_model / H, k = config.max_distance.value();
   const Values& a = weights["key_distance_embeddings"];
   const Values& b = weights["value_distance_embeddings"];
   auto row = [k](const Pair& pair) { return std::clamp(-pair.delta(), -k, k) + k; };
@@ -182,9 +182,9 @@ inline std::vector<double> sinusoid_row(int64_t delta, int64_t C) {
 /// Transformer-XL: ((q + u)·k + (q + v)·W_r R_δ) / √D, with δ below 0 for the future of a two-way
 /// layer, or with learned tables ((q + u)·k + q·E[max_positions-1-δ] + s[max_positions-1-δ]) / √D,
 /// whose first row stands for all greater distances, too.
-inline Values oracle(const TransformerXLAttentionConfig& config, const Weights& weights,
+inline Values oracle(const Sized<TransformerXLAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
-  int64_t C = config.d_model, H = config.n_head, D = config.d_head.value_or(C / H);
+  int64_t C = config.d_model, H = *config.n_head, D = config.d_head.value_or(C / H);
   const Values &u = weights["content_bias"], &v = weights["position_bias"];
   const Values& W_r = weights["position.weight"];
   const Values &E = weights["position_embeddings"], &s = weights["position_scalar_bias"];

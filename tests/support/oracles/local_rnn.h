@@ -36,7 +36,8 @@ inline void cell_step(RecurrentCell cell, const Weights& weights, const std::vec
 }
 
 /// The cell from h = c = 0 over each token's window; tokens before the first are zero vectors.
-inline Values oracle(const LocalRnnConfig& config, const Weights& weights, const Input& input) {
+inline Values oracle(const Sized<LocalRnnConfig>& config, const Weights& weights,
+                     const Input& input) {
   Values tokens = input.tokens(), y({input.B(), input.T(), input.C()});
   auto C = static_cast<size_t>(input.C());
   for (int64_t b = 0; b < input.B(); ++b)
