@@ -131,7 +131,7 @@ Terms Aft::terms(const Tensor& x, const Past& past, Context& context) const {
   AftBand biases = band(M, T);
   AftTerms terms = project(x, past.memory());
   terms.band = biases;
-  terms.visibility = {config.causal, {}, context.key_padding_mask, context.attention_mask};
+  terms.visibility = {{config.causal}, context.key_padding_mask, context.attention_mask};
   if (state) std::tie(terms.key, terms.value) = state->append(terms.key, terms.value);
   return terms;
 }

@@ -14,10 +14,6 @@ constexpr SharedField d_model{"d_model", "width of the tokens", quantity::channe
 constexpr SharedField n_head{"n_head", "heads", quantity::heads};
 constexpr SharedField causal{"causal", "let each token see the past alone"};
 constexpr SharedField bias{"bias", "add biases to the projections"};
-constexpr SharedField window{"window", "attend to distances below it only", quantity::tokens};
-constexpr SharedField chunk{"chunk",
-                         "[c, n]: attend to one's own chunk of c tokens, and to the n before it",
-                         quantity::tokens};
 constexpr SharedField cell{"cell", "cell of the recurrent network"};
 /// No weight depends on this window, so nothing else bounds it, and each of its tokens is a step of
 /// the network.

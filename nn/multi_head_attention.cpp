@@ -50,8 +50,9 @@ Heads MultiHeadAttention::rotated(const Heads& heads, int64_t query, int64_t key
 }
 
 Heads MultiHeadAttention::source_heads(const Tensor& source) const {
-  require(!window, "multi_head_attention: window with a context");
-  require(!chunk, "multi_head_attention: chunk with a context");
+  Sight(*this).limits([&](const auto& rule, const Field& field) {
+    require(!rule, "multi_head_attention: ", field.name, " with a context");
+  });
   require(position == AttentionPosition::none,
           "multi_head_attention: position with a context, expected none");
   int64_t C = qkv.weight.size(1);
@@ -68,7 +69,7 @@ Tensor MultiHeadAttention::cross(const Tensor& x, Heads source, Context& context
           x.size(0), ", S, ", C, "]");
   source.query = project_query(x);
   RelativeAttention terms = completed(equation(source, {}), context);
-  terms.visibility.causal = false;
+  terms.visibility.sight.causal = false;
   return attend(terms, context);  // [B, T, C]
 }
 

@@ -31,17 +31,14 @@ struct MultiHeadAttentionConfig {
                                     .forms = {"", "position=sinusoid", "position=rope",
                                               "position=alibi"}};
   bool bias = true;
-  bool causal = true;
-  std::optional<Window> window{};
-  std::optional<Chunk> chunk{};
+  Sight sight{};
   AttentionPosition position = AttentionPosition::none;
   double attention_dropout = 0;
 
   void fields(auto&& field) {
     field(bias, fields::bias);
-    field(causal, fields::causal);
-    field(window, fields::window);
-    field(chunk, fields::chunk);
+    field(sight.causal, fields::causal);
+    sight.limits(field);
     field(position, {"position", "how attention knows positions"});
     field(attention_dropout, fields::attention_dropout);
   }

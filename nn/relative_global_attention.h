@@ -21,8 +21,8 @@ struct RelativeGlobalAttentionConfig {
   static constexpr KnownModel known{"music_transformer", "an embedding for each distance"};
   /// Number of distances that are attended to, in each direction. JSON calls it max_seq.
   int64_t max_positions = 0;
-  /// JSON has its opposite, `bidirectional`.
-  bool causal = true;
+  /// JSON has the opposite of `causal`, `bidirectional`.
+  Sight sight{};
   bool relative_bias = true;
   double attention_dropout = 0;
 
@@ -31,7 +31,7 @@ struct RelativeGlobalAttentionConfig {
           {"max_seq",
            "attend to distances below it only; in models as many as sequences and memory need",
            quantity::tokens, "max_positions"});
-    field(causal, {"causal", fields::causal.help, {}, "", "bidirectional"});
+    field(sight.causal, {"causal", fields::causal.help, {}, "", "bidirectional"});
     field(relative_bias, {"relative_bias", "learn a bias for each distance besides its embedding"});
     field(attention_dropout, fields::attention_dropout);
   }

@@ -25,7 +25,7 @@ struct RelativeMultiHeadAttentionConfig {
       .in_order = true};
   /// P, which is half the length of the tables.
   int64_t max_positions = 4096;
-  bool causal = true;
+  Sight sight{};
   double attention_dropout = 0;
 
   void fields(auto&& field) {
@@ -34,7 +34,7 @@ struct RelativeMultiHeadAttentionConfig {
         {"max_positions",
          "half the rows of the table of distances; in models as many as sequences and memory need",
          quantity::tokens});
-    field(causal, fields::causal);
+    field(sight.causal, fields::causal);
     field(attention_dropout, fields::attention_dropout);
   }
 

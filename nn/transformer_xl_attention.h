@@ -42,12 +42,9 @@ struct TransformerXLAttentionConfig {
   std::optional<int64_t> d_head{};
   /// The distance beyond which all distances share one sinusoid, on either side; 0 = no clamp.
   std::optional<int64_t> clamp_len{};
-  /// Distances below this are attended to. The original's same_length is a window as long as the
-  /// memory.
-  std::optional<Window> window{};
-  std::optional<Chunk> chunk{};
-  /// Whether each token sees the past alone. Only sinusoids go on into the future.
-  bool causal = true;
+  /// The original's same_length is a window as long as the memory. Only sinusoids go on into the
+  /// future.
+  Sight sight{};
   /// Learned positions need max_positions, the number of distances that have rows of their own.
   DistancePositions positions = DistancePositions::sinusoid;
   std::optional<int64_t> max_positions{};
@@ -66,9 +63,8 @@ struct TransformerXLAttentionConfig {
     field(clamp_len,
           {"clamp_len", "with sinusoid positions, treat greater distances as this one; 0 for none",
            quantity::tokens_or_none});
-    field(window, fields::window);
-    field(chunk, fields::chunk);
-    field(causal, fields::causal, true);
+    sight.limits(field);
+    field(sight.causal, fields::causal, true);
     field(content_bias, {"content_bias", "add a bias to the queries of keys, u"}, true);
     field(position_bias, {"position_bias", "add a bias to the queries of distances, v"}, true);
     field(bias, {"projection_bias", "add biases to the projections", {}, "bias"}, false);

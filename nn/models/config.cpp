@@ -11,14 +11,13 @@
 namespace shiftgrad {
 
 // What nlohmann's library calls for an assignment.
-static void to_json(nlohmann::ordered_json& json, const Window& window) {
-  if (window.is_number())
-    json = window.left + 1;
+template <NumberRule Rule>
+static void to_json(nlohmann::ordered_json& json, const Rule& rule) {
+  Dims numbers = rule.numbers();
+  if (numbers.size() == 1)
+    json = numbers[0];
   else
-    json = {window.left, window.right};
-}
-static void to_json(nlohmann::ordered_json& json, const Chunk& chunk) {
-  json = {chunk.size, chunk.left_chunks};
+    json = {numbers[0], numbers[1]};
 }
 
 }  // namespace shiftgrad
@@ -119,21 +118,21 @@ class Reader {
       value = entry.get<Value>();
     }
   }
-  void read(const char* key, const Json& entry, Window& value) const {
-    if (entry.is_array()) return read(key, entry, value.left, value.right);
-    int64_t below = 0;
-    read(key, entry, below);
-    value = below;
-  }
-  void read(const char* key, const Json& entry, Chunk& value) const {
-    read(key, entry, value.size, value.left_chunks);
-  }
-  void read(const char* key, const Json& entry, int64_t& first, int64_t& second) const {
+  template <NumberRule Rule>
+  void read(const char* key, const Json& entry, Rule& value) const {
+    int64_t first = 0, second = 0;
+    if constexpr (is_of_one_number<Rule>)
+      if (!entry.is_array()) {
+        read(key, entry, first);
+        value = first;
+        return;
+      }
     if (!entry.is_array() || entry.size() != 2)
       fail(layer_, ": config key \"", key, "\" is ", shown(entry),
            ", expected a list of two whole numbers");
     read(key, entry[0], first);
     read(key, entry[1], second);
+    value = {first, second};
   }
   MixerConfig mixer_of(Json fields) const;
 

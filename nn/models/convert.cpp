@@ -95,7 +95,7 @@ Aft as_full(const Layer& layer, int64_t C) {
   require(L < unlimited, layer.name,
           ": reads texts of any length, form full those of max_len alone");
   AftConfig config{.max_len = L,
-                   .causal = aft->visibility.causal,
+                   .causal = aft->visibility.sight.causal,
                    .bias = state_dict(layer).contains("output.bias")};
   Tensor w = widened(aft->band, L).bias;  // [G, L, L]
   if (w.size(0) == 1) w = select(w, 0, 0);
@@ -146,8 +146,8 @@ TransformerXLAttention to_transformer_xl(const Attention& layer) {
                                       .bias = bias.defined(),
                                       .attention_dropout = layer.attention_dropout};
   if (layer.d_head * H != C) config.d_head = layer.d_head;
-  if (layer.reach() < unlimited) config.window = layer.reach() + 1;
-  config.chunk = layer.chunk;
+  config.sight = layer;
+  if (layer.reach() < unlimited) config.sight.window = layer.reach() + 1;
   auto xl = layer_with_terms(layer, config, {C, H},
                              {{"content_bias", terms.content_bias},
                               {"position_embeddings", E},

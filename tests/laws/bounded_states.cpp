@@ -71,10 +71,10 @@ TEST_CASE("attention in a window costs the same for every token") {
        {AttentionPosition::none, AttentionPosition::rope, AttentionPosition::alibi}) {
     CAPTURE(position);
     check_constant_cost(
-        Sized{MultiHeadAttentionConfig{.window = 30, .position = position}, {4, 2}},
+        Sized{MultiHeadAttentionConfig{.sight = {.window = 30}, .position = position}, {4, 2}},
         unlimited, 29);
   }
-  check_constant_cost(Sized{TransformerXLAttentionConfig{.window = 30}, {4, 2}},
+  check_constant_cost(Sized{TransformerXLAttentionConfig{.sight = {.window = 30}}, {4, 2}},
                       unlimited, 29);
   check_constant_cost(Sized{RelativeGlobalAttentionConfig{.max_positions = 30}, {4, 2}},
                       unlimited, 29);

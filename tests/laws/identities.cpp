@@ -115,9 +115,9 @@ TEST_CASE("clamped sinusoids are a learned table, and so are ALiBi's slopes in a
   assign(learned, "position_scalar_bias", s);
   check_equal(sinusoid, learned);
 
-  Sized slopes{MultiHeadAttentionConfig{.window = rows}, {C, H}};
+  Sized slopes{MultiHeadAttentionConfig{.sight = {.window = rows}}, {C, H}};
   slopes.position = AttentionPosition::alibi;
-  config.window = rows;
+  config.sight.window = rows;
   config.bias = true;
   auto alibi = make(slopes, 48);
   auto table = make(config, 49);
@@ -186,7 +186,7 @@ TEST_CASE("without tables and positions all attention is multi-head attention") 
 
 TEST_CASE("a window or a clamp_len beyond all keys changes nothing") {
   auto plain = make(Sized{MultiHeadAttentionConfig{}, {C, H}}, 29);
-  auto windowed = make(Sized{MultiHeadAttentionConfig{.window = N}, {C, H}}, 30);
+  auto windowed = make(Sized{MultiHeadAttentionConfig{.sight = {.window = N}}, {C, H}}, 30);
   assign_shared(windowed, plain);
   check_equal(windowed, plain);
   Sized config{TransformerXLAttentionConfig{}, {C, H}};
@@ -196,7 +196,7 @@ TEST_CASE("a window or a clamp_len beyond all keys changes nothing") {
   assign_shared(clamped, xl);
   check_equal(clamped, xl);
   config.clamp_len = std::nullopt;
-  config.window = N;
+  config.sight.window = N;
   auto narrow = make(config, 33);
   assign_shared(narrow, xl);
   check_equal(narrow, xl);

@@ -50,7 +50,7 @@ TEST_CASE("attention over thousands of tokens") {
   check_long(Sized{MultiHeadAttentionConfig{.position = AttentionPosition::rope}, {channels, 1}});
   check_long(Sized{MultiHeadAttentionConfig{.position = AttentionPosition::alibi}, {channels, 1}});
   check_long(Sized{TransformerXLAttentionConfig{}, {channels, 1}});
-  check_long(Sized{TransformerXLAttentionConfig{.window = 100}, {channels, 1}}, 3);
+  check_long(Sized{TransformerXLAttentionConfig{.sight = {.window = 100}}, {channels, 1}}, 3);
 }
 
 TEST_CASE("tables over thousands of tokens") {

@@ -117,7 +117,7 @@ TEST_CASE("Shaw without a mask reads the tokens that it is to predict") {
   Sized config{ShawAttentionConfig{.max_distance = 2}, {width_fed, heads_fed}};
   ShawAttention causal = random_layer(config, random);
   Weights weights(causal);
-  config.causal = false;
+  config.sight.causal = false;
   Input input = random_input({1, tokens_fed, 0}, width_fed, random);
   Values wrong = oracle(config, weights, input);
   CHECK(relative_error(run(causal, input), wrong) > another);
@@ -131,7 +131,7 @@ TEST_CASE("Shaw without a mask reads the tokens that it is to predict") {
 
 TEST_CASE("two-way skewing of the wrong query, and a diagonal that counts twice") {
   RandomValues random(66);
-  Sized config{RelativeGlobalAttentionConfig{.max_positions = 8, .causal = false},
+  Sized config{RelativeGlobalAttentionConfig{.max_positions = 8, .sight = {.causal = false}},
                {width_fed, heads_fed}};
   config.relative_bias = false;
   auto layer = random_layer(config, random);

@@ -39,7 +39,7 @@ Values rows_of(const std::vector<int64_t>& distances, int64_t C) {
 }  // namespace
 
 TEST_CASE("distances beyond clamp_len share its sinusoid, in the past and in the future") {
-  Sized config{TransformerXLAttentionConfig{.causal = false}, {8, 2}};
+  Sized config{TransformerXLAttentionConfig{.sight = {.causal = false}}, {8, 2}};
   auto table = [&](int64_t farthest, int64_t nearest) {
     Context context;
     Tensor rows = with_plain_rows(config).position_table(farthest, nearest, context);

@@ -65,7 +65,7 @@ inline Values oracle(const Sized<ForgettingAttentionConfig>& config, const Weigh
     return pair.content() / std::sqrt(static_cast<double>(D)) -
            slope(pair.h) * static_cast<double>(pair.delta());
   };
-  return attention_oracle({H, D, {true, config.window}}, weights, input, score);
+  return attention_oracle({H, D, config.sight}, weights, input, score);
 }
 
 END
@@ -78,7 +78,7 @@ END
 before '  using Music = ' tests/support/layer_rows.cpp << 'END'
   using Forgetting = ForgettingAttentionConfig;
   rows.push_back(mixer("forgetting", Sized{Forgetting{}, {6, 2}}));
-  rows.push_back(mixer("forgetting window 3", Sized{Forgetting{.window = 3}, {6, 3}}));
+  rows.push_back(mixer("forgetting window 3", Sized{Forgetting{.sight = {.window = 3}}, {6, 3}}));
 END
 before '    for more in ' tests/pytorch/layers.py << 'END'
     yield from of("forgetting_attention", 6, n_head=2)

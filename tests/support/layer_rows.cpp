@@ -30,23 +30,22 @@ LayerRow row(const std::string& name, const Config& config) {
 /// What a row has from the fields that many configs have.
 template <class Config>
 void describe(LayerRow& row, const Config& config) {
-  if constexpr (requires { config.causal; }) row.causal = config.causal;
-  if constexpr (requires { config.window->left; })
-    if (config.window) row.held = row.sight = config.window->left;
-  if constexpr (requires { config.chunk; })
-    if (config.chunk) {
-      row.chunk = config.chunk->size;
-      row.held = std::min(row.held, row.chunk * (config.chunk->left_chunks + 1) - 1);
-      row.sight = unlimited;
-    }
+  const auto& [causal, window, chunk] = config.sight;
+  row.causal = causal;
+  if (window) row.held = row.sight = window->left;
+  if (chunk) {
+    row.chunk = chunk->size;
+    row.held = std::min(row.held, row.chunk * (chunk->left_chunks + 1) - 1);
+    row.sight = unlimited;
+  }
 }
 void describe(LayerRow& row, const Sized<RelativeMultiHeadAttentionConfig>& config) {
-  row.causal = config.causal;
-  row.most_keys = config.causal ? config.max_positions + 1 : config.max_positions;
+  row.causal = config.sight.causal;
+  row.most_keys = config.sight.causal ? config.max_positions + 1 : config.max_positions;
   row.held = config.max_positions;
 }
 void describe(LayerRow& row, const Sized<RelativeGlobalAttentionConfig>& config) {
-  row.causal = config.causal;
+  row.causal = config.sight.causal;
   row.held = row.sight = config.max_positions - 1;
 }
 void describe(LayerRow& row, const Sized<AftConfig>& config) {
@@ -89,31 +88,31 @@ void add_multi_head_attention(std::vector<LayerRow>& rows) {
   using Config = MultiHeadAttentionConfig;
   rows.push_back(mixer("mha", Sized{Config{}, {6, 2}}));
   rows.push_back(mixer("mha two-way, no bias",
-                       Sized{Config{.bias = false, .causal = false}, {6, 3}}));
-  rows.push_back(mixer("mha window 3", Sized{Config{.window = 3}, {6, 2}}));
-  rows.push_back(mixer("mha window 1", Sized{Config{.window = 1}, {4, 1}}));
+                       Sized{Config{.bias = false, .sight = {.causal = false}}, {6, 3}}));
+  rows.push_back(mixer("mha window 3", Sized{Config{.sight = {.window = 3}}, {6, 2}}));
+  rows.push_back(mixer("mha window 1", Sized{Config{.sight = {.window = 1}}, {4, 1}}));
   rows.push_back(mixer("mha two-way window 2",
-                       Sized{Config{.causal = false, .window = 2}, {6, 2}}));
+                       Sized{Config{.sight = {.causal = false, .window = 2}}, {6, 2}}));
   rows.push_back(mixer("mha two-way window [3, 1]",
-                       Sized{Config{.causal = false, .window = Window{3, 1}}, {6, 2}}));
+                       Sized{Config{.sight = {.causal = false, .window = Window{3, 1}}}, {6, 2}}));
   for (bool causal : {true, false}) {
-    Sized config{Config{.causal = causal, .chunk = Chunk{3, 1}}, {12, 3}};
+    Sized config{Config{.sight = {.causal = causal, .chunk = Chunk{3, 1}}}, {12, 3}};
     for (auto position :
          {AttentionPosition::none, AttentionPosition::rope, AttentionPosition::alibi}) {
       config.position = position;
       rows.push_back(mixer(text("mha chunks, ", position, causal ? "" : ", two-way"), config));
     }
-    config.window = Window{3, 2};
+    config.sight.window = Window{3, 2};
     rows.push_back(mixer(text("mha chunks and window", causal ? "" : ", two-way"), config));
   }
   for (AttentionPosition position : {AttentionPosition::rope, AttentionPosition::alibi}) {
     Sized config{Config{.position = position}, {12, 3}};
     rows.push_back(mixer(text("mha ", position), config));
-    config.window = 4;
+    config.sight.window = 4;
     rows.push_back(mixer(text("mha ", position, " window"), config));
-    config.causal = false;
+    config.sight.causal = false;
     rows.push_back(mixer(text("mha ", position, " two-way window"), config));
-    config.window = std::nullopt;
+    config.sight.window = std::nullopt;
     rows.push_back(mixer(text("mha ", position, " two-way"), config));
   }
 }
@@ -123,11 +122,11 @@ void add_learned_tables(std::vector<LayerRow>& rows) {
   rows.push_back(mixer("labml", Sized{Labml{.max_positions = 15}, {6, 2}}));
   rows.push_back(mixer("labml short", Sized{Labml{.max_positions = 7}, {6, 3}}));
   rows.push_back(mixer("labml two-way",
-                       Sized{Labml{.max_positions = 16, .causal = false}, {6, 2}}));
+                       Sized{Labml{.max_positions = 16, .sight = {.causal = false}}, {6, 2}}));
   using Music = RelativeGlobalAttentionConfig;
   for (int64_t max_seq : {1, 3, 32})
     for (bool two_way : {false, true}) {
-      Sized config{Music{.max_positions = max_seq, .causal = !two_way}, {6, 2}};
+      Sized config{Music{.max_positions = max_seq, .sight = {.causal = !two_way}}, {6, 2}};
       std::string name =
           "music " + std::to_string(max_seq) + (two_way ? " bidirectional" : " causal");
       rows.push_back(mixer(name, config));
@@ -138,7 +137,7 @@ void add_learned_tables(std::vector<LayerRow>& rows) {
   for (int64_t k : {0, 2, 40})
     for (bool causal : {false, true})
       rows.push_back(mixer("shaw " + std::to_string(k) + (causal ? " causal" : " two-way"),
-                           Sized{Shaw{.max_distance = k, .causal = causal}, {6, 2}}));
+                           Sized{Shaw{.max_distance = k, .sight = {.causal = causal}}, {6, 2}}));
   Sized shaw{Shaw{.max_distance = 2, .bias = false}, {8, 2}};
   for (bool keys : {false, true})
     for (bool values : {false, true}) {
@@ -156,22 +155,22 @@ void add_transformer_xl(std::vector<LayerRow>& rows) {
   rows.push_back(mixer("xl d_head 5", config));
   config.clamp_len = 2;
   rows.push_back(mixer("xl clamp_len 2", config));
-  config.window = 4;
+  config.sight.window = 4;
   rows.push_back(mixer("xl clamp_len 2, window 4", config));
   config.clamp_len = std::nullopt;
   config.d_head = std::nullopt;
   rows.push_back(mixer("xl window 4", config));
-  config.causal = false;
+  config.sight.causal = false;
   rows.push_back(mixer("xl window 4, two-way", config));
-  config.window = Window{1, 2};
+  config.sight.window = Window{1, 2};
   rows.push_back(mixer("xl window [1, 2], two-way", config));
-  config.window = std::nullopt;
-  config.chunk = Chunk{2, 2};
+  config.sight.window = std::nullopt;
+  config.sight.chunk = Chunk{2, 2};
   rows.push_back(mixer("xl chunks, two-way", config));
-  config.causal = true;
+  config.sight.causal = true;
   rows.push_back(mixer("xl chunks", config));
-  config.causal = false;
-  config.chunk = std::nullopt;
+  config.sight.causal = false;
+  config.sight.chunk = std::nullopt;
   rows.push_back(mixer("xl two-way", config));
   config.clamp_len = 2;
   rows.push_back(mixer("xl clamp_len 2, two-way", config));
@@ -190,7 +189,7 @@ void add_transformer_xl(std::vector<LayerRow>& rows) {
   rows.push_back(mixer("xl learned short", learned));
   learned.max_positions = 3;
   rows.push_back(mixer("xl learned, clipped", learned));
-  learned.window = 3;
+  learned.sight.window = 3;
   rows.push_back(mixer("xl learned window 3", learned));
   learned.content_bias = learned.position_bias = false;
   rows.push_back(mixer("xl learned minus (c) and (d)", learned));
@@ -235,7 +234,9 @@ void add_blocks(std::vector<LayerRow>& rows) {
   Sized xl{TransformerXLAttentionConfig{.d_head = 3}, {4, 2}};
   Sized aft{AftConfig{.form = AftForm::conv, .window = 2}, {4, 2}};
   Sized gru{LocalRnnConfig{.window = 3, .cell = RecurrentCell::gru}, {4}};
-  Sized alibi{MultiHeadAttentionConfig{.window = 5, .position = AttentionPosition::alibi}, {4, 2}};
+  Sized alibi{
+      MultiHeadAttentionConfig{.sight = {.window = 5}, .position = AttentionPosition::alibi},
+      {4, 2}};
   rows.push_back(block("block xl", xl, {.d_inner = 7}));
   rows.push_back(block("block xl norm last", xl, {.d_inner = 7, .norm_first = false}));
   rows.push_back(

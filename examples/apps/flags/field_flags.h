@@ -18,6 +18,12 @@ namespace common {
 
 using shiftgrad::Field;
 
+/// Whether such a field has a flag. What cannot be made from one number is for JSON alone.
+template <class Value>
+constexpr bool has_flag = true;
+template <shiftgrad::NumberRule Rule>
+constexpr bool has_flag<std::optional<Rule>> = shiftgrad::is_of_one_number<Rule>;
+
 /// A flag for each field of some configs, of different kinds. Fields of one name share a flag. A
 /// flag that is not given leaves the config's own value.
 class FieldFlags {
@@ -85,14 +91,12 @@ class FieldFlags {
     void add(const std::string& kind, const Field& other, const std::string& usual);
   };
 
-  /// Whether such a field has a flag. Chunks are for JSON alone.
-  template <class Value>
-  static constexpr bool has_flag = !std::is_same_v<Value, std::optional<shiftgrad::Chunk>>;
-
   /// Returns a field's value as a flag keeps it. A window is one number, if it reaches as far to
   /// either side.
-  static std::optional<int64_t> kept(const shiftgrad::Window& window) {
-    return window.is_number() ? std::optional(window.left + 1) : std::nullopt;
+  template <shiftgrad::NumberRule Rule>
+  static std::optional<int64_t> kept(const Rule& rule) {
+    shiftgrad::Dims numbers = rule.numbers();
+    return numbers.size() == 1 ? std::optional(numbers[0]) : std::nullopt;
   }
   template <class Value>
   static auto kept(const Value& value) {
@@ -110,7 +114,7 @@ class FieldFlags {
       give(given, value.emplace());
     else if constexpr (shiftgrad::Named<Value>)
       value = shiftgrad::value_named<Value>(*std::get<std::optional<std::string>>(given));
-    else if constexpr (std::is_same_v<Value, shiftgrad::Window>)
+    else if constexpr (shiftgrad::NumberRule<Value>)
       value = *std::get<std::optional<int64_t>>(given);
     else if constexpr (std::is_arithmetic_v<Value>)
       value = *std::get<std::optional<Value>>(given);

@@ -215,7 +215,7 @@ TEST_CASE("a model that is no case of the other is not converted, and the error 
 TEST_CASE("sinusoids in a window are learned distances, with v·r_δ as their scores") {
   RandomValues random(60);
   auto sinusoid = random_layer(
-      Sized{TransformerXLAttentionConfig{.d_head = 4, .window = 5}, {6, 2}}, random);
+      Sized{TransformerXLAttentionConfig{.d_head = 4, .sight = {.window = 5}}, {6, 2}}, random);
   TransformerXLAttention learned = to_transformer_xl(sinusoid);
   CHECK(learned.position_scalar_bias.shape() == Dims{5, 2});
   CHECK_FALSE(learned.position_bias.defined());

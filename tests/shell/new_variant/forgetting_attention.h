@@ -17,11 +17,11 @@ struct ForgettingAttentionConfig {
   static constexpr const char* type = "forgetting_attention";
   static constexpr KnownModel known{"forgetting",
                                     "a penalty on the distance, learned by each head"};
-  std::optional<Window> window{};
+  Sight sight{};
   double attention_dropout = 0;
 
   void fields(auto&& field) {
-    field(window, fields::window);
+    sight.limits(field);
     field(attention_dropout, fields::attention_dropout);
   }
 };

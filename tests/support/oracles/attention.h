@@ -26,7 +26,7 @@ struct Pair {
 
 struct AttentionRule {
   int64_t n_head, d_head;
-  SightRule sight{};
+  Sight sight{};
 };
 
 /// The score of a pair before the softmax.
@@ -99,10 +99,11 @@ inline std::vector<double> turned(std::span<const double> x, int64_t position) {
 inline Values oracle(const Sized<MultiHeadAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
   int64_t H = *config.n_head, D = config.d_model / H;
-  bool causal = config.causal && !input.context.defined();
+  Sight sight = config.sight;
+  sight.causal &= !input.context.defined();
   double root = std::sqrt(static_cast<double>(D));
   return attention_oracle(
-      {H, D, {causal, config.window, config.chunk}}, weights, input, [&](const Pair& pair) {
+      {H, D, sight}, weights, input, [&](const Pair& pair) {
         if (config.position == AttentionPosition::rope) {
           std::vector<double> q = turned(pair.q, pair.query);
           std::vector<double> k = turned(pair.k, pair.key);
@@ -130,7 +131,7 @@ inline Values oracle(const Sized<RelativeMultiHeadAttentionConfig>& config, cons
     }
     return sum / std::sqrt(static_cast<double>(D));
   };
-  return attention_oracle({H, D, {config.causal}}, weights, input, score,
+  return attention_oracle({H, D, config.sight}, weights, input, score,
                           [&](const Pair& pair, int64_t d) { return value_bias(pair.h * D + d); });
 }
 
@@ -147,7 +148,8 @@ inline Values oracle(const Sized<RelativeGlobalAttentionConfig>& config, const W
     if (config.relative_bias) sum += weights[time + "_bias"](pair.h, row);
     return sum / std::sqrt(static_cast<double>(D));
   };
-  return attention_oracle({H, D, {config.causal, config.max_positions}}, weights, input, score);
+  Sight sight{config.sight.causal, config.max_positions};
+  return attention_oracle({H, D, sight}, weights, input, score);
 }
 
 /// Shaw: (q·k + q·a[r]) / √D and values v + b[r], r = clip(-δ, -k, k) + k.
@@ -164,7 +166,7 @@ inline Values oracle(const Sized<ShawAttentionConfig>& config, const Weights& we
     return sum / std::sqrt(static_cast<double>(D));
   };
   return attention_oracle(
-      {H, D, {config.causal}}, weights, input, score,
+      {H, D, config.sight}, weights, input, score,
       [&](const Pair& pair, int64_t d) { return config.value_positions ? b(row(pair), d) : 0; });
 }
 
@@ -209,7 +211,7 @@ inline Values oracle(const Sized<TransformerXLAttentionConfig>& config, const We
     }
     return sum / std::sqrt(static_cast<double>(D));
   };
-  return attention_oracle({H, D, {config.causal, config.window, config.chunk}}, weights, input,
+  return attention_oracle({H, D, config.sight}, weights, input,
                           score);
 }
 

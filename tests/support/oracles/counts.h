@@ -26,7 +26,7 @@ inline int64_t count(const Sized<RelativeMultiHeadAttentionConfig>& c) {
 }
 
 inline int64_t count(const Sized<RelativeGlobalAttentionConfig>& c) {
-  int64_t C = c.d_model, tables = c.causal ? 1 : 2;
+  int64_t C = c.d_model, tables = c.sight.causal ? 1 : 2;
   return count_of_heads(C, C, true) + tables * c.max_positions * C +
          (c.relative_bias ? tables * c.max_positions * *c.n_head : 0);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ops/visibility.h"
+#include "tests/support/masks.h"
 #include "tests/support/values.h"
 
 namespace shiftgrad::test {
@@ -29,23 +30,10 @@ struct Input {
   }
 };
 
-/// Which keys a layer's config lets a query see.
-struct SightRule {
-  bool causal = true;
-  std::optional<Window> window{};
-  std::optional<Chunk> chunk{};
-};
-
 /// Whether query i of batch member b may attend to key j, `keys` in all.
-inline bool is_visible(const Input& input, const SightRule& rule, int64_t keys, int64_t b,
+inline bool is_visible(const Input& input, const Sight& sight, int64_t keys, int64_t b,
                        int64_t i, int64_t j) {
-  int64_t delta = input.M() + i - j;
-  if (rule.causal && delta < 0) return false;
-  if (rule.window && (delta < -rule.window->right || delta > rule.window->left)) return false;
-  if (rule.chunk) {
-    int64_t before = (input.M() + i) / rule.chunk->size - j / rule.chunk->size;
-    if (before < 0 || before > rule.chunk->left_chunks) return false;
-  }
+  if (!is_in_sight(sight, input.M() + i, j)) return false;
   if (input.padding && input.padding->values[static_cast<size_t>(b * keys + j)]) return false;
   if (!input.hidden) return true;
   const Dims& shape = input.hidden->shape;

@@ -71,7 +71,7 @@ Tensor of_the_library(Form form, const Layer& mixer) {
                             mixer, "key_distance_embeddings");
     case Form::two_way:
       return of_the_library(Sized{RelativeGlobalAttentionConfig{.max_positions = tokens_mixed,
-                                                                .causal = false,
+                                                                .sight = {.causal = false},
                                                                 .relative_bias = false},
                                   {mixer_width, mixer_heads}},
                             mixer, "past_embeddings", "future_embeddings");
