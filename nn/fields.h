@@ -46,7 +46,7 @@ constexpr SharedField tie_position_biases{"tie_position_biases",
 
 /// What programs know of the models that are named after a mixer.
 struct KnownModel {
-  /// Name of such a model, such as "shaw".
+  /// Name of such a model, such as "aft".
   const char* name;
   /// What distinguishes it, in a few words.
   const char* summary;

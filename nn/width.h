@@ -31,7 +31,7 @@ void width_fields(const auto&, Width& width, auto&& field) {
 
 /// A config and the width of its layer: what the JSON of a layer says that stands alone.
 ///
-///     Sized{ShawAttentionConfig{.max_distance = 3}, {.d_model = 8, .n_head = 2}}
+///     Sized{MultiHeadAttentionConfig{.bias = false}, {.d_model = 8, .n_head = 2}}
 template <class Config>
 struct Sized : Config, Width {
   void fields(auto&& field) {

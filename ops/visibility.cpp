@@ -64,13 +64,12 @@ void Visibility::check(const char* operation, int64_t B, int64_t T, int64_t K) c
 }
 
 Visibility::Range Visibility::range(int64_t i, int64_t T, int64_t K) const {
-  int64_t position = K - T + i;
   const auto& [causal, window, chunk] = sight;
+  int64_t position = K - T + i, far = first_position + T + K;  // beyond any distance
   Range range{0, causal ? position + 1 : K};
   auto narrow = [&](int64_t begin, int64_t end) {
     range = {std::max(range.begin, begin), std::min(range.end, end)};
   };
-  const int64_t far = first_position + T + K;  // beyond any distance, as any larger number is
   if (window)
     narrow(position - std::min(window->left, far), position + 1 + std::min(window->right, far));
   if (chunk) {

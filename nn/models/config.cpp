@@ -28,14 +28,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Returns where the mixer of such a config puts its width, or null where the model has it.
-template <class Config>
-Width* width_of(Config& config) {
-  if constexpr (std::is_base_of_v<Width, Config>)
-    return &config;
-  else
-    return nullptr;
-}
+/// Return where the mixer of such a config puts its width, or null where the model has it.
+Width* width_of(Width* config) { return config; }
+Width* width_of(void*) { return nullptr; }
 
 /// The keys that say in which direction mixers look. An encoder_decoder decides that.
 constexpr std::array directions{"causal", "bidirectional"};
@@ -185,7 +180,7 @@ std::optional<Configs> read_config(const std::string& name, const Json& object) 
   for (Configs& config : all_configs<Configs>()) {
     if (name != type_of(config)) continue;
     auto read = [&](auto& each) {
-      Reader reader(name, object, width_of(each));
+      Reader reader(name, object, width_of(&each));
       each.fields(reader);
       reader.refuse_unknown_keys();
     };
@@ -225,7 +220,7 @@ template std::optional<SizedMixerConfig> config_named(const std::string&, const 
 
 std::string config_to_json(const AnyConfig& config, bool all) {
   auto write = [&](auto own) {
-    Writer writer{type_of(config), all, width_of(own)};
+    Writer writer{type_of(config), all, width_of(&own)};
     own.fields(writer);
     return writer.object.dump();
   };

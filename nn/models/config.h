@@ -15,6 +15,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Configs of the bare shifts in ops/shift.h, which are not modules.
 struct RelShiftConfig {
+  using Layer = void;
   static constexpr const char* type = "rel_shift";
   bool zero_triu = false;
 
@@ -24,36 +25,29 @@ struct RelShiftConfig {
 };
 
 struct ShiftRightConfig {
+  using Layer = void;
   static constexpr const char* type = "shift_right";
 
   void fields(auto&&) {}
 };
 
-template <class Configs, class... More>
-struct WithMore;
-template <class... Configs, class... More>
-struct WithMore<std::variant<Configs...>, More...> {
-  using Type = std::variant<Configs..., More...>;
-};
-
-template <class Configs>
-struct AllSized;
+// These are declared for the types that they return.
 template <class... Configs>
-struct AllSized<std::variant<Configs...>> {
-  using Type = std::variant<Sized<Configs>...>;
-};
+std::variant<Sized<Configs>...> all_sized(const std::variant<Configs...>&);
+template <class... Configs, class... More>
+std::variant<Configs..., More...> with_more(const std::variant<Configs...>&, const More&...);
 
 /// The config of a mixer that stands alone, with its width.
-using SizedMixerConfig = AllSized<MixerConfig>::Type;
+using SizedMixerConfig = decltype(all_sized(MixerConfig()));
 
 /// The config of a mixer or of a block, with its width.
-using LayerConfig =
-    WithMore<SizedMixerConfig, Sized<TransformerBlockConfig>, Sized<RTransformerBlockConfig>,
-             Sized<EncoderDecoderBlockConfig>>::Type;
+using LayerConfig = decltype(with_more(SizedMixerConfig(), Sized<TransformerBlockConfig>(),
+                                       Sized<RTransformerBlockConfig>(),
+                                       Sized<EncoderDecoderBlockConfig>()));
 
 /// The config of anything that a file or a program may ask for by name.
-using AnyConfig = WithMore<LayerConfig, LanguageModelConfig, EncoderDecoderConfig, RelShiftConfig,
-                           ShiftRightConfig>::Type;
+using AnyConfig = decltype(with_more(LayerConfig(), LanguageModelConfig(), EncoderDecoderConfig(),
+                                     RelShiftConfig(), ShiftRightConfig()));
 
 /// Returns the config of the type called `name` that a JSON object describes, or nothing if no type
 /// in `Configs` has this name. Throws, naming layer and key, on an unknown key, a null or a value
@@ -61,17 +55,11 @@ using AnyConfig = WithMore<LayerConfig, LanguageModelConfig, EncoderDecoderConfi
 template <class Configs>
 std::optional<Configs> config_named(const std::string& name, const std::string& text);
 
-template <class Config, class Configs>
-constexpr bool is_one_of = false;
-template <class Config, class... Configs>
-constexpr bool is_one_of<Config, std::variant<Configs...>> = (std::is_same_v<Config,
-                                                              Configs> || ...);
-
 /// Returns the config of this type that a JSON object describes, that of a layer with its width.
 /// Throws as config_named does.
 template <class Config>
 auto config_from_json(const std::string& text) {
-  constexpr bool of_layer = is_one_of<Sized<Config>, LayerConfig>;
+  constexpr bool of_layer = std::is_base_of_v<Layer, typename Config::Layer>;
   using Read = std::conditional_t<of_layer, Sized<Config>, Config>;
   return std::get<Read>(*config_named<AnyConfig>(Config::type, text));
 }

@@ -42,7 +42,8 @@ EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Initial values
   if (config.share_embedding) decoder.embedding.weight = encoder.embedding.weight;
 
   auto block = [&](const MixerConfig& mixer, bool causal) {
-    return block_around(directed(mixer, causal, config.type), config);
+    return part_of<TransformerBlockConfig>(config,
+                                           {.mixer = directed(mixer, causal, config.type)});
   };
   auto width = [&](const MixerConfig& mixer) {
     return width_in(mixer, config.d_model, config.n_head);

@@ -34,17 +34,11 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Initial values,
 std::unique_ptr<Block> LanguageModel::build_block(Initial values, const MixerMaker& own_mixer) {
   if (config.block == BlockType::r_transformer_block) {
     require(!own_mixer, config.type, ": a mixer of one's own in an r_transformer_block");
-    return std::make_unique<RTransformerBlock>(
-        RTransformerBlockConfig{.window = config.window,
-                                .cell = config.cell,
-                                .d_inner = config.d_inner,
-                                .rnn_layers = config.rnn_layers,
-                                .dropout = config.dropout,
-                                .attention_dropout = config.attention_dropout},
-        Width{config.d_model, config.n_head}, values);
+    return std::make_unique<RTransformerBlock>(part_of<RTransformerBlockConfig>(config),
+                                               Width{config.d_model, config.n_head}, values);
   }
   return std::make_unique<TransformerBlock>(
-      block_around(config.mixer, config), width_in(config.mixer, config.d_model, config.n_head),
+      part_of<TransformerBlockConfig>(config), width_in(config.mixer, config.d_model, config.n_head),
       values, own_mixer ? own_mixer(*values.random) : nullptr);
 }
 

@@ -1,5 +1,6 @@
 #include "nn/models/r_transformer_block.h"
 
+#include "core/checked.h"
 #include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -8,6 +9,7 @@ RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Widt
                                      Initial values) {
   name = config.type;
   dropout = config.dropout;
+  AtLeast{config.type}(2, "d_model", width.d_model);  // the norms divide by d_model - 1
   check_fields(config.type, Sized{config, width});
   auto add = [&](const std::string& part, std::unique_ptr<Layer> function,
                  const std::string& norm) {

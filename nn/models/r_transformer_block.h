@@ -41,14 +41,6 @@ struct RTransformerBlockConfig {
   }
 };
 
-/// Its norms divide by d_model - 1.
-void width_fields(const RTransformerBlockConfig&, Width& width, auto&& field) {
-  field(width.d_model, {"d_model", fields::d_model.help, {"CHANNELS", range::two_or_more}});
-  int64_t heads = width.n_head.value_or(0);
-  field(heads, fields::n_head);
-  width.n_head = heads;
-}
-
 /// A block whose parts are local_rnn, local_rnn_2 and so on from the lowest, attention and
 /// feed_forward.
 struct RTransformerBlock : Block {

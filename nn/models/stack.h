@@ -42,16 +42,15 @@ struct Stack {
   Tensor with_positions(const Tensor& x, size_t block, int64_t first) const;
 };
 
-/// Returns the config of a model's blocks around this mixer, with the model's rates of dropout.
-TransformerBlockConfig block_around(const MixerConfig& mixer, auto model) {
-  TransformerBlockConfig block{.mixer = mixer,
-                               .d_inner = model.d_inner,
-                               .norm_first = model.norm_first,
-                               .activation = model.activation};
-  each_unsaved(block, [&](double& rate, const Field& field) {
-    rate = *find_field<double>(model, field.name);
-  });
-  return block;
+/// Returns the config of a part of a model: the fields that the model has, too, are the model's.
+template <class Part>
+Part part_of(auto model, Part part = {}) {
+  auto take = [&]<class Value>(Value& value, const Field& field, const auto&...) {
+    if (const Value* of_model = find_field<Value>(model, field.name)) value = *of_model;
+  };
+  fields_of(part, take);
+  each_unsaved(part, take);
+  return part;
 }
 
 /// Returns the embedding of a model's tokens, or of those of one side. Throws an error that names

@@ -69,8 +69,9 @@ std::string hint_for(const std::string& type, const Json& given) {
 /// heads.
 Json small_config(const std::string& type, const Json& given, int64_t T, int64_t M) {
   auto is = [&](const char* key, const char* name) { return given.value(key, Json()) == name; };
-  if (type == "local_rnn") return {{"d_model", 2}, {"window", 3}};
-  if (type == "aft") {
+  auto has = [&](const char* key) { return !field_called(type, key).empty(); };
+  if (has("cell")) return {{"d_model", 2}, {"window", 3}};
+  if (has("form")) {
     Json config = {{"d_model", 2}};
     bool conv = is("form", "conv"), simple = is("form", "simple");
     if (!conv && !simple) config["max_len"] = M + T;
@@ -82,9 +83,8 @@ Json small_config(const std::string& type, const Json& given, int64_t T, int64_t
   // One head alone has ALiBi's gentlest slope, the first of eight has 1/2.
   if (is("position", "alibi")) config = {{"d_model", 32}, {"n_head", 8}};
   std::string table = field_called(type, "max_positions");
-  bool has_choice = !field_called(type, "positions").empty();
-  if (!table.empty() && (!has_choice || is("positions", "learned"))) config[table] = M + T;
-  if (!field_called(type, "max_distance").empty()) config["max_distance"] = 2;
+  if (!table.empty() && (!has("positions") || is("positions", "learned"))) config[table] = M + T;
+  if (has("max_distance")) config["max_distance"] = 2;
   return config;
 }
 

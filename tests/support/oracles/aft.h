@@ -93,4 +93,16 @@ inline Values oracle(const Sized<AftConfig>& config, const Weights& weights, con
   return linear_oracle(y, weights["output.weight"], weights["output.bias"]);
 }
 
+inline int64_t count(const Sized<AftConfig>& c) {
+  int64_t C = c.d_model, r = c.factor_rank.value_or(0);
+  if (c.form == AftForm::conv) {
+    int64_t H = *c.n_head;
+    return 3 * count_of_linear(C, C, c.bias) + count_of_linear(C, H, c.bias) + H * *c.window +
+           2 * H;
+  }
+  int64_t heads = count_of_heads(C, C, c.bias);
+  if (c.form == AftForm::simple) return heads;
+  return heads + (r == 0 ? *c.max_len * *c.max_len : 2 * *c.max_len * r);
+}
+
 }  // namespace shiftgrad::test

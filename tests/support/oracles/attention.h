@@ -116,6 +116,10 @@ inline Values oracle(const Sized<MultiHeadAttentionConfig>& config, const Weight
       });
 }
 
+inline int64_t count(const Sized<MultiHeadAttentionConfig>& c) {
+  return count_of_heads(c.d_model, c.d_model, c.bias);
+}
+
 /// labml: ((q + v)·k + q·R[P-δ] + S[P-δ]) / √D, and values with a bias.
 inline Values oracle(const Sized<RelativeMultiHeadAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
@@ -135,6 +139,11 @@ inline Values oracle(const Sized<RelativeMultiHeadAttentionConfig>& config, cons
                           [&](const Pair& pair, int64_t d) { return value_bias(pair.h * D + d); });
 }
 
+inline int64_t count(const Sized<RelativeMultiHeadAttentionConfig>& c) {
+  int64_t C = c.d_model, P = c.max_positions;
+  return count_of_heads(C, C, false) + C + C + 2 * P * C + 2 * P * *c.n_head + C;
+}
+
 /// Music Transformer: (q·k + q·E[max_seq-1-|δ|] + b[max_seq-1-|δ|]) / √D.
 inline Values oracle(const Sized<RelativeGlobalAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
@@ -150,6 +159,12 @@ inline Values oracle(const Sized<RelativeGlobalAttentionConfig>& config, const W
   };
   Sight sight{config.sight.causal, config.max_positions};
   return attention_oracle({H, D, sight}, weights, input, score);
+}
+
+inline int64_t count(const Sized<RelativeGlobalAttentionConfig>& c) {
+  int64_t C = c.d_model, tables = c.sight.causal ? 1 : 2;
+  return count_of_heads(C, C, true) + tables * c.max_positions * C +
+         (c.relative_bias ? tables * c.max_positions * *c.n_head : 0);
 }
 
 /// Shaw: (q·k + q·a[r]) / √D and values v + b[r], r = clip(-δ, -k, k) + k.
@@ -168,6 +183,12 @@ inline Values oracle(const Sized<ShawAttentionConfig>& config, const Weights& we
   return attention_oracle(
       {H, D, config.sight}, weights, input, score,
       [&](const Pair& pair, int64_t d) { return config.value_positions ? b(row(pair), d) : 0; });
+}
+
+inline int64_t count(const Sized<ShawAttentionConfig>& c) {
+  int64_t tables = (c.key_positions ? 1 : 0) + (c.value_positions ? 1 : 0);
+  return count_of_heads(c.d_model, c.d_model, c.bias) +
+         tables * (2 * *c.max_distance + 1) * (c.d_model / *c.n_head);
 }
 
 /// R_δ = [sin(δ f) | cos(δ f)], f_n = 10000^(-2n/C).
@@ -213,6 +234,14 @@ inline Values oracle(const Sized<TransformerXLAttentionConfig>& config, const We
   };
   return attention_oracle({H, D, config.sight}, weights, input,
                           score);
+}
+
+inline int64_t count(const Sized<TransformerXLAttentionConfig>& c) {
+  int64_t C = c.d_model, HD = *c.n_head * c.d_head.value_or(C / *c.n_head);
+  bool learned = c.positions == DistancePositions::learned;
+  int64_t position_bias = learned ? *c.max_positions * *c.n_head : HD;
+  return count_of_heads(C, HD, c.bias) + HD * (learned ? *c.max_positions : C) +
+         (c.content_bias ? HD : 0) + (c.position_bias ? position_bias : 0);
 }
 
 }  // namespace shiftgrad::test

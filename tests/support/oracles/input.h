@@ -42,6 +42,15 @@ inline bool is_visible(const Input& input, const Sight& sight, int64_t keys, int
   return !input.hidden->values[static_cast<size_t>((member * queries + query) * keys + j)];
 }
 
+inline int64_t count_of_linear(int64_t in, int64_t out, bool bias) {
+  return in * out + (bias ? out : 0);
+}
+
+/// Both projections around n_head heads of d_head.
+inline int64_t count_of_heads(int64_t C, int64_t width, bool bias) {
+  return count_of_linear(C, 3 * width, bias) + count_of_linear(width, C, bias);
+}
+
 /// x Wᵀ + b for x [B, T, in]; b may be undefined.
 inline Values linear_oracle(const Values& x, const Values& weight, const Values& bias) {
   Values y({x.size(0), x.size(1), weight.size(0)});

@@ -53,4 +53,9 @@ inline Values oracle(const Sized<LocalRnnConfig>& config, const Weights& weights
   return y;
 }
 
+inline int64_t count(const Sized<LocalRnnConfig>& c) {
+  int64_t gates = c.cell == RecurrentCell::rnn ? 1 : c.cell == RecurrentCell::gru ? 3 : 4;
+  return 2 * gates * (c.d_model * c.d_model + c.d_model);
+}
+
 }  // namespace shiftgrad::test
