@@ -10,7 +10,9 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <variant>
 
 #include "core/errors.h"
 #include "core/named.h"
@@ -50,6 +52,8 @@ struct Field {
   const char* opposite = "";
   /// The choices of a text, if its unit does not name them.
   std::string choices{};
+  /// Whether JSON has the field. What only training needs, such as dropout, is given each time.
+  bool saved = true;
 };
 
 /// The description of a field that several configs have, as a constant. A Field has texts of its
@@ -58,8 +62,9 @@ struct SharedField {
   const char* name;
   const char* help;
   Quantity of{};
+  bool saved = true;
 
-  operator Field() const { return {name, help, of}; }
+  operator Field() const { return {.name = name, .help = help, .of = of, .saved = saved}; }
 };
 
 /// Marks a field that JSON has to name.
@@ -106,15 +111,28 @@ struct InRange {
   }
 };
 
-/// Checks all fields of a config, and its rates of dropout, which are none: only training has them.
+/// Checks all fields of a config.
 template <class Config>
 void check_fields(const char* owner, Config config) {
-  InRange in_range{owner};
-  config.fields(in_range);
-  if constexpr (requires { config.dropout; })
-    in_range(config.dropout, {"dropout", "", {"RATE", range::less_than_one}});
-  if constexpr (requires { config.attention_dropout; })
-    in_range(config.attention_dropout, {"attention_dropout", "", {"RATE", range::less_than_one}});
+  config.fields(InRange{owner});
+}
+
+/// Calls field(value, description, …) for each field of a config, or of the one in a variant.
+void fields_of(auto& config, auto&& field) { config.fields(field); }
+template <class... Configs>
+void fields_of(std::variant<Configs...>& config, auto&& field) {
+  std::visit([&](auto& each) { each.fields(field); }, config);
+}
+
+/// Returns a config's field of that name and type, or null if there is none.
+template <class Value>
+Value* find_field(auto& config, std::string_view name) {
+  Value* found = nullptr;
+  fields_of(config, [&]<class Each>(Each& value, const Field& field, const auto&...) {
+    if constexpr (std::is_same_v<Each, Value>)
+      if (name == field.name) found = &value;
+  });
+  return found;
 }
 
 }  // namespace shiftgrad

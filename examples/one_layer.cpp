@@ -27,7 +27,7 @@ double largest_difference(const Tensor& a, const Tensor& b) {
 int main() {
   initialize();
   Random random{.seed = 1};
-  TransformerXLAttention layer({.d_model = 8, .n_head = 2}, random);
+  TransformerXLAttention layer({}, {.d_model = 8, .n_head = 2}, random);
   for (const Parameter& parameter : parameters(layer))
     std::cout << parameter.name << ' ' << parameter.value.shape() << '\n';
 

@@ -76,8 +76,7 @@ int main() {
   initialize();
   std::cout << "Attention that is blind to order\n";
   trained([](Random& random) {
-    MultiHeadAttentionConfig config{.d_model = 32, .n_head = 2};
-    return std::make_unique<MultiHeadAttention>(config, random);
+    return std::make_unique<MultiHeadAttention>(MultiHeadAttentionConfig{}, Width{32, 2}, random);
   });
   std::cout << "Attention with a bias for each bucket\n";
   LanguageModel model =

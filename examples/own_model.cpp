@@ -22,7 +22,7 @@ struct Tiny : SequenceModel {
 
   explicit Tiny(Random& random)
       : embedding("tiny", {.vocab_size = vocab_size, .d_model = d_model}, random),
-        attention({.d_model = d_model, .n_head = 4, .position = AttentionPosition::rope}, random),
+        attention({.position = AttentionPosition::rope}, {d_model, 4}, random),
         feed_forward(d_model, 4 * d_model, Activation::relu, 0, random),
         norm(d_model),
         output(d_model, vocab_size, true, random) {

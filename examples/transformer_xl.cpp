@@ -20,10 +20,9 @@ struct TransformerXL : Module {
 
   TransformerXL(int64_t vocab_size, int64_t d_model, int64_t n_layer, Random& random)
       : letters(normal_parameter({vocab_size, d_model}, random)) {
-    TransformerXLAttentionConfig attention{.d_model = d_model, .n_head = 4};
-    TransformerBlockConfig block{.mixer = attention, .d_inner = 4 * d_model};
+    TransformerBlockConfig block{.mixer = TransformerXLAttentionConfig{}, .d_inner = 4 * d_model};
     for (int64_t n = 0; n < n_layer; ++n)
-      blocks.push_back(std::make_unique<TransformerBlock>(block, random));
+      blocks.push_back(std::make_unique<TransformerBlock>(block, Width{d_model, 4}, random));
   }
 
   /// Returns the logits [B, T, V] of what follows each of the tokens [B, T]. `memory` holds what

@@ -17,7 +17,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 /// Throws unless each key is given exactly when the form uses it.
-void check(const AftConfig& config) {
+void check(const AftConfig& config, Width width) {
   auto expect = [&](const char* key, const std::optional<int64_t>& value, bool used, bool needed) {
     require(used || !value, config.type, ": ", key, " with form ", config.form);
     require(value || !needed, config.type, ": ", key, " is missing for form ", config.form);
@@ -25,11 +25,11 @@ void check(const AftConfig& config) {
   bool conv = config.form == AftForm::conv;
   expect("max_len", config.max_len, config.has_table(), config.has_table());
   expect("window", config.window, config.has_window(), config.has_window());
-  expect("n_head", config.n_head, conv, conv);
+  expect("n_head", width.n_head, conv, conv);
   expect("factor_rank", config.factor_rank, config.has_table(), false);
   if (!conv) return;
-  require(config.d_model % *config.n_head == 0, config.type, ": d_model ", config.d_model,
-          " is not divisible by n_head ", *config.n_head);
+  require(width.d_model % *width.n_head == 0, config.type, ": d_model ", width.d_model,
+          " is not divisible by n_head ", *width.n_head);
   require(config.causal || *config.window % 2 == 1, config.type, ": window ", *config.window,
           " of a two-way conv, expected an odd number");
 }
@@ -45,26 +45,26 @@ void refuse_single_keys(const Context& context) {
 
 }  // namespace
 
-Aft::Aft(const AftConfig& aft, Initial values) : config(aft) {
+Aft::Aft(const AftConfig& aft, Width given, Initial values) : config(aft), width(given) {
   name = config.type;
-  check_fields(config.type, config);
-  check(config);
+  check_fields(config.type, Sized{config, width});
+  check(config, width);
   // Positions in the table are at most this far apart.
   if (config.form == AftForm::local) config.window = std::min(*config.window, *config.max_len);
-  int64_t C = config.d_model, L = config.max_len.value_or(0), rank = config.factor_rank.value_or(0);
-  auto projection = [&](int64_t width) { return Linear(C, width, config.bias, values); };
+  int64_t C = width.d_model, L = config.max_len.value_or(0), rank = config.factor_rank.value_or(0);
+  auto projection = [&](int64_t out) { return Linear(C, out, config.bias, values); };
   if (config.form == AftForm::conv) {
     query = projection(C);
-    key = projection(*config.n_head);
+    key = projection(*width.n_head);
     value = projection(C);
   } else {
     qkv = projection(3 * C);
   }
   output = projection(C);
   if (config.form == AftForm::conv) {
-    kernel = normal_parameter({*config.n_head, *config.window}, values);
-    kernel_gain = constant_parameter({*config.n_head}, 0, values);
-    kernel_offset = constant_parameter({*config.n_head}, 0, values);
+    kernel = normal_parameter({*width.n_head, *config.window}, values);
+    kernel_gain = constant_parameter({*width.n_head}, 0, values);
+    kernel_offset = constant_parameter({*width.n_head}, 0, values);
   } else if (config.has_table() && rank == 0) {
     position_bias = normal_parameter({L, L}, values);
   } else if (config.has_table()) {
@@ -77,12 +77,12 @@ AftTerms Aft::project(const Tensor& x, const Tensor& memory) const {
   Tensor source = concat({memory, x}, 1);  // [B, K, C]
   if (config.form == AftForm::conv) {
     Tensor k = key(source);  // [B, K, H]
-    Dims by_head{k.size(0), k.size(1), k.size(2), config.d_model / k.size(2)};
+    Dims by_head{k.size(0), k.size(1), k.size(2), width.d_model / k.size(2)};
     Tensor channels = reshape(expand(unsqueeze(k, 3), by_head), source.shape());  // [B, K, C]
     return {.gate = sigmoid(query(x)), .key = channels, .value = value(source)};
   }
   auto third = [&](const Tensor& input, int64_t part) {
-    return qkv.part(input, part * config.d_model, (part + 1) * config.d_model);
+    return qkv.part(input, part * width.d_model, (part + 1) * width.d_model);
   };
   return {.gate = sigmoid(third(x, 0)), .key = third(source, 1), .value = third(source, 2)};
 }
@@ -125,13 +125,13 @@ AftBand Aft::band(int64_t M, int64_t T) const {
 Terms Aft::terms(const Tensor& x, const Past& past, Context& context) const {
   auto* state = past.state<AftState>();
   if (state && state->sums()) return {};
-  check_input(name, x, past.memory(), config.d_model);
+  check_input(name, x, past.memory(), width.d_model);
   int64_t T = x.size(1), M = past.memory().defined() ? past.memory().size(1) : 0;
   if (state) M = state->position();
   AftBand biases = band(M, T);
   AftTerms terms = project(x, past.memory());
   terms.band = biases;
-  terms.visibility = {config.causal, {}, context.key_padding_mask, context.attention_mask};
+  terms.visibility = {{config.causal}, context.key_padding_mask, context.attention_mask};
   if (state) std::tie(terms.key, terms.value) = state->append(terms.key, terms.value);
   return terms;
 }
@@ -139,7 +139,7 @@ Terms Aft::terms(const Tensor& x, const Past& past, Context& context) const {
 Tensor Aft::forward(const Tensor& x, const Past& past, Context& context) const {
   auto* state = past.state<AftState>();
   if (state && state->sums()) {
-    check_input(name, x, {}, config.d_model);
+    check_input(name, x, {}, width.d_model);
     refuse_single_keys(context);
     AftTerms terms = project(x, {});
     return output(terms.gate *

@@ -19,9 +19,9 @@
 #include <string>
 
 #include "core/named.h"
-#include "nn/fields.h"
 #include "nn/layer.h"
 #include "nn/linear.h"
+#include "nn/width.h"
 #include "ops/aft.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -35,9 +35,11 @@ constexpr auto names(AftForm) { return std::array{"full", "local", "simple", "co
 struct AftConfig {
   using Layer = Aft;
   static constexpr const char* type = "aft";
-  static constexpr const char* model = "aft";
-  static constexpr const char* summary = "attention free, weighted sums of values";
-  int64_t d_model = 0;
+  static constexpr KnownModel known{.name = "aft",
+                                    .summary = "attention free, weighted sums of values",
+                                    .sums_past = true,
+                                    .forms = {"form=full", "form=local", "form=simple",
+                                              "form=conv"}};
   /// Form of the position biases.
   AftForm form = AftForm::full;
   /// Length of the position table, for full and local.
@@ -50,11 +52,8 @@ struct AftConfig {
   /// r, the rank of the factorised table, for full and local. 0 stores one entry for each pair of
   /// positions.
   std::optional<int64_t> factor_rank{};
-  /// Number of heads, for conv only.
-  std::optional<int64_t> n_head{};
 
   void fields(auto&& field) {
-    field(d_model, fields::d_model);
     field(form, {"form", "position biases everywhere, in a window, none, or as a convolution"});
     field(max_len,
           {"max_len",
@@ -69,15 +68,10 @@ struct AftConfig {
                         "make the table of positions a product of two of this width, for full and "
                         "local; 0 for one table",
                         {"CHANNELS", range::zero_or_more}});
-    field(n_head, fields::n_head);
   }
 
   bool has_table() const { return form == AftForm::full || form == AftForm::local; }
   bool has_window() const { return form == AftForm::local || form == AftForm::conv; }
-  /// Takes the number of heads of a model, if the form has heads.
-  void take_heads(int64_t heads) {
-    if (form == AftForm::conv) n_head = heads;
-  }
   /// What a model has unless told otherwise.
   static AftConfig usual() { return {.form = AftForm::local}; }
   /// Sets what the form needs and nobody has given: a table of all positions, and a reach of 32
@@ -88,8 +82,16 @@ struct AftConfig {
   }
 };
 
+/// Only conv has heads.
+inline bool has_heads(const AftConfig& config) { return config.form == AftForm::conv; }
+void width_fields(const AftConfig&, Width& width, auto&& field) {
+  field(width.d_model, fields::d_model);
+  field(width.n_head, fields::n_head);
+}
+
 struct Aft : Layer {
   AftConfig config;
+  Width width;
   Linear qkv;                                     // [3C, C]; conv has the three below instead
   Linear query, key, value;                       // [C, C], [H, C], [C, C]
   Linear output;                                  // [C, C]
@@ -100,7 +102,7 @@ struct Aft : Layer {
 
   /// Draws weights, w, its factors and the kernel from N(0, 0.02²), so w starts near 0. γ and β
   /// start at 0, so conv starts as simple. Throws when the config describes no valid layer.
-  Aft(const AftConfig& config, Initial values);
+  Aft(const AftConfig& config, Width width, Initial values);
 
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
   /// Returns a state that keeps running sums of the far keys in double, and the keys and values of

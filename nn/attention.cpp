@@ -52,7 +52,7 @@ Terms Attention::terms(const Tensor& x, const Past& past, Context& context) cons
   Heads own = heads(x, past.memory());
   auto* state = past.state<AttentionState>();
   if (!state) return terms(own, context);
-  int64_t seen = state->seen(), T = x.size(1), whole = causal ? 1 : chunk->size;
+  int64_t seen = state->seen(), T = x.size(1), whole = piece();
   require(seen % whole == 0, name, ": ", T, " tokens behind ", seen, ", expected whole chunks of ",
           whole, " before them");
   Heads all = state->append(rotated(own, seen, seen));
@@ -70,7 +70,7 @@ RelativeAttention Attention::terms(const Heads& heads, Context& context) const {
 }
 
 std::unique_ptr<State> Attention::start(int64_t limit) const {
-  require(causal || chunk, "attention: only a causal layer can be fed in pieces");
+  require(piece() > 0, "attention: only a causal layer can be fed in pieces");
   AtLeast{name.c_str()}(0, "limit", limit);
   return new_state<AttentionState>(limit, reach());
 }
@@ -80,22 +80,10 @@ void Attention::visit(Visitor& visitor) const {
   visitor("output", output);
 }
 
-bool Attention::sees_ahead() const {
-  return !causal && !(window && window->right == 0) && !(chunk && chunk->size == 1);
-}
-
-int64_t Attention::reach() const {
-  int64_t left = window ? window->left : unlimited;
-  if (!chunk) return left;
-  int64_t chunks = std::min(chunk->left_chunks, unlimited / chunk->size - 1) + 1;
-  return std::min(left, chunks * chunk->size - 1);
-}
-
 RelativeAttention Attention::completed(RelativeAttention terms, Context& context,
                                        int64_t first_position) const {
   if (!terms.factor) terms.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(d_head)));
-  terms.visibility = {causal, window,        context.key_padding_mask, context.attention_mask,
-                      chunk,  first_position};
+  terms.visibility = {*this, context.key_padding_mask, context.attention_mask, first_position};
   terms.dropout = context.dropout_pattern(attention_dropout);
   return terms;
 }

@@ -12,6 +12,7 @@
 
 #include "nn/layer.h"
 #include "nn/linear.h"
+#include "nn/width.h"
 #include "ops/attention.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -24,13 +25,10 @@ struct Heads {
   Tensor value;  // [B, H, K, D]
 };
 
-struct Attention : Layer {
+struct Attention : Layer, Sight {
   Linear qkv;     // [3·H·D, C]: all of q, then k, then v, heads contiguous inside each
   Linear output;  // [C, H·D]
   int64_t n_head = 0, d_head = 0;
-  bool causal = true;
-  std::optional<Window> window{};
-  std::optional<Chunk> chunk{};
   double attention_dropout = 0;
 
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override {
@@ -66,10 +64,10 @@ struct Attention : Layer {
     return {};
   }
 
-  bool sees_ahead() const override;
+  bool sees_ahead() const override { return Sight::sees_ahead(); }
 
   /// The largest number of earlier tokens that a query can see.
-  virtual int64_t reach() const;
+  virtual int64_t reach() const { return farthest(unlimited); }
 
  protected:
   /// Sets up the members. Throws an error that names `layer` when the sizes do not divide into
@@ -78,14 +76,12 @@ struct Attention : Layer {
              bool with_bias, Initial values);
   /// Sets up the members from a variant's config, after a check of its fields.
   template <class Config>
-  void build(const Config& config, bool with_bias, Initial values,
+  void build(const Config& config, Width width, bool with_bias, Initial values,
              std::optional<int64_t> head_size = {}) {
-    check_fields(config.type, config);
-    build(config.type, config.d_model, config.n_head, head_size, with_bias, values);
+    check_fields(config.type, Sized{config, width});
+    build(config.type, width.d_model, width.n_head.value_or(0), head_size, with_bias, values);
     attention_dropout = config.attention_dropout;
-    if constexpr (requires { config.causal; }) causal = config.causal;
-    if constexpr (requires { config.window; }) window = config.window;
-    if constexpr (requires { config.chunk; }) chunk = config.chunk;
+    static_cast<Sight&>(*this) = config.sight;
   }
 
   /// The least distance between T queries and their keys; as if of one where there is none.

@@ -2,6 +2,8 @@
 
 // The descriptions of fields that several configs have.
 
+#include <array>
+
 #include "core/field.h"
 
 namespace shiftgrad {
@@ -12,10 +14,6 @@ constexpr SharedField d_model{"d_model", "width of the tokens", quantity::channe
 constexpr SharedField n_head{"n_head", "heads", quantity::heads};
 constexpr SharedField causal{"causal", "let each token see the past alone"};
 constexpr SharedField bias{"bias", "add biases to the projections"};
-constexpr SharedField window{"window", "attend to distances below it only", quantity::tokens};
-constexpr SharedField chunk{"chunk",
-                         "[c, n]: attend to one's own chunk of c tokens, and to the n before it",
-                         quantity::tokens};
 constexpr SharedField cell{"cell", "cell of the recurrent network"};
 /// No weight depends on this window, so nothing else bounds it, and each of its tokens is a step of
 /// the network.
@@ -25,6 +23,11 @@ constexpr SharedField rnn_layers{"rnn_layers", "recurrent networks of a block, o
                               quantity::layers};
 constexpr SharedField d_inner{"d_inner", "width of the feed-forward networks", quantity::channels};
 constexpr SharedField activation{"activation", "activation of the feed-forward networks"};
+constexpr SharedField dropout{"dropout", "share of activations dropped in training",
+                              {"PROBABILITY", range::less_than_one}, false};
+constexpr SharedField attention_dropout{"attention_dropout",
+                                        "share of attention weights dropped in training",
+                                        {"PROBABILITY", range::less_than_one}, false};
 constexpr SharedField norm_first{"norm_first", "normalize before each layer instead of after it"};
 constexpr SharedField final_norm{"final_norm", "normalize the last block's output"};
 constexpr SharedField tie_embedding{"tie_embedding",
@@ -40,6 +43,22 @@ constexpr SharedField tie_position_biases{"tie_position_biases",
                                        "the position bias"};
 
 }  // namespace fields
+
+/// What programs know of the models that are named after a mixer.
+struct KnownModel {
+  /// Name of such a model, such as "aft".
+  const char* name;
+  /// What distinguishes it, in a few words.
+  const char* summary;
+  /// Whether it reads a text in order, with a memory of what came before.
+  bool in_order = false;
+  /// Whether the mixer knows the order of tokens; otherwise positions are added to the embeddings.
+  bool knows_order = true;
+  /// Whether sums stand for all of the past, so that no memory is of use.
+  bool sums_past = false;
+  /// The fields that make another model of it, "" for none.
+  std::array<const char*, 4> forms{""};
+};
 
 /// The lengths of the sequences that a model is for.
 struct SequenceLengths {

@@ -33,11 +33,12 @@ struct LocalRnnState : StateOf<LocalRnnState> {
 
 }  // namespace
 
-LocalRnn::LocalRnn(const LocalRnnConfig& local, Initial values) : config(local) {
+LocalRnn::LocalRnn(const LocalRnnConfig& local, Width width, Initial values)
+    : config(local), d_model(width.d_model) {
   name = config.type;
-  check_fields(config.type, config);
-  double reach = 1 / std::sqrt(static_cast<double>(config.d_model));
-  Dims shape{gate_count(config.cell) * config.d_model, config.d_model};
+  check_fields(config.type, Sized{config, width});
+  double reach = 1 / std::sqrt(static_cast<double>(d_model));
+  Dims shape{gate_count(config.cell) * d_model, d_model};
   for (Linear* part : {&input, &hidden}) {
     part->weight = uniform_parameter(shape, values, reach);
     part->bias = uniform_parameter({shape[0]}, values, reach);
@@ -65,11 +66,11 @@ RecurrentState LocalRnn::step(const Tensor& projected, const RecurrentState& bef
 Tensor LocalRnn::forward(const Tensor& x, const Past& past, Context& context) const {
   auto* state = past.state<LocalRnnState>();
   Tensor memory = state ? state->memory : past.memory();
-  check_input(name, x, memory, config.d_model);
+  check_input(name, x, memory, d_model);
   context.refuse_masks("local_rnn");
   if (state && !state->limit) return slide(x, state->open);
   int64_t before = config.window - 1;
-  Tensor zeros = Tensor::zeros({x.size(0), before, config.d_model});
+  Tensor zeros = Tensor::zeros({x.size(0), before, d_model});
   Tensor all = concat({zeros, memory, x}, 1);  // [B, s - 1 + M + T, C]
   auto last = [&](int64_t count) { return slice(all, 1, all.size(1) - count, all.size(1)); };
   Tensor projected = project(last(before + x.size(1)));  // [B, s - 1 + T, gC], once a token
@@ -86,10 +87,10 @@ std::unique_ptr<State> LocalRnn::start(int64_t limit) const {
 
 Tensor LocalRnn::slide(const Tensor& x, RecurrentState& open) const {
   int64_t T = x.size(1);
-  if (T == 0) return Tensor::empty({x.size(0), 0, config.d_model});
+  if (T == 0) return Tensor::empty({x.size(0), 0, d_model});
   if (!open.h.defined()) {
     // Windows that begin before the start have run over zero vectors.
-    Tensor nothing = project(Tensor::zeros({x.size(0), 1, config.d_model}));  // [B, 1, gC]
+    Tensor nothing = project(Tensor::zeros({x.size(0), 1, d_model}));  // [B, 1, gC]
     RecurrentState age;
     std::vector<Tensor> h, c;
     for (int64_t n = 1; n < config.window; ++n) {

@@ -10,9 +10,9 @@
 
 #include <string>
 
-#include "nn/fields.h"
 #include "nn/layer.h"
 #include "nn/linear.h"
+#include "nn/width.h"
 #include "ops/recurrent.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -22,15 +22,12 @@ struct LocalRnn;
 struct LocalRnnConfig {
   using Layer = LocalRnn;
   static constexpr const char* type = "local_rnn";
-  static constexpr const char* model = "local_rnn";
-  static constexpr const char* summary = "a recurrent network over a window";
-  int64_t d_model = 0;
+  static constexpr KnownModel known{"local_rnn", "a recurrent network over a window"};
   /// s, the number of tokens in a window, at most 65536.
   int64_t window = 0;
   RecurrentCell cell = RecurrentCell::rnn;
 
   void fields(auto&& field) {
-    field(d_model, fields::d_model);
     field(window, fields::rnn_window);
     field(cell, fields::cell);
   }
@@ -39,14 +36,20 @@ struct LocalRnnConfig {
   static LocalRnnConfig usual() { return {.window = 7, .cell = RecurrentCell::gru}; }
 };
 
+constexpr bool has_heads(const LocalRnnConfig&) { return false; }
+void width_fields(const LocalRnnConfig&, Width& width, auto&& field) {
+  field(width.d_model, fields::d_model);
+}
+
 struct LocalRnn : Layer {
   LocalRnnConfig config;
+  int64_t d_model;
   Linear input;   // weight_ih [gC, C], bias_ih [gC] for g gates
   Linear hidden;  // weight_hh [gC, C], bias_hh [gC]
 
   /// Draws all parameters uniformly from ±1/√C, as PyTorch's cells do. Throws when the config
   /// describes no valid layer.
-  LocalRnn(const LocalRnnConfig& config, Initial values);
+  LocalRnn(const LocalRnnConfig& config, Width width, Initial values);
 
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
   /// Returns a state that holds the hidden states of the s - 1 windows still open, so each token

@@ -24,9 +24,10 @@ Tensor distance_penalty(int64_t H, int64_t farthest, int64_t nearest, double fac
 
 }  // namespace
 
-MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Initial values)
+MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Width width,
+                                       Initial values)
     : position(config.position) {
-  build(config, config.bias, values);
+  build(config, width, config.bias, values);
   require(position != AttentionPosition::rope || d_head % 2 == 0, config.type,
           ": position rope needs an even head size, but d_model / n_head is ", d_head);
 }
@@ -49,8 +50,9 @@ Heads MultiHeadAttention::rotated(const Heads& heads, int64_t query, int64_t key
 }
 
 Heads MultiHeadAttention::source_heads(const Tensor& source) const {
-  require(!window, "multi_head_attention: window with a context");
-  require(!chunk, "multi_head_attention: chunk with a context");
+  Sight(*this).limits([&](const auto& rule, const Field& field) {
+    require(!rule, "multi_head_attention: ", field.name, " with a context");
+  });
   require(position == AttentionPosition::none,
           "multi_head_attention: position with a context, expected none");
   int64_t C = qkv.weight.size(1);
@@ -67,7 +69,7 @@ Tensor MultiHeadAttention::cross(const Tensor& x, Heads source, Context& context
           x.size(0), ", S, ", C, "]");
   source.query = project_query(x);
   RelativeAttention terms = completed(equation(source, {}), context);
-  terms.visibility.causal = false;
+  terms.visibility.sight.causal = false;
   return attend(terms, context);  // [B, T, C]
 }
 

@@ -12,7 +12,7 @@
 
 #include "core/named.h"
 #include "nn/attention.h"
-#include "nn/fields.h"
+#include "nn/width.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -25,25 +25,22 @@ constexpr auto names(AttentionPosition) { return std::array{"none", "rope", "ali
 struct MultiHeadAttentionConfig {
   using Layer = MultiHeadAttention;
   static constexpr const char* type = "multi_head_attention";
-  static constexpr const char* model = "transformer";
-  static constexpr const char* summary = "absolute positions, rotary or ALiBi";
-  int64_t d_model = 0;
-  int64_t n_head = 0;
+  static constexpr KnownModel known{.name = "transformer",
+                                    .summary = "absolute positions, rotary or ALiBi",
+                                    .knows_order = false,
+                                    .forms = {"", "position=sinusoid", "position=rope",
+                                              "position=alibi"}};
   bool bias = true;
-  bool causal = true;
-  std::optional<Window> window{};
-  std::optional<Chunk> chunk{};
+  Sight sight{};
   AttentionPosition position = AttentionPosition::none;
   double attention_dropout = 0;
 
   void fields(auto&& field) {
-    field(d_model, fields::d_model);
-    field(n_head, fields::n_head);
     field(bias, fields::bias);
-    field(causal, fields::causal);
-    field(window, fields::window);
-    field(chunk, fields::chunk);
+    field(sight.causal, fields::causal);
+    sight.limits(field);
     field(position, {"position", "how attention knows positions"});
+    field(attention_dropout, fields::attention_dropout);
   }
 };
 
@@ -52,7 +49,7 @@ struct MultiHeadAttention : Attention {
 
   /// Draws weights from N(0, 0.02²), as GPT-2 does; biases start at 0. Throws when the config
   /// describes no valid layer.
-  MultiHeadAttention(const MultiHeadAttentionConfig& config, Initial values);
+  MultiHeadAttention(const MultiHeadAttentionConfig& config, Width width, Initial values);
 
   /// Returns the keys and values of `source` [B, S, C]. Under fixed weights they can be made once
   /// for all calls that attend to it. Throws for a layer with a window, rope or alibi, which need

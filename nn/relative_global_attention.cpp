@@ -24,8 +24,8 @@ Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int
 }  // namespace
 
 RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config,
-                                                 Initial values) {
-  build(config, true, values);
+                                                 Width width, Initial values) {
+  build(config, width, true, values);
   int64_t distances = config.max_positions;
   window = distances;
   auto embeddings = [&] { return normal_parameter({n_head, distances, d_head}, values); };

@@ -9,7 +9,7 @@
 // max_positions are not attended to. s_δ is in past_bias.
 
 #include "nn/attention.h"
-#include "nn/fields.h"
+#include "nn/width.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -18,26 +18,22 @@ struct RelativeGlobalAttention;
 struct RelativeGlobalAttentionConfig {
   using Layer = RelativeGlobalAttention;
   static constexpr const char* type = "relative_global_attention";
-  static constexpr const char* model = "music_transformer";
-  static constexpr const char* summary = "an embedding for each distance";
-  int64_t d_model = 0;
-  int64_t n_head = 0;
+  static constexpr KnownModel known{"music_transformer", "an embedding for each distance"};
   /// Number of distances that are attended to, in each direction. JSON calls it max_seq.
   int64_t max_positions = 0;
-  /// JSON has its opposite, `bidirectional`.
-  bool causal = true;
+  /// JSON has the opposite of `causal`, `bidirectional`.
+  Sight sight{};
   bool relative_bias = true;
   double attention_dropout = 0;
 
   void fields(auto&& field) {
-    field(d_model, fields::d_model);
-    field(n_head, fields::n_head);
     field(max_positions,
           {"max_seq",
            "attend to distances below it only; in models as many as sequences and memory need",
            quantity::tokens, "max_positions"});
-    field(causal, {"causal", fields::causal.help, {}, "", "bidirectional"});
+    field(sight.causal, {"causal", fields::causal.help, {}, "", "bidirectional"});
     field(relative_bias, {"relative_bias", "learn a bias for each distance besides its embedding"});
+    field(attention_dropout, fields::attention_dropout);
   }
 
   /// Sets the number of distances unless that is given.
@@ -52,7 +48,7 @@ struct RelativeGlobalAttention : Attention {
 
   /// Draws weights and tables from N(0, 0.02²); biases start at 0. Throws when the config describes
   /// no valid layer.
-  RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config, Initial values);
+  RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config, Width width, Initial values);
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };

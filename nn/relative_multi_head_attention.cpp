@@ -6,9 +6,9 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 RelativeMultiHeadAttention::RelativeMultiHeadAttention(
-    const RelativeMultiHeadAttentionConfig& config, Initial values) {
-  build(config, false, values);
-  output.bias = constant_parameter({config.d_model}, 0, values);
+    const RelativeMultiHeadAttentionConfig& config, Width width, Initial values) {
+  build(config, width, false, values);
+  output.bias = constant_parameter({width.d_model}, 0, values);
   value_bias = constant_parameter({n_head * d_head}, 0, values);
   key_pos_embeddings = constant_parameter({2 * config.max_positions, n_head, d_head}, 0, values);
   key_pos_bias = constant_parameter({2 * config.max_positions, n_head}, 0, values);

@@ -10,7 +10,7 @@
 // -(P-1) to P.
 
 #include "nn/attention.h"
-#include "nn/fields.h"
+#include "nn/width.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -19,24 +19,23 @@ struct RelativeMultiHeadAttention;
 struct RelativeMultiHeadAttentionConfig {
   using Layer = RelativeMultiHeadAttention;
   static constexpr const char* type = "relative_multi_head_attention";
-  static constexpr const char* model = "labml";
-  static constexpr const char* summary = "like transformer_xl with learned tables of distances";
-  int64_t d_model = 0;
-  int64_t n_head = 0;
+  static constexpr KnownModel known{
+      .name = "labml",
+      .summary = "like transformer_xl with learned tables of distances",
+      .in_order = true};
   /// P, which is half the length of the tables.
   int64_t max_positions = 4096;
-  bool causal = true;
+  Sight sight{};
   double attention_dropout = 0;
 
   void fields(auto&& field) {
-    field(d_model, fields::d_model);
-    field(n_head, fields::n_head);
     field(
         max_positions,
         {"max_positions",
          "half the rows of the table of distances; in models as many as sequences and memory need",
          quantity::tokens});
-    field(causal, fields::causal);
+    field(sight.causal, fields::causal);
+    field(attention_dropout, fields::attention_dropout);
   }
 
   /// Sets the size of the tables to what such sequences need, if `usual` has left it open.
@@ -54,7 +53,8 @@ struct RelativeMultiHeadAttention : Attention {
 
   /// Draws weights from N(0, 0.02²); tables and biases start at 0, as in the original. Throws when
   /// the config describes no valid layer.
-  RelativeMultiHeadAttention(const RelativeMultiHeadAttentionConfig& config, Initial values);
+  RelativeMultiHeadAttention(const RelativeMultiHeadAttentionConfig& config, Width width,
+                             Initial values);
   int64_t most_keys() const override { return causal ? reach() + 1 : reach(); }
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;

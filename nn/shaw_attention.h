@@ -10,7 +10,7 @@
 // of b before they are multiplied by it.
 
 #include "nn/attention.h"
-#include "nn/fields.h"
+#include "nn/width.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -19,28 +19,24 @@ struct ShawAttention;
 struct ShawAttentionConfig {
   using Layer = ShawAttention;
   static constexpr const char* type = "shaw_attention";
-  static constexpr const char* model = "shaw";
-  static constexpr const char* summary = "clipped distances, for keys and values";
-  int64_t d_model = 0;
-  int64_t n_head = 0;
+  static constexpr KnownModel known{"shaw", "clipped distances, for keys and values"};
   /// m, the distance beyond which all distances share one row.
   std::optional<int64_t> max_distance{};
-  bool causal = true;
+  Sight sight{};
   bool bias = true;
   bool key_positions = true;
   bool value_positions = true;
   double attention_dropout = 0;
 
   void fields(auto&& field) {
-    field(d_model, fields::d_model);
-    field(n_head, fields::n_head);
     field(max_distance,
           {"max_distance", "treat greater distances as this one", quantity::tokens_or_none});
-    field(causal, fields::causal);
+    field(sight.causal, fields::causal);
     field(bias, fields::bias);
     field(key_positions, {"key_positions", "learn an embedding of each distance for the keys"});
     field(value_positions,
           {"value_positions", "learn an embedding of each distance for the values"});
+    field(attention_dropout, fields::attention_dropout);
   }
 
   /// What a model has unless told otherwise.
@@ -53,7 +49,7 @@ struct ShawAttention : Attention {
 
   /// Draws weights and tables from N(0, 0.02²); biases start at 0. Throws when the config describes
   /// no valid layer.
-  ShawAttention(const ShawAttentionConfig& config, Initial values);
+  ShawAttention(const ShawAttentionConfig& config, Width width, Initial values);
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };

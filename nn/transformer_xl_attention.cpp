@@ -10,15 +10,15 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& own,
-                                               Initial values)
+                                               Width width, Initial values)
     : config(own) {
   const char* layer = config.type;
-  build(config, config.bias, values, config.d_head);
+  build(config, width, config.bias, values, config.d_head);
   if (config.content_bias) content_bias = constant_parameter({n_head, d_head}, 0, values);
   if (config.positions == DistancePositions::sinusoid) {
     require(!config.max_positions, layer, ": max_positions with sinusoid positions");
-    sinusoids(layer, {}, config.d_model);  // or throws
-    position = Linear(config.d_model, n_head * d_head, false, values);
+    sinusoids(layer, {}, width.d_model);  // or throws
+    position = Linear(width.d_model, n_head * d_head, false, values);
     if (config.position_bias) position_bias = constant_parameter({n_head, d_head}, 0, values);
   } else {
     require(causal, layer, ": causal false with learned positions, expected sinusoid positions");
@@ -54,7 +54,7 @@ Tensor TransformerXLAttention::position_table(int64_t farthest, int64_t nearest,
   std::vector<int64_t> distances;
   for (int64_t delta = farthest; delta >= nearest; --delta)
     distances.push_back(most > 0 ? std::clamp(delta, -most, most) : delta);
-  Tensor R = sinusoids(config.type, distances, config.d_model);  // [n, C]
+  Tensor R = sinusoids(config.type, distances, qkv.weight.size(1));  // [n, C]
   DropoutPattern pattern = context.dropout_pattern(config.dropout);
   pattern.first_row = 0;                                       // all members of the batch share R
   Tensor r = position(dropout(R, pattern));                    // [n, H·D]

@@ -21,7 +21,7 @@
 
 #include "core/named.h"
 #include "nn/attention.h"
-#include "nn/fields.h"
+#include "nn/width.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -34,20 +34,17 @@ constexpr auto names(DistancePositions) { return std::array{"sinusoid", "learned
 struct TransformerXLAttentionConfig {
   using Layer = TransformerXLAttention;
   static constexpr const char* type = "transformer_xl_attention";
-  static constexpr const char* model = "transformer_xl";
-  static constexpr const char* summary = "relative positions, as sinusoids or learned";
-  int64_t d_model = 0;
-  int64_t n_head = 0;
+  static constexpr KnownModel known{.name = "transformer_xl",
+                                    .summary = "relative positions, as sinusoids or learned",
+                                    .in_order = true,
+                                    .forms = {"", "position=learned"}};
   /// Width of a head. The default is d_model / n_head.
   std::optional<int64_t> d_head{};
   /// The distance beyond which all distances share one sinusoid, on either side; 0 = no clamp.
   std::optional<int64_t> clamp_len{};
-  /// Distances below this are attended to. The original's same_length is a window as long as the
-  /// memory.
-  std::optional<Window> window{};
-  std::optional<Chunk> chunk{};
-  /// Whether each token sees the past alone. Only sinusoids go on into the future.
-  bool causal = true;
+  /// The original's same_length is a window as long as the memory. Only sinusoids go on into the
+  /// future.
+  Sight sight{};
   /// Learned positions need max_positions, the number of distances that have rows of their own.
   DistancePositions positions = DistancePositions::sinusoid;
   std::optional<int64_t> max_positions{};
@@ -62,15 +59,12 @@ struct TransformerXLAttentionConfig {
   double attention_dropout = 0;
 
   void fields(auto&& field) {
-    field(d_model, fields::d_model);
-    field(n_head, fields::n_head);
     field(d_head, {"d_head", "width of a head, otherwise d_model / n_head", quantity::channels});
     field(clamp_len,
           {"clamp_len", "with sinusoid positions, treat greater distances as this one; 0 for none",
            quantity::tokens_or_none});
-    field(window, fields::window);
-    field(chunk, fields::chunk);
-    field(causal, fields::causal, true);
+    sight.limits(field);
+    field(sight.causal, fields::causal, true);
     field(content_bias, {"content_bias", "add a bias to the queries of keys, u"}, true);
     field(position_bias, {"position_bias", "add a bias to the queries of distances, v"}, true);
     field(bias, {"projection_bias", "add biases to the projections", {}, "bias"}, false);
@@ -79,6 +73,8 @@ struct TransformerXLAttentionConfig {
                           "with learned positions, rows of the table of distances; in models as "
                           "many as sequences and memory need",
                           quantity::tokens});
+    field(dropout, fields::dropout);
+    field(attention_dropout, fields::attention_dropout);
   }
 
   /// Sets the size of the table of learned positions unless that is given.
@@ -98,7 +94,7 @@ struct TransformerXLAttention : Attention {
 
   /// Draws weights and E from N(0, 0.02²), as the original code does. All biases start at 0; the
   /// original draws u and v from N(0, 0.02²), too. Throws when the config describes no valid layer.
-  TransformerXLAttention(const TransformerXLAttentionConfig& config, Initial values);
+  TransformerXLAttention(const TransformerXLAttentionConfig& config, Width width, Initial values);
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
   Tensor position_table(int64_t farthest, int64_t nearest, Context& context) const override;

@@ -40,10 +40,12 @@ void check_aft(const Tensor& key, const Tensor& value, const AftBand& band,
           bias.shape(), " for ", key.size(2), " channels, expected [G, T, n]");
   int64_t K = key.size(1), T = bias.size(1);
   visibility.check("aft", key.size(0), T, K);
-  require(!visibility.window, "aft: a window of ", visibility.window.value_or(Window()),
+  const std::optional<Window>& window = visibility.sight.window;
+  require(!window, "aft: a window of ", window.value_or(Window()),
           ", expected none; a band says which keys have a bias");
-  require(!visibility.chunk, "aft: a chunk of ", visibility.chunk.value_or(Chunk()),
-          ", expected none");
+  Sight(visibility.sight).limits([](const auto& rule, const Field& field) {
+    if (rule) fail("aft: a ", field.name, " of ", *rule, ", expected none");
+  });
   require(T <= K, "aft: ", T, " queries of ", K, " keys");
   require(band.step >= 0, "aft: a band that moves by ", band.step, " a query, expected at least 0");
   constexpr int64_t farthest = int64_t{1} << 40;  // so that no place of a key is beyond int64_t

@@ -59,9 +59,9 @@ void check_attention(const RelativeAttention& a) {
   const Tensor& s = a.position_scores;
   require(!s.defined() || (s.rank() == 2 && s.size(1) == H), "relative_attention: position_scores ",
           s.shape(), ", expected [n, ", H, "]");
-  check_distances("position_rows", a.position_rows, a.visibility.causal, T, K);
-  check_distances("position_queries", a.position_queries, a.visibility.causal, T, K);
-  check_distances("position_scores", s, a.visibility.causal, T, K);
+  check_distances("position_rows", a.position_rows, a.visibility.sight.causal, T, K);
+  check_distances("position_queries", a.position_queries, a.visibility.sight.causal, T, K);
+  check_distances("position_scores", s, a.visibility.sight.causal, T, K);
   require(!a.position_bias.defined() || a.position_rows.defined() || a.clipped_keys.defined(),
           "relative_attention: position_bias without position_rows or clipped_keys");
   require(0 <= a.dropout.rate && a.dropout.rate < 1, "relative_attention: a dropout rate of ",

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ostream>
 
 #include "core/errors.h"
 
@@ -14,17 +13,12 @@ int64_t floor_divide(int64_t a, int64_t b) { return (a < 0 ? a - b + 1 : a) / b;
 
 }  // namespace
 
-std::ostream& operator<<(std::ostream& out, const Window& window) {
-  if (window.is_number()) return out << window.left + 1;
-  return out << Dims{window.left, window.right};
-}
-
-std::ostream& operator<<(std::ostream& out, const Chunk& chunk) {
-  return out << Dims{chunk.size, chunk.left_chunks};
+Dims Window::numbers() const {
+  return left == right && left < INT64_MAX ? Dims{left + 1} : Dims{left, right};
 }
 
 std::string complaint(const Window& window, const Range& sizes) {
-  if (window.is_number()) return complaint(static_cast<double>(window.left) + 1, sizes);
+  if (window.numbers().size() == 1) return complaint(static_cast<double>(window.left) + 1, sizes);
   Range distances{sizes.least - 1, sizes.greatest};
   std::string wrong = complaint(static_cast<double>(window.left), distances);
   return wrong.empty() ? complaint(static_cast<double>(window.right), distances) : wrong;
@@ -36,13 +30,22 @@ std::string complaint(const Chunk& chunk, const Range& sizes) {
   return complaint(static_cast<double>(chunk.left_chunks), {0, sizes.greatest});
 }
 
+int64_t Sight::farthest(int64_t none) const {
+  int64_t left = window ? window->left : none;
+  if (!chunk) return left;
+  int64_t chunks = std::min(chunk->left_chunks, none / chunk->size - 1) + 1;
+  return std::min(left, chunks * chunk->size - 1);
+}
+
+bool Sight::sees_ahead() const {
+  return !causal && !(window && window->right == 0) && !(chunk && chunk->size == 1);
+}
+
 void Visibility::check(const char* operation, int64_t B, int64_t T, int64_t K) const {
-  auto expect = [&](const char* name, const auto& rule) {
+  Sight(sight).limits([&](const auto& rule, const Field& field) {
     std::string wrong = rule ? complaint(*rule, {1, HUGE_VAL}) : "";
-    if (!wrong.empty()) fail(operation, ": a ", name, " of ", *rule, wrong);
-  };
-  expect("window", window);
-  expect("chunk", chunk);
+    if (!wrong.empty()) fail(operation, ": a ", field.name, " of ", *rule, wrong);
+  });
   require(first_position >= 0, operation, ": a first_position of ", first_position,
           ", expected at least 0");
   if (padding) {
@@ -61,12 +64,12 @@ void Visibility::check(const char* operation, int64_t B, int64_t T, int64_t K) c
 }
 
 Visibility::Range Visibility::range(int64_t i, int64_t T, int64_t K) const {
-  int64_t position = K - T + i;
+  const auto& [causal, window, chunk] = sight;
+  int64_t position = K - T + i, far = first_position + T + K;  // beyond any distance
   Range range{0, causal ? position + 1 : K};
   auto narrow = [&](int64_t begin, int64_t end) {
     range = {std::max(range.begin, begin), std::min(range.end, end)};
   };
-  const int64_t far = first_position + T + K;  // beyond any distance, as any larger number is
   if (window)
     narrow(position - std::min(window->left, far), position + 1 + std::min(window->right, far));
   if (chunk) {

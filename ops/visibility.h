@@ -3,14 +3,17 @@
 // Which keys a query may attend to. Query i of T stands at position M + i behind M = K - T earlier
 // tokens, key j at position j, so their distance is δ = M + i - j.
 
+#include <concepts>
 #include <cstdint>
-#include <iosfwd>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "core/array.h"
-#include "core/range.h"
+#include "core/field.h"
 
 namespace shiftgrad {
 
@@ -21,8 +24,7 @@ struct Window {
   constexpr Window(int64_t below = 1) : Window(reach(below), reach(below)) {}
   constexpr Window(int64_t from_left, int64_t to_right) : left(from_left), right(to_right) {}
   bool operator==(const Window&) const = default;
-  /// Whether it is printed, and kept in files, as the number w.
-  bool is_number() const { return left == right && left < INT64_MAX; }
+  Dims numbers() const;
 
  private:
   static constexpr int64_t reach(int64_t below) { return below - (below > INT64_MIN ? 1 : 0); }
@@ -34,37 +36,64 @@ struct Chunk {
   int64_t size = 1, left_chunks = 0;
 
   bool operator==(const Chunk&) const = default;
+  Dims numbers() const { return {size, left_chunks}; }
 };
+
+/// A rule that is printed, and kept in files, as the two numbers that it is made from, or as one if
+/// it can be made from one.
+template <class Rule>
+concept NumberRule = std::convertible_to<decltype(std::declval<const Rule&>().numbers()), Dims>;
+template <class Rule>
+constexpr bool is_of_one_number = std::is_convertible_v<int64_t, Rule>;
+
+template <NumberRule Rule>
+std::ostream& operator<<(std::ostream& out, const Rule& rule) {
+  Dims numbers = rule.numbers();
+  return numbers.size() == 1 ? out << numbers[0] : out << numbers;
+}
 
 /// Return what was expected of a number that is not allowed, such as ", expected at least 1";
 /// otherwise an empty string. `sizes` are the windows of one number, and the chunks, that are.
 std::string complaint(const Window& window, const Range& sizes);
 std::string complaint(const Chunk& chunk, const Range& sizes);
 
-/// Print as the numbers that they are made from: `5` or `[4, 0]`, and `[8, 1]`.
-std::ostream& operator<<(std::ostream& out, const Window& window);
-std::ostream& operator<<(std::ostream& out, const Chunk& chunk);
-
-/// The causal rule, a window, chunks and two masks together: a key is visible when nothing hides
-/// it.
-struct Visibility {
+/// What a query sees by the places of the keys: a key is visible when no rule hides it.
+struct Sight {
   /// Whether keys at δ < 0 are hidden.
-  bool causal = false;
+  bool causal = true;
   std::optional<Window> window{};
+  std::optional<Chunk> chunk{};
+
+  /// Calls field(value, description) for each rule that may be absent.
+  void limits(auto&& field) {
+    field(window, Field{"window", "attend to distances below it only", quantity::tokens});
+    field(chunk, Field{"chunk",
+                       "[c, n]: attend to one's own chunk of c tokens, and to the n before it",
+                       quantity::tokens});
+  }
+
+  /// The greatest distance that a query may see, at most `none`.
+  int64_t farthest(int64_t none) const;
+  bool sees_ahead() const;
+  /// The number of tokens in multiples of which a sequence may be fed, 0 for all of them at once.
+  int64_t piece() const { return causal ? 1 : chunk ? chunk->size : 0; }
+};
+
+/// The rules and two masks together.
+struct Visibility {
+  Sight sight{.causal = false};
   /// A mask [B, K], true = padding.
   std::shared_ptr<const Mask> padding{};
   /// A mask [T, K] or [B, T, K], with 1 allowed for B or T, true = hidden.
   std::shared_ptr<const Mask> hidden{};
-  std::optional<Chunk> chunk{};
   /// The position of the first key, from which chunks are counted.
   int64_t first_position = 0;
 
-  /// Throws when the window or the chunk is none, the first position is below 0, or a mask does not fit B batch members, T queries
-  /// and K keys.
+  /// Throws when a rule shows nothing, the first position is below 0, or a mask does not fit B
+  /// batch members, T queries and K keys.
   void check(const char* operation, int64_t B, int64_t T, int64_t K) const;
 
-  /// The keys begin … end-1 that the causal rule, the window and the chunks leave to query i; none
-  /// where begin ≥ end.
+  /// The keys begin … end-1 that the rules leave to query i; none where begin ≥ end.
   struct Range {
     int64_t begin, end;
   };

@@ -1,5 +1,7 @@
 #include "nn/models/config.h"
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -9,14 +11,13 @@
 namespace shiftgrad {
 
 // What nlohmann's library calls for an assignment.
-static void to_json(nlohmann::ordered_json& json, const Window& window) {
-  if (window.is_number())
-    json = window.left + 1;
+template <NumberRule Rule>
+static void to_json(nlohmann::ordered_json& json, const Rule& rule) {
+  Dims numbers = rule.numbers();
+  if (numbers.size() == 1)
+    json = numbers[0];
   else
-    json = {window.left, window.right};
-}
-static void to_json(nlohmann::ordered_json& json, const Chunk& chunk) {
-  json = {chunk.size, chunk.left_chunks};
+    json = {numbers[0], numbers[1]};
 }
 
 }  // namespace shiftgrad
@@ -27,12 +28,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Names of the fields that mixers take from their model, so that a config says them once.
-std::set<std::string> taken_from(const std::string& model) {
-  if (model == LanguageModelConfig::type) return {"d_model", "n_head"};
-  if (model == EncoderDecoderConfig::type) return {"d_model", "n_head", "causal", "bidirectional"};
-  return {};
-}
+/// Return where the mixer of such a config puts its width, or null where the model has it.
+Width* width_of(Width* config) { return config; }
+Width* width_of(void*) { return nullptr; }
+
+/// The keys that say in which direction mixers look. An encoder_decoder decides that.
+constexpr std::array directions{"causal", "bidirectional"};
 
 /// Returns the names as an error lists them.
 std::string listed(const auto& names) {
@@ -44,15 +45,18 @@ std::string listed(const auto& names) {
 /// Returns the key under which JSON has the field.
 const char* key_of(const Field& field) { return *field.opposite ? field.opposite : field.name; }
 
-/// Fills a config's fields from an object, and remembers which keys they named.
+/// Fills a config's saved fields from an object, and remembers which keys they named.
 class Reader {
  public:
-  Reader(std::string layer, const Json& object) : layer_(std::move(layer)), left_(object) {
+  /// `width` receives that of the config's mixer; without it, no mixer may name one.
+  Reader(std::string layer, const Json& object, Width* width)
+      : layer_(std::move(layer)), left_(object), width_(width) {
     require(object.is_object(), layer_, ": the config is not a JSON object");
   }
 
   template <class Value, class... Usual>
   void operator()(Value& value, const Field& field, const Usual&...) {
+    if (!field.saved) return;
     bool needed = (std::is_same_v<Usual, Required> || ...);
     known_.insert(key_of(field));
     bool given = take(key_of(field), value);
@@ -109,47 +113,52 @@ class Reader {
       value = entry.get<Value>();
     }
   }
-  void read(const char* key, const Json& entry, Window& value) const {
-    if (entry.is_array()) return read(key, entry, value.left, value.right);
-    int64_t below = 0;
-    read(key, entry, below);
-    value = below;
-  }
-  void read(const char* key, const Json& entry, Chunk& value) const {
-    read(key, entry, value.size, value.left_chunks);
-  }
-  void read(const char* key, const Json& entry, int64_t& first, int64_t& second) const {
+  template <NumberRule Rule>
+  void read(const char* key, const Json& entry, Rule& value) const {
+    int64_t first = 0, second = 0;
+    if constexpr (is_of_one_number<Rule>)
+      if (!entry.is_array()) {
+        read(key, entry, first);
+        value = first;
+        return;
+      }
     if (!entry.is_array() || entry.size() != 2)
       fail(layer_, ": config key \"", key, "\" is ", shown(entry),
            ", expected a list of two whole numbers");
     read(key, entry[0], first);
     read(key, entry[1], second);
+    value = {first, second};
   }
   MixerConfig mixer_of(Json fields) const;
 
   std::string layer_;
   Json left_;
+  Width* width_;
   std::set<std::string> known_;
 };
 
-/// Collects the fields of a layer's config into an object. Absent options are left out, and so are
-/// fields with the usual value, if the config says what that is; with `all`, they are null and that
-/// value.
+/// Collects the saved fields of a layer's config into an object. Absent options are left out, and so
+/// are fields with the usual value, if the config says what that is; with `all`, they are null and
+/// that value.
 struct Writer {
   std::string layer{};
   bool all = false;
+  const Width* width = nullptr;
   nlohmann::ordered_json object = nlohmann::ordered_json::object();
 
   template <class Value>
   void operator()(const Value& value, const Field& field) {
+    if (!field.saved) return;
     if constexpr (is_optional<Value>) {
       if (value || all) object[field.name] = nullptr;
       if (value) object[field.name] = *value;
     } else if constexpr (std::is_same_v<Value, MixerConfig>) {
       Writer mixer{.all = all};
       mixer.object["type"] = type_of(value);
-      std::visit([&](auto config) { config.fields(mixer); }, value);
-      for (const std::string& taken : taken_from(layer)) mixer.object.erase(taken);
+      auto write = [&](auto own) { width ? Sized{own, *width}.fields(mixer) : own.fields(mixer); };
+      std::visit(write, value);
+      if (layer == EncoderDecoderConfig::type)
+        for (const char* direction : directions) mixer.object.erase(direction);
       object[field.name] = mixer.object;
     } else if constexpr (Named<Value>) {
       object[field.name] = name_of(value);
@@ -170,9 +179,12 @@ template <class Configs>
 std::optional<Configs> read_config(const std::string& name, const Json& object) {
   for (Configs& config : all_configs<Configs>()) {
     if (name != type_of(config)) continue;
-    Reader reader(name, object);
-    std::visit([&](auto& each) { each.fields(reader); }, config);
-    reader.refuse_unknown_keys();
+    auto read = [&](auto& each) {
+      Reader reader(name, object, width_of(&each));
+      each.fields(reader);
+      reader.refuse_unknown_keys();
+    };
+    std::visit(read, config);
     return config;
   }
   return std::nullopt;
@@ -181,12 +193,19 @@ std::optional<Configs> read_config(const std::string& name, const Json& object) 
 MixerConfig Reader::mixer_of(Json fields) const {
   std::string type = fields["type"].get<std::string>();
   fields.erase("type");
-  for (const std::string& taken : taken_from(layer_))
-    require(!fields.contains(taken), layer_, ": the mixer takes ", taken, " from the model");
-  std::optional<MixerConfig> mixer = read_config<MixerConfig>(type, fields);
+  auto refuse = [&](const char* key) {
+    require(!fields.contains(key), layer_, ": the mixer takes ", key, " from the model");
+  };
+  if (!width_) std::ranges::for_each(std::array{"d_model", "n_head"}, refuse);
+  if (layer_ == EncoderDecoderConfig::type) std::ranges::for_each(directions, refuse);
+  auto mixer = read_config<SizedMixerConfig>(type, fields);
   require(mixer.has_value(), "unknown mixer type ", shown(type), ", expected ",
           listed(type_names<MixerConfig>()));
-  return *mixer;
+  auto take = [&](const auto& sized) -> MixerConfig {
+    if (width_) *width_ = sized;
+    return sized;
+  };
+  return std::visit(take, *mixer);
 }
 
 }  // namespace
@@ -197,23 +216,15 @@ std::optional<Configs> config_named(const std::string& name, const std::string& 
 }
 template std::optional<AnyConfig> config_named(const std::string&, const std::string&);
 template std::optional<LayerConfig> config_named(const std::string&, const std::string&);
-template std::optional<MixerConfig> config_named(const std::string&, const std::string&);
+template std::optional<SizedMixerConfig> config_named(const std::string&, const std::string&);
 
 std::string config_to_json(const AnyConfig& config, bool all) {
-  Writer writer{type_of(config), all};
-  std::visit([&](auto copy) { copy.fields(writer); }, config);
-  return writer.object.dump();
-}
-
-int64_t layer_width(const LayerConfig& config) {
-  auto width = [](const auto& mixer) { return mixer.d_model; };
-  auto width_of_layer = [&](const auto& layer) {
-    if constexpr (requires { layer.mixer; })
-      return std::visit(width, layer.mixer);
-    else
-      return width(layer);
+  auto write = [&](auto own) {
+    Writer writer{type_of(config), all, width_of(&own)};
+    own.fields(writer);
+    return writer.object.dump();
   };
-  return std::visit(width_of_layer, config);
+  return std::visit(write, config);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -15,6 +15,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Configs of the bare shifts in ops/shift.h, which are not modules.
 struct RelShiftConfig {
+  using Layer = void;
   static constexpr const char* type = "rel_shift";
   bool zero_triu = false;
 
@@ -24,43 +25,47 @@ struct RelShiftConfig {
 };
 
 struct ShiftRightConfig {
+  using Layer = void;
   static constexpr const char* type = "shift_right";
 
   void fields(auto&&) {}
 };
 
-template <class Configs, class... More>
-struct WithMore;
+// These are declared for the types that they return.
+template <class... Configs>
+std::variant<Sized<Configs>...> all_sized(const std::variant<Configs...>&);
 template <class... Configs, class... More>
-struct WithMore<std::variant<Configs...>, More...> {
-  using Type = std::variant<Configs..., More...>;
-};
+std::variant<Configs..., More...> with_more(const std::variant<Configs...>&, const More&...);
 
-/// The config of a mixer or of a block.
-using LayerConfig = WithMore<MixerConfig, TransformerBlockConfig, RTransformerBlockConfig,
-                             EncoderDecoderBlockConfig>::Type;
+/// The config of a mixer that stands alone, with its width.
+using SizedMixerConfig = decltype(all_sized(MixerConfig()));
+
+/// The config of a mixer or of a block, with its width.
+using LayerConfig = decltype(with_more(SizedMixerConfig(), Sized<TransformerBlockConfig>(),
+                                       Sized<RTransformerBlockConfig>(),
+                                       Sized<EncoderDecoderBlockConfig>()));
 
 /// The config of anything that a file or a program may ask for by name.
-using AnyConfig = WithMore<LayerConfig, LanguageModelConfig, EncoderDecoderConfig, RelShiftConfig,
-                           ShiftRightConfig>::Type;
+using AnyConfig = decltype(with_more(LayerConfig(), LanguageModelConfig(), EncoderDecoderConfig(),
+                                     RelShiftConfig(), ShiftRightConfig()));
 
 /// Returns the config of the type called `name` that a JSON object describes, or nothing if no type
 /// in `Configs` has this name. Throws, naming layer and key, on an unknown key, a null or a value
-/// of the wrong type. `Configs` is AnyConfig, LayerConfig or MixerConfig.
+/// of the wrong type. `Configs` is AnyConfig, LayerConfig or SizedMixerConfig.
 template <class Configs>
 std::optional<Configs> config_named(const std::string& name, const std::string& text);
 
-/// Returns the config of this type that a JSON object describes. Throws as config_named does.
+/// Returns the config of this type that a JSON object describes, that of a layer with its width.
+/// Throws as config_named does.
 template <class Config>
-Config config_from_json(const std::string& text) {
-  return std::get<Config>(*config_named<AnyConfig>(Config::type, text));
+auto config_from_json(const std::string& text) {
+  constexpr bool of_layer = std::is_base_of_v<Layer, typename Config::Layer>;
+  using Read = std::conditional_t<of_layer, Sized<Config>, Config>;
+  return std::get<Read>(*config_named<AnyConfig>(Config::type, text));
 }
 
 /// Returns the JSON object that config_from_json reads back. With `all`, it is for people: it has
 /// every field, null for an absent option.
 std::string config_to_json(const AnyConfig& config, bool all = false);
-
-/// Returns the size C of the tokens [B, T, C] that the layer takes.
-int64_t layer_width(const LayerConfig& config);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

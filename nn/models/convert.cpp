@@ -20,10 +20,10 @@ namespace {
 /// Returns the layer of that config. Its parameters are the terms of their names, or else those of
 /// `source`.
 template <class Config>
-typename Config::Layer layer_with_terms(const Layer& source, const Config& config,
+typename Config::Layer layer_with_terms(const Layer& source, const Config& config, Width width,
                                         std::map<std::string, Tensor> terms) {
   UnfilledParameters unfilled;
-  typename Config::Layer layer(config, unfilled);
+  typename Config::Layer layer(config, width, unfilled);
   for (const Parameter& parameter : parameters(source))
     terms.emplace(parameter.name, parameter.value);
   for (const Parameter& parameter : parameters(layer)) {
@@ -94,13 +94,12 @@ Aft as_full(const Layer& layer, int64_t C) {
   require(aft, "to_aft_full: ", layer.name, ", expected aft");
   require(L < unlimited, layer.name,
           ": reads texts of any length, form full those of max_len alone");
-  AftConfig config{.d_model = C,
-                   .max_len = L,
-                   .causal = aft->visibility.causal,
+  AftConfig config{.max_len = L,
+                   .causal = aft->visibility.sight.causal,
                    .bias = state_dict(layer).contains("output.bias")};
   Tensor w = widened(aft->band, L).bias;  // [G, L, L]
   if (w.size(0) == 1) w = select(w, 0, 0);
-  auto full = layer_with_terms(layer, config, {{"position_bias", w}});
+  auto full = layer_with_terms(layer, config, {.d_model = C}, {{"position_bias", w}});
   Tensor x = random_tensor({1, std::min<int64_t>(L, 16), C});
   check_equal(layer, layer(x), full(x));
   return full;
@@ -140,18 +139,16 @@ TransformerXLAttention to_transformer_xl(const Attention& layer) {
   }
   require(bias.defined() == layer.output.bias.defined(), layer.name, ": has biases in one of its ",
           "projections, but transformer_xl_attention in both");
-  TransformerXLAttentionConfig config{.d_model = C,
-                                      .n_head = H,
-                                      .positions = DistancePositions::learned,
+  TransformerXLAttentionConfig config{.positions = DistancePositions::learned,
                                       .max_positions = R,
                                       .content_bias = terms.content_bias.defined(),
                                       .position_bias = s.defined(),
                                       .bias = bias.defined(),
                                       .attention_dropout = layer.attention_dropout};
   if (layer.d_head * H != C) config.d_head = layer.d_head;
-  if (layer.reach() < unlimited) config.window = layer.reach() + 1;
-  config.chunk = layer.chunk;
-  auto xl = layer_with_terms(layer, config,
+  config.sight = layer;
+  if (layer.reach() < unlimited) config.sight.window = layer.reach() + 1;
+  auto xl = layer_with_terms(layer, config, {C, H},
                              {{"content_bias", terms.content_bias},
                               {"position_embeddings", E},
                               {"position_scalar_bias", s},
@@ -170,7 +167,7 @@ LanguageModel to_transformer_xl(const LanguageModel& model) {
   });
 }
 
-Aft to_aft_full(const Aft& layer) { return as_full(layer, layer.config.d_model); }
+Aft to_aft_full(const Aft& layer) { return as_full(layer, layer.width.d_model); }
 
 LanguageModel to_aft_full(const LanguageModel& model) {
   return with_mixers(model, "to_aft_full",

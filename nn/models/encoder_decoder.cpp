@@ -42,15 +42,21 @@ EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Initial values
   if (config.share_embedding) decoder.embedding.weight = encoder.embedding.weight;
 
   auto block = [&](const MixerConfig& mixer, bool causal) {
-    return block_config(config, directed(mixer, causal, config.type));
+    return part_of<TransformerBlockConfig>(config,
+                                           {.mixer = directed(mixer, causal, config.type)});
+  };
+  auto width = [&](const MixerConfig& mixer) {
+    return width_in(mixer, config.d_model, config.n_head);
   };
   TransformerBlockConfig plain = block(config.encoder_mixer, false);
   for (int64_t n = 0; n < config.n_encoder_layer; ++n)
-    encoder.blocks.push_back(std::make_unique<TransformerBlock>(plain, values));
+    encoder.blocks.push_back(
+        std::make_unique<TransformerBlock>(plain, width(config.encoder_mixer), values));
   EncoderDecoderBlockConfig cross{block(config.decoder_mixer, true), config.n_head,
                                   config.attention_dropout};
   for (int64_t n = 0; n < config.n_decoder_layer; ++n)
-    decoder.blocks.push_back(std::make_unique<EncoderDecoderBlock>(cross, values));
+    decoder.blocks.push_back(
+        std::make_unique<EncoderDecoderBlock>(cross, width(config.decoder_mixer), values));
   for (Stack* side : {&encoder, &decoder}) {
     if (config.norm_first) side->shrink_projections(values);
     if (config.final_norm) side->norm = LayerNorm(config.d_model);

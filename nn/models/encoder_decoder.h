@@ -79,6 +79,8 @@ struct EncoderDecoderConfig {
     field(share_embedding, {"share_embedding", "share one embedding between sources and targets"});
     field(tie_embedding, fields::tie_embedding);
     field(embedding_scale, fields::embedding_scale);
+    field(dropout, fields::dropout);
+    field(attention_dropout, fields::attention_dropout);
   }
 };
 

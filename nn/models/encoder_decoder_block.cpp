@@ -16,23 +16,15 @@ const EncoderDecoderBlockConfig& checked(const EncoderDecoderBlockConfig& config
   return config;
 }
 
-/// Settings that the cross-attention takes from the mixer: its heads, and whether it has biases.
-MultiHeadAttentionConfig cross_config(const EncoderDecoderBlockConfig& config) {
+/// Returns the cross-attention. It has biases where the mixer has.
+std::unique_ptr<Layer> cross_attention(EncoderDecoderBlockConfig config, Width width,
+                                       Initial values) {
   MultiHeadAttentionConfig cross{.attention_dropout = config.attention_dropout};
-  auto take = [&](const auto& mixer) {
-    std::optional<int64_t> heads = config.n_head;
-    if constexpr (requires { mixer.n_head; })
-      if (!heads) heads = mixer.n_head;
-    require(heads.has_value(), config.type, ": n_head is missing, and the mixer has none");
-    cross.d_model = mixer.d_model;
-    cross.n_head = *heads;
-    // Transformer-XL's own projections have no biases, unlike those of the cross-attention.
-    if constexpr (
-        requires { mixer.bias; } && !requires { mixer.content_bias; })
-      cross.bias = mixer.bias;
-  };
-  std::visit(take, config.mixer);
-  return cross;
+  // Transformer-XL's own projections, whose field has another name, have no biases.
+  if (const bool* bias = find_field<bool>(config.mixer, "bias")) cross.bias = *bias;
+  if (config.n_head) width.n_head = config.n_head;
+  require(width.n_head.has_value(), config.type, ": n_head is missing, and the mixer has none");
+  return std::make_unique<CrossAttention>(cross, width, values);
 }
 
 /// The keys and values of B sources, to which N rows of targets attend.
@@ -67,13 +59,13 @@ struct SourceState : StateOf<SourceState> {
 
 }  // namespace
 
-EncoderDecoderBlock::EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Initial values)
-    : TransformerBlock(checked(config), values) {
+EncoderDecoderBlock::EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Width width,
+                                         Initial values)
+    : TransformerBlock(checked(config), width, values) {
   name = config.type;
-  MultiHeadAttentionConfig cross = cross_config(config);
   parts.insert(parts.begin() + 1,
-               Part{"cross_attention", std::make_unique<CrossAttention>(cross, values),
-                    "cross_attention_norm", LayerNorm(cross.d_model, config.norm_eps)});
+               Part{"cross_attention", cross_attention(config, width, values),
+                    "cross_attention_norm", LayerNorm(width.d_model, config.norm_eps)});
 }
 
 Tensor CrossAttention::forward(const Tensor& x, const Past& past, Context& context) const {

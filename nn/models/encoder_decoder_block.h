@@ -26,6 +26,7 @@ struct EncoderDecoderBlockConfig : TransformerBlockConfig {
   void fields(auto&& field) {
     TransformerBlockConfig::fields(field);
     field(n_head, {"n_head", "heads of the cross-attention", quantity::heads});
+    field(attention_dropout, fields::attention_dropout);
   }
 };
 
@@ -45,7 +46,7 @@ struct CrossAttention : MultiHeadAttention {
 /// source of its first call.
 struct EncoderDecoderBlock : TransformerBlock {
   /// Builds the block. Throws when the config describes no valid block.
-  EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Initial values);
+  EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Width width, Initial values);
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -34,19 +34,12 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Initial values,
 std::unique_ptr<Block> LanguageModel::build_block(Initial values, const MixerMaker& own_mixer) {
   if (config.block == BlockType::r_transformer_block) {
     require(!own_mixer, config.type, ": a mixer of one's own in an r_transformer_block");
-    return std::make_unique<RTransformerBlock>(
-        RTransformerBlockConfig{.d_model = config.d_model,
-                                .n_head = config.n_head,
-                                .window = config.window,
-                                .cell = config.cell,
-                                .d_inner = config.d_inner,
-                                .rnn_layers = config.rnn_layers,
-                                .dropout = config.dropout,
-                                .attention_dropout = config.attention_dropout},
-        values);
+    return std::make_unique<RTransformerBlock>(part_of<RTransformerBlockConfig>(config),
+                                               Width{config.d_model, config.n_head}, values);
   }
-  return std::make_unique<TransformerBlock>(block_config(config, config.mixer), values,
-                                            own_mixer ? own_mixer(*values.random) : nullptr);
+  return std::make_unique<TransformerBlock>(
+      part_of<TransformerBlockConfig>(config), width_in(config.mixer, config.d_model, config.n_head),
+      values, own_mixer ? own_mixer(*values.random) : nullptr);
 }
 
 void LanguageModel::tie_position_biases() {

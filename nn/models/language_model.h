@@ -89,6 +89,8 @@ struct LanguageModelConfig {
     field(tie_embedding, fields::tie_embedding);
     field(embedding_scale, fields::embedding_scale);
     field(tie_position_biases, fields::tie_position_biases);
+    field(dropout, fields::dropout);
+    field(attention_dropout, fields::attention_dropout);
   }
 };
 

@@ -8,18 +8,13 @@ std::vector<KnownMixer> known_mixers() {
   std::vector<KnownMixer> list;
   auto add = [&]<class Mixer>(Mixer mixer) {
     if constexpr (requires { Mixer::usual(); }) mixer = Mixer::usual();
-    list.push_back({Mixer::model, Mixer::summary, mixer});
+    list.push_back({Mixer::known, mixer});
   };
   for (const MixerConfig& config : all_configs<MixerConfig>()) std::visit(add, config);
   return list;
 }
 
-bool sees_both_ways(const MixerConfig& config) {
-  auto has_direction = [](const auto& mixer) {
-    return requires { mixer.causal; };
-  };
-  return std::visit(has_direction, config);
-}
+bool sees_both_ways(MixerConfig config) { return find_field<bool>(config, "causal"); }
 
 MixerConfig suited(MixerConfig config, const SequenceLengths& lengths) {
   auto suit = [&](auto& mixer) {
@@ -32,16 +27,18 @@ MixerConfig suited(MixerConfig config, const SequenceLengths& lengths) {
 MixerConfig directed(MixerConfig config, bool causal, const char* model) {
   require(causal || sees_both_ways(config), model, ": ", type_of(config),
           " sees the past alone, expected a mixer that sees both ways");
-  auto direct = [&](auto& mixer) {
-    if constexpr (requires { mixer.causal; }) mixer.causal = causal;
-  };
-  std::visit(direct, config);
+  if (bool* direction = find_field<bool>(config, "causal")) *direction = causal;
   return config;
 }
 
-std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Initial values) {
+Width width_in(const MixerConfig& config, int64_t d_model, int64_t n_head) {
+  bool heads = std::visit([](const auto& mixer) { return has_heads(mixer); }, config);
+  return {d_model, heads ? std::optional(n_head) : std::nullopt};
+}
+
+std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Width width, Initial values) {
   auto make = [&]<class Config>(const Config& mixer) -> std::unique_ptr<Layer> {
-    return std::make_unique<typename Config::Layer>(mixer, values);
+    return std::make_unique<typename Config::Layer>(mixer, width, values);
   };
   return std::visit(make, config);
 }

@@ -27,6 +27,16 @@ const char* type_of(const auto& config) {
   return std::visit([](const auto& each) { return each.type; }, config);
 }
 
+/// Calls visit(value, field) for each rate, of a config and of its mixers, that files leave out.
+void each_unsaved(auto& config, auto&& visit) {
+  fields_of(config, [&]<class Value>(Value& value, const Field& field, const auto&...) {
+    if constexpr (std::is_same_v<Value, MixerConfig>)
+      each_unsaved(value, visit);
+    else if constexpr (std::is_same_v<Value, double>)
+      if (!field.saved) visit(value, field);
+  });
+}
+
 /// Returns a config of each type in a variant such as LayerConfig, as nobody has changed it.
 template <class Configs>
 std::vector<Configs> all_configs() {
@@ -44,11 +54,7 @@ std::vector<std::string> type_names() {
 }
 
 /// A mixer as the model that made it known has it.
-struct KnownMixer {
-  /// Name of that model, such as "shaw".
-  std::string model;
-  /// What distinguishes the mixer, in a few words.
-  std::string summary;
+struct KnownMixer : KnownModel {
   /// What such a model has unless told otherwise.
   MixerConfig config;
 };
@@ -57,7 +63,7 @@ struct KnownMixer {
 std::vector<KnownMixer> known_mixers();
 
 /// Whether the mixer has a two-way form.
-bool sees_both_ways(const MixerConfig& config);
+bool sees_both_ways(MixerConfig config);
 
 /// Returns the config with the sizes that such sequences need, where it leaves them open.
 MixerConfig suited(MixerConfig config, const SequenceLengths& lengths);
@@ -66,7 +72,10 @@ MixerConfig suited(MixerConfig config, const SequenceLengths& lengths);
 /// that names `model` if the mixer has no such form.
 MixerConfig directed(MixerConfig config, bool causal, const char* model);
 
-/// Returns the mixer that the config describes. Throws when the config is invalid.
-std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Initial values);
+/// Returns the width that a mixer has in a model: without heads where it has none.
+Width width_in(const MixerConfig& config, int64_t d_model, int64_t n_head);
+
+/// Returns the mixer of that config and width. Throws when it is invalid.
+std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Width width, Initial values);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

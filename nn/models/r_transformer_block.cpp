@@ -1,27 +1,31 @@
 #include "nn/models/r_transformer_block.h"
 
+#include "core/checked.h"
 #include "core/errors.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Initial values) {
+RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Width width,
+                                     Initial values) {
   name = config.type;
   dropout = config.dropout;
-  check_fields(config.type, config);
+  AtLeast{config.type}(2, "d_model", width.d_model);  // the norms divide by d_model - 1
+  check_fields(config.type, Sized{config, width});
   auto add = [&](const std::string& part, std::unique_ptr<Layer> function,
                  const std::string& norm) {
-    parts.push_back({part, std::move(function), norm, LayerNorm(config.d_model, 1e-6, true)});
+    parts.push_back({part, std::move(function), norm, LayerNorm(width.d_model, 1e-6, true)});
   };
-  LocalRnnConfig local{config.d_model, config.window, config.cell};
+  LocalRnnConfig local{config.window, config.cell};
   for (int64_t n = 1; n <= config.rnn_layers; ++n) {
     std::string suffix = n == 1 ? "" : text("_", n);
-    add("local_rnn" + suffix, std::make_unique<LocalRnn>(local, values), "local_norm" + suffix);
+    add("local_rnn" + suffix, std::make_unique<LocalRnn>(local, width, values),
+        "local_norm" + suffix);
   }
-  MultiHeadAttentionConfig attention{.d_model = config.d_model, .n_head = config.n_head};
-  attention.attention_dropout = config.attention_dropout;
-  add("attention", std::make_unique<MultiHeadAttention>(attention, values), "attention_norm");
+  MultiHeadAttentionConfig attention{.attention_dropout = config.attention_dropout};
+  add("attention", std::make_unique<MultiHeadAttention>(attention, width, values),
+      "attention_norm");
   add("feed_forward",
-      std::make_unique<FeedForward>(config.d_model, config.d_inner, Activation::relu,
+      std::make_unique<FeedForward>(width.d_model, config.d_inner, Activation::relu,
                                     config.dropout, values),
       "feed_forward_norm");
 }

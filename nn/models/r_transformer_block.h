@@ -21,10 +21,7 @@ struct RTransformerBlock;
 struct RTransformerBlockConfig {
   using Layer = RTransformerBlock;
   static constexpr const char* type = "r_transformer_block";
-  static constexpr const char* model = "r_transformer";
-  static constexpr const char* summary = "local_rnn below attention";
-  int64_t d_model = 0;
-  int64_t n_head = 0;
+  static constexpr KnownModel known{"r_transformer", "local_rnn below attention"};
   /// Number of tokens in a window of the recurrent net.
   int64_t window = 0;
   RecurrentCell cell = RecurrentCell::rnn;
@@ -35,12 +32,12 @@ struct RTransformerBlockConfig {
   double attention_dropout = 0;
 
   void fields(auto&& field) {
-    field(d_model, {"d_model", fields::d_model.help, {"CHANNELS", range::two_or_more}});
-    field(n_head, fields::n_head);
     field(window, fields::rnn_window);
     field(cell, fields::cell);
     field(d_inner, fields::d_inner);
     field(rnn_layers, fields::rnn_layers, int64_t{1});
+    field(dropout, fields::dropout);
+    field(attention_dropout, fields::attention_dropout);
   }
 };
 
@@ -48,7 +45,7 @@ struct RTransformerBlockConfig {
 /// feed_forward.
 struct RTransformerBlock : Block {
   /// Builds the block. Throws when the config describes no valid block.
-  RTransformerBlock(const RTransformerBlockConfig& config, Initial values);
+  RTransformerBlock(const RTransformerBlockConfig& config, Width width, Initial values);
 
   /// Returns the output [B, T, C]. Throws on masks, and on a memory, since the attention would need
   /// the recurrent net's outputs for it. Feed pieces through the state instead.

@@ -42,25 +42,15 @@ struct Stack {
   Tensor with_positions(const Tensor& x, size_t block, int64_t first) const;
 };
 
-/// Returns the config of a model's blocks. Their mixer takes its sizes and rates of dropout from
-/// the model, as far as it has fields for them.
-TransformerBlockConfig block_config(const auto& model, MixerConfig config) {
-  auto take = [&](auto& mixer) {
-    mixer.d_model = model.d_model;
-    if constexpr (requires { mixer.take_heads(1); })
-      mixer.take_heads(model.n_head);
-    else if constexpr (requires { mixer.n_head; })
-      mixer.n_head = model.n_head;
-    if constexpr (requires { mixer.dropout; }) mixer.dropout = model.dropout;
-    if constexpr (requires { mixer.attention_dropout; })
-      mixer.attention_dropout = model.attention_dropout;
+/// Returns the config of a part of a model: the fields that the model has, too, are the model's.
+template <class Part>
+Part part_of(auto model, Part part = {}) {
+  auto take = [&]<class Value>(Value& value, const Field& field, const auto&...) {
+    if (const Value* of_model = find_field<Value>(model, field.name)) value = *of_model;
   };
-  std::visit(take, config);
-  return {.mixer = config,
-          .d_inner = model.d_inner,
-          .norm_first = model.norm_first,
-          .activation = model.activation,
-          .dropout = model.dropout};
+  fields_of(part, take);
+  each_unsaved(part, take);
+  return part;
 }
 
 /// Returns the embedding of a model's tokens, or of those of one side. Throws an error that names

@@ -2,6 +2,8 @@
 
 // The Transformer's block: a mixer and a feed-forward net, with the norm first or last.
 
+#include <concepts>
+
 #include "nn/feed_forward.h"
 #include "nn/models/block.h"
 #include "nn/models/mixers.h"
@@ -30,14 +32,19 @@ struct TransformerBlockConfig {
     field(activation, fields::activation);
     field(norm_eps,
           {"norm_eps", "what the norms add to the variance", {"NUMBER", range::positive}});
+    field(dropout, fields::dropout);
   }
 };
+
+/// In JSON the mixer names the width.
+template <std::derived_from<TransformerBlockConfig> Config>
+void width_fields(const Config&, Width&, auto&&) {}
 
 /// A block of two parts, mixer and feed_forward.
 struct TransformerBlock : Block {
   /// Builds the block, around a mixer of the program's own if that is given. Throws when the config
   /// describes no valid block.
-  TransformerBlock(const TransformerBlockConfig& config, Initial values,
+  TransformerBlock(const TransformerBlockConfig& config, Width width, Initial values,
                    std::unique_ptr<Layer> own_mixer = nullptr);
 };
 

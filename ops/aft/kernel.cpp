@@ -49,7 +49,7 @@ void sum_far(const Terms& terms, const Rows& sums) {
       for (int64_t past = p.window(block).begin; j < past; ++j) far.add(*terms.row(x, j));
       std::fill_n(sums.row(x, block * lanes), lanes, far);
     }
-    if (p.visibility.causal) continue;
+    if (p.visibility.sight.causal) continue;
     far = Pair{};
     j = p.K;
     for (int64_t block = end - 1; block >= begin; --block) {
@@ -143,7 +143,7 @@ void spread_far(const Terms& terms, const Rows& passed, const Rows& received) {
       add_block(block);
     }
     std::fill_n(received.row(x, 0), j, far);
-    if (p.visibility.causal) continue;
+    if (p.visibility.sight.causal) continue;
     far = Pair{};
     j = 0;
     for (int64_t block = begin; block < end; ++block) {

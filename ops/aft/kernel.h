@@ -102,7 +102,7 @@ struct AftProblem {
 
   int64_t first(int64_t i) const { return band.start + band.step * i; }
   /// The key after the last one that query i may see.
-  int64_t end(int64_t i) const { return visibility.causal ? K - T + i + 1 : K; }
+  int64_t end(int64_t i) const { return visibility.sight.causal ? K - T + i + 1 : K; }
   bool is_padding(int64_t b, int64_t j) const {
     return visibility.padding && visibility.padding->values[static_cast<size_t>(b * K + j)];
   }

@@ -27,7 +27,7 @@ Span AftProblem::biased(int64_t i) const {
 Span AftProblem::window(int64_t block) const {
   int64_t query = block * rows, last = std::min(T, query + rows) - 1;
   int64_t begin = std::clamp<int64_t>(first(query), 0, end(query));
-  if (visibility.causal) return {begin, end(last)};
+  if (visibility.sight.causal) return {begin, end(last)};
   return {begin, std::clamp<int64_t>(first(last) + n, begin, K)};
 }
 
@@ -136,7 +136,7 @@ AftSums aft_no_sums(int64_t B, int64_t C) {
 }
 
 Tensor aft_step(const Tensor& key, const Tensor& value, const AftBand& band, AftSums& sums) {
-  const Visibility visibility{.causal = true};
+  const Visibility visibility{.sight = {}};
   check_aft(key, value, band, visibility);
   AftProblem p{with_own_rows(key), with_own_rows(value), band, visibility};
   Dims expected{p.B, 3, p.C};

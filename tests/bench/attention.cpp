@@ -42,7 +42,7 @@ RelativeAttention attention_of(const Sizes& c) {
   a.position_bias = normal({c.H, c.D}, random);
   a.position_rows = normal({c.T, c.H, c.D}, random);
   a.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(c.D)));
-  a.visibility.causal = true;
+  a.visibility.sight.causal = true;
   return a;
 }
 

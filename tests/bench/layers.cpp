@@ -32,32 +32,32 @@ double attention(const Size& s, int products) {
 double local_rnn(const Size& s, int64_t gates) { return 7 * projections(s, gates); }
 
 MixerConfig local_rnn_of(RecurrentCell cell) {
-  return LocalRnnConfig{.d_model = C, .window = 7, .cell = cell};
+  return LocalRnnConfig{.window = 7, .cell = cell};
 }
 
 const std::vector<Row>& rows() {
   static const std::vector<Row> list = {
       {"attention",
-       [](int64_t) -> MixerConfig { return MultiHeadAttentionConfig{.d_model = C, .n_head = H}; },
+       [](int64_t) -> MixerConfig { return MultiHeadAttentionConfig{}; },
        [](const Size& s) { return attention(s, 2); }},
       {"labml",
        [](int64_t T) -> MixerConfig {
-         return RelativeMultiHeadAttentionConfig{.d_model = C, .n_head = H, .max_positions = T};
+         return RelativeMultiHeadAttentionConfig{.max_positions = T};
        },
        [](const Size& s) { return attention(s, 3); }},
       {"music",
        [](int64_t T) -> MixerConfig {
-         return RelativeGlobalAttentionConfig{.d_model = C, .n_head = H, .max_positions = T};
+         return RelativeGlobalAttentionConfig{.max_positions = T};
        },
        [](const Size& s) { return attention(s, 3); }},
       {"shaw k16",
        [](int64_t) -> MixerConfig {
-         return ShawAttentionConfig{.d_model = C, .n_head = H, .max_distance = 16};
+         return ShawAttentionConfig{.max_distance = 16};
        },
        [](const Size& s) { return attention(s, 2); }},
       {"aft local s32",
        [](int64_t T) -> MixerConfig {
-         return AftConfig{.d_model = C, .form = AftForm::local, .max_len = T, .window = 32};
+         return AftConfig{.form = AftForm::local, .max_len = T, .window = 32};
        },
        [](const Size& s) { return projections(s, 4); }},
       {"local_rnn s7 rnn", [](int64_t) { return local_rnn_of(RecurrentCell::rnn); },
@@ -79,7 +79,8 @@ Tensor random_tensor(const Dims& shape, Random& random) {
 
 Result run(const Row& row, const Size& size, int runs) {
   Random random{.seed = 1};
-  std::unique_ptr<Layer> layer = make_mixer(row.config(size.T), random);
+  MixerConfig config = row.config(size.T);
+  std::unique_ptr<Layer> layer = make_mixer(config, width_in(config, C, H), random);
   std::vector<Parameter> weights = parameters(*layer);
   Dims shape{size.B, size.T, C};
   Tensor x = random_tensor(shape, random).require_gradient();

@@ -13,7 +13,7 @@ namespace {
 Result run(int64_t T, bool composed) {
   constexpr int64_t C = 64, H = 2;
   Random random{.seed = 1};
-  TransformerXLAttention layer({.d_model = C, .n_head = H}, random);
+  TransformerXLAttention layer({}, {C, H}, random);
   Tensor x = Tensor::full({1, T, C}, 1).require_gradient();
   Tensor cotangent = Tensor::full({1, T, C}, 1);
   Context context;

@@ -23,8 +23,8 @@ const std::vector<std::string>& known_words() {
       for (const std::string& choices : {shiftgrad::unit_of<Value>(field), field.choices})
         for (const std::string& word : words_of(choices)) words.push_back(word);
     };
-    for (const AnyConfig& config : shiftgrad::all_configs<AnyConfig>())
-      std::visit([&](auto each) { each.fields(collect); }, config);
+    for (AnyConfig& config : shiftgrad::all_configs<AnyConfig>())
+      shiftgrad::fields_of(config, collect);
     char_lm::TrainFlags().visit(collect);
     seq2seq::TrainFlags().visit(collect);
     return words;

@@ -71,59 +71,60 @@ TEST_CASE("attention in a window costs the same for every token") {
        {AttentionPosition::none, AttentionPosition::rope, AttentionPosition::alibi}) {
     CAPTURE(position);
     check_constant_cost(
-        MultiHeadAttentionConfig{.d_model = 4, .n_head = 2, .window = 30, .position = position},
+        Sized{MultiHeadAttentionConfig{.sight = {.window = 30}, .position = position}, {4, 2}},
         unlimited, 29);
   }
-  check_constant_cost(TransformerXLAttentionConfig{.d_model = 4, .n_head = 2, .window = 30},
+  check_constant_cost(Sized{TransformerXLAttentionConfig{.sight = {.window = 30}}, {4, 2}},
                       unlimited, 29);
-  check_constant_cost(RelativeGlobalAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 30},
+  check_constant_cost(Sized{RelativeGlobalAttentionConfig{.max_positions = 30}, {4, 2}},
                       unlimited, 29);
 }
 
 TEST_CASE("a limited memory costs the same for every token") {
-  check_constant_cost(TransformerXLAttentionConfig{.d_model = 4, .n_head = 2}, 25, 25);
-  check_constant_cost(TransformerXLAttentionConfig{.d_model = 4, .n_head = 2, .clamp_len = 7}, 25,
+  check_constant_cost(Sized{TransformerXLAttentionConfig{}, {4, 2}}, 25, 25);
+  check_constant_cost(Sized{TransformerXLAttentionConfig{.clamp_len = 7}, {4, 2}}, 25,
                       25);
   check_constant_cost(
-      TransformerXLAttentionConfig{
-          .d_model = 4, .n_head = 2, .positions = DistancePositions::learned, .max_positions = 40},
+      Sized{TransformerXLAttentionConfig{.positions = DistancePositions::learned,
+                                         .max_positions = 40},
+            {4, 2}},
       25, 25);
   check_constant_cost(
-      RelativeMultiHeadAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 40}, 25, 25);
-  check_constant_cost(ShawAttentionConfig{.d_model = 4, .n_head = 2, .max_distance = 3}, 25, 25);
-  check_constant_cost(AftConfig{.d_model = 4, .form = AftForm::full, .max_len = 40}, 25, 25);
-  check_constant_cost(AftConfig{.d_model = 4, .form = AftForm::local, .max_len = 40, .window = 9},
+      Sized{RelativeMultiHeadAttentionConfig{.max_positions = 40}, {4, 2}}, 25, 25);
+  check_constant_cost(Sized{ShawAttentionConfig{.max_distance = 3}, {4, 2}}, 25, 25);
+  check_constant_cost(Sized{AftConfig{.form = AftForm::full, .max_len = 40}, {4}}, 25, 25);
+  check_constant_cost(Sized{AftConfig{.form = AftForm::local, .max_len = 40, .window = 9}, {4}},
                       25, 25);
-  check_constant_cost(AftConfig{.d_model = 4, .form = AftForm::simple}, 25, 25);
-  check_constant_cost(AftConfig{.d_model = 4, .form = AftForm::conv, .window = 9, .n_head = 2}, 25,
+  check_constant_cost(Sized{AftConfig{.form = AftForm::simple}, {4}}, 25, 25);
+  check_constant_cost(Sized{AftConfig{.form = AftForm::conv, .window = 9}, {4, 2}}, 25,
                       25);
-  check_constant_cost(LocalRnnConfig{.d_model = 4, .window = 6, .cell = RecurrentCell::gru}, 3, 3);
+  check_constant_cost(Sized{LocalRnnConfig{.window = 6, .cell = RecurrentCell::gru}, {4}}, 3, 3);
 }
 
 TEST_CASE("a table of positions bounds a state by itself") {
   check_constant_cost(
-      RelativeMultiHeadAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 40}, unlimited,
+      Sized{RelativeMultiHeadAttentionConfig{.max_positions = 40}, {4, 2}}, unlimited,
       40);
 }
 
 TEST_CASE("running sums cost the same for every token") {
-  check_constant_cost(AftConfig{.d_model = 4, .form = AftForm::simple}, unlimited, unlimited);
-  check_constant_cost(AftConfig{.d_model = 4, .form = AftForm::conv, .window = 9, .n_head = 2},
+  check_constant_cost(Sized{AftConfig{.form = AftForm::simple}, {4}}, unlimited, unlimited);
+  check_constant_cost(Sized{AftConfig{.form = AftForm::conv, .window = 9}, {4, 2}},
                       unlimited, unlimited);
   check_constant_cost(
-      AftConfig{
-          .d_model = 4, .form = AftForm::local, .max_len = steps, .window = 9, .factor_rank = 2},
+      Sized{AftConfig{.form = AftForm::local, .max_len = steps, .window = 9, .factor_rank = 2},
+            {4}},
       unlimited, unlimited);
 }
 
 TEST_CASE("open windows of a recurrent net cost the same for every token") {
   for (RecurrentCell cell : {RecurrentCell::rnn, RecurrentCell::gru, RecurrentCell::lstm})
-    check_constant_cost(LocalRnnConfig{.d_model = 4, .window = 6, .cell = cell}, unlimited, 5);
+    check_constant_cost(Sized{LocalRnnConfig{.window = 6, .cell = cell}, {4}}, unlimited, 5);
 }
 
 TEST_CASE("other attention grows, and so does what a token costs") {
   Random start;
-  TransformerXLAttention layer({.d_model = 4, .n_head = 2}, start);
+  TransformerXLAttention layer({}, {4, 2}, start);
   std::unique_ptr<State> state = layer.start();
   Context context;
   auto step = [&](int64_t) { layer(Tensor::zeros({1, 1, 4}), *state, context); };

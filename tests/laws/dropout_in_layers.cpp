@@ -55,7 +55,7 @@ TEST_CASE("attention dropout takes number ((b H + h) T + i) K + j for query i an
   constexpr int64_t B = 2, H = 3, T = 4;
   RandomValues random(133);
   Random start;
-  MultiHeadAttention layer({.d_model = H, .n_head = H, .bias = false, .attention_dropout = 0.4},
+  MultiHeadAttention layer({.bias = false, .attention_dropout = 0.4}, {H, H},
                            start);
   randomize(layer, random);
   Values identity({H, H});

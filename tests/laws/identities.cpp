@@ -60,7 +60,7 @@ constexpr int64_t N = 12;
 
 TEST_CASE("labml's attention is Transformer-XL's with learned tables") {
   auto labml =
-      make(RelativeMultiHeadAttentionConfig{.d_model = C, .n_head = H, .max_positions = 16}, 23);
+      make(Sized{RelativeMultiHeadAttentionConfig{.max_positions = 16}, {C, H}}, 23);
   check_equal(labml, to_transformer_xl(labml));
 }
 
@@ -68,8 +68,9 @@ TEST_CASE("causal Music attention is Transformer-XL's without u") {
   for (int64_t max_seq : {1, 4, 12})
     for (bool relative_bias : {true, false}) {
       auto music = make(
-          RelativeGlobalAttentionConfig{
-              .d_model = C, .n_head = H, .max_positions = max_seq, .relative_bias = relative_bias},
+          Sized{RelativeGlobalAttentionConfig{.max_positions = max_seq,
+                                              .relative_bias = relative_bias},
+                {C, H}},
           24);
       check_equal(music, to_transformer_xl(music));
     }
@@ -79,12 +80,11 @@ TEST_CASE("Shaw's attention with keys only is Transformer-XL's, clipped or not")
   for (int64_t max_distance : {0, 3, 11})
     for (bool bias : {true, false})
       for (bool keys : {true, false}) {
-        auto shaw = make(ShawAttentionConfig{.d_model = C,
-                                             .n_head = H,
-                                             .max_distance = max_distance,
-                                             .bias = bias,
-                                             .key_positions = keys,
-                                             .value_positions = false},
+        auto shaw = make(Sized{ShawAttentionConfig{.max_distance = max_distance,
+                                                   .bias = bias,
+                                                   .key_positions = keys,
+                                                   .value_positions = false},
+                               {C, H}},
                          25);
         check_equal(shaw, to_transformer_xl(shaw));
       }
@@ -92,10 +92,11 @@ TEST_CASE("Shaw's attention with keys only is Transformer-XL's, clipped or not")
 
 TEST_CASE("clamped sinusoids are a learned table, and so are ALiBi's slopes in a window") {
   constexpr int64_t rows = 4;
-  TransformerXLAttentionConfig config{
-      .d_model = C, .n_head = H, .positions = DistancePositions::learned, .max_positions = rows};
+  Sized config{TransformerXLAttentionConfig{.positions = DistancePositions::learned,
+                                            .max_positions = rows},
+               {C, H}};
   auto sinusoid =
-      make(TransformerXLAttentionConfig{.d_model = C, .n_head = H, .clamp_len = rows - 1}, 46);
+      make(Sized{TransformerXLAttentionConfig{.clamp_len = rows - 1}, {C, H}}, 46);
   auto learned = make(config, 47);
   assign_shared(learned, sinusoid);
   Weights weights(sinusoid);
@@ -114,9 +115,9 @@ TEST_CASE("clamped sinusoids are a learned table, and so are ALiBi's slopes in a
   assign(learned, "position_scalar_bias", s);
   check_equal(sinusoid, learned);
 
-  MultiHeadAttentionConfig slopes{.d_model = C, .n_head = H, .window = rows};
+  Sized slopes{MultiHeadAttentionConfig{.sight = {.window = rows}}, {C, H}};
   slopes.position = AttentionPosition::alibi;
-  config.window = rows;
+  config.sight.window = rows;
   config.bias = true;
   auto alibi = make(slopes, 48);
   auto table = make(config, 49);
@@ -132,11 +133,10 @@ TEST_CASE("clamped sinusoids are a learned table, and so are ALiBi's slopes in a
 }
 
 TEST_CASE("biases of queries go into u and s, of keys nowhere, of values into the output's") {
-  TransformerXLAttentionConfig config{.d_model = C,
-                                      .n_head = H,
-                                      .positions = DistancePositions::learned,
-                                      .max_positions = N,
-                                      .bias = true};
+  Sized config{TransformerXLAttentionConfig{.positions = DistancePositions::learned,
+                                            .max_positions = N,
+                                            .bias = true},
+               {C, H}};
   auto biased = make(config, 44), folded = make(config, 45);
   assign_shared(folded, biased);
   assign(folded, "qkv.bias", 0);
@@ -159,24 +159,24 @@ TEST_CASE("biases of queries go into u and s, of keys nowhere, of values into th
 }
 
 TEST_CASE("without tables and positions all attention is multi-head attention") {
-  auto plain = make(MultiHeadAttentionConfig{.d_model = C, .n_head = H, .bias = false}, 26);
-  auto shaw = make(ShawAttentionConfig{.d_model = C,
-                                       .n_head = H,
-                                       .max_distance = 2,
-                                       .bias = false,
-                                       .key_positions = false,
-                                       .value_positions = false},
+  auto plain = make(Sized{MultiHeadAttentionConfig{.bias = false}, {C, H}}, 26);
+  auto shaw = make(Sized{ShawAttentionConfig{.max_distance = 2,
+                                             .bias = false,
+                                             .key_positions = false,
+                                             .value_positions = false},
+                         {C, H}},
                    27);
   assign_shared(shaw, plain);
   check_equal(shaw, plain);
-  auto xl = make(TransformerXLAttentionConfig{.d_model = C, .n_head = H}, 28);
+  auto xl = make(Sized{TransformerXLAttentionConfig{}, {C, H}}, 28);
   assign_shared(xl, plain);
   assign(xl, "content_bias", 0);
   assign(xl, "position.weight", 0);
   check_equal(xl, plain);
   auto learned = make(
-      TransformerXLAttentionConfig{
-          .d_model = C, .n_head = H, .positions = DistancePositions::learned, .max_positions = N},
+      Sized{TransformerXLAttentionConfig{.positions = DistancePositions::learned,
+                                         .max_positions = N},
+            {C, H}},
       22);
   assign_shared(learned, plain);
   for (const char* name : {"content_bias", "position_embeddings", "position_scalar_bias"})
@@ -185,25 +185,25 @@ TEST_CASE("without tables and positions all attention is multi-head attention") 
 }
 
 TEST_CASE("a window or a clamp_len beyond all keys changes nothing") {
-  auto plain = make(MultiHeadAttentionConfig{.d_model = C, .n_head = H}, 29);
-  auto windowed = make(MultiHeadAttentionConfig{.d_model = C, .n_head = H, .window = N}, 30);
+  auto plain = make(Sized{MultiHeadAttentionConfig{}, {C, H}}, 29);
+  auto windowed = make(Sized{MultiHeadAttentionConfig{.sight = {.window = N}}, {C, H}}, 30);
   assign_shared(windowed, plain);
   check_equal(windowed, plain);
-  TransformerXLAttentionConfig config{.d_model = C, .n_head = H};
+  Sized config{TransformerXLAttentionConfig{}, {C, H}};
   auto xl = make(config, 31);
   config.clamp_len = N;
   auto clamped = make(config, 32);
   assign_shared(clamped, xl);
   check_equal(clamped, xl);
   config.clamp_len = std::nullopt;
-  config.window = N;
+  config.sight.window = N;
   auto narrow = make(config, 33);
   assign_shared(narrow, xl);
   check_equal(narrow, xl);
   auto music =
-      make(RelativeGlobalAttentionConfig{.d_model = C, .n_head = H, .max_positions = N}, 34);
+      make(Sized{RelativeGlobalAttentionConfig{.max_positions = N}, {C, H}}, 34);
   auto wide =
-      make(RelativeGlobalAttentionConfig{.d_model = C, .n_head = H, .max_positions = 2 * N}, 35);
+      make(Sized{RelativeGlobalAttentionConfig{.max_positions = 2 * N}, {C, H}}, 35);
   for (const char* name : {"qkv.weight", "qkv.bias", "output.weight", "output.bias"})
     assign(wide, name, Weights(music)[name]);
   Weights weights(music);
@@ -219,13 +219,13 @@ TEST_CASE("a window or a clamp_len beyond all keys changes nothing") {
 }
 
 TEST_CASE("AFT local is full with 0 beyond its window, and thin tables are their product") {
-  auto full = make(AftConfig{.d_model = C, .max_len = N}, 36);
-  auto whole = make(AftConfig{.d_model = C, .form = AftForm::local, .max_len = N, .window = N}, 37);
+  auto full = make(Sized{AftConfig{.max_len = N}, {C}}, 36);
+  auto whole = make(Sized{AftConfig{.form = AftForm::local, .max_len = N, .window = N}, {C}}, 37);
   assign_shared(whole, full);
   check_equal(whole, full);
   for (AftForm form : {AftForm::full, AftForm::local})
     for (int64_t rank : {0, 2}) {
-      AftConfig config{.d_model = C, .form = form, .max_len = N, .factor_rank = rank};
+      Sized config{AftConfig{.form = form, .max_len = N, .factor_rank = rank}, {C}};
       if (form == AftForm::local) config.window = 3;
       auto aft = make(config, 38);
       check_equal(aft, to_aft_full(aft));
@@ -233,13 +233,13 @@ TEST_CASE("AFT local is full with 0 beyond its window, and thin tables are their
 }
 
 TEST_CASE("AFT with biases of 0, and conv as it starts, are simple") {
-  auto simple = make(AftConfig{.d_model = C, .form = AftForm::simple}, 39);
-  auto full = make(AftConfig{.d_model = C, .max_len = N}, 40);
+  auto simple = make(Sized{AftConfig{.form = AftForm::simple}, {C}}, 39);
+  auto full = make(Sized{AftConfig{.max_len = N}, {C}}, 40);
   assign_shared(full, simple);
   assign(full, "position_bias", 0);
   check_equal(full, simple);
 
-  auto conv = make(AftConfig{.d_model = C, .form = AftForm::conv, .window = 3, .n_head = H}, 41);
+  auto conv = make(Sized{AftConfig{.form = AftForm::conv, .window = 3}, {C, H}}, 41);
   assign(conv, "kernel_gain", 0);
   assign(conv, "kernel_offset", 0);
   Weights weights(conv);
@@ -259,7 +259,7 @@ TEST_CASE("AFT with biases of 0, and conv as it starts, are simple") {
 }
 
 TEST_CASE("a window of one token makes a recurrent net a layer for each token alone") {
-  auto rnn = make(LocalRnnConfig{.d_model = C, .window = 1}, 42);
+  auto rnn = make(Sized{LocalRnnConfig{.window = 1}, {C}}, 42);
   RandomValues random(43);
   Tensor x = random.tensor({1, 4, C});
   Context context;

@@ -50,8 +50,9 @@ struct DecoderLayer : Layer {
   EncoderDecoderBlock block;
   Tensor source;  // [B, S, C]
 
-  DecoderLayer(const EncoderDecoderBlockConfig& config, const Tensor& source, Random& random)
-      : block(config, random), source(source) {}
+  DecoderLayer(const Sized<EncoderDecoderBlockConfig>& config, const Tensor& source,
+               Random& random)
+      : block(config, config, random), source(source) {}
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override {
     Source given{source};
     context.source = &given;
@@ -67,8 +68,8 @@ struct DecoderLayer : Layer {
 
 constexpr int64_t B = 2, T = 3, fed = 4, limit = 2;
 
-LayerRow decoder_row(const std::string& name, const MixerConfig& mixer) {
-  EncoderDecoderBlockConfig config{{.mixer = mixer, .d_inner = 5}, 2};
+LayerRow decoder_row(const std::string& name, const MixerConfig& mixer, Width width) {
+  Sized config{EncoderDecoderBlockConfig{{.mixer = mixer, .d_inner = 5}, 2}, width};
   RandomValues random(31);
   Tensor source = random.tensor({B, 3, 4});
   LayerRow row;
@@ -87,11 +88,11 @@ LayerRow decoder_row(const std::string& name, const MixerConfig& mixer) {
 
 std::vector<LayerRow> all_rows() {
   std::vector<LayerRow> rows = layer_rows();
-  rows.push_back(decoder_row("xl", TransformerXLAttentionConfig{.d_model = 4, .n_head = 2}));
+  rows.push_back(decoder_row("xl", TransformerXLAttentionConfig{}, {4, 2}));
   rows.push_back(
-      decoder_row("aft full", AftConfig{.d_model = 4, .form = AftForm::full, .max_len = 16}));
-  rows.push_back(decoder_row("aft simple", AftConfig{.d_model = 4, .form = AftForm::simple}));
-  rows.push_back(decoder_row("local_rnn", LocalRnnConfig{.d_model = 4, .window = 3}));
+      decoder_row("aft full", AftConfig{.form = AftForm::full, .max_len = 16}, {4}));
+  rows.push_back(decoder_row("aft simple", AftConfig{.form = AftForm::simple}, {4}));
+  rows.push_back(decoder_row("local_rnn", LocalRnnConfig{.window = 3}, {4}));
   return rows;
 }
 

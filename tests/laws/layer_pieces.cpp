@@ -114,8 +114,7 @@ TEST_CASE("the limit of an r_transformer_block is that of its parts") {
       CAPTURE(limit);
       RandomValues random(9);
       Random start;
-      RTransformerBlock block({.d_model = 6, .n_head = 2, .window = 4, .cell = cell, .d_inner = 5},
-                              start);
+      RTransformerBlock block({.window = 4, .cell = cell, .d_inner = 5}, {6, 2}, start);
       randomize(block, random);
       Tensor x = random.tensor({2, 9, 6});
       std::vector<int64_t> lengths = cuts({1, 3, 1}, 9);

@@ -47,41 +47,39 @@ void check_long(const Config& config, double size = 1, bool causal = true) {
 }  // namespace
 
 TEST_CASE("attention over thousands of tokens") {
-  check_long(MultiHeadAttentionConfig{
-      .d_model = channels, .n_head = 1, .position = AttentionPosition::rope});
-  check_long(MultiHeadAttentionConfig{
-      .d_model = channels, .n_head = 1, .position = AttentionPosition::alibi});
-  check_long(TransformerXLAttentionConfig{.d_model = channels, .n_head = 1});
-  check_long(TransformerXLAttentionConfig{.d_model = channels, .n_head = 1, .window = 100}, 3);
+  check_long(Sized{MultiHeadAttentionConfig{.position = AttentionPosition::rope}, {channels, 1}});
+  check_long(Sized{MultiHeadAttentionConfig{.position = AttentionPosition::alibi}, {channels, 1}});
+  check_long(Sized{TransformerXLAttentionConfig{}, {channels, 1}});
+  check_long(Sized{TransformerXLAttentionConfig{.sight = {.window = 100}}, {channels, 1}}, 3);
 }
 
 TEST_CASE("tables over thousands of tokens") {
   check_long(
-      RelativeMultiHeadAttentionConfig{.d_model = channels, .n_head = 1, .max_positions = length});
+      Sized{RelativeMultiHeadAttentionConfig{.max_positions = length}, {channels, 1}});
   check_long(
-      RelativeGlobalAttentionConfig{.d_model = channels, .n_head = 1, .max_positions = length / 2});
-  check_long(ShawAttentionConfig{.d_model = channels, .n_head = 1, .max_distance = 16});
+      Sized{RelativeGlobalAttentionConfig{.max_positions = length / 2}, {channels, 1}});
+  check_long(Sized{ShawAttentionConfig{.max_distance = 16}, {channels, 1}});
 }
 
 TEST_CASE("AFT over thousands of tokens") {
   for (double size : {1, 30}) {
     CAPTURE(size);
-    check_long(AftConfig{.d_model = channels, .form = AftForm::simple}, size);
-    check_long(AftConfig{.d_model = channels, .form = AftForm::simple, .causal = false}, size,
+    check_long(Sized{AftConfig{.form = AftForm::simple}, {channels}}, size);
+    check_long(Sized{AftConfig{.form = AftForm::simple, .causal = false}, {channels}}, size,
                false);
-    check_long(AftConfig{.d_model = channels, .form = AftForm::conv, .window = 9, .n_head = 2},
+    check_long(Sized{AftConfig{.form = AftForm::conv, .window = 9}, {channels, 2}},
                size);
-    check_long(AftConfig{.d_model = channels,
-                         .form = AftForm::local,
-                         .max_len = length,
-                         .window = 9,
-                         .factor_rank = 2},
+    check_long(Sized{AftConfig{.form = AftForm::local,
+                               .max_len = length,
+                               .window = 9,
+                               .factor_rank = 2},
+                     {channels}},
                size);
   }
   check_long(
-      AftConfig{.d_model = channels, .form = AftForm::full, .max_len = length, .factor_rank = 1});
+      Sized{AftConfig{.form = AftForm::full, .max_len = length, .factor_rank = 1}, {channels}});
 }
 
 TEST_CASE("LocalRNN over thousands of tokens") {
-  check_long(LocalRnnConfig{.d_model = channels, .window = 5, .cell = RecurrentCell::lstm});
+  check_long(Sized{LocalRnnConfig{.window = 5, .cell = RecurrentCell::lstm}, {channels}});
 }

@@ -131,7 +131,7 @@ TEST_CASE("a refused step leaves the state of every layer as it was") {
 
 TEST_CASE("a table of 6 distances refuses 50 tokens, and goes on as if nobody had asked") {
   Random random{.seed = 4};
-  RelativeMultiHeadAttention layer({.d_model = 4, .n_head = 2, .max_positions = 6}, random);
+  RelativeMultiHeadAttention layer({.max_positions = 6}, {4, 2}, random);
   auto next = [&](bool ask) {
     std::unique_ptr<State> state = layer.start();
     Context context;
@@ -213,7 +213,7 @@ TEST_CASE("a block that refuses a mask of its source leaves the state as it was"
   RandomValues random(3);
   Random start;
   EncoderDecoderBlock block(
-      {{.mixer = MultiHeadAttentionConfig{.d_model = 4, .n_head = 2}, .d_inner = 5}}, start);
+      {{.mixer = MultiHeadAttentionConfig{}, .d_inner = 5}}, {4, 2}, start);
   randomize(block, random);
   Tensor x = random.tensor({1, 2, 4});
   Source source{random.tensor({1, 3, 4})}, wrong = source;

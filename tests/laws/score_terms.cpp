@@ -62,33 +62,34 @@ constexpr const char *content = "content_content", *by_distance = "content_posit
 }  // namespace
 
 TEST_CASE("a score without a term is that of a layer whose parameter is 0") {
-  check(TransformerXLAttentionConfig{.d_model = 6, .n_head = 2},
+  check(Sized{TransformerXLAttentionConfig{}, {6, 2}},
         {content, by_distance, "content_bias", "position_bias"},
         {{"content_bias", {"content_bias"}},
          {"position_bias", {"position_bias"}},
          {"position.weight", {by_distance, "position_bias"}}});
   check(
-      TransformerXLAttentionConfig{
-          .d_model = 6, .n_head = 2, .positions = DistancePositions::learned, .max_positions = T},
+      Sized{TransformerXLAttentionConfig{.positions = DistancePositions::learned,
+                                         .max_positions = T},
+            {6, 2}},
       {content, by_distance, "content_bias", "position_scores"},
       {{"position_scalar_bias", {"position_scores"}}, {"position_embeddings", {by_distance}}});
-  check(RelativeMultiHeadAttentionConfig{.d_model = 6, .n_head = 2, .max_positions = T},
+  check(Sized{RelativeMultiHeadAttentionConfig{.max_positions = T}, {6, 2}},
         {content, by_distance, "content_bias", "position_scores"},
         {{"key_pos_bias", {"position_scores"}},
          {"key_pos_embeddings", {by_distance}},
          {"query_pos_bias", {"content_bias"}}});
-  check(RelativeGlobalAttentionConfig{.d_model = 6, .n_head = 2, .max_positions = T},
+  check(Sized{RelativeGlobalAttentionConfig{.max_positions = T}, {6, 2}},
         {content, by_distance, "position_scores"},
         {{"past_bias", {"position_scores"}}, {"past_embeddings", {by_distance}}});
-  check(ShawAttentionConfig{.d_model = 6, .n_head = 2, .max_distance = 2}, {content, by_distance},
+  check(Sized{ShawAttentionConfig{.max_distance = 2}, {6, 2}}, {content, by_distance},
         {{"key_distance_embeddings", {by_distance}}});
-  check(AftConfig{.d_model = 6, .max_len = T}, {"content", "position_bias"},
+  check(Sized{AftConfig{.max_len = T}, {6}}, {"content", "position_bias"},
         {{"position_bias", {"position_bias"}}});
 }
 
 TEST_CASE("without any term a query attends to all keys alike") {
   RandomValues random(22);
-  auto layer = random_layer(TransformerXLAttentionConfig{.d_model = 6, .n_head = 2}, random);
+  auto layer = random_layer(Sized{TransformerXLAttentionConfig{}, {6, 2}}, random);
   Values weights;
   Context context;
   context.term_editor = [](std::vector<ScoreTerm>& terms) { terms.clear(); };

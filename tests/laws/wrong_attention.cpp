@@ -20,7 +20,7 @@ constexpr int64_t tokens_fed = 5, width_fed = 6, heads_fed = 2, head_width = 3;
 /// A causal layer of plain attention, and tokens for it.
 struct Attending {
   RandomValues random;
-  MultiHeadAttentionConfig config{.d_model = width_fed, .n_head = heads_fed};
+  Sized<MultiHeadAttentionConfig> config{{}, {width_fed, heads_fed}};
   MultiHeadAttention layer = random_layer(config, random);
   Weights weights{layer};
   Input input = random_input({1, tokens_fed, 0}, width_fed, random);
@@ -114,10 +114,10 @@ TEST_CASE("a prompt fed through a cache without the causal mask: one layer's las
 
 TEST_CASE("Shaw without a mask reads the tokens that it is to predict") {
   RandomValues random(65);
-  ShawAttentionConfig config{.d_model = width_fed, .n_head = heads_fed, .max_distance = 2};
+  Sized config{ShawAttentionConfig{.max_distance = 2}, {width_fed, heads_fed}};
   ShawAttention causal = random_layer(config, random);
   Weights weights(causal);
-  config.causal = false;
+  config.sight.causal = false;
   Input input = random_input({1, tokens_fed, 0}, width_fed, random);
   Values wrong = oracle(config, weights, input);
   CHECK(relative_error(run(causal, input), wrong) > another);
@@ -131,8 +131,8 @@ TEST_CASE("Shaw without a mask reads the tokens that it is to predict") {
 
 TEST_CASE("two-way skewing of the wrong query, and a diagonal that counts twice") {
   RandomValues random(66);
-  RelativeGlobalAttentionConfig config{
-      .d_model = width_fed, .n_head = heads_fed, .max_positions = 8, .causal = false};
+  Sized config{RelativeGlobalAttentionConfig{.max_positions = 8, .sight = {.causal = false}},
+               {width_fed, heads_fed}};
   config.relative_bias = false;
   auto layer = random_layer(config, random);
   Weights weights(layer);

@@ -40,7 +40,7 @@ Values transformer_xl_with(const Weights& weights, const Input& input, int64_t H
 
 TEST_CASE("labml: a table cut by the queries alone is off by the memory") {
   RandomValues random(51);
-  RelativeMultiHeadAttentionConfig config{.d_model = 6, .n_head = 2, .max_positions = 20};
+  Sized config{RelativeMultiHeadAttentionConfig{.max_positions = 20}, {6, 2}};
   auto layer = random_layer(config, random);
   Weights weights(layer);
   for (int64_t M : {0, 4}) {
@@ -81,7 +81,7 @@ TEST_CASE("labml: a comment on its shift says [9, 0, 7] where its code gives [6,
 
 TEST_CASE("Transformer-XL: clamping one off, interleaved sinusoids, angles without a sine") {
   RandomValues random(52);
-  TransformerXLAttentionConfig config{.d_model = 8, .n_head = 2, .clamp_len = 3};
+  Sized config{TransformerXLAttentionConfig{.clamp_len = 3}, {8, 2}};
   auto layer = random_layer(config, random);
   Weights weights(layer);
   Input input = random_input({2, 4, 5}, 8, random);
@@ -116,8 +116,7 @@ TEST_CASE("Transformer-XL: clamping one off, interleaved sinusoids, angles witho
 
 TEST_CASE("Shaw: clipping without adding k reads the table from its end") {
   RandomValues random(53);
-  ShawAttentionConfig config{
-      .d_model = 6, .n_head = 2, .max_distance = 2, .value_positions = false};
+  Sized config{ShawAttentionConfig{.max_distance = 2, .value_positions = false}, {6, 2}};
   auto layer = random_layer(config, random);
   Weights weights(layer);
   Input input = random_input({2, 4, 3}, 6, random);
@@ -160,7 +159,7 @@ TEST_CASE("masks added as -inf give NaN for a query without keys, and as -1e9 le
   CHECK(softmax_of_masked(-1e9)[0] > 0.5);
 
   RandomValues random(55);
-  auto layer = random_layer(MultiHeadAttentionConfig{.d_model = 4, .n_head = 1}, random);
+  auto layer = random_layer(Sized{MultiHeadAttentionConfig{}, {4, 1}}, random);
   assign(layer, "output.bias", 0);
   Input input = random_input({1, 2, 0}, 4, random);
   input.padding = std::make_shared<Mask>(Mask{{1, 2}, {1, 1}});
@@ -189,7 +188,7 @@ TEST_CASE("AFT: a maximum over all keys shows the past what comes, and drowns it
 
   RandomValues random(56);
   auto layer =
-      random_layer(AftConfig{.d_model = 2, .form = AftForm::simple, .bias = false}, random);
+      random_layer(Sized{AftConfig{.form = AftForm::simple, .bias = false}, {2}}, random);
   Input input = random_input({1, 4, 0}, 2, random);
   Tensor before = run(layer, input);
   for (double future : {0.5, 1.1, 1.7, 2.3, 3.1, 1e4}) {
@@ -201,7 +200,7 @@ TEST_CASE("AFT: a maximum over all keys shows the past what comes, and drowns it
 
 TEST_CASE("AFT conv: all keys minus the taps loses its digits") {
   RandomValues random(57);
-  AftConfig config{.d_model = 2, .form = AftForm::conv, .window = 2, .bias = false, .n_head = 1};
+  Sized config{AftConfig{.form = AftForm::conv, .window = 2, .bias = false}, {2, 1}};
   auto layer = random_layer(config, random);
   assign(layer, "kernel_gain", 0);
   assign(layer, "kernel_offset", -80);
@@ -243,7 +242,7 @@ TEST_CASE("AFT conv: all keys minus the taps loses its digits") {
 
 TEST_CASE("LocalRNN: shorter windows for the first tokens are another function") {
   RandomValues random(58);
-  LocalRnnConfig config{.d_model = 3, .window = 3, .cell = RecurrentCell::gru};
+  Sized config{LocalRnnConfig{.window = 3, .cell = RecurrentCell::gru}, {3}};
   auto layer = random_layer(config, random);
   Weights weights(layer);
   Input input = random_input({1, 1, 0}, 3, random);

@@ -17,15 +17,14 @@ using namespace shiftgrad::test;
 
 namespace {
 
-std::vector<AftConfig> every_form(int64_t C) {
-  std::vector<AftConfig> configs;
+std::vector<Sized<AftConfig>> every_form(int64_t C) {
+  std::vector<Sized<AftConfig>> configs;
   for (bool causal : {true, false}) {
-    configs.push_back({.d_model = C, .max_len = 12, .causal = causal});
+    configs.push_back({{.max_len = 12, .causal = causal}, {C}});
     configs.push_back(
-        {.d_model = C, .form = AftForm::local, .max_len = 12, .window = 3, .causal = causal});
-    configs.push_back({.d_model = C, .form = AftForm::simple, .causal = causal});
-    configs.push_back(
-        {.d_model = C, .form = AftForm::conv, .window = 3, .causal = causal, .n_head = 2});
+        {{.form = AftForm::local, .max_len = 12, .window = 3, .causal = causal}, {C}});
+    configs.push_back({{.form = AftForm::simple, .causal = causal}, {C}});
+    configs.push_back({{.form = AftForm::conv, .window = 3, .causal = causal}, {C, 2}});
   }
   return configs;
 }
@@ -34,12 +33,13 @@ std::vector<AftConfig> every_form(int64_t C) {
 void raise_keys(const Aft& layer, double k) {
   Tensor bias = layer.config.form == AftForm::conv
                     ? layer.key.bias
-                    : slice(layer.qkv.bias, 0, layer.config.d_model, 2 * layer.config.d_model);
+                    : slice(layer.qkv.bias, 0, layer.width.d_model, 2 * layer.width.d_model);
   for (int64_t c = 0; c < bias.count(); ++c) bias.mutable_data()[c] += static_cast<Scalar>(k);
 }
 
 /// Values, and the gradients of x and of the parameters that `checked` names.
-void check_layer(const AftConfig& config, const Aft& layer, Input input, RandomValues& random,
+void check_layer(const Sized<AftConfig>& config, const Aft& layer, Input input,
+                 RandomValues& random,
                  const std::function<bool(const std::string&)>& checked) {
   CAPTURE(config.form);
   CAPTURE(config.causal);
@@ -76,11 +76,11 @@ TEST_CASE("a window longer than the table is as long as the table") {
   for (bool causal : {true, false}) {
     auto run = [&](int64_t window, bool fed) {
       RandomValues random(5);
-      Aft layer = random_layer(AftConfig{.d_model = 6,
-                                         .form = AftForm::local,
-                                         .max_len = 12,
-                                         .window = window,
-                                         .causal = causal},
+      Aft layer = random_layer(Sized{AftConfig{.form = AftForm::local,
+                                               .max_len = 12,
+                                               .window = window,
+                                               .causal = causal},
+                                     {6}},
                                random);
       Tensor x = random.tensor({2, 9, 6});
       Context context;
@@ -98,7 +98,7 @@ TEST_CASE("a window longer than the table is as long as the table") {
 }
 
 TEST_CASE("aft: keys around +60 and -60, and far apart") {
-  for (const AftConfig& config : every_form(4))
+  for (const Sized<AftConfig>& config : every_form(4))
     for (double k : {60, -60}) {
       CAPTURE(k);
       RandomValues random(121);
@@ -108,7 +108,7 @@ TEST_CASE("aft: keys around +60 and -60, and far apart") {
                   [](const std::string&) { return true; });
     }
   // Tokens 40 times as large: keys differ by e^60 and more from one to the next.
-  for (const AftConfig& config : every_form(4)) {
+  for (const Sized<AftConfig>& config : every_form(4)) {
     RandomValues random(122);
     Aft layer = random_layer(config, random);
     Input input = aft_input(2, 4, 3, 4, 40, random);
@@ -120,7 +120,7 @@ TEST_CASE("aft: keys around +60 and -60, and far apart") {
 }
 
 TEST_CASE("aft: a key without a bias on top of it loses nothing to a key of +60 beside it") {
-  for (const AftConfig& config : every_form(4)) {
+  for (const Sized<AftConfig>& config : every_form(4)) {
     CAPTURE(config.form);
     RandomValues random(123);
     Aft layer = random_layer(config, random);
@@ -140,7 +140,7 @@ TEST_CASE("aft: a key without a bias on top of it loses nothing to a key of +60 
 }
 
 TEST_CASE("aft: groups of channels that are no multiple of a vector loop") {
-  for (const AftConfig& config : every_form(134)) {  // 67 channels a head
+  for (const Sized<AftConfig>& config : every_form(134)) {  // 67 channels a head
     RandomValues random(124);
     Aft layer = random_layer(config, random);
     for (const Parameter& parameter : parameters(layer))
@@ -158,7 +158,7 @@ TEST_CASE("aft: the only tap of a conv has no gradient but through its offset") 
   RandomValues random(125);
   for (bool causal : {true, false}) {
     Aft layer = random_layer(
-        AftConfig{.d_model = 4, .form = AftForm::conv, .window = 1, .causal = causal, .n_head = 2},
+        Sized{AftConfig{.form = AftForm::conv, .window = 1, .causal = causal}, {4, 2}},
         random);
     Tensor x = random.tensor({2, 5, 4});
     Context context;
@@ -173,7 +173,7 @@ TEST_CASE("aft: the only tap of a conv has no gradient but through its offset") 
 
 TEST_CASE("aft: conv starts as simple, with no gain and no offset") {
   Random start{.seed = 2};
-  Aft layer({.d_model = 4, .form = AftForm::conv, .window = 3, .n_head = 2}, start);
+  Aft layer({.form = AftForm::conv, .window = 3}, {4, 2}, start);
   CHECK(greatest(Values(layer.kernel_gain)) == 0);
   CHECK(greatest(Values(layer.kernel_offset)) == 0);
   CHECK(greatest(Values(layer.kernel)) > 0);
@@ -181,7 +181,7 @@ TEST_CASE("aft: conv starts as simple, with no gain and no offset") {
 
 TEST_CASE("the recorded weights, times the values, are the output") {
   constexpr int64_t B = 2, T = 5, M = 3, C = 4, K = M + T;
-  for (const AftConfig& config : every_form(C)) {
+  for (const Sized<AftConfig>& config : every_form(C)) {
     CAPTURE(config.form);
     CAPTURE(config.causal);
     RandomValues random(151);

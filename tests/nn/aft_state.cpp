@@ -34,7 +34,7 @@ void choose(const Tensor& weight, int64_t row, int64_t column) {
 }
 
 /// Makes k the first half of x and v the second, each twice over, and passes y on as it is.
-Aft chosen_layer(const AftConfig& config, RandomValues& random) {
+Aft chosen_layer(const Sized<AftConfig>& config, RandomValues& random) {
   Aft layer = random_layer(config, random);
   bool conv = config.form == AftForm::conv;
   Tensor key = conv ? layer.key.weight : slice(layer.qkv.weight, 0, 2 * C, 4 * C);
@@ -64,7 +64,7 @@ Exact direct(const AftBias& w, const Tensor& k, const Tensor& v, int64_t t, int6
   return above / below;
 }
 
-void check_sums(const AftConfig& config, double drift) {
+void check_sums(const Sized<AftConfig>& config, double drift) {
   CAPTURE(config.form);
   CAPTURE(drift);
   RandomValues random(16);
@@ -91,15 +91,14 @@ void check_sums(const AftConfig& config, double drift) {
 
 TEST_CASE("running sums are exact after 100,000 tokens, wherever the keys drift") {
   for (double drift : {0, 60}) {
-    check_sums({.d_model = 2 * C, .form = AftForm::simple, .bias = false}, drift);
-    check_sums({.d_model = 2 * C, .form = AftForm::conv, .window = 7, .bias = false, .n_head = 2},
-               drift);
-    check_sums({.d_model = 2 * C,
-                .form = AftForm::local,
-                .max_len = length,
-                .window = 7,
-                .bias = false,
-                .factor_rank = 2},
+    check_sums({{.form = AftForm::simple, .bias = false}, {2 * C}}, drift);
+    check_sums({{.form = AftForm::conv, .window = 7, .bias = false}, {2 * C, 2}}, drift);
+    check_sums({{.form = AftForm::local,
+                 .max_len = length,
+                 .window = 7,
+                 .bias = false,
+                 .factor_rank = 2},
+                {2 * C}},
                drift);
   }
 }

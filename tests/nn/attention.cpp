@@ -164,7 +164,7 @@ TEST_CASE("no token attends to nothing, in one call or through a state") {
 TEST_CASE("a longer step through a state makes a table for its farther future") {
   RandomValues random(8);
   TransformerXLAttention layer = random_layer(
-      TransformerXLAttentionConfig{.d_model = 4, .n_head = 2, .chunk = Chunk{2, 5}, .causal = false},
+      Sized{TransformerXLAttentionConfig{.sight = {.causal = false, .chunk = Chunk{2, 5}}}, {4, 2}},
       random);
   Tensor x = random.tensor({2, 6, 4});
   std::unique_ptr<State> state = layer.start();

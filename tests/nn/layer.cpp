@@ -121,7 +121,7 @@ TEST_CASE("the refusal of a state names the layer that remembers") {
 
 TEST_CASE("a copy of a layer shares its parameters, and its states") {
   Random random;
-  Aft layer({.d_model = 4, .form = AftForm::simple}, random);
+  Aft layer({.form = AftForm::simple}, {4}, random);
   std::unique_ptr<State> state = layer.start();
   Aft copy = layer;
   Context context;

@@ -22,7 +22,7 @@ namespace {
 template <class Config>
 std::vector<std::string> listed(const std::string& json) {
   Random random;
-  typename Config::Layer layer(config_from_json<Config>(json), random);
+  auto layer = make_layer(config_from_json<Config>(json), random);
   std::vector<std::string> lines;
   for (const Parameter& parameter : parameters(layer))
     lines.push_back(text(parameter.name, " ", parameter.value.shape(),
@@ -54,8 +54,8 @@ const Lines feed_forward = {"up.weight [5, 6] *", "up.bias [5]", "down.weight [6
 
 TEST_CASE("a module computes with the tensors that are put in its parameters' places") {
   Random random;
-  MultiHeadAttention one({.d_model = 2, .n_head = 1}, random);
-  MultiHeadAttention other({.d_model = 2, .n_head = 1}, random);
+  MultiHeadAttention one({}, {2, 1}, random);
+  MultiHeadAttention other({}, {2, 1}, random);
   Tensor x = Tensor::from({1, 2, 2}, std::vector<Scalar>{1, 2, 3, 4});
   CHECK(one(x).values() != other(x).values());
   std::vector<Tensor*> places = parameter_places(one);
@@ -142,8 +142,7 @@ TEST_CASE("parameters of attention") {
             R"({"d_model": 6, "n_head": 2, "max_positions": 5})") ==
         Lines{"qkv.weight [18, 6] *", "output.weight [6, 6] *", "output.bias [6]", "value_bias [6]",
               "key_pos_embeddings [10, 2, 3]", "key_pos_bias [10, 2]", "query_pos_bias [2, 3]"});
-  CHECK(parameters(
-            RelativeMultiHeadAttention({.d_model = 2, .n_head = 1}, *std::make_unique<Random>()))[4]
+  CHECK(parameters(RelativeMultiHeadAttention({}, {2, 1}, *std::make_unique<Random>()))[4]
             .value.size(0) == 2 * 4096);
   CHECK(listed<RelativeGlobalAttentionConfig>(
             R"({"d_model": 6, "n_head": 2, "max_seq": 5, "bidirectional": true})") ==

@@ -17,9 +17,9 @@ using namespace shiftgrad::test;
 namespace {
 
 /// A layer whose W_r is the identity, so that its rows are the sinusoids themselves.
-TransformerXLAttention with_plain_rows(const TransformerXLAttentionConfig& config) {
+TransformerXLAttention with_plain_rows(const Sized<TransformerXLAttentionConfig>& config) {
   Random start;
-  TransformerXLAttention layer(config, start);
+  TransformerXLAttention layer(config, config, start);
   Scalar* W = layer.position.weight.mutable_data();
   std::fill_n(W, layer.position.weight.count(), Scalar{0});
   for (int64_t c = 0; c < config.d_model; ++c) W[c * config.d_model + c] = 1;
@@ -39,7 +39,7 @@ Values rows_of(const std::vector<int64_t>& distances, int64_t C) {
 }  // namespace
 
 TEST_CASE("distances beyond clamp_len share its sinusoid, in the past and in the future") {
-  TransformerXLAttentionConfig config{.d_model = 8, .n_head = 2, .causal = false};
+  Sized config{TransformerXLAttentionConfig{.sight = {.causal = false}}, {8, 2}};
   auto table = [&](int64_t farthest, int64_t nearest) {
     Context context;
     Tensor rows = with_plain_rows(config).position_table(farthest, nearest, context);
@@ -61,7 +61,7 @@ TEST_CASE("distances beyond clamp_len share its sinusoid, in the past and in the
 }
 
 TEST_CASE("dropout of the sinusoids, in training alone, is the same for all members of a batch") {
-  TransformerXLAttention layer = with_plain_rows({.d_model = 8, .n_head = 2, .dropout = 0.5});
+  TransformerXLAttention layer = with_plain_rows({{.dropout = 0.5}, {8, 2}});
   auto table = [&](bool training, int64_t first_member) {
     Context context;
     context.training = training;

@@ -46,17 +46,17 @@ std::vector<Case> cases() {
   std::vector<Case> result;
   for (auto [T, K] : {std::pair{3, 3}, {3, 5}, {4, 2}, {1, 4}, {3, 1}}) {
     result.push_back({"nothing hidden", T, K, {}});
-    result.push_back({"causal", T, K, {true, {}, {}, {}}});
-    result.push_back({"window", T, K, {false, 2, {}, {}}});
-    result.push_back({"causal window", T, K, {true, 2, {}, {}}});
-    result.push_back({"padding", T, K, {false, {}, some({2, K}), {}}});
-    result.push_back({"one member is padding", T, K, {false, {}, one_member({2, K}, 1), {}}});
+    result.push_back({"causal", T, K, {{true}}});
+    result.push_back({"window", T, K, {{false, 2}}});
+    result.push_back({"causal window", T, K, {{true, 2}}});
+    result.push_back({"padding", T, K, {{false}, some({2, K})}});
+    result.push_back({"one member is padding", T, K, {{false}, one_member({2, K}, 1)}});
     for (const Dims& shape :
          {Dims{T, K}, Dims{1, K}, Dims{2, T, K}, Dims{1, T, K}, Dims{2, 1, K}, Dims{1, 1, K}})
-      result.push_back({text("hidden ", shape), T, K, {false, {}, {}, some(shape)}});
-    result.push_back({"all at once", T, K, {true, 2, some({2, K}), some({2, T, K})}});
+      result.push_back({text("hidden ", shape), T, K, {{false}, {}, some(shape)}});
+    result.push_back({"all at once", T, K, {{true, 2}, some({2, K}), some({2, T, K})}});
   }
-  result.push_back({"no keys", 3, 0, {true, {}, {}, {}}});
+  result.push_back({"no keys", 3, 0, {{true}}});
   result.push_back({"no queries", 0, 3, {}});
   return result;
 }
@@ -80,10 +80,10 @@ std::vector<OpRow> masked_rows() {
   rows.push_back({"masked_softmax of heads",
                   {{1, 3, 2, 3}},
                   [](const std::vector<Tensor>& in) {
-                    return masked_softmax(in[0], {true, {}, {}, {}}, 0.5);
+                    return masked_softmax(in[0], {{true}}, 0.5);
                   },
                   [](const std::vector<Numbers>& in) {
-                    return masked_softmax_of(in[0], {true, {}, {}, {}}, 0.5);
+                    return masked_softmax_of(in[0], {{true}}, 0.5);
                   }});
   return rows;
 }
@@ -221,7 +221,7 @@ TEST_CASE("masked_softmax: what a hidden key's cotangent is changes no bit of th
       for (int64_t j = i + 1; j < 3; ++j) cotangent.mutable_data()[i * 3 + j] = of_hidden;
     x.zero_gradient();
     Tape tape;
-    tape.backward(masked_softmax(x, {true, {}, {}, {}}, 1), reshape(cotangent, {1, 1, 3, 3}));
+    tape.backward(masked_softmax(x, {{true}}, 1), reshape(cotangent, {1, 1, 3, 3}));
     return x.gradient().values();
   };
   CHECK(same_bits(gradient(not_a_number), gradient(0)));
@@ -229,7 +229,7 @@ TEST_CASE("masked_softmax: what a hidden key's cotangent is changes no bit of th
 }
 
 TEST_CASE("masked_softmax: a query that sees no key gets 0 everywhere and passes nothing on") {
-  Visibility visibility{false, {}, {}, std::make_shared<Mask>(Mask{{2, 3}, {1, 1, 1, 0, 0, 0}})};
+  Visibility visibility{{false}, {}, std::make_shared<Mask>(Mask{{2, 3}, {1, 1, 1, 0, 0, 0}})};
   Tensor x = Tensor::full({1, 1, 2, 3}, 4).require_gradient();
   Tape tape;
   Tensor p = masked_softmax(x, visibility, 1);
@@ -257,7 +257,7 @@ TEST_CASE("softmax of great scores does not overflow, and a seen NaN is not lost
 
 TEST_CASE("softmax of a row does not depend on the others") {
   Tensor x = RandomValues(4).tensor({2, 3, 40, 50});
-  Visibility causal{true, {}, {}, {}};
+  Visibility causal{{true}};
   Tensor all = masked_softmax(x, causal, 2);
   for (int64_t b : {0, 1}) {
     Tensor one = masked_softmax(slice(x, 0, b, b + 1), causal, 2);
@@ -272,7 +272,7 @@ TEST_CASE("softmax refuses shapes and masks that do not fit, by name") {
   CHECK(refusal([] { softmax(Tensor::zeros({})); }) == "softmax: [], expected at least one axis");
   CHECK(refusal([] { log_softmax(Tensor::zeros({2}), 1); }) ==
         "log_softmax: axis 1 of a tensor with 1 axes");
-  Visibility padded{false, {}, some({2, 3}), {}};
+  Visibility padded{{false}, some({2, 3})};
   CHECK(refusal([&] {
           masked_softmax(Tensor::zeros({2, 1, 3, 4}), padded, 1);
         }) == "softmax: key_padding_mask [2, 3], expected [2, 4]");

@@ -45,7 +45,7 @@ TEST_CASE("without a rule every key is seen") {
 }
 
 TEST_CASE("causal: the key at the query's own place and those before") {
-  Visibility causal{true, {}, {}, {}};
+  Visibility causal{{true}};
   CHECK(seen(causal, 3, 3) == Rows{"100", "110", "111"});
   CHECK(seen(causal, 2, 5) == Rows{"11110", "11111"});
   // Fewer keys than queries: the first queries stand before all keys.
@@ -53,24 +53,24 @@ TEST_CASE("causal: the key at the query's own place and those before") {
 }
 
 TEST_CASE("window: keys less than that far away, on both sides") {
-  Visibility window{false, 2, {}, {}};
+  Visibility window{{false, 2}};
   CHECK(seen(window, 4, 4) == Rows{"1100", "1110", "0111", "0011"});
   CHECK(seen(window, 2, 5) == Rows{"00111", "00011"});
   CHECK(seen(window, 5, 2) == Rows{"00", "00", "10", "11", "11"});
-  CHECK(seen({false, 1, {}, {}}, 2, 3) == Rows{"010", "001"});
-  CHECK(seen({false, 100, {}, {}}, 2, 3) == Rows{"111", "111"});
+  CHECK(seen({{false, 1}}, 2, 3) == Rows{"010", "001"});
+  CHECK(seen({{false, 100}}, 2, 3) == Rows{"111", "111"});
 }
 
 TEST_CASE("a window as large as an integer hides nothing") {
   for (int64_t window : {INT64_MAX, INT64_MAX - 1, int64_t{1} << 62, int64_t{100}}) {
-    CHECK(seen({false, window, {}, {}}, 2, 3) == Rows{"111", "111"});
-    CHECK(seen({true, window, {}, {}}, 2, 3) == Rows{"110", "111"});
-    CHECK(seen({false, window, {}, {}}, 5, 2) == Rows{"11", "11", "11", "11", "11"});
+    CHECK(seen({{false, window}}, 2, 3) == Rows{"111", "111"});
+    CHECK(seen({{true, window}}, 2, 3) == Rows{"110", "111"});
+    CHECK(seen({{false, window}}, 5, 2) == Rows{"11", "11", "11", "11", "11"});
   }
 }
 
 TEST_CASE("causal window: the last keys up to the query's own") {
-  Visibility both{true, 2, {}, {}};
+  Visibility both{{true, 2}};
   CHECK(seen(both, 4, 4) == Rows{"1000", "1100", "0110", "0011"});
   CHECK(seen(both, 2, 5) == Rows{"00110", "00011"});
 }
@@ -81,8 +81,8 @@ TEST_CASE("ranges stay within the keys") {
       for (int64_t T = 0; T <= 5; ++T)
         for (int64_t K = 0; K <= 5; ++K)
           for (int64_t i = 0; i < T; ++i) {
-            Visibility visibility{causal, {}, {}, {}};
-            if (width > 0) visibility.window = width;
+            Visibility visibility{{causal}};
+            if (width > 0) visibility.sight.window = width;
             auto range = visibility.range(i, T, K);
             for (int64_t j = 0; j < K; ++j) {
               int64_t distance = K - T + i - j, away = distance < 0 ? -distance : distance;
@@ -105,7 +105,7 @@ TEST_CASE("padding hides keys of a batch member from all queries") {
   CHECK(padded.has_masks());
   CHECK(seen(padded, 2, 3, 0) == Rows{"110", "110"});
   CHECK(seen(padded, 2, 3, 1) == Rows{"011", "011"});
-  padded.causal = true;
+  padded.sight.causal = true;
   CHECK(seen(padded, 2, 3, 0) == Rows{"110", "110"});
   CHECK(seen(padded, 2, 3, 1) == Rows{"010", "011"});
 }
@@ -134,7 +134,8 @@ TEST_CASE("hidden masks of every shape") {
 }
 
 TEST_CASE("masks and rules join: a key is seen when nothing hides it") {
-  Visibility visibility{true, 3, mask({1, 4}, "0100"),
+  Visibility visibility{{true, 3},
+                        mask({1, 4}, "0100"),
                         mask({4, 4},
                              "0000"
                              "0000"
@@ -176,17 +177,18 @@ TEST_CASE("masks that do not fit are refused by name") {
 }
 
 TEST_CASE("a window of two numbers: so far to the left and to the right") {
-  CHECK(seen({false, Window{1, 2}, {}, {}}, 5, 5) ==
+  CHECK(seen({{false, Window{1, 2}}}, 5, 5) ==
         Rows{"11100", "11110", "01111", "00111", "00011"});
-  CHECK(seen({false, Window{0, 1}, {}, {}}, 2, 4) == Rows{"0011", "0001"});
-  CHECK(seen({false, Window{1, 0}, {}, {}}, 3, 3) == seen({true, 2, {}, {}}, 3, 3));
-  CHECK(seen({true, Window{1, 2}, {}, {}}, 3, 3) == Rows{"100", "110", "011"});
-  CHECK(seen({false, Window{INT64_MAX, 0}, {}, {}}, 3, 3) == seen({true, {}, {}, {}}, 3, 3));
+  CHECK(seen({{false, Window{0, 1}}}, 2, 4) == Rows{"0011", "0001"});
+  CHECK(seen({{false, Window{1, 0}}}, 3, 3) == seen({{true, 2}}, 3, 3));
+  CHECK(seen({{true, Window{1, 2}}}, 3, 3) == Rows{"100", "110", "011"});
+  CHECK(seen({{false, Window{INT64_MAX, 0}}}, 3, 3) == seen({{true}}, 3, 3));
 }
 
 TEST_CASE("chunks: the query's own and some before it, from the first position on") {
   auto chunked = [](Chunk chunk, bool causal = false, int64_t first_position = 0) {
-    return Visibility{.causal = causal, .chunk = chunk, .first_position = first_position};
+    return Visibility{.sight = {.causal = causal, .chunk = chunk},
+                      .first_position = first_position};
   };
   CHECK(seen(chunked({2, 0}), 5, 5) == Rows{"11000", "11000", "00110", "00110", "00001"});
   CHECK(seen(chunked({2, 1}), 5, 5) == Rows{"11000", "11000", "11110", "11110", "00111"});
@@ -205,12 +207,13 @@ TEST_CASE("a window or a chunk that shows nothing is refused") {
   auto message = [](const Visibility& visibility) {
     return refusal([&] { visibility.check("op", 1, 2, 2); });
   };
-  CHECK(message({false, -1, {}, {}}) == "op: a window of -1, expected at least 1");
-  CHECK(message({false, 0, {}, {}}) == "op: a window of 0, expected at least 1");
-  CHECK(message({false, Window{2, -1}, {}, {}}) == "op: a window of [2, -1], expected at least 0");
-  CHECK(message({false, Window{-3, -1}, {}, {}}) ==
+  CHECK(message({{false, -1}}) == "op: a window of -1, expected at least 1");
+  CHECK(message({{false, 0}}) == "op: a window of 0, expected at least 1");
+  CHECK(message({{false, Window{2, -1}}}) == "op: a window of [2, -1], expected at least 0");
+  CHECK(message({{false, Window{-3, -1}}}) ==
         "op: a window of [-3, -1], expected at least 0");
-  CHECK(message({false, INT64_MIN, {}, {}}).find("expected at least 1") != std::string::npos);
-  CHECK(message({.chunk = Chunk{0, 1}}) == "op: a chunk of [0, 1], expected at least 1");
-  CHECK(message({.chunk = Chunk{4, -1}}) == "op: a chunk of [4, -1], expected at least 0");
+  CHECK(message({{false, INT64_MIN}}).find("expected at least 1") != std::string::npos);
+  CHECK(message({.sight = {.chunk = Chunk{0, 1}}}) == "op: a chunk of [0, 1], expected at least 1");
+  CHECK(message({.sight = {.chunk = Chunk{4, -1}}}) ==
+        "op: a chunk of [4, -1], expected at least 0");
 }

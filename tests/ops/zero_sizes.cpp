@@ -183,7 +183,7 @@ std::vector<EmptyRow> rows_of_aft() {
                           {{B, K, C}, {B, K, C}, {2, T, n}},
                           [=](const In& in) {
                             AftBand band{in[2], K - T, 1};
-                            Visibility visible{.causal = causal};
+                            Visibility visible{{causal}};
                             return composed ? composed_aft(in[0], in[1], band, visible)
                                             : aft_mix(in[0], in[1], band, visible);
                           }});

@@ -219,7 +219,7 @@ TEST_CASE("evaluate: records nothing") {
 TEST_CASE("evaluate: a window sees as far as the window says, whatever the segments") {
   LanguageModelConfig config = small_transformer_xl();
   config.n_layer = 1;
-  std::get<TransformerXLAttentionConfig>(config.mixer).window = 5;
+  std::get<TransformerXLAttentionConfig>(config.mixer).sight.window = 5;
   LanguageModel model = loud_model(config);
   std::vector<int32_t> text = random_text(40, 7);
   double expected = naive_nats(model, text, [](int64_t i) { return std::max<int64_t>(0, i - 5); });

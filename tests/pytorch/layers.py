@@ -1,8 +1,23 @@
 """Layers to test, in all their forms, and inputs for them."""
 
+import re
+
 import torch
 
 import shiftgrad.torch as sg
+
+
+listed = {"multi_head_attention", "relative_multi_head_attention", "relative_global_attention", "shaw_attention",
+          "transformer_xl_attention"}
+
+
+def others():
+    """The kinds of attention that are not listed; they are checked in their plainest form."""
+    try:
+        sg.layer("")
+    except ValueError as error:
+        names = re.findall(r"\w+_attention", str(error))
+    return [name for name in names if name not in listed]
 
 
 def forms():
@@ -49,6 +64,8 @@ def forms():
     for cell in ("rnn", "gru", "lstm"):
         yield from of("local_rnn", 4, window=3, cell=cell)
         yield from of("r_transformer_block", 6, n_head=2, window=3, cell=cell, d_inner=5)
+    for name in others():
+        yield from of(name, 6, n_head=2)
     mixers = (
         {"type": "multi_head_attention", "d_model": 6, "n_head": 2},
         {"type": "transformer_xl_attention", "d_model": 6, "n_head": 2},

@@ -14,7 +14,7 @@ additions=$tests/shell/new_variant
 built=$(realpath "$1")
 place=$built/new_variant
 copy=$place/project
-most=14
+most=8
 fail() {
   echo "FAILED: $*"
   exit 1
@@ -57,41 +57,27 @@ This is ALiBi with a slope that each head learns. It takes time O(T K C) and mem
 END
 before '/// R_δ = ' tests/support/oracles/attention.h << 'END'
 /// Forgetting: q·k / √D - slope_h δ.
-inline Values oracle(const ForgettingAttentionConfig& config, const Weights& weights,
+inline Values oracle(const Sized<ForgettingAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
-  int64_t H = config.n_head, D = config.d_model / H;
+  int64_t H = *config.n_head, D = config.d_model / H;
   const Values& slope = weights["slope"];
   auto score = [&](const Pair& pair) {
     return pair.content() / std::sqrt(static_cast<double>(D)) -
            slope(pair.h) * static_cast<double>(pair.delta());
   };
-  return attention_oracle({H, D, {true, config.window}}, weights, input, score);
+  return attention_oracle({H, D, config.sight}, weights, input, score);
 }
 
-END
-before 'inline int64_t count(const TransformerXLAttentionConfig' tests/support/oracles/counts.h << 'END'
-inline int64_t count(const ForgettingAttentionConfig& c) {
-  return count_of_heads(c.d_model, c.d_model, true) + c.n_head;
+inline int64_t count(const Sized<ForgettingAttentionConfig>& c) {
+  return count_of_heads(c.d_model, c.d_model, true) + *c.n_head;
 }
 
 END
 before '  using Music = ' tests/support/layer_rows.cpp << 'END'
   using Forgetting = ForgettingAttentionConfig;
-  rows.push_back(mixer("forgetting", Forgetting{.d_model = 6, .n_head = 2}));
-  rows.push_back(mixer("forgetting window 3", Forgetting{.d_model = 6, .n_head = 3, .window = 3}));
+  rows.push_back(mixer("forgetting", Sized{Forgetting{}, {6, 2}}));
+  rows.push_back(mixer("forgetting window 3", Sized{Forgetting{.sight = {.window = 3}}, {6, 3}}));
 END
-before '    for more in ' tests/pytorch/layers.py << 'END'
-    yield from of("forgetting_attention", 6, n_head=2)
-    yield from of("forgetting_attention", 6, n_head=3, window=3)
-END
-before '| Attention Free Transformer' README.md << 'END'
-| attention that learns to forget | `forgetting_attention` | after Press et al. 2022 |
-END
-for table in '| `aft` | `--form local`, `full`, `simple` or `conv` (Zhai et al. 2021) |'; do
-  before "$table" examples/apps/char_lm/README.md << 'END'
-| `forgetting` | ALiBi with learned slopes |
-END
-done
 before '- ' .github/CHANGELOG.md << 'END'
 - `forgetting_attention` is ALiBi with slopes that are learned.
 END

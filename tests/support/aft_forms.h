@@ -92,7 +92,7 @@ struct Pass {
     Tensor key = leaf(in.key), value = leaf(in.value), bias = leaf(in.bias);
     Tape tape;
     AftBand band{bias, in.form.start, in.form.step};
-    Visibility visible{in.form.causal, {}, in.padding, nullptr};
+    Visibility visible{{in.form.causal}, in.padding, nullptr};
     y = composed ? composed_aft(key, value, band, visible) : aft_mix(key, value, band, visible);
     tape.backward(y, in.dy);
     dkey = key.gradient().detach();

@@ -16,7 +16,7 @@ using Op = Tensor (*)(const RelativeAttention&);
 
 inline Tensor composed(const RelativeAttention& a) { return composed_attention(a); }
 
-inline const Visibility causal{true, {}, {}, {}};
+inline const Visibility causal{{true}};
 
 /// The variants' sets of terms.
 inline const std::vector<std::string> variants = {"",   "s",  "uvr", "urs", "rs",     "p",
@@ -49,18 +49,18 @@ inline std::vector<AttentionForm> masked_forms() {
     forms.push_back(
         {.name = name, .terms = "uvrpsab", .H = 1, .T = 3, .K = 4, .visibility = visibility});
   };
-  form("window", {false, 2, {}, {}});
-  form("causal window", {true, 2, {}, {}});
-  form("window of one", {true, 1, {}, {}});
-  form("window to both sides", {false, Window{0, 2}, {}, {}});
-  form("chunks", {.chunk = Chunk{2, 0}});
+  form("window", {{false, 2}});
+  form("causal window", {{true, 2}});
+  form("window of one", {{true, 1}});
+  form("window to both sides", {{false, Window{0, 2}}});
+  form("chunks", {.sight = {.causal = false, .chunk = Chunk{2, 0}}});
   form("chunks of the past, from position 1",
-       {.causal = true, .chunk = Chunk{2, 1}, .first_position = 1});
-  form("padding", {false, {}, some({2, 4}), {}});
-  form("one member is padding", {true, {}, one_member({2, 4}, 1), {}});
+       {.sight = {.causal = true, .chunk = Chunk{2, 1}}, .first_position = 1});
+  form("padding", {{false}, some({2, 4})});
+  form("one member is padding", {{true}, one_member({2, 4}, 1)});
   for (const Dims& shape : {Dims{3, 4}, Dims{1, 4}, Dims{2, 3, 4}, Dims{1, 3, 4}, Dims{2, 1, 4}})
-    form(text("hidden ", shape), {false, {}, {}, some(shape)});
-  form("all at once", {true, 2, some({2, 4}), some({2, 3, 4})});
+    form(text("hidden ", shape), {{false}, {}, some(shape)});
+  form("all at once", {{true, 2}, some({2, 4}), some({2, 3, 4})});
   return forms;
 }
 
@@ -106,30 +106,30 @@ inline std::vector<AttentionForm> long_forms() {
                      .visibility = visibility,
                      .dropout = dropout});
   };
-  form("window", 150, 190, {true, 33, {}, {}}, 0);
-  form("narrow window", 200, 200, {true, 2, {}, {}}, 0);
-  form("window both ways", 150, 190, {false, 40, {}, {}}, 0);
-  form("window to both sides", 150, 190, {false, Window{70, 9}, {}, {}}, 0);
-  form("window over several tiles", 100, 1100, {false, Window{20, 3}, {}, {}}, 0.1);
-  form("chunks", 200, 230, {.chunk = Chunk{32, 1}}, 0.1);
-  form("chunks of the past", 200, 900, {.causal = true, .chunk = Chunk{50, 2}}, 0);
-  form("masks", 100, 100, {true, {}, some({2, 100}), some({2, 100, 100})}, 0);
+  form("window", 150, 190, {{true, 33}}, 0);
+  form("narrow window", 200, 200, {{true, 2}}, 0);
+  form("window both ways", 150, 190, {{false, 40}}, 0);
+  form("window to both sides", 150, 190, {{false, Window{70, 9}}}, 0);
+  form("window over several tiles", 100, 1100, {{false, Window{20, 3}}}, 0.1);
+  form("chunks", 200, 230, {.sight = {.causal = false, .chunk = Chunk{32, 1}}}, 0.1);
+  form("chunks of the past", 200, 900, {.sight = {.causal = true, .chunk = Chunk{50, 2}}}, 0);
+  form("masks", 100, 100, {{true}, some({2, 100}), some({2, 100, 100})}, 0);
   form("dropout", 130, 140, causal, 0.3);
   form("many keys", 3, 700, causal, 0);
   form("many keys, one query", 1, 900, causal, 0.1);
-  form("probabilities made again", 70, 600, {true, 500, {}, {}}, 0.2);
+  form("probabilities made again", 70, 600, {{true, 500}}, 0.2);
   form("long memory", 135, 620, causal, 0);
   form("fewer keys", 150, 40, causal, 0);
-  form("several tiles", 100, 850, {false, {}, {}, {}}, 0.1);
+  form("several tiles", 100, 850, {{false}}, 0.1);
   form("several tiles, past only", 200, 900, causal, 0);
-  form("a window of several tiles", 110, 1000, {true, 800, {}, {}}, 0.2);
-  form("a tile that few queries see", 200, 800, {false, 300, {}, {}}, 0);
-  form("masks over several tiles", 20, 900, {true, {}, some({2, 900}), some({2, 20, 900})}, 0);
-  form("padding of whole tiles", 20, 1300, {false, {}, last_keys({2, 1300}, 600), {}}, 0);
-  form("padding of a whole first tile", 20, 1300, {false, {}, first_keys({2, 1300}, 600), {}}, 0);
-  form("a member that is all padding", 120, 500, {true, {}, one_member({2, 500}, 1), {}}, 0.1);
-  form("a first member that is all padding", 20, 500, {false, {}, one_member({2, 500}, 0), {}}, 0);
-  form("a tile that one member hides", 20, 500, {false, {}, first_keys({2, 500}, 430), {}}, 0.1);
+  form("a window of several tiles", 110, 1000, {{true, 800}}, 0.2);
+  form("a tile that few queries see", 200, 800, {{false, 300}}, 0);
+  form("masks over several tiles", 20, 900, {{true}, some({2, 900}), some({2, 20, 900})}, 0);
+  form("padding of whole tiles", 20, 1300, {{false}, last_keys({2, 1300}, 600)}, 0);
+  form("padding of a whole first tile", 20, 1300, {{false}, first_keys({2, 1300}, 600)}, 0);
+  form("a member that is all padding", 120, 500, {{true}, one_member({2, 500}, 1)}, 0.1);
+  form("a first member that is all padding", 20, 500, {{false}, one_member({2, 500}, 0)}, 0);
+  form("a tile that one member hides", 20, 500, {{false}, first_keys({2, 500}, 430)}, 0.1);
   return forms;
 }
 

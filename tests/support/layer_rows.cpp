@@ -10,15 +10,15 @@ namespace {
 
 /// What all rows have in common: everything comes from the config.
 template <class Config>
-LayerRow row(const std::string& name, const Config& config, int64_t d_model) {
+LayerRow row(const std::string& name, const Config& config) {
   LayerRow result;
   result.name = name;
   result.type = Config::type;
   result.json = config_to_json(config);
-  result.d_model = d_model;
+  result.d_model = config.d_model;
   result.make = [config]() -> std::unique_ptr<Layer> {
     Random random;
-    return std::make_unique<typename Config::Layer>(config, random);
+    return std::make_unique<typename Config::Layer>(config, config, random);
   };
   result.oracle = [config](const Weights& weights, const Input& input) {
     return oracle(config, weights, input);
@@ -30,105 +30,103 @@ LayerRow row(const std::string& name, const Config& config, int64_t d_model) {
 /// What a row has from the fields that many configs have.
 template <class Config>
 void describe(LayerRow& row, const Config& config) {
-  if constexpr (requires { config.causal; }) row.causal = config.causal;
-  if constexpr (requires { config.window->left; })
-    if (config.window) row.held = row.sight = config.window->left;
-  if constexpr (requires { config.chunk; })
-    if (config.chunk) {
-      row.chunk = config.chunk->size;
-      row.held = std::min(row.held, row.chunk * (config.chunk->left_chunks + 1) - 1);
-      row.sight = unlimited;
-    }
+  const auto& [causal, window, chunk] = config.sight;
+  row.causal = causal;
+  if (window) row.held = row.sight = window->left;
+  if (chunk) {
+    row.chunk = chunk->size;
+    row.held = std::min(row.held, row.chunk * (chunk->left_chunks + 1) - 1);
+    row.sight = unlimited;
+  }
 }
-void describe(LayerRow& row, const RelativeMultiHeadAttentionConfig& config) {
-  row.causal = config.causal;
-  row.most_keys = config.causal ? config.max_positions + 1 : config.max_positions;
+void describe(LayerRow& row, const Sized<RelativeMultiHeadAttentionConfig>& config) {
+  row.causal = config.sight.causal;
+  row.most_keys = config.sight.causal ? config.max_positions + 1 : config.max_positions;
   row.held = config.max_positions;
 }
-void describe(LayerRow& row, const RelativeGlobalAttentionConfig& config) {
-  row.causal = config.causal;
+void describe(LayerRow& row, const Sized<RelativeGlobalAttentionConfig>& config) {
+  row.causal = config.sight.causal;
   row.held = row.sight = config.max_positions - 1;
 }
-void describe(LayerRow& row, const AftConfig& config) {
+void describe(LayerRow& row, const Sized<AftConfig>& config) {
   row.causal = config.causal;
   row.forgets = config.form == AftForm::full;
   row.most_keys = config.max_len.value_or(unlimited);
   row.held = config.form == AftForm::full ? *config.max_len : config.window.value_or(0);
 }
-void describe(LayerRow& row, const LocalRnnConfig& config) {
+void describe(LayerRow& row, const Sized<LocalRnnConfig>& config) {
   row.takes_masks = row.forgets = false;
   row.held = row.sight = config.window - 1;
 }
 
 template <class Config>
 LayerRow mixer(const std::string& name, const Config& config) {
-  LayerRow result = row(name, config, config.d_model);
+  LayerRow result = row(name, config);
   describe(result, config);
   return result;
 }
 
-LayerRow block(const std::string& name, const TransformerBlockConfig& config) {
-  return std::visit(
-      [&](const auto& inner) {
-        LayerRow result = row(name, config, inner.d_model);
-        describe(result, inner);
-        return result;
-      },
-      config.mixer);
+template <class Mixer>
+LayerRow block(const std::string& name, const Sized<Mixer>& mixer, TransformerBlockConfig config) {
+  config.mixer = mixer;
+  LayerRow result = row(name, Sized{config, mixer});
+  describe(result, mixer);
+  return result;
 }
 
 LayerRow r_block(RecurrentCell cell, int64_t rnn_layers = 1) {
-  RTransformerBlockConfig config{
-      .d_model = 6, .n_head = 2, .window = 3, .cell = cell, .d_inner = 5, .rnn_layers = rnn_layers};
+  Sized config{
+      RTransformerBlockConfig{.window = 3, .cell = cell, .d_inner = 5, .rnn_layers = rnn_layers},
+      {6, 2}};
   LayerRow result =
-      row(text("r_transformer_block ", cell, " x", rnn_layers), config, config.d_model);
+      row(text("r_transformer_block ", cell, " x", rnn_layers), config);
   result.takes_masks = result.takes_memory = result.forgets = false;
   return result;
 }
 
 void add_multi_head_attention(std::vector<LayerRow>& rows) {
   using Config = MultiHeadAttentionConfig;
-  rows.push_back(mixer("mha", Config{.d_model = 6, .n_head = 2}));
+  rows.push_back(mixer("mha", Sized{Config{}, {6, 2}}));
   rows.push_back(mixer("mha two-way, no bias",
-                       Config{.d_model = 6, .n_head = 3, .bias = false, .causal = false}));
-  rows.push_back(mixer("mha window 3", Config{.d_model = 6, .n_head = 2, .window = 3}));
-  rows.push_back(mixer("mha window 1", Config{.d_model = 4, .n_head = 1, .window = 1}));
+                       Sized{Config{.bias = false, .sight = {.causal = false}}, {6, 3}}));
+  rows.push_back(mixer("mha window 3", Sized{Config{.sight = {.window = 3}}, {6, 2}}));
+  rows.push_back(mixer("mha window 1", Sized{Config{.sight = {.window = 1}}, {4, 1}}));
   rows.push_back(mixer("mha two-way window 2",
-                       Config{.d_model = 6, .n_head = 2, .causal = false, .window = 2}));
+                       Sized{Config{.sight = {.causal = false, .window = 2}}, {6, 2}}));
   rows.push_back(mixer("mha two-way window [3, 1]",
-                       Config{.d_model = 6, .n_head = 2, .causal = false, .window = Window{3, 1}}));
+                       Sized{Config{.sight = {.causal = false, .window = Window{3, 1}}}, {6, 2}}));
   for (bool causal : {true, false}) {
-    Config config{.d_model = 12, .n_head = 3, .causal = causal, .chunk = Chunk{3, 1}};
+    Sized config{Config{.sight = {.causal = causal, .chunk = Chunk{3, 1}}}, {12, 3}};
     for (auto position :
          {AttentionPosition::none, AttentionPosition::rope, AttentionPosition::alibi}) {
       config.position = position;
       rows.push_back(mixer(text("mha chunks, ", position, causal ? "" : ", two-way"), config));
     }
-    config.window = Window{3, 2};
+    config.sight.window = Window{3, 2};
     rows.push_back(mixer(text("mha chunks and window", causal ? "" : ", two-way"), config));
   }
   for (AttentionPosition position : {AttentionPosition::rope, AttentionPosition::alibi}) {
-    Config config{.d_model = 12, .n_head = 3, .position = position};
+    Sized config{Config{.position = position}, {12, 3}};
     rows.push_back(mixer(text("mha ", position), config));
-    config.window = 4;
+    config.sight.window = 4;
     rows.push_back(mixer(text("mha ", position, " window"), config));
-    config.causal = false;
+    config.sight.causal = false;
     rows.push_back(mixer(text("mha ", position, " two-way window"), config));
-    config.window = std::nullopt;
+    config.sight.window = std::nullopt;
     rows.push_back(mixer(text("mha ", position, " two-way"), config));
   }
 }
 
 void add_learned_tables(std::vector<LayerRow>& rows) {
   using Labml = RelativeMultiHeadAttentionConfig;
-  rows.push_back(mixer("labml", Labml{.d_model = 6, .n_head = 2, .max_positions = 15}));
-  rows.push_back(mixer("labml short", Labml{.d_model = 6, .n_head = 3, .max_positions = 7}));
+  rows.push_back(mixer("labml", Sized{Labml{.max_positions = 15}, {6, 2}}));
+  rows.push_back(mixer("labml short", Sized{Labml{.max_positions = 7}, {6, 3}}));
   rows.push_back(mixer("labml two-way",
-                       Labml{.d_model = 6, .n_head = 2, .max_positions = 16, .causal = false}));
+                       Sized{Labml{.max_positions = 16, .sight = {.causal = false}}, {6, 2}}));
   using Music = RelativeGlobalAttentionConfig;
   for (int64_t max_seq : {1, 3, 32})
     for (bool two_way : {false, true}) {
-      Music config{.d_model = 6, .n_head = 2, .max_positions = max_seq, .causal = !two_way};
+      Sized config{Music{.max_positions = max_seq, .sight = {.causal = !two_way}}, {6, 2}};
       std::string name =
           "music " + std::to_string(max_seq) + (two_way ? " bidirectional" : " causal");
       rows.push_back(mixer(name, config));
@@ -139,8 +137,8 @@ void add_learned_tables(std::vector<LayerRow>& rows) {
   for (int64_t k : {0, 2, 40})
     for (bool causal : {false, true})
       rows.push_back(mixer("shaw " + std::to_string(k) + (causal ? " causal" : " two-way"),
-                           Shaw{.d_model = 6, .n_head = 2, .max_distance = k, .causal = causal}));
-  Shaw shaw{.d_model = 8, .n_head = 2, .max_distance = 2, .bias = false};
+                           Sized{Shaw{.max_distance = k, .sight = {.causal = causal}}, {6, 2}}));
+  Sized shaw{Shaw{.max_distance = 2, .bias = false}, {8, 2}};
   for (bool keys : {false, true})
     for (bool values : {false, true}) {
       shaw.key_positions = keys;
@@ -151,47 +149,47 @@ void add_learned_tables(std::vector<LayerRow>& rows) {
 
 void add_transformer_xl(std::vector<LayerRow>& rows) {
   using Config = TransformerXLAttentionConfig;
-  Config config{.d_model = 6, .n_head = 2};
+  Sized config{Config{}, {6, 2}};
   rows.push_back(mixer("xl", config));
   config.d_head = 5;
   rows.push_back(mixer("xl d_head 5", config));
   config.clamp_len = 2;
   rows.push_back(mixer("xl clamp_len 2", config));
-  config.window = 4;
+  config.sight.window = 4;
   rows.push_back(mixer("xl clamp_len 2, window 4", config));
   config.clamp_len = std::nullopt;
   config.d_head = std::nullopt;
   rows.push_back(mixer("xl window 4", config));
-  config.causal = false;
+  config.sight.causal = false;
   rows.push_back(mixer("xl window 4, two-way", config));
-  config.window = Window{1, 2};
+  config.sight.window = Window{1, 2};
   rows.push_back(mixer("xl window [1, 2], two-way", config));
-  config.window = std::nullopt;
-  config.chunk = Chunk{2, 2};
+  config.sight.window = std::nullopt;
+  config.sight.chunk = Chunk{2, 2};
   rows.push_back(mixer("xl chunks, two-way", config));
-  config.causal = true;
+  config.sight.causal = true;
   rows.push_back(mixer("xl chunks", config));
-  config.causal = false;
-  config.chunk = std::nullopt;
+  config.sight.causal = false;
+  config.sight.chunk = std::nullopt;
   rows.push_back(mixer("xl two-way", config));
   config.clamp_len = 2;
   rows.push_back(mixer("xl clamp_len 2, two-way", config));
-  Config plain{.d_model = 6, .n_head = 2, .content_bias = false};
+  Sized plain{Config{.content_bias = false}, {6, 2}};
   rows.push_back(mixer("xl minus (c)", plain));
   plain.position_bias = false;
   rows.push_back(mixer("xl minus (c) and (d)", plain));
   plain.content_bias = true;
   rows.push_back(mixer("xl minus (d)", plain));
-  Config biased{.d_model = 6, .n_head = 2, .d_head = 5, .bias = true};
+  Sized biased{Config{.d_head = 5, .bias = true}, {6, 2}};
   rows.push_back(mixer("xl with biases", biased));
-  Config learned{.d_model = 5, .n_head = 3, .d_head = 2, .positions = DistancePositions::learned};
+  Sized learned{Config{.d_head = 2, .positions = DistancePositions::learned}, {5, 3}};
   learned.max_positions = 17;
   rows.push_back(mixer("xl learned", learned));
   learned.max_positions = 8;
   rows.push_back(mixer("xl learned short", learned));
   learned.max_positions = 3;
   rows.push_back(mixer("xl learned, clipped", learned));
-  learned.window = 3;
+  learned.sight.window = 3;
   rows.push_back(mixer("xl learned window 3", learned));
   learned.content_bias = learned.position_bias = false;
   rows.push_back(mixer("xl learned minus (c) and (d)", learned));
@@ -205,54 +203,52 @@ void add_aft(std::vector<LayerRow>& rows) {
     std::string way = causal ? "" : " two-way";
     for (AftForm form : {AftForm::full, AftForm::local})
       for (int64_t rank : {0, 2}) {
-        Config config{
-            .d_model = 3, .form = form, .max_len = 16, .causal = causal, .factor_rank = rank};
+        Sized config{Config{.form = form, .max_len = 16, .causal = causal, .factor_rank = rank},
+                     {3}};
         if (form == AftForm::local) config.window = 3;
         rows.push_back(mixer(text("aft ", form, " rank ", rank, way), config));
       }
     rows.push_back(mixer(
         "aft local 1" + way,
-        Config{
-            .d_model = 3, .form = AftForm::local, .max_len = 16, .window = 1, .causal = causal}));
+        Sized{Config{.form = AftForm::local, .max_len = 16, .window = 1, .causal = causal}, {3}}));
     rows.push_back(mixer(
         "aft local beyond" + way,
-        Config{
-            .d_model = 3, .form = AftForm::local, .max_len = 16, .window = 20, .causal = causal}));
+        Sized{Config{.form = AftForm::local, .max_len = 16, .window = 20, .causal = causal}, {3}}));
     rows.push_back(
         mixer("aft simple" + way,
-              Config{.d_model = 3, .form = AftForm::simple, .causal = causal, .bias = causal}));
+              Sized{Config{.form = AftForm::simple, .causal = causal, .bias = causal}, {3}}));
     for (int64_t window : {1, 3, 19}) {
-      Config config{.d_model = 6,
-                    .form = AftForm::conv,
-                    .window = window,
-                    .causal = causal,
-                    .bias = window != 3,
-                    .n_head = 2};
+      Sized config{Config{.form = AftForm::conv,
+                          .window = window,
+                          .causal = causal,
+                          .bias = window != 3},
+                   {6, 2}};
       rows.push_back(mixer("aft conv " + std::to_string(window) + way, config));
     }
   }
   rows.push_back(mixer("aft conv even",
-                       Config{.d_model = 4, .form = AftForm::conv, .window = 2, .n_head = 4}));
+                       Sized{Config{.form = AftForm::conv, .window = 2}, {4, 4}}));
 }
 
 void add_blocks(std::vector<LayerRow>& rows) {
-  TransformerXLAttentionConfig xl{.d_model = 4, .n_head = 2, .d_head = 3};
-  AftConfig aft{.d_model = 4, .form = AftForm::conv, .window = 2, .n_head = 2};
-  LocalRnnConfig gru{.d_model = 4, .window = 3, .cell = RecurrentCell::gru};
-  MultiHeadAttentionConfig alibi{
-      .d_model = 4, .n_head = 2, .window = 5, .position = AttentionPosition::alibi};
-  rows.push_back(block("block xl", {.mixer = xl, .d_inner = 7}));
-  rows.push_back(block("block xl norm last", {.mixer = xl, .d_inner = 7, .norm_first = false}));
+  Sized xl{TransformerXLAttentionConfig{.d_head = 3}, {4, 2}};
+  Sized aft{AftConfig{.form = AftForm::conv, .window = 2}, {4, 2}};
+  Sized gru{LocalRnnConfig{.window = 3, .cell = RecurrentCell::gru}, {4}};
+  Sized alibi{
+      MultiHeadAttentionConfig{.sight = {.window = 5}, .position = AttentionPosition::alibi},
+      {4, 2}};
+  rows.push_back(block("block xl", xl, {.d_inner = 7}));
+  rows.push_back(block("block xl norm last", xl, {.d_inner = 7, .norm_first = false}));
   rows.push_back(
-      block("block aft gelu", {.mixer = aft, .d_inner = 5, .activation = Activation::gelu}));
+      block("block aft gelu", aft, {.d_inner = 5, .activation = Activation::gelu}));
   rows.push_back(
       block("block local_rnn gelu_tanh",
-            {.mixer = gru, .d_inner = 3, .activation = Activation::gelu_tanh, .norm_eps = 0.1}));
+            gru, {.d_inner = 3, .activation = Activation::gelu_tanh, .norm_eps = 0.1}));
   rows.push_back(
       block("block local_rnn norm last",
-            {.mixer = gru, .d_inner = 5, .norm_first = false, .activation = Activation::gelu}));
+            gru, {.d_inner = 5, .norm_first = false, .activation = Activation::gelu}));
   rows.push_back(
-      block("block alibi", {.mixer = alibi, .d_inner = 3, .activation = Activation::gelu}));
+      block("block alibi", alibi, {.d_inner = 3, .activation = Activation::gelu}));
   for (RecurrentCell cell : {RecurrentCell::rnn, RecurrentCell::gru, RecurrentCell::lstm})
     rows.push_back(r_block(cell));
   rows.push_back(r_block(RecurrentCell::gru, 2));
@@ -267,7 +263,7 @@ std::vector<LayerRow> all_rows() {
   for (RecurrentCell cell : {RecurrentCell::rnn, RecurrentCell::gru, RecurrentCell::lstm})
     for (int64_t window : {1, 4})
       rows.push_back(mixer(text("local_rnn ", cell, " ", window),
-                           LocalRnnConfig{.d_model = 3, .window = window, .cell = cell}));
+                           Sized{LocalRnnConfig{.window = window, .cell = cell}, {3}}));
   add_blocks(rows);
   return rows;
 }

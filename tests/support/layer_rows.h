@@ -60,7 +60,7 @@ inline void randomize(const Module& module, RandomValues& random) {
 template <class Config>
 typename Config::Layer random_layer(const Config& config, RandomValues& random) {
   Random start;
-  typename Config::Layer layer(config, start);
+  typename Config::Layer layer = make_layer(config, start);
   randomize(layer, random);
   return layer;
 }

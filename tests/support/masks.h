@@ -9,19 +9,23 @@
 
 namespace shiftgrad::test {
 
-/// What the rules and masks say of one pair, written out.
+/// What the rules say of one pair by its positions, written out.
+inline bool is_in_sight(const Sight& sight, int64_t query, int64_t key) {
+  int64_t distance = query - key;
+  if (sight.causal && distance < 0) return false;
+  if (sight.window && (distance > sight.window->left || -distance > sight.window->right))
+    return false;
+  if (!sight.chunk) return true;
+  auto chunk_of = [&](int64_t position) {
+    return std::floor(static_cast<double>(position) / static_cast<double>(sight.chunk->size));
+  };
+  double before = chunk_of(query) - chunk_of(key);
+  return before >= 0 && before <= static_cast<double>(sight.chunk->left_chunks);
+}
+
+/// What the rules and masks say of one pair.
 inline bool is_seen(const Visibility& v, int64_t b, int64_t i, int64_t j, int64_t T, int64_t K) {
-  int64_t distance = K - T + i - j;
-  if (v.causal && distance < 0) return false;
-  if (v.window && (distance > v.window->left || -distance > v.window->right)) return false;
-  if (v.chunk) {
-    auto chunk_of = [&](int64_t position) {
-      return std::floor(static_cast<double>(v.first_position + position) /
-                        static_cast<double>(v.chunk->size));
-    };
-    double before = chunk_of(j + distance) - chunk_of(j);
-    if (before < 0 || before > static_cast<double>(v.chunk->left_chunks)) return false;
-  }
+  if (!is_in_sight(v.sight, v.first_position + K - T + i, v.first_position + j)) return false;
   if (v.padding && v.padding->values[static_cast<size_t>(b * K + j)]) return false;
   if (!v.hidden) return true;
   Dims shape = v.hidden->shape;  // [T, K] or [B, T, K]

@@ -21,7 +21,7 @@ struct OwnModel : SequenceModel {
   OwnModel(int64_t vocab_size, Random& random)
       : vocab_size(vocab_size),
         table(normal_parameter({vocab_size, 8}, random, 1)),
-        attention({.d_model = 8, .n_head = 2, .position = AttentionPosition::alibi}, random),
+        attention({.position = AttentionPosition::alibi}, {8, 2}, random),
         output(8, vocab_size, true, random) {
     name = "own";
     for (Tensor weight : {attention.qkv.weight, attention.output.weight, output.weight})

@@ -24,7 +24,7 @@ inline std::vector<MixerConfig> small_mixers(int64_t length) {
   };
   std::vector<MixerConfig> mixers;
   for (KnownMixer& known : known_mixers()) {
-    std::visit([&](auto& mixer) { mixer.fields(limit); }, known.config);
+    fields_of(known.config, limit);
     mixers.push_back(suited(known.config, {length, length}));
   }
   return mixers;

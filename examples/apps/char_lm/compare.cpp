@@ -40,8 +40,8 @@ namespace {
 std::vector<std::string> all_models() {
   std::vector<std::string> models;
   for (const ModelKind& kind : model_kinds())
-    for (const std::string& form : kind.forms)
-      models.push_back(kind.name + (form.empty() ? "" : ":" + form));
+    for (const char* form : kind.forms)
+      if (form) models.push_back(shiftgrad::text(kind.name, *form ? ":" : "", form));
   return models;
 }
 

@@ -37,7 +37,7 @@ LanguageModel as_transformer_xl(const LanguageModel& model, ModelFlags& flags) {
   require(model.config.position == shiftgrad::TokenPosition::none, "adds ", model.config.position,
           " positions to its embeddings, which --model transformer_xl does not");
   auto& mixer = std::get<shiftgrad::TransformerXLAttentionConfig>(converted.config.mixer);
-  flags.model = mixer.model;
+  flags.model = mixer.known.name;
   flags.position = name_of(mixer.positions);
   flags.layer_positions.reset();
   flags.tie_position_biases.reset();

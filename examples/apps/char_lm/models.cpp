@@ -21,9 +21,8 @@ using shiftgrad::value_named;
 
 namespace {
 
-/// Fields that a mixer has from its model, and those that --position sets.
-const std::set<std::string> decided_elsewhere = {"d_model", "n_head",   "causal",
-                                                 "d_inner", "position", "positions"};
+/// Fields that have flags of another kind, or none: a language model is causal.
+const std::set<std::string> without_flags = {"causal", "d_inner", "position", "positions"};
 
 /// Returns the lengths of a block after its memory, and of the distances that it meets, also in
 /// text written after it.
@@ -39,27 +38,19 @@ ModelKind kind_of(const shiftgrad::KnownMixer& known) {
   usual.mixer = known.config;
   usual.activation = shiftgrad::Activation::gelu;
   usual.tie_embedding = true;
-  ModelKind kind{known.model, known.summary, false, usual};
-  if (known.model == "transformer") {
-    kind.usual.position = TokenPosition::learned;
-    kind.forms = {"", "position=sinusoid", "position=rope", "position=alibi"};
-  }
-  if (known.model == "transformer_xl") kind.forms = {"", "position=learned"};
-  if (known.model == "aft") kind.forms = {"form=full", "form=local", "form=simple", "form=conv"};
-  kind.in_order = known.model == "transformer_xl" || known.model == "labml";
-  if (kind.in_order) kind.description += ", reads in order";
-  return kind;
+  if (!known.knows_order) usual.position = TokenPosition::learned;
+  return {known, usual};
 }
 
 /// The whole R-Transformer of Wang et al. 2019, with the recurrent network of local_rnn.
-ModelKind r_transformer(const ModelKind& local_rnn) {
-  auto& rnn = std::get<shiftgrad::LocalRnnConfig>(local_rnn.usual.mixer);
+ModelKind r_transformer() {
+  auto rnn = shiftgrad::LocalRnnConfig::usual();
   LanguageModelConfig usual;
   usual.block = BlockType::r_transformer_block;
   usual.window = rnn.window;
   usual.cell = rnn.cell;
   usual.tie_embedding = true;
-  return {RTransformerBlockConfig::model, RTransformerBlockConfig::summary, false, usual};
+  return {RTransformerBlockConfig::known, usual};
 }
 
 /// Sets what --position says of the mixer's distances, or of positions added to the embedding.
@@ -109,16 +100,16 @@ void check_shared_biases(const LanguageModelConfig& config) {
 
 /// Whether a memory is of use to the model. It is not if tokens have absolute positions, if sums
 /// cover the whole past, or if a recurrent net lies below attention.
-bool can_remember(const LanguageModelConfig& config) {
+bool can_remember(const ModelKind& kind, const LanguageModelConfig& config) {
   return config.position == TokenPosition::none && config.block == BlockType::transformer_block &&
-         !std::holds_alternative<shiftgrad::AftConfig>(config.mixer);
+         !kind.sums_past;
 }
 
 /// Returns what gives a model of this kind a memory, if only its positions are in the way.
 std::string how_to_remember(const ModelKind& kind, const LanguageModelConfig& config) {
   LanguageModelConfig relative = config;
   relative.position = TokenPosition::none;
-  if (!can_remember(relative)) return "";
+  if (!can_remember(kind, relative)) return "";
   bool rotates = std::holds_alternative<shiftgrad::MultiHeadAttentionConfig>(config.mixer);
   return shiftgrad::text(" with absolute positions; --model ", kind.name, " --position ",
                          rotates ? "rope" : "none", " has one");
@@ -141,8 +132,7 @@ const std::vector<ModelKind>& model_kinds() {
     std::vector<ModelKind> list;
     for (const shiftgrad::KnownMixer& known : shiftgrad::known_mixers())
       list.push_back(kind_of(known));
-    auto local_rnn = std::ranges::find(list, "local_rnn", &ModelKind::name);
-    list.push_back(r_transformer(*local_rnn));
+    list.push_back(r_transformer());
     return list;
   }();
   return kinds;
@@ -156,25 +146,23 @@ bool takes_option(const ModelKind& kind, const std::string& name) {
   if (name == "tie_position_biases") return distances;
   bool known = false;
   auto look = [&](auto config) {
-    known |= name == "dropatt" && requires { config.attention_dropout; };
-    config.fields([&](auto&, const Field& field, const auto&...) { known |= name == field.name; });
+    fields_of(config, [&](auto&, const Field& field, const auto&...) {
+      known |= field.name == (name == "dropatt" ? "attention_dropout" : name);
+    });
   };
-  if (recurrent)
-    look(RTransformerBlockConfig());
-  else
-    std::visit(look, kind.usual.mixer);
+  recurrent ? look(RTransformerBlockConfig()) : look(kind.usual.mixer);
   return known;
 }
 
 common::FieldFlags ModelFlags::mixer_flags() {
   common::FieldFlags flags;
   for (const ModelKind& kind : model_kinds()) {
-    auto add = [&](const auto& config) { flags.add(kind.name, config, decided_elsewhere); };
+    auto add = [&](const auto& config) { flags.add(kind.name, config, without_flags); };
     const LanguageModelConfig& model = kind.usual;
     if (model.block == BlockType::r_transformer_block)
       add(RTransformerBlockConfig{.window = model.window, .cell = model.cell});
     else
-      std::visit(add, model.mixer);
+      add(model.mixer);
   }
   return flags;
 }
@@ -187,7 +175,10 @@ const ModelKind& model_kind(const std::string& name) {
 std::string ModelFlags::kinds() {
   std::string list;
   for (const ModelKind& kind : model_kinds())
-    list = joined(list, kind.name + ": " + kind.description, "; ");
+    list = joined(list,
+                  shiftgrad::text(kind.name, ": ", kind.summary,
+                                  kind.in_order ? ", reads in order" : ""),
+                  "; ");
   return list;
 }
 
@@ -195,11 +186,6 @@ std::string ModelFlags::kind_names() { return names_of_kinds(); }
 
 int64_t memory_length(const ModelFlags& flags) {
   return flags.mem_len.value_or(model_kind(flags.model).in_order ? flags.block_size : 0);
-}
-
-void set_dropout(const ModelFlags& flags, LanguageModelConfig& config) {
-  config.dropout = flags.dropout;
-  config.attention_dropout = flags.dropatt.value_or(flags.dropout);
 }
 
 LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
@@ -210,14 +196,15 @@ LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   if (config.block == BlockType::r_transformer_block)
     flags.mixer.apply_to(config);
   else
-    std::visit([&](auto& mixer) { flags.mixer.apply_to(mixer); }, config.mixer);
+    flags.mixer.apply_to(config.mixer);
   config.mixer = suited(config.mixer, lengths(flags));
   config.layer_positions = flags.layer_positions.value_or(false);
   config.tie_position_biases = flags.tie_position_biases.value_or(false);
   check_shared_biases(config);
   require(!config.layer_positions || config.position == TokenPosition::learned,
           "--layer_positions: expected --position learned");
-  require(memory_length(flags) == 0 || can_remember(config), "--mem_len ", memory_length(flags),
+  require(memory_length(flags) == 0 || can_remember(kind, config), "--mem_len ",
+          memory_length(flags),
           ": this --model ", kind.name, " has no memory", how_to_remember(kind, config));
   config.vocab_size = vocab_size;
   config.d_model = flags.n_embd;
@@ -229,7 +216,8 @@ LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   config.final_norm = flags.final_norm.value_or(config.norm_first);
   config.embedding_scale = flags.embedding_scale.value_or(config.embedding_scale);
   config.tie_embedding = flags.tie_embedding.value_or(config.tie_embedding);
-  set_dropout(flags, config);
+  config.dropout = flags.dropout;
+  config.attention_dropout = flags.attention_dropout();
   return config;
 }
 

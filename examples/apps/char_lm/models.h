@@ -34,6 +34,8 @@ struct ModelFlags {
   /// The fields of the mixers.
   common::FieldFlags mixer = mixer_flags();
 
+  double attention_dropout() const { return dropatt.value_or(dropout); }
+
   /// Calls flag(value, field) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
@@ -93,17 +95,12 @@ struct ModelFlags {
   }
 };
 
-/// A kind of model that --model can name.
-struct ModelKind {
-  std::string name;
-  std::string description;
-  /// Whether it reads the text in order and remembers, unless --mem_len 0 forbids that. The other
-  /// kinds see blocks from anywhere, unless --mem_len asks for memory.
-  bool in_order;
+/// A kind of model that --model can name. One that reads in order remembers, unless --mem_len 0
+/// forbids that. The other kinds see blocks from anywhere, unless --mem_len asks for memory. The
+/// `forms` are flags, as `compare` takes them.
+struct ModelKind : shiftgrad::KnownModel {
   /// The model without any flags.
   shiftgrad::LanguageModelConfig usual;
-  /// Flags that make it another model, as `compare` takes them; an empty string for none.
-  std::vector<std::string> forms = {""};
 };
 
 /// The kinds: one for each mixer of the library, and the R-Transformer.
@@ -117,9 +114,6 @@ bool takes_option(const ModelKind& kind, const std::string& name);
 
 /// Returns --mem_len, or its default if it is not given.
 int64_t memory_length(const ModelFlags& flags);
-
-/// Sets the config's dropout from the flags. A config from a checkpoint has none.
-void set_dropout(const ModelFlags& flags, shiftgrad::LanguageModelConfig& config);
 
 /// Returns the config of the model that the flags describe. Throws, naming the flag, when they make
 /// no model.

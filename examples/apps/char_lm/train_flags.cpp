@@ -53,7 +53,7 @@ int64_t TrainFlags::evaluated_tokens(int64_t text) const {
 
 int64_t TrainFlags::generation_mem_len() const {
   // Sums over all of the text cost no more than a part of it.
-  if (model.model == "aft") return shiftgrad::unlimited;
+  if (model_kind(model.model).sums_past) return shiftgrad::unlimited;
   return std::max(memory_length(model), model.block_size);
 }
 

@@ -27,7 +27,8 @@ shiftgrad::LanguageModel new_model(const TrainFlags& flags, int64_t vocab_size) 
 /// Returns the saved model, with dropout, which a checkpoint's config leaves out.
 shiftgrad::LanguageModel saved_model(const TrainFlags& flags, const SavedRun& saved) {
   SavedRun run = saved;
-  set_dropout(flags.model, run.checkpoint.model);
+  run.checkpoint.model.dropout = flags.model.dropout;
+  run.checkpoint.model.attention_dropout = flags.model.attention_dropout();
   return usable_model(run);
 }
 

@@ -18,17 +18,23 @@ namespace common {
 
 using shiftgrad::Field;
 
+/// Whether such a field has a flag. What cannot be made from one number is for JSON alone.
+template <class Value>
+constexpr bool has_flag = true;
+template <shiftgrad::NumberRule Rule>
+constexpr bool has_flag<std::optional<Rule>> = shiftgrad::is_of_one_number<Rule>;
+
 /// A flag for each field of some configs, of different kinds. Fields of one name share a flag. A
 /// flag that is not given leaves the config's own value.
 class FieldFlags {
  public:
-  /// Adds flags for the fields of a config of this kind, without those in `left_out`. Its values
-  /// are the defaults that help shows, except for sizes of 0, which are open.
+  /// Adds flags for the saved fields of a config of this kind, without those in `left_out`. Its
+  /// values are the defaults that help shows, except for sizes of 0, which are open.
   template <class Config>
   void add(const std::string& kind, Config config, const std::set<std::string>& left_out) {
-    config.fields([&]<class Value>(const Value& value, const Field& field, const auto&...) {
+    fields_of(config, [&]<class Value>(const Value& value, const Field& field, const auto&...) {
       if constexpr (has_flag<Value>) {
-        if (left_out.contains(field.name)) return;
+        if (!field.saved || left_out.contains(field.name)) return;
         auto usual = kept(value);
         std::string shown = usual ? shiftgrad::text(std::boolalpha, *usual) : "0";
         Flag& flag = flags_.try_emplace(field.name, Flag{field, decltype(usual)()}).first->second;
@@ -51,7 +57,7 @@ class FieldFlags {
   /// Sets the fields of the config whose flags are given.
   template <class Config>
   void apply_to(Config& config) const {
-    config.fields([&]<class Value>(Value& value, const Field& field, const auto&...) {
+    fields_of(config, [&]<class Value>(Value& value, const Field& field, const auto&...) {
       if constexpr (has_flag<Value>)
         if (has(field.name)) give(flags_.at(field.name).value, value);
     });
@@ -61,7 +67,7 @@ class FieldFlags {
   template <class Config>
   void take_from(Config config) {
     visit([](auto& value, const Field&) { value.reset(); });
-    config.fields([&]<class Value>(const Value& value, const Field& field, const auto&...) {
+    fields_of(config, [&]<class Value>(const Value& value, const Field& field, const auto&...) {
       auto found = flags_.find(field.name);
       if constexpr (has_flag<Value>)
         if (found != flags_.end() && kept(value)) found->second.value = kept(value);
@@ -85,14 +91,12 @@ class FieldFlags {
     void add(const std::string& kind, const Field& other, const std::string& usual);
   };
 
-  /// Whether such a field has a flag. Chunks are for JSON alone.
-  template <class Value>
-  static constexpr bool has_flag = !std::is_same_v<Value, std::optional<shiftgrad::Chunk>>;
-
   /// Returns a field's value as a flag keeps it. A window is one number, if it reaches as far to
   /// either side.
-  static std::optional<int64_t> kept(const shiftgrad::Window& window) {
-    return window.is_number() ? std::optional(window.left + 1) : std::nullopt;
+  template <shiftgrad::NumberRule Rule>
+  static std::optional<int64_t> kept(const Rule& rule) {
+    shiftgrad::Dims numbers = rule.numbers();
+    return numbers.size() == 1 ? std::optional(numbers[0]) : std::nullopt;
   }
   template <class Value>
   static auto kept(const Value& value) {
@@ -110,7 +114,7 @@ class FieldFlags {
       give(given, value.emplace());
     else if constexpr (shiftgrad::Named<Value>)
       value = shiftgrad::value_named<Value>(*std::get<std::optional<std::string>>(given));
-    else if constexpr (std::is_same_v<Value, shiftgrad::Window>)
+    else if constexpr (shiftgrad::NumberRule<Value>)
       value = *std::get<std::optional<int64_t>>(given);
     else if constexpr (std::is_arithmetic_v<Value>)
       value = *std::get<std::optional<Value>>(given);

@@ -15,9 +15,9 @@ namespace {
 
 /// Returns the layer or model of a config, with the case's parameters.
 template <class Config>
-typename Config::Layer make_layer(Case& given, const Config& config) {
+typename Config::Layer loaded_layer(Case& given, const Config& config) {
   UnfilledParameters unfilled(given.tensors());
-  typename Config::Layer layer(config, unfilled);
+  typename Config::Layer layer = make_layer(config, unfilled);
   given.take_parameters(layer);
   return layer;
 }
@@ -74,17 +74,17 @@ Answer differentiate(Case& given, const Module& module, const std::vector<std::s
 /// Runs a layer with the common interface.
 template <class Config>
 Answer run_sequence_layer(Case& given, const Config& config) {
-  auto layer = make_layer(given, config);
-  Tensor x = take_sequence(given, "input.x", layer_width(config));
-  if (std::is_same_v<Config, RTransformerBlockConfig>) refuse(given, "input.memory");
+  auto layer = loaded_layer(given, config);
+  Tensor x = take_sequence(given, "input.x", config.d_model);
+  if (std::is_same_v<Config, Sized<RTransformerBlockConfig>>) refuse(given, "input.memory");
   Tensor memory = take_memory(given, "input.memory", x.size(0), x.size(2));
   Context context;
   take_masks(given, context);
   return differentiate(given, layer, {"x"}, {x}, [&] { return layer(x, memory, context); });
 }
 
-Answer run_cross_attention(Case& given, const MultiHeadAttentionConfig& config) {
-  auto layer = make_layer(given, config);
+Answer run_cross_attention(Case& given, const Sized<MultiHeadAttentionConfig>& config) {
+  auto layer = loaded_layer(given, config);
   Tensor x = take_sequence(given, "input.x", config.d_model);
   Tensor source = take_sequence(given, "input.context", config.d_model, x.size(0));
   refuse(given, "input.memory");
@@ -94,9 +94,9 @@ Answer run_cross_attention(Case& given, const MultiHeadAttentionConfig& config) 
                        [&] { return layer.cross(x, source, context); });
 }
 
-Answer run_encoder_decoder_block(Case& given, const EncoderDecoderBlockConfig& config) {
-  auto block = make_layer(given, config);
-  int64_t C = layer_width(config);
+Answer run_encoder_decoder_block(Case& given, const Sized<EncoderDecoderBlockConfig>& config) {
+  auto block = loaded_layer(given, config);
+  int64_t C = config.d_model;
   Tensor x = take_sequence(given, "input.x", C);
   Source source{take_sequence(given, "input.context", C, x.size(0))};
   Tensor memory = take_memory(given, "input.memory", x.size(0), C);
@@ -107,11 +107,11 @@ Answer run_encoder_decoder_block(Case& given, const EncoderDecoderBlockConfig& c
 }
 
 Answer run_named_layer(Case& given, const LayerConfig& config) {
-  auto* attention = std::get_if<MultiHeadAttentionConfig>(&config);
+  auto* attention = std::get_if<Sized<MultiHeadAttentionConfig>>(&config);
   if (attention && given.has("input.context")) return run_cross_attention(given, *attention);
   return std::visit(
       [&]<class Config>(const Config& layer) {
-        if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
+        if constexpr (std::is_same_v<Config, Sized<EncoderDecoderBlockConfig>>)
           return run_encoder_decoder_block(given, layer);
         else
           return run_sequence_layer(given, layer);
@@ -173,7 +173,7 @@ Memory take_memories(Case& given, int64_t B, const LanguageModelConfig& config) 
 Answer run_language_model(Case& given) {
   auto config = config_from_json<LanguageModelConfig>(given.config);
   if (config.block == BlockType::r_transformer_block) refuse(given, "input.memory.0");
-  auto model = make_layer(given, config);
+  auto model = loaded_layer(given, config);
   Tokens tokens = take_tokens(given, "input.tokens", config);
   Tokens targets = take_tokens(given, "input.targets", config);
   require(targets.shape == tokens.shape, given.layer, ": tensor \"input.targets\" is ",

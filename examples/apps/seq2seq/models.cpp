@@ -1,6 +1,7 @@
 #include "models.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "core/errors.h"
@@ -21,33 +22,34 @@ const std::vector<KnownMixer>& mixers() {
   static const std::vector<KnownMixer> list = [] {
     std::vector<KnownMixer> all = shiftgrad::known_mixers();
     for (KnownMixer& known : all) {
-      if (known.model == "transformer")
-        known.summary = "attention with sinusoids (Vaswani et al. 2017)";
+      if (!known.knows_order) known.summary = "attention with sinusoids (Vaswani et al. 2017)";
       // Lines are shorter than texts.
-      std::visit(
-          [](auto& mixer) {
-            if constexpr (requires { mixer.max_distance; }) mixer.max_distance = 8;
-          },
-          known.config);
+      using Distance = std::optional<int64_t>;
+      if (auto* distance = shiftgrad::find_field<Distance>(known.config, "max_distance"))
+        *distance = 8;
     }
     all.push_back(
-        {"rope", "attention with rotary positions",
+        {{"rope", "attention with rotary positions"},
          shiftgrad::MultiHeadAttentionConfig{.position = shiftgrad::AttentionPosition::rope}});
     return all;
   }();
   return list;
 }
 
-/// Returns the mixer that a side's flag names.
+/// Returns what is known of the mixer that a side's flag names.
+const KnownMixer& known_mixer(const std::string& name) {
+  return *std::ranges::find(mixers(), name, &KnownMixer::name);
+}
+
 MixerConfig mixer_of(const std::string& name, const ModelFlags& flags) {
-  MixerConfig config = std::ranges::find(mixers(), name, &KnownMixer::model)->config;
-  std::visit([&](auto& mixer) { flags.mixer.apply_to(mixer); }, config);
+  MixerConfig config = known_mixer(name).config;
+  flags.mixer.apply_to(config);
   return suited(config, {flags.max_len, flags.max_len});
 }
 
 /// Returns the positions that are added to embeddings before such a mixer.
 TokenPosition position_of(const std::string& name) {
-  return name == "transformer" ? TokenPosition::sinusoid : TokenPosition::none;
+  return known_mixer(name).knows_order ? TokenPosition::none : TokenPosition::sinusoid;
 }
 
 void check(const ModelFlags& flags) {
@@ -59,32 +61,25 @@ void check(const ModelFlags& flags) {
 
 common::FieldFlags ModelFlags::mixer_flags() {
   common::FieldFlags flags;
-  for (const auto& [model, summary, config] : mixers())
-    std::visit(
-        [&](const auto& mixer) {
-          flags.add(model, mixer, {"d_model", "n_head", "causal", "position", "max_len"});
-        },
-        config);
+  for (const KnownMixer& known : mixers())
+    flags.add(known.name, known.config, {"causal", "position", "max_len"});
   return flags;
 }
 
 std::string ModelFlags::kinds(bool of_encoder) {
   std::string list;
-  for (const auto& [model, summary, config] : mixers())
-    if (sees_both_ways(config) == of_encoder)
-      list += (list.empty() ? "" : "; ") + model + ": " + summary;
+  for (const KnownMixer& known : mixers())
+    if (sees_both_ways(known.config) == of_encoder)
+      list += shiftgrad::text(list.empty() ? "" : "; ", known.name, ": ", known.summary);
   return list;
 }
 
 std::string ModelFlags::kind_names(bool of_encoder) {
   std::string list;
-  for (const auto& [model, summary, config] : mixers())
-    if (sees_both_ways(config) || !of_encoder) list += (list.empty() ? "" : "|") + model;
+  for (const KnownMixer& known : mixers())
+    if (sees_both_ways(known.config) || !of_encoder)
+      list += shiftgrad::text(list.empty() ? "" : "|", known.name);
   return list;
-}
-
-void set_dropout(const ModelFlags& flags, EncoderDecoderConfig& config) {
-  config.dropout = config.attention_dropout = flags.dropout;
 }
 
 EncoderDecoderConfig model_config(const ModelFlags& flags, int64_t source_tokens,
@@ -108,7 +103,7 @@ EncoderDecoderConfig model_config(const ModelFlags& flags, int64_t source_tokens
   config.activation = flags.activation;
   config.share_embedding = flags.share_embedding;
   config.tie_embedding = flags.tie_embedding;
-  set_dropout(flags, config);
+  config.dropout = config.attention_dropout = flags.dropout;
   return config;
 }
 

@@ -81,7 +81,4 @@ struct ModelFlags {
 shiftgrad::EncoderDecoderConfig model_config(const ModelFlags& flags, int64_t source_tokens,
                                              int64_t target_tokens);
 
-/// Sets the config's dropout from the flags. A config from a checkpoint has none.
-void set_dropout(const ModelFlags& flags, shiftgrad::EncoderDecoderConfig& config);
-
 }  // namespace seq2seq

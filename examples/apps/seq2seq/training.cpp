@@ -20,7 +20,7 @@ shiftgrad::EncoderDecoder new_model(const TrainFlags& flags, const Data& data) {
 
 /// Returns the saved model, with dropout, which a checkpoint's config leaves out.
 shiftgrad::EncoderDecoder saved_model(const TrainFlags& flags, SavedRun run) {
-  set_dropout(flags.model, run.model);
+  run.model.dropout = run.model.attention_dropout = flags.model.dropout;
   return make_model(run);
 }
 

@@ -202,7 +202,7 @@ void add_cross_attention(WorkedExample& example, const MultiHeadAttention& layer
                           .key = first_head(heads.key),
                           .value = first_head(heads.value)};
   terms.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(terms.query.size(3))));
-  terms.visibility.causal = false;
+  terms.visibility.sight.causal = false;
   auto add = [&](const std::string& name, const std::string& meaning, const Axis& row,
                  const Axis& column, const Tensor& values) {
     example.tables.push_back(table_of(name, meaning, row, column, values));

@@ -10,7 +10,6 @@
 #include "core/errors.h"
 #include "examples/apps/draw/json_text.h"
 #include "examples/apps/flags/near_name.h"
-#include "nn/models/config.h"
 
 namespace show_layer {
 
@@ -39,26 +38,23 @@ Json given_keys(const std::string& layer, std::string keys) {
 /// "".
 std::string field_called(const std::string& type, const std::string& name) {
   std::string found;
-  for (MixerConfig& config : all_configs<MixerConfig>())
+  for (SizedMixerConfig& config : all_configs<SizedMixerConfig>())
     if (type == type_of(config))
-      std::visit(
-          [&](auto& mixer) {
-            mixer.fields([&](auto&, const Field& field, const auto&...) {
-              if (name == field.name || name == field.also) found = field.name;
-            });
-          },
-          config);
+      fields_of(config, [&](auto&, const Field& field, const auto&...) {
+        if (name == field.name || name == field.also) found = field.name;
+      });
   return found;
 }
 
 /// Returns what may have been meant with a layer or a key that there is not.
 std::string hint_for(const std::string& type, const Json& given) {
   std::vector<std::string> layers, keys;
-  for (MixerConfig& config : all_configs<MixerConfig>()) {
+  for (SizedMixerConfig& config : all_configs<SizedMixerConfig>()) {
     layers.push_back(type_of(config));
     if (layers.back() != type) continue;
-    auto add = [&](auto&, const Field& field, const auto&...) { keys.push_back(field.name); };
-    std::visit([&](auto& mixer) { mixer.fields(add); }, config);
+    fields_of(config, [&](auto&, const Field& field, const auto&...) {
+      if (field.saved) keys.push_back(field.name);
+    });
   }
   if (keys.empty()) {
     std::string near = common::did_you_mean(type, layers);
@@ -73,8 +69,9 @@ std::string hint_for(const std::string& type, const Json& given) {
 /// heads.
 Json small_config(const std::string& type, const Json& given, int64_t T, int64_t M) {
   auto is = [&](const char* key, const char* name) { return given.value(key, Json()) == name; };
-  if (type == "local_rnn") return {{"d_model", 2}, {"window", 3}};
-  if (type == "aft") {
+  auto has = [&](const char* key) { return !field_called(type, key).empty(); };
+  if (has("cell")) return {{"d_model", 2}, {"window", 3}};
+  if (has("form")) {
     Json config = {{"d_model", 2}};
     bool conv = is("form", "conv"), simple = is("form", "simple");
     if (!conv && !simple) config["max_len"] = M + T;
@@ -86,9 +83,8 @@ Json small_config(const std::string& type, const Json& given, int64_t T, int64_t
   // One head alone has ALiBi's gentlest slope, the first of eight has 1/2.
   if (is("position", "alibi")) config = {{"d_model", 32}, {"n_head", 8}};
   std::string table = field_called(type, "max_positions");
-  bool has_choice = !field_called(type, "positions").empty();
-  if (!table.empty() && (!has_choice || is("positions", "learned"))) config[table] = M + T;
-  if (!field_called(type, "max_distance").empty()) config["max_distance"] = 2;
+  if (!table.empty() && (!has("positions") || is("positions", "learned"))) config[table] = M + T;
+  if (has("max_distance")) config["max_distance"] = 2;
   return config;
 }
 
@@ -134,7 +130,7 @@ void fill(const Parameter& parameter, int64_t channels, int64_t number) {
 
 }  // namespace
 
-MixerConfig config_of(const std::string& layer, int64_t T, int64_t M) {
+SizedMixerConfig config_of(const std::string& layer, int64_t T, int64_t M) {
   constexpr int64_t widest = 64;
   size_t colon = layer.find(':');
   std::string type = layer.substr(0, colon);
@@ -146,7 +142,7 @@ MixerConfig config_of(const std::string& layer, int64_t T, int64_t M) {
   require(!width.is_number() || width <= widest, layer, ": d_model ", width.dump(),
           ", expected at most ", widest);
   try {
-    auto mixer = config_named<MixerConfig>(type, config.dump());
+    auto mixer = config_named<SizedMixerConfig>(type, config.dump());
     require(mixer.has_value(), type, ": no such layer");
     return *mixer;
   } catch (const Error& error) {

@@ -5,13 +5,13 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "nn/models/mixers.h"
+#include "nn/models/config.h"
 
 namespace show_layer {
 
 /// Returns the config that "TYPE:KEY=VALUE,…" describes. Keys that are not given get small values
 /// that suit T new tokens after M remembered ones.
-shiftgrad::MixerConfig config_of(const std::string& layer, int64_t T, int64_t M);
+shiftgrad::SizedMixerConfig config_of(const std::string& layer, int64_t T, int64_t M);
 
 /// Fills the parameters with the whole numbers that worked_example.h describes.
 void fill_parameters(shiftgrad::Module& layer, int64_t channels);

@@ -53,7 +53,7 @@ WorkedExample cross_attention(int64_t T, int64_t S) {
   constexpr int64_t C = 4;
   Tape::Pause constant;
   Random random;
-  MultiHeadAttention mixer(MultiHeadAttentionConfig{.d_model = C, .n_head = 1}, random);
+  MultiHeadAttention mixer({}, {.d_model = C, .n_head = 1}, random);
   fill_parameters(mixer, C);
   WorkedExample example{cross, {}, {}};
   add_cross_attention(example, mixer, tokens(S, T, C), tokens(0, S, C));
@@ -71,7 +71,7 @@ void add_forms(Config& config, std::vector<std::string>& list) {
         if (value_named<Value>(name) != usual)
           list.push_back(text(type, ':', field.name, '=', name));
   });
-  if constexpr (requires { config.causal; }) list.push_back(type + ":causal=false");
+  if (find_field<bool>(config, "causal")) list.push_back(type + ":causal=false");
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ WorkedExample worked_example(const std::string& layer, int64_t T, int64_t M) {
   return std::visit(
       [&](const auto& config) {
         Random random;
-        typename std::decay_t<decltype(config)>::Layer mixer(config, random);
+        auto mixer = make_layer(config, random);
         return example_of(layer, mixer, config.d_model, T, M);
       },
       config_of(layer, T, M));

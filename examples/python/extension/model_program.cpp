@@ -7,7 +7,7 @@
 
 #include "core/errors.h"
 #include "core/io/json.h"
-#include "dropout_rates.h"
+#include "described.h"
 #include "module_program.h"
 #include "nn/models/config.h"
 #include "nn/models/language_model.h"
@@ -40,14 +40,9 @@ bool take_flag(std::string& options, const char* key) {
   return flag;
 }
 
-/// Returns the config that a JSON object describes, which may have rates of dropout besides.
 template <class Config>
-Config model_config(std::string options) {
-  auto rates = DropoutRates::take_from(options, Config::type);
-  auto config = config_from_json<Config>(options);
-  config.dropout = rates.dropout;
-  config.attention_dropout = rates.attention_dropout;
-  return config;
+Config model_config(const std::string& options) {
+  return std::get<Config>(known_config<AnyConfig>(Config::type, options));
 }
 
 class LanguageModelProgram : public ModuleProgram<LanguageModelConfig> {

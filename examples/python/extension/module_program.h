@@ -21,7 +21,9 @@ class ModuleProgram : public Program {
  protected:
   /// `inputs` are the names of the three tensors before the parameters.
   ModuleProgram(const Config& config, std::vector<std::string> inputs, Initial values)
-      : Program(Config::type, std::move(inputs)), module_(config, values), lent_(name_, module_) {
+      : Program(Config::type, std::move(inputs)),
+        module_(make_layer(config, values)),
+        lent_(name_, module_) {
     takes_also(lent_.names());
   }
 

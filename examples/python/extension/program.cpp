@@ -9,7 +9,6 @@
 #include "core/errors.h"
 #include "core/io/json.h"
 #include "described.h"
-#include "dropout_rates.h"
 #include "model_program.h"
 #include "module_program.h"
 #include "nn/layer.h"
@@ -50,14 +49,14 @@ class LayerProgram : public ModuleProgram<Config> {
  public:
   LayerProgram(const Config& config, Initial values)
       : ModuleProgram<Config>(config, {"x", "memory", "context"}, values),
-        width_(layer_width(config)) {}
+        width_(config.d_model) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
     auto guard = lend(tensors);
     const Tensor &x = tensors[0], &memory = tensors[1], &source = tensors[2];
     check_input(name_, x, memory, width_);
     if (x.count() == 0) return Tensor::empty(x.shape());
-    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>) {
+    if constexpr (std::is_same_v<Config, Sized<EncoderDecoderBlockConfig>>) {
       // The masks are the mixer's, and the cross-attention drops by streams of its own.
       Source given{source,
                    {.training = context.training,
@@ -65,7 +64,7 @@ class LayerProgram : public ModuleProgram<Config> {
       context.source = &given;
       return module_(x, memory, context);
     } else {
-      if constexpr (std::is_same_v<Config, MultiHeadAttentionConfig>)
+      if constexpr (std::is_same_v<Config, Sized<MultiHeadAttentionConfig>>)
         if (source.defined()) {
           require(!memory.defined(), name_, ": memory with a context");
           return module_.cross(x, source, context);
@@ -81,7 +80,7 @@ class LayerProgram : public ModuleProgram<Config> {
     auto guard = lend(tensors);
     const Tensor &x = tensors[0], &source = tensors[2];
     Source given{source};
-    if constexpr (std::is_same_v<Config, EncoderDecoderBlockConfig>)
+    if constexpr (std::is_same_v<Config, Sized<EncoderDecoderBlockConfig>>)
       context.source = &given;
     else
       require(!source.defined(), name_, ": a step takes no context");
@@ -121,19 +120,11 @@ class AttentionProgram : public Program {
                 {"q", "k", "v", "content_bias", "position_bias", "position_rows",
                  "position_queries", "position_scores", "clipped_keys", "clipped_values"}) {
     nlohmann::json options = parse_json("relative_attention: the options", config, 2);
-    causal_ = option(options, "causal", true);
+    sight_.causal = option(options, "causal", true);
     if (options.contains("scale")) scale_ = option(options, "scale", 1.0);
-    if (options.contains("window")) {
-      std::vector<int64_t> window = whole_numbers(options, "window");
-      if (window.size() == 1)
-        window_ = window[0];
-      else
-        window_.emplace(window[0], window[1]);
-    }
-    if (options.contains("chunk")) {
-      std::vector<int64_t> chunk = whole_numbers(options, "chunk");
-      chunk_ = {chunk[0], chunk[1]};
-    }
+    sight_.limits([&]<class Rule>(std::optional<Rule>& rule, const Field& field) {
+      if (options.contains(field.name)) rule = rule_in<Rule>(options, field.name);
+    });
     dropout_ = option(options, "dropout_p", 0.0);
     require(0 <= dropout_ && dropout_ < 1, name_, ": a dropout rate of ", dropout_,
             ", expected 0 to below 1");
@@ -155,7 +146,7 @@ class AttentionProgram : public Program {
     a.factor = static_cast<Scalar>(scale_.value_or(1 / std::sqrt(D)));
     require(!scale_ || std::isfinite(*a.factor), name_, ": a scale of ", scale_.value_or(1),
             ", beyond the range of the tensors");
-    a.visibility = {causal_, window_, context.key_padding_mask, context.attention_mask, chunk_};
+    a.visibility = {sight_, context.key_padding_mask, context.attention_mask};
     a.dropout = context.dropout_pattern(dropout_);
     return relative_attention(a);
   }
@@ -170,8 +161,9 @@ class AttentionProgram : public Program {
     }
   }
 
-  /// Returns a whole number, or the two of a list. A chunk is a list.
-  std::vector<int64_t> whole_numbers(const nlohmann::json& options, const std::string& key) const {
+  /// Returns the rule that a whole number makes, or the two of a list.
+  template <class Rule>
+  Rule rule_in(const nlohmann::json& options, const std::string& key) const {
     const nlohmann::json& given = options[key];
     std::vector<int64_t> numbers;
     for (const nlohmann::json& number : given.is_array() ? given : nlohmann::json{given}) {
@@ -182,16 +174,16 @@ class AttentionProgram : public Program {
               given.is_array() ? "two whole numbers from 0 to " : "1 to ", INT64_MAX);
       numbers.push_back(number.get<int64_t>());
     }
-    size_t count = given.is_array() || key == "chunk" ? 2 : 1;
+    size_t count = given.is_array() || !is_of_one_number<Rule> ? 2 : 1;
     require(numbers.size() == count, name_, ": a ", key, " of ", shown(given),
             ", expected two whole numbers");
-    return numbers;
+    if constexpr (is_of_one_number<Rule>)
+      if (count == 1) return numbers[0];
+    return {numbers[0], numbers[1]};
   }
 
   std::optional<double> scale_;
-  bool causal_ = true;
-  std::optional<Window> window_;
-  std::optional<Chunk> chunk_;
+  Sight sight_;
   double dropout_ = 0;
 };
 
@@ -218,15 +210,11 @@ std::unique_ptr<Program> make_program(const std::string& name, const std::string
     config_from_json<ShiftRightConfig>(config);
     return make_shift_program("shift_right", [](const Tensor& x) { return shift_right(x); });
   }
-  std::string options = config;
-  auto rates = DropoutRates::take_from(options, name);
-  LayerConfig layer = known_layer(name, options);
-  rates.apply_to(layer);
   return std::visit(
       [&]<class Config>(const Config& each) -> std::unique_ptr<Program> {
         return std::make_unique<LayerProgram<Config>>(each, values);
       },
-      layer);
+      known_config<LayerConfig>(name, config));
 }
 
 namespace {

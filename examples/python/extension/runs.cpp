@@ -92,7 +92,8 @@ nb::dict config_of(const Config& config) {
 nb::dict language_model(const std::string& path) {
   char_lm::SavedRun run = char_lm::load_checkpoint(path);
   auto model = make_model(run.checkpoint, run.source);
-  char_lm::set_dropout(run.flags.model, run.checkpoint.model);
+  run.checkpoint.model.dropout = run.flags.model.dropout;
+  run.checkpoint.model.attention_dropout = run.flags.model.attention_dropout();
   auto options = generation_options(run, {});
   nb::dict result;
   result["name"] = shiftgrad::LanguageModelConfig::type;
@@ -108,7 +109,7 @@ nb::dict language_model(const std::string& path) {
 nb::dict encoder_decoder(const std::string& path) {
   seq2seq::SavedRun run = seq2seq::load_checkpoint(path);
   auto model = make_model(run);
-  seq2seq::set_dropout(run.flags.model, run.model);
+  run.model.dropout = run.model.attention_dropout = run.flags.model.dropout;
   int64_t longest = run.flags.model.max_len;
   nb::dict result;
   result["name"] = shiftgrad::EncoderDecoderConfig::type;

@@ -182,7 +182,7 @@ struct MistakenAttention : Mixer {
 
   Tensor probabilities(const Tensor& scores, bool causal) const {
     Visibility visible;
-    visible.causal = causal;
+    visible.sight.causal = causal;
     Tensor seen = past_and_present(scores.size(2), scores.size(3));
     Tensor masked = scores + (seen - 1) * Scalar(1e9);
     if (made(Mistake::softmax_over_heads)) return softmax_along(scores, 1) * seen;
@@ -220,7 +220,7 @@ struct MistakenAft : Mixer {
       return gate * matmul(weights, e * v) / matmul(weights, e);
     }
     Visibility visible;
-    visible.causal = true;
+    visible.sight.causal = true;
     return gate * aft_mix(k, v, {.bias = unsqueeze(w, 0), .step = 0}, visible);
   }
 

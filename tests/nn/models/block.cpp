@@ -25,10 +25,11 @@ Block block_of_parts(bool norm_first, RandomValues& values) {
   auto add = [&](const char* name, std::unique_ptr<Layer> function, const char* norm) {
     block.parts.push_back({name, std::move(function), norm, LayerNorm(channels)});
   };
-  add("local", std::make_unique<LocalRnn>(LocalRnnConfig{channels, 3}, random), "first");
+  add("local", std::make_unique<LocalRnn>(LocalRnnConfig{3}, Width{channels}, random), "first");
   add("net", std::make_unique<FeedForward>(channels, 5, Activation::gelu, 0, random), "second");
-  MultiHeadAttentionConfig attention{.d_model = channels, .n_head = 2};
-  add("attention", std::make_unique<MultiHeadAttention>(attention, random), "third");
+  Width width{channels, 2};
+  add("attention",
+      std::make_unique<MultiHeadAttention>(MultiHeadAttentionConfig{}, width, random), "third");
   randomize(block, values);
   return block;
 }

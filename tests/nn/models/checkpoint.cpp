@@ -253,8 +253,7 @@ struct ShortAttention : TransformerXLAttention {
 };
 
 std::unique_ptr<Layer> make_short_attention(Random& random) {
-  return std::make_unique<ShortAttention>(TransformerXLAttentionConfig{.d_model = 16, .n_head = 2},
-                                          random);
+  return std::make_unique<ShortAttention>(TransformerXLAttentionConfig{}, Width{16, 2}, random);
 }
 
 /// One whose weights matter.
@@ -298,8 +297,7 @@ TEST_CASE("checkpoint: an own mixer has its values as it is made") {
     }
   };
   auto maker = [](Random& random) {
-    return std::make_unique<Shifted>(TransformerXLAttentionConfig{.d_model = 16, .n_head = 2},
-                                     random);
+    return std::make_unique<Shifted>(TransformerXLAttentionConfig{}, Width{16, 2}, random);
   };
   Random random;
   LanguageModel model(small_transformer_xl(), random, maker);

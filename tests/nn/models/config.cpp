@@ -18,7 +18,7 @@ std::string error_of(const std::string& json) {
   return refusal([&] {
     auto config = config_from_json<Config>(json);
     Random random;
-    typename Config::Layer layer(config, random);
+    auto layer = make_layer(config, random);
   });
 }
 
@@ -40,9 +40,12 @@ template <class Config>
 std::string unknown(const std::string& key, Config config = {}) {
   std::set<std::string> known;
   auto collect = [&](auto&, const Field& field, const auto&...) {
-    known.insert(*field.opposite ? field.opposite : field.name);
+    if (field.saved) known.insert(*field.opposite ? field.opposite : field.name);
   };
-  config.fields(collect);
+  if constexpr (std::is_base_of_v<Layer, typename Config::Layer>)
+    Sized{config, Width{}}.fields(collect);
+  else
+    config.fields(collect);
   std::string list;
   for (const std::string& name : known) list += (list.empty() ? "" : ", ") + name;
   return "unknown config key \"" + key + "\", expected " + list;
@@ -305,7 +308,7 @@ void check_too_large(const Config& good, int sizes) {
       CAPTURE(change.key);
       CHECK(refusal([&] {
               Random random;
-              typename Config::Layer layer(config, random);
+              auto layer = make_layer(config, random);
             }) ==
             text(Config::type, ": ", change.key, " ", size, ", expected at most ", change.most));
       CHECK(change.most <= 1000000000);
@@ -316,16 +319,16 @@ void check_too_large(const Config& good, int sizes) {
 }  // namespace
 
 TEST_CASE("every size in every config has a greatest value") {
-  MultiHeadAttentionConfig mixer{.d_model = 4, .n_head = 2};
+  Sized mixer{MultiHeadAttentionConfig{}, {4, 2}};
   check_too_large(mixer, 3);
-  check_too_large(RelativeMultiHeadAttentionConfig{.d_model = 4, .n_head = 2}, 3);
-  check_too_large(RelativeGlobalAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 3}, 3);
-  check_too_large(ShawAttentionConfig{.d_model = 4, .n_head = 2, .max_distance = 3}, 3);
-  check_too_large(TransformerXLAttentionConfig{.d_model = 4, .n_head = 2}, 6);
-  check_too_large(AftConfig{.d_model = 4, .form = AftForm::simple}, 5);
-  check_too_large(LocalRnnConfig{.d_model = 4, .window = 3}, 2);
-  check_too_large(TransformerBlockConfig{.mixer = mixer, .d_inner = 3}, 1);
-  check_too_large(EncoderDecoderBlockConfig{{.mixer = mixer, .d_inner = 3}}, 2);
+  check_too_large(Sized{RelativeMultiHeadAttentionConfig{}, {4, 2}}, 3);
+  check_too_large(Sized{RelativeGlobalAttentionConfig{.max_positions = 3}, {4, 2}}, 3);
+  check_too_large(Sized{ShawAttentionConfig{.max_distance = 3}, {4, 2}}, 3);
+  check_too_large(Sized{TransformerXLAttentionConfig{}, {4, 2}}, 6);
+  check_too_large(Sized{AftConfig{.form = AftForm::simple}, {4}}, 5);
+  check_too_large(Sized{LocalRnnConfig{.window = 3}, {4}}, 2);
+  check_too_large(Sized{TransformerBlockConfig{.mixer = mixer, .d_inner = 3}, mixer}, 1);
+  check_too_large(Sized{EncoderDecoderBlockConfig{{.mixer = mixer, .d_inner = 3}}, mixer}, 2);
   LanguageModelConfig model{
       .vocab_size = 5, .d_model = 4, .n_layer = 2, .n_head = 2, .d_inner = 3, .mixer = mixer};
   check_too_large(model, 6);
@@ -436,21 +439,21 @@ TEST_CASE("a mixer of the program's own is written where there is one") {
 TEST_CASE("lengths beyond a table are refused by its name") {
   auto run = [](const auto& config, int64_t M, int64_t T) {
     Random random;
-    typename std::decay_t<decltype(config)>::Layer layer(config, random);
+    auto layer = make_layer(config, random);
     Context context;
     Tensor memory = Tensor::zeros({1, M, 4});
     return refusal([&] { layer.forward(Tensor::zeros({1, T, 4}), memory, context); });
   };
-  RelativeMultiHeadAttentionConfig labml{.d_model = 4, .n_head = 2, .max_positions = 5};
+  Sized labml{RelativeMultiHeadAttentionConfig{.max_positions = 5}, {4, 2}};
   CHECK(run(labml, 2, 5) ==
         "relative_multi_head_attention: 5 queries of 7 keys are beyond max_positions 5");
-  labml.causal = false;
+  labml.sight.causal = false;
   CHECK(run(labml, 0, 6) ==
         "relative_multi_head_attention: 6 queries of 6 keys are beyond max_positions 5");
-  AftConfig aft{.d_model = 4, .max_len = 5};
+  Sized aft{AftConfig{.max_len = 5}, {4}};
   CHECK(run(aft, 3, 3) == "aft: 6 tokens are beyond max_len 5");
   Random random;
-  Aft layer(aft, random);
+  Aft layer(aft, aft, random);
   std::unique_ptr<State> state = layer.start();
   Context context;
   layer(Tensor::zeros({1, 5, 4}), *state, context);

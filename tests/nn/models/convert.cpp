@@ -215,7 +215,7 @@ TEST_CASE("a model that is no case of the other is not converted, and the error 
 TEST_CASE("sinusoids in a window are learned distances, with v·r_δ as their scores") {
   RandomValues random(60);
   auto sinusoid = random_layer(
-      TransformerXLAttentionConfig{.d_model = 6, .n_head = 2, .d_head = 4, .window = 5}, random);
+      Sized{TransformerXLAttentionConfig{.d_head = 4, .sight = {.window = 5}}, {6, 2}}, random);
   TransformerXLAttention learned = to_transformer_xl(sinusoid);
   CHECK(learned.position_scalar_bias.shape() == Dims{5, 2});
   CHECK_FALSE(learned.position_bias.defined());
@@ -228,7 +228,7 @@ TEST_CASE("sinusoids in a window are learned distances, with v·r_δ as their sc
 TEST_CASE("what a conversion only copies keeps its bits") {
   RandomValues random(61);
   auto labml = random_layer(
-      RelativeMultiHeadAttentionConfig{.d_model = 4, .n_head = 2, .max_positions = 3}, random);
+      Sized{RelativeMultiHeadAttentionConfig{.max_positions = 3}, {4, 2}}, random);
   TransformerXLAttention xl = to_transformer_xl(labml);
   CHECK(same_bits(xl.qkv.weight, labml.qkv.weight));
   CHECK(same_bits(xl.output.weight, labml.output.weight));
@@ -238,10 +238,10 @@ TEST_CASE("what a conversion only copies keeps its bits") {
   CHECK(same_bits(xl.position_scalar_bias, slice(labml.key_pos_bias, 0, 0, 4)));
   CHECK(same_bits(slice(xl.qkv.bias, 0, 8, 12), labml.value_bias));
   auto shaw = random_layer(
-      ShawAttentionConfig{.d_model = 4, .n_head = 2, .max_distance = 3, .value_positions = false},
+      Sized{ShawAttentionConfig{.max_distance = 3, .value_positions = false}, {4, 2}},
       random);
   CHECK(same_bits(select(to_transformer_xl(shaw).position_embeddings, 1, 1),
                   slice(shaw.key_distance_embeddings, 0, 0, 4)));
-  auto aft = random_layer(AftConfig{.d_model = 4, .max_len = 6}, random);
+  auto aft = random_layer(Sized{AftConfig{.max_len = 6}, {4}}, random);
   CHECK(same_bits(to_aft_full(aft).position_bias, aft.position_bias));
 }

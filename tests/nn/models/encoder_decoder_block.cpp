@@ -48,9 +48,10 @@ void check_against(const Module& module, Input input, RandomValues& random,
                  differences(weights.all[parameter.name], loss));
 }
 
-void check_cross(const MultiHeadAttentionConfig& config, const Input& input) {
+void check_cross(const MultiHeadAttentionConfig& own, const Input& input) {
   Random start;
-  MultiHeadAttention layer(config, start);
+  Sized config{own, {width, 2}};
+  MultiHeadAttention layer(config, config, start);
   RandomValues random(81);
   randomize(layer, random);
   Context context = masks_of(input);
@@ -95,7 +96,7 @@ TEST_CASE("cross-attention sees the whole context, whatever causal says") {
     for (bool bias : {false, true})
       for (auto [T, S] : {std::pair{3, 5}, {1, 4}, {5, 1}}) {
         RandomValues random(82);
-        check_cross({.d_model = width, .n_head = 2, .bias = bias, .causal = causal},
+        check_cross({.bias = bias, .sight = {.causal = causal}},
                     random_input(2, T, 0, S, random));
       }
 }
@@ -104,12 +105,12 @@ TEST_CASE("cross-attention takes masks over the context") {
   RandomValues random(83);
   Input input = random_input(2, 3, 0, 4, random);
   input.padding = std::make_shared<Mask>(Mask{{2, 4}, {1, 1, 1, 1, 0, 1, 0, 0}});
-  check_cross({.d_model = width, .n_head = 2}, input);
+  check_cross({}, input);
   input.hidden = std::make_shared<Mask>(Mask{{3, 4}, {0, 1, 0, 1, 1, 1, 1, 1, 0, 0, 0, 1}});
-  check_cross({.d_model = width, .n_head = 2}, input);
+  check_cross({}, input);
   input.padding = nullptr;
   input.hidden = std::make_shared<Mask>(Mask{{2, 1, 4}, {0, 1, 0, 1, 1, 0, 1, 1}});
-  check_cross({.d_model = width, .n_head = 2}, input);
+  check_cross({}, input);
 }
 
 TEST_CASE("cross-attention needs no distances") {
@@ -117,13 +118,13 @@ TEST_CASE("cross-attention needs no distances") {
   Tensor x = Tensor::zeros({1, 2, width});
   Context context;
   auto refused = [&](const MultiHeadAttentionConfig& config) {
-    MultiHeadAttention layer(config, start);
+    MultiHeadAttention layer(config, {width, 2}, start);
     return refusal([&] { layer.cross(x, x, context); });
   };
-  CHECK(refused({.d_model = width, .n_head = 2, .window = 3}) ==
+  CHECK(refused({.sight = {.window = 3}}) ==
         "multi_head_attention: window with a context");
   for (AttentionPosition position : {AttentionPosition::rope, AttentionPosition::alibi})
-    CHECK(refused({.d_model = width, .n_head = 2, .position = position}) ==
+    CHECK(refused({.position = position}) ==
           "multi_head_attention: position with a context, expected none");
 }
 
@@ -134,7 +135,7 @@ TEST_CASE("the decoder's block is its formula, with memory and masks") {
       CAPTURE(masked);
       auto config = config_from_json<EncoderDecoderBlockConfig>(row.json);
       Random start;
-      EncoderDecoderBlock block(config, start);
+      EncoderDecoderBlock block(config, config, start);
       RandomValues random(84);
       randomize(block, random);
       Input input = random_input(2, 3, 2, 4, random);
@@ -166,10 +167,10 @@ TEST_CASE("the decoder's block has as many parameters as its closed form says") 
     CAPTURE(row.json);
     auto config = config_from_json<EncoderDecoderBlockConfig>(row.json);
     Random start;
-    EncoderDecoderBlock block(config, start);
+    EncoderDecoderBlock block(config, config, start);
     auto& cross = dynamic_cast<const CrossAttention&>(*block.parts[1].function);
     CHECK(cross.n_head == row.n_head);
-    CHECK(parameter_count(block) == count(static_cast<const TransformerBlockConfig&>(config)) +
+    CHECK(parameter_count(block) == count(Sized<TransformerBlockConfig>{config, config}) +
                                         count_of_heads(width, width, row.bias) + 2 * width);
   }
 }
@@ -178,7 +179,7 @@ TEST_CASE("in the decoder's block the future changes no bit of the past") {
   for (const BlockRow& row : blocks) {
     CAPTURE(row.json);
     Random start;
-    EncoderDecoderBlock block(config_from_json<EncoderDecoderBlockConfig>(row.json), start);
+    auto block = make_layer(config_from_json<EncoderDecoderBlockConfig>(row.json), start);
     RandomValues random(85);
     randomize(block, random);
     Input input = random_input(2, 6, 0, 4, random);

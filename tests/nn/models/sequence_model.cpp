@@ -143,12 +143,15 @@ TEST_CASE("sequence model: one that sees ahead is refused, and names causal") {
   const std::string reason =
       "evaluate: language_model: blocks.0 sees later tokens, and so the one to predict; expected "
       "causal true";
-  CHECK(refused(TransformerXLAttentionConfig{.causal = false}) == reason);
-  CHECK(refused(TransformerXLAttentionConfig{.window = Window(4, 1), .causal = false}) == reason);
-  CHECK(refused(TransformerXLAttentionConfig{.chunk = Chunk{2, 1}, .causal = false}) == reason);
-  CHECK(refused(MultiHeadAttentionConfig{.causal = false}) == reason);
-  CHECK(refused(RelativeGlobalAttentionConfig{.max_positions = 8, .causal = false}) == reason);
-  CHECK(refused(ShawAttentionConfig{.max_distance = 4, .causal = false}) == reason);
+  CHECK(refused(TransformerXLAttentionConfig{.sight = {.causal = false}}) == reason);
+  CHECK(refused(TransformerXLAttentionConfig{
+            .sight = {.causal = false, .window = Window(4, 1)}}) == reason);
+  CHECK(refused(TransformerXLAttentionConfig{
+            .sight = {.causal = false, .chunk = Chunk{2, 1}}}) == reason);
+  CHECK(refused(MultiHeadAttentionConfig{.sight = {.causal = false}}) == reason);
+  CHECK(refused(RelativeGlobalAttentionConfig{
+            .max_positions = 8, .sight = {.causal = false}}) == reason);
+  CHECK(refused(ShawAttentionConfig{.max_distance = 4, .sight = {.causal = false}}) == reason);
   CHECK(refused(AftConfig{.form = AftForm::simple, .causal = false}) == reason);
 }
 
@@ -159,15 +162,15 @@ TEST_CASE("sequence model: one that sees no later token is none of those") {
     CHECK_FALSE(model.sees_ahead());
   };
   allowed(TransformerXLAttentionConfig{});
-  allowed(TransformerXLAttentionConfig{.window = Window(4, 0), .causal = false});
-  allowed(TransformerXLAttentionConfig{.chunk = Chunk{1, 3}, .causal = false});
-  allowed(TransformerXLAttentionConfig{.window = Window(4, 4)});
+  allowed(TransformerXLAttentionConfig{.sight = {.causal = false, .window = Window(4, 0)}});
+  allowed(TransformerXLAttentionConfig{.sight = {.causal = false, .chunk = Chunk{1, 3}}});
+  allowed(TransformerXLAttentionConfig{.sight = {.window = Window(4, 4)}});
   allowed(AftConfig{.form = AftForm::simple});
   allowed(LocalRnnConfig{.window = 3});
 }
 
 TEST_CASE("sequence model: nothing trains, scores or continues a text with one that sees ahead") {
-  LanguageModel model = model_of(TransformerXLAttentionConfig{.causal = false});
+  LanguageModel model = model_of(TransformerXLAttentionConfig{.sight = {.causal = false}});
   std::vector<int32_t> text = random_text(200, 7);
   auto begins = [](const std::string& reason, const char* who) {
     return reason.starts_with(who) && reason.ends_with("expected causal true");

@@ -214,10 +214,10 @@ TEST_CASE("aft_mix refuses what it would pass over, by name") {
           return composed_aft(k, k, b, v);
         }}) {
     CHECK(refusal([&] {
-            mix(x, {band, 0, 0}, {true, 2, nullptr, nullptr});
+            mix(x, {band, 0, 0}, {{true, 2}, nullptr, nullptr});
           }) == "aft: a window of 2, expected none; a band says which keys have a bias");
     CHECK(refusal([&] {
-            mix(x, {band, 0, -1}, {true, {}, nullptr, nullptr});
+            mix(x, {band, 0, -1}, {{true}, nullptr, nullptr});
           }) == "aft: a band that moves by -1 a query, expected at least 0");
   }
 }
@@ -243,7 +243,7 @@ TEST_CASE("aft_mix: adds to gradients that are there, and keys may be values, to
     AftBand band{bias, form.start, form.step};
     for (int pass = 0; pass < 2; ++pass) {
       Tape tape;
-      tape.backward(aft_mix(key, in.value, band, {form.causal}), in.dy);
+      tape.backward(aft_mix(key, in.value, band, {{form.causal}}), in.dy);
     }
     auto doubled = [](Tensor x) {
       for (int64_t n = 0; n < x.count(); ++n) x.mutable_data()[n] *= 2;
@@ -256,7 +256,7 @@ TEST_CASE("aft_mix: adds to gradients that are there, and keys may be values, to
     in.value = in.key;
     Pass of_each(in);
     Tape tape;
-    tape.backward(aft_mix(both, both, band, {form.causal}), in.dy);
+    tape.backward(aft_mix(both, both, band, {{form.causal}}), in.dy);
     Values sum(of_each.dkey);
     for (size_t n = 0; n < sum.values.size(); ++n)
       sum.values[n] += static_cast<double>(of_each.dvalue.values()[n]);

@@ -15,7 +15,7 @@ TEST_CASE("attention: whatever hidden keys hold, no other bit changes") {
                    .T = 100,
                    .K = 130,
                    .D = 3,
-                   .visibility = {true, 50, some({2, 130}), {}}});
+                   .visibility = {{true, 50}, some({2, 130})}});
   for (const AttentionForm& form : forms) {
     CAPTURE(form.name);
     auto unseen = [&](int64_t b, int64_t j) {
@@ -121,7 +121,7 @@ TEST_CASE("attention: what is not finite spoils those that see it, and no bit of
                      .T = 120,
                      .K = 130,
                      .D = 3,
-                     .visibility = {true, 20, {}, some({1, 120, 130})}};
+                     .visibility = {{true, 20}, {}, some({1, 120, 130})}};
   auto sees = [&](int64_t i, int64_t j) {
     return is_seen(form.visibility, 0, i, j, form.T, form.K);
   };

@@ -43,7 +43,7 @@ TEST_CASE("attention refuses shapes and masks that do not fit, by name") {
                 }) ==
         "relative_attention: position_rows [2, 2, 2] for 3 queries of 3 keys, expected at least 3 "
         "rows");
-  CHECK(refused(form, [](auto& a) { a.visibility.causal = false; }) ==
+  CHECK(refused(form, [](auto& a) { a.visibility.sight.causal = false; }) ==
         "relative_attention: position_rows [3, 2, 2] for 3 queries of 3 keys, expected at least 5 "
         "rows");
   CHECK(refused(form, [](auto& a) { a.position_scores = Tensor::zeros({3}); }) ==

@@ -7,8 +7,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-ForgettingAttention::ForgettingAttention(const ForgettingAttentionConfig& config, Initial values) {
-  build(config, true, values);
+ForgettingAttention::ForgettingAttention(const ForgettingAttentionConfig& config, Width width,
+                                         Initial values) {
+  build(config, width, true, values);
   slope = constant_parameter({n_head}, 0, values);
 }
 

@@ -120,8 +120,7 @@ void check_attention() {
   constexpr int64_t heads = 3;
   Random random{.seed = 5}, same = random, inputs{.seed = 6};
   ForgettingAttention attention(6, heads, random);
-  MultiHeadAttention alibi({.d_model = 6, .n_head = heads, .position = AttentionPosition::alibi},
-                           same);
+  MultiHeadAttention alibi({.position = AttentionPosition::alibi}, {6, heads}, same);
   expect(parameter_count(attention) == parameter_count(alibi) + heads,
          "the attention's number of parameters");
   std::vector<double> slopes = alibi_slopes(heads);

@@ -28,7 +28,8 @@ inline Values conv_taps(const Weights& weights) {
 /// w_tt' of the config's form for channel c, t and t' counted from the oldest token.
 class AftBias {
  public:
-  AftBias(const AftConfig& config, const Weights& weights) : config_(config), weights_(weights) {
+  AftBias(const Sized<AftConfig>& config, const Weights& weights)
+      : config_(config), weights_(weights) {
     if (config.form == AftForm::conv) taps_ = conv_taps(weights);
     rank_ = config.factor_rank.value_or(0);
   }
@@ -50,14 +51,14 @@ class AftBias {
   }
 
  private:
-  const AftConfig& config_;
+  const Sized<AftConfig>& config_;
   const Weights& weights_;
   Values taps_;
   int64_t rank_ = 0;
 };
 
 /// y_t = σ(q_t) ⊙ Σ e^(k + w) v / Σ e^(k + w) over the visible keys, and the output projection.
-inline Values oracle(const AftConfig& config, const Weights& weights, const Input& input) {
+inline Values oracle(const Sized<AftConfig>& config, const Weights& weights, const Input& input) {
   int64_t B = input.B(), T = input.T(), C = input.C(), M = input.M(), K = input.K();
   Values tokens = input.tokens(), q, k, v;
   bool conv = config.form == AftForm::conv;
@@ -90,6 +91,18 @@ inline Values oracle(const AftConfig& config, const Weights& weights, const Inpu
         if (below > 0) y(b, i, c) = sigmoid(q(b, M + i, c)) * above / below;
       }
   return linear_oracle(y, weights["output.weight"], weights["output.bias"]);
+}
+
+inline int64_t count(const Sized<AftConfig>& c) {
+  int64_t C = c.d_model, r = c.factor_rank.value_or(0);
+  if (c.form == AftForm::conv) {
+    int64_t H = *c.n_head;
+    return 3 * count_of_linear(C, C, c.bias) + count_of_linear(C, H, c.bias) + H * *c.window +
+           2 * H;
+  }
+  int64_t heads = count_of_heads(C, C, c.bias);
+  if (c.form == AftForm::simple) return heads;
+  return heads + (r == 0 ? *c.max_len * *c.max_len : 2 * *c.max_len * r);
 }
 
 }  // namespace shiftgrad::test

@@ -26,7 +26,7 @@ struct Pair {
 
 struct AttentionRule {
   int64_t n_head, d_head;
-  SightRule sight{};
+  Sight sight{};
 };
 
 /// The score of a pair before the softmax.
@@ -96,13 +96,14 @@ inline std::vector<double> turned(std::span<const double> x, int64_t position) {
   return y;
 }
 
-inline Values oracle(const MultiHeadAttentionConfig& config, const Weights& weights,
+inline Values oracle(const Sized<MultiHeadAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
-  int64_t H = config.n_head, D = config.d_model / H;
-  bool causal = config.causal && !input.context.defined();
+  int64_t H = *config.n_head, D = config.d_model / H;
+  Sight sight = config.sight;
+  sight.causal &= !input.context.defined();
   double root = std::sqrt(static_cast<double>(D));
   return attention_oracle(
-      {H, D, {causal, config.window, config.chunk}}, weights, input, [&](const Pair& pair) {
+      {H, D, sight}, weights, input, [&](const Pair& pair) {
         if (config.position == AttentionPosition::rope) {
           std::vector<double> q = turned(pair.q, pair.query);
           std::vector<double> k = turned(pair.k, pair.key);
@@ -115,10 +116,14 @@ inline Values oracle(const MultiHeadAttentionConfig& config, const Weights& weig
       });
 }
 
+inline int64_t count(const Sized<MultiHeadAttentionConfig>& c) {
+  return count_of_heads(c.d_model, c.d_model, c.bias);
+}
+
 /// labml: ((q + v)·k + q·R[P-δ] + S[P-δ]) / √D, and values with a bias.
-inline Values oracle(const RelativeMultiHeadAttentionConfig& config, const Weights& weights,
+inline Values oracle(const Sized<RelativeMultiHeadAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
-  int64_t H = config.n_head, D = config.d_model / H, P = config.max_positions;
+  int64_t H = *config.n_head, D = config.d_model / H, P = config.max_positions;
   const Values &R = weights["key_pos_embeddings"], &S = weights["key_pos_bias"];
   const Values &v = weights["query_pos_bias"], &value_bias = weights["value_bias"];
   auto score = [&](const Pair& pair) {
@@ -130,14 +135,19 @@ inline Values oracle(const RelativeMultiHeadAttentionConfig& config, const Weigh
     }
     return sum / std::sqrt(static_cast<double>(D));
   };
-  return attention_oracle({H, D, {config.causal}}, weights, input, score,
+  return attention_oracle({H, D, config.sight}, weights, input, score,
                           [&](const Pair& pair, int64_t d) { return value_bias(pair.h * D + d); });
 }
 
+inline int64_t count(const Sized<RelativeMultiHeadAttentionConfig>& c) {
+  int64_t C = c.d_model, P = c.max_positions;
+  return count_of_heads(C, C, false) + C + C + 2 * P * C + 2 * P * *c.n_head + C;
+}
+
 /// Music Transformer: (q·k + q·E[max_seq-1-|δ|] + b[max_seq-1-|δ|]) / √D.
-inline Values oracle(const RelativeGlobalAttentionConfig& config, const Weights& weights,
+inline Values oracle(const Sized<RelativeGlobalAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
-  int64_t H = config.n_head, D = config.d_model / H;
+  int64_t H = *config.n_head, D = config.d_model / H;
   auto score = [&](const Pair& pair) {
     std::string time = pair.delta() >= 0 ? "past" : "future";
     int64_t row = config.max_positions - 1 - std::abs(pair.delta());
@@ -147,13 +157,20 @@ inline Values oracle(const RelativeGlobalAttentionConfig& config, const Weights&
     if (config.relative_bias) sum += weights[time + "_bias"](pair.h, row);
     return sum / std::sqrt(static_cast<double>(D));
   };
-  return attention_oracle({H, D, {config.causal, config.max_positions}}, weights, input, score);
+  Sight sight{config.sight.causal, config.max_positions};
+  return attention_oracle({H, D, sight}, weights, input, score);
+}
+
+inline int64_t count(const Sized<RelativeGlobalAttentionConfig>& c) {
+  int64_t C = c.d_model, tables = c.sight.causal ? 1 : 2;
+  return count_of_heads(C, C, true) + tables * c.max_positions * C +
+         (c.relative_bias ? tables * c.max_positions * *c.n_head : 0);
 }
 
 /// Shaw: (q·k + q·a[r]) / √D and values v + b[r], r = clip(-δ, -k, k) + k.
-inline Values oracle(const ShawAttentionConfig& config, const Weights& weights,
+inline Values oracle(const Sized<ShawAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
-  int64_t H = config.n_head, D = config.d_model / H, k = config.max_distance.value();
+  int64_t H = *config.n_head, D = config.d_model / H, k = config.max_distance.value();
   const Values& a = weights["key_distance_embeddings"];
   const Values& b = weights["value_distance_embeddings"];
   auto row = [k](const Pair& pair) { return std::clamp(-pair.delta(), -k, k) + k; };
@@ -164,8 +181,14 @@ inline Values oracle(const ShawAttentionConfig& config, const Weights& weights,
     return sum / std::sqrt(static_cast<double>(D));
   };
   return attention_oracle(
-      {H, D, {config.causal}}, weights, input, score,
+      {H, D, config.sight}, weights, input, score,
       [&](const Pair& pair, int64_t d) { return config.value_positions ? b(row(pair), d) : 0; });
+}
+
+inline int64_t count(const Sized<ShawAttentionConfig>& c) {
+  int64_t tables = (c.key_positions ? 1 : 0) + (c.value_positions ? 1 : 0);
+  return count_of_heads(c.d_model, c.d_model, c.bias) +
+         tables * (2 * *c.max_distance + 1) * (c.d_model / *c.n_head);
 }
 
 /// R_δ = [sin(δ f) | cos(δ f)], f_n = 10000^(-2n/C).
@@ -182,9 +205,9 @@ inline std::vector<double> sinusoid_row(int64_t delta, int64_t C) {
 /// Transformer-XL: ((q + u)·k + (q + v)·W_r R_δ) / √D, with δ below 0 for the future of a two-way
 /// layer, or with learned tables ((q + u)·k + q·E[max_positions-1-δ] + s[max_positions-1-δ]) / √D,
 /// whose first row stands for all greater distances, too.
-inline Values oracle(const TransformerXLAttentionConfig& config, const Weights& weights,
+inline Values oracle(const Sized<TransformerXLAttentionConfig>& config, const Weights& weights,
                      const Input& input) {
-  int64_t C = config.d_model, H = config.n_head, D = config.d_head.value_or(C / H);
+  int64_t C = config.d_model, H = *config.n_head, D = config.d_head.value_or(C / H);
   const Values &u = weights["content_bias"], &v = weights["position_bias"];
   const Values& W_r = weights["position.weight"];
   const Values &E = weights["position_embeddings"], &s = weights["position_scalar_bias"];
@@ -209,8 +232,16 @@ inline Values oracle(const TransformerXLAttentionConfig& config, const Weights& 
     }
     return sum / std::sqrt(static_cast<double>(D));
   };
-  return attention_oracle({H, D, {config.causal, config.window, config.chunk}}, weights, input,
+  return attention_oracle({H, D, config.sight}, weights, input,
                           score);
+}
+
+inline int64_t count(const Sized<TransformerXLAttentionConfig>& c) {
+  int64_t C = c.d_model, HD = *c.n_head * c.d_head.value_or(C / *c.n_head);
+  bool learned = c.positions == DistancePositions::learned;
+  int64_t position_bias = learned ? *c.max_positions * *c.n_head : HD;
+  return count_of_heads(C, HD, c.bias) + HD * (learned ? *c.max_positions : C) +
+         (c.content_bias ? HD : 0) + (c.position_bias ? position_bias : 0);
 }
 
 }  // namespace shiftgrad::test

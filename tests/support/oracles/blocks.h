@@ -7,8 +7,10 @@
 
 namespace shiftgrad::test {
 
-inline Values oracle(const MixerConfig& config, const Weights& weights, const Input& input) {
-  return std::visit([&](const auto& mixer) { return oracle(mixer, weights, input); }, config);
+inline Values oracle(const MixerConfig& config, Width width, const Weights& weights,
+                     const Input& input) {
+  auto mix = [&](const auto& mixer) { return oracle(Sized{mixer, width}, weights, input); };
+  return std::visit(mix, config);
 }
 
 /// w ⊙ (x - mean) / √(variance + ε) + b over the last axis; by deviation, as the R-Transformer has
@@ -50,7 +52,7 @@ Values residual_oracle(bool norm_first, const Values& x, Norm norm, F f) {
 
 /// The transformer block, and with `cross` the attention to a context in its middle.
 template <class Cross>
-Values block_oracle(const TransformerBlockConfig& config, const Weights& weights,
+Values block_oracle(const TransformerBlockConfig& config, Width width, const Weights& weights,
                     const Input& input, Cross cross) {
   auto norm = [&](const std::string& name) {
     return [&, name](const Values& x) { return norm_oracle(x, weights.of(name), config.norm_eps); };
@@ -60,7 +62,7 @@ Values block_oracle(const TransformerBlockConfig& config, const Weights& weights
     inner.context = {};
     inner.x = x;
     if (config.norm_first && inner.M() > 0) inner.memory = norm("mixer_norm")(inner.memory);
-    return oracle(config.mixer, weights.of("mixer"), inner);
+    return oracle(config.mixer, width, weights.of("mixer"), inner);
   });
   y = cross(y, norm("cross_attention_norm"));
   return residual_oracle(config.norm_first, y, norm("feed_forward_norm"), [&](const Values& x) {
@@ -68,24 +70,24 @@ Values block_oracle(const TransformerBlockConfig& config, const Weights& weights
   });
 }
 
-inline Values oracle(const TransformerBlockConfig& config, const Weights& weights,
+inline Values oracle(const Sized<TransformerBlockConfig>& config, const Weights& weights,
                      const Input& input) {
-  return block_oracle(config, weights, input, [](const Values& y, auto) { return y; });
+  return block_oracle(config, config, weights, input, [](const Values& y, auto) { return y; });
 }
 
 /// `heads` of the cross-attention, whose masks are those of `cross`; the input's are the mixer's.
-inline Values oracle(const EncoderDecoderBlockConfig& config, int64_t heads, const Weights& weights,
-                     const Input& input, const Context& cross) {
-  return block_oracle(config, weights, input, [&](const Values& y, auto norm) {
+inline Values oracle(const Sized<EncoderDecoderBlockConfig>& config, int64_t heads,
+                     const Weights& weights, const Input& input, const Context& cross) {
+  return block_oracle(config, config, weights, input, [&](const Values& y, auto norm) {
     return residual_oracle(config.norm_first, y, norm, [&](const Values& x) {
-      MultiHeadAttentionConfig attention{.d_model = input.C(), .n_head = heads};
+      Sized attention{MultiHeadAttentionConfig{}, {input.C(), heads}};
       Input outside{x, {}, input.context, cross.key_padding_mask, cross.attention_mask};
       return oracle(attention, weights.of("cross_attention"), outside);
     });
   });
 }
 
-inline Values oracle(const RTransformerBlockConfig& config, const Weights& weights,
+inline Values oracle(const Sized<RTransformerBlockConfig>& config, const Weights& weights,
                      const Input& input) {
   auto norm = [&](const std::string& name) {
     return [&, name](const Values& x) { return norm_oracle(x, weights.of(name), 1e-6, true); };
@@ -94,12 +96,12 @@ inline Values oracle(const RTransformerBlockConfig& config, const Weights& weigh
   for (int64_t n = 1; n <= config.rnn_layers; ++n) {
     std::string number = n == 1 ? "" : "_" + std::to_string(n);
     y = residual_oracle(true, y, norm("local_norm" + number), [&](const Values& x) {
-      LocalRnnConfig local{.d_model = config.d_model, .window = config.window, .cell = config.cell};
+      Sized local{LocalRnnConfig{.window = config.window, .cell = config.cell}, {config.d_model}};
       return oracle(local, weights.of("local_rnn" + number), {x, {}, {}, {}, {}});
     });
   }
   y = residual_oracle(true, y, norm("attention_norm"), [&](const Values& x) {
-    MultiHeadAttentionConfig attention{.d_model = config.d_model, .n_head = config.n_head};
+    Sized attention{MultiHeadAttentionConfig{}, {config.d_model, config.n_head}};
     return oracle(attention, weights.of("attention"), {x, {}, {}, {}, {}});
   });
   return residual_oracle(true, y, norm("feed_forward_norm"), [&](const Values& x) {

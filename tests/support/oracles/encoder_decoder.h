@@ -6,19 +6,14 @@
 namespace shiftgrad::test {
 
 /// What the model makes of its config for the blocks of either side.
-inline TransformerBlockConfig block_of(const EncoderDecoderConfig& config, bool encoder) {
-  TransformerBlockConfig block{.mixer = encoder ? config.encoder_mixer : config.decoder_mixer,
-                               .d_inner = config.d_inner,
-                               .norm_first = config.norm_first,
-                               .activation = config.activation};
-  std::visit(
-      [&](auto& mixer) {
-        mixer.d_model = config.d_model;
-        take_n_head(mixer, config.n_head);
-        if constexpr (requires { mixer.causal; }) mixer.causal = !encoder;
-      },
-      block.mixer);
-  return block;
+inline Sized<TransformerBlockConfig> block_of(const EncoderDecoderConfig& config, bool encoder) {
+  MixerConfig mixer = encoder ? config.encoder_mixer : config.decoder_mixer;
+  if (bool* causal = find_field<bool>(mixer, "causal")) *causal = !encoder;
+  return {{.mixer = mixer,
+           .d_inner = config.d_inner,
+           .norm_first = config.norm_first,
+           .activation = config.activation},
+          {config.d_model, config.n_head}};
 }
 
 /// The source as the decoder sees it, [B, S, C].
@@ -47,7 +42,8 @@ inline Values oracle(const EncoderDecoderConfig& config, const Weights& weights,
                               targets.tokens, 0);
   Context cross;
   cross.key_padding_mask = source.padding;
-  EncoderDecoderBlockConfig block{block_of(config, false), config.n_head};
+  Sized<TransformerBlockConfig> plain = block_of(config, false);
+  Sized block{EncoderDecoderBlockConfig{plain, config.n_head}, plain};
   Values encoded = encoder_oracle(config, weights, source);
   for (int64_t l = 0; l < config.n_decoder_layer; ++l)
     x = oracle(block, config.n_head, weights.of("decoder." + std::to_string(l)),
@@ -79,13 +75,9 @@ inline double cross_entropy_oracle(const Values& logits, const Tokens& targets, 
 
 inline int64_t count(const EncoderDecoderConfig& config) {
   int64_t C = config.d_model, V = config.target_vocab_size;
-  bool bias = std::visit(
-      [](const auto& mixer) {
-        if constexpr (requires { mixer.bias; } && !requires { mixer.content_bias; })
-          return mixer.bias;
-        return true;
-      },
-      config.decoder_mixer);
+  MixerConfig mixer = config.decoder_mixer;
+  const bool* own_bias = find_field<bool>(mixer, "bias");
+  bool bias = !own_bias || *own_bias;
   int64_t embeddings =
       config.source_vocab_size * C + (config.share_embedding ? 0 : V * C) +
       (config.encoder_max_len.value_or(0) + config.decoder_max_len.value_or(0)) * C;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ops/visibility.h"
+#include "tests/support/masks.h"
 #include "tests/support/values.h"
 
 namespace shiftgrad::test {
@@ -29,29 +30,25 @@ struct Input {
   }
 };
 
-/// Which keys a layer's config lets a query see.
-struct SightRule {
-  bool causal = true;
-  std::optional<Window> window{};
-  std::optional<Chunk> chunk{};
-};
-
 /// Whether query i of batch member b may attend to key j, `keys` in all.
-inline bool is_visible(const Input& input, const SightRule& rule, int64_t keys, int64_t b,
+inline bool is_visible(const Input& input, const Sight& sight, int64_t keys, int64_t b,
                        int64_t i, int64_t j) {
-  int64_t delta = input.M() + i - j;
-  if (rule.causal && delta < 0) return false;
-  if (rule.window && (delta < -rule.window->right || delta > rule.window->left)) return false;
-  if (rule.chunk) {
-    int64_t before = (input.M() + i) / rule.chunk->size - j / rule.chunk->size;
-    if (before < 0 || before > rule.chunk->left_chunks) return false;
-  }
+  if (!is_in_sight(sight, input.M() + i, j)) return false;
   if (input.padding && input.padding->values[static_cast<size_t>(b * keys + j)]) return false;
   if (!input.hidden) return true;
   const Dims& shape = input.hidden->shape;
   int64_t members = shape.size() == 3 ? shape[0] : 1, queries = shape[-2];
   int64_t member = members == 1 ? 0 : b, query = queries == 1 ? 0 : i;
   return !input.hidden->values[static_cast<size_t>((member * queries + query) * keys + j)];
+}
+
+inline int64_t count_of_linear(int64_t in, int64_t out, bool bias) {
+  return in * out + (bias ? out : 0);
+}
+
+/// Both projections around n_head heads of d_head.
+inline int64_t count_of_heads(int64_t C, int64_t width, bool bias) {
+  return count_of_linear(C, 3 * width, bias) + count_of_linear(width, C, bias);
 }
 
 /// x Wᵀ + b for x [B, T, in]; b may be undefined.

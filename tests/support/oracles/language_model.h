@@ -6,38 +6,21 @@
 
 namespace shiftgrad::test {
 
-/// What a mixer takes from the model besides d_model.
-template <class Mixer>
-void take_n_head(Mixer& mixer, int64_t n_head) {
-  mixer.n_head = n_head;
-}
-inline void take_n_head(AftConfig& mixer, int64_t n_head) {
-  if (mixer.form == AftForm::conv) mixer.n_head = n_head;
-}
-inline void take_n_head(LocalRnnConfig&, int64_t) {}
-
 /// What the model makes of its config for each block.
-inline TransformerBlockConfig block_of(const LanguageModelConfig& config) {
-  TransformerBlockConfig block{.mixer = config.mixer,
-                               .d_inner = config.d_inner,
-                               .norm_first = config.norm_first,
-                               .activation = config.activation};
-  std::visit(
-      [&](auto& mixer) {
-        mixer.d_model = config.d_model;
-        take_n_head(mixer, config.n_head);
-      },
-      block.mixer);
-  return block;
+inline Sized<TransformerBlockConfig> block_of(const LanguageModelConfig& config) {
+  return {{.mixer = config.mixer,
+           .d_inner = config.d_inner,
+           .norm_first = config.norm_first,
+           .activation = config.activation},
+          {config.d_model, config.n_head}};
 }
 
-inline RTransformerBlockConfig r_block_of(const LanguageModelConfig& config) {
-  return {.d_model = config.d_model,
-          .n_head = config.n_head,
-          .window = config.window,
-          .cell = config.cell,
-          .d_inner = config.d_inner,
-          .rnn_layers = config.rnn_layers};
+inline Sized<RTransformerBlockConfig> r_block_of(const LanguageModelConfig& config) {
+  return {{.window = config.window,
+           .cell = config.cell,
+           .d_inner = config.d_inner,
+           .rnn_layers = config.rnn_layers},
+          {config.d_model, config.n_head}};
 }
 
 /// The rows of `weight` for tokens [B, T] of which the first stands at `first`, scaled and with

@@ -36,7 +36,8 @@ inline void cell_step(RecurrentCell cell, const Weights& weights, const std::vec
 }
 
 /// The cell from h = c = 0 over each token's window; tokens before the first are zero vectors.
-inline Values oracle(const LocalRnnConfig& config, const Weights& weights, const Input& input) {
+inline Values oracle(const Sized<LocalRnnConfig>& config, const Weights& weights,
+                     const Input& input) {
   Values tokens = input.tokens(), y({input.B(), input.T(), input.C()});
   auto C = static_cast<size_t>(input.C());
   for (int64_t b = 0; b < input.B(); ++b)
@@ -50,6 +51,11 @@ inline Values oracle(const LocalRnnConfig& config, const Weights& weights, const
       for (size_t n = 0; n < C; ++n) y(b, i, n) = h[n];
     }
   return y;
+}
+
+inline int64_t count(const Sized<LocalRnnConfig>& c) {
+  int64_t gates = c.cell == RecurrentCell::rnn ? 1 : c.cell == RecurrentCell::gru ? 3 : 4;
+  return 2 * gates * (c.d_model * c.d_model + c.d_model);
 }
 
 }  // namespace shiftgrad::test

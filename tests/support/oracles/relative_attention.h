@@ -25,7 +25,7 @@ struct AttentionForm {
 
   bool has(char term) const { return terms.find(term) != std::string::npos; }
   int64_t distances() const {
-    return visibility.causal ? K : K + std::max<int64_t>(T - 1, 0);
+    return visibility.sight.causal ? K : K + std::max<int64_t>(T - 1, 0);
   }
 
   /// q, k, values, then the terms in the order uvrpsab.

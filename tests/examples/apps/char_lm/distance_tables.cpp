@@ -153,40 +153,40 @@ double mean_of_diagonal(const Values& w, int64_t delta) {
 
 TEST_CASE("distance tables: biases are what the layer adds to its scores") {
   Random random;
-  check_biases(TransformerXLAttention({.d_model = C, .n_head = H}, random), "v·r");
-  check_biases(TransformerXLAttention({.d_model = C, .n_head = H, .clamp_len = 3}, random), "v·r");
+  check_biases(TransformerXLAttention({}, {C, H}, random), "v·r");
+  check_biases(TransformerXLAttention({.clamp_len = 3}, {C, H}, random), "v·r");
   check_biases(
       TransformerXLAttention(
-          {.d_model = C, .n_head = H, .positions = DistancePositions::learned, .max_positions = 9},
+          {.positions = DistancePositions::learned, .max_positions = 9}, {C, H},
           random),
       "s");
-  check_biases(RelativeMultiHeadAttention({.d_model = C, .n_head = H, .max_positions = 9}, random),
+  check_biases(RelativeMultiHeadAttention({.max_positions = 9}, {C, H}, random),
                "s");
-  check_biases(RelativeGlobalAttention({.d_model = C, .n_head = H, .max_positions = 9}, random),
+  check_biases(RelativeGlobalAttention({.max_positions = 9}, {C, H}, random),
                "s");
 }
 
 TEST_CASE("distance tables: each norm stands at the distance for which the layer uses its vector") {
   Random random;
   TransformerXLAttention xl(
-      {.d_model = C, .n_head = H, .positions = DistancePositions::learned, .max_positions = 7},
+      {.positions = DistancePositions::learned, .max_positions = 7}, {C, H},
       random);
   check_norms(xl, {"norm of r", xl.position_embeddings});
   for (bool causal : {true, false}) {
     CAPTURE(causal);
     RelativeMultiHeadAttention labml(
-        {.d_model = C, .n_head = H, .max_positions = 7, .causal = causal}, random);
+        {.max_positions = 7, .sight = {.causal = causal}}, {C, H}, random);
     check_norms(labml, {"norm of r", labml.key_pos_embeddings});
-    ShawAttention shaw({.d_model = C, .n_head = H, .max_distance = 2, .causal = causal}, random);
+    ShawAttention shaw({.max_distance = 2, .sight = {.causal = causal}}, {C, H}, random);
     check_norms(shaw, {"norm of the keys' a", shaw.key_distance_embeddings, true});
   }
   for (bool causal : {false, true}) {
     CAPTURE(causal);
-    RelativeGlobalAttention music({.d_model = C, .n_head = H, .max_positions = 7, .causal = causal},
+    RelativeGlobalAttention music({.max_positions = 7, .sight = {.causal = causal}}, {C, H},
                                   random);
     check_norms(music, {"norm of r", music.past_embeddings});
   }
-  RelativeGlobalAttention music({.d_model = C, .n_head = H, .max_positions = 7, .causal = false},
+  RelativeGlobalAttention music({.max_positions = 7, .sight = {.causal = false}}, {C, H},
                                 random);
   clear(music);
   // Row max_seq - 1 - |δ|, head by head; the row of distance 0 is never used.
@@ -200,7 +200,7 @@ TEST_CASE("distance tables: each norm stands at the distance for which the layer
 
 TEST_CASE("distance tables: the values' vectors of Shaw's attention") {
   Random start;
-  ShawAttention layer({.d_model = C, .n_head = H, .max_distance = 2}, start);
+  ShawAttention layer({.max_distance = 2}, {C, H}, start);
   RandomValues random(7);
   for (int64_t row = 0; row < 5; ++row) {
     clear(layer);
@@ -220,7 +220,7 @@ TEST_CASE("distance tables: the values' vectors of Shaw's attention") {
 
 TEST_CASE("distance tables: the norm of Transformer-XL's r is that of W_r R") {
   Random start;
-  TransformerXLAttention layer({.d_model = C, .n_head = H, .clamp_len = 4}, start);
+  TransformerXLAttention layer({.clamp_len = 4}, {C, H}, start);
   RandomValues random(9);
   fill(layer.position.weight, [&] { return random(); });
   Values W(layer.position.weight);
@@ -252,10 +252,10 @@ TEST_CASE(
         bool local = form == AftForm::local;
         CAPTURE(form);
         CAPTURE(causal);
-        AftConfig config{.d_model = C, .form = form, .max_len = 7, .causal = causal};
+        AftConfig config{.form = form, .max_len = 7, .causal = causal};
         config.factor_rank = rank;
         if (local) config.window = 3;
-        Aft layer(config, start);
+        Aft layer(config, {C}, start);
         for (const Parameter& parameter : parameters(layer))
           fill(parameter.value, [&] { return random(); });
         Values w;
@@ -283,7 +283,7 @@ TEST_CASE("distance tables: AFT-conv's normed kernel is in its weights") {
   RandomValues random(13);
   Random start;
   for (bool causal : {true, false}) {
-    Aft layer({.d_model = C, .form = AftForm::conv, .window = 3, .causal = causal, .n_head = H},
+    Aft layer({.form = AftForm::conv, .window = 3, .causal = causal}, {C, H},
               start);
     for (const Parameter& parameter : parameters(layer))
       fill(parameter.value, [&] { return random(); });
@@ -303,26 +303,22 @@ TEST_CASE("distance tables: AFT-conv's normed kernel is in its weights") {
 TEST_CASE("distance tables: none where nothing is learned about distances") {
   Random random;
   CHECK(distance_tables(
-            MultiHeadAttention({.d_model = C, .n_head = H, .position = AttentionPosition::alibi},
+            MultiHeadAttention({.position = AttentionPosition::alibi}, {C, H},
                                random),
             C, T)
             .empty());
-  CHECK(distance_tables(Aft({.d_model = C, .form = AftForm::simple}, random), C, T).empty());
-  CHECK(distance_tables(LocalRnn({.d_model = C, .window = 3, .cell = RecurrentCell::gru}, random),
+  CHECK(distance_tables(Aft({.form = AftForm::simple}, {C}, random), C, T).empty());
+  CHECK(distance_tables(LocalRnn({.window = 3, .cell = RecurrentCell::gru}, {C}, random),
                         C, T)
             .empty());
-  ShawAttention shaw({.d_model = C,
-                      .n_head = H,
-                      .max_distance = 2,
-                      .key_positions = false,
-                      .value_positions = false},
+  ShawAttention shaw({.max_distance = 2, .key_positions = false, .value_positions = false}, {C, H},
                      random);
   CHECK(distance_tables(shaw, C, T).empty());
-  TransformerXLAttentionConfig minus_d{.d_model = C, .n_head = H, .position_bias = false};
+  TransformerXLAttentionConfig minus_d{.position_bias = false};
   auto titles = [&](const TransformerXLAttentionConfig& config) {
     std::vector<std::string> all;
-    for (const DistanceTable& table : distance_tables(TransformerXLAttention(config, random), C, T))
-      all.push_back(table.title);
+    TransformerXLAttention layer(config, {C, H}, random);
+    for (const DistanceTable& table : distance_tables(layer, C, T)) all.push_back(table.title);
     return all;
   };
   CHECK(titles(minus_d) == std::vector<std::string>{"norm of r"});

@@ -74,7 +74,7 @@ Input make_input(int64_t B, int64_t T, int64_t M, int64_t C, RandomValues& rando
 template <class Config>
 typename Config::Layer make_layer(const std::string& json, RandomValues& random) {
   Random start;
-  typename Config::Layer layer(config_from_json<Config>(json), start);
+  auto layer = make_layer(config_from_json<Config>(json), start);
   randomize(layer, random);
   return layer;
 }

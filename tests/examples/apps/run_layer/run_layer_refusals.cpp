@@ -60,7 +60,7 @@ Change set(const std::string& key, const std::string& value) {
 template <class Config>
 SafeTensors good_case(const std::string& json) {
   Random start;
-  typename Config::Layer layer(config_from_json<Config>(json), start);
+  auto layer = make_layer(config_from_json<Config>(json), start);
   SafeTensors given = make_case(Config::type, json, layer);
   given.tensors["input.x"] = given.tensors["grad_output"] = zeros({2, 3, 4});
   return given;

@@ -36,7 +36,7 @@ template <class Config>
 Tensor of_the_library(const Config& config, const Layer& mixer, const char* table = "",
                       const char* future = "", const char* content_bias = "content_bias") {
   Random start;
-  typename Config::Layer layer(config, start);
+  auto layer = make_layer(config, start);
   for (const Parameter& entry : parameters(layer)) assign(layer, entry.name, 0);
   assign_shared(layer, mixer);
   Weights weights(mixer);
@@ -57,30 +57,26 @@ Tensor of_the_library(Form form, const Layer& mixer) {
       // The layer has no biases of projections.
       assign(mixer, "qkv.bias", 0);
       assign(mixer, "output.bias", 0);
-      return of_the_library(
-          TransformerXLAttentionConfig{.d_model = mixer_width, .n_head = mixer_heads}, mixer);
+      return of_the_library(Sized{TransformerXLAttentionConfig{}, {mixer_width, mixer_heads}},
+                            mixer);
     }
     case Form::labml:
       assign(mixer, "qkv.bias", 0);
-      return of_the_library(
-          RelativeMultiHeadAttentionConfig{
-              .d_model = mixer_width, .n_head = mixer_heads, .max_positions = tokens_mixed},
-          mixer, "key_pos_embeddings", "", "query_pos_bias");
+      return of_the_library(Sized{RelativeMultiHeadAttentionConfig{.max_positions = tokens_mixed},
+                                  {mixer_width, mixer_heads}},
+                            mixer, "key_pos_embeddings", "", "query_pos_bias");
     case Form::shaw:
-      return of_the_library(ShawAttentionConfig{.d_model = mixer_width,
-                                                .n_head = mixer_heads,
-                                                .max_distance = 2,
-                                                .value_positions = false},
+      return of_the_library(Sized{ShawAttentionConfig{.max_distance = 2, .value_positions = false},
+                                  {mixer_width, mixer_heads}},
                             mixer, "key_distance_embeddings");
     case Form::two_way:
-      return of_the_library(RelativeGlobalAttentionConfig{.d_model = mixer_width,
-                                                          .n_head = mixer_heads,
-                                                          .max_positions = tokens_mixed,
-                                                          .causal = false,
-                                                          .relative_bias = false},
+      return of_the_library(Sized{RelativeGlobalAttentionConfig{.max_positions = tokens_mixed,
+                                                                .sight = {.causal = false},
+                                                                .relative_bias = false},
+                                  {mixer_width, mixer_heads}},
                             mixer, "past_embeddings", "future_embeddings");
     default:
-      return of_the_library(AftConfig{.d_model = mixer_width, .max_len = tokens_mixed}, mixer);
+      return of_the_library(Sized{AftConfig{.max_len = tokens_mixed}, {mixer_width}}, mixer);
   }
 }
 
