@@ -2,13 +2,17 @@
 """Fills the tables of Markdown pages from the results that commands wrote, or says which are not so.
 
     tables.py [--check]
+    tables.py --keep RESULTS NAME TABLE.csv COMMAND
 
 A file results.json beside a page has {"tables": {name: {"columns": […], "rows": [[…]]}}}, and of each what is known of
-its measurement. A table of a page stands between <!-- table FILE NAME --> and <!-- end of table -->, a number in a
-sentence between <!-- NAME[ROW][COLUMN] FILE --> and <!-- . -->; FILE is the path from the page. A column is a title, or
-{"title", "form"}, where the form is Python's for the numbers of a cell. The page of the claims is made as a whole.
+its measurement. A table of a page stands between <!-- table FILE NAME --> and <!-- end of table -->; FILE is the path
+from the page. A column is a title, or {"title", "form", "text"}, where the form is Python's for the numbers of a cell,
+and text stands on the left. From <!-- numbers of FILE --> to the end of a paragraph, no number has two or three digits
+after the point that the tables of FILE have not. The page of the claims is made as a whole. --keep adds the table that a program wrote
+as CSV, such as the comparison.csv of `char_lm compare`, and says that the command made it.
 """
 
+import csv
 import datetime
 import json
 import re
@@ -18,7 +22,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = re.compile(r"(<!-- table (\S+) (\S+) -->\n\n?)(.*?)(\n?<!-- end of table -->)", re.DOTALL)
-NUMBER = re.compile(r"(<!-- (\w+)\[([^]\n]+)\]\[([^]\n]+)\] (\S+) -->)([^<\n]*)(<!-- \. -->)")
+NUMBER = re.compile(r"(?<![\d.])\d+\.\d{2,3}(?![\d.]*\d)")
+SENTENCES = re.compile(r"<!-- numbers of (\S+) -->\n((?:.+\n)+)")
 
 
 def measured(command):
@@ -56,6 +61,12 @@ def write(path, results):
     new.replace(path)
 
 
+def keep(path, name, measurement):
+    """Adds a table to a file of results, or replaces it there."""
+    tables = json.loads(Path(path).read_text())["tables"] if Path(path).exists() else {}
+    write(path, {"tables": tables | {name: measurement}})
+
+
 def title_of(column):
     return column if isinstance(column, str) else column["title"]
 
@@ -85,42 +96,72 @@ def table(results):
 
 
 def filled(page):
-    """The text of a page with its tables and numbers as the results give them."""
-    def tables_of(name):
-        return json.loads((page.parent / name).read_text())["tables"]
+    """The text of a page with its tables as the results give them."""
+    def of_results(match):
+        results = json.loads((page.parent / match[2]).read_text())["tables"]
+        return match[1] + table(results[match[3]]) + "\n" + match[5]
+    return TABLE.sub(of_results, page.read_text())
 
-    def number(match):
-        before, name, row, title, file, _, behind = match.groups()
-        found = tables_of(file)[name]
-        [place] = [n for n, column in enumerate(found["columns"]) if title_of(column) == title]
-        [values] = [values for values in found["rows"] if values[0].strip("`") == row]
-        return before + cell(values[place], found["columns"][place]) + behind
 
-    text = TABLE.sub(lambda m: m[1] + table(tables_of(m[2])[m[3]]) + "\n" + m[5], page.read_text())
-    return NUMBER.sub(number, text)
+def shown(file):
+    """What a file of results gives to a page, or the tables of another page."""
+    if file.suffix == ".md":
+        return "\n".join(line for line in file.read_text().splitlines() if line.startswith("|"))
+    results = json.loads(file.read_text())
+    return claims_page(results) if "claims" in results else "\n".join(map(table, results["tables"].values()))
+
+
+def unfounded(page):
+    """The numbers of marked sentences that are not in their results."""
+    for file, sentences in SENTENCES.findall(page.read_text()):
+        there = set(NUMBER.findall(shown(page.parent / file)))
+        yield from (f"{number} is not in {file}" for number in NUMBER.findall(sentences) if number not in there)
+
+
+def claims_page(results):
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(ROOT / "examples/studies/claims"))
+    import page
+    return page.page(results)
 
 
 def pages():
     """Each page that has marks or is made as a whole, with the text that its results give."""
-    sys.dont_write_bytecode = True
-    sys.path.insert(0, str(ROOT / "examples/studies/claims"))
-    import page as claims
     folders = sorted(path for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(("build", ".")))
     found = {path: filled(path) for folder in folders for path in sorted(folder.rglob("*.md"))}
     found[ROOT / "README.md"] = filled(ROOT / "README.md")
     folder = ROOT / "examples/studies/claims"
-    found[folder / "README.md"] = claims.page(json.loads((folder / "results.json").read_text()))
+    found[folder / "README.md"] = claims_page(json.loads((folder / "results.json").read_text()))
     return found
 
 
+def keep_csv(results, name, file, command):
+    """Adds a table that a program wrote as CSV, such as the comparison.csv of char_lm compare."""
+    with open(file, newline="") as lines:
+        titles, *rows = csv.reader(lines)
+    digits = [max(len(row[n].partition(".")[2]) for row in rows) for n in range(len(titles))]
+    columns = [{"title": title, "form": f"{{:.{many}f}}"} if many else title for title, many in zip(titles, digits)]
+    rows = [[row[0], *(float(number) if many else int(number) for number, many in zip(row[1:], digits[1:]))] for row in rows]
+    keep(results, name, {**measured(command), "columns": [titles[0], *columns[1:]], "rows": rows})
+
+
 def main():
-    other = {path: text for path, text in pages().items() if path.read_text() != text}
-    for path, text in other.items():
-        if sys.argv[1:] == ["--check"]:
-            print(f"{path.relative_to(ROOT)} is not what its results give; examples/studies/tables.py fills it")
-        else:
-            path.write_text(text)
-    return bool(other) and sys.argv[1:] == ["--check"]
+    if sys.argv[1:2] == ["--keep"]:
+        return keep_csv(*sys.argv[2:])
+    check = sys.argv[1:] == ["--check"]
+    offences = 0
+    for path, text in pages().items():
+        place = path.relative_to(ROOT)
+        wrong = [f"{place}: {what}" for what in unfounded(path)]
+        if path.read_text() != text:
+            if check:
+                wrong.append(f"{place} is not what its results give; examples/studies/tables.py fills it")
+            else:
+                path.write_text(text)
+        for line in wrong:
+            print(line)
+        offences += len(wrong)
+    return offences > 0
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times shiftgrad and PyTorch in turn, case by case, and prints the ratios with their spread.
 
-    tests/bench/compare.py BUILD_FOLDER [--only TEXT] [--rounds N]
+    tests/bench/compare.py BUILD_FOLDER [--only TEXT] [--rounds N] [--results FILE]
 
 The build needs -Dbenchmarks=true, this script PyTorch: pip install torch==2.14.1. torch.compile needs
 g++. A round times ours in both precisions, then PyTorch in four ways on as many threads: eager and

@@ -83,7 +83,8 @@ MEASURES = {measure.__name__: measure for measure in (bits, errors, logged, at_p
 
 def course(name, seed, *steps):
     """The loss of one training on held-out text after each of these steps, in bits."""
-    metrics = [json.loads(text) for text in (PLACE / f"{name}-{seed}" / "metrics.jsonl").read_text().splitlines()]
+    file = PLACE / f"{name}-{seed}" / "metrics.jsonl"
+    metrics = [json.loads(text) for text in (file.read_text() if file.exists() else "").splitlines()]
     found = {entry["step"]: entry["validation_loss"] for entry in metrics if "validation_loss" in entry}
     return [round(found[int(step)] / math.log(2), 6) if int(step) in found else "" for step in steps]
 
