@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE = re.compile(r"(<!-- table (\S+) (\S+) -->\n\n?)(.*?)(\n?<!-- end of table -->)", re.DOTALL)
+TABLE = re.compile(r"<!-- table (\S+) (\S+) -->\n.*?<!-- end of table -->", re.DOTALL)
 NUMBER = re.compile(r"(?<![\d.])\d+\.\d{2,3}(?![\d.]*\d)")
 SENTENCES = re.compile(r"<!-- numbers of (\S+) -->\n((?:.+\n)+)")
 
@@ -67,6 +67,21 @@ def keep(path, name, measurement):
     write(path, {"tables": tables | {name: measurement}})
 
 
+def keep_row(path, name, about, columns, row):
+    """Adds a row to a table in a file of results, in place of one with the same first cell."""
+    tables = json.loads(Path(path).read_text())["tables"] if Path(path).exists() else {}
+    old = tables.get(name, {})
+    rows = old["rows"] if old.get("columns") == columns else []
+    places = [n for n, other in enumerate(rows) if other[0] == row[0]] or [len(rows)]
+    rows[places[0]:places[0] + 1] = [row]
+    keep(path, name, {**about, "columns": columns, "rows": rows})
+
+
+def three_digits(number):
+    """Milliseconds as tables have them: 15.1, 383, 1607."""
+    return round(number, 1) if number < 99.95 else round(number)
+
+
 def title_of(column):
     return column if isinstance(column, str) else column["title"]
 
@@ -98,8 +113,9 @@ def table(results):
 def filled(page):
     """The text of a page with its tables as the results give them."""
     def of_results(match):
-        results = json.loads((page.parent / match[2]).read_text())["tables"]
-        return match[1] + table(results[match[3]]) + "\n" + match[5]
+        file, name = match.groups()
+        text = table(json.loads((page.parent / file).read_text())["tables"][name])
+        return f"<!-- table {file} {name} -->\n\n{text}\n\n<!-- end of table -->"
     return TABLE.sub(of_results, page.read_text())
 
 
