@@ -7,7 +7,8 @@ PyTorch runs eager and compiled, in its literal form and with scaled_dot_product
 bias where that can express it, in floats and under autocast to bfloat16. Each measurement has a process
 of its own. Memory is what the process grew by at most; a dash stands where it is not enough. In the end
 it prints what a call costs beyond its computation, and whether PyTorch's threads and ours get into each
-other's way.
+other's way. --results FILE keeps the table `speed` in a results.json, from which tables.py of the studies fills the page:
+of PyTorch the time of its fastest way, and the memory of its fastest eager way.
 """
 
 import argparse
@@ -27,7 +28,9 @@ from torch.nn import functional
 import shiftgrad.torch as sg
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests/bench"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "studies"))
 import pytorch_models as models  # noqa: E402
+import tables  # noqa: E402
 
 C, H = 256, 4
 D = C // H
@@ -165,6 +168,30 @@ def table(options):
             ratios = [value / result[0] if result else math.nan for value, result in zip(bests, ours)]
             row = [case, *map(shown, ours), *map(shown, others.values()), *(f"{ratio:.2f}" for ratio in ratios)]
             print(f"| {' | '.join(row)} |", flush=True)
+            if options.results:
+                keep_row(options, f"{NAMES[name]}, {length}", ours, others)
+
+
+NAMES = {"transformer_xl": "Transformer-XL", "labml": "labml", "music": "Music Transformer", "shaw": "Shaw",
+         "aft_local": "AFT-local"}
+
+
+def keep_row(options, title, ours, others):
+    """Adds a case to the table of results: `ours` and `others` are (milliseconds, MB), or None without memory."""
+    columns = ["layer, T", "ours, float32, ms", "bfloat16", "PyTorch, ms", {"title": "its fastest way", "text": True},
+               "PyTorch / ours", "ours, float32, MB", "bfloat16", "PyTorch, MB"]
+    made = {way: result for way, result in others.items() if result}
+    eager = min((result for way, result in made.items() if not way[1]), default=(None, None))
+    row = [title, *(result and tables.three_digits(result[0]) for result in ours), None, None, None]
+    if made:
+        form, compiled, bfloat16 = way = min(made, key=lambda way: made[way][0])
+        ratio = made[way][0] / min(result[0] for result in ours if result)
+        row[3] = tables.three_digits(made[way][0])
+        row[4] = ", ".join([form, "compiled" if compiled else "eager", *(["autocast"] if bfloat16 else [])])
+        row[5] = round(ratio, 1) if ratio < 10 else round(ratio)
+    row += [result and round(result[1]) for result in ours] + [eager[1] and round(eager[1])]
+    about = {**tables.measured(" ".join(["speed.py", *sys.argv[1:]])), "pytorch": torch.__version__}
+    tables.keep_row(options.results, "speed", about, columns, row)
 
 
 class Nothing(torch.autograd.Function):
@@ -242,6 +269,7 @@ def main():
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--gigabytes", type=float, default=8, help="the most memory that a process may take")
+    parser.add_argument("--results", metavar="FILE", help="a results.json that keeps the table, too")
     options = parser.parse_args()
     table(options)
     border()

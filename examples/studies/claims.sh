@@ -9,7 +9,8 @@
 # TEXT is a file, such as tinyshakespeare. Each CLAIM is a file in the folder claims beside this script, without
 # its .sh; by default all are tested. A training takes one thread and a minute or less; as many run side by
 # side as there are processors. Runs stay in a folder claims where the script is called. What is there already is
-# not made again, so the script can be stopped at any time.
+# not made again, so the script can be stopped at any time. Besides the report it writes claims/results.json, from which
+# tables.py makes the page of the claims. It takes Python with SciPy.
 #
 # Variables: SEEDS is the number of seeds of what decides a claim, 10 by default, OTHER_SEEDS that of all else, 3 by
 # default. CHAR_LM, SEQ2SEQ, CONVOLUTION and RESTARTED name the programs. JOBS is the number of trainings at a
@@ -23,27 +24,31 @@ export SEQ2SEQ="${SEQ2SEQ:-$programs/apps/seq2seq/seq2seq}"
 export CONVOLUTION="${CONVOLUTION:-$programs/studies/convolution}"
 export RESTARTED="${RESTARTED:-$programs/studies/restarted_positions}"
 export PLACE=claims
-seeds=$(seq "${SEEDS:-10}")
-other_seeds=$(seq "${OTHER_SEEDS:-3}")
-recipe="--n_embd 64 --max_iters 600 --learning_rate 4e-3 --eval_interval 600 --eval_iters 100"
-context_flags='--tokens 20000 --lengths 16,32,48,64,80,96,112,128'
+export recipe="--n_embd 64 --max_iters 600 --learning_rate 4e-3 --eval_interval 600 --eval_iters 100"
+export context_flags='--tokens 20000 --lengths 16,32,48,64,80,96,112,128'
 short='--block_size 16 --batch_size 48'  # segments that leave much to read before them, as many tokens as the recipe's
 claims='equal_context memory fragmentation restarted_positions terms reach effective_context extrapolation shaw
   music_transformer both_directions aft local_rnn r_transformer auxiliary_losses'
 
 . "$here/arguments.sh"
+. "$here/claims/words.sh"
 . "$here/claims/made_texts.sh"
+# study list|run CLAIM…: what the claims say becomes a list, or trainings and their report.
+study() {
+  python3 -c 'import numpy, scipy' 2> /dev/null || fail 'python3 has no numpy or scipy (Debian: python3-scipy)'
+  task=$1
+  shift
+  : > "$PLACE/words"
+  for claim; do . "$here/claims/$claim.sh"; done
+  PYTHONDONTWRITEBYTECODE=1 python3 "$here/claims/main.py" "$task" "$@"
+}
+
 [ $# -ge 1 ] || fail 'no text, expected: claims.sh TEXT [CLAIM…]'
 if [ "$1" = --list ]; then
-  . "$here/claims/list.sh"
   PLACE=$(mktemp -d) text=TEXT
+  export text
   trap 'rm -rf "$PLACE"' EXIT
-  begin
-  for claim in $claims; do
-    . "$here/claims/$claim.sh"
-    verdict
-  done
-  finish
+  study list $claims
   exit
 fi
 text=$1
@@ -54,19 +59,8 @@ runnable SEQ2SEQ "$SEQ2SEQ"
 runnable CONVOLUTION "$CONVOLUTION"
 runnable RESTARTED "$RESTARTED"
 for claim; do known claim "$claim" "$claims"; done
-chosen=${*:-$claims}
 mkdir -p "$PLACE/scores"
 copy=$PLACE/text-$(cksum < "$text" | tr ' ' -)
 [ -e "$copy" ] || cp "$text" "$copy"
-text=$copy
-
-# The claims are read twice: first for the trainings that they need, then for the report.
-for part in plan report; do
-  . "$here/claims/$part.sh"
-  begin
-  for claim in $chosen; do
-    . "$here/claims/$claim.sh"
-    verdict
-  done
-  finish
-done
+export text="$copy"
+study run ${*:-$claims}

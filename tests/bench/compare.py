@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times shiftgrad and PyTorch in turn, case by case, and prints the ratios with their spread.
 
-    tests/bench/compare.py BUILD_FOLDER [--only TEXT] [--rounds N]
+    tests/bench/compare.py BUILD_FOLDER [--only TEXT] [--rounds N] [--results FILE]
 
 The build needs -Dbenchmarks=true, this script PyTorch: pip install torch==2.14.1. torch.compile needs
 g++. A round times ours in both precisions, then PyTorch in four ways on as many threads: eager and
@@ -9,7 +9,9 @@ compiled, in floats and under autocast to bfloat16. What is printed of each is t
 medians, and of the fastest of PyTorch's ways over the faster of ours, the median of the rounds' ratios
 with the least and the greatest. Shares are of the greatest peak of a case's rounds, since a core that
 something else takes for a moment lowers one. Each case has a process of its own: what others left in the
-heap changes what PyTorch's large tensors cost.
+heap changes what PyTorch's large tensors cost. --results FILE keeps the table `pytorch` in a results.json, from which
+tables.py of the studies fills the page: times with three digits, the ratio with its least and greatest, PyTorch's
+faster floats over ours, and both shares.
 """
 import argparse
 import json
@@ -19,10 +21,14 @@ import statistics
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import torch
 
 import pytorch_cases
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/studies"))
+import tables  # noqa: E402
 
 
 PRECISIONS = ["float32", "bfloat16"]
@@ -79,6 +85,23 @@ def compare(case, options):
     ]
     columns += [f"{100 * statistics.median(gflops[each]) / max(peaks[each]):.0f} %" for each in PRECISIONS]
     print_row(columns)
+    if options.results:
+        middle = {way: statistics.median(times) for way, times in (*ours.items(), *theirs.items())}
+        in_floats = min(middle[way] for way in theirs if not way.bfloat16) / middle["float32"]
+        row = [case, *map(tables.three_digits, middle.values())]
+        row += [[round(ratio, 2) for ratio in (statistics.median(ratios), min(ratios), max(ratios))], round(in_floats, 1)]
+        shares = [round(100 * statistics.median(gflops[each]) / max(peaks[each])) for each in PRECISIONS]
+        keep_row(options, [*row, None if "beam" in case else shares])
+
+
+def keep_row(options, row):
+    """Adds a case to the table of results."""
+    titles = [str(way) for way in ways(options)]
+    columns = ["case", *(f"ours, {each}" for each in PRECISIONS), f"PyTorch, {titles[0]}", *titles[1:]]
+    columns += [{"title": "PyTorch / ours", "form": "{:.2f} ({:.2f} to {:.2f})"}, "in floats",
+                {"title": "share of the peaks", "form": "{} %, {} %"}]
+    about = {**tables.measured(f"compare.py build --rounds {options.rounds}"), "pytorch": torch.__version__}
+    tables.keep_row(options.results, "pytorch", about, columns, row)
 
 
 def print_row(columns):
@@ -100,6 +123,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--results", metavar="FILE", help="a results.json that keeps the table, too")
     options = parser.parse_args()
     print_machine(options)
     times = [f"{precision}, ms" for precision in PRECISIONS]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The time of a training step in N processes, by a formula, beside what was measured.
 
-    cost_model.py FILE...
+    cost_model.py FILE... [--results FILE]
 
 prints, of lines that tests/bench/several_processes wrote, measured and predicted steps, and from the
 first line what up to 64 nodes would do on two networks. N processes add up s bytes of each in
@@ -11,13 +11,19 @@ first line what up to 64 nodes would do on two networks. N processes add up s by
 (the bandwidth as in Patarasuk and Yuan 2009, the overhead of a message as in Culler et al. 1993,
 "LogP"). Bucket n begins when its gradients are final and bucket n - 1 is there. What of this is
 after the backward pass is waited for, and so is the loss, which is gathered twice in ceil(log2 N)
-messages. The rest of a step, which is measured, grows with the rows.
+messages. The rest of a step, which is measured, grows with the rows. --results FILE
+keeps the first table in a results.json.
 """
 
 import argparse
 import json
 import math
+import sys
 from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/studies"))
+import tables  # noqa: E402
 
 LONGEST_MESSAGE = 32768
 
@@ -55,19 +61,21 @@ def step(run, rows, nodes, link, overlapped=True):
 
 
 def compare(runs):
-    titles = ("gradients, MB", "link, Mbit/s", "alone, ms", "sums", "step, ms", "predicted",
-              "waiting", "predicted")
-    print("| " + " | ".join(titles) + " |")
-    print("|---:|---:|---:|---|---:|---:|---:|---:|")
+    """The table of the page: of each run both ways, with what the formula says in brackets."""
+    ways = [{"title": "{}, ms", "form": "{:.1f} ({:.1f})"}, {"title": "waiting", "form": "{:.0f} % ({:.0f} %)"}]
+    columns = [{"title": "gradients, MB", "text": False}, "link, Mbit/s", "alone, ms"]
+    columns += [column | {"title": column["title"].format(way)} for way in ("overlapped", "behind") for column in ways]
+    rows = []
     for run in runs:
         link = Link.measured(run)
+        row = [round(sum(run["bytes"]) / 1e6, 1), round(link.rate / 1e6), round(1e3 * run["alone"], 1)]
         for way in ("overlapped", "behind"):
             measured = run[way]
             seconds, waiting = step(run, run["rows"], run["processes"], link, way == "overlapped")
-            print(f"| {sum(run['bytes']) / 1e6:.1f} | {link.rate / 1e6:.0f} "
-                  f"| {1e3 * run['alone']:.1f} | {way} "
-                  f"| {1e3 * measured['step']:.1f} | {1e3 * seconds:.1f} "
-                  f"| {measured['waiting'] / measured['step']:.0%} | {waiting / seconds:.0%} |")
+            row += [[round(1e3 * measured["step"], 1), round(1e3 * seconds, 1)],
+                    [round(100 * measured["waiting"] / measured["step"]), round(100 * waiting / seconds)]]
+        rows.append(row)
+    return {"columns": columns, "rows": rows}
 
 
 def efficiency(run, batch, nodes, link):
@@ -100,8 +108,13 @@ def extend(run, link):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="+")
-    runs = [json.loads(line) for name in parser.parse_args().files for line in open(name)]
-    compare(runs)
+    parser.add_argument("--results", metavar="FILE")
+    options = parser.parse_args()
+    runs = [json.loads(line) for name in options.files for line in open(name)]
+    table = compare(runs)
+    print(tables.table(table))
+    if options.results:
+        tables.keep(options.results, "several_processes", {**tables.measured("two_hosts.sh"), **table})
     for link in (Link(1e9, 50e-6), Link(25e9, 5e-6)):
         extend(runs[0], link)
 

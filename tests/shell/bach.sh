@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the scripts of examples/studies/bach on a few invented chorales: from JSON to text, to MIDI and back, to a
-# picture; then table.sh with the program $1 on models that are too small to show anything; then mistakes.
+# picture; then table.py with the program $1 on models that are too small to show anything; then mistakes.
 # What needs Python or its mido is skipped without them.
 set -eu
 scripts=$(realpath "$(dirname "$0")/../../examples/studies/bach")
@@ -66,13 +66,21 @@ grep -qx '7 changes: 0.0% on the beat, 42.9% on the eighth, 57.1% between' outpu
 printf 'J>7(J>7(' > held
 refuses 'beat.py: no note changes in these chorales' "$scripts/beat.py" held
 
-"$scripts/table.sh" plain > report 2> progress || fail "$(cat progress)"
+"$scripts/table.py" plain > report 2> progress || fail "$(cat progress)"
 rows=$(grep -Ec '^\| `[a-z_]+` \| [0-9]+ \| [0-9.]+ \| [0-9]\.[0-9]{3} \| [0-9]\.[0-9]{3} \|$' report) || true
 [ "$rows" = 2 ] || fail "$rows rows: $(cat report)"
 [ "$(grep -c '^training' progress)" = 6 ] || fail "trainings: $(cat progress)"
+# Its results give the same table.
+PYTHONPATH=$scripts/.. python3 - << 'END' > same || fail 'no results'
+import json, tables
+[table] = json.load(open("bach/results.json"))["tables"].values()
+assert table["command"] == "examples/studies/bach/table.py" and table["date"]
+print(tables.table(table))
+END
+cmp same report || fail 'another table from results.json'
 # What is there is not made again; what was broken off is.
 rm bach/sinusoid-2.done
-"$scripts/table.sh" plain sinusoid > again 2> progress
+"$scripts/table.py" plain sinusoid > again 2> progress
 [ "$(grep '^training' progress)" = 'training bach/sinusoid-2' ] || fail "$(cat progress)"
 for name in music_transformer sinusoid; do
   # Blocks that begin one token apart see each note as the slow mode sliding does.
@@ -91,11 +99,11 @@ refuses 'score.py: --stride: expected at least 1 and less than --block' \
   "$scripts/score.py" "$CHAR_LM" bach/sinusoid-1 plain/valid.txt --block 8 --stride 8
 "$scripts/score.py" "$CHAR_LM" missing plain/valid.txt > output 2>&1 && fail 'a missing run was scored'
 grep -q '^score.py: .*missing' output || fail "$(cat output)"
-refuses 'table.sh: no folder, expected: table.sh FOLDER [MODEL…]' "$scripts/table.sh"
-refuses 'table.sh: missing/train.txt: cannot be read; texts.py writes it' "$scripts/table.sh" missing
-refuses 'table.sh: lstm: no such model, expected one of: long_music_transformer long_sinusoid music_transformer shaw sinusoid' "$scripts/table.sh" plain lstm
-CHAR_LM=missing refuses 'table.sh: missing: no such program; build it, or name it in CHAR_LM' \
-  "$scripts/table.sh" plain
+refuses 'table.py: no folder, expected: table.py FOLDER [MODEL…]' "$scripts/table.py"
+refuses 'table.py: missing/train.txt: cannot be read; texts.py writes it' "$scripts/table.py" missing
+refuses 'table.py: lstm: no such model, expected one of: long_music_transformer long_sinusoid music_transformer shaw sinusoid' "$scripts/table.py" plain lstm
+CHAR_LM=missing refuses 'table.py: missing: no such program; build it, or name it in CHAR_LM' \
+  "$scripts/table.py" plain
 
 python3 -c 'import mido' 2> /dev/null ||
   { echo 'SKIPPED: Python has no mido; all but midi.py was tested'; exit 77; }

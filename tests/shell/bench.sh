@@ -5,6 +5,8 @@ set -eu
 # The programs say so if it keeps OpenBLAS from the CPU's best kernels.
 unset OPENBLAS_CORETYPE
 bench=$(realpath "$1") several_processes=$(realpath "$2")
+scripts=$(realpath "$(dirname "$0")/../bench")
+export PYTHONDONTWRITEBYTECODE=1
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
@@ -29,6 +31,10 @@ assert report["threads"] == 1 and report["precision"] == "bfloat16"
 assert case["tokens"] == 12 * 64 and len(case["milliseconds"]) == 2 and min(case["milliseconds"]) > 0
 assert 0 < case["share_of_peak"] < 1, case
 END
+"$bench" --runs 1 --threads 1 --only 'writing aft simple' --json > json
+"$scripts/writing.py" json --results results.json > table
+[ "$(grep -Ec '^\| aft simple \| [0-9]+ \| [0-9]+ \| – \| – \|$' table)" = 1 ] || fail "$(cat table)"
+grep -q '"command": "bench --only writing"' results.json || fail "$(cat results.json)"
 # refuses MESSAGE COMMAND...
 refuses() {
   message=$1

@@ -8,6 +8,7 @@ script=$(realpath "$(dirname "$0")/../../examples/studies/claims.sh")
 export CHAR_LM=$(realpath "$1") SEQ2SEQ=$(realpath "$2") CONVOLUTION=$(realpath "$3")
 export RESTARTED=$(realpath "$4")
 export TRAINING='--n_layer 2 --n_embd 16 --n_head 2 --batch_size 2 --max_iters 2 --eval_iters 1'
+python3 -c 'import numpy, scipy' 2> /dev/null || { echo 'SKIPPED: no SciPy for python3'; exit 77; }
 export SEEDS=3 OTHER_SEEDS=2
 export TRANSLATING='--n_layer 1 --n_embd 16 --max_iters 2' CONVOLVING='--max_iters 1' RESTARTING='--max_iters 1'
 place=$(mktemp -d)
@@ -40,28 +41,27 @@ errs 'convolution: --window 0, expected at least 1' "$CONVOLUTION" --data text -
 errs 'restarted_positions: missing: No such file or directory' "$RESTARTED" --data missing
 errs 'restarted_positions: --positions none, expected relative or absolute' "$RESTARTED" --data text --positions none
 
-# The statistics, against values of scipy.stats: difference, standard error and p.
-. "$(dirname "$script")/claims/statistics.sh"
-# tested EXPECTED PAIRED LESS MORE [MARGIN]
-tested() {
-  echo "$3" | tr ' ' '\n' > less
-  echo "$4" | tr ' ' '\n' > more
-  found=$(PAIRED=$2 t_test less more "${5:-0}")
-  [ "$found" = "$1" ] || fail "t_test of $3 and $4: $found and not $1"
-}
-tested '1.750000 1.216210 0.209270' '' '1 2 3 4' '2 4 4 7'
-tested '1.750000 0.478714 0.035353' 1 '1 2 3 4' '2 4 4 7'
-tested '0.016000 0.011372 0.261514' '' '2.888 2.906 2.870' '2.904 2.912 2.896'
-tested '-1.000000 0.064550 0.000651' '' '2.1 2.0 1.9' '1.0 1.05 0.95'
-tested '4.000000 1.290994 0.054787' '' '1 2 3' '4 6 8'
-tested '5.000000 1.290994 0.031562' '' '1 2 3' '4 6 8' 1
-tested '2.500000 1.271482 0.094903' '' '1 2 3 4' '2 4 4 7 8'
-tested '-2.500000 1.271482 0.094903' '' '2 4 4 7 8' '1 2 3 4'
-tested '0.000000 0.000000 1.000000' '' '2 2 2' '2 2 2'
-tested '1.000000 0.000000 0.000000' '' '2 2 2' '3 3 3'
-tested '1.000000 0.000000 1.000000' '' '2' '3'
-echo '1 2 3 4' | tr ' ' '\n' > less
-[ "$(statistics less '%.4f %.4f')" = '2.5000 1.2910' ] || fail 'another mean or deviation'
+# The statistics, against values that were worked out apart: difference, standard error and p.
+PYTHONPATH=$(dirname "$script")/claims PYTHONDONTWRITEBYTECODE=1 python3 - << 'END' || fail 'statistics'
+from statistics_of_scores import deviation, t_test
+
+def tested(expected, paired, less, more, margin=0.0):
+    found = "%.6f %.6f %.6f" % t_test(less, more, paired, margin)
+    assert found == expected, f"t_test of {less} and {more}: {found} and not {expected}"
+
+tested("1.750000 1.216210 0.209270", False, [1, 2, 3, 4], [2, 4, 4, 7])
+tested("1.750000 0.478714 0.035353", True, [1, 2, 3, 4], [2, 4, 4, 7])
+tested("0.016000 0.011372 0.261514", False, [2.888, 2.906, 2.870], [2.904, 2.912, 2.896])
+tested("-1.000000 0.064550 0.000651", False, [2.1, 2.0, 1.9], [1.0, 1.05, 0.95])
+tested("4.000000 1.290994 0.054787", False, [1, 2, 3], [4, 6, 8])
+tested("5.000000 1.290994 0.031562", False, [1, 2, 3], [4, 6, 8], 1)
+tested("2.500000 1.271482 0.094903", False, [1, 2, 3, 4], [2, 4, 4, 7, 8])
+tested("-2.500000 1.271482 0.094903", False, [2, 4, 4, 7, 8], [1, 2, 3, 4])
+tested("0.000000 0.000000 1.000000", False, [2, 2, 2], [2, 2, 2])
+tested("1.000000 0.000000 0.000000", False, [2, 2, 2], [3, 3, 3])
+tested("1.000000 0.000000 1.000000", False, [2], [3])
+assert "%.4f" % deviation([1, 2, 3, 4]) == "1.2910" and deviation([7]) == 0
+END
 
 # Each claim has one comparison that decides it.
 "$script" --list > listed || fail 'no list'
@@ -96,6 +96,13 @@ grep -q '^\[####################\] 66 of 66 trainings, ' progress || fail "$(cat
 
 awk '!($1 > 0) { exit 1 }' claims/*.seconds || fail "other times: $(cat claims/*.seconds)"
 
+# The report is made from the results beside the runs.
+PYTHONPATH=$(dirname "$script")/claims PYTHONDONTWRITEBYTECODE=1 python3 - << 'END' > same || fail 'no results'
+import json, page
+print(page.page(json.load(open("claims/results.json"))), end="")
+END
+cmp same report || fail 'another report from results.json'
+
 # What is there is not made again; what was broken off or has other flags is.
 rm claims/xl-2.done
 sed -i 's/--mem_len 0/--mem_len 1/' claims/xl_short_blocks-3.done
@@ -111,7 +118,7 @@ sees 6 '^\| .* \| [0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3} \(3\) \|$'
 
 # A reason is for the outcomes that it names.
 mkdir -p examples/studies
-(cd "$(dirname "$script")" && cp -r claims.sh claims arguments.sh "$OLDPWD/examples/studies")
+(cd "$(dirname "$script")" && cp -r claims.sh claims arguments.sh tables.py "$OLDPWD/examples/studies")
 sed -i "s/^claims='/&numbers /" examples/studies/claims.sh
 cat > number << 'END'
 #!/bin/sh

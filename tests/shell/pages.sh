@@ -1,8 +1,7 @@
 #!/bin/sh
 # Checks that each source file which a page of the project names in `backquotes` is there, by its path from
-# the project's folder or from that of the page, that pictures are there and small, that pages agree that quote
-# each other's tables, and that each measured figure has a command. With --list it prints these figures with their
-# commands and ends.
+# the project's folder or from that of the page, that pictures are there and small, and that each measured
+# figure has a command. With --list it prints these figures with their commands and ends.
 set -eu
 cd "$(dirname "$0")/../.."
 offences=0
@@ -64,20 +63,6 @@ found=$(awk -f tests/shell/figures.awk "$cases" | sed 's/.* | //' | tr '\n' ';')
 [ "$found" = '-;-;bench --only b;char_lm eval out;see README.md#b;' ] ||
   offend "figures.awk finds other figures or commands: $found"
 rm "$cases"
-
-# quotes COMMAND PAGE: what the page of all studies gives as measured here by a command stands in a table of this page.
-quotes() {
-  numbers=$(grep -A 1 -F "*Here* (\`$1\`" examples/studies/README.md | grep -oE '[0-9]+\.[0-9]{2,3}\b') ||
-    offend "examples/studies/README.md: no figures of $1"
-  for number in $numbers; do
-    grep '^|' "$2" | grep -qwF -- "$number" ||
-      offend "examples/studies/README.md: $number of $1 is in no table of $2"
-  done
-}
-quotes 'char_lm compare' examples/studies/README.md
-quotes examples/studies/claims.sh examples/studies/claims/README.md
-quotes examples/studies/bach/table.sh examples/studies/bach/README.md
-quotes 'seq2seq eval' examples/apps/seq2seq/README.md
 
 # The report's reasons are those for its outcomes, claim by claim.
 outcomes=$(awk '

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Fills the tables of Markdown pages from the results that commands wrote, or says which are not so.
+
+    tables.py [--check]
+    tables.py --keep RESULTS NAME TABLE.csv COMMAND
+
+A file results.json beside a page has {"tables": {name: {"columns": […], "rows": [[…]]}}}, and of each what is known of
+its measurement. A table of a page stands between <!-- table FILE NAME --> and <!-- end of table -->; FILE is the path
+from the page. A column is a title, or {"title", "form", "text"}, where the form is Python's for the numbers of a cell,
+and text stands on the left. From <!-- numbers of FILE --> to the end of a paragraph, no number has two or three digits
+after the point that the tables of FILE have not. The page of the claims is made as a whole. --keep adds the table that a program wrote
+as CSV, such as the comparison.csv of `char_lm compare`, and says that the command made it.
+"""
+
+import csv
+import datetime
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = re.compile(r"<!-- table (\S+) (\S+) -->\n.*?<!-- end of table -->", re.DOTALL)
+NUMBER = re.compile(r"(?<![\d.])\d+\.\d{2,3}(?![\d.]*\d)")
+SENTENCES = re.compile(r"<!-- numbers of (\S+) -->\n((?:.+\n)+)")
+
+
+def measured(command):
+    """The command, the commit of this checkout, the CPU and the date, as far as they are known."""
+    found = {"command": command}
+    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    if commit.returncode == 0:
+        found["commit"] = commit.stdout.strip()
+    cpus = Path("/proc/cpuinfo")
+    names = re.findall(r"^model name\s*: (.*)$", cpus.read_text() if cpus.exists() else "", re.MULTILINE)
+    if names:
+        found["cpu"] = names[0]
+    found["date"] = datetime.date.today().isoformat()
+    return found
+
+
+def text_of(value, indent=0):
+    """A value as JSON, in one line where it fits."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) + indent <= 118 or not isinstance(value, (dict, list)):
+        return line
+    inside = " " * (indent + 2)
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(name)}: {text_of(part, indent + 2)}" for name, part in value.items()]
+    else:
+        parts = [text_of(part, indent + 2) for part in value]
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return f"{first}\n{inside}" + f",\n{inside}".join(parts) + f"\n{' ' * indent}{last}"
+
+
+def write(path, results):
+    """Writes results as JSON, in one step."""
+    new = Path(f"{path}.new")
+    new.write_text(text_of(results) + "\n")
+    new.replace(path)
+
+
+def keep(path, name, measurement):
+    """Adds a table to a file of results, or replaces it there."""
+    tables = json.loads(Path(path).read_text())["tables"] if Path(path).exists() else {}
+    write(path, {"tables": tables | {name: measurement}})
+
+
+def keep_row(path, name, about, columns, row):
+    """Adds a row to a table in a file of results, in place of one with the same first cell."""
+    tables = json.loads(Path(path).read_text())["tables"] if Path(path).exists() else {}
+    old = tables.get(name, {})
+    rows = old["rows"] if old.get("columns") == columns else []
+    places = [n for n, other in enumerate(rows) if other[0] == row[0]] or [len(rows)]
+    rows[places[0]:places[0] + 1] = [row]
+    keep(path, name, {**about, "columns": columns, "rows": rows})
+
+
+def three_digits(number):
+    """Milliseconds as tables have them: 15.1, 383, 1607."""
+    return round(number, 1) if number < 99.95 else round(number)
+
+
+def title_of(column):
+    return column if isinstance(column, str) else column["title"]
+
+
+def cell(value, column):
+    """A cell as the page shows it: text as it is, numbers by the form of their column."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return "–"
+    values = value if isinstance(value, list) else [value]
+    return ("{}" if isinstance(column, str) else column.get("form", "{}")).format(*values)
+
+
+def is_text(column, place):
+    return place == 0 if isinstance(column, str) else column.get("text", False)
+
+
+def table(results):
+    """A table of results in Markdown."""
+    columns = results["columns"]
+    ruler = "|".join("---" if is_text(column, n) else "---:" for n, column in enumerate(columns))
+    rows = [[title_of(column) for column in columns]]
+    rows += [[cell(value, column) for value, column in zip(row, columns, strict=True)] for row in results["rows"]]
+    lines = ["|" + "|".join(f" {text} " if text else " " for text in row) + "|" for row in rows]
+    return "\n".join([lines[0], f"|{ruler}|", *lines[1:]])
+
+
+def filled(page):
+    """The text of a page with its tables as the results give them."""
+    def of_results(match):
+        file, name = match.groups()
+        text = table(json.loads((page.parent / file).read_text())["tables"][name])
+        return f"<!-- table {file} {name} -->\n\n{text}\n\n<!-- end of table -->"
+    return TABLE.sub(of_results, page.read_text())
+
+
+def shown(file):
+    """What a file of results gives to a page, or the tables of another page."""
+    if file.suffix == ".md":
+        return "\n".join(line for line in file.read_text().splitlines() if line.startswith("|"))
+    results = json.loads(file.read_text())
+    return claims_page(results) if "claims" in results else "\n".join(map(table, results["tables"].values()))
+
+
+def unfounded(page):
+    """The numbers of marked sentences that are not in their results."""
+    for file, sentences in SENTENCES.findall(page.read_text()):
+        there = set(NUMBER.findall(shown(page.parent / file)))
+        yield from (f"{number} is not in {file}" for number in NUMBER.findall(sentences) if number not in there)
+
+
+def claims_page(results):
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, str(ROOT / "examples/studies/claims"))
+    import page
+    return page.page(results)
+
+
+def pages():
+    """Each page that has marks or is made as a whole, with the text that its results give."""
+    folders = sorted(path for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(("build", ".")))
+    found = {path: filled(path) for folder in folders for path in sorted(folder.rglob("*.md"))}
+    found[ROOT / "README.md"] = filled(ROOT / "README.md")
+    folder = ROOT / "examples/studies/claims"
+    found[folder / "README.md"] = claims_page(json.loads((folder / "results.json").read_text()))
+    return found
+
+
+def keep_csv(results, name, file, command):
+    """Adds a table that a program wrote as CSV, such as the comparison.csv of char_lm compare."""
+    with open(file, newline="") as lines:
+        titles, *rows = csv.reader(lines)
+    digits = [max(len(row[n].partition(".")[2]) for row in rows) for n in range(len(titles))]
+    columns = [{"title": title, "form": f"{{:.{many}f}}"} if many else title for title, many in zip(titles, digits)]
+    rows = [[row[0], *(float(number) if many else int(number) for number, many in zip(row[1:], digits[1:]))] for row in rows]
+    keep(results, name, {**measured(command), "columns": [titles[0], *columns[1:]], "rows": rows})
+
+
+def main():
+    if sys.argv[1:2] == ["--keep"]:
+        return keep_csv(*sys.argv[2:])
+    check = sys.argv[1:] == ["--check"]
+    offences = 0
+    for path, text in pages().items():
+        place = path.relative_to(ROOT)
+        wrong = [f"{place}: {what}" for what in unfounded(path)]
+        if path.read_text() != text:
+            if check:
+                wrong.append(f"{place} is not what its results give; examples/studies/tables.py fills it")
+            else:
+                path.write_text(text)
+        for line in wrong:
+            print(line)
+        offences += len(wrong)
+    return offences > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
