@@ -196,8 +196,10 @@ MixerConfig Reader::mixer_of(Json fields) const {
   auto refuse = [&](const char* key) {
     require(!fields.contains(key), layer_, ": the mixer takes ", key, " from the model");
   };
-  if (!width_) std::ranges::for_each(std::array{"d_model", "n_head"}, refuse);
-  if (layer_ == EncoderDecoderConfig::type) std::ranges::for_each(directions, refuse);
+  if (!width_)
+    for (const char* key : {"d_model", "n_head"}) refuse(key);
+  if (layer_ == EncoderDecoderConfig::type)
+    for (const char* key : directions) refuse(key);
   auto mixer = read_config<SizedMixerConfig>(type, fields);
   require(mixer.has_value(), "unknown mixer type ", shown(type), ", expected ",
           listed(type_names<MixerConfig>()));
