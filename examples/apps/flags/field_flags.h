@@ -17,6 +17,7 @@
 namespace common {
 
 using shiftgrad::Field;
+using shiftgrad::fields_of;
 
 /// Whether such a field has a flag. What cannot be made from one number is for JSON alone.
 template <class Value>
