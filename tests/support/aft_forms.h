@@ -157,7 +157,7 @@ struct Expected {
 };
 
 constexpr bool is_double = sizeof(Scalar) == 8;
-/// Of keys up to 100, whose own rounding already moves the weights.
+/// The error that keys up to 100 may make: their own rounding already moves the weights.
 constexpr double hard = is_double ? 1e-9 : 2e-4;
 constexpr double easy = is_double ? 1e-12 : 2e-5;
 
@@ -223,13 +223,13 @@ inline bool same_past(const Tensor& a, const Tensor& b, int64_t rows) {
   return same_bits(first(a), first(b));
 }
 
-/// The same for the queries, the keys and values, and all biases.
+/// Whether both passes agree so on the queries, on the keys and values, and on all biases.
 inline bool same_past(const Pass& a, const Pass& b, int64_t queries, int64_t keys) {
   return same_past(a.y, b.y, queries) && same_past(a.dkey, b.dkey, keys) &&
          same_past(a.dvalue, b.dvalue, keys) && same_bits(a.dbias, b.dbias);
 }
 
-/// No loss on the queries from `now` on.
+/// Makes the loss ignore the queries from `now` on.
 inline void silence(const Inputs& in, int64_t now) {
   for (int64_t b = 0; b < in.B(); ++b)
     std::fill_n(in.token(in.dy, b, now), (in.T - now) * in.C(), Scalar{0});

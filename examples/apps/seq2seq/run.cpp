@@ -6,7 +6,6 @@
 #include "core/errors.h"
 #include "core/io/float_types.h"
 #include "core/io/json.h"
-#include "examples/apps/runs/kept_rows.h"
 #include "examples/apps/runs/named_run.h"
 #include "examples/apps/runs/weights.h"
 #include "nn/models/config.h"
@@ -92,21 +91,6 @@ shiftgrad::EncoderDecoder make_model(const SavedRun& run) {
   shiftgrad::EncoderDecoder model = shiftgrad::loaded_model(run.weights, run.source, maker(run));
   common::check_weights(model, run.source);
   return model;
-}
-
-SavedRun with_symbols(const SavedRun& run, const Symbols& source, const Symbols& target,
-                      uint64_t seed) {
-  SavedRun result = run;
-  result.source_symbols = source;
-  result.target_symbols = target;
-  result.model.source_vocab_size = source.tokens();
-  result.model.target_vocab_size = target.tokens();
-  result.state.trainer.clear();
-  make_model(run);  // or throws when the weights do not fit
-  shiftgrad::Random random{.seed = seed};
-  result.weights = state_dict(shiftgrad::EncoderDecoder(result.model, random));
-  common::keep_rows(run.weights, [](size_t row) { return row; }, result.weights);
-  return result;
 }
 
 Line read_line(const std::string& line, const Symbols& symbols, int64_t longest) {

@@ -67,9 +67,4 @@ std::vector<shiftgrad::TokenPair> encode(std::span<const Row> rows, const Symbol
                                          const std::string& place, BadRows bad,
                                          const std::string& remedy = "");
 
-/// Returns the run with more symbols: its own keep their numbers and their rows of the weights, and
-/// the rows of others are a new model's of this seed. A state of the training is left out.
-SavedRun with_symbols(const SavedRun& run, const Symbols& source, const Symbols& target,
-                      uint64_t seed);
-
 }  // namespace seq2seq

@@ -7,6 +7,7 @@
 #include "core/errors.h"
 #include "examples/apps/flags/train_request.h"
 #include "examples/apps/runs/shell_words.h"
+#include "new_rows.h"
 #include "training.h"
 
 namespace seq2seq {
