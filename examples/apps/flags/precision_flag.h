@@ -10,8 +10,8 @@ namespace common {
 
 /// What the help of --precision says.
 inline constexpr const char* precision_help =
-    "numbers that products multiply: floats, or floats rounded to bfloat16, which CPUs with "
-    "AVX512_BF16 multiply twice as fast; sums and everything else stay float32";
+    "numbers that products multiply: floats, or floats rounded to bfloat16, which CPUs such as "
+    "AMD's Zen 5 multiply twice as fast; sums and everything else stay float32";
 
 /// The flag --precision of a command that uses a trained run.
 struct PrecisionFlag {
