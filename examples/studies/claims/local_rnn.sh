@@ -20,5 +20,4 @@ for window in 3 7 15; do
   expect gru_at_$window convolution_at_$window "the GRU beats the convolution over $window tokens"
 done
 because 'yes no no yes yes yes' \
-  'Over three tokens there is little order to learn. The wider the window, the more a matrix for each distance
-costs.'
+  'Over three tokens there is little order to learn. The wider the window, the more a matrix for each distance costs.'
