@@ -37,6 +37,6 @@ expect memory_64 memory_late 'a memory in training beats one at evaluation only'
 expect memory_64 memory_0 'a model trained with a memory needs it'
 expect memory_256 memory_64 'four times the memory at evaluation beats that of training'
 because 'yes no yes yes opposite yes no' \
-  'The shorter the segment, the more there is to read before it. In segments of 64 the best model trains without a memory
-and reads one at evaluation; a model that trained with one needs it. With one from the start, it gains no more than the
+  'The shorter the segment, the more there is to read before it. In segments of 64, the best model trains without a memory
+and reads one at evaluation. A model that trains with a memory needs it, and gains by it no more than the
 noise of ten seeds.'

@@ -11,19 +11,17 @@ and score. All trainings with `char_lm` have these flags, unless a command says 
 
 Numbers are bits per character on the whole held-out end of the text, unless the table says otherwise: the mean, its
 deviation over the seeds, and in brackets how many seeds. Behind a comparison stand its difference, the standard error
-and p. The comparison says yes if p < 0.01 in a two-sided t-test, opposite if so with the other sign, and else no. The
-test is paired where both scores are of the same runs, else Welch's. With {asked} comparisons, about {chance:.1f} would be
-yes or opposite by chance alone.{measured}
+and p of a two-sided t-test, paired where both scores are of the same runs, else Welch's. The comparison says yes if
+p < 0.01, opposite if so with the other sign, and else no. With {asked} comparisons, about {chance:.1f} would be yes or
+opposite by chance alone.{measured}
 
 One comparison decides a claim, and its models have the most seeds. Not each was named before its trainings: commit
 2d03836 named the first fourteen when three seeds of each had been scored, and six of them said no. More seeds turned two
 of the six into yes. The other four were asked again in a new setting, and so was the reach, which had said yes. To find
-such settings took one to three seeds each, which nobody kept.
-
-So each section has a table of every comparison that ever decided its claim, from `history.json`, with the commit that
-printed it first; newer programs gave the same numbers again. Seeds count from 1, so ten contain the first three. Holm's
-method corrects p for all rows of the table, and by that p the newest decision gives the verdict. A claim that still says
-no in an older setting holds in some settings only.
+such settings took one to three seeds each, which nobody kept. So each section has a table of every comparison that ever
+decided its claim, from `history.json`, with the commit that printed it first; newer programs gave the same numbers
+again. Seeds count from 1, so ten contain the first three. Holm's method corrects p for all rows of the table, and by
+that p the newest decision gives the verdict. A claim that still says no in an older setting holds in some settings only.
 
 A new decision takes fresh seeds: name the claim in a commit, run `FIRST_SEED=1001 examples/studies/claims.sh TEXT CLAIM`
 once, and commit what it says. Nobody has done it so far.
@@ -44,6 +42,7 @@ def section(claim, decisions):
     for table in claim["tables"]:
         columns = ["", *({"title": column, "form": table["form"]} for column in table["columns"])]
         parts += [table["text"], tables.table({"columns": columns, "rows": table["rows"]})]
+    parts[:2] = ["\n".join(part for part in parts[:2] if part)]
     parts.append(decisions.table())
     parts.append("\n".join([f"**{decisions.verdict()}**: {finding(deciding)}",
                             *(f"- {other['answer']}: {finding(other)}" for other in others)]))
