@@ -190,7 +190,7 @@ END
 remembers 'it was small' 0.1
 sees 1 '^\| abcdef0 \| before \| 1 to 2 \| \+0\.500 ± 0\.100 \| 0\.1000 \| 0\.2000 \|$'
 sees 1 '^\| .* \| now \| 1 to 3 \| \+1\.000 ± 0\.000 \| < 0\.0001 \| < 0\.0003 \|$'
-sees 1 '^\*\*holds in 1 of 2 settings\*\*: 1 is below 2 '
+sees 1 '^\*\*holds\*\* in 1 of 2 settings: 1 is below 2 '
 sees 1 '^\| \[Numbers\].* \| holds in 1 of 2 settings \| .* \| 3, 2 no \|$'
 remembers 'it was small' 0.001
 sees 1 '^\*\*holds\*\*: 1 is below 2 '

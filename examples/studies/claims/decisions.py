@@ -70,11 +70,11 @@ class Decisions:
         """The answer of the newest decision, corrected for the number of all."""
         return self.last[self.now["setting"]]
 
-    def verdict(self):
-        """The answer in words, and in how many settings the claim holds if that is not all of them."""
+    def verdict(self, form="{}"):
+        """The answer in words of this form, and in how many settings the claim holds if that is not all of them."""
         held = list(self.last.values()).count("yes")
-        return f"holds in {held} of {len(self.last)} settings" if self.answer() == "yes" and held < len(self.last) \
-            else WORDS[self.answer()]
+        some = self.answer() == "yes" and held < len(self.last)
+        return form.format(WORDS[self.answer()]) + (f" in {held} of {len(self.last)} settings" if some else "")
 
     def tried(self):
         """How many comparisons there were, and how many of these said no."""

@@ -42,9 +42,8 @@ def section(claim, decisions):
     for table in claim["tables"]:
         columns = ["", *({"title": column, "form": table["form"]} for column in table["columns"])]
         parts += [table["text"], tables.table({"columns": columns, "rows": table["rows"]})]
-    parts[:2] = ["\n".join(part for part in parts[:2] if part)]
     parts.append(decisions.table())
-    parts.append("\n".join([f"**{decisions.verdict()}**: {finding(deciding)}",
+    parts.append("\n".join([f"{decisions.verdict('**{}**')}: {finding(deciding)}",
                             *(f"- {other['answer']}: {finding(other)}" for other in others)]))
     return "\n\n".join(part for part in [*parts, claim.get("reason")] if part)
 
