@@ -1,7 +1,8 @@
 """What decided a claim so far, and what all of it together says.
 
-history.json has each comparison that decided a claim on a page of an earlier commit, in order; `setting` is what it was
-asked in, and `detail` what else was other. Results that it has not are one comparison more.
+history.json has each comparison that decided a claim on a page of an earlier commit, in order. `setting` is what it
+was asked in, `detail` is what else was other, and `also` means that it was asked again and decided nothing. Results
+that the history has not are one comparison more.
 """
 
 import json
@@ -62,19 +63,16 @@ class Decisions:
             settings = [row["setting"] for row in self.rows if row["sentence"] == now["sentence"]]
             setting = settings[-1] if settings else now["sentence"]
             self.rows.append({"commit": results.get("commit", "–"), "setting": setting, **now})
-        [self.now] = [row for row in self.rows if finding(row) == finding(now)][-1:]
         self.ps = holm([bound(row) for row in self.rows])
-        self.last = {row["setting"]: answer(p, row["difference"]) for row, p in zip(self.rows, self.ps)}
-
-    def answer(self):
-        """The answer of the newest decision, corrected for the number of all."""
-        return self.last[self.now["setting"]]
+        answers = [answer(p, row["difference"]) for row, p in zip(self.rows, self.ps)]
+        self.now, self.answer = [(row, found) for row, found in zip(self.rows, answers) if not row.get("also")][-1]
+        self.settings = list({row["setting"]: found for row, found in zip(self.rows, answers)}.values())
 
     def verdict(self, form="{}"):
-        """The answer in words of this form, and in how many settings the claim holds if that is not all of them."""
-        held = list(self.last.values()).count("yes")
-        some = self.answer() == "yes" and held < len(self.last)
-        return form.format(WORDS[self.answer()]) + (f" in {held} of {len(self.last)} settings" if some else "")
+        """The newest decision in words of this form, and in how many settings it holds if that is not all of them."""
+        held, count = self.settings.count("yes"), len(self.settings)
+        some = self.answer == "yes" and held < count
+        return form.format(WORDS[self.answer]) + (f" in {held} of {count} settings" if some else "")
 
     def tried(self):
         """How many comparisons there were, and how many of these said no."""
@@ -84,8 +82,9 @@ class Decisions:
     def table(self):
         """A table of the comparisons, empty where there is but one."""
         columns = ["commit", {"title": "setting", "text": True}, "seeds", "difference", "p", "p by Holm"]
-        rows = [[row["commit"], ", ".join(row[part] for part in ("setting", "detail") if part in row),
-                 "{} to {}".format(*row["seeds"]), difference_text(row),
-                 *(p_text(row, p).removeprefix("= ") for p in (bound(row), corrected))]
-                for row, corrected in zip(self.rows, self.ps)]
+        rows = []
+        for row, corrected in zip(self.rows, self.ps):
+            setting = [row["setting"], row.get("detail"), "also asked" if row.get("also") else None]
+            rows.append([row["commit"], ", ".join(filter(None, setting)), "{} to {}".format(*row["seeds"]),
+                         difference_text(row), *(p_text(row, p).removeprefix("= ") for p in (bound(row), corrected))])
         return tables.table({"columns": columns, "rows": rows}) if len(rows) > 1 else ""

@@ -19,12 +19,13 @@ One comparison decides a claim, and its models have the most seeds. Not each was
 2d03836 named the first fourteen when three seeds of each had been scored, and six of them said no. More seeds turned two
 of the six into yes. The other four were asked again in a new setting, and so was the reach, which had said yes. To find
 such settings took one to three seeds each, which nobody kept. So each section has a table of every comparison that ever
-decided its claim, from `history.json`, with the commit that printed it first; newer programs gave the same numbers
-again. Seeds count from 1, so ten contain the first three. Holm's method corrects p for all rows of the table, and by
-that p the newest decision gives the verdict. A claim that still says no in an older setting holds in some settings only.
+decided its claim, from `history.json`, with the commit that printed it first. Where newer programs made a training
+again, its scores were the same. Seeds count from 1, so ten contain the first three. Holm's method corrects p for all
+rows of the table, and by that p the newest decision gives the verdict. A claim that still says no in an older setting
+holds in some settings only.
 
 A new decision takes fresh seeds: name the claim in a commit, run `FIRST_SEED=1001 examples/studies/claims.sh TEXT CLAIM`
-once, and commit what it says. Nobody has done it so far.
+once, and add what it says to `history.json`. Nobody has done it so far.
 
 | claim | | decided by | comparisons |
 |---|---|---|---|
@@ -35,15 +36,15 @@ MEASURED = {"commit": "The programs were those of commit {commit}.", "cpu": "Min
 
 
 def section(claim, decisions):
-    deciding, *others = sorted(claim["comparisons"], key=lambda comparison: not comparison.get("decides"))
     minutes = f", {claim['minutes']} min of one core" if "minutes" in claim else ""
     parts = [f"## {claim['title']}\n{claim['source']}\n{claim['trainings']} trainings{minutes}: "
              f"`examples/studies/claims.sh TEXT {claim['name']}`"]
     for table in claim["tables"]:
         columns = ["", *({"title": column, "form": table["form"]} for column in table["columns"])]
         parts += [table["text"], tables.table({"columns": columns, "rows": table["rows"]})]
+    others = [other for other in claim["comparisons"] if not other.get("decides")]
     parts.append(decisions.table())
-    parts.append("\n".join([f"{decisions.verdict('**{}**')}: {finding(deciding)}",
+    parts.append("\n".join([f"{decisions.verdict('**{}**')}: {finding(decisions.now)}",
                             *(f"- {other['answer']}: {finding(other)}" for other in others)]))
     return "\n\n".join(part for part in [*parts, claim.get("reason")] if part)
 

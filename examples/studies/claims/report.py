@@ -150,7 +150,7 @@ class Section:
         deciding = claim.comparisons[claim.decides]
         seeds = self.seeds[self.scores[deciding[0]][0]]
         found["comparisons"][claim.decides] |= {"decides": True, "seeds": [seeds[0], seeds[-1]]}
-        decided = Decisions(found, about).answer()
+        decided = Decisions(found, about).answer
         reason = self.reason([decided if each.get("decides") else each["answer"] for each in found["comparisons"]])
         return found | ({"reason": reason} if reason else {})
 
