@@ -13,9 +13,11 @@
 # tables.py makes the page of the claims. It takes Python with SciPy.
 #
 # Variables: SEEDS is the number of seeds of what decides a claim, 10 by default, OTHER_SEEDS that of all else, 3 by
-# default. CHAR_LM, SEQ2SEQ, CONVOLUTION and RESTARTED name the programs. JOBS is the number of trainings at a
-# time. TRAINING has more flags for the trainings of char_lm, such as --max_iters 5000; TRANSLATING, CONVOLVING and
-# RESTARTING have them for those of the other three.
+# default. FIRST_SEED is the first of them, 1 by default, and 1001 for a new decision: name it in a commit before it
+# runs, run it once, and print whatever it says; claims/decisions.py counts it with all that came before. CHAR_LM,
+# SEQ2SEQ, CONVOLUTION and RESTARTED name the programs. JOBS is the number of trainings at a time. TRAINING has more
+# flags for the trainings of char_lm, such as --max_iters 5000; TRANSLATING, CONVOLVING and RESTARTING have them for
+# those of the other three.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 programs=$here/../../build/examples
@@ -23,7 +25,7 @@ export CHAR_LM="${CHAR_LM:-$programs/apps/char_lm/char_lm}"
 export SEQ2SEQ="${SEQ2SEQ:-$programs/apps/seq2seq/seq2seq}"
 export CONVOLUTION="${CONVOLUTION:-$programs/studies/convolution}"
 export RESTARTED="${RESTARTED:-$programs/studies/restarted_positions}"
-export PLACE=claims
+export PLACE=claims FIRST_SEED="${FIRST_SEED:-1}"
 export recipe="--n_embd 64 --max_iters 600 --learning_rate 4e-3 --eval_interval 600 --eval_iters 100"
 export context_flags='--tokens 20000 --lengths 16,32,48,64,80,96,112,128'
 short='--block_size 16 --batch_size 48'  # segments that leave much to read before them, as many tokens as the recipe's

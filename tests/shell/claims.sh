@@ -63,6 +63,13 @@ tested("1.000000 0.000000 1.000000", False, [2], [3])
 assert "%.4f" % deviation([1, 2, 3, 4]) == "1.2910" and deviation([7]) == 0
 END
 
+# Holm's correction: the smallest p counts as often as there are comparisons, and none comes below one before it.
+PYTHONPATH=$(dirname "$script")/claims PYTHONDONTWRITEBYTECODE=1 python3 - << 'END' || fail 'correction'
+from decisions import holm
+assert holm([0.02, 0.001, 0.03, 0.025]) == [0.06, 0.004, 0.06, 0.06], holm([0.02, 0.001, 0.03, 0.025])
+assert holm([0.7, 0.6]) == [1.0, 1.0] and holm([0.01]) == [0.01]
+END
+
 # Each claim has one comparison that decides it.
 "$script" --list > listed || fail 'no list'
 [ "$(grep -c '^    [0-9]* trainings, about [0-9]* min of one core, decided by: ' listed)" = 15 ] || fail "$(cat listed)"
@@ -84,14 +91,15 @@ done
 "$script" text memory both_directions local_rnn restarted_positions > report 2> progress || fail "$(cat progress)"
 sees 4 '^## '
 compared='\([+-][0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3}, p (<|=) [01]\.[0-9]{4}\)'
-sees 4 "^\\| \\[.*\\]\\(#.*\\) \\| (holds|the opposite holds|not at this size) \\| .* $compared \\|$"
+sees 4 "^\\| \\[.*\\]\\(#.*\\) \\| (holds|the opposite holds|not at this size) \\| .* $compared \\| 1(, 1 no)? \\|$"
 sees 4 "^\\*\\*(holds|the opposite holds|not at this size)\\*\\*: .* $compared$"
 sees 4 '^[0-9]+ trainings, [0-9]+ min of one core: `examples/studies/claims\.sh TEXT [a-z_]+`$'
-sees 2 '^\| trained .* \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(3\) \|$'
-sees 8 '^\| trained .* \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(2\) \|$'
+sees 2 '^\| trained and scored .* \| [0-9.]+ ± [0-9.]+ \(3\) \| [0-9.]+ ± [0-9.]+ \(2\) \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(2\) \|$'
+sees 4 '^\| trained with.*, scored .* \| – \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(2\) \| – \|$'
 sees 2 '^\| (LocalRNN, tanh|convolution).*( \| [0-9]\.[0-9]{3} ± [0-9]\.[0-9]{3} \([232]\)){3} \|$'
 sees 17 "^- (yes|no|opposite): .* $compared$"
-sees 1 '^and p\. With 21 comparisons, about 0.2 would be yes or opposite by$'
+sees 1 'With 21 comparisons, about 0.2 would be yes or$'
+sees 0 '^\| commit '
 grep -q '^\[####################\] 66 of 66 trainings, ' progress || fail "$(cat progress)"
 
 awk '!($1 > 0) { exit 1 }' claims/*.seconds || fail "other times: $(cat claims/*.seconds)"
@@ -112,9 +120,16 @@ claims/xl_short_blocks-3" ] || fail "$(cat progress)"
 awk '/^## /{ inside = /A memory helps/ } inside' report | sed '$d' > before
 sed -n '/^## /,$p' again | diff before - || fail 'another report'
 
+# A new decision has fresh seeds.
+FIRST_SEED=1001 "$script" text restarted_positions > report 2> progress || fail "$(cat progress)"
+[ "$(find claims -name 'restarted_absolute_*.done' -newer again | wc -l)" = 6 ] || fail "$(ls claims)"
+[ -e claims/restarted_absolute_64-1003.done ] || fail "$(ls claims)"
+grep -q '"seeds": \[1001, 1003\]' claims/results.json || fail "$(cat claims/results.json)"
+"$script" --list | grep -c 'trainings, about' | grep -qx 16 || fail 'other lists'
+
 # The models of a seed are scored together.
 "$script" text effective_context > report 2> progress || fail "$(cat progress)"
-sees 6 '^\| .* \| [0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3} \(3\) \|$'
+sees 3 '^\| .*( \| [0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3} \(3\)){2} \|$'
 
 # A reason is for the outcomes that it names.
 mkdir -p examples/studies
@@ -159,6 +174,29 @@ explains 0 '^(Else|Never|These outcomes)' "because 'no yes' 'Else.'
 because 'yes opposite' 'Thus it is.'
 because 'no no' 'Never.'"
 explains 0 '^(Thus|These)' ''
+# What decided the claim before counts too: those of the same text and flags, by Holm's correction.
+# remembers SENTENCE P: the history has one comparison of "1 is below 2" and another.
+remembers() {
+  python3 - "$1" "$2" << 'END'
+import json, sys
+results = json.load(open("claims/results.json"))
+row = {"commit": "abcdef0", "setting": "before", "seeds": [1, 2], "difference": 0.5, "error": 0.1}
+rows = [row | {"sentence": sys.argv[1], "p": float(sys.argv[2])}, row | {"sentence": "1 is below 2", "setting": "now", "p": 0.2}]
+history = {"bytes": results["bytes"], "flags": results["flags"], "claims": {"numbers": rows}}
+json.dump(history, open("examples/studies/claims/history.json", "w"))
+END
+  CONVOLUTION=$place/number CONVOLVING= examples/studies/claims.sh text numbers > report 2> progress || fail "$(cat progress)"
+}
+remembers 'it was small' 0.1
+sees 1 '^\| abcdef0 \| before \| 1 to 2 \| \+0\.500 ± 0\.100 \| 0\.1000 \| 0\.2000 \|$'
+sees 1 '^\| .* \| now \| 1 to 3 \| \+1\.000 ± 0\.000 \| < 0\.0001 \| < 0\.0003 \|$'
+sees 1 '^\*\*holds\*\* in 1 of 2 settings: 1 is below 2 '
+sees 1 '^\| \[Numbers\].* \| holds in 1 of 2 settings \| .* \| 3, 2 no \|$'
+remembers 'it was small' 0.001
+sees 1 '^\*\*holds\*\*: 1 is below 2 '
+sed -i 's/"bytes": [0-9]*/"bytes": 1/' examples/studies/claims/history.json
+CONVOLUTION=$place/number CONVOLVING= examples/studies/claims.sh text numbers > report 2> progress || fail "$(cat progress)"
+sees 0 '^\| commit '
 sed -i "\$s/.*/because 'yes' 'Thus it is.'/" examples/studies/claims/numbers.sh
 if CONVOLUTION=$place/number CONVOLVING= examples/studies/claims.sh text numbers > report 2> progress; then fail 'one outcome of two'; fi
 grep -qx "claims.sh: numbers: a reason for 'yes', but there are 2 comparisons" progress || fail "$(cat progress)"

@@ -68,7 +68,7 @@ rm "$cases"
 outcomes=$(awk '
   function end() { if (claim) print claim ":" found }
   /^## / { end(); claim = substr($0, 4); found = "" }
-  /^\*\*holds\*\*: / { found = found " yes" }
+  /^\*\*holds\*\*( in [0-9]+ of [0-9]+ settings)?: / { found = found " yes" }
   /^\*\*not at this size\*\*: / { found = found " no" }
   /^\*\*the opposite holds\*\*: / { found = found " opposite" }
   /^- (yes|no|opposite): / { found = found " " substr($2, 1, length($2) - 1) }

@@ -30,7 +30,8 @@ SEEDS = [1, 2, 3]
 COLUMNS = ["", "parameters", {"title": "minutes", "form": "{:.1f}"}, {"title": "nats per note", "form": "{:.3f}"},
            {"title": "deviation", "form": "{:.3f}"}]
 PAPER = [["absolute positions (Huang et al. 2018)", "", "", 0.417, ""],
-         ["relative attention (Huang et al. 2018)", "", "", 0.357, ""]]
+         ["relative attention (Huang et al. 2018)", "", "", 0.357, ""],
+         *(["more relations besides (Huang et al. 2018)", "", "", nats, ""] for nats in (0.351, 0.335))]
 
 
 def checked(arguments):

@@ -7,7 +7,7 @@ trained deep $deep
 trained deep_layers $deep --intermediate_losses 1
 trained deep_targets $deep --targets 2
 trained deep_both $deep --intermediate_losses 1 --targets 2
-table 'On the whole held-out text:' bits
+table '' bits
 row 'the last layer predicts the next character'
 score deep_at_none bits deep
 row 'every layer does, until the half of its share of the training'
@@ -20,5 +20,4 @@ decides deep_at_both deep_at_none 'losses of the layers and of a second target h
 expect deep_at_layers deep_at_none 'losses of the layers alone help'
 expect deep_at_targets deep_at_none 'a second target alone helps'
 because 'yes yes no' \
-  'Without the losses of its layers, the deep model does not learn at this rate at all, and a second target does
-not change that.'
+  'Without the losses of its layers, the deep model does not learn at this rate, with a second target or without.'

@@ -37,6 +37,4 @@ expect rope_64 rope_512 'rotary positions get worse'
 expect music_512_64 music_512_512 'distances that were never trained do harm'
 expect sinusoid_64 sinusoid_512 'absolute sinusoids get worse'
 because 'yes opposite yes yes yes no yes' \
-  'Longer blocks gain some hundredths of a bit. The test is paired, so it sees them all the same. Clipped distances
-gain a little up to 128 tokens and lose more beyond. What distances without training cost differs too much from seed to
-seed for three to show it.'
+  'A paired test tells some hundredths of a bit. Clipped distances gain a little up to 128 tokens and lose more beyond.'

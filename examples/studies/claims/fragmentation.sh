@@ -23,6 +23,5 @@ expect place_5_xl place_5_xl_blocks 'at places 5 to 8, the memory helps'
 expect place_33_xl place_33_xl_blocks 'at places 33 to 64, the memory helps'
 expect place_33_xl_blocks place_1_xl_blocks 'without a memory, the first place is worse than 33 to 64'
 because 'yes yes opposite yes' \
-  'Without a memory the first character of a segment costs a whole bit more. Up to the eighth the memory gains. At the
-end of the segment, where there is enough to read without it, the model without one is better by 0.025 bits. So the
-mean over a segment hardly shows what the memory mends.'
+  'At the end of a segment, where there is enough to read, the model without a memory is even better. So the mean over a
+segment hardly shows what the memory mends.'

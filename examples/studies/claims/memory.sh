@@ -8,26 +8,27 @@ trained xl_blocks --model transformer_xl --mem_len 0
 copied_text copies-17 17
 trained_on "$PLACE/copies-17" copies_behind --model transformer_xl $short --mem_len 16
 trained_on "$PLACE/copies-17" copies_alone --model transformer_xl $short --mem_len 0
-table 'Transformer-XL, segments of 16 tokens, on the whole held-out text:' bits
+table 'Transformer-XL, segments of 16 tokens and of 64; and segments of 16 with a memory of 16, on a text of which every
+second letter repeats what stood 17 characters before (2 bits without the copies, 1 bit with them):' \
+  'segments of 16' 'segments of 64' copies
 row 'trained and scored with 64 tokens of memory'
 score short_64 bits xl_short
-row 'trained and scored without'
-score short_never bits xl_short_blocks
-table 'The same, segments of 64 tokens:' bits
-for length in 0 64 128 256; do
-  row "trained with 64 tokens of memory, scored with $length"
-  score memory_$length bits xl --mem_len $length
-done
-row 'trained and scored without'
-score memory_never bits xl_blocks
-row 'trained without, scored with 64'
-score memory_late bits xl_blocks --mem_len 64
-table 'A text of which every second letter repeats what stood 17 characters before, in segments of 16 (2 bits without the
-copies, 1 bit with them):' bits
-row 'trained and scored with 16 tokens of memory'
+score memory_64 bits xl --mem_len 64
 score copies_16 bits copies_behind
 row 'trained and scored without'
+score short_never bits xl_short_blocks
+score memory_never bits xl_blocks
 score copies_never bits copies_alone
+for length in 0 128 256; do
+  row "trained with 64, scored with $length"
+  blank
+  score memory_$length bits xl --mem_len $length
+  blank
+done
+row 'trained without, scored with 64'
+blank
+score memory_late bits xl_blocks --mem_len 64
+blank
 decides short_64 short_never 'in segments of 16, a memory in training and at evaluation beats none at all'
 expect memory_64 memory_never 'so it does in segments of 64'
 expect copies_16 copies_never 'so it does where copies come from beyond the segment'
@@ -36,6 +37,6 @@ expect memory_64 memory_late 'a memory in training beats one at evaluation only'
 expect memory_64 memory_0 'a model trained with a memory needs it'
 expect memory_256 memory_64 'four times the memory at evaluation beats that of training'
 because 'yes no yes yes opposite yes no' \
-  'The shorter the segment, the more there is to read before it. In segments of 64 what a memory gains is near the
-noise of ten seeds. There the best model is trained without one and reads one at evaluation. A model trained with a
-memory needs it all the same.'
+  'The shorter the segment, the more there is to read before it. In segments of 64, the best model trains without a memory
+and reads one at evaluation. A model that trains with a memory needs it, and gains by it no more than the
+noise of ten seeds.'

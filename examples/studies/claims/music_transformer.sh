@@ -6,7 +6,7 @@ trained music_no_bias --model music_transformer --relative_bias false
 trained music_sinusoid --model music_transformer --position sinusoid
 trained rope --model transformer --position rope
 trained sinusoid --model transformer --position sinusoid
-table 'On the whole held-out text:' bits
+table '' bits
 row 'embeddings of distances and a bias for each'
 score music_both bits music
 row 'embeddings of distances'
@@ -21,6 +21,3 @@ decides music_paper music_sinusoid 'embeddings of distances beat absolute sinuso
 expect music_both music_paper 'the bias for each distance helps'
 expect music_both music_absolute 'absolute sinusoids besides do harm'
 expect music_both music_rope 'embeddings of distances beat rotary positions'
-because 'yes no no no' \
-  'What the bias for each distance adds is below the noise, and rotary positions do as well. Absolute
-sinusoids besides cost 0.168 bits, but their seeds differ too much for three to show it.'

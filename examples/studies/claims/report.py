@@ -8,8 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import page  # noqa: F401, which lets tables be found
-import tables
+from decisions import Decisions, answer, tables
 from statistics_of_scores import deviation, t_test
 from study import PLACE, RECIPE, fail
 
@@ -110,6 +109,8 @@ class Section:
     def cells(self, word, arguments):
         if word == "course":
             return course(*arguments)
+        if word == "blank":
+            return [None]
         key, measure, name, *flags = arguments
         found = [score(measure, f"{name}-{seed}", flags) for seed in self.seeds[name]]
         self.scores[key] = name, found
@@ -125,19 +126,19 @@ class Section:
         """Whether one mean is below the other, or that plus the margin, by more than chance: p < 0.01."""
         (less_run, less), (more_run, more) = self.scores[less], self.scores[more]
         difference, error, p = t_test(less, more, less_run == more_run, margin)
-        answer = "no" if p >= 0.01 else "yes" if difference > 0 else "opposite"
-        return {"sentence": sentence, "answer": answer, "difference": round(difference, 6), "error": round(error, 6),
+        return {"sentence": sentence, "answer": answer(p, difference), "difference": round(difference, 6),
+                "error": round(error, 6), **({"margin": margin} if margin else {}),
                 **({"p_below": 0.0001} if p < 0.0001 else {"p": round(p, 6)})}
 
-    def reason(self, comparisons):
-        outcomes = [comparison["answer"] for comparison in comparisons]
+    def reason(self, outcomes):
         for expected, text in self.claim.reasons:
             if expected.split() == outcomes[:len(expected.split())]:
                 return text
         return (f"These outcomes are not explained: the reason in `examples/studies/claims/{self.claim.name}.sh` "
                 "is for others.") if self.claim.reasons else ""
 
-    def results(self):
+    def results(self, about):
+        """What was found for the claim, in a run that is described by `about`."""
         claim = self.claim
         runs = [f"{name}-{seed}" for name in claim.trainings for seed in self.seeds[name]]
         times = [PLACE / f"{run}.seconds" for run in runs]
@@ -146,8 +147,11 @@ class Section:
             found["minutes"] = round(sum(float(time.read_text()) for time in times) / 60 + 0.5)
         found["tables"] = [self.table(table) for table in claim.tables]
         found["comparisons"] = [self.compared(*comparison) for comparison in claim.comparisons]
-        found["comparisons"][claim.decides]["decides"] = True
-        reason = self.reason(found["comparisons"])
+        deciding = claim.comparisons[claim.decides]
+        seeds = self.seeds[self.scores[deciding[0]][0]]
+        found["comparisons"][claim.decides] |= {"decides": True, "seeds": [seeds[0], seeds[-1]]}
+        decided = Decisions(found, about).answer
+        reason = self.reason([decided if each.get("decides") else each["answer"] for each in found["comparisons"]])
         return found | ({"reason": reason} if reason else {})
 
 
@@ -159,5 +163,6 @@ def results(claims):
             seeds.setdefault(name, set()).add(int(seed))
     seeds = {name: sorted(found) for name, found in seeds.items()}
     text, training = Path(os.environ["text"]), os.environ.get("TRAINING", "")
-    return {**tables.measured("examples/studies/claims.sh TEXT"), "bytes": text.stat().st_size,
-            "flags": f"{RECIPE} {training}".rstrip(), "claims": [Section(claim, seeds).results() for claim in claims]}
+    about = {**tables.measured("examples/studies/claims.sh TEXT"), "bytes": text.stat().st_size,
+             "flags": f"{RECIPE} {training}".rstrip()}
+    return about | {"claims": [Section(claim, seeds).results(about) for claim in claims]}

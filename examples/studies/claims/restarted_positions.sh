@@ -16,6 +16,3 @@ done
 decides absolute_behind_0 absolute_behind_64 'absolute positions are worse behind a memory than without'
 expect relative_behind_64 relative_behind_0 'relative positions gain by the memory'
 expect relative_behind_64 absolute_behind_64 'behind a memory, relative positions beat absolute ones'
-because 'yes no yes' \
-  'What relative positions gain by the memory is too little to tell from noise at this size. What absolute ones lose
-by it is not.'

@@ -79,7 +79,8 @@ class Claim:
         many, few = int(os.environ.get("SEEDS", 10)), int(os.environ.get("OTHER_SEEDS", 3))
         decisive = name in [score[2] for score in self.scores if score[0] in self.comparisons[self.decides][:2]]
         count = {"all": many, "few": few, "thrice": 3 * many if decisive else few, "": many if decisive else few}
-        return range(1, count[self.extent] + 1)
+        first = int(os.environ.get("FIRST_SEED", 1))
+        return range(first, first + count[self.extent])
 
     def plan(self):
         """The trainings, one for each seed: {run: (program, flags)}."""
