@@ -17,16 +17,16 @@ struct Size {
 struct Row {
   std::string name;
   MixerConfig (*config)(int64_t T);
-  /// Of one forward pass; all keys are counted, as if nothing were causal.
+  /// Of one forward pass.
   double (*flops)(const Size& size);
 };
 
 double projections(const Size& s, int64_t columns) {
   return product_flops(s.B * s.T, columns * C, C);
 }
-/// Four projections and `products` of queries with as many keys.
+/// Four projections and `products` of queries with the keys that they see.
 double attention(const Size& s, int products) {
-  return projections(s, 4) + products * product_flops(s.B * s.T, s.T, C);
+  return projections(s, 4) + products * causal_flops(s.B, s.T, 0, C);
 }
 /// A projection of each token and window - 1 products of hidden states.
 double local_rnn(const Size& s, int64_t gates) { return 7 * projections(s, gates); }

@@ -44,4 +44,8 @@ double product_flops(int64_t m, int64_t n, int64_t k) {
   return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
 }
 
+double causal_flops(int64_t B, int64_t T, int64_t remembered, int64_t C) {
+  return product_flops(B, T * remembered + T * (T + 1) / 2, C);
+}
+
 }  // namespace shiftgrad::bench

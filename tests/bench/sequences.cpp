@@ -35,7 +35,7 @@ double step_flops() {
   int64_t sources = B * S, targets = B * (S + 1);
   double projections = product_flops(sources, 4 * C, C) + product_flops(targets, 6 * C, C) +
                        product_flops(sources, 2 * C, C);
-  double attention = 2 * (product_flops(sources, S, C) + product_flops(targets, S + 1, C) +
+  double attention = 2 * (product_flops(sources, S, C) + causal_flops(B, S + 1, 0, C) +
                           product_flops(targets, S, C));
   double feed_forward = product_flops(sources + targets, 8 * C, C);
   return 3 * (static_cast<double>(L) * (projections + attention + feed_forward) +

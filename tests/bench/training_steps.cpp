@@ -53,7 +53,7 @@ double step_flops(const Shape& s) {
   int64_t tokens = s.B * s.T, K = s.memory ? 2 * s.T : s.T, sources = s.B * K;
   double projections = product_flops(tokens, 2 * s.C, s.C) + product_flops(sources, 2 * s.C, s.C) +
                        (s.memory ? product_flops(K, s.C, s.C) : 0);
-  double attention = (s.memory ? 3 : 2) * product_flops(tokens, K, s.C);
+  double attention = (s.memory ? 3 : 2) * causal_flops(s.B, s.T, K - s.T, s.C);
   double feed_forward = product_flops(tokens, 8 * s.C, s.C);
   double layers = static_cast<double>(s.L) * (projections + attention + feed_forward);
   return 3 * (layers + product_flops(tokens, vocabulary, s.C));
