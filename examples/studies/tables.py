@@ -6,7 +6,8 @@
 
 A file results.json beside a page has {"tables": {name: {"columns": […], "rows": [[…]]}}}, and of each what is known of
 its measurement. A table of a page stands between <!-- table FILE NAME --> and <!-- end of table -->; FILE is the path
-from the page. A column is a title, or {"title", "form", "text"}, where the form is Python's for the numbers of a cell,
+from the page, or a pattern such as results/*.json. Then the table has a row for each case that one of the files has, and a
+column for each file: of its table NAME, the column of the ratio. A column is a title, or {"title", "form", "text"}, where the form is Python's for the numbers of a cell,
 and text stands on the left. From <!-- numbers of FILE --> to the end of a paragraph, no number has two or three digits
 after the point that the tables of FILE have not. The page of the claims is made as a whole. --keep adds the table that a program wrote
 as CSV, such as the comparison.csv of `char_lm compare`, and says that the command made it.
@@ -23,6 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = re.compile(r"<!-- table (\S+) (\S+) -->\n.*?<!-- end of table -->", re.DOTALL)
 NUMBER = re.compile(r"(?<![\d.])\d+\.\d{2,3}(?![\d.]*\d)")
+RATIO = "PyTorch / ours"
 SENTENCES = re.compile(r"<!-- numbers of (\S+) -->\n((?:.+\n)+)")
 
 
@@ -63,8 +65,8 @@ def write(path, results):
 
 def keep(path, name, measurement):
     """Adds a table to a file of results, or replaces it there."""
-    tables = json.loads(Path(path).read_text())["tables"] if Path(path).exists() else {}
-    write(path, {"tables": tables | {name: measurement}})
+    results = json.loads(Path(path).read_text()) if Path(path).exists() else {}
+    write(path, {**results, "tables": results.get("tables", {}) | {name: measurement}})
 
 
 def keep_row(path, name, about, columns, row):
@@ -110,11 +112,28 @@ def table(results):
     return "\n".join([lines[0], f"|{ruler}|", *lines[1:]])
 
 
+def compared(files, name):
+    """A table of the first number of each case's ratio, with a column for each CPU's file."""
+    columns, ratios = ["case"], []
+    for file in files:
+        results = json.loads(file.read_text())
+        columns.append({"title": results["short"], "form": "{:.2f}"})
+        measurement = results["tables"][name]
+        place = [title_of(column) for column in measurement["columns"]].index(RATIO)
+        cells = {row[0]: row[place] for row in measurement["rows"]}
+        ratios.append({case: cell[0] if isinstance(cell, list) else cell for case, cell in cells.items()})
+    cases = dict.fromkeys(case for each in sorted(ratios, key=len, reverse=True) for case in each)
+    return table({"columns": columns, "rows": [[case, *(each.get(case) for each in ratios)] for case in cases]})
+
+
 def filled(page):
     """The text of a page with its tables as the results give them."""
     def of_results(match):
         file, name = match.groups()
-        text = table(json.loads((page.parent / file).read_text())["tables"][name])
+        if "*" in file:
+            text = compared(sorted(page.parent.glob(file)), name)
+        else:
+            text = table(json.loads((page.parent / file).read_text())["tables"][name])
         return f"<!-- table {file} {name} -->\n\n{text}\n\n<!-- end of table -->"
     return TABLE.sub(of_results, page.read_text())
 

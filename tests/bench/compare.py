@@ -9,9 +9,9 @@ compiled, in floats and under autocast to bfloat16. What is printed of each is t
 medians, and of the fastest of PyTorch's ways over the faster of ours, the median of the rounds' ratios
 with the least and the greatest. Shares are of the greatest peak of a case's rounds, since a core that
 something else takes for a moment lowers one. Each case has a process of its own: what others left in the
-heap changes what PyTorch's large tensors cost. --results FILE keeps the table `pytorch` in a results.json, from which
-tables.py of the studies fills the page: times with three digits, the ratio with its least and greatest, PyTorch's
-faster floats over ours, and both shares.
+heap changes what PyTorch's large tensors cost. --results FILE, such as tests/bench/results/zen5.json, keeps what the
+machine is and the table `pytorch`, from which tables.py of the studies fills the page: times with three digits, the ratio
+with its least and greatest, PyTorch's faster floats over ours, and both shares.
 """
 import argparse
 import json
@@ -108,8 +108,30 @@ def print_row(columns):
     print(f"| {' | '.join(columns)} |", flush=True)
 
 
+def first_line(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    return done.stdout.splitlines()[0] if done.returncode == 0 and done.stdout else "unknown"
+
+
+def keep_machine(options, report):
+    """Writes what was measured on, beside the tables that are there."""
+    caches = json.loads(subprocess.run(["lscpu", "--caches=NAME,ONE-SIZE", "--json"], stdout=subprocess.PIPE).stdout)
+    packages = {name: first_line("dpkg-query", "--show", "--showformat=${Version}\n", package) for name, package in
+                {"OpenBLAS": "libopenblas0-pthread", "oneTBB": "libtbb12", "Highway": "libhwy1"}.items()}
+    machine = {
+        "cpu": report["cpu"], "short": options.short or report["cpu"], "threads": report["threads"],
+        "caches": {cache["name"]: cache["one-size"] for cache in caches["caches"]},
+        "compiler": first_line("c++", "--version"), **packages, "PyTorch": torch.__version__,
+        "peaks_gflops": {peak["name"]: round(peak["all_threads_gflops"]) for peak in report["peaks"]},
+    }
+    path = Path(options.results)
+    tables.write(path, machine | {"tables": json.loads(path.read_text())["tables"] if path.exists() else {}})
+
+
 def print_machine(options):
     report = bench(options, "shift: view")
+    if options.results:
+        keep_machine(options, report)
     print(f"PyTorch {torch.__version__}; {report['cpu']}; GF/s on {report['threads']} threads:")
     for peak in report["peaks"]:
         print(f"{peak['name']} {peak['all_threads_gflops']:.0f}")
@@ -123,7 +145,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
-    parser.add_argument("--results", metavar="FILE", help="a results.json that keeps the table, too")
+    parser.add_argument("--results", metavar="FILE", help="keeps the machine and the table in a file of JSON, too")
+    parser.add_argument("--short", metavar="NAME", help="what tables call the CPU, such as Zen 5")
     options = parser.parse_args()
     print_machine(options)
     times = [f"{precision}, ms" for precision in PRECISIONS]

@@ -69,6 +69,18 @@ assert json.load(open("results.json"))["tables"]["cases"]["rows"] == [["c"]]
 assert [tables.three_digits(number) for number in (15.12, 99.96, 1606.7)] == [15.1, 100, 1607]
 END
 
+# A pattern gives a table with a column for each file, in the order of the file that has most cases.
+mkdir results
+echo '{"short": "A", "tables": {"all": {"columns": ["case", "PyTorch / ours"], "rows": [["y", [1.5, 1, 2]]]}}}' > results/a.json
+echo '{"short": "B", "tables": {"all": {"columns": ["case", "ms", "PyTorch / ours"], "rows": [["x", 9, 2], ["y", 8, 3]]}}}' \
+  > results/b.json
+printf '<!-- table results/*.json all -->\n\n<!-- end of table -->\n' > README.md
+says ''
+[ "$(grep '^|' README.md)" = '| case | A | B |
+|---|---:|---:|
+| x | – | 2.00 |
+| y | 1.50 | 3.00 |' ] || fail "$(cat README.md)"
+
 # The page of the claims is made as a whole, from its results and from what decided the claims before.
 sed -i 's/0\.464/0.465/' examples/studies/claims/README.md
 says 'examples/studies/claims/README.md is not what its results give; examples/studies/tables.py fills it' --check
