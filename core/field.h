@@ -99,9 +99,9 @@ struct InRange {
     if constexpr (is_optional<Value>) {
       if (value) (*this)(*value, field);
     } else if constexpr (std::is_arithmetic_v<Value>) {
-      expect(complaint(static_cast<double>(value), field.of.range), value, field);
-    } else if constexpr (requires { complaint(value, field.of.range); }) {
-      expect(complaint(value, field.of.range), value, field);
+      expect(range_error(static_cast<double>(value), field.of.range), value, field);
+    } else if constexpr (requires { range_error(value, field.of.range); }) {
+      expect(range_error(value, field.of.range), value, field);
     }
   }
 

@@ -74,7 +74,7 @@ Layout Layout::select(int64_t axis, int64_t index) const {
 }
 
 Layout Layout::flip(int64_t axis) const {
-  axis = normalized_axis("reverse", axis, rank());
+  axis = normalized_axis("flip", axis, rank());
   Layout result = *this;
   if (shape[axis] > 0) result.offset += (shape[axis] - 1) * strides[axis];
   result.strides[axis] = -strides[axis];

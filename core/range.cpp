@@ -17,7 +17,7 @@ std::string number(double value) {
 
 }  // namespace
 
-std::string complaint(double value, const Range& range) {
+std::string range_error(double value, const Range& range) {
   bool enough = range.with_least ? value >= range.least : value > range.least;
   bool few_enough = range.with_greatest ? value <= range.greatest : value < range.greatest;
   if (enough && few_enough) return "";

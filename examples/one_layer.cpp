@@ -38,12 +38,12 @@ int main() {
   Tensor whole = layer(x, context);  // [B, T, C]
   std::cout << "\nThe output: " << whole << '\n';
 
-  // Feed x in three pieces. The state keeps what later tokens need of earlier ones.
-  std::unique_ptr<State> state = layer.start();
+  // Feed x in three pieces. The cache keeps what later tokens need of earlier ones.
+  std::unique_ptr<Cache> cache = layer.make_cache();
   std::vector<Tensor> pieces;
   for (auto [begin, end] : {std::pair{0, 1}, {1, 4}, {4, 6}}) {
     context.key_padding_mask = padding(end);
-    pieces.push_back(layer(slice(x, 1, begin, end), *state, context));
+    pieces.push_back(layer(slice(x, 1, begin, end), *cache, context));
   }
   std::cout << "\nThe largest difference in pieces: "
             << largest_difference(concat(pieces, 1), whole) << '\n';

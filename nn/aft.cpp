@@ -5,7 +5,7 @@
 
 #include "core/checked.h"
 #include "core/errors.h"
-#include "nn/aft_state.h"
+#include "nn/aft_cache.h"
 #include "ops/concat.h"
 #include "ops/elementwise.h"
 #include "ops/matmul.h"
@@ -45,7 +45,7 @@ void refuse_single_keys(const Context& context) {
 
 }  // namespace
 
-Aft::Aft(const AftConfig& aft, Width given, Initial values) : config(aft), width(given) {
+Aft::Aft(const AftConfig& aft, Width given, Init values) : config(aft), width(given) {
   name = config.type;
   check_fields(config.type, Sized{config, width});
   check(config, width);
@@ -89,7 +89,7 @@ AftTerms Aft::project(const Tensor& x, const Tensor& memory) const {
 
 AftBand Aft::table_band(int64_t M, int64_t T) const {
   int64_t K = M + T, s = config.window.value_or(0);
-  require(K <= longest(), "aft: ", K, " tokens are beyond max_len ", longest());
+  require(K <= max_length(), "aft: ", K, " tokens are beyond max_len ", max_length());
   bool local = config.form == AftForm::local;
   int64_t start = M - s + 1, from = local ? std::max<int64_t>(0, start) : 0;  // first key needed
   Tensor w = position_bias.defined()
@@ -123,43 +123,43 @@ AftBand Aft::band(int64_t M, int64_t T) const {
 }
 
 Terms Aft::terms(const Tensor& x, const Past& past, Context& context) const {
-  auto* state = past.state<AftState>();
-  if (state && state->sums()) return {};
+  auto* cache = past.cache<AftCache>();
+  if (cache && cache->sums()) return {};
   check_input(name, x, past.memory(), width.d_model);
   int64_t T = x.size(1), M = past.memory().defined() ? past.memory().size(1) : 0;
-  if (state) M = state->position();
+  if (cache) M = cache->position();
   AftBand biases = band(M, T);
   AftTerms terms = project(x, past.memory());
   terms.band = biases;
   terms.visibility = {{config.causal}, context.key_padding_mask, context.attention_mask};
-  if (state) std::tie(terms.key, terms.value) = state->append(terms.key, terms.value);
+  if (cache) std::tie(terms.key, terms.value) = cache->append(terms.key, terms.value);
   return terms;
 }
 
 Tensor Aft::forward(const Tensor& x, const Past& past, Context& context) const {
-  auto* state = past.state<AftState>();
-  if (state && state->sums()) {
+  auto* cache = past.cache<AftCache>();
+  if (cache && cache->sums()) {
     check_input(name, x, {}, width.d_model);
     refuse_single_keys(context);
     AftTerms terms = project(x, {});
     return output(terms.gate *
-                  state->feed(terms.key, terms.value, band(state->position(), x.size(1))));
+                  cache->feed(terms.key, terms.value, band(cache->position(), x.size(1))));
   }
   const auto [gate, k, v, w, visible] = std::get<AftTerms>(terms(x, past, context));
-  Tensor mixed = context.looks_inside()
+  Tensor mixed = context.needs_probabilities()
                      ? composed_aft(k, v, w, visible, context.recorder, context.term_editor)
                      : aft_mix(k, v, w, visible);
   return output(gate * mixed);  // [B, T, C]
 }
 
-std::unique_ptr<State> Aft::start(int64_t limit) const {
+std::unique_ptr<Cache> Aft::make_cache(int64_t limit) const {
   require(config.causal, "aft: only a causal layer can be fed in pieces");
   AtLeast{name.c_str()}(0, "limit", limit);
   // A limit that no sequence can exceed is no limit.
-  if (limit < longest() - 1) return new_state<AftState>(limit, AftState::Older::forgotten);
+  if (limit < max_length() - 1) return new_cache<AftCache>(limit, AftCache::Older::forgotten);
   if (config.form == AftForm::full)
-    return new_state<AftState>(longest(), AftState::Older::forgotten);
-  return new_state<AftState>(config.window.value_or(0), AftState::Older::summed);
+    return new_cache<AftCache>(max_length(), AftCache::Older::forgotten);
+  return new_cache<AftCache>(config.window.value_or(0), AftCache::Older::summed);
 }
 
 void Aft::visit(Visitor& visitor) const {

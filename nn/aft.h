@@ -73,12 +73,16 @@ struct AftConfig {
   bool has_table() const { return form == AftForm::full || form == AftForm::local; }
   bool has_window() const { return form == AftForm::local || form == AftForm::conv; }
   /// What a model has unless told otherwise.
-  static AftConfig usual() { return {.form = AftForm::local}; }
+  static AftConfig defaults() { return {.form = AftForm::local}; }
+  [[deprecated("renamed defaults")]] static AftConfig usual() { return defaults(); }
   /// Sets what the form needs and nobody has given: a table of all positions, and a reach of 32
   /// or 11.
-  void suit(const SequenceLengths& lengths) {
+  void fill_defaults(const SequenceLengths& lengths) {
     if (!max_len && has_table()) max_len = lengths.sequence;
     if (!window && has_window()) window = form == AftForm::local ? 32 : 11;
+  }
+  [[deprecated("renamed fill_defaults")]] void suit(const SequenceLengths& lengths) {
+    fill_defaults(lengths);
   }
 };
 
@@ -102,17 +106,17 @@ struct Aft : Layer {
 
   /// Draws weights, w, its factors and the kernel from N(0, 0.02²), so w starts near 0. γ and β
   /// start at 0, so conv starts as simple. Throws when the config describes no valid layer.
-  Aft(const AftConfig& config, Width width, Initial values);
+  Aft(const AftConfig& config, Width width, Init values);
 
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
-  /// Returns a state that keeps running sums of the far keys in double, and the keys and values of
+  /// Returns a cache that keeps running sums of the far keys in double, and the keys and values of
   /// the last s tokens. A token then costs the same however many came before. Sums accept no masks
-  /// and no recorder, and have no terms. In the full form the state keeps the keys and values of
+  /// and no recorder, and have no terms. In the full form the cache keeps the keys and values of
   /// all max_len tokens instead, and with a limit those of that many. Only causal layers have a
-  /// state.
-  std::unique_ptr<State> start(int64_t limit = unlimited) const override;
+  /// cache.
+  std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
   Terms terms(const Tensor& x, const Past& past, Context& context) const override;
-  int64_t longest() const override { return config.max_len.value_or(unlimited); }
+  int64_t max_length() const override { return config.max_len.value_or(unlimited); }
   bool sees_ahead() const override { return !config.causal; }
   std::vector<Tensor> residual_projections() const override { return {output.weight}; }
   void visit(Visitor& visitor) const override;

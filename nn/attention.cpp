@@ -5,14 +5,14 @@
 
 #include "core/checked.h"
 #include "core/errors.h"
-#include "nn/attention_state.h"
+#include "nn/attention_cache.h"
 #include "ops/concat.h"
 #include "ops/shape.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 void Attention::build(const char* layer, int64_t d_model, int64_t heads,
-                      std::optional<int64_t> head_size, bool with_bias, Initial values) {
+                      std::optional<int64_t> head_size, bool with_bias, Init values) {
   name = layer;
   AtLeast at_least{layer};
   at_least(1, "d_model", d_model);
@@ -50,29 +50,29 @@ Heads Attention::heads(const Tensor& x, const Tensor& memory) const {
 Terms Attention::terms(const Tensor& x, const Past& past, Context& context) const {
   check_input(name, x, past.memory(), qkv.weight.size(1));
   Heads own = heads(x, past.memory());
-  auto* state = past.state<AttentionState>();
-  if (!state) return terms(own, context);
-  int64_t seen = state->seen(), T = x.size(1), whole = piece();
+  auto* cache = past.cache<AttentionCache>();
+  if (!cache) return terms(own, context);
+  int64_t seen = cache->seen(), T = x.size(1), whole = piece();
   require(seen % whole == 0, name, ": ", T, " tokens behind ", seen, ", expected whole chunks of ",
           whole, " before them");
-  Heads all = state->append(rotated(own, seen, seen));
+  Heads all = cache->append(rotated(own, seen, seen));
   int64_t K = all.key.size(2);
-  Tensor positions = state->positions(K - 1, nearest(T), [&](int64_t farthest, int64_t nearest) {
+  Tensor positions = cache->positions(K - 1, nearest(T), [&](int64_t farthest, int64_t nearest) {
     return position_table(farthest, nearest, context);  // [n, H, D]
   });
-  return completed(equation(all, positions), context, seen + T - K);
+  return with_mask_and_dropout(equation(all, positions), context, seen + T - K);
 }
 
 RelativeAttention Attention::terms(const Heads& heads, Context& context) const {
   int64_t T = heads.query.size(2), K = heads.key.size(2);
   Tensor positions = position_table(K - 1, nearest(T), context);
-  return completed(equation(rotated(heads, K - T, 0), positions), context);
+  return with_mask_and_dropout(equation(rotated(heads, K - T, 0), positions), context);
 }
 
-std::unique_ptr<State> Attention::start(int64_t limit) const {
+std::unique_ptr<Cache> Attention::make_cache(int64_t limit) const {
   require(piece() > 0, "attention: only a causal layer can be fed in pieces");
   AtLeast{name.c_str()}(0, "limit", limit);
-  return new_state<AttentionState>(limit, reach());
+  return new_cache<AttentionCache>(limit, attention_span());
 }
 
 void Attention::visit(Visitor& visitor) const {
@@ -80,8 +80,8 @@ void Attention::visit(Visitor& visitor) const {
   visitor("output", output);
 }
 
-RelativeAttention Attention::completed(RelativeAttention terms, Context& context,
-                                       int64_t first_position) const {
+RelativeAttention Attention::with_mask_and_dropout(RelativeAttention terms, Context& context,
+                                                   int64_t first_position) const {
   if (!terms.factor) terms.factor = static_cast<Scalar>(1 / std::sqrt(static_cast<double>(d_head)));
   terms.visibility = {*this, context.key_padding_mask, context.attention_mask, first_position};
   terms.dropout = context.dropout_pattern(attention_dropout);
@@ -89,7 +89,7 @@ RelativeAttention Attention::completed(RelativeAttention terms, Context& context
 }
 
 Tensor Attention::attend(const RelativeAttention& terms, Context& context) const {
-  Tensor y = context.looks_inside()
+  Tensor y = context.needs_probabilities()
                  ? composed_attention(terms, context.recorder, context.term_editor)
                  : relative_attention(terms);  // [B, H, T, D]
   return output(merge_heads(y));               // [B, T, C]

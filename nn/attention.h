@@ -34,7 +34,7 @@ struct Attention : Layer, Sight {
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override {
     return attend(std::get<RelativeAttention>(terms(x, past, context)), context);
   }
-  std::unique_ptr<State> start(int64_t limit = unlimited) const override;
+  std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
   Terms terms(const Tensor& x, const Past& past, Context& context) const override;
   std::vector<Tensor> residual_projections() const override { return {output.weight}; }
   void visit(Visitor& visitor) const override;
@@ -59,7 +59,7 @@ struct Attention : Layer, Sight {
 
   /// Returns what depends on distances alone and is expensive to make: a table [n, H, D] with a row
   /// for each δ from `farthest` down to `nearest`, which is below 0 for a two-way layer. Undefined
-  /// for variants without such a table. A state makes the table once and then takes rows of it.
+  /// for variants without such a table. A cache makes the table once and then takes rows of it.
   virtual Tensor position_table(int64_t /*farthest*/, int64_t /*nearest*/, Context&) const {
     return {};
   }
@@ -67,16 +67,17 @@ struct Attention : Layer, Sight {
   bool sees_ahead() const override { return Sight::sees_ahead(); }
 
   /// The largest number of earlier tokens that a query can see.
-  virtual int64_t reach() const { return farthest(unlimited); }
+  virtual int64_t attention_span() const { return farthest(unlimited); }
+  [[deprecated("renamed attention_span")]] int64_t reach() const { return attention_span(); }
 
  protected:
   /// Sets up the members. Throws an error that names `layer` when the sizes do not divide into
   /// heads.
   void build(const char* layer, int64_t d_model, int64_t heads, std::optional<int64_t> head_size,
-             bool with_bias, Initial values);
+             bool with_bias, Init values);
   /// Sets up the members from a variant's config, after a check of its fields.
   template <class Config>
-  void build(const Config& config, Width width, bool with_bias, Initial values,
+  void build(const Config& config, Width width, bool with_bias, Init values,
              std::optional<int64_t> head_size = {}) {
     check_fields(config.type, Sized{config, width});
     build(config.type, width.d_model, width.n_head.value_or(0), head_size, with_bias, values);
@@ -88,8 +89,12 @@ struct Attention : Layer, Sight {
   int64_t nearest(int64_t T) const { return causal || T == 0 ? 0 : 1 - T; }
   /// Returns the terms with the factor, the dropout of the call, and the keys that a query may
   /// attend to, by the layer's own rules and the masks of the call.
-  RelativeAttention completed(RelativeAttention terms, Context& context,
-                              int64_t first_position = 0) const;
+  RelativeAttention with_mask_and_dropout(RelativeAttention terms, Context& context,
+                                          int64_t first_position = 0) const;
+  [[deprecated("renamed with_mask_and_dropout")]] RelativeAttention completed(
+      RelativeAttention terms, Context& context, int64_t first_position = 0) const {
+    return with_mask_and_dropout(std::move(terms), context, first_position);
+  }
   Tensor project_query(const Tensor& x) const { return project_parts(x, 0, 1); }
   Heads project_source(const Tensor& source) const;
 

@@ -37,7 +37,10 @@ struct Context {
   Source* source = nullptr;
 
   /// Whether the call is about the scores or weights of single keys, which only plain ops compute.
-  bool looks_inside() const { return recorder || term_editor; }
+  bool needs_probabilities() const { return recorder || term_editor; }
+  [[deprecated("renamed needs_probabilities")]] bool looks_inside() const {
+    return needs_probabilities();
+  }
 
   /// Returns what the next dropout drops, which is nothing outside training.
   DropoutPattern dropout_pattern(double rate) {

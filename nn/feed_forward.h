@@ -19,8 +19,7 @@ struct FeedForward : Layer {
   double dropout = 0;
 
   FeedForward() = default;
-  FeedForward(int64_t d_model, int64_t d_inner, Activation activation, double dropout,
-              Initial values)
+  FeedForward(int64_t d_model, int64_t d_inner, Activation activation, double dropout, Init values)
       : up(d_model, d_inner, true, values),
         down(d_inner, d_model, true, values),
         activation(activation),
@@ -34,7 +33,9 @@ struct FeedForward : Layer {
     return down(context.drop(hidden, dropout));                         // [B, T, C]
   }
 
-  std::unique_ptr<State> start(int64_t = unlimited) const override { return new_state<States>(); }
+  std::unique_ptr<Cache> make_cache(int64_t = unlimited) const override {
+    return new_cache<Caches>();
+  }
   std::vector<Tensor> residual_projections() const override { return {down.weight}; }
 
   void visit(Visitor& visitor) const override {

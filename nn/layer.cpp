@@ -12,8 +12,8 @@ void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, 
 }
 
 Tensor Layer::operator()(const Tensor& x, const Past& past, Context& context) const {
-  if (!past.state()) return forward(x, past, context);
-  return advance(*past.state(), x, [&](State& next) { return forward(x, next, context); });
+  if (!past.cache()) return forward(x, past, context);
+  return advance(*past.cache(), x, [&](Cache& next) { return forward(x, next, context); });
 }
 
 Tensor Layer::operator()(const Tensor& x, Context& context) const {

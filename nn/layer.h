@@ -7,7 +7,7 @@
 //
 //   memory  the layer inputs of earlier tokens, a constant [B, M, C]. Keys and values are made from
 //           it anew at each call, so it outlives an update of the weights: training uses it.
-//   State   whatever a variant needs of earlier tokens under fixed weights: cached keys and values,
+//   Cache   whatever a variant needs of earlier tokens under fixed weights: cached keys and values,
 //           running sums, hidden states. Evaluation and generation use it.
 //
 // Either way, feeding a causal sequence in pieces gives the same result as one pass over it.
@@ -32,11 +32,12 @@ void check_input(std::string_view layer, const Tensor& x, const Tensor& memory, 
 /// The terms of an equation: attention's, AFT's, or none, where no softmax weighs single keys.
 using Terms = std::variant<std::monostate, RelativeAttention, AftTerms>;
 
-/// A mixer, or a block around one. A layer of your own implements `forward`, `start` and `visit`.
+/// A mixer, or a block around one. A layer of your own implements `forward`, `make_cache` and
+/// `visit`.
 struct Layer : StatefulModule {
   /// Returns `forward` of the same arguments; without a context, outside training and without
-  /// masks. With a state, throws on the state of another layer and while a tape records. A call
-  /// that throws leaves the state as it was. PyTorch: module(x).
+  /// masks. With a cache, throws on the cache of another layer and while a tape records. A call
+  /// that throws leaves the cache as it was. PyTorch: module(x).
   Tensor operator()(const Tensor& x, const Past& past, Context& context) const;
   Tensor operator()(const Tensor& x, Context& context) const;
   Tensor operator()(const Tensor& x) const;
@@ -45,18 +46,22 @@ struct Layer : StatefulModule {
   /// the M tokens of the past and x. A layer obeys the masks and the recorder, or throws. Throws on
   /// other shapes of x and memory, as `check_input` does.
   ///
-  /// With a state, the output is that after the tokens in it, and x is added to it. The weights
+  /// With a cache, the output is that after the tokens in it, and x is added to it. The weights
   /// must not change between calls. `forward` works on a clone, of which nothing is kept if it
   /// throws.
   virtual Tensor forward(const Tensor& x, const Past& past, Context& context) const = 0;
 
-  /// Returns a state that has seen nothing and will keep at most `limit` tokens. A call with it
+  /// Returns a cache that has seen nothing and will keep at most `limit` tokens. A call with it
   /// gives what `forward` gives with a memory of the last `limit` tokens fed before. Older tokens
   /// are forgotten, and positions count from the oldest token kept. (Rotary positions count from
   /// the start; their differences are the same.) A layer keeps fewer tokens if it cannot see that
   /// far, and none if sums or hidden states stand for them. In a block, the limit holds for each
   /// layer that remembers.
-  virtual std::unique_ptr<State> start(int64_t limit = unlimited) const = 0;
+  virtual std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const = 0;
+  [[deprecated("renamed make_cache")]] std::unique_ptr<Cache> start(
+      int64_t limit = unlimited) const {
+    return make_cache(limit);
+  }
 
   /// Returns all terms from which `forward` computes its output for the same arguments, or none.
   /// What reads them works for any layer: tables of distances, worked examples, conversions.
@@ -64,11 +69,13 @@ struct Layer : StatefulModule {
 
   /// The largest number of tokens in a sequence, counted from its start. It is bounded where
   /// positions are absolute and learned.
-  virtual int64_t longest() const { return unlimited; }
+  virtual int64_t max_length() const { return unlimited; }
+  [[deprecated("renamed max_length")]] int64_t longest() const { return max_length(); }
 
   /// The largest number of tokens that one pass may see, memory included. It is bounded where a
   /// learned table has a row for each position or distance.
-  virtual int64_t most_keys() const { return longest(); }
+  virtual int64_t max_keys() const { return max_length(); }
+  [[deprecated("renamed max_keys")]] int64_t most_keys() const { return max_keys(); }
 
   /// Whether outputs may depend on later tokens. What predicts the next token must have no such
   /// layer.

@@ -13,7 +13,7 @@ struct Linear : Module {
   Tensor bias;    // [out], or undefined
 
   Linear() = default;
-  Linear(int64_t in, int64_t out, bool with_bias, Initial values)
+  Linear(int64_t in, int64_t out, bool with_bias, Init values)
       : weight(normal_parameter({out, in}, values)) {
     if (with_bias) bias = constant_parameter({out}, 0, values);
   }

@@ -16,12 +16,12 @@ namespace {
 
 /// The hidden states [B, s-1, C] of the windows that began 1 … s-1 tokens ago, oldest last. Under a
 /// limit that cuts windows, a memory of that length instead.
-struct LocalRnnState : StateOf<LocalRnnState> {
+struct LocalRnnCache : CacheOf<LocalRnnCache> {
   RecurrentState open;
   std::optional<int64_t> limit;
   Tensor memory;
 
-  explicit LocalRnnState(std::optional<int64_t> limit) : limit(limit) {}
+  explicit LocalRnnCache(std::optional<int64_t> limit) : limit(limit) {}
 
   void forget_newest(int64_t count) override {
     require(count == 0, "state: local_rnn cannot forget tokens, its windows have moved on");
@@ -33,7 +33,7 @@ struct LocalRnnState : StateOf<LocalRnnState> {
 
 }  // namespace
 
-LocalRnn::LocalRnn(const LocalRnnConfig& local, Width width, Initial values)
+LocalRnn::LocalRnn(const LocalRnnConfig& local, Width width, Init values)
     : config(local), d_model(width.d_model) {
   name = config.type;
   check_fields(config.type, Sized{config, width});
@@ -64,25 +64,25 @@ RecurrentState LocalRnn::step(const Tensor& projected, const RecurrentState& bef
 }
 
 Tensor LocalRnn::forward(const Tensor& x, const Past& past, Context& context) const {
-  auto* state = past.state<LocalRnnState>();
-  Tensor memory = state ? state->memory : past.memory();
+  auto* cache = past.cache<LocalRnnCache>();
+  Tensor memory = cache ? cache->memory : past.memory();
   check_input(name, x, memory, d_model);
   context.refuse_masks("local_rnn");
-  if (state && !state->limit) return slide(x, state->open);
+  if (cache && !cache->limit) return slide(x, cache->open);
   int64_t before = config.window - 1;
   Tensor zeros = Tensor::zeros({x.size(0), before, d_model});
   Tensor all = concat({zeros, memory, x}, 1);  // [B, s - 1 + M + T, C]
   auto last = [&](int64_t count) { return slice(all, 1, all.size(1) - count, all.size(1)); };
   Tensor projected = project(last(before + x.size(1)));  // [B, s - 1 + T, gC], once a token
-  if (state) state->memory = contiguous(last(*state->limit)).detach();
+  if (cache) cache->memory = contiguous(last(*cache->limit)).detach();
   Tensor bias = config.cell == RecurrentCell::gru ? hidden.bias : Tensor();
   return recurrent_windows(config.cell, projected, hidden.weight, bias,
                            config.window);  // [B, T, C]
 }
 
-std::unique_ptr<State> LocalRnn::start(int64_t limit) const {
+std::unique_ptr<Cache> LocalRnn::make_cache(int64_t limit) const {
   AtLeast{name.c_str()}(0, "limit", limit);
-  return new_state<LocalRnnState>(limit < config.window - 1 ? std::optional(limit) : std::nullopt);
+  return new_cache<LocalRnnCache>(limit < config.window - 1 ? std::optional(limit) : std::nullopt);
 }
 
 Tensor LocalRnn::slide(const Tensor& x, RecurrentState& open) const {

@@ -33,7 +33,8 @@ struct LocalRnnConfig {
   }
 
   /// What a model has unless told otherwise.
-  static LocalRnnConfig usual() { return {.window = 7, .cell = RecurrentCell::gru}; }
+  static LocalRnnConfig defaults() { return {.window = 7, .cell = RecurrentCell::gru}; }
+  [[deprecated("renamed defaults")]] static LocalRnnConfig usual() { return defaults(); }
 };
 
 constexpr bool has_heads(const LocalRnnConfig&) { return false; }
@@ -49,13 +50,13 @@ struct LocalRnn : Layer {
 
   /// Draws all parameters uniformly from ±1/√C, as PyTorch's cells do. Throws when the config
   /// describes no valid layer.
-  LocalRnn(const LocalRnnConfig& config, Width width, Initial values);
+  LocalRnn(const LocalRnnConfig& config, Width width, Init values);
 
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
-  /// Returns a state that holds the hidden states of the s - 1 windows still open, so each token
+  /// Returns a cache that holds the hidden states of the s - 1 windows still open, so each token
   /// costs the same. With a limit below s - 1 it holds the last inputs instead, since windows would
   /// reach back beyond the limit.
-  std::unique_ptr<State> start(int64_t limit = unlimited) const override;
+  std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
   void visit(Visitor& visitor) const override;
 
   /// Returns W_ih x + b_ih [.., gC]. b_hh is added too, except for GRU, which multiplies n's share

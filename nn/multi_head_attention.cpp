@@ -25,7 +25,7 @@ Tensor distance_penalty(int64_t H, int64_t farthest, int64_t nearest, double fac
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadAttentionConfig& config, Width width,
-                                       Initial values)
+                                       Init values)
     : position(config.position) {
   build(config, width, config.bias, values);
   require(position != AttentionPosition::rope || d_head % 2 == 0, config.type,
@@ -68,7 +68,7 @@ Tensor MultiHeadAttention::cross(const Tensor& x, Heads source, Context& context
   require(given[0] == x.size(0), name, ": source ", given, " for x ", x.shape(), ", expected [",
           x.size(0), ", S, ", C, "]");
   source.query = project_query(x);
-  RelativeAttention terms = completed(equation(source, {}), context);
+  RelativeAttention terms = with_mask_and_dropout(equation(source, {}), context);
   terms.visibility.sight.causal = false;
   return attend(terms, context);  // [B, T, C]
 }

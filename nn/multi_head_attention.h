@@ -49,7 +49,7 @@ struct MultiHeadAttention : Attention {
 
   /// Draws weights from N(0, 0.02²), as GPT-2 does; biases start at 0. Throws when the config
   /// describes no valid layer.
-  MultiHeadAttention(const MultiHeadAttentionConfig& config, Width width, Initial values);
+  MultiHeadAttention(const MultiHeadAttentionConfig& config, Width width, Init values);
 
   /// Returns the keys and values of `source` [B, S, C]. Under fixed weights they can be made once
   /// for all calls that attend to it. Throws for a layer with a window, rope or alibi, which need

@@ -16,7 +16,7 @@ constexpr int64_t cost_of_one = 1000;
 constexpr int64_t spare = 1'000'000;
 
 /// Returns a parameter of values that `draw` returns one by one, unless it is to have none yet.
-Tensor parameter(const Dims& shape, Initial values, auto draw) {
+Tensor parameter(const Dims& shape, Init values, auto draw) {
   if (values.unfilled) values.unfilled->add(shape);
   Tensor result = Tensor::empty(shape);
   if (!values.unfilled) std::generate_n(result.mutable_data(), result.count(), draw);
@@ -25,31 +25,31 @@ Tensor parameter(const Dims& shape, Initial values, auto draw) {
 
 }  // namespace
 
-Tensor normal_parameter(const Dims& shape, Initial values, double deviation) {
+Tensor normal_parameter(const Dims& shape, Init values, double deviation) {
   return parameter(shape, values,
                    [&] { return static_cast<Scalar>(deviation * values.random->normal()); });
 }
 
-Tensor uniform_parameter(const Dims& shape, Initial values, double reach) {
+Tensor uniform_parameter(const Dims& shape, Init values, double reach) {
   return parameter(shape, values,
                    [&] { return static_cast<Scalar>(reach * (2 * values.random->uniform() - 1)); });
 }
 
-Tensor constant_parameter(const Dims& shape, Scalar value, Initial values) {
+Tensor constant_parameter(const Dims& shape, Scalar value, Init values) {
   return parameter(shape, values, [value] { return value; });
 }
 
-UnfilledParameters::UnfilledParameters(const std::map<std::string, StoredTensor>& weights) {
+ParameterBudget::ParameterBudget(const std::map<std::string, StoredTensor>& weights) {
   int64_t values = 0;
   for (const auto& [name, tensor] : weights)
     values += std::ssize(tensor.bytes) * 8 / bits_of(tensor.dtype);
-  *this = UnfilledParameters(values, std::ssize(weights));
+  *this = ParameterBudget(values, std::ssize(weights));
 }
 
-UnfilledParameters::UnfilledParameters(int64_t values, int64_t tensors)
+ParameterBudget::ParameterBudget(int64_t values, int64_t tensors)
     : given(values), room(2 * (values + cost_of_one * tensors) + spare) {}
 
-void UnfilledParameters::add(const Dims& shape) {
+void ParameterBudget::add(const Dims& shape) {
   int64_t count = byte_count(DType::u8, shape);  // one byte each
   require(count <= room - cost_of_one, "the config asks for more parameters than the ", given,
           " values that are there, the next one being ", shape);

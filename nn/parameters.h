@@ -18,16 +18,16 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// Transformer-XL use 0.02.
 inline constexpr double initial_deviation = 0.02;
 
-/// Parameters to be filled from a file: nothing is drawn for them, and no page of their memory is
-/// touched. They may hold about twice as many values as `weights`, since a model drops those it
-/// then shares. Anything beyond that throws before it takes memory, so a damaged file cannot demand
-/// more.
-struct UnfilledParameters {
-  explicit UnfilledParameters(const std::map<std::string, StoredTensor>& weights);
+/// How many values the parameters of a model may hold that is to be filled from a file: about twice
+/// as many as `weights`, since a model drops those it then shares. Anything beyond that throws
+/// before it takes memory, so a damaged file cannot demand more. Nothing is drawn for such
+/// parameters, and no page of their memory is touched.
+struct ParameterBudget {
+  explicit ParameterBudget(const std::map<std::string, StoredTensor>& weights);
   /// Is made as for `tensors` weights of `values` values in all.
-  UnfilledParameters(int64_t values, int64_t tensors);
+  ParameterBudget(int64_t values, int64_t tensors);
   /// Sets no limit, for a config that does not come from a file.
-  UnfilledParameters() = default;
+  ParameterBudget() = default;
 
   /// Counts one more parameter, of this shape. Throws when that is one too many.
   void add(const Dims& shape);
@@ -37,23 +37,25 @@ struct UnfilledParameters {
   /// For parts that the library does not know. They may read what they make, so it has values.
   Random random{};
 };
+using UnfilledParameters [[deprecated("renamed ParameterBudget")]] = ParameterBudget;
 
 /// What the parameters of a new module start with: values drawn with these random numbers, or none
-/// yet. A constructor that takes it takes a Random or UnfilledParameters, which convert to it.
-struct Initial {
-  Initial() = default;
-  Initial(Random& random) : random(&random) {}
-  Initial(UnfilledParameters& unfilled) : random(&unfilled.random), unfilled(&unfilled) {}
+/// yet. A constructor that takes it takes a Random or ParameterBudget, which convert to it.
+struct Init {
+  Init() = default;
+  Init(Random& random) : random(&random) {}
+  Init(ParameterBudget& unfilled) : random(&unfilled.random), unfilled(&unfilled) {}
 
   Random* random = nullptr;
-  UnfilledParameters* unfilled = nullptr;
+  ParameterBudget* unfilled = nullptr;
 };
+using Initial [[deprecated("renamed Init")]] = Init;
 
 /// Returns a parameter drawn from the normal distribution N(0, deviation²).
-Tensor normal_parameter(const Dims& shape, Initial values, double deviation = initial_deviation);
+Tensor normal_parameter(const Dims& shape, Init values, double deviation = initial_deviation);
 /// Returns a parameter drawn uniformly from -reach to reach.
-Tensor uniform_parameter(const Dims& shape, Initial values, double reach);
+Tensor uniform_parameter(const Dims& shape, Init values, double reach);
 /// Returns a parameter whose elements all start at one value, which needs no random numbers.
-Tensor constant_parameter(const Dims& shape, Scalar value, Initial values = {});
+Tensor constant_parameter(const Dims& shape, Scalar value, Init values = {});
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

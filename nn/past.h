@@ -1,30 +1,35 @@
 #pragma once
 
-#include "nn/state.h"
+#include "nn/cache.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// What the tokens of a call come after: nothing, a memory or a state. Either of them converts to a
+/// What the tokens of a call come after: nothing, a memory or a cache. Either of them converts to a
 /// past; an undefined memory is nothing.
 class Past {
  public:
   Past() = default;
   Past(const Tensor& memory) : memory_(memory) {}
-  Past(State& state) : state_(&state) {}
+  Past(Cache& cache) : cache_(&cache) {}
 
   /// The memory [B, M, C], undefined if there is none.
   const Tensor& memory() const { return memory_; }
-  /// The state, null if there is none.
-  State* state() const { return state_; }
-  /// The state as the type that the layer's `start` made, null if there is none.
+  /// The cache, null if there is none.
+  Cache* cache() const { return cache_; }
+  /// The cache as the type that the layer's `make_cache` made, null if there is none.
   template <class Own>
-  Own* state() const {
-    return state_ ? &dynamic_cast<Own&>(*state_) : nullptr;
+  Own* cache() const {
+    return cache_ ? &dynamic_cast<Own&>(*cache_) : nullptr;
+  }
+  [[deprecated("renamed cache")]] Cache* state() const { return cache_; }
+  template <class Own>
+  [[deprecated("renamed cache")]] Own* state() const {
+    return cache<Own>();
   }
 
  private:
   Tensor memory_{};
-  State* state_ = nullptr;
+  Cache* cache_ = nullptr;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

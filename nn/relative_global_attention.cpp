@@ -24,7 +24,7 @@ Tensor rows_by_distance(const Tensor& past, const Tensor& future, int64_t T, int
 }  // namespace
 
 RelativeGlobalAttention::RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config,
-                                                 Width width, Initial values) {
+                                                 Width width, Init values) {
   build(config, width, true, values);
   int64_t distances = config.max_positions;
   window = distances;

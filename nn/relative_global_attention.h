@@ -37,8 +37,11 @@ struct RelativeGlobalAttentionConfig {
   }
 
   /// Sets the number of distances unless that is given.
-  void suit(const SequenceLengths& lengths) {
+  void fill_defaults(const SequenceLengths& lengths) {
     if (max_positions == 0) max_positions = lengths.distances;
+  }
+  [[deprecated("renamed fill_defaults")]] void suit(const SequenceLengths& lengths) {
+    fill_defaults(lengths);
   }
 };
 
@@ -48,7 +51,7 @@ struct RelativeGlobalAttention : Attention {
 
   /// Draws weights and tables from N(0, 0.02²); biases start at 0. Throws when the config describes
   /// no valid layer.
-  RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config, Width width, Initial values);
+  RelativeGlobalAttention(const RelativeGlobalAttentionConfig& config, Width width, Init values);
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };

@@ -6,7 +6,7 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 RelativeMultiHeadAttention::RelativeMultiHeadAttention(
-    const RelativeMultiHeadAttentionConfig& config, Width width, Initial values) {
+    const RelativeMultiHeadAttentionConfig& config, Width width, Init values) {
   build(config, width, false, values);
   output.bias = constant_parameter({width.d_model}, 0, values);
   value_bias = constant_parameter({n_head * d_head}, 0, values);
@@ -17,7 +17,7 @@ RelativeMultiHeadAttention::RelativeMultiHeadAttention(
 
 RelativeAttention RelativeMultiHeadAttention::equation(const Heads& heads, const Tensor&) const {
   const auto& [q, k, v] = heads;
-  int64_t T = q.size(2), K = k.size(2), P = reach();
+  int64_t T = q.size(2), K = k.size(2), P = attention_span();
   require(K - 1 <= P && (causal || T <= P), "relative_multi_head_attention: ", T, " queries of ", K,
           " keys are beyond max_positions ", P);
   int64_t first = P - (K - 1), last = P - nearest(T) + 1;  // for the distances K-1 … 0 or -(T-1)

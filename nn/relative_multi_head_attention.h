@@ -38,10 +38,16 @@ struct RelativeMultiHeadAttentionConfig {
     field(attention_dropout, fields::attention_dropout);
   }
 
-  /// Sets the size of the tables to what such sequences need, if `usual` has left it open.
-  static RelativeMultiHeadAttentionConfig usual() { return {.max_positions = 0}; }
-  void suit(const SequenceLengths& lengths) {
+  /// Sets the size of the tables to what such sequences need, if `defaults` has left it open.
+  static RelativeMultiHeadAttentionConfig defaults() { return {.max_positions = 0}; }
+  [[deprecated("renamed defaults")]] static RelativeMultiHeadAttentionConfig usual() {
+    return defaults();
+  }
+  void fill_defaults(const SequenceLengths& lengths) {
     if (max_positions == 0) max_positions = lengths.distances;
+  }
+  [[deprecated("renamed fill_defaults")]] void suit(const SequenceLengths& lengths) {
+    fill_defaults(lengths);
   }
 };
 
@@ -54,11 +60,11 @@ struct RelativeMultiHeadAttention : Attention {
   /// Draws weights from N(0, 0.02²); tables and biases start at 0, as in the original. Throws when
   /// the config describes no valid layer.
   RelativeMultiHeadAttention(const RelativeMultiHeadAttentionConfig& config, Width width,
-                             Initial values);
-  int64_t most_keys() const override { return causal ? reach() + 1 : reach(); }
+                             Init values);
+  int64_t max_keys() const override { return causal ? attention_span() + 1 : attention_span(); }
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
-  int64_t reach() const override { return key_pos_bias.size(0) / 2; }  // P
+  int64_t attention_span() const override { return key_pos_bias.size(0) / 2; }  // P
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -40,7 +40,8 @@ struct ShawAttentionConfig {
   }
 
   /// What a model has unless told otherwise.
-  static ShawAttentionConfig usual() { return {.max_distance = 16}; }
+  static ShawAttentionConfig defaults() { return {.max_distance = 16}; }
+  [[deprecated("renamed defaults")]] static ShawAttentionConfig usual() { return defaults(); }
 };
 
 struct ShawAttention : Attention {
@@ -49,7 +50,7 @@ struct ShawAttention : Attention {
 
   /// Draws weights and tables from N(0, 0.02²); biases start at 0. Throws when the config describes
   /// no valid layer.
-  ShawAttention(const ShawAttentionConfig& config, Width width, Initial values);
+  ShawAttention(const ShawAttentionConfig& config, Width width, Init values);
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
 };

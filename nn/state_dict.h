@@ -29,8 +29,8 @@ void check_state_dict(const Module& module, const std::map<std::string, StoredTe
 /// weights, and where load_state_dict does.
 auto loaded_model(const std::map<std::string, StoredTensor>& weights, const std::string& source,
                   auto make) {
-  UnfilledParameters unfilled(weights);
-  auto model = in_name_of(source, [&] { return make(Initial(unfilled)); });
+  ParameterBudget budget(weights);
+  auto model = in_name_of(source, [&] { return make(Init(budget)); });
   load_state_dict(model, weights, source);
   return model;
 }
@@ -38,8 +38,8 @@ auto loaded_model(const std::map<std::string, StoredTensor>& weights, const std:
 /// Throws if loaded_model would throw.
 void check_loadable(const std::map<std::string, StoredTensor>& weights, const std::string& source,
                     auto make) {
-  UnfilledParameters unfilled(weights);
-  in_name_of(source, [&] { check_state_dict(make(Initial(unfilled)), weights); });
+  ParameterBudget budget(weights);
+  in_name_of(source, [&] { check_state_dict(make(Init(budget)), weights); });
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -9,8 +9,8 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& own,
-                                               Width width, Initial values)
+TransformerXLAttention::TransformerXLAttention(const TransformerXLAttentionConfig& own, Width width,
+                                               Init values)
     : config(own) {
   const char* layer = config.type;
   build(config, width, config.bias, values, config.d_head);

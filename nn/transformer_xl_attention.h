@@ -78,9 +78,12 @@ struct TransformerXLAttentionConfig {
   }
 
   /// Sets the size of the table of learned positions unless that is given.
-  void suit(const SequenceLengths& lengths) {
+  void fill_defaults(const SequenceLengths& lengths) {
     if (!max_positions && positions == DistancePositions::learned)
       max_positions = lengths.distances;
+  }
+  [[deprecated("renamed fill_defaults")]] void suit(const SequenceLengths& lengths) {
+    fill_defaults(lengths);
   }
 };
 
@@ -94,7 +97,7 @@ struct TransformerXLAttention : Attention {
 
   /// Draws weights and E from N(0, 0.02²), as the original code does. All biases start at 0; the
   /// original draws u and v from N(0, 0.02²), too. Throws when the config describes no valid layer.
-  TransformerXLAttention(const TransformerXLAttentionConfig& config, Width width, Initial values);
+  TransformerXLAttention(const TransformerXLAttentionConfig& config, Width width, Init values);
   void visit(Visitor& visitor) const override;
   RelativeAttention equation(const Heads& heads, const Tensor& positions) const override;
   Tensor position_table(int64_t farthest, int64_t nearest, Context& context) const override;

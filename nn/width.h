@@ -44,7 +44,7 @@ Sized(Config, Width) -> Sized<Config>;
 
 /// Returns the layer of a config with its width, or the model of a config.
 template <class Config>
-typename Config::Layer make_layer(const Config& config, Initial values) {
+typename Config::Layer make_layer(const Config& config, Init values) {
   if constexpr (std::is_base_of_v<Width, Config>)
     return typename Config::Layer(config, config, values);
   else

@@ -97,7 +97,7 @@ Tensor scale(const Tensor& x, Scalar factor) {
 }
 
 Tensor add_scalar(const Tensor& x, Scalar number) {
-  require_defined("offset", "x", x);
+  require_defined("add_scalar", "x", x);
   return add(x, Tensor::full({}, number));
 }
 

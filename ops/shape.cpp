@@ -39,7 +39,7 @@ Tensor select(const Tensor& x, int64_t axis, int64_t index) {
 }
 
 Tensor flip(const Tensor& x, int64_t axis) {
-  require_defined("reverse", "x", x);
+  require_defined("flip", "x", x);
   return x.view(x.layout().flip(axis));
 }
 

@@ -17,17 +17,17 @@ Dims Window::numbers() const {
   return left == right && left < INT64_MAX ? Dims{left + 1} : Dims{left, right};
 }
 
-std::string complaint(const Window& window, const Range& sizes) {
-  if (window.numbers().size() == 1) return complaint(static_cast<double>(window.left) + 1, sizes);
+std::string range_error(const Window& window, const Range& sizes) {
+  if (window.numbers().size() == 1) return range_error(static_cast<double>(window.left) + 1, sizes);
   Range distances{sizes.least - 1, sizes.greatest};
-  std::string wrong = complaint(static_cast<double>(window.left), distances);
-  return wrong.empty() ? complaint(static_cast<double>(window.right), distances) : wrong;
+  std::string wrong = range_error(static_cast<double>(window.left), distances);
+  return wrong.empty() ? range_error(static_cast<double>(window.right), distances) : wrong;
 }
 
-std::string complaint(const Chunk& chunk, const Range& sizes) {
-  std::string wrong = complaint(static_cast<double>(chunk.size), sizes);
+std::string range_error(const Chunk& chunk, const Range& sizes) {
+  std::string wrong = range_error(static_cast<double>(chunk.size), sizes);
   if (!wrong.empty()) return wrong;
-  return complaint(static_cast<double>(chunk.left_chunks), {0, sizes.greatest});
+  return range_error(static_cast<double>(chunk.left_chunks), {0, sizes.greatest});
 }
 
 int64_t Sight::farthest(int64_t none) const {
@@ -43,7 +43,7 @@ bool Sight::sees_ahead() const {
 
 void Visibility::check(const char* operation, int64_t B, int64_t T, int64_t K) const {
   Sight(sight).limits([&](const auto& rule, const Field& field) {
-    std::string wrong = rule ? complaint(*rule, {1, HUGE_VAL}) : "";
+    std::string wrong = rule ? range_error(*rule, {1, HUGE_VAL}) : "";
     if (!wrong.empty()) fail(operation, ": a ", field.name, " of ", *rule, wrong);
   });
   require(first_position >= 0, operation, ": a first_position of ", first_position,

@@ -22,7 +22,7 @@ struct Scorer {
   std::span<const int32_t> text;
   const EvaluationConfig& config;
   std::vector<double>* losses;  // may be null
-  const Peers& peers;
+  const ProcessGroup& peers;
   double nats = 0;
   int64_t tokens = 0;
   Context context{};
@@ -30,12 +30,12 @@ struct Scorer {
   /// The number of tokens that have one before them.
   int64_t predictable() const { return std::ssize(text) - 1; }
 
-  /// Feeds rows, which come after what the state has seen, and counts the losses of the tokens that
-  /// follow the last `counted` tokens of each row. Without a state, the rows have no past.
+  /// Feeds rows, which come after what the cache has seen, and counts the losses of the tokens that
+  /// follow the last `counted` tokens of each row. Without a cache, the rows have no past.
   void feed(const std::vector<int64_t>& begins, int64_t length, int64_t counted,
-            State* state = nullptr) {
+            Cache* cache = nullptr) {
     Tokens input = rows_at(text, begins, 0, length);
-    Tensor logits = state ? model(input, *state, context) : model(input, Memory(), context).logits;
+    Tensor logits = cache ? model(input, *cache, context) : model(input, Memory(), context).logits;
     int64_t skipped = length - counted;
     std::vector<double> found = token_losses(slice(logits, 1, skipped, length),
                                              rows_at(text, begins, skipped + 1, length + 1));
@@ -74,24 +74,24 @@ void evaluate_sliding(Scorer& scorer) {
   scorer.feed_rows(1, 1, end - T, T, 1);
 }
 
-/// Whether each segment is fed without any past. A state would keep nothing of it but the
+/// Whether each segment is fed without any past. A cache would keep nothing of it but the
 /// positions, which soon would be greater than any that were trained.
 bool starts_anew(const EvaluationConfig& config, const SequenceModel& model) {
   return config.mem_len == 0 && model.traits().absolute_positions;
 }
 
 /// Predicts the tokens that follow the tokens begin … end-1 of each stream, counted from its start.
-/// Without a state, each segment starts anew.
+/// Without a cache, each segment starts anew.
 void read_streams(Scorer& scorer, const std::vector<int64_t>& streams, int64_t begin, int64_t end,
-                  State* state) {
+                  Cache* cache) {
   const EvaluationConfig& config = scorer.config;
   for (int64_t length = 0; begin < end; begin += length) {
     length = std::min(config.tgt_len, end - begin);
     int64_t again = std::min(config.ext_len, begin);
     std::vector<int64_t> begins;
     for (int64_t stream : streams) begins.push_back(stream + begin - again);
-    scorer.feed(begins, again + length, length, state);
-    if (state) state->forget_newest(std::min(config.ext_len, again + length));
+    scorer.feed(begins, again + length, length, cache);
+    if (cache) cache->forget_newest(std::min(config.ext_len, again + length));
   }
 }
 
@@ -103,15 +103,15 @@ void evaluate_with_memory(Scorer& scorer) {
   std::vector<int64_t> streams;
   for (int64_t b = own.begin; b < own.end; ++b) streams.push_back(b * length);
   // Tokens that are fed again are not memory for the segment that they are fed with.
-  std::unique_ptr<State> state;
+  std::unique_ptr<Cache> cache;
   if (!starts_anew(config, scorer.model))
-    state = scorer.model.start(config.mem_len + config.ext_len);
-  read_streams(scorer, streams, 0, length, state.get());
+    cache = scorer.model.make_cache(config.mem_len + config.ext_len);
+  read_streams(scorer, streams, 0, length, cache.get());
   if (own.end < B) return;
   // The last stream continues to the end of the text.
-  if (state) state->reorder({own.count() - 1});
+  if (cache) cache->reorder({own.count() - 1});
   read_streams(scorer, {streams.back()}, length, scorer.predictable() - streams.back(),
-               state.get());
+               cache.get());
 }
 
 }  // namespace
@@ -130,17 +130,17 @@ void EvaluationConfig::check(const SequenceModel& model, int64_t tokens) const {
   int64_t fed_again = mode == EvaluationMode::memory ? ext_len : 0;
   int64_t in_a_row = streams ? tokens - 1 - (batch_size - 1) * ((tokens - 1) / batch_size)
                              : std::min(fed_again + tgt_len, tokens - 1);
-  int64_t most = streams ? model.longest() : model.most_keys();
+  int64_t most = streams ? model.max_length() : model.max_keys();
   require(in_a_row <= most, "evaluate: mode ", mode, " feeds ", in_a_row,
           " tokens in a row, but the model has ", most, " positions");
   int64_t keys = std::min(in_a_row, mem_len + ext_len + tgt_len);
-  require(!streams || keys <= model.most_keys(), "evaluate: a memory of ", mem_len, " and ",
-          tgt_len, " tokens make ", keys, " keys, but the model has ", model.most_keys(),
-          " positions");
+  require(!streams || keys <= model.max_keys(), "evaluate: a memory of ", mem_len, " and ", tgt_len,
+          " tokens make ", keys, " keys, but the model has ", model.max_keys(), " positions");
 }
 
 Evaluation evaluate(const SequenceModel& model, std::span<const int32_t> text,
-                    const EvaluationConfig& config, std::vector<double>* losses, Peers& peers) {
+                    const EvaluationConfig& config, std::vector<double>* losses,
+                    ProcessGroup& peers) {
   config.check(model, static_cast<int64_t>(text.size()));
   Tape::Pause no_gradients;
   Stopwatch watch;
@@ -155,7 +155,7 @@ Evaluation evaluate(const SequenceModel& model, std::span<const int32_t> text,
   return mean_over(peers, scorer.nats, scorer.tokens, watch);
 }
 
-Evaluation mean_over(Peers& peers, double nats, int64_t tokens, const Stopwatch& watch) {
+Evaluation mean_over(ProcessGroup& peers, double nats, int64_t tokens, const Stopwatch& watch) {
   std::vector<double> all = sums(peers, {nats, static_cast<double>(tokens)});
   Evaluation result{all[0] / all[1], static_cast<int64_t>(all[1]), watch.seconds()};
   require(std::isfinite(result.nats), "evaluate: a mean loss of ", result.nats, " nats over ",

@@ -13,7 +13,7 @@
 
 #include "core/named.h"
 #include "nn/models/sequence_model.h"
-#include "optim/peers/peers.h"
+#include "optim/peers/process_group.h"
 #include "optim/stopwatch.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -70,7 +70,7 @@ std::ostream& operator<<(std::ostream& out, const Evaluation& evaluation);
 
 /// Returns the mean over all peers of losses that this one added up since the watch began. Throws
 /// when it is not finite.
-Evaluation mean_over(Peers& peers, double nats, int64_t tokens, const Stopwatch& watch);
+Evaluation mean_over(ProcessGroup& peers, double nats, int64_t tokens, const Stopwatch& watch);
 
 /// Scores a model on a text. `losses`, if given, receives -log p of each token but the first, in
 /// the order of the text. Several peers share the work and get the same result; `losses` are 0 for
@@ -78,6 +78,6 @@ Evaluation mean_over(Peers& peers, double nats, int64_t tokens, const Stopwatch&
 /// layer's state cannot forget, and when the mean is not finite.
 Evaluation evaluate(const SequenceModel& model, std::span<const int32_t> text,
                     const EvaluationConfig& config = {}, std::vector<double>* losses = nullptr,
-                    Peers& peers = alone());
+                    ProcessGroup& peers = alone());
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

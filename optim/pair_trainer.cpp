@@ -37,7 +37,7 @@ std::vector<TokenPair> spaced(std::span<const TokenPair> pairs, int64_t count) {
 void PairTrainerConfig::check() const { check_fields("trainer", *this); }
 
 Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pairs,
-                    const TargetEnds& ends, int64_t batch_size, Peers& peers,
+                    const TargetEnds& ends, int64_t batch_size, ProcessGroup& peers,
                     const EvaluationProgress& progress) {
   Tape::Pause constant;
   Stopwatch watch;
@@ -59,7 +59,7 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
 
 PairTrainer::PairTrainer(EncoderDecoder& model, const Kept<TokenPair>& train,
                          const Kept<TokenPair>& validation, const TargetEnds& ends,
-                         const PairTrainerConfig& config, Peers& peers)
+                         const PairTrainerConfig& config, ProcessGroup& peers)
     : TrainingLoop(loop_config(config, model.config.d_model), parameters(model),
                    Optimizer(parameters(model), adam_of<AdamW>(checked(config))),
                    {{"train_pairs", fingerprint_of(train)},

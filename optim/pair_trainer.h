@@ -57,7 +57,7 @@ struct PairTrainerConfig {
 /// peers scores its share of the batches, and all get the mean over all. `progress`, if given,
 /// is called after each batch with the batches done and all batches.
 Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pairs,
-                    const TargetEnds& ends, int64_t batch_size, Peers& peers = alone(),
+                    const TargetEnds& ends, int64_t batch_size, ProcessGroup& peers = alone(),
                     const EvaluationProgress& progress = {});
 
 class PairTrainer : public TrainingLoop {
@@ -67,7 +67,7 @@ class PairTrainer : public TrainingLoop {
   /// the field, or when there is no pair to train on.
   PairTrainer(EncoderDecoder& model, const Kept<TokenPair>& train,
               const Kept<TokenPair>& validation, const TargetEnds& ends,
-              const PairTrainerConfig& config, Peers& peers = alone());
+              const PairTrainerConfig& config, ProcessGroup& peers = alone());
 
  private:
   int64_t learn(Context& context) override;

@@ -44,8 +44,8 @@ double factor_of(const std::string& entry) {
 
 }  // namespace
 
-std::vector<Parameter> not_frozen(const std::vector<Parameter>& parameters,
-                                  const std::string& patterns) {
+std::vector<Parameter> trainable(const std::vector<Parameter>& parameters,
+                                 const std::string& patterns) {
   std::vector<Parameter> left = parameters;
   for (const std::string& pattern : split(patterns)) {
     check_matches("freeze", pattern, parameters);

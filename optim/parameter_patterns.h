@@ -12,8 +12,12 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Returns the parameters that match none of the patterns. Throws when all of them match.
-std::vector<Parameter> not_frozen(const std::vector<Parameter>& parameters,
-                                  const std::string& patterns);
+std::vector<Parameter> trainable(const std::vector<Parameter>& parameters,
+                                 const std::string& patterns);
+[[deprecated("renamed trainable")]] inline std::vector<Parameter> not_frozen(
+    const std::vector<Parameter>& parameters, const std::string& patterns) {
+  return trainable(parameters, patterns);
+}
 
 /// Returns the factor of each parameter's learning rate. It is given as `PATTERN=FACTOR`; the last
 /// pattern that matches counts, and without one the factor is 1. Throws when a factor is not

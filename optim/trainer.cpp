@@ -42,7 +42,7 @@ std::vector<Parameter> all_parameters(const SequenceModel& model, const Auxiliar
 }
 
 Optimizer optimizer(const TrainerConfig& config, const std::vector<Parameter>& all) {
-  std::vector<Parameter> learning = not_frozen(all, config.freeze);
+  std::vector<Parameter> learning = trainable(all, config.freeze);
   std::vector<double> factors = learning_rate_factors(learning, config.lr_scale);
   return {std::move(learning), update_rule(config), std::move(factors)};
 }
@@ -57,7 +57,7 @@ const SequenceModel& causal(const SequenceModel& model) {
 
 Trainer::Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
                  const Kept<int32_t>& validation_text, const TrainerConfig& config,
-                 Peers& peers, const AuxiliaryLoss* auxiliary)
+                 ProcessGroup& peers, const AuxiliaryLoss* auxiliary)
     : TrainingLoop(loop_config(config, causal(model).traits().d_model), all_parameters(model, auxiliary),
                    optimizer(checked(config), all_parameters(model, auxiliary)),
                    {{"train_text", fingerprint(train_text)},
@@ -77,9 +77,9 @@ Trainer::Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
           "trainer: ", config.ext_len > 0 ? "ext_len" : "loss_tokens", " with auxiliary losses");
   require(config.mem_len == 0 || model.traits().n_layer > 0, "trainer: mem_len ", config.mem_len,
           " for a model without memory");
-  require(config.ext_len == 0 || config.ext_len + config.block_size <= model.longest(),
+  require(config.ext_len == 0 || config.ext_len + config.block_size <= model.max_length(),
           "trainer: ext_len ", config.ext_len, " and block_size ", config.block_size,
-          ", expected at most the model's ", model.longest(), " positions together");
+          ", expected at most the model's ", model.max_length(), " positions together");
   // A model that cannot forget tokens says so now, and not in the first evaluation.
   if (config.ext_len > 0)
     shiftgrad::evaluate(

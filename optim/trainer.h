@@ -37,7 +37,7 @@ class Trainer : public TrainingLoop {
   /// the config is bad, naming the field, when a text is too short, or when the model sees ahead.
   Trainer(SequenceModel& model, const Kept<int32_t>& train_text,
           const Kept<int32_t>& validation_text, const TrainerConfig& config,
-          Peers& peers = alone(), const AuxiliaryLoss* auxiliary = nullptr);
+          ProcessGroup& peers = alone(), const AuxiliaryLoss* auxiliary = nullptr);
 
   const TrainerConfig& config() const { return config_; }
   const std::variant<RandomBlocks, ParallelStreams>& batches() const { return batches_; }

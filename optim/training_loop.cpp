@@ -35,13 +35,13 @@ void check_data(const std::string& name, const Fingerprint& data, SavedState& sa
 }  // namespace
 
 TrainingLoop::TrainingLoop(LoopConfig config, std::vector<Parameter> all, Optimizer optimizer,
-                           std::map<std::string, Fingerprint> data, Peers& peers)
+                           std::map<std::string, Fingerprint> data, ProcessGroup& peers)
     : peers_(peers),
       config_(std::move(config)),
       listed_(std::move(all)),
       data_(std::move(data)),
       state_{.random = {config_.seed, random_stream::dropout}, .optimizer = std::move(optimizer)},
-      gradient_sums_(peers, state_.optimizer.parameters()) {
+      gradient_reducer_(peers, state_.optimizer.parameters()) {
   require(config_.batch_size >= peers.size(), "trainer: batch_size ", config_.batch_size, " for ",
           peers.size(), " peers, expected a row for each");
   for (const Parameter& parameter : listed_) parameter.value.require_gradient(false);
@@ -62,7 +62,7 @@ void TrainingLoop::backward(Tape& tape, const Tensor& loss, const Tensor& object
                             bool last) {
   if (!listed_.empty()) require_listed(tape, listed_);
   listed_.clear();
-  std::function<void()> start_sums = [&] { gradient_sums_.start(); };
+  std::function<void()> start_sums = [&] { gradient_reducer_.start(); };
   tape.backward(objective, Tensor::full({}, static_cast<Scalar>(weight)),
                 last ? start_sums : nullptr);
   loss_ += weight * static_cast<double>(loss.item());
@@ -76,7 +76,7 @@ StepReport TrainingLoop::step() {
   StepReport report{.step = state_.step + 1,
                     .learning_rate = config_.schedule.at(state_.step),
                     .tokens = learn(context)};
-  report.waiting_seconds = gradient_sums_.finish();
+  report.waiting_seconds = gradient_reducer_.finish();
   report.loss = sums(peers_, {loss_})[0];
   report.gradient_norm = clip_gradient_norm(state_.optimizer.parameters(), config_.grad_clip);
   require(std::isfinite(report.loss) && std::isfinite(report.gradient_norm), "trainer: step ",

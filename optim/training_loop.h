@@ -17,9 +17,9 @@
 #include "nn/context.h"
 #include "optim/evaluate.h"
 #include "optim/fingerprint.h"
-#include "optim/peers/gradient_sums.h"
+#include "optim/peers/gradient_reducer.h"
 #include "optim/peers/peer_consistency.h"
-#include "optim/peers/peers.h"
+#include "optim/peers/process_group.h"
 #include "optim/schedule.h"
 #include "optim/trainer_state.h"
 
@@ -143,7 +143,7 @@ class TrainingLoop {
   /// optimizer does not update. `data` are the fingerprints of the data by name. Throws when there
   /// are fewer rows in a batch than peers.
   TrainingLoop(LoopConfig config, std::vector<Parameter> all, Optimizer optimizer,
-               std::map<std::string, Fingerprint> data, Peers& peers);
+               std::map<std::string, Fingerprint> data, ProcessGroup& peers);
 
   /// Takes the batches of an update and runs this peer's rows of each forward, with the context,
   /// and `backward`. Returns the number of tokens in all rows of all batches.
@@ -165,7 +165,7 @@ class TrainingLoop {
   void backward(Tape& tape, const Tensor& loss, const Tensor& objective, double weight,
                 bool last = true);
 
-  Peers& peers_;
+  ProcessGroup& peers_;
 
  private:
   LoopConfig config_;
@@ -173,7 +173,7 @@ class TrainingLoop {
   std::vector<Parameter> listed_;
   std::map<std::string, Fingerprint> data_;
   TrainerState state_;
-  GradientSums gradient_sums_;
+  GradientReducer gradient_reducer_;
   /// The loss of this peer's rows in this step, as far as they have been run.
   double loss_ = 0;
 };

@@ -25,26 +25,26 @@ struct Observed : SequenceModel {
   }
 
   ModelTraits traits() const override { return model.traits(); }
-  int64_t longest() const override { return model.longest(); }
-  int64_t most_keys() const override { return model.most_keys(); }
+  int64_t max_length() const override { return model.max_length(); }
+  int64_t max_keys() const override { return model.max_keys(); }
   void visit(Visitor& visitor) const override { model.visit(visitor); }
   ModelOutput forward(const Tokens& tokens, const Memory& memory, Context& context) const override {
     return model.forward(tokens, memory, context);
   }
-  std::unique_ptr<State> start(int64_t limit) const override {
-    std::unique_ptr<State> state = model.start(limit);
-    state->owner = identity();
-    return state;
+  std::unique_ptr<Cache> make_cache(int64_t limit) const override {
+    std::unique_ptr<Cache> cache = model.make_cache(limit);
+    cache->owner = identity();
+    return cache;
   }
 
-  Tensor step(const Tokens& tokens, State& state, Context& context) const override {
+  Tensor step(const Tokens& tokens, Cache& cache, Context& context) const override {
     last.clear();
     Context own = context;
     own.recorder = [this](const Tensor& weights) {                    // [1, H, T, K]
       Tensor rows = select(weights, 0, 0);                            // [H, T, K]
       last.push_back(contiguous(select(rows, 1, rows.size(1) - 1)));  // [H, K]
     };
-    Tensor logits = model.step(tokens, state, own);  // [1, T, V]
+    Tensor logits = model.step(tokens, cache, own);  // [1, T, V]
     return with_given(logits);
   }
 

@@ -15,7 +15,7 @@ Reading::Reading(const SequenceModel& model, std::vector<int32_t> text,
                  const EvaluationConfig& config)
     : model_(model), text_(std::move(text)), config_(config) {
   config_.check(model_, std::ssize(text_));
-  if (config_.mode == EvaluationMode::memory) state_ = model_.start(config_.mem_len);
+  if (config_.mode == EvaluationMode::memory) cache_ = model_.make_cache(config_.mem_len);
 }
 
 void Reading::feed(int64_t begin, int64_t length, int64_t counted, std::vector<double>& losses) {
@@ -23,7 +23,7 @@ void Reading::feed(int64_t begin, int64_t length, int64_t counted, std::vector<d
   Context context;
   Tokens tokens = rows_at(text_, {begin}, 0, length);
   Tensor logits =
-      state_ ? model_(tokens, *state_, context) : model_(tokens, Memory(), context).logits;
+      cache_ ? model_(tokens, *cache_, context) : model_(tokens, Memory(), context).logits;
   std::vector<double> found =
       token_losses(slice(logits, 1, length - counted, length),
                    rows_at(text_, {begin}, length - counted + 1, length + 1));

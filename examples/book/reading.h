@@ -33,7 +33,7 @@ class Reading {
   const SequenceModel& model_;
   std::vector<int32_t> text_;
   EvaluationConfig config_;
-  std::unique_ptr<State> state_;  // null without a memory
+  std::unique_ptr<Cache> cache_;  // null without a memory
   int64_t place_ = 0;             // tokens read
   int64_t fed_ = 0;
 };

@@ -75,17 +75,17 @@ ModelOutput WithoutTerms::forward(const Tokens& tokens, const Memory& memory,
   return model.forward(tokens, memory, own);
 }
 
-std::unique_ptr<State> WithoutTerms::start(int64_t limit) const {
-  if (feeds_again) return SequenceModel::start(limit);
-  std::unique_ptr<State> state = model.start(limit);
-  state->owner = identity();
-  return state;
+std::unique_ptr<Cache> WithoutTerms::make_cache(int64_t limit) const {
+  if (feeds_again) return SequenceModel::make_cache(limit);
+  std::unique_ptr<Cache> cache = model.make_cache(limit);
+  cache->owner = identity();
+  return cache;
 }
 
-Tensor WithoutTerms::step(const Tokens& tokens, State& state, Context& context) const {
-  if (feeds_again) return SequenceModel::step(tokens, state, context);
+Tensor WithoutTerms::step(const Tokens& tokens, Cache& cache, Context& context) const {
+  if (feeds_again) return SequenceModel::step(tokens, cache, context);
   Context own = editing(context);
-  return model.step(tokens, state, own);
+  return model.step(tokens, cache, own);
 }
 
 }  // namespace book

@@ -35,17 +35,17 @@ std::vector<LayerTerms> score_terms(const LanguageModel& model, const std::vecto
 struct WithoutTerms : SequenceModel {
   const LanguageModel& model;
   TermNames names;
-  /// Whether a state would hold sums in the place of scores, as AFT's does. The tokens are fed
+  /// Whether a cache would hold sums in the place of scores, as AFT's does. The tokens are fed
   /// again instead.
   bool feeds_again;
 
   WithoutTerms(const LanguageModel& model, const TermNames& names);
   ModelTraits traits() const override { return model.traits(); }
   ModelOutput forward(const Tokens& tokens, const Memory& memory, Context& context) const override;
-  std::unique_ptr<State> start(int64_t limit = unlimited) const override;
-  Tensor step(const Tokens& tokens, State& state, Context& context) const override;
-  int64_t longest() const override { return model.longest(); }
-  int64_t most_keys() const override { return model.most_keys(); }
+  std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
+  Tensor step(const Tokens& tokens, Cache& cache, Context& context) const override;
+  int64_t max_length() const override { return model.max_length(); }
+  int64_t max_keys() const override { return model.max_keys(); }
   void visit(Visitor& visitor) const override { model.visit(visitor); }
 
  private:

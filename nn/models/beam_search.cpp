@@ -61,12 +61,12 @@ void decode(
   Tape::Pause constant;
   PackedWeights weights;
   Context context;
-  std::unique_ptr<State> state = model.start(model.encode(sources, context));
+  std::unique_ptr<Cache> cache = model.make_cache(model.encode(sources, context));
   std::vector<size_t> left(static_cast<size_t>(sources.tokens.shape[0]));
   std::iota(left.begin(), left.end(), 0);
   std::vector<int32_t> tokens(left.size() * static_cast<size_t>(width), options.begin);  // [N]
   for (int64_t length = 0; !left.empty(); ++length) {
-    Tensor logits = model.decode({{std::ssize(tokens), 1}, tokens}, *state, context);  // [N, 1, V]
+    Tensor logits = model.decode({{std::ssize(tokens), 1}, tokens}, *cache, context);  // [N, 1, V]
     int64_t V = logits.size(2), first = 0;
     std::vector<size_t> kept;
     std::vector<int64_t> rows, as_before(tokens.size());
@@ -84,7 +84,7 @@ void decode(
       }
       first += width;
     }
-    if (!kept.empty() && rows != as_before) state->reorder(rows);
+    if (!kept.empty() && rows != as_before) cache->reorder(rows);
     left = std::move(kept);
   }
 }

@@ -6,14 +6,14 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 Tensor Block::forward(const Tensor& input, const Past& past, Context& context) const {
   check_input(name, input, past.memory(), parts.front().norm.weight.size(0));
-  auto* states = past.state<States>();
+  auto* caches = past.cache<Caches>();
   Tensor x = input;
-  // The call of the block has cloned the states of all parts, so `forward` serves for them.
+  // The call of the block has cloned the caches of all parts, so `forward` serves for them.
   for (size_t n = 0; n < parts.size(); ++n) {
     const auto& [part, function, norm_name, norm] = parts[n];
     Past own;
-    if (states)
-      own = *states->parts[n];
+    if (caches)
+      own = *caches->parts[n];
     else if (n == 0 && past.memory().defined())
       own = norm_first ? norm(past.memory()) : past.memory();  // [B, M, C]
     bool has_norm = norm.weight.defined();
@@ -24,10 +24,10 @@ Tensor Block::forward(const Tensor& input, const Past& past, Context& context) c
   return x;
 }
 
-std::unique_ptr<State> Block::start(int64_t limit) const {
-  auto state = new_state<States>();
-  for (const Part& part : parts) state->parts.push_back(part.function->start(limit));
-  return state;
+std::unique_ptr<Cache> Block::make_cache(int64_t limit) const {
+  auto cache = new_cache<Caches>();
+  for (const Part& part : parts) cache->parts.push_back(part.function->make_cache(limit));
+  return cache;
 }
 
 int64_t Block::least(int64_t (Layer::*of)() const) const {

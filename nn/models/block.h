@@ -30,11 +30,11 @@ struct Block : Layer {
 
   /// Returns the output [B, T, C]. A memory is earlier input of this block, and the past of its
   /// first part. With norm_first it is normed like x. The norm's parameters get a gradient through
-  /// it, the memory itself none. With a state, each part has its own.
+  /// it, the memory itself none. With a cache, each part has its own.
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
-  std::unique_ptr<State> start(int64_t limit = unlimited) const override;
-  int64_t longest() const override { return least(&Layer::longest); }
-  int64_t most_keys() const override { return least(&Layer::most_keys); }
+  std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
+  int64_t max_length() const override { return least(&Layer::max_length); }
+  int64_t max_keys() const override { return least(&Layer::max_keys); }
   bool sees_ahead() const override;
   void visit(Visitor& visitor) const override;
 

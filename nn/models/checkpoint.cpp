@@ -89,7 +89,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
     in_name_of(path, [&] { as_checkpoint(read); });
     if (config.own_mixer) return;
     check_loadable(checkpoint.weights, path,
-                   [&](Initial values) { return LanguageModel(config, values); });
+                   [&](Init values) { return LanguageModel(config, values); });
   });
 }
 
@@ -116,7 +116,7 @@ LanguageModel make_model(const Checkpoint& checkpoint, const std::string& source
                          const MixerMaker& own_mixer) {
   require(checkpoint.model.own_mixer || !own_mixer, source,
           ": the maker of an own mixer for a model that has none");
-  return loaded_model(checkpoint.weights, source, [&](Initial values) {
+  return loaded_model(checkpoint.weights, source, [&](Init values) {
     return LanguageModel(checkpoint.model, values, own_mixer);
   });
 }

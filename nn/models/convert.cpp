@@ -22,8 +22,8 @@ namespace {
 template <class Config>
 typename Config::Layer layer_with_terms(const Layer& source, const Config& config, Width width,
                                         std::map<std::string, Tensor> terms) {
-  UnfilledParameters unfilled;
-  typename Config::Layer layer(config, width, unfilled);
+  ParameterBudget budget;
+  typename Config::Layer layer(config, width, budget);
   for (const Parameter& parameter : parameters(source))
     terms.emplace(parameter.name, parameter.value);
   for (const Parameter& parameter : parameters(layer)) {
@@ -61,9 +61,10 @@ int64_t distances_of(const Attention& layer) {
   RelativeAttention terms = terms_of(layer, 1);
   const Tensor& a = terms.clipped_keys;
   if (!terms.position_rows.defined() && !terms.position_scores.defined())
-    return std::min(layer.reach(), a.defined() ? a.size(0) / 2 : 0) + 1;
-  require(layer.reach() < unlimited, layer.name, ": has terms for any distance, expected a window");
-  return layer.reach() + 1;
+    return std::min(layer.attention_span(), a.defined() ? a.size(0) / 2 : 0) + 1;
+  require(layer.attention_span() < unlimited, layer.name,
+          ": has terms for any distance, expected a window");
+  return layer.attention_span() + 1;
 }
 
 /// Returns E_δ [R, H, D] for the distances R - 1 … 0.
@@ -87,7 +88,7 @@ Tensor projection_bias(const Attention& layer, const Tensor& row) {
 }
 
 Aft as_full(const Layer& layer, int64_t C) {
-  int64_t L = layer.longest();
+  int64_t L = layer.max_length();
   Context context;
   Terms terms = layer.terms(random_tensor({1, L < unlimited ? L : 1, C}), {}, context);
   auto* aft = std::get_if<AftTerms>(&terms);
@@ -121,7 +122,7 @@ LanguageModel with_mixers(const LanguageModel& model, const char* name, auto con
     std::erase_if(weights, [&](const auto& entry) { return entry.first.starts_with(prefix); });
     for (auto& [parameter, values] : state_dict(layer)) weights[prefix + parameter] = values;
   }
-  return loaded_model(weights, name, [&](Initial values) { return LanguageModel(config, values); });
+  return loaded_model(weights, name, [&](Init values) { return LanguageModel(config, values); });
 }
 
 }  // namespace
@@ -147,13 +148,13 @@ TransformerXLAttention to_transformer_xl(const Attention& layer) {
                                       .attention_dropout = layer.attention_dropout};
   if (layer.d_head * H != C) config.d_head = layer.d_head;
   config.sight = layer;
-  if (layer.reach() < unlimited) config.sight.window = layer.reach() + 1;
+  if (layer.attention_span() < unlimited) config.sight.window = layer.attention_span() + 1;
   auto xl = layer_with_terms(layer, config, {C, H},
                              {{"content_bias", terms.content_bias},
                               {"position_embeddings", E},
                               {"position_scalar_bias", s},
                               {"qkv.bias", bias}});
-  int64_t T = std::min<int64_t>(layer.most_keys(), 16);
+  int64_t T = std::min<int64_t>(layer.max_keys(), 16);
   check_equal(layer, attention_probabilities(terms_of(layer, T)),
               attention_probabilities(terms_of(xl, T)));
   return xl;

@@ -8,8 +8,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// The states of the decoder's blocks, and the source that they attend to from the first call on.
-struct DecoderState : StateOf<DecoderState, States> {
+/// The caches of the decoder's blocks, and the source that they attend to from the first call on.
+struct DecoderCache : CacheOf<DecoderCache, Caches> {
   Encoded source{};
 };
 
@@ -29,7 +29,7 @@ PaddedTokens padded(const std::vector<std::vector<int32_t>>& sequences, int32_t 
   return {std::move(tokens), any ? std::make_shared<const Mask>(std::move(padding)) : nullptr};
 }
 
-EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Initial values) : config(model) {
+EncoderDecoder::EncoderDecoder(const EncoderDecoderConfig& model, Init values) : config(model) {
   name = config.type;
   check_fields(config.type, config);
   require(!config.share_embedding || config.source_vocab_size == config.target_vocab_size,
@@ -78,28 +78,28 @@ Tensor EncoderDecoder::decode(const PaddedTokens& targets, const Encoded& source
   return logits(targets, source, nullptr, context, alignments);
 }
 
-std::unique_ptr<State> EncoderDecoder::start(const Encoded& source) const {
-  auto state = new_state<DecoderState>();
-  decoder.start(*state);
-  state->source = source;
-  return state;
+std::unique_ptr<Cache> EncoderDecoder::make_cache(const Encoded& source) const {
+  auto cache = new_cache<DecoderCache>();
+  decoder.make_caches(*cache);
+  cache->source = source;
+  return cache;
 }
 
-Tensor EncoderDecoder::decode(const Tokens& targets, State& state, Context& context) const {
-  return advance(state, {}, [&](State& next) {
-    auto& past = dynamic_cast<DecoderState&>(next);
+Tensor EncoderDecoder::decode(const Tokens& targets, Cache& cache, Context& context) const {
+  return advance(cache, {}, [&](Cache& next) {
+    auto& past = dynamic_cast<DecoderCache&>(next);
     return logits({targets}, past.source, &past, context, context.recorder);
   });
 }
 
-Tensor EncoderDecoder::logits(const PaddedTokens& targets, const Encoded& source, States* states,
+Tensor EncoderDecoder::logits(const PaddedTokens& targets, const Encoded& source, Caches* caches,
                               Context& context, const ProbabilityRecorder& alignments) const {
   context.refuse_masks(config.type);
   Context own = context.with_padding(targets.padding);
   Source given{source.output, context.with_padding(source.padding)};
   given.context.recorder = alignments;
   own.source = &given;
-  Tensor x = decoder(targets.tokens, {}, states, own);
+  Tensor x = decoder(targets.tokens, {}, caches, own);
   return output(own.drop(x, config.dropout));  // [N, T, V]
 }
 

@@ -107,7 +107,7 @@ struct EncoderDecoder : StatefulModule {
   /// Starts every parameter as its module says. In a norm-first model, the projections back into
   /// the residual streams start smaller by 1/√(parts of its side), as in GPT-2. Throws when the
   /// config describes no valid model.
-  EncoderDecoder(const EncoderDecoderConfig& config, Initial values);
+  EncoderDecoder(const EncoderDecoderConfig& config, Init values);
 
   /// Encodes the source [B, S, C]. Padding is hidden from all attention, so its content changes no
   /// bit of the rest.
@@ -126,24 +126,27 @@ struct EncoderDecoder : StatefulModule {
     return decode(targets, encode(source, context), context);
   }
 
-  /// Returns a state before the first token. N rows of targets attend to B sources; each source has
+  /// Returns a cache before the first token. N rows of targets attend to B sources; each source has
   /// N/B consecutive rows. Rows that one source's rows continue after `reorder` attend to it as
   /// well, so a reorder to fewer rows may leave sources out.
-  std::unique_ptr<State> start(const Encoded& source) const;
-  /// Returns the logits [N, T, V] for targets [N, T] after what the state has seen, and adds them
-  /// to the state. A call that throws leaves the state as it was. The sources' keys and values are
+  std::unique_ptr<Cache> make_cache(const Encoded& source) const;
+  [[deprecated("renamed make_cache")]] std::unique_ptr<Cache> start(const Encoded& source) const {
+    return make_cache(source);
+  }
+  /// Returns the logits [N, T, V] for targets [N, T] after what the cache has seen, and adds them
+  /// to the cache. A call that throws leaves the cache as it was. The sources' keys and values are
   /// projected once, at the first call.
-  Tensor decode(const Tokens& targets, State& state, Context& context) const;
+  Tensor decode(const Tokens& targets, Cache& cache, Context& context) const;
 
   /// The largest number of tokens in a source, and in a target. It is `unlimited` unless positions
   /// are absolute and learned.
-  int64_t longest_source() const { return encoder.longest(); }
-  int64_t longest_target() const { return decoder.longest(); }
+  int64_t longest_source() const { return encoder.max_length(); }
+  int64_t longest_target() const { return decoder.max_length(); }
 
   void visit(Visitor& visitor) const override;
 
  private:
-  Tensor logits(const PaddedTokens& targets, const Encoded& source, States* states,
+  Tensor logits(const PaddedTokens& targets, const Encoded& source, Caches* caches,
                 Context& context, const ProbabilityRecorder& alignments) const;
 };
 

@@ -17,8 +17,7 @@ const EncoderDecoderBlockConfig& checked(const EncoderDecoderBlockConfig& config
 }
 
 /// Returns the cross-attention. It has biases where the mixer has.
-std::unique_ptr<Layer> cross_attention(EncoderDecoderBlockConfig config, Width width,
-                                       Initial values) {
+std::unique_ptr<Layer> cross_attention(EncoderDecoderBlockConfig config, Width width, Init values) {
   MultiHeadAttentionConfig cross{.attention_dropout = config.attention_dropout};
   // Transformer-XL's own projections, whose field has another name, have no biases.
   if (const bool* bias = find_field<bool>(config.mixer, "bias")) cross.bias = *bias;
@@ -28,7 +27,7 @@ std::unique_ptr<Layer> cross_attention(EncoderDecoderBlockConfig config, Width w
 }
 
 /// The keys and values of B sources, to which N rows of targets attend.
-struct SourceState : StateOf<SourceState> {
+struct SourceCache : CacheOf<SourceCache> {
   Heads heads{};
   std::shared_ptr<const Mask> padding{};  // [B, S], or null
   int64_t rows = 0;                       // N, 0 before the first call
@@ -60,7 +59,7 @@ struct SourceState : StateOf<SourceState> {
 }  // namespace
 
 EncoderDecoderBlock::EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Width width,
-                                         Initial values)
+                                         Init values)
     : TransformerBlock(checked(config), width, values) {
   name = config.type;
   parts.insert(parts.begin() + 1,
@@ -71,22 +70,24 @@ EncoderDecoderBlock::EncoderDecoderBlock(const EncoderDecoderBlockConfig& config
 Tensor CrossAttention::forward(const Tensor& x, const Past& past, Context& context) const {
   require(context.source, name, ": no source in the context");
   auto& [output, outer] = *context.source;
-  auto* state = past.state<SourceState>();
-  if (!state) return cross(x, output, outer);
-  if (state->rows == 0) {
-    state->heads = source_heads(output);
-    state->padding = outer.key_padding_mask;
+  auto* cache = past.cache<SourceCache>();
+  if (!cache) return cross(x, output, outer);
+  if (cache->rows == 0) {
+    cache->heads = source_heads(output);
+    cache->padding = outer.key_padding_mask;
   }
-  state->rows = x.size(0);
-  int64_t B = state->heads.key.size(0), T = x.size(1);
-  require(state->rows % B == 0, EncoderDecoderBlockConfig::type, ": ", state->rows, " rows for ", B,
+  cache->rows = x.size(0);
+  int64_t B = cache->heads.key.size(0), T = x.size(1);
+  require(cache->rows % B == 0, EncoderDecoderBlockConfig::type, ": ", cache->rows, " rows for ", B,
           " sources, expected a multiple");
   // To the attention, several rows of one source are just more queries of that source.
-  Tensor queries = reshape(x, {B, state->rows / B * T, x.size(2)});  // [B, N/B·T, C]
-  Context own = outer.with_padding(state->padding);
-  return reshape(cross(queries, state->heads, own), x.shape());  // [N, T, C]
+  Tensor queries = reshape(x, {B, cache->rows / B * T, x.size(2)});  // [B, N/B·T, C]
+  Context own = outer.with_padding(cache->padding);
+  return reshape(cross(queries, cache->heads, own), x.shape());  // [N, T, C]
 }
 
-std::unique_ptr<State> CrossAttention::start(int64_t) const { return new_state<SourceState>(); }
+std::unique_ptr<Cache> CrossAttention::make_cache(int64_t) const {
+  return new_cache<SourceCache>();
+}
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

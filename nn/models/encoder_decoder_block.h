@@ -30,23 +30,23 @@ struct EncoderDecoderBlockConfig : TransformerBlockConfig {
   }
 };
 
-/// Attention to the source in the context, or to the one that a state began with.
+/// Attention to the source in the context, or to the one that a cache began with.
 struct CrossAttention : MultiHeadAttention {
   using MultiHeadAttention::MultiHeadAttention;
 
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override;
-  /// Returns a state that keeps the keys and values of the source of its first call, and its
+  /// Returns a cache that keeps the keys and values of the source of its first call, and its
   /// padding mask. N rows of x may attend to B sources, N / B consecutive rows to each.
-  std::unique_ptr<State> start(int64_t limit = unlimited) const override;
+  std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
   Terms terms(const Tensor&, const Past&, Context&) const override { return {}; }
 };
 
 /// A block of three parts: mixer, cross_attention and feed_forward. The context of a call needs a
-/// `source` [B, S, C], whose own context has the masks of the cross-attention. A state keeps the
+/// `source` [B, S, C], whose own context has the masks of the cross-attention. A cache keeps the
 /// source of its first call.
 struct EncoderDecoderBlock : TransformerBlock {
   /// Builds the block. Throws when the config describes no valid block.
-  EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Width width, Initial values);
+  EncoderDecoderBlock(const EncoderDecoderBlockConfig& config, Width width, Init values);
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

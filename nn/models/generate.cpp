@@ -43,8 +43,8 @@ PrefilledPrompt::PrefilledPrompt(const SequenceModel& model, const std::vector<i
     : model_(model), options_(options), prompt_(prompt) {
   check(model, prompt, options);
   Tape::Pause constant;
-  positions_ = std::min(model.longest(), options.positions);
-  state_ = model.start(options.mem_len);
+  positions_ = std::min(model.max_length(), options.positions);
+  cache_ = model.make_cache(options.mem_len);
   feed(prompt);
 }
 
@@ -52,7 +52,7 @@ void PrefilledPrompt::feed(std::span<const int32_t> tokens) {
   if (positions_ < unlimited) text_.insert(text_.end(), tokens.begin(), tokens.end());
   if (fed_ + std::ssize(tokens) > positions_) {
     text_.erase(text_.begin(), text_.end() - std::max<int64_t>(1, positions_ / 2));
-    state_ = model_.start(options_.mem_len);
+    cache_ = model_.make_cache(options_.mem_len);
     fed_ = 0;
     tokens = text_;
   }
@@ -66,7 +66,7 @@ void PrefilledPrompt::feed(std::span<const int32_t> tokens) {
     std::span piece = tokens.first(std::min(longest, tokens.size()));
     tokens = tokens.subspan(piece.size());
     Tokens batch{{1, std::ssize(piece)}, {piece.begin(), piece.end()}};
-    logits = model_(batch, *state_, context);  // [1, T, V]
+    logits = model_(batch, *cache_, context);  // [1, T, V]
   }
   logits_ = select(select(logits, 0, 0), 0, logits.size(1) - 1);
 }

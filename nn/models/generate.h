@@ -29,7 +29,7 @@ void check(const SequenceModel& model, const std::vector<int32_t>& prompt,
            const GenerateOptions& options);
 
 /// A prompt that the model has read once and can continue any number of times. Each token is fed
-/// once: the model's state holds what it needs of the past, so no prefix is computed again. The
+/// once: the model's cache holds what it needs of the past, so no prefix is computed again. The
 /// exception is a model whose positions are bounded, as learned absolute ones are, or by an option.
 /// Once they are used up, or if the prompt is longer, it starts afresh from as many of the last
 /// tokens as half of the positions.
@@ -56,8 +56,8 @@ class PrefilledPrompt {
   GenerateOptions options_;
   std::vector<int32_t> prompt_;
   int64_t positions_ = unlimited;
-  StateValue state_;
-  int64_t fed_ = 0;            // tokens in the state
+  CacheValue cache_;
+  int64_t fed_ = 0;            // tokens in the cache
   std::vector<int32_t> text_;  // what was fed, as much of it as a fresh start may need
   Tensor logits_;              // [V]
 };

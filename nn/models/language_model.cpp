@@ -7,7 +7,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-LanguageModel::LanguageModel(const LanguageModelConfig& model, Initial values,
+LanguageModel::LanguageModel(const LanguageModelConfig& model, Init values,
                              const MixerMaker& own_mixer)
     : config(model) {
   name = config.type;
@@ -31,7 +31,7 @@ LanguageModel::LanguageModel(const LanguageModelConfig& model, Initial values,
   output = output_layer(stack.embedding, config.tie_embedding, values);
 }
 
-std::unique_ptr<Block> LanguageModel::build_block(Initial values, const MixerMaker& own_mixer) {
+std::unique_ptr<Block> LanguageModel::build_block(Init values, const MixerMaker& own_mixer) {
   if (config.block == BlockType::r_transformer_block) {
     require(!own_mixer, config.type, ": a mixer of one's own in an r_transformer_block");
     return std::make_unique<RTransformerBlock>(part_of<RTransformerBlockConfig>(config),
@@ -59,7 +59,7 @@ ModelTraits LanguageModel::traits() const {
   return {.vocab_size = config.vocab_size,
           .d_model = config.d_model,
           .n_layer = config.n_layer,
-          .absolute_positions = config.position != TokenPosition::none || longest() != unlimited,
+          .absolute_positions = config.position != TokenPosition::none || max_length() != unlimited,
           .final_norm = config.final_norm,
           .dropout = config.dropout,
           .attention_dropout = config.attention_dropout};
@@ -79,14 +79,14 @@ ModelOutput LanguageModel::forward(const Tokens& tokens, const Memory& memory,
   return result;
 }
 
-std::unique_ptr<State> LanguageModel::start(int64_t limit) const {
-  auto states = new_state<States>();
-  stack.start(*states, limit);
-  return states;
+std::unique_ptr<Cache> LanguageModel::make_cache(int64_t limit) const {
+  auto caches = new_cache<Caches>();
+  stack.make_caches(*caches, limit);
+  return caches;
 }
 
-Tensor LanguageModel::step(const Tokens& tokens, State& state, Context& context) const {
-  Tensor x = stack(tokens, {}, &dynamic_cast<States&>(state), context);
+Tensor LanguageModel::step(const Tokens& tokens, Cache& cache, Context& context) const {
+  Tensor x = stack(tokens, {}, &dynamic_cast<Caches&>(cache), context);
   return output(context.drop(x, config.dropout));
 }
 

@@ -109,24 +109,23 @@ struct LanguageModel : SequenceModel {
   ///
   /// `own_mixer`, if given, makes the mixers of the transformer_blocks, in place of the config's
   /// mixer. The model's config then says so, and a model of that config cannot be made without it.
-  LanguageModel(const LanguageModelConfig& config, Initial values,
-                const MixerMaker& own_mixer = {});
+  LanguageModel(const LanguageModelConfig& config, Init values, const MixerMaker& own_mixer = {});
 
   ModelTraits traits() const override;
 
   /// Token i is at position M + i.
   ModelOutput forward(const Tokens& tokens, const Memory& memory, Context& context) const override;
 
-  std::unique_ptr<State> start(int64_t limit = unlimited) const override;
-  Tensor step(const Tokens& tokens, State& state, Context& context) const override;
+  std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;
+  Tensor step(const Tokens& tokens, Cache& cache, Context& context) const override;
 
-  int64_t longest() const override { return stack.longest(); }
-  int64_t most_keys() const override { return stack.most_keys(); }
+  int64_t max_length() const override { return stack.max_length(); }
+  int64_t max_keys() const override { return stack.max_keys(); }
   std::string config_text() const override;
   void visit(Visitor& visitor) const override;
 
  private:
-  std::unique_ptr<Block> build_block(Initial values, const MixerMaker& own_mixer);
+  std::unique_ptr<Block> build_block(Init values, const MixerMaker& own_mixer);
   void tie_position_biases();
 };
 

@@ -7,7 +7,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 std::vector<KnownMixer> known_mixers() {
   std::vector<KnownMixer> list;
   auto add = [&]<class Mixer>(Mixer mixer) {
-    if constexpr (requires { Mixer::usual(); }) mixer = Mixer::usual();
+    if constexpr (requires { Mixer::defaults(); }) mixer = Mixer::defaults();
     list.push_back({Mixer::known, mixer});
   };
   for (const MixerConfig& config : all_configs<MixerConfig>()) std::visit(add, config);
@@ -16,12 +16,11 @@ std::vector<KnownMixer> known_mixers() {
 
 bool sees_both_ways(MixerConfig config) { return find_field<bool>(config, "causal"); }
 
-MixerConfig suited(MixerConfig config, const SequenceLengths& lengths) {
-  auto suit = [&](auto& mixer) {
-    if constexpr (requires { mixer.suit(lengths); }) mixer.suit(lengths);
+void fill_defaults(MixerConfig& config, const SequenceLengths& lengths) {
+  auto fill = [&](auto& mixer) {
+    if constexpr (requires { mixer.fill_defaults(lengths); }) mixer.fill_defaults(lengths);
   };
-  std::visit(suit, config);
-  return config;
+  std::visit(fill, config);
 }
 
 MixerConfig directed(MixerConfig config, bool causal, const char* model) {
@@ -36,7 +35,7 @@ Width width_in(const MixerConfig& config, int64_t d_model, int64_t n_head) {
   return {d_model, heads ? std::optional(n_head) : std::nullopt};
 }
 
-std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Width width, Initial values) {
+std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Width width, Init values) {
   auto make = [&]<class Config>(const Config& mixer) -> std::unique_ptr<Layer> {
     return std::make_unique<typename Config::Layer>(mixer, width, values);
   };

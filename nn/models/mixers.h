@@ -65,8 +65,13 @@ std::vector<KnownMixer> known_mixers();
 /// Whether the mixer has a two-way form.
 bool sees_both_ways(MixerConfig config);
 
-/// Returns the config with the sizes that such sequences need, where it leaves them open.
-MixerConfig suited(MixerConfig config, const SequenceLengths& lengths);
+/// Sets the sizes that such sequences need, where the config leaves them open.
+void fill_defaults(MixerConfig& config, const SequenceLengths& lengths);
+[[deprecated("renamed fill_defaults, which changes its argument")]] inline MixerConfig suited(
+    MixerConfig config, const SequenceLengths& lengths) {
+  fill_defaults(config, lengths);
+  return config;
+}
 
 /// Returns the config of the causal form of the mixer, or of its two-way form. Throws an error
 /// that names `model` if the mixer has no such form.
@@ -76,6 +81,6 @@ MixerConfig directed(MixerConfig config, bool causal, const char* model);
 Width width_in(const MixerConfig& config, int64_t d_model, int64_t n_head);
 
 /// Returns the mixer of that config and width. Throws when it is invalid.
-std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Width width, Initial values);
+std::unique_ptr<Layer> make_mixer(const MixerConfig& config, Width width, Init values);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

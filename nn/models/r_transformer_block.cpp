@@ -6,7 +6,7 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 RTransformerBlock::RTransformerBlock(const RTransformerBlockConfig& config, Width width,
-                                     Initial values) {
+                                     Init values) {
   name = config.type;
   dropout = config.dropout;
   AtLeast{config.type}(2, "d_model", width.d_model);  // the norms divide by d_model - 1

@@ -13,7 +13,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 /// The tokens that were fed, a row for each member of the batch.
-struct FedTokens : StateOf<FedTokens> {
+struct FedTokens : CacheOf<FedTokens> {
   int64_t limit;
   std::vector<std::vector<int32_t>> rows{};
 
@@ -64,8 +64,8 @@ ModelOutput SequenceModel::operator()(const Tokens& tokens, const Memory& memory
   return output;
 }
 
-Tensor SequenceModel::operator()(const Tokens& tokens, State& state, Context& context) const {
-  return advance(state, {}, [&](State& next) { return step(tokens, next, context); });
+Tensor SequenceModel::operator()(const Tokens& tokens, Cache& cache, Context& context) const {
+  return advance(cache, {}, [&](Cache& next) { return step(tokens, next, context); });
 }
 
 namespace {
@@ -88,13 +88,13 @@ void require_causal(const char* operation, const SequenceModel& model) {
        " sees later tokens, and so the one to predict; expected causal true");
 }
 
-std::unique_ptr<State> SequenceModel::start(int64_t limit) const {
-  return new_state<FedTokens>(limit);
+std::unique_ptr<Cache> SequenceModel::make_cache(int64_t limit) const {
+  return new_cache<FedTokens>(limit);
 }
 
-Tensor SequenceModel::step(const Tokens& tokens, State& state, Context& context) const {
+Tensor SequenceModel::step(const Tokens& tokens, Cache& cache, Context& context) const {
   require(tokens.shape.size() == 2, name, ": tokens ", tokens.shape, ", expected [B, T]");
-  Tokens all = dynamic_cast<FedTokens&>(state).with(tokens, name);  // [B, M + T]
+  Tokens all = dynamic_cast<FedTokens&>(cache).with(tokens, name);  // [B, M + T]
   Tensor logits = (*this)(all, Memory(), context).logits;           // [B, M + T, V]
   int64_t keys = all.shape[1];
   return slice(logits, 1, keys - tokens.shape[1], keys);  // [B, T, V]

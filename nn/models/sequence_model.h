@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/array.h"
+#include "nn/cache.h"
 #include "nn/context.h"
-#include "nn/state.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -52,10 +52,10 @@ struct ModelOutput {
 /// A model of sequences, whatever lies between its tokens and its logits.
 struct SequenceModel : StatefulModule {
   /// Returns `forward` or `step` of the same arguments. Throws, in the model's name, when `forward`
-  /// does not keep to the shapes of ModelOutput, on the state of another model and while a tape
-  /// records. A step that throws leaves the state as it was. PyTorch: module(x).
+  /// does not keep to the shapes of ModelOutput, on the cache of another model and while a tape
+  /// records. A step that throws leaves the cache as it was. PyTorch: module(x).
   ModelOutput operator()(const Tokens& tokens, const Memory& memory, Context& context) const;
-  Tensor operator()(const Tokens& tokens, State& state, Context& context) const;
+  Tensor operator()(const Tokens& tokens, Cache& cache, Context& context) const;
 
   /// Returns the sizes of the model, which must not change.
   virtual ModelTraits traits() const = 0;
@@ -65,20 +65,26 @@ struct SequenceModel : StatefulModule {
   virtual ModelOutput forward(const Tokens& tokens, const Memory& memory,
                               Context& context) const = 0;
 
-  /// Returns a state that has seen nothing and keeps at most `limit` tokens. By default it keeps
+  /// Returns a cache that has seen nothing and keeps at most `limit` tokens. By default it keeps
   /// the tokens themselves.
-  virtual std::unique_ptr<State> start(int64_t limit = unlimited) const;
-  /// Returns the logits [B, T, V] for tokens [B, T] after what the state has seen, and adds them to
-  /// the state. By default it feeds the kept tokens again, with the new ones after them. It works
+  virtual std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const;
+  [[deprecated("renamed make_cache")]] std::unique_ptr<Cache> start(
+      int64_t limit = unlimited) const {
+    return make_cache(limit);
+  }
+  /// Returns the logits [B, T, V] for tokens [B, T] after what the cache has seen, and adds them to
+  /// the cache. By default it feeds the kept tokens again, with the new ones after them. It works
   /// on a clone, of which nothing is kept if it throws.
-  virtual Tensor step(const Tokens& tokens, State& state, Context& context) const;
+  virtual Tensor step(const Tokens& tokens, Cache& cache, Context& context) const;
 
   /// The largest number of tokens in a sequence, counted from its start. It is bounded where
   /// positions are absolute and learned.
-  virtual int64_t longest() const { return unlimited; }
+  virtual int64_t max_length() const { return unlimited; }
+  [[deprecated("renamed max_length")]] int64_t longest() const { return max_length(); }
   /// The largest number of tokens that one pass may see, memory included. It is bounded where a
   /// position or distance has a learned row of its own.
-  virtual int64_t most_keys() const { return longest(); }
+  virtual int64_t max_keys() const { return max_length(); }
+  [[deprecated("renamed max_keys")]] int64_t most_keys() const { return max_keys(); }
 
   /// Whether logits may depend on later tokens. By default, whether a layer in the model says so.
   virtual bool sees_ahead() const;

@@ -14,26 +14,26 @@ Tensor Stack::with_positions(const Tensor& x, size_t block, int64_t first) const
   return x + slice(table, 0, first, first + x.size(1));
 }
 
-Tensor Stack::operator()(const Tokens& tokens, const Memory& memory, States* states,
+Tensor Stack::operator()(const Tokens& tokens, const Memory& memory, Caches* caches,
                          Context& context, std::vector<Tensor>* inputs) const {
-  int64_t first = states ? states->position : memory.empty() ? 0 : memory[0].size(1);
+  int64_t first = caches ? caches->position : memory.empty() ? 0 : memory[0].size(1);
   Tensor x = embedding(tokens, first, context);  // [B, T, C]
   for (size_t n = 0; n < blocks.size(); ++n) {
     if (inputs) inputs->push_back(x);
     Past past;
-    if (states) past = *states->parts[n];
+    if (caches) past = *caches->parts[n];
     if (!memory.empty()) past = with_positions(memory[n], n, 0);
     x = blocks[n]->forward(with_positions(x, n, first), past, context);
   }
-  if (states) states->position += tokens.shape[1];
+  if (caches) caches->position += tokens.shape[1];
   return norm.weight.defined() ? norm(x) : x;
 }
 
-void Stack::start(States& states, int64_t limit) const {
-  for (const auto& block : blocks) states.parts.push_back(block->start(limit));
+void Stack::make_caches(Caches& caches, int64_t limit) const {
+  for (const auto& block : blocks) caches.parts.push_back(block->make_cache(limit));
 }
 
-void Stack::shrink_projections(Initial values) {
+void Stack::shrink_projections(Init values) {
   if (values.unfilled) return;
   for (const auto& block : blocks) {
     auto additions = static_cast<double>(block->parts.size() * blocks.size());
@@ -44,7 +44,7 @@ void Stack::shrink_projections(Initial values) {
   }
 }
 
-Linear output_layer(const TokenEmbedding& embedding, bool tied, Initial values) {
+Linear output_layer(const TokenEmbedding& embedding, bool tied, Init values) {
   Linear output;
   output.weight = tied ? embedding.weight : normal_parameter(embedding.weight.shape(), values);
   output.bias = constant_parameter({embedding.weight.size(0)}, 0, values);

@@ -21,20 +21,28 @@ struct Stack {
   LayerNorm norm;  // without a weight, the last block's output stays as it is
 
   /// Returns norm(h_L) [B, T, C] for tokens [B, T] after the memory of each block, which may be
-  /// empty, or after the tokens in the states of the blocks, to which it adds these. Token i is at
+  /// empty, or after the tokens in the caches of the blocks, to which it adds these. Token i is at
   /// position M + i. `inputs`, if given, receives the input of each block.
-  Tensor operator()(const Tokens& tokens, const Memory& memory, States* states, Context& context,
+  Tensor operator()(const Tokens& tokens, const Memory& memory, Caches* caches, Context& context,
                     std::vector<Tensor>* inputs = nullptr) const;
 
-  /// Adds the state of each block before the first token.
-  void start(States& states, int64_t limit = unlimited) const;
+  /// Adds the cache of each block before the first token.
+  void make_caches(Caches& caches, int64_t limit = unlimited) const;
+  [[deprecated("renamed make_caches")]] void start(Caches& caches,
+                                                   int64_t limit = unlimited) const {
+    make_caches(caches, limit);
+  }
 
   /// Divides the initial weights of the projections into the residual stream by the root of their
   /// number (Radford et al. 2019, section 2.3), if they have values.
-  void shrink_projections(Initial values);
+  void shrink_projections(Init values);
 
-  int64_t longest() const { return std::min(embedding.longest(), blocks.front()->longest()); }
-  int64_t most_keys() const { return std::min(longest(), blocks.front()->most_keys()); }
+  int64_t max_length() const {
+    return std::min(embedding.max_length(), blocks.front()->max_length());
+  }
+  int64_t max_keys() const { return std::min(max_length(), blocks.front()->max_keys()); }
+  [[deprecated("renamed max_length")]] int64_t longest() const { return max_length(); }
+  [[deprecated("renamed max_keys")]] int64_t most_keys() const { return max_keys(); }
 
  private:
   /// Returns x [B, T, C], the first token of which is at position `first`, with the positions that
@@ -57,7 +65,7 @@ Part part_of(auto model, Part part = {}) {
 /// `owner`.
 TokenEmbedding token_embedding(const char* owner, const auto& model, int64_t vocab_size,
                                TokenPosition position, std::optional<int64_t> max_len,
-                               Initial values) {
+                               Init values) {
   return {owner,
           {vocab_size, model.d_model, position, max_len, model.embedding_scale, model.dropout},
           values};
@@ -65,6 +73,6 @@ TokenEmbedding token_embedding(const char* owner, const auto& model, int64_t voc
 
 /// Returns the output layer for the tokens of an embedding, whose weight it shares if they are
 /// tied.
-Linear output_layer(const TokenEmbedding& embedding, bool tied, Initial values);
+Linear output_layer(const TokenEmbedding& embedding, bool tied, Init values);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

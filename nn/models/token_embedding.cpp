@@ -11,7 +11,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-TokenEmbedding::TokenEmbedding(const char* owner, const TokenEmbeddingConfig& own, Initial values)
+TokenEmbedding::TokenEmbedding(const char* owner, const TokenEmbeddingConfig& own, Init values)
     : config(own), model(owner) {
   bool learned = config.position == TokenPosition::learned;
   require(learned == config.max_len.has_value(), model, ": max_len ",

@@ -11,9 +11,9 @@
 
 #include "core/array.h"
 #include "core/named.h"
+#include "nn/cache.h"
 #include "nn/context.h"
 #include "nn/linear.h"
-#include "nn/state.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -42,13 +42,14 @@ struct TokenEmbedding : Module {
   TokenEmbedding() = default;
   /// Draws both tables from a normal distribution. Throws an error that names `model` when the
   /// positions do not fit the rest of the config. The model checks the sizes.
-  TokenEmbedding(const char* model, const TokenEmbeddingConfig& config, Initial values);
+  TokenEmbedding(const char* model, const TokenEmbeddingConfig& config, Init values);
 
   /// Returns h_0 [B, T, C] for tokens [B, T], the first of which is at position `first`.
   Tensor operator()(const Tokens& tokens, int64_t first, Context& context) const;
 
   /// The largest number of tokens in a sequence; `unlimited` unless positions are learned.
-  int64_t longest() const { return config.max_len.value_or(unlimited); }
+  int64_t max_length() const { return config.max_len.value_or(unlimited); }
+  [[deprecated("renamed max_length")]] int64_t longest() const { return max_length(); }
 
   void visit(Visitor& visitor) const override;
 };

@@ -2,8 +2,8 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-TransformerBlock::TransformerBlock(const TransformerBlockConfig& config, Width width,
-                                   Initial values, std::unique_ptr<Layer> own_mixer) {
+TransformerBlock::TransformerBlock(const TransformerBlockConfig& config, Width width, Init values,
+                                   std::unique_ptr<Layer> own_mixer) {
   name = config.type;
   norm_first = config.norm_first;
   dropout = config.dropout;

@@ -4,6 +4,6 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-std::unique_ptr<Peers> launched_peers() { return std::make_unique<Peers>(); }
+std::unique_ptr<ProcessGroup> launched_peers() { return std::make_unique<ProcessGroup>(); }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -23,7 +23,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-class MpiPeers : public Peers {
+class MpiPeers : public ProcessGroup {
  public:
   MpiPeers() {
     int threads = MPI_THREAD_SINGLE, rank = 0, size = 0;
@@ -182,11 +182,11 @@ class MpiPeers : public Peers {
 
 }  // namespace
 
-std::unique_ptr<Peers> launched_peers() {
+std::unique_ptr<ProcessGroup> launched_peers() {
   // Environment variables that Open MPI's mpirun sets, and that others set by the process
   // management interface.
   bool launched = std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMI_SIZE");
-  if (!launched) return std::make_unique<Peers>();
+  if (!launched) return std::make_unique<ProcessGroup>();
   return std::make_unique<MpiPeers>();
 }
 

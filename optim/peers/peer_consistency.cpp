@@ -26,7 +26,7 @@ void PeerConsistency::model(const std::string& config, double dropout, double at
   (*this)(state_dict(model));
 }
 
-void PeerConsistency::check_same(Peers& peers) const {
+void PeerConsistency::check_same(ProcessGroup& peers) const {
   std::vector<std::vector<std::byte>> all = peers.gather(std::as_bytes(std::span(hashes_)));
   for (size_t peer = 1; peer < all.size(); ++peer) {
     auto [first, other] = std::ranges::mismatch(all[0], all[peer]);

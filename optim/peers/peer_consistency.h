@@ -10,7 +10,7 @@
 #include "core/field.h"
 #include "core/io/safetensors.h"
 #include "nn/module.h"
-#include "optim/peers/peers.h"
+#include "optim/peers/process_group.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -34,7 +34,7 @@ class PeerConsistency {
              const Module& model);
 
   /// Throws, naming the first entry that differs, unless all peers have the same entries.
-  void check_same(Peers& peers) const;
+  void check_same(ProcessGroup& peers) const;
 
  private:
   void add(const std::string& name, std::span<const std::byte> bytes);

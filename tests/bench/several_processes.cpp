@@ -37,9 +37,9 @@ double median(std::vector<double> values) {
 }
 
 /// The peers, with a note of when sums are begun; those may be held back until they are waited for.
-class Observed : public Peers {
+class Observed : public ProcessGroup {
  public:
-  Observed(Peers& peers, bool hold_back) : peers_(peers), hold_back_(hold_back) {}
+  Observed(ProcessGroup& peers, bool hold_back) : peers_(peers), hold_back_(hold_back) {}
   int64_t rank() const override { return peers_.rank(); }
   int64_t size() const override { return peers_.size(); }
   void start_sum(std::vector<Scalar> values) override {
@@ -66,7 +66,7 @@ class Observed : public Peers {
   std::vector<size_t> bytes;
 
  private:
-  Peers& peers_;
+  ProcessGroup& peers_;
   bool hold_back_;
   std::vector<std::vector<Scalar>> held_back_;
 };
@@ -106,13 +106,13 @@ nlohmann::json measured(const Shape& shape, int64_t batch_size, Observed& peers)
 
 /// One of two peers of which the other is not there: the work of a process on its half of the rows,
 /// with all that it does for sums.
-class Unanswered : public Peers {
+class Unanswered : public ProcessGroup {
  public:
   int64_t size() const override { return 2; }
 };
 
 /// The time that a sum of that many scalars takes by itself.
-nlohmann::json measured_sum(size_t count, int times, Peers& peers) {
+nlohmann::json measured_sum(size_t count, int times, ProcessGroup& peers) {
   std::vector<double> seconds;
   for (int n = -3; n < times; ++n) {
     std::vector<Scalar> values(count);
@@ -125,7 +125,7 @@ nlohmann::json measured_sum(size_t count, int times, Peers& peers) {
   return {{"bytes", count * sizeof(Scalar)}, {"seconds", median(seconds)}};
 }
 
-nlohmann::json compare(const Shape& shape, Peers& peers) {
+nlohmann::json compare(const Shape& shape, ProcessGroup& peers) {
   Unanswered nobody;
   Observed alone(nobody, false), overlapped(peers, false), behind(peers, true);
   int64_t rows = own_rows(peers, shape.batch_size).count();
@@ -159,7 +159,7 @@ int main(int count, char** arguments) {
   flag("block_size", shape.block_size, "TOKENS", "tokens of a row, and of the memory");
   flag("batch_size", shape.batch_size, "ROWS", "rows of all processes together");
   flag("steps", shape.steps, "STEPS", "steps to time");
-  std::unique_ptr<Peers> peers = launched_peers();
+  std::unique_ptr<ProcessGroup> peers = launched_peers();
   auto prepare = [&]() -> common::Command::Work {
     return [&] {
       ThreadLimit one(1);

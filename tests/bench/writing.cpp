@@ -1,5 +1,5 @@
 // Writing one text token by token, L4 H4 d128: 100 tokens after 200, and after 4000. Where the
-// state is bounded, the second costs what the first does.
+// cache is bounded, the second costs what the first does.
 
 #include <memory>
 
@@ -61,14 +61,14 @@ Result run(const Row& row, int64_t before, int runs) {
   constexpr int64_t length = 100;
   Random random{.seed = 1};
   LanguageModel model(row.config, random);
-  std::unique_ptr<State> state = model.start(row.limit);
+  std::unique_ptr<Cache> cache = model.make_cache(row.limit);
   Context context;
   for (int64_t t = 0; t < before; t += 100)
-    model({{1, 100}, std::vector<int32_t>(100, 7)}, *state, context);
+    model({{1, 100}, std::vector<int32_t>(100, 7)}, *cache, context);
   PackedWeights weights;
   int32_t token = 7;
   Result result = timed(runs, [&] {
-    std::unique_ptr<State> own = state->clone();
+    std::unique_ptr<Cache> own = cache->clone();
     for (int64_t t = 0; t < length; ++t) {
       Tensor logits = model({{1, 1}, {token}}, *own, context);
       std::span row(logits.data(), static_cast<size_t>(logits.count()));

@@ -102,17 +102,17 @@ TEST_CASE("packed weights: writing draws from the same logits as a model without
   LanguageModel model = new_model(small_transformer_xl());
   InBfloat16 rounds;
   std::vector<int32_t> written = generate(model, {1, 2, 3}, {.length = 12, .mem_len = 8});
-  std::unique_ptr<State> state = model.start(8);
+  std::unique_ptr<Cache> cache = model.make_cache(8);
   Context context;
   Tape::Pause constant;
   Random random{};
   std::vector<int32_t> text = {1, 2, 3};
-  Tensor logits = model({{1, 3}, {1, 2, 3}}, *state, context);  // [1, T, V]
+  Tensor logits = model({{1, 3}, {1, 2, 3}}, *cache, context);  // [1, T, V]
   for (size_t n = 0; n < written.size(); ++n) {
     Tensor last = contiguous(select(select(logits, 0, 0), 0, logits.size(1) - 1));  // [V]
     std::span<const Scalar> row(last.data(), size_t(last.count()));
     text.push_back(sample(row, {}, random, text));
     CHECK(text.back() == written[n]);
-    logits = model({{1, 1}, {text.back()}}, *state, context);
+    logits = model({{1, 1}, {text.back()}}, *cache, context);
   }
 }

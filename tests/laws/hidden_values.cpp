@@ -128,7 +128,7 @@ TEST_CASE("what is not finite is seen by those alone that would see another numb
   }
 }
 
-TEST_CASE("what is not finite is seen through a state by those alone that come after it") {
+TEST_CASE("what is not finite is seen through a cache by those alone that come after it") {
   for (const LayerRow& row : layer_rows()) {
     if (!row.causal) continue;
     CAPTURE(row.name);
@@ -141,8 +141,8 @@ TEST_CASE("what is not finite is seen through a state by those alone that come a
       CAPTURE(t);
       std::vector<bool> kept = unmoved(call, t);
       auto fed = [&](const Tensor& input) {
-        std::unique_ptr<State> state = layer->start();
-        return only(feed(*layer, *state, input, cuts({4 * row.chunk, row.chunk}, T)), kept);
+        std::unique_ptr<Cache> cache = layer->make_cache();
+        return only(feed(*layer, *cache, input, cuts({4 * row.chunk, row.chunk}, T)), kept);
       };
       Tensor y = fed(x);
       for (Scalar poison : {not_a_number, infinity, -infinity})

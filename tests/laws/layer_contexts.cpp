@@ -1,4 +1,4 @@
-// What each layer makes of the masks and of the recorder, behind a memory and through a state. It
+// What each layer makes of the masks and of the recorder, behind a memory and through a cache. It
 // obeys all of them, unless the table below says otherwise, which is checked cell by cell.
 
 #include <doctest/doctest.h>
@@ -29,11 +29,11 @@ constexpr Answers no_keys{refuses, refuses, nothing}, no_masks{refuses, refuses,
 struct TableRow {
   std::string rows;  // the layer rows whose names begin so
   std::string type;  // what refusals name
-  Answers memory, state, limited_state;
+  Answers memory, cache, limited_cache;
 };
 
 const std::vector<TableRow> table = {
-    // rows                type                             memory       state        with a limit
+    // rows                type                             memory       cache        with a limit
     {"aft local", "aft", all_obeyed, all_refused, all_obeyed},
     {"aft simple", "aft", all_obeyed, all_refused, all_obeyed},
     {"aft conv", "aft", all_obeyed, all_refused, all_obeyed},
@@ -58,10 +58,10 @@ struct DecoderLayer : Layer {
     context.source = &given;
     return block.forward(x, past, context);
   }
-  std::unique_ptr<State> start(int64_t limit) const override {
-    std::unique_ptr<State> state = block.start(limit);
-    state->owner = identity();
-    return state;
+  std::unique_ptr<Cache> make_cache(int64_t limit) const override {
+    std::unique_ptr<Cache> cache = block.make_cache(limit);
+    cache->owner = identity();
+    return cache;
   }
   void visit(Visitor& visitor) const override { block.visit(visitor); }
 };
@@ -101,23 +101,23 @@ struct Call {
   const LayerRow& row;
   const Layer& layer;
   Input input;   // x, and as memory the kept tokens
-  State* state;  // null: the memory itself
+  Cache* cache;  // null: the memory itself
 
   Tensor operator()(Context& context) const {
-    return state ? layer(input.x.tensor(), *state->clone(), context)
+    return cache ? layer(input.x.tensor(), *cache->clone(), context)
                  : layer(input.x.tensor(), memory_of(input), context);
   }
 };
 
-/// The layer refuses in its own name, and the state is as it was.
+/// The layer refuses in its own name, and the cache is as it was.
 void check_refusal(const Call& call, const std::string& type, Context context) {
   Context nothing_asked;
   Tensor before = call(nothing_asked);
-  std::unique_ptr<State> state = call.state ? call.state->clone() : nullptr;
-  Call again{call.row, call.layer, call.input, state.get()};
+  std::unique_ptr<Cache> cache = call.cache ? call.cache->clone() : nullptr;
+  Call again{call.row, call.layer, call.input, cache.get()};
   CHECK(refusal([&] {
-          if (state)
-            call.layer(call.input.x.tensor(), *state, context);
+          if (cache)
+            call.layer(call.input.x.tensor(), *cache, context);
           else
             again(context);
         }).starts_with(type + ": takes no "));
@@ -139,18 +139,18 @@ void check_mask(Call call, const std::string& type, Answer answer, bool by_paddi
     Tensor y = call(context);
     CHECK(relative_error(y, call.row.oracle(Weights(call.layer), call.input)) <= exactness);
   }
-  // One that does not fit is refused, and the state is as it was.
+  // One that does not fit is refused, and the cache is as it was.
   (by_padding ? call.input.padding : call.input.hidden) = some({T, K + 1});
   Context wrong = masks_of(call.input), plain;
   Tensor before = call(plain);
-  std::unique_ptr<State> state = call.state ? call.state->clone() : nullptr;
+  std::unique_ptr<Cache> cache = call.cache ? call.cache->clone() : nullptr;
   refusal([&] {
-    if (state)
-      call.layer(call.input.x.tensor(), *state, wrong);
+    if (cache)
+      call.layer(call.input.x.tensor(), *cache, wrong);
     else
       call(wrong);
   });
-  if (state) CHECK(same_bits(Call{call.row, call.layer, call.input, state.get()}(plain), before));
+  if (cache) CHECK(same_bits(Call{call.row, call.layer, call.input, cache.get()}(plain), before));
 }
 
 /// What the recorder is told by `forward`.
@@ -212,7 +212,7 @@ TableRow in_table(const LayerRow& row) {
 TEST_CASE("every layer obeys masks and the recorder, or refuses them, as the table says") {
   for (const LayerRow& row : all_rows()) {
     CAPTURE(row.name);
-    const auto [rows, type, memory, state, limited_state] = in_table(row);
+    const auto [rows, type, memory, cache, limited_cache] = in_table(row);
     RandomValues random(32);
     std::unique_ptr<Layer> layer = random_layer(row, random);
     Tensor earlier = random.tensor({B, fed, row.d_model});
@@ -225,12 +225,12 @@ TEST_CASE("every layer obeys masks and the recorder, or refuses them, as the tab
     // A layer that takes no memory has nothing to be compared with where tokens are cut off.
     for (int64_t most : {unlimited, row.takes_memory && row.chunk == 1 ? limit : fed}) {
       CAPTURE(most);
-      std::unique_ptr<State> fed_state = layer->start(most);
-      for (int64_t t = 0; t < fed; ++t) feed(*layer, *fed_state, tokens(earlier, t, t + 1), {1});
+      std::unique_ptr<Cache> fed_cache = layer->make_cache(most);
+      for (int64_t t = 0; t < fed; ++t) feed(*layer, *fed_cache, tokens(earlier, t, t + 1), {1});
       // What AFT keeps beside its sums is not what masks are for.
       remember(std::min({fed, most, row.forgets ? row.held : fed}));
-      check_answers({row, *layer, input, fed_state.get()}, type,
-                    most == unlimited ? state : limited_state);
+      check_answers({row, *layer, input, fed_cache.get()}, type,
+                    most == unlimited ? cache : limited_cache);
     }
   }
 }

@@ -37,21 +37,21 @@ Tensor in_segments(const LanguageModel& model, const Tokens& tokens,
   return concat(logits, 1);
 }
 
-/// The number of tokens fed to a language model's state.
-int64_t& position(State& state) { return dynamic_cast<States&>(state).position; }
+/// The number of tokens fed to a language model's cache.
+int64_t& position(Cache& cache) { return dynamic_cast<Caches&>(cache).position; }
 
-/// The logits of all segments through a state that keeps mem_len tokens a block.
-Tensor through_state(const LanguageModel& model, const Tokens& tokens,
+/// The logits of all segments through a cache that keeps mem_len tokens a block.
+Tensor through_cache(const LanguageModel& model, const Tokens& tokens,
                      const std::vector<int64_t>& lengths, int64_t mem_len = unlimited) {
   std::vector<Tensor> logits;
-  std::unique_ptr<State> state = model.start(mem_len);
+  std::unique_ptr<Cache> cache = model.make_cache(mem_len);
   Context context;
   int64_t t = 0;
   for (int64_t length : lengths) {
-    logits.push_back(model(part(tokens, t, t + length), *state, context));
+    logits.push_back(model(part(tokens, t, t + length), *cache, context));
     t += length;
   }
-  CHECK(position(*state) == t);
+  CHECK(position(*cache) == t);
   return concat(logits, 1);
 }
 
@@ -69,21 +69,21 @@ TEST_CASE("segments with enough memory are the whole, for every model") {
     Tensor whole = one_pass(model, tokens);
     for (const auto& pattern : text_patterns) {
       std::vector<int64_t> lengths = cuts(pattern, text_length);
-      CHECK(relative_error(through_state(model, tokens, lengths), whole) <= exactness);
+      CHECK(relative_error(through_cache(model, tokens, lengths), whole) <= exactness);
       if (row.takes_memory)
         CHECK(relative_error(in_segments(model, tokens, lengths, unlimited), whole) <= exactness);
     }
   }
 }
 
-TEST_CASE("a state of limited length is a memory of that length") {
+TEST_CASE("a cache of limited length is a memory of that length") {
   RandomValues random(103);
   LanguageModel model = paper_transformer_xl().make(random);
   Tokens tokens = random_tokens(2, text_length, 7, 104);
   for (int64_t mem_len : {0, 1, 4}) {
     std::vector<int64_t> lengths = cuts({3, 2}, text_length);
     Tensor segments = in_segments(model, tokens, lengths, mem_len);
-    CHECK(relative_error(through_state(model, tokens, lengths, mem_len), segments) <= exactness);
+    CHECK(relative_error(through_cache(model, tokens, lengths, mem_len), segments) <= exactness);
     CHECK(relative_error(segments, one_pass(model, tokens)) > 1e-3);
   }
 }
@@ -99,14 +99,14 @@ TEST_CASE("token by token, Transformer-XL reaches back n_layer times mem_len exa
       Tensor logits = feed(model, tokens, cuts({1}, text_length), mem_len);
       return slice(logits, 1, text_length - 1, text_length);
     };
-    Tensor remembered = last(in_segments), cached = last(through_state);
+    Tensor remembered = last(in_segments), cached = last(through_cache);
     for (int64_t back = 1; back < text_length; ++back) {
       CAPTURE(back);
       int32_t& token = tokens.values[static_cast<size_t>(text_length - 1 - back)];
       int32_t kept = token;
       token = (token + 3) % 7;
       CHECK(same_bits(last(in_segments), remembered) == (back > reach));
-      CHECK(same_bits(last(through_state), cached) == (back > reach));
+      CHECK(same_bits(last(through_cache), cached) == (back > reach));
       token = kept;
     }
   }
@@ -143,7 +143,7 @@ TEST_CASE("remember keeps the newest of the old memory and the new inputs") {
   CHECK(same_bits(remember({}, {fresh}, 5)[0], fresh));
 }
 
-TEST_CASE("a model's state can be cloned, reordered, and forget") {
+TEST_CASE("a model's cache can be cloned, reordered, and forget") {
   for (const ModelRow& row : model_rows()) {
     CAPTURE(row.json);
     RandomValues random(109);
@@ -151,10 +151,10 @@ TEST_CASE("a model's state can be cloned, reordered, and forget") {
     Tokens tokens = random_tokens(2, 9, 7, 110);
     Tensor whole = one_pass(model, tokens);
     Context context;
-    std::unique_ptr<State> state = model.start();
-    model(part(tokens, 0, 4), *state, context);
-    std::unique_ptr<State> clone = state->clone();
-    model(random_tokens(2, 3, 7, 111), *state, context);
+    std::unique_ptr<Cache> cache = model.make_cache();
+    model(part(tokens, 0, 4), *cache, context);
+    std::unique_ptr<Cache> clone = cache->clone();
+    model(random_tokens(2, 3, 7, 111), *cache, context);
     CHECK(position(*clone) == 4);
     clone->reorder({1, 0, 1});
     Tokens rest{{3, 5}, {}};
@@ -169,13 +169,13 @@ TEST_CASE("a model's state can be cloned, reordered, and forget") {
   RandomValues random(112);
   LanguageModel model = paper_transformer_xl().make(random);
   Tokens tokens = random_tokens(2, 9, 7, 113);
-  std::unique_ptr<State> state = model.start();
+  std::unique_ptr<Cache> cache = model.make_cache();
   Context context;
-  model(part(tokens, 0, 4), *state, context);
-  model(random_tokens(2, 3, 7, 114), *state, context);
-  state->forget_newest(3);
-  CHECK(position(*state) == 4);
-  CHECK(relative_error(model(part(tokens, 4, 9), *state, context),
+  model(part(tokens, 0, 4), *cache, context);
+  model(random_tokens(2, 3, 7, 114), *cache, context);
+  cache->forget_newest(3);
+  CHECK(position(*cache) == 4);
+  CHECK(relative_error(model(part(tokens, 4, 9), *cache, context),
                        slice(one_pass(model, tokens), 1, 4, 9)) <= exactness);
 }
 
@@ -188,10 +188,10 @@ TEST_CASE("absolute positions that start anew in each segment are wrong, relativ
     LanguageModel model = ModelRow(is_relative ? relative : absolute).make(random);
     Tokens tokens = random_tokens(2, 10, 7, 116);
     Context context;
-    std::unique_ptr<State> state = model.start();
-    model(part(tokens, 0, 5), *state, context);
-    position(*state) = 0;
-    Tensor anew = model(part(tokens, 5, 10), *state, context);
+    std::unique_ptr<Cache> cache = model.make_cache();
+    model(part(tokens, 0, 5), *cache, context);
+    position(*cache) = 0;
+    Tensor anew = model(part(tokens, 5, 10), *cache, context);
     double error = relative_error(anew, slice(one_pass(model, tokens), 1, 5, 10));
     CHECK((is_relative ? error <= exactness : error > 1e-2));
   }

@@ -69,7 +69,7 @@ TEST_CASE("a memory of no token is none") {
   }
 }
 
-TEST_CASE("a step of no token gives none, and leaves the state as it was") {
+TEST_CASE("a step of no token gives none, and leaves the cache as it was") {
   for (const LayerRow& row : layer_rows()) {
     if (!row.causal) continue;
     CAPTURE(row.name);
@@ -77,16 +77,15 @@ TEST_CASE("a step of no token gives none, and leaves the state as it was") {
     std::unique_ptr<Layer> layer = random_layer(row, random);
     Tensor x = random.tensor({2, 2 * row.chunk, row.d_model}), nothing = tokens(x, 0, 0);
     std::vector<int64_t> lengths{row.chunk, row.chunk};
-    std::unique_ptr<State> plain = layer->start(), state = layer->start();
+    std::unique_ptr<Cache> plain = layer->make_cache(), cache = layer->make_cache();
     Context context;
     Tensor expected = feed(*layer, *plain, x, lengths);
     std::vector<Tensor> pieces;
     for (int64_t t : {0, 1}) {
-      CHECK((*layer)(nothing, *state, context).shape() == nothing.shape());
-      pieces.push_back(
-          (*layer)(tokens(x, t * row.chunk, (t + 1) * row.chunk), *state, context));
+      CHECK((*layer)(nothing, *cache, context).shape() == nothing.shape());
+      pieces.push_back((*layer)(tokens(x, t * row.chunk, (t + 1) * row.chunk), *cache, context));
     }
-    CHECK((*layer)(nothing, *state, context).shape() == nothing.shape());
+    CHECK((*layer)(nothing, *cache, context).shape() == nothing.shape());
     CHECK(same_bits(concat(pieces, 1), expected));
   }
 }

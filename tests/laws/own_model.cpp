@@ -73,7 +73,7 @@ TEST_CASE("own model: peers train it as one, and must have the same one") {
   std::vector<int32_t> text = random_text(300, 7);
   auto trained = [&](int64_t count) {
     std::map<std::string, StoredTensor> weights;
-    ThreadsAsPeers::run(count, [&](Peers& peers) {
+    ThreadsAsPeers::run(count, [&](ProcessGroup& peers) {
       OwnModel model = dropping_model();
       Trainer trainer(model, text, {}, config(BatchType::blocks), peers);
       trainer.check_peers();
@@ -84,7 +84,7 @@ TEST_CASE("own model: peers train it as one, and must have the same one") {
   };
   CHECK(trained(2) == trained(2));
   CHECK(refusal([&] {
-          ThreadsAsPeers::run(2, [&](Peers& peers) {
+          ThreadsAsPeers::run(2, [&](ProcessGroup& peers) {
             OwnModel model = dropping_model();
             if (peers.rank() == 1) model.table.mutable_data()[3] += 1;
             Trainer(model, text, {}, config(BatchType::blocks), peers).check_peers();

@@ -21,22 +21,22 @@ constexpr int64_t members = 2, fed_before = 3;
 /// A step that a layer may refuse.
 struct Attempt {
   std::string name;
-  std::function<void(const Layer&, State&, int64_t C)> call;
+  std::function<void(const Layer&, Cache&, int64_t C)> call;
 };
 
 /// A step of x [2, 2, C] in a context.
 Attempt in(const std::string& name, const Context& context) {
-  return {name, [context](const Layer& layer, State& state, int64_t C) {
+  return {name, [context](const Layer& layer, Cache& cache, int64_t C) {
             Context own = context;
-            layer(Tensor::full({members, 2, C}, 1), state, own);
+            layer(Tensor::full({members, 2, C}, 1), cache, own);
           }};
 }
 
 /// A step of an x that may not fit.
 Attempt of(const std::string& name, const std::function<Tensor(int64_t C)>& x) {
-  return {name, [x](const Layer& layer, State& state, int64_t C) {
+  return {name, [x](const Layer& layer, Cache& cache, int64_t C) {
             Context context;
-            layer(x(C), state, context);
+            layer(x(C), cache, context);
           }};
 }
 
@@ -75,10 +75,10 @@ std::vector<Attempt> attempts() {
       in("recorder that throws", looking),
       in("editor that throws", editing),
       {"on a tape",
-       [](const Layer& layer, State& state, int64_t C) {
+       [](const Layer& layer, Cache& cache, int64_t C) {
          Tape tape;
          Context context;
-         layer(Tensor::zeros({members, 1, C}), state, context);
+         layer(Tensor::zeros({members, 1, C}), cache, context);
        }},
   };
 }
@@ -94,7 +94,7 @@ bool refused(const std::function<void()>& action) {
 
 }  // namespace
 
-TEST_CASE("a refused step leaves the state of every layer as it was") {
+TEST_CASE("a refused step leaves the cache of every layer as it was") {
   std::map<std::string, int> refusals;
   for (const LayerRow& row : layer_rows()) {
     if (!row.causal) continue;
@@ -107,19 +107,19 @@ TEST_CASE("a refused step leaves the state of every layer as it was") {
     for (int64_t limit : {unlimited, int64_t{2}}) {
       Context context;
       auto begun = [&] {
-        std::unique_ptr<State> state = layer->start(limit);
-        (*layer)(before, *state, context);
-        return state;
+        std::unique_ptr<Cache> cache = layer->make_cache(limit);
+        (*layer)(before, *cache, context);
+        return cache;
       };
-      std::unique_ptr<State> untouched = begun();
+      std::unique_ptr<Cache> untouched = begun();
       Tensor y = (*layer)(first, *untouched, context), z = (*layer)(second, *untouched, context);
       for (const Attempt& attempt : attempts()) {
         CAPTURE(attempt.name);
-        std::unique_ptr<State> state = begun();
-        if (!refused([&] { attempt.call(*layer, *state, row.d_model); })) continue;
+        std::unique_ptr<Cache> cache = begun();
+        if (!refused([&] { attempt.call(*layer, *cache, row.d_model); })) continue;
         ++refusals[attempt.name];
-        CHECK(same_bits((*layer)(first, *state, context), y));
-        CHECK(same_bits((*layer)(second, *state, context), z));
+        CHECK(same_bits((*layer)(first, *cache, context), y));
+        CHECK(same_bits((*layer)(second, *cache, context), z));
       }
     }
   }
@@ -133,20 +133,20 @@ TEST_CASE("a table of 6 distances refuses 50 tokens, and goes on as if nobody ha
   Random random{.seed = 4};
   RelativeMultiHeadAttention layer({.max_positions = 6}, {4, 2}, random);
   auto next = [&](bool ask) {
-    std::unique_ptr<State> state = layer.start();
+    std::unique_ptr<Cache> cache = layer.make_cache();
     Context context;
-    layer(Tensor::full({1, 2, 4}, 1), *state, context);
+    layer(Tensor::full({1, 2, 4}, 1), *cache, context);
     if (ask)
       CHECK(refusal([&] {
-              layer(Tensor::full({1, 50, 4}, 1), *state, context);
+              layer(Tensor::full({1, 50, 4}, 1), *cache, context);
             }) ==
             "relative_multi_head_attention: 50 queries of 52 keys are beyond max_positions 6");
-    return layer(Tensor::full({1, 1, 4}, 2), *state, context);
+    return layer(Tensor::full({1, 1, 4}, 2), *cache, context);
   };
   CHECK(same_bits(next(true), next(false)));
 }
 
-TEST_CASE("a refused step leaves the state of a model as it was") {
+TEST_CASE("a refused step leaves the cache of a model as it was") {
   LanguageModelConfig recurrent = small_transformer_xl();
   recurrent.block = BlockType::r_transformer_block;
   recurrent.window = 3;
@@ -161,11 +161,11 @@ TEST_CASE("a refused step leaves the state of a model as it was") {
     CAPTURE(model->name);
     Context plain;
     auto begun = [&] {
-      std::unique_ptr<State> state = model->start();
-      (*model)(Tokens{{1, 3}, {1, 2, 3}}, *state, plain);
-      return state;
+      std::unique_ptr<Cache> cache = model->make_cache();
+      (*model)(Tokens{{1, 3}, {1, 2, 3}}, *cache, plain);
+      return cache;
     };
-    auto next = [&](State& state) { return (*model)(Tokens{{1, 2}, {4, 5}}, state, plain); };
+    auto next = [&](Cache& cache) { return (*model)(Tokens{{1, 2}, {4, 5}}, cache, plain); };
     Tensor expected = next(*begun());
     // The recorder throws in the second block, when the first has gone on.
     int called = 0;
@@ -178,38 +178,38 @@ TEST_CASE("a refused step leaves the state of a model as it was") {
         {Tokens{{1, 1}, {1}}, looking}};
     int refusals = 0;
     for (auto& [tokens, context] : steps) {
-      std::unique_ptr<State> state = begun();
-      auto step = [&, &tokens = tokens, &context = context] { (*model)(tokens, *state, context); };
+      std::unique_ptr<Cache> cache = begun();
+      auto step = [&, &tokens = tokens, &context = context] { (*model)(tokens, *cache, context); };
       if (!refused(step)) continue;
       ++refusals;
-      CHECK(same_bits(next(*state), expected));
+      CHECK(same_bits(next(*cache), expected));
     }
     CHECK(refusals >= 2);
   }
 }
 
-TEST_CASE("a refused step leaves the state of a decoder as it was") {
+TEST_CASE("a refused step leaves the cache of a decoder as it was") {
   EncoderDecoder model = small_translator();
   Context plain;
   Encoded source = model.encode(padded({{1, 2, 3}}), plain);
   auto begun = [&] {
-    std::unique_ptr<State> state = model.start(source);
-    model.decode(Tokens{{2, 2}, {1, 2, 2, 1}}, *state, plain);
-    return state;
+    std::unique_ptr<Cache> cache = model.make_cache(source);
+    model.decode(Tokens{{2, 2}, {1, 2, 2, 1}}, *cache, plain);
+    return cache;
   };
-  auto next = [&](State& state) { return model.decode(Tokens{{2, 1}, {3, 4}}, state, plain); };
+  auto next = [&](Cache& cache) { return model.decode(Tokens{{2, 1}, {3, 4}}, cache, plain); };
   Tensor expected = next(*begun());
   Context looking;
   int called = 0;
   looking.recorder = [&](const Tensor&) { require(++called < 2, "the cross-attention"); };
-  std::unique_ptr<State> state = begun();
-  CHECK(refused([&] { model.decode(Tokens{{3, 1}, {1, 2, 3}}, *state, plain); }));
-  CHECK(refused([&] { model.decode(Tokens{{2, 1}, {1, 99}}, *state, plain); }));
-  CHECK(refused([&] { model.decode(Tokens{{2, 1}, {1, 2}}, *state, looking); }));
-  CHECK(same_bits(next(*state), expected));
+  std::unique_ptr<Cache> cache = begun();
+  CHECK(refused([&] { model.decode(Tokens{{3, 1}, {1, 2, 3}}, *cache, plain); }));
+  CHECK(refused([&] { model.decode(Tokens{{2, 1}, {1, 99}}, *cache, plain); }));
+  CHECK(refused([&] { model.decode(Tokens{{2, 1}, {1, 2}}, *cache, looking); }));
+  CHECK(same_bits(next(*cache), expected));
 }
 
-TEST_CASE("a block that refuses a mask of its source leaves the state as it was") {
+TEST_CASE("a block that refuses a mask of its source leaves the cache as it was") {
   RandomValues random(3);
   Random start;
   EncoderDecoderBlock block(
@@ -218,11 +218,11 @@ TEST_CASE("a block that refuses a mask of its source leaves the state as it was"
   Tensor x = random.tensor({1, 2, 4});
   Source source{random.tensor({1, 3, 4})}, wrong = source;
   wrong.context.key_padding_mask = same_mask({1, 9}, 9);
-  auto next = [&](State& state) {
+  auto next = [&](Cache& cache) {
     Context context{.source = &source};
-    return block(x, state, context);
+    return block(x, cache, context);
   };
-  std::unique_ptr<State> untouched = block.start(), asked = block.start();
+  std::unique_ptr<Cache> untouched = block.make_cache(), asked = block.make_cache();
   Context masked{.source = &wrong};
   CHECK(refused([&] { block(x, *asked, masked); }));
   CHECK(same_bits(next(*asked), next(*untouched)));

@@ -235,10 +235,10 @@ TEST_CASE("terms from outside: an attention converted, with the model around it"
   Context context;
   CHECK(relative_error(converted(tokens, {}, context).logits,
                        Values(model(tokens, {}, context).logits)) <= exactness);
-  auto state = model.start(), other = converted.start();
+  auto cache = model.make_cache(), other = converted.make_cache();
   for (int step = 0; step < 2; ++step) {
     Tensor logits = converted(tokens, *other, context);
-    CHECK(relative_error(logits, Values(model(tokens, *state, context))) <= exactness);
+    CHECK(relative_error(logits, Values(model(tokens, *cache, context))) <= exactness);
   }
   // It is the library's now, so its config is enough to make it.
   Random random;

@@ -86,7 +86,7 @@ TEST_CASE("a window longer than the table is as long as the table") {
       Context context;
       reset_peak();
       int64_t before = allocator_counters().bytes_in_use;
-      Tensor y = fed ? layer(x, *layer.start(), context) : layer(x, context);
+      Tensor y = fed ? layer(x, *layer.make_cache(), context) : layer(x, context);
       CHECK(allocator_counters().peak_bytes_in_use - before < 1'000'000);
       return y.values();
     };

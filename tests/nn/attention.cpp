@@ -122,15 +122,15 @@ TEST_CASE("an equation sets the factor of its score, and 1/√D stands where it 
   }
 }
 
-TEST_CASE("T5's attention through a state gives what it gives at once, and has its gradients") {
+TEST_CASE("T5's attention through a cache gives what it gives at once, and has its gradients") {
   RandomValues random(5);
   BiasedAttention layer(Scalar{1}, random);
   Tensor x = random.tensor({1, 6, model_width});
   Context context;
   Tensor whole = layer.forward(x, {}, context);
-  std::unique_ptr<State> state = layer.start();
+  std::unique_ptr<Cache> cache = layer.make_cache();
   for (int64_t t = 0; t < 6; ++t) {
-    Tensor token = layer(slice(x, 1, t, t + 1), *state, context);
+    Tensor token = layer(slice(x, 1, t, t + 1), *cache, context);
     CHECK(relative_error(token, slice(whole, 1, t, t + 1)) <= exactness);
   }
   if (sizeof(Scalar) < 8) return;  // floats have few digits for this many terms
@@ -138,7 +138,7 @@ TEST_CASE("T5's attention through a state gives what it gives at once, and has i
                        {layer.bias, layer.qkv.bias, layer.output.weight}) < 1e-9);
 }
 
-TEST_CASE("no token attends to nothing, in one call or through a state") {
+TEST_CASE("no token attends to nothing, in one call or through a cache") {
   for (const LayerRow& row : layer_rows()) {
     if (!row.type.ends_with("attention")) continue;
     CAPTURE(row.name);
@@ -156,19 +156,19 @@ TEST_CASE("no token attends to nothing, in one call or through a state") {
     }
     if (!row.causal && row.chunk == 1) continue;
     Tensor x = random.tensor({2, 2 * row.chunk, C});
-    CHECK(same_bits(feed(*layer, *layer->start(), x, {0, row.chunk, 0, row.chunk, 0}),
-                    feed(*layer, *layer->start(), x, {row.chunk, row.chunk})));
+    CHECK(same_bits(feed(*layer, *layer->make_cache(), x, {0, row.chunk, 0, row.chunk, 0}),
+                    feed(*layer, *layer->make_cache(), x, {row.chunk, row.chunk})));
   }
 }
 
-TEST_CASE("a longer step through a state makes a table for its farther future") {
+TEST_CASE("a longer step through a cache makes a table for its farther future") {
   RandomValues random(8);
   TransformerXLAttention layer = random_layer(
       Sized{TransformerXLAttentionConfig{.sight = {.causal = false, .chunk = Chunk{2, 5}}}, {4, 2}},
       random);
   Tensor x = random.tensor({2, 6, 4});
-  std::unique_ptr<State> state = layer.start();
-  feed(layer, *state, x, {2, 2, 2});
-  state->forget_newest(6);
-  CHECK(relative_error(feed(layer, *state, x, {6}), whole(layer, x)) <= exactness);
+  std::unique_ptr<Cache> cache = layer.make_cache();
+  feed(layer, *cache, x, {2, 2, 2});
+  cache->forget_newest(6);
+  CHECK(relative_error(feed(layer, *cache, x, {6}), whole(layer, x)) <= exactness);
 }

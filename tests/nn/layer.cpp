@@ -1,5 +1,5 @@
-// What every layer refuses in its own name: other shapes, states that are not its own, recording
-// through a state.
+// What every layer refuses in its own name: other shapes, caches that are not its own, recording
+// through a cache.
 
 #include "nn/layer.h"
 
@@ -27,13 +27,13 @@ struct CheckedLayer {
   std::unique_ptr<Layer> layer;
   Tensor x;
 
-  std::string refused(State& state) const {
+  std::string refused(Cache& cache) const {
     Context context;
-    return refusal([&] { (*layer)(x, state, context); });
+    return refusal([&] { (*layer)(x, cache, context); });
   }
-  Tensor forward(State& state) const {
+  Tensor forward(Cache& cache) const {
     Context context;
-    return (*layer)(x, state, context);
+    return (*layer)(x, cache, context);
   }
 };
 
@@ -62,10 +62,10 @@ TEST_CASE("x of another shape is refused in the layer's name") {
       std::string message = text(row.type, ": x ", shape, expected);
       CHECK(refusal([&] { (*layer)(x, {}, context); }) == message);
       if (!row.causal) continue;
-      std::unique_ptr<State> state = layer->start();
-      CHECK(refusal([&] { (*layer)(x, *state, context); }) == message);
-      state = layer->start(2);
-      CHECK(refusal([&] { (*layer)(x, *state, context); }) == message);
+      std::unique_ptr<Cache> cache = layer->make_cache();
+      CHECK(refusal([&] { (*layer)(x, *cache, context); }) == message);
+      cache = layer->make_cache(2);
+      CHECK(refusal([&] { (*layer)(x, *cache, context); }) == message);
     }
     CHECK(refusal([&] { (*layer)(Tensor(), Tensor(), context); }) ==
           row.type + ": x is undefined" + expected);
@@ -86,46 +86,46 @@ TEST_CASE("memory of another shape is refused in the layer's name") {
   }
 }
 
-TEST_CASE("a state of another layer is refused, and left as it was") {
+TEST_CASE("a cache of another layer is refused, and left as it was") {
   std::vector<CheckedLayer> checked_layers = causal_layers();
   for (const CheckedLayer& owner : checked_layers) {
     CAPTURE(owner.row.name);
-    std::unique_ptr<State> state = owner.layer->start(), empty = owner.layer->start();
-    std::unique_ptr<State> limited = owner.layer->start(1);
-    owner.forward(*state);
+    std::unique_ptr<Cache> cache = owner.layer->make_cache(), empty = owner.layer->make_cache();
+    std::unique_ptr<Cache> limited = owner.layer->make_cache(1);
+    owner.forward(*cache);
     for (const CheckedLayer& other : checked_layers) {
       if (&other == &owner) continue;
       CAPTURE(other.row.name);
-      for (State* one : {state.get(), empty.get(), limited.get()})
+      for (Cache* one : {cache.get(), empty.get(), limited.get()})
         CHECK(other.refused(*one).ends_with(foreign));
-      CHECK(other.refused(*state->clone()).ends_with(foreign));
+      CHECK(other.refused(*cache->clone()).ends_with(foreign));
     }
     CheckedLayer twin{owner.row, owner.row.make(), owner.x};
-    CHECK(twin.refused(*state).ends_with(foreign));
+    CHECK(twin.refused(*cache).ends_with(foreign));
     Tensor twice = whole(*owner.layer, concat({owner.x, owner.x}, 1));
-    CHECK(relative_error(owner.forward(*state->clone()), tokens(twice, 3, 6)) <= exactness);
-    CHECK(relative_error(owner.forward(*state), tokens(twice, 3, 6)) <= exactness);
+    CHECK(relative_error(owner.forward(*cache->clone()), tokens(twice, 3, 6)) <= exactness);
+    CHECK(relative_error(owner.forward(*cache), tokens(twice, 3, 6)) <= exactness);
   }
 }
 
-TEST_CASE("the refusal of a state names the layer that remembers") {
+TEST_CASE("the refusal of a cache names the layer that remembers") {
   for (const CheckedLayer& checked : causal_layers()) {
     CAPTURE(checked.row.name);
-    std::unique_ptr<State> state = checked.row.make()->start();
+    std::unique_ptr<Cache> cache = checked.row.make()->make_cache();
     bool is_block = checked.row.name.starts_with("block");
-    std::string message = checked.refused(*state);
+    std::string message = checked.refused(*cache);
     CHECK((is_block || message == checked.row.type + foreign));
     CHECK(message != "layer" + foreign);
   }
 }
 
-TEST_CASE("a copy of a layer shares its parameters, and its states") {
+TEST_CASE("a copy of a layer shares its parameters, and its caches") {
   Random random;
   Aft layer({.form = AftForm::simple}, {4}, random);
-  std::unique_ptr<State> state = layer.start();
+  std::unique_ptr<Cache> cache = layer.make_cache();
   Aft copy = layer;
   Context context;
-  CHECK(copy(Tensor::zeros({1, 2, 4}), *state, context).defined());
+  CHECK(copy(Tensor::zeros({1, 2, 4}), *cache, context).defined());
 }
 
 TEST_CASE("a layer is called with a context alone, and with any past") {
@@ -137,15 +137,15 @@ TEST_CASE("a layer is called with a context alone, and with any past") {
     CHECK(same_bits(layer(checked.x, context), y));
     CHECK(same_bits(layer(checked.x, {}, context), y));
     CHECK(same_bits(layer(checked.x, Tensor(), context), y));
-    CHECK(relative_error(layer(checked.x, *layer.start(), context), y) <= exactness);
+    CHECK(relative_error(layer(checked.x, *layer.make_cache(), context), y) <= exactness);
   }
 }
 
 namespace {
 
-/// The sum of all tokens, which changes its state before it looks at the context.
+/// The sum of all tokens, which changes its cache before it looks at the context.
 struct Sum : Layer {
-  struct Total : StateOf<Total> {
+  struct Total : CacheOf<Total> {
     Tensor tokens;  // [B, 1, C]
     void forget_newest(int64_t) override { fail("sum: forgets no token"); }
     void reorder(const std::vector<int64_t>& members) override {
@@ -153,70 +153,74 @@ struct Sum : Layer {
     }
   };
   Tensor forward(const Tensor& x, const Past& past, Context& context) const override {
-    auto& total = *past.state<Total>();
+    auto& total = *past.cache<Total>();
     Tensor y = sum(concat({total.tokens, x}, 1), {1}, true);
     total.tokens = y;
     context.refuse_masks("sum");
     return y;
   }
-  std::unique_ptr<State> start(int64_t = unlimited) const override { return new_state<Total>(); }
+  std::unique_ptr<Cache> make_cache(int64_t = unlimited) const override {
+    return new_cache<Total>();
+  }
   void visit(Visitor&) const override {}
 };
 
 }  // namespace
 
-TEST_CASE("a layer of one's own that throws late leaves the state as it was") {
+TEST_CASE("a layer of one's own that throws late leaves the cache as it was") {
   Sum layer;
-  std::unique_ptr<State> state = layer.start();
+  std::unique_ptr<Cache> cache = layer.make_cache();
   Context context, masked;
   masked.attention_mask = std::make_shared<Mask>(Mask{{1, 1}, {0}});
   Tensor one = Tensor::full({1, 1, 1}, 1);
-  CHECK(layer(one, *state, context).item() == 1);
-  CHECK(refusal([&] { layer(one, *state, masked); }) == "sum: takes no attention_mask");
-  CHECK(layer(one, *state, context).item() == 2);
-  std::unique_ptr<State> clone = state->clone();
-  CHECK(layer(one, *state, context).item() == 3);
+  CHECK(layer(one, *cache, context).item() == 1);
+  CHECK(refusal([&] { layer(one, *cache, masked); }) == "sum: takes no attention_mask");
+  CHECK(layer(one, *cache, context).item() == 2);
+  std::unique_ptr<Cache> clone = cache->clone();
+  CHECK(layer(one, *cache, context).item() == 3);
   CHECK(layer(one, *clone, context).item() == 3);
 }
 
-TEST_CASE("a state of another model is refused") {
+TEST_CASE("a cache of another model is refused") {
   LanguageModelConfig config{
       .vocab_size = 3, .d_model = 4, .n_layer = 2, .n_head = 2, .d_inner = 4};
   Random random;
   LanguageModel two(config, random);
   config.n_layer = 1;
   LanguageModel one(config, random);
-  std::unique_ptr<State> state = one.start(), of_block = two.stack.blocks[0]->start();
+  std::unique_ptr<Cache> cache = one.make_cache(), of_block = two.stack.blocks[0]->make_cache();
   Context context;
   Tokens tokens{{1, 1}, {0}};
   std::string message =
       "language_model: a State of another module; use the one that start() of this module gave";
-  CHECK(refusal([&] { two(tokens, *state, context); }) == message);
+  CHECK(refusal([&] { two(tokens, *cache, context); }) == message);
   CHECK(refusal([&] { two(tokens, *of_block, context); }) == message);
-  CHECK(two(tokens, *two.start(), context).defined());
+  CHECK(two(tokens, *two.make_cache(), context).defined());
 }
 
-TEST_CASE("recording through a state is refused in the layer's name") {
+TEST_CASE("recording through a cache is refused in the layer's name") {
   for (const CheckedLayer& checked : causal_layers()) {
     CAPTURE(checked.row.name);
-    std::unique_ptr<State> state = checked.layer->start();
+    std::unique_ptr<Cache> cache = checked.layer->make_cache();
     Tensor expected = whole(*checked.layer, checked.x);
     Tape tape;
     for (int times = 0; times < 2; ++times)
-      CHECK(checked.refused(*state) ==
+      CHECK(checked.refused(*cache) ==
             checked.row.type + ": a State is for fixed weights; not for recording");
     {
       Tape::Pause evaluation;
-      CHECK(relative_error(checked.forward(*state->clone()), expected) <= exactness);
+      CHECK(relative_error(checked.forward(*cache->clone()), expected) <= exactness);
     }
     for (const Parameter& parameter : parameters(*checked.layer))
       parameter.value.require_gradient(false);
-    CHECK(relative_error(checked.forward(*state), expected) <= exactness);
+    CHECK(relative_error(checked.forward(*cache), expected) <= exactness);
     CHECK(tape.size() == 0);
   }
 }
 
 TEST_CASE("a negative limit is refused") {
   for (const CheckedLayer& checked : causal_layers())
-    CHECK(refusal([&] { checked.layer->start(-1); }).ends_with(": limit -1, expected at least 0"));
+    CHECK(refusal([&] {
+            checked.layer->make_cache(-1);
+          }).ends_with(": limit -1, expected at least 0"));
 }

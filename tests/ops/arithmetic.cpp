@@ -21,7 +21,7 @@ std::vector<OpRow> rows_with_numbers() {
         "scale", shape, [](const Tensor& x) { return scale(x, -0.75); },
         [](B x) { return B(-0.75) * x; }));
     rows.push_back(each(
-        "offset", shape, [](const Tensor& x) { return add_scalar(x, 1.5); },
+        "add_scalar", shape, [](const Tensor& x) { return add_scalar(x, 1.5); },
         [](B x) { return x + B(1.5); }));
     rows.push_back(each(
         "x + 2", shape, [](const Tensor& x) { return x + 2; }, [](B x) { return x + B(2); }));

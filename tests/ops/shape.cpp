@@ -96,12 +96,12 @@ std::vector<OpRow> view_rows() {
       "slice of none", Dims{3, 5}, Dims{0, 5}, [](const Tensor& x) { return slice(x, 0, 2, 2); },
       [](Dims i) { return i; });
   add(
-      "reverse", Dims{2, 3, 4}, Dims{2, 3, 4}, [](const Tensor& x) { return flip(x, -2); },
+      "flip", Dims{2, 3, 4}, Dims{2, 3, 4}, [](const Tensor& x) { return flip(x, -2); },
       [](Dims i) {
         return Dims{i[0], 2 - i[1], i[2]};
       });
   add(
-      "reverse of none", Dims{0, 3}, Dims{0, 3}, [](const Tensor& x) { return flip(x, 0); },
+      "flip of none", Dims{0, 3}, Dims{0, 3}, [](const Tensor& x) { return flip(x, 0); },
       [](Dims i) { return i; });
   add(
       "select", Dims{2, 3, 4}, Dims{2, 4}, [](const Tensor& x) { return select(x, 1, 2); },
@@ -213,7 +213,7 @@ TEST_CASE("shapes that do not fit are refused by name") {
   CHECK(refusal([&] { Tensor::zeros({})[0]; }) == "select: axis 0 of a tensor with 0 axes");
   CHECK(refusal([&] { squeeze(x, 3); }) == "squeeze: axis 3 of a tensor with 3 axes");
   CHECK(refusal([&] { expand(x, {2, 3, 9}); }) == "expand: [2, 3, 8] to [2, 3, 9]");
-  CHECK(refusal([&] { flip(x, 3); }) == "reverse: axis 3 of a tensor with 3 axes");
+  CHECK(refusal([&] { flip(x, 3); }) == "flip: axis 3 of a tensor with 3 axes");
   CHECK(refusal([&] { unsqueeze(x, 4); }) == "unsqueeze: axis 4 of a tensor with 4 axes");
   CHECK(refusal([&] { split_heads(x, 3); }) ==
         "split_heads: [2, 3, 8] in 3 heads, expected [B, T, n·D] with n heads");
@@ -240,7 +240,7 @@ TEST_CASE("an axis is not cut to 32 bits") {
     refused("transpose", axis, [&] { transpose(x, 0, axis); });
     refused("slice", axis, [&] { slice(x, axis, 0, 1); });
     refused("select", axis, [&] { select(x, axis, 0); });
-    refused("reverse", axis, [&] { flip(x, axis); });
+    refused("flip", axis, [&] { flip(x, axis); });
     refused("squeeze", axis, [&] { squeeze(x, axis); });
     refused("concat", axis, [&] { concat({x, x}, axis); });
     refused("split", axis, [&] { split(x, 1, axis); });

@@ -46,7 +46,7 @@ std::vector<Row> rows_of_two(const char* left, const char* right,
 std::vector<Row> elementwise_rows() {
   std::vector<Row> rows = {
       {"scale: x", [] { scale(none, 2); }},
-      {"offset: x", [] { add_scalar(none, 2); }},
+      {"add_scalar: x", [] { add_scalar(none, 2); }},
       {"negate: x", [] { negate(none); }},
       {"exp: x", [] { exp(none); }},
       {"log: x", [] { log(none); }},
@@ -106,7 +106,7 @@ std::vector<Row> shape_rows() {
       {"transpose: x", [] { transpose(none); }},
       {"slice: x", [] { slice(none, 0, 0, 1); }},
       {"select: x", [] { select(none, 0, 0); }},
-      {"reverse: x", [] { flip(none, 0); }},
+      {"flip: x", [] { flip(none, 0); }},
       {"expand: x", [] { expand(none, {2}); }},
       {"unsqueeze: x", [] { unsqueeze(none, 0); }},
       {"squeeze: x", [] { squeeze(none, 0); }},

@@ -96,7 +96,7 @@ std::vector<EmptyRow> rows_of_one() {
       one("a function of elements", op);
     for (auto op : {add, subtract, multiply, divide}) two("arithmetic", op);
     one("scale", [](const Tensor& x) { return scale(x, 2); });
-    one("offset", [](const Tensor& x) { return add_scalar(x, 2); });
+    one("add_scalar", [](const Tensor& x) { return add_scalar(x, 2); });
     one("pow", [](const Tensor& x) { return pow(x, 2); });
     one("clamp", [](const Tensor& x) { return clamp(x, 0, 1); });
     one("dropout", [](const Tensor& x) { return dropout(x, {.rate = 0.5}); });
@@ -108,7 +108,7 @@ std::vector<EmptyRow> rows_of_one() {
       one("cumsum", [=](const Tensor& x) { return cumsum(x, axis); });
       one("topk", [=](const Tensor& x) { return topk(x, 0, axis).values; });
       one("slice", [=](const Tensor& x) { return slice(x, axis, 0, 0); });
-      one("reverse", [=](const Tensor& x) { return exp(flip(x, axis)); });
+      one("flip", [=](const Tensor& x) { return exp(flip(x, axis)); });
       two("concat", [=](const Tensor& x, const Tensor& y) { return concat({x, y}, axis); });
       two("stack", [=](const Tensor& x, const Tensor& y) { return stack({x, y}, axis); });
       one("split", [=](const Tensor& x) { return concat(split(x, 2, axis), axis); });

@@ -20,7 +20,7 @@ const std::vector<Parameter> four =
 TEST_CASE("parameter patterns: what is not frozen stays, in its order") {
   auto left = [](const std::string& patterns) {
     std::vector<std::string> names;
-    for (const Parameter& parameter : not_frozen(four, patterns)) names.push_back(parameter.name);
+    for (const Parameter& parameter : trainable(four, patterns)) names.push_back(parameter.name);
     return names;
   };
   CHECK(left("").size() == 4);

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Counts the way through the code that README.md describes under "Reading it", and the library. The way's
 # stops are there, are few, and none is a kernel. A stop is a source with its header, which has the same
-# name, or that without `composed_`. Lines of code are those that are neither blank, nor a comment, nor an
+# name, or that without `composed_`. It includes stops before it, and what README.md says may be trusted
+# unread: headers, and folders, which end with a slash; no folder stands for a later stop. Lines of code are those that are neither blank, nor a comment, nor an
 # include, nor the frame of a namespace. Their sums are printed and have no limit: a limit makes a fix a
 # game of golf.
 set -eu
@@ -20,17 +21,55 @@ code() {
     END { print n + 0 }' "$@"
 }
 
+# trusted INCLUDE: nobody has to read it.
+trusted() {
+  for one in $unread; do
+    case $one in
+      */) case $1 in "$one"*) return 0 ;; esac ;;
+      *) [ "$1" != "$one" ] || return 0 ;;
+    esac
+  done
+  return 1
+}
+
+header_of() {
+  echo "$1" | sed 's/composed_//; s/cpp$/h/'
+}
+
+listed=$(sed -n '/^## Reading it/,/^## /s/^| `\([^`]*\)` |.*/\1/p' README.md)
+unread=$(sed -n '/^You may trust unread/,/^$/p' README.md | grep -o '`[^`]*/[^`]*`' | tr -d '`')
+for one in $unread; do
+  [ -e "$one" ] || offend "$one may be trusted unread, but is not there"
+done
+headers=' '
+for stop in $listed; do
+  headers="$headers$(header_of "$stop") "
+done
 way=
 stops=0
-for stop in $(sed -n '/^## Reading it/,/^## /s/^| `\([^`]*\)` |.*/\1/p' README.md); do
+used=
+for stop in $listed; do
   stops=$((stops + 1))
-  header=$(echo "$stop" | sed 's/composed_//; s/cpp$/h/')
+  header=$(header_of "$stop")
   [ -e "$stop" ] || { offend "$stop is not there"; continue; }
   case $stop in
     core/machine/* | core/io/* | ops/*/* | optim/peers/*) offend "$stop is a kernel, or beside the way" ;;
   esac
   way="$way $stop"
   [ "$header" = "$stop" ] || [ ! -e "$header" ] || way="$way $header"
+  for file in $(cat "$stop" "$header" 2> /dev/null | sed -n 's/^#include "\(.*\)"$/\1/p' | sort -u); do
+    case "$way " in *" $file "*) continue ;; esac
+    case $headers in
+      *" $file "*) offend "$stop includes $file, a later stop" ;;
+      *)
+        trusted "$file" || offend "$stop includes $file, which is no stop, and not trusted unread"
+        used="$used $file"
+        ;;
+    esac
+  done
+done
+for one in $unread; do
+  case "$used " in *" $one"*) ;; *) offend "$one may be trusted unread, but no stop includes it" ;; esac
 done
 [ "$stops" -gt 0 ] || { offend 'README.md has no way through the code'; exit 1; }
 # shellcheck disable=SC2086

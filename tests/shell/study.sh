@@ -67,7 +67,7 @@ refused "$(views_of "$pair" '"slice"')" 'a step is `slice`, expected [NAME, ARGU
 refused "$(views_of "$pair" '["flip"]')" 'unknown step `flip`'
 refused "$(views_of "$pair" '["reverse"]')" 'reverse: argument 1 is missing'
 refused "$(views_of "$pair" '["reverse", []]')" 'reverse: argument 1 is [], expected another type'
-refused "$(views_of "$pair" '["reverse", 1]')" 'reverse: axis 1 of a tensor with 1 axes'
+refused "$(views_of "$pair" '["reverse", 1]')" 'flip: axis 1 of a tensor with 1 axes'
 refused "$(views_of "$pair" '["expand", [60000, 2]]')" 'expand: [60000, 2] has more than 100000 elements'
 refused "$(views_of "$pair" '')" 'backward: a cotangent of shape [2, 2] for an output of shape [2]'
 

@@ -26,14 +26,14 @@ inline std::vector<int64_t> cuts(const std::vector<int64_t>& lengths, int64_t to
   return result;
 }
 
-/// The outputs for x when its pieces go through a state one after the other.
-inline Tensor feed(const Layer& layer, State& state, const Tensor& x,
+/// The outputs for x when its pieces go through a cache one after the other.
+inline Tensor feed(const Layer& layer, Cache& cache, const Tensor& x,
                    const std::vector<int64_t>& lengths) {
   std::vector<Tensor> outputs;
   Context context;
   int64_t t = 0;
   for (int64_t length : lengths) {
-    outputs.push_back(layer(tokens(x, t, t + length), state, context));
+    outputs.push_back(layer(tokens(x, t, t + length), cache, context));
     t += length;
   }
   return concat(outputs, 1);
@@ -61,7 +61,7 @@ inline Tensor whole(const Layer& layer, const Tensor& x) {
 
 /// A length of sequence that the row is defined for.
 inline int64_t length_of(const LayerRow& row, int64_t wanted) {
-  return std::min(wanted, row.most_keys);
+  return std::min(wanted, row.max_keys);
 }
 
 }  // namespace shiftgrad::test

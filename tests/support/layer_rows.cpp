@@ -41,7 +41,7 @@ void describe(LayerRow& row, const Config& config) {
 }
 void describe(LayerRow& row, const Sized<RelativeMultiHeadAttentionConfig>& config) {
   row.causal = config.sight.causal;
-  row.most_keys = config.sight.causal ? config.max_positions + 1 : config.max_positions;
+  row.max_keys = config.sight.causal ? config.max_positions + 1 : config.max_positions;
   row.held = config.max_positions;
 }
 void describe(LayerRow& row, const Sized<RelativeGlobalAttentionConfig>& config) {
@@ -51,7 +51,7 @@ void describe(LayerRow& row, const Sized<RelativeGlobalAttentionConfig>& config)
 void describe(LayerRow& row, const Sized<AftConfig>& config) {
   row.causal = config.causal;
   row.forgets = config.form == AftForm::full;
-  row.most_keys = config.max_len.value_or(unlimited);
+  row.max_keys = config.max_len.value_or(unlimited);
   row.held = config.form == AftForm::full ? *config.max_len : config.window.value_or(0);
 }
 void describe(LayerRow& row, const Sized<LocalRnnConfig>& config) {

@@ -32,7 +32,7 @@ struct LayerRow {
   /// A state can forget its newest tokens: it is a cache, not sums.
   bool forgets = true;
   /// The most keys for which the layer is defined.
-  int64_t most_keys = unlimited;
+  int64_t max_keys = unlimited;
   /// The most tokens that a state holds; `unlimited` where it grows.
   int64_t held = unlimited;
   /// A token of the past beyond this distance cannot be seen; `unlimited` where all can.
@@ -107,7 +107,7 @@ inline std::vector<Sizes> sizes_of(const LayerRow& row) {
   for (Sizes sizes :
        {Sizes{2, 5, 3}, {1, 1, 0}, {3, 1, 7}, {1, 7, 0}, {2, 3, 11}, {2, 4, 2}, {1, 2, 1}}) {
     if (!row.takes_memory && sizes.M > 0) continue;
-    if (sizes.M + sizes.T <= row.most_keys) result.push_back(sizes);
+    if (sizes.M + sizes.T <= row.max_keys) result.push_back(sizes);
   }
   return result;
 }

@@ -67,9 +67,9 @@ inline Trained trained(const Module& model, TrainingLoop& trainer, int64_t steps
 }
 
 /// The result of peers that all do the same.
-inline Trained by_peers(int64_t size, const std::function<Trained(Peers&)>& work) {
+inline Trained by_peers(int64_t size, const std::function<Trained(ProcessGroup&)>& work) {
   std::vector<Trained> results(size);
-  ThreadsAsPeers::run(size, [&](Peers& peers) { results[peers.rank()] = work(peers); });
+  ThreadsAsPeers::run(size, [&](ProcessGroup& peers) { results[peers.rank()] = work(peers); });
   for (const Trained& result : results) CHECK(result.has_bits_of(results[0]));
   return results.back();
 }

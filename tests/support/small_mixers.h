@@ -25,7 +25,8 @@ inline std::vector<MixerConfig> small_mixers(int64_t length) {
   std::vector<MixerConfig> mixers;
   for (KnownMixer& known : known_mixers()) {
     fields_of(known.config, limit);
-    mixers.push_back(suited(known.config, {length, length}));
+    fill_defaults(known.config, {length, length});
+    mixers.push_back(known.config);
   }
   return mixers;
 }

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "optim/peers/peers.h"
+#include "optim/peers/process_group.h"
 
 namespace shiftgrad::test {
 
@@ -17,7 +17,7 @@ namespace shiftgrad::test {
 class ThreadsAsPeers {
  public:
   /// Calls work(peers) on one thread for each peer. Throws what the first of them threw.
-  static void run(int64_t size, const std::function<void(Peers&)>& work) {
+  static void run(int64_t size, const std::function<void(ProcessGroup&)>& work) {
     ThreadsAsPeers all(size);
     std::vector<std::exception_ptr> failures(size);
     {
@@ -40,14 +40,14 @@ class ThreadsAsPeers {
  private:
   explicit ThreadsAsPeers(int64_t size) : gathered_(size), barrier_(size) {}
 
-  class Peer : public Peers {
+  class Peer : public ProcessGroup {
    public:
     Peer(ThreadsAsPeers& all, int64_t rank) : all_(all), rank_(rank) {}
     int64_t rank() const override { return rank_; }
     int64_t size() const override { return std::ssize(all_.gathered_); }
 
     std::vector<std::vector<Scalar>> finish_sums() override {
-      std::vector<std::vector<Scalar>> sums = Peers::finish_sums();
+      std::vector<std::vector<Scalar>> sums = ProcessGroup::finish_sums();
       for (std::vector<Scalar>& values : sums) {
         auto parts = gather(std::as_bytes(std::span(values)));
         std::fill(values.begin(), values.end(), Scalar{0});

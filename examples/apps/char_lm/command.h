@@ -1,7 +1,7 @@
 #pragma once
 
 #include "examples/apps/flags/program.h"
-#include "optim/peers/peers.h"
+#include "optim/peers/process_group.h"
 
 namespace char_lm {
 
@@ -14,7 +14,7 @@ using common::Command;
 using common::set_required;
 
 /// Command that runs one training on all peers.
-Command train_command(CLI::App& program, shiftgrad::Peers& peers);
+Command train_command(CLI::App& program, shiftgrad::ProcessGroup& peers);
 Command eval_command(CLI::App& program);
 Command generate_command(CLI::App& program);
 Command compare_command(CLI::App& program);

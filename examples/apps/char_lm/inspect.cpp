@@ -213,8 +213,8 @@ std::vector<std::string> checked_names(const SavedRun& run) {
   int64_t values = 0;
   for (const auto& [name, tensor] : weights) values += product(tensor.shape);
   return shiftgrad::in_name_of(run.source, [&] {
-    shiftgrad::UnfilledParameters unfilled(values, std::ssize(weights));
-    shiftgrad::LanguageModel model(run.checkpoint.model, unfilled);
+    shiftgrad::ParameterBudget budget(values, std::ssize(weights));
+    shiftgrad::LanguageModel model(run.checkpoint.model, budget);
     std::vector<std::string> names;
     for (const auto& [name, shape] : common::shapes_of(model)) names.push_back(name);
     shiftgrad::check_names(names, weights);

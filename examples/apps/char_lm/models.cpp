@@ -34,23 +34,23 @@ shiftgrad::SequenceLengths lengths(const ModelFlags& flags) {
 /// 2019, and so on. The norms come before the layers, each block has biases of its own, and
 /// embeddings are not scaled; in the paper's Transformer-XL all three differ.
 ModelKind kind_of(const shiftgrad::KnownMixer& known) {
-  LanguageModelConfig usual;
-  usual.mixer = known.config;
-  usual.activation = shiftgrad::Activation::gelu;
-  usual.tie_embedding = true;
-  if (!known.knows_order) usual.position = TokenPosition::learned;
-  return {known, usual};
+  LanguageModelConfig defaults;
+  defaults.mixer = known.config;
+  defaults.activation = shiftgrad::Activation::gelu;
+  defaults.tie_embedding = true;
+  if (!known.knows_order) defaults.position = TokenPosition::learned;
+  return {known, defaults};
 }
 
 /// The whole R-Transformer of Wang et al. 2019, with the recurrent network of local_rnn.
 ModelKind r_transformer() {
-  auto rnn = shiftgrad::LocalRnnConfig::usual();
-  LanguageModelConfig usual;
-  usual.block = BlockType::r_transformer_block;
-  usual.window = rnn.window;
-  usual.cell = rnn.cell;
-  usual.tie_embedding = true;
-  return {RTransformerBlockConfig::known, usual};
+  auto rnn = shiftgrad::LocalRnnConfig::defaults();
+  LanguageModelConfig defaults;
+  defaults.block = BlockType::r_transformer_block;
+  defaults.window = rnn.window;
+  defaults.cell = rnn.cell;
+  defaults.tie_embedding = true;
+  return {RTransformerBlockConfig::known, defaults};
 }
 
 /// Sets what --position says of the mixer's distances, or of positions added to the embedding.
@@ -76,7 +76,7 @@ void set_position(const ModelFlags& flags, LanguageModelConfig& config) {
 
 /// Throws when the flags contradict each other, or the kind.
 void check(const ModelFlags& flags, const ModelKind& kind) {
-  bool recurrent = kind.usual.block == BlockType::r_transformer_block;
+  bool recurrent = kind.defaults.block == BlockType::r_transformer_block;
   require(!recurrent || !flags.activation, "--activation: --model ", kind.name, " has relu");
   require(!recurrent || !flags.norm_first, "--norm_first: --model ", kind.name,
           " has its norms first");
@@ -139,8 +139,8 @@ const std::vector<ModelKind>& model_kinds() {
 }
 
 bool takes_option(const ModelKind& kind, const std::string& name) {
-  bool recurrent = kind.usual.block == BlockType::r_transformer_block;
-  bool distances = std::holds_alternative<TransformerXLAttentionConfig>(kind.usual.mixer);
+  bool recurrent = kind.defaults.block == BlockType::r_transformer_block;
+  bool distances = std::holds_alternative<TransformerXLAttentionConfig>(kind.defaults.mixer);
   if (name == "position") return true;
   if (name == "layer_positions") return !distances;
   if (name == "tie_position_biases") return distances;
@@ -150,7 +150,7 @@ bool takes_option(const ModelKind& kind, const std::string& name) {
       known |= field.name == (name == "dropatt" ? "attention_dropout" : name);
     });
   };
-  recurrent ? look(RTransformerBlockConfig()) : look(kind.usual.mixer);
+  recurrent ? look(RTransformerBlockConfig()) : look(kind.defaults.mixer);
   return known;
 }
 
@@ -158,7 +158,7 @@ common::FieldFlags ModelFlags::mixer_flags() {
   common::FieldFlags flags;
   for (const ModelKind& kind : model_kinds()) {
     auto add = [&](const auto& config) { flags.add(kind.name, config, without_flags); };
-    const LanguageModelConfig& model = kind.usual;
+    const LanguageModelConfig& model = kind.defaults;
     if (model.block == BlockType::r_transformer_block)
       add(RTransformerBlockConfig{.window = model.window, .cell = model.cell});
     else
@@ -191,13 +191,13 @@ int64_t memory_length(const ModelFlags& flags) {
 LanguageModelConfig model_config(const ModelFlags& flags, int64_t vocab_size) {
   const ModelKind& kind = model_kind(flags.model);
   check(flags, kind);
-  LanguageModelConfig config = kind.usual;
+  LanguageModelConfig config = kind.defaults;
   set_position(flags, config);
   if (config.block == BlockType::r_transformer_block)
     flags.mixer.apply_to(config);
   else
     flags.mixer.apply_to(config.mixer);
-  config.mixer = suited(config.mixer, lengths(flags));
+  fill_defaults(config.mixer, lengths(flags));
   config.layer_positions = flags.layer_positions.value_or(false);
   config.tie_position_biases = flags.tie_position_biases.value_or(false);
   check_shared_biases(config);

@@ -100,7 +100,7 @@ struct ModelFlags {
 /// `forms` are flags, as `compare` takes them.
 struct ModelKind : shiftgrad::KnownModel {
   /// The model without any flags.
-  shiftgrad::LanguageModelConfig usual;
+  shiftgrad::LanguageModelConfig defaults;
 };
 
 /// The kinds: one for each mixer of the library, and the R-Transformer.

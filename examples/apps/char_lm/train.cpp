@@ -17,7 +17,7 @@ using common::RunFolder;
 using common::shell_command;
 using common::train_until_signal;
 using common::TrainRequest;
-using shiftgrad::Peers;
+using shiftgrad::ProcessGroup;
 
 namespace {
 
@@ -32,7 +32,7 @@ std::string remedy(const Request& request) {
   return request.resume ? "" : "; --vocab_from has to name all that the texts have";
 }
 
-std::unique_ptr<Training> training(const Request& request, Peers& peers) {
+std::unique_ptr<Training> training(const Request& request, ProcessGroup& peers) {
   return common::prepare<Training>(
       request, changeable_flags(), peers, load_checkpoint,
       [&](const TrainFlags& flags, const SavedRun* saved,
@@ -50,7 +50,7 @@ std::unique_ptr<Training> training(const Request& request, Peers& peers) {
 
 }  // namespace
 
-Command train_command(CLI::App& program, Peers& peers) {
+Command train_command(CLI::App& program, ProcessGroup& peers) {
   CLI::App& app = add_command(program, "train", "Train a model on a text file");
   auto request = std::make_shared<Request>();
   request->add_to(app, "texts", "vocabulary", changeable_flags().free);

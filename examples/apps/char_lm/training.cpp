@@ -83,7 +83,7 @@ std::string unscored(const TrainFlags& flags, const Corpus& corpus) {
 
 Training::Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus,
                    const SavedRun* saved, const std::function<RunFolder()>& folder,
-                   shiftgrad::Peers& peers)
+                   shiftgrad::ProcessGroup& peers)
     : flags_(flags),
       threads_(limit_threads(flags.threads)),
       corpus_(long_enough(std::move(corpus), flags)),

@@ -22,7 +22,7 @@ class Training {
   /// anything is overwritten.
   Training(const TrainFlags& flags, std::shared_ptr<const Corpus> corpus, const SavedRun* saved,
            const std::function<common::RunFolder()>& folder,
-           shiftgrad::Peers& peers = shiftgrad::alone());
+           shiftgrad::ProcessGroup& peers = shiftgrad::alone());
 
   /// Continues the run whose last checkpoint is `saved`. Throws as TrainingRun::resume does.
   void resume(const SavedRun& saved);

@@ -12,8 +12,8 @@
 
 namespace common {
 
-using shiftgrad::complaint;
 using shiftgrad::Field;
+using shiftgrad::range_error;
 
 template <class Value>
 concept Number = std::is_arithmetic_v<Value> && !std::is_same_v<Value, bool>;
@@ -26,7 +26,7 @@ concept Seed = std::is_same_v<Value, uint64_t>;
 template <class Value>
 std::string value_complaint(const Value& value, const Field& field) {
   if constexpr (Number<Value> && !Seed<Value>)
-    return complaint(static_cast<double>(value), field.of.range);
+    return range_error(static_cast<double>(value), field.of.range);
   if constexpr (std::is_same_v<Value, std::string>) {
     std::string choices = field.choices.empty() ? field.of.unit : field.choices;
     if (choices == "FILE" && value == "-")

@@ -26,7 +26,7 @@
 
 namespace common {
 
-using shiftgrad::Peers;
+using shiftgrad::ProcessGroup;
 
 namespace {
 
@@ -37,7 +37,7 @@ void print_line(const CLI::App& program, const std::string& line) {
   std::cerr << shiftgrad::text(program.get_name(), ": ", line, '\n') << std::flush;
 }
 
-int complain(const CLI::App& program, std::string line, int status, Peers& peers) {
+int complain(const CLI::App& program, std::string line, int status, ProcessGroup& peers) {
   std::replace(line.begin(), line.end(), '\n', ' ');
   if (peers.rank() > 0) line = shiftgrad::text("rank ", peers.rank(), ": ", line);
   if (peers.speaks_for_failed()) print_line(program, printable(line, longest_line));
@@ -58,7 +58,8 @@ std::string reason(const Command* command, const std::exception& error) {
 }
 
 /// Does the work, which succeeds only if everything it printed has arrived.
-int finish(const CLI::App& program, const Command* command, Command::Work work, Peers& peers) {
+int finish(const CLI::App& program, const Command* command, Command::Work work,
+           ProcessGroup& peers) {
   try {
     // The work, and its progress bar, are destroyed before an error is printed.
     std::exchange(work, {})();
@@ -70,7 +71,8 @@ int finish(const CLI::App& program, const Command* command, Command::Work work, 
 }
 
 /// Says what slows down a command that computes, which is one that takes a number of threads.
-void warn_of_slow_products(const CLI::App& program, const Command& command, const Peers& peers) {
+void warn_of_slow_products(const CLI::App& program, const Command& command,
+                           const ProcessGroup& peers) {
   if (peers.rank() > 0 || !command.flags->get_option_no_throw("--threads")) return;
   if (std::optional<std::string> complaint = shiftgrad::openblas_complaint())
     print_line(program, *complaint);
@@ -82,7 +84,7 @@ void warn_of_slow_products(const CLI::App& program, const Command& command, cons
         "rounded by software");
 }
 
-int run(const CLI::App& program, const Command& command, Peers& peers) {
+int run(const CLI::App& program, const Command& command, ProcessGroup& peers) {
   Command::Work work;
   try {
     work = command.prepare();
@@ -95,7 +97,7 @@ int run(const CLI::App& program, const Command& command, Peers& peers) {
 
 /// Throws unless all peers were started with the same command of the same program. Otherwise they
 /// would wait for each other forever.
-void check_same_command(const CLI::App& program, const std::string& command, Peers& peers) {
+void check_same_command(const CLI::App& program, const std::string& command, ProcessGroup& peers) {
   if (peers.size() == 1) return;
   std::string own = program.get_name() + ' ' + command;
   std::vector<std::vector<std::byte>> all = peers.gather(std::as_bytes(std::span(own)));
@@ -109,7 +111,7 @@ void check_same_command(const CLI::App& program, const std::string& command, Pee
 
 /// Reads the arguments. Returns the help or the version if they ask for it.
 std::optional<std::string> read_arguments(CLI::App& program, std::span<char*> arguments,
-                                          Peers& peers) try {
+                                          ProcessGroup& peers) try {
   check_values_given(program, arguments.subspan(1));
   parse(program, std::vector<std::string>(arguments.begin() + 1, arguments.end()));
   return std::nullopt;
@@ -153,7 +155,7 @@ void flush_output() {
 }
 
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
-                char** arguments, Peers& peers) {
+                char** arguments, ProcessGroup& peers) {
   TerminalText output(std::cout, STDOUT_FILENO), errors(std::cerr, STDERR_FILENO);
   std::string status =
       "Exit status: 0 for success; 1 for a failure during the work; 2 for bad flags or bad input, "

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "flags.h"
-#include "optim/peers/peers.h"
+#include "optim/peers/process_group.h"
 
 namespace common {
 
@@ -29,6 +29,6 @@ void flush_output();
 /// status: 0 for success, 1 for a failure during the work or while printing, 2 for bad flags or bad
 /// input.
 int run_program(CLI::App& program, const std::vector<Command>& commands, int count,
-                char** arguments, shiftgrad::Peers& peers = shiftgrad::alone());
+                char** arguments, shiftgrad::ProcessGroup& peers = shiftgrad::alone());
 
 }  // namespace common

@@ -63,7 +63,7 @@ struct TrainRequest {
 /// folder() to make the run's folder once everything else is known to be good.
 template <class Training, class Flags, class Load, class Make>
 std::unique_ptr<Training> prepare(const TrainRequest<Flags>& request,
-                                  const ChangeableFlags& changeable, shiftgrad::Peers& peers,
+                                  const ChangeableFlags& changeable, shiftgrad::ProcessGroup& peers,
                                   Load load, Make make) {
   std::unique_ptr<Training> training;
   Flags flags = request.flags;

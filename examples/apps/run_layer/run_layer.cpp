@@ -16,8 +16,8 @@ namespace {
 /// Returns the layer or model of a config, with the case's parameters.
 template <class Config>
 typename Config::Layer loaded_layer(Case& given, const Config& config) {
-  UnfilledParameters unfilled(given.tensors());
-  typename Config::Layer layer = make_layer(config, unfilled);
+  ParameterBudget budget(given.tensors());
+  typename Config::Layer layer = make_layer(config, budget);
   given.take_parameters(layer);
   return layer;
 }

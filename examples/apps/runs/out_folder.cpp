@@ -44,14 +44,14 @@ MadeFolder::~MadeFolder() {
   for (auto path = made_.rbegin(); path != made_.rend(); ++path) ::rmdir(path->c_str());
 }
 
-RunFolder lock_run_folder(const std::string& out_dir, const shiftgrad::Peers& peers) {
+RunFolder lock_run_folder(const std::string& out_dir, const shiftgrad::ProcessGroup& peers) {
   std::error_code error;
   shiftgrad::require(!std::filesystem::is_regular_file(out_dir, error), "--out_dir ", out_dir,
                      ": a file, expected a folder");
   return {out_dir, peers.rank() == 0 ? std::make_shared<FolderLock>(out_dir) : nullptr};
 }
 
-RunFolder make_run_folder(const std::string& out_dir, const shiftgrad::Peers& peers) {
+RunFolder make_run_folder(const std::string& out_dir, const shiftgrad::ProcessGroup& peers) {
   if (peers.rank() > 0) return lock_run_folder(out_dir, peers);
   auto made = std::make_shared<MadeFolder>();
   shiftgrad::in_name_of("--out_dir " + out_dir, [&] { made->make(out_dir); });
@@ -61,7 +61,7 @@ RunFolder make_run_folder(const std::string& out_dir, const shiftgrad::Peers& pe
 }
 
 RunFolder new_run_folder(const std::string& out_dir, bool overwrite, const std::string& instead,
-                         const shiftgrad::Peers& peers) {
+                         const shiftgrad::ProcessGroup& peers) {
   RunFolder folder = make_run_folder(out_dir, peers);
   shiftgrad::require(overwrite || peers.rank() > 0 || !holds_run(out_dir), "--out_dir ", out_dir,
                      ": already holds a run; --overwrite replaces it", instead);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "optim/peers/peers.h"
+#include "optim/peers/process_group.h"
 
 namespace common {
 
@@ -54,14 +54,14 @@ struct RunFolder {
 /// Locks the folder; make_run_folder first makes it if it does not exist. Of several peers, the
 /// first does this. Throws when it fails.
 RunFolder lock_run_folder(const std::string& out_dir,
-                          const shiftgrad::Peers& peers = shiftgrad::alone());
+                          const shiftgrad::ProcessGroup& peers = shiftgrad::alone());
 RunFolder make_run_folder(const std::string& out_dir,
-                          const shiftgrad::Peers& peers = shiftgrad::alone());
+                          const shiftgrad::ProcessGroup& peers = shiftgrad::alone());
 
 /// Locks the folder for a new run. Throws when it already holds a run, unless that may be
 /// overwritten. `instead` ends the error message with another way out.
 RunFolder new_run_folder(const std::string& out_dir, bool overwrite, const std::string& instead,
-                         const shiftgrad::Peers& peers = shiftgrad::alone());
+                         const shiftgrad::ProcessGroup& peers = shiftgrad::alone());
 
 /// Whether a run has left something in the folder.
 bool holds_run(const std::string& out_dir);

@@ -27,7 +27,7 @@ double TrainingRun::RecentMean::add(double value) {
 }
 
 TrainingRun::TrainingRun(Setup setup, RunFolder folder, const Options& options,
-                         shiftgrad::Peers& peers)
+                         shiftgrad::ProcessGroup& peers)
     : setup_(std::move(setup)),
       folder_(std::move(folder)),
       options_(options),

@@ -38,7 +38,8 @@ class TrainingRun {
   };
 
   /// Prepares the run. `folder` is --out_dir, which exists and is locked.
-  TrainingRun(Setup setup, RunFolder folder, const Options& options, shiftgrad::Peers& peers);
+  TrainingRun(Setup setup, RunFolder folder, const Options& options,
+              shiftgrad::ProcessGroup& peers);
 
   /// Continues the run from its last checkpoint `source`, from which the model was loaded. Throws
   /// when that has no state to continue from, or one that does not fit.
@@ -75,7 +76,7 @@ class TrainingRun {
   Setup setup_;
   RunFolder folder_;
   Options options_;
-  shiftgrad::Peers& peers_;
+  shiftgrad::ProcessGroup& peers_;
   std::optional<Metrics> metrics_;
   TrainingProgress progress_;
   std::optional<shiftgrad::EvaluationReport> evaluation_;
@@ -94,7 +95,7 @@ void print_ending(const std::string& out_dir, const std::vector<std::string>& ne
 /// Trains until the end or a signal. The exit status tells which of the two it was. At the end, the
 /// first of the peers prints what print_ending does.
 template <class Training>
-void train_until_signal(std::unique_ptr<Training> training, const shiftgrad::Peers& peers,
+void train_until_signal(std::unique_ptr<Training> training, const shiftgrad::ProcessGroup& peers,
                         const std::string& out_dir, const std::vector<std::string>& next) {
   StopRequest stop;
   training->run([&] { return stop.signal() != 0; });

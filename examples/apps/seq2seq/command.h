@@ -11,7 +11,7 @@ using common::add_switch;
 using common::Command;
 using common::set_required;
 
-Command train_command(CLI::App& program, shiftgrad::Peers& peers);
+Command train_command(CLI::App& program, shiftgrad::ProcessGroup& peers);
 Command eval_command(CLI::App& program);
 Command translate_command(CLI::App& program);
 Command attention_command(CLI::App& program);

@@ -10,7 +10,7 @@
 int main(int count, char** arguments) {
   common::keep_standard_streams();
   shiftgrad::initialize();
-  std::unique_ptr<shiftgrad::Peers> peers = shiftgrad::launched_peers();
+  std::unique_ptr<shiftgrad::ProcessGroup> peers = shiftgrad::launched_peers();
   std::shared_ptr<CLI::App> program = common::make_program(
       "Train encoder-decoders on pairs of lines, score them, translate with them, and draw what "
       "they attend to.",

@@ -44,7 +44,8 @@ const KnownMixer& known_mixer(const std::string& name) {
 MixerConfig mixer_of(const std::string& name, const ModelFlags& flags) {
   MixerConfig config = known_mixer(name).config;
   flags.mixer.apply_to(config);
-  return suited(config, {flags.max_len, flags.max_len});
+  fill_defaults(config, {flags.max_len, flags.max_len});
+  return config;
 }
 
 /// Returns the positions that are added to embeddings before such a mixer.

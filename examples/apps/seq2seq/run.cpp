@@ -57,9 +57,7 @@ SavedRun run_from(shiftgrad::RunFile file, const std::string& path) {
 }
 
 auto maker(const SavedRun& run) {
-  return [&](shiftgrad::Initial values) {
-    return shiftgrad::EncoderDecoder(run.model, values);
-  };
+  return [&](shiftgrad::Init values) { return shiftgrad::EncoderDecoder(run.model, values); };
 }
 
 }  // namespace

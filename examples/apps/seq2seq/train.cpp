@@ -14,7 +14,7 @@ namespace seq2seq {
 
 using common::shell_command;
 using common::TrainRequest;
-using shiftgrad::Peers;
+using shiftgrad::ProcessGroup;
 
 namespace {
 
@@ -22,7 +22,7 @@ struct Request : TrainRequest<TrainFlags> {
   bool add_symbols = false;
 };
 
-std::unique_ptr<Training> training(const Request& request, Peers& peers) {
+std::unique_ptr<Training> training(const Request& request, ProcessGroup& peers) {
   NewSymbols new_symbols{.added = request.add_symbols};
   if (!request.init_from.empty())
     new_symbols.remedy = "; --add_symbols gives new symbols rows of their own";
@@ -42,7 +42,7 @@ std::unique_ptr<Training> training(const Request& request, Peers& peers) {
 
 }  // namespace
 
-Command train_command(CLI::App& program, Peers& peers) {
+Command train_command(CLI::App& program, ProcessGroup& peers) {
   CLI::App& app = add_command(program, "train", "Train a model on pairs of lines");
   auto request = std::make_shared<Request>();
   request->add_to(app, "pairs", "symbols", free_flags());

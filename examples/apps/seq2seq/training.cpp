@@ -32,7 +32,7 @@ std::string scores(const shiftgrad::EvaluationReport& report) {
 }  // namespace
 
 Training::Training(const TrainFlags& flags, Data data, const SavedRun* saved,
-                   const std::function<common::RunFolder()>& folder, shiftgrad::Peers& peers)
+                   const std::function<common::RunFolder()>& folder, shiftgrad::ProcessGroup& peers)
     : flags_(flags),
       threads_(common::limit_threads(flags.threads)),
       data_(std::move(data)),

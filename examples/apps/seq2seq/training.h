@@ -19,7 +19,7 @@ class Training {
   /// everything else is known to be good. Throws on bad input, before anything is overwritten.
   Training(const TrainFlags& flags, Data data, const SavedRun* saved,
            const std::function<common::RunFolder()>& folder,
-           shiftgrad::Peers& peers = shiftgrad::alone());
+           shiftgrad::ProcessGroup& peers = shiftgrad::alone());
 
   /// Continues the run whose last checkpoint is `saved`. Throws as TrainingRun::resume does.
   void resume(const SavedRun& saved) { run_.resume(saved.state, saved.source); }

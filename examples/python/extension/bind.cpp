@@ -175,11 +175,12 @@ std::vector<std::vector<int32_t>> generated(const std::string& name, const std::
 class Stream {
  public:
   Stream(const std::string& name, const std::string& config, std::optional<int64_t> limit)
-      : program_(make_program(name, config)), state_(program_->start(limit.value_or(unlimited))) {}
+      : program_(make_program(name, config)),
+        cache_(program_->make_cache(limit.value_or(unlimited))) {}
   Stream(const Stream& other) : program_(other.program_), mutex_(other.mutex_) {
     nb::gil_scoped_release unlocked;
     std::lock_guard lock(*mutex_);
-    state_ = other.state_->clone();
+    cache_ = other.cache_->clone();
   }
   Stream(Stream&&) = default;
 
@@ -194,20 +195,20 @@ class Stream {
     {
       nb::gil_scoped_release unlocked;
       Session session(threads, precision);
-      // The state may keep x itself, which torch may change.
+      // The cache may keep x itself, which torch may change.
       inputs[0] = Tensor::from(inputs[0].shape(), inputs[0].values());
       std::lock_guard lock(*mutex_);
-      output = program_->step(inputs, *state_, context);
+      output = program_->step(inputs, *cache_, context);
     }
     return to_torch(output);
   }
 
  private:
-  // A state belongs to the program that started it, and so do its copies. The program takes one
+  // A cache belongs to the program that started it, and so do its copies. The program takes one
   // step at a time, whosever it is.
   std::shared_ptr<Program> program_;
   std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();
-  std::unique_ptr<State> state_;
+  std::unique_ptr<Cache> cache_;
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ Config model_config(const std::string& options) {
 
 class LanguageModelProgram : public ModuleProgram<LanguageModelConfig> {
  public:
-  LanguageModelProgram(const std::string& options, bool returns_memory, Initial values)
+  LanguageModelProgram(const std::string& options, bool returns_memory, Init values)
       : ModuleProgram(model_config<LanguageModelConfig>(options), {"tokens", "memory", "context"},
                       values),
         returns_memory_(returns_memory) {}
@@ -68,13 +68,15 @@ class LanguageModelProgram : public ModuleProgram<LanguageModelConfig> {
     return concat(parts, 2);  // [B, T, V + L·C]
   }
 
-  std::unique_ptr<State> start(int64_t limit) const override { return module_.start(limit); }
+  std::unique_ptr<Cache> make_cache(int64_t limit) const override {
+    return module_.make_cache(limit);
+  }
 
-  Tensor step(std::span<const Tensor> tensors, State& state, Context& context) override {
+  Tensor step(std::span<const Tensor> tensors, Cache& cache, Context& context) override {
     auto guard = lend(tensors);
     Tokens tokens = tokens_in(tensors[0]);
     require(!tokens.values.empty(), name_, ": tokens ", tokens.shape, ", expected at least one");
-    return module_(tokens, state, context);
+    return module_(tokens, cache, context);
   }
 
   std::vector<std::vector<int32_t>> generate(std::span<const Tensor> tensors, Context&,
@@ -107,9 +109,9 @@ class LanguageModelProgram : public ModuleProgram<LanguageModelConfig> {
   bool returns_memory_;
 };
 
-/// The state of targets in progress, from their first step on.
-struct TargetState : StateOf<TargetState> {
-  StateValue decoder{};
+/// The cache of targets in progress, from their first step on.
+struct TargetCache : CacheOf<TargetCache> {
+  CacheValue decoder{};
 
   void forget_newest(int64_t) override { fail("encoder_decoder: a target forgets no token"); }
   void reorder(const std::vector<int64_t>& members) override {
@@ -119,7 +121,7 @@ struct TargetState : StateOf<TargetState> {
 
 class EncoderDecoderProgram : public ModuleProgram<EncoderDecoderConfig> {
  public:
-  EncoderDecoderProgram(const std::string& options, Initial values)
+  EncoderDecoderProgram(const std::string& options, Init values)
       : ModuleProgram(model_config<EncoderDecoderConfig>(options), {"target", "memory", "source"},
                       values) {}
 
@@ -133,20 +135,20 @@ class EncoderDecoderProgram : public ModuleProgram<EncoderDecoderConfig> {
     return module_(sources, {targets}, context);
   }
 
-  std::unique_ptr<State> start(int64_t limit) const override {
+  std::unique_ptr<Cache> make_cache(int64_t limit) const override {
     require(limit == unlimited, name_, ": a limit of ", limit, ", expected none");
-    return std::make_unique<TargetState>();
+    return std::make_unique<TargetCache>();
   }
 
-  Tensor step(std::span<const Tensor> tensors, State& state, Context& context) override {
+  Tensor step(std::span<const Tensor> tensors, Cache& cache, Context& context) override {
     auto guard = lend(tensors);
-    auto& decoder = dynamic_cast<TargetState&>(state).decoder;
+    auto& decoder = dynamic_cast<TargetCache&>(cache).decoder;
     Tokens targets = targets_in(tensors);
     require(!targets.values.empty(), name_, ": target ", targets.shape, ", expected at least one");
     PaddedTokens sources = sources_in(tensors, context);
     require(targets.shape[0] == sources.tokens.shape[0], name_, ": ", targets.shape[0],
             " targets for ", sources.tokens.shape[0], " sources");
-    if (!decoder) decoder = module_.start(module_.encode(sources, context));
+    if (!decoder) decoder = module_.make_cache(module_.encode(sources, context));
     return module_.decode(targets, *decoder, context);
   }
 
@@ -187,7 +189,7 @@ class EncoderDecoderProgram : public ModuleProgram<EncoderDecoderConfig> {
 }  // namespace
 
 std::unique_ptr<Program> make_model_program(const std::string& name, const std::string& config,
-                                            Initial values) {
+                                            Init values) {
   if (name == LanguageModelConfig::type) {
     std::string options = config;
     bool returns_memory = take_flag(options, "return_memory");

@@ -32,6 +32,6 @@ struct Generation {
 /// An encoder_decoder takes targets [B, T], no memory, and sources [B, S], whose padding is the
 /// key_padding_mask. A state belongs to the sources of its first step.
 std::unique_ptr<Program> make_model_program(const std::string& name, const std::string& config,
-                                            Initial values);
+                                            Init values);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

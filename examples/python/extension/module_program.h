@@ -20,7 +20,7 @@ class ModuleProgram : public Program {
 
  protected:
   /// `inputs` are the names of the three tensors before the parameters.
-  ModuleProgram(const Config& config, std::vector<std::string> inputs, Initial values)
+  ModuleProgram(const Config& config, std::vector<std::string> inputs, Init values)
       : Program(Config::type, std::move(inputs)),
         module_(make_layer(config, values)),
         lent_(name_, module_) {

@@ -24,9 +24,9 @@ std::string Program::tensor_name(size_t n) const {
   return text(name_, ": ", n < tensors_.size() ? tensors_[n] : text("tensor ", n));
 }
 
-std::unique_ptr<State> Program::start(int64_t) const { fail(name_, ": has no step"); }
+std::unique_ptr<Cache> Program::make_cache(int64_t) const { fail(name_, ": has no step"); }
 
-Tensor Program::step(std::span<const Tensor>, State&, Context&) { fail(name_, ": has no step"); }
+Tensor Program::step(std::span<const Tensor>, Cache&, Context&) { fail(name_, ": has no step"); }
 
 std::vector<std::vector<int32_t>> Program::generate(std::span<const Tensor>, Context&,
                                                     const Generation&) {
@@ -47,9 +47,8 @@ namespace {
 template <class Config>
 class LayerProgram : public ModuleProgram<Config> {
  public:
-  LayerProgram(const Config& config, Initial values)
-      : ModuleProgram<Config>(config, {"x", "memory", "context"}, values),
-        width_(config.d_model) {}
+  LayerProgram(const Config& config, Init values)
+      : ModuleProgram<Config>(config, {"x", "memory", "context"}, values), width_(config.d_model) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
     auto guard = lend(tensors);
@@ -74,9 +73,11 @@ class LayerProgram : public ModuleProgram<Config> {
     }
   }
 
-  std::unique_ptr<State> start(int64_t limit) const override { return module_.start(limit); }
+  std::unique_ptr<Cache> make_cache(int64_t limit) const override {
+    return module_.make_cache(limit);
+  }
 
-  Tensor step(std::span<const Tensor> tensors, State& state, Context& context) override {
+  Tensor step(std::span<const Tensor> tensors, Cache& cache, Context& context) override {
     auto guard = lend(tensors);
     const Tensor &x = tensors[0], &source = tensors[2];
     Source given{source};
@@ -84,7 +85,7 @@ class LayerProgram : public ModuleProgram<Config> {
       context.source = &given;
     else
       require(!source.defined(), name_, ": a step takes no context");
-    return module_(x, state, context);
+    return module_(x, cache, context);
   }
 
  private:
@@ -197,8 +198,8 @@ std::unique_ptr<Program> make_shift_program(const char* name, Shift shift) {
 std::unique_ptr<Program> make_program(const std::string& name, const std::string& config,
                                       std::optional<uint64_t> seed) {
   Random random{.seed = seed.value_or(0)};
-  UnfilledParameters unfilled;
-  Initial values = seed ? Initial(random) : Initial(unfilled);
+  ParameterBudget budget;
+  Init values = seed ? Init(random) : Init(budget);
   if (name == "relative_attention") return std::make_unique<AttentionProgram>(config);
   if (auto model = make_model_program(name, config, values)) return model;
   if (name == RelShiftConfig::type) {

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "nn/cache.h"
 #include "nn/context.h"
 #include "nn/module.h"
-#include "nn/state.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -41,10 +41,10 @@ struct Program {
                                                      Context& context,
                                                      const Generation& generation);
 
-  /// Starts a state, as Layer::start does. Throws for a program that remembers nothing.
-  virtual std::unique_ptr<State> start(int64_t limit) const;
-  /// Returns the output for x after the tokens in the state, from the tensors that `run` takes.
-  virtual Tensor step(std::span<const Tensor> tensors, State& state, Context& context);
+  /// Starts a cache, as Layer::make_cache does. Throws for a program that remembers nothing.
+  virtual std::unique_ptr<Cache> make_cache(int64_t limit) const;
+  /// Returns the output for x after the tokens in the cache, from the tensors that `run` takes.
+  virtual Tensor step(std::span<const Tensor> tensors, Cache& cache, Context& context);
 
  protected:
   /// `tensors` are the names of those that `run` takes.

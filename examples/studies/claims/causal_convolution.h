@@ -29,7 +29,9 @@ struct CausalConvolution : Layer {
     return tanh(taps(concat(shifted, 2)));  // [B, T, C]
   }
 
-  std::unique_ptr<State> start(int64_t) const override { fail("causal_convolution: no state"); }
+  std::unique_ptr<Cache> make_cache(int64_t) const override {
+    fail("causal_convolution: no state");
+  }
   void visit(Visitor& visitor) const override { visitor("taps", taps); }
 };
 

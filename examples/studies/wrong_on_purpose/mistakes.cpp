@@ -9,7 +9,7 @@ namespace wrong_on_purpose {
 namespace {
 
 /// All tokens that a mixer has been fed.
-struct Seen : StateOf<Seen> {
+struct Seen : CacheOf<Seen> {
   Tensor tokens;  // [B, M, C], undefined at the start
 
   void forget_newest(int64_t) override { require(false, "wrong_on_purpose: cannot forget"); }
@@ -18,7 +18,7 @@ struct Seen : StateOf<Seen> {
   }
 };
 
-/// A mixer whose state is its past inputs, of which it makes keys and values anew.
+/// A mixer whose cache is its past inputs, of which it makes keys and values anew.
 struct Mixer : Layer {
   Exhibit exhibit;
   Sizes sizes;
@@ -35,7 +35,7 @@ struct Mixer : Layer {
   bool made(Mistake mistake) const { return exhibit.mistake == mistake; }
 
   /// Returns y [B, T, C] of the last T of all tokens [B, K, C], before the output projection. With
-  /// `cached` they are a piece that is fed to a state.
+  /// `cached` they are a piece that is fed to a cache.
   virtual Tensor mix(const Tensor& all, int64_t T, bool cached) const = 0;
 
   /// Returns q (0), k (1) or v (2) of the last `count` tokens.
@@ -46,13 +46,13 @@ struct Mixer : Layer {
 
   Tensor forward(const Tensor& x, const Past& past, Context&) const override {
     check_input(name, x, past.memory(), sizes.d_model);
-    auto* seen = past.state<Seen>();
+    auto* seen = past.cache<Seen>();
     Tensor all = concat({seen ? seen->tokens : past.memory(), x}, 1);
     if (seen) seen->tokens = all.detach();
     return output(mix(all, x.size(1), seen));
   }
 
-  std::unique_ptr<State> start(int64_t) const override { return new_state<Seen>(); }
+  std::unique_ptr<Cache> make_cache(int64_t) const override { return new_cache<Seen>(); }
 
   void visit(Visitor& visitor) const override {
     visitor("qkv", qkv);

@@ -22,10 +22,10 @@ Losses score(const LanguageModel& model, const Batch& batch, int64_t prompt) {
   Tensor logits = model(batch.inputs, {}, context).logits;
   Losses losses{
       cross_entropy(slice(logits, 1, prompt, T), columns(batch.targets, prompt, T)).item(), 0};
-  auto state = model.start();
-  model(columns(batch.inputs, 0, prompt), *state, context);
+  auto cache = model.make_cache();
+  model(columns(batch.inputs, 0, prompt), *cache, context);
   for (int64_t t = prompt; t < T; ++t)
-    losses.in_order += cross_entropy(model(columns(batch.inputs, t, t + 1), *state, context),
+    losses.in_order += cross_entropy(model(columns(batch.inputs, t, t + 1), *cache, context),
                                      columns(batch.targets, t, t + 1))
                            .item() /
                        static_cast<double>(T - prompt);

@@ -45,8 +45,8 @@ TEST_CASE("a block adds the outputs of its parts, with the norm first or last") 
       expected = norm_first ? expected + (*part.function)(part.norm(expected))
                             : part.norm(expected + (*part.function)(expected));
     CHECK(relative_error(block(x), expected) <= exactness);
-    std::unique_ptr<State> state = block.start();
-    CHECK(relative_error(feed(block, *state, x, {2, 1, 2}), expected) <= exactness);
+    std::unique_ptr<Cache> cache = block.make_cache();
+    CHECK(relative_error(feed(block, *cache, x, {2, 1, 2}), expected) <= exactness);
   }
 }
 
@@ -62,5 +62,5 @@ TEST_CASE("a block lists its parts in order, and what they have for their model"
   for (const Block::Part& part : block.parts)
     projections.push_back(part.function->residual_projections().size());
   CHECK(projections == std::vector<size_t>{0, 1, 1});
-  CHECK(block.longest() == unlimited);
+  CHECK(block.max_length() == unlimited);
 }

@@ -222,12 +222,12 @@ TEST_CASE("checkpoint: parameters that are to be loaded are neither drawn nor to
   LanguageModelConfig config = small_transformer_xl();
   LanguageModel trained = loud_model(config);
   Random random;
-  UnfilledParameters unfilled(state_dict(trained)), unlimited_ones;
-  LanguageModel model(config, unfilled);
+  ParameterBudget budget(state_dict(trained)), unlimited_ones;
+  LanguageModel model(config, budget);
   CHECK(parameter_count(model) == parameter_count(trained));
-  CHECK(unfilled.random == Random{});
+  CHECK(budget.random == Random{});
   CHECK(refusal([&] {
-          constant_parameter({2'000'000'000, 4}, 1, unfilled);
+          constant_parameter({2'000'000'000, 4}, 1, budget);
         }).ends_with("[2000000000, 4]"));
   LanguageModel larger(config, unlimited_ones);
   CHECK(unlimited_ones.random == Random{});

@@ -454,11 +454,11 @@ TEST_CASE("lengths beyond a table are refused by its name") {
   CHECK(run(aft, 3, 3) == "aft: 6 tokens are beyond max_len 5");
   Random random;
   Aft layer(aft, aft, random);
-  std::unique_ptr<State> state = layer.start();
+  std::unique_ptr<Cache> cache = layer.make_cache();
   Context context;
-  layer(Tensor::zeros({1, 5, 4}), *state, context);
+  layer(Tensor::zeros({1, 5, 4}), *cache, context);
   CHECK(refusal([&] {
-          layer(Tensor::zeros({1, 1, 4}), *state, context);
+          layer(Tensor::zeros({1, 1, 4}), *cache, context);
         }) == "aft: 6 tokens are beyond max_len 5");
 }
 

@@ -98,19 +98,19 @@ TEST_CASE("a converted model has the same logits and block inputs, behind its me
     }
 }
 
-TEST_CASE("a converted model has the same logits in a state, however long and however bounded") {
+TEST_CASE("a converted model has the same logits in a cache, however long and however bounded") {
   for (const Conversion& conversion : conversions())
     for (int64_t limit : {unlimited, int64_t{4}, int64_t{0}}) {
       CAPTURE(conversion.row.json);
       CAPTURE(limit);
       Both both(conversion);
-      int64_t length = std::min<int64_t>(30, both.model.longest());
+      int64_t length = std::min<int64_t>(30, both.model.max_length());
       Tokens tokens = random_tokens(2, length, 7, 55);
-      auto state = both.model.start(limit), converted = both.converted.start(limit);
+      auto cache = both.model.make_cache(limit), converted = both.converted.make_cache(limit);
       Context context;
       for (int64_t t = 0; t < length; ++t) {
         Tokens one = part(tokens, t, t + 1);
-        Tensor expected = both.model.step(one, *state, context);
+        Tensor expected = both.model.step(one, *cache, context);
         CHECK(relative_error(both.converted.step(one, *converted, context), expected) <= exactness);
       }
     }
@@ -122,7 +122,7 @@ TEST_CASE("a converted model gives each token of a text the same log probability
     for (EvaluationMode mode : {EvaluationMode::memory, EvaluationMode::chunks}) {
       CAPTURE(conversion.row.json);
       Both both(conversion);
-      if (mode == EvaluationMode::memory && both.model.longest() < unlimited) continue;
+      if (mode == EvaluationMode::memory && both.model.max_length() < unlimited) continue;
       EvaluationConfig config{.mode = mode, .tgt_len = 4, .batch_size = 1};
       if (mode == EvaluationMode::memory) config.mem_len = 5;
       std::vector<double> expected, losses;

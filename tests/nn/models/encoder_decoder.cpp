@@ -152,16 +152,16 @@ TEST_CASE("targets fed in pieces, several for a source, reordered and cut, are t
     EncoderDecoder model = row.make(random);
     PaddedTokens source = padded(random_sequences(3, 5, 6, 114));
     Context context;
-    std::unique_ptr<State> state = model.start(model.encode(source, context));
+    std::unique_ptr<Cache> cache = model.make_cache(model.encode(source, context));
     // Two rows for each source; rows 2 and 3 change places, then source 1 and its rows leave.
     Tokens before = random_tokens(6, 3, 6, 115), after = random_tokens(4, 4, 6, 116);
-    model.decode(part(before, 0, 1), *state, context);
-    model.decode(part(before, 1, 3), *state, context);
-    state->reorder({0, 0, 3, 2, 4, 5});
-    std::unique_ptr<State> copy = state->clone();
-    state->reorder({1, 0, 4, 5});
-    Tensor first = model.decode(part(after, 0, 3), *state, context);
-    Tensor last = model.decode(part(after, 3, 4), *state, context);
+    model.decode(part(before, 0, 1), *cache, context);
+    model.decode(part(before, 1, 3), *cache, context);
+    cache->reorder({0, 0, 3, 2, 4, 5});
+    std::unique_ptr<Cache> copy = cache->clone();
+    cache->reorder({1, 0, 4, 5});
+    Tensor first = model.decode(part(after, 0, 3), *cache, context);
+    Tensor last = model.decode(part(after, 3, 4), *cache, context);
     Tensor got = concat({first, last}, 1);  // [4, 4, V]
     CHECK(model.decode(random_tokens(6, 1, 6, 1), *copy, context).size(0) == 6);
 
@@ -210,8 +210,7 @@ TEST_CASE("a model made to be loaded holds what the file has, and no more is mad
   config.n_encoder_layer = config.n_decoder_layer = config.n_head = 2;
   config.d_inner = 12;
   auto load = [](const EncoderDecoderConfig& from, const auto& weights) {
-    return loaded_model(weights, "file",
-                        [&](Initial values) { return EncoderDecoder(from, values); });
+    return loaded_model(weights, "file", [&](Init values) { return EncoderDecoder(from, values); });
   };
   for (bool share : {false, true}) {
     config.share_embedding = config.tie_embedding = share;
@@ -331,8 +330,8 @@ TEST_CASE("what makes no encoder-decoder is refused by name") {
         "encoder_decoder: 1 targets for 2 sources");
   CHECK(refusal([&] { model.encode(padded({{6}}), context); }) ==
         "embedding: token 6, expected 0 to 5");
-  std::unique_ptr<State> state = model.start(source);
-  CHECK(refusal([&] { model.decode(random_tokens(3, 1, 6, 1), *state, context); }) ==
+  std::unique_ptr<Cache> cache = model.make_cache(source);
+  CHECK(refusal([&] { model.decode(random_tokens(3, 1, 6, 1), *cache, context); }) ==
         "encoder_decoder_block: 3 rows for 2 sources, expected a multiple");
   context.key_padding_mask = source.padding;
   CHECK(refusal([&] { model.encode(padded({{1}}), context); }) ==
@@ -351,8 +350,8 @@ TEST_CASE("positions beyond max_len are refused on either side") {
   CHECK(refusal([&] {
           model.encode(padded({{1, 2, 3, 4, 5}}), context);
         }) == "encoder_decoder: encoder: 5 positions are beyond max_len 4");
-  std::unique_ptr<State> state = model.start(model.encode(padded({{1}}), context));
-  model.decode(random_tokens(1, 3, 6, 1), *state, context);
-  CHECK(refusal([&] { model.decode(random_tokens(1, 1, 6, 1), *state, context); }) ==
+  std::unique_ptr<Cache> cache = model.make_cache(model.encode(padded({{1}}), context));
+  model.decode(random_tokens(1, 3, 6, 1), *cache, context);
+  CHECK(refusal([&] { model.decode(random_tokens(1, 1, 6, 1), *cache, context); }) ==
         "encoder_decoder: decoder: 4 positions are beyond max_len 3");
 }

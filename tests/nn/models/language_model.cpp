@@ -147,7 +147,7 @@ TEST_CASE("what is tied is one parameter, listed once, under its owner's name") 
     CHECK(times(name) == 0);
 }
 
-TEST_CASE("positions beyond max_len are refused, with memory and state counted") {
+TEST_CASE("positions beyond max_len are refused, with memory and cache counted") {
   ModelRow row(R"("mixer": {"type": "multi_head_attention"}, "position": "learned", "max_len": 6)");
   RandomValues random(96);
   LanguageModel model = row.make(random);
@@ -156,9 +156,9 @@ TEST_CASE("positions beyond max_len are refused, with memory and state counted")
   CHECK(refusal([&] { model(random_tokens(1, 7, 7, 1), {}, context); }) == error);
   Example example(row, 1, 3, 4, random);
   CHECK(refusal([&] { model(example.tokens, example.memory(), context); }) == error);
-  std::unique_ptr<State> state = model.start();
-  model(random_tokens(1, 6, 7, 1), *state, context);
-  CHECK(refusal([&] { model(random_tokens(1, 1, 7, 1), *state, context); }) == error);
+  std::unique_ptr<Cache> cache = model.make_cache();
+  model(random_tokens(1, 6, 7, 1), *cache, context);
+  CHECK(refusal([&] { model(random_tokens(1, 1, 7, 1), *cache, context); }) == error);
 }
 
 TEST_CASE("a memory must be one for each block, all alike") {
@@ -197,7 +197,7 @@ TEST_CASE("a pass may see as many tokens as there are learned positions for") {
   for (const Case& row : cases) {
     CAPTURE(row.json);
     LanguageModel model = ModelRow(row.json).make(random);
-    CHECK(model.most_keys() == row.most);
+    CHECK(model.max_keys() == row.most);
     Context context;
     auto pass = [&](int64_t T) { model(random_tokens(2, T, 7, 1), Memory{}, context); };
     pass(row.most);
@@ -207,7 +207,7 @@ TEST_CASE("a pass may see as many tokens as there are learned positions for") {
                            R"("mixer": {"type": "transformer_xl_attention"})",
                            R"("mixer": {"type": "relative_global_attention", "max_seq": 3})",
                            R"("block": "r_transformer_block", "window": 3, "cell": "rnn")"})
-    CHECK(ModelRow(json).make(random).most_keys() == unlimited);
+    CHECK(ModelRow(json).make(random).max_keys() == unlimited);
 }
 
 TEST_CASE("parameters start as their modules say") {

@@ -31,43 +31,43 @@ LanguageModel model_of(const MixerConfig& mixer) {
 
 }  // namespace
 
-TEST_CASE("sequence model: by default, pieces through a state equal the whole") {
+TEST_CASE("sequence model: by default, pieces through a cache equal the whole") {
   OwnModel model = own_model();
   Tokens tokens = random_tokens(3, 9, vocab_size, 1);
   Tensor whole = logits(model, tokens);
   Context context;
-  std::unique_ptr<State> state = model.start();
+  std::unique_ptr<Cache> cache = model.make_cache();
   for (auto [begin, end] : {std::pair{0, 1}, {1, 2}, {2, 6}, {6, 9}})
-    CHECK(relative_error(model(part(tokens, begin, end), *state, context),
+    CHECK(relative_error(model(part(tokens, begin, end), *cache, context),
                          slice(whole, 1, begin, end)) <= exactness);
 }
 
-TEST_CASE("sequence model: a limited state sees the last tokens only") {
+TEST_CASE("sequence model: a limited cache sees the last tokens only") {
   OwnModel model = own_model();
   Tokens tokens = random_tokens(2, 9, vocab_size, 2);
   Context context;
   for (int64_t limit : {0, 1, 4}) {
     CAPTURE(limit);
-    std::unique_ptr<State> state = model.start(limit);
-    model(part(tokens, 0, 5), *state, context);
-    model(part(tokens, 5, 7), *state, context);
+    std::unique_ptr<Cache> cache = model.make_cache(limit);
+    model(part(tokens, 0, 5), *cache, context);
+    model(part(tokens, 5, 7), *cache, context);
     Tensor seen = logits(model, part(tokens, 7 - limit, 9));  // [2, limit + 2, V]
-    CHECK(relative_error(model(part(tokens, 7, 9), *state, context),
+    CHECK(relative_error(model(part(tokens, 7, 9), *cache, context),
                          slice(seen, 1, limit, limit + 2)) <= exactness);
   }
 }
 
-TEST_CASE("sequence model: a default state can be cloned, reordered, and forget") {
+TEST_CASE("sequence model: a default cache can be cloned, reordered, and forget") {
   OwnModel model = own_model();
   Tokens tokens = random_tokens(2, 6, vocab_size, 3);
   Tensor whole = logits(model, tokens);
   Context context;
-  std::unique_ptr<State> state = model.start();
-  model(part(tokens, 0, 4), *state, context);
-  std::unique_ptr<State> clone = state->clone();
-  model(random_tokens(2, 3, vocab_size, 4), *state, context);
-  state->forget_newest(3);
-  CHECK(relative_error(model(part(tokens, 4, 6), *state, context), slice(whole, 1, 4, 6)) <=
+  std::unique_ptr<Cache> cache = model.make_cache();
+  model(part(tokens, 0, 4), *cache, context);
+  std::unique_ptr<Cache> clone = cache->clone();
+  model(random_tokens(2, 3, vocab_size, 4), *cache, context);
+  cache->forget_newest(3);
+  CHECK(relative_error(model(part(tokens, 4, 6), *cache, context), slice(whole, 1, 4, 6)) <=
         exactness);
   clone->reorder({1, 1, 0});
   Tokens rest{{3, 2}, {}};
@@ -79,22 +79,22 @@ TEST_CASE("sequence model: a default state can be cloned, reordered, and forget"
                          slice(slice(whole, 0, member, member + 1), 1, 4, 6)) <= exactness);
 }
 
-TEST_CASE("sequence model: what a default state refuses") {
+TEST_CASE("sequence model: what a default cache refuses") {
   OwnModel model = own_model(), other = own_model();
   Context context;
-  std::unique_ptr<State> state = model.start();
+  std::unique_ptr<Cache> cache = model.make_cache();
   Tokens tokens = random_tokens(2, 3, vocab_size, 5);
-  model(tokens, *state, context);
-  CHECK(refusal([&] { other(tokens, *state, context); }) ==
+  model(tokens, *cache, context);
+  CHECK(refusal([&] { other(tokens, *cache, context); }) ==
         "own: a State of another module; use the one that start() of this module gave");
-  CHECK(refusal([&] { model(random_tokens(3, 1, vocab_size, 6), *state, context); }) ==
+  CHECK(refusal([&] { model(random_tokens(3, 1, vocab_size, 6), *cache, context); }) ==
         "own: a batch of 3 for a State of 2 members");
   CHECK(refusal([&] {
-          model({{3}, {0, 1, 2}}, *state, context);
+          model({{3}, {0, 1, 2}}, *cache, context);
         }) == "own: tokens [3], expected [B, T]");
-  CHECK(refusal([&] { state->reorder({0, 2}); }) == "reorder: member 2, expected 0 to 1");
+  CHECK(refusal([&] { cache->reorder({0, 2}); }) == "reorder: member 2, expected 0 to 1");
   Tape tape;
-  CHECK(refusal([&] { model(tokens, *state, context); }) ==
+  CHECK(refusal([&] { model(tokens, *cache, context); }) ==
         "own: a State is for fixed weights; not for recording");
 }
 

@@ -55,7 +55,7 @@ LanguageModel new_model(const Setting& setting) {
 Trained train_by_peers(const Setting& setting, int64_t peers, int64_t steps,
                        const Trained* from = nullptr) {
   std::vector<int32_t> text = random_text(500, 7), validation = random_text(99, 7, 12);
-  return by_peers(peers, [&](Peers& peer) {
+  return by_peers(peers, [&](ProcessGroup& peer) {
     LanguageModel model = new_model(setting);
     Random random{.seed = 2};
     claims::AuxiliaryLosses auxiliary(setting.auxiliary, model.traits(), random);
@@ -117,7 +117,7 @@ TEST_CASE("data parallel: an evaluation in every mode") {
       std::vector<double> losses;
       Evaluation one = evaluate(model, text, config, &losses);
       for (int64_t size : {2, 3, 5})
-        ThreadsAsPeers::run(size, [&](Peers& peers) {
+        ThreadsAsPeers::run(size, [&](ProcessGroup& peers) {
           std::vector<double> own;
           Evaluation several = evaluate(model, text, config, &own, peers);
           CHECK(several.tokens == one.tokens);
@@ -133,7 +133,7 @@ TEST_CASE("data parallel: an evaluation in every mode") {
 
 TEST_CASE("data parallel: one that is asked to stop stops all") {
   std::vector<int32_t> text = random_text(500, 7);
-  ThreadsAsPeers::run(3, [&](Peers& peers) {
+  ThreadsAsPeers::run(3, [&](ProcessGroup& peers) {
     LanguageModel model = new_model(settings()[0]);
     Trainer trainer(model, text, {}, settings()[0].training, peers);
     int64_t saves = 0;
@@ -147,30 +147,30 @@ TEST_CASE("data parallel: one that is asked to stop stops all") {
 TEST_CASE("data parallel: what cannot be") {
   std::vector<int32_t> text = random_text(500, 7), other = random_text(500, 7, 12);
   Setting setting = settings()[0];
-  auto refused = [&](int64_t peers, const std::function<void(Peers&)>& work) {
+  auto refused = [&](int64_t peers, const std::function<void(ProcessGroup&)>& work) {
     return refusal([&] { ThreadsAsPeers::run(peers, work); });
   };
-  CHECK(refused(7, [&](Peers& peers) {
+  CHECK(refused(7, [&](ProcessGroup& peers) {
           LanguageModel model = new_model(setting);
           Trainer(model, text, {}, setting.training, peers);
         }) == "trainer: batch_size 6 for 7 peers, expected a row for each");
-  CHECK(refused(3, [&](Peers& peers) {
+  CHECK(refused(3, [&](ProcessGroup& peers) {
           LanguageModel model = new_model(setting);
           Trainer(model, peers.rank() == 1 ? other : text, text, setting.training, peers)
               .check_peers();
         }) == "trainer: rank 1 begins with another train_text than rank 0");
-  CHECK(refused(3, [&](Peers& peers) {
+  CHECK(refused(3, [&](ProcessGroup& peers) {
           LanguageModel model = new_model(setting);
           if (peers.rank() == 2) parameters(model)[3].value.mutable_data()[1] += 1;
           Trainer(model, text, text, setting.training, peers).check_peers();
         }) == "trainer: rank 2 begins with another blocks.0.mixer.content_bias than rank 0");
-  CHECK(refused(2, [&](Peers& peers) {
+  CHECK(refused(2, [&](ProcessGroup& peers) {
           LanguageModel model = new_model(setting);
           Setting own = setting;
           if (peers.rank() == 1) own.training.learning_rate *= 2;
           Trainer(model, text, text, own.training, peers).check_peers();
         }) == "trainer: rank 1 begins with another learning_rate than rank 0");
-  CHECK(refused(2, [&](Peers& peers) {
+  CHECK(refused(2, [&](ProcessGroup& peers) {
           LanguageModel model = new_model(setting);
           Random random;
           claims::AuxiliaryLosses auxiliary(
@@ -178,7 +178,7 @@ TEST_CASE("data parallel: what cannot be") {
               model.traits(), random);
           Trainer(model, text, text, setting.training, peers, &auxiliary).check_peers();
         }) == "trainer: rank 1 begins with another auxiliary loss than rank 0");
-  CHECK(refused(2, [&](Peers& peers) {
+  CHECK(refused(2, [&](ProcessGroup& peers) {
           Setting own = setting;
           if (peers.rank() == 1) own.model.attention_dropout += 0.1;
           LanguageModel model = new_model(own);

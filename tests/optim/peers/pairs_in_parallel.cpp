@@ -17,7 +17,7 @@ constexpr PairTrainerConfig config{.batch_size = 4, .max_iters = 50, .warmup_ite
 
 Trained train_pairs(double dropout, int64_t peers, int64_t steps, const Trained* from = nullptr) {
   std::vector<TokenPair> pairs = reversals(30, 171), validation = reversals(9, 172);
-  return by_peers(peers, [&](Peers& peer) {
+  return by_peers(peers, [&](ProcessGroup& peer) {
     EncoderDecoder model = small_translator(dropout);
     PairTrainer trainer(model, pairs, validation, reversal_ends, config, peer);
     return trained(model, trainer, steps, from);
@@ -54,7 +54,7 @@ TEST_CASE("pairs in parallel: what cannot be") {
   std::vector<TokenPair> pairs = reversals(30, 171), others = reversals(30, 173);
   auto refused = [&](int64_t size, auto change) {
     return refusal([&] {
-      ThreadsAsPeers::run(size, [&](Peers& peers) {
+      ThreadsAsPeers::run(size, [&](ProcessGroup& peers) {
         PairTrainerConfig own = config;
         double dropout = 0;
         auto* data = &pairs;

@@ -8,7 +8,7 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 ForgettingAttention::ForgettingAttention(const ForgettingAttentionConfig& config, Width width,
-                                         Initial values) {
+                                         Init values) {
   build(config, width, true, values);
   slope = constant_parameter({n_head}, 0, values);
 }

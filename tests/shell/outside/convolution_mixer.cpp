@@ -13,7 +13,7 @@ using namespace shiftgrad;
 
 namespace {
 
-struct RecentTokens : StateOf<RecentTokens> {
+struct RecentTokens : CacheOf<RecentTokens> {
   int64_t limit;
   Tensor tokens;  // [B, up to limit, C], undefined at the start
 
@@ -43,19 +43,19 @@ ConvolutionMixer::ConvolutionMixer(int64_t d_model, int64_t window, Random& rand
 }
 
 Tensor ConvolutionMixer::forward(const Tensor& x, const Past& past, Context& context) const {
-  auto* state = past.state<RecentTokens>();
-  Tensor memory = state ? state->tokens : past.memory();
+  auto* cache = past.cache<RecentTokens>();
+  Tensor memory = cache ? cache->tokens : past.memory();
   check_input(name, x, memory, kernel.size(1));
   context.refuse_masks("convolution");
   if (memory.defined()) memory = newest(memory, kernel.size(0) - 1);
   Tensor all = concat({memory, x}, 1);  // [B, up to s - 1 + T, C]
-  if (state) state->tokens = newest(all, state->limit).detach();
+  if (cache) cache->tokens = newest(all, cache->limit).detach();
   Tensor y = causal_convolution(all, kernel);
   return output(slice(y, 1, all.size(1) - x.size(1), all.size(1)));  // [B, T, C]
 }
 
-std::unique_ptr<State> ConvolutionMixer::start(int64_t limit) const {
-  return new_state<RecentTokens>(std::min(limit, kernel.size(0) - 1));
+std::unique_ptr<Cache> ConvolutionMixer::make_cache(int64_t limit) const {
+  return new_cache<RecentTokens>(std::min(limit, kernel.size(0) - 1));
 }
 
 void ConvolutionMixer::visit(Visitor& visitor) const {

@@ -18,7 +18,7 @@ struct ConvolutionMixer : shiftgrad::Layer {
   shiftgrad::Tensor forward(const shiftgrad::Tensor& x, const shiftgrad::Past& past,
                             shiftgrad::Context& context) const override;
   /// The last s - 1 tokens, or `limit` where that is less.
-  std::unique_ptr<shiftgrad::State> start(int64_t limit = shiftgrad::unlimited) const override;
+  std::unique_ptr<shiftgrad::Cache> make_cache(int64_t limit = shiftgrad::unlimited) const override;
   void visit(shiftgrad::Visitor& visitor) const override;
 };
 

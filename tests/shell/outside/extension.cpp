@@ -83,13 +83,13 @@ void check_pieces(const Layer& mixer) {
   Tensor x = random_tensor({2, 9, 6}, random);
   Context context;
   Tensor whole = mixer(x, context);
-  std::unique_ptr<State> state = mixer.start(), short_state = mixer.start(2);
+  std::unique_ptr<Cache> cache = mixer.make_cache(), short_cache = mixer.make_cache(2);
   std::vector<Tensor> fed, remembered, limited, behind_two;
   for (auto [begin, end] : {std::pair{0, 1}, {1, 3}, {3, 9}}) {
     Tensor piece = slice(x, 1, begin, end);
-    fed.push_back(mixer(piece, *state, context));
+    fed.push_back(mixer(piece, *cache, context));
     remembered.push_back(mixer(piece, slice(x, 1, 0, begin), context));
-    limited.push_back(mixer(piece, *short_state, context));
+    limited.push_back(mixer(piece, *short_cache, context));
     Tensor two = slice(x, 1, std::max(0, begin - 2), begin);
     behind_two.push_back(mixer(piece, two, context));
   }
@@ -110,8 +110,8 @@ void check_mixer(int64_t window) {
   expect(refused([&] { mixer(slice(x, 0, 0, 1), slice(x, 1, 0, 1), context); }) ==
              "convolution: memory [2, 1, 6] for x [1, 3, 6], expected [1, M, 6]",
          "a memory of another batch to be refused");
-  std::unique_ptr<State> state = mixer.start();
-  expect(refused([&] { other(x, *state, context); }).starts_with("convolution: a State of"),
+  std::unique_ptr<Cache> cache = mixer.make_cache();
+  expect(refused([&] { other(x, *cache, context); }).starts_with("convolution: a State of"),
          "a state of another mixer to be refused");
 }
 

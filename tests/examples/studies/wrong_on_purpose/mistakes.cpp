@@ -83,10 +83,10 @@ Tensor of_the_library(Form form, const Layer& mixer) {
 /// The outputs for half of the tokens at once and then one by one.
 Tensor fed_in_order(const Layer& mixer, const Tensor& x) {
   Context context;
-  auto state = mixer.start();
-  std::vector<Tensor> y{mixer(slice(x, 1, 0, tokens_mixed / 2), *state, context)};
+  auto cache = mixer.make_cache();
+  std::vector<Tensor> y{mixer(slice(x, 1, 0, tokens_mixed / 2), *cache, context)};
   for (int64_t t = tokens_mixed / 2; t < tokens_mixed; ++t)
-    y.push_back(mixer(slice(x, 1, t, t + 1), *state, context));
+    y.push_back(mixer(slice(x, 1, t, t + 1), *cache, context));
   return concat(y, 1);
 }
 

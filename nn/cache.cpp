@@ -1,4 +1,4 @@
-#include "nn/state.h"
+#include "nn/cache.h"
 
 #include <algorithm>
 
@@ -8,12 +8,12 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-void States::forget_newest(int64_t count) {
+void Caches::forget_newest(int64_t count) {
   for (auto& part : parts) part->forget_newest(count);
   position -= count;
 }
 
-void States::reorder(const std::vector<int64_t>& members) {
+void Caches::reorder(const std::vector<int64_t>& members) {
   for (auto& part : parts) part->reorder(members);
 }
 
@@ -24,17 +24,17 @@ Tensor members_of(const Tensor& x, const std::vector<int64_t>& members) {
   return concat(chosen, 0);
 }
 
-Tensor StatefulModule::advance(State& state, const Tensor& x,
-                               const std::function<Tensor(State&)>& step) const {
-  require(state.owner == identity_, name,
+Tensor StatefulModule::advance(Cache& cache, const Tensor& x,
+                               const std::function<Tensor(Cache&)>& step) const {
+  require(cache.owner == identity_, name,
           ": a State of another module; use the one that start() of this module gave");
   auto trained = [](const Parameter& parameter) { return parameter.value.requires_gradient(); };
   bool records = Tape::current() && ((x.defined() && x.requires_gradient()) ||
                                      std::ranges::any_of(parameters(*this), trained));
   require(!records, name, ": a State is for fixed weights; not for recording");
-  std::unique_ptr<State> next = state.clone();
+  std::unique_ptr<Cache> next = cache.clone();
   Tensor y = step(*next);
-  state.assign(std::move(*next));
+  cache.assign(std::move(*next));
   return y;
 }
 

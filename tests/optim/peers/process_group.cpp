@@ -1,4 +1,4 @@
-#include "optim/peers/peers.h"
+#include "optim/peers/process_group.h"
 
 #include <doctest/doctest.h>
 
@@ -13,8 +13,8 @@ TEST_CASE("peers: shares follow each other and differ by a row at most") {
   for (int64_t size : {1, 2, 3, 4, 7})
     for (int64_t count = 0; count < 20; ++count) {
       std::vector<Rows> shares(size);
-      ThreadsAsPeers::run(size,
-                          [&](Peers& peers) { shares[peers.rank()] = own_rows(peers, count); });
+      ThreadsAsPeers::run(
+          size, [&](ProcessGroup& peers) { shares[peers.rank()] = own_rows(peers, count); });
       int64_t next = 0;
       for (const Rows& share : shares) {
         CHECK(share.begin == next);
@@ -26,7 +26,7 @@ TEST_CASE("peers: shares follow each other and differ by a row at most") {
 }
 
 TEST_CASE("peers: alone, everything is one's own") {
-  Peers& peers = alone();
+  ProcessGroup& peers = alone();
   CHECK(peers.rank() == 0);
   CHECK(peers.size() == 1);
   peers.start_sum({1, 2});
@@ -40,7 +40,7 @@ TEST_CASE("peers: alone, everything is one's own") {
 
 TEST_CASE("peers: sums are added in the order of the ranks") {
   std::vector<double> terms{0.1, 1e20, -1e20};
-  ThreadsAsPeers::run(3, [&](Peers& peers) {
+  ThreadsAsPeers::run(3, [&](ProcessGroup& peers) {
     double mine = terms[peers.rank()];
     CHECK(sums(peers, {mine, 1}) == std::vector{0.1 + 1e20 - 1e20, 3.0});
   });
@@ -50,7 +50,7 @@ TEST_CASE("peers: rows that are gathered are those of the whole") {
   RandomValues random(1);
   Tensor whole = random.tensor({5, 3, 2});
   for (int64_t size : {1, 2, 3, 5})
-    ThreadsAsPeers::run(size, [&](Peers& peers) {
+    ThreadsAsPeers::run(size, [&](ProcessGroup& peers) {
       Rows own = own_rows(peers, 5);
       Tensor gathered = gather_rows(peers, slice(whole, 0, own.begin, own.end));
       CHECK(gathered.shape() == whole.shape());

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "nn/module.h"
-#include "optim/peers/peers.h"
+#include "optim/peers/process_group.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -11,9 +11,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// al. 2020, "PyTorch distributed", section 3.2). Parameters are put into buckets from the last to
 /// the first, roughly the order in which their gradients become final. The buckets are sent in that
 /// order. It is the same for all peers, and so are the bits. With one peer this does nothing.
-class GradientSums {
+class GradientReducer {
  public:
-  GradientSums(Peers& peers, std::vector<Parameter> parameters);
+  GradientReducer(ProcessGroup& peers, std::vector<Parameter> parameters);
 
   /// Begins the sums of the buckets whose gradients are final. It stops at the first bucket with a
   /// gradient that is not, because a live tape has recorded its parameter.
@@ -29,9 +29,10 @@ class GradientSums {
 
   void start_next();
 
-  Peers& peers_;
+  ProcessGroup& peers_;
   std::vector<std::vector<Parameter>> buckets_;
   size_t started_ = 0;
 };
+using GradientSums [[deprecated("renamed GradientReducer")]] = GradientReducer;
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

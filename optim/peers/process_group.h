@@ -13,11 +13,12 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// How a peer talks to the others: here a process without any, whose sums are what was passed. All
-/// peers make the same calls in the same order, except for the last two functions.
-class Peers {
+/// The processes that train together, the peers, as one of them sees them: here it is alone, and a
+/// sum is what was passed. All peers make the same calls in the same order, except for the last two
+/// functions.
+class ProcessGroup {
  public:
-  virtual ~Peers() = default;
+  virtual ~ProcessGroup() = default;
   /// This peer's number, from 0, and the number of all peers.
   virtual int64_t rank() const { return 0; }
   virtual int64_t size() const { return 1; }
@@ -41,9 +42,10 @@ class Peers {
  private:
   std::vector<std::vector<Scalar>> sums_;
 };
+using Peers [[deprecated("renamed ProcessGroup")]] = ProcessGroup;
 
 /// Returns this thread's only peer, for programs without others.
-Peers& alone();
+ProcessGroup& alone();
 
 /// The rows begin … end-1.
 struct Rows {
@@ -53,13 +55,13 @@ struct Rows {
 
 /// Returns the peer's share of `rows` rows. Shares follow each other by rank, and differ by at most
 /// one row.
-Rows own_rows(const Peers& peers, int64_t rows);
+Rows own_rows(const ProcessGroup& peers, int64_t rows);
 
 /// Returns the sum of each value over all peers, added in the order of the ranks.
-std::vector<double> sums(Peers& peers, const std::vector<double>& values);
+std::vector<double> sums(ProcessGroup& peers, const std::vector<double>& values);
 
 /// Returns the peers' parts of a tensor, joined along the first axis in the order of the ranks. No
 /// part may be empty.
-Tensor gather_rows(Peers& peers, const Tensor& part);
+Tensor gather_rows(ProcessGroup& peers, const Tensor& part);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

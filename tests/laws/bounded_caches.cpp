@@ -1,6 +1,6 @@
-// States that a window, a table or a limit bounds: they stop growing, and once full a token costs
+// Caches that a window, a table or a limit bounds: they stop growing, and once full a token costs
 // the same whatever came before. Counted in bytes of the allocator, not in time: every buffer that
-// a step touches is allocated in it or belongs to the state.
+// a step touches is allocated in it or belongs to the cache.
 
 #include <doctest/doctest.h>
 
@@ -46,9 +46,9 @@ void check_constant_cost(const Config& config, int64_t limit, int64_t seen) {
   auto layer = random_layer(config, random);
   constexpr int64_t C = 4, early = 500;
   Tensor x = random.tensor({1, steps, C}), y;
-  std::unique_ptr<State> state = layer.start(limit);
+  std::unique_ptr<Cache> cache = layer.make_cache(limit);
   Context context;
-  auto step = [&](int64_t n) { y = layer(slice(x, 1, n, n + 1), *state, context); };
+  auto step = [&](int64_t n) { y = layer(slice(x, 1, n, n + 1), *cache, context); };
   for (int64_t n = 0; n < early; ++n) step(n);
   Cost first = measure(early, [&](int64_t n) { step(early + n); });
   Cost rest = measure(steps - 2 * early, [&](int64_t n) { step(2 * early + n); });
@@ -101,7 +101,7 @@ TEST_CASE("a limited memory costs the same for every token") {
   check_constant_cost(Sized{LocalRnnConfig{.window = 6, .cell = RecurrentCell::gru}, {4}}, 3, 3);
 }
 
-TEST_CASE("a table of positions bounds a state by itself") {
+TEST_CASE("a table of positions bounds a cache by itself") {
   check_constant_cost(
       Sized{RelativeMultiHeadAttentionConfig{.max_positions = 40}, {4, 2}}, unlimited,
       40);
@@ -125,9 +125,9 @@ TEST_CASE("open windows of a recurrent net cost the same for every token") {
 TEST_CASE("other attention grows, and so does what a token costs") {
   Random start;
   TransformerXLAttention layer({}, {4, 2}, start);
-  std::unique_ptr<State> state = layer.start();
+  std::unique_ptr<Cache> cache = layer.make_cache();
   Context context;
-  auto step = [&](int64_t) { layer(Tensor::zeros({1, 1, 4}), *state, context); };
+  auto step = [&](int64_t) { layer(Tensor::zeros({1, 1, 4}), *cache, context); };
   Cost early = measure(300, step), late = measure(1000, step);
   CHECK(late.held > early.held);
   CHECK(late.extra > early.extra);

@@ -1,4 +1,4 @@
-#include "nn/attention_state.h"
+#include "nn/attention_cache.h"
 
 #include <algorithm>
 
@@ -7,13 +7,13 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-AttentionState::AttentionState(int64_t limit, int64_t reach)
-    : keys_(std::min(limit, reach)),
-      values_(std::min(limit, reach)),
-      reach_(reach),
-      cut_by_reach_(reach < limit) {}
+AttentionCache::AttentionCache(int64_t limit, int64_t span)
+    : keys_(std::min(limit, span)),
+      values_(std::min(limit, span)),
+      span_(span),
+      cut_by_span_(span < limit) {}
 
-Heads AttentionState::append(const Heads& heads) {
+Heads AttentionCache::append(const Heads& heads) {
   auto appended = [](SlidingCache& cache, const Tensor& x) {
     return transpose(cache.append(transpose(x, 1, 2)), 1, 2);  // rows [B, T, H, D] in the cache
   };
@@ -21,11 +21,11 @@ Heads AttentionState::append(const Heads& heads) {
   return {heads.query, appended(keys_, heads.key), appended(values_, heads.value)};
 }
 
-Tensor AttentionState::positions(
+Tensor AttentionCache::positions(
     int64_t farthest, int64_t nearest,
     const std::function<Tensor(int64_t farthest, int64_t nearest)>& make) {
   if (table_farthest_ < farthest || table_nearest_ > nearest) {
-    table_farthest_ = std::max(farthest, std::min(2 * farthest + 1, reach_));
+    table_farthest_ = std::max(farthest, std::min(2 * farthest + 1, span_));
     table_nearest_ = std::min(nearest, table_nearest_);
     table_ = make(table_farthest_, table_nearest_);
   }
@@ -33,16 +33,16 @@ Tensor AttentionState::positions(
   return slice(table_, 0, table_farthest_ - farthest, table_farthest_ - nearest + 1);
 }
 
-void AttentionState::forget_newest(int64_t count) {
+void AttentionCache::forget_newest(int64_t count) {
   bool whole = seen_ == keys_.size();
-  require(count == 0 || whole || !cut_by_reach_,
+  require(count == 0 || whole || !cut_by_span_,
           "state: cannot forget tokens when older ones have left the window");
   keys_.forget_newest(count);
   values_.forget_newest(count);
   seen_ -= count;
 }
 
-void AttentionState::reorder(const std::vector<int64_t>& members) {
+void AttentionCache::reorder(const std::vector<int64_t>& members) {
   keys_.reorder(members);
   values_.reorder(members);
 }

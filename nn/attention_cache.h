@@ -11,10 +11,10 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The keys and values of earlier tokens [B, K, H, D], and the table of relative keys. Their size
-/// is bounded by the limit and the variant's reach, if there are any, else it is O(t).
-class AttentionState : public StateOf<AttentionState> {
+/// is bounded by the limit and the variant's span, if there are any, else it is O(t).
+class AttentionCache : public CacheOf<AttentionCache> {
  public:
-  AttentionState(int64_t limit, int64_t reach);
+  AttentionCache(int64_t limit, int64_t span);
 
   /// The number of tokens fed.
   int64_t seen() const { return seen_; }
@@ -34,8 +34,8 @@ class AttentionState : public StateOf<AttentionState> {
   SlidingCache keys_, values_;
   Tensor table_;
   int64_t table_farthest_ = -2, table_nearest_ = 0;  // -1 is the farthest of no key
-  int64_t seen_ = 0, reach_;
-  bool cut_by_reach_;
+  int64_t seen_ = 0, span_;
+  bool cut_by_span_;
 };
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

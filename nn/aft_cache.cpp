@@ -1,4 +1,4 @@
-#include "nn/aft_state.h"
+#include "nn/aft_cache.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,7 +7,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-Tensor AftState::feed(const Tensor& key, const Tensor& value, const AftBand& band) {
+Tensor AftCache::feed(const Tensor& key, const Tensor& value, const AftBand& band) {
   if (sums_.values.empty()) sums_ = aft_no_sums(key.size(0), key.size(2));
   require(sums_.shape[0] == key.size(0), "state: a batch of ", key.size(0), " for a state of ",
           sums_.shape[0]);
@@ -17,18 +17,18 @@ Tensor AftState::feed(const Tensor& key, const Tensor& value, const AftBand& ban
   return aft_step(keys, values, {band.bias, band.start - summed, band.step}, sums_);  // [B, T, C]
 }
 
-AftState::KeysAndValues AftState::append(const Tensor& key, const Tensor& value) {
+AftCache::KeysAndValues AftCache::append(const Tensor& key, const Tensor& value) {
   return {keys_.append(key), values_.append(value)};
 }
 
-void AftState::forget_newest(int64_t count) {
+void AftCache::forget_newest(int64_t count) {
   require(count == 0 || !sums(), "state: aft cannot forget tokens, they are summed up");
   if (sums()) return;
   keys_.forget_newest(count);
   values_.forget_newest(count);
 }
 
-void AftState::reorder(const std::vector<int64_t>& members) {
+void AftCache::reorder(const std::vector<int64_t>& members) {
   if (members.empty()) return;
   if (!sums_.values.empty()) {
     AftSums chosen{{std::ssize(members), 3, sums_.shape[2]}, {}};

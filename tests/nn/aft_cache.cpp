@@ -1,8 +1,9 @@
 // AFT's running sums after 100,000 tokens against sums over all of them.
 
+#include "nn/aft_cache.h"
+
 #include <doctest/doctest.h>
 
-#include "nn/aft_state.h"
 #include "ops/concat.h"
 #include "tests/support/exact.h"
 #include "tests/support/layer_pieces.h"
@@ -71,8 +72,8 @@ void check_sums(const Sized<AftConfig>& config, double drift) {
   Aft layer = chosen_layer(config, random);
   Tensor x = drifting(drift);
   auto [gate, k, v, band, visibility] = layer.project(x, {});
-  std::unique_ptr<State> state = layer.start();
-  Tensor y = feed(layer, *state, x, cuts({1, 2, 30, 500}, length));
+  std::unique_ptr<Cache> cache = layer.make_cache();
+  Tensor y = feed(layer, *cache, x, cuts({1, 2, 30, 500}, length));
   Weights weights(layer);
   AftBias w(config, weights);
   double error = 0, largest = 0;
@@ -104,8 +105,8 @@ TEST_CASE("running sums are exact after 100,000 tokens, wherever the keys drift"
 }
 
 TEST_CASE("members change places with all that is kept of them") {
-  for (auto [near, older] : {std::pair{3, AftState::Older::summed},
-                             std::pair{3, AftState::Older::forgotten}}) {
+  for (auto [near, older] :
+       {std::pair{3, AftCache::Older::summed}, std::pair{3, AftCache::Older::forgotten}}) {
     RandomValues random(17);
     Tensor key = random.tensor({2, 9, C}), value = random.tensor({2, 9, C});
     const std::vector<int64_t> members = {1, 1, 0};
@@ -114,17 +115,17 @@ TEST_CASE("members change places with all that is kept of them") {
       for (int64_t member : members) parts.push_back(x[member]);
       return stack(parts);
     };
-    auto fed = [&](AftState& state, const Tensor& k, const Tensor& v, int64_t begin, int64_t end) {
+    auto fed = [&](AftCache& cache, const Tensor& k, const Tensor& v, int64_t begin, int64_t end) {
       Tensor keys = slice(k, 1, begin, end), values = slice(v, 1, begin, end);
-      if (!state.sums()) return state.append(keys, values).second;
+      if (!cache.sums()) return cache.append(keys, values).second;
       AftBand band{Tensor::full({1, end - begin, near}, 1), begin - near + 1, 1};
-      return state.feed(keys, values, band);
+      return cache.feed(keys, values, band);
     };
-    AftState state(near, older), expected(near, older);
-    fed(state, key, value, 0, 7);
+    AftCache cache(near, older), expected(near, older);
+    fed(cache, key, value, 0, 7);
     fed(expected, chosen(key), chosen(value), 0, 7);
-    state.reorder(members);
-    Tensor y = fed(state, chosen(key), chosen(value), 7, 9);
+    cache.reorder(members);
+    Tensor y = fed(cache, chosen(key), chosen(value), 7, 9);
     CHECK(same_bits(y, fed(expected, chosen(key), chosen(value), 7, 9)));
     CHECK_FALSE(same_bits(y[0], y[2]));
   }

@@ -1,4 +1,4 @@
-#include "optim/peers/gradient_sums.h"
+#include "optim/peers/gradient_reducer.h"
 
 #include <algorithm>
 
@@ -17,7 +17,8 @@ std::span<Scalar> gradient_of(const Parameter& parameter) {
 
 }  // namespace
 
-GradientSums::GradientSums(Peers& peers, std::vector<Parameter> parameters) : peers_(peers) {
+GradientReducer::GradientReducer(ProcessGroup& peers, std::vector<Parameter> parameters)
+    : peers_(peers) {
   if (peers.size() == 1) return;
   int64_t room = 0;
   std::ranges::reverse(parameters);
@@ -31,7 +32,7 @@ GradientSums::GradientSums(Peers& peers, std::vector<Parameter> parameters) : pe
   }
 }
 
-void GradientSums::start() {
+void GradientReducer::start() {
   while (started_ < buckets_.size() &&
          std::ranges::none_of(buckets_[started_], [](const Parameter& parameter) {
            return parameter.value.recorded();
@@ -39,7 +40,7 @@ void GradientSums::start() {
     start_next();
 }
 
-void GradientSums::start_next() {
+void GradientReducer::start_next() {
   std::vector<Scalar> values;
   for (const Parameter& parameter : buckets_[started_++]) {
     std::span<Scalar> gradient = gradient_of(parameter);
@@ -48,7 +49,7 @@ void GradientSums::start_next() {
   peers_.start_sum(std::move(values));
 }
 
-double GradientSums::finish() {
+double GradientReducer::finish() {
   if (buckets_.empty()) return 0;
   while (started_ < buckets_.size()) start_next();
   started_ = 0;

@@ -14,13 +14,13 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// double and are rescaled whenever the greatest key grows, so they stay exact over any number of
 /// steps. Where older tokens are summed, `near` is how far position biases reach; a token costs
 /// O(near · C), whatever came before. Where they are forgotten, `near` is the limit.
-class AftState : public StateOf<AftState> {
+class AftCache : public CacheOf<AftCache> {
  public:
   enum class Older { summed, forgotten };
-  AftState(int64_t near, Older older) : older_(older), keys_(near), values_(near) {}
+  AftCache(int64_t near, Older older) : older_(older), keys_(near), values_(near) {}
 
   /// Feeds key and value [B, T, C], with their position biases `band`, after all earlier tokens.
-  /// Returns y [B, T, C]. Only for a state that sums older tokens.
+  /// Returns y [B, T, C]. Only for a cache that sums older tokens.
   Tensor feed(const Tensor& key, const Tensor& value, const AftBand& band);
 
   using KeysAndValues = std::pair<Tensor, Tensor>;  // [B, K, C] each

@@ -1,4 +1,4 @@
-#include "optim/peers/gradient_sums.h"
+#include "optim/peers/gradient_reducer.h"
 
 #include <doctest/doctest.h>
 
@@ -20,7 +20,7 @@ Parameter parameter(const char* name, int64_t count, Scalar value) {
 }
 
 /// One of two peers, who notes which parameters were still in use when each sum was begun.
-class Noting : public Peers {
+class Noting : public ProcessGroup {
  public:
   explicit Noting(std::vector<Parameter> parameters) : parameters_(std::move(parameters)) {}
   int64_t size() const override { return 2; }
@@ -30,7 +30,7 @@ class Noting : public Peers {
       if (parameter.value.recorded()) in_use += parameter.name;
     notes.push_back(in_use);
     counts.push_back(std::ssize(values));
-    Peers::start_sum(std::move(values));
+    ProcessGroup::start_sum(std::move(values));
   }
 
   std::vector<std::string> notes;
@@ -48,7 +48,7 @@ TEST_CASE("gradient sums: a bucket leaves as soon as its gradients are final, an
                              parameter("c", many, 3), parameter("d", many, 4)};
   const Tensor &a = all[0].value, &b = all[1].value, &c = all[2].value;
   Noting peers(all);
-  GradientSums sums(peers, all);
+  GradientReducer sums(peers, all);
   Tape tape;
   Tensor loss = sum(exp(a) * c * b * c);
   tape.backward(loss, Tensor::full({}, 1), [&] { sums.start(); });
@@ -68,9 +68,9 @@ TEST_CASE("gradient sums: they are the sums, bucket for bucket") {
     return all;
   };
   for (int64_t size : {1, 2, 4})
-    ThreadsAsPeers::run(size, [&](Peers& peers) {
+    ThreadsAsPeers::run(size, [&](ProcessGroup& peers) {
       std::vector<Parameter> all = parameters(peers.rank());
-      GradientSums sums(peers, all);
+      GradientReducer sums(peers, all);
       for (int step = 0; step < 2; ++step) {
         for (const Parameter& one : all) one.value.zero_gradient();
         // The gradients of Σ p² are 2 p; the last parameter is not used.

@@ -1,4 +1,4 @@
-#include "optim/peers/peers.h"
+#include "optim/peers/process_group.h"
 
 #include <cstring>
 
@@ -8,7 +8,7 @@ namespace {
 
 /// Returns the numbers of each peer, by rank.
 template <class Number>
-std::vector<std::vector<Number>> gather_numbers(Peers& peers, std::span<const Number> mine) {
+std::vector<std::vector<Number>> gather_numbers(ProcessGroup& peers, std::span<const Number> mine) {
   std::vector<std::vector<Number>> all;
   for (const std::vector<std::byte>& bytes : peers.gather(std::as_bytes(mine))) {
     std::vector<Number>& numbers = all.emplace_back(bytes.size() / sizeof(Number));
@@ -19,16 +19,16 @@ std::vector<std::vector<Number>> gather_numbers(Peers& peers, std::span<const Nu
 
 }  // namespace
 
-Peers& alone() {
-  thread_local Peers peers;
+ProcessGroup& alone() {
+  thread_local ProcessGroup peers;
   return peers;
 }
 
-Rows own_rows(const Peers& peers, int64_t rows) {
+Rows own_rows(const ProcessGroup& peers, int64_t rows) {
   return {rows * peers.rank() / peers.size(), rows * (peers.rank() + 1) / peers.size()};
 }
 
-std::vector<double> sums(Peers& peers, const std::vector<double>& values) {
+std::vector<double> sums(ProcessGroup& peers, const std::vector<double>& values) {
   std::vector<std::vector<double>> all = gather_numbers(peers, std::span(values));
   std::vector<double> totals = all[0];
   for (size_t peer = 1; peer < all.size(); ++peer)
@@ -36,7 +36,7 @@ std::vector<double> sums(Peers& peers, const std::vector<double>& values) {
   return totals;
 }
 
-Tensor gather_rows(Peers& peers, const Tensor& part) {
+Tensor gather_rows(ProcessGroup& peers, const Tensor& part) {
   std::vector<Scalar> joined;
   for (const std::vector<Scalar>& rows :
        gather_numbers(peers, std::span<const Scalar>(part.values())))
