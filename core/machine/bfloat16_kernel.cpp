@@ -314,9 +314,11 @@ constexpr Bfloat16Kernel kernel = {.tile_rows = tile_rows,
 }  // namespace
 
 const Bfloat16Kernel* bfloat16_kernel() {
+  // On Intel's Emerald Rapids, a core makes 88 GF/s with this instruction and 179 with floats.
   static const bool fits =
       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16");
+      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16") &&
+      !__builtin_cpu_is("intel");
   return fits ? &kernel : nullptr;
 }
 

@@ -15,10 +15,10 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 bool products_round();
 
 /// Computes c = alpha a b + beta c, as `gemm` does, with the elements of a and b rounded to
-/// bfloat16 (to nearest, ties to even; NaN and infinities stay). Where the CPU multiplies pairs of
-/// bfloat16 numbers, an element of c has the same bits whatever the sizes, the strides and the
-/// number of threads, and numbers below 1e-38 count as 0. Elsewhere the operands are rounded by
-/// software and multiplied as floats, which is slower than not to round. (PyTorch:
+/// bfloat16 (to nearest, ties to even; NaN and infinities stay). An element of c has the same bits
+/// whatever the sizes, the strides and the number of threads. A CPU that multiplies pairs of
+/// bfloat16 numbers faster than floats does that, and takes numbers below 1e-38 for 0. Others round
+/// the operands as they pack them, and multiply them as floats. (PyTorch:
 /// torch.set_float32_matmul_precision("medium"))
 void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
                    Threads threads);
@@ -42,11 +42,13 @@ class RightFactor {
   std::shared_ptr<const Rounded> rounded_{};
 };
 
-/// Whether bfloat16 products use the CPU's instructions for them (AVX512_BF16).
+/// Whether bfloat16 products are faster than those of floats: they use the CPU's instructions for
+/// them (AVX512_BF16), if these multiply more numbers in a cycle than the ones for floats do. They
+/// do on AMD's Zen 4 and 5, and do not on Intel's Emerald Rapids.
 bool has_fast_bfloat16_products();
 
-/// Makes the whole process multiply by software from now on, or by the CPU's instructions again
-/// where it has them. It is for tests.
+/// Makes the whole process multiply rounded numbers as floats from now on, or by such instructions
+/// again where the CPU has them. It is for tests.
 void allow_fast_bfloat16_products(bool allowed);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -37,7 +37,11 @@ inline constexpr double worthwhile_products = 4e5;
 bool multiply_thin(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Scalar beta,
                    const Matrix& c);
 
-/// Computes what `gemm` does with a and b as they are, whatever the precision of products.
+/// Computes what `gemm` does with a and b as they are, by panels (core/machine/packed_product.h).
+void panel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c, Threads threads);
+
+/// Computes what `gemm` does with a and b as they are, whatever the precision of products: by
+/// OpenBLAS, or by panels where these are faster.
 void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
                     Threads threads);
 

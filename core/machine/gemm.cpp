@@ -1,6 +1,7 @@
 #include "core/errors.h"
 #include "core/machine/bfloat16_product.h"
 #include "core/machine/blas.h"
+#include "core/machine/packed_product.h"
 #include "core/machine/simd.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -46,6 +47,13 @@ bool multiply_thin(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Sca
     return false;
   }
   return true;
+}
+
+void panel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
+                Threads threads) {
+  if (!has_products(a, b, beta, c) || multiply_thin(alpha, a, b, beta, c)) return;
+  if (multiplications(a, c) < worthwhile_products) threads = Threads::one;
+  packed_product(simd::vector_kernel(), threads, alpha, a, b, beta, c);
 }
 
 void gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c, Threads threads) {

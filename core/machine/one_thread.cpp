@@ -29,6 +29,8 @@ void run_tiles(int64_t tiles, const std::function<void(int64_t)>& body) {
 
 std::optional<std::string> openblas_complaint() { return std::nullopt; }
 
+bool panels_beat_openblas() { return true; }
+
 std::string openblas_core() { return "none"; }
 
 }  // namespace shiftgrad

@@ -45,6 +45,14 @@ bool is_amd_family_25() {
 #endif
 }
 
+bool is_intel() {
+#ifdef __x86_64__
+  return __builtin_cpu_is("intel");
+#else
+  return false;
+#endif
+}
+
 bool is_one_of(std::initializer_list<std::string_view> cores) {
   return std::ranges::find(cores, openblas_core()) != cores.end();
 }
@@ -75,6 +83,8 @@ bool openblas_is_faster_in_pieces() {
   // The kernels with AVX-512.
   return is_one_of({"SkylakeX", "Cooperlake", "SapphireRapids"}) && is_amd_family_25();
 }
+
+bool panels_beat_openblas() { return has_avx512() && is_intel(); }
 
 std::optional<std::string> openblas_complaint() {
   const char* chosen = std::getenv(choice);

@@ -43,10 +43,12 @@ struct PanelKernel {
   void (*convert)(const ConstMatrix& a, Element* elements, int64_t step) = nullptr;
 };
 
-/// The kernel for numbers that are not rounded, in the widest vectors that the CPU has.
 namespace simd {
+/// The kernel for numbers as they are, in the widest vectors that the CPU has.
 extern const PanelKernel<Scalar>& (*const vector_kernel)();
-}
+/// The kernel for floats that are rounded to bfloat16 as they are packed, in such vectors too.
+extern const PanelKernel<Scalar>& (*const rounding_kernel)();
+}  // namespace simd
 
 /// Two bfloat16 numbers, the first in the lower half. A bfloat16 instruction multiplies pairs: each
 /// lane of a sum gets a₀ b₀ + a₁ b₁. So the elements of a panel are pairs of numbers that follow
@@ -56,8 +58,20 @@ using Bfloat16Pair = uint32_t;
 /// have some of its own.
 using Bfloat16Kernel = PanelKernel<Bfloat16Pair>;
 
-/// The kernel for this CPU, or null if it has no instructions for bfloat16.
+/// The kernel for this CPU, or null if it has no instructions for bfloat16, or none that are faster
+/// than those for floats.
 const Bfloat16Kernel* bfloat16_kernel();
+
+/// Returns that kernel, or null while `allow_fast_bfloat16_products` forbids it.
+const Bfloat16Kernel* pair_kernel();
+
+/// Calls body(kernel) for the kernel that products use when they round.
+template <class Body>
+auto with_rounding_kernel(Body body) {
+  if constexpr (sizeof(Scalar) == sizeof(Bfloat16Pair))
+    if (const Bfloat16Kernel* pairs = pair_kernel()) return body(*pairs);
+  return body(simd::rounding_kernel());
+}
 
 /// Calls body(row, rows, column, columns) for the tiles of c, panel of b by panel of b.
 template <class Element>

@@ -10,12 +10,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
-/// Calls body(kernel, element) for the kernel to use; `element` is one of its elements.
+/// Calls body(kernel) for the kernel to use in the process's precision.
 template <class Body>
 auto with_kernel(Body body) {
-  if constexpr (sizeof(Bfloat16Pair) == sizeof(Scalar))
-    if (products_round()) return body(*bfloat16_kernel(), Bfloat16Pair());
-  return body(simd::vector_kernel(), Scalar());
+  if (products_round()) return with_rounding_kernel(body);
+  return body(simd::vector_kernel());
 }
 
 /// The distance between the rows or columns of a packed left factor of this length: whole lines.
@@ -45,13 +44,11 @@ void multiply_tiles(const PanelKernel<Element>& kernel, Scalar alpha, const Left
 
 }  // namespace
 
-bool has_tile_kernel() { return !products_round() || has_fast_bfloat16_products(); }
-
 PackedFactor PackedFactor::block(int64_t first_row, int64_t row_count, int64_t first_column,
                                  int64_t column_count) const {
   const ConstMatrix part = matrix.block(first_row, row_count, first_column, column_count);
   if (!panels) return {part};
-  return with_kernel([&](const auto& kernel, auto) -> PackedFactor {
+  return with_kernel([&](const auto& kernel) -> PackedFactor {
     return {part,
             panels + first_column / kernel.tile_columns * panel_step +
                 first_row / kernel.numbers * kernel.tile_columns,
@@ -60,7 +57,7 @@ PackedFactor PackedFactor::block(int64_t first_row, int64_t row_count, int64_t f
 }
 
 int64_t left_panel_count(int64_t rows, int64_t columns) {
-  return with_kernel([&](const auto& kernel, auto) -> int64_t {
+  return with_kernel([&](const auto& kernel) -> int64_t {
     if (!kernel.convert) return 0;  // A kernel reads whole tiles of rows.
     return std::max((rows + kernel.tile_rows) * left_step(divide_up(columns, kernel.numbers)),
                     left_step(columns) * divide_up(rows, kernel.numbers) + kernel.tile_rows);
@@ -68,7 +65,7 @@ int64_t left_panel_count(int64_t rows, int64_t columns) {
 }
 
 int64_t right_panel_count(int64_t rows, int64_t columns) {
-  return with_kernel([&](const auto& kernel, auto) -> int64_t {
+  return with_kernel([&](const auto& kernel) -> int64_t {
     return divide_up(columns, kernel.tile_columns) * kernel.tile_columns *
            divide_up(rows, kernel.numbers);
   });
@@ -80,7 +77,7 @@ LeftFactor pack_left(const ConstMatrix& a, Scalar* panels) {
 
 LeftFactor pack_left_part(const ConstMatrix& a, Scalar* panels, int64_t first_row,
                           int64_t row_count, int64_t first_column, int64_t column_count) {
-  return with_kernel([&]<class Element>(const PanelKernel<Element>& kernel, Element) -> LeftFactor {
+  return with_kernel([&]<class Element>(const PanelKernel<Element>& kernel) -> LeftFactor {
     if (!kernel.convert) return {a, a};
     const int64_t depth = divide_up(a.columns, kernel.numbers);
     MatrixView<Scalar> elements = {panels, a.rows, depth, left_step(depth), 1};
@@ -94,11 +91,10 @@ LeftFactor pack_left_part(const ConstMatrix& a, Scalar* panels, int64_t first_ro
 }
 
 PackedFactor pack_right(const ConstMatrix& b, Scalar* panels) {
-  return with_kernel(
-      [&]<class Element>(const PanelKernel<Element>& kernel, Element) -> PackedFactor {
-        kernel.pack_right(b, reinterpret_cast<Element*>(panels));
-        return {b, panels, divide_up(b.rows, kernel.numbers) * kernel.tile_columns};
-      });
+  return with_kernel([&]<class Element>(const PanelKernel<Element>& kernel) -> PackedFactor {
+    kernel.pack_right(b, reinterpret_cast<Element*>(panels));
+    return {b, panels, divide_up(b.rows, kernel.numbers) * kernel.tile_columns};
+  });
 }
 
 PackedMatrix::PackedMatrix(const ConstMatrix& b, bool packs)
@@ -115,7 +111,7 @@ void tile_product(Scalar alpha, const LeftFactor& a, const PackedFactor& b, Scal
                   const Matrix& c, const Band& of_a, const Band& of_c) {
   if (!b.panels) return gemm(alpha, a.matrix, b.matrix, beta, c);
   with_kernel(
-      [&](const auto& kernel, auto) { multiply_tiles(kernel, alpha, a, b, beta, c, of_a, of_c); });
+      [&](const auto& kernel) { multiply_tiles(kernel, alpha, a, b, beta, c, of_a, of_c); });
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -37,13 +37,9 @@ struct PackedFactor {
 /// Parts of a packed factor begin at multiples of this.
 inline constexpr int64_t part_columns = 32;
 
-/// Whether the CPU has a kernel for products in the process's precision. Else nothing is packed,
-/// and `tile_product` is `gemm`.
-bool has_tile_kernel();
-
 /// Whether to pack a right factor of products that have so many rows in all: for few, packing takes
-/// longer than the products.
-inline bool packing_pays(int64_t rows) { return rows > 8 && has_tile_kernel(); }
+/// longer than the products. A `tile_product` of what is not packed is `gemm`.
+inline bool packing_pays(int64_t rows) { return rows > 8; }
 
 /// The Scalars that a packed factor [rows, columns] takes; for a left one with dense rows, those
 /// for its transpose too.

@@ -103,6 +103,8 @@ void product_on(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix 
 }
 inline constexpr Gemm serial_gemm = product_on<gemm, Threads::one>;
 inline constexpr Gemm parallel_gemm = product_on<gemm, Threads::all>;
+inline constexpr Gemm serial_panel_gemm = product_on<panel_gemm, Threads::one>;
+inline constexpr Gemm parallel_panel_gemm = product_on<panel_gemm, Threads::all>;
 inline constexpr Gemm serial_rounded_gemm = product_on<bfloat16_gemm, Threads::one>;
 inline constexpr Gemm parallel_rounded_gemm = product_on<bfloat16_gemm, Threads::all>;
 

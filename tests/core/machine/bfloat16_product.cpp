@@ -378,9 +378,9 @@ TEST_CASE("bfloat16 products: the same bits with any number of threads") {
   });
 }
 
-TEST_CASE(
-    "bfloat16 products: the CPU's instructions give an element the same bits in any product") {
-  if (!has_fast_bfloat16_products()) return;
+namespace {
+
+void check_same_bits_in_any_product() {
   constexpr int64_t m = 130, k = 1101, n = 200;
   GuardedMatrix a(m, k, Order::rows, 1), b(k, n, Order::rows, 2), c(m, n, Order::rows, 3);
   std::vector<float> start = c.numbers();
@@ -414,4 +414,10 @@ TEST_CASE(
                           c.view.block(row, rows, column, columns));
     }
   CHECK(c.numbers() == whole);
+}
+
+}  // namespace
+
+TEST_CASE("bfloat16 products: an element has the same bits in any product") {
+  by_hardware_and_software(check_same_bits_in_any_product);
 }
