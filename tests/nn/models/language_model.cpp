@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ops/loss.h"
+#include "ops/reduce.h"
 #include "ops/shape.h"
 #include "tests/support/layer_gradients.h"
 #include "tests/support/mismatch.h"
@@ -145,6 +146,24 @@ TEST_CASE("what is tied is one parameter, listed once, under its owner's name") 
   for (const char* name : {"output.weight", "blocks.0.mixer.content_bias",
                            "blocks.1.mixer.position_bias", "final_norm.weight"})
     CHECK(times(name) == 0);
+}
+
+TEST_CASE("no tokens and no members: logits of no element, and gradients of 0") {
+  for (const ModelRow& row : model_rows()) {
+    CAPTURE(row.json);
+    RandomValues random(98);
+    LanguageModel model = row.make(random);
+    for (auto [B, T] : {std::pair<int64_t, int64_t>{2, 0}, {0, 3}, {0, 0}}) {
+      CAPTURE(B);
+      Context context;
+      Tape tape;
+      Tensor logits = model(random_tokens(B, T, row.config.vocab_size, 91), {}, context).logits;
+      CHECK(logits.shape() == Dims{B, T, row.config.vocab_size});
+      tape.backward(sum(logits));
+      for (const Parameter& parameter : parameters(model))
+        for (double value : gradient_of(parameter.value).values) REQUIRE(value == 0);
+    }
+  }
 }
 
 TEST_CASE("positions beyond max_len are refused, with memory and cache counted") {
