@@ -7,6 +7,7 @@ const markdown = require('markdown-it')({ html: true, typographer: false, highli
 const { equations } = require('./equations.js');
 const { with_exercises } = require('./exercises.js');
 const { headings } = require('./headings.js');
+const { quantities } = require('./measured.js');
 const { numbers } = require('./numbers.js');
 const { quotes } = require('./quotes.js');
 
@@ -14,6 +15,7 @@ markdown.use(equations).use(headings).use(numbers).use(quotes);
 // Wide tables scroll by themselves, so that a narrow page does not. Without a mouse, keys scroll them.
 markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0" role="group" aria-label="Table"><table>\n';
 markdown.renderer.rules.table_close = () => '</table></div>\n';
+markdown.use(quantities);
 
 // Captions stand in HTML, where Markdown reads no further, but they are text.
 const html_block = markdown.renderer.rules.html_block;
