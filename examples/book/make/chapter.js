@@ -17,11 +17,15 @@ markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0" role=
 markdown.renderer.rules.table_close = () => '</table></div>\n';
 markdown.use(quantities);
 
+/// A drawing in the page itself, where it has the page's colours.
+const drawing = (_, file) => fs.readFileSync(path.resolve(__dirname, '../chapters', file), 'utf8').trim();
+
 // Captions stand in HTML, where Markdown reads no further, but they are text.
 const html_block = markdown.renderer.rules.html_block;
 markdown.renderer.rules.html_block = (tokens, n, ...rest) =>
   html_block(tokens, n, ...rest).replace(/(<figcaption>)([^]*?)(<\/figcaption>)/g,
-                                         (_, begin, text, end) => begin + markdown.renderInline(text.trim()) + end);
+                                         (_, begin, text, end) => begin + markdown.renderInline(text.trim()) + end)
+    .replace(/<img src="([\w-]+\.svg)" alt="[^"]*">/, drawing);
 
 /// Splits "---\nkey: value\n---\ntext" into its keys and its text.
 function front_matter(file, source) {

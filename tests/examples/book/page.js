@@ -283,7 +283,7 @@ async function check_print(page, offend) {
   const { left, buttons, indented } = await page.evaluate(() => ({
     left: document.querySelector('main').getBoundingClientRect().left,
     buttons: [...document.querySelectorAll('header, footer, button')].filter((one) => one.checkVisibility()).length,
-    indented: [...document.querySelectorAll('main > p, main > .beside:has(.quote) > div > p')]
+    indented: [...document.querySelectorAll('main > p')]
       .filter((one) => one.getBoundingClientRect().left > 20).map(({ textContent }) => textContent.slice(0, 30)),
   }));
   if (left > 20 || buttons) offend(`printed, the text begins at ${left} and ${buttons} controls show`);
