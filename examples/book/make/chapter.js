@@ -13,7 +13,12 @@ const { quotes } = require('./quotes.js');
 
 markdown.use(equations).use(headings).use(numbers).use(quotes);
 // Wide tables scroll by themselves, so that a narrow page does not. Without a mouse, keys scroll them.
-markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0" role="group" aria-label="Table"><table>\n';
+// A table that ends in remarks has these below the other columns on a phone.
+markdown.renderer.rules.table_open = (tokens, n) => {
+  const head = tokens.slice(n, n + 13).filter(({ type }) => type === 'inline').map(({ content }) => content);
+  const kind = head[2] === 'remark' ? 'wide remarks' : 'wide';
+  return `<div class="${kind}" tabindex="0" role="group" aria-label="Table"><table>\n`;
+};
 markdown.renderer.rules.table_close = () => '</table></div>\n';
 markdown.use(quantities);
 
