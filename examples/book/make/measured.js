@@ -13,7 +13,7 @@ const path = require('node:path');
 
 const studies = path.resolve(__dirname, '../../studies');
 const notation = 'Mean ± standard deviation over the seeds of the trainings, and in brackets their number. ' +
-  'Of a comparison: difference ± standard error.';
+  'Of a comparison: difference ± standard error, and p, the probability of so large a difference by chance.';
 
 /// The lines below a heading, up to the next heading.
 function section(file, heading) {
