@@ -55,7 +55,7 @@ function contents(chapters) {
 <a href="shift.html">The chapter on the shift</a> takes it step by step.</figcaption>
 </figure>
 <p>Each variant has a chapter, from the Transformer's attention to what has been put in its place. You should know
-matrices and derivatives; <a href="whole_model.html">chapter 2</a> builds a whole model from them. Each number in a figure is computed on this page by shiftgrad, the C++
+matrices and derivatives; <a href="whole_model.html">chapter ${chapters.find(({ name }) => name === 'whole_model').order}</a> builds a whole model from them. Each number in a figure is computed on this page by shiftgrad, the C++
 library that the book explains, compiled to WebAssembly.</p>
 <ol class="contents">
 ${rows.join('\n')}

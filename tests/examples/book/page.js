@@ -273,8 +273,10 @@ async function check_copies(page, offend) {
     getSelection().selectAllChildren(equation);
     document.execCommand('copy');
     getSelection().removeAllRanges();
-    return { text, written: equation.querySelector('annotation').textContent };
+    const own = [...document.querySelectorAll('annotation')].find((one) => /\\(query|key|val|memory|distance|content|position)/.test(one.textContent));
+    return { text, written: equation.querySelector('annotation').textContent, own: own?.textContent };
   });
+  if (copied?.own) offend(`a copy of ${copied.own} has commands of this book`);
   if (copied && copied.text.trim() !== `$${copied.written}$`) offend(`an equation is copied as ${JSON.stringify(copied)}`);
 }
 
