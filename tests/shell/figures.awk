@@ -5,7 +5,7 @@
 # A figure is a paragraph with a number and a unit of measurement, a table with numbers after a point, or a picture
 # of measurements. Its command stands in backquotes in the paragraph, else in backquotes or as a line of code before
 # it in its section, else behind it. A link to a section that has commands counts too, as does a quote of such a
-# page. A dash stands where there is none. Numbers that are not measured, such as a paper's or a size that was worked
+# page, or a line of the book that takes a claim from there. A dash stands where there is none. Numbers that are not measured, such as a paper's or a size that was worked
 # out, have the comment <!-- not measured --> behind them.
 
 BEGIN {
@@ -82,6 +82,7 @@ FNR == 1 { end_section(); page = FILENAME; fenced = 0 }
   if (/^```quote-text/) quoted = "quoted from " $2
   next
 }
+/^::/ { end_block(); quoted = "quoted from the studies"; next }
 fenced || /^    / {
   end_block()
   line = $0

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Writes a script that gives pages the modules $@, which are files, by name, as in `import "book/cell_field.js"`. A
-# page that was opened from a disk may not import files, so the script holds each module as a data: URL in an import
-# map.
+# Writes a script for the head of a page. It sets the colours that the reader chose (page/color_scheme.js) before
+# anything is painted, and gives the page the modules $@, which are files, by name, as in
+# `import "book/cell_field.js"`. A page that was opened from a disk may not import files, so the script holds each
+# module as a data: URL in an import map.
 set -eu
 
 # entry NAME: a row of the map whose module is read from standard input.
@@ -9,6 +10,8 @@ entry() {
   printf '  "book/%s": "data:text/javascript;base64,%s",\n' "$1" "$(base64 -w 0)"
 }
 
+echo 'try { const scheme = localStorage.getItem("color-scheme");'
+echo 'if (scheme === "light" || scheme === "dark") document.documentElement.style.colorScheme = scheme; } catch { }'
 echo 'document.head.append(Object.assign(document.createElement("script"), {'
 echo 'type: "importmap", textContent: JSON.stringify({ imports: {'
 for module in "$@"; do

@@ -43,7 +43,7 @@ HeatMap heat_map(const AttentionMap& map, const MapAxis& queries, const MapAxis&
 double cell_within(const HeatMap& map, double width);
 
 /// Draws a map whose cells are squares. Small values are many and matter together, so the colour
-/// grows with the root of a value. Hidden cells are grey, with a stroke through them. <metadata>
+/// grows with the root of a value. Hidden cells are blank, with a thin stroke through them. <metadata>
 /// has the values in thousandths of the limit, and the names, so that a page reads them there.
 Drawing drawn(const HeatMap& map, double cell);
 

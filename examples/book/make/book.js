@@ -28,11 +28,13 @@ function modules_in(html) {
   });
 }
 
-/// KaTeX's styles with its fonts in woff2, which all browsers read, beside the pages.
+/// KaTeX's styles with its fonts in woff2, which all browsers read, beside the pages, and its script by which a copied
+/// equation comes out once, as it was written.
 function copy_katex() {
   const katex = path.join(path.dirname(require.resolve('katex/package.json')), 'dist');
   const styles = fs.readFileSync(path.join(katex, 'katex.min.css'), 'utf8');
   write('katex.css', styles.replace(/,url\([^)]*\.(woff|ttf)\) format\("[a-z]*"\)/g, ''));
+  fs.copyFileSync(path.join(katex, 'contrib/copy-tex.js'), path.join(folder, 'copy-tex.js'));
   fs.mkdirSync(path.join(folder, 'fonts'), { recursive: true });
   for (const font of fs.readdirSync(path.join(katex, 'fonts')))
     if (font.endsWith('.woff2'))

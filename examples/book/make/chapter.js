@@ -7,19 +7,30 @@ const markdown = require('markdown-it')({ html: true, typographer: false, highli
 const { equations } = require('./equations.js');
 const { with_exercises } = require('./exercises.js');
 const { headings } = require('./headings.js');
+const { quantities } = require('./measured.js');
 const { numbers } = require('./numbers.js');
 const { quotes } = require('./quotes.js');
 
 markdown.use(equations).use(headings).use(numbers).use(quotes);
 // Wide tables scroll by themselves, so that a narrow page does not. Without a mouse, keys scroll them.
-markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0" role="group" aria-label="Table"><table>\n';
+// A table that ends in remarks has these below the other columns on a phone.
+markdown.renderer.rules.table_open = (tokens, n) => {
+  const head = tokens.slice(n, n + 13).filter(({ type }) => type === 'inline').map(({ content }) => content);
+  const kind = head[2] === 'remark' ? 'wide remarks' : 'wide';
+  return `<div class="${kind}" tabindex="0" role="group" aria-label="Table"><table>\n`;
+};
 markdown.renderer.rules.table_close = () => '</table></div>\n';
+markdown.use(quantities);
+
+/// A drawing in the page itself, where it has the page's colours.
+const drawing = (_, file) => fs.readFileSync(path.resolve(__dirname, '../chapters', file), 'utf8').trim();
 
 // Captions stand in HTML, where Markdown reads no further, but they are text.
 const html_block = markdown.renderer.rules.html_block;
 markdown.renderer.rules.html_block = (tokens, n, ...rest) =>
   html_block(tokens, n, ...rest).replace(/(<figcaption>)([^]*?)(<\/figcaption>)/g,
-                                         (_, begin, text, end) => begin + markdown.renderInline(text.trim()) + end);
+                                         (_, begin, text, end) => begin + markdown.renderInline(text.trim()) + end)
+    .replace(/<img src="([\w-]+\.svg)" alt="[^"]*">/, drawing);
 
 /// Splits "---\nkey: value\n---\ntext" into its keys and its text.
 function front_matter(file, source) {

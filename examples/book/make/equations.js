@@ -5,9 +5,13 @@ const { macros } = require('./meanings.js');
 
 const longest_unbroken = 40;  // characters of an equation that fits into a line of a phone with what follows it
 
+const own_commands = new RegExp(`(${Object.keys(macros).map((name) => `\\${name}`).join('|')})(?=\\{)`, 'g');
+
+/// The HTML of an equation. What a reader copies of it has none of our own commands.
 function set(text, displayMode) {
   const trust = ({ command }) => command === '\\htmlClass';
-  return katex.renderToString(text, { displayMode, throwOnError: true, macros: { ...macros }, trust, strict: false });
+  const html = katex.renderToString(text, { displayMode, throwOnError: true, macros: { ...macros }, trust, strict: false });
+  return html.replace(/(<annotation[^>]*>)([^<]*)/, (_, tag, source) => tag + source.replace(own_commands, ''));
 }
 
 /// $a$ in a line. As in pandoc, no space follows the first dollar or stands before the last, and no digit

@@ -1,5 +1,5 @@
-// Headings in Markdown get an id from their words, so that links lead to them. `env.headings` lists the main ones
-// for the contents of the page.
+// Headings in Markdown get an id from their words, and a link to themselves, which a reader can copy. `env.headings`
+// lists the main ones for the contents of the page.
 
 /// What a heading says, in letters that a link can have.
 function slug(title) {
@@ -23,9 +23,14 @@ function headings(markdown) {
       const title = tokens[n + 1].content;
       const id = unused(slug(title), env.taken);
       token.attrSet('id', id);
+      token.meta = { id, title };
       if (token.tag === 'h2') env.headings.push({ id, html: markdown.renderInline(title) });
     });
   });
+  markdown.renderer.rules.heading_close = (tokens, n) => {
+    const { id, title } = tokens[n - 2].meta;
+    return ` <a class="permalink" href="#${id}" aria-label="Link to “${markdown.utils.escapeHtml(title)}”">#</a></${tokens[n].tag}>\n`;
+  };
 }
 
 module.exports = { headings };

@@ -51,11 +51,11 @@ function contents(chapters) {
     html: `<p class="claim">A query asks how far back a key stands. One buffer, read in other rows, answers for all keys at once.</p>
 <figure>
 <shift-figure t="4" m="2" way="rel_shift" plain plays></shift-figure>
-<figcaption>Each row is a query, <i>q</i>, and each column a distance, <i>r</i>. The shift brings every score to its key.
+<figcaption>Each row is a query, <i>q</i>. A column is a distance, <i>r</i>, at first, and a key, <i>k</i>, in the end: the shift brings every score to its key.
 <a href="shift.html">The chapter on the shift</a> takes it step by step.</figcaption>
 </figure>
 <p>Each variant has a chapter, from the Transformer's attention to what has been put in its place. You should know
-matrices and derivatives; <a href="whole_model.html">chapter 2</a> builds a whole model from them. Each number in a figure is computed on this page by shiftgrad, the C++
+matrices and derivatives; <a href="whole_model.html">chapter ${chapters.find(({ name }) => name === 'whole_model').order}</a> builds a whole model from them. Each number in a figure is computed on this page by shiftgrad, the C++
 library that the book explains, compiled to WebAssembly.</p>
 <ol class="contents">
 ${rows.join('\n')}
@@ -80,6 +80,7 @@ function page(chapter, chapters, modules_in) {
 <link rel="stylesheet" href="katex.css">
 <link rel="stylesheet" href="book.css">
 <script src="components.js"></script>
+<script src="copy-tex.js" defer></script>
 <script type="module">
 ${imports.join('\n')}
 </script>

@@ -7,9 +7,10 @@
 //     ```
 //
 // A quote goes from the first line of the file that begins with the first line here, to the next one at its
-// indentation that begins with the last line here. One line alone quotes one line. Where that beginning
-// occurs before, a line above it here, such as a heading, says after which line to look. A quote-text is
-// Markdown and becomes part of the page. The book cannot be made when a line is gone.
+// indentation that begins with the last line here, or to a deeper one that closes all brackets. One line alone quotes
+// one line. Where that beginning occurs before, a line above it here, such as a heading, says after which line to
+// look. A quote-text is Markdown and becomes part of the page. The book cannot be made when a line is gone, when a
+// bracket of the code stays open, or when the quoted text begins or ends inside of a paragraph.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -17,21 +18,39 @@ const path = require('node:path');
 const project = path.resolve(__dirname, '../../..');
 const indentation = (line) => line.length - line.trimStart().length;
 
+/// How many brackets of some code stay open. Strings and comments do not count.
+function open_brackets(lines) {
+  const code = lines.join('\n').replace(/"(\\.|[^"\\\n])*"|'(\\.|[^'\\\n])'|\/\/.*/g, '');
+  return [...code].reduce((open, letter) => open + '([{'.includes(letter) - ')]}'.includes(letter), 0);
+}
+
+/// Whether a line of Markdown goes on with the paragraph of the line before it.
+const goes_on = (line, before) => Boolean(line?.trim() && before?.trim()) &&
+  !/^\s*(\||- |#|<!--)/.test(line) && !/^\s*(\||#|<!--)/.test(before);
+
 /// The lines of a file from the one that begins with the last of `beginnings` to the one that begins with
 /// `last`. Each beginning is sought after the one before it.
 function cut(file, beginnings, last) {
+  const is_text = file.endsWith('.md');
   const lines = fs.readFileSync(path.join(project, file), 'utf8').split('\n');
-  const begins = (line, text) => line.trim() && line.trimStart().startsWith(text);
   let begin = -1;
+  const is_closed = (end) => is_text || open_brackets(lines.slice(begin, end + 1)) === 0;
+  const begins = (line, text) => line.trim() && line.trimStart().startsWith(text);
   for (const beginning of beginnings) {
     const before = begin;
     begin = lines.findIndex((line, n) => n > before && begins(line, beginning));
     if (begin < 0) throw new Error(`quote ${file}: no line begins with "${beginning}"`);
   }
-  if (last === undefined) return lines.slice(begin, begin + 1);
   const depth = indentation(lines[begin]);
-  const end = lines.findIndex((line, n) => n > begin && indentation(line) === depth && begins(line, last));
+  const ends = (line, n) => n > begin && begins(line, last) &&
+    (indentation(line) === depth || (indentation(line) > depth && is_closed(n)));
+  const end = last === undefined ? begin : lines.findIndex(ends);
   if (end < 0) throw new Error(`quote ${file}: after "${beginnings.at(-1)}", no line begins with "${last}"`);
+  if (!is_closed(end)) throw new Error(`quote ${file}: a bracket stays open after "${lines[end].trim()}"`);
+  if (is_text && goes_on(lines[end + 1], lines[end]))
+    throw new Error(`quote ${file}: the paragraph goes on after "${lines[end]}" with "${lines[end + 1]}"`);
+  if (is_text && goes_on(lines[begin], lines[begin - 1]))
+    throw new Error(`quote ${file}: the paragraph of "${lines[begin]}" begins above it`);
   return lines.slice(begin, end + 1).map((line) => line.slice(Math.min(depth, indentation(line))));
 }
 

@@ -1,8 +1,8 @@
 // <model-part part="norm">: the numbers of one part of the page's tiny model, for the token that is chosen in the
-// figure of the whole model.
+// figure of the whole model. The part of AdamW has the button that makes a step.
 
-import { fixed, written } from 'book/elements.js';
-import { tiny } from 'book/studied_model.js';
+import { attempt, fixed, part, written } from 'book/elements.js';
+import { rate, tiny } from 'book/studied_model.js';
 
 const stages = (...names) => ({ inside, chosen }) =>
   names.map(([title, name, of]) => [title, tiny.row(name, chosen, of).map((value) => fixed(value, of ? 4 : 2))]);
@@ -67,7 +67,7 @@ const parts = {
                  ['after layer 1', 'blocks.1.feed_forward_sum', 'gradient'])(model),
   }),
   adamw: (model) => {
-    if (!model.learned) return { names: ['press “One step of AdamW”'], rows: [] };
+    if (!model.learned) return { names: ['no step so far'], rows: [] };
     const { names, pick } = few(model), { before, gradient, first, second, after, updates } = model.learned;
     return {
       names,
@@ -81,8 +81,14 @@ customElements.define('model-part', class extends HTMLElement {
   connectedCallback() {
     if (this.firstChild) return;
     this.innerHTML = '<p class="step"></p><div class="wide" tabindex="0" role="group" aria-label="Numbers"><table></table></div>';
+    if (this.getAttribute('part') === 'adamw') this.#add_button();
     tiny.addEventListener('change', () => this.#draw());
     if (tiny.inside) this.#draw();
+  }
+
+  #add_button() {
+    this.insertAdjacentHTML('afterbegin', '<div class="controls"><button type="button" name="learn">One step of AdamW</button></div><p role="alert" hidden></p>');
+    part(this, 'learn').addEventListener('click', () => attempt(this, () => tiny.learn('output.bias', rate)));
   }
 
   #draw() {

@@ -80,6 +80,9 @@ export class StudiedModel extends EventTarget {
   }
 }
 
+/// The learning rate of a step that the reader makes.
+export const rate = 0.05;
+
 const known = ' abcdefghijklmnopqrstuvwxyz';
 
 /// The small model that all figures of a page share: two layers of eight channels and two heads.

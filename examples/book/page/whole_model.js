@@ -1,5 +1,5 @@
-// <whole-model text="the cat sat">: all that a language model computes for a text, from the tokens above to the loss
-// below. A strip has a coloured cell for each channel, blue above 0 and orange below. One token is chosen: its
+// <whole-model text="the cat sat">: all that a language model computes for a text, from the tokens below up to the loss.
+// A strip has a coloured cell for each channel, blue above 0 and orange below. One token is chosen: its
 // column is marked, and the rows of weights show where it looks.
 // With terms, one head shows what each term of its score says about each key.
 //
@@ -7,10 +7,10 @@
 // is one of the workshop's, which the button trains first.
 
 import { attempt, choose, element, fixed, part, written } from 'book/elements.js';
-import { tiny, variant_model } from 'book/studied_model.js';
+import { rate, tiny, variant_model } from 'book/studied_model.js';
 import { held_back, texts } from 'book/texts.js';
 
-const longest = 13, rate = 0.05, at_once = 25;
+const longest = 13, at_once = 25;
 
 const titles = {
   embedding: 'embedding', mixer_norm: 'norm', mixer: 'attention', mixer_sum: '+ stream', feed_forward_norm: 'norm',
@@ -119,24 +119,28 @@ customElements.define('whole-model', class extends HTMLElement {
     this.querySelector('output[name=token]').textContent = `${chosen} “${written(letters[chosen])}”`;
     this.querySelector('.status').textContent =
       `${steps} ${steps === 1 ? 'step' : 'steps'}: loss ${fixed(inside.loss, 3)} nats`;
-    const table = element('table');
-    table.append(this.#row('token', letters.slice(0, count).map((letter, n) => element('td', written(letter), { 'data-token': n })), 'letters'));
-    const layers = [];
+    // Rows in the order in which they are computed, in groups: what comes later stands higher.
+    const groups = [[this.#row('token', letters.slice(0, count).map((letter, n) => element('td', written(letter), { 'data-token': n })), 'letters')]];
+    const layers = [], headings = [];
+    const begin = (title) => {
+      headings[groups.length] = this.#heading(title);
+      groups.push([]);
+    };
     for (const stage of inside.stages) {
       const [, layer, name] = /^blocks\.(\d+)\.(.*)$/.exec(stage.name) ?? [null, null, stage.name];
       if (layer !== null && !layers.includes(layer)) {
         layers.push(layer);
-        table.append(this.#heading(`layer ${layer}`));
+        begin(`layer ${layer}`);
       }
-      if (name === 'final_norm') table.append(this.#heading('prediction'));
-      if (name === 'mixer') {
-        this.#add_terms(table, Number(layer), count);
-        this.#add_weights(table, inside.attention[Number(layer)], count);
-      }
-      table.append(this.#strips(stage, titles[name], of, count));
+      if (name === 'final_norm') begin('prediction');
+      if (name === 'mixer')
+        groups.at(-1).push(...this.#terms(Number(layer), count), ...this.#weights(inside.attention[Number(layer)], count));
+      groups.at(-1).push(this.#strips(stage, titles[name], of, count));
     }
-    table.append(this.#row('next', letters.slice(1).map((letter, n) => element('td', written(letter), { 'data-token': n })), 'letters'),
+    groups.at(-1).push(this.#row('next', letters.slice(1).map((letter, n) => element('td', written(letter), { 'data-token': n })), 'letters'),
                  this.#row('loss', inside.losses.map((loss, n) => element('td', fixed(loss), { 'data-token': n }))));
+    const table = element('table');
+    groups.forEach((group, n) => table.prepend(...(headings[n] ? [headings[n]] : []), ...group.reverse()));
     const rows = this.querySelector('.model-rows');
     rows.replaceChildren(table);
     for (const cell of rows.querySelectorAll('td'))
@@ -168,25 +172,26 @@ customElements.define('whole-model', class extends HTMLElement {
   }
 
   /// What each term of a head's score says of the chosen token and each key.
-  #add_terms(table, layer, count) {
+  #terms(layer, count) {
     const { chosen, terms } = this.#model, head = Number(part(this, 'head')?.value);
-    for (const { name, heads } of terms?.layers[layer].terms ?? []) {
+    return (terms?.layers[layer].terms ?? []).map(({ name, heads }) => {
       const row = this.#row('', Array.from({ length: count }, (_, n) =>
         element('td', n > chosen ? '' : fixed(heads[head][chosen * count + n]), { 'data-token': n })), 'weights');
       row.firstChild.append(element('span', term_titles[name] ?? name, { class: `term-name means-${name.replace('_', '-')}` }));
-      table.append(row);
-    }
+      return row;
+    });
   }
 
   /// Where the chosen token looks, a row for each head, or for the chosen one whose terms stand above.
-  #add_weights(table, heads, count) {
+  #weights(heads, count) {
     const { chosen, terms } = this.#model, head = part(this, 'head')?.value;
-    heads?.forEach((weights, h) => (!terms || h === Number(head)) && table.append(this.#row(`looks, head ${h}`, Array.from({ length: count }, (_, n) => {
+    const row = (weights, h) => this.#row(`looks, head ${h}`, Array.from({ length: count }, (_, n) => {
       const weight = weights[chosen * count + n];
       const cell = element('td', n > chosen ? '' : fixed(weight), { 'data-token': n });
       cell.style.setProperty('--weight', `${100 * weight}%`);
       return cell;
-    }), 'weights')));
+    }), 'weights');
+    return (heads ?? []).map(row).filter((_, h) => !terms || h === Number(head));
   }
 
   #say(of, letters) {

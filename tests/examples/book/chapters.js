@@ -1,13 +1,15 @@
-// Checks the text of the book without building it; node alone will do. Each quote still stands in our sources
-// and is short; each exercise has one answer, each answer one exercise; no link leads nowhere.
+// Checks the text of the book without building it; node alone will do. Each quote still stands in our sources,
+// is short and is whole; each exercise has one answer, each answer one exercise; no link leads nowhere.
 //
 //     node tests/examples/book/chapters.js
 
 const fs = require('node:fs');
+const os = require('node:os');
 const path = require('node:path');
 
 const book = path.resolve(__dirname, '../../../examples/book');
 const { contents } = require(path.join(book, 'make/numbers.js'));
+const { measured } = require(path.join(book, 'make/measured.js'));
 const { quoted } = require(path.join(book, 'make/quotes.js'));
 const longest_quote = 16;
 
@@ -30,6 +32,62 @@ function check_quotes(name, text) {
       mistakes.push(`${name}: ${error.message}`);
     }
   }
+}
+
+function check_measured(name, text) {
+  for (const [line] of all(text, /^(::.*)$/gm)) {
+    try {
+      measured(line);
+    } catch (error) {
+      mistakes.push(`${name}: ${error.message}`);
+    }
+  }
+}
+
+/// What a try says: the lines of a quote, or why it is refused.
+function said(run) {
+  try {
+    return run();
+  } catch (error) {
+    return error.message;
+  }
+}
+
+/// A quote is whole: its code leaves no bracket open, its text is no part of a paragraph.
+function check_refusals() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'quotes-')), project = path.resolve(book, '../..');
+  const file = (name, text) => {
+    fs.writeFileSync(path.join(folder, name), text);
+    return path.relative(project, path.join(folder, name));
+  };
+  const code = file('code.cpp', 'int f() {\n  call("(", 1,\n       2);  // {\n  return 1;\n}\n');
+  const text = file('text.md', '# A\nOne line\nand two.\n\n| a |\n|---|\n| 1 |\n| 2 |\n\n- first,\n  still first\n- second\n');
+  for (const [of, body, expected] of [
+    [code, 'call(', /a bracket stays open after "call\("\(", 1,"$/],
+    [code, 'call(\n...\n2', /^call\("\(", 1,\n {5}2\);  \/\/ {$/],
+    [code, 'int f\n...\n}', /^int f[^]*}$/],
+    [code, 'int f\n...\nreturn', /no line begins with "return"/],
+    [text, 'One', /the paragraph goes on after "One line" with "and two\."/],
+    [text, 'and two', /the paragraph of "and two\." begins above it/],
+    [text, '# A\nOne\n...\nand two', /^One line\nand two\.$/],
+    [text, '| a\n...\n| 1', /^\| a \|\n\|---\|\n\| 1 \|$/],
+    [text, '- first', /the paragraph goes on after "- first,"/],
+    [text, '- second', /^- second$/],
+  ]) {
+    const found = said(() => quoted(of, body));
+    expect(expected.test(found), `the quote ${JSON.stringify(body)} gives ${JSON.stringify(found)}, expected ${expected}`);
+  }
+  for (const [line, expected] of [
+    ['::claim No such claim', /has no heading "## No such claim"/], ['::claims A memory helps', /expected "::claim/],
+    ['::claim A memory helps, to the row nothing', /has no row "nothing"/],
+  ]) {
+    const found = said(() => measured(line));
+    expect(expected.test(found), `"${line}" gives ${JSON.stringify(found)}, expected ${expected}`);
+  }
+  const { table, answer, rest } = measured('::claim A memory helps');
+  expect(/^Transformer-XL, segments of 16[^]*\|$/.test(table) && answer.startsWith('**holds**') && rest.includes('segments of 64'),
+         `a claim's parts are ${JSON.stringify([table, answer, rest])}`);
+  fs.rmSync(folder, { recursive: true });
 }
 
 function check_links(name, text) {
@@ -82,11 +140,13 @@ for (const name of chapters) {
   const text = texts[name];
   check_numbers(name, text);
   check_quotes(name, text);
+  check_measured(name, text);
   check_words(name, text);
   check_links(name, text);
   check_exercises(name, all(text, /<exercise-check name="([^"]*)"/g).flat());
 }
 check_answers();
+check_refusals();
 
 for (const mistake of mistakes) console.error(`chapters: ${mistake}`);
 process.exitCode = mistakes.length ? 1 : 0;

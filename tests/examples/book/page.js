@@ -240,9 +240,44 @@ async function check_links(page, book, offend) {
   for (const link of new Set(links)) {
     if (/^https?:/.test(link)) continue;
     const [file, id] = link.split('#');
-    if (file && !fs.existsSync(path.join(book, file))) offend(`a link to ${link}, which is not there`);
+    const there = file && fs.existsSync(path.join(book, file));
+    if (file && !there) offend(`a link to ${link}, which is not there`);
+    if (there && id && !fs.readFileSync(path.join(book, file), 'utf8').includes(` id="${id}"`)) offend(`no #${id} in ${file}`);
     if (!file && id && !(await page.evaluate((id) => document.getElementById(id) !== null, id))) offend(`no #${id}`);
   }
+}
+
+/// Each heading has a link to itself, and each number with a deviation says what it is.
+async function check_sayings(page, offend) {
+  const { unlinked, unsaid } = await page.evaluate(() => ({
+    unlinked: [...document.querySelectorAll('main > :is(h2, h3)')].filter((one) => one.querySelector('a')?.hash !== `#${one.id}`)
+      .map(({ textContent }) => textContent),
+    unsaid: [...document.querySelectorAll('main > .wide td, details .wide td')]
+      .filter((one) => one.textContent.includes(' ± ') && !one.title.includes('standard deviation')).map(({ textContent }) => textContent),
+  }));
+  for (const heading of unlinked) offend(`no link to the heading ${heading}`);
+  for (const cell of unsaid) offend(`nothing says what ${cell} is`);
+  const { cells, notations } = await page.evaluate(() => ({
+    cells: document.querySelectorAll('td[title*="standard deviation"]').length, notations: document.querySelectorAll('.notation').length,
+  }));
+  if (notations !== Math.min(cells, 1)) offend(`${notations} sentences say what ${cells} cells are`);
+}
+
+/// An equation that is copied comes out once, as it was written.
+async function check_copies(page, offend) {
+  const copied = await page.evaluate(() => {
+    const equation = document.querySelector('main p .katex');
+    if (!equation) return null;
+    let text = '';
+    document.addEventListener('copy', ({ clipboardData }) => { text = clipboardData.getData('text/plain'); }, { once: true });
+    getSelection().selectAllChildren(equation);
+    document.execCommand('copy');
+    getSelection().removeAllRanges();
+    const own = [...document.querySelectorAll('annotation')].find((one) => /\\(query|key|val|memory|distance|content|position)/.test(one.textContent));
+    return { text, written: equation.querySelector('annotation').textContent, own: own?.textContent };
+  });
+  if (copied?.own) offend(`a copy of ${copied.own} has commands of this book`);
+  if (copied && copied.text.trim() !== `$${copied.written}$`) offend(`an equation is copied as ${JSON.stringify(copied)}`);
 }
 
 /// Tab comes to everything that can be used, and one sees where it is.
@@ -283,7 +318,7 @@ async function check_print(page, offend) {
   const { left, buttons, indented } = await page.evaluate(() => ({
     left: document.querySelector('main').getBoundingClientRect().left,
     buttons: [...document.querySelectorAll('header, footer, button')].filter((one) => one.checkVisibility()).length,
-    indented: [...document.querySelectorAll('main > p, main > .beside:has(.quote) > div > p')]
+    indented: [...document.querySelectorAll('main > p')]
       .filter((one) => one.getBoundingClientRect().left > 20).map(({ textContent }) => textContent.slice(0, 30)),
   }));
   if (left > 20 || buttons) offend(`printed, the text begins at ${left} and ${buttons} controls show`);
@@ -316,6 +351,8 @@ async function check_page({ page, name, book, pictures, offend }) {
     await check_opening(page, offend);
     await check_notes(page, offend);
     if (name !== 'index.html') await check_figures(page, offend);
+    await check_sayings(page, offend);
+    await check_copies(page, offend);
   }
   await check_width(page, offend);
   await check_scroll_bars(page, offend);

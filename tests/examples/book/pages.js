@@ -59,6 +59,23 @@ async function open(browser, name) {
   return page;
 }
 
+/// A page has the colours that its reader chose before it has anything to paint.
+async function check_scheme(browser, name) {
+  const page = await browser.newPage();
+  await page.addInitScript(() => {
+    try { localStorage.setItem('color-scheme', 'dark'); } catch { /* of a page before the first */ }
+    new MutationObserver((_, observer) => {
+      if (!document.body) return;
+      globalThis.scheme_at_first = document.documentElement.style.colorScheme;
+      observer.disconnect();
+    }).observe(document, { childList: true, subtree: true });
+  });
+  await page.goto(`file://${path.resolve(book, name)}`);
+  const scheme = await page.evaluate(() => globalThis.scheme_at_first);
+  if (scheme !== 'dark') offend(name, `its first colours are "${scheme}", expected dark`);
+  await page.close();
+}
+
 /// The specific checks of the figures on a page, in its order: one figure may take up what another has made.
 async function check_figures(page, name) {
   const elements = new Set(await page.evaluate(() =>
@@ -101,6 +118,7 @@ async function main() {
   const pages = fs.readdirSync(book).filter((name) => name.endsWith('.html'))
     .filter((name) => asked.length === 0 || asked.includes(name.replace('.html', '')));
   if (pages.length === 0) offend(book, 'no pages');
+  if (pages.length) await check_scheme(browser, pages[0]);
   const trains = (name) => fs.readFileSync(path.join(book, name), 'utf8').includes('<train-it');
   const together = pages.filter((name) => !trains(name));
   const reader = async () => {

@@ -153,7 +153,10 @@ export class DrawnFigure extends HTMLElement {
     const drawing = this.#drawing;
     drawing.addEventListener('pointermove', (event) => this.#point(event));
     drawing.addEventListener('pointerdown', (event) => this.#point(event));
-    drawing.addEventListener('pointerleave', () => { if (document.activeElement !== drawing) this.#move(null); });
+    // A finger leaves after each tap; what it read stays.
+    drawing.addEventListener('pointerleave', ({ pointerType }) => {
+      if (pointerType !== 'touch' && document.activeElement !== drawing) this.#move(null);
+    });
     drawing.addEventListener('focus', () => this.#move(this.#place ?? this.#reader?.first() ?? null));
     drawing.addEventListener('blur', () => this.#move(null));
     drawing.addEventListener('keydown', (event) => this.#key(event));

@@ -58,6 +58,21 @@ const cells_of = (figure) => figure.evaluate((one) => {
   return { columns, cells: values.map((value, n) => ({ value, ...drawn[n] })) };
 });
 
+/// A finger scrolls the page over a map, and a tap reads a cell, which stays read.
+async function check_touch(figure, offend) {
+  const { action, said } = await figure.evaluate((one) => {
+    const drawing = one.children[1], box = one.querySelector('.frame').getBoundingClientRect();
+    const at = { pointerType: 'touch', bubbles: true, clientX: box.left + 1, clientY: box.top + 1 };
+    document.activeElement.blur();
+    for (const type of ['pointerdown', 'pointerup', 'pointerleave']) drawing.dispatchEvent(new PointerEvent(type, at));
+    const said = one.querySelector('output').textContent;
+    drawing.dispatchEvent(new PointerEvent('pointerleave', { pointerType: 'mouse' }));
+    return { action: getComputedStyle(drawing).touchAction, said };
+  });
+  if (action !== 'pan-y') offend(`a finger on the map may ${action}, expected pan-y`);
+  if (!said) offend('a tap reads no cell');
+}
+
 async function check_map(page, figure, offend) {
   const { columns, cells } = await cells_of(figure);
   const hidden = cells.find(({ value }) => value === null)?.color;
@@ -94,6 +109,7 @@ async function check_map(page, figure, offend) {
   await page.mouse.move(frame.x + frame.width / columns / 2, frame.y + frame.height / rows / 2);
   await says(0, 0, 'the cursor');
   await page.mouse.move(0, 0);
+  await check_touch(figure, offend);
 }
 
 module.exports = async (page, first, offend) => {

@@ -20,11 +20,11 @@ async function check_terms(page, offend) {
   await figure.locator('.term-name').first().waitFor();
   await figure.locator('[name=head]').selectOption('2');
   await figure.locator('th', { hasText: 'looks, head 2' }).first().waitFor();
-  const rows = await figure.evaluate((one) => [...one.querySelectorAll('tr.weights')].slice(0, 5).map((row) =>
+  const [weights, ...terms] = await figure.evaluate((one) => [...one.querySelectorAll('tr.weights')].slice(0, 5).map((row) =>
     [...row.querySelectorAll('td')].map(({ textContent }) => Number(textContent.replace('−', '-')))));
-  const powers = rows[0].map((_, key) => Math.exp(rows.slice(0, 4).reduce((sum, term) => sum + term[key], 0)));
+  const powers = weights.map((_, key) => Math.exp(terms.reduce((sum, term) => sum + term[key], 0)));
   const total = powers.reduce((a, b) => a + b);
-  if (far(rows[4], powers.map((power) => power / total)) > 0.02) offend(`terms ${JSON.stringify(rows.slice(0, 4))} give weights ${rows[4]}`);
+  if (far(weights, powers.map((power) => power / total)) > 0.02) offend(`terms ${JSON.stringify(terms)} give weights ${weights}`);
 }
 
 /// What does not add up in the pass over a text.
@@ -49,8 +49,17 @@ function mistakes({ stages, losses, loss, tokens, probabilities, vocabulary, att
   return found;
 }
 
+/// Time runs up, as in the other figures of layers: the loss stands over the layers, the last one first, and the
+/// tokens below.
+async function check_order(figure, offend) {
+  const titles = await figure.locator('tr > th').allTextContents();
+  const places = ['loss', 'layer 1', 'layer 0', 'embedding', 'token'].map((title) => titles.indexOf(title));
+  if (places.some((place, n) => place < 0 || place <= places[n - 1])) offend(`rows from the top: ${titles}`);
+}
+
 module.exports = async (page, figure, offend) => {
   await figure.locator('canvas').first().waitFor();
+  await check_order(figure, offend);
   const becomes = (holds) => until(page, () => state(page), holds);
   const before = await state(page);
   mistakes(before).forEach(offend);
@@ -68,6 +77,8 @@ module.exports = async (page, figure, offend) => {
   const { learned } = after, moved = learned.after.map((value, n) => Math.abs(value - learned.before[n]));
   if (moved.some((length) => Math.abs(length - 0.05) > 1e-3)) offend(`the first step moves biases by ${moved}`);
   if ((await numbers(page, 'adamw')).length !== 5) offend('the numbers of AdamW do not show');
+  await page.locator('model-part[part=adamw] [name=learn]').press('Enter');
+  await becomes(({ steps }) => steps === 2);
 
   const strips = () => figure.locator('canvas').first().evaluate((canvas) => canvas.toDataURL());
   const values = await strips();

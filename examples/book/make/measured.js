@@ -1,0 +1,82 @@
+// What was measured, from the pages of the studies, in one line of a chapter:
+//
+//     ::claim Shaw's distances can be clipped early
+//     ::claim Shaw's distances can be clipped early, to the row k = 16
+//     ::paper Transformer-XL
+//
+// A claim is a section of claims/README.md: its first table and the answer, and below them, folded, all the rest. With a
+// row, it is the table alone, to this row. A paper is a section of what the papers measured. Cells say what their numbers
+// are when one points at them; the first table of a page says it below itself.
+
+const fs = require('node:fs');
+const path = require('node:path');
+
+const studies = path.resolve(__dirname, '../../studies');
+const notation = 'Mean ± standard deviation over the seeds of the trainings, and in brackets their number. ' +
+  'Of a comparison: difference ± standard error, and p, the probability of so large a difference by chance.';
+
+/// The lines below a heading, up to the next heading.
+function section(file, heading) {
+  const lines = fs.readFileSync(path.join(studies, file), 'utf8').split('\n');
+  const begin = lines.indexOf(heading);
+  if (begin < 0) throw new Error(`${file} has no heading "${heading}"`);
+  const end = lines.findIndex((line, n) => n > begin && /^##+ /.test(line));
+  return lines.slice(begin + 1, end < 0 ? lines.length : end);
+}
+
+/// Parts of a claim in Markdown: {table, answer, rest}.
+function claim(title, last) {
+  const lines = section('claims/README.md', `## ${title}`), is_row = (line) => line?.startsWith('|');
+  const begin = lines.findIndex(is_row), end = lines.findIndex((line, n) => n > begin && !is_row(line));
+  const answer = lines.findIndex((line) => /^\*\*(holds|not at this size|the opposite holds)\*\*/.test(line));
+  if (last) {
+    const row = lines.findIndex((line) => line.startsWith(`| ${last}`));
+    if (row < begin || row >= end) throw new Error(`the claim "${title}" has no row "${last}"`);
+    return { table: lines.slice(begin, row + 1).join('\n') };
+  }
+  const text = lines.findLastIndex((line, n) => n < begin - 1 && !line.trim()) + 1;
+  return {
+    table: lines.slice(text, end).join('\n'), answer: lines[answer],
+    rest: [...lines.slice(end, answer), ...lines.slice(answer + 1)].join('\n'),
+  };
+}
+
+/// What a line such as "::claim …" asks for: {kind, …parts in Markdown}.
+function measured(line) {
+  const [, kind, title, last] = /^::(claim|paper) (.+?)(?:, to the row (.+))?$/.exec(line) ?? [];
+  if (!kind) throw new Error(`${line}, expected "::claim TITLE" or "::paper HEADING"`);
+  return kind === 'claim' ? claim(title, last) : { table: section('README.md', `### ${title}`).join('\n') };
+}
+
+/// What the number of a cell is, or nothing.
+function meaning(cell) {
+  const [, count] = /^[-+]?[\d.]+ ± [\d.]+(?: \((\d+)\))?$/.exec(cell) ?? [null, null];
+  return count === null ? '' : `mean ± standard deviation of ${count === undefined ? 'several' : count} trainings`;
+}
+
+function quantities(markdown) {
+  markdown.block.ruler.before('paragraph', 'measured', (state, start, end, silent) => {
+    const line = state.src.slice(state.bMarks[start] + state.tShift[start], state.eMarks[start]);
+    if (!line.startsWith('::')) return false;
+    if (!silent) Object.assign(state.push('measured', '', 0), { block: true, content: line.trim() });
+    state.line = start + 1;
+    return true;
+  }, { alt: ['paragraph', 'list'] });
+  markdown.renderer.rules.measured = (tokens, n, options, env) => {
+    const { table, answer, rest } = measured(tokens[n].content), html = (text) => markdown.render(text, env);
+    return html(table) + (answer ? `${html(answer)}<details class="more"><summary>All that was compared</summary>\n${html(rest)}</details>\n` : '');
+  };
+  markdown.core.ruler.push('meanings_of_cells', ({ tokens }) => tokens.forEach((token, n) => {
+    const said = token.type === 'td_open' && meaning(tokens[n + 1].content);
+    if (said) token.attrSet('title', said);
+  }));
+  const close = markdown.renderer.rules.table_close;
+  markdown.renderer.rules.table_close = (tokens, n, options, env, self) => {
+    const open = tokens.findLastIndex(({ type }, at) => at < n && type === 'table_open');
+    const is_first = !env.explained && tokens.slice(open, n).some((token) => token.attrGet?.('title'));
+    if (is_first) env.explained = true;
+    return close(tokens, n, options, env, self) + (is_first ? `<p class="notation">${notation}</p>\n` : '');
+  };
+}
+
+module.exports = { measured, quantities };
