@@ -17,13 +17,15 @@ struct OtherName {
   std::string_view hint{};        ///< in place of "did you mean"
 };
 
-/// The names of nanoGPT, PyTorch, Hugging Face and of papers.
+/// The names of nanoGPT, PyTorch, Hugging Face, of papers, and of the programs that came with those of
+/// Transformer-XL and the R-Transformer.
 constexpr OtherName other_names[] = {
     {"lr", "learning_rate"},
     {"wd", "weight_decay"},
     {"epochs", "max_iters"},
     {"steps", "max_iters"},
     {"max_steps", "max_iters"},
+    {"max_step", "max_iters"},
     {"iters", "max_iters"},
     {"warmup", "warmup_iters"},
     {"warmup_steps", "warmup_iters"},
@@ -49,6 +51,16 @@ constexpr OtherName other_names[] = {
     {"show", "inspect"},
     {"device", "threads", "; it computes on the CPU, and --threads says on how many of its cores"},
     {"compile", "threads", "; it is compiled already"},
+    {"optim", "optimizer"},
+    {"lr_min", "min_lr"},
+    {"eta_min", "min_lr"},
+    {"batch_chunk", "gradient_accumulation_steps"},
+    {"pre_lnorm", "norm_first"},
+    {"ksize", "window"},
+    {"attn_type", "model"},
+    {"not_tied", "tie_embedding", ", did you mean --tie_embedding false?"},
+    {"untie_r", "tie_position_biases", ", did you mean --tie_position_biases false?"},
+    {"same_length", "window", "; --window gives every token as many keys"},
     {"rope", "transformer", ", did you mean --model transformer --position rope?"},
     {"alibi", "transformer", ", did you mean --model transformer --position alibi?"},
     {"gpt", "transformer"},

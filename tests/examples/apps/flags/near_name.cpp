@@ -36,6 +36,10 @@ TEST_CASE("near name: a name of another program leads to the one that means it h
         "; it computes on the CPU, and --threads says on how many of its cores");
   CHECK(did_you_mean("rope", {"transformer", "labml"}) ==
         ", did you mean --model transformer --position rope?");
+  CHECK(did_you_mean("--lr_min", flags) == ", did you mean --min_lr?");
+  CHECK(did_you_mean("--not_tied", {"--tie_embedding"}) ==
+        ", did you mean --tie_embedding false?");
+  CHECK(did_you_mean("--same_length", {"--window"}) == "; --window gives every token as many keys");
   CHECK(did_you_mean("n_heads", {"n_head", "n_embd"}) == ", did you mean n_head?");
   CHECK(did_you_mean("transformer_xl", {"aft", "transformer_xl_attention"}) ==
         ", did you mean transformer_xl_attention?");
