@@ -48,7 +48,7 @@ RightFactor::RightFactor(const ConstMatrix& b) : b_(b) {
   with_rounding_kernel([&]<class Element>(const PanelKernel<Element>& kernel) {
     auto panels = PackedOperand<Element>::right(kernel, b);
     pack(Threads::all, panels);
-    rounded_ = std::make_shared<Rounded>(std::move(panels));
+    rounded_ = std::make_shared<Rounded>(Rounded{std::move(panels)});
   });
 }
 
