@@ -48,9 +48,10 @@ function measured(line) {
   return kind === 'claim' ? claim(title, last) : { table: section('README.md', `### ${title}`).join('\n') };
 }
 
-/// What the number of a cell is, or nothing.
+/// What the number of a cell is, or nothing. A difference has a sign, and may stand against a bound.
 function meaning(cell) {
-  const [, count] = /^[-+]?[\d.]+ ± [\d.]+(?: \((\d+)\))?$/.exec(cell) ?? [null, null];
+  if (/^[-+][\d.]+ ± [\d.]+(?: against [\d.]+)?$/.test(cell)) return 'difference ± standard error';
+  const [, count] = /^[\d.]+ ± [\d.]+(?: \((\d+)\))?$/.exec(cell) ?? [null, null];
   return count === null ? '' : `mean ± standard deviation of ${count === undefined ? 'several' : count} trainings`;
 }
 

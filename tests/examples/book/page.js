@@ -253,7 +253,7 @@ async function check_sayings(page, offend) {
     unlinked: [...document.querySelectorAll('main > :is(h2, h3)')].filter((one) => one.querySelector('a')?.hash !== `#${one.id}`)
       .map(({ textContent }) => textContent),
     unsaid: [...document.querySelectorAll('main > .wide td, details .wide td')]
-      .filter((one) => one.textContent.includes(' ± ') && !one.title.includes('standard deviation')).map(({ textContent }) => textContent),
+      .filter((one) => one.textContent.includes(' ± ') && !/standard (deviation|error)/.test(one.title)).map(({ textContent }) => textContent),
   }));
   for (const heading of unlinked) offend(`no link to the heading ${heading}`);
   for (const cell of unsaid) offend(`nothing says what ${cell} is`);
