@@ -17,7 +17,7 @@ struct Size {
 struct Row {
   std::string name;
   MixerConfig (*config)(int64_t T);
-  /// Of one forward pass.
+  /// Returns the operations of one forward pass.
   double (*flops)(const Size& size);
 };
 

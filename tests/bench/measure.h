@@ -32,8 +32,8 @@ Result timed(int runs, const std::function<void()>& work);
 /// 2 m n k, the operations of a product.
 double product_flops(int64_t m, int64_t n, int64_t k);
 
-/// Those of B causal products of T queries with as many keys and `remembered` ones before them, in
-/// C channels: only the pairs that a query sees count.
+/// Returns the operations of B causal products of T queries with as many keys and `remembered` ones
+/// before them, in C channels. Only the pairs that a query sees count.
 double causal_flops(int64_t B, int64_t T, int64_t remembered, int64_t C);
 
 // Each file has its list.
