@@ -14,15 +14,6 @@ namespace {
 
 std::atomic<bool> fast_is_allowed = true;
 
-/// Computes c = alpha a b + beta c with a kernel that rounds, for a b that may be packed already.
-template <class Element>
-void rounded_product(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
-                     const ConstMatrix& a, const auto& b, Scalar beta, const Matrix& c) {
-  const auto in_parallel = worthwhile_products * static_cast<double>(kernel.numbers);
-  if (multiplications(a, c) < in_parallel) threads = Threads::one;
-  packed_product(kernel, threads, alpha, a, b, beta, c);
-}
-
 }  // namespace
 
 bool products_round() {
@@ -35,7 +26,7 @@ void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matr
                    Threads threads) {
   if (!has_products(a, b, beta, c)) return;
   with_rounding_kernel(
-      [&](const auto& kernel) { rounded_product(kernel, threads, alpha, a, b, beta, c); });
+      [&](const auto& kernel) { packed_product(kernel, threads, alpha, a, b, beta, c); });
 }
 
 /// The panels of b.
@@ -57,8 +48,8 @@ void RightFactor::gemm(Scalar alpha, const ConstMatrix& a, Scalar beta, const Ma
   if (!rounded_) return unrounded_gemm(alpha, a, b_, beta, c, threads);
   if (!has_products(a, b_, beta, c)) return;
   if (const auto* pairs = std::get_if<PackedOperand<Bfloat16Pair>>(&rounded_->panels))
-    return rounded_product(*bfloat16_kernel(), threads, alpha, a, *pairs, beta, c);
-  rounded_product(simd::rounding_kernel(), threads, alpha, a,
+    return packed_product(*bfloat16_kernel(), threads, alpha, a, *pairs, beta, c);
+  packed_product(simd::rounding_kernel(), threads, alpha, a,
                   std::get<PackedOperand<Scalar>>(rounded_->panels), beta, c);
 }
 

@@ -211,8 +211,8 @@ void unrounded_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Mat
     b = copy_of_b->matrix;
   }
   // BLAS takes no others.
-  if (!blas_form(a)) a = copy_of_a.emplace(a, std::identity()).matrix;
-  if (!blas_form(b)) b = copy_of_b.emplace(b, std::identity()).matrix;
+  if (!blas_form(a)) a = copy_of_a.emplace(a).matrix;
+  if (!blas_form(b)) b = copy_of_b.emplace(b).matrix;
   if (threads == Threads::one) {
     multiply(alpha, a, b, beta, c);
   } else if (a.columns >= 2 * inner_parts * std::max(c.rows, c.columns)) {

@@ -52,7 +52,6 @@ bool multiply_thin(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b, Sca
 void panel_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c,
                 Threads threads) {
   if (!has_products(a, b, beta, c) || multiply_thin(alpha, a, b, beta, c)) return;
-  if (multiplications(a, c) < worthwhile_products) threads = Threads::one;
   packed_product(simd::vector_kernel(), threads, alpha, a, b, beta, c);
 }
 

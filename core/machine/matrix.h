@@ -59,6 +59,9 @@ bool has_dense_columns(const MatrixView<Element>& m) {
 using Matrix = MatrixView<Scalar>;
 using ConstMatrix = MatrixView<const Scalar>;
 
+/// y = x
+void copy_matrix(const ConstMatrix& x, const Matrix& y);
+
 /// A matrix in memory of its own, row-major unless `matrix` is transposed.
 struct MatrixCopy {
   Buffer elements;
@@ -67,17 +70,11 @@ struct MatrixCopy {
   /// Leaves the elements uninitialised.
   MatrixCopy(int64_t rows, int64_t columns)
       : elements(rows * columns), matrix(Matrix::row_major(elements.data(), rows, columns)) {}
-  /// Copies `change` of each element.
-  explicit MatrixCopy(const ConstMatrix& from, auto change) : MatrixCopy(from.rows, from.columns) {
-    Scalar* to = elements.data();
-    for (int64_t row = 0; row < from.rows; ++row)
-      for (int64_t column = 0; column < from.columns; ++column)
-        *to++ = change(from.at(row, column));
+  explicit MatrixCopy(const ConstMatrix& from) : MatrixCopy(from.rows, from.columns) {
+    copy_matrix(from, matrix);
   }
 };
 
-/// y = x
-void copy_matrix(const ConstMatrix& x, const Matrix& y);
 /// y += x
 void add_matrix(const ConstMatrix& x, const Matrix& y);
 /// Whether no element is a NaN or infinite.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/machine/blas.h"
 #include "core/machine/matrix.h"
 #include "core/machine/parallel.h"
 
@@ -210,6 +211,15 @@ void multiply_packed(const PanelKernel<Element>& kernel, Threads threads, Scalar
   });
 }
 
+/// The threads that are worth their while: one where a and b are small. A kernel that multiplies
+/// several numbers in one go makes more of them in the same time.
+template <class Element>
+Threads worthwhile_threads(const PanelKernel<Element>& kernel, Threads threads,
+                           const ConstMatrix& a, const Matrix& c) {
+  const double worthwhile = worthwhile_products * static_cast<double>(kernel.numbers);
+  return multiplications(a, c) < worthwhile ? Threads::one : threads;
+}
+
 /// Whether the tiles fit the transposed product better: its rows lie dense, or a tile of columns
 /// would be almost empty.
 inline bool is_better_transposed(const Matrix& c) {
@@ -219,8 +229,9 @@ inline bool is_better_transposed(const Matrix& c) {
 
 }  // namespace packed_product_parts
 
-/// Computes c = alpha a b + beta c for sizes above 0. An element of c is always summed in the same
-/// order, so its bits depend on its row of a and its column of b alone.
+/// Computes c = alpha a b + beta c for sizes above 0, on one thread where that is little work. An
+/// element of c is always summed in the same order, so its bits depend on its row of a and its
+/// column of b alone.
 template <class Element>
 void packed_product(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
                     const ConstMatrix& a, const ConstMatrix& b, Scalar beta, const Matrix& c) {
@@ -229,6 +240,7 @@ void packed_product(const PanelKernel<Element>& kernel, Threads threads, Scalar 
                           c.transposed());
   const auto left = PackedOperand<Element>::left(kernel, a),
              right = PackedOperand<Element>::right(kernel, b);
+  threads = packed_product_parts::worthwhile_threads(kernel, threads, a, c);
   pack(threads, left, &right);
   packed_product_parts::multiply_packed(kernel, threads, alpha, left, right, beta, c);
 }
@@ -239,6 +251,7 @@ void packed_product(const PanelKernel<Element>& kernel, Threads threads, Scalar 
                     const ConstMatrix& a, const PackedOperand<Element>& b, Scalar beta,
                     const Matrix& c) {
   const auto left = PackedOperand<Element>::left(kernel, a);
+  threads = packed_product_parts::worthwhile_threads(kernel, threads, a, c);
   pack(threads, left);
   packed_product_parts::multiply_packed(kernel, threads, alpha, left, b, beta, c);
 }

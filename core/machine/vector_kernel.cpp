@@ -213,15 +213,14 @@ const PanelKernel<Scalar>& vector_kernel() {
 }
 
 const PanelKernel<Scalar>& rounding_kernel() {
-  static constexpr PanelKernel<Scalar> kernel = {.tile_rows = product_rows,
-                                                 .tile_columns = product_columns,
-                                                 .numbers = 1,
-                                                 .pack_left = pack_rounded<product_rows>,
-                                                 .pack_right = pack_rounded<product_columns>,
-                                                 .multiply = multiply,
-                                                 .pack_row = pack_rounded<1>,
-                                                 .multiply_row = multiply_row,
-                                                 .convert = convert_rounded};
+  static const PanelKernel<Scalar> kernel = [] {
+    PanelKernel<Scalar> rounding = HWY_NAMESPACE::vector_kernel();
+    rounding.pack_left = pack_rounded<product_rows>;
+    rounding.pack_right = pack_rounded<product_columns>;
+    rounding.pack_row = pack_rounded<1>;
+    rounding.convert = convert_rounded;
+    return rounding;
+  }();
   return kernel;
 }
 
