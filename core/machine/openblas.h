@@ -23,10 +23,11 @@ void recognise_new_cpu();
 bool openblas_is_faster_in_pieces();
 
 /// Whether this CPU multiplies floats faster by our panels (core/machine/packed_product.h) than by
-/// OpenBLAS. On Intel's Emerald Rapids, with AVX-512, panels reach 157 to 161 of 179 GF/s on one
-/// core at all sizes of a model's products, and Debian's OpenBLAS 0.3.21 121 ([128, 128] x
-/// [128, 512]) to 148 ([256, 384] x [384, 1536]). On Zen 3 (AVX2) they make 0.90 to 1.07 of its
-/// speed, and others were not measured. It is true in a build without OpenBLAS.
+/// OpenBLAS. On Intel's Emerald Rapids, with AVX-512, two threads make the products of models of
+/// 128 to 384 channels at 0.98 to 1.26 times the speed of Debian's OpenBLAS 0.3.21, and one thread
+/// at 1.01 to 1.13; gradients of weights, whose factors are both packed, at 0.91 to 0.98 on one.
+/// On Zen 3 (AVX2) panels make 0.90 to 1.07 of its speed, and others were not measured. It is true
+/// in a build without OpenBLAS.
 bool panels_beat_openblas();
 
 /// Says in one line that the environment keeps OpenBLAS from this CPU's AVX-512, what that costs

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/machine/blas.h"
 #include "core/machine/matrix.h"
@@ -111,13 +112,14 @@ struct Blocks {
 }  // namespace packed_product_parts
 
 /// One operand of a product in panels, all of it: those for one block of depths, then those for the
-/// next.
+/// next. Where a kernel takes numbers as they are, an a whose rows lie dense stays where it is.
 template <class Element>
 class PackedOperand {
  public:
   /// The operand is [depth, length]: aᵀ or b. It is packed piece by piece; until then the memory is
   /// uninitialised.
   static PackedOperand left(const PanelKernel<Element>& kernel, const ConstMatrix& a) {
+    if (!kernel.convert && a.column_stride == 1) return {kernel, a.transposed(), 1, 1, nullptr};
     if (a.rows == 1) return {kernel, a.transposed(), 1, 1, kernel.pack_row};
     return {kernel, a.transposed(), kernel.tile_rows, packed_product_parts::most_row_panels,
             kernel.pack_left};
@@ -127,7 +129,7 @@ class PackedOperand {
             kernel.pack_right};
   }
 
-  int64_t pieces() const { return pieces_.count * depths_.count; }
+  int64_t pieces() const { return pack_ ? pieces_.count * depths_.count : 0; }
   void pack(int64_t piece) const {
     const int64_t n = piece % pieces_.count, depth = piece / pieces_.count;
     pack_(operand_.block(depths_.begin(depth), depths_.extent(depth), pieces_.begin(n),
@@ -135,7 +137,6 @@ class PackedOperand {
           at(pieces_.begin(n), depth));
   }
 
-  int64_t length() const { return operand_.columns; }
   int64_t depth_blocks() const { return depths_.count; }
   /// The elements that a panel has for a block of depths.
   int64_t depth(int64_t block) const {
@@ -145,20 +146,29 @@ class PackedOperand {
   Element* at(int64_t first, int64_t block) const {
     return elements_.data() + padded_ * depths_.begin(block) / numbers_ + first * depth(block);
   }
+  /// The rows of a from `first` on that one tile multiplies, for a block of depths.
+  MatrixView<const Element> rows(int64_t first, int64_t count, int64_t block) const {
+    if constexpr (std::is_same_v<Element, Scalar>)
+      if (!pack_)
+        return operand_.block(depths_.begin(block), depths_.extent(block), first, count)
+            .transposed();
+    return {at(first, block), width_, depth(block), 1, width_};
+  }
 
  private:
   PackedOperand(const PanelKernel<Element>& kernel, const ConstMatrix& operand, int64_t width,
                 int64_t most_panels, typename PanelKernel<Element>::Pack pack)
       : operand_(operand),
         numbers_(kernel.numbers),
+        width_(width),
         pieces_(operand.columns, width, most_panels),
         depths_(operand.rows, kernel.numbers, packed_product_parts::block_depth),
         padded_(divide_up(operand.columns, width) * width),
         pack_(pack),
-        elements_(padded_ * divide_up(operand.rows, numbers_)) {}
+        elements_(pack ? padded_ * divide_up(operand.rows, numbers_) : 0) {}
 
   ConstMatrix operand_;
-  int64_t numbers_;
+  int64_t numbers_, width_;
   packed_product_parts::Blocks pieces_, depths_;
   int64_t padded_;
   typename PanelKernel<Element>::Pack pack_;
@@ -176,16 +186,6 @@ void pack(Threads threads, const PackedOperand<Element>& one,
 
 namespace packed_product_parts {
 
-/// c = alpha a b + beta c for a block of c and the panels of one block of depths.
-template <class Element>
-void multiply_panels(const PanelKernel<Element>& kernel, int64_t depth, const Element* a,
-                     const Element* b, Scalar alpha, Scalar beta, const Matrix& c) {
-  for_tiles(kernel, c, [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
-    kernel.multiply({a + row * depth, kernel.tile_rows, depth, 1, kernel.tile_rows},
-                    b + column * depth, alpha, beta, c.block(row, rows, column, columns));
-  });
-}
-
 /// c = alpha a b + beta c for packed operands. Each block of c is finished while it is in the
 /// caches.
 template <class Element>
@@ -199,14 +199,17 @@ void multiply_packed(const PanelKernel<Element>& kernel, Threads threads, Scalar
     const int64_t row = rows.begin(n / columns.count), column = columns.begin(n % columns.count);
     const Matrix block =
         c.block(row, rows.extent(n / columns.count), column, columns.extent(n % columns.count));
-    for (int64_t depth = 0; depth < a.depth_blocks(); ++depth) {
+    for (int64_t depth = 0; depth < b.depth_blocks(); ++depth) {
+      const Element* panels = b.at(column, depth);
       const Scalar kept = depth == 0 ? beta : 1;
-      if (a.length() == 1)
-        kernel.multiply_row({a.at(row, depth), 1, a.depth(depth), 1, 1}, b.at(column, depth), alpha,
-                            kept, block);
-      else
-        multiply_panels<Element>(kernel, a.depth(depth), a.at(row, depth), b.at(column, depth),
-                                 alpha, kept, block);
+      if (c.rows == 1) {
+        kernel.multiply_row(a.rows(0, 1, depth), panels, alpha, kept, block);
+        continue;
+      }
+      for_tiles(kernel, block, [&](int64_t first, int64_t count, int64_t left, int64_t width) {
+        kernel.multiply(a.rows(row + first, count, depth), panels + left * b.depth(depth), alpha,
+                        kept, block.block(first, count, left, width));
+      });
     }
   });
 }

@@ -62,23 +62,27 @@ HWY_INLINE void pack_columns(const ConstMatrix& b, Scalar* panel) {
       panel[column] = column < b.columns ? row[column * b.column_stride] : 0;
 }
 
-/// Packs whole rows of a panel whose numbers lie side by side in b.
+/// Packs panels whose rows lie side by side in b, row by row of b.
 template <int64_t width>
-HWY_INLINE void pack_dense_rows(const ConstMatrix& b, Scalar* panel) {
-  for (int64_t depth = 0; depth < b.rows; ++depth)
-    std::memcpy(panel + depth * width, b.data + depth * b.row_stride, width * sizeof(Scalar));
+HWY_INLINE void pack_dense_rows(const ConstMatrix& b, Scalar* panels) {
+  for (int64_t depth = 0; depth < b.rows; ++depth, panels += width) {
+    const Scalar* row = b.data + depth * b.row_stride;
+    for (int64_t first = 0; first < b.columns; first += width)
+      std::memcpy(panels + first * b.rows, row + first, width * sizeof(Scalar));
+  }
 }
 
 /// Packs the columns of b into panels of `width`.
 template <int64_t width>
 void pack(const ConstMatrix& b, Scalar* panels) {
-  for (int64_t first = 0; first < b.columns; first += width, panels += width * b.rows) {
-    const ConstMatrix part = b.columns_from(first, std::min(width, b.columns - first));
-    if (part.columns == width && b.column_stride == 1)
-      pack_dense_rows<width>(part, panels);
-    else
-      pack_columns<width>(part, panels);
+  int64_t first = 0;
+  if (b.column_stride == 1) {
+    first = b.columns / width * width;
+    pack_dense_rows<width>(b.columns_from(0, first), panels);
   }
+  for (; first < b.columns; first += width)
+    pack_columns<width>(b.columns_from(first, std::min(width, b.columns - first)),
+                        panels + first * b.rows);
 }
 
 #ifdef SHIFTGRAD_DOUBLE
