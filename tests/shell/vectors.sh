@@ -33,6 +33,12 @@ python3 "$folder/check.py" > "$place/output" || fail "check.py: $(cat "$place/ou
 [ "$(wc -l < "$folder/check.py")" -lt 60 ] || fail 'check.py has 60 lines or more'
 python3 "$folder/wrong_shifts.py" > "$place/output" || fail "wrong_shifts.py: $(cat "$place/output")"
 
+# The page says of which version they are, wherever it does.
+version=$(cat "$folder/VERSION")
+for said in $(sed -n "s/.*vectors[ -]\([0-9]*\.[0-9]*\).*/\1/p" "$folder/README.md"); do
+  [ "$said" = "$version" ] || fail "README.md: the vectors are $said, expected $version, as VERSION says"
+done
+
 # Each vector that the page names for a wrong shift is one that caught something, and the other way.
 sed -n '/^## Wrong shifts/,$s/.*| `\([a-z_]*\)` |$/\1/p' "$folder/README.md" > "$place/page"
 sed 's/.*): \([a-z_]*\) is off by.*/\1/' "$place/output" > "$place/run"
