@@ -1,0 +1,141 @@
+#!/bin/sh
+# Makes a release of the last commit, by the scripts that build each part:
+#
+#     .packaging/release.sh --check VERSION   # checks alone, in a second
+#     .packaging/release.sh VERSION           # checks, then all tests and all builds
+#     .packaging/release.sh --notes VERSION   # prints the changelog's section
+#
+# The folder build-release/VERSION is made anew. It gets the wheels and their source distribution, Debian's packages
+# with their source, the book, the vectors, CITATION.cff, and SHA256SUMS of all of them. A check that fails prints one
+# line with the file, the value and what was expected. The tag vVERSION need not be there yet.
+set -eu
+cd "$(dirname "$0")/.."
+changelog=.github/CHANGELOG.md
+mode=
+case ${1-} in --check | --notes) mode=$1; shift ;; esac
+version=${1-}
+echo "$version" | grep -Eqx '(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)' || {
+  echo "release.sh: VERSION is '$version', expected three numbers such as 1.0.0" >&2
+  exit 1
+}
+offences=0
+
+# offend LINE: counts what is wrong.
+offend() {
+  echo "$1" >&2
+  offences=$((offences + 1))
+}
+
+# expect FILE WHAT FOUND EXPECTED
+expect() {
+  [ "$3" = "$4" ] || offend "$1: $2 is ${3:-missing}, expected $4"
+}
+
+# section NAME: what the changelog has below ## [NAME], without empty lines at its ends.
+section() {
+  awk -v heading="## [$1]" '
+    /^## / { inside = index($0, heading) == 1; next }
+    inside && (NF || started) { started = 1; held = held $0 "\n"; if (NF) { printf "%s", held; held = "" } }' $changelog
+}
+
+# The versions of all files, and the date of the release.
+check_files() {
+  for file in meson.build examples/python/meson.build; do
+    expect $file version "$(sed -n "s/.* version: '\([^']*\)'.*/\1/p" $file | head -n 1)" "$version"
+  done
+  expect examples/python/pyproject.toml version \
+    "$(sed -n 's/^version = "\(.*\)"$/\1/p' examples/python/pyproject.toml)" "$version"
+  expect .packaging/debian/changelog 'the newest version' \
+    "$(sed -n '1s/^shiftgrad (\(.*\)-[^-]*) .*/\1/p' .packaging/debian/changelog)" "$version"
+  expect .github/CITATION.cff version "$(sed -n 's/^version: //p' .github/CITATION.cff)" "$version"
+
+  heading=$(grep -F "## [$version]" $changelog | head -n 1)
+  date=${heading#"## [$version] - "}
+  if echo "$date" | grep -Eqx '[0-9]{4}-[0-9]{2}-[0-9]{2}'; then
+    expect .github/CITATION.cff date-released "$(sed -n 's/^date-released: //p' .github/CITATION.cff)" "$date"
+  else
+    offend "$changelog: the heading is ${heading:-missing}, expected ## [$version] - YYYY-MM-DD"
+  fi
+  [ -z "$heading" ] || [ -n "$(section "$version")" ] ||
+    offend "$changelog: [$version] is empty, expected what the version is or changes"
+  expect $changelog 'the number of lines below [Unreleased]' "$(section Unreleased | wc -l | tr -d ' ')" 0
+}
+
+# What a release is made of is committed, and its tag belongs to nothing else.
+check_commit() {
+  commit=$(git rev-parse --verify --quiet HEAD) || { offend "git: HEAD is missing, expected a commit"; return; }
+  uncommitted=$(git status --porcelain)
+  [ -z "$uncommitted" ] ||
+    offend "git: $(echo "$uncommitted" | wc -l) files are not committed, expected 0; the first is ${uncommitted%%
+*}"
+  tagged=$(git rev-parse --verify --quiet "refs/tags/v$version^{commit}" || echo "$commit")
+  expect git "the commit of the tag v$version" "$tagged" "$commit"
+}
+
+# wheels.sh would miss an interpreter only after the tests have run.
+check_tools() {
+  for python in 3.10 3.11 3.12 3.13; do
+    command -v "python$python" > /dev/null ||
+      offend "PATH: python$python is missing, expected for examples/python/wheels.sh"
+  done
+}
+
+end_if_wrong() {
+  [ "$offences" = 0 ] || exit 1
+}
+
+[ "$mode" != --notes ] || { section "$version"; exit; }
+check_files
+check_commit
+[ -n "$mode" ] || check_tools
+end_if_wrong
+[ "$mode" != --check ] || { echo "$version can be released"; exit; }
+
+folder=$PWD/build-release/$version
+work=$PWD/build-release/work
+rm -rf "$folder" "$work/debian" "$work/pages"
+mkdir -p "$folder" "$work/debian" "$work/pages/book" "$work/wheels"
+released=$commit
+
+# run SCRIPT ARGUMENT...
+run() {
+  printf '\n== %s\n' "$*"
+  "$@" || { echo "$1: the status is $?, expected 0" >&2; exit 1; }
+}
+
+# keep NUMBER WHAT FILE...: copies the files to the release.
+keep() {
+  number=$1 what=$2
+  shift 2
+  [ -e "$1" ] || shift
+  expect build-release "the number of $what" $# "$number"
+  end_if_wrong
+  cp "$@" "$folder"
+}
+
+run .ci/run
+rm -f "$work"/wheels/*.whl "$work"/wheels/*.tar.gz
+run examples/python/wheels.sh "$work/wheels"
+keep 1 'source distributions' "$work/wheels/shiftgrad-$version.tar.gz"
+keep 3 wheels "$work"/wheels/shiftgrad-"$version"-*.whl
+run .packaging/build.sh "$work/debian"
+rm -f "$work"/debian/*-dbgsym_*
+keep 3 '*.deb' "$work"/debian/*_"$version"-*.deb
+keep 1 '*.dsc' "$work"/debian/shiftgrad_"$version"-*.dsc
+keep 3 'sources of the packages' "$work"/debian/shiftgrad_"$version"[.-]*.tar.*
+export BUILD="$work/book"
+run examples/book/build.sh
+cp -r "$BUILD"/*.html "$BUILD"/*.css "$BUILD"/*.js "$BUILD/fonts" "$work/pages/book"
+(cd "$work/pages" && python3 -m zipfile -c "$folder/shiftgrad-book-$version.zip" book)
+vectors=shiftgrad-vectors-$(cat tests/vectors/VERSION)
+git -C tests/vectors archive --format=tar --prefix="$vectors/" HEAD | gzip -n > "$folder/$vectors.tar.gz"
+cp .github/CITATION.cff "$folder"
+
+# Everything is of one commit, which the builds have not changed.
+check_commit
+expect git 'the commit' "$commit" "$released"
+end_if_wrong
+(cd "$folder" && sha256sum -- * > "$work/SHA256SUMS")
+mv "$work/SHA256SUMS" "$folder"
+printf '\n%s is in %s\n' "$version" "$folder"
+cat "$folder/SHA256SUMS"
