@@ -112,7 +112,8 @@ run_ring() {
   watch=$!
   # One more test than cores: some wait for others, or for one process of several.
   status=0
-  meson test -C "$build" "$@" --logbase "$ring" --print-errorlogs --num-processes $(($(nproc) + 1)) \
+  cores=$(nproc 2> /dev/null || getconf _NPROCESSORS_ONLN)
+  meson test -C "$build" "$@" --logbase "$ring" --print-errorlogs --num-processes $((cores + 1)) \
     < /dev/null || status=$?
   kill "$watch" 2> /dev/null || true
   wait "$watch" 2> /dev/null || true

@@ -13,10 +13,15 @@
 #include "core/errors.h"
 
 // OpenBLAS libraries that choose their kernels at run time export these, but no header has them.
+#ifdef __ELF__
 extern "C" {
 [[gnu::weak]] void gotoblas_dynamic_init();
 [[gnu::weak]] void gotoblas_dynamic_quit();
 }
+#else  // other linkers want to find them
+constexpr void (*gotoblas_dynamic_init)() = nullptr;
+constexpr void (*gotoblas_dynamic_quit)() = nullptr;
+#endif
 
 namespace shiftgrad {
 

@@ -108,7 +108,8 @@ def measure(pipe, name, form, length, compiled, bfloat16, runs, gigabytes):
         x.grad = None
         y.backward(cotangent.to(y.dtype))
 
-    peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
     if compiled:
         step()  # the compiler's own memory does not count
     before = peak()

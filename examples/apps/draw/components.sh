@@ -7,7 +7,7 @@ set -eu
 
 # entry NAME: a row of the map whose module is read from standard input.
 entry() {
-  printf '  "book/%s": "data:text/javascript;base64,%s",\n' "$1" "$(base64 -w 0)"
+  printf '  "book/%s": "data:text/javascript;base64,%s",\n' "$1" "$(base64 | tr -d '\n')"
 }
 
 echo 'try { const scheme = localStorage.getItem("color-scheme");'

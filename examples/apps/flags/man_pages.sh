@@ -12,7 +12,8 @@ page() {
   purpose=$("$3" $2 | head -n 1)
   help2man --no-info --help-option="$2" --name="$purpose" --version-option=--version --output="$pages/$1.1" "$3"
   title=$(echo "$1" | tr '[:lower:]' '[:upper:]')
-  sed -i "s/^\.TH [^ ]* /.TH $title /; /^\.SH NAME/ { n; s/^[^ ]* /$1 / }" "$pages/$1.1"
+  sed "s/^\.TH [^ ]* /.TH $title /; /^\.SH NAME/ { n; s/^[^ ]* /$1 /; }" "$pages/$1.1" > "$pages/titled"
+  mv "$pages/titled" "$pages/$1.1"
 }
 
 for program in "$@"; do
