@@ -22,10 +22,12 @@
 
 namespace shiftgrad::test {
 
+using Op = std::function<Tensor(const std::vector<Tensor>&)>;
+
 struct OpRow {
   std::string name;
   std::vector<Dims> shapes;
-  std::function<Tensor(const std::vector<Tensor>&)> op;
+  Op op;
   /// The same function as loops over indices.
   std::function<Numbers(const std::vector<Numbers>&)> oracle;
   /// The inputs are drawn from low … high.
@@ -34,6 +36,8 @@ struct OpRow {
   /// Arrangements of the first input at which the function is not smooth enough for difference
   /// quotients; each needs a test of its own.
   std::vector<Arrangement> without = {};
+  /// An op that computes the same in another way, and goes through the same checks.
+  Op twin = {};
 };
 
 /// The leaves and views that one check feeds to an op.
@@ -117,30 +121,36 @@ inline Numbers differences(const OpRow& row, const Inputs& inputs, size_t which,
 }
 
 /// One forward and backward pass under a tape of its own.
-inline Tensor pass(const OpRow& row, const Inputs& inputs, const Tensor& cotangent) {
+inline Tensor pass(const Op& op, const Inputs& inputs, const Tensor& cotangent) {
   Tape tape;
-  Tensor y = row.op(views(inputs));
+  Tensor y = op(views(inputs));
   tape.backward(y, cotangent);
   return y;
 }
 
-/// The same values at the same arrangements, of which only leaf `which` requires a gradient.
-inline Inputs alone(const Inputs& inputs, size_t which) {
+/// The same values at the same arrangements, of which none requires a gradient.
+inline Inputs detached(const Inputs& inputs) {
   Inputs result = inputs;
   for (Arranged& input : result) {
     input.leaf = input.leaf.detach();
     input.view = input.leaf.view(input.view.layout());
   }
+  return result;
+}
+
+/// The same, of which only leaf `which` requires a gradient.
+inline Inputs alone(const Inputs& inputs, size_t which) {
+  Inputs result = detached(inputs);
   result[which].leaf.require_gradient();
   return result;
 }
 
 /// A second pass adds to the first one's gradient; after zero_gradient a third one overwrites
 /// whatever the buffer holds.
-inline void check_passes(const OpRow& row, const Inputs& inputs, const Tensor& leaf,
+inline void check_passes(const Op& op, const Inputs& inputs, const Tensor& leaf,
                          const Tensor& cotangent, const Numbers& slopes) {
   std::vector<Scalar> once = leaf.gradient().values();
-  pass(row, inputs, cotangent);
+  pass(op, inputs, cotangent);
   Numbers twice = slopes;
   for (Bounded& slope : twice.values) slope = slope + slope;
   CHECK(mismatch(leaf.gradient(), twice) == "");
@@ -148,8 +158,34 @@ inline void check_passes(const OpRow& row, const Inputs& inputs, const Tensor& l
   std::fill_n(buffer.mutable_data(), buffer.count(), std::numeric_limits<Scalar>::quiet_NaN());
   leaf.zero_gradient();
   CHECK_FALSE(leaf.gradient().defined());
-  pass(row, inputs, cotangent);
+  pass(op, inputs, cotangent);
   CHECK(same_bits(leaf.gradient().values(), once));
+}
+
+/// All checks of one op: its values, and its gradients for each input alone and for all together.
+inline void check_op(const Op& op, const Inputs& inputs, const Numbers& values,
+                     const Tensor& cotangent, const std::vector<Numbers>& slopes) {
+  Tensor y = op(views(inputs));
+  CHECK(mismatch(y, values) == "");
+  CHECK_FALSE(y.requires_gradient());
+  for (size_t which = 0; which < inputs.size(); ++which) {
+    CAPTURE(which);
+    Inputs only = alone(inputs, which);
+    CHECK(same_bits(pass(op, only, cotangent), y));
+    for (size_t other = 0; other < inputs.size(); ++other)
+      CHECK(only[other].leaf.gradient().defined() == (other == which));
+    const Tensor& leaf = only[which].leaf;
+    REQUIRE(leaf.gradient().defined());
+    CHECK(mismatch(leaf.gradient(), slopes[which]) == "");
+    check_passes(op, only, leaf, cotangent, slopes[which]);
+  }
+  Inputs together = detached(inputs);
+  for (const Arranged& input : together) input.leaf.require_gradient();
+  CHECK(same_bits(pass(op, together, cotangent), y));
+  for (size_t which = 0; which < inputs.size(); ++which) {
+    CAPTURE(which);
+    CHECK(mismatch(together[which].leaf.gradient(), slopes[which]) == "");
+  }
 }
 
 /// All checks for inputs at these arrangements.
@@ -158,33 +194,13 @@ inline void check_arranged(const OpRow& row, const std::vector<Arrangement>& kin
   Inputs inputs;
   for (size_t n = 0; n < row.shapes.size(); ++n)
     inputs.emplace_back(kinds[n], row.shapes[n], random);
-
-  Tensor y = row.op(views(inputs));
-  CHECK(mismatch(y, row.oracle(values_of(inputs))) == "");
-  CHECK_FALSE(y.requires_gradient());
-
-  Tensor cotangent = RandomValues(seed + 1).tensor(y.shape());
+  Numbers values = row.oracle(values_of(inputs));
+  Tensor cotangent = RandomValues(seed + 1).tensor(values.shape);
   std::vector<Numbers> slopes;
-  for (size_t which = 0; which < inputs.size(); ++which) {
-    CAPTURE(which);
-    Inputs only = alone(inputs, which);
-    CHECK(same_bits(pass(row, only, cotangent), y));
-    for (size_t other = 0; other < inputs.size(); ++other)
-      CHECK(only[other].leaf.gradient().defined() == (other == which));
-    const Tensor& leaf = only[which].leaf;
-    REQUIRE(leaf.gradient().defined());
-    slopes.push_back(differences(row, only, which, cotangent.values()));
-    CHECK(mismatch(leaf.gradient(), slopes[which]) == "");
-    check_passes(row, only, leaf, cotangent, slopes[which]);
-  }
-
-  // Together.
-  for (const Arranged& input : inputs) input.leaf.require_gradient();
-  CHECK(same_bits(pass(row, inputs, cotangent), y));
-  for (size_t which = 0; which < inputs.size(); ++which) {
-    CAPTURE(which);
-    CHECK(mismatch(inputs[which].leaf.gradient(), slopes[which]) == "");
-  }
+  for (size_t which = 0; which < inputs.size(); ++which)
+    slopes.push_back(differences(row, inputs, which, cotangent.values()));
+  check_op(row.op, inputs, values, cotangent, slopes);
+  if (row.twin) check_op(row.twin, inputs, values, cotangent, slopes);
 }
 
 /// Every row at every arrangement: first all inputs alike, then each its own.

@@ -67,25 +67,18 @@ struct Size {
 std::vector<OpRow> window_rows() {
   std::vector<OpRow> list;
   // The last one has two groups, the border between them inside of the second member.
-  for (Size size : {Size{2, 3, 2, 3}, {1, 2, 3, 1}, {3, 1, 1, 4}, {0, 2, 2, 2}, {2, 18, 1, 3}})
-    for (RecurrentCell cell : cells) {
-      int64_t g = gates(cell) * size.C, s = size.s;
-      std::vector<Dims> shapes = {{size.B, s - 1 + size.T, g}, {g, size.C}};
-      auto oracle = [=](const Reference& in) { return windows_of(cell, s, in); };
-      list.push_back({"without a bias", shapes,
-                      [=](const In& in) { return recurrent_windows(cell, in[0], in[1], {}, s); },
-                      oracle});
-      list.push_back({"composed, without a bias", shapes,
-                      [=](const In& in) { return composed_windows(cell, in[0], in[1], {}, s); },
-                      oracle});
-      shapes.push_back({g});
-      list.push_back({"with a bias", shapes,
-                      [=](const In& in) { return recurrent_windows(cell, in[0], in[1], in[2], s); },
-                      oracle});
-      list.push_back({"composed, with a bias", shapes,
-                      [=](const In& in) { return composed_windows(cell, in[0], in[1], in[2], s); },
-                      oracle});
-    }
+  for (Size size : {Size{2, 3, 2, 3}, {1, 2, 3, 1}, {3, 1, 1, 4}, {0, 2, 2, 2}, {2, 18, 1, 2}})
+    for (RecurrentCell cell : cells)
+      for (bool biased : {false, true}) {
+        int64_t g = gates(cell) * size.C, s = size.s;
+        OpRow row{biased ? "with a bias" : "without a bias", {{size.B, s - 1 + size.T, g}, {g, size.C}}};
+        if (biased) row.shapes.push_back({g});
+        auto bias = [=](const In& in) { return biased ? in[2] : Tensor(); };
+        row.op = [=](const In& in) { return recurrent_windows(cell, in[0], in[1], bias(in), s); };
+        row.twin = [=](const In& in) { return composed_windows(cell, in[0], in[1], bias(in), s); };
+        row.oracle = [=](const Reference& in) { return windows_of(cell, s, in); };
+        list.push_back(row);
+      }
   return list;
 }
 
