@@ -74,12 +74,17 @@ class Decisions:
         some = self.answer == "yes" and held < count
         return form.format(WORDS[self.answer]) + (f" in {held} of {count} settings" if some else "")
 
-    def table(self, title):
-        """The rows of a table of the comparisons, oldest first: the title and the verdict are in the first one."""
+    def tried(self):
+        """How many comparisons there were, and how many of these said no."""
+        failed = [answer(bound(row), row["difference"]) for row in self.rows].count("no")
+        return f"{len(self.rows)}" + (f", {failed} no" if failed else "")
+
+    def table(self):
+        """A table of the comparisons, empty where there is but one."""
+        columns = ["commit", {"title": "setting", "text": True}, "seeds", "difference", "p", "p by Holm"]
         rows = []
         for row, corrected in zip(self.rows, self.ps):
             setting = [row["setting"], row.get("detail"), "also asked" if row.get("also") else None]
-            rows.append([*(["", ""] if rows else [title, self.verdict()]), row["commit"],
-                         ", ".join(filter(None, setting)), "{} to {}".format(*row["seeds"]), difference_text(row),
-                         *(p_text(row, p).removeprefix("= ") for p in (bound(row), corrected))])
-        return rows
+            rows.append([row["commit"], ", ".join(filter(None, setting)), "{} to {}".format(*row["seeds"]),
+                         difference_text(row), *(p_text(row, p).removeprefix("= ") for p in (bound(row), corrected))])
+        return tables.table({"columns": columns, "rows": rows}) if len(rows) > 1 else ""

@@ -18,16 +18,18 @@ opposite by chance alone.{measured}
 One comparison decides a claim, and its models have the most seeds. Not each was named before its trainings: commit
 2d03836 named the first fourteen when three seeds of each had been scored, and six of them said no. More seeds turned two
 of the six into yes. The other four were asked again in a new setting, and so was the reach, which had said yes. To find
-such settings took one to three seeds each, which nobody kept. So the table has every comparison that ever decided a
-claim, from `history.json`, with the commit that printed it first. Where newer programs made a training again, its
-scores were the same. Seeds count from 1, so ten contain the first three. Holm's method corrects p for all rows of a
-claim, and by that p the newest decision gives the verdict. A claim that still says no in an older setting holds in some
-settings only.
+such settings took one to three seeds each, which nobody kept. So each section has a table of every comparison that ever
+decided its claim, from `history.json`, with the commit that printed it first. Where newer programs made a training
+again, its scores were the same. Seeds count from 1, so ten contain the first three. Holm's method corrects p for all
+rows of the table, and by that p the newest decision gives the verdict. A claim that still says no in an older setting
+holds in some settings only.
 
 A new decision takes fresh seeds: name the claim in a commit, run `FIRST_SEED=1001 examples/studies/claims.sh TEXT CLAIM`
 once, and add what it says to `history.json`. Nobody has done it so far.
 
-{decisions}
+| claim | | decided by | comparisons |
+|---|---|---|---|
+{summary}
 {sections}
 """
 MEASURED = {"commit": "The programs were those of commit {commit}.", "cpu": "Minutes are processor time on {cpu}."}
@@ -41,20 +43,15 @@ def section(claim, decisions):
         columns = ["", *({"title": column, "form": table["form"]} for column in table["columns"])]
         parts += [table["text"], tables.table({"columns": columns, "rows": table["rows"]})]
     others = [other for other in claim["comparisons"] if not other.get("decides")]
+    parts.append(decisions.table())
     parts.append("\n".join([f"{decisions.verdict('**{}**')}: {finding(decisions.now)}",
                             *(f"- {other['answer']}: {finding(other)}" for other in others)]))
     return "\n\n".join(part for part in [*parts, claim.get("reason")] if part)
 
 
-def decided(claims):
-    """The table of all that decided the claims so far."""
-    columns = ["claim", *({"title": title, "text": True} for title in ("", "commit", "setting")),
-               "seeds", "difference", "p", "p by Holm"]
-    rows = []
-    for claim, decisions in claims:
-        anchor = claim["title"].lower().replace(" ", "-").translate(dict.fromkeys(map(ord, ",.'():")))
-        rows += decisions.table(f"[{claim['title']}](#{anchor})")
-    return tables.table({"columns": columns, "rows": rows})
+def summary(claim, decisions):
+    anchor = claim["title"].lower().replace(" ", "-").translate(dict.fromkeys(map(ord, ",.'():")))
+    return f"| [{claim['title']}](#{anchor}) | {decisions.verdict()} | {finding(decisions.now)} | {decisions.tried()} |"
 
 
 def page(results):
@@ -64,5 +61,5 @@ def page(results):
     return BEGINNING.format(
         bytes=results["bytes"], flags=results["flags"], asked=asked, chance=asked / 100,
         measured="\n" + " ".join(measured) if measured else "",
-        decisions=decided(claims),
+        summary="\n".join(summary(*claim) for claim in claims),
         sections="".join("\n" + section(*claim) + "\n" for claim in claims)[:-1])
