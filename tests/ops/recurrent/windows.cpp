@@ -71,7 +71,9 @@ std::vector<OpRow> window_rows() {
     for (RecurrentCell cell : cells)
       for (bool biased : {false, true}) {
         int64_t g = gates(cell) * size.C, s = size.s;
-        OpRow row{biased ? "with a bias" : "without a bias", {{size.B, s - 1 + size.T, g}, {g, size.C}}};
+        OpRow row;
+        row.name = biased ? "with a bias" : "without a bias";
+        row.shapes = {{size.B, s - 1 + size.T, g}, {g, size.C}};
         if (biased) row.shapes.push_back({g});
         auto bias = [=](const In& in) { return biased ? in[2] : Tensor(); };
         row.op = [=](const In& in) { return recurrent_windows(cell, in[0], in[1], bias(in), s); };
