@@ -1,6 +1,6 @@
 #!/bin/sh
-# Programs that another compiler than the library's makes, with the library in the build folder $1. The
-# public headers run nothing at a program's start: what both compilers would initialise is destroyed by
+# Programs that another compiler than the library's makes, with the shared and the static libraries in the build
+# folder $1. The public headers run nothing at a program's start: what both compilers would initialise is destroyed by
 # one while the other still reads it.
 set -eu
 build=$1
@@ -32,6 +32,8 @@ int main() try {
 }
 END
 
+# What static libraries leave to the program.
+behind=$(PKG_CONFIG_PATH=$build/meson-private pkg-config --static --libs-only-l shiftgrad | tr ' ' '\n' | grep -v shiftgrad)
 found=0
 for compiler in "${CXX:-c++}" g++ clang++; do
   command -v ${compiler%% *} > /dev/null || continue
@@ -40,11 +42,15 @@ for compiler in "${CXX:-c++}" g++ clang++; do
     echo "$compiler: a public header runs code at a program's start"
     exit 1
   fi
-  $compiler -std=c++20 -I "$root" -I "$root/.include" "$place/program.cpp" -o "$place/program" \
-    "$build"/libshiftgrad-f32.so "$build"/libshiftgrad-core.so -Wl,-rpath,"$build"
-  printed=$("$place/program") || { echo "$compiler: the program failed: $printed"; exit 1; }
-  [ "$printed" = 'language_model: n_layer 0, expected at least 1' ] ||
-    { echo "$compiler: printed '$printed'"; exit 1; }
+  $compiler -std=c++20 -I "$root" -I "$root/.include" -c "$place/program.cpp" -o "$place/program.o"
+  for kind in so a; do
+    # shellcheck disable=SC2086
+    $compiler "$place/program.o" -o "$place/program" "$build/libshiftgrad-f32.$kind" "$build/libshiftgrad-core.$kind" \
+      -Wl,-rpath,"$build" $behind
+    printed=$("$place/program") || { echo "$compiler, .$kind: the program failed: $printed"; exit 1; }
+    [ "$printed" = 'language_model: n_layer 0, expected at least 1' ] ||
+      { echo "$compiler, .$kind: printed '$printed'"; exit 1; }
+  done
   found=$((found + 1))
 done
 [ "$found" -ge 2 ] || { echo 'no second compiler: install g++ and clang++'; exit 77; }
