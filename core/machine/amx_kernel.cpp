@@ -131,6 +131,9 @@ INLINE_FOR_BFLOAT16 void store_sums(Scalar alpha, Scalar beta, const Matrix& c) 
 template <bool two_rows, bool two_columns>
 FOR_BFLOAT16 void multiply_tiles(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
                                  Scalar beta, const Matrix& c) {
+  for (int64_t row = 0; row < c.rows; ++row)
+    for (int64_t column = 0; column < c.columns; column += side)
+      _mm_prefetch(reinterpret_cast<const char*>(&c.at(row, column)), _MM_HINT_T0);
   clear<0>();
   if constexpr (two_columns) clear<1>();
   if constexpr (two_rows) clear<2>();

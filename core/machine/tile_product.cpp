@@ -60,13 +60,12 @@ int64_t left_panel_count(int64_t rows, int64_t columns) {
   return with_kernel([&](const auto& kernel) -> int64_t {
     if (!kernel.convert) return 0;
     // A kernel reads whole tiles of rows.
-    auto in_rows = [&](int64_t its_rows, int64_t its_columns) {
-      return (its_rows + kernel.tile_rows) * left_step(divide_up(its_columns, kernel.numbers));
+    auto in_either_order = [&](int64_t its_rows, int64_t its_columns) {
+      const int64_t depth = divide_up(its_columns, kernel.numbers);
+      return std::max((its_rows + kernel.tile_rows) * left_step(depth),
+                      left_step(its_rows) * depth + kernel.tile_rows);
     };
-    const int64_t in_columns =
-        left_step(columns) * divide_up(rows, kernel.numbers) + kernel.tile_rows;
-    return std::max(in_rows(rows, columns),
-                    kernel.left_in_rows ? in_rows(columns, rows) : in_columns);
+    return std::max(in_either_order(rows, columns), in_either_order(columns, rows));
   });
 }
 
