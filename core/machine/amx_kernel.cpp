@@ -123,6 +123,13 @@ INLINE_FOR_BFLOAT16 void store_sums(Scalar alpha, Scalar beta, const Matrix& c) 
   alignas(64) Scalar rows[side][side];
   store<sums>(rows[0], side);
   const __m512 factor = _mm512_set1_ps(alpha);
+  if (c.rows >= side && c.columns >= side && c.column_stride == 1) {
+    for (int64_t row = 0; row < side; ++row) {
+      Scalar* to = c.data + row * c.row_stride;
+      _mm512_storeu_ps(to, updated(factor, _mm512_load_ps(rows[row]), beta, 0xffff, to));
+    }
+    return;
+  }
   for (int64_t row = 0; row < c.rows && row < side; ++row)
     store_part(factor, _mm512_load_ps(rows[row]), beta, &c.at(row, 0), c.column_stride, c.columns);
 }
