@@ -1,8 +1,7 @@
-// The kernel for pairs of bfloat16 numbers in AMX's tiles: matrices of 16 rows of 64 bytes. One
-// instruction, tdpbf16ps, multiplies a tile of a, 16 rows by 16 pairs, with one of b, 16 pairs by
-// 16 columns, and adds the product to a tile of sums. Within such a step, it adds up the first
-// numbers of the pairs, and the second ones, and then both. Numbers below 1e-38 are taken for 0, as
-// factors, products and sums.
+// The kernel for pairs of bfloat16 numbers in AMX's tiles. One instruction multiplies a tile of a,
+// 16 rows by 16 pairs, with one of b, 16 pairs by 16 columns, and adds the product to a tile of
+// sums. Within such a step, it adds up the first numbers of the pairs, and the second ones, and then
+// both. Numbers below 1e-38 are taken for 0, as factors, products and sums.
 
 #include "core/machine/packed_product.h"
 
@@ -14,6 +13,7 @@
 #include <unistd.h>
 #endif
 
+#include "core/machine/amx_tiles.h"
 #include "core/machine/bfloat16_pairs.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -21,68 +21,12 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 using namespace bfloat16_pairs;
-/// The rows of a tile, of which each has so many floats or pairs.
-constexpr int64_t side = 16;
+using namespace amx;
 /// The rows and columns of c that are computed at once: 2 x 2 tiles, of sums, with two tiles of a
 /// and two of b take all 8. A step loads as many tiles as it multiplies.
 constexpr int64_t tile_rows = 2 * side, tile_columns = 2 * side;
 /// The tiles: sums are number 2 (row of tiles) + (column of tiles).
 constexpr int of_a = 4, of_b = 6;
-
-// The compiler knows nothing of tiles. Each of these tells it what memory it touches.
-
-template <int tile>
-INLINE_FOR_BFLOAT16 void clear() {
-  asm volatile("tilezero %%tmm%c0" ::"i"(tile));
-}
-
-/// Loads 16 rows that lie `step` elements apart.
-template <int tile>
-INLINE_FOR_BFLOAT16 void load(const Pair* from, int64_t step) {
-  asm volatile("tileloadd (%0,%1), %%tmm%c2" ::"r"(from), "r"(step * int64_t{sizeof(Pair)}),
-               "i"(tile)
-               : "memory");
-}
-
-template <int tile>
-INLINE_FOR_BFLOAT16 void store(Scalar* to, int64_t step) {
-  asm volatile("tilestored %%tmm%c2, (%0,%1)" ::"r"(to), "r"(step * int64_t{sizeof(Scalar)}),
-               "i"(tile)
-               : "memory");
-}
-
-/// sums += a b
-template <int sums, int a, int b>
-INLINE_FOR_BFLOAT16 void multiply_add() {
-  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sums), "i"(a), "i"(b));
-}
-
-/// The shapes of the tiles, as the CPU reads and writes them.
-struct alignas(64) TileShapes {
-  uint8_t palette = 1, first_row = 0, reserved[14] = {};
-  uint16_t row_bytes[16] = {};
-  uint8_t rows[16] = {};
-
-  static constexpr TileShapes whole() {
-    TileShapes shapes;
-    for (int tile = 0; tile < 8; ++tile) {
-      shapes.row_bytes[tile] = side * sizeof(Pair);
-      shapes.rows[tile] = side;
-    }
-    return shapes;
-  }
-};
-
-/// Makes all tiles of this thread whole ones, unless they are. Asking takes 7 ns and setting 100,
-/// and other libraries may have set the thread's tiles since.
-FOR_BFLOAT16 void shape_tiles() {
-  static constexpr TileShapes whole = TileShapes::whole();
-  TileShapes now;
-  asm volatile("sttilecfg %0" : "=m"(now));
-  const __m512i difference = _mm512_xor_si512(_mm512_load_si512(&now), _mm512_load_si512(&whole));
-  if (_mm512_test_epi32_mask(difference, difference) != 0)
-    asm volatile("ldtilecfg %0" ::"m"(whole));
-}
 
 /// Adds the products of one step.
 template <bool two_rows, bool two_columns>
@@ -264,7 +208,7 @@ bool may_use_tiles() {
 
 }  // namespace
 
-const Bfloat16Kernel* bfloat16_pairs::amx_kernel() {
+const Bfloat16Kernel* amx::amx_kernel() {
   static const bool fits = can_be_used() && has_tiles() && keeps_tiles() && may_use_tiles();
   return fits ? &kernel : nullptr;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pairs of bfloat16 numbers in AVX512_BF16's vectors: what the kernels for such CPUs share. It is for
-// x86-64 and floats alone.
+// Pairs of bfloat16 numbers in AVX512_BF16's vectors: what the kernels for such CPUs share. It is
+// for x86-64 and floats alone.
 
 #include "core/machine/packed_product.h"
 
@@ -211,8 +211,5 @@ inline bool can_be_used() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bf16");
 }
-
-/// The kernel for CPUs with AMX, or null on others.
-const Bfloat16Kernel* amx_kernel();
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::bfloat16_pairs

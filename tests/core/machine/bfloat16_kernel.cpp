@@ -14,7 +14,7 @@
 #include "tests/support/products.h"
 #include "tests/support/specials.h"
 #if defined(__x86_64__)
-#include "core/machine/bfloat16_pairs.h"
+#include "core/machine/amx_tiles.h"
 #endif
 
 using namespace shiftgrad;
@@ -166,7 +166,7 @@ void release_tiles() { asm volatile("tilerelease"); }
 }  // namespace
 
 TEST_CASE("bfloat16 kernel: tiles that another library has shaped or released") {
-  if (!bfloat16_kernel() || bfloat16_kernel() != bfloat16_pairs::amx_kernel()) return;
+  if (!bfloat16_kernel() || bfloat16_kernel() != amx::amx_kernel()) return;
   for (auto change : {shape_tiles_otherwise, release_tiles}) {
     change();
     check_corners(serial_rounded_gemm, 35, Order::rows, 1, 0);
