@@ -67,7 +67,7 @@ INLINE_FOR_BFLOAT16 void transpose(__m512i (&v)[lanes]) {
 /// Packs up to 16 columns of b, of which each has its numbers side by side, into pairs that lie
 /// `width` apart from one depth to the next. `filled` columns are written, missing ones as 0.
 FOR_BFLOAT16 inline void pack_dense_columns(const ConstMatrix& b, int64_t filled, Pair* to,
-                                     int64_t width) {
+                                            int64_t width) {
   const int64_t pairs = (b.rows + 1) / 2;
   const __mmask16 written = first_lanes(filled);
   for (int64_t pair = 0; pair < pairs; pair += lanes) {
@@ -107,7 +107,8 @@ FOR_BFLOAT16 inline void pair_neighbours(const Scalar* from, int64_t count, Pair
 }
 
 /// Pairs each number of one row with that of the next row, or with 0 where there is none.
-FOR_BFLOAT16 inline void pair_rows(const Scalar* row, const Scalar* next, int64_t count, Pair* pairs) {
+FOR_BFLOAT16 inline void pair_rows(const Scalar* row, const Scalar* next, int64_t count,
+                                   Pair* pairs) {
   int64_t n = 0;
   for (; next && n + lanes <= count; n += lanes)
     _mm512_storeu_si512(pairs + n,
@@ -122,7 +123,8 @@ FOR_BFLOAT16 inline void pair_rows(const Scalar* row, const Scalar* next, int64_
 }
 
 /// The numbers of a row of b at these columns; missing ones are 0.
-FOR_BFLOAT16 inline __m512 row_part(const ConstMatrix& b, int64_t row, int64_t column, __mmask16 columns) {
+FOR_BFLOAT16 inline __m512 row_part(const ConstMatrix& b, int64_t row, int64_t column,
+                                    __mmask16 columns) {
   if (row >= b.rows) return _mm512_setzero_ps();
   const Scalar* from = b.data + row * b.row_stride + column * b.column_stride;
   if (b.column_stride == 1) return _mm512_maskz_loadu_ps(columns, from);
@@ -193,7 +195,7 @@ INLINE_FOR_BFLOAT16 __m512 updated(__m512 alpha, __m512 sums, Scalar beta, __mma
 
 /// c = alpha sums + beta c for up to 16 columns of a row of c, which lie `step` apart.
 FOR_BFLOAT16 inline void store_part(__m512 alpha, __m512 sums, Scalar beta, Scalar* c, int64_t step,
-                             int64_t count) {
+                                    int64_t count) {
   if (step == 1) {
     const __mmask16 columns = first_lanes(count);
     _mm512_mask_storeu_ps(c, columns, updated(alpha, sums, beta, columns, c));

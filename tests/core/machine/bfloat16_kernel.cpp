@@ -55,7 +55,8 @@ Scalar* fresh_panels(const test::GuardedMatrix& memory, int64_t count) {
 
 /// Multiplies by tiles.
 void gemm_in_tiles(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matrix c) {
-  static const test::GuardedMatrix left(1, 1 << 13, Order::rows, 1), right(1, 1 << 13, Order::rows, 2);
+  constexpr int64_t enough = 1 << 13;
+  static const test::GuardedMatrix left(1, enough, Order::rows, 1), right(1, enough, Order::rows, 2);
   InBfloat16 rounded;
   const LeftFactor rows = pack_left(a, fresh_panels(left, left_panel_count(a.rows, a.columns)));
   const PackedFactor columns =
@@ -170,7 +171,8 @@ TEST_CASE("bfloat16 kernel: tiles that another library has shaped or released") 
   for (auto change : {shape_tiles_otherwise, release_tiles}) {
     change();
     check_corners(serial_rounded_gemm, 35, Order::rows, 1, 0);
-    AmidNans a(most, 35, Order::rows, 1), b(35, most, Order::rows, 2), c(most, most, Order::rows, 3);
+    AmidNans a(most, 35, Order::rows, 1), b(35, most, Order::rows, 2),
+        c(most, most, Order::rows, 3);
     change();
     serial_rounded_gemm(1, a.view, b.view, 0, c.view);
     CHECK(test::is_product(1, a.view, b.view, 0, c.view, c.view));
