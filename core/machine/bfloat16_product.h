@@ -43,8 +43,9 @@ class RightFactor {
 };
 
 /// Whether bfloat16 products are faster than those of floats: they use the CPU's instructions for
-/// them (AVX512_BF16), if these multiply more numbers in a cycle than the ones for floats do. They
-/// do on AMD's Zen 4 and 5, and do not on Intel's Emerald Rapids.
+/// them, AMX's tiles or the vectors of AVX512_BF16, if these multiply more numbers in a cycle than
+/// the ones for floats do. The vectors do on AMD's Zen 4 and 5, and do not on Intel's Emerald
+/// Rapids, which has AMX. Linux has to let a process use that; bfloat16 products ask it once.
 bool has_fast_bfloat16_products();
 
 /// Makes the whole process multiply rounded numbers as floats from now on, or by such instructions

@@ -6,7 +6,8 @@
 //
 // A panel of a has the numbers of a few rows, and a panel of b those of a few columns; for each
 // depth, the direction of the sum, they lie side by side. What is missing at the edges is 0. Some
-// CPUs multiply two numbers in one go: the elements of their panels are pairs.
+// CPUs multiply two numbers in one go: the elements of their panels are pairs. AMX takes the rows
+// of a one behind another, and what is missing there is anything.
 
 #include <algorithm>
 #include <cstdint>
@@ -32,6 +33,11 @@ struct PanelKernel {
   int64_t tile_rows, tile_columns;
   /// The numbers in an element of a panel, which follow one another in depth.
   int64_t numbers;
+  /// The elements whose products are added up in one go: a sum is cut at multiples of them alone.
+  int64_t depth_step = 1;
+  /// Whether the elements of a row of a follow one another, as `convert` and `pack_left` put them,
+  /// and `multiply` needs them.
+  bool left_in_rows = false;
   /// Pack aᵀ into panels of `tile_rows`, and b into panels of `tile_columns`.
   Pack pack_left, pack_right;
   /// Multiplies with one panel of b; c is a tile, or less at the edges.
@@ -40,8 +46,8 @@ struct PanelKernel {
   Pack pack_row;
   /// Multiplies one row with as many panels of b as c is wide.
   Multiply multiply_row;
-  /// Turns an a into elements [rows, depth] in rows `step` apart or, where its columns lie dense,
-  /// in columns `step` apart. It is null where numbers are elements.
+  /// Turns an a into elements [rows, depth] in rows `step` apart or, where its columns lie dense
+  /// and may stay so, in columns `step` apart. It is null where numbers are elements.
   void (*convert)(const ConstMatrix& a, Element* elements, int64_t step) = nullptr;
 };
 
@@ -56,8 +62,7 @@ extern const PanelKernel<Scalar>& (*const rounding_kernel)();
 /// lane of a sum gets a₀ b₀ + a₁ b₁. So the elements of a panel are pairs of numbers that follow
 /// one another in depth.
 using Bfloat16Pair = uint32_t;
-/// The functions that round to pairs and multiply these. Another kind of unit, such as AMX, would
-/// have some of its own.
+/// The functions that round to pairs and multiply these: for AVX512_BF16, and for AMX.
 using Bfloat16Kernel = PanelKernel<Bfloat16Pair>;
 
 /// The kernel for this CPU, or null if it has no instructions for bfloat16, or none that are faster
@@ -152,6 +157,7 @@ class PackedOperand {
       if (!pack_)
         return operand_.block(depths_.begin(block), depths_.extent(block), first, count)
             .transposed();
+    if (in_rows_) return {at(first, block), width_, depth(block), depth(block), 1};
     return {at(first, block), width_, depth(block), 1, width_};
   }
 
@@ -161,14 +167,17 @@ class PackedOperand {
       : operand_(operand),
         numbers_(kernel.numbers),
         width_(width),
+        in_rows_(kernel.left_in_rows),
         pieces_(operand.columns, width, most_panels),
-        depths_(operand.rows, kernel.numbers, packed_product_parts::block_depth),
+        depths_(operand.rows, kernel.numbers * kernel.depth_step,
+                packed_product_parts::block_depth / kernel.depth_step),
         padded_(divide_up(operand.columns, width) * width),
         pack_(pack),
         elements_(pack ? padded_ * divide_up(operand.rows, numbers_) : 0) {}
 
   ConstMatrix operand_;
   int64_t numbers_, width_;
+  bool in_rows_;
   packed_product_parts::Blocks pieces_, depths_;
   int64_t padded_;
   typename PanelKernel<Element>::Pack pack_;

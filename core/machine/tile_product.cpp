@@ -32,8 +32,8 @@ void multiply_tiles(const PanelKernel<Element>& kernel, Scalar alpha, const Left
     const int64_t last = row + rows - 1;
     if (column > of_c.end(row, last) || column + columns <= of_c.begin(row, last)) return;
     const Element* panel = panels + column / kernel.tile_columns * b.panel_step;
-    const int64_t begin =
-        std::clamp<int64_t>(of_a.begin(row, last), 0, a.matrix.columns) / kernel.numbers;
+    const int64_t begin = std::clamp<int64_t>(of_a.begin(row, last), 0, a.matrix.columns) /
+                          (kernel.numbers * kernel.depth_step) * kernel.depth_step;
     const int64_t end = divide_up(
         std::clamp<int64_t>(of_a.end(row, last) + 1, 0, a.matrix.columns), kernel.numbers);
     kernel.multiply(left.block(row, rows, begin, std::max<int64_t>(end - begin, 0)),
@@ -58,9 +58,14 @@ PackedFactor PackedFactor::block(int64_t first_row, int64_t row_count, int64_t f
 
 int64_t left_panel_count(int64_t rows, int64_t columns) {
   return with_kernel([&](const auto& kernel) -> int64_t {
-    if (!kernel.convert) return 0;  // A kernel reads whole tiles of rows.
-    return std::max((rows + kernel.tile_rows) * left_step(divide_up(columns, kernel.numbers)),
-                    left_step(columns) * divide_up(rows, kernel.numbers) + kernel.tile_rows);
+    if (!kernel.convert) return 0;
+    // A kernel reads whole tiles of rows.
+    auto in_either_order = [&](int64_t its_rows, int64_t its_columns) {
+      const int64_t depth = divide_up(its_columns, kernel.numbers);
+      return std::max((its_rows + kernel.tile_rows) * left_step(depth),
+                      left_step(its_rows) * depth + kernel.tile_rows);
+    };
+    return std::max(in_either_order(rows, columns), in_either_order(columns, rows));
   });
 }
 
@@ -81,7 +86,8 @@ LeftFactor pack_left_part(const ConstMatrix& a, Scalar* panels, int64_t first_ro
     if (!kernel.convert) return {a, a};
     const int64_t depth = divide_up(a.columns, kernel.numbers);
     MatrixView<Scalar> elements = {panels, a.rows, depth, left_step(depth), 1};
-    if (has_dense_columns(a)) elements = {panels, a.rows, depth, 1, left_step(a.rows)};
+    if (has_dense_columns(a) && !kernel.left_in_rows)
+      elements = {panels, a.rows, depth, 1, left_step(a.rows)};
     kernel.convert(
         a.block(first_row, row_count, first_column, column_count),
         reinterpret_cast<Element*>(&elements.at(first_row, first_column / kernel.numbers)),

@@ -41,8 +41,8 @@ inline constexpr int64_t part_columns = 32;
 /// longer than the products. A `tile_product` of what is not packed is `gemm`.
 inline bool packing_pays(int64_t rows) { return rows > 8; }
 
-/// The Scalars that a packed factor [rows, columns] takes; for a left one with dense rows, those
-/// for its transpose too.
+/// The Scalars that a packed factor [rows, columns] takes; for a left one, those for its transpose
+/// too.
 int64_t left_panel_count(int64_t rows, int64_t columns);
 int64_t right_panel_count(int64_t rows, int64_t columns);
 

@@ -14,13 +14,13 @@ struct Peak {
   double one_thread, all_threads;
 };
 
-/// The limits of the machine: multiply-adds of floats, multiply-adds of bfloat16 pairs, and what
-/// OpenBLAS makes of them in a large product of floats.
+/// The limits of the machine: multiply-adds of floats, of bfloat16 pairs in vectors and in AMX's
+/// tiles, and what OpenBLAS makes of a large product of floats.
 struct Peaks {
-  Peak floats, bfloat16_pairs, sgemm;
+  Peak floats, bfloat16_pairs, bfloat16_tiles, sgemm;
 
-  /// Returns what shares of the peak refer to: multiply-adds on all threads, of bfloat16 pairs or of
-  /// floats, or sgemm where these are not measured.
+  /// Returns what shares of the peak refer to: multiply-adds on all threads, of floats, or sgemm
+  /// where these are not measured; in bfloat16, the fastest ones that the CPU has.
   double limit(Precision precision) const;
   /// Returns the peaks that this CPU has.
   std::vector<Peak> list() const;

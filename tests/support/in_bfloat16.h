@@ -1,5 +1,8 @@
 #pragma once
 
+#include <doctest/doctest.h>
+
+#include "core/machine/bfloat16_product.h"
 #include "core/machine/precision.h"
 
 namespace shiftgrad {
@@ -11,3 +14,19 @@ struct InBfloat16 {
 };
 
 }  // namespace shiftgrad
+
+namespace shiftgrad::test {
+
+/// Runs a test with the CPU's instructions, if it has them, and by software.
+template <class Test>
+void by_hardware_and_software(Test test) {
+  for (bool fast : {true, false}) {
+    allow_fast_bfloat16_products(fast);
+    if (has_fast_bfloat16_products() != fast) continue;
+    CAPTURE(fast);
+    test();
+  }
+  allow_fast_bfloat16_products(true);
+}
+
+}  // namespace shiftgrad::test

@@ -11,7 +11,7 @@ namespace common {
 /// What the help of --precision says.
 inline constexpr const char* precision_help =
     "numbers that products multiply: floats, or floats rounded to bfloat16, which CPUs such as "
-    "AMD's Zen 4 and 5 multiply faster; sums and everything else stay float32";
+    "AMD's Zen 4 and 5 and Intel's with AMX multiply faster; sums and everything else stay float32";
 
 /// The flag --precision of a command that uses a trained run.
 struct PrecisionFlag {

@@ -1,8 +1,5 @@
 #include "core/machine/bfloat16_product.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -12,14 +9,15 @@
 
 #include "core/errors.h"
 #include "core/machine/parallel.h"
-#include "core/random.h"
 #include "tests/support/bounded.h"
+#include "tests/support/guarded_matrix.h"
 #include "tests/support/in_bfloat16.h"
 #include "tests/support/products.h"
 #include "tests/support/refusal.h"
 #include "tests/support/specials.h"
 
 using namespace shiftgrad;
+using test::by_hardware_and_software, test::Edge, test::GuardedMatrix;
 using test::Gemm, test::parallel_rounded_gemm, test::serial_rounded_gemm;
 using test::Operand, test::Order, test::orders, test::result_orders;
 
@@ -40,49 +38,6 @@ float nearest_bfloat16(float value) {
   bool down = from_below < from_above || (from_below == from_above && even);
   return std::bit_cast<float>(down ? below_bits : above_bits);
 }
-
-/// Which end of a matrix touches memory that must not be read.
-enum class Edge { front, back };
-
-/// Random numbers between two pages that nobody may read: the first or the last of them touches
-/// one.
-class GuardedMatrix {
- public:
-  GuardedMatrix(int64_t rows, int64_t columns, Order order, uint64_t seed, Edge edge = Edge::back) {
-    auto [row_stride, column_stride] = Operand::strides(rows, columns, order);
-    bool empty = rows == 0 || columns == 0;
-    count_ = empty ? 0 : (rows - 1) * row_stride + (columns - 1) * column_stride + 1;
-    size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    size_t bytes = static_cast<size_t>(count_) * sizeof(float);
-    size_t inside = (bytes + page - 1) / page * page;
-    mapped_ = inside + 2 * page;
-    memory_ =
-        static_cast<char*>(mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    REQUIRE(memory_ != MAP_FAILED);
-    if (inside > 0) REQUIRE(mprotect(memory_ + page, inside, PROT_READ | PROT_WRITE) == 0);
-    char* begin = memory_ + page + (edge == Edge::back ? inside - bytes : 0);
-    view = {reinterpret_cast<float*>(begin), rows, columns, row_stride, column_stride};
-    Random random{seed};
-    for (int64_t n = 0; n < count_; ++n)
-      view.data[n] = static_cast<float>(2 * random.uniform() - 1);
-  }
-  ~GuardedMatrix() { munmap(memory_, mapped_); }
-  GuardedMatrix(const GuardedMatrix&) = delete;
-  GuardedMatrix& operator=(const GuardedMatrix&) = delete;
-
-  std::vector<float> numbers() const { return {view.data, view.data + count_}; }
-  void set(const std::vector<float>& numbers) {
-    std::copy(numbers.begin(), numbers.end(), view.data);
-  }
-  void fill(float value) { std::fill(view.data, view.data + count_, value); }
-
-  Matrix view;
-
- private:
-  int64_t count_;
-  size_t mapped_;
-  char* memory_;
-};
 
 template <class Element>
 Element& element(const MatrixView<Element>& m, int64_t row, int64_t column) {
@@ -138,18 +93,6 @@ void parallel_packed_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar bet
 constexpr Gemm serial_ways[] = {serial_rounded_gemm, packed_gemm};
 constexpr Gemm all_ways[] = {serial_rounded_gemm, parallel_rounded_gemm, packed_gemm,
                              parallel_packed_gemm};
-
-/// Runs a test with the CPU's instructions, if it has them, and by software.
-template <class Test>
-void by_hardware_and_software(Test test) {
-  for (bool fast : {true, false}) {
-    allow_fast_bfloat16_products(fast);
-    if (has_fast_bfloat16_products() != fast) continue;
-    CAPTURE(fast);
-    test();
-  }
-  allow_fast_bfloat16_products(true);
-}
 
 /// Multiplies, and checks the product and that what lies between c's elements stays as it was.
 void check_rounded(Gemm function, float alpha, const GuardedMatrix& a, const GuardedMatrix& b,
