@@ -132,10 +132,11 @@ HWY_INLINE void store_sums(Scalar alpha, Vector sums, Scalar beta, Scalar* row, 
       access.store(hn::MulAdd(constant(alpha), sums, old), row);
     });
   } else {
-    HWY_ALIGN Scalar stored[lanes];
-    hn::Store(sums, Lanes(), stored);
-    for (int64_t n = 0; n < count && n < lanes; ++n)
-      row[n * step] = alpha * stored[n] + (beta == 0 ? 0 : beta * row[n * step]);
+    // Through a vector, since a compiler may round scalars in another order.
+    HWY_ALIGN Scalar dense[lanes] = {};
+    for (int64_t n = 0; beta != 0 && n < count && n < lanes; ++n) dense[n] = row[n * step];
+    store_sums(alpha, sums, beta, dense, 1, lanes);
+    for (int64_t n = 0; n < count && n < lanes; ++n) row[n * step] = dense[n];
   }
 }
 
