@@ -18,7 +18,7 @@ template <class Value>
 StoredTensor row_of(DType dtype, const std::vector<Value>& values) {
   StoredTensor tensor{dtype, {std::ssize(values)}, {}};
   tensor.bytes.resize(values.size() * sizeof(Value));
-  std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+  if (!values.empty()) std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
   return tensor;
 }
 
