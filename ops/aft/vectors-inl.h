@@ -28,7 +28,7 @@ constexpr int64_t bytes = HWY_MAX_BYTES < 64 ? HWY_MAX_BYTES : 64;
 /// The numbers in a vector, and the queries in a block.
 constexpr int64_t lanes = bytes / sizeof(double);
 using Vector [[gnu::vector_size(bytes)]] = double;
-using Integers [[gnu::vector_size(bytes)]] = int64_t;
+using Integers [[gnu::vector_size(bytes)]] = uint64_t;
 template <class Number>
 using Narrow [[gnu::vector_size(lanes * sizeof(Number))]] = Number;
 
