@@ -92,9 +92,9 @@ end_if_wrong
 [ "$mode" != --check ] || { echo "$version can be released"; exit; }
 
 folder=$PWD/build-release/$version
-work=$PWD/build-release/work
-rm -rf "$folder" "$work/debian" "$work/pages"
-mkdir -p "$folder" "$work/debian" "$work/pages/book" "$work/wheels"
+parts=$PWD/build-release/parts
+rm -rf "$folder" "$parts/debian" "$parts/pages"
+mkdir -p "$folder" "$parts/debian" "$parts/pages/book" "$parts/wheels"
 released=$commit
 
 # run SCRIPT ARGUMENT...
@@ -114,19 +114,19 @@ keep() {
 }
 
 run .ci/run
-rm -f "$work"/wheels/*.whl "$work"/wheels/*.tar.gz
-run examples/python/wheels.sh "$work/wheels"
-keep 1 'source distributions' "$work/wheels/shiftgrad-$version.tar.gz"
-keep 3 wheels "$work"/wheels/shiftgrad-"$version"-*.whl
-run .packaging/build.sh "$work/debian"
-rm -f "$work"/debian/*-dbgsym_*
-keep 3 '*.deb' "$work"/debian/*_"$version"-*.deb
-keep 1 '*.dsc' "$work"/debian/shiftgrad_"$version"-*.dsc
-keep 3 'sources of the packages' "$work"/debian/shiftgrad_"$version"[.-]*.tar.*
-export BUILD="$work/book"
+rm -f "$parts"/wheels/*.whl "$parts"/wheels/*.tar.gz
+run examples/python/wheels.sh "$parts/wheels"
+keep 1 'source distributions' "$parts/wheels/shiftgrad-$version.tar.gz"
+keep 3 wheels "$parts"/wheels/shiftgrad-"$version"-*.whl
+run .packaging/build.sh "$parts/debian"
+rm -f "$parts"/debian/*-dbgsym_*
+keep 3 '*.deb' "$parts"/debian/*_"$version"-*.deb
+keep 1 '*.dsc' "$parts"/debian/shiftgrad_"$version"-*.dsc
+keep 3 'sources of the packages' "$parts"/debian/shiftgrad_"$version"[.-]*.tar.*
+export BUILD="$parts/book"
 run examples/book/build.sh
-cp -r "$BUILD"/*.html "$BUILD"/*.css "$BUILD"/*.js "$BUILD/fonts" "$work/pages/book"
-(cd "$work/pages" && python3 -m zipfile -c "$folder/shiftgrad-book-$version.zip" book)
+cp -r "$BUILD"/*.html "$BUILD"/*.css "$BUILD"/*.js "$BUILD/fonts" "$parts/pages/book"
+(cd "$parts/pages" && python3 -m zipfile -c "$folder/shiftgrad-book-$version.zip" book)
 vectors=shiftgrad-vectors-$(cat tests/vectors/VERSION)
 git -C tests/vectors archive --format=tar --prefix="$vectors/" HEAD | gzip -n > "$folder/$vectors.tar.gz"
 cp .github/CITATION.cff "$folder"
@@ -135,7 +135,7 @@ cp .github/CITATION.cff "$folder"
 check_commit
 expect git 'the commit' "$commit" "$released"
 end_if_wrong
-(cd "$folder" && sha256sum -- * > "$work/SHA256SUMS")
-mv "$work/SHA256SUMS" "$folder"
+(cd "$folder" && sha256sum -- * > "$parts/SHA256SUMS")
+mv "$parts/SHA256SUMS" "$folder"
 printf '\n%s is in %s\n' "$version" "$folder"
 cat "$folder/SHA256SUMS"
