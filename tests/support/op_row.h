@@ -128,7 +128,7 @@ inline Tensor pass(const Op& op, const Inputs& inputs, const Tensor& cotangent) 
   return y;
 }
 
-/// The same values at the same arrangements, of which none requires a gradient.
+/// Returns the inputs as leaves of their own, of which none requires a gradient.
 inline Inputs detached(const Inputs& inputs) {
   Inputs result = inputs;
   for (Arranged& input : result) {
@@ -138,7 +138,7 @@ inline Inputs detached(const Inputs& inputs) {
   return result;
 }
 
-/// The same, of which only leaf `which` requires a gradient.
+/// Returns such leaves, of which only number `which` requires a gradient.
 inline Inputs alone(const Inputs& inputs, size_t which) {
   Inputs result = detached(inputs);
   result[which].leaf.require_gradient();

@@ -67,7 +67,7 @@ struct Size {
 std::vector<OpRow> window_rows() {
   std::vector<OpRow> list;
   // The last one has two groups, the border between them inside of the second member.
-  for (Size size : {Size{2, 3, 2, 3}, {1, 2, 3, 1}, {3, 1, 1, 4}, {0, 2, 2, 2}, {2, 18, 1, 2}})
+  for (Size size : {Size{2, 3, 2, 3}, {1, 2, 3, 1}, {3, 1, 1, 4}, {0, 2, 2, 2}, {2, 18, 1, 3}})
     for (RecurrentCell cell : cells)
       for (bool biased : {false, true}) {
         int64_t g = gates(cell) * size.C, s = size.s;
