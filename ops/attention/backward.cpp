@@ -72,23 +72,34 @@ class TaskGradient {
   Scalar* data_ = nullptr;
 };
 
-/// The gradient of the query, whose rows are written by one block each: in place where nothing is
-/// there to add to.
+/// The gradient of the query, whose rows are written by one block each: in place where it is dense.
 class QueryGradient {
  public:
-  explicit QueryGradient(const Tensor& query) : open_(query.open_gradient()) {
+  QueryGradient(const Tensor& query, const AttentionSizes& sizes) : open_(query.open_gradient()) {
     if (!open_) return;
     const Layout& layout = open_.target.layout();
-    in_place_ = open_.beta == 0 && !layout.is_broadcast() && layout.strides[-1] == 1;
+    in_place_ = !layout.is_broadcast() && layout.strides[-1] == 1;
     rows_ = in_place_ ? open_.target : Tensor::empty(query.shape());
     data_ = rows_.mutable_data();
+    written_ = std::make_unique<bool[]>(static_cast<size_t>(sizes.B * sizes.H * sizes.blocks()));
   }
 
-  void set(const AttentionBlock& block, const ConstMatrix& dq) const {
-    if (!open_) return;
+  /// Adds the rows of a block that has not been written yet. Returns whether they are finite; by
+  /// multiplying, they are left alone otherwise.
+  bool add(const AttentionBlock& block, const AttentionSizes& sizes, const ConstMatrix& dq,
+           Zeros zeros) const {
+    bool finite = is_finite(dq);
+    if (!open_) return finite;
+    bool& written = written_[static_cast<size_t>((block.b * sizes.H + block.h) * sizes.blocks() +
+                                                 block.number)];
+    if (written || (!finite && zeros == Zeros::multiply)) return finite;
+    written = true;
     ConstMatrix rows = block.queries(rows_);
     Scalar* to = data_ + (rows.data - rows_.data());
-    copy_matrix(dq, {to, dq.rows, dq.columns, rows.row_stride, 1});
+    for (int64_t i = 0; i < dq.rows; ++i)
+      simd::axpby(1, &dq.at(i, 0), in_place_ ? open_.beta : 0, to + i * rows.row_stride,
+                  dq.columns);
+    return finite;
   }
 
   void deliver() const {
@@ -100,6 +111,7 @@ class QueryGradient {
   Tensor rows_;  // [B, H, T, D]
   Scalar* data_ = nullptr;
   bool in_place_ = false;
+  std::unique_ptr<bool[]> written_;  // [B, H, blocks]
 };
 
 /// Returns a bias [H, D] as a table of one row for each head.
@@ -111,7 +123,7 @@ struct Gradients {
       position_scores, clipped_keys, clipped_values;
 
   Gradients(const RelativeAttention& a, const AttentionSizes& sizes, int64_t strips)
-      : query(a.query),
+      : query(a.query, sizes),
         key(a.key, strips, sizes),
         value(a.value, strips, sizes),
         content_bias(bias_by_head(a.content_bias), strips, sizes),
@@ -418,9 +430,9 @@ bool BackwardBlock::finish(bool sees) const {
   if (gradients.content_bias.wanted()) add_rows(dq, gradients.content_bias.of(task).data);
   if (gradients.position_bias.wanted())
     add_rows(dq_position, gradients.position_bias.of(task).data);
-  simd::zip(simd::Binary::add, dq.data, dq_position.data, dq.data, block.rows * sizes.D);
-  gradients.query.set(block, dq);
-  return is_finite(dq);
+  if (a.position_rows.defined() || a.clipped_keys.defined())
+    simd::zip(simd::Binary::add, dq.data, dq_position.data, dq.data, block.rows * sizes.D);
+  return gradients.query.add(block, sizes, dq, zeros);
 }
 
 }  // namespace
