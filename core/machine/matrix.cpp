@@ -42,6 +42,7 @@ bool is_finite(const ConstMatrix& x) {
 }
 
 void clear_matrix(const Matrix& x) {
+  if (x.row_stride == x.columns) return void(std::fill_n(x.data, x.rows * x.columns, Scalar{0}));
   for (int64_t i = 0; i < x.rows; ++i) std::fill_n(&x.at(i, 0), x.columns, Scalar{0});
 }
 
