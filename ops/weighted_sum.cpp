@@ -4,6 +4,7 @@
 
 #include "core/accumulate.h"
 #include "core/errors.h"
+#include "core/machine/parallel.h"
 #include "core/tape.h"
 #include "ops/products.h"
 #include "ops/shape.h"
@@ -44,11 +45,14 @@ Tensor weighted_sum(const Tensor& weights, const Tensor& x) {
   record(y, {&p, &all}, [p, all, finite](const Tensor& dy) {
     Tensor kept = finite ? p : without_idle_rows(p, dy);  // [B, H, T, K]
     if (OpenGradient to = p.open_gradient()) {
-      Tensor dp = Tensor::empty(p.shape());
+      Tensor dp = to.beta == 0 ? to.target : Tensor::empty(p.shape());
       multiply_matrices("weighted_sum", 1, dy, transpose(all), 0, dp);
-      clear_unweighted(ConstMatrix::row_major(kept.data(), 1, kept.count()),
-                       Matrix::row_major(dp.mutable_data(), 1, dp.count()));
-      accumulate(to, dp);
+      Scalar* data = dp.mutable_data();
+      parallel_ranges(dp.count(), 4096, [&](int64_t begin, int64_t end) {
+        clear_unweighted(ConstMatrix::row_major(kept.data() + begin, 1, end - begin),
+                         Matrix::row_major(data + begin, 1, end - begin));
+      });
+      if (to.beta != 0) accumulate(to, dp);
     }
     deliver_product("weighted_sum", all.open_gradient(), transpose(kept), dy, WeightsIn::left);
   });

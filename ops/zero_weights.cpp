@@ -9,9 +9,11 @@ bool is_zero(const Scalar* x, int64_t n) {
 }
 
 void clear_unweighted(const ConstMatrix& weights, const Matrix& x) {
-  for (int64_t i = 0; i < x.rows; ++i)
-    for (int64_t j = 0; j < x.columns; ++j)
-      if (weights.at(i, j) == 0) x.at(i, j) = 0;
+  for (int64_t i = 0; i < x.rows; ++i) {
+    const Scalar* weight = &weights.at(i, 0);
+    Scalar* row = &x.at(i, 0);
+    for (int64_t j = 0; j < x.columns; ++j) row[j] = weight[j] == 0 ? 0 : row[j];
+  }
 }
 
 namespace {

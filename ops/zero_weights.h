@@ -28,7 +28,7 @@ void leave_out_zeros(auto compute) {
 /// Whether all of these numbers are 0. A row of a gradient that is 0 passes nothing on.
 bool is_zero(const Scalar* x, int64_t n);
 
-/// x = 0 wherever its weight is 0.
+/// x = 0 wherever its weight is 0, for matrices whose rows are dense.
 void clear_unweighted(const ConstMatrix& weights, const Matrix& x);
 
 /// A factor of which each row has weights: its finite rows as they are, 0 in place of the others.
