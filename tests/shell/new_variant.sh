@@ -157,8 +157,8 @@ tests/laws > "$place/output" || fail "$(cat "$place/output")"
 if [ -z "$bridge" ] || [ ! -e "$built/$bridge" ]; then
   echo 'The bridge to PyTorch is not built.'
 else
-  # In double it stays as it was.
-  parts=$(ninja -t inputs "$bridge" | grep '^examples/python/extension/' | grep '\.[oa]$' | grep -v f64)
+  # In double it stays as it was, and so does nanobind, which lies elsewhere and would be compiled again.
+  parts=$(ninja -t inputs "$bridge" | grep '^examples/.*\.[oa]$' | grep -v -e f64 -e libnanobind)
   # shellcheck disable=SC2086
   made $parts
   eval "$(ninja -t commands -s "$bridge")"
