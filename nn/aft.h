@@ -66,7 +66,7 @@ struct AftConfig {
     field(bias, fields::bias);
     field(factor_rank, {"factor_rank",
                         "make the table of positions a product of two of this width, for full and "
-                        "local; 0 for one table",
+                        "local; 0 for one table, in models 64",
                         {"CHANNELS", range::zero_or_more}});
   }
 
@@ -75,10 +75,11 @@ struct AftConfig {
   /// What a model has unless told otherwise.
   static AftConfig defaults() { return {.form = AftForm::local}; }
   [[deprecated("renamed defaults")]] static AftConfig usual() { return defaults(); }
-  /// Sets what the form needs and nobody has given: a table of all positions, and a reach of 32
-  /// or 11.
+  /// Sets what the form needs and nobody has given: a table of all positions, factorised as the
+  /// paper has it, and a reach of 32 or 11.
   void fill_defaults(const SequenceLengths& lengths) {
     if (!max_len && has_table()) max_len = lengths.sequence;
+    if (!factor_rank && has_table()) factor_rank = 64;
     if (!window && has_window()) window = form == AftForm::local ? 32 : 11;
   }
   [[deprecated("renamed fill_defaults")]] void suit(const SequenceLengths& lengths) {
