@@ -133,6 +133,13 @@ own_mode transformer_xl --mode memory --tgt_len 8 --mem_len 8 --ext_len 0 --clam
 runs eval transformer --mode sliding
 runs eval transformer_xl --mode chunks
 runs eval transformer_xl --mem_len 32 --tgt_len 4 --ext_len 4 --clamp_len 6
+# A window sees as many tokens of memory as it needs, however the text is cut.
+runs eval transformer_xl --window 4 --mem_len 3 --tgt_len 1
+head -n 4 output > narrow
+runs eval transformer_xl --window 4 --mem_len 20 --tgt_len 7
+head -n 4 output | cmp -s - narrow || fail "a window of 4 depends on the memory: $(cat narrow output)"
+runs eval transformer_xl --window 1
+! head -n 4 output | cmp -s - narrow || fail 'a window of 1 scores as one of 4 does'
 
 # The same run twice, and on one thread, gives the same bytes but for the flags it keeps.
 weights() {
@@ -219,7 +226,9 @@ refuses "unknown: the model does not know 4 characters: 'U', 'k', 'o', 'w'; the 
 printf line > short
 refuses 'a text of 1 tokens' eval transformer --data short
 refuses '--mode exact, expected memory, chunks or sliding' eval transformer --mode exact
-refuses '--clamp_len' eval transformer --clamp_len 4
+refuses "--clamp_len: the model's attention has no clamp_len" eval transformer --clamp_len 4
+runs train $(without max_iters $tiny) --model local_rnn --max_iters 2 --out_dir any --overwrite
+refuses "--window: the model's attention has no window" eval any --window 4
 refuses 'but the model has 8 positions' eval transformer --tgt_len 9
 refuses '--mem_len 4: the model has absolute positions, which start anew in each block, expected 0' \
   eval transformer --mem_len 4
@@ -227,7 +236,7 @@ refuses '--ext_len 1: with --tgt_len 8, expected at most 0, as the model was tra
   eval transformer --ext_len 1
 refuses '--ext_len 1: with --tgt_len 9, expected at most 0' eval transformer --tgt_len 9 --ext_len 1
 refuses 'but the model has 8 positions' eval transformer --tgt_len 9 --mode memory
-for flag in tgt_len mem_len ext_len clamp_len batch_size; do
+for flag in tgt_len mem_len ext_len clamp_len window batch_size; do
   refuses "$flag" eval transformer_xl --$flag -1
 done
 

@@ -65,7 +65,7 @@ for flag in eval_split dropout dropatt intermediate_losses extra_targets_weight 
   weight_decay beta1 beta2 momentum grad_clip; do
   refuses "--$flag inf, expected " train $tiny --$flag inf
 done
-for flag in tgt_len mem_len ext_len clamp_len batch_size threads; do
+for flag in tgt_len mem_len ext_len clamp_len window batch_size threads; do
   refuses "--$flag $most, expected at most " eval run --$flag $most
 done
 for flag in length num_samples top_k repetition_window mem_len threads; do

@@ -36,7 +36,7 @@ struct EvalFlags {
   ScoredText text;
   std::string losses;
   std::optional<std::string> mode;
-  std::optional<int64_t> tgt_len, mem_len, ext_len, clamp_len, batch_size;
+  std::optional<int64_t> tgt_len, mem_len, ext_len, clamp_len, window, batch_size;
   common::PrecisionFlag precision;
   int threads = 0;
 };
@@ -73,10 +73,19 @@ void write_losses(const std::string& path, const std::vector<double>& losses) {
   shiftgrad::write_file_atomically(path, std::span(&bytes, 1));
 }
 
-void set_clamp_len(shiftgrad::LanguageModelConfig& model, int64_t clamp_len) {
-  auto* mixer = std::get_if<shiftgrad::TransformerXLAttentionConfig>(&model.mixer);
-  if (!mixer) fail("--clamp_len: the model has no relative positions to clamp");
-  mixer->clamp_len = clamp_len;
+/// Sets a field of the mixer, on which no weight depends.
+template <class Value>
+void set_field(shiftgrad::LanguageModelConfig& model, std::string_view name, Value value) {
+  bool found = false;
+  auto set = [&]<class Own>(Own& own, const shiftgrad::Field& field, const auto&...) {
+    if constexpr (std::is_same_v<Own, std::optional<Value>>) {
+      if (field.name != name) return;
+      own = value;
+      found = true;
+    }
+  };
+  shiftgrad::fields_of(model.mixer, set);
+  require(found, "--", name, ": the model's attention has no ", name);
 }
 
 /// Returns the number of bytes in the text without its first token, which is not scored.
@@ -116,7 +125,8 @@ Command::Work prepare(const EvalFlags& flags) {
   auto threads = limit_threads(flags.threads);
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   flags.precision.apply(run.flags.precision);
-  if (flags.clamp_len) set_clamp_len(run.checkpoint.model, *flags.clamp_len);
+  if (flags.clamp_len) set_field(run.checkpoint.model, "clamp_len", *flags.clamp_len);
+  if (flags.window) set_field(run.checkpoint.model, "window", shiftgrad::Window(*flags.window));
   auto model = std::make_shared<shiftgrad::LanguageModel>(usable_model(run));
   std::vector<int32_t> text = flags.text.read(run);
   EvaluationConfig config = evaluation_config(flags, run.flags);
@@ -163,6 +173,10 @@ Command eval_command(CLI::App& program) {
   add_flag(app, "clamp_len", flags->clamp_len, "TOKENS",
            "treat greater distances as this one, 0 for none (default: as in training)",
            range::zero_or_more);
+  add_flag(app, "window", flags->window, "TOKENS",
+           "attend to distances below it only, as many keys for each token as in the original's "
+           "same_length where it is the memory's length (default: as in training)",
+           range::one_or_more);
   add_flag(app, "batch_size", flags->batch_size, "ROWS",
            "pieces of the text to score side by side; in mode memory, each starts with an empty "
            "memory (default: 1 in mode memory, else 64)",
