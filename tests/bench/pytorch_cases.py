@@ -13,12 +13,16 @@ LENGTHS = {"T256 B8": (256, 8), "T1024 B2": (1024, 2)}
 WIDTH, HEADS = 256, 4
 
 
+PUBLISHED = "as published"
+
+
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """A way to run a model: op by op or compiled, in floats or with products in bfloat16."""
+    """A way to run a model: op by op or compiled, in floats or with products in bfloat16, in one of its forms."""
 
     compiled: bool
     bfloat16: bool
+    form: str = PUBLISHED
 
     def __str__(self):
         return ("compiled" if self.compiled else "eager") + (", bfloat16" if self.bfloat16 else "")
@@ -61,7 +65,8 @@ def transformer_step(way, layers, heads, width, length, batch):
 
 def transformer_xl_step(way, layers, heads, width, length, batch):
     text = torch.randint(VOCABULARY, (batch, 400_000 // batch))
-    model = models.TransformerXL(VOCABULARY, width, layers, heads, length)
+    attention = TRANSFORMER_XL[way.form]
+    model = models.TransformerXL(attention, VOCABULARY, width, layers, heads, length)
     run = way.prepare(model)
     optimizer = torch.optim.AdamW(
         model.parameters(), 1e-3, betas=(0.9, 0.99), weight_decay=0.1, fused=True
@@ -146,16 +151,40 @@ def layer_step(way, make, length, batch):
     return step
 
 
+# The forms of a variant, by name: as published, and the fastest that we know, if that is another one.
+OVER_BIAS = "SDPA over a bias"
+TRANSFORMER_XL = {PUBLISHED: models.TransformerXLAttention, OVER_BIAS: models.TransformerXLOverBias}
 LAYERS = {
-    "attention": lambda length: models.ModuleAttention(WIDTH, HEADS, length),
-    "labml": lambda length: models.LabmlAttention(WIDTH, HEADS, length),
-    "music": lambda length: models.MusicAttention(WIDTH, HEADS, length),
-    "shaw k16": lambda length: models.ShawAttention(WIDTH, HEADS, length, 16),
-    "aft local s32": lambda length: models.AftLocal(WIDTH, length, 32),
-    "local_rnn s7 rnn": lambda length: models.LocalRnn(WIDTH, 7, "rnn"),
-    "local_rnn s7 gru": lambda length: models.LocalRnn(WIDTH, 7, "gru"),
-    "local_rnn s7 lstm": lambda length: models.LocalRnn(WIDTH, 7, "lstm"),
+    "attention": {
+        PUBLISHED: lambda length: models.ModuleAttention(WIDTH, HEADS, length),
+        "SDPA": lambda length: models.FusedAttention(WIDTH, HEADS),
+    },
+    "labml": {
+        PUBLISHED: lambda length: models.LabmlAttention(WIDTH, HEADS, length),
+        OVER_BIAS: lambda length: models.LabmlOverBias(WIDTH, HEADS, length),
+    },
+    "music": {
+        PUBLISHED: lambda length: models.MusicAttention(WIDTH, HEADS, length),
+        OVER_BIAS: lambda length: models.MusicOverBias(WIDTH, HEADS, length),
+    },
+    "shaw k16": {
+        PUBLISHED: lambda length: models.ShawAttention(WIDTH, HEADS, length, 16),
+        "gathered": lambda length: models.ShawByBuckets(WIDTH, HEADS, length, 16),
+    },
+    "aft local s32": {PUBLISHED: lambda length: models.AftLocal(WIDTH, length, 32)},
 }
+for cell in ("rnn", "gru", "lstm"):
+    LAYERS[f"local_rnn s7 {cell}"] = {
+        PUBLISHED: lambda length, cell=cell: models.LocalRnn(WIDTH, 7, cell),
+        "step by step": lambda length, cell=cell: models.LocalRnnByStep(WIDTH, 7, cell),
+    }
+
+
+def forms(case):
+    """The names of the forms that PyTorch has of a case."""
+    if case.startswith("transformer_xl"):
+        return list(TRANSFORMER_XL)
+    return next((list(found) for name, found in LAYERS.items() if case.startswith(f"{name} T")), [PUBLISHED])
 
 
 def cases():
@@ -173,9 +202,9 @@ def cases():
     table["beam 4 L3+3 H4 d256 S64, 50 tokens, B32"] = lambda way: beam_search(
         way, 3, 4, 256, 64, 32, 4, 50
     )
-    for name, make in LAYERS.items():
+    for name, made in LAYERS.items():
         for size, shape in LENGTHS.items():
-            table[f"{name} {size}"] = lambda way, make=make, shape=shape: layer_step(way, make, *shape)
+            table[f"{name} {size}"] = lambda way, made=made, shape=shape: layer_step(way, made[way.form], *shape)
     return table
 
 

@@ -1,7 +1,8 @@
-"""What a good user of PyTorch would write, for comparison: one module a variant, [B, T, C] to [B, T, C].
+"""The variants in PyTorch, for comparison: one module a variant, [B, T, C] to [B, T, C].
 
-The literal forms of public code stand where the comparison is with that code: Transformer-XL's einsums
-over [T, B, H, D], labml's shift over twice the length, Shaw's dense [T, T, D] tensors.
+Each stands here as it was published: Transformer-XL's einsums over [T, B, H, D], labml's shift over twice the
+length, Shaw's dense [T, T, D] tensors, windows through PyTorch's recurrent nets. Beside it, with the same
+parameters and the same results, stands the fastest form that we know.
 """
 import math
 
@@ -21,6 +22,19 @@ def split_heads(x, heads):
 
 def merge_heads(x):
     return x.transpose(1, 2).flatten(2)  # [B, T, C]
+
+
+def skew(by_distance):
+    """[B, H, T, K] by distance, the farthest first and 0 last, to the same by key."""
+    batch, heads, length, keys = by_distance.shape
+    padded = functional.pad(by_distance, (1, 0)).view(batch, heads, keys + 1, length)
+    return padded[:, :, 1:].view(batch, heads, length, keys)
+
+
+def attention_over_bias(query, key, value, by_distance, mask):
+    """softmax((q kᵀ + skewed by_distance) / √D) v by scaled_dot_product_attention over a dense bias."""
+    bias = (skew(by_distance) / math.sqrt(query.size(-1))).masked_fill(mask, -float("inf"))
+    return functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
 
 
 class FusedAttention(nn.Module):
@@ -88,6 +102,17 @@ class TransformerXLAttention(nn.Module):
         return self.output(mixed.reshape(length, batch, -1))
 
 
+class TransformerXLOverBias(TransformerXLAttention):
+    def forward(self, x, memory, sinusoids, mask):
+        heads = self.qkv(torch.cat([memory, x])).transpose(0, 1)
+        query, key, value = (split_heads(part, self.heads) for part in heads.chunk(3, 2))
+        query = query[:, :, -x.size(0):]
+        relative = self.position(sinusoids).unflatten(1, (self.heads, -1)).permute(1, 2, 0)  # [H, D, K]
+        by_distance = (query + self.position_bias[:, None]) @ relative
+        mixed = attention_over_bias(query + self.content_bias[:, None], key, value, by_distance, mask)
+        return self.output(merge_heads(mixed)).transpose(0, 1)
+
+
 class LabmlAttention(nn.Module):
     """labml's RelativeMultiHeadAttention: scores of 2T distances, shifted right. [T, B, C] inside."""
 
@@ -126,6 +151,19 @@ class LabmlAttention(nn.Module):
         return self.output(mixed.reshape(length, batch, -1)).transpose(0, 1)
 
 
+class LabmlOverBias(LabmlAttention):
+    """Of the distances, those that a query sees."""
+
+    def forward(self, x):
+        query, key, value = (split_heads(part, self.heads) for part in self.qkv(x).chunk(3, 2))
+        value = value + self.value_bias.view(self.heads, 1, self.size)
+        rows = slice(self.limit - x.size(1) + 1, self.limit + 1)
+        by_distance = query @ self.key_pos_embeddings[rows].permute(1, 2, 0)
+        by_distance = by_distance + self.key_pos_bias[rows].t()[:, None]
+        mixed = attention_over_bias(query + self.query_pos_bias[:, None], key, value, by_distance, self.mask)
+        return self.output(merge_heads(mixed))
+
+
 class MusicAttention(nn.Module):
     """Music Transformer's skewing with batched products."""
 
@@ -138,18 +176,19 @@ class MusicAttention(nn.Module):
         self.past_bias = nn.Parameter(torch.zeros(heads, length))
         self.register_buffer("mask", causal_mask(length, length))
 
-    @staticmethod
-    def skew(x):
-        batch, heads, length, keys = x.shape
-        padded = functional.pad(x, (1, 0)).view(batch, heads, keys + 1, length)
-        return padded[:, :, 1:].view(batch, heads, length, keys)
-
     def forward(self, x):
         query, key, value = (split_heads(part, self.heads) for part in self.qkv(x).chunk(3, 2))
         by_distance = query @ self.past_embeddings.transpose(1, 2) + self.past_bias[:, None]
-        scores = (query @ key.transpose(2, 3) + self.skew(by_distance)) / math.sqrt(self.size)
+        scores = (query @ key.transpose(2, 3) + skew(by_distance)) / math.sqrt(self.size)
         p = scores.masked_fill(self.mask, -float("inf")).softmax(3)
         return self.output(merge_heads(p @ value))
+
+
+class MusicOverBias(MusicAttention):
+    def forward(self, x):
+        query, key, value = (split_heads(part, self.heads) for part in self.qkv(x).chunk(3, 2))
+        by_distance = query @ self.past_embeddings.transpose(1, 2) + self.past_bias[:, None]
+        return self.output(merge_heads(attention_over_bias(query, key, value, by_distance, self.mask)))
 
 
 class ShawAttention(nn.Module):
@@ -174,6 +213,19 @@ class ShawAttention(nn.Module):
         scores = query @ key.transpose(2, 3) + torch.einsum("bhid,ijd->bhij", query, a)
         p = (scores / math.sqrt(self.size)).masked_fill(self.mask, -float("inf")).softmax(3)
         return self.output(merge_heads(p @ value + torch.einsum("bhij,ijd->bhid", p, b)))
+
+
+class ShawByBuckets(ShawAttention):
+    """Products with the rows of the tables alone, gathered by distance, and p summed by distance."""
+
+    def forward(self, x):
+        query, key, value = (split_heads(part, self.heads) for part in self.qkv(x).chunk(3, 2))
+        row = self.row.expand(x.size(0), self.heads, -1, -1)  # [B, H, T, T]
+        by_row = query @ self.keys.t()  # [B, H, T, 2k + 1]
+        scores = query @ key.transpose(2, 3) + by_row.gather(3, row)
+        p = (scores / math.sqrt(self.size)).masked_fill(self.mask, -float("inf")).softmax(3)
+        buckets = torch.zeros_like(by_row, dtype=p.dtype).scatter_add(3, row, p)
+        return self.output(merge_heads(p @ value + buckets.to(value.dtype) @ self.values))
 
 
 class AftLocal(nn.Module):
@@ -215,6 +267,31 @@ class LocalRnn(nn.Module):
         return hidden.view_as(x)
 
 
+class LocalRnnByStep(LocalRnn):
+    """Each token projected once, and all windows a step further at a time."""
+
+    def step(self, projected, hidden, state):
+        again = functional.linear(hidden, self.net.weight_hh_l0, self.net.bias_hh_l0)
+        if self.cell == "rnn":
+            return (projected + again).tanh(), state
+        if self.cell == "gru":
+            (r, z, n), (again_r, again_z, again_n) = projected.chunk(3, 2), again.chunk(3, 2)
+            z = (z + again_z).sigmoid()
+            n = (n + (r + again_r).sigmoid() * again_n).tanh()
+            return n + z * (hidden - n), state
+        i, f, g, o = (projected + again).chunk(4, 2)
+        state = f.sigmoid() * state + i.sigmoid() * g.tanh()
+        return o.sigmoid() * state.tanh(), state
+
+    def forward(self, x):
+        padded = functional.pad(x, (0, 0, self.window - 1, 0))
+        projected = functional.linear(padded, self.net.weight_ih_l0, self.net.bias_ih_l0)
+        hidden = state = torch.zeros_like(x)
+        for first in range(self.window):
+            hidden, state = self.step(projected[:, first : first + x.size(1)], hidden, state)
+        return hidden
+
+
 class FeedForward(nn.Sequential):
     def __init__(self, width):
         super().__init__(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
@@ -245,15 +322,15 @@ class Transformer(nn.Module):
 
 
 class TransformerXL(nn.Module):
-    """The same blocks around Transformer-XL's attention, with its memory. [T, B, C] inside."""
+    """The same blocks around a form of Transformer-XL's attention, with its memory. [T, B, C] inside."""
 
-    def __init__(self, vocabulary, width, layers, heads, memory):
+    def __init__(self, attention, vocabulary, width, layers, heads, memory):
         super().__init__()
         self.memory = memory
         self.embedding = nn.Embedding(vocabulary, width)
         self.blocks = nn.ModuleList(
             nn.ModuleList(
-                [nn.LayerNorm(width), TransformerXLAttention(width, heads)]
+                [nn.LayerNorm(width), attention(width, heads)]
                 + [nn.LayerNorm(width), FeedForward(width)]
             )
             for _ in range(layers)
