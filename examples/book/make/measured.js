@@ -1,7 +1,7 @@
 // What was measured, from the pages of the studies, in one line of a chapter:
 //
-//     ::claim Shaw's distances can be clipped early
-//     ::claim Shaw's distances can be clipped early, to the row k = 16
+//     ::claim A memory helps
+//     ::claim A memory helps, to the row trained and scored without
 //     ::paper Transformer-XL
 //
 // A claim is a section of claims/README.md: its first table and the answer, and below them, folded, all the rest. With a
@@ -48,9 +48,8 @@ function measured(line) {
   return kind === 'claim' ? claim(title, last) : { table: section('README.md', `### ${title}`).join('\n') };
 }
 
-/// What the number of a cell is, or nothing. A difference has a sign, and may stand against a bound.
+/// What the number of a cell is, or nothing.
 function meaning(cell) {
-  if (/^[-+][\d.]+ ± [\d.]+(?: against [\d.]+)?$/.test(cell)) return 'difference ± standard error';
   const [, count] = /^[\d.]+ ± [\d.]+(?: \((\d+)\))?$/.exec(cell) ?? [null, null];
   return count === null ? '' : `mean ± standard deviation of ${count === undefined ? 'several' : count} trainings`;
 }

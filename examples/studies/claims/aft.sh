@@ -1,7 +1,8 @@
 # The window of AFT's position biases, and the four forms, on blocks of 256 tokens.
 claim "AFT's window is best in the middle" \
-  'Zhai et al. 2021. Blocks of 256 tokens, three in a batch; a window of 0 is the simple form. The position biases have a
-hundred times the rate of all else, or they stay near 0 in a training as short as this.'
+  'Zhai et al. 2021. Blocks of 256 tokens, three in a batch; a window of 0 is the simple form. Unless a row says otherwise,
+the position biases have a hundred times the rate of all else: at one rate, so short a training hardly moves them from
+0.'
 blocks='--block_size 256 --batch_size 3'
 faster="--lr_scale '*position_bias=100'"
 trained aft_simple --model aft --form simple $blocks
@@ -31,5 +32,4 @@ expect aft_at_4 aft_at_16 'a window of 4 beats one of 16'
 expect aft_at_16 aft_at_slow 'the higher rate of the biases helps'
 expect aft_at_16 aft_at_conv 'a window of 16 beats the convolution'
 because 'yes yes yes no yes yes' \
-  'The biases of far tokens bring more noise than knowledge here. A window of 1 has a bias for the token itself alone. At
-one rate for all, the biases have hardly left 0.'
+  'The biases of far tokens bring more noise than knowledge here. A window of 1 has a bias for the token itself alone.'
