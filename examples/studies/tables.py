@@ -9,8 +9,8 @@ of its measurement. A column is a title, or {"title", "form", "text"}, where the
 and text stands on the left. On a page, a table stands between <!-- table FILE NAME --> and <!-- end of table -->; FILE is
 the path from the page. A pattern such as results/*.json gives a row for each case of any file, and of each file the ratios
 in its table NAME as a column. With OTHER behind NAME, the column of that file has all numbers of the ratio, and the file's
-other columns follow. From <!-- numbers of FILE --> to the end of a paragraph, each number of two or three digits after the
-point stands in the tables of FILE. The page of the claims is made as a whole. --keep adds the table that a program wrote
+other columns follow. From <!-- numbers of FILE --> to the end of the paragraph or the table's row, each number of two or
+three digits after the point stands in the tables of FILE. The page of the claims is made as a whole. --keep adds the table that a program wrote
 as CSV, such as the comparison.csv of `char_lm compare`, and says that the command made it.
 """
 
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TABLE = re.compile(r"(<!-- table (\S+) (\S+)(?: (\S+))? -->)\n.*?<!-- end of table -->", re.DOTALL)
 NUMBER = re.compile(r"(?<![\d.])\d+\.\d{2,3}(?![\d.]*\d)")
 RATIO = "PyTorch / ours"
-SENTENCES = re.compile(r"<!-- numbers of (\S+) -->\n((?:.+\n)+)")
+SENTENCES = re.compile(r"<!-- numbers of (\S+) -->(.*\n(?:[^|\n].*\n)*)")
 
 
 def measured(command):

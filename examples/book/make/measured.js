@@ -5,8 +5,8 @@
 //     ::paper Transformer-XL
 //
 // A claim is a section of claims/README.md: its first table and the answer, and below them, folded, all the rest. With a
-// row, it is the table alone, to this row. A paper is a section of what the papers measured. Cells say what their numbers
-// are when one points at them; the first table of a page says it below itself.
+// row, it is the table alone, to this row. A paper is a row of what the papers measured, below its head. Cells say what
+// their numbers are when one points at them; the first table of a page says it below itself.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -41,11 +41,19 @@ function claim(title, last) {
   };
 }
 
+/// The row of a variant in what the papers measured, below the head of the table.
+function paper(variant) {
+  const rows = section('README.md', '## What the papers measured').filter((line) => line.startsWith('|'));
+  const row = rows.find((line) => line.startsWith(`| ${variant} |`));
+  if (!row) throw new Error(`studies/README.md: what the papers measured has no row "${variant}"`);
+  return { table: [...rows.slice(0, 2), row].join('\n') };
+}
+
 /// What a line such as "::claim …" asks for: {kind, …parts in Markdown}.
 function measured(line) {
   const [, kind, title, last] = /^::(claim|paper) (.+?)(?:, to the row (.+))?$/.exec(line) ?? [];
-  if (!kind) throw new Error(`${line}, expected "::claim TITLE" or "::paper HEADING"`);
-  return kind === 'claim' ? claim(title, last) : { table: section('README.md', `### ${title}`).join('\n') };
+  if (!kind) throw new Error(`${line}, expected "::claim TITLE" or "::paper VARIANT"`);
+  return kind === 'claim' ? claim(title, last) : paper(title);
 }
 
 /// What the number of a cell is, or nothing.
