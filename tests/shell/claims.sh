@@ -80,8 +80,8 @@ grep -q '^    18 trainings, about 19 min of one core, .* in segments of 16, ' li
 grep -q '^all: [0-9]* trainings, about [0-9]* min of one core, ' listed || fail "$(cat listed)"
 grep -qx 'memory: A memory helps' listed || fail "$(cat listed)"
 # It has the commands of each claim.
-for command in 'char_lm train --model transformer_xl --mem_len 0 --n_layer' 'seq2seq train --encoder shaw --n_layer 1' \
-  'seq2seq train --data marked-letters --encoder shaw --max_iters 800 --dropout 0 --n_layer 1' \
+for command in 'char_lm train --model transformer_xl --mem_len 0 --n_layer' 'seq2seq train --encoder rope --n_layer 1' \
+  'seq2seq train --data marked-letters --encoder rope --max_iters 800 --dropout 0 --n_layer 1' \
   'convolution --data TEXT --layer gru --window 3' 'char_lm eval OUT_DIR --mem_len 128' 'char_lm eval OUT_DIR --losses FILE' \
   'char_lm eval OUT_DIR --mode memory --tgt_len 64 --losses FILE' 'char_lm context OUT_DIR… --tokens 20000'; do
   grep -q "^    $command" listed || fail "--list has no $command: $(cat listed)"

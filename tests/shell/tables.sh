@@ -27,7 +27,7 @@ says() {
   [ "$status" = "$([ -z "$text" ] || echo 1)" ] || [ "$status:$text" = 0: ] || fail "tables.py $*: status $status"
 }
 
-printf 'model,bits,deviation\nshaw,2.5,0.012\n"a,b",10.0,0.100\n' > comparison.csv
+printf 'model,bits,deviation\nlabml,2.5,0.012\n"a,b",10.0,0.100\n' > comparison.csv
 says '' --keep results.json models comparison.csv 'char_lm compare'
 grep -q '"command": "char_lm compare"' results.json || fail "$(cat results.json)"
 cat > README.md << 'END'
@@ -54,7 +54,7 @@ says ''
 says '' --check
 [ "$(grep '^|' README.md)" = '| model | bits | deviation |
 |---|---:|---:|
-| shaw | 2.5 | 0.012 |
+| labml | 2.5 | 0.012 |
 | a,b | 10.0 | 0.100 |
 | 7.77 | <!-- numbers of results.json --> 0.100 |
 | 7.77 | 7.77 |' ] || fail "$(cat README.md)"
