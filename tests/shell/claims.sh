@@ -98,7 +98,7 @@ sees 2 '^\| trained and scored .* \| [0-9.]+ ± [0-9.]+ \(3\) \| [0-9.]+ ± [0-9
 sees 4 '^\| trained with.*, scored .* \| – \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(2\) \| – \|$'
 sees 2 '^\| (LocalRNN, tanh|convolution).*( \| [0-9]\.[0-9]{3} ± [0-9]\.[0-9]{3} \([232]\)){3} \|$'
 sees 17 "^- (yes|no|opposite): .* $compared$"
-sees 1 '^With 21 comparisons, about 0.2 would be yes or opposite by chance alone\.$'
+sees 1 ' With 21 comparisons, about 0.2 would be yes or opposite by chance alone\.$'
 sees 0 '^- asked at '
 grep -q '^\[####################\] 66 of 66 trainings, ' progress || fail "$(cat progress)"
 

@@ -13,8 +13,7 @@ Each number is a mean of bits per character on the whole held-out end of the tex
 Behind it stand the deviation over the seeds and, in brackets, how many seeds. Behind a comparison stand its difference,
 the standard error and p of a two-sided t-test, which is paired where both scores are of the same runs, and Welch's
 elsewhere. The comparison says yes if p < 0.01 and the difference is as expected, opposite if p < 0.01 and it has the
-other sign, and no otherwise.
-With {asked} comparisons, about {chance:.1f} would be yes or opposite by chance alone.{measured}
+other sign, and no otherwise. With {asked} comparisons, about {chance:.1f} would be yes or opposite by chance alone.{measured}
 
 One comparison decides a claim, and its models have the most seeds. Commit 2d03836 named the deciding comparisons of
 fourteen claims, but only when three seeds of each had been scored. Six of the fourteen said no. More seeds turned two
