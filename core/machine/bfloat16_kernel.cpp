@@ -1,4 +1,23 @@
-// The kernel for pairs of bfloat16 numbers in vectors, and the choice of a kernel for the CPU.
+// The kernel for pairs of bfloat16 numbers in vectors, and the choice of a kernel for the CPU. A
+// tile is 12 rows of a by 32 columns of b:
+//
+//                        32 columns of b, one pair of depths: 2 vectors
+//                      [ b b b b b b b b | b b b b b b b b ]
+//       12 rows   a  ->  + + + + + + + + | + + + + + + + +
+//       of a,     a  ->  + + + + + + + + | + + + + + + + +     12 x 2 = 24 vectors of sums
+//       one pair  …      …               | …
+//       each      a  ->  + + + + + + + + | + + + + + + + +
+//
+// There are 32 registers: 24 sums, 2 vectors of b and one pair of a, repeated in all lanes. More
+// rows or columns would not fit. Each sum waits some 6 cycles for its last addition, and Zen 5
+// begins up to two instructions in a cycle, so 12 sums would keep the units busy, and 24 do so
+// easily. A loop that stored its sums would first put all 24 into memory, the dearest mistake at a
+// small depth.
+//
+// A step loads 2 vectors of b and 12 pairs of a for 24 instructions, 0.58 loads each, and a core
+// makes two loads a cycle. A tile of 24 x 16 would need more than one load for each instruction.
+// Tiles of 8 x 48 and 6 x 64 load a little less, but a head of 32 columns would leave a third or
+// half of them empty.
 
 #include "core/machine/packed_product.h"
 
@@ -12,7 +31,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 namespace {
 
 using namespace bfloat16_pairs;
-/// The rows and columns of c that one tile computes; core/README.md says why these.
+/// The rows and columns of c that one tile computes.
 constexpr int64_t tile_rows = 12, tile_columns = 32;
 /// How far ahead of the pairs that it multiplies a panel of b is fetched: 4 KiB.
 constexpr int64_t prefetched = 32 * tile_columns;

@@ -4,12 +4,13 @@
     tables.py [--check]
     tables.py --keep RESULTS NAME TABLE.csv COMMAND
 
-A file results.json beside a page has {"tables": {name: {"columns": […], "rows": [[…]]}}}, and of each what is known of
-its measurement. A table of a page stands between <!-- table FILE NAME --> and <!-- end of table -->; FILE is the path
-from the page, or a pattern such as results/*.json. Then the table has a row for each case that one of the files has, and a
-column for each file: of its table NAME, the column of the ratio. A column is a title, or {"title", "form", "text"}, where the form is Python's for the numbers of a cell,
-and text stands on the left. From <!-- numbers of FILE --> to the end of a paragraph, no number has two or three digits
-after the point that the tables of FILE have not. The page of the claims is made as a whole. --keep adds the table that a program wrote
+A file results.json beside a page has {"tables": {name: {"columns": […], "rows": [[…]]}}}, and of each table what is known
+of its measurement. A column is a title, or {"title", "form", "text"}, where the form is Python's for the numbers of a cell,
+and text stands on the left. On a page, a table stands between <!-- table FILE NAME --> and <!-- end of table -->; FILE is
+the path from the page. A pattern such as results/*.json gives a row for each case of any file, and of each file the ratios
+in its table NAME as a column. With OTHER behind NAME, the column of that file has all numbers of the ratio, and the file's
+other columns follow. From <!-- numbers of FILE --> to the end of the paragraph or the table's row, each number of two or
+three digits after the point stands in the tables of FILE. The page of the claims is made as a whole. --keep adds the table that a program wrote
 as CSV, such as the comparison.csv of `char_lm compare`, and says that the command made it.
 """
 
@@ -22,10 +23,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE = re.compile(r"<!-- table (\S+) (\S+) -->\n.*?<!-- end of table -->", re.DOTALL)
+TABLE = re.compile(r"(<!-- table (\S+) (\S+)(?: (\S+))? -->)\n.*?<!-- end of table -->", re.DOTALL)
 NUMBER = re.compile(r"(?<![\d.])\d+\.\d{2,3}(?![\d.]*\d)")
 RATIO = "PyTorch / ours"
-SENTENCES = re.compile(r"<!-- numbers of (\S+) -->\n((?:.+\n)+)")
+SENTENCES = re.compile(r"<!-- numbers of (\S+) -->(.*\n(?:[^|\n].*\n)*)")
 
 
 def measured(command):
@@ -112,29 +113,37 @@ def table(results):
     return "\n".join([lines[0], f"|{ruler}|", *lines[1:]])
 
 
-def compared(files, name):
-    """A table of the first number of each case's ratio, with a column for each CPU's file."""
-    columns, ratios = ["case"], []
+def compared(files, name, whole=None):
+    """A table with a column for each CPU's file, the first number of each case's ratio; of `whole`, one of them, all."""
+    columns, cells = ["case"], []
     for file in files:
         results = json.loads(file.read_text())
-        columns.append({"title": results["short"], "form": "{:.2f}"})
         measurement = results["tables"][name]
         place = [title_of(column) for column in measurement["columns"]].index(RATIO)
-        cells = {row[0]: row[place] for row in measurement["rows"]}
-        ratios.append({case: cell[0] if isinstance(cell, list) else cell for case, cell in cells.items()})
-    cases = dict.fromkeys(case for each in sorted(ratios, key=len, reverse=True) for case in each)
-    return table({"columns": columns, "rows": [[case, *(each.get(case) for each in ratios)] for case in cases]})
+        ratios = {row[0]: row[place] for row in measurement["rows"]}
+        form = measurement["columns"][place]["form"] if file == whole else "{:.2f}"
+        columns.append({"title": results["short"], "form": form})
+        cells.append(ratios if file == whole else {case: cell[0] if isinstance(cell, list) else cell
+                                                   for case, cell in ratios.items()})
+    cases = dict.fromkeys(case for each in sorted(cells, key=len, reverse=True) for case in each)
+    if whole:
+        measurement = json.loads(whole.read_text())["tables"][name]
+        for n, column in enumerate(measurement["columns"]):
+            if n > 0 and title_of(column) != RATIO:
+                columns.append(column)
+                cells.append({row[0]: row[n] for row in measurement["rows"]})
+    return table({"columns": columns, "rows": [[case, *(each.get(case) for each in cells)] for case in cases]})
 
 
 def filled(page):
     """The text of a page with its tables as the results give them."""
     def of_results(match):
-        file, name = match.groups()
+        mark, file, name, whole = match.groups()
         if "*" in file:
-            text = compared(sorted(page.parent.glob(file)), name)
+            text = compared(sorted(page.parent.glob(file)), name, whole and page.parent / whole)
         else:
             text = table(json.loads((page.parent / file).read_text())["tables"][name])
-        return f"<!-- table {file} {name} -->\n\n{text}\n\n<!-- end of table -->"
+        return f"{mark}\n\n{text}\n\n<!-- end of table -->"
     return TABLE.sub(of_results, page.read_text())
 
 

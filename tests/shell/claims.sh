@@ -80,8 +80,8 @@ grep -q '^    18 trainings, about 19 min of one core, .* in segments of 16, ' li
 grep -q '^all: [0-9]* trainings, about [0-9]* min of one core, ' listed || fail "$(cat listed)"
 grep -qx 'memory: A memory helps' listed || fail "$(cat listed)"
 # It has the commands of each claim.
-for command in 'char_lm train --model transformer_xl --mem_len 0 --n_layer' 'seq2seq train --encoder shaw --n_layer 1' \
-  'seq2seq train --data marked-letters --encoder shaw --max_iters 800 --dropout 0 --n_layer 1' \
+for command in 'char_lm train --model transformer_xl --mem_len 0 --n_layer' 'seq2seq train --encoder rope --n_layer 1' \
+  'seq2seq train --data marked-letters --encoder rope --max_iters 800 --dropout 0 --n_layer 1' \
   'convolution --data TEXT --layer gru --window 3' 'char_lm eval OUT_DIR --mem_len 128' 'char_lm eval OUT_DIR --losses FILE' \
   'char_lm eval OUT_DIR --mode memory --tgt_len 64 --losses FILE' 'char_lm context OUT_DIR… --tokens 20000'; do
   grep -q "^    $command" listed || fail "--list has no $command: $(cat listed)"
@@ -91,15 +91,15 @@ done
 "$script" text memory both_directions local_rnn restarted_positions > report 2> progress || fail "$(cat progress)"
 sees 4 '^## '
 compared='\([+-][0-9]+\.[0-9]{3} ± [0-9]+\.[0-9]{3}, p (<|=) [01]\.[0-9]{4}\)'
-sees 4 "^\\| \\[.*\\]\\(#.*\\) \\| (holds|the opposite holds|not at this size) \\| .* $compared \\| 1(, 1 no)? \\|$"
+sees 4 "^\\| \\[.*\\]\\(#.*\\) \\| (holds|the opposite holds|not at this size) \\| .* $compared \\| – \\| 1 to [23] \\| [^|]* \\| (< )?[01]\\.[0-9]{4} \\| 1(, 1 no)? \\|$"
 sees 4 "^\\*\\*(holds|the opposite holds|not at this size)\\*\\*: .* $compared$"
 sees 4 '^[0-9]+ trainings, [0-9]+ min of one core: `examples/studies/claims\.sh TEXT [a-z_]+`$'
 sees 2 '^\| trained and scored .* \| [0-9.]+ ± [0-9.]+ \(3\) \| [0-9.]+ ± [0-9.]+ \(2\) \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(2\) \|$'
 sees 4 '^\| trained with.*, scored .* \| – \| [0-9]+\.[0-9]{3} ± [0-9]\.[0-9]{3} \(2\) \| – \|$'
 sees 2 '^\| (LocalRNN, tanh|convolution).*( \| [0-9]\.[0-9]{3} ± [0-9]\.[0-9]{3} \([232]\)){3} \|$'
 sees 17 "^- (yes|no|opposite): .* $compared$"
-sees 1 'With 21 comparisons, about 0.2 would be yes or$'
-sees 0 '^\| commit '
+sees 1 ' With 21 comparisons, about 0.2 would be yes or opposite by chance alone\.$'
+sees 0 '^- asked at '
 grep -q '^\[####################\] 66 of 66 trainings, ' progress || fail "$(cat progress)"
 
 awk '!($1 > 0) { exit 1 }' claims/*.seconds || fail "other times: $(cat claims/*.seconds)"
@@ -188,15 +188,14 @@ END
   CONVOLUTION=$place/number CONVOLVING= examples/studies/claims.sh text numbers > report 2> progress || fail "$(cat progress)"
 }
 remembers 'it was small' 0.1
-sees 1 '^\| abcdef0 \| before \| 1 to 2 \| \+0\.500 ± 0\.100 \| 0\.1000 \| 0\.2000 \|$'
-sees 1 '^\| .* \| now \| 1 to 3 \| \+1\.000 ± 0\.000 \| < 0\.0001 \| < 0\.0003 \|$'
+sees 1 '^- asked at abcdef0 \(before, seeds 1 to 2\): \+0\.500 ± 0\.100, p = 0\.1000, by Holm 0\.2000$'
 sees 1 '^\*\*holds\*\* in 1 of 2 settings: 1 is below 2 '
-sees 1 '^\| \[Numbers\].* \| holds in 1 of 2 settings \| .* \| 3, 2 no \|$'
+sees 1 '^\| \[Numbers\].* \| holds in 1 of 2 settings \| .* \| now \| 1 to 3 \| [^|]* \| < 0\.0003 \| 3, 2 no \|$'
 remembers 'it was small' 0.001
 sees 1 '^\*\*holds\*\*: 1 is below 2 '
 sed -i 's/"bytes": [0-9]*/"bytes": 1/' examples/studies/claims/history.json
 CONVOLUTION=$place/number CONVOLVING= examples/studies/claims.sh text numbers > report 2> progress || fail "$(cat progress)"
-sees 0 '^\| commit '
+sees 0 '^- asked at '
 sed -i "\$s/.*/because 'yes' 'Thus it is.'/" examples/studies/claims/numbers.sh
 if CONVOLUTION=$place/number CONVOLVING= examples/studies/claims.sh text numbers > report 2> progress; then fail 'one outcome of two'; fi
 grep -qx "claims.sh: numbers: a reason for 'yes', but there are 2 comparisons" progress || fail "$(cat progress)"

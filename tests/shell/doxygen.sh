@@ -12,7 +12,7 @@ for page in classshiftgrad_1_1Tensor structshiftgrad_1_1LanguageModel language__
   [ -s "$place/html/$page.html" ] || { echo "no page $page"; exit 1; }
 done
 # The start page is the cookbook, and each folder has its page behind it.
-grep -q 'What people come with' "$place/html/index.html" || { echo 'the start page is not the cookbook'; exit 1; }
+grep -q 'Each recipe has the lines' "$place/html/index.html" || { echo 'the start page is not the cookbook'; exit 1; }
 grep -q 'A Storage has a value buffer' "$place"/html/md_core_README.html || { echo 'no page of core'; exit 1; }
 # The equation that the file opens with.
 grep -q 'W_output' "$place/html/language__model_8h.html"

@@ -49,11 +49,6 @@ grep -q 'initialize();' "$place/cookbook.cpp" || { echo "the cookbook's program 
 compile shiftgrad "$place/cookbook.cpp"
 prints 10
 
-# The attention in nn/README.md is the one that is compiled below.
-sed -n '/^    struct ForgettingAttention/,/^    };$/s/^    //p' "$tests/../nn/README.md" > "$place/page"
-sed -n '/^struct ForgettingAttention/,/^};$/p' "$tests/shell/outside/forgetting_attention.h" > "$place/code"
-grep -vx '' "$place/code" | diff "$place/page" - || { echo 'nn/README.md has another attention'; exit 1; }
-
 # The size of a Scalar, and a sum over four columns of 2; then an op, a mixer and an attention of the stranger's own.
 for package in shiftgrad shiftgrad-f64; do
   compile "$package" "$tests/shell/outside/program.cpp"

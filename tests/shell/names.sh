@@ -75,7 +75,7 @@ runs train --help
 prints '^  --skip_bad_rows \[BOOL\]=false$'
 char_lm=$own
 status=0
-"$show_layer" "$(printf 'shaw_attention:\351=1')" > output 2> errors || status=$?
+"$show_layer" "$(printf 'multi_head_attention:\351=1')" > output 2> errors || status=$?
 [ "$status" = 2 ] && [ "$(wc -l < errors)" = 1 ] || fail "show_layer: $status $(cat errors)"
 grep -qF 'unknown config key' errors || fail "show_layer: $(cat errors)"
 "$show_layer" "$(printf 'aft:form=\351')" > output 2> errors && fail 'show_layer takes any form'

@@ -1,12 +1,12 @@
 // What was measured, from the pages of the studies, in one line of a chapter:
 //
-//     ::claim Shaw's distances can be clipped early
-//     ::claim Shaw's distances can be clipped early, to the row k = 16
+//     ::claim A memory helps
+//     ::claim A memory helps, to the row trained and scored without
 //     ::paper Transformer-XL
 //
 // A claim is a section of claims/README.md: its first table and the answer, and below them, folded, all the rest. With a
-// row, it is the table alone, to this row. A paper is a section of what the papers measured. Cells say what their numbers
-// are when one points at them; the first table of a page says it below itself.
+// row, it is the table alone, to this row. A paper is a row of what the papers measured, below its head. Cells say what
+// their numbers are when one points at them; the first table of a page says it below itself.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -41,16 +41,23 @@ function claim(title, last) {
   };
 }
 
+/// The row of a variant in what the papers measured, below the head of the table.
+function paper(variant) {
+  const rows = section('README.md', '## What the papers measured').filter((line) => line.startsWith('|'));
+  const row = rows.find((line) => line.startsWith(`| ${variant} |`));
+  if (!row) throw new Error(`studies/README.md: what the papers measured has no row "${variant}"`);
+  return { table: [...rows.slice(0, 2), row].join('\n') };
+}
+
 /// What a line such as "::claim …" asks for: {kind, …parts in Markdown}.
 function measured(line) {
   const [, kind, title, last] = /^::(claim|paper) (.+?)(?:, to the row (.+))?$/.exec(line) ?? [];
-  if (!kind) throw new Error(`${line}, expected "::claim TITLE" or "::paper HEADING"`);
-  return kind === 'claim' ? claim(title, last) : { table: section('README.md', `### ${title}`).join('\n') };
+  if (!kind) throw new Error(`${line}, expected "::claim TITLE" or "::paper VARIANT"`);
+  return kind === 'claim' ? claim(title, last) : paper(title);
 }
 
-/// What the number of a cell is, or nothing. A difference has a sign, and may stand against a bound.
+/// What the number of a cell is, or nothing.
 function meaning(cell) {
-  if (/^[-+][\d.]+ ± [\d.]+(?: against [\d.]+)?$/.test(cell)) return 'difference ± standard error';
   const [, count] = /^[\d.]+ ± [\d.]+(?: \((\d+)\))?$/.exec(cell) ?? [null, null];
   return count === null ? '' : `mean ± standard deviation of ${count === undefined ? 'several' : count} trainings`;
 }

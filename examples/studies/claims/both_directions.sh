@@ -1,7 +1,7 @@
 # The two-way forms, in the encoder of seq2seq.
 claim 'Two-way relative attention helps an encoder' \
-  'Shaw et al. 2018, Huang et al. 2018 and Yang et al. 2019, here in `seq2seq`. A task is made for it: of 24 letters, one is
-a star, and the target is the letters three before it and two behind it.'
+  'Shaw et al. 2018, Huang et al. 2018 and Yang et al. 2019, here in `seq2seq`, on a task that was made for this claim: one
+of 24 letters is a star, and the target is the third letter before the star and the second one behind it.'
 encoders='transformer_xl music_transformer shaw rope transformer'
 named_encoder() {
   case $1 in
@@ -17,8 +17,8 @@ for encoder in $encoders; do
   translator_on "$PLACE/marked-letters" marked_$encoder --encoder $encoder --max_iters 800 --dropout 0
 done
 for encoder in $encoders; do translator dates_$encoder --encoder $encoder; done
-table 'Wrong letters of 200 held-out lines, of which seven of eight are wrong by chance; and wrong tokens of 1000 held-out
-dates, which `seq2seq` turns into ISO 8601:' '% of the letters' '% of the dates'
+table 'Wrong letters of 200 held-out lines, seven of eight by chance, and wrong tokens of 1000 held-out dates, which `seq2seq`
+turns into ISO 8601:' '% of the letters' '% of the dates'
 for encoder in $encoders; do
   named_encoder $encoder
   score marked_at_$encoder errors marked_$encoder

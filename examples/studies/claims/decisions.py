@@ -47,6 +47,14 @@ def difference_text(comparison):
     return f"{difference:+.3f} ± {comparison['error']:.3f}" + (f" against {margin:.3f}" if margin else "")
 
 
+def setting_text(comparison):
+    return ", ".join(filter(None, [comparison["setting"], comparison.get("detail")]))
+
+
+def seeds_text(comparison):
+    return "{} to {}".format(*comparison["seeds"])
+
+
 def finding(comparison):
     """The sentence of a comparison with its difference, standard error and p."""
     return f"{comparison['sentence']} ({difference_text(comparison)}, p {p_text(comparison, bound(comparison))})"
@@ -79,12 +87,18 @@ class Decisions:
         failed = [answer(bound(row), row["difference"]) for row in self.rows].count("no")
         return f"{len(self.rows)}" + (f", {failed} no" if failed else "")
 
-    def table(self):
-        """A table of the comparisons, empty where there is but one."""
-        columns = ["commit", {"title": "setting", "text": True}, "seeds", "difference", "p", "p by Holm"]
-        rows = []
+    def earlier(self):
+        """A line for each comparison but the newest decision."""
         for row, corrected in zip(self.rows, self.ps):
-            setting = [row["setting"], row.get("detail"), "also asked" if row.get("also") else None]
-            rows.append([row["commit"], ", ".join(filter(None, setting)), "{} to {}".format(*row["seeds"]),
-                         difference_text(row), *(p_text(row, p).removeprefix("= ") for p in (bound(row), corrected))])
-        return tables.table({"columns": columns, "rows": rows}) if len(rows) > 1 else ""
+            if row is not self.now:
+                asked = "also asked" if row.get("also") else "asked"
+                where = f"{row['commit']} ({setting_text(row)}, seeds {seeds_text(row)})"
+                yield (f"- {asked} at {where}: {difference_text(row)}, p {p_text(row, bound(row))}, "
+                       f"by Holm {p_text(row, corrected).removeprefix('= ')}")
+
+    def cells(self):
+        """What the summary says of the newest decision: setting, seeds, commit, and p by Holm."""
+        now = self.now
+        setting = "–" if now["setting"] == now["sentence"] else setting_text(now)
+        corrected = next(p for row, p in zip(self.rows, self.ps) if row is now)
+        return [setting, seeds_text(now), now["commit"], p_text(now, corrected).removeprefix("= ")]

@@ -26,6 +26,6 @@ expect recl_transformer recl_xl 'in segments of 64 it is above that of absolute 
 expect recl_r_transformer recl_xl 'there it is above that of the R-Transformer'
 because 'yes yes no yes' \
   'The paper finds a context 80 % longer than that of recurrent nets and 450 % longer than that of vanilla Transformers. In
-segments of 16 the test asks only whether a Transformer-XL uses more than 16 characters: absolute positions end there, and
-no shorter length is tried. In segments of 64 it uses 80 with five seeds, 64 with four and 48 with one. The scores take an
-hour of one core.'
+segments of 16 the test asks only whether a Transformer-XL uses more than 16 characters: absolute positions end at 16,
+and no shorter length is tried. In segments of 64, Transformer-XL uses 80 characters with five seeds, 64 with four and
+48 with one. The scores take an hour of one core.'

@@ -1,7 +1,7 @@
 # The loss by place in the segment: its first tokens have little to read, unless there is a memory.
 claim 'A memory mends the start of a segment' \
-  'Dai et al. 2019, section 1, call it context fragmentation: the first tokens of a segment have little before them.
-The text is scored as it was trained on, in segments of 64 characters.'
+  'The first tokens of a segment have little before them. Dai et al. 2019, section 1, call this context fragmentation. The
+text is scored as the models were trained, in segments of 64 characters.'
 trained transformer --model transformer
 trained xl_blocks --model transformer_xl --mem_len 0
 trained xl --model transformer_xl
@@ -23,5 +23,5 @@ expect place_5_xl place_5_xl_blocks 'at places 5 to 8, the memory helps'
 expect place_33_xl place_33_xl_blocks 'at places 33 to 64, the memory helps'
 expect place_33_xl_blocks place_1_xl_blocks 'without a memory, the first place is worse than 33 to 64'
 because 'yes yes opposite yes' \
-  'At the end of a segment, where there is enough to read, the model without a memory is even better. So the mean over a
+  'At the end of a segment, where there is enough to read, the model without a memory is even better. The mean over a
 segment hardly shows what the memory mends.'

@@ -8,8 +8,8 @@ trained xl_blocks --model transformer_xl --mem_len 0
 copied_text copies-17 17
 trained_on "$PLACE/copies-17" copies_behind --model transformer_xl $short --mem_len 16
 trained_on "$PLACE/copies-17" copies_alone --model transformer_xl $short --mem_len 0
-table 'Transformer-XL, segments of 16 tokens and of 64; and segments of 16 with a memory of 16, on a text of which every
-second letter repeats what stood 17 characters before (2 bits without the copies, 1 bit with them):' \
+table 'Transformer-XL, segments of 16 tokens and of 64. For the copies, segments and memory have 16 tokens, and every second
+letter of the text repeats what stood 17 characters before it (2 bits without the copies, 1 bit with them):' \
   'segments of 16' 'segments of 64' copies
 row 'trained and scored with 64 tokens of memory'
 score short_64 bits xl_short

@@ -9,26 +9,26 @@ and score. All trainings with `char_lm` have these flags, unless a command says 
 
     {flags}
 
-Numbers are bits per character on the whole held-out end of the text, unless the table says otherwise: the mean, its
-deviation over the seeds, and in brackets how many seeds. Behind a comparison stand its difference, the standard error
-and p of a two-sided t-test, paired where both scores are of the same runs, else Welch's. The comparison says yes if
-p < 0.01, opposite if so with the other sign, and else no. With {asked} comparisons, about {chance:.1f} would be yes or
-opposite by chance alone.{measured}
+Each number is a mean of bits per character on the whole held-out end of the text, unless its table says otherwise.
+Behind it stand the deviation over the seeds and, in brackets, how many seeds. Behind a comparison stand its difference,
+the standard error and p of a two-sided t-test, which is paired where both scores are of the same runs, and Welch's
+elsewhere. The comparison says yes if p < 0.01 and the difference is as expected, opposite if p < 0.01 and it has the
+other sign, and no otherwise. With {asked} comparisons, about {chance:.1f} would be yes or opposite by chance alone.{measured}
 
-One comparison decides a claim, and its models have the most seeds. Not each was named before its trainings: commit
-2d03836 named the first fourteen when three seeds of each had been scored, and six of them said no. More seeds turned two
+One comparison decides a claim, and its models have the most seeds. Commit 2d03836 named the deciding comparisons of
+fourteen claims, but only when three seeds of each had been scored. Six of the fourteen said no. More seeds turned two
 of the six into yes. The other four were asked again in a new setting, and so was the reach, which had said yes. To find
-such settings took one to three seeds each, which nobody kept. So each section has a table of every comparison that ever
-decided its claim, from `history.json`, with the commit that printed it first. Where newer programs made a training
-again, its scores were the same. Seeds count from 1, so ten contain the first three. Holm's method corrects p for all
-rows of the table, and by that p the newest decision gives the verdict. A claim that still says no in an older setting
-holds in some settings only.
+such a setting took one to three seeds, which nobody kept. The page therefore keeps every comparison that ever decided a
+claim, from `history.json`, with the commit that printed it first: the newest in this table, the others at the end of
+their section. Where newer programs made a training again, its scores were the same. Seeds count from 1, so ten contain
+the first three. Holm's method corrects p for all comparisons that decided a claim, and by that p the newest gives the
+verdict. A claim whose older setting still says no holds in some settings only.
 
 A new decision takes fresh seeds: name the claim in a commit, run `FIRST_SEED=1001 examples/studies/claims.sh TEXT CLAIM`
-once, and add what it says to `history.json`. Nobody has done it so far.
+once, and add what it says to `history.json`. Nobody has done this so far.
 
-| claim | | decided by | comparisons |
-|---|---|---|---|
+| claim | | decided by | in | seeds | commit | p by Holm | comparisons |
+|---|---|---|---|---|---|---:|---|
 {summary}
 {sections}
 """
@@ -43,15 +43,15 @@ def section(claim, decisions):
         columns = ["", *({"title": column, "form": table["form"]} for column in table["columns"])]
         parts += [table["text"], tables.table({"columns": columns, "rows": table["rows"]})]
     others = [other for other in claim["comparisons"] if not other.get("decides")]
-    parts.append(decisions.table())
     parts.append("\n".join([f"{decisions.verdict('**{}**')}: {finding(decisions.now)}",
-                            *(f"- {other['answer']}: {finding(other)}" for other in others)]))
+                            *(f"- {other['answer']}: {finding(other)}" for other in others), *decisions.earlier()]))
     return "\n\n".join(part for part in [*parts, claim.get("reason")] if part)
 
 
 def summary(claim, decisions):
     anchor = claim["title"].lower().replace(" ", "-").translate(dict.fromkeys(map(ord, ",.'():")))
-    return f"| [{claim['title']}](#{anchor}) | {decisions.verdict()} | {finding(decisions.now)} | {decisions.tried()} |"
+    cells = [decisions.verdict(), finding(decisions.now), *decisions.cells(), decisions.tried()]
+    return f"| [{claim['title']}](#{anchor}) | {' | '.join(cells)} |"
 
 
 def page(results):

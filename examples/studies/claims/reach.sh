@@ -1,9 +1,9 @@
 # Copying from n characters back through layers that each see 4 back: by distance, and step by step.
 claim 'The reach is the length of the memory times the number of layers' \
-  'Dai et al. 2019, section 3.2. Every second of four letters is drawn at random, and those between repeat in capitals
-what stood 3, 7 and 11 characters before them, in turn. A window of 5 tokens, with the token itself, takes the place of
-the memory'"'"'s length: a layer sees 4 characters back, so a copy from n back needs (n - 1) / 4 layers. The models have 32
-channels and 2 heads, and learn for 3000 steps. A letter that is copied costs 0 bits, and one that cannot be costs 2.'
+  'Dai et al. 2019, section 3.2. Every second character is one of four letters, drawn at random. Each character between
+copies, as a capital, what stood 3, 7 or 11 characters before it, in turn. A window of 5 tokens, with the token itself,
+takes the place of the memory'"'"'s length: a layer sees 4 characters back, and a copy from n back needs (n - 1) / 4 layers.
+The models have 32 channels and 2 heads, and learn for 3000 steps. A letter costs 0 bits if the model copies it, else 2.'
 extent all
 copied_text copies-3-7-11 3 7 11
 for layers in 1 2 3; do
@@ -28,6 +28,6 @@ expect copied_3_1 copied_7_1 'one layer copies from 3 back and not from 7'
 expect copied_7_2 copied_11_2 'two layers do not copy from 11 back'
 expect copied_11_3 copied_11_2 'three layers copy from 11 back, where two cannot'
 because 'yes yes yes yes' \
-  'A copy is learned all at once, one hop after the other, or not at all: where it is, it costs 0.02 bits at most. Two
-of ten trainings with one layer, one of ten with two, and four of ten with three miss their farthest copy within 3000
-steps. A text of copies from 7 back alone would cost the other nine with two layers 1.00 bits a letter.'
+  'A model learns one hop after the other, each all at once, or misses it. A copy that it has learned costs 0.02 bits at
+most. Two of ten trainings with one layer, one of ten with two, and four of ten with three miss their farthest copy
+within 3000 steps. On a text of copies from 7 back alone, the other nine with two layers would need 1.00 bits a letter.'

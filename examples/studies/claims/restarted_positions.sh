@@ -7,7 +7,7 @@ for positions in relative absolute; do
     restarted restarted_${positions}_$length --positions $positions --mem_len $length
   done
 done
-table 'Sinusoids, blocks of 64 tokens; the last hundred of 600 batches, each of new text, behind' \
+table 'Sinusoids, blocks of 64 tokens. Bits in the last hundred of 600 batches, each of new text, behind' \
   'no memory' '64 tokens'
 for positions in relative absolute; do
   row "$positions positions"

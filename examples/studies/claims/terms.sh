@@ -31,6 +31,6 @@ expect terms_all terms_without_d 'all terms beat those without (d)'
 expect terms_all terms_half 'a loss of all positions beats one of the last half'
 expect terms_all terms_shaw "they beat Shaw's encoding"
 because 'yes no no yes yes' \
-  'The bias of the norm before a layer gives each query a constant part, which does what u and v do where they are equal. So
-they may have little to add, two hundredths of a bit. The last two rows come out as in the paper, where a perplexity of
-27.02 on WikiText-103 becomes 28.69 by a loss of the last half, and 27.94 with the encoding of Shaw et al.'
+  'The bias of the norm before a layer gives each query a constant part. Where u and v are equal, this part does what they
+do. That may be why they add only two hundredths of a bit. The last two rows come out as in the paper, where a
+perplexity of 27.02 on WikiText-103 becomes 28.69 by a loss of the last half, and 27.94 with the encoding of Shaw et al.'

@@ -79,7 +79,7 @@ function check_refusals() {
   }
   for (const [line, expected] of [
     ['::claim No such claim', /has no heading "## No such claim"/], ['::claims A memory helps', /expected "::claim/],
-    ['::claim A memory helps, to the row nothing', /has no row "nothing"/],
+    ['::claim A memory helps, to the row nothing', /has no row "nothing"/], ['::paper Nobody', /has no row "Nobody"/],
   ]) {
     const found = said(() => measured(line));
     expect(expected.test(found), `"${line}" gives ${JSON.stringify(found)}, expected ${expected}`);
@@ -87,6 +87,7 @@ function check_refusals() {
   const { table, answer, rest } = measured('::claim A memory helps');
   expect(/^Transformer-XL, segments of 16[^]*\|$/.test(table) && answer.startsWith('**holds**') && rest.includes('segments of 64'),
          `a claim's parts are ${JSON.stringify([table, answer, rest])}`);
+  expect(/^\| variant \|[^]*\n\| Transformer-XL \|.*\|$/.test(measured('::paper Transformer-XL').table), 'another row of a paper');
   fs.rmSync(folder, { recursive: true });
 }
 

@@ -260,7 +260,7 @@ TEST_CASE("worked examples refuse what they cannot show") {
   std::string unknown = error("local_rnn:windw=2", 3, 2);
   CHECK(unknown.starts_with("local_rnn: unknown config key \"windw\", expected "));
   CHECK(unknown.ends_with(", did you mean window?"));
-  CHECK(error("shaw_attention:n_heads=2", 3, 2).ends_with(", did you mean n_head?"));
+  CHECK(error("multi_head_attention:n_heads=2", 3, 2).ends_with(", did you mean n_head?"));
   CHECK(error("aft:form", 3, 2) == "aft:form: \"form\", expected KEY=VALUE");
   CHECK(error("multi_head_attention:d_model=65", 3, 2) ==
         "multi_head_attention:d_model=65: d_model 65, expected at most 64");
