@@ -53,6 +53,8 @@ MUTANTS = [
     Mutant("no gradient of position_queries alone", "ops/attention/backward.cpp",
            "if (!gradients.key.wanted() && !gradients.position_queries.wanted()) return;",
            "if (!gradients.key.wanted()) return;", ATTENTION),
+    Mutant("a block of the query's gradient is added twice", "ops/attention/backward.cpp", "    written = true;\n", "",
+           ATTENTION),
     Mutant("too short a table of position_queries", "ops/attention.cpp",
            '  check_distances("position_queries", a.position_queries, a.visibility.sight.causal, T, K);\n', "", ATTENTION),
     Mutant("too short a table of position_rows", "ops/attention.cpp",

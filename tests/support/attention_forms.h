@@ -150,14 +150,17 @@ inline std::vector<Tensor> random_inputs(const AttentionForm& form, uint64_t see
   return inputs;
 }
 
-/// y, then the gradients of all inputs.
+/// y, then the gradients of all inputs, to which each pass adds.
 inline std::vector<Tensor> results(const AttentionForm& form, const std::vector<Tensor>& values,
-                                   const Tensor& cotangent, Op op = relative_attention) {
-  std::vector<Tensor> inputs;
+                                   const Tensor& cotangent, Op op = relative_attention,
+                                   int passes = 1) {
+  std::vector<Tensor> inputs, all;
   for (const Tensor& value : values) inputs.push_back(value.detach().require_gradient());
-  Tape tape;
-  std::vector<Tensor> all = {op(form.attention(inputs))};
-  tape.backward(all[0], cotangent);
+  for (int pass = 0; pass < passes; ++pass) {
+    Tape tape;
+    all = {op(form.attention(inputs))};
+    tape.backward(all[0], cotangent);
+  }
   for (const Tensor& input : inputs) all.push_back(input.gradient());
   return all;
 }

@@ -39,6 +39,25 @@ TEST_CASE("attention: whatever hidden keys hold, no other bit changes") {
   }
 }
 
+TEST_CASE("attention: to a gradient that is there, each block adds once, whatever hidden keys hold") {
+  AttentionForm form{.name = "",
+                     .terms = "uvrpsab",
+                     .T = 210,
+                     .K = 230,
+                     .D = 3,
+                     .visibility = {{true}, one_member({2, 230}, 1)}};
+  std::vector<Tensor> inputs = random_inputs(form);
+  Tensor cotangent = random_cotangent(form);
+  auto padding = [](int64_t b, int64_t) { return b == 1; };
+  for (Op op : {relative_attention, composed}) {
+    bool of_kernel = op == relative_attention;
+    CAPTURE(of_kernel);
+    std::vector<Tensor> changed = inputs;
+    for (size_t n : {1, 2}) changed[n] = with_tokens(inputs[n], padding, not_a_number);
+    check_same(results(form, changed, cotangent, op, 2), results(form, inputs, cotangent, op, 2));
+  }
+}
+
 TEST_CASE("attention: the future changes no bit of the past") {
   for (const std::string& terms : variants) {
     AttentionForm form{
