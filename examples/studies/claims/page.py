@@ -25,7 +25,7 @@ the first three. Holm's method corrects p for all comparisons that decided a cla
 verdict. A claim whose older setting still says no holds in some settings only.
 
 A new decision takes fresh seeds: name the claim in a commit, run `FIRST_SEED=1001 examples/studies/claims.sh TEXT CLAIM`
-once, and add what it says to `history.json`. Nobody has done this so far.
+once, and add what it says to `history.json`. AFT's window was the first to be decided so.
 
 | claim | | decided by | in | seeds | commit | p by Holm | comparisons |
 |---|---|---|---|---|---|---:|---|
