@@ -30,7 +30,7 @@ export recipe="--n_embd 64 --max_iters 600 --learning_rate 4e-3 --eval_interval 
 export context_flags='--tokens 20000 --lengths 16,32,48,64,80,96,112,128'
 short='--block_size 16 --batch_size 48'  # segments that leave much to read before them, as many tokens as the recipe's
 claims='equal_context memory fragmentation restarted_positions terms reach effective_context extrapolation shaw
-  music_transformer both_directions aft local_rnn r_transformer auxiliary_losses'
+  music_transformer rotary both_directions aft local_rnn r_transformer auxiliary_losses'
 
 . "$here/arguments.sh"
 . "$here/claims/words.sh"
