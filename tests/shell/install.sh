@@ -144,13 +144,18 @@ headers=$(dirname "$headers")
 )
 prints '4 8'
 
-# Every installed header can be included by itself and with all others, shows none of the libraries
-# behind it, and is found by shiftgrad/ alone: a program may have a core/ or nn/ of its own.
+# Every installed header can be included by itself and with all others, without a warning where others compile with
+# many, shows none of the libraries behind it, and is found by shiftgrad/ alone: a program may have a core/ or nn/ of its
+# own.
 folder=$(find "$place" -type d -path '*include/shiftgrad')
 [ "$(ls "$(dirname "$folder")")" = shiftgrad ]
-for precision in '' -DSHIFTGRAD_DOUBLE; do
-  (cd "$folder" && find . -name '*.h' -printf '#include "shiftgrad/%P"\n') |
-    ${CXX:-c++} -std=c++20 $precision -I "$(dirname "$folder")" -fsyntax-only -x c++ -
+for compiler in "${CXX:-c++}" g++ clang++; do
+  command -v ${compiler%% *} > /dev/null || continue
+  for precision in '' -DSHIFTGRAD_DOUBLE; do
+    (cd "$folder" && find . -name '*.h' -printf '#include "shiftgrad/%P"\n') |
+      $compiler -std=c++20 $precision -I "$(dirname "$folder")" -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
+        -Wsign-conversion -Werror -fsyntax-only -x c++ -
+  done
 done
 if grep -rnE 'include *(<(cblas|tbb|oneapi|hwy|nlohmann)|"(core|ops|nn|optim)/)' "$folder"; then exit 1; fi
 mkdir "$place/core"
