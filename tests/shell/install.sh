@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the build in the folder $1 into a temporary place and uses it as a stranger would: small
-# programs, by pkg-config, in both precisions, with the shared and with the static libraries. $2 is its
+# programs, by pkg-config and by CMake, in both precisions, with the shared and with the static libraries. $2 is its
 # option -Dportable.
 set -eu
 build=$1
@@ -109,6 +109,33 @@ compile shiftgrad-f64 "$examples/own_op.cpp"
 "$place/program" > "$place/printed"
 grep -q 'largest error' "$place/printed" || { cat "$place/printed"; exit 1; }
 
+# by_cmake SETTING...: a project of CMake finds this version, in both precisions, and its programs start without a
+# variable.
+version=$(pkg-config --modversion shiftgrad)
+by_cmake() (
+  unset LD_LIBRARY_PATH
+  rm -rf "$place/cmake"
+  { cmake -S "$tests/shell/outside" -B "$place/cmake" -Dversion="$version" "$@" && cmake --build "$place/cmake"; } \
+    > "$place/output" 2>&1 || { cat "$place/output"; exit 1; }
+  for size in 4 8; do
+    cp "$place/cmake/scalar_of_$size" "$place/program"
+    prints "$size 8"
+  done
+)
+# is_shared: the program takes what it needs from shared libraries.
+is_shared() {
+  ldd "$place/program" | grep -q libshiftgrad
+}
+if command -v cmake > /dev/null; then
+  by_cmake -DCMAKE_PREFIX_PATH="$prefix"
+  is_shared || { echo 'CMake does not take the shared libraries'; exit 1; }
+  by_cmake -DCMAKE_PREFIX_PATH="$prefix" -Dshiftgrad_USE_STATIC_LIBS=ON
+  ! is_shared || { echo 'CMake does not take the static libraries'; exit 1; }
+  mv "$prefix" "$place/moved"
+  by_cmake -DCMAKE_PREFIX_PATH="$place/moved"
+  mv "$place/moved" "$prefix"
+fi
+
 # Parts of one program have to be of one precision: else they do not link.
 for made in shiftgrad shiftgrad-f64; do
   # shellcheck disable=SC2046
@@ -132,6 +159,9 @@ compile shiftgrad --static "$tests/shell/outside/program.cpp"
 prints '4 8'
 compile shiftgrad-f64 --static "$tests/shell/outside/program.cpp"
 prints '8 8'
+if command -v cmake > /dev/null; then
+  by_cmake -DCMAKE_PREFIX_PATH="$prefix"
+fi
 
 # Where only static libraries are built, programs link without --static.
 meson setup "$place/static" "$tests/.." -Ddefault_library=static -Dportable="$portable" -Dtests=false \
