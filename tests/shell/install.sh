@@ -14,7 +14,7 @@ pages=$(find "$place" -name shiftgrad.pc)
 export PKG_CONFIG_PATH="$(dirname "$pages")"
 libraries=$(dirname "$PKG_CONFIG_PATH")
 
-# The programs find the libraries from where they lie, also after all of it was moved.
+# The programs need no variable to start, also after all of it was moved.
 char_lm=$(find "$place" -path '*bin/char_lm')
 seq2seq=$(dirname "$char_lm")/seq2seq
 unset LD_LIBRARY_PATH
@@ -26,6 +26,24 @@ mv "$prefix" "$place/moved"
 "$place/moved/bin/char_lm" --version > /dev/null || { echo 'char_lm does not start from a moved prefix'; exit 1; }
 mv "$place/moved" "$prefix"
 export LD_LIBRARY_PATH="$libraries"
+
+# What the shared libraries export is shiftgrad's, and has none of these names that only private headers have, but for
+# those of core that both precisions call. Types of std have one identity.
+private='simd|amx|N_[A-Z0-9]+|AttentionTile|AftCache|tile_product|parse_json|shown|to_utf8'
+for library in "$libraries"/libshiftgrad-*.so; do
+  nm -D --defined-only "$library" | sed -n 's/.* \(_Z.*\)/\1/p' > "$place/symbols"
+  grep -q '^_ZN9shiftgrad' "$place/symbols" || { echo "$library exports nothing"; exit 1; }
+  if grep -vE '^_Z[A-Z0-9_n]*N[A-Z]*9shiftgrad|^_ZT[IS]N?St' "$place/symbols"; then
+    echo "$library exports what belongs to others"
+    exit 1
+  fi
+  grep -v '@@shiftgrad_private$' "$place/symbols" | c++filt > "$place/names"
+  if grep -E "^([a-z ]* for )?shiftgrad::(f..::)?($private)\\b" "$place/names"; then
+    echo "$library exports what is private"
+    exit 1
+  fi
+done
+if grep '@@shiftgrad_private$' "$place/symbols"; then exit 1; fi
 
 # compile PACKAGE [--static] SOURCE...: what the README says.
 compile() {
