@@ -192,9 +192,9 @@ headers=$(dirname "$headers")
 )
 prints '4 8'
 
-# Every installed header can be included by itself and with all others, without a warning where others compile with
-# many, shows none of the libraries behind it, and is found by shiftgrad/ alone: a program may have a core/ or nn/ of its
-# own.
+# Every installed header can be included by itself and with all others, without a warning for programs that ask for
+# many. It shows none of the libraries behind it, and is found by shiftgrad/ alone: a program may have a core/ or nn/ of
+# its own.
 folder=$(find "$place" -type d -path '*include/shiftgrad')
 [ "$(ls "$(dirname "$folder")")" = shiftgrad ]
 for compiler in "${CXX:-c++}" g++ clang++; do
