@@ -3,6 +3,7 @@
 // Sizes and strides come in short lists, one entry for each axis.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <ostream>
@@ -27,24 +28,26 @@ class Dims {
   int size() const { return size_; }
   bool empty() const { return size_ == 0; }
   /// Returns entry `axis`; a negative axis counts from the end.
-  int64_t& operator[](int64_t axis) { return values_[axis < 0 ? axis + size_ : axis]; }
-  int64_t operator[](int64_t axis) const { return values_[axis < 0 ? axis + size_ : axis]; }
+  int64_t& operator[](int64_t axis) { return values_[place(axis)]; }
+  int64_t operator[](int64_t axis) const { return values_[place(axis)]; }
   int64_t* begin() { return values_.data(); }
   int64_t* end() { return values_.data() + size_; }
   const int64_t* begin() const { return values_.data(); }
   const int64_t* end() const { return values_.data() + size_; }
-  int64_t back() const { return values_[size_ - 1]; }
+  int64_t back() const { return (*this)[-1]; }
 
   /// Appends a value. Throws when the list is already `max_rank` long.
   void push_back(int64_t value) {
     require(size_ < max_rank, "shape: more than ", max_rank, " axes");
-    values_[size_++] = value;
+    values_[place(size_++)] = value;
   }
   void insert(int64_t axis, int64_t value);
   void erase(int64_t axis);
   bool operator==(const Dims&) const = default;
 
  private:
+  size_t place(int64_t axis) const { return static_cast<size_t>(axis < 0 ? axis + size_ : axis); }
+
   std::array<int64_t, max_rank> values_{};  // 0 beyond the last entry
   int size_ = 0;
 };

@@ -19,11 +19,11 @@ struct FeedForward : Layer {
   double dropout = 0;
 
   FeedForward() = default;
-  FeedForward(int64_t d_model, int64_t d_inner, Activation activation, double dropout, Init values)
+  FeedForward(int64_t d_model, int64_t d_inner, Activation function, double rate, Init values)
       : up(d_model, d_inner, true, values),
         down(d_inner, d_model, true, values),
-        activation(activation),
-        dropout(dropout) {
+        activation(function),
+        dropout(rate) {
     name = "feed_forward";
   }
 

@@ -15,11 +15,11 @@ struct LayerNorm : Module {
   bool by_deviation = false;
 
   LayerNorm() = default;
-  explicit LayerNorm(int64_t width, double epsilon = 1e-5, bool by_deviation = false)
+  explicit LayerNorm(int64_t width, double eps = 1e-5, bool deviation = false)
       : weight(constant_parameter({width}, 1)),
         bias(constant_parameter({width}, 0)),
-        epsilon(epsilon),
-        by_deviation(by_deviation) {}
+        epsilon(eps),
+        by_deviation(deviation) {}
 
   Tensor operator()(const Tensor& x) const {
     return by_deviation ? deviation_norm(x, weight, bias, epsilon)

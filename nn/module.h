@@ -42,9 +42,9 @@ class Visitor {
   void operator()(const std::string& name, const Module& module);
   /// Visits a list of modules, numbered from 0: "blocks.0", "blocks.1".
   template <class M>
-  void operator()(const std::string& name, const std::vector<std::unique_ptr<M>>& modules) {
-    for (size_t n = 0; n < modules.size(); ++n)
-      (*this)(name + "." + std::to_string(n), *modules[n]);
+  void operator()(const std::string& name, const std::vector<std::unique_ptr<M>>& list) {
+    for (size_t n = 0; n < list.size(); ++n)
+      (*this)(name + "." + std::to_string(n), *list[n]);
   }
 
   std::vector<Parameter> parameters;

@@ -43,8 +43,8 @@ using UnfilledParameters [[deprecated("renamed ParameterBudget")]] = ParameterBu
 /// yet. A constructor that takes it takes a Random or ParameterBudget, which convert to it.
 struct Init {
   Init() = default;
-  Init(Random& random) : random(&random) {}
-  Init(ParameterBudget& unfilled) : random(&unfilled.random), unfilled(&unfilled) {}
+  Init(Random& source) : random(&source) {}
+  Init(ParameterBudget& budget) : random(&budget.random), unfilled(&budget) {}
 
   Random* random = nullptr;
   ParameterBudget* unfilled = nullptr;

@@ -55,7 +55,7 @@ class Vocabulary {
  private:
   void number_tokens();
   bool knows(int32_t code) const {
-    return code < std::ssize(token_of_code_) && token_of_code_[code] >= 0;
+    return code < std::ssize(token_of_code_) && token_of_code_[static_cast<size_t>(code)] >= 0;
   }
   /// Returns the message about the text's unknown characters, the first of which is number `first`.
   std::string unknown_characters(std::string_view text, size_t first) const;

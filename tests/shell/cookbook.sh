@@ -25,6 +25,8 @@ blocks=$(ls block*)
 libraries=$(sed -n 's/^libdir=${prefix}/prefix/p' "$built/meson-private/shiftgrad.pc")
 mkdir -p "$libraries/pkgconfig"
 cp "$built/meson-private/shiftgrad.pc" "$libraries/pkgconfig"
+mkdir -p "$libraries/cmake/shiftgrad"
+cp "$built/shiftgradConfig.cmake" "$libraries/cmake/shiftgrad"
 sed -i "s|^prefix=.*|prefix=$place/prefix|" "$libraries/pkgconfig/shiftgrad.pc"
 ln -s "$built"/libshiftgrad-*.so "$libraries"
 export PKG_CONFIG_PATH="$place/$libraries/pkgconfig" LD_LIBRARY_PATH="$place/$libraries"
@@ -83,7 +85,7 @@ for block in $blocks; do
         mkdir cmake
         cp "$block" cmake/CMakeLists.txt
         cp program.cpp cmake
-        { cmake -S cmake -B cmake/build && cmake --build cmake/build; } > output 2>&1 || fail "$(cat output)"
+        { cmake -S cmake -B cmake/build -DCMAKE_PREFIX_PATH="$place/prefix" && cmake --build cmake/build; } > output 2>&1 || fail "$(cat output)"
         [ "$(cmake/build/mine)" = 10 ] || fail 'the program of CMake'
       else
         skipped="${skipped:+$skipped; }cmake is not installed"

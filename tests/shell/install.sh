@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the build in the folder $1 into a temporary place and uses it as a stranger would: small
-# programs, by pkg-config, in both precisions, with the shared and with the static libraries. $2 is its
+# programs, by pkg-config and by CMake, in both precisions, with the shared and with the static libraries. $2 is its
 # option -Dportable.
 set -eu
 build=$1
@@ -14,7 +14,7 @@ pages=$(find "$place" -name shiftgrad.pc)
 export PKG_CONFIG_PATH="$(dirname "$pages")"
 libraries=$(dirname "$PKG_CONFIG_PATH")
 
-# The programs find the libraries from where they lie, also after all of it was moved.
+# The programs need no variable to start, also after all of it was moved.
 char_lm=$(find "$place" -path '*bin/char_lm')
 seq2seq=$(dirname "$char_lm")/seq2seq
 unset LD_LIBRARY_PATH
@@ -26,6 +26,24 @@ mv "$prefix" "$place/moved"
 "$place/moved/bin/char_lm" --version > /dev/null || { echo 'char_lm does not start from a moved prefix'; exit 1; }
 mv "$place/moved" "$prefix"
 export LD_LIBRARY_PATH="$libraries"
+
+# What the shared libraries export is shiftgrad's, and has none of these names that only private headers have, but for
+# those of core that both precisions call. Types of std have one identity.
+private='simd|amx|N_[A-Z0-9]+|AttentionTile|AftCache|tile_product|parse_json|shown|to_utf8'
+for library in "$libraries"/libshiftgrad-*.so; do
+  nm -D --defined-only "$library" | sed -n 's/.* \(_Z.*\)/\1/p' > "$place/symbols"
+  grep -q '^_ZN9shiftgrad' "$place/symbols" || { echo "$library exports nothing"; exit 1; }
+  if grep -vE '^_Z[A-Z0-9_n]*N[A-Z]*9shiftgrad|^_ZT[IS]N?St' "$place/symbols"; then
+    echo "$library exports what belongs to others"
+    exit 1
+  fi
+  grep -v '@@shiftgrad_private$' "$place/symbols" | c++filt > "$place/names"
+  if grep -E "^([a-z ]* for )?shiftgrad::(f..::)?($private)\\b" "$place/names"; then
+    echo "$library exports what is private"
+    exit 1
+  fi
+done
+if grep '@@shiftgrad_private$' "$place/symbols"; then exit 1; fi
 
 # compile PACKAGE [--static] SOURCE...: what the README says.
 compile() {
@@ -104,6 +122,33 @@ compile shiftgrad-f64 "$examples/own_op.cpp"
 "$place/program" > "$place/printed"
 grep -q 'largest error' "$place/printed" || { cat "$place/printed"; exit 1; }
 
+# by_cmake SETTING...: a project of CMake finds this version, in both precisions, and its programs start without a
+# variable.
+version=$(pkg-config --modversion shiftgrad)
+by_cmake() (
+  unset LD_LIBRARY_PATH
+  rm -rf "$place/cmake"
+  { cmake -S "$tests/shell/outside" -B "$place/cmake" -Dversion="$version" "$@" && cmake --build "$place/cmake"; } \
+    > "$place/output" 2>&1 || { cat "$place/output"; exit 1; }
+  for size in 4 8; do
+    cp "$place/cmake/scalar_of_$size" "$place/program"
+    prints "$size 8"
+  done
+)
+# is_shared: the program takes what it needs from shared libraries.
+is_shared() {
+  ldd "$place/program" | grep -q libshiftgrad
+}
+if command -v cmake > /dev/null; then
+  by_cmake -DCMAKE_PREFIX_PATH="$prefix"
+  is_shared || { echo 'CMake does not take the shared libraries'; exit 1; }
+  by_cmake -DCMAKE_PREFIX_PATH="$prefix" -Dshiftgrad_USE_STATIC_LIBS=ON
+  ! is_shared || { echo 'CMake does not take the static libraries'; exit 1; }
+  mv "$prefix" "$place/moved"
+  by_cmake -DCMAKE_PREFIX_PATH="$place/moved"
+  mv "$place/moved" "$prefix"
+fi
+
 # Parts of one program have to be of one precision: else they do not link.
 for made in shiftgrad shiftgrad-f64; do
   # shellcheck disable=SC2046
@@ -127,6 +172,9 @@ compile shiftgrad --static "$tests/shell/outside/program.cpp"
 prints '4 8'
 compile shiftgrad-f64 --static "$tests/shell/outside/program.cpp"
 prints '8 8'
+if command -v cmake > /dev/null; then
+  by_cmake -DCMAKE_PREFIX_PATH="$prefix"
+fi
 
 # Where only static libraries are built, programs link without --static.
 meson setup "$place/static" "$tests/.." -Ddefault_library=static -Dportable="$portable" -Dtests=false \
@@ -139,13 +187,18 @@ headers=$(dirname "$headers")
 )
 prints '4 8'
 
-# Every installed header can be included by itself and with all others, shows none of the libraries
-# behind it, and is found by shiftgrad/ alone: a program may have a core/ or nn/ of its own.
+# Every installed header can be included by itself and with all others, without a warning for programs that ask for
+# many. It shows none of the libraries behind it, and is found by shiftgrad/ alone: a program may have a core/ or nn/ of
+# its own.
 folder=$(find "$place" -type d -path '*include/shiftgrad')
 [ "$(ls "$(dirname "$folder")")" = shiftgrad ]
-for precision in '' -DSHIFTGRAD_DOUBLE; do
-  (cd "$folder" && find . -name '*.h' -printf '#include "shiftgrad/%P"\n') |
-    ${CXX:-c++} -std=c++20 $precision -I "$(dirname "$folder")" -fsyntax-only -x c++ -
+for compiler in "${CXX:-c++}" g++ clang++; do
+  command -v ${compiler%% *} > /dev/null || continue
+  for precision in '' -DSHIFTGRAD_DOUBLE; do
+    (cd "$folder" && find . -name '*.h' -printf '#include "shiftgrad/%P"\n') |
+      $compiler -std=c++20 $precision -I "$(dirname "$folder")" -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
+        -Wsign-conversion -Werror -fsyntax-only -x c++ -
+  done
 done
 if grep -rnE 'include *(<(cblas|tbb|oneapi|hwy|nlohmann)|"(core|ops|nn|optim)/)' "$folder"; then exit 1; fi
 mkdir "$place/core"

@@ -17,7 +17,7 @@ cd "$place/project"
 meson setup build --wrap-mode=forcefallback -Dbuildtype=plain
 ninja -C build -t targets all > "$place/targets"
 objects=$(sed -n 's/:.*//; /extension-shiftgrad\.p\/.*\.o$/p
-  /\/libshiftgrad-\(core\|f32\)\.so\.p\/.*unity0\.cpp\.o$/p; /alone-f32\.a\.p\/core_machine_simd\.cpp\.o$/p' "$place/targets")
+  /\/libshiftgrad-\(core\|f32\)\.a\.p\/.*unity0\.cpp\.o$/p; /alone-f32\.a\.p\/core_machine_simd\.cpp\.o$/p' "$place/targets")
 [ "$(echo "$objects" | wc -l)" = 6 ] || { echo "objects of the host and the library: $objects"; exit 1; }
 # The host's own are linked. Of the library's, the compiler sees that they compile, and makes nothing of them.
 # shellcheck disable=SC2086
