@@ -48,7 +48,8 @@ const row_name = (i, y) => label(y, words[i], 'means-query');
 const draw = {
   words: () => sentence() + label(73, 'key', 'means-key') +
     each(places, (j) => j === near ? comes([-step * near, 0], key_column(j), 1) : key_column(j)) +
-    appears(8, bracket(0, near, 180) + text(middle_of(2), 208, 'the same key', { kind: 'said' })),
+    appears(8, bracket(0, near, 180) + text(middle_of(2), 208, 'the same key', { kind: 'said' })) +
+    label(250, 'place') + each(places, (j) => text(middle_of(j), 250, written(j))),
 
   content: () => sentence({ asking: asks }) + text(23, 48, 'query', { kind: 'means-query' }) +
     comes([x_of(asks), 0], vector(4, query(asks), 'means-query', 38)) + each(places, key_column) +

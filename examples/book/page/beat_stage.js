@@ -17,7 +17,7 @@ class BeatStage extends HTMLElement {
     addEventListener('resize', this.#read);
     addEventListener('keydown', this.#key);
     this.addEventListener('focusin', this.#come);
-    document.getElementById(location.hash.slice(1))?.scrollIntoView();  // the page has become another one
+    document.getElementById(location.hash.slice(1))?.scrollIntoView();  // the stage has moved it
     this.#read();
     this.#compute();
   }
@@ -33,7 +33,8 @@ class BeatStage extends HTMLElement {
   #read = () => {
     const read = this.#texts.findLastIndex((text) => text.getBoundingClientRect().top < innerHeight * read_above);
     if (read === this.#read_last) return;
-    this.querySelectorAll(':scope > figure').forEach((figure, n) => figure.classList.toggle('current', n === Math.max(read, 0)));
+    const shown = Math.max(read, 0);
+    this.querySelectorAll(':scope > figure').forEach((figure, n) => figure.classList.toggle('current', n === shown));
     if (this.#read_last !== null && read >= 0)
       history.replaceState(null, '', `#${this.#texts[read].querySelector('h2').id}`);
     this.#read_last = read;
@@ -57,9 +58,9 @@ class BeatStage extends HTMLElement {
   };
 
   async #compute() {
-    const outputs = await Promise.all(JSON.parse(this.getAttribute('runs')).map(async (run) => (await ask(run)).tensors.output));
+    const answers = await Promise.all(JSON.parse(this.getAttribute('runs')).map(ask));
     for (const place of this.querySelectorAll('[data-run]')) {
-      const { shape: [, queries, channels], values } = outputs[place.dataset.run];
+      const { shape: [, queries, channels], values } = answers[place.dataset.run].tensors.output;
       const key = Number(place.dataset.number.split(' ').at(-1));
       place.textContent = fixed(values[(queries - 1) * channels + key]);
     }

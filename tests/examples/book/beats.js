@@ -61,6 +61,25 @@ function expect_weights(answer, M, score_of, what) {
   }
 }
 
+/// The score as a loop over what the library is given, which sees what a softmax does not: a number that all keys share.
+function given_score({ tensors }, i, j) {
+  const D = 4, C = tensors['input.x'].shape[2], rows = 2 * D;  // of a part for two heads
+  const row = (name, n) => tensors[name].values.slice(n * C, (n + 1) * C);
+  const product = (a, b) => a.reduce((sum, value, n) => sum + value * b[n], 0);
+  const sinusoid = range(C).map((c) => {
+    const angle = (i - j) * 10000 ** (-2 * (c % (C / 2)) / C);
+    return c < C / 2 ? Math.sin(angle) : Math.cos(angle);
+  });
+  let sum = 0;
+  for (const d of range(D)) {
+    const q = product(row('param.qkv.weight', d), row('input.x', i));
+    const k = product(row('param.qkv.weight', rows + d), row('input.x', j));
+    const r = product(row('param.position.weight', d), sinusoid);
+    sum += (q + tensors['param.content_bias'].values[d]) * k + (q + tensors['param.position_bias'].values[d]) * r;
+  }
+  return sum / Math.sqrt(D);
+}
+
 const root = 2;  // of D = 4
 for (const name of Object.keys(alone)) expect_weights(answers.shift(), 0, (i, j) => term(name, i, j) / root, `(${name})`);
 const four = (i, j) => [...'abcd'].reduce((sum, name) => sum + term(name, i, j), 0) / root;
@@ -70,6 +89,8 @@ const shifted = output(answers.shift()).values;
 for (const i of range(T))
   for (const j of range(i + 1)) {
     assert.equal(score(i, j), four(i, j), `score ${i} ${j}`);
+    const given = given_score(run(0), i, j);
+    assert.ok(Math.abs(score(i, j) - given) < 1e-4, `score ${i} ${j}: ${score(i, j)}, expected ${given}`);
     assert.equal(by_distance(i, i - j), term('b', i, j) + term('d', i, j), `by distance ${i} ${j}`);
     assert.equal(shifted[i * T + j], by_distance(i, i - j), `shifted ${i} ${j}`);
     assert.equal(weights(i)[j], softmax(i, four)[j], `weight ${i} ${j}`);
