@@ -177,9 +177,12 @@ function drawn(name) {
   return still(descriptions[name], draw[name]());
 }
 
-/// Draws the stills in the HTML of a chapter, and tells its stage what to ask the library.
+/// Draws the stills in the HTML of a chapter, numbers their texts, and tells the stage what to ask the library.
 function with_beats(html) {
+  if (!html.includes('<beat-stage')) return html;
+  let beat = 0;
   return html.replace(/<beat-still name="([^"]*)"><\/beat-still>/g, (_, name) => drawn(name))
+    .replace(/<section/g, () => `<section style="--beat: ${++beat}"`)
     .replace('<beat-stage', `<beat-stage runs="${escape(JSON.stringify([run(0), run(piece)]))}"`);
 }
 
