@@ -14,5 +14,5 @@ NODE_PATH=${NODE_PATH-/usr/share/nodejs} node "$here/make/book.js" "$BUILD" "${S
 drawn=$here/../apps/draw
 "$drawn/components.sh" "$here"/page/*.js "$drawn"/page/*.js > "$BUILD/components.js"
 "$here/make/typefaces.sh" "$BUILD/fonts"
-(cd "$here/page" && cat "$drawn/page/book.css" layout.css meanings.css models.css chorales.css "$drawn/drawn.css") \
+(cd "$here/page" && cat "$drawn/page/book.css" layout.css meanings.css beats.css models.css chorales.css "$drawn/drawn.css") \
   > "$BUILD/book.css"

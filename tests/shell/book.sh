@@ -16,8 +16,9 @@ threads='release: what one thread*,release: also when*,allocate: threads do not*
 pipes='read_file: every byte*,read_regular_file: nothing*,lines: next waits*,lines: a byte order*'
 node "$BUILD/wasm/tests/tests-core.js" --test-case-exclude="$threads,$pipes"
 
-# The answers to the book's exercises.
+# The answers to the book's exercises, and the numbers of the page that needs no library to be read.
 node tests/examples/book/answers.js node examples/book/lines.js "$BUILD/wasm/examples/book/study.js"
+node tests/examples/book/beats.js node examples/book/lines.js "$BUILD/wasm/examples/book/study.js"
 
 # On other machines than x86 no vectors multiply and add as those of WebAssembly do.
 [ "$(uname -m)" = x86_64 ] || { echo 'the answers are not compared'; exit 0; }

@@ -2,6 +2,7 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { with_beats } = require('./beats.js');
 const { colored } = require('./code.js');
 const markdown = require('markdown-it')({ html: true, typographer: false, highlight: colored });
 const { equations } = require('./equations.js');
@@ -51,7 +52,7 @@ function read_chapter(file, order) {
     if (!value) throw new Error(`${file}: "${key}" is missing`);
   try {
     const env = {};
-    const html = with_exercises(markdown.render(text, env));
+    const html = with_beats(with_exercises(markdown.render(text, env)));
     return { name: path.basename(file, '.md'), title, order, summary, html, headings: env.headings };
   } catch (error) {
     throw new Error(`${file}: ${error.message}`);

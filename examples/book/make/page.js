@@ -54,6 +54,7 @@ function contents(chapters) {
 <figcaption>Each row is a query, <i>q</i>. A column is a distance, <i>r</i>, at first, and a key, <i>k</i>, in the end: the shift brings every score to its key.
 <a href="shift.html">The chapter on the shift</a> takes it step by step.</figcaption>
 </figure>
+<p><a href="relative.html"><b>Five minutes</b></a> and matrices are enough to see what relative attention is: one sentence, one score, eleven pictures.</p>
 <p>Each variant has a chapter, from the Transformer's attention to what has been put in its place. You should know
 matrices and derivatives; <a href="whole_model.html">chapter ${chapters.find(({ name }) => name === 'whole_model').order}</a> builds a whole model from them. Each number in a figure is computed on this page by shiftgrad, the C++
 library that the book explains, compiled to WebAssembly.</p>

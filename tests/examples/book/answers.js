@@ -6,26 +6,17 @@
 // The program answers requests as `study` does, such as `node examples/book/lines.js STUDY.js`. Trainings have
 // these digits in WebAssembly, and in a portable build that computes with SSE4.
 
-const { spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
+const { ask } = require('./asking.js');
 
 const file = path.resolve(__dirname, '../../../examples/book/chapters/answers.json');
 const exercises = Object.entries(JSON.parse(fs.readFileSync(file, 'utf8'))).filter(([, { requests }]) => requests);
-const [program, ...program_arguments] = process.argv.slice(2);
-
-/// The answers to requests, in order.
-function ask(requests) {
-  const input = requests.map((request) => JSON.stringify(request)).join('\n') + '\n';
-  const { status, stdout, stderr } = spawnSync(program, program_arguments, { input, encoding: 'utf8', maxBuffer: 2 ** 28 });
-  if (status !== 0) throw new Error(`${program} ended with ${status}: ${stderr}`);
-  return stdout.trim().split('\n').map((line) => JSON.parse(line));
-}
 
 const at = (answer, place) => place.split('.').reduce((value, key) => value?.[key], answer);
 
 const asked = exercises.flatMap(([, { start = [], requests }]) => [...start, ...requests]);
-const answers = ask(asked);
+const answers = ask(process.argv.slice(2), asked);
 let failures = 0;
 for (const [name, { value, digits = 0, start = [], requests, answer }] of exercises) {
   const begun = answers.splice(0, start.length).at(-1);

@@ -9,7 +9,7 @@ const wide = { width: 1280, height: 900 }, narrow = { width: 360, height: 740 };
 const least_contrast = 4.5;  // WCAG 2.2, 1.4.3
 const lines = { least: 65, most: 75 };  // characters of a full line
 const least_difference = 30;  // of two colours' red, green and blue
-const most_headings = 5;
+const most_headings = 5;  // of a chapter that has no stage
 
 /// Nothing is wider than the window: a phone, or a desk's.
 async function check_width(page, offend) {
@@ -102,13 +102,15 @@ async function check_figures(page, offend) {
   if (figures < words / 500) offend(`${figures} figures for ${words} words`);
 }
 
-/// A chapter has few main headings, and the contents of the page list them.
+/// A chapter has few main headings, or one for each picture of its stage, and the contents of the page list them.
 async function check_headings(page, offend) {
+  const pictures = await page.locator('beat-stage > figure').count();
   const { headings, listed } = await page.evaluate(() => ({
     headings: [...document.querySelectorAll('main h2')].map(({ id }) => `#${id}`),
     listed: [...document.querySelectorAll('.on-page a')].map(({ hash }) => hash),
   }));
-  if (headings.length > most_headings) offend(`${headings.length} main headings, expected at most ${most_headings}`);
+  if (pictures ? headings.length !== pictures : headings.length > most_headings)
+    offend(`${headings.length} main headings, expected ${pictures || `at most ${most_headings}`}`);
   if (headings.join() !== listed.join()) offend(`the contents list ${listed.join()}, expected ${headings.join()}`);
 }
 

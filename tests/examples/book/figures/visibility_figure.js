@@ -45,6 +45,7 @@ async function check_mask(figure) {
   await figure.root.locator('.field-cell[data-row="1"][data-column="0"]').click();
   await shows(['1 0']);
   await figure.root.locator('.field-plane').focus();
+  await figure.page.mouse.move(0, 0);  // a cell that is drawn under the mouse would take the choice from the keyboard
   await figure.page.keyboard.press('ArrowRight');
   await figure.page.keyboard.press('Enter');
   await shows(['1 0', '1 1']);

@@ -1,0 +1,189 @@
+// The stills of relative.html: <beat-still name="ruler"> becomes a drawing when the book is made. All have the sentence
+// in one place, so that page/beat_stage.js can put one into another's place.
+
+const escape = require('markdown-it')().utils.escapeHtml;
+const { by_distance, factors, key, products, query, run, score, term, total, weights, words } = require('./relative_score.js');
+const { appears, arc, bracket, cell, cell_width, comes, height, label, left, middle_of, rule, slides, step, still, text, width,
+        written, x_of } = require('./still_parts.js');
+
+const asks = words.length - 1;  // the query that the page follows: mat
+const near = 4;                 // the key that it means: the second the
+const piece = 3;                // the word that begins the second piece
+const places = words.map((_, n) => n);
+const terms = {
+  a: { product: 'q·k', means: 'means-content-content', asks: 'content · content: does “mat” want this word?' },
+  b: { product: 'q·r', means: 'means-content-position', asks: 'content · position: does “mat” want this distance?' },
+  c: { product: 'u·k', means: 'means-content-bias', asks: 'bias · content: does everyone want this word?' },
+  d: { product: 'v·r', means: 'means-position-bias', asks: 'bias · position: does everyone want this distance?' },
+};
+
+const rows = { begin: 46, step: 43, high: 40 };  // of the matrix
+const row_y = (i) => rows.begin + rows.step * i;
+const score_y = 43;  // of a row of scores below the sentence
+
+const decimals = (value) => value.toFixed(2);
+const is_the = (j) => words[j] === 'the';
+const each = (columns, draw) => columns.map(draw).join('');
+
+function sentence({ asking, remembered = 0 } = {}) {
+  return each(places, (n) => {
+    const means = n === asking ? 'means-query' : n < remembered ? 'means-memory' : '';
+    const word = cell(x_of(n), 8, words[n], { kind: `word ${means}`, high: 26 });
+    return n < remembered ? comes([-step * remembered, 0], word) : word;
+  });
+}
+
+const vector = (x, values, kind, wide) =>
+  values.map((value, d) => cell(x, 60 + 29 * d, written(value), { kind, high: 26, wide })).join('');
+const key_column = (j) => vector(x_of(j), key(j), `means-key ${is_the(j) ? 'strong' : ''}`);
+
+/// The cells of a query and some keys that it may read, as dark as their weight.
+const scores = (i, keys, y, high) => each(keys, (j) => cell(x_of(j), y, written(score(i, j)), {
+  kind: 'means-query tinted', high, strength: weights(i)[j], number: `score ${i} ${j}`,
+}));
+const up_to = (i) => places.slice(0, i + 1);
+const future = (i, y, high) => each(places.slice(i + 1), (j) => cell(x_of(j), y, '', { kind: 'future', high }));
+const row_name = (i, y) => label(y, words[i], 'means-query');
+
+const draw = {
+  words: () => sentence() + label(73, 'key', 'means-key') +
+    each(places, (j) => j === near ? comes([-step * near, 0], key_column(j), 1) : key_column(j)) +
+    appears(8, bracket(0, near, 180) + text(middle_of(2), 208, 'the same key', { kind: 'said' })) +
+    label(250, 'place') + each(places, (j) => text(middle_of(j), 250, written(j))),
+
+  content: () => sentence({ asking: asks }) + text(23, 48, 'query', { kind: 'means-query' }) +
+    comes([x_of(asks), 0], vector(4, query(asks), 'means-query', 38)) + each(places, key_column) +
+    label(202, terms.a.product, `math ${terms.a.means}`) +
+    each(places, (j) => appears(4 + j, cell(x_of(j), 188, written(term('a', asks, j)),
+      { kind: `${terms.a.means} ${is_the(j) ? 'strong' : ''}`, number: `a ${asks} ${j}` }))) +
+    appears(11, bracket(0, near, 222) + text(middle_of(2), 250, 'the same score', { kind: 'said' })),
+
+  arcs: () => sentence({ asking: asks }) + each(places.slice(0, asks), (j) => {
+    const distance = asks - j, depth = 46 * distance, x = (middle_of(j) + middle_of(asks)) / 2;
+    return appears(2 * distance, arc(asks, j, depth, is_the(j) ? 'strong' : '', is_the(j) ? 3 : 1.5) +
+      cell(x - 14, 26 + depth, written(distance), { kind: 'means-distance', high: 24, wide: 28, number: `delta ${asks} ${j}` }));
+  }),
+
+  // The inner <svg> cuts off the marks to the left of the sentence.
+  ruler: () => sentence() + `<svg x="${left - 2}" y="40" width="${width - left + 2}" height="${height - 40}">` +
+    each(places, (i) => slides([i && -step, i && -rows.step], each(places, (delta) =>
+      cell(x_of(i - delta) - left + 2, row_y(i) - 40, written(delta), {
+        kind: `means-distance ${delta ? '' : 'strong'}`, high: 30, number: delta <= i ? `delta ${i} ${i - delta}` : undefined,
+      })), 4 * i)) + '</svg>' + each(places, (i) => row_name(i, row_y(i) + 15)),
+
+  terms: () => sentence({ asking: asks }) + label(47, 'distance', 'means-distance') +
+    each(places, (j) => text(middle_of(j), 47, written(asks - j), { kind: 'means-distance', number: `delta ${asks} ${j}` })) +
+    Object.entries(terms).map(([name, { product, means, asks: question }], n) => {
+      const y = 62 + 48 * n;
+      return appears(4 * n, text(left, y + 4, question, { kind: `question ${means}` }) +
+        label(y + 28, product, `math ${means}`) + each(places, (j) =>
+        cell(x_of(j), y + 15, written(term(name, asks, j)), { kind: means, high: 26, number: `${name} ${asks} ${j}` })));
+    }).join('') +
+    appears(16, rule(259, asks) + label(273, 'sum ÷ 2') + label(287, 'score', 'means-query') + scores(asks, up_to(asks), 266, 28)),
+
+  cells: () => sentence({ asking: asks }) + bracket(near, asks, 36) +
+    text(left, 62, '“mat” asks the near “the”, at distance 1', { kind: 'question' }) +
+    Object.entries(factors(asks, near)).map(([name, [one, other]], n) => {
+      const y = 75 + 42 * n, { product, means } = terms[name];
+      return label(y + 18, product, `math ${means}`) + products(one, other).map((value, d) =>
+        appears(5 * n + d, cell(x_of(d), y, '', { kind: means, high: 37 }) +
+          text(middle_of(d), y + 11, `${written(one[d])} · ${written(other[d])}`, { kind: 'factors' }) +
+          text(middle_of(d), y + 26, written(value), { number: `product ${name} ${d}` }))).join('') +
+        appears(5 * n + 4, cell(x_of(near), y, written(term(name, asks, near)),
+          { kind: `strong ${means}`, high: 37, number: `${name} ${asks} ${near}` }));
+    }).join('') +
+    appears(20, rule(244, near) + text(x_of(near) - 8, 261, 'all four together', { kind: 'label' }) +
+      cell(x_of(near), 249, written(total(asks, near)), { high: 24, number: `total ${asks} ${near}` })) +
+    appears(23, text(x_of(near) - 8, 290, 'divided by √4: the score', { kind: 'label means-query' }) +
+      cell(x_of(near), 277, written(score(asks, near)),
+           { kind: 'strong means-query', high: 26, number: `score ${asks} ${near}` })),
+
+  softmax: () => sentence({ asking: asks }) + label(57, 'score', 'means-query') + scores(asks, up_to(asks), score_y, 28) +
+    label(262, 'weight') + each(places, (j) => {
+      const weight = weights(asks)[j], tall = 320 * weight, top = 274 - tall;
+      return `<rect class="bar grows" style="--turn: ${j}" x="${x_of(j)}" y="${top}" width="${cell_width}" height="${tall}"/>` +
+        appears(j + 3, text(middle_of(j), top - 10, decimals(weight), { number: `weight ${asks} ${j}`, run: 0 }));
+    }) + rule(274, asks) + text(middle_of(2.5), 291, `together ${decimals(1)}`, { kind: 'said' }),
+
+  matrix: () => sentence() + each(places, (i) => {
+    const y = row_y(i), row = row_name(i, y + 20) + scores(i, up_to(i), y, rows.high) + future(i, y, rows.high);
+    return i === asks ? comes([0, score_y - y], row) : appears(6 + asks - i, row);
+  }),
+
+  shift: () => {
+    const above = 20, below = 172, next = 21, high = 20;
+    const number = (i, delta, column, y) =>
+      cell(x_of(column), y, written(by_distance(i, delta)),
+           { kind: delta <= i ? `of-row row-${i}` : 'unused', high, number: `distance ${i} ${delta}` });
+    return label(9, 'distance', 'means-distance') +
+      each(places, (column) => text(middle_of(column), 9, written(asks - column), { kind: 'means-distance' })) +
+      label(161, 'key', 'means-key') + each(places, (j) => text(middle_of(j), 161, words[j], { kind: 'means-key' })) +
+      each(places, (i) => {
+        const from = above + next * i, to = below + next * i;
+        return row_name(i, from + 10) + each(places, (column) => number(i, asks - column, column, from)) +
+          row_name(i, to + 10) + future(i, to, high) +
+          comes([step * (asks - i), from - to], each(up_to(i), (j) => number(i, i - j, j, to)), 2);
+      });
+  },
+
+  memory: () => {
+    const from_left = (drawn) => comes([-step * piece, 0], drawn);
+    const nothing = `<rect class="remembered" x="${left}" y="${row_y(0)}" width="${step * piece - 3}" ` +
+      `height="${rows.step * piece - 3}"/>`;
+    return sentence({ remembered: piece }) +
+      from_left(nothing + text(middle_of(1), row_y(1) + 12, 'memory', { kind: 'means-memory' }) +
+        text(middle_of(1), row_y(1) + 30, 'asks nothing', { kind: 'said' })) +
+      each(places.slice(piece), (i) => {
+        const y = row_y(i), keys = up_to(i);
+        return row_name(i, y + 20) + from_left(scores(i, keys.slice(0, piece), y, rows.high)) +
+          scores(i, keys.slice(piece), y, rows.high) + future(i, y, rows.high);
+      });
+  },
+
+  whole: () => {
+    const weights_of = (y, run) => each(places, (j) => cell(x_of(j), y, decimals(weights(asks)[j]), {
+      kind: 'means-query tinted', strength: weights(asks)[j], number: `weight ${asks} ${j}`, run,
+    }));
+    const products = Object.values(terms).map(({ product, means }) => `<tspan class="math ${means}">${product}</tspan>`);
+    return sentence({ asking: asks }) +
+      each(places.slice(0, asks), (j) =>
+        appears(asks - j, arc(asks, j, 24 * (asks - j), 'weighs', decimals(20 * weights(asks)[j])))) +
+      label(184, 'one pass') + weights_of(170, 0) +
+      appears(8, label(218, 'memory', 'means-memory') + weights_of(204, 1)) +
+      `<text class="formula" x="${width / 2}" y="268">score = (${products.join(' + ')}) / √<tspan class="math">D</tspan></text>`;
+  },
+};
+
+const list = (values) => values.map(written).join(', ');
+
+/// What a still shows, for those who do not see it.
+const descriptions = {
+  words: `Six words with a key of four numbers each. Both “the” have the key ${list(key(0))}.`,
+  content: `The query of mat is ${list(query(asks))}. Its products with the keys are ${list(places.map((j) => term('a', asks, j)))}.`,
+  arcs: 'Arcs lead from mat back to each word, at the distances 1 to 5.',
+  ruler: 'Six rulers, one below the other. The 0 of each is below its query, and distances grow to the left.',
+  terms: `Four terms for each word. Half their sums are the scores of mat, ${list(places.map((j) => score(asks, j)))}.`,
+  cells: `The products of four terms, which sum to ${list(Object.keys(terms).map((name) => term(name, asks, near)))}. ` +
+    `Together they are ${total(asks, near)}; half of it is the score.`,
+  softmax: `Bars for the weights of the six words, ${weights(asks).map(decimals).join(', ')}.`,
+  matrix: 'The scores as a matrix, a row for each query. Later keys have none.',
+  shift: 'The same numbers twice: with a column for each distance, and moved to the left, with a column for each key.',
+  memory: 'The rows of on, the and mat in the matrix before. Three words on the left are memory.',
+  whole: 'The weights of mat, in one pass and behind a memory, are equal. Below is the formula of the score.',
+};
+
+function drawn(name) {
+  if (!Object.hasOwn(draw, name)) throw new Error(`beat ${name}, expected one of ${Object.keys(draw).join(', ')}`);
+  return still(descriptions[name], draw[name]());
+}
+
+/// Draws the stills in the HTML of a chapter, numbers their texts, and tells the stage what to ask the library.
+function with_beats(html) {
+  if (!html.includes('<beat-stage')) return html;
+  let beat = 0;
+  return html.replace(/<beat-still name="([^"]*)"><\/beat-still>/g, (_, name) => drawn(name))
+    .replace(/<section/g, () => `<section style="--beat: ${++beat}"`)
+    .replace('<beat-stage', `<beat-stage runs="${escape(JSON.stringify([run(0), run(piece)]))}"`);
+}
+
+module.exports = { with_beats };

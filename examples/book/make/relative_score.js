@@ -1,0 +1,77 @@
+// The numbers of the page relative.html: one sentence, and Transformer-XL's score of its words (Dai et al. 2019,
+// section 3.3),
+//
+//     score_ij = (q_i·k_j + q_i·r_δ + u·k_j + v·r_δ) / √D,   δ = i - j
+//
+// The vectors are chosen so that a reader can follow each product in the head. `run` asks the library for the same.
+
+const D = 4;
+const words = ['the', 'cat', 'sat', 'on', 'the', 'mat'];
+const query_of = { the: [1, 2, 1, -1], cat: [2, 2, 3, 2], sat: [0, 2, 1, 2], on: [0, 0, 1, 1], mat: [2, 0, 1, 1] };
+const key_of = { the: [2, 1, 0, 1], cat: [0, 2, 0, 1], sat: [0, 0, 2, 2], on: [1, 2, 0, 1], mat: [0, 1, 1, 0] };
+const content_bias = [0, 1, 0, 1], position_bias = [0, 1, 1, 0];
+
+const query = (i) => query_of[words[i]], key = (j) => key_of[words[j]];
+const distance_vector = (delta) => [1, 0, 2 - delta / 2, -1];
+
+const sum = (values) => values.reduce((a, b) => a + b, 0);
+const products = (a, b) => a.map((value, d) => value * b[d]);
+
+/// The two vectors whose dot product each term of a pair is.
+const factors = (i, j) => ({
+  a: [query(i), key(j)],
+  b: [query(i), distance_vector(i - j)],
+  c: [content_bias, key(j)],
+  d: [position_bias, distance_vector(i - j)],
+});
+
+const term = (name, i, j) => sum(products(...factors(i, j)[name]));
+const total = (i, j) => sum([...'abcd'].map((name) => term(name, i, j)));
+const score = (i, j) => total(i, j) / Math.sqrt(D);
+
+/// What query i says about a distance, whether a word stands there or not: the terms b and d.
+const by_distance = (i, delta) => sum(products(query(i), distance_vector(delta))) +
+  sum(products(position_bias, distance_vector(delta)));
+
+/// The softmax of query i's scores over itself and the words before it.
+function weights(i) {
+  const powers = words.slice(0, i + 1).map((_, j) => Math.exp(score(i, j)));
+  return powers.map((power) => power / sum(powers));
+}
+
+const tensor = (rows) => ({ shape: [rows.length, rows[0].length], values: rows.flat() });
+const table = (rows, columns, value) => tensor(Array.from({ length: rows }, (_, row) =>
+  Array.from({ length: columns }, (_, column) => value(row, column))));
+
+/// A request to the library: its layer reads the words behind a memory of the first M. An input has a channel for each
+/// word that differs and one for each place. Two equal heads of D channels have room for the values, which are places,
+/// and the output of a query is its weights.
+function run(M) {
+  const different = [...new Set(words)], heads = 2, channels = different.length + words.length + 1, half = channels / 2;
+  const slowest = 10000 ** (-2 * (half - 1) / channels);
+  const from_words = (vectors) => (row, column) => vectors[different[column]]?.[row % D] ?? 0;
+  const place = (row, column) => Number(column === different.length + row);
+  const parts = [from_words(query_of), from_words(key_of), place];
+  // r_δ is a line in δ. The slowest sinusoids make it: sin(δf) / f is δ and cos(δf) is 1, but for a millionth.
+  const [begin, next] = [distance_vector(0), distance_vector(1)];
+  const line = (row, column) => column === half - 1 ? (next[row % D] - begin[row % D]) / slowest
+    : column === channels - 1 ? begin[row % D] : 0;
+  const bias = (vector) => table(heads, D, (_, d) => vector[d]);
+  const inputs = words.map((word, n) => Array.from({ length: channels }, (_, c) =>
+    Number(c === different.indexOf(word) || c === different.length + n)));
+  const batch = (rows) => ({ shape: [1, rows.length, channels], values: rows.flat() });
+  const memory = M > 0 ? { 'input.memory': batch(inputs.slice(0, M)) } : {};
+  return {
+    do: 'run_layer', layer: 'transformer_xl_attention', config: { d_model: channels, n_head: heads, d_head: D },
+    tensors: {
+      'param.qkv.weight': table(3 * heads * D, channels, (row, column) =>
+        parts[Math.floor(row / (heads * D))](row % (heads * D), column)),
+      'param.position.weight': table(heads * D, channels, line),
+      'param.content_bias': bias(content_bias), 'param.position_bias': bias(position_bias),
+      'param.output.weight': table(channels, heads * D, (row, column) => Number(row === column)),
+      'input.x': batch(inputs.slice(M)), grad_output: batch(inputs.slice(M)), ...memory,
+    },
+  };
+}
+
+module.exports = { by_distance, factors, key, products, query, run, score, term, total, weights, words };
