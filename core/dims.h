@@ -39,7 +39,7 @@ class Dims {
   /// Appends a value. Throws when the list is already `max_rank` long.
   void push_back(int64_t value) {
     require(size_ < max_rank, "shape: more than ", max_rank, " axes");
-    values_[place(size_++)] = value;
+    values_[static_cast<size_t>(size_++)] = value;
   }
   void insert(int64_t axis, int64_t value);
   void erase(int64_t axis);
