@@ -78,6 +78,12 @@ const view = (page) => page.evaluate(() => {
   };
 });
 
+/// Waits until the page has scrolled further down. A scroll that goes on would move the next text out of its place.
+const scrolls_on = (page) => page.evaluate(() => new Promise((resolve) => {
+  const before = scrollY;
+  addEventListener('scrollend', () => { if (scrollY > before) resolve(); });
+}));
+
 function expect_beat(n, found, how) {
   const { current, address, heading, seen, is_whole, wide } = found, what = `beat ${n} ${how}: ${JSON.stringify(found)}`;
   assert.ok(current === n && address === heading && seen === String(n) && is_whole && !wide, what);
@@ -138,7 +144,8 @@ module.exports = async (page) => {
       assert.deepEqual(await numbers(reader), shown);
       const go = async (key, n) => {
         await reader.keyboard.press(key);
-        const found = await until(reader, () => view(reader), ({ current, address }) => current === n && address === `#${ids[n]}`);
+        const found = await until(reader, () => view(reader), ({ current, address, is_whole }) =>
+          current === n && address === `#${ids[n]}` && is_whole);
         expect_beat(n, found, `${how} by ${key}`);
         assert.equal(found.focused, n, key);
       };
@@ -147,15 +154,17 @@ module.exports = async (page) => {
         return top < 0.7 * innerHeight ? 0 : -1;
       });
       while (at < beats - 1) await go(forward[(at + 3) % 3], ++at);
-      await reader.keyboard.press('ArrowDown');  // scrolls, as on any page
+      const scrolled = scrolls_on(reader);
+      await reader.keyboard.press('ArrowDown');
+      await scrolled;
       assert.equal((await view(reader)).current, beats - 1);
       while (at > 0) await go(back[at % 3], --at);
       for (const n of range(beats)) {
         await reader.evaluate((id) => document.getElementById(id).scrollIntoView(), ids[n]);
-        expect_beat(n, await until(reader, () => view(reader), ({ address }) => address === `#${ids[n]}`), `${how} by scrolling`);
+        expect_beat(n, await until(reader, () => view(reader), ({ address, is_whole }) => address === `#${ids[n]}` && is_whole), `${how} by scrolling`);
         if (process.env.STATES) await reader.screenshot({ path: path.join(process.env.STATES, `beat ${n} ${how}.png`) });
         const there = await visit(reader.context(), `#${ids[n]}`);
-        expect_beat(n, await until(there, () => view(there), ({ current }) => current === n), `${how} by address`);
+        expect_beat(n, await until(there, () => view(there), ({ current, is_whole }) => current === n && is_whole), `${how} by address`);
         await there.close();
       }
       await close(reader);
