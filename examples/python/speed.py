@@ -49,7 +49,7 @@ class DenseBias(nn.Module):
 
     def forward(self, x):
         q, k, v = (models.split_heads(part, H) for part in self.qkv(x).chunk(3, 2))
-        bias = models.MusicAttention.skew((q + self.position_bias) @ self.rows.transpose(1, 2))
+        bias = models.skew((q + self.position_bias) @ self.rows.transpose(1, 2))
         bias = (bias / math.sqrt(D)).masked_fill(self.mask, -math.inf).to(q.dtype)
         return self.output(models.merge_heads(
             functional.scaled_dot_product_attention(q + self.content_bias, k, v, attn_mask=bias)))

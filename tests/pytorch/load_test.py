@@ -98,12 +98,13 @@ def tearDownModule():
 
 
 def models():
-    """Each model, and tokens for it."""
-    torch.manual_seed(1)
+    """Each model, and tokens for it. What one draws does not depend on the models before it."""
     for name in language_models:
+        torch.manual_seed(1)
         model = sg.load(name)
         yield name, model, (torch.randint(model.config["vocab_size"], (2, 9)),)
     for name in translators:
+        torch.manual_seed(1)
         model = sg.load("to_" + name)
         source = torch.randint(2, model.config["source_vocab_size"], (2, 7))
         yield "to_" + name, model, (source, torch.randint(model.config["target_vocab_size"], (2, 6)))

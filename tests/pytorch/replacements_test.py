@@ -104,7 +104,7 @@ class Functions:
 
     def music_transformer(self):
         E = random(T, H, D)
-        skewed = models.MusicAttention.skew(self.q @ E.permute(1, 2, 0))
+        skewed = models.skew(self.q @ E.permute(1, 2, 0))
         return attend((self.scores + skewed) / math.sqrt(D), self.v), {"E": E}
 
 

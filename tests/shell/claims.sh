@@ -72,7 +72,7 @@ END
 
 # Each claim has one comparison that decides it.
 "$script" --list > listed || fail 'no list'
-[ "$(grep -c '^    [0-9]* trainings, about [0-9]* min of one core, decided by: ' listed)" = 15 ] || fail "$(cat listed)"
+[ "$(grep -c '^    [0-9]* trainings, about [0-9]* min of one core, decided by: ' listed)" = 16 ] || fail "$(cat listed)"
 grep -q '^    22 trainings, .* decided by: .* absolute ones do not$' listed || fail "$(cat listed)"  # 2 x 3 and 8 x 2
 grep -q '^    28 trainings, .* without (c) and (d)$' listed || fail "$(cat listed)"  # 2 x 3 x 3 and 5 x 2
 grep -q '^    8 trainings, .* second target help$' listed || fail "$(cat listed)"
