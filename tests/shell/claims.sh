@@ -125,7 +125,7 @@ FIRST_SEED=1001 "$script" text restarted_positions > report 2> progress || fail 
 [ "$(find claims -name 'restarted_absolute_*.done' -newer again | wc -l)" = 6 ] || fail "$(ls claims)"
 [ -e claims/restarted_absolute_64-1003.done ] || fail "$(ls claims)"
 grep -q '"seeds": \[1001, 1003\]' claims/results.json || fail "$(cat claims/results.json)"
-"$script" --list | grep -c 'trainings, about' | grep -qx 16 || fail 'other lists'
+"$script" --list | grep -c 'trainings, about' | grep -qx 17 || fail 'other lists'
 
 # The models of a seed are scored together.
 "$script" text effective_context > report 2> progress || fail "$(cat progress)"
