@@ -36,8 +36,10 @@ const seen = (page) => page.locator('chorale-duet').evaluate((figure) => Object.
 
 /// The notes that a text begins from the given part to a 16th, and those of them between eighths.
 function begun(text, before) {
-  const changes = [...text].flatMap((pitch, n) => n >= given * voices && n < Math.ceil(before) * voices && pitch !== text[n - voices] && pitch !== ' ' ? [Math.floor(n / voices)] : []);
-  return { written: changes.length, marks: changes.filter((step) => step % 2).length };
+  const begins = (n) => text[n] !== text[n - voices] && text[n] !== ' ';
+  const places = Array.from({ length: Math.min(text.length, Math.ceil(before) * voices) }, (_, n) => n);
+  const steps = places.filter((n) => n >= given * voices && begins(n)).map((n) => Math.floor(n / voices));
+  return { written: steps.length, marks: steps.filter((step) => step % 2).length };
 }
 
 const counts = (said) => said.match(/\d+/g).slice(0, 2).map(Number);
