@@ -7,6 +7,7 @@
 const fs = require('node:fs');
 const path = require('node:path');
 const { read_chapter } = require('./chapter.js');
+const { duet } = require('./duet.js');
 const { contents: names } = require('./numbers.js');
 const { page, contents } = require('./page.js');
 const { weights_script } = require('./weights.js');
@@ -47,15 +48,17 @@ function copy_library() {
   write('study.js', `globalThis.shiftgrad_source = ${JSON.stringify(source)};\n`);
 }
 
-try {
+async function make() {
   const chapters = read_chapters();
   for (const chapter of chapters)
     write(`${chapter.name}.html`, page(chapter, chapters, modules_in));
-  write('index.html', page(contents(chapters), chapters, modules_in));
+  write('index.html', page(contents(chapters, await duet(study)), chapters, modules_in));
   copy_katex();
   copy_library();
   write('weights.js', weights_script());
-} catch (error) {
+}
+
+make().catch((error) => {
   console.error(`book: ${error.message}`);
   process.exit(1);
-}
+});

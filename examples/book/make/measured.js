@@ -56,6 +56,14 @@ function measured(line) {
   return kind === 'claim' ? claim(title, last) : paper(title);
 }
 
+/// A number of a study's results: of the row that begins with this name, in the column of this title.
+function result(study, table, row, column) {
+  const { columns, rows } = JSON.parse(fs.readFileSync(path.join(studies, study, 'results.json'), 'utf8')).tables[table];
+  const found = rows.find(([name]) => name === row)?.[columns.findIndex((one) => (one.title ?? one) === column)];
+  if (typeof found !== 'number') throw new Error(`${study}/results.json: the table "${table}" has no number for "${row}", "${column}"`);
+  return found;
+}
+
 /// What the number of a cell is, or nothing.
 function meaning(cell) {
   const [, count] = /^[\d.]+ ± [\d.]+(?: \((\d+)\))?$/.exec(cell) ?? [null, null];
@@ -87,4 +95,4 @@ function quantities(markdown) {
   };
 }
 
-module.exports = { measured, quantities };
+module.exports = { measured, quantities, result };

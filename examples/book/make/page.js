@@ -40,24 +40,39 @@ ${rows.join('\n')}
 `;
 }
 
-/// The page of contents, as a chapter.
-function contents(chapters) {
+/// Where a reader may begin.
+function doors(chapters) {
+  const rows = [
+    ['relative', 'Five minutes', 'One sentence, one score, eleven pictures. Matrices are enough to follow.'],
+    [chapters.find(({ name }) => name !== 'relative').name, 'The whole book', 'Each variant has a chapter, from the Transformer’s attention on.'],
+    ['blog_posts', 'I come from another page', 'What well-known posts and codes call things, and where they are wrong.'],
+  ];
+  return `<nav class="doors" aria-label="Where to begin">
+${rows.map(([name, title, text]) => `<a href="${name}.html"><b>${title}</b> <span>${text}</span></a>`).join('\n')}
+</nav>`;
+}
+
+/// The page of contents, as a chapter. It opens with a figure.
+function contents(chapters, opening) {
   const rows = chapters.map((chapter) =>
     `<li value="${chapter.order}">${chapter.order} ${link(chapter)}${escape(chapter.summary)}</li>`);
+  const numbered = (name) => `<a href="${name}.html">chapter ${chapters.find((one) => one.name === name).order}</a>`;
   return {
     name: 'index',
     title: 'Relative attention, running',
     summary: 'A book about relative attention and attention-free transformers whose figures run the library they explain.',
-    html: `<p class="claim">A query asks how far back a key stands. One buffer, read in other rows, answers for all keys at once.</p>
+    html: `${opening}
+${doors(chapters)}
+<p class="claim">A query asks how far back a key stands. One buffer, read in other rows, answers for all keys at once.</p>
 <figure>
 <shift-figure t="4" m="2" way="rel_shift" plain plays></shift-figure>
 <figcaption>Each row is a query, <i>q</i>. A column is a distance, <i>r</i>, at first, and a key, <i>k</i>, in the end: the shift brings every score to its key.
 <a href="shift.html">The chapter on the shift</a> takes it step by step.</figcaption>
 </figure>
-<p><a href="relative.html"><b>Five minutes</b></a> and matrices are enough to see what relative attention is: one sentence, one score, eleven pictures.</p>
 <p>Each variant has a chapter, from the Transformer's attention to what has been put in its place. You should know
-matrices and derivatives; <a href="whole_model.html">chapter ${chapters.find(({ name }) => name === 'whole_model').order}</a> builds a whole model from them. Each number in a figure is computed on this page by shiftgrad, the C++
-library that the book explains, compiled to WebAssembly.</p>
+matrices and derivatives; ${numbered('whole_model')} builds a whole model from them. Figures compute their numbers on
+the page with shiftgrad, the C++ library that the book explains, compiled to WebAssembly. The pictures of
+${numbered('relative')} and the first notes above were made with the book, and tests compare them with the library.</p>
 <ol class="contents">
 ${rows.join('\n')}
 </ol>`,

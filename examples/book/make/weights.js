@@ -20,4 +20,4 @@ function weights_script() {
   return `globalThis.shiftgrad_weights = ${JSON.stringify(models)};\n`;
 }
 
-module.exports = { weights_script };
+module.exports = { folder, weights_script };

@@ -30,3 +30,9 @@ export function notes_of(text) {
     }
   return notes;
 }
+
+/// The notes of a text that begin behind its first tokens.
+export const written_notes = (text, given) => notes_of(text).filter(({ start }) => start >= given / voices.length);
+
+/// Whether a note begins between two eighths.
+export const is_off_beat = ({ start }) => start % (quarter / 2) !== 0;

@@ -6,9 +6,9 @@ import { bar, begin, character_of, name_of, notes_of, pitch_of, quarter, steps_o
 import { can_play, ChoraleSound } from 'book/chorale_sound.js';
 import { attempt, choices, choose, part } from 'book/elements.js';
 import { ask_model } from 'book/trained_models.js';
+import { models } from 'book/two_models.js';
 import 'book/piano_roll.js';
 
-const models = { relative: 'music_transformer', absolute: 'sinusoid' };
 const own = 'Your own melody';
 const quarters_of_melody = 8;
 const bars = ['2', '6', '14'];

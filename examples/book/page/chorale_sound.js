@@ -1,6 +1,7 @@
 // Plays notes by WebAudio: an oscillator for each, which swells and fades.
 
-const swell = 0.03, fade = 0.06, delay = 0.1;  // seconds
+const swell = 0.03, fade = 0.06;  // seconds
+export const delay = 0.1;  // seconds from play() to the first note
 const loudness = 0.18;
 
 export const can_play = () => typeof globalThis.AudioContext === 'function';

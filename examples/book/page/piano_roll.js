@@ -12,15 +12,10 @@
 // Events: "choose" with detail {token}, when a note is clicked on or the arrow keys come to it; "cell" with detail
 // {quarter, pitch}, when a cell of the melody is clicked on, or Enter or the space bar pressed there.
 
-import { bar, highest, lowest, name_of, notes_of, pitch_of, quarter, steps_of, voices } from 'book/chorale_notation.js';
+import { name_of, notes_of, pitch_of, quarter, voices } from 'book/chorale_notation.js';
+import { left, put_playhead, reading, tag, top, writing } from 'book/roll_drawing.js';
 
-const left = 26, top = 14;  // pixels for labels
 const strongest_lines = 8;  // as many keys get a line
-const reading = { low: lowest, high: highest, step: 6.8, row: 6, least: 8 * bar };  // eight bars fit on a desk
-const writing = { low: 59, high: highest, step: 8, row: 14, least: 2 * bar };  // cells that a finger finds
-
-const tag = (name, attributes, text = '') =>
-  `<${name} ${Object.entries(attributes).map(([key, value]) => `${key}="${value}"`).join(' ')}>${text}</${name}>`;
 const within = (value, least, most) => Math.min(Math.max(value, least), most);
 
 customElements.define('piano-roll', class extends HTMLElement {
@@ -43,74 +38,30 @@ customElements.define('piano-roll', class extends HTMLElement {
     if (this.isConnected) this.#draw();
   }
 
-  playhead(step) {
-    const line = this.querySelector('.playhead'), plane = this.#plane;
-    if (!line) return;
-    line.toggleAttribute('hidden', step === null);
-    if (step === null) return;
-    const x = this.#x(step);
-    line.setAttribute('x1', x);
-    line.setAttribute('x2', x);
-    const room = plane.clientWidth;
-    if (x < plane.scrollLeft || x > plane.scrollLeft + 0.7 * room) plane.scrollLeft = x - 0.3 * room;
-  }
-
-  #x(step) { return Number((left + step * this.#scale.step).toFixed(2)); }
-  #y(pitch) { return top + (this.#scale.high - pitch) * this.#scale.row; }
+  playhead(step) { put_playhead(this.#plane, this.#scale, step); }
 
   #draw() {
-    const { text, melody } = this.#shown, { step, row, low, high, least } = this.#scale;
-    const steps = Math.max(least, Math.ceil(steps_of(text) / bar) * bar);
-    const [width, bottom] = [this.#x(steps) + 2, this.#y(low) + row];
+    const { text, given, melody } = this.#shown, scale = this.#scale;
     this.#plane.setAttribute('aria-label', melody
       ? 'The soprano of two bars. The arrow keys move, Enter sets or takes away a note.'
       : `${notes_of(text).length} notes in four voices. The arrow keys read a note.`);
     const scrolled = this.#plane.scrollLeft;
-    this.#plane.innerHTML = tag('svg', { viewBox: `0 0 ${width} ${bottom + 2}`, width, height: bottom + 2, 'aria-hidden': true },
-      this.#grid(steps, bottom) + (melody ? this.#melody() : '') + this.#notes() + this.#looks() +
-      tag('line', { class: 'playhead', hidden: '', y1: top, y2: bottom, x1: 0, x2: 0 }));
+    this.#plane.innerHTML = scale.svg(text, given, (melody ? this.#melody() : '') + scale.notes(text, given) + this.#looks());
     this.#plane.scrollLeft = scrolled;
   }
 
-  #grid(steps, bottom) {
-    const { given } = this.#shown, { low, high } = this.#scale, right = this.#x(steps);
-    const lines = (every, skip) => Array.from({ length: steps / every + 1 }, (_, n) => n * every)
-      .filter((at) => !skip || at % skip).map((at) => `M${this.#x(at)} ${top}V${bottom}`).join('');
-    let drawn = tag('rect', { class: 'given-part', x: left, y: top, width: this.#x(given / voices.length) - left, height: bottom - top });
-    drawn += tag('path', { class: 'quarters', d: lines(quarter, bar) }) + tag('path', { class: 'bars', d: lines(bar) });
-    for (let pitch = Math.ceil(low / 12) * 12; pitch <= high; pitch += 12) {
-      const y = this.#y(pitch) + this.#scale.row;
-      drawn += tag('path', { class: 'octaves', d: `M${left} ${y}H${right}` }) + tag('text', { x: 1, y: y - 1 }, name_of(pitch));
-    }
-    for (let at = 0; at < steps; at += bar) drawn += tag('text', { x: this.#x(at) + 2, y: 10 }, at / bar + 1);
-    return drawn;
-  }
-
-  #bar({ voice, pitch, start, end }, kind) {
-    return tag('rect', { class: `note ${kind}`, style: `--voice: var(--voice-${voice})`, x: this.#x(start), y: this.#y(pitch),
-                         width: (end - start) * this.#scale.step - 1, height: this.#scale.row - 0.5, rx: 1.5 });
-  }
-
-  /// A note that goes on from the given part into the written one is drawn as two.
-  #notes() {
-    const { text, given } = this.#shown;
-    const part = (from, to, kind) => notes_of(text.slice(from, to)).map((note) =>
-      this.#bar({ ...note, start: note.start + from / voices.length, end: note.end + from / voices.length }, kind)).join('');
-    return part(0, given, 'given') + part(given, text.length, 'written');
-  }
-
   #melody() {
-    const { melody } = this.#shown, { low, high, row, step } = this.#scale, { quarter: at, pitch } = this.#cursor;
+    const { melody } = this.#shown, scale = this.#scale, { low, high, row, step } = scale, { quarter: at, pitch } = this.#cursor;
     const cell = { width: quarter * step, height: row };
-    return tag('rect', { class: 'melody-cells', x: left, y: this.#y(high), width: melody.length * cell.width, height: (high - low + 1) * row }) +
-      tag('rect', { class: 'melody-cursor', x: this.#x(at * quarter), y: this.#y(pitch), ...cell }) +
-      melody.map((pitch, n) => pitch === null ? '' : this.#bar({ voice: 0, pitch, start: n * quarter, end: (n + 1) * quarter }, 'clicked')).join('');
+    return tag('rect', { class: 'melody-cells', x: left, y: scale.y(high), width: melody.length * cell.width, height: (high - low + 1) * row }) +
+      tag('rect', { class: 'melody-cursor', x: scale.x(at * quarter), y: scale.y(pitch), ...cell }) +
+      melody.map((pitch, n) => pitch === null ? '' : scale.bar({ voice: 0, pitch, start: n * quarter, end: (n + 1) * quarter }, 'clicked')).join('');
   }
 
   /// The place of a token's cell.
   #cell(token) {
     const step = Math.floor(token / voices.length), pitch = pitch_of(this.#shown.text[token]) ?? this.#scale.low;
-    return { x: this.#x(step), y: this.#y(pitch), width: this.#scale.step - 1, height: this.#scale.row - 0.5 };
+    return { x: this.#scale.x(step), y: this.#scale.y(pitch), width: this.#scale.step - 1, height: this.#scale.row - 0.5 };
   }
 
   #looks() {

@@ -144,3 +144,5 @@ module.exports = async (page, figure, offend) => {
   await check_sound(page, figure, absolute.notes, offend);
   await check_melody(page, figure, offend);
 };
+
+Object.assign(module.exports, { count_oscillators, models, written });

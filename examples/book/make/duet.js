@@ -1,0 +1,57 @@
+// The opening of the front page: two models go on from the same two bars (page/chorale_duet.js). What they write first is
+// in the page itself, where it needs no JavaScript and can be printed.
+
+const fs = require('node:fs');
+const path = require('node:path');
+const { result } = require('./measured.js');
+const { page_module } = require('./page_modules.js');
+const { folder } = require('./weights.js');
+
+const told = {
+  relative: '<b>Told how far back:</b> relative attention',
+  absolute: '<b>Told at which place:</b> sinusoids',
+};
+
+/// What the library answers to requests, in order.
+async function answers(study, requests) {
+  const library = await require(path.resolve(study))();
+  return requests.map((request) => {
+    const answer = JSON.parse(library.ccall('answer', 'string', ['string'], [JSON.stringify(request)]));
+    if (answer.error) throw new Error(answer.error);
+    return answer;
+  });
+}
+
+async function duet(study) {
+  const { chorale, counted, drawn, models, request } = await page_module('two_models.js');
+  const measured = (row, column) => result('bach', 'book', row, column);
+  const off_beat = (row) => `${measured(row, 'between')} %`;
+  const million = (measured('`music_transformer`', 'parameters') / 1e6).toFixed(1);
+  const one = async ([name, model]) => {
+    const file = fs.readFileSync(path.join(folder, `${model}.safetensors`)).toString('base64');
+    const [, written] = await answers(study, [{ do: 'open', file }, request(1)]);
+    return `<div data-model="${name}">
+<p class="told">${told[name]}</p>
+<div class="roll wide" tabindex="0" role="group" aria-label="Piano roll of the ${name} model">${drawn(chorale(written))}</div>
+<p class="count"><span class="so-far"></span><span class="whole">${counted(chorale(written))}</span>
+<span class="measured">measured: ${off_beat(`\`${model}\``)} in 16 chorales, Bach ${off_beat('Bach, the test text')}</span></p>
+</div>`;
+  };
+  const halves = [];
+  for (const model of Object.entries(models)) halves.push(await one(model));
+  return `<p class="claim">Two models go on from the same two bars of Bach. The difference: one is told how far back each note stands, the other only at which place.</p>
+<figure>
+<chorale-duet>
+<div class="controls"><button type="button" name="play">Let them play</button>
+<label>Hear <select name="heard"><option value="relative">the first</option><option value="absolute">the second</option><option value="none">nothing</option></select></label></div>
+<p role="alert" hidden></p>
+<p class="status" role="status"></p>
+${halves.join('\n')}
+</chorale-duet>
+<figcaption>Four voices, in 16ths. Bach wrote the shaded part. A circle marks a note that begins off the beat: between two
+eighths. Both models have ${million} million numbers and learned from the same chorales in as many steps.
+<a href="music.html">The chapter on music</a> says why one of them keeps the beat.</figcaption>
+</figure>`;
+}
+
+module.exports = { duet };
