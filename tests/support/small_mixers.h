@@ -12,7 +12,7 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Returns every mixer as models usually have it, but small: windows and clipping distances are of
-/// at most 3 tokens, and tables as long as sequences of `length` tokens need.
+/// at most 3 tokens, tables as long as sequences of `length` tokens need, and AFT's of rank 2.
 inline std::vector<MixerConfig> small_mixers(int64_t length) {
   auto limit = []<class Value>(Value& value, const Field& field, const auto&...) {
     if (std::string_view(field.of.unit) != quantity::tokens.unit) return;
@@ -25,6 +25,7 @@ inline std::vector<MixerConfig> small_mixers(int64_t length) {
   std::vector<MixerConfig> mixers;
   for (KnownMixer& known : known_mixers()) {
     fields_of(known.config, limit);
+    if (auto* aft = std::get_if<AftConfig>(&known.config)) aft->factor_rank = 2;
     fill_defaults(known.config, {length, length});
     mixers.push_back(known.config);
   }

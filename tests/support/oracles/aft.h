@@ -32,6 +32,7 @@ class AftBias {
       : config_(config), weights_(weights) {
     if (config.form == AftForm::conv) taps_ = conv_taps(weights);
     rank_ = config.factor_rank.value_or(0);
+    if (rank_ > 0) by_query_ = weights["position_bias_query"], by_key_ = weights["position_bias_key"];
   }
 
   double operator()(int64_t t, int64_t key, int64_t c) const {
@@ -45,15 +46,14 @@ class AftBias {
     }
     if (rank_ == 0) return weights_["position_bias"](t, key);
     double w = 0;
-    for (int64_t r = 0; r < rank_; ++r)
-      w += weights_["position_bias_query"](t, r) * weights_["position_bias_key"](key, r);
+    for (int64_t r = 0; r < rank_; ++r) w += by_query_(t, r) * by_key_(key, r);
     return w;
   }
 
  private:
   const Sized<AftConfig>& config_;
   const Weights& weights_;
-  Values taps_;
+  Values taps_, by_query_, by_key_;
   int64_t rank_ = 0;
 };
 
