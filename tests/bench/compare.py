@@ -16,7 +16,6 @@ the page: times with three digits, the fastest form, the ratio with its least an
 ours, both shares, and the form as published.
 """
 import argparse
-import dataclasses
 import json
 import multiprocessing
 import os
@@ -62,15 +61,12 @@ def compare(case, options):
     torch.manual_seed(1)
     long = "L6" in case or "d256 T256" in case or "encoder_decoder" in case
     runs = 3 if "beam" in case else 7 if long else 15
-    make = pytorch_cases.cases()[case]
-    forms = pytorch_cases.forms(case)
-    steps = {dataclasses.replace(way, form=form): None for way in ways(options) for form in forms}
-    for way in steps:
-        steps[way] = make(way)
+    forms = pytorch_cases.cases()[case]
+    steps = {(way, form): make(way) for way in ways(options) for form, make in forms.items()}
     ours = {precision: [] for precision in PRECISIONS}
     gflops = {precision: [] for precision in PRECISIONS}
     peaks = {precision: [] for precision in PRECISIONS}
-    theirs = {way: [] for way in steps}
+    theirs = {each: [] for each in steps}
     for _ in range(options.rounds):
         time.sleep(1)  # PyTorch's threads spin for a while before they sleep.
         for precision in PRECISIONS:
@@ -79,29 +75,29 @@ def compare(case, options):
             ours[precision].append(median(result["milliseconds"]))
             gflops[precision].append(result["share_of_peak"] * report["peak_gflops"])
             peaks[precision].append(report["peak_gflops"])
-        for way, step in steps.items():
-            theirs[way].append(median(pytorch_cases.timed(step, runs)))
+        for each, step in steps.items():
+            theirs[each].append(median(pytorch_cases.timed(step, runs)))
     best, fastest = (
-        min(times, key=lambda way: statistics.median(times[way])) for times in (theirs, ours)
+        min(times, key=lambda each: statistics.median(times[each])) for times in (theirs, ours)
     )
     ratios = [t / m for t, m in zip(theirs[best], ours[fastest])]
     middle = {each: statistics.median(times) for each, times in (*ours.items(), *theirs.items())}
-    of_ways = {str(way): min(middle[each] for each in theirs if str(each) == str(way)) for way in theirs}
-    published = min(middle[way] for way in theirs if way.form == pytorch_cases.PUBLISHED)
-    columns = [case]
-    columns += [f"{milliseconds:.2f}" for milliseconds in (*(middle[each] for each in PRECISIONS), *of_ways.values())]
+    times = [middle[precision] for precision in PRECISIONS]
+    times += [min(middle[way, form] for form in forms) for way in ways(options)]
+    published = min(middle[way, pytorch_cases.PUBLISHED] for way in ways(options))
+    best_way, best_form = best
+    columns = [case, *(f"{milliseconds:.2f}" for milliseconds in times)]
     columns += [
-        f"{best}, {best.form} / {fastest}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+        f"{best_way}, {best_form} / {fastest}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
     ]
     columns += [f"{100 * statistics.median(gflops[each]) / max(peaks[each]):.0f} %" for each in PRECISIONS]
     print_row([*columns, f"{published:.2f}"])
     if options.results:
-        in_floats = min(middle[way] for way in theirs if not way.bfloat16) / middle["float32"]
-        times = [*(middle[each] for each in PRECISIONS), *of_ways.values()]
+        in_floats = min(middle[way, form] for way, form in theirs if not way.bfloat16) / middle["float32"]
         row = [case, *map(tables.three_digits, times)]
         row += [[round(ratio, 2) for ratio in (statistics.median(ratios), min(ratios), max(ratios))], round(in_floats, 1)]
         shares = [round(100 * statistics.median(gflops[each]) / max(peaks[each])) for each in PRECISIONS]
-        keep_row(options, [*row, None if "beam" in case else shares, tables.three_digits(published), best.form])
+        keep_row(options, [*row, None if "beam" in case else shares, tables.three_digits(published), best_form])
 
 
 def keep_row(options, row):

@@ -18,11 +18,10 @@ PUBLISHED = "as published"
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """A way to run a model: op by op or compiled, in floats or with products in bfloat16, in one of its forms."""
+    """A way to run a model: op by op or compiled, in floats or with products in bfloat16."""
 
     compiled: bool
     bfloat16: bool
-    form: str = PUBLISHED
 
     def __str__(self):
         return ("compiled" if self.compiled else "eager") + (", bfloat16" if self.bfloat16 else "")
@@ -63,9 +62,8 @@ def transformer_step(way, layers, heads, width, length, batch):
     return step
 
 
-def transformer_xl_step(way, layers, heads, width, length, batch):
+def transformer_xl_step(way, attention, layers, heads, width, length, batch):
     text = torch.randint(VOCABULARY, (batch, 400_000 // batch))
-    attention = TRANSFORMER_XL[way.form]
     model = models.TransformerXL(attention, VOCABULARY, width, layers, heads, length)
     run = way.prepare(model)
     optimizer = torch.optim.AdamW(
@@ -180,31 +178,28 @@ for cell in ("rnn", "gru", "lstm"):
     }
 
 
-def forms(case):
-    """The names of the forms that PyTorch has of a case."""
-    if case.startswith("transformer_xl"):
-        return list(TRANSFORMER_XL)
-    return next((list(found) for name, found in LAYERS.items() if case.startswith(f"{name} T")), [PUBLISHED])
-
-
 def cases():
-    """Name of a case in bench.cpp: a function that makes a step in the way that it is given."""
+    """Name of a case in bench.cpp: for each form, a function that makes a step in the way that it is given."""
     table = {}
     for shape in [(4, 4, 128, 64, 12), (6, 6, 384, 256, 8)]:
         layers, heads, width, length, batch = shape
         name = f"transformer L{layers} H{heads} d{width} T{length} B{batch}"
-        table[name] = lambda way, shape=shape: transformer_step(way, *shape)
+        table[name] = {PUBLISHED: lambda way, shape=shape: transformer_step(way, *shape)}
     for shape in [(4, 4, 128, 64, 12), (4, 4, 256, 128, 16), (4, 4, 256, 256, 16), (6, 6, 384, 256, 8)]:
         layers, heads, width, length, batch = shape
         name = f"transformer_xl L{layers} H{heads} d{width} T{length} M{length} B{batch}"
-        table[name] = lambda way, shape=shape: transformer_xl_step(way, *shape)
-    table["encoder_decoder L3+3 H4 d256 S64 T65 B32"] = lambda way: pair_step(way, 3, 4, 256, 64, 32)
-    table["beam 4 L3+3 H4 d256 S64, 50 tokens, B32"] = lambda way: beam_search(
-        way, 3, 4, 256, 64, 32, 4, 50
-    )
-    for name, made in LAYERS.items():
+        table[name] = {form: lambda way, attention=attention, shape=shape: transformer_xl_step(way, attention, *shape)
+                       for form, attention in TRANSFORMER_XL.items()}
+    table["encoder_decoder L3+3 H4 d256 S64 T65 B32"] = {
+        PUBLISHED: lambda way: pair_step(way, 3, 4, 256, 64, 32)
+    }
+    table["beam 4 L3+3 H4 d256 S64, 50 tokens, B32"] = {
+        PUBLISHED: lambda way: beam_search(way, 3, 4, 256, 64, 32, 4, 50)
+    }
+    for name, forms in LAYERS.items():
         for size, shape in LENGTHS.items():
-            table[f"{name} {size}"] = lambda way, made=made, shape=shape: layer_step(way, made[way.form], *shape)
+            table[f"{name} {size}"] = {form: lambda way, make=make, shape=shape: layer_step(way, make, *shape)
+                                       for form, make in forms.items()}
     return table
 
 

@@ -179,16 +179,16 @@ class MusicAttention(nn.Module):
     def forward(self, x):
         query, key, value = (split_heads(part, self.heads) for part in self.qkv(x).chunk(3, 2))
         by_distance = query @ self.past_embeddings.transpose(1, 2) + self.past_bias[:, None]
+        return self.output(merge_heads(self.mixed(query, key, value, by_distance)))
+
+    def mixed(self, query, key, value, by_distance):
         scores = (query @ key.transpose(2, 3) + skew(by_distance)) / math.sqrt(self.size)
-        p = scores.masked_fill(self.mask, -float("inf")).softmax(3)
-        return self.output(merge_heads(p @ value))
+        return scores.masked_fill(self.mask, -float("inf")).softmax(3) @ value
 
 
 class MusicOverBias(MusicAttention):
-    def forward(self, x):
-        query, key, value = (split_heads(part, self.heads) for part in self.qkv(x).chunk(3, 2))
-        by_distance = query @ self.past_embeddings.transpose(1, 2) + self.past_bias[:, None]
-        return self.output(merge_heads(attention_over_bias(query, key, value, by_distance, self.mask)))
+    def mixed(self, query, key, value, by_distance):
+        return attention_over_bias(query, key, value, by_distance, self.mask)
 
 
 class ShawAttention(nn.Module):
