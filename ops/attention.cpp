@@ -62,7 +62,7 @@ void check_attention(const RelativeAttention& a) {
   check_distances("position_rows", a.position_rows, a.visibility.sight.causal, T, K);
   check_distances("position_queries", a.position_queries, a.visibility.sight.causal, T, K);
   check_distances("position_scores", s, a.visibility.sight.causal, T, K);
-  require(!a.position_bias.defined() || a.position_rows.defined() || a.clipped_keys.defined(),
+  require(!a.position_bias.defined() || meets_positions(a),
           "relative_attention: position_bias without position_rows or clipped_keys");
   require(0 <= a.dropout.rate && a.dropout.rate < 1, "relative_attention: a dropout rate of ",
           a.dropout.rate, ", expected 0 to below 1");

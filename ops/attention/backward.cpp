@@ -430,7 +430,7 @@ bool BackwardBlock::finish(bool sees) const {
   if (gradients.content_bias.wanted()) add_rows(dq, gradients.content_bias.of(task).data);
   if (gradients.position_bias.wanted())
     add_rows(dq_position, gradients.position_bias.of(task).data);
-  if (a.position_rows.defined() || a.clipped_keys.defined())
+  if (meets_positions(a))
     simd::zip(simd::Binary::add, dq.data, dq_position.data, dq.data, block.rows * sizes.D);
   return gradients.query.add(block, sizes, dq, zeros);
 }

@@ -265,7 +265,7 @@ BlockQueries::BlockQueries(const RelativeAttention& a, const AttentionBlock& blo
   };
   content = scratch.left(with(a.content_bias, scratch.content_query), scratch.content_panels);
   position = content;
-  if (a.position_rows.defined() || a.clipped_keys.defined())
+  if (meets_positions(a))
     position = scratch.left(with(a.position_bias, scratch.position_query), scratch.position_panels);
   if (a.clipped_keys.defined()) {  // (q_i + position_bias)·clipped_keys[c]
     ConstMatrix table = table_of_head(a.clipped_keys, block.h);

@@ -39,6 +39,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// Throws when the shapes do not fit together.
 void check_attention(const RelativeAttention& attention);
 
+/// Whether queries, with their position_bias, meet rows by position: position_rows or clipped_keys.
+inline bool meets_positions(const RelativeAttention& a) {
+  return a.position_rows.defined() || a.clipped_keys.defined();
+}
+
 /// The sizes of the problem, which alone decide how the work is cut, so that results do not depend
 /// on the number of threads.
 struct AttentionSizes {
