@@ -24,7 +24,6 @@ using common::limit_threads;
 using shiftgrad::Evaluation;
 using shiftgrad::EvaluationConfig;
 using shiftgrad::EvaluationMode;
-using shiftgrad::fail;
 using shiftgrad::require;
 
 namespace {
