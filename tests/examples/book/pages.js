@@ -19,11 +19,11 @@ const { most_wait, settled } = require('./waiting.js');
 const [book, pictures, ...asked] = process.argv.slice(2);
 const most_bytes = 3.5e6;
 const at_a_time = 3;
-let offences = 0;
+const offences = [];
 
 function offend(where, what) {
-  console.log(`${where}: ${what}`);
-  ++offences;
+  offences.push(`${where}: ${what}`);
+  console.log(offences.at(-1));
 }
 
 /// All files that a reader downloads, compressed.
@@ -127,8 +127,8 @@ async function main() {
   await Promise.all(Array.from({ length: at_a_time }, reader));
   for (const name of pages.filter(trains)) await read(browser, name);
   await browser.close();
-  console.log(offences ? `${offences} offences` : 'no offences');
-  process.exit(offences ? 1 : 0);
+  console.log([`${offences.length} offences`, ...offences].join('\n'));
+  process.exit(offences.length ? 1 : 0);
 }
 
 main();

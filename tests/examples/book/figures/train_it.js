@@ -4,17 +4,33 @@
 const { execFileSync } = require('node:child_process');
 const { until } = require('../waiting.js');
 
-const most_after_pause = 20;  // steps that were under way
 const steps = 100, tolerance = 1e-4;
 
 const step_of = (figure) => figure.evaluate((one) => one.run?.step ?? 0);
 const losses_of = (figure) => figure.evaluate((one) => one.run.losses);
 
-/// Waits until a training that was paused makes no more steps. Returns how many it has made.
+/// In the page: a training waits for the next press of its button, however late it comes, and counts the batches of
+/// steps that it begins after that.
+function wait_for_press(one) {
+  const { run } = one, some = run.some;
+  const pressed = new Promise((resolve) => {
+    one.querySelector('[name=train]').addEventListener('click', () => {
+      run.begun_after_press = 0;
+      resolve();
+    }, { once: true });
+  });
+  run.some = async function (...all) {
+    ++run.begun_after_press;  // not a number before the press
+    await pressed;
+    return some.apply(this, all);
+  };
+}
+
+/// Waits until a training that was paused makes no more steps.
 async function stopped(page, figure) {
   for (let before = -1; ; await page.waitForTimeout(1000)) {
     const now = await step_of(figure);
-    if (now === before) return now;
+    if (now === before) return;
     before = now;
   }
 }
@@ -86,9 +102,11 @@ module.exports = async (page, figure, offend) => {
   if (!(losses[steps - 1] < losses[0] - 0.5)) offend(`the loss goes from ${losses[0]} to ${losses[steps - 1]}`);
   const scored = await figure.evaluate((one) => one.run.scored);
   if (!(scored.losses.at(-1) < scored.losses[0])) offend(`the loss of the unseen text goes from ${scored.losses[0]} to ${scored.losses.at(-1)}`);
-  const before_pause = await step_of(figure);
+  await figure.evaluate(wait_for_press);
   await press(page, figure, 'train');  // pause
-  if (await stopped(page, figure) > before_pause + most_after_pause) offend('a pause does not stop it');
+  await stopped(page, figure);
+  const begun = await figure.evaluate((one) => one.run.begun_after_press);
+  if (begun !== 0) offend(`a pause is followed by ${begun} batches of steps, expected none`);
   if (await figure.locator('[name=train]').textContent() !== 'Go on') offend('the button of a pause is not "Go on"');
   if (!(await figure.locator('.written').textContent()).length) offend('nothing is written');
 
