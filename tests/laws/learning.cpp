@@ -20,20 +20,20 @@ double trained_loss(const Learner& learner, const Task& task, int64_t steps) {
   return loss(train(learner, task, steps), learner, task);
 }
 
-Learner with_mixer(const std::string& type, const std::string& options = "",
+Learner learner_with(const std::string& type, const std::string& options = "",
                    const std::string& of_model = "") {
   return {R"("mixer": {"type": ")" + type + '"' + (options.empty() ? "" : ", ") + options + "}" +
           (of_model.empty() ? "" : ", ") + of_model};
 }
 
 Learner attention(const std::string& options = "", const std::string& of_model = "") {
-  return with_mixer("multi_head_attention", options, of_model);
+  return learner_with("multi_head_attention", options, of_model);
 }
 
-Learner aft(const std::string& options) { return with_mixer("aft", options); }
+Learner aft(const std::string& options) { return learner_with("aft", options); }
 
 Learner local_rnn(const std::string& cell, int64_t window) {
-  return with_mixer("local_rnn", text(R"("cell": ")", cell, R"(", "window": )", window));
+  return learner_with("local_rnn", text(R"("cell": ")", cell, R"(", "window": )", window));
 }
 
 Learner convolution(int64_t window) {
@@ -72,21 +72,21 @@ Learner alibi() { return heads(attention(R"("position": "alibi")"), 8); }
 Learner rope() { return attention(R"("position": "rope")"); }
 
 Learner labml(int64_t max_positions) {
-  return with_mixer("relative_multi_head_attention", text(R"("max_positions": )", max_positions));
+  return learner_with("relative_multi_head_attention", text(R"("max_positions": )", max_positions));
 }
 
 Learner music(int64_t max_seq) {
-  return with_mixer("relative_global_attention", text(R"("max_seq": )", max_seq));
+  return learner_with("relative_global_attention", text(R"("max_seq": )", max_seq));
 }
 
 Learner shaw(int64_t max_distance) {
-  return with_mixer("shaw_attention", text(R"("max_distance": )", max_distance));
+  return learner_with("shaw_attention", text(R"("max_distance": )", max_distance));
 }
 
-Learner transformer_xl() { return with_mixer("transformer_xl_attention"); }
+Learner transformer_xl() { return learner_with("transformer_xl_attention"); }
 
 Learner learned_transformer_xl(int64_t max_positions) {
-  return with_mixer("transformer_xl_attention",
+  return learner_with("transformer_xl_attention",
                     text(R"("positions": "learned", "max_positions": )", max_positions));
 }
 

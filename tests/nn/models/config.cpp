@@ -31,7 +31,7 @@ template <class Config>
 void check_refused(const std::vector<Refused>& list) {
   for (const Refused& refused : list) {
     CAPTURE(refused.json);
-    CHECK(error_of<Config>(refused.json) == std::string(Config::type) + ": " + refused.error);
+    CHECK(error_of<Config>(refused.json) == text(Config::type, ": ", refused.error));
   }
 }
 
@@ -56,7 +56,7 @@ std::string with(const std::string& common, const std::string& more) {
   return "{" + common + (more.empty() ? "" : ", " + more) + "}";
 }
 
-const std::string heads = R"("d_model": 6, "n_head": 2)";
+const std::string sizes = R"("d_model": 6, "n_head": 2)";
 
 }  // namespace
 
@@ -75,7 +75,7 @@ TEST_CASE("heads must fit") {
                                        "d_model 6 is not divisible by n_head 4"}});
   check_refused<TransformerXLAttentionConfig>(
       {{R"({"d_model": 6, "n_head": 4})", "d_model 6 is not divisible by n_head 4"},
-       {with(heads, R"("d_head": 0)"), "d_head 0, expected at least 1"}});
+       {with(sizes, R"("d_head": 0)"), "d_head 0, expected at least 1"}});
 }
 
 TEST_CASE("values must be of their type") {
@@ -90,15 +90,15 @@ TEST_CASE("values must be of their type") {
       {R"({"d_model": [6]})", is("d_model", "[6]", "a whole number")},
       {R"({"d_model": 9223372036854775808})",
        is("d_model", "9223372036854775808", "a smaller number")},
-      {with(heads, R"("bias": 1)"), is("bias", "1", "true or false")},
-      {with(heads, R"("causal": null)"), is("causal", "null", "true or false")},
-      {with(heads, R"("window": null)"), is("window", "null", "a whole number")},
-      {with(heads, R"("window": 2.5)"), is("window", "2.5", "a whole number")},
-      {with(heads, R"("window": [2])"), is("window", "[2]", "a list of two whole numbers")},
-      {with(heads, R"("window": [2, true])"), is("window", "true", "a whole number")},
-      {with(heads, R"("chunk": 4)"), is("chunk", "4", "a list of two whole numbers")},
-      {with(heads, R"("position": null)"), is("position", "null", "a string")},
-      {with(heads, R"("position": 1)"), is("position", "1", "a string")},
+      {with(sizes, R"("bias": 1)"), is("bias", "1", "true or false")},
+      {with(sizes, R"("causal": null)"), is("causal", "null", "true or false")},
+      {with(sizes, R"("window": null)"), is("window", "null", "a whole number")},
+      {with(sizes, R"("window": 2.5)"), is("window", "2.5", "a whole number")},
+      {with(sizes, R"("window": [2])"), is("window", "[2]", "a list of two whole numbers")},
+      {with(sizes, R"("window": [2, true])"), is("window", "true", "a whole number")},
+      {with(sizes, R"("chunk": 4)"), is("chunk", "4", "a list of two whole numbers")},
+      {with(sizes, R"("position": null)"), is("position", "null", "a string")},
+      {with(sizes, R"("position": 1)"), is("position", "1", "a string")},
   });
   check_refused<TransformerBlockConfig>({
       {R"({"mixer": null, "d_inner": 3})", is("mixer", "null", "an object with a type")},
@@ -115,32 +115,32 @@ TEST_CASE("a config is one JSON object with known keys") {
   check_refused<MultiHeadAttentionConfig>({
       {"[]", "the config is not a JSON object"},
       {"3", "the config is not a JSON object"},
-      {with(heads, R"("windows": 3)"), unknown<MultiHeadAttentionConfig>("windows")},
-      {with(heads, R"("d_head": 3)"), unknown<MultiHeadAttentionConfig>("d_head")},
-      {with(heads, R"("attention_dropout": 0.1)"),
+      {with(sizes, R"("windows": 3)"), unknown<MultiHeadAttentionConfig>("windows")},
+      {with(sizes, R"("d_head": 3)"), unknown<MultiHeadAttentionConfig>("d_head")},
+      {with(sizes, R"("attention_dropout": 0.1)"),
        unknown<MultiHeadAttentionConfig>("attention_dropout")},
   });
   for (const char* broken : {"", "{", "{} {}", "{\"d_model\": 6,}", "nothing"})
     CHECK_FALSE(error_of<MultiHeadAttentionConfig>(broken).empty());
   check_refused<RelativeMultiHeadAttentionConfig>({
-      {with(heads, R"("bias": true)"), unknown<RelativeMultiHeadAttentionConfig>("bias")},
-      {with(heads, R"("window": 3)"), unknown<RelativeMultiHeadAttentionConfig>("window")},
+      {with(sizes, R"("bias": true)"), unknown<RelativeMultiHeadAttentionConfig>("bias")},
+      {with(sizes, R"("window": 3)"), unknown<RelativeMultiHeadAttentionConfig>("window")},
   });
   check_refused<RelativeGlobalAttentionConfig>({
-      {with(heads, R"("max_seq": 3, "window": 3)"),
+      {with(sizes, R"("max_seq": 3, "window": 3)"),
        unknown<RelativeGlobalAttentionConfig>("window")},
-      {with(heads, R"("max_seq": 3, "bias": true)"),
+      {with(sizes, R"("max_seq": 3, "bias": true)"),
        unknown<RelativeGlobalAttentionConfig>("bias")},
   });
   check_refused<ShawAttentionConfig>(
-      {{with(heads, R"("max_distance": 3, "window": 3)"), unknown<ShawAttentionConfig>("window")}});
+      {{with(sizes, R"("max_distance": 3, "window": 3)"), unknown<ShawAttentionConfig>("window")}});
   check_refused<TransformerXLAttentionConfig>({
-      {with(heads, R"("max_seq": 3)"), unknown<TransformerXLAttentionConfig>("max_seq")},
+      {with(sizes, R"("max_seq": 3)"), unknown<TransformerXLAttentionConfig>("max_seq")},
   });
   check_refused<LocalRnnConfig>(
       {{R"({"d_model": 4, "window": 2, "causal": true})", unknown<LocalRnnConfig>("causal")}});
   check_refused<RTransformerBlockConfig>(
-      {{with(heads, R"("norm_first": true)"), unknown<RTransformerBlockConfig>("norm_first")}});
+      {{with(sizes, R"("norm_first": true)"), unknown<RTransformerBlockConfig>("norm_first")}});
   CHECK(refusal([] { config_from_json<RelShiftConfig>(R"({"zero": true})"); }) ==
         "rel_shift: unknown config key \"zero\", expected zero_triu");
   CHECK(refusal([] { config_from_json<ShiftRightConfig>(R"({"zero_triu": true})"); }) ==
@@ -149,38 +149,38 @@ TEST_CASE("a config is one JSON object with known keys") {
 
 TEST_CASE("attention's own options") {
   check_refused<MultiHeadAttentionConfig>({
-      {with(heads, R"("window": 0)"), "window 0, expected at least 1"},
-      {with(heads, R"("window": -2)"), "window -2, expected at least 1"},
-      {with(heads, R"("window": [-2, 3])"), "window [-2, 3], expected at least 0"},
-      {with(heads, R"("window": 2000000000)"), "window 2000000000, expected at most 1000000000"},
-      {with(heads, R"("chunk": [0, 3])"), "chunk [0, 3], expected at least 1"},
-      {with(heads, R"("chunk": [4, -1])"), "chunk [4, -1], expected at least 0"},
-      {with(heads, R"("position": "learned")"),
+      {with(sizes, R"("window": 0)"), "window 0, expected at least 1"},
+      {with(sizes, R"("window": -2)"), "window -2, expected at least 1"},
+      {with(sizes, R"("window": [-2, 3])"), "window [-2, 3], expected at least 0"},
+      {with(sizes, R"("window": 2000000000)"), "window 2000000000, expected at most 1000000000"},
+      {with(sizes, R"("chunk": [0, 3])"), "chunk [0, 3], expected at least 1"},
+      {with(sizes, R"("chunk": [4, -1])"), "chunk [4, -1], expected at least 0"},
+      {with(sizes, R"("position": "learned")"),
        "position \"learned\", expected none, rope or alibi"},
-      {with(heads, R"("position": "rope")"),
+      {with(sizes, R"("position": "rope")"),
        "position rope needs an even head size, but d_model / n_head is 3"},
   });
   check_refused<RelativeMultiHeadAttentionConfig>(
-      {{with(heads, R"("max_positions": 0)"), "max_positions 0, expected at least 1"}});
+      {{with(sizes, R"("max_positions": 0)"), "max_positions 0, expected at least 1"}});
   check_refused<RelativeGlobalAttentionConfig>({
-      {with(heads, ""), "max_seq 0, expected at least 1"},
-      {with(heads, R"("max_seq": -1)"), "max_seq -1, expected at least 1"},
+      {with(sizes, ""), "max_seq 0, expected at least 1"},
+      {with(sizes, R"("max_seq": -1)"), "max_seq -1, expected at least 1"},
   });
   check_refused<ShawAttentionConfig>({
-      {with(heads, ""), "max_distance is missing"},
-      {with(heads, R"("max_distance": -3)"), "max_distance -3, expected at least 0"},
+      {with(sizes, ""), "max_distance is missing"},
+      {with(sizes, R"("max_distance": -3)"), "max_distance -3, expected at least 0"},
   });
   check_refused<TransformerXLAttentionConfig>({
-      {with(heads, R"("window": 0)"), "window 0, expected at least 1"},
-      {with(heads, R"("clamp_len": -1)"), "clamp_len -1, expected at least 0"},
-      {with(heads, R"("max_positions": 9)"), "max_positions with sinusoid positions"},
-      {with(heads, R"("positions": "none")"), "positions \"none\", expected sinusoid or learned"},
-      {with(heads, R"("positions": "learned")"), "max_positions is missing for learned positions"},
-      {with(heads, R"("positions": "learned", "max_positions": 0)"),
+      {with(sizes, R"("window": 0)"), "window 0, expected at least 1"},
+      {with(sizes, R"("clamp_len": -1)"), "clamp_len -1, expected at least 0"},
+      {with(sizes, R"("max_positions": 9)"), "max_positions with sinusoid positions"},
+      {with(sizes, R"("positions": "none")"), "positions \"none\", expected sinusoid or learned"},
+      {with(sizes, R"("positions": "learned")"), "max_positions is missing for learned positions"},
+      {with(sizes, R"("positions": "learned", "max_positions": 0)"),
        "max_positions 0, expected at least 1"},
-      {with(heads, R"("positions": "learned", "max_positions": 9, "causal": false)"),
+      {with(sizes, R"("positions": "learned", "max_positions": 9, "causal": false)"),
        "causal false with learned positions, expected sinusoid positions"},
-      {with(heads, R"("positions": "learned", "max_positions": 9, "clamp_len": 3)"),
+      {with(sizes, R"("positions": "learned", "max_positions": 9, "clamp_len": 3)"),
        "clamp_len with learned positions"},
       {R"({"d_model": 3, "n_head": 1})", "sinusoid positions need an even d_model, not 3"},
   });
@@ -464,11 +464,11 @@ TEST_CASE("lengths beyond a table are refused by its name") {
 
 TEST_CASE("two names for one thing are refused") {
   check_refused<TransformerXLAttentionConfig>(
-      {{with(heads, R"("bias": true, "projection_bias": true)"),
+      {{with(sizes, R"("bias": true, "projection_bias": true)"),
         "config key \"bias\" beside \"projection_bias\""}});
   check_refused<RelativeGlobalAttentionConfig>(
-      {{with(heads, R"("max_seq": 5, "bidirectional": true, "causal": false)"),
+      {{with(sizes, R"("max_seq": 5, "bidirectional": true, "causal": false)"),
         "config key \"causal\" beside \"bidirectional\""},
-       {with(heads, R"("max_seq": 5, "causal": 1)"),
+       {with(sizes, R"("max_seq": 5, "causal": 1)"),
         "config key \"causal\" is 1, expected true or false"}});
 }

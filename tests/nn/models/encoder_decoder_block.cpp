@@ -15,13 +15,13 @@ using namespace shiftgrad::test;
 
 namespace {
 
-constexpr int64_t width = 4;
+constexpr int64_t block_width = 4;
 
 Input random_input(int64_t B, int64_t T, int64_t M, int64_t S, RandomValues& random) {
   Input input;
-  input.x = Values(random.tensor({B, T, width}));
-  input.memory = Values(random.tensor({B, M, width}));
-  input.context = Values(random.tensor({B, S, width}));
+  input.x = Values(random.tensor({B, T, block_width}));
+  input.memory = Values(random.tensor({B, M, block_width}));
+  input.context = Values(random.tensor({B, S, block_width}));
   return input;
 }
 
@@ -50,7 +50,7 @@ void check_against(const Module& module, Input input, RandomValues& random,
 
 void check_cross(const MultiHeadAttentionConfig& own, const Input& input) {
   Random start;
-  Sized config{own, {width, 2}};
+  Sized config{own, {block_width, 2}};
   MultiHeadAttention layer(config, config, start);
   RandomValues random(81);
   randomize(layer, random);
@@ -115,10 +115,10 @@ TEST_CASE("cross-attention takes masks over the context") {
 
 TEST_CASE("cross-attention needs no distances") {
   Random start;
-  Tensor x = Tensor::zeros({1, 2, width});
+  Tensor x = Tensor::zeros({1, 2, block_width});
   Context context;
   auto refused = [&](const MultiHeadAttentionConfig& config) {
-    MultiHeadAttention layer(config, {width, 2}, start);
+    MultiHeadAttention layer(config, {block_width, 2}, start);
     return refusal([&] { layer.cross(x, x, context); });
   };
   CHECK(refused({.sight = {.window = 3}}) ==
@@ -170,8 +170,9 @@ TEST_CASE("the decoder's block has as many parameters as its closed form says") 
     EncoderDecoderBlock block(config, config, start);
     auto& cross = dynamic_cast<const CrossAttention&>(*block.parts[1].function);
     CHECK(cross.n_head == row.n_head);
-    CHECK(parameter_count(block) == count(Sized<TransformerBlockConfig>{config, config}) +
-                                        count_of_heads(width, width, row.bias) + 2 * width);
+    const int64_t cross_count = count_of_heads(block_width, block_width, row.bias);
+    CHECK(parameter_count(block) ==
+          count(Sized<TransformerBlockConfig>{config, config}) + cross_count + 2 * block_width);
   }
 }
 
@@ -193,7 +194,7 @@ TEST_CASE("in the decoder's block the future changes no bit of the past") {
     for (double extreme : {1e4, -1e4, 1e30}) {
       for (int64_t b = 0; b < 2; ++b)
         for (int64_t t = 3; t < 6; ++t)
-          for (int64_t c = 0; c < width; ++c) input.x(b, t, c) = extreme * (c + 1.5);
+          for (int64_t c = 0; c < block_width; ++c) input.x(b, t, c) = extreme * (c + 1.5);
       CHECK(same_bits(past(), before));
     }
   }
