@@ -24,8 +24,16 @@ trained 'deep/<b>&amp; `x`' --model labml
 
 runs report xl --tokens 20
 prints '^wrote report.html$'
-holds report.html runs=xl nothing=0 attention=1 metrics=xl/metrics.jsonl loss sample distances context \
+holds report.html runs=xl nothing=0 attention=1 metrics=xl/metrics.jsonl training sample distances context \
   differ=data,out_dir,n_layer,n_head,n_embd,block_size,batch_size,max_iters,warmup_iters,eval_interval,log_interval
+# The context is scored as `context` scores it, over 2,000 characters of a longer text.
+awk 'BEGIN { for (n = 0; n < 3000; n++) print n * n }' > long_text
+runs train --data long_text --n_layer 1 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4 --max_iters 2 \
+  --warmup_iters 1 --eval_interval 2 --out_dir scored
+runs report scored --out scored.html
+"$char_lm" context scored --lengths 1,2,4,8,16 --json > scored.json || fail 'context --json'
+grep -q '"characters": *2000' scored.json || fail "not 2000 characters: $(cat scored.json)"
+holds scored.html runs=scored scored=scored.json
 # Of runs of unequal length, the longer one is not the better one for that.
 best=$(for run in xl long; do
   sed -n "s/.*\"step\":4,.*\"validation_loss\":\(.*\)}/\1 $run/p" $run/metrics.jsonl
@@ -34,9 +42,9 @@ runs report long xl --tokens 20 --out unequal.html
 holds unequal.html runs=long,xl "shortest=4:$best"
 # vanilla has no distances, rnn neither these nor attention.
 runs report xl vanilla rnn --tokens 20 --out all.html
-holds all.html runs=xl,vanilla,rnn nothing=3 attention=1 loss sample distances context
+holds all.html runs=xl,vanilla,rnn nothing=3 attention=1 training sample distances context
 runs report 'deep/<b>&amp; `x`' --checkpoint last --text 'line 1 </' --prompt 'line' --length 30 --tokens 20 --out odd.html
-holds odd.html 'runs=<b>&amp; `x`' nothing=0 attention=1 loss sample distances context
+holds odd.html 'runs=<b>&amp; `x`' nothing=0 attention=1 training sample distances context
 cp -r xl "$(printf 'bell\007 high\377')"
 runs report "$(printf 'bell\007 high\377')" --tokens 20 --out bytes.html
 holds bytes.html 'runs=bell\x07 high\xFF'
@@ -52,6 +60,43 @@ mv text moved
 runs report xl --out alone.html
 holds alone.html runs=xl nothing=1 attention=1 sample distances
 mv moved text
+
+# With --follow a page goes on with a training, is whole at all times, and stops at a signal or when the training ends.
+# Without a training it is a page as any other.
+runs report xl --tokens 20 --follow --out again.html
+cmp report.html again.html || fail 'a report that follows nothing differs'
+"$char_lm" train --data text --n_layer 1 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4 --max_iters 10000000 \
+  --eval_interval 1000 --log_interval 100 --out_dir goes_on > training 2>&1 &
+training=$!
+awaits $training test -e goes_on/last.safetensors || fail "no training: $(cat training)"
+# A report may begin before the training has measured anything, or has a best checkpoint.
+"$char_lm" report goes_on --follow --tokens 20 --out goes_on.html > follower 2>&1 &
+follower=$!
+awaits $follower test -e goes_on.html || fail "no page: $(cat follower)"
+holds goes_on.html runs=goes_on follows nothing=1 training sample distances
+# changed: the page is another one than $before. It ends with its last line.
+changed() {
+  tail -n 1 goes_on.html | grep -qx '</html>' || touch torn
+  [ "$(cksum goes_on.html)" != "$before" ]
+}
+for _ in 1 2 3; do
+  before=$(cksum goes_on.html)
+  awaits $follower changed || fail "the page does not go on: $(cat follower)"
+done
+[ ! -e torn ] || fail 'a page that is not whole'
+kill -TERM $follower
+status=0
+wait $follower || status=$?
+[ $status = 143 ] || fail "status $status of a report that was stopped: $(cat follower)"
+holds goes_on.html runs=goes_on nothing=1 training sample distances
+"$char_lm" report goes_on --follow --tokens 20 --out goes_on.html > follower 2>&1 &
+follower=$!
+awaits $follower grep -q '^writes goes_on.html while the training goes on$' follower || fail "$(cat follower)"
+kill -TERM $training
+wait $training
+wait $follower || fail "status $? of a report whose training has ended: $(cat follower)"
+tail -n 1 follower | grep -qx 'wrote goes_on.html' || fail "the last line of: $(cat follower)"
+holds goes_on.html runs=goes_on nothing=0 training sample distances context
 
 # Many runs stay below 3 MB.
 many=

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Reads reports of char_lm, the program $1, and of seq2seq, the program $2, in Debian's chromium, as
-# pages_in_browser.sh reads the book: by keyboard alone, on a phone, in light and in dark. Below the folder $3 are
+# pages_in_browser.sh reads the book: by keyboard alone, on a phone, in light and in dark, and while a training goes on. Below the folder $3 are
 # the browser's driver and, in report/pictures, screenshots.
 set -eu
 char_lm=$(realpath "$1")
@@ -29,3 +29,16 @@ awk 'BEGIN { for (n = 0; n < 200; n++) print n "\t" n * 7 }' > pairs
   --eval_interval 10 --log_interval 1 --out_dir pairs_run > log
 "$seq2seq" report pairs_run --out pages/pairs.html
 node "$tests/examples/book/pages.js" pages pictures
+
+# A training that goes on until it is stopped, and its report, which goes on with it.
+mkdir followed
+"$char_lm" train --data text --n_layer 1 --n_head 2 --n_embd 16 --block_size 8 --batch_size 4 --max_iters 10000000 \
+  --eval_interval 1000 --log_interval 100 --out_dir followed/run > log &
+training=$!
+trap 'kill $training 2> /dev/null || true' EXIT
+until [ -e followed/run/best.safetensors ]; do kill -0 $training; sleep 0.1; done
+"$char_lm" report followed/run --follow --tokens 20 --out followed/run.html &
+report=$!
+until [ -e followed/run.html ]; do kill -0 $report; sleep 0.1; done
+node "$tests/examples/book/followed_report.js" followed/run.html $training
+wait $report

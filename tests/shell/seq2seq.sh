@@ -249,7 +249,7 @@ done
 
 runs report run percent --out report.html
 prints '^wrote report.html$'
-python3 "$reads" report.html runs=run,percent loss attention=4 nothing=0 || fail 'the report'
+python3 "$reads" report.html runs=run,percent training attention=4 nothing=0 || fail 'the report'
 runs report run --source 1f7 --out report.html
 python3 "$reads" report.html runs=run attention=1 || fail 'the report of one source'
 runs report run --source unknown~ --out report.html

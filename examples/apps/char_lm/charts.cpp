@@ -50,8 +50,11 @@ Chart context_chart(const std::vector<ContextCurve>& curves, const std::vector<i
   std::set<int64_t> marks;
   for (size_t n = 0; n < curves.size(); ++n) {
     common::Line line{curves[n].name, {}, LineStyle::dotted, n};
-    for (size_t at = 0; at < curves[n].bits.size(); ++at)
-      line.points.push_back({static_cast<double>(lengths[at]), curves[n].bits[at]});
+    for (size_t at = 0; at < curves[n].losses.size(); ++at) {
+      const MeanLoss& loss = curves[n].losses[at];
+      line.points.push_back(
+          {.x = static_cast<double>(lengths[at]), .y = loss.bits, .error = loss.error});
+    }
     chart.lines.push_back(line);
     marks.insert(curves[n].trained);
   }
@@ -59,6 +62,12 @@ Chart context_chart(const std::vector<ContextCurve>& curves, const std::vector<i
     if (lengths.front() <= mark && mark <= lengths.back())
       chart.marks.push_back({static_cast<double>(mark), text("trained on ", mark)});
   return chart;
+}
+
+std::string scored_characters(const std::vector<ContextCurve>& curves) {
+  auto [least, most] = std::ranges::minmax(curves, {}, &ContextCurve::characters);
+  return text("over ", least.characters < most.characters ? text(least.characters, " to ") : "",
+              most.characters, " characters");
 }
 
 }  // namespace char_lm

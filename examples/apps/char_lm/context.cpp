@@ -126,7 +126,7 @@ std::vector<ModelLosses> measure(
         found[n].push_back(scoring.losses(runs[n], length, report));
         before += scoring.fed(runs[n], length);
       }
-      row.push_back(readable ? fixed(mean_bits(found[n].back()), 3) : "-");
+      row.push_back(readable ? fixed(mean_loss(found[n].back()).bits, 3) : "-");
     }
     progress.pause();
     print(row);
@@ -183,12 +183,14 @@ void show(const std::vector<ScoredRun>& runs, const std::vector<int64_t>& length
   std::string x = exact ? "context" : "block";
   auto losses = measure_in_table(runs, lengths, scoring, x.c_str());
   if (exact) print_effective_context(runs, lengths, losses);
-  Chart chart = context_chart(curves_of(runs, losses), lengths, x + ", characters");
+  std::vector<ContextCurve> curves = curves_of(runs, losses);
+  Chart chart = context_chart(curves, lengths, x + ", characters");
   common::write_picture(
       out,
       common::picture_of_charts(
           "Loss by the length of the " + x,
-          "The loss by how much of the text a model reads. " + sentence_of(chart), {{chart}}, {}));
+          "The loss by how much of the text a model reads. " + sentence_of(chart), {{chart}}, {},
+          {scored_characters(curves), "band: ± a standard error"}));
 }
 
 Command::Work prepare(const ContextFlags& flags) {
@@ -199,7 +201,9 @@ Command::Work prepare(const ContextFlags& flags) {
   for (const ScoredRun& run : runs) check(run, chosen_lengths);
   if (!flags.json) common::check_picture_path(flags.out);
   int64_t characters = std::ssize(runs.front().tokens), longest = chosen_lengths.back();
-  int64_t scored = flags.exact() ? std::min(flags.tokens.value_or(1000), characters - longest) : 0;
+  int64_t scored = flags.exact() ? std::min(flags.tokens.value_or(usual_characters),
+                                            characters - longest)
+                                 : 0;
   Scoring scoring = flags.exact() ? exact_scoring(characters, longest, scored) : block_scoring();
   return [=, json = flags.json, out = flags.out] {
     if (!json) return show(runs, chosen_lengths, scoring, scored, out);
@@ -227,7 +231,7 @@ Command context_command(CLI::App& program) {
                 "first run, T/8 to 2T in steps of T/8 for exact, and T,2T,4T,8T for blocks)",
                 range::zero_or_more);
   add_flag(app, "tokens", flags->tokens, "CHARACTERS",
-           "characters to score in mode exact, spread evenly over the text (default: 1000)",
+           "characters to score in mode exact, spread evenly over the text (default: 2000)",
            range::one_or_more);
   flags->text.add_flags(app);
   add_picture_flags(app, flags->out, flags->json);

@@ -1,11 +1,7 @@
 #include "context_curves.h"
 
 #include <algorithm>
-#include <numbers>
-#include <numeric>
 
-#include "context_losses.h"
-#include "examples/apps/draw/finite.h"
 #include "optim/evaluate.h"
 
 namespace char_lm {
@@ -61,15 +57,9 @@ Scoring block_scoring() {
   return {[](const ScoredRun& run, int64_t) { return std::ssize(run.tokens) - 1; }, block_losses};
 }
 
-double mean_bits(const std::vector<double>& nats) {
-  double sum = std::accumulate(nats.begin(), nats.end(), 0.0);
-  double mean = sum / static_cast<double>(nats.size());
-  return common::finite(mean, "the loss") / std::numbers::ln2;
-}
-
 ContextCurve curve_of(const ScoredRun& run, const ModelLosses& losses) {
-  ContextCurve curve{run.name, run.block_size, {}};
-  for (const std::vector<double>& nats : losses) curve.bits.push_back(mean_bits(nats));
+  ContextCurve curve{run.name, run.block_size, std::ssize(losses.front()), {}};
+  for (const std::vector<double>& nats : losses) curve.losses.push_back(mean_loss(nats));
   return curve;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "context_losses.h"
 #include "effective_context.h"
 #include "nn/models/language_model.h"
 #include "run_folder.h"
@@ -39,6 +40,9 @@ struct Scoring {
   std::function<std::vector<double>(const ScoredRun&, int64_t n, const Report&)> losses;
 };
 
+/// How many characters to score unless it is said.
+constexpr int64_t usual_characters = 2000;
+
 /// Scoring of up to `count` characters, spread evenly over a text of `characters`, each predicted
 /// from exactly the n before it. No n is greater than `longest`.
 Scoring exact_scoring(int64_t characters, int64_t longest, int64_t count);
@@ -51,14 +55,13 @@ struct ContextCurve {
   std::string name;
   /// Length of the model's blocks in training.
   int64_t trained = 0;
-  /// Bits per character for each of some lengths, as far as the model can read.
-  std::vector<double> bits;
+  /// How many characters were scored for each length.
+  int64_t characters = 0;
+  /// The loss for each of some lengths, as far as the model can read.
+  std::vector<MeanLoss> losses;
 };
 
 /// Returns the curve of a run from its losses for each length.
 ContextCurve curve_of(const ScoredRun& run, const ModelLosses& losses);
-
-/// Returns the mean of losses in nats, in bits.
-double mean_bits(const std::vector<double>& nats);
 
 }  // namespace char_lm

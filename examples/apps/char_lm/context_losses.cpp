@@ -1,8 +1,12 @@
 #include "context_losses.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
 
 #include "core/tape.h"
+#include "examples/apps/draw/finite.h"
 #include "ops/loss.h"
 #include "ops/shape.h"
 
@@ -44,6 +48,14 @@ std::vector<double> context_losses(const shiftgrad::LanguageModel& model,
     if (progress) progress(std::ssize(losses) * length);
   }
   return losses;
+}
+
+MeanLoss mean_loss(std::span<const double> nats) {
+  auto count = static_cast<double>(nats.size());
+  double mean = std::accumulate(nats.begin(), nats.end(), 0.0) / count, squares = 0;
+  for (double loss : nats) squares += (loss - mean) * (loss - mean);
+  double error = nats.size() > 1 ? std::sqrt(squares / (count - 1) / count) : 0;
+  return {common::finite(mean, "the loss") / std::numbers::ln2, error / std::numbers::ln2};
 }
 
 }  // namespace char_lm

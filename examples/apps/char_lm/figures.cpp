@@ -10,7 +10,7 @@ using common::json_of;
 using nlohmann::json;
 
 json loss_figure(const std::vector<std::string>& names,
-                 const std::vector<common::LossCurve>& curves) {
+                 const std::vector<common::RunCourse>& curves) {
   json runs = json::array();
   for (size_t n = 0; n < names.size(); ++n)
     runs.push_back({{"name", names[n]},
@@ -37,8 +37,18 @@ json distance_figure(const std::vector<std::vector<DistanceTable>>& layers, int6
 
 json context_figure(const std::vector<int64_t>& lengths, const std::vector<ContextCurve>& curves) {
   json runs = json::array();
-  for (const ContextCurve& curve : curves)
-    runs.push_back({{"name", curve.name}, {"trained", curve.trained}, {"bits", curve.bits}});
+  for (const ContextCurve& curve : curves) {
+    std::vector<double> bits, errors;
+    for (const MeanLoss& loss : curve.losses) {
+      bits.push_back(loss.bits);
+      errors.push_back(loss.error);
+    }
+    runs.push_back({{"name", curve.name},
+                    {"trained", curve.trained},
+                    {"characters", curve.characters},
+                    {"bits", bits},
+                    {"errors", errors}});
+  }
   return {{"lengths", lengths}, {"runs", runs}};
 }
 

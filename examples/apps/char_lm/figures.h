@@ -9,7 +9,7 @@
 #include "attention_maps.h"
 #include "context_curves.h"
 #include "distance_tables.h"
-#include "examples/apps/runs/loss_curve.h"
+#include "examples/apps/runs/run_course.h"
 #include "run_folder.h"
 
 namespace char_lm {
@@ -17,7 +17,7 @@ namespace char_lm {
 /// {"runs": [{"name", "batches": {"steps", "losses"}, "validation": {"steps", "losses"}}]}, in
 /// nats.
 nlohmann::json loss_figure(const std::vector<std::string>& names,
-                           const std::vector<common::LossCurve>& curves);
+                           const std::vector<common::RunCourse>& curves);
 
 /// {"characters": […], "layers": [[{"title", "weights": rows of queries}]]}.
 nlohmann::json attention_figure(const std::vector<std::string>& characters,
@@ -28,8 +28,8 @@ nlohmann::json attention_figure(const std::vector<std::string>& characters,
 nlohmann::json distance_figure(const std::vector<std::vector<DistanceTable>>& layers,
                                int64_t trained);
 
-/// {"lengths": […], "runs": [{"name", "trained": its block, "bits"}]}. A run's bits end with the
-/// lengths that it can read.
+/// {"lengths": […], "runs": [{"name", "trained": its block, "characters": how many were scored,
+/// "bits", "errors": their standard errors}]}. A run's bits end with the lengths that it can read.
 nlohmann::json context_figure(const std::vector<int64_t>& lengths,
                               const std::vector<ContextCurve>& curves);
 

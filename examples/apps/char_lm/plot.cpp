@@ -8,16 +8,16 @@
 #include "examples/apps/draw/json_text.h"
 #include "examples/apps/draw/picture.h"
 #include "examples/apps/flags/flags.h"
-#include "examples/apps/runs/loss_curve.h"
+#include "examples/apps/runs/run_course.h"
 #include "figures.h"
 #include "run_folder.h"
 
 namespace char_lm {
 
 using common::LineStyle;
-using common::loss_line;
-using common::LossCurve;
-using common::read_loss_curve;
+using common::line_of;
+using common::RunCourse;
+using common::read_course;
 
 namespace {
 
@@ -29,21 +29,21 @@ struct PlotFlags {
 
 /// Returns a chart with the loss of each batch thin and pale, and that of the validation text on
 /// top.
-common::Chart chart_of(const std::vector<LossCurve>& curves,
+common::Chart chart_of(const std::vector<RunCourse>& curves,
                        const std::vector<std::string>& names) {
   common::Chart chart{.x = {.title = "step", .low = 0, .high = 1},
                       .y = {.title = "nats per character", .room = 0.05},
                       .right = {{"bits per character", 1 / std::numbers::ln2}}};
   for (size_t n = 0; n < curves.size(); ++n)
     chart.lines.push_back(
-        loss_line(names[n], curves[n].batches, LineStyle::pale, n, curves[n].batches.size()));
+        line_of(names[n], curves[n].batches, LineStyle::pale, n, curves[n].batches.size()));
   for (size_t n = 0; n < curves.size(); ++n)
-    chart.lines.push_back(loss_line(names[n], curves[n].validation, LineStyle::dotted, n,
+    chart.lines.push_back(line_of(names[n], curves[n].validation, LineStyle::dotted, n,
                                     curves[n].validation.size()));
   return chart;
 }
 
-std::string picture_of(const std::vector<LossCurve>& curves,
+std::string picture_of(const std::vector<RunCourse>& curves,
                        const std::vector<std::string>& names) {
   common::Chart chart = chart_of(curves, names);
   return common::picture_of_charts("Loss", "The loss by the number of steps. " + sentence_of(chart),
@@ -51,8 +51,8 @@ std::string picture_of(const std::vector<LossCurve>& curves,
 }
 
 Command::Work prepare(const PlotFlags& flags) {
-  std::vector<LossCurve> curves;
-  for (const std::string& run : flags.runs) curves.push_back(read_loss_curve(run));
+  std::vector<RunCourse> curves;
+  for (const std::string& run : flags.runs) curves.push_back(read_course(run));
   std::vector<std::string> names = run_names(flags.runs);
   if (flags.json)
     return [figure = loss_figure(names, curves)] { common::print_json(figure); };

@@ -13,6 +13,7 @@
 #include "examples/apps/flags/flags.h"
 #include "examples/apps/flags/flags_json.h"
 #include "examples/apps/flags/report_flags.h"
+#include "examples/apps/runs/follow_training.h"
 #include "examples/apps/runs/model_file.h"
 #include "examples/apps/runs/weights.h"
 #include "figures.h"
@@ -28,6 +29,7 @@ namespace char_lm {
 
 using common::part;
 using common::Part;
+using common::Moment;
 using shiftgrad::require;
 using Json = nlohmann::ordered_json;
 
@@ -37,7 +39,7 @@ struct ReportFlags : common::ReportFlags {
   std::string text;
   std::optional<std::string> prompt;
   shiftgrad::GenerateOptions options{.length = 500, .sampling = {.temperature = 0.8}};
-  int64_t tokens = 200;
+  int64_t tokens = usual_characters;
   int threads = 0;
 };
 
@@ -70,7 +72,7 @@ ReportedRun own_run(const std::string& name, const std::string& run,
 }
 
 ReportedRun read_run(const std::string& name, const std::string& run, const ReportFlags& flags) {
-  std::string path = common::checkpoint_of(run, flags.checkpoint);
+  std::string path = common::checkpoint_of(run, flags.checkpoint_in(run));
   auto file = std::make_shared<common::ModelFile>(common::read_model_file(path));
   if (file->is_of(shiftgrad::own_model_format)) return own_run(name, run, file);
   auto saved = std::make_shared<SavedRun>(load_checkpoint(path));
@@ -78,7 +80,7 @@ ReportedRun read_run(const std::string& name, const std::string& run, const Repo
   std::string prompt = flags.prompt.value_or(usual_prompt(*saved));
   check(*model, saved->vocabulary.encode(prompt, "--prompt"),
         generation_options(*saved, flags.options));
-  common::read_loss_curve(run);
+  common::read_course(run);
   if (!flags.text.empty()) saved->vocabulary.encode(flags.text, "--text");
   return {name, run, file, saved, model, prompt};
 }
@@ -178,14 +180,17 @@ FullReport report_of_own(const ReportedRun& run) {
   for (const auto& [name, value] : common::settings_of(file.text("model")))
     report.flags[name] = value;
   report.validation_loss = file.state.validation_loss;
-  report.loss = part([&] { return common::read_loss_curve(run.folder); });
+  report.course = part([&] { return common::read_course(run.folder); });
   report.distances = part([&] { return distances_of(run); });
   report.sample.nothing = report.context.nothing = report.attention.nothing =
       "the file has no vocabulary; a program reads it with load(), and samples it with generate()";
   return report;
 }
 
-FullReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t characters) {
+/// While a training goes on, what takes long is left for its end: the scores of the whole text and
+/// of contexts.
+FullReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t characters,
+                     bool is_trained) {
   if (!run.saved) return report_of_own(run);
   const SavedRun& saved = *run.saved;
   FullReport report{
@@ -196,13 +201,14 @@ FullReport report_of(const ReportedRun& run, const ReportFlags& flags, int64_t c
        .defaults = common::default_flags(saved.flags, {"model", "block_size", "max_iters"}),
        .tensors = common::shapes_of(*run.model),
        .validation_loss = saved.checkpoint.state.validation_loss}};
-  report.loss = part([&] { return common::read_loss_curve(run.folder); });
+  report.course = part([&] { return common::read_course(run.folder); });
   report.sample = part([&] { return sample_of(run, flags); });
   auto validation = part([&] { return ScoredText{}.read(saved); });
   std::vector<int32_t> text = validation.value.value_or(std::vector<int32_t>());
-  add_score(report, run, text);
-  report.context.nothing = validation.nothing;
-  if (validation.value) report.context = part([&] { return context_of(run, text, flags.tokens); });
+  add_score(report, run, is_trained ? std::vector<int32_t>() : text);
+  report.context.nothing = is_trained ? "scored when the training has ended" : validation.nothing;
+  if (validation.value && !is_trained)
+    report.context = part([&] { return context_of(run, text, flags.tokens); });
   report.attention = part([&] {
     int64_t most = std::min(characters, run.model->max_keys());
     return attention_of(run, text_to_read(run, flags, text, report.sample, most));
@@ -218,26 +224,41 @@ int64_t maps_of(const std::vector<ReportedRun>& runs) {
   return maps;
 }
 
+void write(const std::vector<FullReport>& reports, const ReportFlags& flags, Moment moment) {
+  std::vector<common::RunInReport> all(reports.begin(), reports.end());
+  const char* unit = "nats per character";
+  common::write_report(
+      flags.out, "char_lm", run_names(flags.runs),
+      {summary_section(all, unit), training_section(all, unit), sample_section(reports),
+       attention_section(all), distance_section(reports), context_section(reports),
+       flags_section(all), parameters_section(all)},
+      moment);
+}
+
 Command::Work prepare(const ReportFlags& flags) {
   auto threads = common::limit_threads(flags.threads);
+  if (flags.follow) common::await_metrics(flags.runs);
   std::vector<ReportedRun> runs = read_runs(flags);
   common::check_picture_path(flags.out);
   return [=] {
+    std::vector<std::string> names = run_names(flags.runs);
     int64_t characters = common::tokens_to_show(maps_of(runs));
-    common::Progress progress("runs");
     std::vector<FullReport> reports;
-    for (const ReportedRun& run : runs) {
-      progress.show(std::ssize(reports), std::ssize(runs));
-      reports.push_back(report_of(run, flags, characters));
-    }
-    progress.pause();
-    std::vector<common::RunInReport> all(reports.begin(), reports.end());
-    const char* unit = "nats per character";
-    common::write_report(
-        flags.out, "char_lm", run_names(flags.runs),
-        {summary_section(all, unit), loss_section(all, unit), sample_section(reports),
-         attention_section(all), distance_section(reports), context_section(reports),
-         flags_section(all), parameters_section(all)});
+    auto write_at = [&](Moment moment) {
+      common::Progress progress("runs");
+      auto checkpoint = [&](size_t n) {
+        return common::checkpoint_of(flags.runs[n], flags.checkpoint_in(flags.runs[n]));
+      };
+      renew(reports, flags.runs, moment, checkpoint, [&](size_t n) {
+        progress.show(static_cast<int64_t>(n), std::ssize(names));
+        ReportedRun run = flags.follow ? read_run(names[n], flags.runs[n], flags) : runs[n];
+        return report_of(run, flags, characters, moment != Moment::ended);
+      });
+      progress.pause();
+      write(reports, flags, moment);
+    };
+    if (flags.follow) return common::follow_trainings(flags.runs, flags.out, write_at);
+    write_at(Moment::ended);
   };
 }
 

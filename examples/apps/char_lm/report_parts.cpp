@@ -72,12 +72,12 @@ Section context_section(const std::vector<FullReport>& runs) {
     ContextCurve curve = context->curve;
     trained +=
         text(trained.empty() ? "" : "; ", curve.name, " was trained on blocks of ", curve.trained);
-    curve.bits.clear();
+    curve.losses.clear();
     for (int64_t length : lengths) {
       auto at = std::ranges::find(context->lengths, length) - context->lengths.begin();
-      curve.bits.push_back(at < std::ssize(context->lengths)
-                               ? context->curve.bits[static_cast<size_t>(at)]
-                               : std::nan(""));
+      curve.losses.push_back(at < std::ssize(context->lengths)
+                                 ? context->curve.losses[static_cast<size_t>(at)]
+                                 : MeanLoss{.bits = std::nan("")});
     }
     curves.push_back(curve);
   }
@@ -85,10 +85,10 @@ Section context_section(const std::vector<FullReport>& runs) {
   if (!able.empty()) {
     common::Chart chart =
         context_chart(curves, {lengths.begin(), lengths.end()}, "characters read");
-    chart.title = "Loss by the length of the context";
+    chart.title = "Loss by the length of the context, " + scored_characters(curves);
     html = figure({}, in_page(drawn(chart, common::chart_in_page)),
-                  "How well the models predict from exactly N characters of the validation "
-                  "text: " +
+                  "How well the models predict from exactly N characters of the validation text, "
+                  "the same ones for each N; the band is ± a standard error: " +
                       trained + ".");
   }
   return {"Context", html + reasons(runs, &FullReport::context)};

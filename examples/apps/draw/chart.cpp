@@ -59,7 +59,8 @@ Scale scale_of(const Axis& axis, const Chart& chart, double Point::*coordinate) 
   double high = axis.high.value_or(-std::numeric_limits<double>::infinity());
   for (const Line& line : chart.lines)
     for (const Point& point : line.points) {
-      double value = point.*coordinate, spread = coordinate == &Point::x ? point.spread : 0;
+      double value = point.*coordinate;
+      double spread = coordinate == &Point::x ? point.spread : point.error;
       if (!std::isfinite(value)) continue;
       low = std::min(low, value - spread);
       high = std::max(high, value + spread);
@@ -70,6 +71,8 @@ Scale scale_of(const Axis& axis, const Chart& chart, double Point::*coordinate) 
   if (high == low) room = high != 0 ? std::abs(high) / 20 : 1;
   return {low - room, high + room};
 }
+
+bool is_finite(const Point& point) { return std::isfinite(point.x) && std::isfinite(point.y); }
 
 /// One chart. The plane's places are in percent; around it there is room for texts, in pixels.
 class Panel {
@@ -102,11 +105,15 @@ class Panel {
             .label = sentence_of(chart_),
             .legend = legend(),
             .attributes = attribute("data-x", chart_.x.title) +
+                          (has_times() ? attribute("data-time", chart_.time_title) : "") +
                           (x_.logarithmic ? " data-logarithmic=\"\"" : "")};
   }
 
  private:
+  bool has_times() const { return !chart_.time_title.empty(); }
+
   void add_axes(double left) {
+    svg_.add("<g class=\"ticks\">");
     for (const Tick& tick : ticks_of(chart_.x, x_, size_.width / 65, 34 / size_.width)) {
       std::string x = percent(x_.share(tick.value));
       add_line("grid", x, "0", x, "100%");
@@ -117,10 +124,13 @@ class Panel {
       add_line("grid", "0", y, "100%", y);
       svg_.words(text("x=\"-7\" y=\"", y, "\" dy=\"4\" text-anchor=\"end\""), tick.name);
     }
+    svg_.add("</g>");
     if (chart_.right) add_right_axis();
-    if (!chart_.y.title.empty()) svg_.words(text("x=\"", 4 - left, "\" y=\"-10\""), chart_.y.title);
+    if (!chart_.y.title.empty())
+      svg_.words(text("class=\"y-title\" x=\"", 4 - left, "\" y=\"-10\""), chart_.y.title);
     if (!chart_.x.title.empty())
-      svg_.words("x=\"50%\" y=\"100%\" dy=\"38\" text-anchor=\"middle\"", chart_.x.title);
+      svg_.words("class=\"x-title\" x=\"50%\" y=\"100%\" dy=\"38\" text-anchor=\"middle\"",
+                 chart_.x.title);
   }
 
   void add_right_axis() {
@@ -141,10 +151,11 @@ class Panel {
   }
 
   void add(const Mark& mark) {
-    std::string x = percent(x_.share(mark.x));
-    add_line("mark", x, "0", x, "100%");
-    if (!mark.name.empty())
-      svg_.words(text("class=\"faint\" x=\"", x, "\" dx=\"5\" y=\"15\""), mark.name);
+    svg_.add("<svg class=\"at\" x=\"", percent(x_.share(mark.x)), "\" data-x=\"",
+             number(mark.x, "%.7g"), "\">");
+    add_line("mark", "0", "0", "0", "100%");
+    if (!mark.name.empty()) svg_.words("class=\"faint\" dx=\"5\" y=\"15\"", mark.name);
+    svg_.add("</svg>");
   }
 
   /// The curves stretch with the plane, their strokes do not.
@@ -153,29 +164,60 @@ class Panel {
              number(-y_.place(y_.high), "%.7g"), ' ', number(x_.range(), "%.7g"), ' ',
              number(y_.range(), "%.7g"),
              "\" width=\"100%\" height=\"100%\" preserveAspectRatio=\"none\">");
-    for (const Line& line : chart_.lines) {
-      std::string path = path_of(line);
-      if (!path.empty() || line.named())
-        svg_.add("<path class=\"curve ", colour_class(line.colour),
-                 line.style == LineStyle::pale ? " pale" : "",
-                 line.style == LineStyle::dots ? " unseen" : "", "\"",
-                 line.named() ? attribute("data-name", line.name) : "", " d=\"", path, "\"/>");
-    }
+    for (const Line& line : chart_.lines) add_curve(line);
     svg_.add("</svg>");
   }
 
-  /// Returns the line's values, and begins anew after one that is not finite.
-  std::string path_of(const Line& line) const {
-    std::string path;
-    char command = 'M';
-    for (const Point& point : line.points) {
-      bool finite = std::isfinite(point.x) && std::isfinite(point.y);
-      if (finite)
-        path +=
-            command + number(x_.place(point.x), "%.7g") + ' ' + number(-y_.place(point.y), "%.5g");
-      command = finite ? ' ' : 'M';
+  /// A curve, begun anew after each value that is not finite, on its band.
+  void add_curve(const Line& line) {
+    std::string path, band, times, errors;
+    for (const std::vector<Point>& piece : pieces(line)) {
+      path += 'M' + joined(piece, [&](const Point& point) { return coordinates(point, 0); });
+      times += (times.empty() ? "" : " ") +
+               joined(piece, [](const Point& point) { return number(point.time, "%.5g"); });
+      errors += (errors.empty() ? "" : " ") +
+                joined(piece, [](const Point& point) { return number(point.error, "%.3g"); });
+      band += 'M' + joined(piece, [&](const Point& point) { return coordinates(point, 1); }) + ' ' +
+              joined({piece.rbegin(), piece.rend()},
+                     [&](const Point& point) { return coordinates(point, -1); }) +
+              'Z';
     }
-    return path;
+    if (path.empty() && !line.named()) return;
+    bool has_band = std::ranges::any_of(line.points, [](auto& point) { return point.error > 0; });
+    std::string colour = colour_class(line.colour);
+    if (has_band) svg_.add("<path class=\"band ", colour, "\" d=\"", band, "\"/>");
+    svg_.add("<path class=\"curve ", colour, line.style == LineStyle::pale ? " pale" : "",
+             line.style == LineStyle::dots ? " unseen" : "",
+             line.style == LineStyle::dotted ? " dotted" : "", line.noisy ? " noisy" : "", "\"",
+             line.named() ? attribute("data-name", line.name) : "",
+             has_times() ? attribute("data-times", times) : "",
+             has_band ? attribute("data-errors", errors) : "", " d=\"", path, "\"/>");
+  }
+
+  /// Returns the place of a value, or of the end of its error above or below.
+  std::string coordinates(const Point& point, int side) const {
+    return number(x_.place(point.x), "%.7g") + ' ' +
+           number(-y_.place(point.y + side * point.error), "%.5g");
+  }
+
+  template <class Words>
+  static std::string joined(const std::vector<Point>& points, const Words& words) {
+    std::string all;
+    for (const Point& point : points) all += (all.empty() ? "" : " ") + words(point);
+    return all;
+  }
+
+  /// Returns the points of a line between values that are not finite.
+  static std::vector<std::vector<Point>> pieces(const Line& line) {
+    std::vector<std::vector<Point>> all;
+    bool goes_on = false;
+    for (const Point& point : line.points) {
+      bool finite = is_finite(point);
+      if (finite && !goes_on) all.emplace_back();
+      if (finite) all.back().push_back(point);
+      goes_on = finite;
+    }
+    return all;
   }
 
   void add_dots(const Line& line) {
@@ -214,16 +256,15 @@ Drawing drawn(const Chart& chart, const ChartSize& size) { return Panel(chart, s
 std::string sentence_of(const Chart& chart) {
   std::string sentence;
   for (const Line& line : chart.lines) {
-    auto is_drawn = [](const Point& point) {
-      return std::isfinite(point.x) && std::isfinite(point.y);
-    };
     std::vector<Point> drawn;
-    std::copy_if(line.points.begin(), line.points.end(), std::back_inserter(drawn), is_drawn);
+    std::ranges::copy_if(line.points, std::back_inserter(drawn), is_finite);
     if (drawn.empty() || !line.named()) continue;
     const Point &first = drawn.front(), &last = drawn.back();
-    sentence +=
-        text(sentence.empty() ? "" : "; ", line.name, " goes from ", number(first.y), " at ",
-             number(first.x, "%.7g"), " to ", number(last.y), " at ", number(last.x, "%.7g"));
+    auto value = [](const Point& point) {
+      return number(point.y) + (point.error > 0 ? " ± " + number(point.error, "%.2g") : "");
+    };
+    sentence += text(sentence.empty() ? "" : "; ", line.name, " goes from ", value(first), " at ",
+                     number(first.x, "%.7g"), " to ", value(last), " at ", number(last.x, "%.7g"));
   }
   return sentence.empty() ? "Nothing to draw." : sentence + '.';
 }

@@ -13,6 +13,8 @@ namespace common {
 struct Point {
   double x = 0, y = 0;
   double spread = 0;  // a bar from x - spread to x + spread
+  double error = 0;   // a band from y - error to y + error
+  double time = 0;    // what a page may show in the place of x, where the chart has a time_title
 };
 
 enum class LineStyle {
@@ -27,6 +29,8 @@ struct Line {
   std::vector<Point> points;
   LineStyle style = LineStyle::plain;
   size_t colour = 0;
+  /// Whether a page may smooth it.
+  bool noisy = false;
 
   /// Whether legends have it, and pages read its values.
   bool named() const { return !name.empty() && style != LineStyle::pale; }
@@ -58,6 +62,8 @@ struct Mark {
 struct Chart {
   std::string title{};
   Axis x{}, y{};
+  /// The title of the axis of times; empty where points have none.
+  std::string time_title{};
   std::vector<Line> lines{};
   std::vector<Mark> marks{};
   /// A second scale on the right: y times `factor`.
@@ -77,7 +83,7 @@ struct ChartSize {
 constexpr ChartSize chart_in_page{260, 230};
 
 /// Draws a chart. A curve's path has its values as coordinates, with y below zero, so that a page
-/// reads them there.
+/// reads them there and draws them on other axes (page/chart_view.js).
 Drawing drawn(const Chart& chart, const ChartSize& size);
 
 /// Returns a sentence that says where each named line begins and ends.

@@ -73,7 +73,8 @@ std::string in_page(const Drawing& drawing) {
               "</div><div tabindex=\"0\" role=\"application\" aria-roledescription=\"",
               map ? "heat map" : "line chart", '"',
               attribute("aria-label", text(drawing.title, drawing.title.empty() ? "" : ". ",
-                                           drawing.label, " The arrow keys read values.")),
+                                           drawing.label, " The arrow keys read values",
+                                           map ? "." : ", + and - zoom, 0 shows all of it.")),
               ">\n", element(drawing, style), "</div><output>", drawing.legend,
               "</output></drawn-figure>\n");
 }

@@ -1,6 +1,15 @@
 #include "report_flags.h"
 
+#include <filesystem>
+
+#include "examples/apps/runs/named_run.h"
+
 namespace common {
+
+std::string ReportFlags::checkpoint_in(const std::string& run) const {
+  if (!follow || std::filesystem::exists(checkpoint_of(run, checkpoint))) return checkpoint;
+  return "last";
+}
 
 CLI::App& add_report_command(CLI::App& program, const std::string& shows, ReportFlags& flags) {
   CLI::App& app = add_command(program, "report",
@@ -13,6 +22,9 @@ CLI::App& add_report_command(CLI::App& program, const std::string& shows, Report
 
 void add_report_place(CLI::App& app, ReportFlags& flags) {
   add_flag(app, "out", flags.out, "FILE", "HTML file to write");
+  add_switch(app, "follow", flags.follow,
+             "while a training of these runs goes on, write the file anew every few seconds, which "
+             "a browser then shows; Ctrl-C stops that");
 }
 
 }  // namespace common

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "core/errors.h"
+#include "core/io/read_file.h"
 
 namespace common {
 
@@ -21,6 +22,12 @@ FolderLock::FolderLock(const std::filesystem::path& folder)
 
 FolderLock::~FolderLock() {
   if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool is_locked(const std::filesystem::path& folder) {
+  shiftgrad::Descriptor descriptor(folder, O_RDONLY | O_DIRECTORY);
+  return descriptor.is_open() && ::flock(descriptor.number(), LOCK_SH | LOCK_NB) != 0 &&
+         errno == EWOULDBLOCK;
 }
 
 void MadeFolder::make(const std::filesystem::path& folder) {

@@ -24,6 +24,9 @@ class FolderLock {
   int descriptor_;
 };
 
+/// Whether a training has locked the folder.
+bool is_locked(const std::filesystem::path& folder);
+
 /// Folders that were made. Those that are still empty at the end, since what was to fill them was
 /// refused, are removed.
 class MadeFolder {

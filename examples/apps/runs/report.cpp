@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
+#include <span>
 
+#include "core/io/atomic_file.h"
 #include "examples/apps/draw/embedded.h"
 #include "examples/apps/draw/html.h"
-#include "examples/apps/draw/picture.h"
 
 namespace common {
 
@@ -24,8 +26,15 @@ std::string id_of(const Section& section) {
   return id;
 }
 
+/// What reads the page anew.
+std::string following() {
+  return text("<follow-training seconds=\"", seconds_between_pages,
+              "\" class=\"controls\"><p>The training goes on.</p><label><input type=\"checkbox\" checked> Read this page anew every ",
+              seconds_between_pages, " seconds</label></follow-training>\n");
+}
+
 std::string page_of(const std::string& program, const std::string& names,
-                    const std::vector<Section>& sections) {
+                    const std::vector<Section>& sections, Moment moment) {
   std::string links, content;
   for (const Section& section : sections) {
     std::string id = id_of(section);
@@ -49,6 +58,7 @@ std::string page_of(const std::string& program, const std::string& names,
 import 'book/color_scheme.js';
 import 'book/drawn_figure.js';
 import 'book/figure_choice.js';
+import 'book/follow_training.js';
 </script>
 </head>
 <body class="report">
@@ -56,21 +66,24 @@ import 'book/figure_choice.js';
 <header><nav aria-label="Sections"><ol class="sections">
 )",
               links, "</ol></nav><color-scheme></color-scheme></header>\n<main id=\"text\">\n",
-              "<h1>Report of ", names, "</h1>\n", content, "</main>\n<footer><p>Written by ",
+              "<h1>Report of ", names, "</h1>\n", moment == Moment::training ? following() : "", content, "</main>\n<footer><p>Written by ",
               program, " " SHIFTGRAD_VERSION ".</p></footer>\n</body>\n</html>\n");
 }
 
 }  // namespace
 
 void write_report(const std::string& file, const std::string& program,
-                  const std::vector<std::string>& names, const std::vector<Section>& sections) {
+                  const std::vector<std::string>& names, const std::vector<Section>& sections,
+                  Moment moment) {
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + xml(name);
-  std::string page = page_of(program, all, sections);
+  std::string page = page_of(program, all, sections, moment);
   shiftgrad::require(static_cast<double>(page.size()) < most_bytes, "the report would have ",
                      std::round(static_cast<double>(page.size()) / 1e5) / 10,
                      " MB, expected less than 3; fewer runs make it smaller");
-  write_picture(file, page);
+  std::span<const std::byte> bytes = std::as_bytes(std::span(page));
+  shiftgrad::write_file_atomically(file, std::span(&bytes, 1));
+  if (moment != Moment::training) std::cout << "wrote " << file << std::endl;
 }
 
 std::vector<std::pair<std::string, shiftgrad::Dims>> shapes_of(const shiftgrad::Module& model) {
@@ -91,7 +104,7 @@ std::vector<std::string> numbers_below(size_t count) {
 }
 
 int64_t tokens_to_show(int64_t maps) {
-  constexpr double bytes = 2e6, bytes_of_weight = 18;
+  constexpr double bytes = 1.7e6, bytes_of_weight = 18;
   double most =
       std::sqrt(bytes / (bytes_of_weight * static_cast<double>(std::max<int64_t>(1, maps))));
   return std::clamp<int64_t>(static_cast<int64_t>(most), 2, 48);

@@ -3,6 +3,7 @@
 // Reports of runs: pages for a browser that need nothing else. Their figures are drawn when they
 // are written; the book's modules let one choose among them and read their values.
 
+#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,7 +13,7 @@
 
 #include "core/errors.h"
 #include "examples/apps/draw/attention_map.h"
-#include "loss_curve.h"
+#include "run_course.h"
 #include "nn/models/run_file.h"
 #include "nn/module.h"
 
@@ -51,8 +52,10 @@ struct RunInReport {
   /// The loss, and what it was measured on, if that is known.
   std::optional<double> validation_loss{};
   std::string scored{};
-  Part<LossCurve> loss{};
+  Part<RunCourse> course{};
   Part<std::vector<AttentionExample>> attention{};
+  /// When the checkpoint was written.
+  std::filesystem::file_time_type written{};
 };
 
 /// Returns the names and shapes of a model's parameters.
@@ -87,14 +90,27 @@ std::string reasons(const std::vector<Run>& runs, Part<Value> Run::*part) {
 
 /// The sections that all reports have. `unit` is that of losses, such as "nats per character".
 Section summary_section(const std::vector<RunInReport>& runs, const std::string& unit);
-Section loss_section(const std::vector<RunInReport>& runs, const std::string& unit);
+Section training_section(const std::vector<RunInReport>& runs, const std::string& unit);
 Section attention_section(const std::vector<RunInReport>& runs);
 Section flags_section(const std::vector<RunInReport>& runs);
 Section parameters_section(const std::vector<RunInReport>& runs);
 
-/// Writes the report of a program to a file. Throws when the page would have 3 MB or more.
+/// Returns the step where the shortest run ends, if others go on.
+std::optional<double> end_of_shortest(const std::vector<RunInReport>& runs);
+
+/// The time after which a page is written and read anew while a training goes on.
+constexpr int seconds_between_pages = 3;
+
+/// When a report is written: while a training of its runs goes on; once more as it is, because the
+/// reader stops the program; or when the trainings have ended, if there were any.
+enum class Moment { training, stopped, ended };
+
+/// Writes the report of a program to a file, whole, in the place of an older one. While a training
+/// goes on, a browser reads the page anew at intervals. Throws when the page would have 3 MB or
+/// more.
 void write_report(const std::string& file, const std::string& program,
-                  const std::vector<std::string>& names, const std::vector<Section>& sections);
+                  const std::vector<std::string>& names, const std::vector<Section>& sections,
+                  Moment moment);
 
 /// Returns "0", "1", … up to a number.
 std::vector<std::string> numbers_below(size_t count);

@@ -31,40 +31,6 @@ std::string model_of(const RunInReport& run) {
   return "";
 }
 
-using RunsWithLosses = std::vector<std::pair<const RunInReport*, const LossCurve*>>;
-
-/// The step where the shortest run ends, if others go on.
-std::optional<double> end_of_shortest(const RunsWithLosses& runs) {
-  std::vector<double> ends;
-  for (const auto& [run, curve] : runs) ends.push_back(curve->last_step());
-  if (ends.empty() || std::ranges::min(ends) == std::ranges::max(ends)) return std::nullopt;
-  return std::ranges::min(ends);
-}
-
-/// A chart of the losses: of each batch thin and pale, of the texts with points on top. A run
-/// without evaluations has a line for its batches.
-Chart loss_chart(const RunsWithLosses& runs, const std::string& unit) {
-  Chart chart{.title = "Loss", .x = {.title = "step"}, .y = {.title = unit, .room = 0.05}};
-  bool alone = runs.size() == 1;
-  for (size_t n = 0; n < runs.size(); ++n) {
-    const LossCurve& curve = *runs[n].second;
-    bool evaluated = !curve.validation.empty();
-    chart.lines.push_back(loss_line(alone ? "each batch" : printable(runs[n].first->name),
-                                    curve.batches, evaluated ? LineStyle::pale : LineStyle::plain,
-                                    alone && evaluated ? 1 : n));
-  }
-  for (size_t n = 0; n < runs.size(); ++n) {
-    const LossCurve& curve = *runs[n].second;
-    if (curve.validation.empty()) continue;
-    if (alone) chart.lines.push_back(loss_line("training", curve.training, LineStyle::dotted, 1));
-    chart.lines.push_back(loss_line(alone ? "validation" : printable(runs[n].first->name),
-                                    curve.validation, LineStyle::dotted, n));
-  }
-  if (auto end = end_of_shortest(runs))
-    chart.marks.push_back({*end, text("step ", *end, ": the shortest run ends")});
-  return chart;
-}
-
 /// The tokens of a text, of which a page marks those that a map's cell is about.
 std::string token_line(const char* title, const char* axis,
                        const std::vector<std::string>& tokens) {
@@ -118,16 +84,16 @@ std::string shown_flag(const Json& flags, const std::string& name) {
 /// The loss that runs are compared by: of all that was scored, or in training up to a step.
 std::optional<double> loss_at(const RunInReport& run, const std::optional<double>& step) {
   if (!step) return run.validation_loss;
-  auto point = run.loss.value ? run.loss.value->validation_at(*step) : std::nullopt;
-  return point ? std::optional(point->loss) : std::nullopt;
+  auto point = run.course.value ? run.course.value->validation_at(*step) : std::nullopt;
+  return point ? std::optional(point->value) : std::nullopt;
 }
 
-std::string median_speed(const LossCurve& curve) {
-  std::vector<double> speeds = curve.speeds;
+std::string median_speed(const RunCourse& course) {
+  std::vector<Measured> speeds = course.speeds;
   if (speeds.empty()) return none;
   auto middle = speeds.begin() + std::ssize(speeds) / 2;
-  std::ranges::nth_element(speeds, middle);
-  return fixed(*middle, 0);
+  std::ranges::nth_element(speeds, middle, {}, &Measured::value);
+  return fixed(middle->value, 0);
 }
 
 /// What the summary says of a run, in words.
@@ -142,12 +108,12 @@ Summary summary_of(const RunInReport& run) {
     summary.bits = fixed(*run.validation_loss / std::numbers::ln2, 3);
     summary.nats = fixed(*run.validation_loss, 4);
   }
-  if (!run.loss.value) return summary;
-  const LossCurve& curve = *run.loss.value;
-  summary.steps = fixed(curve.last_step(), 0);
-  if (curve.seconds > 0) summary.time = clock_time(curve.seconds);
-  summary.speed = median_speed(curve);
-  if (auto best = curve.best()) summary.best = fixed(best->step, 0);
+  if (!run.course.value) return summary;
+  const RunCourse& course = *run.course.value;
+  summary.steps = fixed(course.last_step(), 0);
+  if (course.seconds > 0) summary.time = clock_time(course.seconds);
+  summary.speed = median_speed(course);
+  if (auto best = course.best()) summary.best = fixed(best->step, 0);
   return summary;
 }
 
@@ -195,7 +161,7 @@ std::string verdict(const std::vector<RunInReport>& runs, const std::string& uni
 }
 
 std::string comparison(const std::vector<RunInReport>& runs, const std::string& unit) {
-  std::optional<double> step = end_of_shortest(having(runs, &RunInReport::loss));
+  std::optional<double> step = end_of_shortest(runs);
   std::vector<std::string> columns{"run",     "model",    "bits per " + token_of(unit),
                                    unit,      "scored",   "parameters",
                                    "minutes", "tokens/s", "best step",
@@ -218,17 +184,6 @@ std::string comparison(const std::vector<RunInReport>& runs, const std::string& 
 Section summary_section(const std::vector<RunInReport>& runs, const std::string& unit) {
   if (runs.size() == 1) return {"Summary", facts(facts_of(runs.front(), unit))};
   return {"Summary", comparison(runs, unit)};
-}
-
-Section loss_section(const std::vector<RunInReport>& runs, const std::string& unit) {
-  auto able = having(runs, &RunInReport::loss);
-  std::string html;
-  if (!able.empty())
-    html = figure({}, in_page(drawn(loss_chart(able, unit), chart_in_page)),
-                  "The loss by the number of steps: with points, of the texts, as far as the "
-                  "training evaluated them; pale, of each batch. The cursor or the arrow keys "
-                  "read the values at a step.");
-  return {"Loss", html + reasons(runs, &RunInReport::loss)};
 }
 
 Section attention_section(const std::vector<RunInReport>& runs) {

@@ -17,10 +17,12 @@
 #include "examples/apps/flags/flags.h"
 #include "examples/apps/flags/flags_json.h"
 #include "examples/apps/flags/report_flags.h"
+#include "examples/apps/runs/follow_training.h"
 #include "examples/apps/runs/named_run.h"
 
 namespace seq2seq {
 
+using common::Moment;
 using shiftgrad::require;
 using Json = nlohmann::ordered_json;
 
@@ -88,36 +90,55 @@ common::RunInReport report_of(const ReportedRun& run, const ReportFlags& flags, 
           .tensors = common::shapes_of(run.translator->model()),
           .validation_loss = saved.state.validation_loss,
           .scored = saved.state.validation_loss ? scored_in_training(saved.flags.trainer) : "",
-          .loss = common::part([&] { return common::read_loss_curve(run.folder); }),
+          .course = common::part([&] { return common::read_course(run.folder); }),
           .attention = common::part([&] { return alignments_of(run, flags, most); })};
+}
+
+ReportedRun read_run(const std::string& name, const std::string& run, const ReportFlags& flags) {
+  auto saved = std::make_shared<SavedRun>(load_run(run, flags.checkpoint_in(run)));
+  common::read_course(run);
+  return {name, run, saved, std::make_shared<Translator>(*saved, flags.decoding)};
+}
+
+void write(const std::vector<common::RunInReport>& reports, const ReportFlags& flags,
+           Moment moment) {
+  const char* unit = "nats per token";
+  common::write_report(
+      flags.out, "seq2seq", common::run_names(flags.runs),
+      {summary_section(reports, unit), training_section(reports, unit), attention_section(reports),
+       flags_section(reports), parameters_section(reports)},
+      moment);
 }
 
 Command::Work prepare(const ReportFlags& flags) {
   constexpr int64_t sources = 4;
+  if (flags.follow) common::await_metrics(flags.runs);
   std::vector<std::string> names = common::run_names(flags.runs);
   std::vector<ReportedRun> runs;
   int64_t maps = 0;
   for (size_t n = 0; n < names.size(); ++n) {
-    auto saved = std::make_shared<SavedRun>(load_run(flags.runs[n], flags.checkpoint));
-    runs.push_back(
-        {names[n], flags.runs[n], saved, std::make_shared<Translator>(*saved, flags.decoding)});
-    common::read_loss_curve(flags.runs[n]);
-    maps += sources * saved->model.n_decoder_layer * saved->model.n_head;
+    runs.push_back(read_run(names[n], flags.runs[n], flags));
+    const auto& model = runs.back().saved->model;
+    maps += sources * model.n_decoder_layer * model.n_head;
   }
   common::check_picture_path(flags.out);
   return [=] {
-    common::Progress progress("runs");
     std::vector<common::RunInReport> reports;
-    for (const ReportedRun& run : runs) {
-      progress.show(std::ssize(reports), std::ssize(runs));
-      reports.push_back(report_of(run, flags, common::tokens_to_show(maps)));
-    }
-    progress.pause();
-    const char* unit = "nats per token";
-    common::write_report(
-        flags.out, "seq2seq", names,
-        {summary_section(reports, unit), loss_section(reports, unit), attention_section(reports),
-         flags_section(reports), parameters_section(reports)});
+    auto write_at = [&](Moment moment) {
+      common::Progress progress("runs");
+      auto checkpoint = [&](size_t n) {
+        return common::checkpoint_of(flags.runs[n], flags.checkpoint_in(flags.runs[n]));
+      };
+      renew(reports, flags.runs, moment, checkpoint, [&](size_t n) {
+        progress.show(static_cast<int64_t>(n), std::ssize(names));
+        ReportedRun run = flags.follow ? read_run(names[n], flags.runs[n], flags) : runs[n];
+        return report_of(run, flags, common::tokens_to_show(maps));
+      });
+      progress.pause();
+      write(reports, flags, moment);
+    };
+    if (flags.follow) return common::follow_trainings(flags.runs, flags.out, write_at);
+    write_at(Moment::ended);
   };
 }
 

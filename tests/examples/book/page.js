@@ -3,12 +3,12 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
+const { alike } = require('./eyes.js');
 const { settled } = require('./waiting.js');
 
 const wide = { width: 1280, height: 900 }, narrow = { width: 360, height: 740 };
 const least_contrast = 4.5;  // WCAG 2.2, 1.4.3
 const lines = { least: 65, most: 75 };  // characters of a full line
-const least_difference = 30;  // of two colours' red, green and blue
 const most_headings = 5;  // of a chapter that has no stage
 
 /// Nothing is wider than the window: a phone, or a desk's.
@@ -144,7 +144,7 @@ async function check_markdown(page, offend) {
 /// Each term of the score, and each thing that it is made of, has one colour in equations, code and switches. The
 /// terms' colours differ, also for those who do not see red or green.
 async function check_meanings(page, offend) {
-  const { several, alike } = await page.evaluate((least) => {
+  const { several, terms } = await page.evaluate(() => {
     const colors = new Map();
     const add = (name, color) => colors.set(name, (colors.get(name) ?? new Set()).add(color));
     const name_of = (one) => [...one.classList].find((name) => name.startsWith('means-'));
@@ -152,24 +152,17 @@ async function check_meanings(page, offend) {
     for (const one of document.querySelectorAll('.term-name')) add(name_of(one), getComputedStyle(one, '::before').backgroundColor);
     const probe = document.body.appendChild(document.createElement('i'));
     const canvas = document.createElement('canvas').getContext('2d');
-    const seen = ['content-content', 'content-position', 'content-bias', 'position-bias', 'position-scores'].map((name) => {
+    const terms = ['content-content', 'content-position', 'content-bias', 'position-bias', 'position-scores'].map((name) => {
       probe.style.color = `var(--${name})`;
       canvas.fillStyle = getComputedStyle(probe).color;
       canvas.fillRect(0, 0, 1, 1);
-      const rgb = [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
-      // Machado, Oliveira and Fernandes 2009: no green cones, no red cones.
-      const as = (rows) => rows.map((row) => row.reduce((sum, weight, n) => sum + weight * rgb[n], 0));
-      return { name, all: [rgb, as([[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]]),
-                           as([[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]])] };
+      return { name, rgb: [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3) };
     });
     probe.remove();
-    const far = (a, b) => Math.hypot(...a.map((x, n) => x - b[n]));
-    const alike = seen.flatMap((a, n) => seen.slice(n + 1).flatMap((b) =>
-      a.all.flatMap((color, eye) => far(color, b.all[eye]) < least ? [`${a.name} and ${b.name}, eye ${eye}: ${far(color, b.all[eye]).toFixed(0)}`] : [])));
-    return { several: [...colors].filter(([, all]) => all.size > 1).map(([name]) => name), alike };
-  }, least_difference);
+    return { several: [...colors].filter(([, all]) => all.size > 1).map(([name]) => name), terms };
+  });
   for (const name of several) offend(`${name} has several colours`);
-  for (const pair of alike) offend(`the colours of ${pair}`);
+  for (const pair of alike(terms)) offend(`the colours of ${pair}`);
 }
 
 /// Text stands out from what is behind it.

@@ -20,69 +20,15 @@
 // An event "cell" with detail {row, column} tells which cell of a map is read, or null, and `mark(row, column)`
 // reads one without an event, so that several maps can move together. `describe(row, column, value)` replaces the
 // sentence about a cell.
+//
+// A chart shows a part of its x axis that one drags over, or that + and - choose around the place that is read. A
+// button, 0 and Escape show all of it again. An event "zoom" with detail {low, high} tells of it, and `view` is
+// what shows (chart_view.js), so that several charts can move together.
 
-const within = (n, count) => Math.min(Math.max(n, 0), count - 1);
-const digits = (value) => value === undefined ? '–' : String(Number(value.toPrecision(4)));
+import { ChartReader, digits, svg_element, whole, within } from 'book/chart_view.js';
 
-function svg_element(tag, attributes) {
-  const made = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
-}
-
-/// The last of a curve's values up to some x.
-const value_at = (points, x) => points.findLast((point) => point[0] <= x)?.[1];
-
-/// Reads the points of a chart's curves, which are the coordinates of their paths.
-class ChartReader {
-  constructor(svg) {
-    const { x, width } = svg.querySelector('.curves').viewBox.baseVal;
-    this.plane = svg.querySelector('.plane');
-    this.share = (place) => (place - x) / width;
-    this.shown = svg.dataset.logarithmic === undefined ? digits : (place) => digits(Math.exp(place));
-    this.title = svg.dataset.x || 'x';
-    this.curves = [...svg.querySelectorAll('[data-name]')].map((path) => {
-      const numbers = path.getAttribute('d').match(/-?\d[-+.\de]*/g)?.map(Number) ?? [];
-      const points = [];
-      for (let n = 0; n < numbers.length; n += 2) points.push([numbers[n], -numbers[n + 1]]);
-      return { name: path.dataset.name, points };
-    });
-    this.places = [...new Set(this.curves.flatMap(({ points }) => points.map(([place]) => place)))].sort((a, b) => a - b);
-  }
-
-  first() { return this.places.length - 1; }
-  keep(n) { return within(n, this.places.length); }
-
-  /// The place that is nearest to the cursor.
-  under({ clientX }) {
-    const box = this.plane.querySelector('.frame').getBoundingClientRect();
-    const far = (n) => Math.abs(this.share(this.places[n]) - (clientX - box.left) / box.width);
-    return this.places.reduce((best, _, n) => far(n) < far(best) ? n : best, 0);
-  }
-
-  step(n, key) {
-    const step = { ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20, Home: -Infinity, End: Infinity }[key];
-    return step && this.keep(n + step);
-  }
-
-  cursor(n) {
-    const x = `${100 * this.share(this.places[n])}%`;
-    return [this.plane, svg_element('line', { class: 'cursor', x1: x, x2: x, y1: 0, y2: '100%' })];
-  }
-
-  /// The legend, with the values at a place.
-  say(n, output) {
-    output.querySelector('b')?.remove();
-    [...output.querySelectorAll('span')].forEach((entry, at) => {
-      const { name, points } = this.curves[at];
-      entry.textContent = n === null ? name : `${name} ${digits(value_at(points, this.places[n]))}`;
-    });
-    if (n === null) return;
-    const at = document.createElement('b');
-    at.textContent = `${this.title} ${this.shown(this.places[n])}:`;
-    output.prepend(at);
-  }
-}
+const least_drag = 6;  // pixels
+const all_of_it = { low: null, high: null };
 
 /// Reads the cells of a map, whose values are its metadata.
 class MapReader {
@@ -142,6 +88,8 @@ export class DrawnFigure extends HTMLElement {
   #asking = false;
   #map = null;     // what is drawn for the width of its place
   #width = 0;
+  #view = whole;   // how a chart shows
+  #dragged = null; // where a part of it begins that is chosen with the cursor
   #resized = new ResizeObserver(() => { if (this.#map && this.clientWidth !== this.#width) this.show(this.#map); });
   describe = null;
 
@@ -150,9 +98,12 @@ export class DrawnFigure extends HTMLElement {
   connectedCallback() {
     this.#resized.observe(this);
     if (!this.firstElementChild) this.innerHTML = '<div class="title"></div><div tabindex="0" role="application" aria-label="A figure"></div><output></output>';
+    if (!this.#button) this.insertAdjacentHTML('beforeend', '<button type="button" hidden>Show all of it</button>');
     const drawing = this.#drawing;
     drawing.addEventListener('pointermove', (event) => this.#point(event));
-    drawing.addEventListener('pointerdown', (event) => this.#point(event));
+    drawing.addEventListener('pointerdown', (event) => this.#grip(event));
+    drawing.addEventListener('pointerup', (event) => this.#release(event));
+    drawing.addEventListener('pointercancel', () => this.#drop());
     // A finger leaves after each tap; what it read stays.
     drawing.addEventListener('pointerleave', ({ pointerType }) => {
       if (pointerType !== 'touch' && document.activeElement !== drawing) this.#move(null);
@@ -160,6 +111,10 @@ export class DrawnFigure extends HTMLElement {
     drawing.addEventListener('focus', () => this.#move(this.#place ?? this.#reader?.first() ?? null));
     drawing.addEventListener('blur', () => this.#move(null));
     drawing.addEventListener('keydown', (event) => this.#key(event));
+    this.#button.addEventListener('click', () => {
+      this.#zoom(all_of_it);
+      drawing.focus();
+    });
     this.#read();
   }
 
@@ -191,14 +146,30 @@ export class DrawnFigure extends HTMLElement {
   /// The names of a map's rows and columns.
   get names() { return this.#reader?.names; }
 
+  get view() { return this.#view; }
+  set view(view) {
+    if (JSON.stringify(view) === JSON.stringify(this.#view)) return;
+    if (view.time !== this.#view.time) this.#place = null;
+    this.#view = view;
+    this.#draw_view();
+    this.#show_place();
+  }
+
+  /// What is read, or null: a value of a chart's x axis, or a map's cell.
+  get place() { return this.#is_chart && this.#place !== null ? this.#reader.places[this.#place] : this.#place; }
+  set place(place) { this.#move(this.#is_chart && place !== null ? this.#reader.nearest(place) : place); }
+
   /// The part that has the focus, while drawings come and go in it.
   get #drawing() { return this.children[1]; }
+  get #output() { return this.querySelector('output'); }
+  get #button() { return this.querySelector('button'); }
+  get #is_chart() { return this.#reader instanceof ChartReader; }
 
   #replace(html) {
     const made = Object.assign(document.createElement('template'), { innerHTML: html }).content.firstElementChild;
     for (const name of ['aria-label', 'aria-roledescription'])
       this.#drawing.setAttribute(name, made.children[1].getAttribute(name));
-    [...this.children].forEach((part, n) => part.replaceChildren(...made.children[n].childNodes));
+    [...made.children].forEach((part, n) => this.children[n].replaceChildren(...part.childNodes));
     this.#read();
   }
 
@@ -210,17 +181,71 @@ export class DrawnFigure extends HTMLElement {
     const before = this.#reader?.constructor;
     this.#reader = svg.classList.contains('map') ? new MapReader(svg, this.describe) : new ChartReader(svg);
     if (this.#place !== null && this.#reader.constructor === before) this.#place = this.#reader.keep(this.#place);
+    if (this.#view !== whole) this.#draw_view();
     this.#show_place();
   }
 
+  #draw_view() {
+    if (!this.#is_chart) return;
+    this.#reader.draw(this.#view);
+    this.#button.hidden = this.#view.low === null;
+    if (this.#place !== null) this.#place = this.#reader.keep(this.#place);
+  }
+
   #point(event) {
-    if (this.#reader) this.#move(this.#reader.under(event));
+    if (!this.#reader) return;
+    this.#move(this.#reader.under(event));
+    if (this.#dragged !== null) this.#reader.mark(this.#dragged, this.#reader.share_under(event));
+  }
+
+  #grip(event) {
+    this.#point(event);
+    if (!this.#is_chart || event.button) return;
+    this.#dragged = this.#reader.share_under(event);
+    if (event.isTrusted) this.#drawing.setPointerCapture(event.pointerId);
+  }
+
+  #release(event) {
+    if (this.#dragged === null) return;
+    const ends = [this.#dragged, this.#reader.share_under(event)].sort((a, b) => a - b);
+    this.#drop();
+    const { width } = this.#reader.frame.getBoundingClientRect();
+    if ((ends[1] - ends[0]) * width >= least_drag) this.#zoom(this.#reader.part(...ends));
+  }
+
+  #drop() {
+    this.#dragged = null;
+    this.querySelector('.chosen')?.remove();
+  }
+
+  /// Shows a part of the x axis; without ends it is all of it.
+  #zoom(detail) {
+    this.view = { ...this.#view, ...detail };
+    this.dispatchEvent(new CustomEvent('zoom', { bubbles: true, detail }));
+  }
+
+  /// Shows half or twice as much, around the place that is read.
+  #magnify(factor) {
+    const at = this.#reader.share(this.#place ?? this.#reader.first());
+    this.#zoom(this.#reader.part(at - factor / 2, at + factor / 2));
+  }
+
+  /// Moves the part that shows to a place beyond its ends.
+  #follow(place) {
+    const at = this.#reader.share(place);
+    if (this.#view.low !== null && (at < 0 || at > 1)) this.#zoom(this.#reader.part(at - 0.5, at + 0.5));
   }
 
   #key(event) {
+    const ways = { '+': 0.5, '=': 0.5, '-': 2, 0: Infinity, Escape: Infinity };
+    const factor = this.#is_chart && !event.ctrlKey && !event.metaKey ? ways[event.key] : undefined;
+    if (factor === Infinity) this.#zoom(all_of_it);
+    else if (factor) this.#magnify(factor);
+    if (factor) return event.preventDefault();
     const next = this.#reader?.step(this.#place ?? this.#reader.first(), event.key);
     if (next === undefined) return;
     event.preventDefault();
+    if (this.#is_chart) this.#follow(next);
     this.#move(next);
   }
 
@@ -234,7 +259,7 @@ export class DrawnFigure extends HTMLElement {
   #show_place() {
     this.querySelector('.cursor')?.remove();
     if (!this.#reader) return;
-    this.#reader.say(this.#place, this.lastElementChild);
+    this.#reader.say(this.#place, this.#output);
     if (this.#place === null) return;
     const [parent, cursor] = this.#reader.cursor(this.#place);
     parent.append(cursor);

@@ -1,12 +1,16 @@
 // <figure-choice>: a figure of a report, of which its selects choose the parts that show: those whose data-NAME is
 // the value of each select of that NAME. A small map chooses its layer and its head. Maps of the same text read the
-// same cell, and its query and its key are marked in the text below.
+// same cell, and its query and its key are marked in the text below. Charts show the same part of their x axis, on the
+// axes that the selects time, log_x, log_y and smoothing choose.
+
+const smoothings = [0, 5, 20, 100];  // points
 
 customElements.define('figure-choice', class extends HTMLElement {
   connectedCallback() {
     this.addEventListener('change', () => this.#show());
     this.addEventListener('click', ({ target }) => this.#choose(target.closest('.heads button')));
     this.addEventListener('cell', (event) => this.#mark(event.target, event.detail));
+    this.addEventListener('zoom', ({ detail }) => this.#view(detail));
     this.#show();
   }
 
@@ -25,6 +29,16 @@ customElements.define('figure-choice', class extends HTMLElement {
       part.hidden = chosen.some(([name, value]) => part.dataset[name] !== undefined && part.dataset[name] !== value);
     for (const button of this.querySelectorAll('.heads button'))
       button.setAttribute('aria-pressed', String(chosen.every(([name, value]) => (button.dataset[name] ?? value) === value)));
+    const { time = '0', log_x = '0', log_y = '0', smoothing = '0' } = Object.fromEntries(chosen);
+    this.#view({ time: time === '1', log_x: log_x === '1', log_y: log_y === '1', smoothing: smoothings[smoothing] });
+  }
+
+  /// Changes what charts show. The other axis of x has other parts.
+  #view(changes) {
+    for (const figure of this.querySelectorAll('drawn-figure')) {
+      const view = { ...figure.view, ...changes };
+      figure.view = view.time === figure.view.time ? view : { ...view, low: null, high: null };
+    }
   }
 
   #mark(read, cell) {

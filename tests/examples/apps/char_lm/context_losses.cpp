@@ -56,6 +56,17 @@ TEST_CASE("context losses: progress counts the tokens that were fed") {
   CHECK(counts == std::vector<int64_t>{8190, 12000});
 }
 
+TEST_CASE("context losses: their mean has the standard error of independent losses") {
+  // The deviation of 1, 2, 3, 6 is √(14 / 3), their error that over √4.
+  std::vector<double> nats{1, 2, 3, 6};
+  char_lm::MeanLoss loss = char_lm::mean_loss(nats);
+  CHECK(std::abs(loss.bits - 3 / std::log(2.0)) < 1e-12);
+  CHECK(std::abs(loss.error - std::sqrt(14.0 / 3) / 2 / std::log(2.0)) < 1e-12);
+  CHECK(char_lm::mean_loss(std::vector<double>{2.0}).error == 0);
+  CHECK(refusal([] { char_lm::mean_loss(std::vector<double>{1.0, std::nan("")}); }) ==
+        "the loss: nan, expected a finite number");
+}
+
 TEST_CASE("context losses: record nothing, and refuse more than there are positions for") {
   LanguageModel model = loud_model(small_transformer(8));
   std::vector<int32_t> text = random_text(20, 7);

@@ -64,6 +64,31 @@ TEST_CASE("chart: a logarithmic axis has logarithms in the path, and says so") {
   CHECK(drawing.attributes.find("data-logarithmic") != std::string::npos);
 }
 
+TEST_CASE("chart: a band goes along the errors and back, apart for each piece of the curve") {
+  Chart chart = chart_of({});
+  chart.lines[0].points = {{.x = 1, .y = 4, .error = 1},
+                           {.x = 2, .y = 3, .error = 0.5},
+                           {.x = 3, .y = std::nan("")},
+                           {.x = 4, .y = 2, .error = 0.25}};
+  Drawing drawing = drawn(chart, {});
+  CHECK(draws_chart(drawing,
+                    "<path class=\"band c0\" d=\"M1 -5 2 -3.5 2 -2.5 1 -3ZM4 -2.25 4 -1.75Z\"/>"));
+  CHECK(draws_chart(drawing, "data-errors=\"1 0.5 0.25\" d=\"M1 -4 2 -3M4 -2\"/>"));
+  CHECK(draws_chart(drawing, "viewBox=\"1 -5 3 3.25\""));  // around the band
+  CHECK(drawing.label == "run goes from 4 ± 1 at 1 to 2 ± 0.25 at 4.");
+}
+
+TEST_CASE("chart: a page has the times of a curve's points, where their axis has a title") {
+  Chart chart = chart_of({});
+  chart.lines[0].points = {{.x = 1, .y = 4, .time = 0.5}, {.x = 2, .y = 3, .time = 1.25}};
+  CHECK_FALSE(draws_chart(drawn(chart, {}), "data-times"));
+  chart.time_title = "minutes";
+  chart.lines[0].noisy = true;
+  CHECK(draws_chart(drawn(chart, {}), "<path class=\"curve c0 noisy\" data-name=\"run\" "
+                                      "data-times=\"0.5 1.25\" d=\"M1 -4 2 -3\"/>"));
+  CHECK(drawn(chart, {}).attributes.find(" data-time=\"minutes\"") != std::string::npos);
+}
+
 TEST_CASE("chart: pale lines have no name to read, and names are only names") {
   Chart chart = chart_of({{1, 4}, {2, 3}}, LineStyle::pale);
   CHECK_FALSE(draws_chart(drawn(chart, {}), "data-name"));

@@ -2,13 +2,15 @@
 """Reads a report as a browser does, and checks what is drawn in it.
 
     read_report.py REPORT.html [runs=NAME,…] [nothing=COUNT] [attention=COUNT] [metrics=FILE] [differ=FLAG,…]
-        [shortest=STEP:RUN] [loss] [sample] [distances] [context]
+        [shortest=STEP:RUN] [scored=FILE] [follows] [training] [sample] [distances] [context]
 
 A report asks for nothing else: no address stands in it but data. `nothing` counts the parts that say why they
 cannot be shown, `attention` the texts of the first run; `metrics` has the losses that its curves must have, if
-there are at most 500, and its summary the time, the median speed and the best step of these; `differ` are the
+there are at most 1,000, and its summary the time, the median speed and the best step of these; `differ` are the
 flags that differ from their defaults, or between the runs; `shortest` is the step where the shortest of runs of
-unequal length ends, and the best run at that step; the other words are parts that the first run has.
+unequal length ends, and the best run at that step; `scored` has what `char_lm context --json` found, with which the
+context's chart has to agree; `follows` says that the page is read anew while a training goes on, which no page does
+without this word; the other words are parts that the first run has.
 """
 import json
 import os
@@ -16,7 +18,7 @@ import re
 import sys
 from html.parser import HTMLParser
 
-KEYS = {"loss", "sample", "distances", "context"}
+KEYS = {"training", "sample", "distances", "context"}
 
 
 class Page(HTMLParser):
@@ -85,6 +87,7 @@ def main():
     assert compared == (runs if len(runs) > 1 else []), compared
     assert len(section(text, "flags").all("td")) > 0, "no flags"
     assert len(section(text, "parameters").all("td")) > 0, "no parameters"
+    assert len(page.all("follow-training")) == ("follows" in wanted), "a page that goes on, or does not"
     for want in wanted:
         name, _, value = want.partition("=")
         if name == "runs":
@@ -95,11 +98,15 @@ def main():
         elif name == "attention":
             check_attention(text, int(value))
         elif name == "metrics":
-            check_losses(section(text, "loss"), value)
+            check_losses(section(text, "training"), value)
             check_summary(section(text, "summary"), value)
         elif name == "differ":
             flags = [flag for _, flag in section(text.split("<details>")[0] + "</section>", "flags").all("th", scope="row")]
             assert flags == value.split(","), flags
+        elif name == "scored":
+            check_context(section(text, "context"), value, runs[0])
+        elif name == "follows":
+            continue
         elif name == "shortest":
             check_shortest(text, *value.split(":"))
         else:
@@ -112,7 +119,7 @@ def has_part(text, name, run):
     page = section(text, name)
     if name == "distances":
         return any(label.startswith(f"{run}, layer") for _, label in page.all("div", **{"class": "title"}))
-    return any(curves(page, run)) or any(curves(page, "validation"))
+    return any(any(curves(page, curve)) for curve in (run, "validation", "each batch"))
 
 
 def lines_of(metrics):
@@ -120,18 +127,50 @@ def lines_of(metrics):
         return [json.loads(line) for line in file]
 
 
+def close(found, expected):
+    return len(found) == len(expected) and all(abs(a - b) <= 1e-4 * abs(b) for a, b in zip(found, expected))
+
+
 def check_losses(page, metrics):
-    """The curves of a run have the losses of its metrics, to the digits that are drawn, both texts in one chart."""
+    """The curves of a run have the values of its metrics and their times, to the digits that are drawn, the losses of
+    both texts in one chart."""
     pale = [path for path, _ in page.all("path") if "pale" in path["class"]]
-    assert len(pale) == 1 and len(page.all("drawn-figure")) == 1, pale
+    assert len(pale) == 1 and len(page.all("drawn-figure")) == 4, pale
     pale[0]["data-name"] = "each batch"
-    for shown, name in ("each batch", "loss"), ("training", "train_loss"), ("validation", "validation_loss"):
+    lines, seconds = lines_of(metrics), 0
+    for line in lines:
+        seconds = line["time"] = seconds + line.get("seconds", 0)
+    assert seconds < 300, "the axis of times is in seconds"
+    for shown, name in (("each batch", "loss"), ("training", "train_loss"), ("validation", "validation_loss"),
+                        ("Learning rate", "learning_rate"), ("Norm of the gradient", "gradient_norm"),
+                        ("Speed", "tokens_per_second")):
         points, = curves(page, shown)
-        expected = [(line["step"], line[name]) for line in lines_of(metrics) if line.get(name) is not None]
-        assert len(points) == len(expected), (points, expected)
-        assert all(x == step and abs(y - loss) <= 1e-4 * abs(loss) for (x, y), (step, loss) in zip(points, expected)), points
-    dots = len(page.all("circle"))
-    assert dots == 2 * len(expected), f"{dots} points for {len(expected)} evaluations of two texts"
+        expected = [line for line in lines if line.get(name) is not None]
+        assert [x for x, _ in points] == [line["step"] for line in expected], (points, expected)
+        assert close([y for _, y in points], [line[name] for line in expected]), (points, expected)
+        times, = [path["data-times"] for path, _ in page.all("path") if path.get("data-name") == shown]
+        assert close([float(time) for time in times.split()], [line["time"] for line in expected]), times
+    evaluations = len([line for line in lines if line.get("validation_loss") is not None])
+    assert len(page.all("circle")) == 2 * evaluations, f"not a point for each of {evaluations} evaluations of two texts"
+    assert {chart["data-time"] for chart, _ in page.all("svg") if "data-time" in chart} == {"seconds"}
+
+
+def check_context(page, scored, run):
+    """The chart has the means, the errors and the number of characters that the command `context` has."""
+    with open(scored, encoding="utf-8") as file:
+        measured = json.load(file)
+    found = measured["runs"][0]
+    points, = curves(page, run)
+    assert [round(2.718281828459045 ** x) for x, _ in points] == measured["lengths"], (points, measured)
+    assert close([y for _, y in points], found["bits"]), (points, found)
+    path, = [path for path, _ in page.all("path") if path.get("data-name") == run]
+    errors = [float(error) for error in path["data-errors"].split()]
+    assert all(abs(a - b) <= 6e-3 * b and b > 0 for a, b in zip(errors, found["errors"])), (errors, found)
+    band, = [path["d"] for path, _ in page.all("path") if "band" in path["class"]]
+    first = re.match(r"M\S+ -(\S+) ", band).group(1)
+    assert close([float(first)], [found["bits"][0] + found["errors"][0]]), (first, found)
+    title, = [words for _, words in page.all("div", **{"class": "title"})]
+    assert title.endswith(f', over {found["characters"]} characters'), title
 
 
 def check_summary(page, metrics):
@@ -156,11 +195,10 @@ def check_shortest(text, step, best):
     sentence = f"The runs have unequal lengths. At step {step}, where the shortest ends, {best} has the lowest"
     assert any(words.startswith(sentence) for _, words in summary.all("p")), summary.all("p")
     assert ("", f"loss at step {step}") in [("", name) for _, name in summary.all("th")], summary.all("th")
-    losses = {name: next(y for x, y in reversed(points) if x <= int(step))
-              for name in [name for _, name in summary.all("th", scope="row")]
-              for points in curves(section(text, "loss"), name)}
+    losses = {name: next(y for x, y in reversed(next(curves(section(text, "training"), name))) if x <= int(step))
+              for _, name in summary.all("th", scope="row")}
     assert min(losses, key=losses.get) == best, losses
-    assert f"step {step}: the shortest run ends" in [words for _, words in section(text, "loss").all("text")], "no mark"
+    assert f"step {step}: the shortest run ends" in [words for _, words in section(text, "training").all("text")], "no mark"
 
 
 def check_attention(text, count):

@@ -6,9 +6,10 @@ const numbers = (text) => (text.match(/-?\d+(\.\d+)?(e[-+]?\d+)?/g) ?? []).map(N
 /// Of each curve, its last value, and the value that the axes have at the place on the screen.
 const curves_of = (figure) => figure.evaluate((one) => {
   const middle = (box) => [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
-  const ticks = (which, axis) => [...one.querySelectorAll('.plane > text')].filter(which)
+  const ticks = (which, axis) => [...one.querySelectorAll('.ticks text')].filter(which)
     .map((text) => [Number(text.textContent), middle(text.getBoundingClientRect())[axis]]).filter(([value]) => !Number.isNaN(value));
-  const logarithmic = one.querySelector('.chart').dataset.logarithmic !== undefined;
+  const place_of = (name) => one.querySelector('.chart').dataset[name] === undefined ? Number : Math.log;
+  const place_x = place_of('logarithmic'), place_y = place_of('logarithmicY');
   const scale = (ends, transform) => {
     const [[a, from], [b, to]] = [ends[0], ends.at(-1)].map(([value, place]) => [transform(value), place]);
     return (place) => a + (place - from) / (to - from) * (b - a);
@@ -20,8 +21,9 @@ const curves_of = (figure) => figure.evaluate((one) => {
     const at = new DOMPoint(x, y).matrixTransform(path.getScreenCTM());
     return {
       name: path.dataset.name, x, y: -y,
-      seen_x: xs.length > 1 ? scale(xs.sort((a, b) => a[0] - b[0]), logarithmic ? Math.log : (value) => value)(at.x) : x,
-      seen_y: ys.length > 1 ? scale(ys, (value) => value)(at.y) : -y,
+      seen_x: xs.length > 1 ? scale(xs.sort((a, b) => a[0] - b[0]), place_x)(at.x) : x,
+      seen_y: ys.length > 1 ? scale(ys.sort((a, b) => a[0] - b[0]), place_y)(at.y) : -y,
+      value: place_y === Math.log ? Math.exp(-y) : -y,
       range_x: path.ownerSVGElement.viewBox.baseVal.width, range_y: path.ownerSVGElement.viewBox.baseVal.height,
       stroke: getComputedStyle(path).stroke,
     };
@@ -39,9 +41,9 @@ async function check_chart(page, figure, offend) {
   await figure.locator('[tabindex]').focus();
   await page.keyboard.press('End');
   const said = await figure.locator('output span').allTextContents();
-  for (const { name, y } of curves)
-    if (!said.some((text) => text.startsWith(name) && Math.abs(numbers(text).at(-1) - y) <= 1e-3 * Math.abs(y)))
-      offend(`the chart says ${said}, expected ${name} ${y}`);
+  for (const { name, value } of curves)
+    if (!said.some((text) => text.startsWith(name) && Math.abs(numbers(text.slice(name.length))[0] - value) <= 1e-3 * Math.abs(value)))
+      offend(`the chart says ${said}, expected ${name} ${value}`);
   const end = await figure.locator('output').textContent();
   await page.keyboard.press('Home');
   if (curves.some(({ range_x }) => range_x > 1) && await figure.locator('output').textContent() === end) offend(`Home reads ${end}`);
@@ -122,3 +124,4 @@ module.exports = async (page, first, offend) => {
     else await check_chart(page, figure, offend);
   }
 };
+module.exports.check_chart = check_chart;

@@ -1,5 +1,9 @@
 // <figure-choice>, in the reports that char_lm and seq2seq write: its selects and small maps show other figures, its maps move
-// together and mark the text, all of that by the keyboard. The figures themselves are checked by drawn_figure.js.
+// together and mark the text, and the charts of a training stand on other axes, smooth, and in part, all of that by the
+// keyboard. The figures themselves are checked by drawn_figure.js.
+
+const { alike } = require('../eyes.js');
+const { check_chart } = require('./drawn_figure.js');
 
 async function check_maps(page, section, offend) {
   if (!await section.locator('drawn-figure').count()) return;
@@ -51,6 +55,109 @@ async function check_room(page, offend) {
   for (const one of scrolling) offend(`${one} has a scroll bar`);
 }
 
+/// What a chart shows: the ends of its x axis, in the units of its path.
+const part_of = (chart) => chart.locator('.curves').evaluate((one) => {
+  const [x, , width] = one.getAttribute('viewBox').split(' ').map(Number);
+  return { low: x, high: x + width };
+});
+
+const near = (a, b, range) => Math.abs(a - b) <= 0.01 * range;
+
+/// Each choice of an axis by the keyboard draws another chart, with its points where its ticks have their values; and
+/// the first choices draw the chart as it was.
+async function check_axes(page, section, offend) {
+  const charts = section.locator('drawn-figure'), first = charts.first().locator('.plane');
+  const before = await first.innerHTML();
+  const selects = section.locator('select'), count = await selects.count();
+  const choose = async (n, key) => {
+    await selects.nth(n).focus();
+    await page.keyboard.press(key);
+  };
+  for (let n = 0; n < count; ++n) {
+    await choose(n, 'ArrowDown');
+    if (await first.innerHTML() === before) offend(`the choice ${n} draws the same chart`);
+    for (let at = 0; at < await charts.count(); ++at) await check_chart(page, charts.nth(at), (what) => offend(`choice ${n}: ${what}`));
+    await choose(n, 'Home');
+  }
+  for (let n = 0; n < count; ++n) await choose(n, 'ArrowDown');
+  await check_chart(page, charts.first(), (what) => offend(`all choices: ${what}`));
+  for (let n = 0; n < count; ++n) await choose(n, 'Home');
+  await page.evaluate(() => document.activeElement.blur());
+  if (await first.innerHTML() !== before) offend('the first choices do not draw the first chart');
+}
+
+/// Over 5 points, each value weighs 4/5 of the next, and a mean is over those that are there.
+async function check_smoothing(page, section, offend) {
+  await section.locator('select[name=smoothing]').focus();
+  await page.keyboard.press('ArrowDown');
+  const pairs = await section.locator('.behind').evaluateAll((all) => all.map((raw) => [raw, raw.nextElementSibling].map((path) =>
+    path.getAttribute('d').match(/-?\d[-+.\de]*/g).map(Number).filter((_, n) => n % 2).map((y) => -y))));
+  if (!pairs.length) offend('nothing is smooth');
+  for (const [raw, smooth] of pairs)
+    for (const [n, y] of smooth.entries()) {
+      const weights = raw.slice(0, n + 1).map((_, k) => 0.8 ** (n - k)), sum = weights.reduce((all, weight) => all + weight);
+      const expected = weights.reduce((all, weight, k) => all + weight * raw[k], 0) / sum;
+      if (Math.abs(y - expected) > 1e-4 * Math.abs(expected)) return offend(`point ${n} is ${y}, expected ${expected}`);
+    }
+  await page.keyboard.press('Home');
+}
+
+/// A part that is dragged over shows alone, in all charts of the figure; keys choose a smaller and a larger one; a
+/// button and a key show all of it.
+async function check_zoom(page, section, offend) {
+  const chart = section.locator('drawn-figure').first(), other = section.locator('drawn-figure').last();
+  await chart.scrollIntoViewIfNeeded();
+  const plane = chart.locator('.plane'), before = await plane.innerHTML(), all = await part_of(chart), width = all.high - all.low;
+  const expects = async (low, high, how) => {
+    for (const [name, one] of [['the chart', chart], ['its neighbour', other]]) {
+      const part = await part_of(one);
+      if (!near(part.low, low, width) || !near(part.high, high, width))
+        offend(`${how}: ${name} shows ${part.low} to ${part.high}, expected ${low} to ${high}`);
+    }
+  };
+  const at = (share) => all.low + share * width;
+  const drag = async (from, to) => {
+    const box = await chart.locator('.frame').boundingBox();
+    const place = (share) => [box.x + share * box.width, box.y + box.height / 2];
+    await page.mouse.move(...place(from));
+    await page.mouse.down();
+    await page.mouse.move(...place(to), { steps: 4 });
+    if (!await chart.locator('.chosen').count()) offend('a part that is dragged over is not marked');
+    await page.mouse.up();
+    await page.mouse.move(0, 0);
+  };
+  await drag(0.75, 0.25);
+  await expects(at(0.25), at(0.75), 'a drag');
+  await check_chart(page, chart, (what) => offend(`in part: ${what}`));
+  const button = chart.locator('button');
+  await button.focus();
+  await page.keyboard.press('Enter');
+  await expects(all.low, all.high, 'the button');
+  await page.keyboard.press('End');
+  await page.keyboard.press('+');
+  await expects(at(0.5), at(1), 'a plus at the end');
+  await page.keyboard.press('Home');
+  await expects(at(0), at(0.5), 'Home after a plus');
+  await page.keyboard.press('+');
+  await page.keyboard.press('-');
+  await expects(at(0), at(0.5), 'a plus and a minus');
+  await page.keyboard.press('0');
+  await expects(all.low, all.high, '0');
+  if (await button.isVisible()) offend('a button shows all of what shows already');
+  await page.evaluate(() => document.activeElement.blur());
+  if (await plane.innerHTML() !== before) offend('0 does not draw the first chart');
+}
+
+/// Training and validation have colours that every eye tells apart.
+async function check_colors(section, offend) {
+  const colors = await section.locator('drawn-figure').first().locator('.curve').evaluateAll((all) => {
+    const names = new Map(all.map((path) => [getComputedStyle(path).stroke, path.dataset.name]));
+    return [...names].map(([stroke, name]) => ({ name, rgb: stroke.match(/\d+/g).slice(0, 3).map(Number) }));
+  });
+  if (colors.length < 2) offend(`${colors.length} colours of losses`);
+  for (const pair of alike(colors)) offend(`the colours of ${pair}`);
+}
+
 /// Flags with their defaults are folded.
 async function check_flags(page, offend) {
   const section = page.locator('section:has(#flags)'), folded = section.locator('details');
@@ -64,8 +171,15 @@ async function check_flags(page, offend) {
 
 module.exports = async (page, figure, offend) => {
   const sections = await page.locator('.sections a').allTextContents();
-  for (const name of ['Summary', 'Loss', 'Attention', 'Flags', 'Parameters'])
+  for (const name of ['Summary', 'Training', 'Attention', 'Flags', 'Parameters'])
     if (!sections.includes(name)) offend(`no section ${name} in ${sections}`);
+  const training = page.locator('section:has(#training)');
+  if (await training.locator('drawn-figure').count()) {
+    await check_axes(page, training, offend);
+    await check_smoothing(page, training, offend);
+    await check_zoom(page, training, offend);
+    await check_colors(training, offend);
+  }
   await check_maps(page, page.locator('section:has(#attention)'), offend);
   await check_heads(page, page.locator('section:has(#attention)'), offend);
   await check_room(page, offend);

@@ -1,0 +1,98 @@
+#include "run_course.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "core/errors.h"
+#include "core/io/json.h"
+#include "core/io/read_file.h"
+#include "named_run.h"
+#include "out_folder.h"
+
+namespace common {
+
+using shiftgrad::require;
+
+namespace {
+
+/// Adds the value with that name to the points, if the line has one.
+void take(const nlohmann::json& line, const char* name, const std::string& place, double seconds,
+          std::vector<Measured>& points) {
+  if (!line.contains(name) || line[name].is_null()) return;
+  require(line[name].is_number(), place, ": ", name, " ", shiftgrad::shown(line[name]),
+          ", expected a number");
+  points.push_back({line["step"].get<double>(), line[name].get<double>(), seconds});
+}
+
+void read_line(const std::string& text, const std::string& place, RunCourse& course) {
+  nlohmann::json line = shiftgrad::parse_json(place.c_str(), text, 2);
+  require(line.is_object() && line.contains("step") && line["step"].is_number(), place,
+          ": expected an object with a step");
+  if (line.contains("seconds") && line["seconds"].is_number())
+    course.seconds += line["seconds"].get<double>();
+  for (auto [name, points] : {std::pair("loss", &RunCourse::batches),
+                              {"train_loss", &RunCourse::training},
+                              {"validation_loss", &RunCourse::validation},
+                              {"learning_rate", &RunCourse::learning_rates},
+                              {"gradient_norm", &RunCourse::gradient_norms},
+                              {"tokens_per_second", &RunCourse::speeds}})
+    take(line, name, place, course.seconds, course.*points);
+}
+
+}  // namespace
+
+double RunCourse::last_step() const {
+  double step = 0;
+  for (const std::vector<Measured>* points : {&batches, &validation})
+    if (!points->empty()) step = std::max(step, points->back().step);
+  return step;
+}
+
+std::optional<Measured> RunCourse::best() const {
+  auto lowest = std::ranges::min_element(validation, {}, &Measured::value);
+  return lowest == validation.end() ? std::nullopt : std::optional(*lowest);
+}
+
+std::optional<Measured> RunCourse::validation_at(double step) const {
+  auto after = std::ranges::upper_bound(validation, step, {}, &Measured::step);
+  return after == validation.begin() ? std::nullopt : std::optional(*(after - 1));
+}
+
+RunCourse read_course(const std::string& out_dir) {
+  std::string path = RunFolder{folder_of(out_dir)}.metrics();
+  std::string text = shiftgrad::read_regular_file(path);
+  require(!text.empty(), path, ": an empty file");
+  RunCourse course;
+  size_t begin = 0;
+  for (int number = 1; begin < text.size(); ++number) {
+    size_t end = text.find('\n', begin);
+    if (end == std::string::npos) break;
+    read_line(text.substr(begin, end - begin), shiftgrad::text(path, ": line ", number), course);
+    begin = end + 1;
+  }
+  require(!course.batches.empty() || !course.validation.empty(), path, ": has no finite loss");
+  return course;
+}
+
+Line line_of(const std::string& name, const std::vector<Measured>& points, LineStyle style,
+               size_t colour, size_t most) {
+  Line line{name, {}, style, colour};
+  size_t count = std::min(points.size(), most);
+  for (size_t n = 0; n < count; ++n) {
+    const Measured& point = n + 1 == count ? points.back() : points[n * points.size() / count];
+    line.points.push_back({.x = point.step, .y = point.value, .time = point.seconds});
+  }
+  return line;
+}
+
+nlohmann::json json_of(const std::vector<Measured>& losses) {
+  nlohmann::json steps = nlohmann::json::array(), values = nlohmann::json::array();
+  for (const Measured& loss : losses) {
+    steps.push_back(loss.step);
+    values.push_back(loss.value);
+  }
+  return {{"steps", steps}, {"losses", values}};
+}
+
+}  // namespace common
