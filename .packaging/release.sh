@@ -93,8 +93,8 @@ end_if_wrong
 
 folder=$PWD/build-release/$version
 parts=$PWD/build-release/parts
-rm -rf "$folder" "$parts/debian" "$parts/pages"
-mkdir -p "$folder" "$parts/debian" "$parts/pages/book" "$parts/wheels"
+rm -rf "$folder" "$parts/abi" "$parts/debian" "$parts/pages"
+mkdir -p "$folder" "$parts/abi" "$parts/debian" "$parts/pages/book" "$parts/wheels"
 released=$commit
 
 # run SCRIPT ARGUMENT...
@@ -114,6 +114,7 @@ keep() {
 }
 
 run .ci/run
+run .packaging/abi.sh "$parts/abi"
 rm -f "$parts"/wheels/*.whl "$parts"/wheels/*.tar.gz
 run examples/python/wheels.sh "$parts/wheels"
 keep 1 'source distributions' "$parts/wheels/shiftgrad-$version.tar.gz"

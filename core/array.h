@@ -11,7 +11,9 @@ namespace shiftgrad {
 /// Row-major values that never have a gradient.
 template <class T>
 struct Array {
+  /// The size of each axis.
   Dims shape;
+  /// The values, as many as the shape says.
   std::vector<T> values;
 };
 

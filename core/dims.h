@@ -17,23 +17,30 @@ namespace shiftgrad {
 /// A short list of sizes, strides or axes, kept inline; at most `max_rank` long.
 class Dims {
  public:
+  /// The largest number of entries.
   static constexpr int max_rank = 8;
 
   Dims() = default;
+  /// Takes these entries. Throws when there are more than `max_rank`.
   Dims(std::initializer_list<int64_t> values);
   explicit Dims(std::span<const int64_t> values);
   /// Returns a list of `count` equal values.
   static Dims filled(int count, int64_t value);
 
+  /// The number of entries.
   int size() const { return size_; }
+  /// Whether there is no entry.
   bool empty() const { return size_ == 0; }
   /// Returns entry `axis`; a negative axis counts from the end.
   int64_t& operator[](int64_t axis) { return values_[place(axis)]; }
   int64_t operator[](int64_t axis) const { return values_[place(axis)]; }
+  /// The first entry.
   int64_t* begin() { return values_.data(); }
-  int64_t* end() { return values_.data() + size_; }
   const int64_t* begin() const { return values_.data(); }
+  /// The place behind the last entry.
+  int64_t* end() { return values_.data() + size_; }
   const int64_t* end() const { return values_.data() + size_; }
+  /// The last entry.
   int64_t back() const { return (*this)[-1]; }
 
   /// Appends a value. Throws when the list is already `max_rank` long.
@@ -41,7 +48,9 @@ class Dims {
     require(size_ < max_rank, "shape: more than ", max_rank, " axes");
     values_[static_cast<size_t>(size_++)] = value;
   }
+  /// Inserts an entry before the one at `axis`.
   void insert(int64_t axis, int64_t value);
+  /// Removes the entry at `axis`.
   void erase(int64_t axis);
   bool operator==(const Dims&) const = default;
 

@@ -31,24 +31,33 @@ struct Quantity {
 
 namespace quantity {
 
+/// Numbers of tokens.
 constexpr Quantity tokens{"TOKENS", range::one_or_more};
 constexpr Quantity tokens_or_none{"TOKENS", range::zero_or_more};
+/// Sizes of a layer, at least 1.
 constexpr Quantity channels{"CHANNELS", range::one_or_more}, heads{"HEADS", range::one_or_more};
+/// Numbers of layers.
 constexpr Quantity layers{"LAYERS", range::one_or_more};
+/// Numbers of steps of a training; an interval is at least 1.
 constexpr Quantity steps{"STEPS", range::steps}, interval{"STEPS", range::interval};
+/// Factors of any size.
 constexpr Quantity rate{"RATE", range::rate}, weight{"WEIGHT", range::rate};
+/// Factors below 1.
 constexpr Quantity decay{"FACTOR", range::less_than_one};
 
 }  // namespace quantity
 
 /// The description of a field.
 struct Field {
+  /// The name in JSON, and that of the flag.
   const char* name = "";
   /// What the field does, as --help says it.
   std::string help{};
+  /// What its values are.
   Quantity of{};
-  /// Another name by which JSON may call it, or that of its opposite, which JSON then writes.
+  /// Another name by which JSON may call it.
   const char* also = "";
+  /// The name of its opposite, which JSON then writes.
   const char* opposite = "";
   /// The choices of a text, if its unit does not name them.
   std::string choices{};
@@ -59,18 +68,25 @@ struct Field {
 /// The description of a field that several configs have, as a constant. A Field has texts of its
 /// own, which code would have to make at the start of each program that includes their header.
 struct SharedField {
+  /// The name in JSON, and that of the flag.
   const char* name;
+  /// What the field does, as --help says it.
   const char* help;
+  /// What its values are.
   Quantity of{};
+  /// Whether JSON has the field.
   bool saved = true;
 
+  /// Makes a description with texts of its own.
   operator Field() const { return {.name = name, .help = help, .of = of, .saved = saved}; }
 };
 
 /// Marks a field that JSON has to name.
 struct Required {};
+/// The argument that marks such a field.
 constexpr Required required{};
 
+/// Whether a value may be absent.
 template <class Value>
 constexpr bool is_optional = false;
 template <class Value>
@@ -92,8 +108,10 @@ std::string unit_of(const Field& field) {
 /// Checks a field of an owner's config by its range: throws "trainer: eval_interval 0, expected at
 /// least 1". An option that is absent passes, and so does what is no number.
 struct InRange {
+  /// The owner of the fields, as the error names it.
   const char* owner;
 
+  /// Throws unless the value is in the field's range.
   template <class Value, class... Usual>
   void operator()(const Value& value, const Field& field, const Usual&...) const {
     if constexpr (is_optional<Value>) {

@@ -18,6 +18,7 @@ template <class T>
 class Kept {
  public:
   Kept() = default;
+  /// Views a range that outlives this, or keeps one that would not.
   template <class Range>
   requires std::ranges::contiguous_range<Range> && std::ranges::sized_range<Range> &&
       std::same_as<std::ranges::range_value_t<Range>, T> &&
@@ -33,7 +34,9 @@ class Kept {
     }
   }
 
+  /// The elements.
   std::span<const T> view() const { return view_; }
+  /// The elements.
   operator std::span<const T>() const { return view_; }
 
  private:

@@ -17,15 +17,20 @@ namespace shiftgrad {
 /// Shape, strides and offset of a view. The functions return other views, or throw and name the
 /// shape.
 struct Layout {
+  /// The size of each axis.
   Dims shape;
+  /// How many elements lie between neighbours on each axis.
   Dims strides;
+  /// Where the element with the index 0, …, 0 lies.
   int64_t offset = 0;
 
   /// Returns the row-major layout of `shape` from offset 0. Throws when a size is negative, or when
   /// int64_t cannot count the elements.
   static Layout contiguous(const Dims& shape);
 
+  /// The number of axes.
   int rank() const { return shape.size(); }
+  /// The number of elements.
   int64_t count() const { return product(shape); }
 
   /// Whether the elements lie row-major without gaps, wherever they start.

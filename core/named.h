@@ -18,11 +18,13 @@
 
 namespace shiftgrad {
 
+/// An enum with `names` beside it.
 template <class Enum>
 concept Named = std::is_enum_v<Enum> && requires(Enum value) {
   names(value);
 };
 
+/// Returns the value's name.
 template <Named Enum>
 const char* name_of(Enum value) {
   return names(value)[static_cast<size_t>(value)];

@@ -10,6 +10,7 @@
 
 namespace shiftgrad {
 
+/// The four random words of one index.
 using PhiloxBlock = std::array<uint32_t, 4>;
 
 /// Computes Philox4x32-10 for the indices first, first + 1, …. Each gives four random words, by a
@@ -18,6 +19,7 @@ using PhiloxBlock = std::array<uint32_t, 4>;
 /// numbers.)
 extern void (*const philox_blocks)(uint64_t seed, uint64_t stream, uint64_t first,
                                    std::span<PhiloxBlock> blocks);
+/// Calls philox_blocks.
 inline void philox(uint64_t seed, uint64_t stream, uint64_t first, std::span<PhiloxBlock> blocks) {
   philox_blocks(seed, stream, first, blocks);
 }
@@ -34,8 +36,11 @@ inline double unit_interval(uint32_t word) { return word * 0x1p-32; }
 
 /// A sequence of random numbers; every draw takes the next index.
 struct Random {
+  /// The key of the hash.
   uint64_t seed = 0;
+  /// The stream that is drawn from.
   uint64_t stream = 0;
+  /// The index of the next draw.
   uint64_t counter = 0;
 
   /// Draws evenly from [0, 1), with 53 random bits.

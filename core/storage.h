@@ -1,5 +1,7 @@
 #pragma once
 
+// The memory behind tensors: values, and the gradient that mirrors them.
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -20,7 +22,9 @@ class Elements {
   Elements(Scalar* data, int64_t count, std::shared_ptr<const void> owner)
       : data_(data), count_(count), owner_(std::move(owner)) {}
 
+  /// The first element.
   Scalar* data() const { return data_; }
+  /// The number of elements.
   int64_t count() const { return count_; }
 
   /// The number of entries of live tapes that made or read these values, through any storage and on
@@ -40,9 +44,11 @@ class Elements {
 /// The values behind one tensor and all its views, and the gradient that mirrors them: the gradient
 /// of a view lies at the view's layout in the gradient buffer, so no view needs backward code.
 struct Storage {
+  /// The values.
   std::shared_ptr<Elements> value;
   /// The gradient, of the same size; the first writer makes it.
   std::shared_ptr<Elements> gradient;
+  /// Whether ops compute a gradient for the values.
   bool requires_gradient = false;
   /// Whether an op made the values from something that requires a gradient, on a tape or on none.
   /// PyTorch: not is_leaf.

@@ -8,8 +8,10 @@ namespace shiftgrad {
 
 /// The positions begin … end-1 of a buffer.
 struct Stretch {
+  /// The first position, and the one behind the last.
   int64_t begin = 0, end = 0;
 
+  /// Whether a position is in both.
   bool meets(const Stretch& other) const { return begin < other.end && other.begin < end; }
 };
 

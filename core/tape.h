@@ -131,6 +131,7 @@ void record(const Tensor& output, std::span<const Tensor* const> inputs, Backwar
     Tape::pass_over(output, inputs);
 }
 
+/// Records an op whose inputs are listed where it is called.
 template <class Backward>
 void record(const Tensor& output, std::initializer_list<const Tensor*> inputs, Backward backward) {
   record(output, std::span(inputs.begin(), inputs.size()), std::move(backward));

@@ -20,7 +20,9 @@ class Tensor {
   Tensor() = default;
   /// Returns a tensor of uninitialised values.
   static Tensor empty(const Dims& shape);
+  /// Returns a tensor of equal values. PyTorch: full.
   static Tensor full(const Dims& shape, Scalar value);
+  /// Returns a tensor of zeros. PyTorch: zeros.
   static Tensor zeros(const Dims& shape) { return full(shape, 0); }
   /// Returns a tensor of row-major `values`. Throws when their number is not that of `shape`.
   static Tensor from(const Dims& shape, std::span<const Scalar> values);
@@ -33,16 +35,23 @@ class Tensor {
   /// itself, as `view` does.
   static Tensor over(Scalar* data, const Layout& layout, std::shared_ptr<const void> owner);
 
+  /// Whether there are values at all.
   bool defined() const { return storage_ != nullptr; }
+  /// Where in the storage the elements lie.
   const Layout& layout() const { return layout_; }
+  /// The size of each axis.
   const Dims& shape() const { return layout_.shape; }
+  /// The number of axes. PyTorch: dim.
   int rank() const { return layout_.rank(); }
   /// The size of one axis; a negative axis counts from the end. Throws when there is no such axis.
   int64_t size(int64_t axis) const { return layout_.shape[normalized_axis("size", axis, rank())]; }
+  /// The number of elements. PyTorch: numel.
   int64_t count() const { return layout_.count(); }
+  /// Whether the elements lie row-major without gaps.
   bool is_contiguous() const { return layout_.is_contiguous(); }
   /// Whether a live tape has recorded an op that made or read these values.
   bool recorded() const { return storage_ && storage_->value->recorded > 0; }
+  /// Whether both are views of one storage.
   bool shares_storage(const Tensor& other) const { return storage_ == other.storage_; }
   /// Whether some element of the one is an element of the other, in one place of the memory.
   bool shares_elements(const Tensor& other) const;
@@ -65,6 +74,7 @@ class Tensor {
   /// Returns index `index` of the first axis, as the view that `select` is: x[-1] is the last one.
   Tensor operator[](int64_t index) const;
 
+  /// Whether ops compute a gradient for it. PyTorch: requires_grad.
   bool requires_gradient() const { return storage_ && storage_->requires_gradient; }
   /// Asks for a gradient, as a parameter does, or for none, as a frozen parameter does: ops
   /// recorded from now on compute none for it. All views of the storage follow. Returns the same
@@ -113,9 +123,12 @@ inline const Scalar* Tensor::data() const {
 /// A place for a gradient: target = beta · target + gradient, where beta is 0 for the first writer
 /// and 1 for later ones, so that a GEMM can write a gradient in place.
 struct OpenGradient {
+  /// The gradient at the tensor's layout.
   Tensor target;
+  /// The factor of what is there already.
   Scalar beta = 0;
 
+  /// Whether a gradient is wanted.
   explicit operator bool() const { return target.defined(); }
 };
 using GradientSink [[deprecated("renamed OpenGradient")]] = OpenGradient;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The Attention Free Transformer (Zhai et al. 2021, "An Attention Free Transformer"):
+// The Attention Free Transformer (Zhai et al. 2021, "An Attention Free Transformer").
 //
 //     y_t = σ(q_t) ⊙ Σ_t' e^(k_t' + w_tt') v_t' / Σ_t' e^(k_t' + w_tt')
 //
@@ -32,6 +32,7 @@ struct Aft;
 enum class AftForm { full, local, simple, conv };
 constexpr auto names(AftForm) { return std::array{"full", "local", "simple", "conv"}; }
 
+/// Config of an Aft.
 struct AftConfig {
   using Layer = Aft;
   static constexpr const char* type = "aft";
@@ -70,7 +71,9 @@ struct AftConfig {
                         {"CHANNELS", range::zero_or_more}});
   }
 
+  /// Whether the form has a table of positions.
   bool has_table() const { return form == AftForm::full || form == AftForm::local; }
+  /// Whether the form has a reach.
   bool has_window() const { return form == AftForm::local || form == AftForm::conv; }
   /// What a model has unless told otherwise.
   static AftConfig defaults() { return {.form = AftForm::local}; }
@@ -94,6 +97,7 @@ void width_fields(const AftConfig&, Width& width, auto&& field) {
   field(width.n_head, fields::n_head);
 }
 
+/// An attention free layer, whose position biases have one of four forms.
 struct Aft : Layer {
   AftConfig config;
   Width width;

@@ -25,9 +25,11 @@ struct Heads {
   Tensor value;  // [B, H, K, D]
 };
 
+/// Base of all attention: heads, the variant's equation, and an output projection.
 struct Attention : Layer, Sight {
   Linear qkv;     // [3·H·D, C]: all of q, then k, then v, heads contiguous inside each
   Linear output;  // [C, H·D]
+  /// The heads, and the width of each.
   int64_t n_head = 0, d_head = 0;
   double attention_dropout = 0;
 
@@ -95,7 +97,9 @@ struct Attention : Layer, Sight {
       RelativeAttention terms, Context& context, int64_t first_position = 0) const {
     return with_mask_and_dropout(std::move(terms), context, first_position);
   }
+  /// Projects x [B, T, C] to q [B, H, T, D].
   Tensor project_query(const Tensor& x) const { return project_parts(x, 0, 1); }
+  /// Projects a source [B, S, C] to keys and values, without queries.
   Heads project_source(const Tensor& source) const;
 
  private:

@@ -41,9 +41,11 @@ using State [[deprecated("renamed Cache")]] = Cache;
 ///     struct Sums : CacheOf<Sums> { … };
 template <class Own, class Base = Cache>
 struct CacheOf : Base {
+  /// Returns a copy.
   std::unique_ptr<Cache> clone() const override {
     return std::make_unique<Own>(static_cast<const Own&>(*this));
   }
+  /// Becomes the other.
   void assign(Cache&& other) override {
     static_cast<Own&>(*this) = static_cast<Own&&>(std::move(other));
   }
@@ -54,9 +56,13 @@ using StateOf [[deprecated("renamed CacheOf")]] = CacheOf<Own, Base>;
 /// A cache as a value, or none: a copy is a clone. Caches made of other caches hold them so.
 struct CacheValue : std::unique_ptr<Cache> {
   CacheValue() = default;
+  /// Takes the cache.
   CacheValue(std::unique_ptr<Cache> cache) : unique_ptr(std::move(cache)) {}
+  /// Clones the cache.
   CacheValue(const CacheValue& other) : unique_ptr(other ? other->clone() : nullptr) {}
+  /// Takes the other's cache.
   CacheValue(CacheValue&&) = default;
+  /// Becomes the other.
   CacheValue& operator=(CacheValue other) {
     swap(other);
     return *this;
@@ -66,7 +72,9 @@ using StateValue [[deprecated("renamed CacheValue")]] = CacheValue;
 
 /// The caches of a module's parts, and the number of tokens fed to it.
 struct Caches : CacheOf<Caches> {
+  /// The caches of the parts, in the order of the module.
   std::vector<CacheValue> parts{};
+  /// The number of tokens fed.
   int64_t position = 0;
 
   void forget_newest(int64_t count) override;

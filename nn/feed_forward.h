@@ -1,5 +1,7 @@
 #pragma once
 
+// The feed-forward net of a block: two linear layers with an activation between them.
+
 #include "core/named.h"
 #include "nn/layer.h"
 #include "nn/linear.h"
@@ -7,6 +9,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// Functions f between the two layers of a feed-forward net.
 enum class Activation { relu, gelu, gelu_tanh };
 constexpr auto names(Activation) { return std::array{"relu", "gelu", "gelu_tanh"}; }
 
@@ -15,10 +18,12 @@ constexpr auto names(Activation) { return std::array{"relu", "gelu", "gelu_tanh"
 struct FeedForward : Layer {
   Linear up;    // [d_inner, d_model]
   Linear down;  // [d_model, d_inner]
+  /// f.
   Activation activation = Activation::relu;
   double dropout = 0;
 
   FeedForward() = default;
+  /// Takes d_model channels to d_inner and back.
   FeedForward(int64_t d_model, int64_t d_inner, Activation function, double rate, Init values)
       : up(d_model, d_inner, true, values),
         down(d_inner, d_model, true, values),

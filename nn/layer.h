@@ -1,9 +1,9 @@
 #pragma once
 
-// A layer over sequences: a mixer, which lets the tokens see each other (attention in any form, the
-// attention free transformer, a local recurrent net), a net that works on each token alone, or a
-// block of such parts. All are called in one way, y = layer(x, past, context), where the past is
-// nothing or one of two ways to remember:
+// A layer over sequences. It is a mixer, which lets the tokens see each other (attention in any
+// form, the attention free transformer, a local recurrent net), a net that works on each token
+// alone, or a block of such parts. All are called in one way, y = layer(x, past, context), where
+// the past is nothing or one of two ways to remember:
 //
 //   memory  the layer inputs of earlier tokens, a constant [B, M, C]. Keys and values are made from
 //           it anew at each call, so it outlives an update of the weights: training uses it.
@@ -88,7 +88,9 @@ struct Layer : StatefulModule {
 
 /// A layer at any depth of a module, such as the mixer "blocks.0.mixer" of a model.
 struct NamedLayer {
+  /// The name, from the module down.
   std::string name;
+  /// The layer itself.
   const Layer& layer;
 };
 

@@ -11,16 +11,20 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// nn.LayerNorm.
 struct LayerNorm : Module {
   Tensor weight, bias;  // [C]
+  /// ε, which keeps the root above 0.
   double epsilon = 1e-5;
+  /// Whether ε is added to the deviation.
   bool by_deviation = false;
 
   LayerNorm() = default;
+  /// Norms `width` channels.
   explicit LayerNorm(int64_t width, double eps = 1e-5, bool deviation = false)
       : weight(constant_parameter({width}, 1)),
         bias(constant_parameter({width}, 0)),
         epsilon(eps),
         by_deviation(deviation) {}
 
+  /// Returns the normed x.
   Tensor operator()(const Tensor& x) const {
     return by_deviation ? deviation_norm(x, weight, bias, epsilon)
                         : layer_norm(x, weight, bias, epsilon);

@@ -13,11 +13,13 @@ struct Linear : Module {
   Tensor bias;    // [out], or undefined
 
   Linear() = default;
+  /// Takes `in` channels to `out`.
   Linear(int64_t in, int64_t out, bool with_bias, Init values)
       : weight(normal_parameter({out, in}, values)) {
     if (with_bias) bias = constant_parameter({out}, 0, values);
   }
 
+  /// Returns y.
   Tensor operator()(const Tensor& x) const { return linear(x, weight, bias); }
 
   /// Returns elements begin … end-1 of y alone.

@@ -19,6 +19,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct LocalRnn;
 
+/// Config of a LocalRnn.
 struct LocalRnnConfig {
   using Layer = LocalRnn;
   static constexpr const char* type = "local_rnn";
@@ -42,8 +43,10 @@ void width_fields(const LocalRnnConfig&, Width& width, auto&& field) {
   field(width.d_model, fields::d_model);
 }
 
+/// A recurrent net over a window of tokens that ends at each token.
 struct LocalRnn : Layer {
   LocalRnnConfig config;
+  /// C, the channels of a token.
   int64_t d_model;
   Linear input;   // weight_ih [gC, C], bias_ih [gC] for g gates
   Linear hidden;  // weight_hh [gC, C], bias_hh [gC]

@@ -20,8 +20,11 @@ enum class Decay { no, yes };
 
 /// A handle on one parameter, under its full name: "blocks.0.mixer.qkv.weight".
 struct Parameter {
+  /// The name, from the module down.
   std::string name;
+  /// The parameter itself.
   Tensor value;
+  /// Whether weight decay acts on it.
   Decay decay;
 };
 
@@ -39,6 +42,7 @@ class Visitor {
   /// the name of its first owner. Two parts of one storage are two parameters. Throws, and names
   /// both, when two parameters have some elements in common, or one name.
   void operator()(const std::string& name, const Tensor& parameter, Decay decay = Decay::no);
+  /// Visits a module below this one.
   void operator()(const std::string& name, const Module& module);
   /// Visits a list of modules, numbered from 0: "blocks.0", "blocks.1".
   template <class M>
@@ -47,6 +51,7 @@ class Visitor {
       (*this)(name + "." + std::to_string(n), *list[n]);
   }
 
+  /// The parameters visited, each once.
   std::vector<Parameter> parameters;
   /// Where each of them stands in its module.
   std::vector<const Tensor*> places;
@@ -60,6 +65,7 @@ class Visitor {
 /// Anything with parameters. A copy shares them.
 struct Module {
   virtual ~Module() = default;
+  /// Hands each parameter and module below, with its name, to the visitor.
   virtual void visit(Visitor& visitor) const = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Multi-head attention (Vaswani et al. 2017, "Attention Is All You Need", section 3.2):
+// Multi-head attention (Vaswani et al. 2017, "Attention Is All You Need", section 3.2).
 //
 //     score_ij = q_i · k_j / √D,   p_i = softmax_j(score_ij),   y_i = Σ_j p_ij v_j
 //
@@ -22,6 +22,7 @@ struct MultiHeadAttention;
 enum class AttentionPosition { none, rope, alibi };
 constexpr auto names(AttentionPosition) { return std::array{"none", "rope", "alibi"}; }
 
+/// Config of a MultiHeadAttention.
 struct MultiHeadAttentionConfig {
   using Layer = MultiHeadAttention;
   static constexpr const char* type = "multi_head_attention";
@@ -44,6 +45,7 @@ struct MultiHeadAttentionConfig {
   }
 };
 
+/// The Transformer's attention, to its own tokens or to a source. PyTorch: nn.MultiheadAttention.
 struct MultiHeadAttention : Attention {
   AttentionPosition position = AttentionPosition::none;
 

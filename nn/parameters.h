@@ -23,6 +23,7 @@ inline constexpr double initial_deviation = 0.02;
 /// before it takes memory, so a damaged file cannot demand more. Nothing is drawn for such
 /// parameters, and no page of their memory is touched.
 struct ParameterBudget {
+  /// Is made as for what a file has.
   explicit ParameterBudget(const std::map<std::string, StoredTensor>& weights);
   /// Is made as for `tensors` weights of `values` values in all.
   ParameterBudget(int64_t values, int64_t tensors);
@@ -32,8 +33,10 @@ struct ParameterBudget {
   /// Counts one more parameter, of this shape. Throws when that is one too many.
   void add(const Dims& shape);
 
-  /// Values that are there, and values that may still be made.
-  int64_t given = 0, room = std::numeric_limits<int64_t>::max();
+  /// Values that are there.
+  int64_t given = 0;
+  /// Values that may still be made.
+  int64_t room = std::numeric_limits<int64_t>::max();
   /// For parts that the library does not know. They may read what they make, so it has values.
   Random random{};
 };
@@ -43,10 +46,14 @@ using UnfilledParameters [[deprecated("renamed ParameterBudget")]] = ParameterBu
 /// yet. A constructor that takes it takes a Random or ParameterBudget, which convert to it.
 struct Init {
   Init() = default;
+  /// Draws the values with which training starts.
   Init(Random& source) : random(&source) {}
+  /// Leaves parameters without values, to be filled from a file.
   Init(ParameterBudget& budget) : random(&budget.random), unfilled(&budget) {}
 
+  /// What values are drawn from.
   Random* random = nullptr;
+  /// What parameters without values are counted by, null for those with values.
   ParameterBudget* unfilled = nullptr;
 };
 using Initial [[deprecated("renamed Init")]] = Init;

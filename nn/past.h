@@ -9,7 +9,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 class Past {
  public:
   Past() = default;
+  /// Comes after a memory [B, M, C].
   Past(const Tensor& memory) : memory_(memory) {}
+  /// Comes after what the cache has seen.
   Past(Cache& cache) : cache_(&cache) {}
 
   /// The memory [B, M, C], undefined if there is none.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Relative global attention (Huang et al. 2018, Music Transformer, section 3.4):
+// Relative global attention (Huang et al. 2018, Music Transformer, section 3.4).
 //
 //     score_ij = (q_i·k_j + q_i·E_δ + s_δ) / √D,   E_δ = past_embeddings[max_positions - 1 - δ]
 //
@@ -15,13 +15,14 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct RelativeGlobalAttention;
 
+/// Config of a RelativeGlobalAttention.
 struct RelativeGlobalAttentionConfig {
   using Layer = RelativeGlobalAttention;
   static constexpr const char* type = "relative_global_attention";
   static constexpr KnownModel known{"music_transformer", "an embedding for each distance"};
   /// Number of distances that are attended to, in each direction. JSON calls it max_seq.
   int64_t max_positions = 0;
-  /// JSON has the opposite of `causal`, `bidirectional`.
+  /// Which keys a query sees. JSON has the opposite of `causal`, `bidirectional`.
   Sight sight{};
   bool relative_bias = true;
   double attention_dropout = 0;
@@ -45,6 +46,7 @@ struct RelativeGlobalAttentionConfig {
   }
 };
 
+/// Music Transformer's attention, with an embedding of each distance.
 struct RelativeGlobalAttention : Attention {
   Tensor past_embeddings, future_embeddings;  // [H, max_positions, D]
   Tensor past_bias, future_bias;              // [H, max_positions]

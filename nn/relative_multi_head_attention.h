@@ -1,6 +1,6 @@
 #pragma once
 
-// Relative attention with learned tables, as in labml.ai's annotated Transformer-XL:
+// Relative attention with learned tables, as in labml.ai's annotated Transformer-XL.
 //
 //     score_ij = (q_i·k_j  +  q_i·R_{P-δ}  +  u·k_j  +  S_{P-δ}) / √D
 //                  (A)          (B)           (C)         (D)
@@ -16,6 +16,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct RelativeMultiHeadAttention;
 
+/// Config of a RelativeMultiHeadAttention.
 struct RelativeMultiHeadAttentionConfig {
   using Layer = RelativeMultiHeadAttention;
   static constexpr const char* type = "relative_multi_head_attention";
@@ -38,11 +39,12 @@ struct RelativeMultiHeadAttentionConfig {
     field(attention_dropout, fields::attention_dropout);
   }
 
-  /// Sets the size of the tables to what such sequences need, if `defaults` has left it open.
+  /// What a model has unless told otherwise: tables of the size that its sequences need.
   static RelativeMultiHeadAttentionConfig defaults() { return {.max_positions = 0}; }
   [[deprecated("renamed defaults")]] static RelativeMultiHeadAttentionConfig usual() {
     return defaults();
   }
+  /// Sets the size of the tables to what such sequences need, if `defaults` has left it open.
   void fill_defaults(const SequenceLengths& lengths) {
     if (max_positions == 0) max_positions = lengths.distances;
   }
@@ -51,6 +53,7 @@ struct RelativeMultiHeadAttentionConfig {
   }
 };
 
+/// The relative attention of labml.ai, with learned tables of distances.
 struct RelativeMultiHeadAttention : Attention {
   Tensor value_bias;          // [H·D]: the value projection alone has a bias
   Tensor key_pos_embeddings;  // R [2P, H, D]

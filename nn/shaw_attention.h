@@ -1,6 +1,6 @@
 #pragma once
 
-// Relation-aware attention with clipped distances (Shaw et al. 2018, equations 3 and 4):
+// Relation-aware attention with clipped distances (Shaw et al. 2018, equations 3 and 4).
 //
 //     score_ij = q_i · (k_j + a_c) / √D,   y_i = Σ_j p_ij (v_j + b_c)
 //     c = clip(-δ, -m, m) + m,   m = max_distance
@@ -16,6 +16,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct ShawAttention;
 
+/// Config of a ShawAttention.
 struct ShawAttentionConfig {
   using Layer = ShawAttention;
   static constexpr const char* type = "shaw_attention";
@@ -44,6 +45,7 @@ struct ShawAttentionConfig {
   [[deprecated("renamed defaults")]] static ShawAttentionConfig usual() { return defaults(); }
 };
 
+/// Attention whose keys and values have an embedding of the clipped distance.
 struct ShawAttention : Attention {
   Tensor key_distance_embeddings;    // a [2m + 1, D]
   Tensor value_distance_embeddings;  // b [2m + 1, D]

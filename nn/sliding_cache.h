@@ -21,14 +21,18 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 ///     | forgotten | kept rows | free |   ->   | kept rows | free            |
 class SlidingCache {
  public:
+  /// Keeps at most `limit` rows.
   explicit SlidingCache(int64_t limit) : limit_(limit) {}
 
   /// Appends rows [B, T, …] and returns all kept rows [B, K, …], including these, as a view that is
   /// valid until the next call. Afterwards at most `limit` of them are kept.
   Tensor append(const Tensor& rows);
 
+  /// The number of rows kept.
   int64_t size() const { return end_ - begin_; }
+  /// Forgets the newest `count` rows.
   void forget_newest(int64_t count);
+  /// Makes batch member b what was member members[b].
   void reorder(const std::vector<int64_t>& members);
 
  private:

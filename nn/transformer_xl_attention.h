@@ -31,6 +31,7 @@ struct TransformerXLAttention;
 enum class DistancePositions { sinusoid, learned };
 constexpr auto names(DistancePositions) { return std::array{"sinusoid", "learned"}; }
 
+/// Config of a TransformerXLAttention.
 struct TransformerXLAttentionConfig {
   using Layer = TransformerXLAttention;
   static constexpr const char* type = "transformer_xl_attention";
@@ -42,10 +43,11 @@ struct TransformerXLAttentionConfig {
   std::optional<int64_t> d_head{};
   /// The distance beyond which all distances share one sinusoid, on either side; 0 = no clamp.
   std::optional<int64_t> clamp_len{};
-  /// The original's same_length is a window as long as the memory. Only sinusoids go on into the
-  /// future.
+  /// Which keys a query sees. The original's same_length is a window as long as the memory. Only
+  /// sinusoids go on into the future.
   Sight sight{};
-  /// Learned positions need max_positions, the number of distances that have rows of their own.
+  /// What stands for a distance. Learned positions need max_positions, the number of distances that
+  /// have rows of their own.
   DistancePositions positions = DistancePositions::sinusoid;
   std::optional<int64_t> max_positions{};
   /// Whether the score has the terms (c) and (d). With learned positions, (d) is s_δ.
@@ -87,6 +89,7 @@ struct TransformerXLAttentionConfig {
   }
 };
 
+/// Transformer-XL's attention, by content and by distance.
 struct TransformerXLAttention : Attention {
   TransformerXLAttentionConfig config;
   Tensor content_bias;          // u [H, D], undefined without the term (c)

@@ -13,7 +13,9 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// The channels of the tokens that a layer takes, and its heads where it has any.
 struct Width {
+  /// C, the channels of a token.
   int64_t d_model = 0;
+  /// H, the heads.
   std::optional<int64_t> n_head{};
 };
 
@@ -39,6 +41,7 @@ struct Sized : Config, Width {
     Config::fields(field);
   }
 };
+/// Makes a Sized of these two.
 template <class Config>
 Sized(Config, Width) -> Sized<Config>;
 

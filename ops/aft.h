@@ -1,7 +1,7 @@
 #pragma once
 
 // The sum at the heart of the Attention Free Transformer (Zhai et al. 2021, equation 2), for each
-// channel by itself:
+// channel by itself.
 //
 //     y_i = Σ_j e^(k_j + w_ij) v_j  /  Σ_j e^(k_j + w_ij)          over the keys j that i may see
 //
@@ -26,8 +26,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// Position biases [G, T, n], n ≥ 0, for G groups of C/G neighbouring channels each.
 struct AftBand {
+  /// The biases of the band [G, T, n].
   Tensor bias;
+  /// The key at which the band of query 0 begins.
   int64_t start = 0;
+  /// How many keys later the band of the next query begins.
   int64_t step = 1;
 };
 
@@ -37,6 +40,7 @@ struct AftTerms {
   Tensor key{};    ///< k_j [B, K, C]
   Tensor value{};  ///< v_j [B, K, C]
   AftBand band{};  ///< w_ij
+  /// Which keys a query sees.
   Visibility visibility{};
 };
 

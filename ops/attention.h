@@ -38,16 +38,20 @@ struct RelativeAttention {
   /// distance from K - 1 down. n is at least K for a causal visibility and K + T - 1 for one that
   /// sees the future.
   Tensor position_rows{};
+  /// p_δ, of the same shape: what a distance asks of a key.
   Tensor position_queries{};
+  /// s_δ [n, H].
   Tensor position_scores{};
 
   /// clipped_keys and clipped_values [2m + 1, H or 1, D]: row c is for the clipped distance c.
   /// With m = 0 all keys share one row: clipped_values is then a bias on the values.
   Tensor clipped_keys{};
+  /// b_c, of the same shape.
   Tensor clipped_values{};
 
   /// 1 unless set; a layer's is 1/√D unless its equation sets another (nn/attention.h).
   std::optional<Scalar> factor{};
+  /// Which keys a query sees.
   Visibility visibility{};
   /// Dropout on the probabilities; p_ij of head h and batch member b is its element
   /// ((b·H + h)·T + i)·K + j.

@@ -12,8 +12,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// of saving it. A tensor that is a part of a larger one, cut along its first axis, is counted as
 /// that part.
 struct DropoutPattern {
+  /// The seed of the uniform numbers.
   uint64_t seed = 0;
+  /// Their stream, one for each dropout.
   uint64_t stream = 0;
+  /// The probability with which an element is dropped.
   double rate = 0;
   /// Where the first axis begins in the larger tensor.
   int64_t first_row = 0;

@@ -7,14 +7,20 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// -x. PyTorch: neg.
 Tensor negate(const Tensor& x);
+/// -x, as `negate`.
 inline Tensor operator-(const Tensor& x) { return negate(x); }
 
+/// e^x. PyTorch: exp.
 Tensor exp(const Tensor& x);
 /// The natural logarithm; NaN below 0, -inf at 0.
 Tensor log(const Tensor& x);
+/// √x; NaN below 0. PyTorch: sqrt.
 Tensor sqrt(const Tensor& x);
+/// x². PyTorch: square.
 Tensor square(const Tensor& x);
+/// The hyperbolic tangent. PyTorch: tanh.
 Tensor tanh(const Tensor& x);
 /// 1 / (1 + e^-x).
 Tensor sigmoid(const Tensor& x);
@@ -32,6 +38,7 @@ Tensor silu(const Tensor& x);
 Tensor abs(const Tensor& x);
 /// The sine and the cosine of x in radians; NaN where x is infinite.
 Tensor sin(const Tensor& x);
+/// The cosine of x in radians; NaN where x is infinite. PyTorch: cos.
 Tensor cos(const Tensor& x);
 /// x^exponent as std::pow has it: 1 for an exponent of 0, whatever x is, infinite where 0 is raised
 /// to one below 0, NaN where x < 0 is raised to one that is not whole. The gradient is

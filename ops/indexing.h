@@ -20,7 +20,9 @@ Tokens argmax(const Tensor& x, int64_t axis, bool keepdim = false);
 
 /// The k greatest elements along an axis, and where they were.
 struct TopK {
+  /// The elements.
   Tensor values;
+  /// Their indices along the axis.
   Tokens indices;
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+// Cross-entropy: the loss of tokens that were predicted by logits.
+
 #include <optional>
 #include <vector>
 
@@ -8,6 +10,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// How cross_entropy reads its targets.
 struct CrossEntropyOptions {
   /// ε, from 0 to 1: in a row's target distribution the target has 1 - ε + ε/V, every other token
   /// ε/V (Szegedy et al. 2016, section 7).

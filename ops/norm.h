@@ -1,5 +1,7 @@
 #pragma once
 
+// Norms of each row: layer norm, norm by deviation and RMS norm.
+
 #include <limits>
 
 #include "core/tensor.h"

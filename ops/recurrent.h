@@ -31,6 +31,7 @@ constexpr int64_t gate_count(RecurrentCell cell) {
 
 /// What a cell hands on to its next step, [B, T, C] each; only an LSTM has c.
 struct RecurrentState {
+  /// The hidden state, and the cell state of LSTM, undefined for others.
   Tensor h, c;
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+// Sums, means and maxima over axes, and running sums.
+
 #include "core/tensor.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {

@@ -1,7 +1,8 @@
 #pragma once
 
-// Other views of the same elements. All but `contiguous` and a `reshape` that no layout can express
-// share their input's storage and cost nothing, forward and backward.
+// Views of a tensor: the same elements under another shape or in another order. All but
+// `contiguous` and a `reshape` that no layout can express share their input's storage and cost
+// nothing, forward and backward.
 
 #include "core/tensor.h"
 
@@ -43,6 +44,7 @@ Tensor contiguous(const Tensor& x);
 
 /// Split [B, T, n·D] into heads [B, n, T, D], and merge them again.
 Tensor split_heads(const Tensor& x, int64_t heads);
+/// Merges heads [B, n, T, D] into [B, T, n·D].
 Tensor merge_heads(const Tensor& x);
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -1,5 +1,7 @@
 #pragma once
 
+// Softmax and its logarithm, and the softmax of scores of which some keys are hidden.
+
 #include <functional>
 
 #include "core/tensor.h"

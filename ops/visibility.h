@@ -19,11 +19,15 @@ namespace shiftgrad {
 
 /// The distances that a query sees: -right ≤ δ ≤ left. As a number w it means |δ| < w.
 struct Window {
+  /// The farthest distances seen in the past and in the future.
   int64_t left, right;
 
+  /// Sees distances of less than `below` on both sides.
   constexpr Window(int64_t below = 1) : Window(reach(below), reach(below)) {}
+  /// Sees `from_left` tokens back and `to_right` ahead.
   constexpr Window(int64_t from_left, int64_t to_right) : left(from_left), right(to_right) {}
   bool operator==(const Window&) const = default;
+  /// The one or two numbers that it is made from.
   Dims numbers() const;
 
  private:
@@ -33,9 +37,11 @@ struct Window {
 /// Tokens in chunks of `size`, counted from position 0: a query sees its own chunk and the
 /// `left_chunks` before it (NVIDIA NeMo's chunked_limited).
 struct Chunk {
+  /// The tokens of a chunk, and the chunks before its own that a query sees.
   int64_t size = 1, left_chunks = 0;
 
   bool operator==(const Chunk&) const = default;
+  /// The two numbers that it is made from.
   Dims numbers() const { return {size, left_chunks}; }
 };
 
@@ -43,9 +49,11 @@ struct Chunk {
 /// it can be made from one.
 template <class Rule>
 concept NumberRule = std::convertible_to<decltype(std::declval<const Rule&>().numbers()), Dims>;
+/// Whether a rule can be made from one number.
 template <class Rule>
 constexpr bool is_of_one_number = std::is_convertible_v<int64_t, Rule>;
 
+/// Prints the numbers of a rule.
 template <NumberRule Rule>
 std::ostream& operator<<(std::ostream& out, const Rule& rule) {
   Dims numbers = rule.numbers();
@@ -69,7 +77,9 @@ std::string range_error(const Chunk& chunk, const Range& sizes);
 struct Sight {
   /// Whether keys at δ < 0 are hidden.
   bool causal = true;
+  /// The distances that a query sees; absent, all.
   std::optional<Window> window{};
+  /// The chunks that it sees; absent, all tokens are one.
   std::optional<Chunk> chunk{};
 
   /// Calls field(value, description) for each rule that may be absent.
@@ -82,6 +92,7 @@ struct Sight {
 
   /// The greatest distance that a query may see, at most `none`.
   int64_t farthest(int64_t none) const;
+  /// Whether a query may see a later token.
   bool sees_ahead() const;
   /// The number of tokens in multiples of which a sequence may be fed, 0 for all of them at once.
   int64_t piece() const { return causal ? 1 : chunk ? chunk->size : 0; }
@@ -89,6 +100,7 @@ struct Sight {
 
 /// The rules and two masks together.
 struct Visibility {
+  /// The rules.
   Sight sight{.causal = false};
   /// A mask [B, K], true = padding.
   std::shared_ptr<const Mask> padding{};
@@ -103,13 +115,17 @@ struct Visibility {
 
   /// The keys begin … end-1 that the rules leave to query i; none where begin ≥ end.
   struct Range {
+    /// The first key, and the one behind the last.
     int64_t begin, end;
   };
+  /// Returns the keys that the rules leave to query i of T.
   Range range(int64_t i, int64_t T, int64_t K) const;
 
+  /// Whether there is a mask.
   bool has_masks() const { return padding || hidden; }
   /// The padding of batch member b, and what `hidden` holds for its query i: [K] each, or null.
   const uint8_t* padding_row(int64_t b) const;
+  /// What `hidden` holds for query i of batch member b [K], or null.
   const uint8_t* hidden_row(int64_t b, int64_t i) const;
 };
 

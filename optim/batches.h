@@ -33,6 +33,7 @@ Batch rows(const Batch& batch, int64_t begin, int64_t end);
 /// Blocks drawn from anywhere in the text, with replacement. They are for models without memory
 /// (Al-Rfou et al. 2018; nanoGPT's get_batch).
 struct RandomBlocks {
+  /// The tokens of the text.
   Kept<int32_t> text;
   int64_t batch_size, block_size, loss_tokens;
   /// Random numbers of the draws, which are the only state.
@@ -54,6 +55,7 @@ struct RandomBlocks {
 ///     "abcdefghijkl", batch_size 2, block_size 3:  abc   de | abc
 ///                                                  ghi   jk | ghi
 struct ParallelStreams {
+  /// The tokens of the text.
   Kept<int32_t> text;
   int64_t batch_size, block_size, ext_len, loss_tokens;
   /// Position at which the streams are read next, counted from the start of each. It is the only

@@ -1,5 +1,7 @@
 #pragma once
 
+// Clipping: gradients are made smaller where their norm is too large.
+
 #include <vector>
 
 #include "nn/module.h"

@@ -35,8 +35,11 @@ constexpr auto names(EvaluationMode) { return std::array{"memory", "chunks", "sl
 /// all processes will score.
 using EvaluationProgress = std::function<void(int64_t done, int64_t total)>;
 
+/// How a text is scored.
 struct EvaluationConfig {
+  /// What of the text before a token the model sees.
   EvaluationMode mode = EvaluationMode::memory;
+  /// The tokens that are predicted at a time.
   int64_t tgt_len = 64;
   int64_t mem_len = 64;
   int64_t ext_len = 0;
@@ -51,17 +54,20 @@ struct EvaluationConfig {
   void check(const SequenceModel& model, int64_t tokens) const;
 };
 
+/// How well a model predicted a text.
 struct Evaluation {
   /// The mean of -log p(token), in nats.
   double nats = 0;
   /// Number of predicted tokens.
   int64_t tokens = 0;
+  /// How long that took.
   double seconds = 0;
 
   /// Returns nats / log 2, which is bits per character if a token is a character.
   double bits() const { return nats / std::numbers::ln2; }
   /// Returns e^nats.
   double perplexity() const { return std::exp(nats); }
+  /// Returns tokens / seconds.
   double tokens_per_second() const { return static_cast<double>(tokens) / seconds; }
 };
 

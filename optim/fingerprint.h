@@ -1,5 +1,7 @@
 #pragma once
 
+// Numbers that tell a text from others, so that a run resumes on its own text alone.
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,6 +13,7 @@ uint64_t hash(std::span<const std::byte> bytes);
 
 /// Two numbers that tell a text from other texts without keeping it.
 struct Fingerprint {
+  /// The number of tokens.
   uint64_t tokens = 0;
   /// The FNV-1a hash of all tokens, in 64 bits.
   uint64_t hash = 0;

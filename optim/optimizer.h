@@ -1,5 +1,7 @@
 #pragma once
 
+// One update of all parameters, by any update rule.
+
 #include <vector>
 
 #include "nn/module.h"
@@ -32,6 +34,7 @@ class Optimizer {
   /// Drops all gradients. The next backward pass makes new ones. PyTorch: optimizer.zero_grad().
   void zero_gradients() const;
 
+  /// The parameters that it updates.
   const std::vector<Parameter>& parameters() const { return parameters_; }
   /// The optimizer's whole state; moments()[n] belongs to parameters()[n].
   const std::vector<Moments>& moments() const { return moments_; }

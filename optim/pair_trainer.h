@@ -1,6 +1,6 @@
 #pragma once
 
-// The training of an encoder-decoder:
+// The training of an encoder-decoder.
 //
 //     batch -> forward -> loss, its labels smoothed -> backward -> update
 
@@ -60,6 +60,7 @@ Evaluation evaluate(const EncoderDecoder& model, std::span<const TokenPair> pair
                     const TargetEnds& ends, int64_t batch_size, ProcessGroup& peers = alone(),
                     const EvaluationProgress& progress = {});
 
+/// Trains an EncoderDecoder on pairs of sequences.
 class PairTrainer : public TrainingLoop {
  public:
   /// Sets up the training. The model and the peers must outlive the trainer, and both sets, unless

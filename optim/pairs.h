@@ -14,19 +14,24 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 /// A source and its target, without begin and end.
 struct TokenPair {
+  /// The tokens of either side.
   std::vector<int32_t> source, target;
 };
 
 /// The tokens with which every target begins and ends.
 struct TargetEnds {
+  /// The token before a target's first.
   int32_t begin = 0;
+  /// The token after a target's last.
   int32_t end = 0;
 };
 
 /// A batch of pairs: the decoder's inputs, and the token that it should predict after each of them.
 struct PairBatch {
+  /// What stands in `next` where a shorter target is filled up.
   static constexpr int32_t filled_up = -1;
 
+  /// The sources, filled up to the longest.
   PaddedTokens source;
   PaddedTokens inputs;  ///< begin, then the target; padding is last, so no mask is needed
   Tokens next;          ///< the target, then end, then `filled_up`
@@ -53,6 +58,7 @@ std::vector<std::vector<int64_t>> batches_by_length(std::span<const TokenPair> p
 /// these. Its order depends only on the seed and the epoch's number.
 class PairBatches {
  public:
+  /// The number of batches in such a run.
   static constexpr int64_t batches_sorted_together = 50;
 
   /// Starts at the first epoch. Throws when there is no pair, or the batch size is less than 1.
@@ -63,6 +69,7 @@ class PairBatches {
 
   /// The place in the data: the epoch, and the number of its batches already returned.
   int64_t epoch() const { return epoch_; }
+  /// The number of the epoch's batches already returned.
   int64_t position() const { return position_; }
   /// Continues from that place. Throws when there is no such place.
   void go_to(int64_t epoch, int64_t position);

@@ -10,9 +10,13 @@ namespace shiftgrad {
 /// stream n of a seed of its own.
 namespace random_stream {
 
+/// The values with which training starts.
 inline constexpr uint64_t weights = 0;
+/// The places of blocks in the text, or the order of pairs.
 inline constexpr uint64_t batches = 1;
+/// The elements that dropout drops.
 inline constexpr uint64_t dropout = 2;
+/// What auxiliary losses draw.
 inline constexpr uint64_t auxiliary_losses = 3;
 
 }  // namespace random_stream

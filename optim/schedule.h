@@ -6,6 +6,7 @@
 
 namespace shiftgrad {
 
+/// How the learning rate goes on after its rise, as Schedule says.
 enum class ScheduleType { constant, linear, cosine, inverse_sqrt, noam };
 constexpr auto names(ScheduleType) {
   return std::array{"constant", "linear", "cosine", "inverse_sqrt", "noam"};
@@ -22,6 +23,7 @@ constexpr auto names(ScheduleType) {
 ///     noam          learning_rate / √d_model · min(1 / √n, n / √w³), with w at least 1 (Vaswani et
 ///                   al. 2017, section 5.3, where learning_rate is 1)
 struct Schedule {
+  /// How the rate goes on after its rise.
   ScheduleType type = ScheduleType::cosine;
   double learning_rate = 1e-3;
   double min_lr = 0;

@@ -7,6 +7,7 @@ namespace shiftgrad {
 /// The time since it was made.
 class Stopwatch {
  public:
+  /// The seconds since the watch began.
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }

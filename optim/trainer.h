@@ -1,6 +1,6 @@
 #pragma once
 
-// The training of a sequence model:
+// The training of a sequence model.
 //
 //     batches -> forward -> losses -> backward -> update -> remember
 
@@ -29,6 +29,7 @@ struct AuxiliaryLoss : Module {
   virtual std::string config_text() const = 0;
 };
 
+/// Trains a SequenceModel to predict a text.
 class Trainer : public TrainingLoop {
  public:
   /// Sets up the training. The model, the peers and the auxiliary loss, which may be null, must
@@ -39,7 +40,9 @@ class Trainer : public TrainingLoop {
           const Kept<int32_t>& validation_text, const TrainerConfig& config,
           ProcessGroup& peers = alone(), const AuxiliaryLoss* auxiliary = nullptr);
 
+  /// The hyperparameters.
   const TrainerConfig& config() const { return config_; }
+  /// The batches, with the place in the text.
   const std::variant<RandomBlocks, ParallelStreams>& batches() const { return batches_; }
   /// The inputs of each block for earlier tokens of this peer's rows.
   const Memory& memory() const { return memory_; }

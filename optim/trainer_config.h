@@ -1,5 +1,7 @@
 #pragma once
 
+// The hyperparameters of a training, which flags, checkpoints and JSON read from one list.
+
 #include <cstdint>
 #include <string>
 
@@ -47,6 +49,7 @@ void loop_fields(Config& config, Field&& field) {
 enum class BatchType { blocks, streams };
 constexpr auto names(BatchType) { return std::array{"blocks", "streams"}; }
 
+/// AdamW, Adam or SGD, of update_rules.h.
 enum class OptimizerType { adamw, adam, sgd };
 constexpr auto names(OptimizerType) { return std::array{"adamw", "adam", "sgd"}; }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+// What a training has to remember between two runs.
+
 #include <concepts>
 #include <initializer_list>
 #include <limits>
@@ -25,6 +27,7 @@ class SavedState {
   explicit SavedState(std::map<std::string, StoredTensor> saved)
       : tensors(std::move(saved)), reads_(true) {}
 
+  /// Whether `visit` is to take what was saved.
   bool reads() const { return reads_; }
 
   /// Numbers of one type: counts as I64 [n], each at least 0, losses as F64 [n], none of them NaN,
@@ -41,6 +44,7 @@ class SavedState {
   /// into them, or all stay as they were.
   void operator()(const std::string& name, const Module& module);
 
+  /// What is saved, by name.
   std::map<std::string, StoredTensor> tensors;
 
  private:
@@ -51,6 +55,7 @@ class SavedState {
 
 /// The names of the tensors of a memory, which a state may have or not.
 inline constexpr const char* memory_prefix = "memory.";
+/// Returns the name of the memory of this block.
 inline std::string memory_name(size_t block) { return memory_prefix + std::to_string(block); }
 
 /// What changes from step to step in every training, except the weights and what belongs to the
@@ -60,9 +65,11 @@ struct TrainerState {
   int64_t step = 0;
   /// Random numbers for dropout.
   Random random;
+  /// The optimizer with its moments.
   Optimizer optimizer;
   /// The lowest validation loss so far.
   double best_loss = std::numeric_limits<double>::infinity();
+  /// Number of evaluations since then.
   int64_t evaluations_since_best = 0;
 
   /// Writes or reads

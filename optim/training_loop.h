@@ -1,6 +1,6 @@
 #pragma once
 
-// The part of training that is the same for every model and all data:
+// The part of training that is the same for every model and all data.
 //
 //     step -> evaluation, when due -> save, when due
 //
@@ -34,9 +34,11 @@ struct StepReport {
   double loss = 0;
   /// The gradient's norm before clipping.
   double gradient_norm = 0;
+  /// The learning rate of the update.
   double learning_rate = 0;
   /// Number of tokens trained on in this step, and how long the step took.
   int64_t tokens = 0;
+  /// How long the step took.
   double seconds = 0;
   /// The part of `seconds` spent waiting for other peers' gradients.
   double waiting_seconds = 0;
@@ -44,7 +46,9 @@ struct StepReport {
 
 /// What one evaluation during training found.
 struct EvaluationReport {
+  /// Number of updates made.
   int64_t step = 0;
+  /// The scores of the training data and of the validation data.
   Evaluation train, validation;
   /// Whether the validation loss is the lowest so far.
   bool best = false;
@@ -52,6 +56,7 @@ struct EvaluationReport {
 
 /// Functions that the loop calls. Each may be empty.
 struct TrainerCallbacks {
+  /// The loop calls this after each step, before all others.
   std::function<void(const StepReport&)> on_step{};
   /// The loop calls this during an evaluation.
   EvaluationProgress on_evaluation_progress{};
@@ -67,6 +72,7 @@ struct TrainerCallbacks {
 
 /// Settings of the loop, which the config of every task has.
 struct LoopConfig {
+  /// The learning rate by step.
   Schedule schedule;
   int64_t batch_size, max_iters, eval_interval, save_interval, patience;
   double grad_clip;
@@ -136,6 +142,7 @@ class TrainingLoop {
   /// the first step, and before anything is written.
   void check_peers();
 
+  /// What changes from step to step.
   const TrainerState& state() const { return state_; }
 
  protected:
@@ -165,6 +172,7 @@ class TrainingLoop {
   void backward(Tape& tape, const Tensor& loss, const Tensor& objective, double weight,
                 bool last = true);
 
+  /// The peers that train together.
   ProcessGroup& peers_;
 
  private:

@@ -11,28 +11,37 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Stochastic gradient descent with momentum (PyTorch: optim.SGD):
+/// Stochastic gradient descent with momentum (PyTorch: optim.SGD).
 ///
 ///     g += weight_decay w,   b = momentum b + g   (b = g at first),   w -= rate b
 struct SGD {
   static constexpr const char* type = "sgd";
+  /// The share of b that stays.
   double momentum = 0;
+  /// The weight's own share of its gradient.
   double weight_decay = 0;
 
+  /// Calls field(value, description) for each setting.
   void fields(auto field) {
     field(momentum, {"momentum", "", quantity::decay});
     field(weight_decay, {"weight_decay", "", quantity::rate});
   }
 };
 
+/// Adam, with a decay that goes through the moments or acts on the weight directly.
 template <bool decoupled>
 struct AdamRule {
   static constexpr const char* type = decoupled ? "adamw" : "adam";
+  /// The share of m that stays.
   double beta1 = 0.9;
+  /// The share of v that stays.
   double beta2 = 0.999;
+  /// What keeps the divisor above 0.
   double eps = 1e-8;
+  /// How fast weights shrink.
   double weight_decay = decoupled ? 0.01 : 0;
 
+  /// Calls field(value, description) for each setting.
   void fields(auto field) {
     field(beta1, {"beta1", "", quantity::decay});
     field(beta2, {"beta2", "", quantity::decay});
@@ -54,6 +63,7 @@ using Adam = AdamRule<false>;
 ///     w -= rate weight_decay w,   then as Adam without decay
 using AdamW = AdamRule<true>;
 
+/// Any of the rules, with its settings.
 using UpdateRule = std::variant<SGD, Adam, AdamW>;
 
 /// Throws, naming the setting, when one of the rule is out of range.
@@ -67,9 +77,15 @@ int moment_count(const UpdateRule& rule);
 struct UpdateBlock {
   static constexpr int64_t most = 1024;  // all that an update touches fits into L1
 
+  /// The elements, which change.
   Scalar* weight;
+  /// Their gradient.
   const Scalar* gradient;
-  Scalar *first, *second;  // null where the rule keeps no such moment
+  /// SGD's b or Adam's m, null where the rule keeps no such moment.
+  Scalar* first;
+  /// Adam's v, null where the rule keeps no such moment.
+  Scalar* second;
+  /// How many there are.
   int64_t count;
 };
 

@@ -19,7 +19,9 @@ enum class DType {
 
 /// What a file calls a type, and the number of bits that one value takes.
 struct DTypeFacts {
+  /// The name in a file, such as "F32".
   const char* name;
+  /// The number of bits of a value.
   int bits;
 };
 

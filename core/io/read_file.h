@@ -18,6 +18,7 @@ namespace shiftgrad {
 /// An open file, folder or end of a pipe, which is closed at the end of its scope.
 class Descriptor {
  public:
+  /// Takes over a descriptor that is open.
   explicit Descriptor(int number) : number_(number) {}
   /// Tries to open `path`; is_open() says whether that succeeded.
   Descriptor(const std::string& path, int flags, mode_t mode = 0666)
@@ -31,7 +32,9 @@ class Descriptor {
     return *this;
   }
 
+  /// Whether it is open.
   bool is_open() const { return number_ >= 0; }
+  /// The number by which the system knows it.
   int number() const { return number_; }
   /// Returns what the system says of it, or nothing when it is not open or cannot be asked.
   std::optional<struct stat> status() const;

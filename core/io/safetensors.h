@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads the safetensors format strictly and writes it atomically
-// (github.com/huggingface/safetensors, section Format):
+// Reads safetensors strictly and writes them atomically. The format is
+// (github.com/huggingface/safetensors, section Format)
 //
 //     8 bytes   N, the length of the header, little-endian
 //     N bytes   the header, which says what is where, as JSON:
@@ -26,8 +26,11 @@ namespace shiftgrad {
 
 /// One tensor as a file stores it.
 struct StoredTensor {
+  /// The type of its values.
   DType dtype;
+  /// The size of each axis.
   Dims shape;
+  /// The values, row-major and little-endian.
   std::vector<std::byte> bytes;
 
   bool operator==(const StoredTensor&) const = default;
@@ -35,7 +38,9 @@ struct StoredTensor {
 
 /// The content of a file.
 struct SafeTensors {
+  /// The tensors by name.
   std::map<std::string, StoredTensor> tensors;
+  /// The texts of __metadata__ by key.
   std::map<std::string, std::string> metadata;
 
   bool operator==(const SafeTensors&) const = default;
@@ -48,14 +53,19 @@ SafeTensors read_safetensors(const std::string& path);
 
 /// What a header says of a tensor. Its bytes lie in the data from `begin` to `end`.
 struct TensorEntry {
+  /// As the header has them.
   std::string name, dtype;
+  /// The size of each axis.
   std::vector<int64_t> shape;
+  /// Where its bytes lie in the data.
   uint64_t begin = 0, end = 0;
 };
 
 /// The header of a file: its tensors in the order of their data.
 struct TensorList {
+  /// The tensors in the order of their data.
   std::vector<TensorEntry> entries;
+  /// The texts of __metadata__ by key.
   std::map<std::string, std::string> metadata;
 };
 

@@ -24,6 +24,7 @@ inline constexpr DType scalar_dtype = sizeof(Scalar) == 4 ? DType::f32 : DType::
 /// also counts its bytes.
 void check_kind(const std::string& name, const StoredTensor& stored, const Dims& shape,
                 DType dtype = scalar_dtype);
+/// Throws as check_kind does, and when the number of bytes is not that of the shape.
 void check_stored(const std::string& name, const StoredTensor& stored, const Dims& shape,
                   DType dtype = scalar_dtype);
 

@@ -1,10 +1,10 @@
 #pragma once
 
-// A block that was released is kept and handed out again for the next request of about its size.
-// A training step asks for the same sizes again and again, so after the first step it takes no
-// memory from the system and touches no fresh page. Steps of other sizes leave blocks behind that
-// nobody asks for again. These go back to the system before all blocks together take more than 5/4
-// of the peak of what was in use, or 64 MB more than is in use.
+// The memory of all values. A block that was released is kept and handed out again for the next
+// request of about its size. A training step asks for the same sizes again and again, so after the
+// first step it takes no memory from the system and touches no fresh page. Steps of other sizes
+// leave blocks behind that nobody asks for again. These go back to the system before all blocks
+// together take more than 5/4 of the peak of what was in use, or 64 MB more than is in use.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,17 +33,21 @@ void require_block(bool possible, auto elements) {
 /// An allocator through which a std::vector takes its memory from `allocate`.
 template <class T>
 struct CachedMemory {
+  /// The type of the elements.
   using value_type = T;
 
   CachedMemory() = default;
+  /// Makes the one of another type, as std::vector asks for.
   template <class Other>
   CachedMemory(const CachedMemory<Other>&) {}
 
+  /// Returns a block of `count` elements.
   T* allocate(size_t count) {
     size_t bytes = 0;
     require_block(!__builtin_mul_overflow(count, sizeof(T), &bytes), count);
     return static_cast<T*>(shiftgrad::allocate(bytes));
   }
+  /// Gives a block of `count` elements back.
   void deallocate(T* block, size_t count) { release(block, count * sizeof(T)); }
   bool operator==(const CachedMemory&) const = default;
 };
@@ -59,13 +63,16 @@ template <class T>
 class CachedArray {
  public:
   CachedArray() = default;
+  /// Takes a block of `count` elements.
   explicit CachedArray(int64_t count) {
     require_block(std::in_range<size_t>(count), count);
     const auto elements = static_cast<size_t>(count);
     data_ = {CachedMemory<T>().allocate(elements), Release{elements}};
   }
 
+  /// The first element.
   T* data() const { return data_.get(); }
+  /// The number of elements.
   int64_t count() const { return static_cast<int64_t>(data_.get_deleter().elements); }
 
  private:
@@ -94,6 +101,7 @@ struct AllocatorCounters {
   int64_t bytes_cached;        ///< Bytes released and kept.
 };
 
+/// Returns the counters as they are now.
 AllocatorCounters allocator_counters();
 
 /// Makes `allocate` fill each block that it hands out with NaN, be it new or used before, until it

@@ -28,6 +28,7 @@ void bfloat16_gemm(Scalar alpha, ConstMatrix a, ConstMatrix b, Scalar beta, Matr
 /// is a view, and b must not change.
 class RightFactor {
  public:
+  /// Packs the matrix b.
   explicit RightFactor(const ConstMatrix& b);
 
   /// Computes c = alpha a b + beta c, each element with the bits that `gemm` gave it when the

@@ -1,5 +1,7 @@
 #pragma once
 
+// Threads of a program that hosts the library, such as those of OpenMP, lent to its parallel loops.
+
 namespace shiftgrad {
 
 /// Calls work(data) on `threads` threads at once, the caller's included, and returns when all calls

@@ -1,7 +1,8 @@
 #pragma once
 
-// Work is cut into tiles by the size of the problem alone, never by the number of threads, and
-// partial results are joined in a fixed tree. So a result has the same bits at 1, 2 or N threads.
+// Parallel work whose results do not depend on the number of threads. It is cut into tiles by the
+// size of the problem alone, never by the number of threads, and partial results are joined in a
+// fixed tree. So a result has the same bits at 1, 2 or N threads.
 
 #include <algorithm>
 #include <cstdint>
@@ -37,6 +38,7 @@ int thread_count();
 /// (PyTorch: torch.set_num_threads)
 class ThreadLimit {
  public:
+  /// Sets the limit.
   explicit ThreadLimit(int threads);
 
  private:

@@ -18,9 +18,11 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// Where a target begins and ends, and how long it may be.
 struct DecodingOptions {
-  /// The target's first token, which is given and not returned, and the token that ends it.
+  /// The target's first token, which is given and not returned.
   int32_t begin = 0;
+  /// The token after which a target ends.
   int32_t end = 0;
   /// Most tokens in a target, without its end; at least 0. A target ends after this many.
   int64_t max_length = 100;
@@ -34,12 +36,14 @@ struct Hypothesis {
   double log_probability = 0;
 };
 
+/// Options of a beam search.
 struct BeamOptions {
   /// Number of candidates kept for each source, at least 1. 1 is greedy search.
   int64_t width = 4;
   /// The exponent α, at least 0.
   double length_penalty = 0.6;
 
+  /// Returns the score of a finished candidate.
   double score(const Hypothesis& hypothesis) const;
   /// Returns the greatest score that a target with this beginning can have, if targets have at most
   /// `max_length` tokens: no log P is greater than 0.

@@ -14,16 +14,23 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// Parts around a residual stream, such as a mixer and a feed-forward net.
 struct Block : Layer {
   /// A function f and its norm, under the names of their parameters. A norm without a weight,
   /// which only the first part must not have, leaves x as it is.
   struct Part {
+    /// The part's name among the parameters.
     std::string name;
+    /// f.
     std::unique_ptr<Layer> function;
+    /// The norm's name among the parameters.
     std::string norm_name;
+    /// The norm of f's input, or of the sum.
     LayerNorm norm;
   };
+  /// The parts, in the order in which they work.
   std::vector<Part> parts;
+  /// Whether the norm comes before f.
   bool norm_first = true;
   /// Dropout rate of each f.
   double dropout = 0;

@@ -29,14 +29,18 @@ void save(const SequenceModel& model, const std::string& path, const RunState& s
 /// broken, or was saved by a model of another config.
 RunState load(SequenceModel& model, const std::string& path);
 
+/// A language model with its vocabulary, as its file has it.
 struct Checkpoint {
+  /// The config from which the model is made.
   LanguageModelConfig model;
   /// The vocabulary: token n stands for vocabulary[n], which is a byte or a code point, as the
   /// program chooses.
   std::vector<int32_t> vocabulary;
+  /// The numbers of the run, and what resuming it needs.
   RunState state{};
   /// Flags of the training as a JSON object. Its content is up to the program.
   std::string training = "{}";
+  /// The parameters by name.
   std::map<std::string, StoredTensor> weights;
 };
 

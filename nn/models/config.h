@@ -13,7 +13,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-/// Configs of the bare shifts in ops/shift.h, which are not modules.
+/// Config of rel_shift: the bare shifts of ops/shift.h have configs, but are not modules.
 struct RelShiftConfig {
   using Layer = void;
   static constexpr const char* type = "rel_shift";
@@ -24,16 +24,19 @@ struct RelShiftConfig {
   }
 };
 
+/// Config of shift_right, which has no fields.
 struct ShiftRightConfig {
   using Layer = void;
   static constexpr const char* type = "shift_right";
 
+  /// Calls nothing: there is no field.
   void fields(auto&&) {}
 };
 
-// These are declared for the types that they return.
+/// Returns the same configs, each with a width. It is declared for its type alone.
 template <class... Configs>
 std::variant<Sized<Configs>...> all_sized(const std::variant<Configs...>&);
+/// Returns the same configs and more. It is declared for its type alone.
 template <class... Configs, class... More>
 std::variant<Configs..., More...> with_more(const std::variant<Configs...>&, const More&...);
 

@@ -24,6 +24,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct EncoderDecoder;
 
+/// Config of an EncoderDecoder.
 struct EncoderDecoderConfig {
   using Layer = EncoderDecoder;
   static constexpr const char* type = "encoder_decoder";
@@ -99,8 +100,10 @@ struct Encoded {
   std::shared_ptr<const Mask> padding{};  ///< [B, S], or null
 };
 
+/// A Transformer that reads a source and writes a target. PyTorch: nn.Transformer.
 struct EncoderDecoder : StatefulModule {
   EncoderDecoderConfig config;
+  /// The embedding, blocks and norm of either side.
   Stack encoder, decoder;
   Linear output;  // [V, C]
 
@@ -141,6 +144,7 @@ struct EncoderDecoder : StatefulModule {
   /// The largest number of tokens in a source, and in a target. It is `unlimited` unless positions
   /// are absolute and learned.
   int64_t longest_source() const { return encoder.max_length(); }
+  /// The largest number of tokens in a target.
   int64_t longest_target() const { return decoder.max_length(); }
 
   void visit(Visitor& visitor) const override;

@@ -1,7 +1,7 @@
 #pragma once
 
 // The decoder's block of the Transformer (Vaswani et al. 2017, section 3.1): a mixer over the
-// block's own tokens, attention to the encoder's output, and a feed-forward net,
+// block's own tokens, attention to the encoder's output, and a feed-forward net.
 //
 //     f_1 = mixer(·),   f_2 = cross_attention(·, source),   f_3 = FFN(·)
 //
@@ -14,6 +14,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct EncoderDecoderBlock;
 
+/// Config of an EncoderDecoderBlock.
 struct EncoderDecoderBlockConfig : TransformerBlockConfig {
   using Layer = EncoderDecoderBlock;
   static constexpr const char* type = "encoder_decoder_block";

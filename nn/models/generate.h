@@ -1,5 +1,7 @@
 #pragma once
 
+// A text that goes on from a prompt, token by token.
+
 #include <functional>
 #include <span>
 #include <vector>
@@ -9,10 +11,13 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// How much `generate` writes, and how it chooses.
 struct GenerateOptions {
   /// Number of tokens to generate.
   int64_t length = 0;
+  /// How a token is chosen.
   Sampling sampling{};
+  /// The seed of the choices.
   uint64_t seed = 0;
   /// Number of earlier tokens that each block remembers (Transformer-XL's memory length). A longer
   /// prompt is fed in pieces of that length.

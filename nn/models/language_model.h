@@ -25,9 +25,11 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct LanguageModel;
 
+/// Types of blocks that a language model may have.
 enum class BlockType { transformer_block, r_transformer_block };
 constexpr auto names(BlockType) { return std::array{"transformer_block", "r_transformer_block"}; }
 
+/// Config of a LanguageModel.
 struct LanguageModelConfig {
   using Layer = LanguageModel;
   static constexpr const char* type = "language_model";
@@ -97,8 +99,10 @@ struct LanguageModelConfig {
 /// Makes the mixer of one block.
 using MixerMaker = std::function<std::unique_ptr<Layer>(Random&)>;
 
+/// Embedding, blocks and output layer that predict the next token.
 struct LanguageModel : SequenceModel {
   LanguageModelConfig config;
+  /// The embedding, the blocks and the last norm.
   Stack stack;
   Tensor content_bias, position_bias;  // u, v [H, D], if tied
   Linear output;                       // [V, C]

@@ -18,6 +18,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// The config of any mixer.
 using MixerConfig = std::variant<MultiHeadAttentionConfig, RelativeMultiHeadAttentionConfig,
                                  RelativeGlobalAttentionConfig, ShawAttentionConfig,
                                  TransformerXLAttentionConfig, AftConfig, LocalRnnConfig>;

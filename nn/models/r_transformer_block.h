@@ -1,7 +1,7 @@
 #pragma once
 
-// The R-Transformer's block (Wang et al. 2019, section 3.4): a local recurrent net that sees the
-// order of neighbours, attention without positions over its outputs, and a feed-forward net:
+// The R-Transformer's block (Wang et al. 2019, section 3.4). It has a local recurrent net that sees
+// the order of neighbours, attention without positions over its outputs, and a feed-forward net:
 //
 //     x + LocalRNN(norm(x)),   x + Attention(norm(x)),   x + FFN(norm(x))
 //
@@ -18,6 +18,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct RTransformerBlock;
 
+/// Config of an RTransformerBlock.
 struct RTransformerBlockConfig {
   using Layer = RTransformerBlock;
   static constexpr const char* type = "r_transformer_block";

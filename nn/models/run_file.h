@@ -1,6 +1,6 @@
 #pragma once
 
-// The file of a run, whatever the model: its weights under their parameters' names, and
+// The file of a run, whatever the model. It has the weights under their parameters' names, and
 //
 //     trainer.NAME                        the tensors that are needed to resume training
 //     format                              in the metadata: who reads the file
@@ -19,9 +19,11 @@
 
 namespace shiftgrad {
 
-/// Formats of the files that the library and its programs write.
+/// Format of a checkpoint's file.
 constexpr const char* language_model_format = "shiftgrad-1";
+/// Format of the file of any other model.
 constexpr const char* own_model_format = "shiftgrad-model-1";
+/// Format of what the program seq2seq writes.
 constexpr const char* seq2seq_format = "shiftgrad-seq2seq-1";
 
 /// What a file says about the run that its weights come from, whatever the model.
@@ -36,8 +38,11 @@ struct RunState {
 
 /// The content of a file without the state of the run: weights, and metadata to use them.
 struct RunFile {
+  /// The parameters by name.
   std::map<std::string, StoredTensor> weights;
+  /// What the file says besides, by key.
   std::map<std::string, std::string> metadata;
+  /// The numbers of the run, and what resuming it needs.
   RunState state{};
 
   /// Whether the file says that it is of this format.

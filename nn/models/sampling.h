@@ -1,6 +1,6 @@
 #pragma once
 
-// The next token is chosen from a model's logits x in these steps:
+// How the next token is chosen from a model's logits x. The steps are, in this order:
 //
 //     repetition   x_i is made less likely where i is among the last tokens of the text
 //     temperature  p = softmax(x / temperature)
@@ -19,6 +19,7 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// How the next token is chosen; the defaults draw from the model's own probabilities.
 struct Sampling {
   /// Temperature, which divides the logits. Below 1 the choice is more certain, above 1 more
   /// surprising. 0 always takes the likeliest token.

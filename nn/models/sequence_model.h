@@ -26,6 +26,7 @@ Memory remember(const Memory& memory, const std::vector<Tensor>& inputs, int64_t
 
 /// What programs need to know of a model.
 struct ModelTraits {
+  /// V, the tokens that there are.
   int64_t vocab_size = 0;
   /// Width of the model. The schedule `noam` divides by its root.
   int64_t d_model = 1;

@@ -14,9 +14,12 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
+/// An embedding, blocks on top of each other, and a norm.
 struct Stack {
+  /// What stands before the first block.
   TokenEmbedding embedding;
   Tensor layer_positions;  // [L-1, max_len, C], undefined unless each block adds positions
+  /// The blocks, from the first.
   std::vector<std::unique_ptr<Block>> blocks;
   LayerNorm norm;  // without a weight, the last block's output stays as it is
 
@@ -37,9 +40,11 @@ struct Stack {
   /// number (Radford et al. 2019, section 2.3), if they have values.
   void shrink_projections(Init values);
 
+  /// The largest number of tokens in a sequence, counted from its start.
   int64_t max_length() const {
     return std::min(embedding.max_length(), blocks.front()->max_length());
   }
+  /// The largest number of tokens that one pass may see, memory included.
   int64_t max_keys() const { return std::min(max_length(), blocks.front()->max_keys()); }
   [[deprecated("renamed max_length")]] int64_t longest() const { return max_length(); }
   [[deprecated("renamed max_keys")]] int64_t most_keys() const { return max_keys(); }

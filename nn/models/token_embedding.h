@@ -1,6 +1,6 @@
 #pragma once
 
-// What a model computes from its tokens before the first block:
+// What a model computes from its tokens before the first block.
 //
 //     h_0 = embedding(token) (· √C) (+ position)
 //
@@ -21,11 +21,14 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 enum class TokenPosition { none, sinusoid, learned };
 constexpr auto names(TokenPosition) { return std::array{"none", "sinusoid", "learned"}; }
 
+/// Config of a TokenEmbedding.
 struct TokenEmbeddingConfig {
+  /// V, the tokens that there are.
   int64_t vocab_size = 0;
   int64_t d_model = 0;
   /// Positions added to the embedding. Learned ones need max_len.
   TokenPosition position = TokenPosition::none;
+  /// The number of learned positions.
   std::optional<int64_t> max_len{};
   /// Whether the embedding is multiplied by √d_model.
   bool scale = false;
@@ -33,8 +36,10 @@ struct TokenEmbeddingConfig {
   double dropout = 0;
 };
 
+/// A row of a table for each token, with its position where there are any.
 struct TokenEmbedding : Module {
   TokenEmbeddingConfig config;
+  /// The model's name, for errors.
   const char* model = "";
   Tensor weight;     // [V, C]
   Tensor positions;  // [max_len, C], learned only

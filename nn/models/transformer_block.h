@@ -12,6 +12,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 struct TransformerBlock;
 
+/// Config of a TransformerBlock.
 struct TransformerBlockConfig {
   using Layer = TransformerBlock;
   static constexpr const char* type = "transformer_block";

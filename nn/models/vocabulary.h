@@ -39,8 +39,11 @@ class Vocabulary {
   /// if the unit is the code point and the text is not UTF-8.
   void add(std::string_view text, const std::string& source = "vocabulary");
 
+  /// The unit of its texts.
   TextUnit unit() const { return unit_; }
+  /// The byte or code point of each token.
   const std::vector<int32_t>& codes() const { return codes_; }
+  /// The number of tokens.
   int64_t size() const { return std::ssize(codes_); }
 
   /// Returns the text's tokens. Throws an error that names `source` when the model does not know

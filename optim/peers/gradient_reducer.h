@@ -13,6 +13,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// order. It is the same for all peers, and so are the bits. With one peer this does nothing.
 class GradientReducer {
  public:
+  /// Puts the parameters into buckets.
   GradientReducer(ProcessGroup& peers, std::vector<Parameter> parameters);
 
   /// Begins the sums of the buckets whose gradients are final. It stops at the first bucket with a

@@ -22,11 +22,13 @@ class PeerConsistency {
   void operator()(const std::string& value, const Field& field, const auto&...) {
     add(field.name, std::as_bytes(std::span(value)));
   }
+  /// Notes a number under a name, in the same way.
   template <class Number>
   requires std::is_arithmetic_v<Number> || std::is_enum_v<Number>
   void operator()(Number value, const Field& field, const auto&...) {
     add(field.name, std::as_bytes(std::span(&value, 1)));
   }
+  /// Notes tensors under their own names.
   void operator()(const std::map<std::string, StoredTensor>& tensors);
 
   /// Notes a model: its config as text, its dropout rates and its weights.

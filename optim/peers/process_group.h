@@ -21,6 +21,7 @@ class ProcessGroup {
   virtual ~ProcessGroup() = default;
   /// This peer's number, from 0, and the number of all peers.
   virtual int64_t rank() const { return 0; }
+  /// The number of all peers.
   virtual int64_t size() const { return 1; }
 
   /// Begins to sum the values over all peers, element by element, while the caller continues.
@@ -49,7 +50,9 @@ ProcessGroup& alone();
 
 /// The rows begin … end-1.
 struct Rows {
+  /// The first row, and the one behind the last.
   int64_t begin, end;
+  /// The number of rows.
   int64_t count() const { return end - begin; }
 };
 

@@ -28,7 +28,7 @@ cp "$built/meson-private/shiftgrad.pc" "$libraries/pkgconfig"
 mkdir -p "$libraries/cmake/shiftgrad"
 cp "$built/shiftgradConfig.cmake" "$libraries/cmake/shiftgrad"
 sed -i "s|^prefix=.*|prefix=$place/prefix|" "$libraries/pkgconfig/shiftgrad.pc"
-ln -s "$built"/libshiftgrad-*.so "$libraries"
+ln -s "$built"/libshiftgrad-*.so* "$libraries"
 export PKG_CONFIG_PATH="$place/$libraries/pkgconfig" LD_LIBRARY_PATH="$place/$libraries"
 # compile SOURCE PROGRAM: as the page says.
 compile() {

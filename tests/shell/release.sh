@@ -98,13 +98,42 @@ examples/python/pyproject.toml: version is 9.8.7, expected 9.8.8
 .github/CITATION.cff: version is 9.8.7, expected 9.8.8
 $changelog: the heading is missing, expected ## [9.8.8] - YYYY-MM-DD" --check 9.8.8
 
-# --- A whole release, by stand-ins that leave files where the scripts do.
 # stand_in FILE LINES
 stand_in() {
   mkdir -p "$(dirname "$1")"
   printf '#!/bin/sh\nset -eu\n%s\n' "$2" > "$1"
   chmod +x "$1"
 }
+
+# --- What the libraries export, from one release to the next: such a program fits, or the soname is another.
+git tag --delete v9.8.7 > /dev/null
+if command -v abidiff > /dev/null && command -v "${CC:-cc}" > /dev/null; then
+  # exports NAME TEXT: release.sh's comparison of this source with that of v9.8.6 prints this on standard error.
+  exports() {
+    printf 'int kept() { return 1; }\nint %s() { return 2; }\n' "$1" > tiny.c
+    commit "A library with $1"
+    status=0
+    .packaging/abi.sh "$place/abi" > "$place/output" 2> "$place/errors" || status=$?
+    [ "$(cat "$place/errors")" = "$2" ] || fail "$1: $(cat "$place/errors"), expected $2"
+    [ "$status" = "$([ -z "$2" ] && echo 0 || echo 1)" ] || fail "$1: status $status"
+  }
+  stand_in .packaging/libraries.sh 'mkdir -p "$2/headers"
+printf "int kept();\nint gone();\n" > "$2/headers/tiny.h"
+git show "$1:tiny.c" | ${CC:-cc} -g -shared -fPIC "-Wl,-soname,$(git show "$1:soname")" -x c - -o "$2/libtiny.so"'
+  echo libtiny.so.9.8 > soname
+  exports gone ''
+  grep -q '^There is no earlier release' "$place/output" || fail "of the first release: $(cat "$place/output")"
+  git tag v9.8.6
+  exports gone ''
+  exports new 'libtiny.so.9.8: a program of v9.8.6 does not fit, expected another soname or no such change'
+  grep -q "1 Removed" "$place/output" || fail "abidiff: $(cat "$place/output")"
+  echo libtiny.so.9.9 > soname
+  exports new ''
+  grep -q '^libtiny.so.9.8 ends with v9.8.6' "$place/output" || fail "of another soname: $(cat "$place/output")"
+  git tag --delete v9.8.6 > /dev/null
+fi
+
+# --- A whole release, by stand-ins that leave files where the scripts do.
 stand_in .ci/run 'echo tests'
 stand_in examples/python/wheels.sh 'cd "$1"
 touch shiftgrad-9.8.7.tar.gz shiftgrad-9.8.7-cp310-cp310-x.whl shiftgrad-9.8.7-cp311-cp311-x.whl
@@ -116,7 +145,6 @@ touch shiftgrad_9.8.7.orig.tar.gz shiftgrad_9.8.7.orig-nanobind.tar.gz'
 stand_in examples/book/build.sh 'mkdir -p "$BUILD/fonts" && cd "$BUILD"
 touch index.html book.css study.js fonts/a.woff2'
 commit 'Stand-ins'
-git tag --delete v9.8.7 > /dev/null
 for python in 3.10 3.11 3.12; do
   stand_in "$place/bin/python$python" 'exit 1'
 done

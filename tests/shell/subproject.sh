@@ -36,7 +36,9 @@ echo "$folders" | grep -q '^subprojects/shiftgrad/include$' || { echo "the host 
 for folder in $folders; do
   [ ! -e "build/$folder/core/tensor.h" ] || { echo "the host sees $folder/core"; exit 1; }
 done
-cp "$built"/libshiftgrad-*.so build/subprojects/shiftgrad/
+for library in "$built"/libshiftgrad-*.so; do
+  cp "$(realpath "$library")" build/subprojects/shiftgrad/
+done
 cd build
 eval "$(ninja -t commands extension-shiftgrad | tail -n 1)"
 ./extension-shiftgrad

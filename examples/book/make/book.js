@@ -52,7 +52,8 @@ async function make() {
   const chapters = read_chapters();
   for (const chapter of chapters)
     write(`${chapter.name}.html`, page(chapter, chapters, modules_in));
-  write('index.html', page(contents(chapters, await duet(study)), chapters, modules_in));
+  const reference = fs.existsSync(path.join(folder, 'reference/index.html'));
+  write('index.html', page(contents(chapters, await duet(study), reference), chapters, modules_in));
   copy_katex();
   copy_library();
   write('weights.js', weights_script());

@@ -53,7 +53,7 @@ ${rows.map(([name, title, text]) => `<a href="${name}.html"><b>${title}</b> <spa
 }
 
 /// The page of contents, as a chapter. It opens with a figure.
-function contents(chapters, opening) {
+function contents(chapters, opening, reference) {
   const rows = chapters.map((chapter) =>
     `<li value="${chapter.order}">${chapter.order} ${link(chapter)}${escape(chapter.summary)}</li>`);
   const numbered = (name) => `<a href="${name}.html">chapter ${chapters.find((one) => one.name === name).order}</a>`;
@@ -75,7 +75,7 @@ the page with shiftgrad, the C++ library that the book explains, compiled to Web
 ${numbered('relative')} and the first notes above were made with the book, and tests compare them with the library.</p>
 <ol class="contents">
 ${rows.join('\n')}
-</ol>`,
+</ol>${reference ? '\n<p>The <a href="reference/index.html">reference</a> has each public header of the library.</p>' : ''}`,
   };
 }
 

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Builds the library of floats and a program with other compilers, and prints a row of a table for each:
+#
+#     .packaging/compilers.sh                                       # all below, in hours; as root
+#     .packaging/compilers.sh bookworm/clang-16/1.0.0 trixie/g++-14/newest
+#
+# A combination is a release of Debian, a compiler's package there, and a version of meson from PyPI. This machine's
+# own release is used as it is, others in chroots in build-compilers, which debootstrap fills. What does not build is a
+# row too, and the last lines of its log go to standard error.
+set -eu
+cd "$(dirname "$0")/.."
+place=$PWD/build-compilers
+mirror=http://deb.debian.org/debian
+[ "$#" -gt 0 ] || set -- bookworm/g++-12/1.0.0 bookworm/g++-12/newest bookworm/g++-11/newest bookworm/clang-14/1.0.0 \
+  bookworm/clang-15/newest bookworm/clang-16/newest bookworm/clang-19/newest bookworm/clang-22/newest \
+  trixie/g++-13/newest trixie/g++-14/1.0.0 trixie/g++-14/newest trixie/clang-17/newest trixie/clang-19/newest
+mkdir -p "$place"
+
+# within ROOT COMMAND...: runs it in that root, where / is this machine.
+within() {
+  root=$1
+  shift
+  if [ "$root" = / ]; then "$@"; else chroot "$root" "$@"; fi
+}
+
+# root_of RELEASE: prints where that Debian is, and makes it where it is not.
+root_of() {
+  if grep -q "^VERSION_CODENAME=$1$" /etc/os-release; then echo /; return; fi
+  [ -e "$place/$1/etc/os-release" ] || debootstrap --variant=minbase "$1" "$place/$1" "$mirror" >&2
+  echo "$place/$1"
+}
+
+# build: the library, and a program that runs; in $here, where $root sees it as $inside.
+build() {
+  within "$root" env CXX="$cxx" PYTHONPATH="$inside/meson" python3 -m mesonbuild.mesonmain setup "$inside/build" \
+    "$inside/source" -Dtests=false -Dmpi=disabled || return
+  within "$root" ninja -j1 -C "$inside/build" examples/one_layer || return
+  # Without /proc, as in a chroot, a program does not know where it lies.
+  within "$root" env LD_LIBRARY_PATH="$inside/build" "$inside/build/examples/one_layer"
+}
+
+echo '| Debian | compiler | meson | builds |'
+echo '|---|---|---|---|'
+failed=0
+for combination; do
+  release=${combination%%/*} meson=${combination##*/}
+  compiler=${combination#*/}
+  compiler=${compiler%/*}
+  root=$(root_of "$release")
+  within "$root" env DEBIAN_FRONTEND=noninteractive apt-get --yes --no-install-recommends \
+    -o DPkg::Lock::Timeout=600 install "$compiler" \
+    ninja-build pkg-config python3 libopenblas-dev libtbb-dev libhwy-dev libcli11-dev nlohmann-json3-dev >&2
+  inside=/build-shiftgrad-compilers
+  here=${root%/}$inside
+  rm -rf "$here"
+  mkdir -p "$here/source"
+  git archive HEAD | tar -x -C "$here/source"
+  python3 -m pip install --quiet --target "$here/meson" "meson$([ "$meson" = newest ] || echo "==$meson")" >&2
+  case $compiler in clang*) cxx=clang++${compiler#clang} ;; *) cxx=$compiler ;; esac
+  if build > "$here/log" 2>&1; then builds=yes; else builds=no failed=1; tail -n 20 "$here/log" >&2; fi
+  echo "| $(within "$root" cat /etc/debian_version) | $compiler $(within "$root" "$cxx" -dumpfullversion -dumpversion)" \
+    "| $(within "$root" env PYTHONPATH="$inside/meson" python3 -m mesonbuild.mesonmain --version) | $builds |"
+  rm -rf "$here"
+done
+exit "$failed"
