@@ -5,12 +5,11 @@
 #     .packaging/compilers.sh bookworm/clang-16/1.0.0 trixie/g++-14/newest
 #
 # A combination is a release of Debian, a compiler's package there, and a version of meson from PyPI. This machine's
-# own release is used as it is, others in chroots in build-compilers, which debootstrap fills. What does not build is a
-# row too, and the last lines of its log go to standard error.
+# own release is used as it is, others in chroots in build-compilers, which debootstrap fills, from MIRROR if that is set.
+# What does not build is a row too, and the last lines of its log go to standard error.
 set -eu
 cd "$(dirname "$0")/.."
 place=$PWD/build-compilers
-mirror=http://deb.debian.org/debian
 [ "$#" -gt 0 ] || set -- bookworm/g++-12/1.0.0 bookworm/g++-12/newest bookworm/g++-11/newest bookworm/clang-14/1.0.0 \
   bookworm/clang-15/newest bookworm/clang-16/newest bookworm/clang-19/newest bookworm/clang-22/newest \
   trixie/g++-13/newest trixie/g++-14/1.0.0 trixie/g++-14/newest trixie/clang-17/newest trixie/clang-19/newest
@@ -26,7 +25,7 @@ within() {
 # root_of RELEASE: prints where that Debian is, and makes it where it is not.
 root_of() {
   if grep -q "^VERSION_CODENAME=$1$" /etc/os-release; then echo /; return; fi
-  [ -e "$place/$1/etc/os-release" ] || debootstrap --variant=minbase "$1" "$place/$1" "$mirror" >&2
+  [ -e "$place/$1/etc/os-release" ] || debootstrap --variant=minbase "$1" "$place/$1" ${MIRROR:+"$MIRROR"} >&2
   echo "$place/$1"
 }
 
@@ -50,7 +49,7 @@ for combination; do
   within "$root" env DEBIAN_FRONTEND=noninteractive apt-get --yes --no-install-recommends \
     -o DPkg::Lock::Timeout=600 install "$compiler" \
     ninja-build pkg-config python3 libopenblas-dev libtbb-dev libhwy-dev libcli11-dev nlohmann-json3-dev >&2
-  inside=/build-shiftgrad-compilers
+  inside=/tmp/shiftgrad-compilers
   here=${root%/}$inside
   rm -rf "$here"
   mkdir -p "$here/source"
