@@ -2,7 +2,7 @@
 # Builds the library and its tests, and runs them:
 #
 #     tests/run.sh          # the quick ring: doctest suites of core, ops, nn, optim and the laws in float and
-#                           # in double, and each program once; 8 minutes on 2 cores, 2 where all is built
+#                           # in double, and each program once; 4 minutes on 2 cores, 1 where all is built
 #     tests/run.sh --all    # everything: programs, installation, book, browser, the bridge to PyTorch, fuzzing
 #
 # With --no-python, --all leaves out the tests of the bridge instead of installing PyTorch for them into a
@@ -55,7 +55,7 @@ fails() {
 tests/packages.sh doctest-dev
 
 if [ "$rings" != quick ]; then
-  echo 'All tests take some 30 to 45 minutes on 2 cores, 3 GB of disk and 4 GB of memory.'
+  echo 'All tests take some 20 to 30 minutes on 2 idle cores, 3 GB of disk and 4 GB of memory.'
   echo 'Those of programs that are not installed are skipped; .ci/run installs these. From networks come only,'
   echo "once, PyTorch and other packages of Python (pip, into build-tests/python; --no-python does without) and the"
   echo "browser's driver (npm)."
