@@ -4,10 +4,27 @@
 #include <system_error>
 
 #include "core/errors.h"
+#include "core/io/path.h"
 
 namespace shiftgrad {
 
 namespace {
+
+#ifdef _WIN32
+// There are no named pipes in folders and no terminals to take over.
+constexpr int without_waiting = 0;
+
+int open_file(const std::string& path, int flags, mode_t mode) {
+  return ::_wopen(path_of(path).c_str(), flags | O_BINARY | O_NOINHERIT, mode);
+}
+#else
+// Without O_NONBLOCK, opening a pipe would wait for its other end.
+constexpr int without_waiting = O_NONBLOCK | O_NOCTTY;
+
+int open_file(const std::string& path, int flags, mode_t mode) {
+  return ::open(path.c_str(), flags | O_CLOEXEC, mode);
+}
+#endif
 
 std::string read_all(int descriptor) {
   std::string content;
@@ -25,6 +42,9 @@ struct stat status_of(const Descriptor& file) {
 }
 
 }  // namespace
+
+Descriptor::Descriptor(const std::string& path, int flags, mode_t mode)
+    : number_(open_file(path, flags, mode)) {}
 
 std::optional<struct stat> Descriptor::status() const {
   struct stat status {};
@@ -72,9 +92,7 @@ std::string read_regular_file(const std::string& path) {
   return in_name_of(path, [&] { return RegularFile(path).rest(); });
 }
 
-// Without O_NONBLOCK, opening a pipe would wait for its other end.
-RegularFile::RegularFile(const std::string& path)
-    : descriptor_(path, O_RDONLY | O_NONBLOCK | O_NOCTTY) {
+RegularFile::RegularFile(const std::string& path) : descriptor_(path, O_RDONLY | without_waiting) {
   struct stat status = status_of(descriptor_);
   require(S_ISREG(status.st_mode), "is not a regular file");
   size_ = static_cast<uint64_t>(status.st_size);

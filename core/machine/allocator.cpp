@@ -1,6 +1,8 @@
 #include "core/machine/allocator.h"
 
+#if __has_include(<sys/mman.h>)
 #include <sys/mman.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -12,6 +14,7 @@
 #include <limits>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <type_traits>
 
 #include "core/errors.h"
@@ -44,15 +47,40 @@ int64_t block_bytes(size_t index) {
   return static_cast<int64_t>(((index + 1 - 4 * doublings) << doublings) * alignment);
 }
 
+#ifdef _WIN32
+void* aligned(size_t alignment, size_t bytes) { return _aligned_malloc(bytes, alignment); }
+void free_aligned(void* block) { _aligned_free(block); }
+#else
+/// Returns nullptr where the system has no such block.
+void* aligned(size_t alignment, size_t bytes) {
+  void* block = nullptr;
+  return posix_memalign(&block, alignment, bytes) == 0 ? block : nullptr;
+}
+void free_aligned(void* block) { std::free(block); }
+#endif
+
 /// A released block holds the link to the next one of its class.
 struct FreeBlock {
   FreeBlock* next;
 };
 
+#ifdef _WIN32
+/// A lock that is there before main: that of the standard library is made as the program begins.
+struct Mutex {
+  std::atomic_flag taken = {};
+  void lock() {
+    while (taken.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+  }
+  void unlock() { taken.clear(std::memory_order_release); }
+};
+#else
+using Mutex = std::mutex;
+#endif
+
 /// The free blocks and the counters. One lock guards them: a step of training allocates some ten
 /// thousand times in a second, which keeps it busy for a thousandth of that.
 struct Pool {
-  std::mutex mutex;
+  Mutex mutex;
   std::array<FreeBlock*, class_count> free = {};
   /// The number of calls when a class was last asked for or given a block.
   std::array<int64_t, class_count> last_used = {};
@@ -75,14 +103,14 @@ void* pop(size_t index) {
 
 /// Gives a block back to the system, its pages as well: the C library would keep those that lie
 /// between others.
-void give_back(void* block, size_t bytes) {
+void give_back(void* block, [[maybe_unused]] size_t bytes) {
 #ifdef MADV_DONTNEED
   constexpr uintptr_t page = 65536;  // no CPU has larger ones
   uintptr_t begin = (reinterpret_cast<uintptr_t>(block) + page - 1) / page * page;
   uintptr_t end = (reinterpret_cast<uintptr_t>(block) + bytes) / page * page;
   if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 #endif
-  std::free(block);
+  free_aligned(block);
 }
 
 /// Gives free blocks back to the system until at most `bytes` of them are left, those first that
@@ -105,10 +133,9 @@ void shrink(int64_t bytes) {
 void* aligned_block(size_t bytes) {
   constexpr size_t huge_page = size_t{2} << 20;
   bool large = bytes >= huge_page;
-  void* block = nullptr;
-  if (posix_memalign(&block, large ? huge_page : alignment, bytes) != 0) return nullptr;
+  void* block = aligned(large ? huge_page : alignment, bytes);
 #ifdef MADV_HUGEPAGE
-  if (large) madvise(block, bytes, MADV_HUGEPAGE);
+  if (block && large) madvise(block, bytes, MADV_HUGEPAGE);
 #endif
   return block;
 }
@@ -158,7 +185,7 @@ void release(void* block, size_t bytes) {
   size_t index = class_of(bytes);
   std::lock_guard lock(pool.mutex);
   pool.counters.bytes_in_use -= block_bytes(index);
-  if (!caching) return std::free(block);
+  if (!caching) return free_aligned(block);
   pool.free[index] = new (block) FreeBlock{pool.free[index]};
   pool.last_used[index] = pool.counters.calls;
   pool.counters.bytes_cached += block_bytes(index);

@@ -19,20 +19,7 @@ if command -v ccache > /dev/null; then
   export EM_COMPILER_WRAPPER=ccache CCACHE_SLOPPINESS=pch_defines,time_macros
 fi
 
-# Headers for all machines lie beside those for this one. Links leave out the latter.
-for headers in hwy nlohmann doctest CLI; do
-  ln -sfn "/usr/include/$headers" "$packages/include/$headers"
-done
-
-# package NAME [LIBRARY]: what pkg-config says of it.
-package() {
-  printf 'Name: %s\nDescription: %s in WebAssembly\nVersion: %s\nCflags: -I%s\nLibs: %s\n' \
-    "$1" "$1" "$(pkg-config --modversion "$1")" "$packages/include" "${2-}" > "$packages/$1.pc"
-}
-package libhwy "$packages/libhwy.a"
-package nlohmann_json
-em++ -std=c++20 -O2 -msimd128 -I"$packages/include" -c "$sources/examples/book/highway.cpp" -o "$packages/highway.o"
-emar rcs "$packages/libhwy.a" "$packages/highway.o"
+"$sources/.packaging/portable/packages.sh" "$packages" emar em++ -msimd128
 
 if [ ! -f "$build/build.ninja" ]; then
   printf "[constants]\nsources = '%s'\npackages = '%s'\n" "$sources" "$packages" > "$packages/folders.ini"

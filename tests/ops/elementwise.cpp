@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "tests/support/op_row.h"
@@ -37,7 +38,7 @@ std::vector<OpRow> rows_of_one() {
     auto gelu_of = [](B x) { return x * (B(1) + erf(x * B(std::sqrt(0.5)))) * B(0.5); };
     rows.push_back(each("gelu", shape, gelu, gelu_of, -4, 4));
     auto gelu_tanh_of = [](B x) {
-      B inner = B(std::sqrt(2 / M_PI)) * (x + B(0.044715) * x * x * x);
+      B inner = B(std::sqrt(2 / std::numbers::pi)) * (x + B(0.044715) * x * x * x);
       return x * (B(1) + tanh(inner)) * B(0.5);
     };
     rows.push_back(each("gelu_tanh", shape, gelu_tanh, gelu_tanh_of, -4, 4));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "core/scalar.h"
 
@@ -65,6 +66,8 @@ inline Bounded sqrt(const Bounded& x) {
   return {value, error + 4 * epsilon * value, value};
 }
 inline Bounded tanh(const Bounded& x) { return rounded(x, std::tanh(x.value), 1); }
-inline Bounded erf(const Bounded& x) { return rounded(x, std::erf(x.value), 2 / std::sqrt(M_PI)); }
+inline Bounded erf(const Bounded& x) {
+  return rounded(x, std::erf(x.value), 2 * std::numbers::inv_sqrtpi);
+}
 
 }  // namespace shiftgrad::test

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <string>
 
 #include "core/errors.h"
@@ -13,9 +12,11 @@
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = std::filesystem::temp_directory_path() / "shiftgrad-XXXXXX";
-    shiftgrad::require(::mkdtemp(name.data()) != nullptr, "no temporary folder ", name);
-    path_ = name;
+    std::random_device random;
+    path_ = std::filesystem::temp_directory_path() /
+            shiftgrad::text("shiftgrad-", random(), "-", random());
+    shiftgrad::require(std::filesystem::create_directory(path_), "no temporary folder ",
+                       path_.string());
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -24,7 +25,7 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  std::string file(const std::string& name) const { return path_ / name; }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
   /// How many files and folders are in it.
   int64_t entries() const { return std::distance(std::filesystem::directory_iterator(path_), {}); }
 

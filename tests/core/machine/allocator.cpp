@@ -1,9 +1,9 @@
 #include "core/machine/allocator.h"
 
 #include <malloc.h>
-#include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
+#include <unistd.h>
 #endif
 
 #include <algorithm>
@@ -106,6 +106,7 @@ TEST_CASE("allocate: a block is at most a quarter too large") {
   for (size_t bytes = 5000; bytes < 50'000'000; bytes += bytes / 7) check(bytes);
 }
 
+#ifndef _WIN32
 TEST_CASE("allocate: a block ends for a sanitizer where the request does") {
   if (allocator_caches()) return;
   for (size_t bytes : {1, 63, 64, 65, 1000, 5'000'001}) {
@@ -113,6 +114,7 @@ TEST_CASE("allocate: a block ends for a sanitizer where the request does") {
     CHECK(malloc_usable_size(block.memory) == bytes);
   }
 }
+#endif
 
 TEST_CASE("allocate: what cannot be had is an error") {
   constexpr size_t bytes = std::numeric_limits<size_t>::max();
@@ -151,11 +153,15 @@ TEST_CASE("release: also when a thread ends") {
 
 namespace {
 
-/// The bytes of this process that are in memory.
+/// The bytes of this process that are in memory, as Linux says.
 int64_t resident() {
+#ifdef __linux__
   int64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages >> pages;
   return pages * sysconf(_SC_PAGESIZE);
+#else
+  return 0;
+#endif
 }
 
 /// While it lives, Linux does not join small pages to huge ones. It does so when it has time, and fills

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <numbers>
+
 #include "nn/models/encoder_decoder_block.h"
 #include "nn/models/r_transformer_block.h"
 #include "tests/support/oracles/attention.h"
@@ -35,7 +37,7 @@ inline Values norm_oracle(const Values& x, const Weights& weights, double epsilo
 inline double activation_oracle(Activation activation, double x) {
   if (activation == Activation::relu) return std::max(x, 0.0);
   if (activation == Activation::gelu) return x * 0.5 * (1 + std::erf(x / std::sqrt(2.0)));
-  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
 }
 
 inline Values feed_forward_oracle(const Values& x, const Weights& weights, Activation activation) {

@@ -1,5 +1,5 @@
-// The functions of Highway that its headers leave to its library. WebAssembly has one instruction
-// set, so there is nothing to find out at run time.
+// The functions of Highway that its headers leave to its library, where there is one instruction set
+// and nothing to find out at run time: in WebAssembly, and on Windows.
 
 #include <hwy/highway.h>
 

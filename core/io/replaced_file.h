@@ -1,0 +1,24 @@
+#pragma once
+
+// What writing a file whole takes from the system: see replaced_file_posix.cpp and
+// replaced_file_windows.cpp.
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace shiftgrad {
+
+/// Returns the name of a temporary file, which nobody can know beforehand.
+std::string temporary_name();
+
+/// Writes the pieces to a temporary file in the folder of `path`, which others see as locked while
+/// it is written, and then puts it in the place of what is there. Throws the reason, without the
+/// path.
+void replace_file(std::filesystem::path path, std::span<const std::span<const std::byte>> pieces);
+
+/// Removes a temporary file unless it is locked, that is, unless somebody is writing it.
+void remove_unless_locked(const std::filesystem::path& path);
+
+}  // namespace shiftgrad
