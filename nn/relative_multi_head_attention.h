@@ -14,10 +14,8 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct RelativeMultiHeadAttention;
-
 struct RelativeMultiHeadAttentionConfig {
-  using Layer = RelativeMultiHeadAttention;
+  using Layer = struct RelativeMultiHeadAttention;
   static constexpr const char* type = "relative_multi_head_attention";
   static constexpr KnownModel known{
       .name = "labml",
