@@ -209,7 +209,7 @@ struct AttentionScratch {
   Buffer dropped{problem.a.dropout.rate > 0 ? rows * keys : 0};
   /// [keys of a part, distances]
   Buffer by_key{problem.a.position_queries.defined() ? most_rows * (rows + most_rows) : 0};
-  /// Those of any left factor that a tile makes.
+  /// The panels of any left factor that a tile makes.
   Buffer panels{packs
                     ? std::max({left_panel_count(rows, rows + keys), left_panel_count(most_rows, D),
                                 left_panel_count(most_rows, rows + most_rows)})
