@@ -26,15 +26,13 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct Aft;
-
 /// Forms of the position biases w.
 enum class AftForm { full, local, simple, conv };
 constexpr auto names(AftForm) { return std::array{"full", "local", "simple", "conv"}; }
 
 /// Config of an Aft.
 struct AftConfig {
-  using Layer = Aft;
+  using Layer = struct Aft;
   static constexpr const char* type = "aft";
   static constexpr KnownModel known{.name = "aft",
                                     .summary = "attention free, weighted sums of values",

@@ -17,11 +17,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct LocalRnn;
-
 /// Config of a LocalRnn.
 struct LocalRnnConfig {
-  using Layer = LocalRnn;
+  using Layer = struct LocalRnn;
   static constexpr const char* type = "local_rnn";
   static constexpr KnownModel known{"local_rnn", "a recurrent network over a window"};
   /// s, the number of tokens in a window, at most 65536.

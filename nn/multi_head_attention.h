@@ -16,15 +16,13 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct MultiHeadAttention;
-
 /// How attention knows positions: not at all, by rotary embedding, or by ALiBi's biases.
 enum class AttentionPosition { none, rope, alibi };
 constexpr auto names(AttentionPosition) { return std::array{"none", "rope", "alibi"}; }
 
 /// Config of a MultiHeadAttention.
 struct MultiHeadAttentionConfig {
-  using Layer = MultiHeadAttention;
+  using Layer = struct MultiHeadAttention;
   static constexpr const char* type = "multi_head_attention";
   static constexpr KnownModel known{.name = "transformer",
                                     .summary = "absolute positions, rotary or ALiBi",

@@ -13,11 +13,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct RelativeGlobalAttention;
-
 /// Config of a RelativeGlobalAttention.
 struct RelativeGlobalAttentionConfig {
-  using Layer = RelativeGlobalAttention;
+  using Layer = struct RelativeGlobalAttention;
   static constexpr const char* type = "relative_global_attention";
   static constexpr KnownModel known{"music_transformer", "an embedding for each distance"};
   /// Number of distances that are attended to, in each direction. JSON calls it max_seq.

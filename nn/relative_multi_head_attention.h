@@ -14,11 +14,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct RelativeMultiHeadAttention;
-
 /// Config of a RelativeMultiHeadAttention.
 struct RelativeMultiHeadAttentionConfig {
-  using Layer = RelativeMultiHeadAttention;
+  using Layer = struct RelativeMultiHeadAttention;
   static constexpr const char* type = "relative_multi_head_attention";
   static constexpr KnownModel known{
       .name = "labml",

@@ -14,11 +14,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct ShawAttention;
-
 /// Config of a ShawAttention.
 struct ShawAttentionConfig {
-  using Layer = ShawAttention;
+  using Layer = struct ShawAttention;
   static constexpr const char* type = "shaw_attention";
   static constexpr KnownModel known{"shaw", "clipped distances, for keys and values"};
   /// m, the distance beyond which all distances share one row.

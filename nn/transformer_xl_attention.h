@@ -25,15 +25,13 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct TransformerXLAttention;
-
 /// What stands for a distance δ: a sinusoid R_δ, or learned E_δ and s_δ.
 enum class DistancePositions { sinusoid, learned };
 constexpr auto names(DistancePositions) { return std::array{"sinusoid", "learned"}; }
 
 /// Config of a TransformerXLAttention.
 struct TransformerXLAttentionConfig {
-  using Layer = TransformerXLAttention;
+  using Layer = struct TransformerXLAttention;
   static constexpr const char* type = "transformer_xl_attention";
   static constexpr KnownModel known{.name = "transformer_xl",
                                     .summary = "relative positions, as sinusoids or learned",

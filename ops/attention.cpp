@@ -79,8 +79,8 @@ Tensor relative_attention(const RelativeAttention& attention) {
     *x = with_dense_rows(*x);
     inputs.push_back(x);
   }
-  AttentionSizes sizes(a);
-  Tensor by_token = Tensor::empty({sizes.B, sizes.T, sizes.H, sizes.D});
+  AttentionProblem problem{a};
+  Tensor by_token = Tensor::empty({problem.B, problem.T, problem.H, problem.D});
   Tensor y = transpose(by_token, 1, 2);  // [B, H, T, D]
   if (y.count() == 0) {
     record(y, inputs, [](const Tensor&) {});
@@ -88,9 +88,9 @@ Tensor relative_attention(const RelativeAttention& attention) {
   }
   AttentionRecord saved{.y = y, .rows = {}, .exponentials = {}};
   if (recording(inputs)) {
-    saved.rows = Tensor::empty({sizes.B, sizes.H, sizes.T, 2});
-    if (sizes.keeps_exponentials())
-      saved.exponentials = Tensor::empty({sizes.B, sizes.H, sizes.T, sizes.K});
+    saved.rows = Tensor::empty({problem.B, problem.H, problem.T, 2});
+    if (problem.keeps_exponentials())
+      saved.exponentials = Tensor::empty({problem.B, problem.H, problem.T, problem.K});
   }
   attention_forward(a, saved);
   record(y, inputs, [a, saved](const Tensor& dy) { attention_backward(a, saved, dy); });

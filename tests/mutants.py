@@ -37,9 +37,9 @@ class Mutant(NamedTuple):
 ATTENTION = "ops/attention*"  # and the tests in that folder
 MUTANTS = [
     # Attention: tiles, and what is carried from one to the next.
-    Mutant("dropout's row offset", "ops/attention/tile.cpp", " * sizes.T + tile.first + i;", " * sizes.T + i;", ATTENTION),
-    Mutant("dropout's key offset", "ops/attention/tile.cpp", "row * sizes.K + tile.key_begin + begin,",
-           "row * sizes.K + begin,", ATTENTION),
+    Mutant("dropout's row offset", "ops/attention/tile.cpp", " * T + tile.first + i;", " * T + i;", ATTENTION),
+    Mutant("dropout's key offset", "ops/attention/tile.cpp", "row * K + tile.key_begin + begin,",
+           "row * K + begin,", ATTENTION),
     Mutant("dropout of the first row of a batch", "ops/attention/tile.cpp", "(a.dropout.first_row + tile.b)", "(tile.b)",
            ATTENTION),
     Mutant("sums of y are not rescaled", "ops/attention/forward.cpp", "    scale_row(kept, y, i);\n", "", ATTENTION),

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <random>
-#include <regex>
+#include <string_view>
 
 #include "core/errors.h"
 #include "core/io/path.h"
@@ -14,8 +14,9 @@ namespace shiftgrad {
 namespace {
 
 bool is_temporary_name(const std::string& name) {
-  static const std::regex form(R"(\.shiftgrad-[0-9a-f]{16}\.tmp)");
-  return std::regex_match(name, form);
+  constexpr std::string_view begin = ".shiftgrad-";
+  size_t end = name.find_first_not_of("0123456789abcdef", begin.size());
+  return name.starts_with(begin) && end == begin.size() + 16 && name.substr(end) == ".tmp";
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "core/machine/dispatch.h"
 #include "core/machine/simd.h"
 #include "core/machine/simd_functions-inl.h"
-#include "core/machine/simd_loops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 

@@ -1,17 +1,10 @@
 // The functions that simd::map can apply. A function is a type with its value y = f(x) and the
 // gradient dy f'(x), which may use y.
 //
-// This file is compiled once for each instruction set, hence the unusual guard.
-
-#if defined(SHIFTGRAD_CORE_SIMD_FUNCTIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SHIFTGRAD_CORE_SIMD_FUNCTIONS_INL_H_
-#undef SHIFTGRAD_CORE_SIMD_FUNCTIONS_INL_H_
-#else
-#define SHIFTGRAD_CORE_SIMD_FUNCTIONS_INL_H_
-#endif
+// A kernel includes this once for each instruction set, so there is no guard.
 
 #include "core/machine/simd.h"
-#include "core/machine/simd_math-inl.h"
+#include "core/machine/simd_loops-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 
@@ -114,5 +107,3 @@ HWY_INLINE void with_function(Unary f, Body body) {
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
-
-#endif

@@ -1,14 +1,7 @@
 // Walks an array in vectors. The elements left over at its end go through the same vector
 // arithmetic as the others, so that an element's bits do not depend on its place.
 //
-// This file is compiled once for each instruction set, hence the unusual guard.
-
-#if defined(SHIFTGRAD_CORE_SIMD_LOOPS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SHIFTGRAD_CORE_SIMD_LOOPS_INL_H_
-#undef SHIFTGRAD_CORE_SIMD_LOOPS_INL_H_
-#else
-#define SHIFTGRAD_CORE_SIMD_LOOPS_INL_H_
-#endif
+// A kernel includes this once for each instruction set, so there is no guard.
 
 #include <cstring>
 
@@ -143,5 +136,3 @@ HWY_INLINE void store_sums(Scalar alpha, Vector sums, Scalar beta, Scalar* row, 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
-
-#endif

@@ -8,14 +8,7 @@
 // truncated Chebyshev series, computed with 50 digits and written out in powers; what it leaves
 // out is less than the rounding errors.
 //
-// This file is compiled once for each instruction set, hence the unusual guard.
-
-#if defined(SHIFTGRAD_CORE_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SHIFTGRAD_CORE_SIMD_MATH_INL_H_
-#undef SHIFTGRAD_CORE_SIMD_MATH_INL_H_
-#else
-#define SHIFTGRAD_CORE_SIMD_MATH_INL_H_
-#endif
+// A kernel includes this once for each instruction set, so there is no guard.
 
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
@@ -162,5 +155,3 @@ HWY_INLINE Vector normal_cdf(Vector x, Vector gaussian_of_x) {
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
-
-#endif

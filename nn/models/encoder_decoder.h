@@ -22,11 +22,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct EncoderDecoder;
-
 /// Config of an EncoderDecoder.
 struct EncoderDecoderConfig {
-  using Layer = EncoderDecoder;
+  using Layer = struct EncoderDecoder;
   static constexpr const char* type = "encoder_decoder";
   int64_t source_vocab_size = 0;
   int64_t target_vocab_size = 0;

@@ -12,11 +12,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct EncoderDecoderBlock;
-
 /// Config of an EncoderDecoderBlock.
 struct EncoderDecoderBlockConfig : TransformerBlockConfig {
-  using Layer = EncoderDecoderBlock;
+  using Layer = struct EncoderDecoderBlock;
   static constexpr const char* type = "encoder_decoder_block";
   /// Number of heads of the cross-attention. The default is the mixer's number; it is required
   /// where the mixer has no heads.

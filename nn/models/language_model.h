@@ -23,15 +23,13 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct LanguageModel;
-
 /// Types of blocks that a language model may have.
 enum class BlockType { transformer_block, r_transformer_block };
 constexpr auto names(BlockType) { return std::array{"transformer_block", "r_transformer_block"}; }
 
 /// Config of a LanguageModel.
 struct LanguageModelConfig {
-  using Layer = LanguageModel;
+  using Layer = struct LanguageModel;
   static constexpr const char* type = "language_model";
   int64_t vocab_size = 0;
   int64_t d_model = 0;

@@ -16,11 +16,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct RTransformerBlock;
-
 /// Config of an RTransformerBlock.
 struct RTransformerBlockConfig {
-  using Layer = RTransformerBlock;
+  using Layer = struct RTransformerBlock;
   static constexpr const char* type = "r_transformer_block";
   static constexpr KnownModel known{"r_transformer", "local_rnn below attention"};
   /// Number of tokens in a window of the recurrent net.

@@ -10,11 +10,9 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct TransformerBlock;
-
 /// Config of a TransformerBlock.
 struct TransformerBlockConfig {
-  using Layer = TransformerBlock;
+  using Layer = struct TransformerBlock;
   static constexpr const char* type = "transformer_block";
   MixerConfig mixer{};
   int64_t d_inner = 0;

@@ -1,13 +1,6 @@
 // What the kernel of AFT adds up: the terms of keys, and the tiles in which queries meet them.
 //
-// This file is compiled once for each instruction set, hence the unusual guard.
-
-#if defined(SHIFTGRAD_OPS_AFT_TERMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SHIFTGRAD_OPS_AFT_TERMS_INL_H_
-#undef SHIFTGRAD_OPS_AFT_TERMS_INL_H_
-#else
-#define SHIFTGRAD_OPS_AFT_TERMS_INL_H_
-#endif
+// A kernel includes this once for each instruction set, so there is no guard.
 
 #include <algorithm>
 #include <cmath>
@@ -168,5 +161,3 @@ HWY_INLINE void for_tiles(const Terms& terms, const double* weights, Body body) 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
-
-#endif

@@ -1,14 +1,7 @@
 // Vectors of doubles for the kernel of AFT. They are the compiler's own, since Highway has no
 // doubles where the machine is WebAssembly.
 //
-// This file is compiled once for each instruction set, hence the unusual guard.
-
-#if defined(SHIFTGRAD_OPS_AFT_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef SHIFTGRAD_OPS_AFT_VECTORS_INL_H_
-#undef SHIFTGRAD_OPS_AFT_VECTORS_INL_H_
-#else
-#define SHIFTGRAD_OPS_AFT_VECTORS_INL_H_
-#endif
+// A kernel includes this once for each instruction set, so there is no guard.
 
 #include <hwy/highway.h>
 
@@ -111,5 +104,3 @@ HWY_INLINE Vector sums_of_lanes(const Vector* rows) {
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::aft::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
-
-#endif

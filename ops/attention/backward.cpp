@@ -39,9 +39,10 @@ class TaskGradient {
  public:
   /// Sets up the gradient of `input` by head, [H or 1, rows, columns] or [B, H, rows, columns]; an
   /// undefined input has none.
-  TaskGradient(const Tensor& input, int64_t strips, const AttentionSizes& sizes) {
+  TaskGradient(const Tensor& input, const AttentionProblem& problem) {
     if (!input.requires_gradient()) return;
-    target_ = expand(input, {strips, sizes.B, sizes.H, input.size(-2), input.size(-1)});
+    target_ =
+        expand(input, {problem.strips(), problem.B, problem.H, input.size(-2), input.size(-1)});
     sums_ = Tensor::empty(target_.shape());
     data_ = sums_.mutable_data();
   }
@@ -75,23 +76,24 @@ class TaskGradient {
 /// The gradient of the query, whose rows are written by one block each: in place where it is dense.
 class QueryGradient {
  public:
-  QueryGradient(const Tensor& query, const AttentionSizes& sizes) : open_(query.open_gradient()) {
+  QueryGradient(const Tensor& query, const AttentionProblem& problem)
+      : open_(query.open_gradient()) {
     if (!open_) return;
     const Layout& layout = open_.target.layout();
     in_place_ = !layout.is_broadcast() && layout.strides[-1] == 1;
     rows_ = in_place_ ? open_.target : Tensor::empty(query.shape());
     data_ = rows_.mutable_data();
-    written_ = std::make_unique<bool[]>(static_cast<size_t>(sizes.B * sizes.H * sizes.blocks()));
+    written_ =
+        std::make_unique<bool[]>(static_cast<size_t>(problem.B * problem.H * problem.blocks()));
   }
 
   /// Adds the rows of a block that has not been written yet. Returns whether they are finite; by
   /// multiplying, they are left alone otherwise.
-  bool add(const AttentionBlock& block, const AttentionSizes& sizes, const ConstMatrix& dq,
-           Zeros zeros) const {
+  bool add(const AttentionBlock& block, const ConstMatrix& dq, Zeros zeros) const {
     bool finite = is_finite(dq);
     if (!open_) return finite;
-    bool& written = written_[static_cast<size_t>((block.b * sizes.H + block.h) * sizes.blocks() +
-                                                 block.number)];
+    int64_t head = block.b * block.problem.H + block.h;
+    bool& written = written_[static_cast<size_t>(head * block.problem.blocks() + block.number)];
     if (written || (!finite && zeros == Zeros::multiply)) return finite;
     written = true;
     ConstMatrix rows = block.queries(rows_);
@@ -117,25 +119,22 @@ class QueryGradient {
 /// Returns a bias [H, D] as a table of one row for each head.
 Tensor bias_by_head(const Tensor& x) { return x.defined() ? unsqueeze(x, 1) : x; }
 
-struct Gradients {
-  QueryGradient query;
-  TaskGradient key, value, content_bias, position_bias, position_rows, position_queries,
-      position_scores, clipped_keys, clipped_values;
+/// Returns scores [n, H] as a table of one row for each head.
+Tensor scores_by_head(const Tensor& x) { return x.defined() ? bias_by_head(transpose(x)) : x; }
 
-  Gradients(const RelativeAttention& a, const AttentionSizes& sizes, int64_t strips)
-      : query(a.query, sizes),
-        key(a.key, strips, sizes),
-        value(a.value, strips, sizes),
-        content_bias(bias_by_head(a.content_bias), strips, sizes),
-        position_bias(bias_by_head(a.position_bias), strips, sizes),
-        position_rows(table_by_head(a.position_rows), strips, sizes),
-        position_queries(table_by_head(a.position_queries), strips, sizes),
-        position_scores(a.position_scores.defined()
-                            ? bias_by_head(transpose(a.position_scores, 0, 1))
-                            : a.position_scores,
-                        strips, sizes),
-        clipped_keys(table_by_head(a.clipped_keys), strips, sizes),
-        clipped_values(table_by_head(a.clipped_values), strips, sizes) {}
+/// The gradients of all inputs.
+struct Gradients {
+  const AttentionProblem& problem;
+  const RelativeAttention& a = problem.a;
+  QueryGradient query{a.query, problem};
+  TaskGradient key{a.key, problem}, value{a.value, problem};
+  TaskGradient content_bias{bias_by_head(a.content_bias), problem};
+  TaskGradient position_bias{bias_by_head(a.position_bias), problem};
+  TaskGradient position_rows{table_by_head(a.position_rows), problem};
+  TaskGradient position_queries{table_by_head(a.position_queries), problem};
+  TaskGradient position_scores{scores_by_head(a.position_scores), problem};
+  TaskGradient clipped_keys{table_by_head(a.clipped_keys), problem};
+  TaskGradient clipped_values{table_by_head(a.clipped_values), problem};
 
   /// The gradients that the tasks share in parts; the query's rows are written once each.
   auto shared() const {
@@ -153,306 +152,268 @@ struct Gradients {
 
 /// What all tiles share.
 struct BackwardFactors {
-  const RelativeAttention& a;
-  const AttentionSizes& sizes;
+  const AttentionProblem& problem;
   const Gradients& gradients;
-  ScoreFactors scores{a, sizes.packs() && !sizes.keeps_exponentials()};
-  HeadFactors keys{a.key, HeadFactors::Side::rows, sizes.packs()};
-  HeadFactors values{a.value, HeadFactors::Side::transposed, sizes.packs()};
-  HeadFactors position_rows{table_by_head(a.position_rows), HeadFactors::Side::rows, sizes.packs()};
-  HeadFactors position_queries{table_by_head(a.position_queries), HeadFactors::Side::rows,
-                               sizes.packs()};
+  const RelativeAttention& a = problem.a;
+  bool packs = problem.packs();
+  ScoreFactors scores{a, packs && !problem.keeps_exponentials()};
+  HeadFactors keys{a.key, HeadFactors::Side::rows, packs};
+  HeadFactors values{a.value, HeadFactors::Side::transposed, packs};
+  HeadFactors position_rows{table_by_head(a.position_rows), HeadFactors::Side::rows, packs};
+  HeadFactors position_queries{table_by_head(a.position_queries), HeadFactors::Side::rows, packs};
 };
 
 /// What a thread needs beyond the scratch of the forward pass.
 struct BackwardScratch : AttentionScratch {
-  Buffer probability_panels, gradient_panels;             // of pᵀ and dsᵀ, as left factors
-  Buffer scaled, scaled_panels;                           // dy_i / total_i [rows, D]
-  Buffer content_slope, position_slope;                   // dq_i [rows, D], from each product
-  Buffer scaled_factor, content_factor, position_factor;  // the above as right factors
-  Buffer clipped_gradients, clipped_slopes;               // [rows, 2m + 1]
-
-  BackwardScratch(const RelativeAttention& a, const AttentionSizes& sizes)
-      : AttentionScratch(a, sizes),
-        probability_panels(panels.count()),
-        gradient_panels(panels.count()),
-        scaled(sizes.block_rows() * sizes.D),
-        scaled_panels(content_panels.count()),
-        content_slope(scaled.count()),
-        position_slope(scaled.count()),
-        scaled_factor(sizes.packs() ? right_panel_count(sizes.block_rows(), sizes.D) : 0),
-        content_factor(scaled_factor.count()),
-        position_factor(scaled_factor.count()),
-        clipped_gradients(clipped_sums.count()),
-        clipped_slopes(clipped_scores.count()) {}
+  /// pᵀ and dsᵀ, as left factors.
+  Buffer probability_panels{panels.count()}, gradient_panels{panels.count()};
+  /// dy_i / total_i [rows, D], and that as a left factor.
+  Buffer scaled{rows * D}, scaled_panels{content_panels.count()};
+  /// dq_i [rows, D], from each product.
+  Buffer content_slope{rows * D}, position_slope{rows * D};
+  /// dy_i / total_i and the queries as right factors.
+  Buffer scaled_factor{packs ? right_panel_count(rows, D) : 0};
+  Buffer content_factor{scaled_factor.count()}, position_factor{scaled_factor.count()};
+  /// [rows, 2m + 1]
+  Buffer clipped_gradients{clipped_sums.count()}, clipped_slopes{clipped_scores.count()};
 };
 
 /// One block of one task.
-class BackwardBlock {
- public:
-  BackwardBlock(const BackwardFactors& factors, const BackwardScratch& scratch,
-                const AttentionRecord& record, const AttentionBlock& block, const Tensor& dy,
-                int64_t task, Zeros zeros);
-  void add(const AttentionTile& tile);
-  /// Adds the gradients that the block has as a whole: those of the query, the biases and the
-  /// clipped tables. `sees` is whether it has a tile. Returns whether that of the query is finite.
-  bool finish(bool sees) const;
-
- private:
-  void scale(const ConstMatrix& dy);
-  void exponentials(const TileScores& scores, int64_t first, int64_t count) const;
-  void leave_out(const Matrix& e, int64_t first, int64_t count) const;
-  void score_gradients(const ConstMatrix& e, const Matrix& ds, int64_t first, int64_t count) const;
-  void probability_gradients(const AttentionTile& tile, const Matrix& dp, int64_t first,
-                             int64_t count) const;
-  void value_gradients(const AttentionTile& tile, const LeftFactor& dropped) const;
-  void content_gradients(const AttentionTile& tile, const LeftFactor& ds,
-                         const LeftFactor& transposed) const;
-  void position_gradients(const AttentionTile& tile, const ShiftedScores& ds) const;
-  void position_query_gradients(const AttentionTile& tile, const ConstMatrix& ds) const;
-
-  const RelativeAttention& a;
-  const AttentionSizes& sizes;
-  const Gradients& gradients;
+struct BackwardBlock {
   const BackwardFactors& factors;
   const BackwardScratch& scratch;
   const AttentionRecord& record;
   const AttentionBlock& block;
   int64_t task;
   Zeros zeros;
-  BlockQueries queries;
-  std::array<SoftmaxRow, AttentionSizes::most_rows> rows = {};
-  std::array<Scalar, AttentionSizes::most_rows> means = {};  // dy_i·y_i / total_i
-  Matrix scaled, dq, dq_position;                            // [rows, D]
-  Matrix clipped_gradients, clipped_sums, clipped_slopes;    // [rows, 2m + 1]
-  LeftFactor scaled_left;
-  PackedFactor scaled_right, content_right, position_right;
-};
+  const RelativeAttention& a = factors.a;
+  const Gradients& gradients = factors.gradients;
+  BlockQueries queries{block, scratch};
+  std::array<SoftmaxRow, AttentionScratch::most_rows> rows = {};
+  std::array<Scalar, AttentionScratch::most_rows> means = {};  // dy_i·y_i / total_i
+  /// [rows, D]
+  Matrix scaled = rows_in(scratch.scaled, scratch.D);
+  Matrix dq = rows_in(scratch.content_slope, scratch.D);
+  Matrix dq_position = rows_in(scratch.position_slope, scratch.D);
+  /// [rows, 2m + 1]
+  Matrix clipped_gradients = rows_in(scratch.clipped_gradients, row_count(a.clipped_values));
+  Matrix clipped_sums = rows_in(scratch.clipped_sums, row_count(a.clipped_values));
+  Matrix clipped_slopes = rows_in(scratch.clipped_slopes, row_count(a.clipped_keys));
+  LeftFactor scaled_left{};
+  PackedFactor scaled_right{}, content_right{}, position_right{};
 
-BackwardBlock::BackwardBlock(const BackwardFactors& f, const BackwardScratch& memory,
-                             const AttentionRecord& its_record, const AttentionBlock& its_block,
-                             const Tensor& dy, int64_t its_task, Zeros its_zeros)
-    : a(f.a),
-      sizes(f.sizes),
-      gradients(f.gradients),
-      factors(f),
-      scratch(memory),
-      record(its_record),
-      block(its_block),
-      task(its_task),
-      zeros(its_zeros),
-      queries(a, block, scratch) {
-  auto matrix = [&](const Buffer& buffer, int64_t columns) {
+  void begin(const Tensor& dy) {
+    auto right = [&](const ConstMatrix& x, const Buffer& panels) {
+      return scratch.packs ? pack_right(x, panels.data()) : PackedFactor{x};
+    };
+    for (const Matrix* sums : {&dq_position, &clipped_sums, &clipped_slopes}) clear_matrix(*sums);
+    scale(block.queries(dy));
+    scaled_left = scratch.left(scaled, scratch.scaled_panels);
+    scaled_right = right(scaled, scratch.scaled_factor);
+    content_right = right(queries.content.matrix, scratch.content_factor);
+    position_right = right(queries.position.matrix, scratch.position_factor);
+    if (a.clipped_values.defined())
+      gemm(1, scaled, table_of_head(a.clipped_values, block.h).transposed(), 0, clipped_gradients);
+  }
+
+  void add(const AttentionTile& tile) {
+    std::optional<TileScores> scores;
+    if (!record.exponentials.defined()) scores.emplace(tile, factors.scores, queries, scratch);
+    Matrix e = scores ? scores->by_key : tile.part_of(record.exponentials), dropped = e;
+    if (a.dropout.rate > 0)
+      dropped = Matrix::row_major(scratch.dropped.data(), tile.rows, tile.keys);
+    ShiftedScores gradient(scratch.gradients, tile);
+    const Matrix& ds = gradient.by_key;
+    if (a.clipped_values.defined()) {
+      clear_matrix(ds);
+      add_clipped(clipped_gradients, tile, ds);
+    }
+    LeftFactor p_transposed, ds_left, ds_transposed;
+    for_near_rows(tile, [&](int64_t first, int64_t count) {
+      if (scores) exponentials(*scores, first, count);
+      if (zeros == Zeros::select) leave_out(e, first, count);
+      probability_gradients(tile, ds, first, count);
+      if (a.dropout.rate > 0) drop_rows(tile, first, count, e, dropped, ds);
+      if (zeros == Zeros::select)  // a dropped p_ij, which y_i does not depend on
+        clear_unweighted(dropped.rows_from(first, count), ds.rows_from(first, count));
+      p_transposed = scratch.left_part(dropped, true, first, count, scratch.probability_panels);
+      score_gradients(e, ds, first, count);
+      ds_left = scratch.left_part(ds, false, first, count, scratch.panels);
+      ds_transposed = scratch.left_part(ds, true, first, count, scratch.gradient_panels);
+    });
+    value_gradients(tile, p_transposed);
+    content_gradients(tile, ds_left, ds_transposed);
+    position_gradients(tile, gradient);
+    if (a.position_queries.defined()) position_query_gradients(tile, ds);
+  }
+
+  /// Adds the gradients that the block has as a whole: those of the query, the biases and the
+  /// clipped tables. `sees` is whether it has a tile. Returns whether that of the query is finite.
+  bool finish(bool sees) const {
+    if (!sees) clear_matrix(dq);
+    if (gradients.clipped_values.wanted())
+      weighted_product(zeros, {ConstMatrix(clipped_sums).transposed()}, {scaled}, 1,
+                       gradients.clipped_values.of(task));
+    if (a.clipped_keys.defined())
+      weighted_product(zeros, {clipped_slopes}, {table_of_head(a.clipped_keys, block.h)}, 1,
+                       dq_position);
+    if (gradients.clipped_keys.wanted())
+      weighted_product(zeros, {ConstMatrix(clipped_slopes).transposed()}, {queries.position.matrix},
+                       1, gradients.clipped_keys.of(task));
+    if (gradients.content_bias.wanted()) add_rows(dq, gradients.content_bias.of(task).data);
+    if (gradients.position_bias.wanted())
+      add_rows(dq_position, gradients.position_bias.of(task).data);
+    if (meets_positions(a))
+      simd::zip(simd::Binary::add, dq.data, dq_position.data, dq.data, block.rows * scratch.D);
+    return gradients.query.add(block, dq, zeros);
+  }
+
+ private:
+  Matrix rows_in(const Buffer& buffer, int64_t columns) const {
     return Matrix::row_major(buffer.data(), block.rows, columns);
-  };
-  auto right = [&](const ConstMatrix& x, const Buffer& panels) {
-    return sizes.packs() ? pack_right(x, panels.data()) : PackedFactor{x};
-  };
-  auto buckets = [](const Tensor& table) { return table.defined() ? table.size(0) : 0; };
-  scaled = matrix(scratch.scaled, sizes.D);
-  dq = matrix(scratch.content_slope, sizes.D);
-  dq_position = matrix(scratch.position_slope, sizes.D);
-  clipped_gradients = matrix(scratch.clipped_gradients, buckets(a.clipped_values));
-  clipped_sums = matrix(scratch.clipped_sums, buckets(a.clipped_values));
-  clipped_slopes = matrix(scratch.clipped_slopes, buckets(a.clipped_keys));
-  for (const Matrix* sums : {&dq_position, &clipped_sums, &clipped_slopes}) clear_matrix(*sums);
-  scale(block.queries(dy));
-  scaled_left = scratch.left(scaled, scratch.scaled_panels);
-  scaled_right = right(scaled, scratch.scaled_factor);
-  content_right = right(queries.content.matrix, scratch.content_factor);
-  position_right = right(queries.position.matrix, scratch.position_factor);
-  if (a.clipped_values.defined())
-    gemm(1, scaled, table_of_head(a.clipped_values, block.h).transposed(), 0, clipped_gradients);
-}
-
-/// Sets the rows of `scaled`, and their products with y. By selecting, a row of dy that is 0 passes
-/// nothing on, whatever its query sees.
-void BackwardBlock::scale(const ConstMatrix& dy) {
-  const Scalar* saved = record.rows.data() + 2 * block.row_number(sizes);
-  ConstMatrix y = block.queries(record.y);
-  for (int64_t i = 0; i < block.rows; ++i) {
-    SoftmaxRow& row = rows[static_cast<size_t>(i)] = {saved[2 * i], saved[2 * i + 1]};
-    const Scalar* of_y = dy.data + i * dy.row_stride;
-    if (zeros == Zeros::select && is_zero(of_y, sizes.D)) row = {};  // as if it saw no key
-    Matrix of_row = scaled.rows_from(i, 1);
-    if (row.total == 0)
-      clear_matrix(of_row);
-    else
-      simd::axpby(1 / row.total, of_y, 0, of_row.data, sizes.D);
-    means[static_cast<size_t>(i)] =
-        simd::softmax_mean(of_row.data, y.data + i * y.row_stride, sizes.D);
   }
-}
 
-/// Makes some rows of e_ij = total_i p_ij again.
-void BackwardBlock::exponentials(const TileScores& scores, int64_t first, int64_t count) const {
-  scores.finish(first, count);
-  for (int64_t i = first; i < first + count; ++i) {
-    auto [begin, end] = scores.tile.seen[static_cast<size_t>(i)];
-    clear_outside(scores.by_key, i, begin, end);
-    rows[static_cast<size_t>(i)].make_again(&scores.by_key.at(i, begin), end - begin);
+  /// Sets the rows of `scaled`, and their products with y. By selecting, a row of dy that is 0
+  /// passes nothing on, whatever its query sees.
+  void scale(const ConstMatrix& dy) {
+    const Scalar* saved = record.rows.data() + 2 * block.row_number();
+    ConstMatrix y = block.queries(record.y);
+    for (int64_t i = 0; i < block.rows; ++i) {
+      SoftmaxRow& row = rows[static_cast<size_t>(i)] = {saved[2 * i], saved[2 * i + 1]};
+      const Scalar* of_y = dy.data + i * dy.row_stride;
+      if (zeros == Zeros::select && is_zero(of_y, scratch.D)) row = {};  // as if it saw no key
+      Matrix of_row = scaled.rows_from(i, 1);
+      if (row.total == 0)
+        clear_matrix(of_row);
+      else
+        simd::axpby(1 / row.total, of_y, 0, of_row.data, scratch.D);
+      means[static_cast<size_t>(i)] =
+          simd::softmax_mean(of_row.data, y.data + i * y.row_stride, scratch.D);
+    }
   }
-}
 
-/// Sets e_ij of rows that pass nothing on to 0.
-void BackwardBlock::leave_out(const Matrix& e, int64_t first, int64_t count) const {
-  for (int64_t i = first; i < first + count; ++i)
-    if (rows[static_cast<size_t>(i)].total == 0) clear_matrix(e.rows_from(i, 1));
-}
-
-/// Turns some rows of dp_ij into ds_ij.
-void BackwardBlock::score_gradients(const ConstMatrix& e, const Matrix& ds, int64_t first,
-                                    int64_t count) const {
-  for (int64_t i = first; i < first + count; ++i) {
-    Scalar* row = &ds.at(i, 0);
-    simd::softmax_gradient(&e.at(i, 0), row, means[static_cast<size_t>(i)], *a.factor, 0, row,
-                           ds.columns);
+  /// Makes some rows of e_ij = total_i p_ij again.
+  void exponentials(const TileScores& scores, int64_t first, int64_t count) const {
+    scores.finish(first, count);
+    for (int64_t i = first; i < first + count; ++i) {
+      auto [begin, end] = scores.tile.seen[static_cast<size_t>(i)];
+      clear_outside(scores.by_key, i, begin, end);
+      rows[static_cast<size_t>(i)].make_again(&scores.by_key.at(i, begin), end - begin);
+    }
   }
-}
 
-/// dp_ij = dy_i·(v_j + clipped_values[c]) / total_i for some rows, which begin with the second
-/// term.
-void BackwardBlock::probability_gradients(const AttentionTile& tile, const Matrix& dp,
-                                          int64_t first, int64_t count) const {
-  tile_product(1, scaled_left.rows_from(first, count),
-               factors.values.of(block).block(0, sizes.D, tile.key_begin, tile.keys),
-               a.clipped_values.defined() ? 1 : 0, dp.rows_from(first, count), {},
-               tile.visible.rows_from(first));
-}
+  /// Sets e_ij of rows that pass nothing on to 0.
+  void leave_out(const Matrix& e, int64_t first, int64_t count) const {
+    for (int64_t i = first; i < first + count; ++i)
+      if (rows[static_cast<size_t>(i)].total == 0) clear_matrix(e.rows_from(i, 1));
+  }
 
-/// dv_j += Σ_i p_ij dy_i, and p_ij by clipped distance.
-void BackwardBlock::value_gradients(const AttentionTile& tile, const LeftFactor& dropped) const {
-  if (gradients.value.wanted())
-    weighted_product(zeros, dropped, scaled_right, 1,
-                     gradients.value.of(task).rows_from(tile.key_begin, tile.keys),
-                     tile.visible.transposed());
-  if (gradients.clipped_values.wanted())
-    sum_clipped(dropped.matrix.transposed(), sizes, tile, clipped_sums);
-}
+  /// Turns some rows of dp_ij into ds_ij.
+  void score_gradients(const ConstMatrix& e, const Matrix& ds, int64_t first, int64_t count) const {
+    for (int64_t i = first; i < first + count; ++i) {
+      Scalar* row = &ds.at(i, 0);
+      simd::softmax_gradient(&e.at(i, 0), row, means[static_cast<size_t>(i)], *a.factor, 0, row,
+                             ds.columns);
+    }
+  }
 
-/// dq_i += Σ_j ds_ij k_j, and dk_j += Σ_i ds_ij (q_i + content_bias).
-void BackwardBlock::content_gradients(const AttentionTile& tile, const LeftFactor& ds,
-                                      const LeftFactor& transposed) const {
-  weighted_product(zeros, ds, factors.keys.of(block).block(tile.key_begin, tile.keys, 0, sizes.D),
-                   tile.kept, dq, tile.visible);
-  if (gradients.key.wanted())
-    weighted_product(zeros, transposed, content_right, 1,
-                     gradients.key.of(task).rows_from(tile.key_begin, tile.keys),
-                     tile.visible.transposed());
-}
+  /// dp_ij = dy_i·(v_j + clipped_values[c]) / total_i for some rows, which begin with the second
+  /// term.
+  void probability_gradients(const AttentionTile& tile, const Matrix& dp, int64_t first,
+                             int64_t count) const {
+    tile_product(1, scaled_left.rows_from(first, count),
+                 factors.values.of(block).block(0, scratch.D, tile.key_begin, tile.keys),
+                 a.clipped_values.defined() ? 1 : 0, dp.rows_from(first, count), {},
+                 tile.visible.rows_from(first));
+  }
 
-/// dq_i += Σ_δ ds_iδ position_rows[δ], dposition_rows[δ] += Σ_i ds_iδ (q_i + position_bias), the
-/// gradient of position_scores, and ds_ij by clipped distance.
-void BackwardBlock::position_gradients(const AttentionTile& tile, const ShiftedScores& ds) const {
-  if (a.clipped_keys.defined()) sum_clipped(ds.by_key, sizes, tile, clipped_slopes);
-  if (!a.position_rows.defined() && !gradients.position_scores.wanted()) return;
-  ds.clear_rest();
-  ConstMatrix by_distance = ds.by_distance;
-  if (a.position_rows.defined())
-    weighted_product(
-        zeros, scratch.left(by_distance, scratch.panels),
-        factors.position_rows.of(block).block(tile.table_begin, tile.distances, 0, sizes.D), 1,
-        dq_position, tile.inside);
-  if (gradients.position_rows.wanted())
-    weighted_product(
-        zeros, scratch.left(by_distance.transposed(), scratch.panels), position_right, 1,
-        gradients.position_rows.of(task).rows_from(tile.table_begin, tile.distances), tile.inside);
-  if (gradients.position_scores.wanted())
-    add_rows(by_distance, gradients.position_scores.of(task).data + tile.table_begin);
-}
+  /// dv_j += Σ_i p_ij dy_i, and p_ij by clipped distance.
+  void value_gradients(const AttentionTile& tile, const LeftFactor& dropped) const {
+    if (gradients.value.wanted())
+      weighted_product(zeros, dropped, scaled_right, 1,
+                       gradients.value.of(task).rows_from(tile.key_begin, tile.keys),
+                       tile.visible.transposed());
+    if (gradients.clipped_values.wanted())
+      sum_clipped(dropped.matrix.transposed(), tile, clipped_sums);
+  }
 
-/// dk_j += Σ_i ds_ij position_queries[δ], dposition_queries[δ] += Σ ds_ij k_j.
-void BackwardBlock::position_query_gradients(const AttentionTile& tile,
-                                             const ConstMatrix& ds) const {
-  if (!gradients.key.wanted() && !gradients.position_queries.wanted()) return;
-  for_key_parts(tile, a.position_queries, scratch.by_key, [&](const KeyPart& part) {
-    std::fill_n(scratch.by_key.data(), scratch.by_key.count(), Scalar{0});
-    add_matrix(ds.columns_from(part.begin, part.keys).transposed(), part.by_query);
-    ConstMatrix by_distance = part.by_distance;
-    int64_t first_key = tile.key_begin + part.begin;
+  /// dq_i += Σ_j ds_ij k_j, and dk_j += Σ_i ds_ij (q_i + content_bias).
+  void content_gradients(const AttentionTile& tile, const LeftFactor& ds,
+                         const LeftFactor& transposed) const {
+    weighted_product(zeros, ds,
+                     factors.keys.of(block).block(tile.key_begin, tile.keys, 0, scratch.D),
+                     tile.kept, dq, tile.visible);
     if (gradients.key.wanted())
+      weighted_product(zeros, transposed, content_right, 1,
+                       gradients.key.of(task).rows_from(tile.key_begin, tile.keys),
+                       tile.visible.transposed());
+  }
+
+  /// dq_i += Σ_δ ds_iδ position_rows[δ], dposition_rows[δ] += Σ_i ds_iδ (q_i + position_bias), the
+  /// gradient of position_scores, and ds_ij by clipped distance.
+  void position_gradients(const AttentionTile& tile, const ShiftedScores& ds) const {
+    if (a.clipped_keys.defined()) sum_clipped(ds.by_key, tile, clipped_slopes);
+    if (!a.position_rows.defined() && !gradients.position_scores.wanted()) return;
+    ds.clear_rest();
+    ConstMatrix by_distance = ds.by_distance;
+    if (a.position_rows.defined())
       weighted_product(
           zeros, scratch.left(by_distance, scratch.panels),
-          factors.position_queries.of(block).block(part.table_begin, by_distance.columns, 0,
-                                                   sizes.D),
-          1, gradients.key.of(task).rows_from(first_key, part.keys), part.inside(tile));
-    if (gradients.position_queries.wanted())
-      weighted_product(
-          zeros, scratch.left(by_distance.transposed(), scratch.panels),
-          factors.keys.of(block).block(first_key, part.keys, 0, sizes.D), 1,
-          gradients.position_queries.of(task).rows_from(part.table_begin, by_distance.columns),
-          part.inside(tile).transposed());
-  });
-}
-
-void BackwardBlock::add(const AttentionTile& tile) {
-  std::optional<TileScores> scores;
-  if (!record.exponentials.defined())
-    scores.emplace(a, sizes, tile, factors.scores, queries, scratch);
-  Matrix e = scores ? scores->by_key : tile.part_of(record.exponentials), dropped = e;
-  if (a.dropout.rate > 0) dropped = Matrix::row_major(scratch.dropped.data(), tile.rows, tile.keys);
-  ShiftedScores gradient(scratch.gradients, tile);
-  const Matrix& ds = gradient.by_key;
-  if (a.clipped_values.defined()) {
-    clear_matrix(ds);
-    add_clipped(clipped_gradients, sizes, tile, ds);
+          factors.position_rows.of(block).block(tile.table_begin, tile.distances, 0, scratch.D), 1,
+          dq_position, tile.inside);
+    if (gradients.position_rows.wanted())
+      weighted_product(zeros, scratch.left(by_distance.transposed(), scratch.panels),
+                       position_right, 1,
+                       gradients.position_rows.of(task).rows_from(tile.table_begin, tile.distances),
+                       tile.inside);
+    if (gradients.position_scores.wanted())
+      add_rows(by_distance, gradients.position_scores.of(task).data + tile.table_begin);
   }
-  LeftFactor p_transposed, ds_left, ds_transposed;
-  for_near_rows(tile, [&](int64_t first, int64_t count) {
-    if (scores) exponentials(*scores, first, count);
-    if (zeros == Zeros::select) leave_out(e, first, count);
-    probability_gradients(tile, ds, first, count);
-    if (a.dropout.rate > 0) drop_rows(a, sizes, tile, first, count, e, dropped, ds);
-    if (zeros == Zeros::select)  // a dropped p_ij, which y_i does not depend on
-      clear_unweighted(dropped.rows_from(first, count), ds.rows_from(first, count));
-    p_transposed = scratch.left_part(dropped, true, first, count, scratch.probability_panels);
-    score_gradients(e, ds, first, count);
-    ds_left = scratch.left_part(ds, false, first, count, scratch.panels);
-    ds_transposed = scratch.left_part(ds, true, first, count, scratch.gradient_panels);
-  });
-  value_gradients(tile, p_transposed);
-  content_gradients(tile, ds_left, ds_transposed);
-  position_gradients(tile, gradient);
-  if (a.position_queries.defined()) position_query_gradients(tile, ds);
-}
 
-bool BackwardBlock::finish(bool sees) const {
-  if (!sees) clear_matrix(dq);
-  if (gradients.clipped_values.wanted())
-    weighted_product(zeros, {ConstMatrix(clipped_sums).transposed()}, {scaled}, 1,
-                     gradients.clipped_values.of(task));
-  if (a.clipped_keys.defined())
-    weighted_product(zeros, {clipped_slopes}, {table_of_head(a.clipped_keys, block.h)}, 1,
-                     dq_position);
-  if (gradients.clipped_keys.wanted())
-    weighted_product(zeros, {ConstMatrix(clipped_slopes).transposed()}, {queries.position.matrix},
-                     1, gradients.clipped_keys.of(task));
-  if (gradients.content_bias.wanted()) add_rows(dq, gradients.content_bias.of(task).data);
-  if (gradients.position_bias.wanted())
-    add_rows(dq_position, gradients.position_bias.of(task).data);
-  if (meets_positions(a))
-    simd::zip(simd::Binary::add, dq.data, dq_position.data, dq.data, block.rows * sizes.D);
-  return gradients.query.add(block, sizes, dq, zeros);
-}
+  /// dk_j += Σ_i ds_ij position_queries[δ], dposition_queries[δ] += Σ ds_ij k_j.
+  void position_query_gradients(const AttentionTile& tile, const ConstMatrix& ds) const {
+    if (!gradients.key.wanted() && !gradients.position_queries.wanted()) return;
+    for_key_parts(tile, a.position_queries, scratch.by_key, [&](const KeyPart& part) {
+      std::fill_n(scratch.by_key.data(), scratch.by_key.count(), Scalar{0});
+      add_matrix(ds.columns_from(part.begin, part.keys).transposed(), part.by_query);
+      ConstMatrix by_distance = part.by_distance;
+      int64_t first_key = tile.key_begin + part.begin;
+      if (gradients.key.wanted())
+        weighted_product(zeros, scratch.left(by_distance, scratch.panels),
+                         factors.position_queries.of(block).block(
+                             part.table_begin, by_distance.columns, 0, scratch.D),
+                         1, gradients.key.of(task).rows_from(first_key, part.keys),
+                         part.inside(tile));
+      if (gradients.position_queries.wanted())
+        weighted_product(
+            zeros, scratch.left(by_distance.transposed(), scratch.panels),
+            factors.keys.of(block).block(first_key, part.keys, 0, scratch.D), 1,
+            gradients.position_queries.of(task).rows_from(part.table_begin, by_distance.columns),
+            part.inside(tile).transposed());
+    });
+  }
+};
 
 }  // namespace
 
 void attention_backward(const RelativeAttention& a, const AttentionRecord& record,
                         const Tensor& dy) {
-  AttentionSizes sizes(a);
-  int64_t heads = sizes.B * sizes.H, strips = sizes.strips(), blocks = sizes.blocks();
-  Gradients gradients(a, sizes, strips);
-  BackwardFactors factors{a, sizes, gradients};
-  TileList tiles(a, sizes);
+  AttentionProblem problem{a};
+  int64_t heads = problem.B * problem.H, strips = problem.strips(), blocks = problem.blocks();
+  int64_t grain = problem.grain(blocks / strips);
+  Gradients gradients{problem};
+  BackwardFactors factors{problem, gradients};
+  TileList tiles(problem);
   leave_out_zeros([&](Zeros zeros) {
     std::atomic<bool> is_finite = true;
-    parallel_ranges(heads * strips, sizes.grain(blocks / strips), [&](int64_t begin, int64_t end) {
-      BackwardScratch scratch(a, sizes);
+    parallel_ranges(heads * strips, grain, [&](int64_t begin, int64_t end) {
+      BackwardScratch scratch{{problem}};
       for (int64_t task = begin; task < end; ++task) {
         for (const TaskGradient* shared : gradients.shared()) shared->clear(task);
         for (int64_t number = task / heads; number < blocks; number += strips) {
-          AttentionBlock block(a, sizes, task % heads, number);
-          BackwardBlock backward(factors, scratch, record, block, dy, task, zeros);
+          AttentionBlock block(problem, task % heads, number);
+          BackwardBlock backward{factors, scratch, record, block, task, zeros};
+          backward.begin(dy);
           bool sees =
               tiles.for_tiles(block, [&](const AttentionTile& tile) { backward.add(tile); });
           if (!backward.finish(sees)) is_finite = false;

@@ -19,102 +19,87 @@ namespace {
 
 /// One block: y = Σ_j e_ij v_j of the keys so far, and the e_ij summed up by clipped distance.
 struct ForwardBlock {
-  const RelativeAttention& a;
-  const AttentionSizes& sizes;
   const AttentionBlock& block;
   const AttentionScratch& scratch;
   Zeros zeros;
-  Matrix y;           // [rows, D]
-  Matrix by_clipped;  // [rows, 2m + 1]
-  std::array<SoftmaxRow, AttentionSizes::most_rows> rows = {};
+  Matrix y;  // [rows, D]
+  const RelativeAttention& a = block.problem.a;
+  Matrix by_clipped = Matrix::row_major(scratch.clipped_sums.data(), block.rows,
+                                        row_count(a.clipped_values));  // [rows, 2m + 1]
+  std::array<SoftmaxRow, AttentionProblem::most_rows> rows = {};
 
-  void add(const TileScores& scores, const PackedFactor& values, const AttentionRecord& record);
-  void softmax(const AttentionTile& tile, const Matrix& scores, int64_t first, int64_t count);
-  void finish();
-  void save(const Tensor& record) const;
+  /// Turns some rows of scores into e_ij, and shrinks the sums so far.
+  void softmax(const AttentionTile& tile, const Matrix& scores, int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; ++i) {
+      auto [begin, end] = tile.seen[static_cast<size_t>(i)];
+      Scalar kept = rows[static_cast<size_t>(i)].raise(&scores.at(i, begin), end - begin);
+      if (tile.kept == 0) continue;
+      scale_row(kept, y, i);
+      scale_row(kept, by_clipped, i);
+    }
+    // A second loop, so that no exponential waits for its row's maximum.
+    for (int64_t i = first; i < first + count; ++i) {
+      auto [begin, end] = tile.seen[static_cast<size_t>(i)];
+      clear_outside(scores, i, begin, end);
+      rows[static_cast<size_t>(i)].add(&scores.at(i, begin), end - begin);
+    }
+  }
+
+  void add(const TileScores& scores, const PackedFactor& values, const AttentionRecord& record) {
+    const AttentionTile& tile = scores.tile;
+    const Matrix& e = scores.by_key;
+    LeftFactor left;
+    for_near_rows(tile, [&](int64_t first, int64_t count) {
+      scores.finish(first, count);
+      softmax(tile, e, first, count);
+      if (record.exponentials.defined())
+        copy_matrix(e.rows_from(first, count),
+                    tile.part_of(record.exponentials).rows_from(first, count));
+      if (a.dropout.rate > 0) drop_rows(tile, first, count, e, e, {});
+      left = scratch.left_part(e, false, first, count, scratch.panels);
+    });
+    weighted_product(zeros, left, values.block(tile.key_begin, tile.keys, 0, scratch.D), tile.kept,
+                     y, tile.visible);
+    if (a.clipped_values.defined()) sum_clipped(e, tile, by_clipped);
+  }
+
+  void finish() {
+    if (a.clipped_values.defined())  // Σ_j e_ij clipped_values[c]
+      weighted_product(zeros, {by_clipped}, {table_of_head(a.clipped_values, block.h)}, 1, y);
+    for (int64_t i = 0; i < block.rows; ++i)
+      if (Scalar total = rows[static_cast<size_t>(i)].total; total != 0) scale_row(1 / total, y, i);
+  }
+
+  void save(const Tensor& record) const {
+    Scalar* saved = record.mutable_data() + 2 * block.row_number();
+    for (int64_t i = 0; i < block.rows; ++i) {
+      saved[2 * i] = rows[static_cast<size_t>(i)].greatest;
+      saved[2 * i + 1] = rows[static_cast<size_t>(i)].total;
+    }
+  }
 };
-
-/// Turns some rows of scores into e_ij, and shrinks the sums so far.
-void ForwardBlock::softmax(const AttentionTile& tile, const Matrix& scores, int64_t first,
-                           int64_t count) {
-  for (int64_t i = first; i < first + count; ++i) {
-    auto [begin, end] = tile.seen[static_cast<size_t>(i)];
-    Scalar kept = rows[static_cast<size_t>(i)].raise(&scores.at(i, begin), end - begin);
-    if (tile.kept == 0) continue;
-    scale_row(kept, y, i);
-    scale_row(kept, by_clipped, i);
-  }
-  // A second loop, so that no exponential waits for its row's maximum.
-  for (int64_t i = first; i < first + count; ++i) {
-    auto [begin, end] = tile.seen[static_cast<size_t>(i)];
-    clear_outside(scores, i, begin, end);
-    rows[static_cast<size_t>(i)].add(&scores.at(i, begin), end - begin);
-  }
-}
-
-void ForwardBlock::add(const TileScores& scores, const PackedFactor& values,
-                       const AttentionRecord& record) {
-  const AttentionTile& tile = scores.tile;
-  const Matrix& e = scores.by_key;
-  LeftFactor left;
-  for_near_rows(tile, [&](int64_t first, int64_t count) {
-    scores.finish(first, count);
-    softmax(tile, e, first, count);
-    if (record.exponentials.defined())
-      copy_matrix(e.rows_from(first, count),
-                  tile.part_of(record.exponentials).rows_from(first, count));
-    if (a.dropout.rate > 0) drop_rows(a, sizes, tile, first, count, e, e, {});
-    left = scratch.left_part(e, false, first, count, scratch.panels);
-  });
-  weighted_product(zeros, left, values.block(tile.key_begin, tile.keys, 0, sizes.D), tile.kept,
-                   y, tile.visible);
-  if (a.clipped_values.defined()) sum_clipped(e, sizes, tile, by_clipped);
-}
-
-void ForwardBlock::finish() {
-  if (a.clipped_values.defined())  // Σ_j e_ij clipped_values[c]
-    weighted_product(zeros, {by_clipped}, {table_of_head(a.clipped_values, block.h)}, 1, y);
-  for (int64_t i = 0; i < block.rows; ++i)
-    if (Scalar total = rows[static_cast<size_t>(i)].total; total != 0) scale_row(1 / total, y, i);
-}
-
-void ForwardBlock::save(const Tensor& record) const {
-  Scalar* saved = record.mutable_data() + 2 * block.row_number(sizes);
-  for (int64_t i = 0; i < block.rows; ++i) {
-    saved[2 * i] = rows[static_cast<size_t>(i)].greatest;
-    saved[2 * i + 1] = rows[static_cast<size_t>(i)].total;
-  }
-}
 
 }  // namespace
 
 void attention_forward(const RelativeAttention& a, const AttentionRecord& record) {
-  AttentionSizes sizes(a);
-  int64_t blocks = sizes.blocks();
+  AttentionProblem problem{a};
+  int64_t tasks = problem.B * problem.H * problem.blocks(), blocks = problem.blocks();
   Scalar* data = record.y.mutable_data();
-  TileList tiles(a, sizes);
-  ScoreFactors factors(a, sizes.packs());
-  HeadFactors values(a.value, HeadFactors::Side::rows, sizes.packs());
-  parallel_ranges(sizes.B * sizes.H * blocks, sizes.grain(1), [&](int64_t begin, int64_t end) {
-    AttentionScratch scratch(a, sizes);
+  TileList tiles(problem);
+  ScoreFactors factors(a, problem.packs());
+  HeadFactors values(a.value, HeadFactors::Side::rows, problem.packs());
+  parallel_ranges(tasks, problem.grain(1), [&](int64_t begin, int64_t end) {
+    AttentionScratch scratch{problem};
     for (int64_t task = begin; task < end; ++task) {
-      AttentionBlock block(a, sizes, task / blocks, task % blocks);
+      AttentionBlock block(problem, task / blocks, task % blocks);
       ConstMatrix y = block.queries(record.y);
       Scalar* to = data + (y.data - record.y.data());
-      BlockQueries queries(a, block, scratch);
+      BlockQueries queries(block, scratch);
       leave_out_zeros([&](Zeros zeros) {
-        ForwardBlock forward{
-            a,
-            sizes,
-            block,
-            scratch,
-            zeros,
-            {to, y.rows, y.columns, y.row_stride, 1},
-            Matrix::row_major(scratch.clipped_sums.data(), block.rows,
-                              a.clipped_values.defined() ? a.clipped_values.size(0) : 0)};
+        ForwardBlock forward{block, scratch, zeros, {to, y.rows, y.columns, y.row_stride, 1}};
         clear_matrix(forward.by_clipped);
         bool sees = tiles.for_tiles(block, [&](const AttentionTile& tile) {
-          forward.add({a, sizes, tile, factors, queries, scratch}, values.of(block), record);
+          forward.add({tile, factors, queries, scratch}, values.of(block), record);
         });
         if (!sees) clear_matrix(forward.y);
         forward.finish();

@@ -15,8 +15,8 @@ namespace {
 
 /// Sets every row of `by_distance` to factor · position_scores[δ], from which each key's score
 /// begins.
-void start_with_scores(const RelativeAttention& a, const AttentionTile& tile,
-                       const Matrix& by_distance) {
+void start_with_scores(const AttentionTile& tile, const Matrix& by_distance) {
+  const RelativeAttention& a = tile.problem.a;
   const Dims& strides = a.position_scores.layout().strides;
   const Scalar* s = a.position_scores.data() + tile.table_begin * strides[0] + tile.h * strides[1];
   for (int64_t n = 0; n < tile.distances; ++n) by_distance.data[n] = *a.factor * s[n * strides[0]];
@@ -29,19 +29,20 @@ void start_with_scores(const RelativeAttention& a, const AttentionTile& tile,
 struct ClippedRow {
   int64_t near, far, shift;
 
-  ClippedRow(int64_t k, const AttentionSizes& sizes, const AttentionTile& tile, int64_t row) {
-    int64_t first = tile.key_begin - (sizes.K - sizes.T + tile.first + row);  // -δ of key 0
+  ClippedRow(int64_t k, const AttentionTile& tile, int64_t row) {
+    int64_t position = tile.problem.K - tile.problem.T + tile.first + row;
+    int64_t first = tile.key_begin - position;  // -δ of key 0
     near = std::clamp<int64_t>(-first - k, 0, tile.keys);
     far = std::clamp<int64_t>(-first + k + 1, 0, tile.keys);
     shift = first + k;
   }
 };
 
-void hide(const RelativeAttention& a, const AttentionTile& tile, int64_t row,
-          Visibility::Range range, Scalar* scores) {
+void hide(const AttentionTile& tile, int64_t row, Visibility::Range range, Scalar* scores) {
   constexpr Scalar hidden = -std::numeric_limits<Scalar>::infinity();
+  const Visibility& visibility = tile.problem.a.visibility;
   for (const uint8_t* mask :
-       {a.visibility.padding_row(tile.b), a.visibility.hidden_row(tile.b, tile.first + row)})
+       {visibility.padding_row(tile.b), visibility.hidden_row(tile.b, tile.first + row)})
     if (mask)
       for (int64_t j = range.begin; j < range.end; ++j)
         scores[j] = mask[tile.key_begin + j] ? hidden : scores[j];
@@ -59,12 +60,6 @@ bool hide_all(const uint8_t* a, const uint8_t* b, int64_t begin, int64_t end) {
   return true;
 }
 
-/// The distance in memory between the rows of a tile's scores by key.
-int64_t score_step(int64_t rows, int64_t keys) {
-  constexpr int64_t multiple = 16;  // of vectors, so that rows are aligned
-  return divide_up(rows + keys, multiple) * multiple;
-}
-
 /// Returns the rows of head h of batch member b of a tensor [B or 1, H or 1, rows, D].
 ConstMatrix rows_of_head(const Tensor& x, int64_t b, int64_t h) {
   const Dims& strides = x.layout().strides;
@@ -74,48 +69,46 @@ ConstMatrix rows_of_head(const Tensor& x, int64_t b, int64_t h) {
 
 }  // namespace
 
-AttentionSizes::AttentionSizes(const RelativeAttention& a)
-    : B(a.query.size(0)),
-      H(a.query.size(1)),
-      T(a.query.size(2)),
-      K(a.key.size(2)),
-      D(a.query.size(3)) {}
-
 // Panels of 12 rows and 32 columns fill 96 and 512. The scores and gradients of such a tile take
 // half of a second cache of 1 MiB. With 192 queries or with 768 keys nothing is faster; with 384
 // keys all takes 3 % longer, since each row of a tile and each key's distances cost more.
-int64_t AttentionSizes::block_rows() const { return std::clamp<int64_t>(T, 1, most_rows); }
+int64_t AttentionProblem::block_rows() const { return std::clamp<int64_t>(T, 1, most_rows); }
 
-int64_t AttentionSizes::tile_keys() const { return packs() ? 512 : 2048; }
+int64_t AttentionProblem::tile_keys() const { return packs() ? 512 : 2048; }
 
-int64_t AttentionSizes::blocks() const { return divide_up(T, block_rows()); }
+int64_t AttentionProblem::blocks() const { return divide_up(T, block_rows()); }
 
-int64_t AttentionSizes::strips() const {
+int64_t AttentionProblem::strips() const {
   constexpr int64_t enough_tasks = 8;  // the sums of each take as long to add up as a block or two
   return std::clamp<int64_t>(divide_up(enough_tasks, std::max<int64_t>(B * H, 1)), 1,
                              std::max<int64_t>(blocks(), 1));
 }
 
-int64_t AttentionSizes::grain(int64_t blocks_of_a_task) const {
+int64_t AttentionProblem::grain(int64_t blocks_of_a_task) const {
   int64_t products = 2 * blocks_of_a_task * block_rows() * K * D;
   return divide_up(static_cast<int64_t>(worthwhile_products), std::max<int64_t>(products, 1));
 }
 
-bool AttentionSizes::keeps_exponentials() const {
+bool AttentionProblem::keeps_exponentials() const {
   // With them the backward pass takes a fifth less time, but they are as many as the pairs.
   return K <= tile_keys() && K <= 512;
 }
 
-AttentionBlock::AttentionBlock(const RelativeAttention& a, const AttentionSizes& sizes,
-                               int64_t head, int64_t its_number)
-    : b(head / sizes.H), h(head % sizes.H), number(its_number), key_begin(sizes.K), key_end(0) {
-  int64_t end = sizes.T - (sizes.blocks() - 1 - number) * sizes.block_rows();
-  first = std::max<int64_t>(end - sizes.block_rows(), 0);
+AttentionBlock::AttentionBlock(const AttentionProblem& its_problem, int64_t head,
+                               int64_t its_number)
+    : problem(its_problem),
+      b(head / problem.H),
+      h(head % problem.H),
+      number(its_number),
+      key_begin(problem.K),
+      key_end(0) {
+  int64_t end = problem.T - (problem.blocks() - 1 - number) * problem.block_rows();
+  first = std::max<int64_t>(end - problem.block_rows(), 0);
   rows = end - first;
   for (int64_t i = first; i < end; ++i) {
-    Visibility::Range range = a.visibility.range(i, sizes.T, sizes.K);
+    Visibility::Range range = problem.a.visibility.range(i, problem.T, problem.K);
     key_begin = std::min(key_begin, range.begin);
-    key_end = std::max(key_end, std::min(range.end, sizes.K));
+    key_end = std::max(key_end, std::min(range.end, problem.K));
   }
   key_begin = key_begin / part_columns * part_columns;
 }
@@ -124,11 +117,11 @@ ConstMatrix AttentionBlock::queries(const Tensor& x) const {
   return rows_of_head(x, b, h).rows_from(first, rows);
 }
 
-AttentionTile::AttentionTile(const RelativeAttention& a, const AttentionSizes& sizes,
-                             const AttentionBlock& block, int64_t begin)
-    : AttentionBlock(block), keys(std::min(sizes.tile_keys(), key_end - begin)) {
+AttentionTile::AttentionTile(const AttentionBlock& block, int64_t begin)
+    : AttentionBlock(block), keys(std::min(problem.tile_keys(), key_end - begin)) {
+  const RelativeAttention& a = problem.a;
   key_begin = begin;
-  table_begin = sizes.T - first - rows + key_begin;
+  table_begin = problem.T - first - rows + key_begin;
   distances = keys + rows - 1;
   for (const Tensor* table : {&a.position_rows, &a.position_scores})
     if (table->defined()) distances = std::min(distances, table->size(0) - table_begin);
@@ -136,7 +129,7 @@ AttentionTile::AttentionTile(const RelativeAttention& a, const AttentionSizes& s
   visible = {keys, -rows};
   for (int64_t i = 0; i < rows; ++i) {
     Visibility::Range& range = seen[static_cast<size_t>(i)];
-    range = a.visibility.range(first + i, sizes.T, sizes.K);
+    range = a.visibility.range(first + i, problem.T, problem.K);
     range.begin = std::clamp<int64_t>(range.begin - key_begin, 0, keys);
     range.end = std::clamp<int64_t>(range.end - key_begin, range.begin, keys);
     if (range.begin == range.end) continue;
@@ -145,11 +138,11 @@ AttentionTile::AttentionTile(const RelativeAttention& a, const AttentionSizes& s
   }
 }
 
-bool AttentionTile::is_masked(const RelativeAttention& a) const {
-  if (!a.visibility.has_masks()) return false;
+bool AttentionTile::is_masked() const {
+  const Visibility& visibility = problem.a.visibility;
+  if (!visibility.has_masks()) return false;
   for (int64_t i = 0; i < rows; ++i) {
-    const uint8_t *pads = a.visibility.padding_row(b),
-                  *hides = a.visibility.hidden_row(b, first + i);
+    const uint8_t *pads = visibility.padding_row(b), *hides = visibility.hidden_row(b, first + i);
     auto [begin, end] = seen[static_cast<size_t>(i)];
     if (!hide_all(pads, hides, key_begin + begin, key_begin + end)) return false;
   }
@@ -162,12 +155,12 @@ Matrix AttentionTile::part_of(const Tensor& exponentials) const {
   return {values, rows, keys, K, 1};
 }
 
-TileList::TileList(const RelativeAttention& a, const AttentionSizes& sizes)
-    : a_(a), sizes_(sizes), begins_((a.visibility.has_masks() ? sizes.B : 1) * sizes.blocks()) {
+TileList::TileList(const AttentionProblem& problem)
+    : begins_((problem.a.visibility.has_masks() ? problem.B : 1) * problem.blocks()) {
   parallel_for(std::ssize(begins_), [&](int64_t n) {
-    AttentionBlock block(a, sizes, n / sizes.blocks() * sizes.H, n % sizes.blocks());
-    for (int64_t begin = block.key_begin; begin < block.key_end; begin += sizes.tile_keys())
-      if (!AttentionTile(a, sizes, block, begin).is_masked(a)) begins_[n].push_back(begin);
+    AttentionBlock block(problem, n / problem.blocks() * problem.H, n % problem.blocks());
+    for (int64_t begin = block.key_begin; begin < block.key_end; begin += problem.tile_keys())
+      if (!AttentionTile(block, begin).is_masked()) begins_[n].push_back(begin);
   });
 }
 
@@ -201,6 +194,11 @@ ConstMatrix table_of_head(const Tensor& table, int64_t h) {
   return rows_of_head(table_by_head(table), 0, h);
 }
 
+int64_t score_step(int64_t rows, int64_t keys) {
+  constexpr int64_t multiple = 16;  // of vectors, so that rows are aligned
+  return divide_up(rows + keys, multiple) * multiple;
+}
+
 ShiftedScores::ShiftedScores(const Buffer& buffer, const AttentionTile& tile) {
   int64_t step = score_step(tile.rows, tile.keys);
   by_distance = {buffer.data() + 1, tile.rows, tile.distances, step + 1, 1};
@@ -214,45 +212,20 @@ void ShiftedScores::clear_rest() const {
     std::fill_n(by_key.data + i * by_key.row_stride + by_key.columns, rest, Scalar{0});
 }
 
-AttentionScratch::AttentionScratch(const RelativeAttention& a, const AttentionSizes& sizes)
-    : AttentionScratch(a, sizes.block_rows(), std::min(sizes.tile_keys(), sizes.K), sizes.D,
-                       sizes.packs()) {}
-
-AttentionScratch::AttentionScratch(const RelativeAttention& a, int64_t rows, int64_t keys,
-                                   int64_t D, bool packs)
-    : scores(rows * (score_step(rows, keys) + 1) + 1),
-      gradients(scores.count()),
-      dropped(a.dropout.rate > 0 ? rows * keys : 0),
-      by_key(a.position_queries.defined()
-                 ? AttentionSizes::most_rows * (rows + AttentionSizes::most_rows)
-                 : 0),
-      panels(packs ? std::max({left_panel_count(rows, rows + keys),
-                               left_panel_count(AttentionSizes::most_rows, D),
-                               left_panel_count(AttentionSizes::most_rows,
-                                                rows + AttentionSizes::most_rows)})
-                   : 0),
-      content_query(rows * D),
-      position_query(rows * D),
-      content_panels(packs ? left_panel_count(rows, D) : 0),
-      position_panels(content_panels.count()),
-      clipped_scores(a.clipped_keys.defined() ? rows * a.clipped_keys.size(0) : 0),
-      clipped_sums(a.clipped_values.defined() ? rows * a.clipped_values.size(0) : 0),
-      packs_(packs) {}
-
 LeftFactor AttentionScratch::left(const ConstMatrix& a, const Buffer& memory) const {
-  return packs_ ? pack_left(a, memory.data()) : LeftFactor{a};
+  return packs ? pack_left(a, memory.data()) : LeftFactor{a};
 }
 
 LeftFactor AttentionScratch::left_part(const ConstMatrix& a, bool transposed, int64_t first,
                                        int64_t count, const Buffer& memory) const {
   ConstMatrix factor = transposed ? a.transposed() : a;
-  if (!packs_) return {factor};
+  if (!packs) return {factor};
   return transposed ? pack_left_part(factor, memory.data(), 0, a.columns, first, count)
                     : pack_left_part(factor, memory.data(), first, count, 0, a.columns);
 }
 
-BlockQueries::BlockQueries(const RelativeAttention& a, const AttentionBlock& block,
-                           const AttentionScratch& scratch) {
+BlockQueries::BlockQueries(const AttentionBlock& block, const AttentionScratch& scratch) {
+  const RelativeAttention& a = block.problem.a;
   ConstMatrix q = block.queries(a.query);
   auto with = [&](const Tensor& bias, const Buffer& buffer) {
     if (!bias.defined()) return q;
@@ -275,23 +248,21 @@ BlockQueries::BlockQueries(const RelativeAttention& a, const AttentionBlock& blo
   }
 }
 
-TileScores::TileScores(const RelativeAttention& attention, const AttentionSizes& all,
-                       const AttentionTile& its_tile, const ScoreFactors& factors,
+TileScores::TileScores(const AttentionTile& its_tile, const ScoreFactors& factors,
                        const BlockQueries& its_queries, const AttentionScratch& scratch)
-    : a(attention),
-      sizes(all),
-      tile(its_tile),
+    : tile(its_tile),
       queries(its_queries),
-      keys(factors.keys.of(tile).block(0, sizes.D, tile.key_begin, tile.keys)) {
+      keys(factors.keys.of(tile).block(0, scratch.D, tile.key_begin, tile.keys)) {
+  const RelativeAttention& a = tile.problem.a;
   ShiftedScores scores(scratch.scores, tile);
   by_key = scores.by_key;
   if (a.position_scores.defined()) {  // position_scores[δ]
-    start_with_scores(a, tile, scores.by_distance);
+    start_with_scores(tile, scores.by_distance);
     begun = 1;
   }
   if (a.position_rows.defined()) {  // (q_i + position_bias)·position_rows[δ]
     PackedFactor rows =
-        factors.position_rows.of(tile).block(0, sizes.D, tile.table_begin, tile.distances);
+        factors.position_rows.of(tile).block(0, scratch.D, tile.table_begin, tile.distances);
     tile_product(*a.factor, queries.position, rows, begun, scores.by_distance, {}, tile.inside);
     begun = 1;
   }
@@ -299,13 +270,13 @@ TileScores::TileScores(const RelativeAttention& attention, const AttentionSizes&
     clear_matrix(by_key);
     begun = 1;
   }
-  if (a.clipped_keys.defined()) add_clipped(queries.clipped_scores, sizes, tile, by_key);
+  if (a.clipped_keys.defined()) add_clipped(queries.clipped_scores, tile, by_key);
   if (a.position_queries.defined())  // k_j·position_queries[δ]
     for_key_parts(tile, a.position_queries, scratch.by_key, [&](const KeyPart& part) {
       ConstMatrix k =
           rows_of_head(a.key, tile.b, tile.h).rows_from(tile.key_begin + part.begin, part.keys);
       tile_product(*a.factor, scratch.left(k, scratch.panels),
-                   factors.position_queries.of(tile).block(0, sizes.D, part.table_begin,
+                   factors.position_queries.of(tile).block(0, scratch.D, part.table_begin,
                                                            part.by_distance.columns),
                    0, part.by_distance, {}, part.inside(tile));
       add_matrix(ConstMatrix(part.by_query).transposed(),
@@ -314,12 +285,13 @@ TileScores::TileScores(const RelativeAttention& attention, const AttentionSizes&
 }
 
 void TileScores::finish(int64_t first, int64_t count) const {
+  const RelativeAttention& a = tile.problem.a;
   // (q_i + content_bias)·k_j
   tile_product(*a.factor, queries.content.rows_from(first, count), keys, begun,
                by_key.rows_from(first, count), {}, tile.visible.rows_from(first));
   if (a.visibility.has_masks())
     for (int64_t i = first; i < first + count; ++i)
-      hide(a, tile, i, tile.seen[static_cast<size_t>(i)], &by_key.at(i, 0));
+      hide(tile, i, tile.seen[static_cast<size_t>(i)], &by_key.at(i, 0));
 }
 
 void weighted_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, Scalar beta,
@@ -330,10 +302,9 @@ void weighted_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, S
   });
 }
 
-void add_clipped(const ConstMatrix& by_clipped, const AttentionSizes& sizes,
-                 const AttentionTile& tile, const Matrix& scores) {
+void add_clipped(const ConstMatrix& by_clipped, const AttentionTile& tile, const Matrix& scores) {
   for (int64_t i = 0; i < tile.rows; ++i) {
-    ClippedRow clipped(by_clipped.columns / 2, sizes, tile, i);
+    ClippedRow clipped(by_clipped.columns / 2, tile, i);
     const Scalar* in = by_clipped.data + i * by_clipped.row_stride;
     Scalar* out = scores.data + i * scores.row_stride;
     for (int64_t j = 0; j < clipped.near; ++j) out[j] += in[0];
@@ -342,10 +313,9 @@ void add_clipped(const ConstMatrix& by_clipped, const AttentionSizes& sizes,
   }
 }
 
-void sum_clipped(const ConstMatrix& x, const AttentionSizes& sizes, const AttentionTile& tile,
-                 const Matrix& sums) {
+void sum_clipped(const ConstMatrix& x, const AttentionTile& tile, const Matrix& sums) {
   for (int64_t i = 0; i < tile.rows; ++i) {
-    ClippedRow clipped(sums.columns / 2, sizes, tile, i);
+    ClippedRow clipped(sums.columns / 2, tile, i);
     const Scalar* in = x.data + i * x.row_stride;
     Scalar* out = sums.data + i * sums.row_stride;
     for (int64_t j = clipped.near; j < clipped.far; ++j) out[j + clipped.shift] += in[j];
@@ -354,14 +324,14 @@ void sum_clipped(const ConstMatrix& x, const AttentionSizes& sizes, const Attent
   }
 }
 
-void drop_rows(const RelativeAttention& a, const AttentionSizes& sizes, const AttentionTile& tile,
-               int64_t first, int64_t count, const ConstMatrix& p, const Matrix& dropped,
-               const Matrix& gradients) {
+void drop_rows(const AttentionTile& tile, int64_t first, int64_t count, const ConstMatrix& p,
+               const Matrix& dropped, const Matrix& gradients) {
+  const auto& [a, B, H, T, D, K] = tile.problem;
   Buffer factors(tile.keys);
   for (int64_t i = first; i < first + count; ++i) {
     auto [begin, end] = tile.seen[static_cast<size_t>(i)];
-    int64_t row = ((a.dropout.first_row + tile.b) * sizes.H + tile.h) * sizes.T + tile.first + i;
-    a.dropout.factors(row * sizes.K + tile.key_begin + begin, end - begin, factors.data());
+    int64_t row = ((a.dropout.first_row + tile.b) * H + tile.h) * T + tile.first + i;
+    a.dropout.factors(row * K + tile.key_begin + begin, end - begin, factors.data());
     auto multiply = [&, begin = begin, seen = end - begin](const Scalar* x, Scalar* y) {
       simd::zip(simd::Binary::multiply, x + begin, factors.data(), y + begin, seen);
     };

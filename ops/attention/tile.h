@@ -44,12 +44,12 @@ inline bool meets_positions(const RelativeAttention& a) {
   return a.position_rows.defined() || a.clipped_keys.defined();
 }
 
-/// The sizes of the problem, which alone decide how the work is cut, so that results do not depend
-/// on the number of threads.
-struct AttentionSizes {
-  int64_t B, H, T, K, D;
-
-  explicit AttentionSizes(const RelativeAttention& attention);
+/// One call, whose sizes alone decide how the work is cut, so that results do not depend on the
+/// number of threads.
+struct AttentionProblem {
+  const RelativeAttention& a;
+  int64_t B = a.query.size(0), H = a.query.size(1), T = a.query.size(2), D = a.query.size(3);
+  int64_t K = a.key.size(2);
 
   /// The most queries in a block, and the most keys in a tile.
   static constexpr int64_t most_rows = 96;
@@ -74,17 +74,15 @@ struct AttentionSizes {
 /// One block: queries first … first + rows - 1 of head h of batch member b, and the keys from the
 /// first to the last that one of them sees.
 struct AttentionBlock {
+  const AttentionProblem& problem;
   int64_t b, h, number;
   int64_t first, rows;
   int64_t key_begin, key_end;
 
-  AttentionBlock(const RelativeAttention& attention, const AttentionSizes& sizes, int64_t head,
-                 int64_t its_number);
+  AttentionBlock(const AttentionProblem& its_problem, int64_t head, int64_t its_number);
 
   /// The number of the first of these queries in a tensor [B, H, T].
-  int64_t row_number(const AttentionSizes& sizes) const {
-    return (b * sizes.H + h) * sizes.T + first;
-  }
+  int64_t row_number() const { return (b * problem.H + h) * problem.T + first; }
   /// The rows of these queries in a tensor [B, H, T, D].
   ConstMatrix queries(const Tensor& x) const;
 };
@@ -98,13 +96,12 @@ struct AttentionTile : AttentionBlock {
   int64_t table_begin, distances;
   Band visible, inside;
   /// The keys that each row sees as the causal rule and the window have it, counted from key_begin.
-  std::array<Visibility::Range, AttentionSizes::most_rows> seen;
+  std::array<Visibility::Range, AttentionProblem::most_rows> seen;
 
-  AttentionTile(const RelativeAttention& attention, const AttentionSizes& sizes,
-                const AttentionBlock& block, int64_t begin);
+  AttentionTile(const AttentionBlock& block, int64_t begin);
 
   /// Whether masks hide all of its pairs.
-  bool is_masked(const RelativeAttention& attention) const;
+  bool is_masked() const;
   /// The tile's part of kept exponentials [B, H, T, K].
   Matrix part_of(const Tensor& exponentials) const;
 };
@@ -113,14 +110,15 @@ struct AttentionTile : AttentionBlock {
 /// left out; a mask is read once for this.
 class TileList {
  public:
-  TileList(const RelativeAttention& attention, const AttentionSizes& sizes);
+  explicit TileList(const AttentionProblem& problem);
 
   /// Calls body(tile) for the tiles of a block, in order. Returns whether there was one.
   template <class Body>
   bool for_tiles(const AttentionBlock& block, Body body) const {
-    const auto& begins = begins_[(block.b * sizes_.blocks() + block.number) % std::ssize(begins_)];
+    int64_t place = block.b * block.problem.blocks() + block.number;
+    const auto& begins = begins_[place % std::ssize(begins_)];
     for (int64_t begin : begins) {
-      AttentionTile tile(a_, sizes_, block, begin);
+      AttentionTile tile(block, begin);
       tile.kept = begin == begins.front() ? 0 : 1;
       body(tile);
     }
@@ -128,8 +126,6 @@ class TileList {
   }
 
  private:
-  const RelativeAttention& a_;
-  const AttentionSizes& sizes_;
   /// For each block; with masks, of each member of the batch.
   std::vector<std::vector<int64_t>> begins_;
 };
@@ -159,6 +155,11 @@ struct ScoreFactors {
 Tensor table_by_head(const Tensor& table);
 /// Returns head `h` of a table [n, H or 1, D], as [n, D].
 ConstMatrix table_of_head(const Tensor& table, int64_t h);
+/// Returns the number of a table's rows, 0 for an undefined one.
+inline int64_t row_count(const Tensor& table) { return table.defined() ? table.size(0) : 0; }
+
+/// Returns the distance in memory between the rows of a tile's scores by key.
+int64_t score_step(int64_t rows, int64_t keys);
 
 /// One buffer seen by distance, [rows, distances], and shifted by key, [rows, keys].
 struct ShiftedScores {
@@ -184,8 +185,8 @@ struct KeyPart {
 template <class Body>
 void for_key_parts(const AttentionTile& tile, const Tensor& position_queries, const Buffer& buffer,
                    Body body) {
-  for (int64_t begin = 0; begin < tile.keys; begin += AttentionSizes::most_rows) {
-    int64_t keys = std::min(AttentionSizes::most_rows, tile.keys - begin);
+  for (int64_t begin = 0; begin < tile.keys; begin += AttentionProblem::most_rows) {
+    int64_t keys = std::min(AttentionProblem::most_rows, tile.keys - begin);
     int64_t table_begin = tile.table_begin + begin, distances = keys + tile.rows - 1;
     Matrix by_distance = Matrix::row_major(buffer.data(), keys, distances);
     Matrix by_query{buffer.data() + tile.rows - 1, keys, tile.rows, distances + 1, -1};
@@ -196,25 +197,36 @@ void for_key_parts(const AttentionTile& tile, const Tensor& position_queries, co
 
 /// Memory that a thread needs for one block and one tile at a time.
 struct AttentionScratch {
-  Buffer scores, gradients, dropped;       // [rows, rows + keys]
-  Buffer by_key;                           // [keys of a part, distances]
-  Buffer panels;                           // of any left factor that a tile makes
-  Buffer content_query, position_query;    // [rows, D]
-  Buffer content_panels, position_panels;  // of these as left factors
-  Buffer clipped_scores;                   // [rows, 2m + 1]
-  Buffer clipped_sums;                     // [rows, 2m + 1]
+  static constexpr int64_t most_rows = AttentionProblem::most_rows;
 
-  AttentionScratch(const RelativeAttention& attention, const AttentionSizes& sizes);
+  const AttentionProblem& problem;
+  bool packs = problem.packs();
+  int64_t D = problem.D, rows = problem.block_rows();
+  int64_t keys = std::min(problem.tile_keys(), problem.K);
+  /// [rows, rows + keys]
+  Buffer scores{rows * (score_step(rows, keys) + 1) + 1}, gradients{scores.count()};
+  /// [rows, keys]
+  Buffer dropped{problem.a.dropout.rate > 0 ? rows * keys : 0};
+  /// [keys of a part, distances]
+  Buffer by_key{problem.a.position_queries.defined() ? most_rows * (rows + most_rows) : 0};
+  /// The panels of any left factor that a tile makes.
+  Buffer panels{packs
+                    ? std::max({left_panel_count(rows, rows + keys), left_panel_count(most_rows, D),
+                                left_panel_count(most_rows, rows + most_rows)})
+                    : 0};
+  /// [rows, D], and these as left factors.
+  Buffer content_query{rows * D}, position_query{rows * D};
+  Buffer content_panels{packs ? left_panel_count(rows, D) : 0};
+  Buffer position_panels{content_panels.count()};
+  /// [rows, 2m + 1]
+  Buffer clipped_scores{rows * row_count(problem.a.clipped_keys)};
+  Buffer clipped_sums{rows * row_count(problem.a.clipped_values)};
+
   /// Packs a left factor where tiles are packed.
   LeftFactor left(const ConstMatrix& a, const Buffer& memory) const;
   /// Packs some rows of a, as part of a or of its transpose as a left factor; returns the whole.
   LeftFactor left_part(const ConstMatrix& a, bool transposed, int64_t first, int64_t count,
                        const Buffer& memory) const;
-
- private:
-  AttentionScratch(const RelativeAttention& attention, int64_t rows, int64_t keys, int64_t D,
-                   bool packs);
-  bool packs_;
 };
 
 /// q_i + content_bias and q_i + position_bias for the block's queries, [rows, D]
@@ -223,8 +235,7 @@ struct BlockQueries {
   LeftFactor content, position;
   ConstMatrix clipped_scores;
 
-  BlockQueries(const RelativeAttention& attention, const AttentionBlock& block,
-               const AttentionScratch& scratch);
+  BlockQueries(const AttentionBlock& block, const AttentionScratch& scratch);
 };
 
 /// Computes c = a b + beta c for weights a, as `tile_product` does.
@@ -233,8 +244,6 @@ void weighted_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, S
 
 /// The scores of a tile, [rows, keys] in scratch.scores.
 struct TileScores {
-  const RelativeAttention& a;
-  const AttentionSizes& sizes;
   const AttentionTile& tile;
   const BlockQueries& queries;
   PackedFactor keys;  // [D, keys]
@@ -242,8 +251,7 @@ struct TileScores {
   Scalar begun = 0;  ///< 1 where there are terms besides q·k
 
   /// Computes all terms but q·k.
-  TileScores(const RelativeAttention& attention, const AttentionSizes& all,
-             const AttentionTile& its_tile, const ScoreFactors& factors,
+  TileScores(const AttentionTile& its_tile, const ScoreFactors& factors,
              const BlockQueries& its_queries, const AttentionScratch& scratch);
 
   /// Finishes rows first … first + count - 1. A score is -inf where a mask hides the key, and may
@@ -254,24 +262,21 @@ struct TileScores {
 /// Calls body(first, count) for all rows of a tile, as many at a time as stay in the first cache.
 template <class Body>
 void for_near_rows(const AttentionTile& tile, Body body) {
-  for (int64_t first = 0; first < tile.rows; first += AttentionSizes::near_rows)
-    body(first, std::min(AttentionSizes::near_rows, tile.rows - first));
+  for (int64_t first = 0; first < tile.rows; first += AttentionProblem::near_rows)
+    body(first, std::min(AttentionProblem::near_rows, tile.rows - first));
 }
 
 /// scores_ij += by_clipped[i, c] for the clipped distance c of each pair; by_clipped is
 /// [rows, 2m + 1].
-void add_clipped(const ConstMatrix& by_clipped, const AttentionSizes& sizes,
-                 const AttentionTile& tile, const Matrix& scores);
+void add_clipped(const ConstMatrix& by_clipped, const AttentionTile& tile, const Matrix& scores);
 
 /// Sums by clipped distance: sums[i, c] += Σ x_ij over the keys of clipped distance c. This is the
 /// reverse of add_clipped.
-void sum_clipped(const ConstMatrix& x, const AttentionSizes& sizes, const AttentionTile& tile,
-                 const Matrix& sums);
+void sum_clipped(const ConstMatrix& x, const AttentionTile& tile, const Matrix& sums);
 
 /// dropped = p ⊙ the dropout's factors, for some rows. Where `gradients` has data, it is multiplied
 /// by them too.
-void drop_rows(const RelativeAttention& attention, const AttentionSizes& sizes,
-               const AttentionTile& tile, int64_t first, int64_t count, const ConstMatrix& p,
+void drop_rows(const AttentionTile& tile, int64_t first, int64_t count, const ConstMatrix& p,
                const Matrix& dropped, const Matrix& gradients);
 
 /// What the forward pass leaves to the backward pass.

@@ -7,7 +7,6 @@
 // Highway wants this below foreach_target.h.
 #include "core/machine/dispatch.h"
 #include "core/machine/simd_functions-inl.h"
-#include "core/machine/simd_loops-inl.h"
 #include "ops/recurrent/cells.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "core/errors.h"
+#include "core/machine/parallel.h"
 #include "optim/peers/launched_peers.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -115,9 +116,8 @@ class MpiPeers : public ProcessGroup {
   void add_up(std::vector<Scalar>& values) {
     constexpr int64_t longest = (int64_t{32} << 10) / sizeof(Scalar);
     auto count = std::ssize(values);
-    auto rounded_up = [](int64_t all, int64_t part) { return (all + part - 1) / part; };
-    int64_t pieces = std::max<int64_t>(1, rounded_up(count, size_ * longest));
-    auto share = static_cast<int>(rounded_up(count, size_ * pieces));
+    int64_t pieces = std::max<int64_t>(1, divide_up(count, size_ * longest));
+    auto share = static_cast<int>(divide_up(count, size_ * pieces));
     values.resize(static_cast<size_t>(pieces * size_ * share));
     std::vector<Scalar> received(values.size());
     std::vector<MPI_Request> requests(static_cast<size_t>(pieces));

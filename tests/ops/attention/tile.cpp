@@ -8,17 +8,17 @@ using namespace shiftgrad;
 
 namespace {
 
-constexpr int64_t most_rows = AttentionSizes::most_rows, most_keys = 384;
+constexpr int64_t most_rows = AttentionProblem::most_rows, most_keys = 384;
 
 /// The number of pairs in all tiles of one head of T queries and keys.
 double pairs_in_tiles(int64_t T, const Visibility& visibility) {
   Tensor x = Tensor::zeros({1, 1, T, 1});
   RelativeAttention attention{.query = x, .key = x, .value = x, .visibility = visibility};
-  AttentionSizes sizes(attention);
-  TileList tiles(attention, sizes);
+  AttentionProblem problem{attention};
+  TileList tiles(problem);
   int64_t pairs = 0;
-  for (int64_t number = 0; number < sizes.blocks(); ++number) {
-    AttentionBlock block(attention, sizes, 0, number);
+  for (int64_t number = 0; number < problem.blocks(); ++number) {
+    AttentionBlock block(problem, 0, number);
     tiles.for_tiles(block, [&](const AttentionTile& tile) { pairs += tile.rows * tile.keys; });
   }
   return static_cast<double>(pairs);

@@ -10,10 +10,8 @@
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
-struct ForgettingAttention;
-
 struct ForgettingAttentionConfig {
-  using Layer = ForgettingAttention;
+  using Layer = struct ForgettingAttention;
   static constexpr const char* type = "forgetting_attention";
   static constexpr KnownModel known{"forgetting",
                                     "a penalty on the distance, learned by each head"};
