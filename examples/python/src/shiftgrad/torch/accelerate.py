@@ -38,8 +38,9 @@ def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]
         elif _is_host(module):
             found.append((name, module, kind, host(kind, hosts[_path(kind)]), "forward"))
     if not found and not complaints and not any(map(is_accelerated, model.modules())):
+        looked_for = ", ".join(path.rpartition(".")[2] for path in known)
         complaints.append(f"{type(model).__name__} has no attention with relative positions that the kernel knows, "
-                          "so nothing is replaced")
+                          f"so nothing is replaced; looked for {looked_for}")
     for complaint in complaints:
         warnings.warn(f"accelerate: {complaint}", stacklevel=2)
     shadows = [vars(module).get(method) for _, module, _, _, method in found]

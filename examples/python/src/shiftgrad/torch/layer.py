@@ -153,8 +153,6 @@ class Layer(Part):
         limit = None if limit is None else inputs.count(self.name, "limit", limit)
         return State(weakref.ref(self), extension(like).Stream(self.name, self._text, limit))
 
-    @torch.compiler.disable
-    @torch.no_grad()
     def step(
         self, x: torch.Tensor, state: State | None = None, key_padding_mask: torch.Tensor | None = None,
         attention_mask: torch.Tensor | None = None, context: torch.Tensor | None = None,
@@ -163,7 +161,11 @@ class Layer(Part):
 
         Without gradients; the parameters must not change between calls.
         """
-        state = self.start() if state is None else state
+        return self._step(x, self.start() if state is None else state, key_padding_mask, attention_mask, context)
+
+    @torch.compiler.disable
+    @torch.no_grad()
+    def _step(self, x, state, key_padding_mask, attention_mask, context):
         tensors = self._tensors(x, None, context)
         refuse_records(self.name, tensors)
         if state.owner() is not self:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from typing import Any, TypeVar
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
@@ -14,11 +15,14 @@ from .operator import extension
 from .vocabulary import Vocabulary
 
 
+_Text = TypeVar("_Text", str, bytes, torch.Tensor)
+
+
 class _Model(Layer):
     """What both kinds have in common: tokens for x, and a way to write."""
 
     #: The flags of the training of a loaded model.
-    flags = {}
+    flags: dict[str, Any] = {}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to a file that char_lm or seq2seq, and sg.load, read as one of their checkpoints.
@@ -84,9 +88,10 @@ class LanguageModel(_Model):
     _inputs, _vocabularies = ("tokens", "memory", "context"), ("vocabulary",)
     _unit_flags, _rate_flags = ("vocab",), {"dropout": "dropout", "dropatt": "attention_dropout"}
     #: What the tokens stand for, in a loaded model.
-    vocabulary = None
+    vocabulary: Vocabulary | None = None
     #: Earlier tokens that `generate` sees, and positions that it uses; None for all.
-    mem_len = positions = None
+    mem_len: int | None = None
+    positions: int | None = None
 
     def __init__(self, name, config, parameters=None):
         super().__init__(name, config, parameters)
@@ -133,10 +138,10 @@ class LanguageModel(_Model):
         return super().step(self._tokens("tokens", tokens), state)
 
     def generate(
-        self, prompt: str | bytes | torch.Tensor, length: int = 500, *, temperature: float = 0.8, top_k: int = 0,
+        self, prompt: _Text, length: int = 500, *, temperature: float = 0.8, top_k: int = 0,
         top_p: float = 1.0, min_p: float = 0.0, repetition_penalty: float = 1.0, repetition_window: int = 64,
-        seed: int | None = None, stop: str | bytes | torch.Tensor | None = None, mem_len: int | None = None,
-    ) -> str | bytes | torch.Tensor:
+        seed: int | None = None, stop: _Text | None = None, mem_len: int | None = None,
+    ) -> _Text:
         """Returns what follows the prompt, as `char_lm generate` with the same flags writes it.
 
         A prompt of str gives a str, of bytes gives bytes, of tokens [T] gives tokens. The seed comes from
@@ -171,7 +176,8 @@ class EncoderDecoder(_Model):
     _vocabularies = "source_vocabulary", "target_vocabulary"
     _unit_flags, _rate_flags = ("source_tokens", "target_tokens"), {"dropout": "dropout"}
     #: What the tokens of either side stand for, in a loaded model.
-    source_vocabulary = target_vocabulary = None
+    source_vocabulary: Vocabulary | None = None
+    target_vocabulary: Vocabulary | None = None
     #: The tokens that begin and end a target.
     begin, end = _extension.target_ends
 
@@ -201,10 +207,10 @@ class EncoderDecoder(_Model):
         return super().step(self._tokens("target", target), state, state.mask, context=state.source)
 
     def generate(
-        self, source: str | bytes | list | torch.Tensor, *, beam: int = 4, length_penalty: float = 0.6,
+        self, source: str | bytes | list[str] | torch.Tensor, *, beam: int = 4, length_penalty: float = 0.6,
         temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0, seed: int | None = None,
         max_length: int = 100, key_padding_mask: torch.Tensor | None = None,
-    ) -> str | bytes | list:
+    ) -> str | list[str] | list[torch.Tensor]:
         """Returns the target of a source, as `seq2seq translate` with the same flags writes it.
 
         A str gives a str, a list of str a list. Sources of tokens [B, S] give a list of tokens [T], without
@@ -242,12 +248,12 @@ class EncoderDecoder(_Model):
 _models = {"language_model": LanguageModel, "encoder_decoder": EncoderDecoder}
 
 
-def layer(name: str, **config) -> Layer:
+def layer(name: str, **config: Any) -> Layer:
     """Returns the layer of that name: layer("relative_global_attention", d_model=256, n_head=4, max_seq=512)."""
     return _models.get(name, Layer)(name, config)
 
 
-def load(run: str | os.PathLike) -> LanguageModel | EncoderDecoder:
+def load(run: str | os.PathLike[str]) -> LanguageModel | EncoderDecoder:
     """Returns the model that char_lm or seq2seq trained: a LanguageModel or an EncoderDecoder.
 
     `run` is the folder, for its best checkpoint, or one of the checkpoints in it. The model is in eval
