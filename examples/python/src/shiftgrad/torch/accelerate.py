@@ -6,7 +6,7 @@ import warnings
 import torch
 
 from .accelerated import accelerated, host
-from .known_attentions import hosts, is_accelerated, known
+from .known_attentions import base, hosts, is_accelerated, known
 
 
 def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]]:
@@ -55,6 +55,22 @@ def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]
                 vars(module)[method] = shadow
         raise
     return [(name, old) for name, _, old, _, _ in found if _path(old) in known]
+
+
+def restore(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]]:
+    """Gives each module that `accelerate` has replaced its own class back, in place.
+
+    Returns the list of (name, class) of the attentions among them. What pickle or torch.save writes of the whole
+    model then needs this package no more where it is read; a state_dict and save_pretrained never do.
+    """
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"restore: model is {type(model).__name__}, expected a torch.nn.Module")
+    restored = []
+    for name, module in model.named_modules():
+        if is_accelerated(module):
+            module.__class__ = base(module)
+            restored.append((name, type(module)))
+    return [(name, kind) for name, kind in restored if _path(kind) in known]
 
 
 def _is_host(module):
