@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 from layers import forms, inputs, label, randomized
 from torch import nn
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.utils import parametrize, prune
 
 import shiftgrad.torch as sg
@@ -244,6 +245,11 @@ class Inside(unittest.TestCase):
             for got, expected in zip(ours(x, key_padding_mask=mask, need_weights=True, average_attn_weights=average),
                                      theirs(x, x, x, mask, average_attn_weights=average)):
                 torch.testing.assert_close(got, expected)
+        context = torch.randn(2, 3, 8).double()
+        for got, expected in zip(ours(x, context=context, need_weights=True), theirs(x, context, context)):
+            torch.testing.assert_close(got, expected)
+        with self.assertRaisesRegex(NotImplementedError, "^multi_head_attention: weights of attention are constants, so "):
+            make_fx(lambda x: ours(x, need_weights=True))(x)
 
     def test_weights_of_a_model(self):
         tokens = torch.randint(7, (2, 5))

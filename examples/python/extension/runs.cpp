@@ -1,4 +1,4 @@
-// Runs of char_lm and seq2seq, read by these programs' own functions.
+// Runs of char_lm and seq2seq, read and written by these programs' own functions.
 
 #include "runs.h"
 
@@ -136,7 +136,9 @@ nb::dict load_run(const nb::bytes& run) {
   return format.starts_with("shiftgrad-seq2seq-") ? encoder_decoder(path) : language_model(path);
 }
 
-using Weights = std::vector<std::pair<std::string, nb::ndarray<float, nb::c_contig, nb::device::cpu>>>;
+/// Names and values of parameters, as Python hands them over.
+using Values = nb::ndarray<float, nb::c_contig, nb::device::cpu>;
+using Weights = std::vector<std::pair<std::string, Values>>;
 
 std::map<std::string, shiftgrad::StoredTensor> stored(const Weights& parameters) {
   std::map<std::string, shiftgrad::StoredTensor> result;
@@ -157,10 +159,11 @@ void save_language_model(const nb::bytes& path, const std::string& config,
                          const char_lm::Vocabulary& vocabulary) {
   auto model = shiftgrad::config_from_json<shiftgrad::LanguageModelConfig>(config);
   auto training = char_lm::TrainFlags::from_json(flags, "flags").to_json();
-  shiftgrad::write_checkpoint(std::string(view(path)), {.model = model,
-                                                        .vocabulary = vocabulary.codes(),
-                                                        .training = training,
-                                                        .weights = stored(parameters)});
+  shiftgrad::write_checkpoint(std::string(view(path)),
+                              {.model = model,
+                               .vocabulary = vocabulary.codes(),
+                               .training = training,
+                               .weights = stored(parameters)});
 }
 
 /// Writes a run that seq2seq reads.

@@ -130,7 +130,7 @@ class Layer(Part):
     def _weights(self, x, memory, context, key_padding_mask, attention_mask):
         """The weights of each attention in the layer."""
         tensors = self._tensors(x, memory, context)
-        refuse_records(self.name, tensors)
+        refuse_records(self.name, tensors, "weights of attention are constants, so they")
         weights = extension(tensors[0]).attention_weights(
             self.name, self._text, tensors, *self._masks(x, key_padding_mask, attention_mask), inputs.precision(),
             torch.get_num_threads())
