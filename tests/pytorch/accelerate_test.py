@@ -100,6 +100,24 @@ def _implementations(module, kind):
     return ("eager", "sdpa") if getattr(module, kind + "PreTrainedModel")._supports_sdpa else ("eager",)
 
 
+def kernel_calls_at(model, run):
+    """How many calls the kernel gets no more, by the limit of scores above which it does."""
+    sg.accelerate(model)
+    fewer, calls = {}, None
+    with in_double(), torch.no_grad():
+        for limit in range(1, 2 * B * H * T * T):
+            if limit > 1 and limit % (B * H) != 1:
+                continue
+            with mock.patch.object(accelerated, "LEAST_SCORES", limit), counted() as kernel:
+                run(model)
+            if calls is not None and kernel.call_count < calls:
+                fewer[limit - 1] = calls - kernel.call_count
+            calls = kernel.call_count
+            if not calls:
+                break
+    return fewer
+
+
 def compare(test, name, model, run, expected_modules, bound=1e-8):
     ours = copy.deepcopy(model)
     before = dict(ours.named_parameters())
@@ -134,6 +152,51 @@ class SameResults(unittest.TestCase):
             for name, model, run, modules in cases():
                 with self.subTest(name):
                     compare(self, name, model, run, modules)
+
+    def test_short_inputs(self):
+        """Calls of few scores are the module's own, to the bit; which these are depends on the scores alone."""
+        torch.manual_seed(1)
+        with in_double(), torch.no_grad():
+            for name, model, run, modules in cases():
+                with self.subTest(name), mock.patch.object(accelerated, "LEAST_SCORES", 10**9):
+                    expected = run(model)
+                    self.assertEqual(len(sg.accelerate(model)), modules)
+                    with counted() as kernel:
+                        for got, each in zip(run(model), expected, strict=True):
+                            self.assertTrue(torch.equal(got, each))
+                    self.assertEqual(kernel.call_count, 0)
+        self.assertEqual(kernel_calls_at(t5_model(), lambda model: model(
+            input_ids=torch.zeros(B, T, dtype=torch.long), decoder_input_ids=torch.zeros(B, 4, dtype=torch.long))), {
+            B * H * T * T: L, B * H * 4 * 4: L, B * H * 4 * T: L})
+        text = torch.zeros(B, T, dtype=torch.long)
+        self.assertEqual(kernel_calls_at(xlnet_model(), lambda model: model(text)), {B * H * T * T: L})
+        self.assertEqual(kernel_calls_at(deberta_model(), lambda model: model(text)), {B * H * T * T: L})
+        mems = xlnet_model()(text, use_mems=True).mems
+        memory = mems[0].shape[0]
+        self.assertGreater(memory, 0)
+        self.assertEqual(kernel_calls_at(xlnet_model(), lambda model: model(text, mems=mems)), {
+            B * H * T * (T + memory): L})
+        audio = randn(B, 2 * T, 8)
+        heard = parakeet_encoder()(audio).last_hidden_state.shape[1]
+        self.assertEqual(kernel_calls_at(parakeet_encoder(), lambda model: model(audio)), {B * H * heard**2: L})
+
+    def test_short_steps(self):
+        """A token after others has as many scores as there are keys, and layers share a bias across the limit."""
+        text, target = torch.randint(1, 29, (B, T)), torch.randint(1, 29, (B, 6))
+        for module, kind in ((t5, "T5"), (umt5, "UMT5")):
+            theirs = t5_model(module, kind)
+            ours = copy.deepcopy(theirs)
+            sg.accelerate(ours)
+            with in_double(), torch.no_grad(), mock.patch.object(accelerated, "LEAST_SCORES", B * H * 5):
+                whole, cache = theirs(input_ids=text, decoder_input_ids=target).logits, None
+                encoded = ours.encoder(text)
+                for n in range(6):
+                    with counted() as kernel:
+                        out = ours(encoder_outputs=encoded, decoder_input_ids=target[:, n:n + 1], past_key_values=cache,
+                                   use_cache=True)
+                    cache = out.past_key_values
+                    torch.testing.assert_close(out.logits[:, 0], whole[:, n], rtol=0, atol=1e-8)
+                    self.assertEqual(kernel.call_count, L + (L if n >= 4 else 0), (kind, n))
 
     def test_structure_of_masks(self):
         """What is padding, causal, a window or chunks is said so; anything else stays a mask."""
@@ -549,6 +612,23 @@ class Whole(unittest.TestCase):
             got = torch.compile(ours, backend="aot_eager")(self.text, attention_mask=kept.long())[0]
             torch.testing.assert_close(got, expected, rtol=0, atol=1e-8)
 
+    def test_restore(self):
+        """Modules get their own classes back, so that what pickle writes needs nothing of this package."""
+        for model, run in ((t5_model(), lambda model: self.run_t5(model).logits),
+                           (t5_model(umt5, "UMT5"), lambda model: self.run_t5(model).logits),
+                           (deberta_model(), lambda model: model(self.text)[0])):
+            kinds, expected = [type(module) for module in model.modules()], run(model)
+            replaced = sg.accelerate(model)
+            self.assertIn(b"shiftgrad", pickle.dumps(model))
+            self.assertEqual(sg.restore(model), replaced)
+            self.assertEqual([type(module) for module in model.modules()], kinds)
+            self.assertNotIn(b"shiftgrad", pickle.dumps(model))
+            self.assertTrue(torch.equal(run(model), expected))
+            self.assertEqual(sg.restore(model), [])
+            self.assertEqual(sg.accelerate(model), replaced)
+        with self.assertRaisesRegex(TypeError, "^restore: model is int, expected a torch.nn.Module$"):
+            sg.restore(3)
+
     def test_twice(self):
         model = deberta_model()
         with warnings.catch_warnings():
@@ -562,8 +642,12 @@ class Whole(unittest.TestCase):
             before = [type(module) for module in model.modules()]
             with self.assertWarns(UserWarning) as caught:
                 self.assertEqual(sg.accelerate(model), [])
-            self.assertEqual(str(caught.warning), f"accelerate: {type(model).__name__} has no attention with relative "
-                             "positions that the kernel knows, so nothing is replaced")
+            line = str(caught.warning)
+            self.assertTrue(line.startswith(
+                f"accelerate: {type(model).__name__} has no attention with relative positions that the kernel knows, so "
+                "nothing is replaced; looked for ParakeetEncoderAttention, "), line)
+            for path in known_attentions.known:
+                self.assertIn(path.rpartition(".")[2], line)
             self.assertEqual([type(module) for module in model.modules()], before)
 
         class Own(t5.T5Attention):

@@ -53,7 +53,8 @@ class Names(unittest.TestCase):
                      "transformer_xl_attention", "aft", "local_rnn", "transformer_block", "r_transformer_block",
                      "encoder_decoder_block", "language_model", "encoder_decoder", "rel_shift", "shift_right"):
             self.assertIn(name, line)
-        self.assertTrue(self.refusal("relative_global_atention").endswith(", did you mean relative_global_attention?"))
+        self.assertIn(", did you mean relative_global_attention, alone or as the mixer of a transformer_block, ",
+                      self.refusal("relative_global_atention"))
         self.assertIn("expected multi_head_attention, ", self.refusal(""))
 
     def test_an_unknown_key_or_mixer_lists_all(self):
@@ -78,7 +79,11 @@ class Names(unittest.TestCase):
             ("n_head", self.refusal("transformer_block", d_inner=3, mixer={
                 "type": "multi_head_attention", "d_model": 4, "n_heads": 2})),
         ):
-            self.assertTrue(refusal.endswith(f", did you mean {meant}?"), refusal)
+            self.assertRegex(refusal, f", did you mean {meant}(, alone or as the mixer of a .*language_model)?[?]$")
+            self.assertEqual("unknown layer" in refusal, "alone or as" in refusal)
+        self.assertTrue(self.refusal("r_transformer").endswith(
+            ", did you mean r_transformer_block, of a local_rnn and a multi_head_attention, alone or as the block of a "
+            "language_model?"))
         self.assertNotIn("did you mean", self.refusal("local_rnn", colour=3))
         self.assertNotIn("did you mean", self.refusal("nothing of the kind"))
 

@@ -42,9 +42,9 @@ class Package(unittest.TestCase):
     def test_hints(self):
         """Each public function, and each method that a user calls, says what it takes and gives."""
         self.assertTrue((Path(shiftgrad.__file__).parent / "py.typed").exists())
-        functions = [sg.accelerate, sg.layer, sg.load, sg.relative_attention, sg.set_precision]
+        functions = [sg.accelerate, sg.restore, sg.layer, sg.load, sg.relative_attention, sg.set_precision]
         for kind in (sg.Layer, sg.LanguageModel, sg.EncoderDecoder):
-            names = ("forward", "start", "step", "generate")
+            names = ("forward", "start", "step", "generate", "save")
             functions += [getattr(kind, name) for name in names if hasattr(kind, name)]
         for function in functions:
             hints = typing.get_type_hints(function)

@@ -15,6 +15,7 @@
 #include "core/errors.h"
 #include "described.h"
 #include "model_program.h"
+#include "ops/shape.h"
 #include "recording.h"
 #include "session.h"
 #include "torch_tensors.h"
@@ -108,6 +109,28 @@ nb::object backward(const std::string& name, nb::handle ticket, nb::handle gradi
   }
   nb::list result;
   for (const Tensor& each : gradients) result.append(to_torch(each));
+  return result;
+}
+
+/// Returns what the attentions of a call make of their scores: [B, H, T, K] of each, before dropout,
+/// and [B, T, K, C] of AFT.
+nb::list attention_weights(const std::string& name, const std::string& config, nb::list tensors,
+                           nb::handle key_padding_mask, nb::handle attention_mask,
+                           const std::string& precision, int threads) {
+  TensorName tensor_name = names_of(name, config);
+  std::vector<Tensor> inputs = seen(tensors, places(tensors, tensor_name), {}, tensor_name);
+  Context context;
+  context.key_padding_mask = mask(key_padding_mask, name, "key_padding_mask");
+  context.attention_mask = mask(attention_mask, name, "attention_mask");
+  std::vector<Tensor> recorded;
+  context.recorder = [&](const Tensor& each) { recorded.push_back(contiguous(each)); };
+  {
+    nb::gil_scoped_release unlocked;
+    Session session(threads, precision);
+    BorrowedProgram(name, config)->run(inputs, context);
+  }
+  nb::list result;
+  for (const Tensor& each : recorded) result.append(to_torch(each));
   return result;
 }
 
@@ -225,6 +248,9 @@ void bind_float32(nb::module_& module) {
              nb::arg("key_padding_mask").none(), nb::arg("attention_mask").none(),
              nb::arg("seed").none(), nb::arg("precision"), nb::arg("wanted"), nb::arg("threads"));
   module.def("backward", backward);
+  module.def("attention_weights", attention_weights, nb::arg("name"), nb::arg("config"),
+             nb::arg("tensors"), nb::arg("key_padding_mask").none(),
+             nb::arg("attention_mask").none(), nb::arg("precision"), nb::arg("threads"));
   module.def("initial_parameters", initial_parameters);
   module.def("described", described);
   module.def("generate", generated, nb::arg("name"), nb::arg("config"), nb::arg("tensors"),

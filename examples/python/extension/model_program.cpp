@@ -47,9 +47,11 @@ Config model_config(const std::string& options) {
 
 class LanguageModelProgram : public ModuleProgram<LanguageModelConfig> {
  public:
-  LanguageModelProgram(const std::string& options, bool returns_memory, Init values)
+  LanguageModelProgram(const std::string& options, bool returns_hidden, bool returns_memory,
+                       Init values)
       : ModuleProgram(model_config<LanguageModelConfig>(options), {"tokens", "memory", "context"},
                       values),
+        returns_hidden_(returns_hidden),
         returns_memory_(returns_memory) {}
 
   Tensor run(std::span<const Tensor> tensors, Context& context) override {
@@ -59,13 +61,15 @@ class LanguageModelProgram : public ModuleProgram<LanguageModelConfig> {
     const LanguageModelConfig& config = module_.config;
     int64_t B = tokens.shape[0], T = tokens.shape[1], V = config.vocab_size;
     Memory memory = memory_in(tensors[1], B);
-    if (tokens.values.empty())
-      return Tensor::empty({B, T, V + (returns_memory_ ? config.n_layer * config.d_model : 0)});
+    int64_t behind = (returns_hidden_ ? 1 : 0) + (returns_memory_ ? config.n_layer : 0);
+    if (tokens.values.empty()) return Tensor::empty({B, T, V + behind * config.d_model});
     auto [logits, inputs, features] = module_(tokens, memory, context);
-    if (!returns_memory_) return logits;
+    if (behind == 0) return logits;
     std::vector<Tensor> parts{logits};
-    for (const Tensor& input : inputs) parts.push_back(input.detach());
-    return concat(parts, 2);  // [B, T, V + L·C]
+    if (returns_hidden_) parts.push_back(features);
+    if (returns_memory_)
+      for (const Tensor& input : inputs) parts.push_back(input.detach());
+    return concat(parts, 2);  // [B, T, V (+ C) (+ L·C)]
   }
 
   std::unique_ptr<Cache> make_cache(int64_t limit) const override {
@@ -106,7 +110,7 @@ class LanguageModelProgram : public ModuleProgram<LanguageModelConfig> {
     return memory;
   }
 
-  bool returns_memory_;
+  bool returns_hidden_, returns_memory_;
 };
 
 /// The cache of targets in progress, from their first step on.
@@ -192,8 +196,9 @@ std::unique_ptr<Program> make_model_program(const std::string& name, const std::
                                             Init values) {
   if (name == LanguageModelConfig::type) {
     std::string options = config;
+    bool returns_hidden = take_flag(options, "return_hidden");
     bool returns_memory = take_flag(options, "return_memory");
-    return std::make_unique<LanguageModelProgram>(options, returns_memory, values);
+    return std::make_unique<LanguageModelProgram>(options, returns_hidden, returns_memory, values);
   }
   if (name == EncoderDecoderConfig::type)
     return std::make_unique<EncoderDecoderProgram>(config, values);

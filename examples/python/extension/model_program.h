@@ -26,8 +26,9 @@ struct Generation {
 /// Returns the program of a language_model or an encoder_decoder, or null for other names.
 ///
 /// A language_model takes tokens [B, T], and as memory [L, B, M, C] the inputs of its L blocks for
-/// earlier tokens. It returns logits [B, T, V]. With "return_memory" true in its config, the inputs
-/// of the blocks stand behind the logits, [B, T, V + L·C].
+/// earlier tokens. It returns logits [B, T, V]. Behind the logits stands, with "return_hidden" true
+/// in its config, what the output layer reads, [B, T, V + C], and behind that, with "return_memory",
+/// what the blocks read, [B, T, V + C + L·C].
 ///
 /// An encoder_decoder takes targets [B, T], no memory, and sources [B, S], whose padding is the
 /// key_padding_mask. A state belongs to the sources of its first step.

@@ -1,12 +1,16 @@
-// Runs of char_lm and seq2seq, read by these programs' own functions.
+// Runs of char_lm and seq2seq, read and written by these programs' own functions.
 
 #include "runs.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstring>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/errors.h"
@@ -132,10 +136,56 @@ nb::dict load_run(const nb::bytes& run) {
   return format.starts_with("shiftgrad-seq2seq-") ? encoder_decoder(path) : language_model(path);
 }
 
+/// Names and values of parameters, as Python hands them over.
+using Values = nb::ndarray<float, nb::c_contig, nb::device::cpu>;
+using Weights = std::vector<std::pair<std::string, Values>>;
+
+std::map<std::string, shiftgrad::StoredTensor> stored(const Weights& parameters) {
+  std::map<std::string, shiftgrad::StoredTensor> result;
+  for (const auto& [name, array] : parameters) {
+    shiftgrad::Dims shape;
+    for (size_t axis = 0; axis < array.ndim(); ++axis)
+      shape.push_back(static_cast<int64_t>(array.shape(axis)));
+    result[name] = {shiftgrad::DType::f32, shape, {}};
+    result[name].bytes.resize(array.nbytes());
+    if (array.size() > 0) std::memcpy(result[name].bytes.data(), array.data(), array.nbytes());
+  }
+  return result;
+}
+
+/// Writes a checkpoint that char_lm reads.
+void save_language_model(const nb::bytes& path, const std::string& config,
+                         const Weights& parameters, const std::string& flags,
+                         const char_lm::Vocabulary& vocabulary) {
+  auto model = shiftgrad::config_from_json<shiftgrad::LanguageModelConfig>(config);
+  auto training = char_lm::TrainFlags::from_json(flags, "flags").to_json();
+  shiftgrad::write_checkpoint(std::string(view(path)),
+                              {.model = model,
+                               .vocabulary = vocabulary.codes(),
+                               .training = training,
+                               .weights = stored(parameters)});
+}
+
+/// Writes a run that seq2seq reads.
+void save_encoder_decoder(const nb::bytes& path, const std::string& config,
+                          const Weights& parameters, const std::string& flags, const Side& source,
+                          const Side& target) {
+  std::string file(view(path));
+  seq2seq::write_run(
+      file, {.source = file,
+             .flags = seq2seq::TrainFlags::from_json(flags, "flags"),
+             .model = shiftgrad::config_from_json<shiftgrad::EncoderDecoderConfig>(config),
+             .source_symbols = source.symbols,
+             .target_symbols = target.symbols,
+             .weights = stored(parameters)});
+}
+
 }  // namespace
 
 void bind_runs(nb::module_& module) {
   module.def("load_run", load_run);
+  module.def("save_language_model", save_language_model);
+  module.def("save_encoder_decoder", save_encoder_decoder);
   module.attr("target_ends") = nb::make_tuple(seq2seq::target_ends.begin, seq2seq::target_ends.end);
   nb::class_<char_lm::Vocabulary>(module, "Characters")
       .def("__init__",

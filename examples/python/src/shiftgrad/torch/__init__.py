@@ -2,7 +2,7 @@
 
 from shiftgrad._extension import empty_cache
 
-from .accelerate import accelerate
+from .accelerate import accelerate, restore
 from .attention import relative_attention
 from .inputs import set_precision
 from .layer import Layer
@@ -10,4 +10,4 @@ from .model import EncoderDecoder, LanguageModel, layer, load
 from .vocabulary import Vocabulary
 
 __all__ = ["EncoderDecoder", "LanguageModel", "Layer", "Vocabulary", "accelerate", "empty_cache", "layer", "load",
-           "relative_attention", "set_precision"]
+           "relative_attention", "restore", "set_precision"]

@@ -6,7 +6,7 @@ import warnings
 import torch
 
 from .accelerated import accelerated, host
-from .known_attentions import hosts, is_accelerated, known
+from .known_attentions import base, hosts, is_accelerated, known
 
 
 def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]]:
@@ -38,8 +38,9 @@ def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]
         elif _is_host(module):
             found.append((name, module, kind, host(kind, hosts[_path(kind)]), "forward"))
     if not found and not complaints and not any(map(is_accelerated, model.modules())):
+        looked_for = ", ".join(path.rpartition(".")[2] for path in known)
         complaints.append(f"{type(model).__name__} has no attention with relative positions that the kernel knows, "
-                          "so nothing is replaced")
+                          f"so nothing is replaced; looked for {looked_for}")
     for complaint in complaints:
         warnings.warn(f"accelerate: {complaint}", stacklevel=2)
     shadows = [vars(module).get(method) for _, module, _, _, method in found]
@@ -54,6 +55,22 @@ def accelerate(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]
                 vars(module)[method] = shadow
         raise
     return [(name, old) for name, _, old, _, _ in found if _path(old) in known]
+
+
+def restore(model: torch.nn.Module) -> list[tuple[str, type[torch.nn.Module]]]:
+    """Gives each module that `accelerate` has replaced its own class back, in place.
+
+    Returns the list of (name, class) of the attentions among them. What pickle or torch.save writes of the whole
+    model then needs this package no more where it is read; a state_dict and save_pretrained never do.
+    """
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"restore: model is {type(model).__name__}, expected a torch.nn.Module")
+    restored = []
+    for name, module in model.named_modules():
+        if is_accelerated(module):
+            module.__class__ = base(module)
+            restored.append((name, type(module)))
+    return [(name, kind) for name, kind in restored if _path(kind) in known]
 
 
 def _is_host(module):

@@ -23,8 +23,18 @@ def _meant(name, known):
     return near[0] if near else parts[0] if len(parts) == 1 else None
 
 
+def _around(name):
+    """Where else the layer of that name belongs."""
+    if name.endswith("_attention") or name in ("aft", "local_rnn"):
+        return ", alone or as the mixer of a transformer_block, an encoder_decoder_block or a language_model"
+    if name == "r_transformer_block":
+        return ", of a local_rnn and a multi_head_attention, alone or as the block of a language_model"
+    return ""
+
+
 def hinted(refusal):
     """The line that refuses a name and lists those that there are, with the one that is meant, if that is clear."""
     unknown = re.search(r'unknown (?:layer|mixer type|config key) "([^"]*)", expected ([a-z0-9_, ]+)$', refusal)
     meant = unknown and _meant(unknown[1], re.split(", | or ", unknown[2]))
-    return f"{refusal}, did you mean {meant}?" if meant else refusal
+    around = _around(meant) if meant and "unknown layer" in unknown[0] else ""
+    return f"{refusal}, did you mean {meant}{around}?" if meant else refusal

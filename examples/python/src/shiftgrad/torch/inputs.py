@@ -20,6 +20,15 @@ def set_precision(precision: str) -> None:
     _precision = precision
 
 
+def plain(value):
+    """A config with Python's own numbers in place of those of NumPy and of torch."""
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(plain(each) for each in value)
+    return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
+
+
 def config_text(name, config):
     """A config as JSON. Raises a ValueError at a number that JSON cannot write: NaN or infinity."""
     for key, value in config.items():

@@ -49,6 +49,8 @@ class Row:
     applies: Callable = _is_true  # (module) -> whether it has relative positions at all
     fits: Callable = _is_true  # (module) -> whether its attributes are what the row wants
     can: Callable = _is_true  # (module, call) -> whether the kernel can compute this call
+    # (module, call) -> the batch, heads, queries and keys of a call
+    sizes: Callable = lambda module, call: _sizes(call["hidden_states"], module.num_heads)
     mask: Callable = lambda module, call: call.get("attention_mask")  # -> a tensor, None, or a dict of options
     rows: Callable = _rows  # (mask) -> the mask as [B, T, K], or None where it is another
     read: Callable = added  # how it is read
@@ -59,8 +61,19 @@ class Row:
     plain: Callable = _same  # (module, call) -> the call as the module's own code takes it
 
 
+def _sizes(x, heads):
+    """Those of a self-attention on x [B, T, C]."""
+    B, T = x.shape[:2]
+    return B, heads, T, T
+
+
 def is_accelerated(module):
     return hasattr(type(module), "_names_of_call")
+
+
+def base(module):
+    """The class of transformers that an accelerated module's is derived from."""
+    return next(kind for kind in type(module).__mro__ if "_names_of_call" in vars(kind)).__mro__[1]
 
 
 def implementation(module):
@@ -196,6 +209,14 @@ def _t5_mask(module, call):
     return mask if mask.shape[-1] == K else mask[..., :K]
 
 
+def _t5_sizes(module, call):
+    (B, T), context = call["hidden_states"].shape[:2], _context(call)
+    mask = call.get("mask", call.get("attention_mask"))
+    if mask is not None:
+        return B, module.n_heads, T, mask.shape[-1]
+    return B, module.n_heads, T, _past(module, call) + T if context is None else context.shape[1]
+
+
 def _is_causal_without_mask(module, call):
     """transformers 5 leaves the causal mask out where scaled_dot_product_attention can be told so."""
     T = call["hidden_states"].shape[1]
@@ -289,7 +310,7 @@ def _t5(takes, result, plain=_same, can=_t5_can):
         dropout=lambda module: module.dropout, result=result, modules="q k v o",
         values="has_relative_attention_bias key_value_proj_dim n_heads dropout layer_idx compute_bias",
         fits=lambda module: not module.has_relative_attention_bias or hasattr(module, "relative_attention_bias"),
-        can=can, mask=_t5_mask, plain=plain)
+        can=can, sizes=_t5_sizes, mask=_t5_mask, plain=plain)
 
 
 # XLNet and Transformer-XL, which have the time first.
@@ -337,6 +358,16 @@ def _xlnet_agrees(module, call, options):
     return _behind(options, T, K) if _xlnet_looks_back(call) else options
 
 
+def _xlnet_sizes(module, call):
+    (T, B, H), K = call["q_head"].shape[:3], call["k_head_h"].shape[0]
+    return B, H, T, K
+
+
+def _transfo_xl_sizes(module, call):
+    (T, B), mems = call["w"].shape[:2], call.get("mems")
+    return B, module.n_head, T, T + (0 if mems is None else mems.shape[0])
+
+
 def _transfo_xl_heads(module, call):
     w, mems = call["w"], call.get("mems")
     x = w if mems is None else torch.cat([mems, w])
@@ -374,13 +405,9 @@ def _deberta_positions(module, T):
     """The bucket of each distance from T - 1 down."""
     distance = torch.arange(T - 1, -T, -1)
     if module.position_buckets > 0 and module.max_relative_positions > 0:
-        bucket = sys.modules[_base(module).__module__].make_log_bucket_position
+        bucket = sys.modules[base(module).__module__].make_log_bucket_position
         distance = bucket(distance, module.position_buckets, module.max_relative_positions)
     return distance.long()
-
-
-def _base(module):
-    return type(module).__mro__[1]
 
 
 def _deberta_can(module, call):
@@ -480,33 +507,34 @@ known = {
         fits=lambda module: module.num_key_value_groups == 1, can=_has_positions("position_embeddings"),
         heads=_projected("q_proj", "k_proj", "v_proj", "head_dim"), result=_through("o_proj"),
         terms=_by_position("relative_k_proj", "position_embeddings", "bias_u", "bias_v", "head_dim"),
+        sizes=lambda module, call: _sizes(call["hidden_states"], module.config.num_attention_heads),
         scale=lambda module: module.scaling, dropout=lambda module: module.attention_dropout, read=seen,
         blind=lambda module: "zero" if module._is_of_transformers_4 else "rounded"),
     "wav2vec2_conformer.modeling_wav2vec2_conformer.Wav2Vec2ConformerSelfAttention": Row(
         _checked, "hidden_states attention_mask relative_position_embeddings", **_conformer,
-        modules=_conformer_modules + " linear_pos", tensors="pos_bias_u pos_bias_v", values="head_size",
+        modules=_conformer_modules + " linear_pos", tensors="pos_bias_u pos_bias_v", values="head_size num_heads",
         applies=lambda module: getattr(module, "position_embeddings_type", "relative") == "relative",
         can=_has_positions("relative_position_embeddings"), terms=_conformer_terms),
     "fastspeech2_conformer.modeling_fastspeech2_conformer.FastSpeech2ConformerAttention": Row(
         _checked, "hidden_states attention_mask pos_emb", modules=_conformer_modules + " linear_pos",
-        tensors="pos_bias_u pos_bias_v", values="head_dim",
+        tensors="pos_bias_u pos_bias_v", values="head_dim num_heads",
         can=_has_positions("pos_emb"), heads=_projected("linear_q", "linear_k", "linear_v", "head_dim"),
         terms=_by_position("linear_pos", "pos_emb", "pos_bias_u", "pos_bias_v", "head_dim"),
         result=_through("linear_out"), scale=lambda module: module.head_dim ** -0.5,
         dropout=lambda module: module.dropout, read=seen, blind=lambda module: "zero"),
     "wav2vec2_bert.modeling_wav2vec2_bert.Wav2Vec2BertSelfAttention": Row(
         _checked, "hidden_states attention_mask relative_position_embeddings", **_conformer,
-        modules=_conformer_modules, values="head_size",
+        modules=_conformer_modules, values="head_size num_heads",
         applies=lambda module: getattr(module, "position_embeddings_type", "relative") in ("relative", "relative_key"),
         fits=_has_parts_of_its_type, can=_has_wav2vec2_bert_positions, terms=_wav2vec2_bert_terms),
     "seamless_m4t_v2.modeling_seamless_m4t_v2.SeamlessM4Tv2ConformerSelfAttention": Row(
         _checked, "hidden_states attention_mask", **_conformer, modules=_conformer_modules + " distance_embedding",
-        values="head_size left_max_position_embeddings right_max_position_embeddings",
+        values="head_size num_heads left_max_position_embeddings right_max_position_embeddings",
         applies=lambda module: getattr(module, "position_embeddings_type", "relative_key") == "relative_key",
         terms=_clipped_keys),
     "vits.modeling_vits.VitsAttention": Row(
         _checked, "hidden_states attention_mask", modules="q_proj k_proj v_proj out_proj",
-        tensors="emb_rel_k emb_rel_v", values="head_dim scaling dropout", terms=_vits_terms,
+        tensors="emb_rel_k emb_rel_v", values="head_dim num_heads scaling dropout", terms=_vits_terms,
         applies=lambda module: bool(getattr(module, "window_size", True)),
         heads=_projected("q_proj", "k_proj", "v_proj", "head_dim"), result=_through("out_proj"),
         scale=lambda module: module.scaling, dropout=lambda module: module.dropout),
@@ -520,23 +548,28 @@ known = {
         _checked, "q_head k_head_h v_head_h k_head_r attn_mask", method="rel_attn_core",
         modules="dropout layer_norm", tensors="q k v o r r_w_bias r_r_bias", values="scale",
         heads=lambda module, call: (call[name].permute(1, 2, 0, 3) for name in ("q_head", "k_head_h", "v_head_h")),
-        terms=_xlnet_terms, scale=lambda module: module.scale, dropout=lambda module: module.dropout,
+        terms=_xlnet_terms, sizes=_xlnet_sizes, scale=lambda module: module.scale,
+        dropout=lambda module: module.dropout,
         result=lambda module, call, y, terms: y.permute(2, 0, 1, 3), can=_xlnet_can,
         mask=lambda module, call: call.get("attn_mask"), rows=_by_time, read=hides,
         agrees=_xlnet_agrees),
     "deprecated.transfo_xl.modeling_transfo_xl.RelPartialLearnableMultiHeadAttn": Row(
         "4.57.6", "w r attn_mask mems", modules="qkv_net o_net r_net layer_norm drop dropatt",
         tensors="r_w_bias r_r_bias", values="n_head d_head scale pre_lnorm", heads=_transfo_xl_heads,
-        terms=_transfo_xl_terms, scale=lambda module: module.scale, dropout=lambda module: module.dropatt,
+        terms=_transfo_xl_terms, sizes=_transfo_xl_sizes, scale=lambda module: module.scale,
+        dropout=lambda module: module.dropatt,
         result=_transfo_xl_result, can=_transfo_xl_can, mask=lambda module, call: call.get("attn_mask"),
         rows=_by_time, read=hides,
         agrees=lambda module, call, options: _behind(options, call["w"].shape[0], call["r"].shape[0])),
     "deberta_v2.modeling_deberta_v2.DisentangledSelfAttention": Row(
         _checked, "hidden_states attention_mask query_states relative_pos rel_embeddings",
         modules="query_proj key_proj value_proj dropout pos_dropout",
-        values="attention_head_size share_att_key pos_att_type position_buckets max_relative_positions pos_ebd_size",
+        values="attention_head_size num_attention_heads share_att_key pos_att_type position_buckets "
+               "max_relative_positions pos_ebd_size",
         applies=lambda module: getattr(module, "relative_attention", True), fits=_deberta_fits, can=_deberta_can,
-        heads=_deberta_heads, terms=_deberta_terms, scale=_deberta_scale, dropout=lambda module: module.dropout,
+        heads=_deberta_heads, terms=_deberta_terms, scale=_deberta_scale,
+        sizes=lambda module, call: _sizes(call["hidden_states"], module.num_attention_heads),
+        dropout=lambda module: module.dropout,
         result=lambda module, call, y, terms: (_merged(y), None), read=seen, blind=lambda module: "mean"),
 }
 

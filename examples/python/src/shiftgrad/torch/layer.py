@@ -11,11 +11,19 @@ from shiftgrad import _extension
 from . import inputs
 from .hints import hinted
 from .operator import call, extension
+from .parts import Part, add_parts, parameter_in_place, shapes
 from .watchers import refuse_records
 
 # Their outputs are sums with x, so autocast leaves them the dtype of x, as it does for torch's.
 _keeps_dtype = {
     "transformer_block", "r_transformer_block", "encoder_decoder_block", "rel_shift", "shift_right"}
+
+
+def _norm_eps(name, config):
+    """That of the norms in a layer, or None where they are not torch's."""
+    if "r_transformer_block" in (name, config.get("block")):
+        return None
+    return config.get("norm_eps", 1e-5)
 
 
 class State:
@@ -33,7 +41,7 @@ class State:
         return copy.copy(self)
 
 
-class Layer(torch.nn.Module):
+class Layer(Part):
     """A layer of the library, with the parameters of a torch.nn.Module.
 
     They start from torch's seed, in torch's default dtype, and have the names and shapes of the
@@ -49,7 +57,8 @@ class Layer(torch.nn.Module):
         super().__init__()
         if not isinstance(name, str):
             raise TypeError(f"layer: name is {name!r}, expected the name of a layer")
-        self.name, self.config = name, copy.deepcopy(config)
+        self.name, self.config = name, inputs.plain(copy.deepcopy(config))
+        config = self.config
         self._text = inputs.config_text(name, config)
         self._drops = any(config.get(rate) for rate in ("dropout", "attention_dropout"))
         dtype = torch.get_default_dtype()
@@ -59,22 +68,16 @@ class Layer(torch.nn.Module):
                 parameters = extension(like).initial_parameters(name, self._text, int(inputs.draw_seed()))
             except ValueError as refusal:
                 raise ValueError(hinted(str(refusal))) from None
+        add_parts(self, [(path, torch.nn.Parameter(values.to(like.dtype, copy=True))) for path, values in parameters],
+                  _norm_eps(name, config))
         # Where the parameters are, in the library's order.
-        self._paths, self._names = [], [*self._inputs]
-        for path, values in parameters:
-            *owners, leaf = path.split(".")
-            module = self
-            for owner in owners:
-                if owner not in module._modules:
-                    module.add_module(owner, torch.nn.Module())
-                module = module._modules[owner]
-            module.register_parameter(leaf, torch.nn.Parameter(values.to(like.dtype, copy=True)))
-            self._paths.append((owners, leaf))
-            self._names.append(path)
+        self._names = [*self._inputs, *(path for path, _ in parameters)]
+        self._paths = [(path.split(".")[:-1], path.split(".")[-1]) for path, _ in parameters]
 
     def extra_repr(self):
         config = json.loads(_extension.float32.described(self.name, self._text))
-        return ", ".join([repr(self.name), *(f"{key}={value!r}" for key, value in config.items())])
+        lines = [", ".join([repr(self.name), *(f"{key}={value!r}" for key, value in config.items())]), shapes(self)]
+        return "\n".join(filter(None, lines))
 
     def _tensors(self, x, memory, context):
         """What the library takes: the inputs, memory as a constant, and the parameters."""
@@ -83,7 +86,8 @@ class Layer(torch.nn.Module):
             module = self
             for owner in owners:
                 module = module._modules[owner]
-            tensors.append(getattr(module, leaf))
+            tensors.append(getattr(module, leaf) if isinstance(module, Part) else parameter_in_place(
+                f"{self.name}: {'.'.join(owners)}", module, leaf))
         if inputs.autocast() is not None:
             tensors = [inputs.cast(tensor) for tensor in tensors]
         inputs.check(self.name, self._names, tensors)
@@ -102,16 +106,37 @@ class Layer(torch.nn.Module):
 
     def forward(
         self, x: torch.Tensor, memory: torch.Tensor | None = None, key_padding_mask: torch.Tensor | None = None,
-        attention_mask: torch.Tensor | None = None, context: torch.Tensor | None = None,
-    ) -> torch.Tensor:
+        attention_mask: torch.Tensor | None = None, context: torch.Tensor | None = None, *, need_weights: bool = False,
+        average_attn_weights: bool = True,
+    ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
         """Returns y [B, T, C] for x [B, T, C], with gradients for x, context and the parameters.
 
         memory [B, M, C] is earlier input, a constant. key_padding_mask [B or 1, M + T] and attention_mask
         [T, M + T] or [B or 1, T, M + T] are true where keys are hidden. context [B, S, C] is for
-        cross-attention.
+        cross-attention. With need_weights, the result is y and the weights of the keys, in memory of their
+        size: their mean over the heads [B, T, K], or with average_attn_weights=False [B, H, T, K], of AFT
+        over the channels [B, T, K, C]. They are those before dropout, and constants.
         """
-        y = self._call(self._text, x, memory, context, key_padding_mask, attention_mask)
-        return self._cast(y, x)
+        masks = key_padding_mask, attention_mask
+        y = self._cast(self._call(self._text, x, memory, context, *masks), x)
+        if not need_weights:
+            return y
+        weights, = self._weights(x, memory, context, *masks)
+        is_aft = "aft" in (self.name, self.config.get("mixer", {}).get("type"))
+        return y, weights.mean(3 if is_aft else 1) if average_attn_weights else weights
+
+    @torch.compiler.disable
+    @torch.no_grad()
+    def _weights(self, x, memory, context, key_padding_mask, attention_mask):
+        """The weights of each attention in the layer."""
+        tensors = self._tensors(x, memory, context)
+        refuse_records(self.name, tensors, "weights of attention are constants, so they")
+        weights = extension(tensors[0]).attention_weights(
+            self.name, self._text, tensors, *self._masks(x, key_padding_mask, attention_mask), inputs.precision(),
+            torch.get_num_threads())
+        if not weights:
+            raise ValueError(f"{self.name}: has no attention, so there are no weights to return")
+        return weights
 
     def _call(self, text, x, memory=None, context=None, key_padding_mask=None, attention_mask=None):
         """The output of the layer that has this text as its config."""
@@ -128,8 +153,6 @@ class Layer(torch.nn.Module):
         limit = None if limit is None else inputs.count(self.name, "limit", limit)
         return State(weakref.ref(self), extension(like).Stream(self.name, self._text, limit))
 
-    @torch.compiler.disable
-    @torch.no_grad()
     def step(
         self, x: torch.Tensor, state: State | None = None, key_padding_mask: torch.Tensor | None = None,
         attention_mask: torch.Tensor | None = None, context: torch.Tensor | None = None,
@@ -138,7 +161,11 @@ class Layer(torch.nn.Module):
 
         Without gradients; the parameters must not change between calls.
         """
-        state = self.start() if state is None else state
+        return self._step(x, self.start() if state is None else state, key_padding_mask, attention_mask, context)
+
+    @torch.compiler.disable
+    @torch.no_grad()
+    def _step(self, x, state, key_padding_mask, attention_mask, context):
         tensors = self._tensors(x, None, context)
         refuse_records(self.name, tensors)
         if state.owner() is not self:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from typing import Any, TypeVar
 
 import torch
 from torch.nn.utils.rnn import pad_sequence
@@ -14,11 +15,32 @@ from .operator import extension
 from .vocabulary import Vocabulary
 
 
+_Text = TypeVar("_Text", str, bytes, torch.Tensor)
+
+
 class _Model(Layer):
     """What both kinds have in common: tokens for x, and a way to write."""
 
     #: The flags of the training of a loaded model.
-    flags = {}
+    flags: dict[str, Any] = {}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to a file that char_lm or seq2seq, and sg.load, read as one of their checkpoints.
+
+        Weights are written as float32. Raises a ValueError where the model has no vocabulary, or not one for
+        all of its tokens. Puts the whole file there, or leaves what is there.
+        """
+        vocabularies = [getattr(self, name) for name in self._vocabularies]
+        for name, each in zip(self._vocabularies, vocabularies):
+            if each is None:
+                raise ValueError(f"{self.name}: a model without a {name} is no run; set model.{name} to a Vocabulary")
+        config = {key: value for key, value in self.config.items() if "dropout" not in key}
+        tensors = self._tensors(torch.empty(0, dtype=next(self.parameters()).dtype), None, None)[3:]
+        weights = [(name, tensor.detach().float().contiguous()) for name, tensor in zip(self._names[3:], tensors)]
+        rates = {flag: self.config.get(key, 0) for flag, key in self._rate_flags.items()}
+        flags = rates | self.flags | {flag: each.unit for flag, each in zip(self._unit_flags, vocabularies)}
+        getattr(_extension, f"save_{self.name}")(
+            os.fsencode(path), json.dumps(config), weights, json.dumps(flags), *(each._known for each in vocabularies))
 
     def _tokens(self, name, tokens):
         """Tokens as numbers of the parameters' precision, in which the library takes them."""
@@ -63,35 +85,50 @@ class LanguageModel(_Model):
     sg.load gives a trained one; sg.layer("language_model", vocab_size=…, …) one to train.
     """
 
-    _inputs = ("tokens", "memory", "context")
+    _inputs, _vocabularies = ("tokens", "memory", "context"), ("vocabulary",)
+    _unit_flags, _rate_flags = ("vocab",), {"dropout": "dropout", "dropatt": "attention_dropout"}
     #: What the tokens stand for, in a loaded model.
-    vocabulary = None
+    vocabulary: Vocabulary | None = None
     #: Earlier tokens that `generate` sees, and positions that it uses; None for all.
-    mem_len = positions = None
+    mem_len: int | None = None
+    positions: int | None = None
 
     def __init__(self, name, config, parameters=None):
         super().__init__(name, config, parameters)
-        self._text_with_memory = inputs.config_text(name, config | {"return_memory": True})
+        # By whether the hidden state stands behind the logits, and the memory behind that.
+        self._texts = {(hidden, memory): inputs.config_text(name, self.config | {
+            key: True for key, asked in (("return_hidden", hidden), ("return_memory", memory)) if asked})
+            for hidden in (False, True) for memory in (False, True)}
 
     def forward(
         self, tokens: torch.Tensor, memory: torch.Tensor | None = None, mem_len: int | None = None,
-        key_padding_mask: torch.Tensor | None = None, attention_mask: torch.Tensor | None = None,
-    ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+        key_padding_mask: torch.Tensor | None = None, attention_mask: torch.Tensor | None = None, *,
+        return_hidden: bool = False, need_weights: bool = False,
+    ) -> torch.Tensor | tuple[torch.Tensor, ...]:
         """Returns the logits [B, T, V] for tokens [B, T].
 
-        memory [L, B, M, C] has the inputs of the L blocks for M earlier tokens, a constant. With a
-        mem_len, the result is the logits and the memory of the last mem_len tokens, for the next call.
-        Masks are as a layer's.
+        memory [L, B, M, C] has the inputs of the L blocks for M earlier tokens, a constant. Masks are as a
+        layer's. What else is asked for stands behind the logits, in this order: with return_hidden, what the
+        output layer reads [B, T, C], with its gradient; with a mem_len, the memory of the last mem_len
+        tokens, for the next call; with need_weights, the weights of the keys [L, B, H, T, K], of AFT
+        [L, B, T, K, C], constants before dropout, in memory of their size.
         """
         x, masks = self._tokens("tokens", tokens), (key_padding_mask, attention_mask)
-        if mem_len is None:
-            return self._cast(self._call(self._text, x, memory, None, *masks), x)
-        mem_len = inputs.count(self.name, "mem_len", mem_len)
+        keeps = mem_len is not None
+        if keeps:
+            mem_len = inputs.count(self.name, "mem_len", mem_len)
         L, C, V = (self.config[key] for key in ("n_layer", "d_model", "vocab_size"))
-        y = self._call(self._text_with_memory, x, memory, None, *masks)
-        made = y.detach()[..., V:].unflatten(-1, (L, C)).movedim(2, 0)  # [L, B, T, C]
-        seen = made if memory is None else torch.cat([memory.detach().to(made.dtype), made], 2)
-        return self._cast(y[..., :V], x), seen[:, :, max(0, seen.shape[2] - mem_len):].contiguous()
+        y = self._call(self._texts[bool(return_hidden), keeps], x, memory, None, *masks)
+        result = [self._cast(y[..., :V] if return_hidden or keeps else y, x)]
+        if return_hidden:
+            result.append(y[..., V:V + C])
+        if keeps:
+            made = y.detach()[..., -L * C:].unflatten(-1, (L, C)).movedim(2, 0)  # [L, B, T, C]
+            seen = made if memory is None else torch.cat([memory.detach().to(made.dtype), made], 2)
+            result.append(seen[:, :, max(0, seen.shape[2] - mem_len):].contiguous())
+        if need_weights:
+            result.append(torch.stack(self._weights(x, memory, None, *masks)))
+        return result[0] if len(result) == 1 else tuple(result)
 
     def step(self, tokens: torch.Tensor, state: State | None = None) -> tuple[torch.Tensor, State]:
         """Returns the logits [B, T, V] for tokens [B, T] after all in the state, and the state with them.
@@ -101,10 +138,10 @@ class LanguageModel(_Model):
         return super().step(self._tokens("tokens", tokens), state)
 
     def generate(
-        self, prompt: str | bytes | torch.Tensor, length: int = 500, *, temperature: float = 0.8, top_k: int = 0,
+        self, prompt: _Text, length: int = 500, *, temperature: float = 0.8, top_k: int = 0,
         top_p: float = 1.0, min_p: float = 0.0, repetition_penalty: float = 1.0, repetition_window: int = 64,
-        seed: int | None = None, stop: str | bytes | torch.Tensor | None = None, mem_len: int | None = None,
-    ) -> str | bytes | torch.Tensor:
+        seed: int | None = None, stop: _Text | None = None, mem_len: int | None = None,
+    ) -> _Text:
         """Returns what follows the prompt, as `char_lm generate` with the same flags writes it.
 
         A prompt of str gives a str, of bytes gives bytes, of tokens [T] gives tokens. The seed comes from
@@ -136,8 +173,11 @@ class EncoderDecoder(_Model):
     """
 
     _inputs = ("target", "memory", "source")
+    _vocabularies = "source_vocabulary", "target_vocabulary"
+    _unit_flags, _rate_flags = ("source_tokens", "target_tokens"), {"dropout": "dropout"}
     #: What the tokens of either side stand for, in a loaded model.
-    source_vocabulary = target_vocabulary = None
+    source_vocabulary: Vocabulary | None = None
+    target_vocabulary: Vocabulary | None = None
     #: The tokens that begin and end a target.
     begin, end = _extension.target_ends
 
@@ -167,10 +207,10 @@ class EncoderDecoder(_Model):
         return super().step(self._tokens("target", target), state, state.mask, context=state.source)
 
     def generate(
-        self, source: str | bytes | list | torch.Tensor, *, beam: int = 4, length_penalty: float = 0.6,
+        self, source: str | bytes | list[str] | torch.Tensor, *, beam: int = 4, length_penalty: float = 0.6,
         temperature: float = 0.0, top_k: int = 0, top_p: float = 1.0, seed: int | None = None,
         max_length: int = 100, key_padding_mask: torch.Tensor | None = None,
-    ) -> str | bytes | list:
+    ) -> str | list[str] | list[torch.Tensor]:
         """Returns the target of a source, as `seq2seq translate` with the same flags writes it.
 
         A str gives a str, a list of str a list. Sources of tokens [B, S] give a list of tokens [T], without
@@ -208,12 +248,12 @@ class EncoderDecoder(_Model):
 _models = {"language_model": LanguageModel, "encoder_decoder": EncoderDecoder}
 
 
-def layer(name: str, **config) -> Layer:
+def layer(name: str, **config: Any) -> Layer:
     """Returns the layer of that name: layer("relative_global_attention", d_model=256, n_head=4, max_seq=512)."""
     return _models.get(name, Layer)(name, config)
 
 
-def load(run: str | os.PathLike) -> LanguageModel | EncoderDecoder:
+def load(run: str | os.PathLike[str]) -> LanguageModel | EncoderDecoder:
     """Returns the model that char_lm or seq2seq trained: a LanguageModel or an EncoderDecoder.
 
     `run` is the folder, for its best checkpoint, or one of the checkpoints in it. The model is in eval

@@ -88,12 +88,12 @@ def _check_devices(name, tensors):
 
 
 def width_of_logits(name, config):
-    """The width of a model's output: of its logits, and of the memory behind them if that is asked for."""
+    """The width of a model's output: of its logits, and of what is behind them if that is asked for."""
     config = json.loads(config)
     if name == "encoder_decoder":
         return config["target_vocab_size"]
-    memory = config["n_layer"] * config["d_model"] if config.get("return_memory") else 0
-    return config["vocab_size"] + memory
+    behind = config.get("return_hidden", False) + config["n_layer"] * config.get("return_memory", False)
+    return config["vocab_size"] + behind * config["d_model"]
 
 
 def _shape_of_output(tensors, key_padding_mask, attention_mask, seed, name, config, precision, wanted):

@@ -48,9 +48,9 @@ def is_traced():
     return get_proxy_mode() is not None
 
 
-def refuse_records(name, tensors):
+def refuse_records(name, tensors, reason="a step has a state, so it"):
     """Raises a NotImplementedError where a trace would keep the result of a step as a constant, or a
     transform would not see the computation."""
     refuse_tangents(name, tensors)
     if is_traced() or not _plain.issuperset(map(type, tensors)):
-        raise NotImplementedError(f"{name}: a step has a state, so it can be neither traced nor transformed")
+        raise NotImplementedError(f"{name}: {reason} can be neither traced nor transformed")

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Finds how few scores an attention of transformers may have for sg.accelerate to gain something.
+
+    short_inputs.py [--threads N] [--seconds N] [--rule] [--batch 1 8] [--lengths 16 64 …]
+
+Each line has an attention of a model's size, B, T, the scores B·H·T·K of a call, and the time of its own code over
+that of the kernel, in inference and training: the least of many calls of both in turn, in floats. With one thread it
+is the time that the thread computed, so that other work of the machine counts little. --rule leaves it to the
+package which calls are the kernel's: it is LEAST_SCORES in accelerated.py, which was chosen by this table.
+"""
+
+import argparse
+import copy
+import itertools
+import math
+import time
+
+import torch
+import transformers
+from transformers.models.deberta_v2 import modeling_deberta_v2 as deberta
+from transformers.models.parakeet import modeling_parakeet as parakeet
+from transformers.models.t5 import modeling_t5 as t5
+from transformers.models.wav2vec2_bert import modeling_wav2vec2_bert as wav2vec2_bert
+
+import shiftgrad.torch as sg
+from shiftgrad.torch import accelerated
+
+
+def of_t5():
+    """A layer that gets the bias of the first one: dense, and of the accelerated model a table."""
+    config = transformers.T5Config(d_model=512, d_kv=64, num_heads=8)
+    module, first = t5.T5Attention(config, layer_idx=0), t5.T5Attention(config, True, layer_idx=0)
+
+    def call(x):
+        place = torch.arange(x.shape[1])
+        mask, bias = torch.zeros(len(x), 1, 1, len(place)), first.compute_bias(len(place), len(place), cache_position=place).detach()
+        table = torch.cat([bias[0, :, :, 0].flip(1), bias[0, :, 0, 1:]], 1).T.flip(0).contiguous()  # [2T - 1, H]
+        return lambda module: module(x, mask=mask, cache_position=place, position_bias=bias if (
+            type(module) is t5.T5Attention or 8 * x.shape[0] * x.shape[1] ** 2 < accelerated.LEAST_SCORES) else table)[0]
+    return module, 512, 8, call
+
+
+def of_parakeet():
+    config = parakeet.ParakeetEncoderConfig(hidden_size=1024, num_attention_heads=8)
+    config._attn_implementation = "sdpa"
+
+    def call(x):
+        rows = torch.randn(1, 2 * x.shape[1] - 1, 1024).expand(len(x), -1, -1)
+        return lambda module: module(x, position_embeddings=rows, attention_mask=None)[0]
+    return parakeet.ParakeetEncoderAttention(config, 0), 1024, 8, call
+
+
+def of_deberta():
+    config = transformers.DebertaV2Config(
+        hidden_size=768, num_attention_heads=12, relative_attention=True, position_buckets=256, share_att_key=True,
+        pos_att_type=["p2c", "c2p"])
+    table = torch.randn(512, 768)
+
+    def call(x):
+        mask, positions = torch.ones(len(x), 1, *x.shape[1:2] * 2), deberta.build_relative_position(x, x, 256, 512)
+        return lambda module: module(x, mask, relative_pos=positions, rel_embeddings=table)[0]
+    return deberta.DisentangledSelfAttention(config), 768, 12, call
+
+
+def of_w2v_bert():
+    return wav2vec2_bert.Wav2Vec2BertSelfAttention(transformers.Wav2Vec2BertConfig()), 1024, 16, (
+        lambda x: lambda module: module(x)[0])
+
+
+def ratio(theirs, ours, step, clock, seconds):
+    """The least time of one over that of the other, of calls in turn."""
+    best, used, runs = [math.inf, math.inf], 0, 0
+    while used < seconds or runs < 10:
+        for n, module in enumerate((theirs, ours)):
+            begin = clock()
+            step(module)
+            taken = clock() - begin
+            best[n], used = min(best[n], taken), used + taken
+        runs += 1
+    return best[0] / best[1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0.5, help="of computation for each ratio")
+    parser.add_argument("--rule", action="store_true", help="leave short calls to the module's own code")
+    parser.add_argument("--batch", type=int, nargs="+", default=[1, 8])
+    parser.add_argument("--lengths", type=int, nargs="+", default=[1, 16, 32, 64, 96, 128, 192])
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    clock = time.thread_time if options.threads == 1 else time.perf_counter
+    if not options.rule:
+        accelerated.LEAST_SCORES = 0
+    print("attention, B, T: scores, inference, training", flush=True)
+    for name, make in {"T5-small": of_t5, "Parakeet": of_parakeet, "DeBERTa-v3-base": of_deberta,
+                       "w2v-BERT 2.0": of_w2v_bert}.items():
+        theirs, width, heads, calls = make()
+        theirs.eval()
+        ours = copy.deepcopy(theirs)
+        sg.accelerate(ours)
+        for B, T in itertools.product(options.batch, options.lengths):
+            x, ratios = torch.randn(B, T, width), []
+            for trains in (False, True):
+                call = calls(x.requires_grad_(trains))
+                with torch.set_grad_enabled(trains):
+                    step = (lambda module: call(module).sum().backward()) if trains else call
+                    ratios.append(ratio(theirs, ours, step, clock, options.seconds))
+            print(f"{name}, {B}, {T}: {B * heads * T * T}, {ratios[0]:.2f}, {ratios[1]:.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

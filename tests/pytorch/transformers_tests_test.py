@@ -1,0 +1,54 @@
+"""The script that runs transformers' own tests on accelerated models, on a checkout of two small tests."""
+
+import importlib.util
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+script = Path(__file__).parent / "transformers_tests.py"
+lacking = [name for name in ("pytest", "transformers") if importlib.util.find_spec(name) is None]
+
+tests = """
+import transformers
+
+def model():
+    return transformers.T5EncoderModel(transformers.T5Config(
+        vocab_size=9, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2))
+
+def test_runs():
+    import torch
+    assert model()(torch.zeros(1, 3, dtype=torch.long)).last_hidden_state.shape == (1, 3, 8)
+
+def test_is_of_transformers():
+    assert type(model().encoder.block[0].layer[0].SelfAttention).__module__.startswith("transformers")
+
+def test_fails():
+    assert False
+"""
+
+
+@unittest.skipIf(lacking, f"Python has no {' and no '.join(lacking)}")
+class Script(unittest.TestCase):
+    def test_what_fails_only_accelerated(self):
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder, "tests/models/t5")
+            place.mkdir(parents=True)
+            (place / "test_modeling_t5.py").write_text(tests)
+            run = subprocess.run([sys.executable, script, folder], capture_output=True, text=True)
+            self.assertEqual(run.returncode, 1, run.stderr)
+            lines = run.stdout.splitlines()
+            self.assertIn("2 attentions were accelerated", lines[1])
+            self.assertEqual(lines[2:], ["1 of 3 fail only where the models are accelerated",
+                                         "tests.models.t5.test_modeling_t5::test_is_of_transformers"])
+            run = subprocess.run([sys.executable, script, folder, "t5", "--pytest", "-k runs"], capture_output=True, text=True)
+            self.assertEqual((run.returncode, run.stdout.splitlines()[2:]),
+                             (0, ["0 of 1 fail only where the models are accelerated"]), run.stderr)
+            run = subprocess.run([sys.executable, script, folder, "t6"], capture_output=True, text=True)
+            self.assertEqual(run.returncode, 2)
+            self.assertTrue(run.stderr.endswith("has no tests/models/t6\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
