@@ -83,7 +83,7 @@ ${rows.join('\n')}
 function page(chapter, chapters, modules_in) {
   const is_chapter = chapters.includes(chapter);
   const end = is_chapter ? neighbours(chapters, chapter) : '';
-  const frame = is_chapter ? ['color_scheme.js', 'on_page.js'] : ['color_scheme.js'];
+  const frame = is_chapter ? ['color_scheme.js', 'on_page.js', 'meaning_marks.js'] : ['color_scheme.js'];
   const imports = [...frame, ...modules_in(chapter.html)].map((name) => `import "book/${name}";`);
   return `<!DOCTYPE html>
 <html lang="en">
