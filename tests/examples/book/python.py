@@ -55,7 +55,7 @@ def ask(*requests):
 
 def as_json(x):
     kind = {torch.bool: "BOOL", torch.int64: "I64"}.get(x.dtype, "F32")
-    return {"shape": list(x.shape), "values": [float(value) for value in x.flatten()], "dtype": kind}
+    return {"shape": list(x.shape), "values": [float(value) for value in x.detach().flatten()], "dtype": kind}
 
 
 def as_tensor(answer):
