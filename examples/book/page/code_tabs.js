@@ -3,6 +3,7 @@
 // of the score that the code has (meaning_marks.js), for those who have no mouse.
 
 import { element } from 'book/elements.js';
+import 'book/meaning_marks.js';
 
 const key = 'code-language';
 const terms = {
