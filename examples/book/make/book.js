@@ -8,6 +8,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { read_chapter } = require('./chapter.js');
 const { duet } = require('./duet.js');
+const { moved_pages } = require('./moved.js');
 const { contents: listed } = require('./numbers.js');
 const { page, contents } = require('./page.js');
 const { weights_script } = require('./weights.js');
@@ -52,6 +53,7 @@ async function make() {
   const chapters = read_chapters();
   for (const chapter of chapters)
     write(`${chapter.name}.html`, page(chapter, chapters, modules_in));
+  for (const [name, html] of moved_pages()) write(name, html);
   write('index.html', page(contents(chapters, await duet(study)), chapters, modules_in));
   copy_katex();
   copy_library();

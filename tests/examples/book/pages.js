@@ -14,6 +14,7 @@ const zlib = require('node:zlib');
 const { chromium } = require(process.env.PLAYWRIGHT ?? 'playwright-core');
 const { check_page, check_width, narrow, take_picture, wide } = require('./page.js');
 const { check_controls } = require('./controls.js');
+const { moved } = require('../../../examples/book/make/moved.js');
 const { most_wait, settled } = require('./waiting.js');
 
 const [book, pictures, ...asked] = process.argv.slice(2);
@@ -76,6 +77,20 @@ async function check_scheme(browser, name) {
   await page.close();
 }
 
+/// The address of a page that has moved leads to where its text is now, also that of a section.
+async function check_moved(browser) {
+  for (const [name, { page: file, section, kept }] of Object.entries(moved)) {
+    if (!fs.existsSync(path.join(book, file))) continue;  // of a report
+    const page = await browser.newPage();
+    for (const [from, to] of [['', section], ...kept.map((one) => [`#${one}`, one])]) {
+      await page.goto(`file://${path.resolve(book, name)}.html${from}`);
+      await page.waitForURL((url) => url.href.endsWith(`/${file}#${to}`)).catch(() => offend(`${name}.html${from}`, `leads to ${page.url()}`));
+      if (!await page.locator(`[id="${to}"]`).count()) offend(`${name}.html${from}`, `there is no #${to}`);
+    }
+    await page.close();
+  }
+}
+
 /// The specific checks of the figures on a page, in its order: one figure may take up what another has made.
 async function check_figures(page, name) {
   const elements = new Set(await page.evaluate(() =>
@@ -116,9 +131,11 @@ async function main() {
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'], timeout: most_wait,
   });
   const pages = fs.readdirSync(book).filter((name) => name.endsWith('.html'))
+    .filter((name) => !(name.slice(0, -5) in moved))
     .filter((name) => asked.length === 0 || asked.includes(name.replace('.html', '')));
   if (pages.length === 0) offend(book, 'no pages');
   if (pages.length) await check_scheme(browser, pages[0]);
+  await check_moved(browser);
   const trains = (name) => fs.readFileSync(path.join(book, name), 'utf8').includes('<train-it');
   const together = pages.filter((name) => !trains(name));
   const reader = async () => {
