@@ -8,6 +8,7 @@ const markdown = require('markdown-it')({ html: true, typographer: false, highli
 const { equations } = require('./equations.js');
 const { with_exercises } = require('./exercises.js');
 const { folds } = require('./folds.js');
+const { with_words } = require('./glossary.js');
 const { headings } = require('./headings.js');
 const { quantities } = require('./measured.js');
 const { numbers } = require('./numbers.js');
@@ -53,7 +54,7 @@ function read_chapter(file) {
     if (!value) throw new Error(`${file}: "${key}" is missing`);
   try {
     const env = {};
-    const html = with_beats(with_exercises(markdown.render(text, env)));
+    const html = with_words(with_beats(with_exercises(markdown.render(text, env))), path.basename(file, '.md'));
     return { title, summary, html, headings: env.headings };
   } catch (error) {
     throw new Error(`${file}: ${error.message}`);
