@@ -18,7 +18,8 @@ const [folder, study] = process.argv.slice(2);
 const in_book = (...names) => path.join(book, ...names);
 const write = (name, text) => fs.writeFileSync(path.join(folder, name), text);
 
-const read_chapters = () => listed().map((chapter) => ({ ...chapter, ...read_chapter(in_book('chapters', `${chapter.name}.md`)) }));
+const read_chapters = () => listed().map((chapter) =>
+  ({ ...chapter, ...read_chapter(in_book('chapters', `${chapter.name}.md`)) }));
 
 /// The custom elements that a module defines, by the module's name: cell_field.js has <cell-field>. Modules lie in
 /// page/ and, where reports have them too, in apps/draw/page/.

@@ -15,7 +15,8 @@ function folds(markdown) {
         open = token.tag;
         return [...before, html('<details class="fold"><summary>'), token];
       }
-      return token.type === 'heading_close' && folded.includes(all[n - 1].content) ? [token, html('</summary>\n')] : [token];
+      const is_end = token.type === 'heading_close' && folded.includes(all[n - 1].content);
+      return is_end ? [token, html('</summary>\n')] : [token];
     });
     state.tokens = [...made, ...end()];
   });

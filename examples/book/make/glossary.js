@@ -1,6 +1,6 @@
 // Words of chapters/glossary.md: where a page first uses one, it links to the glossary and has the definition as its
-// title, which page/layout.css shows for those who come by keyboard. A word that the page itself defines has no link: one
-// that is set off, as in *softmax*, or whose definition leads to this page.
+// title, which page/layout.css shows for those who come by keyboard. A word that the page itself defines has no link:
+// one that is set off, as in *softmax*, or whose definition leads to this page.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -14,19 +14,21 @@ const escape = (text) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
 const plain = (text) => text.replace(/<!--.*?-->/g, '').replace(/ \(\[[^)]*\)\)/g, '')
   .replace(/\$([^$]*)\$/g, (_, equation) => equation.replaceAll('\\', '').replaceAll('-', '−')).trim();
 
-/// All words: {word, id, definition, page}. `page` is the chapter that explains it.
+/// All words: {word, names, id, definition, page}. `names` has all words of its row, `page` is the chapter that explains
+/// it.
 function words() {
   const [, table] = fs.readFileSync(file, 'utf8').split(/^## Words$/m);
   return [...table.matchAll(/^\| (?!word |-)(.+?) \| (.+) \|$/gm)].flatMap(([, names, text]) =>
     names.split(', ').map((word) => (
-      { word, id: `word-${slug(names)}`, definition: plain(text), page: /\((\w+)\.html\)/.exec(text)?.[1] })));
+      { word, names, id: `word-${slug(names)}`, definition: plain(text), page: /\((\w+)\.html\)/.exec(text)?.[1] })));
 }
 
-const pattern = (word) => new RegExp(`(?<![\\w-])[${word[0].toUpperCase()}${word[0]}]${word.slice(1)}(?:e?s)?(?![\\w-])`);
+const pattern = ([first, ...rest]) =>
+  new RegExp(`(?<![\\w-])[${first.toUpperCase()}${first}]${rest.join('')}(?:e?s)?(?![\\w-])`);
 
 /// The HTML with the rows of the glossary named by their words.
-const with_ids = (html) => [...new Map(words().map(({ word, id }) => [id, word]))].reduce((text, [id, word]) =>
-  text.replace(new RegExp(`<td>(?=${word}(, [^<]*)?</td>)`), `<td id="${id}">`), html);
+const with_ids = (html) => words().reduce((text, { names, id }) =>
+  text.replace(`<td>${names}</td>`, `<td id="${id}">${names}</td>`), html);
 
 /// The HTML of a page with its words linked.
 function with_words(html, page) {
@@ -41,15 +43,15 @@ function with_words(html, page) {
     if (!found) return text;
     const { one, match: { 0: word, index } } = found;
     forget(one);
-    return `${text.slice(0, index)}<a class="word" href="glossary.html#${one.id}" title="${escape(one.definition)}">${word}</a>` +
-      linked(text.slice(index + word.length));
+    const link = `<a class="glossary-word" href="glossary.html#${one.id}" title="${escape(one.definition)}">${word}</a>`;
+    return text.slice(0, index) + link + linked(text.slice(index + word.length));
   };
   return html.split(/(<[^>]*>)/).map((part) => {
     const [, end, tag, closed] = /^<(\/?)([a-z][\w-]*)[^]*?(\/?)>$/i.exec(part) ?? [];
     if (tag && end) open.pop();
     else if (tag && !closed && !/^(br|hr|img|input|wbr)$/.test(tag)) {
-      const is_skipped = open.at(-1).is_skipped || /^(a|code|pre|h\d|figure|table|svg|button|summary|script)$/.test(tag) ||
-        part.includes('class="katex');
+      const is_skipped = open.at(-1).is_skipped || part.includes('class="katex') ||
+        /^(a|code|pre|h\d|figure|table|svg|button|summary|script)$/.test(tag);
       const is_text = open.at(-1).is_text || /^(p|li)$/.test(tag);
       open.push({ is_skipped, is_text, sets_off: /^(em|strong)$/.test(tag) });
     }

@@ -1,12 +1,11 @@
-// Pages that have become sections of others. What stood at their addresses leads on, with JavaScript to the same section.
+// Pages that have become sections of others. Their addresses lead on, with JavaScript to the same section.
 
 /// For each old page where its text is now, and the sections that kept their names.
 const moved = {
   labml: { page: 'blog_posts.html', section: 'labml-s-relative-multi-head-attention', kept: ['the-same-shift'] },
 };
 
-/// The page that leads on: its name and its HTML.
-const moved_pages = () => Object.entries(moved).map(([name, { page, section, kept }]) => [`${name}.html`, `<!DOCTYPE html>
+const leading_on = ({ page, section, kept }) => `<!DOCTYPE html>
 <html lang="en">
 <meta charset="utf-8">
 <title>This page has moved</title>
@@ -18,6 +17,9 @@ location.replace('${page}#' + (${JSON.stringify(kept)}.includes(section) ? secti
 <meta http-equiv="refresh" content="0; url=${page}#${section}">
 <p>This page is now <a href="${page}#${section}">a section of another</a>.</p>
 </html>
-`]);
+`;
+
+/// The pages that lead on: the name and the HTML of each.
+const moved_pages = () => Object.entries(moved).map(([name, to]) => [`${name}.html`, leading_on(to)]);
 
 module.exports = { moved, moved_pages };

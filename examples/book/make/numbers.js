@@ -1,6 +1,6 @@
-// Numbers of chapters: the order of chapters/contents.json gives them. A chapter in a list with another one stands beside
-// that: it is 6b beside 6, and who reads on passes it. A link of the one word "chapter" gets the number of the chapter
-// that it leads to.
+// Numbers of chapters: the order of chapters/contents.json gives them. A chapter in a list with another one stands
+// beside that: it is 6b beside 6, and who reads on passes it. A link of the one word "chapter" gets the number of the
+// chapter that it leads to.
 
 const fs = require('node:fs');
 const path = require('node:path');

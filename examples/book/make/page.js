@@ -6,8 +6,9 @@ const link = (chapter, attributes = '') => `<a href="${chapter.name}.html"${attr
 
 /// All chapters, in order. The one that is open is marked.
 function list(chapters, here) {
-  const rows = chapters.map((chapter) => `<li value="${parseInt(chapter.order)}"${chapter.beside ? ' class="beside-chapter"' : ''}>` +
-    `${link(chapter, chapter === here ? ' aria-current="page"' : '')}</li>`);
+  const row = (chapter) => `<li value="${parseInt(chapter.order)}"${chapter.beside ? ' class="beside-chapter"' : ''}>`;
+  const rows = chapters.map((chapter) =>
+    `${row(chapter)}${link(chapter, chapter === here ? ' aria-current="page"' : '')}</li>`);
   return `<ol>\n${rows.join('\n')}\n</ol>`;
 }
 
@@ -15,7 +16,8 @@ function list(chapters, here) {
 function neighbours(chapters, here) {
   const n = chapters.indexOf(here);
   const before = here.beside ? chapters[n - 1] : chapters.findLast(({ beside }, at) => at < n && !beside);
-  const after = chapters.find(({ beside }, at) => at > n && !beside), aside = chapters.find(({ beside }) => beside === here.name);
+  const after = chapters.find(({ beside }, at) => at > n && !beside);
+  const aside = chapters.find(({ beside }) => beside === here.name);
   return `<nav class="neighbours" aria-label="Previous and next chapter">
 ${before ? `<span>Previous <b>${link(before, ' rel="prev"')}</b></span>` : '<span></span>'}
 ${aside ? `<span>Beside this <b>${link(aside)}</b></span>` : ''}

@@ -7,7 +7,8 @@ import 'book/meaning_marks.js';
 
 const key = 'code-language';
 const terms = {
-  'content-content': 'q·k', 'content-position': 'q·r', 'content-bias': 'u·k', 'position-bias': 'v·r', 'position-scores': 's',
+  'content-content': 'q·k', 'content-position': 'q·r', 'content-bias': 'u·k', 'position-bias': 'v·r',
+  'position-scores': 's',
 };
 
 /// A browser may refuse to remember anything of pages from a disk.
@@ -29,18 +30,20 @@ function show(language, at) {
 customElements.define('code-tabs', class extends HTMLElement {
   connectedCallback() {
     if (this.querySelector('input')) return;
-    const n = [...document.querySelectorAll('code-tabs')].indexOf(this), bar = element('div', '', { class: 'controls' });
+    const name = `language-${[...document.querySelectorAll('code-tabs')].indexOf(this)}`;
+    const bar = element('div', '', { class: 'controls' });
     const choice = element('span', '', { role: 'radiogroup', 'aria-label': 'Language' });
     bar.append(choice);
     for (const { dataset: { language } } of this.children) {
-      const label = element('label'), input = element('input', '', { type: 'radio', name: `language-${n}`, value: language });
+      const label = element('label'), input = element('input', '', { type: 'radio', name, value: language });
       label.append(input, ` ${language}`);
       choice.append(label);
     }
     for (const [meaning, product] of Object.entries(terms))
       if (this.querySelector(`.means-${meaning}`))
         bar.append(element('button', product, {
-          type: 'button', class: `term-name means-${meaning}`, 'aria-pressed': 'false', 'aria-label': `Mark the term ${product}`,
+          type: 'button', class: `term-name means-${meaning}`, 'aria-pressed': 'false',
+          'aria-label': `Mark the term ${product}`,
         }));
     this.prepend(bar);
     choice.addEventListener('change', ({ target }) => {

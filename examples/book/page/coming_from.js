@@ -1,5 +1,5 @@
-// <coming-from sources='{"NAME": "REGULAR EXPRESSION", …}'>: leaves of the page what is about the code or the post that a
-// reader knows. A section below "Page by page" is about a source when its heading or its first paragraph names it; a
+// <coming-from sources='{"NAME": "REGULAR EXPRESSION", …}'>: leaves of the page what is about the code or the post that
+// a reader knows. A section below "Page by page" is about a source when its heading or its first paragraph names it; a
 // row, a column or an entry of a list before, when its first words do. What is about none of it in a table or a list
 // leaves that as it is. The address has the choice: blog_posts.html?from=labml.
 
@@ -10,8 +10,8 @@ const pages = document.getElementById('page-by-page');
 /// The elements from a heading up to the next one as high, or to what folds.
 function section(heading) {
   const parts = [heading];
-  for (let next = heading.nextElementSibling; next && !/^(H2|H3|DETAILS)$/.test(next.tagName); next = next.nextElementSibling)
-    parts.push(next);
+  const is_next = (one) => /^(H2|H3|DETAILS)$/.test(one.tagName);
+  for (let one = heading.nextElementSibling; one && !is_next(one); one = one.nextElementSibling) parts.push(one);
   return parts;
 }
 
@@ -38,7 +38,7 @@ function columns_of(table) {
     ({ words, parts: [...table.rows].map(({ cells }) => cells[n]).filter(Boolean) }));
 }
 
-/// What stands before "Page by page": columns of tables where a heading names a source, rows elsewhere, entries of lists.
+/// What stands before "Page by page": columns of tables where a heading names a source, else rows, and entries of lists.
 function collections(names_one) {
   const before = (one) => one.compareDocumentPosition(pages) & Node.DOCUMENT_POSITION_FOLLOWING;
   const tables = [...document.querySelectorAll('main > .wide > table')].filter(before).map((table) => {
@@ -53,7 +53,8 @@ function collections(names_one) {
 customElements.define('coming-from', class extends HTMLElement {
   connectedCallback() {
     if (this.firstChild) return;
-    this.sources = Object.entries(JSON.parse(this.getAttribute('sources'))).map(([name, words]) => [name, new RegExp(words)]);
+    this.sources = Object.entries(JSON.parse(this.getAttribute('sources')))
+      .map(([name, words]) => [name, new RegExp(words)]);
     this.innerHTML = `<div class="controls"><label>I come from <select><option value="">anywhere</option>
       ${choices(this.sources.map(([name]) => name))}</select></label><output></output></div>`;
     const select = this.querySelector('select');
@@ -85,7 +86,8 @@ customElements.define('coming-from', class extends HTMLElement {
       hide(parts, !is_shown);
       count += is_shown;
     }
-    this.querySelector('output').textContent = words ? `${count} of ${all.length} sections page by page are about it.` : '';
+    const said = `${count} of ${all.length} sections page by page are about it.`;
+    this.querySelector('output').textContent = words ? said : '';
   }
 
   #address() {

@@ -24,15 +24,17 @@ const in_product = (number) => number.startsWith('−') ? `(${number})` : number
 export function dot_products(tables, labels, value_of) {
   const find = (name) => tables.find((table) => table.name === name);
   const score = tables.findIndex(({ name }) => name === 'score');
-  const terms = tables.filter(({ rows, columns, has_hidden }, n) => has_hidden && n < score && rows[0] === 'i=0' && columns[0] === 'j=0');
+  const terms = tables.filter(({ rows, columns, has_hidden }, n) =>
+    has_hidden && n < score && rows[0] === 'i=0' && columns[0] === 'j=0');
   const products = terms.flatMap((term) => {
     const factors = term.name.split('·').map((name) => find(table_names[name] ?? name));
     if (factors.length !== 2 || !factors.every(Boolean)) return [];
     const [a, b] = factors.map((table) => vector(table, labels));
-    return [`<b>${set_formula(term.name)}</b> = ${a.map((x, d) => `${in_product(x)}·${in_product(b[d])}`).join(' + ')} = ${value_of(term)}`];
+    const sum = a.map((x, d) => `${in_product(x)}·${in_product(b[d])}`).join(' + ');
+    return [`<b>${set_formula(term.name)}</b> = ${sum} = ${value_of(term)}`];
   });
   if (!products.length) return '';
   const sum = terms.map((term) => in_product(value_of(term))).join(' + ');
-  const whole = `<b>score</b> = ${terms.length > 1 ? `(${sum})` : sum} / √${find('q').columns.length} = ${value_of(tables[score])}`;
-  return [...products, whole].map((line) => `<p>${line}</p>`).join('');
+  const root = `√${find('q').columns.length}`, divided = `${terms.length > 1 ? `(${sum})` : sum} / ${root}`;
+  return [...products, `<b>score</b> = ${divided} = ${value_of(tables[score])}`].map((line) => `<p>${line}</p>`).join('');
 }

@@ -13,8 +13,8 @@ function mark(meaning) {
   if (!meaning) return;
   for (const one of document.querySelectorAll(selector)) {
     if (meaning_of(one) !== meaning) continue;
-    const table = one.closest('caption')?.parentElement;
-    for (const part of [one, one.closest('.code-line'), ...table?.querySelectorAll('td.of-pair') ?? []]) part?.classList.add('marked');
+    const cells = one.closest('caption')?.parentElement.querySelectorAll('td.of-pair') ?? [];
+    for (const part of [one, one.closest('.code-line'), ...cells]) part?.classList.add('marked');
   }
 }
 

@@ -1,5 +1,6 @@
-// Checks the text of the book without building it; node alone will do. Each quote still stands in our sources,
-// is short and is whole; beside each stands a short function in Python, and each of these is quoted; each exercise has one answer, each answer one exercise; no link leads nowhere.
+// Checks the text of the book without building it; node alone will do. Each quote still stands in our sources, is short
+// and is whole; beside each stands a short function in Python, and each of these is quoted; each exercise has one answer,
+// each answer one exercise; no link leads nowhere.
 //
 //     node tests/examples/book/chapters.js
 
@@ -38,8 +39,8 @@ function check_quotes(name, text) {
 /// Each quote has its function beside it, and no function is without a quote.
 function check_python() {
   const asked = all(Object.values(texts).join('\n'), /^```quote \S+ ?(\S*)$/gm).flat();
-  const files = fs.readdirSync(path.join(book, 'python')).filter((file) => file.endsWith('.py')).map((file) => file.slice(0, -3));
-  for (const name of files) expect(asked.includes(name), `python/${name}.py stands beside no quote`);
+  const files = fs.readdirSync(path.join(book, 'python')).filter((file) => file.endsWith('.py'));
+  for (const name of files.map((file) => file.slice(0, -3))) expect(asked.includes(name), `python/${name}.py stands beside no quote`);
   for (const name of asked) {
     const found = said(() => python(name).code.split('\n')), count = found.length;
     if (typeof found === 'string') mistakes.push(found);

@@ -84,8 +84,9 @@ async function check_moved(browser) {
     const page = await browser.newPage();
     for (const [from, to] of [['', section], ...kept.map((one) => [`#${one}`, one])]) {
       await page.goto(`file://${path.resolve(book, name)}.html${from}`);
-      await page.waitForURL((url) => url.href.endsWith(`/${file}#${to}`)).catch(() => offend(`${name}.html${from}`, `leads to ${page.url()}`));
-      if (!await page.locator(`[id="${to}"]`).count()) offend(`${name}.html${from}`, `there is no #${to}`);
+      const say = (what) => offend(`${name}.html${from}`, what);
+      await page.waitForURL((url) => url.href.endsWith(`/${file}#${to}`)).catch(() => say(`leads to ${page.url()}`));
+      if (!await page.locator(`[id="${to}"]`).count()) say(`there is no #${to}`);
     }
     await page.close();
   }

@@ -262,7 +262,8 @@ def position_rows(function):
 
 def labml(P):
     weights = multi_head(biases=False) | {"output.bias": draw(C), "value_bias": draw(C)}
-    return weights | {"key_pos_embeddings": draw(2 * P, H, D), "key_pos_bias": draw(2 * P, H), "query_pos_bias": draw(H, D)}
+    tables = {"key_pos_embeddings": draw(2 * P, H, D), "key_pos_bias": draw(2 * P, H)}
+    return weights | tables | {"query_pos_bias": draw(H, D)}
 
 
 def biased(v, P):
@@ -318,7 +319,7 @@ def rows_by_distance(function):
 
 
 def shaw_layer(m):
-    return multi_head() | {"key_distance_embeddings": draw(2 * m + 1, D), "value_distance_embeddings": draw(2 * m + 1, D)}
+    return multi_head() | {f"{kind}_distance_embeddings": draw(2 * m + 1, D) for kind in ("key", "value")}
 
 
 def clipped(m):
@@ -429,7 +430,8 @@ def local_rnn(function):
             setattr(net, f"{name}_l0", torch.nn.Parameter(x))
         P = {name.removesuffix("_l0"): x for name, x in net.named_parameters()}
         given = inputs(0)
-        same_layer("local_rnn", {"d_model": C, "window": 3, "cell": cell}, P, given, lambda: function(given["x"], net, 3))
+        same_layer("local_rnn", {"d_model": C, "window": 3, "cell": cell}, P, given,
+                   lambda: function(given["x"], net, 3))
 
 
 @compares
@@ -447,8 +449,8 @@ def r_transformer_block(function):
 
     parts = {"local_norm": lambda x: local(x, rnn, 3), "attention_norm": plain_attention(P, "attention.", future(0)),
              "feed_forward_norm": feed_forward(P)}
-    same_layer("r_transformer_block", {"d_model": C, "n_head": H, "window": 3, "d_inner": 3 * C}, P, given,
-               lambda: function(given["x"], [(part, P[f"{name}.weight"], P[f"{name}.bias"]) for name, part in parts.items()]))
+    same_layer("r_transformer_block", {"d_model": C, "n_head": H, "window": 3, "d_inner": 3 * C}, P, given, lambda: function(
+        given["x"], [(part, P[f"{name}.weight"], P[f"{name}.bias"]) for name, part in parts.items()]))
 
 
 @compares
@@ -633,7 +635,8 @@ def train(function):
                                   lr=TRAINING["learning_rate"], betas=(0.9, 0.99))
     steps = (rows.shape[1] - 1) // 4
     _, answer = ask(BEGIN | {"training": TRAINING | {"schedule": "constant"}}, {"do": "train", "steps": steps})
-    close(torch.tensor(answer["losses"]).double(), torch.tensor(function(model, optimizer, rows, T=4, M=4)).double(), "losses")
+    found = function(model, optimizer, rows, T=4, M=4)
+    close(torch.tensor(answer["losses"]).double(), torch.tensor(found).double(), "losses")
 
 
 @compares
@@ -655,7 +658,8 @@ def loss_gradient(function):
     _, _, answer = ask(BEGIN, TRAIN, {"do": "inside", "text": "abcabbc"})
     logits = next(stage for stage in answer["stages"] if stage["name"] == "logits")
     z = torch.tensor(logits["values"]).double().reshape(6, 3)
-    close(torch.tensor(logits["gradient"]).double().reshape(6, 3), function(z, tokens("bcabbc")), "gradient of the logits")
+    expected = torch.tensor(logits["gradient"]).double().reshape(6, 3)
+    close(expected, function(z, tokens("bcabbc")), "gradient of the logits")
 
 
 @compares

@@ -36,7 +36,8 @@ async function check_terms(page, offend) {
     await page.keyboard.press('Space');
     const lines = await button.evaluate((one, meaning) => [...one.closest('code-tabs').querySelectorAll('.code-line')]
       .map((line) => [line.querySelector(`.${meaning}`) !== null, line.classList.contains('marked')]), meaning);
-    if (!lines.some(([has]) => has) || lines.some(([has, is]) => has !== is)) offend(`${meaning}: other lines are marked`);
+    if (!lines.some(([has]) => has) || lines.some(([has, is]) => has !== is))
+      offend(`${meaning}: other lines are marked`);
     await page.keyboard.press('Space');
     await button.evaluate((one) => one.blur());
     if (await page.locator('.code-line.marked').count()) offend(`${meaning}: lines stay marked`);

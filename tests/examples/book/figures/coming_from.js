@@ -12,7 +12,8 @@ const shown = async (page) => (await heads(page)).filter((one) => one.shown).map
 
 module.exports = async (page, figure, offend) => {
   const all = await shown(page), select = figure.locator('select'), reached = new Set();
-  const rows = () => page.locator('main > .wide > table :is(td, th)').evaluateAll((cells) => cells.filter((one) => one.checkVisibility()).length);
+  const rows = () => page.locator('main > .wide > table :is(td, th)')
+    .evaluateAll((cells) => cells.filter((one) => one.checkVisibility()).length);
   const cells = await rows();
   const names = await select.locator('option').evaluateAll((options) => options.map(({ value }) => value));
   await select.focus();
@@ -28,9 +29,11 @@ module.exports = async (page, figure, offend) => {
   for (const title of all) if (!reached.has(title)) offend(`no source leads to "${title}"`);
   await page.reload();
   await settled(page);
-  if (await select.inputValue() !== names.at(-1)) offend(`its address chooses "${await select.inputValue()}", expected ${names.at(-1)}`);
+  const kept = await select.inputValue();
+  if (kept !== names.at(-1)) offend(`its address chooses "${kept}", expected ${names.at(-1)}`);
   const { id } = (await heads(page)).find((one) => !one.shown);
   await page.evaluate((id) => { location.hash = id; }, id);
-  await page.waitForFunction((id) => document.getElementById(id).checkVisibility(), id).catch(() => offend(`#${id} stays hidden`));
+  await page.waitForFunction((id) => document.getElementById(id).checkVisibility(), id)
+    .catch(() => offend(`#${id} stays hidden`));
   if ((await shown(page)).length !== all.length) offend('something stays hidden');
 };

@@ -43,7 +43,8 @@ async function check_products(figure, tables, i, j, offend) {
     if (Math.abs(computed - said) > 0.004) offend(`${line}, which is ${computed}`);
     if (said !== number(expected)) offend(`${line}, but the table has ${expected}`);
   }
-  if (!lines.some((line) => /^q.?·k.? = /.test(line)) || !lines.at(-1).startsWith('score = ')) offend(`the products are ${lines}`);
+  if (!lines.some((line) => /^q.?·k.? = /.test(line)) || !lines.at(-1).startsWith('score = '))
+    offend(`the products are ${lines}`);
 }
 
 module.exports = async (page, figure, offend) => {
