@@ -46,7 +46,7 @@ function with_words(html, page) {
     const link = `<a class="glossary-word" href="glossary.html#${one.id}" title="${escape(one.definition)}">${word}</a>`;
     return text.slice(0, index) + link + linked(text.slice(index + word.length));
   };
-  return html.split(/(<[^>]*>)/).map((part) => {
+  const made = html.split(/(<[^>]*>)/).map((part) => {
     const [, end, tag, closed] = /^<(\/?)([a-z][\w-]*)[^]*?(\/?)>$/i.exec(part) ?? [];
     if (tag && end) open.pop();
     else if (tag && !closed && !/^(br|hr|img|input|wbr)$/.test(tag)) {
@@ -61,6 +61,8 @@ function with_words(html, page) {
     if (defined) forget(defined);
     return linked(part);
   }).join('');
+  if (open.length > 1) throw new Error(`${open.length - 1} elements are left open`);
+  return made;
 }
 
 module.exports = { ambiguous, with_words };

@@ -9,12 +9,12 @@ let pressed, marked;
 function mark(meaning) {
   if (meaning === marked) return;
   marked = meaning;
-  for (const one of document.querySelectorAll('.marked')) one.classList.remove('marked');
+  for (const one of document.querySelectorAll('.marked-term')) one.classList.remove('marked-term');
   if (!meaning) return;
   for (const one of document.querySelectorAll(selector)) {
     if (meaning_of(one) !== meaning) continue;
     const cells = one.closest('caption')?.parentElement.querySelectorAll('td.of-pair') ?? [];
-    for (const part of [one, one.closest('.code-line'), ...cells]) part?.classList.add('marked');
+    for (const part of [one, one.closest('.code-line'), ...cells]) part?.classList.add('marked-term');
   }
 }
 

@@ -35,12 +35,12 @@ async function check_terms(page, offend) {
     await button.focus();
     await page.keyboard.press('Space');
     const lines = await button.evaluate((one, meaning) => [...one.closest('code-tabs').querySelectorAll('.code-line')]
-      .map((line) => [line.querySelector(`.${meaning}`) !== null, line.classList.contains('marked')]), meaning);
+      .map((line) => [line.querySelector(`.${meaning}`) !== null, line.classList.contains('marked-term')]), meaning);
     if (!lines.some(([has]) => has) || lines.some(([has, is]) => has !== is))
       offend(`${meaning}: other lines are marked`);
     await page.keyboard.press('Space');
     await button.evaluate((one) => one.blur());
-    if (await page.locator('.code-line.marked').count()) offend(`${meaning}: lines stay marked`);
+    if (await page.locator('.code-line.marked-term').count()) offend(`${meaning}: lines stay marked`);
   }
 }
 
@@ -51,8 +51,8 @@ async function check_pointing(page, offend) {
   if (!await term.count()) return;
   await term.hover();
   const { lines, cells, tables } = await page.evaluate((name) => ({
-    lines: document.querySelectorAll(`.code-line:not(.marked) .${name}`).length,
-    cells: document.querySelectorAll('td.of-pair.marked').length,
+    lines: document.querySelectorAll(`.code-line:not(.marked-term) .${name}`).length,
+    cells: document.querySelectorAll('td.of-pair.marked-term').length,
     tables: document.querySelectorAll(`caption .${name}`).length,
   }), name);
   if (lines) offend(`${lines} lines of ${name} are not marked`);
