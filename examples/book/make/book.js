@@ -51,10 +51,10 @@ function copy_library() {
 }
 
 async function make() {
+  for (const [name, html] of moved_pages()) write(name, html);
   const chapters = read_chapters();
   for (const chapter of chapters)
     write(`${chapter.name}.html`, page(chapter, chapters, modules_in));
-  for (const [name, html] of moved_pages()) write(name, html);
   write('index.html', page(contents(chapters, await duet(study)), chapters, modules_in));
   copy_katex();
   copy_library();

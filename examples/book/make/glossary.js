@@ -4,7 +4,6 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { slug } = require('./headings.js');
 
 const file = path.resolve(__dirname, '../chapters/glossary.md');
 const ambiguous = ['bit', 'content', 'score', 'shift', 'state'];  // the text has them with other meanings, too
@@ -20,7 +19,7 @@ function words() {
   const [, table] = fs.readFileSync(file, 'utf8').split(/^## Words$/m);
   return [...table.matchAll(/^\| (?!word |-)(.+?) \| (.+) \|$/gm)].flatMap(([, names, text]) =>
     names.split(', ').map((word) => (
-      { word, names, id: `word-${slug(names)}`, definition: plain(text), page: /\((\w+)\.html\)/.exec(text)?.[1] })));
+      { word, names, id: `word-${names.replace(/\W+/g, '-')}`, definition: plain(text), page: /\((\w+)\.html\)/.exec(text)?.[1] })));
 }
 
 const pattern = ([first, ...rest]) =>

@@ -3,7 +3,6 @@
 
 const fs = require('node:fs');
 const path = require('node:path');
-const { ambiguous } = require('../../../examples/book/make/glossary.js');
 const { settled } = require('./waiting.js');
 
 const wide = { width: 1280, height: 900 }, narrow = { width: 360, height: 740 };
@@ -330,40 +329,6 @@ async function check_folds(page, offend) {
   }
 }
 
-/// A word of the glossary has its definition where the page first uses it, unless it is set off or linked there.
-async function check_words(page, name, book, offend) {
-  const row = /<td id="word-[^"]*">([^<]*)<\/td>\s*<td>([^]*?)<\/td>/g;
-  const rows = [...fs.readFileSync(path.join(book, 'glossary.html'), 'utf8').matchAll(row)];
-  if (!rows.length) offend('the glossary has no words');
-  const words = rows.filter(([, , text]) => !text.includes(`"${name}"`)).flatMap(([, names]) => names.split(', '));
-  const { unsaid, untold } = await page.evaluate((words) => {
-    const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
-    const left = new Set(words), unsaid = [];
-    for (let text; text = texts.nextNode();) {
-      const parent = text.parentElement;
-      if (!parent.closest('p, li') || parent.closest('code, figure, table, svg, .katex, exercise-check')) continue;
-      for (const word of left) {
-        const [found] = new RegExp(`(?<![\\w-])${word}(?:e?s)?(?![\\w-])`, 'i').exec(text.data) ?? [];
-        if (!found) continue;
-        left.delete(word);
-        if (!parent.closest('a, em, strong, summary')) unsaid.push(`${word} in "${text.data.trim().slice(0, 60)}"`);
-      }
-    }
-    const untold = [...document.querySelectorAll('.glossary-word')].filter(({ title }) => !title);
-    return { unsaid, untold: untold.map(({ textContent }) => textContent) };
-  }, words.filter((word) => !ambiguous.includes(word)));
-  for (const word of unsaid) offend(`nothing says what is ${word}`);
-  for (const word of untold) offend(`${word} has no definition`);
-  const first = page.locator('.glossary-word').first();
-  if (!await first.count()) return;
-  await first.focus();
-  await page.keyboard.press('Shift+Tab');
-  await page.keyboard.press('Tab');
-  const said = await first.evaluate((one) => getComputedStyle(one, '::after').content);
-  if (!said.includes((await first.getAttribute('title')).slice(0, 10)))
-    offend(`with the focus, ${await first.textContent()} says ${said}`);
-}
-
 /// On paper there is the text from edge to edge, and nothing that one would press.
 async function check_print(page, offend) {
   await page.emulateMedia({ media: 'print' });
@@ -408,7 +373,6 @@ async function check_page({ page, name, book, pictures, offend }) {
     await check_sayings(page, offend);
     await check_copies(page, offend);
     await check_folds(page, offend);
-    if (!['index.html', 'glossary.html'].includes(name)) await check_words(page, name, book, offend);
   }
   await check_width(page, offend);
   await check_scroll_bars(page, offend);

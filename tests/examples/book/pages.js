@@ -15,6 +15,7 @@ const { chromium } = require(process.env.PLAYWRIGHT ?? 'playwright-core');
 const { check_page, check_width, narrow, take_picture, wide } = require('./page.js');
 const { check_controls } = require('./controls.js');
 const { moved } = require('../../../examples/book/make/moved.js');
+const { check_words } = require('./words.js');
 const { most_wait, settled } = require('./waiting.js');
 
 const [book, pictures, ...asked] = process.argv.slice(2);
@@ -112,6 +113,7 @@ async function read(browser, name) {
   const say = (what) => offend(name, what);
   const page = await open(browser, name);
   await check_page({ page, name, book, pictures, offend: say });
+  if (fs.existsSync(path.join(book, 'glossary.html'))) await check_words(page, name, book, say);
   const is_changed = await check_controls(page, say);
   if (is_changed) await page.close();
   const fresh = is_changed ? await open(browser, name) : page;

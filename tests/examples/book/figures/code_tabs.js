@@ -25,6 +25,11 @@ async function check_choice(page, tabs, offend) {
   await page.emulateMedia({ media: 'print' });
   if ((await languages(page)).some((one) => one.endsWith('hidden'))) offend('on paper, a language is missing');
   await page.emulateMedia({ media: 'screen' });
+  const plain = await page.context().browser().newPage({ javaScriptEnabled: false });
+  await plain.goto(page.url());
+  for (const figure of await plain.locator('code-tabs > figure').all())
+    if (!await figure.isVisible()) offend('without JavaScript, a language is missing');
+  await plain.close();
 }
 
 /// A button for each term that the code has marks its lines in both languages, and a second press unmarks them.
