@@ -8,7 +8,8 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { read_chapter } = require('./chapter.js');
 const { duet } = require('./duet.js');
-const { contents: names } = require('./numbers.js');
+const { moved_pages } = require('./moved.js');
+const { contents: listed } = require('./numbers.js');
 const { page, contents } = require('./page.js');
 const { weights_script } = require('./weights.js');
 
@@ -17,7 +18,8 @@ const [folder, study] = process.argv.slice(2);
 const in_book = (...names) => path.join(book, ...names);
 const write = (name, text) => fs.writeFileSync(path.join(folder, name), text);
 
-const read_chapters = () => names().map((name, n) => read_chapter(in_book('chapters', `${name}.md`), n + 1));
+const read_chapters = () => listed().map((chapter) =>
+  ({ ...chapter, ...read_chapter(in_book('chapters', `${chapter.name}.md`)) }));
 
 /// The custom elements that a module defines, by the module's name: cell_field.js has <cell-field>. Modules lie in
 /// page/ and, where reports have them too, in apps/draw/page/.
@@ -49,6 +51,7 @@ function copy_library() {
 }
 
 async function make() {
+  for (const [name, html] of moved_pages()) write(name, html);
   const chapters = read_chapters();
   for (const chapter of chapters)
     write(`${chapter.name}.html`, page(chapter, chapters, modules_in));

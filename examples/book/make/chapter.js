@@ -7,12 +7,14 @@ const { colored } = require('./code.js');
 const markdown = require('markdown-it')({ html: true, typographer: false, highlight: colored });
 const { equations } = require('./equations.js');
 const { with_exercises } = require('./exercises.js');
+const { folds } = require('./folds.js');
+const { with_words } = require('./glossary.js');
 const { headings } = require('./headings.js');
 const { quantities } = require('./measured.js');
 const { numbers } = require('./numbers.js');
 const { quotes } = require('./quotes.js');
 
-markdown.use(equations).use(headings).use(numbers).use(quotes);
+markdown.use(equations).use(headings).use(folds).use(numbers).use(quotes);
 // Wide tables scroll by themselves, so that a narrow page does not. Without a mouse, keys scroll them.
 // A table that ends in remarks has these below the other columns on a phone.
 markdown.renderer.rules.table_open = (tokens, n) => {
@@ -45,15 +47,15 @@ function front_matter(file, source) {
   return { ...Object.fromEntries(entries), text: parts[2] };
 }
 
-/// Returns {name, title, order, summary, html, headings} of a file. `headings` are the main ones: {id, html}.
-function read_chapter(file, order) {
+/// Returns {title, summary, html, headings} of a file. `headings` are the main ones: {id, html}.
+function read_chapter(file) {
   const { title, summary, text } = front_matter(file, fs.readFileSync(file, 'utf8'));
   for (const [key, value] of Object.entries({ title, summary }))
     if (!value) throw new Error(`${file}: "${key}" is missing`);
   try {
     const env = {};
-    const html = with_beats(with_exercises(markdown.render(text, env)));
-    return { name: path.basename(file, '.md'), title, order, summary, html, headings: env.headings };
+    const html = with_words(with_beats(with_exercises(markdown.render(text, env))), path.basename(file, '.md'));
+    return { title, summary, html, headings: env.headings };
   } catch (error) {
     throw new Error(`${file}: ${error.message}`);
   }

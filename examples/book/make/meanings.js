@@ -15,11 +15,26 @@ const names = {
   memory: 'memory', distance: 'distance', distances: 'distance',
 };
 
-/// Colours the names in the HTML of code, outside of its tags.
+/// Products in comments of code.
+const products = [
+  [/^q_i·k_j/, 'content-content'], [/^q_i·(r_δ|R_\{P-δ\}|E_δ|a_c)/, 'content-position'], [/^u·k_j/, 'content-bias'],
+  [/^v·r_δ/, 'position-bias'], [/^(S_\{P-δ\}|s_δ)/, 'position-scores'],
+];
+const meaning_of = (word) => Object.hasOwn(names, word) ? names[word]
+  : products.find(([pattern]) => pattern.test(word))?.[1];
+
+/// Colours the names in the HTML of code, outside of its tags. A line with a name is an element of its own, which
+/// page/meaning_marks.js marks, unless a comment goes on in the next one.
 function with_meanings(html) {
-  return html.split(/(<[^>]*>)/).map((part, n) => n % 2 ? part
-    : part.replace(/\b[a-z_]+\b/g, (word) =>
-      Object.hasOwn(names, word) ? `<span class="means-${names[word]}">${word}</span>` : word)).join('');
+  const colored = html.split(/(<[^>]*>)/).map((part, n) => n % 2 ? part
+    : part.replace(/(q_i|u|v)·\w+(\{P-δ\}|δ)?|[Ss]_(\{P-δ\}|δ)|\b[a-z_]+\b/g, (word) => {
+      const meaning = meaning_of(word);
+      return meaning ? `<span class="means-${meaning}">${word}</span>` : word;
+    })).join('');
+  return colored.split('\n').map((line) => {
+    const is_whole = line.split('<span').length === line.split('</span>').length;
+    return is_whole && line.includes('"means-') ? `<span class="code-line">${line}</span>` : line;
+  }).join('\n');
 }
 
 module.exports = { macros, with_meanings };

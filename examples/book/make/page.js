@@ -6,26 +6,30 @@ const link = (chapter, attributes = '') => `<a href="${chapter.name}.html"${attr
 
 /// All chapters, in order. The one that is open is marked.
 function list(chapters, here) {
+  const row = (chapter) => `<li value="${parseInt(chapter.order)}"${chapter.beside ? ' class="beside-chapter"' : ''}>`;
   const rows = chapters.map((chapter) =>
-    `<li value="${chapter.order}">${link(chapter, chapter === here ? ' aria-current="page"' : '')}</li>`);
+    `${row(chapter)}${link(chapter, chapter === here ? ' aria-current="page"' : '')}</li>`);
   return `<ol>\n${rows.join('\n')}\n</ol>`;
 }
 
-/// The chapters before and after one.
+/// The chapters before and after one, and that which stands beside it. Who reads on passes the latter.
 function neighbours(chapters, here) {
   const n = chapters.indexOf(here);
-  const before = chapters[n - 1];
-  const after = chapters[n + 1];
+  const before = here.beside ? chapters[n - 1] : chapters.findLast(({ beside }, at) => at < n && !beside);
+  const after = chapters.find(({ beside }, at) => at > n && !beside);
+  const aside = chapters.find(({ beside }) => beside === here.name);
   return `<nav class="neighbours" aria-label="Previous and next chapter">
 ${before ? `<span>Previous <b>${link(before, ' rel="prev"')}</b></span>` : '<span></span>'}
+${aside ? `<span>Beside this <b>${link(aside)}</b></span>` : ''}
 ${after ? `<span>Next <b>${link(after, ' rel="next"')}</b></span>` : '<span></span>'}
 </nav>`;
 }
 
 /// How far a reader has come.
 function progress(chapters, here) {
-  const at = `Chapter ${here.order} of ${chapters.length}`;
-  return `<label class="progress">${at} <progress value="${here.order}" max="${chapters.length}"></progress></label>`;
+  const count = chapters.filter(({ beside }) => !beside).length;
+  const at = here.beside ? `Beside chapter ${parseInt(here.order)}` : `Chapter ${here.order} of ${count}`;
+  return `<label class="progress">${at} <progress value="${parseInt(here.order)}" max="${count}"></progress></label>`;
 }
 
 /// The contents of a page: its main headings.
@@ -49,13 +53,16 @@ function doors(chapters) {
   ];
   return `<nav class="doors" aria-label="Where to begin">
 ${rows.map(([name, title, text]) => `<a href="${name}.html"><b>${title}</b> <span>${text}</span></a>`).join('\n')}
-</nav>`;
+</nav>
+<p class="short-way">Straight to relative attention: <a href="relative.html">the idea in five minutes</a>, then
+<a href="positions.html#line-by-line">its four terms</a>, <a href="shift.html#the-idea">its shift</a> and
+<a href="memory.html#the-idea">its memory</a>. The chapters between can wait.</p>`;
 }
 
 /// The page of contents, as a chapter. It opens with a figure.
 function contents(chapters, opening, reference) {
   const rows = chapters.map((chapter) =>
-    `<li value="${chapter.order}">${chapter.order} ${link(chapter)}${escape(chapter.summary)}</li>`);
+    `<li value="${parseInt(chapter.order)}">${chapter.order} ${link(chapter)}${escape(chapter.summary)}</li>`);
   const numbered = (name) => `<a href="${name}.html">chapter ${chapters.find((one) => one.name === name).order}</a>`;
   return {
     name: 'index',

@@ -1,6 +1,6 @@
 // Quotes of our sources, cut out when the book is made:
 //
-//     ```quote nn/multi_head_attention.cpp
+//     ```quote nn/multi_head_attention.cpp attention
 //     RelativeAttention MultiHeadAttention::equation(
 //     ...
 //     }
@@ -9,8 +9,9 @@
 // A quote goes from the first line of the file that begins with the first line here, to the next one at its
 // indentation that begins with the last line here, or to a deeper one that closes all brackets. One line alone quotes
 // one line. Where that beginning occurs before, a line above it here, such as a heading, says after which line to
-// look. A quote-text is Markdown and becomes part of the page. The book cannot be made when a line is gone, when a
-// bracket of the code stays open, or when the quoted text begins or ends inside of a paragraph.
+// look. The word behind the file names the function of python/ that says the same in PyTorch; <code-tabs> shows one of
+// the two. A quote-text is Markdown and becomes part of the page. The book cannot be made when a line or a function is
+// gone, when a bracket of the code stays open, or when the quoted text begins or ends inside of a paragraph.
 
 const fs = require('node:fs');
 const path = require('node:path');
@@ -63,17 +64,32 @@ function quoted(file, body) {
   return dots < 0 ? cut(file, asked).join('\n') : cut(file, asked.slice(0, dots), asked.at(-1)).join('\n');
 }
 
+/// The function of python/ that has this name, as the book shows it: without what its file imports.
+function python(name) {
+  const file = `examples/book/python/${name}.py`;
+  if (!fs.existsSync(path.join(project, file))) throw new Error(`${file} is missing, the function beside a quote`);
+  const text = fs.readFileSync(path.join(project, file), 'utf8').trimEnd(), begin = text.search(/^def /m);
+  if (!text.slice(begin).startsWith(`def ${name}(`)) throw new Error(`${file}: expected one function, ${name}`);
+  return { file, code: text.slice(begin) };
+}
+
 function quotes(markdown) {
   const fence = markdown.renderer.rules.fence;
   const escape = markdown.utils.escapeHtml;
   markdown.renderer.rules.fence = (tokens, n, options, env, self) => {
-    const [kind, file] = tokens[n].info.trim().split(/\s+/);
+    const [kind, file, name] = tokens[n].info.trim().split(/\s+/);
     if (kind === 'quote-text') return markdown.render(quoted(file, tokens[n].content), env);
-    if (kind === 'quote')
-      return `<figure class="quote"><figcaption><code>${escape(file)}</code></figcaption>` +
-        `<pre tabindex="0"><code>${options.highlight(quoted(file, tokens[n].content), file)}</code></pre></figure>\n`;
+    const figure = (language, file, code) => `<figure class="quote" data-language="${language}">` +
+      `<figcaption><code>${escape(file)}</code></figcaption>` +
+      `<pre tabindex="0"><code>${options.highlight(code, file)}</code></pre></figure>\n`;
+    if (kind === 'quote') {
+      if (!name) throw new Error(`quote ${file}: expected the name of a function of python/ after it`);
+      const other = python(name);
+      return `<code-tabs>\n${figure('C++', file, quoted(file, tokens[n].content))}` +
+        `${figure('PyTorch', other.file, other.code)}</code-tabs>\n`;
+    }
     return fence(tokens, n, options, env, self);
   };
 }
 
-module.exports = { quoted, quotes };
+module.exports = { python, quoted, quotes };

@@ -1,20 +1,16 @@
 // <worked-example layer="aft:form=full" t="3" m="2">: a layer worked through on whole numbers, as show_layer
 // prints it, in steps that unfold: what goes in, each term of the score, the score, its weights, the answer. One
 // pair of query and key is marked in all tables: the rows that it comes from, and what becomes of it. Each step says
-// its number beside its name, so that the folded steps are the computation of that pair.
+// its number beside its name, so that the folded steps are the computation of that pair. The pair's dot products are
+// written out. It begins with the last query, which sees the most.
 
+import { digits_of, dot_products } from 'book/dot_products.js';
 import { element, fixed } from 'book/elements.js';
 import { set_formula, set_name, set_words } from 'book/formula.js';
 import { ask } from 'book/library.js';
 
 const number_input = (name, label, least, most, value) =>
   `<label>${label} <input type="number" name="${name}" min="${least}" max="${most}" value="${value}"></label>`;
-
-/// The fewest digits after the point, up to 3, that show all values.
-function digits_of(values) {
-  const shows = (digits) => values.every((value) => Math.abs(value - Number(value.toFixed(digits))) < 1e-6);
-  return [0, 1, 2].find(shows) ?? 3;
-}
 
 /// The value of a table at two labels.
 function value_at(table, row, column) {
@@ -53,11 +49,12 @@ class WorkedExample extends HTMLElement {
         ${number_input('T', 'new tokens T', 1, 8, T)}
         ${this.getAttribute('layer') === 'cross_attention' ? number_input('M', 'source tokens S', 1, 8, M)
           : number_input('M', 'remembered tokens M', 0, 8, M)}
-        ${number_input('i', 'query i', 0, T - 1, 0)}
+        ${number_input('i', 'query i', 0, T - 1, T - 1)}
         ${number_input('j', 'key j', 0, 15, 0)}
       </div>
       <p class="example-formula"></p>
       <output class="example-pair"></output>
+      <div class="example-products"></div>
       <div class="example-steps"></div>`;
     this.addEventListener('input', ({ target }) => 'TM'.includes(target.name) ? this.#ask() : this.#mark());
     this.querySelector('.example-steps').addEventListener('pointerover', ({ target }) => this.#point(target));
@@ -191,8 +188,10 @@ class WorkedExample extends HTMLElement {
       const table = this.#tables.find(({ name }) => name === place.dataset.table);
       place.textContent = table ? this.#values_of(table, row, column) : '';
     }
+    const value_of = (table) => fixed(value_at(table, row, column), digits_of(table.values));
+    this.querySelector('.example-products').innerHTML = dot_products(this.#tables, labels, value_of);
     const values = this.#tables.filter(({ rows, columns }) => rows.includes(row) && columns.includes(column))
-      .map((table) => `${table.name} ${fixed(value_at(table, row, column), digits_of(table.values))}`);
+      .map((table) => `${table.name} ${value_of(table)}`);
     this.querySelector('.example-pair').textContent =
       values.length ? `Query ${row.slice(2)} and key ${column.slice(2)}: ${values.join(', ')}.` : '';
   }

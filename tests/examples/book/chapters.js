@@ -1,5 +1,6 @@
-// Checks the text of the book without building it; node alone will do. Each quote still stands in our sources,
-// is short and is whole; each exercise has one answer, each answer one exercise; no link leads nowhere.
+// Checks the text of the book without building it; node alone will do. Each quote still stands in our sources, is short
+// and is whole; beside each stands a short function in Python, and each of these is quoted; each exercise has one answer,
+// each answer one exercise; no link leads nowhere.
 //
 //     node tests/examples/book/chapters.js
 
@@ -10,20 +11,21 @@ const path = require('node:path');
 const book = path.resolve(__dirname, '../../../examples/book');
 const { contents } = require(path.join(book, 'make/numbers.js'));
 const { measured } = require(path.join(book, 'make/measured.js'));
-const { quoted } = require(path.join(book, 'make/quotes.js'));
+const { python, quoted } = require(path.join(book, 'make/quotes.js'));
 const longest_quote = 16;
+const lines_of_python = { least: 5, most: 15 };
 
 const mistakes = [];
 const expect = (holds, what) => holds || mistakes.push(what);
 const all = (text, pattern) => [...text.matchAll(pattern)].map((match) => match.slice(1));
 
 const folder = path.join(book, 'chapters');
-const chapters = contents();
+const listed = contents(), chapters = listed.map(({ name }) => name);
 const answers = fs.readFileSync(path.join(folder, 'answers.json'), 'utf8');
 const entries = JSON.parse(answers);
 
 function check_quotes(name, text) {
-  for (const [kind, file, body] of all(text, /^```(quote|quote-text) (\S+)\n([^]*?)^```$/gm)) {
+  for (const [kind, file, body] of all(text, /^```(quote|quote-text) (\S+).*\n([^]*?)^```$/gm)) {
     try {
       const lines = quoted(file, body).split('\n').length;
       expect(kind === 'quote-text' || lines <= longest_quote,
@@ -31,6 +33,19 @@ function check_quotes(name, text) {
     } catch (error) {
       mistakes.push(`${name}: ${error.message}`);
     }
+  }
+}
+
+/// Each quote has its function beside it, and no function is without a quote.
+function check_python() {
+  const asked = all(Object.values(texts).join('\n'), /^```quote \S+ ?(\S*)$/gm).flat();
+  const files = fs.readdirSync(path.join(book, 'python')).filter((file) => file.endsWith('.py'));
+  for (const name of files.map((file) => file.slice(0, -3))) expect(asked.includes(name), `python/${name}.py stands beside no quote`);
+  for (const name of asked) {
+    const found = said(() => python(name).code.split('\n')), count = found.length;
+    if (typeof found === 'string') mistakes.push(found);
+    else expect(count >= lines_of_python.least && count <= lines_of_python.most,
+                `python/${name}.py has ${count} lines, expected ${lines_of_python.least} to ${lines_of_python.most}`);
   }
 }
 
@@ -96,10 +111,12 @@ function check_links(name, text) {
     expect(chapters.includes(target), `${name}: a link leads to ${target}.html, and there is no such chapter`);
 }
 
+const in_line = listed.filter(({ beside }) => !beside).map(({ name }) => name);
+
 /// A chapter is named by a link, to which the book gives its number, and the next one is the next one.
 function check_numbers(name, text) {
   for (const [target] of all(text, /\[next\s+chapter\]\((\w+)\.html/g))
-    expect(target === chapters[chapters.indexOf(name) + 1], `${name}: ${target} is not the next chapter`);
+    expect(target === in_line[in_line.indexOf(name) + 1], `${name}: ${target} is not the next chapter`);
   expect(!/\bchapter\s+\d/i.test(text.replace(/^```[^]*?^```$/gm, '')), `${name}: a chapter's number, expected a link [chapter](…)`);
 }
 
@@ -147,6 +164,7 @@ for (const name of chapters) {
   check_exercises(name, all(text, /<exercise-check name="([^"]*)"/g).flat());
 }
 check_answers();
+check_python();
 check_refusals();
 
 for (const mistake of mistakes) console.error(`chapters: ${mistake}`);

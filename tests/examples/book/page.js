@@ -307,16 +307,33 @@ async function check_tabs(page, offend) {
   stops.forEach((what, n) => { if (!seen.has(n)) offend(`Tab does not come to ${what}`); });
 }
 
+/// Sections fold, and their addresses open them.
+async function check_folds(page, offend) {
+  for (const fold of await page.locator('details.fold').all()) {
+    const id = await fold.locator('> summary :is(h2, h3)').getAttribute('id');
+    const is_open = () => fold.evaluate((one) => one.open);
+    if (await is_open()) offend(`#${id} is open before anybody asks`);
+    await page.evaluate((id) => { location.hash = id; }, id);
+    await page.waitForFunction((id) => document.getElementById(id).closest('details').open, id)
+      .catch(() => offend(`the address #${id} does not open its section`));
+    await fold.locator('> summary').focus();
+    await page.keyboard.press('Enter');
+    if (await is_open()) offend(`Enter does not fold #${id}`);
+  }
+}
+
 /// On paper there is the text from edge to edge, and nothing that one would press.
 async function check_print(page, offend) {
   await page.emulateMedia({ media: 'print' });
-  const { left, buttons, indented } = await page.evaluate(() => ({
+  const { left, folded, buttons, indented } = await page.evaluate(() => ({
+    folded: [...document.querySelectorAll('details.fold > *')].filter((one) => !one.checkVisibility()).length,
     left: document.querySelector('main').getBoundingClientRect().left,
     buttons: [...document.querySelectorAll('header, footer, button')].filter((one) => one.checkVisibility()).length,
     indented: [...document.querySelectorAll('main > p')]
       .filter((one) => one.getBoundingClientRect().left > 20).map(({ textContent }) => textContent.slice(0, 30)),
   }));
   if (left > 20 || buttons) offend(`printed, the text begins at ${left} and ${buttons} controls show`);
+  if (folded) offend(`printed, ${folded} parts of folded sections are missing`);
   for (const text of indented) offend(`printed, "${text}" is indented`);
   await page.emulateMedia({ media: 'screen' });
 }
@@ -348,6 +365,7 @@ async function check_page({ page, name, book, pictures, offend }) {
     if (name !== 'index.html') await check_figures(page, offend);
     await check_sayings(page, offend);
     await check_copies(page, offend);
+    await check_folds(page, offend);
   }
   await check_width(page, offend);
   await check_scroll_bars(page, offend);

@@ -14,6 +14,8 @@ const zlib = require('node:zlib');
 const { chromium } = require(process.env.PLAYWRIGHT ?? 'playwright-core');
 const { check_page, check_width, narrow, take_picture, wide } = require('./page.js');
 const { check_controls } = require('./controls.js');
+const { moved } = require('../../../examples/book/make/moved.js');
+const { check_words } = require('./words.js');
 const { most_wait, settled } = require('./waiting.js');
 
 const [book, pictures, ...asked] = process.argv.slice(2);
@@ -76,6 +78,21 @@ async function check_scheme(browser, name) {
   await page.close();
 }
 
+/// The address of a page that has moved leads to where its text is now, also that of a section.
+async function check_moved(browser) {
+  for (const [name, { page: file, section, kept }] of Object.entries(moved)) {
+    if (!fs.existsSync(path.join(book, file))) continue;  // of a report
+    const page = await browser.newPage();
+    for (const [from, to] of [['', section], ...kept.map((one) => [`#${one}`, one])]) {
+      await page.goto(`file://${path.resolve(book, name)}.html${from}`);
+      const say = (what) => offend(`${name}.html${from}`, what);
+      await page.waitForURL((url) => url.href.endsWith(`/${file}#${to}`)).catch(() => say(`leads to ${page.url()}`));
+      if (!await page.locator(`[id="${to}"]`).count()) say(`there is no #${to}`);
+    }
+    await page.close();
+  }
+}
+
 /// The specific checks of the figures on a page, in its order: one figure may take up what another has made.
 async function check_figures(page, name) {
   const elements = new Set(await page.evaluate(() =>
@@ -96,6 +113,7 @@ async function read(browser, name) {
   const say = (what) => offend(name, what);
   const page = await open(browser, name);
   await check_page({ page, name, book, pictures, offend: say });
+  if (fs.existsSync(path.join(book, 'glossary.html'))) await check_words(page, name, book, say);
   const is_changed = await check_controls(page, say);
   if (is_changed) await page.close();
   const fresh = is_changed ? await open(browser, name) : page;
@@ -116,9 +134,11 @@ async function main() {
     executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'], timeout: most_wait,
   });
   const pages = fs.readdirSync(book).filter((name) => name.endsWith('.html'))
+    .filter((name) => !(name.slice(0, -5) in moved))
     .filter((name) => asked.length === 0 || asked.includes(name.replace('.html', '')));
   if (pages.length === 0) offend(book, 'no pages');
   if (pages.length) await check_scheme(browser, pages[0]);
+  await check_moved(browser);
   const trains = (name) => fs.readFileSync(path.join(book, name), 'utf8').includes('<train-it');
   const together = pages.filter((name) => !trains(name));
   const reader = async () => {

@@ -33,8 +33,24 @@ async function check_steps(page, figure, offend) {
     offend(`numbers above, at and below 0 have the colours ${[...of(1)]}, ${[...of(0)]}, ${[...of(-1)]}`);
 }
 
+/// Each product that is written out has the sum that it says, and the score is their sum over the root.
+async function check_products(figure, tables, i, j, offend) {
+  const lines = await figure.locator('.example-products p').allTextContents();
+  const plain = (text) => text.replaceAll('−', '-').replaceAll('·', '*').replace(/√(\d+)/, 'Math.sqrt($1)');
+  for (const line of lines) {
+    const [name, ...sides] = line.split(' = '), expected = (await tables(name))[i][j];
+    const [computed, said] = sides.map((side) => (0, eval)(plain(side)));
+    if (Math.abs(computed - said) > 0.004) offend(`${line}, which is ${computed}`);
+    if (said !== number(expected)) offend(`${line}, but the table has ${expected}`);
+  }
+  if (!lines.some((line) => /^q.?·k.? = /.test(line)) || !lines.at(-1).startsWith('score = '))
+    offend(`the products are ${lines}`);
+}
+
 module.exports = async (page, figure, offend) => {
   await figure.locator('.example-formula i').first().waitFor();
+  const last = Number(await figure.getAttribute('t')) - 1, query = await figure.locator('[name=i]').inputValue();
+  if (Number(query) !== last) offend(`it begins with query ${query}, expected the last, ${last}`);
   const formula = await figure.locator('.example-formula').textContent();
   if (/[_^]/.test(formula)) offend(`the formula is not set: ${formula}`);
   await check_steps(page, figure, offend);
@@ -51,6 +67,7 @@ module.exports = async (page, figure, offend) => {
   }
   await type(page, figure, 'i', 2);
   await type(page, figure, 'j', 1);
+  await check_products(figure, (name) => table(figure, name), 2, 1, offend);
   const said = await figure.locator('.example-pair').textContent();
   for (const [name, rows] of [['score', score], ['p', p]])
     if (!said.includes(`${name} ${rows[2][1].replace(/[()]/g, '')}`)) offend(`the pair's ${name} is ${rows[2][1]}, but the figure says: ${said}`);
