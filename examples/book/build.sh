@@ -16,3 +16,4 @@ drawn=$here/../apps/draw
 "$here/make/typefaces.sh" "$BUILD/fonts"
 (cd "$here/page" && cat "$drawn/page/book.css" layout.css meanings.css beats.css models.css chorales.css "$drawn/drawn.css") \
   > "$BUILD/book.css"
+node "$here/make/looks.js" "$BUILD"

@@ -1,6 +1,7 @@
 // The frame of a page: what stands around each chapter, and the page of contents.
 
 const escape = require('markdown-it')().utils.escapeHtml;
+const { with_addresses } = require('./figures.js');
 
 const link = (chapter, attributes = '') => `<a href="${chapter.name}.html"${attributes}>${escape(chapter.title)}</a>`;
 
@@ -84,7 +85,7 @@ function page(chapter, chapters, modules_in) {
   const is_chapter = chapters.includes(chapter);
   const end = is_chapter ? neighbours(chapters, chapter) : '';
   const frame = is_chapter ? ['color_scheme.js', 'on_page.js'] : ['color_scheme.js'];
-  const imports = [...frame, ...modules_in(chapter.html)].map((name) => `import "book/${name}";`);
+  const imports = [...frame, ...modules_in(chapter.html), 'figure_tools.js'].map((name) => `import "book/${name}";`);
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -111,7 +112,7 @@ ${is_chapter ? progress(chapters, chapter) : ''}
 </header>
 ${is_chapter ? sections(chapter) : ''}<main id="text">
 <h1>${is_chapter ? `<span class="order">Chapter ${chapter.order}</span> ` : ''}${escape(chapter.title)}</h1>
-${chapter.html}
+${with_addresses(chapter.html)}
 </main>
 <footer>
 ${end}
