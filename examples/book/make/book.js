@@ -10,6 +10,7 @@ const { read_chapter } = require('./chapter.js');
 const { duet } = require('./duet.js');
 const { contents: names } = require('./numbers.js');
 const { page, contents } = require('./page.js');
+const { card } = require('./social_card.js');
 const { weights_script } = require('./weights.js');
 
 const book = path.dirname(__dirname);
@@ -56,6 +57,7 @@ async function make() {
   copy_katex();
   copy_library();
   write('weights.js', weights_script());
+  if (process.env.BOOK_URL) write('card.png', card());
 }
 
 make().catch((error) => {

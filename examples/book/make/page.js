@@ -2,6 +2,9 @@
 
 const escape = require('markdown-it')().utils.escapeHtml;
 const { with_addresses } = require('./figures.js');
+const { social_tags } = require('./social_card.js');
+
+const url = process.env.BOOK_URL;
 
 const link = (chapter, attributes = '') => `<a href="${chapter.name}.html"${attributes}>${escape(chapter.title)}</a>`;
 
@@ -93,6 +96,7 @@ function page(chapter, chapters, modules_in) {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escape(chapter.title)}${is_chapter ? ' · shiftgrad' : ''}</title>
 <meta name="description" content="${escape(chapter.summary)}">
+${url ? social_tags(chapter, url, escape) : ''}
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="katex.css">
 <link rel="stylesheet" href="book.css">
