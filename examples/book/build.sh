@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the book into the folder build-book, or the one that BUILD names: its index.html opens from a disk.
 # STUDY=FILE takes the library from there instead of compiling it, so that pages are ready in seconds.
+# BOOK_URL=ADDRESS says where the book will stand, for the cards that other sites make of links to it.
 #
 #     apt-get install emscripten nodejs katex node-markdown-it node-highlight.js \
 #         fonts-paratype fonttools python3-brotli
@@ -16,3 +17,4 @@ drawn=$here/../apps/draw
 "$here/make/typefaces.sh" "$BUILD/fonts"
 (cd "$here/page" && cat "$drawn/page/book.css" layout.css meanings.css beats.css models.css chorales.css "$drawn/drawn.css") \
   > "$BUILD/book.css"
+node "$here/make/looks.js" "$BUILD"

@@ -11,6 +11,7 @@ const { duet } = require('./duet.js');
 const { moved_pages } = require('./moved.js');
 const { contents: listed } = require('./numbers.js');
 const { page, contents } = require('./page.js');
+const { card } = require('./social_card.js');
 const { weights_script } = require('./weights.js');
 
 const book = path.dirname(__dirname);
@@ -60,6 +61,7 @@ async function make() {
   copy_katex();
   copy_library();
   write('weights.js', weights_script());
+  if (process.env.BOOK_URL) write('card.png', card());
 }
 
 make().catch((error) => {

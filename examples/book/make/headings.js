@@ -33,4 +33,4 @@ function headings(markdown) {
   };
 }
 
-module.exports = { headings };
+module.exports = { headings, unused };

@@ -1,6 +1,10 @@
 // The frame of a page: what stands around each chapter, and the page of contents.
 
 const escape = require('markdown-it')().utils.escapeHtml;
+const { with_addresses } = require('./figures.js');
+const { social_tags } = require('./social_card.js');
+
+const url = process.env.BOOK_URL;
 
 const link = (chapter, attributes = '') => `<a href="${chapter.name}.html"${attributes}>${escape(chapter.title)}</a>`;
 
@@ -91,7 +95,7 @@ function page(chapter, chapters, modules_in) {
   const is_chapter = chapters.includes(chapter);
   const end = is_chapter ? neighbours(chapters, chapter) : '';
   const frame = is_chapter ? ['color_scheme.js', 'on_page.js'] : ['color_scheme.js'];
-  const imports = [...frame, ...modules_in(chapter.html)].map((name) => `import "book/${name}";`);
+  const imports = [...frame, ...modules_in(chapter.html), 'figure_tools.js'].map((name) => `import "book/${name}";`);
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -99,6 +103,7 @@ function page(chapter, chapters, modules_in) {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escape(chapter.title)}${is_chapter ? ' · shiftgrad' : ''}</title>
 <meta name="description" content="${escape(chapter.summary)}">
+${url ? social_tags(chapter, url, escape) : ''}
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="katex.css">
 <link rel="stylesheet" href="book.css">
@@ -118,7 +123,7 @@ ${is_chapter ? progress(chapters, chapter) : ''}
 </header>
 ${is_chapter ? sections(chapter) : ''}<main id="text">
 <h1>${is_chapter ? `<span class="order">Chapter ${chapter.order}</span> ` : ''}${escape(chapter.title)}</h1>
-${chapter.html}
+${with_addresses(chapter.html)}
 </main>
 <footer>
 ${end}

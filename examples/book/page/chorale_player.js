@@ -29,7 +29,6 @@ customElements.define('chorale-player', class extends HTMLElement {
   #given = 0;        // how many of its tokens stood there before a model wrote
   #model = null;     // who wrote on
   #forced = [];      // what this model had to write, as the request has it
-  #melody = Array(quarters_of_melody).fill(null);
   #chosen = null;
   #attended = null;  // the answer about the chosen token
   #sound = new ChoraleSound();
@@ -45,6 +44,7 @@ customElements.define('chorale-player', class extends HTMLElement {
     this.innerHTML = `
       <div class="controls">
         <label>Beginning <select name="beginning">${choices([...Object.keys(beginnings), own])}</select></label>
+        <input type="hidden" name="melody">
         <label>Write on for <select name="bars">${choices(bars)}</select> bars</label>${sliders}
       </div>
       <div class="controls">
@@ -69,6 +69,7 @@ customElements.define('chorale-player', class extends HTMLElement {
     part(this, 'rewind').addEventListener('click', () => this.#rewind());
     part(this, 'erase').addEventListener('click', () => this.#begin());
     part(this, 'beginning').addEventListener('change', () => this.#begin());
+    part(this, 'melody').addEventListener('input', () => this.#draw());
     this.querySelector('[name=temperature]').addEventListener('input', () => this.#say_temperature());
     for (const name of ['layer', 'head']) part(this, name).addEventListener('change', () => this.#draw());
     this.#roll.addEventListener('choose', ({ detail }) => attempt(this, () => this.#choose(detail.token)));
@@ -104,8 +105,14 @@ customElements.define('chorale-player', class extends HTMLElement {
     this.#draw();
   }
 
+  /// The pitch of each quarter that the reader has clicked in, or null.
+  get #melody() {
+    const pitches = part(this, 'melody').value.split(',');
+    return Array.from({ length: quarters_of_melody }, (_, n) => pitches[n] ? Number(pitches[n]) : null);
+  }
+
   #set_note({ quarter, pitch }) {
-    this.#melody[quarter] = this.#melody[quarter] === pitch ? null : pitch;
+    part(this, 'melody').value = this.#melody.with(quarter, this.#melody[quarter] === pitch ? null : pitch).join();
     this.#draw();
   }
 

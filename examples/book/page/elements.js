@@ -16,6 +16,10 @@ export function attribute(figure, name, names) {
 /// Options of a select.
 export const choices = (names) => names.map((name) => `<option>${escape(name)}</option>`).join('');
 
+/// A slider with its value beside it.
+export const slider = ({ name, title, least = 0, most, start }) => `<label>${title}
+  <input type="range" name="${name}" min="${least}" max="${most}" value="${start ?? least}"><output name="${name}"></output></label> `;
+
 /// Chooses a value of a figure's select, and gives it other options first where `names` differ from them.
 /// Without a value, the select keeps what it has if that is still there.
 export function choose(figure, name, value, names) {

@@ -4,6 +4,10 @@ export const count = (shape) => shape.reduce((product, size) => product * size, 
 
 export const filled = (shape, value) => ({ shape, values: Array(count(shape)).fill(value) });
 
+/// The unit matrix.
+export const identity = (size) =>
+  ({ shape: [size, size], values: Array.from({ length: size * size }, (_, n) => Number(n % (size + 1) === 0)) });
+
 /// How far two vectors are apart in the channel where they are farthest apart.
 export const largest_change = (a, b) => Math.max(...a.map((value, c) => Math.abs(value - b[c])));
 

@@ -2,12 +2,13 @@
 // Transformer-XL that reads its text in segments. The library runs the model once for each token, with that
 // token changed; the states that depend on it change.
 
-import { attempt, in_a_cell, precise } from 'book/elements.js';
+import { attempt, in_a_cell, precise, slider } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/cell_field.js';
-import { filled, largest_change, random_numbers } from 'book/numbers.js';
+import { filled, identity, largest_change, random_numbers } from 'book/numbers.js';
 
-const segments = 6, C = 8, V = C;  // channels, and as many letters, so that the logits can be the last state itself
+export const segments = 6;
+const C = 8, V = C;  // channels, and as many letters, so that the logits can be the last state itself
 const inputs = [
   { name: 'layers', title: 'Layers', least: 1, most: 4, start: 3 },
   { name: 't', title: 'T, a segment', least: 1, most: 4, start: 4 },
@@ -22,14 +23,13 @@ class ReachFigure extends HTMLElement {
   connectedCallback() {
     if (this.firstChild) return;
     this.innerHTML = `
-      <div class="controls">${inputs.map(({ name, title, least, most }) => `<label>${title}
-        <input type="range" name="${name}" min="${least}" max="${most}"><output name="${name}"></output></label>`).join('')}
+      <div class="controls">${inputs.map(slider).join('')}
         <label><input type="checkbox" name="numbers"> Numbers</label>
       </div>
       <cell-field></cell-field>
       <p class="key"></p>
       <p role="alert" hidden></p>`;
-    for (const { name, start } of inputs) this.#input(name).value = this.getAttribute(name) ?? start;
+    for (const { name } of inputs) this.#input(name).value = this.getAttribute(name) ?? this.#input(name).value;
     for (const { name } of inputs)
       this.#input(name).addEventListener('input', () => name === 'token' ? this.#draw() : this.#compute());
     this.#input('numbers').addEventListener('input', () => this.#draw());
@@ -100,7 +100,7 @@ function model(layers) {
     put(`${block}.feed_forward.down.bias`, [C]);
     norm(`${block}.feed_forward_norm`);
   }
-  parameters['param.output.weight'] = { shape: [V, C], values: Array.from({ length: V * C }, (_, n) => Number(n % (C + 1) === 0)) };
+  parameters['param.output.weight'] = identity(V);
   parameters['param.output.bias'] = filled([V], 0);
   const config = {
     vocab_size: V, d_model: C, n_layer: layers, n_head: 1, d_inner: C, final_norm: false, mixer: { type: 'transformer_xl_attention' },
@@ -110,7 +110,7 @@ function model(layers) {
 
 /// Returns moves[layer][a][t]: how far the state of token t after that many layers moves when token a becomes another
 /// letter, 0 if not one bit of it changes.
-async function dependence(layers, T, M) {
+export async function dependence(layers, T, M) {
   const { config, parameters } = model(layers), tokens = segments * T, B = tokens + 1;
   const text = random_numbers(4)([tokens]).values.map((value) => value > 0 ? 1 : 0);
   const texts = [text, ...text.map((_, a) => text.map((letter, t) => t === a ? letter + 2 : letter))];

@@ -19,6 +19,7 @@ class ShiftFigure extends HTMLElement {
   #step = 0;
   #player = null;
   #asked = 0;
+  #is_moved = false;  // whether the reader has chosen a step
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -33,7 +34,7 @@ class ShiftFigure extends HTMLElement {
       <div class="controls">
         <button type="button" name="back">Back</button><button type="button" name="next">Next</button>
         <button type="button" name="play">Play the steps</button><button type="button" name="motion">In one motion</button>
-        <label>Step <input type="range" name="step" min="0"></label>
+        <label>Step <input type="range" name="step" min="0" max="0"></label>
         <label><input type="checkbox" name="mask"> Mask</label>
         <label><input type="checkbox" name="numbers"> Numbers 1, 2, 3 …</label>
       </div>
@@ -48,13 +49,16 @@ class ShiftFigure extends HTMLElement {
     for (const name of ['way', 't', 'm']) this.#input(name).addEventListener('input', () => this.#resize());
     this.#input('k').addEventListener('input', () => this.#choose_keys());
     for (const name of ['mask', 'numbers']) this.#input(name).addEventListener('change', () => this.#draw());
-    this.#input('step').addEventListener('input', () => this.#go(Number(this.#input('step').value)));
+    this.#input('step').addEventListener('input', () => {
+      this.#is_moved = true;
+      this.#go(Number(this.#input('step').value));
+    });
     const on_click = (name, action) => this.#input(name).addEventListener('click', action);
     on_click('back', () => this.#go(this.#step - 1));
     on_click('next', () => this.#go(this.#step + 1));
     on_click('play', () => this.#play());
     on_click('motion', () => this.#move_at_once());
-    this.#compute().then(() => { if (this.hasAttribute('plays')) when_seen(this, () => this.#play()); });
+    this.#compute().then(() => { if (this.hasAttribute('plays')) when_seen(this, () => { if (!this.#is_moved) this.#play(); }); });
   }
 
   disconnectedCallback() { this.#stop(); }
@@ -134,6 +138,7 @@ class ShiftFigure extends HTMLElement {
 
   #draw() {
     const T = this.#T, K = this.#K, view = this.#views[this.#step];
+    if (!view) return;
     const words = this.#step === 0
       ? 'Each query is multiplied with each distance. Row i has the products of query i; a column has one distance.'
       : this.#way.steps(T, K)[this.#step - 1][1];

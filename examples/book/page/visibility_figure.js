@@ -4,7 +4,7 @@
 // The attribute `kinds` keeps the choice to some, as in kinds="causal two_way", and each slider's name is an
 // attribute for its start.
 
-import { attempt, attribute, in_a_cell, precise } from 'book/elements.js';
+import { attempt, attribute, in_a_cell, precise, slider } from 'book/elements.js';
 import { ask } from 'book/library.js';
 import 'book/cell_field.js';
 import { kinds, who_sees_whom } from 'book/visibility_kinds.js';
@@ -14,7 +14,6 @@ const most_queries = 8, most_memory = 6;
 
 class VisibilityFigure extends HTMLElement {
   #asked = 0;
-  #masked = new Set();  // cells "i j" of a mask of one's own
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -26,6 +25,7 @@ class VisibilityFigure extends HTMLElement {
         ${slider({ name: 'm', title: 'M remembered', most: most_memory })}
         <span class="own"></span>
         <label><input type="checkbox" name="numbers"> Numbers</label>
+        <input type="hidden" name="masked">
       </div>
       <cell-field></cell-field>
       <p class="key"></p>
@@ -48,9 +48,14 @@ class VisibilityFigure extends HTMLElement {
     this.#own_sliders();
   }
 
+  /// The cells "i j" of a mask of one's own.
+  get #masked() { return new Set(this.#input('masked').value.split(',')); }
+
   #toggle(cell) {
     if (!this.#kind.masked_by_hand) return;
-    if (!this.#masked.delete(cell)) this.#masked.add(cell);
+    const masked = this.#masked;
+    if (!masked.delete(cell)) masked.add(cell);
+    this.#input('masked').value = [...masked].filter(Boolean).join();
     this.#compute();
   }
 
@@ -112,10 +117,6 @@ class VisibilityFigure extends HTMLElement {
       (numbers ? ' Add 1 to each channel of a token: a number says how far the answer moves, in the channel that moves most.' : '') +
       (masked_by_hand ? ' Click on a cell, or press Enter there, to mask it or to take the mask away.' : '');
   }
-}
-
-function slider({ name, title, least = 0, most }) {
-  return `<label>${title} <input type="range" name="${name}" min="${least}" max="${most}"><output name="${name}"></output></label> `;
 }
 
 customElements.define('visibility-figure', VisibilityFigure);

@@ -3,7 +3,7 @@
 // The queries are the same for all tokens (their weights are 0, their biases are not), so that a token
 // speaks through its key and its value alone.
 
-import { filled, largest_change, random_numbers } from 'book/numbers.js';
+import { filled, identity, largest_change, random_numbers } from 'book/numbers.js';
 import { below } from 'book/subscripts.js';
 
 const C = 4;  // channels of the layers, which have one head
@@ -151,10 +151,9 @@ async function shaw_rows(ask, kind, sizes) {
   const { M, T, max_distance } = sizes, K = M + T;
   const asked = request(kind, { ...sizes, padding: 0 }, Array.from({ length: K }, () => Array(K * C).fill(0)));
   const rows = Array.from({ length: 2 * max_distance + 1 }, (_, row) => [row + 1, ...Array(C - 1).fill(0)]);
-  const identity = Array.from({ length: C * C }, (_, n) => Number(n % (C + 1) === 0));
   Object.assign(asked.tensors, named({
     'qkv.weight': filled([3 * C, C], 0), 'qkv.bias': filled([3 * C], 0),
-    'output.weight': { shape: [C, C], values: identity }, 'output.bias': filled([C], 0),
+    'output.weight': identity(C), 'output.bias': filled([C], 0),
     value_distance_embeddings: { shape: [rows.length, C], values: rows.flat() },
   }));
   const all_but = (only) => Array.from({ length: T * K }, (_, n) => Number(n % K !== only));
@@ -184,13 +183,12 @@ async function conv_taps(ask, kind, sizes) {
   const { M, T, K, taps } = sizes, far = taps, all = far + K;
   const one_key = (j) => Array.from({ length: all * C }, (_, n) => Number(n === (far + j) * C));
   const asked = request(kind, { ...sizes, M: M + far, padding: 0 }, Array.from({ length: K }, (_, j) => one_key(j)));
-  const identity = { shape: [C, C], values: Array.from({ length: C * C }, (_, n) => Number(n % (C + 1) === 0)) };
   const w = Array.from({ length: taps }, (_, n) => Math.log(n + 2));
   const mean = w.reduce((sum, x) => sum + x) / taps;
   const deviation = Math.sqrt(w.reduce((sum, x) => sum + (x - mean) ** 2, 0) / taps);
   Object.assign(asked.tensors, named({
     'query.bias': filled([C], 0), 'key.weight': filled([1, C], 0), 'key.bias': filled([1], 0),
-    'value.weight': identity, 'value.bias': filled([C], 0), 'output.weight': identity, 'output.bias': filled([C], 0),
+    'value.weight': identity(C), 'value.bias': filled([C], 0), 'output.weight': identity(C), 'output.bias': filled([C], 0),
     kernel: { shape: [1, taps], values: w }, kernel_gain: filled([1], deviation + 1e-5), kernel_offset: filled([1], mean),
   }));
   const seen_alone = (j) => Array.from({ length: T * all }, (_, n) => Number(n % all !== 0 && n % all !== far + j));

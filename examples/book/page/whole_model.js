@@ -43,7 +43,7 @@ customElements.define('whole-model', class extends HTMLElement {
     this.innerHTML = `
       <div class="controls">
         <label>Text <input type="text" name="text" maxlength="${longest}" size="${longest}"></label>
-        <label>Token <input type="range" name="token" min="0"><output name="token"></output></label>
+        <label>Token <input type="range" name="token" min="0" max="0"><output name="token"></output></label>
         ${variant ? '<label>Head <select name="head"></select></label>' : ''}
         <label>Show <select name="of"><option value="values">values</option><option value="gradient">gradients</option></select></label>
       </div>

@@ -12,6 +12,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const zlib = require('node:zlib');
 const { chromium } = require(process.env.PLAYWRIGHT ?? 'playwright-core');
+const { check_addresses } = require('./addresses.js');
 const { check_page, check_width, narrow, take_picture, wide } = require('./page.js');
 const { check_controls } = require('./controls.js');
 const { moved } = require('../../../examples/book/make/moved.js');
@@ -46,7 +47,7 @@ function delay_requests(milliseconds) {
 }
 
 /// Opens a page of the book, for a reader who wants no motion. What goes wrong on it, now or later, is an offence.
-async function open(browser, name) {
+async function open(browser, name, fragment = '') {
   const page = await browser.newPage({ viewport: wide, reducedMotion: 'reduce' });
   page.on('pageerror', (error) => offend(name, error.message));
   page.on('console', (message) => { if (message.type() === 'error') offend(name, message.text()); });
@@ -55,7 +56,8 @@ async function open(browser, name) {
   });
   if (process.env.DELAY) await page.addInitScript(delay_requests, Number(process.env.DELAY));
   page.setDefaultTimeout(most_wait);
-  await page.goto(`file://${path.resolve(book, name)}`);
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(`file://${path.resolve(book, name)}${fragment}`);
   await page.waitForLoadState('load');
   await settled(page);
   return page;
@@ -111,6 +113,9 @@ async function check_figures(page, name) {
 async function read(browser, name) {
   const before = Date.now();
   const say = (what) => offend(name, what);
+  const linked = await open(browser, name);
+  await check_addresses(linked, (fragment) => open(browser, name, fragment), say);
+  await linked.close();
   const page = await open(browser, name);
   await check_page({ page, name, book, pictures, offend: say });
   if (fs.existsSync(path.join(book, 'glossary.html'))) await check_words(page, name, book, say);

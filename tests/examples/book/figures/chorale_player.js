@@ -131,6 +131,16 @@ async function check_melody(page, figure, offend) {
   const soprano = await figure.evaluate((one) => [...one.text].filter((_, n) => n % 4 === 0).slice(0, 12).join(''));
   if (!/^HHHHJJJJ(.)\1{3}$/.test(soprano)) offend(`the soprano is ${soprano}, expected the melody`);
   if (await figure.locator('[role=alert]').isVisible()) offend(await figure.locator('[role=alert]').textContent());
+  // The melody is part of the figure's address, to which a page can go without being loaded anew.
+  const address = await page.evaluate(async () =>
+    (await import('book/figure_address.js')).address_of(document.querySelector('main figure:has(chorale-player)')));
+  const beginning = figure.locator('[name=beginning]');
+  await beginning.selectOption({ index: 0 });
+  if (await figure.locator('.clicked').count()) offend('a melody shows that was not asked for');
+  await figure.locator('[name=melody]').evaluate((one) => { one.value = ''; });
+  await page.evaluate((hash) => { location.hash = hash; }, address);
+  await figure.locator('.clicked').nth(2).waitFor();
+  if (await beginning.inputValue() !== 'Your own melody') offend(`${address} begins with ${await beginning.inputValue()}`);
 }
 
 module.exports = async (page, figure, offend) => {

@@ -78,6 +78,29 @@ async function check_heads(page, figure, offend) {
   if ((await trimmed(figure.locator('map-choice [aria-pressed=true]'))).join() !== names.at(-1)) offend('the small map is not pressed');
 }
 
+/// The address of the figure is the experiment: trained from there, a model has the same losses, to the bit, and the
+/// figure shows the same head and the same table.
+async function check_address(page, figure, offend) {
+  for (const name of ['layer', 'table']) {
+    await figure.locator(`[name=${name}]`).focus();
+    await page.keyboard.press('ArrowDown');
+  }
+  const choices = (of) => of.evaluate((one) => ['variant', 'text', 'looked_at', 'layer', 'head', 'table']
+    .map((name) => one.querySelector(`[name=${name}]`).value));
+  const expected = await choices(figure);
+  const address = await page.evaluate(async () =>
+    (await import('book/figure_address.js')).address_of(document.querySelector('main figure:has(train-it)')));
+  const other = await page.context().browser().newPage({ reducedMotion: 'reduce' });
+  await other.goto(page.url().replace(/#.*/, '') + address);
+  const same = other.locator('main train-it');
+  await press(other, same, 'train');
+  const found = await until(other, () => choices(same), (now) => now.join() === expected.join());
+  if (found.join() !== expected.join()) offend(`${address} shows ${found}, expected ${expected}`);
+  const [again, first] = [await losses_of(same), await losses_of(figure)], both = Math.min(again.length, first.length);
+  if (!both || again.slice(0, both).join() !== first.slice(0, both).join()) offend(`${address} trains another model`);
+  await other.close();
+}
+
 module.exports = async (page, figure, offend) => {
   const reaches = async (step) => await until(page, () => step_of(figure), (now) => now >= step) >= step;
   await press(page, figure, 'train');
@@ -145,4 +168,5 @@ module.exports = async (page, figure, offend) => {
   await reaches(steps);
   await press(page, figure, 'train');
   await stopped(page, figure);
+  await check_address(page, figure, offend);
 };

@@ -1,0 +1,13 @@
+// Figures get an id from what they show, so that each of them has an address (page/figure_address.js): the second
+// <shift-figure> of a page is #shift-figure-2. The stills of a stage have the addresses of their texts.
+
+const { unused } = require('./headings.js');
+
+/// Names the figures in the HTML of a page.
+function with_addresses(html) {
+  const taken = new Set([...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id));
+  return html.replace(/<figure>(?=\s*<(?:([a-z]+(?:-[a-z]+)+)|svg class="([\w-]+)))/g, (tag, element, drawing) =>
+    drawing === 'still' ? tag : `<figure id="${unused(element ?? drawing, taken)}">`);
+}
+
+module.exports = { with_addresses };
