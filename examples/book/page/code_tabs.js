@@ -39,18 +39,26 @@ customElements.define('code-tabs', class extends HTMLElement {
       label.append(input, ` ${language}`);
       choice.append(label);
     }
-    for (const [meaning, product] of Object.entries(terms))
-      if (this.querySelector(`.means-${meaning}`))
-        bar.append(element('button', product, {
-          type: 'button', class: `term-name means-${meaning}`, 'aria-pressed': 'false',
-          'aria-label': `Mark the term ${product}`,
-        }));
+    bar.append(...this.#buttons());
     this.prepend(bar);
     choice.addEventListener('change', ({ target }) => {
       show(target.value, this);
       remember(target.value);
     });
     this.show(remembered());
+  }
+
+  /// A button for each term, if there are several. It is called as the code calls the term: q·a for q_i·a_c.
+  #buttons() {
+    const found = Object.keys(terms).filter((meaning) => this.querySelector(`.means-${meaning}`));
+    return found.length < 2 ? [] : found.map((meaning) => {
+      const words = [...this.querySelectorAll(`.means-${meaning}`)].map(({ textContent }) => textContent);
+      const name = words.find((word) => word.includes('·'))?.replace(/_(\{[^}]*\}|.)/g, '') ?? terms[meaning];
+      const button = element('button', name, { type: 'button', class: `term-name means-${meaning}` });
+      button.ariaPressed = 'false';
+      button.ariaLabel = `Mark the term ${name}`;
+      return button;
+    });
   }
 
   /// Shows one of the languages; the first if there is no such one.
