@@ -14,7 +14,7 @@ class Figure {
   constructor(page, root) { this.page = page; this.root = root; }
 
   /// Whether it stands in the chapter of this name.
-  is_in(chapter) { return this.page.url().endsWith(`/${chapter}.html`); }
+  is_in(chapter) { return new URL(this.page.url()).pathname.endsWith(`/${chapter}.html`); }
 
   input(name) { return this.root.locator(`[name="${name}"]:not(output)`); }
   async number(name) { return Number(await this.input(name).inputValue()); }

@@ -25,7 +25,7 @@ async function fill_in(page, figure, offend) {
 }
 
 module.exports = async (page, figure, offend) => {
-  if (!page.url().endsWith('/workshop.html')) return fill_in(page, figure, offend);
+  if (!new URL(page.url()).pathname.endsWith('/workshop.html')) return fill_in(page, figure, offend);
   const [right, wrong] = await train(page, figure, 300, 'Transformer-XL', 'a softmax over the queries');
   if (!wrong) return offend('no losses of two trainings');
   console.log(`wrong-on-purpose: ${right.slice(0, 3)}; ${wrong.slice(0, 3)}`);
