@@ -14,10 +14,19 @@ namespace {
 
 /// The tapes of this thread, and nulls for pauses, from the oldest to the newest. Those that have
 /// ended have expired.
-thread_local std::vector<std::weak_ptr<Tape*>> listed;
+using Listed = std::vector<std::weak_ptr<Tape*>>;
 
 /// The numbers of this thread's tapes that are running backward, the innermost last.
-thread_local std::vector<uint64_t> running;
+using RunningTapes = std::vector<uint64_t>;
+
+#ifdef _WIN32
+// GCC frees a thread's variables there before it destroys them, so these stay behind their thread.
+thread_local Listed& listed = *new Listed;
+thread_local RunningTapes& running = *new RunningTapes;
+#else
+thread_local Listed listed;
+thread_local RunningTapes running;
+#endif
 
 /// A number for each thread, from 1.
 uint64_t this_thread() {
