@@ -57,8 +57,8 @@ tests/packages.sh doctest-dev
 if [ "$rings" != quick ]; then
   echo 'All tests take some 20 to 30 minutes on 2 idle cores, 3 GB of disk and 4 GB of memory.'
   echo 'Those of programs that are not installed are skipped; .ci/run installs these. From networks come only,'
-  echo "once, PyTorch and other packages of Python (pip, into build-tests/python; --no-python does without) and the"
-  echo "browser's driver (npm)."
+  echo "once, PyTorch and other packages of Python (pip, into build-tests/python; --no-python does without), and"
+  echo "pyright and the browser's driver (npm)."
 fi
 
 # Another configuration or compiler begins anew, but for the packages of Python.

@@ -63,7 +63,7 @@ class Parts(unittest.TestCase):
         torch.testing.assert_close(one.final_norm(unnormed), one(self.tokens, return_hidden=True)[1])
         self.assertEqual([type(block).__name__ for block in self.model.blocks], ["Group"] * 2)
         self.assertIs(self.model.blocks[-1].mixer, self.model.get_submodule("blocks.1.mixer"))
-        self.assertEqual(len(self.model.blocks), 2)
+        self.assertEqual((len(self.model.blocks), list(self.model.blocks[1:])), (2, [self.model.blocks[1]]))
 
     def test_hooks_on_parts_are_refused(self):
         layer = sg.layer("multi_head_attention", d_model=4, n_head=2)

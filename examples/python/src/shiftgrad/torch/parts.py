@@ -92,6 +92,11 @@ class Group(Part):
 class Blocks(Group, torch.nn.ModuleList):
     """The blocks of a model, by their numbers."""
 
+    def __getitem__(self, number):
+        if isinstance(number, slice):
+            return torch.nn.ModuleList(list(self)[number])
+        return super().__getitem__(number)
+
     def append(self, _):
         raise TypeError(f"{self._place} takes no more blocks; their number is in the config of the model")
 
