@@ -74,14 +74,14 @@ function contents(chapters, opening, reference) {
     summary: 'A book about relative attention and attention-free transformers whose figures run the library they explain.',
     html: `${opening}
 ${doors(chapters)}
-<p class="claim">A query asks how far back a key stands. One buffer, read in other rows, answers for all keys at once.</p>
+<p class="claim">Each note asks how far back the others stand. One table of numbers, read in other rows, answers for all of them.</p>
 <figure>
 <shift-figure t="4" m="2" way="rel_shift" plain plays></shift-figure>
 <figcaption>Each row is a query, <i>q</i>. A column is a distance, <i>r</i>, at first, and a key, <i>k</i>, in the end: the shift brings every score to its key.
 <a href="shift.html">The chapter on the shift</a> takes it step by step.</figcaption>
 </figure>
-<p>Each variant has a chapter, from the Transformer's attention to what has been put in its place. You should know
-matrices and derivatives; ${numbered('whole_model')} builds a whole model from them. Figures compute their numbers on
+<p>Each variant has a chapter, from the Transformer's attention to what has been put in its place. Most take matrices
+and derivatives for granted; ${numbered('whole_model')} builds a whole model from them. Figures compute their numbers on
 the page with shiftgrad, the C++ library that the book explains, compiled to WebAssembly. The pictures of
 ${numbered('relative')} and the first notes above were made with the book, and tests compare them with the library.</p>
 <ol class="contents">
