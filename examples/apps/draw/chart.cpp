@@ -257,7 +257,7 @@ std::string sentence_of(const Chart& chart) {
   std::string sentence;
   for (const Line& line : chart.lines) {
     std::vector<Point> drawn;
-    std::ranges::copy_if(line.points, std::back_inserter(drawn), is_finite);
+    std::copy_if(line.points.begin(), line.points.end(), std::back_inserter(drawn), is_finite);
     if (drawn.empty() || !line.named()) continue;
     const Point &first = drawn.front(), &last = drawn.back();
     auto value = [](const Point& point) {
