@@ -165,7 +165,7 @@ for command in train eval generate compare inspect plot positions context report
   runs $command --help
   # Every flag that has a value has a unit and a default.
   awk '/^  -/ { print flag; flag = $0 } /^          / { flag = flag $0 } /^$/ { print flag; flag = "" }
-    END { print flag }' output | grep '^  --' | grep -Ev '^  --(resume|overwrite|json|add_characters)' > flags
+    END { print flag }' output | grep '^  --' | grep -Ev '^  --(resume|overwrite|json|add_characters|follow)' > flags
   grep -Ev '^  --[a-z_0-9]+ [A-Za-z0-9|_=,.]+(=[^ ]| .*\(default: )' flags &&
     fail "no unit or default, in $command"
 done

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Reads reports of char_lm, the program $1, and of seq2seq, the program $2, in Debian's chromium, as
-# pages_in_browser.sh reads the book: by keyboard alone, on a phone, in light and in dark, and while a training goes on. Below the folder $3 are
-# the browser's driver and, in report/pictures, screenshots.
+# pages_in_browser.sh reads the book: by keyboard alone, on a phone, in light and in dark, and while a training goes
+# on. Below the folder $3 are the browser's driver and, in report/pictures, screenshots.
 set -eu
 char_lm=$(realpath "$1")
 seq2seq=$(realpath "$2")
