@@ -116,7 +116,7 @@ refuses 'F8_E4M3, expected F32' eval run-F8_E4M3.safetensors --data text
 
 # --- report gives what can be given.
 runs report run own --tokens 20
-python3 "$report_reader" report.html runs=run,own nothing=5 attention=1 loss sample distances context ||
+python3 "$report_reader" report.html runs=run,own nothing=5 attention=1 training sample distances context ||
   fail 'the report of run and own'
 # A LanguageModel's file says what it has learned about distances, too.
 python3 "$tests/support/without_vocabulary.py" run/best.safetensors language_model.safetensors
@@ -126,7 +126,7 @@ python3 "$report_reader" report.html runs=run,language_model nothing=4 distances
 # A curve of losses, if the program writes one beside its file.
 printf '{"step": 1, "loss": 2.5}\n{"step": 2, "loss": 1.5, "validation_loss": 2}\n' > own/metrics.jsonl
 runs report own/model.safetensors
-python3 "$report_reader" report.html runs=model nothing=4 loss || fail 'the report of own'
+python3 "$report_reader" report.html runs=model nothing=4 training || fail 'the report of own'
 runs plot own
 prints '^wrote loss.svg$|^wrote own/'
 
