@@ -40,6 +40,8 @@ class Types(unittest.TestCase):
 
     @unittest.skipIf(importlib.util.find_spec("pyright") is None, "Python has no pyright")
     def test_pyright(self):
+        if check(self.folder, "pyright", "--version").returncode != 0:
+            self.skipTest("npm cannot get pyright's program")
         (self.folder / "pyrightconfig.json").write_text(json.dumps({
             "typeCheckingMode": "strict", "extraPaths": [str(root / "src")], "reportUnknownMemberType": False}))
         run = check(self.folder, "pyright", "--pythonpath", sys.executable)
