@@ -10,7 +10,7 @@ mkdir -p "${BUILD:-build-windows}"
 build=$(realpath "${BUILD:-build-windows}")
 cross=$PWD/tests/windows.ini
 tests/packages.sh doctest-dev g++-mingw-w64-x86-64-posix libcli11-dev libhwy-dev nlohmann-json3-dev wine wine64
-.packaging/portable/packages.sh "$build/packages" x86_64-w64-mingw32-ar x86_64-w64-mingw32-g++-posix -march=westmere
+.packaging/portable/packages.sh "$build/packages" x86_64-w64-mingw32-ar x86_64-w64-mingw32-g++-posix -march=x86-64-v2 -mpclmul -maes
 
 if [ ! -f "$build/build.ninja" ]; then
   printf "[constants]\npackages = '%s'\n" "$build/packages" > "$build/folders.ini"
