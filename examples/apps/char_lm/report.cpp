@@ -9,7 +9,6 @@
 #include "context_curves.h"
 #include "examples/apps/draw/picture.h"
 #include "examples/apps/draw/printable.h"
-#include "examples/apps/draw/progress.h"
 #include "examples/apps/flags/flags.h"
 #include "examples/apps/flags/flags_json.h"
 #include "examples/apps/flags/report_flags.h"
@@ -243,22 +242,13 @@ Command::Work prepare(const ReportFlags& flags) {
   return [=] {
     std::vector<std::string> names = run_names(flags.runs);
     int64_t characters = common::tokens_to_show(maps_of(runs));
-    std::vector<FullReport> reports;
-    auto write_at = [&](Moment moment) {
-      common::Progress progress("runs");
-      auto checkpoint = [&](size_t n) {
-        return common::checkpoint_of(flags.runs[n], flags.checkpoint_in(flags.runs[n]));
-      };
-      renew(reports, flags.runs, moment, checkpoint, [&](size_t n) {
-        progress.show(static_cast<int64_t>(n), std::ssize(names));
-        ReportedRun run = flags.follow ? read_run(names[n], flags.runs[n], flags) : runs[n];
-        return report_of(run, flags, characters, moment != Moment::ended);
-      });
-      progress.pause();
-      write(reports, flags, moment);
+    auto make = [&](size_t n, Moment moment) {
+      ReportedRun run = flags.follow ? read_run(names[n], flags.runs[n], flags) : runs[n];
+      return report_of(run, flags, characters, moment != Moment::ended);
     };
-    if (flags.follow) return common::follow_trainings(flags.runs, flags.out, write_at);
-    write_at(Moment::ended);
+    common::write_reports<FullReport>(flags, make, [&](const auto& reports, Moment moment) {
+      write(reports, flags, moment);
+    });
   };
 }
 

@@ -13,7 +13,6 @@
 #include "decoding.h"
 #include "examples/apps/draw/picture.h"
 #include "examples/apps/draw/printable.h"
-#include "examples/apps/draw/progress.h"
 #include "examples/apps/flags/flags.h"
 #include "examples/apps/flags/flags_json.h"
 #include "examples/apps/flags/report_flags.h"
@@ -123,22 +122,13 @@ Command::Work prepare(const ReportFlags& flags) {
   }
   common::check_picture_path(flags.out);
   return [=] {
-    std::vector<common::RunInReport> reports;
-    auto write_at = [&](Moment moment) {
-      common::Progress progress("runs");
-      auto checkpoint = [&](size_t n) {
-        return common::checkpoint_of(flags.runs[n], flags.checkpoint_in(flags.runs[n]));
-      };
-      renew(reports, flags.runs, moment, checkpoint, [&](size_t n) {
-        progress.show(static_cast<int64_t>(n), std::ssize(names));
-        ReportedRun run = flags.follow ? read_run(names[n], flags.runs[n], flags) : runs[n];
-        return report_of(run, flags, common::tokens_to_show(maps));
-      });
-      progress.pause();
-      write(reports, flags, moment);
+    auto make = [&](size_t n, Moment) {
+      ReportedRun run = flags.follow ? read_run(names[n], flags.runs[n], flags) : runs[n];
+      return report_of(run, flags, common::tokens_to_show(maps));
     };
-    if (flags.follow) return common::follow_trainings(flags.runs, flags.out, write_at);
-    write_at(Moment::ended);
+    common::write_reports<common::RunInReport>(
+        flags, make,
+        [&](const auto& reports, Moment moment) { write(reports, flags, moment); });
   };
 }
 
