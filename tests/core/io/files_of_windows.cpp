@@ -9,17 +9,11 @@
 #include "core/io/read_file.h"
 #include "tests/support/refusal.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/write_atomically.h"
 
 using namespace shiftgrad;
 
 namespace {
-
-void write_atomically(const std::string& path, const std::string& text) {
-  std::span<const std::byte> bytes = std::as_bytes(std::span(text));
-  std::span<const std::byte> pieces[] = {bytes.first(text.size() / 2),
-                                         bytes.subspan(text.size() / 2)};
-  write_file_atomically(path, pieces);
-}
 
 /// A file that a program has open, as `sharing` lets others use it.
 class Opened {
