@@ -19,6 +19,15 @@ bool is_temporary_name(const std::string& name) {
   return name.starts_with(begin) && end == begin.size() + 16 && name.substr(end) == ".tmp";
 }
 
+/// Returns the file at the end of a path and its links. Throws where that is no file.
+std::filesystem::path target_of(const std::filesystem::path& path) {
+  auto status = std::filesystem::status(path);
+  bool is_link = is_symlink(std::filesystem::symlink_status(path));
+  require(exists(status) || !is_link, "a symbolic link to a file that does not exist");
+  require(!exists(status) || is_regular_file(status), "exists and is not a regular file");
+  return exists(status) ? canonical(path) : path;
+}
+
 }  // namespace
 
 std::string temporary_name() {
@@ -32,7 +41,7 @@ void write_file_atomically(const std::string& path,
                            std::span<const std::span<const std::byte>> pieces) {
   in_name_of(path, [&] {
     try {
-      replace_file(path_of(path), pieces);
+      replace_file(target_of(path_of(path)), pieces);
     } catch (const std::filesystem::filesystem_error& error) {
       fail(error.code().message());
     }

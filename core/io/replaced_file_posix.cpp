@@ -61,22 +61,18 @@ class Temporary {
   Descriptor file_{-1};
 };
 
-/// Returns what is at the end of a path and its links, or nothing.
+/// Returns what the system says of a file, or nothing where there is none.
 std::optional<struct stat> old_file(const std::filesystem::path& path) {
-  auto status = std::filesystem::status(path);
-  bool is_link = is_symlink(std::filesystem::symlink_status(path));
-  require(exists(status) || !is_link, "a symbolic link to a file that does not exist");
-  require(!exists(status) || is_regular_file(status), "exists and is not a regular file");
   struct stat old {};
-  if (!exists(status) || ::stat(path.c_str(), &old) != 0) return std::nullopt;
+  if (::stat(path.c_str(), &old) != 0) return std::nullopt;
   return old;
 }
 
 }  // namespace
 
-void replace_file(std::filesystem::path path, std::span<const std::span<const std::byte>> pieces) {
+void replace_file(const std::filesystem::path& path,
+                  std::span<const std::span<const std::byte>> pieces) {
   std::optional<struct stat> old = old_file(path);
-  if (old) path = canonical(path);
   std::filesystem::path folder_path = path.has_parent_path() ? path.parent_path() : ".";
   Descriptor folder(folder_path, O_RDONLY | O_DIRECTORY);
   check_system(folder.is_open(), "its folder cannot be opened");

@@ -58,10 +58,8 @@ class Temporary {
 
 }  // namespace
 
-void replace_file(std::filesystem::path path, std::span<const std::span<const std::byte>> pieces) {
-  auto status = std::filesystem::status(path);
-  require(!exists(status) || is_regular_file(status), "exists and is not a regular file");
-  if (exists(status)) path = canonical(path);
+void replace_file(const std::filesystem::path& path,
+                  std::span<const std::span<const std::byte>> pieces) {
   Temporary file(path.has_parent_path() ? path.parent_path() : ".");
   for (std::span<const std::byte> piece : pieces) file.write(piece);
   file.become(path);
