@@ -69,8 +69,8 @@ extern void (*const products)(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar
 /// y = exp(x - shift); returns Σ y. The softmax of a row is this with the row's maximum as shift.
 extern Scalar (*const exp_minus)(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
 
-/// Computes what `exp_minus` does in two thirds of the time, for a shift that no x exceeds. Floats
-/// below e^-87 are 0.
+/// Computes the same in two thirds of the time for a shift that no x exceeds. Floats below e^-87
+/// are 0.
 extern Scalar (*const exp_below)(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
 
 /// Σ p dp over the elements with p ≠ 0, the mean of dp under a softmax p.
