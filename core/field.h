@@ -83,7 +83,7 @@ struct SharedField {
 
 /// Marks a field that JSON has to name.
 struct Required {};
-/// The argument that marks such a field.
+/// The argument that marks a field as Required.
 constexpr Required required{};
 
 /// Whether a value may be absent.
@@ -92,7 +92,7 @@ constexpr bool is_optional = false;
 template <class Value>
 constexpr bool is_optional<std::optional<Value>> = true;
 
-/// Returns what --help calls the values of such a field.
+/// Returns what --help calls the values of a field of this type.
 template <class Value>
 std::string unit_of(const Field& field) {
   if constexpr (is_optional<Value>)

@@ -9,8 +9,8 @@
 
 namespace shiftgrad {
 
-/// Elements that an object reads for as long as it lives: a view of a caller's, which then has to
-/// outlive it, or the object's own, where the caller gave something that would end at once.
+/// Elements that an object reads for as long as it lives. They are a view of the caller's, which
+/// have to outlive the object, or the object's own, where the caller's would end at once.
 ///
 ///     Kept<int32_t> viewed = text;                  // sees text
 ///     Kept<int32_t> owned = byte_tokens("To be");   // keeps the tokens

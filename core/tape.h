@@ -55,8 +55,8 @@ class Tape {
   /// The number of entries.
   size_t size() const { return entries_.size(); }
 
-  /// What the recorded ops have read that requires a gradient and that no op made: the parameters,
-  /// in the shape in which each op read them, but not repeated by broadcasting.
+  /// The parameters that ops have read: tensors that require a gradient and that no op made, in the
+  /// shape in which each op read them, but not repeated by broadcasting.
   std::vector<Tensor> leaves() const;
 
   /// This thread's tape, or null.

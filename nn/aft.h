@@ -88,7 +88,7 @@ struct AftConfig {
   }
 };
 
-/// Only conv has heads.
+/// Whether the form has heads: only conv does.
 inline bool has_heads(const AftConfig& config) { return config.form == AftForm::conv; }
 void width_fields(const AftConfig&, Width& width, auto&& field) {
   field(width.d_model, fields::d_model);

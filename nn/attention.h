@@ -87,7 +87,7 @@ struct Attention : Layer, Sight {
     static_cast<Sight&>(*this) = config.sight;
   }
 
-  /// The least distance between T queries and their keys; as if of one where there is none.
+  /// The least distance between T queries and their keys; 0 where there are no queries.
   int64_t nearest(int64_t T) const { return causal || T == 0 ? 0 : 1 - T; }
   /// Returns the terms with the factor, the dropout of the call, and the keys that a query may
   /// attend to, by the layer's own rules and the masks of the call.

@@ -58,8 +58,8 @@ using AftSums = Array<double>;
 /// Returns the sums over no keys.
 AftSums aft_no_sums(int64_t B, int64_t C);
 
-/// Mixes key and value [B, K, C] as a causal aft_mix does, but to all queries those in `sums` come
-/// before them. A key that lies before the band of a query moves to the sums first. Queries come
+/// Mixes key and value [B, K, C] as a causal aft_mix does, behind the earlier keys that `sums`
+/// stand for. A key that lies before the band of a query moves to the sums first. Queries come
 /// one after the other, so pieces of a sequence give the bits of the whole. Biases may have any
 /// size. Time O(B C (K + T n)). Nothing is recorded. Throws where shapes do not fit.
 Tensor aft_step(const Tensor& key, const Tensor& value, const AftBand& band, AftSums& sums);

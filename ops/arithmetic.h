@@ -50,11 +50,11 @@ inline Tensor operator/(Scalar number, const Tensor& x) { return Tensor::full({}
 /// recorded as any other, and the values that x was a handle on stay as they are, for other handles
 /// too. In PyTorch, x += y writes into these. A view in passing, as x[0] += y, does not compile.
 Tensor& operator+=(Tensor& x, const auto& y) { return x = x + y; }
-/// x -= y, in the same way.
+/// x -= y is x = x - y, as += is.
 Tensor& operator-=(Tensor& x, const auto& y) { return x = x - y; }
-/// x *= y, in the same way.
+/// x *= y is x = x · y, as += is.
 Tensor& operator*=(Tensor& x, const auto& y) { return x = x * y; }
-/// x /= y, in the same way.
+/// x /= y is x = x / y, as += is.
 Tensor& operator/=(Tensor& x, const auto& y) { return x = x / y; }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

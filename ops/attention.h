@@ -58,15 +58,15 @@ struct RelativeAttention {
   DropoutPattern dropout{};
 };
 
-/// Computes y [B, H, T, D] by tiles of queries and keys: no [B, H, T, K] tensor where K is large, and
-/// memory linear in T and K. A hidden key has the probability 0 whatever its score, and so has one
-/// with a score of -inf; a query that sees no other gives 0 and no gradient. Results have the same
-/// bits on any number of threads. They depend neither on other members of the batch nor on what
-/// hidden tokens hold, also where that is NaN or infinite: a pair with a probability of 0 takes no
-/// part in any sum, and a row of dy that is 0 passes no gradient on. y lies in memory as [B, T, H, D], so that merging the heads is a view. Time
-/// O(B H T K D), less what no query of a tile sees. Throws when shapes do not fit together.
-/// PyTorch: scaled_dot_product_attention, when the biases, position_rows, position_scores and the
-/// clipped tables are undefined.
+/// Computes y [B, H, T, D] by tiles of queries and keys. There is no [B, H, T, K] tensor where K is
+/// large, and memory is linear in T and K. A hidden key has the probability 0 whatever its score,
+/// and so has one with a score of -inf; a query that sees no other gives 0 and no gradient. Results
+/// have the same bits on any number of threads. They depend neither on other members of the batch
+/// nor on what hidden tokens hold, also where that is NaN or infinite: a pair with a probability of
+/// 0 takes no part in any sum, and a row of dy that is 0 passes no gradient on. y lies in memory as
+/// [B, T, H, D], so that merging the heads is a view. Time O(B H T K D), less what no query of a
+/// tile sees. Throws when shapes do not fit together. PyTorch: scaled_dot_product_attention, when
+/// the biases, position_rows, position_scores and the clipped tables are undefined.
 Tensor relative_attention(const RelativeAttention& attention);
 
 /// Returns p [B, H, T, K] before dropout, from plain ops. `editor` may change the terms of the
@@ -75,8 +75,8 @@ Tensor relative_attention(const RelativeAttention& attention);
 /// position_content k_j·position_queries[δ] and position_scores, where these are defined.
 Tensor attention_probabilities(const RelativeAttention& attention, const TermEditor& editor = {});
 
-/// Computes relative_attention from attention_probabilities, as the papers write it, for readers,
-/// for callers that want to see these or to edit the terms, and for the tests.
+/// Computes relative_attention from attention_probabilities, as the papers write it. It is for
+/// readers, for callers that want to see probabilities or edit terms, and for the tests.
 Tensor composed_attention(const RelativeAttention& attention,
                           const ProbabilityRecorder& recorder = {}, const TermEditor& editor = {});
 

@@ -42,12 +42,12 @@ struct FiniteRows {
   Buffer memory_{};
 };
 
-/// Computes c += alpha Σ_n a_mn b_n over these rows n of b, less those with a weight a_mn of 0.
+/// Computes c += alpha Σ_n a_mn b_n over the given rows n of b whose weight a_mn is not 0.
 void add_weighted_rows(Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
                        const std::vector<int64_t>& rows, const Matrix& c);
 
-/// Computes c = alpha a b + … for weights a, where multiply(b) does that by multiplying, for this b
-/// or another one of its sizes.
+/// Computes c = alpha a b + … for weights a, of which 0 gives nothing. multiply(b) computes it by
+/// multiplying, for this b or another matrix of its sizes.
 template <class Multiply>
 void weighted_product(Zeros zeros, Scalar alpha, const ConstMatrix& a, const ConstMatrix& b,
                       const Matrix& c, Multiply multiply) {

@@ -57,8 +57,9 @@ constexpr auto names(OptimizerType) { return std::array{"adamw", "adam", "sgd"};
 /// describes each.
 struct TrainerConfig {
   int64_t batch_size = 12;
-  /// N batches of blocks equal one batch of N times the rows. Batches of streams follow each other
-  /// in time, each after the memory of the one before, and the update comes after the last.
+  /// Batches per update. N batches of blocks equal one batch of N times the rows. Batches of
+  /// streams follow each other in time, each after the memory of the one before, and the update
+  /// comes after the last.
   int64_t gradient_accumulation_steps = 1;
   /// Update n is made from gradient_accumulation_steps · n / (batch_warmup_iters + 1) batches,
   /// rounded up.
@@ -88,7 +89,7 @@ struct TrainerConfig {
   double grad_clip = 1;
   std::string freeze{}, lr_scale{};  // see optim/parameter_patterns.h
 
-  /// There is always an evaluation, and a save, at the end.
+  /// Steps between evaluations. There is always one, and a save, at the end.
   int64_t eval_interval = 250;
   int64_t eval_iters = 0;
   int64_t save_interval = 0;

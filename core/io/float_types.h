@@ -12,8 +12,8 @@
 
 namespace shiftgrad {
 
-/// Appends the values in `bytes` to `numbers`, and returns whether the library knows what numbers
-/// values of that type are: those of BOOL, of integers, and of floats from 16 bits on.
+/// Appends the values in `bytes` to `numbers`, and returns whether the library knows values of that
+/// type as numbers: it knows those of BOOL, of integers, and of floats from 16 bits on.
 bool append_numbers(DType dtype, std::span<const std::byte> bytes, std::vector<double>& numbers);
 
 /// Returns the tensors with those of F32 rounded to BF16: to nearest, ties to even, NaN stays.

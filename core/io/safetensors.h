@@ -53,7 +53,7 @@ SafeTensors read_safetensors(const std::string& path);
 
 /// What a header says of a tensor. Its bytes lie in the data from `begin` to `end`.
 struct TensorEntry {
-  /// As the header has them.
+  /// The name and the type, as the header has them.
   std::string name, dtype;
   /// The size of each axis.
   std::vector<int64_t> shape;

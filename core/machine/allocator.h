@@ -52,8 +52,8 @@ struct CachedMemory {
   bool operator==(const CachedMemory&) const = default;
 };
 
-/// A vector for what each step needs anew and is longer than a few elements: the C library would
-/// give the memory back to the system and take it again.
+/// A vector for what each step needs anew: the allocator keeps its memory from step to step, which
+/// the C library would give back to the system and take again.
 template <class T>
 using CachedVector = std::vector<T, CachedMemory<T>>;
 

@@ -8,7 +8,7 @@
 namespace shiftgrad::SHIFTGRAD_PRECISION::amx {
 
 using bfloat16_pairs::Pair;
-/// The rows of a tile, of which each has so many floats or pairs.
+/// The number of rows of a tile, and of floats or pairs in each.
 constexpr int64_t side = 16;
 
 // The compiler knows nothing of tiles. Each of these tells it what memory it touches.

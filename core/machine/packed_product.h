@@ -69,7 +69,7 @@ using Bfloat16Kernel = PanelKernel<Bfloat16Pair>;
 /// than those for floats.
 const Bfloat16Kernel* bfloat16_kernel();
 
-/// Returns that kernel, or null while `allow_fast_bfloat16_products` forbids it.
+/// Returns `bfloat16_kernel()`, or null while `allow_fast_bfloat16_products` forbids it.
 const Bfloat16Kernel* pair_kernel();
 
 /// Calls body(kernel) for the kernel that products use when they round.
@@ -257,7 +257,7 @@ void packed_product(const PanelKernel<Element>& kernel, Threads threads, Scalar 
   packed_product_parts::multiply_packed(kernel, threads, alpha, left, right, beta, c);
 }
 
-/// Computes the same for a b that is packed.
+/// Computes c = alpha a b + beta c for a b that is packed.
 template <class Element>
 void packed_product(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
                     const ConstMatrix& a, const PackedOperand<Element>& b, Scalar beta,

@@ -17,7 +17,7 @@ constexpr auto names(Precision) { return std::array{"float32", "bfloat16"}; }
 /// (PyTorch: torch.set_float32_matmul_precision, "highest" and "medium")
 void set_product_precision(Precision precision);
 
-/// Returns what was chosen. (PyTorch: torch.get_float32_matmul_precision)
+/// Returns the precision that was chosen. (PyTorch: torch.get_float32_matmul_precision)
 Precision product_precision();
 
 }  // namespace shiftgrad

@@ -26,8 +26,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 /// window, or computes more than its terms by distance say, with rotated heads for example.
 TransformerXLAttention to_transformer_xl(const Attention& layer);
 
-/// Returns the model with each of its mixers converted by the function above; they may be the
-/// program's own. Throws when it cannot convert its mixers.
+/// Returns the model with each of its mixers converted as a layer is; they may be the program's
+/// own. Throws when one of them cannot be converted.
 LanguageModel to_transformer_xl(const LanguageModel& model);
 
 /// Returns the full form, with one table, of a layer whose form is local or full. The outputs are

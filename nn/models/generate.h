@@ -24,7 +24,7 @@ struct GenerateOptions {
   int64_t mem_len = unlimited;
   /// Number of positions to use, where a model was trained on fewer than it has.
   int64_t positions = unlimited;
-  /// Generation ends once these are the last tokens generated. If empty, only `length` ends it.
+  /// The tokens that end a generation, once they are its last ones. If empty, only `length` does.
   std::vector<int32_t> stop{};
 };
 

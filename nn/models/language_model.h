@@ -115,7 +115,7 @@ struct LanguageModel : SequenceModel {
 
   ModelTraits traits() const override;
 
-  /// Token i is at position M + i.
+  /// Returns the logits for tokens [B, T]; token i is at position M + i.
   ModelOutput forward(const Tokens& tokens, const Memory& memory, Context& context) const override;
 
   std::unique_ptr<Cache> make_cache(int64_t limit = unlimited) const override;

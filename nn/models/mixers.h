@@ -38,7 +38,7 @@ void each_unsaved(auto& config, auto&& visit) {
   });
 }
 
-/// Returns a config of each type in a variant such as LayerConfig, as nobody has changed it.
+/// Returns the default config of each type in a variant such as LayerConfig.
 template <class Configs>
 std::vector<Configs> all_configs() {
   return []<class... Config>(std::type_identity<std::variant<Config...>>) {
@@ -54,7 +54,7 @@ std::vector<std::string> type_names() {
   return names;
 }
 
-/// A mixer as the model that made it known has it.
+/// A mixer, with the name of the model that made it known.
 struct KnownMixer : KnownModel {
   /// What such a model has unless told otherwise.
   MixerConfig config;

@@ -47,10 +47,10 @@ struct RunFile {
 
   /// Whether the file says that it is of this format.
   bool is_of(const std::string& format) const;
-  /// Throws unless it is, and has a run. The error names what the file has, what reads it, and what
-  /// was expected.
+  /// Throws unless the file is of this format and has a run. The error names what the file has,
+  /// what reads it, and what was expected.
   void check_format(const std::string& expected) const;
-  /// Returns what the metadata have under the key. Throws, naming the key, when it is missing.
+  /// Returns the text of the metadata under the key. Throws, naming the key, when it is missing.
   const std::string& at(const char* key) const;
 };
 

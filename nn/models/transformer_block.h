@@ -35,7 +35,7 @@ struct TransformerBlockConfig {
   }
 };
 
-/// In JSON the mixer names the width.
+/// Calls nothing: in JSON the mixer names the width.
 template <std::derived_from<TransformerBlockConfig> Config>
 void width_fields(const Config&, Width&, auto&&) {}
 

@@ -89,7 +89,7 @@ namespace aft {
 extern const AftKernel& (*const kernel)();
 }  // namespace aft
 
-/// The tensors are those that `check_aft` has let through.
+/// A call of aft_mix, whose tensors `check_aft` has let through.
 struct AftProblem {
   Tensor key, value;  // [B, K, C], the channels side by side in memory
   AftBand band;

@@ -47,7 +47,8 @@ HWY_INLINE void store(Vector x, Number* to, int64_t count) {
   }
 }
 
-/// A strip is a part of each token's channels, and CPUs do not foresee where the next one begins.
+/// How many rows ahead of its use a row is fetched. A strip is a part of each token's channels, and
+/// CPUs do not foresee where the next row of it begins.
 constexpr int64_t rows_ahead = 16;
 template <class Number>
 HWY_INLINE void prefetch(const Number* row, int64_t count) {

@@ -1,11 +1,13 @@
 """The page of the claims in Markdown, from their results and from what decided them before."""
 
+import textwrap
+
 from decisions import Decisions, finding, tables
 
 BEGINNING = """# Claims, put to the test
 
-Written by `examples/studies/claims.sh` on a text of {bytes} bytes; `claims.sh --list` has the command of each training
-and score. All trainings with `char_lm` have these flags, unless a command says otherwise:
+`examples/studies/claims.sh` wrote this page on a text of {bytes} bytes; `claims.sh --list` has the command of each
+training and score. All trainings with `char_lm` have these flags, unless a command says otherwise:
 
     {flags}
 
@@ -17,18 +19,18 @@ other sign, and no otherwise. With {asked} comparisons, about {chance:.1f} would
 
 One comparison decides a claim, and its models have the most seeds. Commit 2d03836 named the deciding comparisons of
 fourteen claims, but only when three seeds of each had been scored. Six of the fourteen said no. More seeds turned two
-of the six into yes. The other four were asked again in a new setting, and so was the reach, which had said yes. To find
+of the six into yes. The other four were asked again in a new setting, and so was the reach, which had said yes. Finding
 such a setting took one to three seeds, which nobody kept. The page therefore keeps every comparison that ever decided a
-claim, from `history.json`, with the commit that printed it first: the newest in this table, the others at the end of
-their section. Where newer programs made a training again, its scores were the same. Seeds count from 1, so ten contain
+claim (`history.json`), with the commit that printed it first: this table has the newest, and the end of each section
+has the others. Where newer programs made a training again, its scores were the same. Seeds count from 1, so ten contain
 the first three. Holm's method corrects p for all comparisons that decided a claim, and by that p the newest gives the
 verdict. A claim whose older setting still says no holds in some settings only.
 
 A new decision takes fresh seeds: name the claim in a commit, run `FIRST_SEED=1001 examples/studies/claims.sh TEXT CLAIM`
 once, and add what it says to `history.json`. AFT's window was the first to be decided so.
 
-| claim | | decided by | in | seeds | commit | p by Holm | comparisons |
-|---|---|---|---|---|---|---:|---|
+| claim | | decided in | seeds | commit | p by Holm | comparisons | trainings | minutes |
+|---|---|---|---|---|---:|---|---:|---:|
 {summary}
 {sections}
 """
@@ -36,9 +38,9 @@ MEASURED = {"commit": "The programs were those of commit {commit}.", "cpu": "Min
 
 
 def section(claim, decisions):
-    minutes = f", {claim['minutes']} min of one core" if "minutes" in claim else ""
-    parts = [f"## {claim['title']}\n{claim['source']}\n{claim['trainings']} trainings{minutes}: "
-             f"`examples/studies/claims.sh TEXT {claim['name']}`"]
+    words = f"{claim['source']} (`claims.sh\0TEXT\0{claim['name']}`)"
+    text = textwrap.fill(words, 120, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
+    parts = [f"## {claim['title']}\n{text}"]
     for table in claim["tables"]:
         columns = ["", *({"title": column, "form": table["form"]} for column in table["columns"])]
         parts += [table["text"], tables.table({"columns": columns, "rows": table["rows"]})]
@@ -50,7 +52,8 @@ def section(claim, decisions):
 
 def summary(claim, decisions):
     anchor = claim["title"].lower().replace(" ", "-").translate(dict.fromkeys(map(ord, ",.'():")))
-    cells = [decisions.verdict(), finding(decisions.now), *decisions.cells(), decisions.tried()]
+    cost = str(claim["trainings"]), str(claim.get("minutes", "–"))
+    cells = [decisions.verdict(), *decisions.cells(), decisions.tried(), *cost]
     return f"| [{claim['title']}](#{anchor}) | {' | '.join(cells)} |"
 
 
