@@ -84,7 +84,10 @@ bool openblas_is_faster_in_pieces() {
   return is_zen_3_or_4 && is_one_of({"SkylakeX", "Cooperlake", "SapphireRapids"});
 }
 
-bool panels_beat_openblas() { return has_avx512() && is_intel(); }
+bool panels_beat_openblas() {
+  static const bool beat = has_avx512() && (is_intel() || amd_family() == 26);
+  return beat;
+}
 
 std::optional<std::string> openblas_complaint() {
   const char* chosen = std::getenv(choice);
