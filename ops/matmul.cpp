@@ -60,9 +60,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
         Matrix::row_major(y.mutable_data(), count, weight.size(0)));
   record(y, {&rows, &weight, &bias}, [rows, weight, added, count](const Tensor& dy) {
     Tensor dy_rows = reshape(dy, {count, weight.size(0)});  // [count, P]
-    deliver_product("linear", rows.open_gradient(), dy_rows, weight);
+    // The gradient of x comes last, which takes memory that stays and is read next.
     deliver_product("linear", weight.open_gradient(), transpose(dy_rows), rows);
     accumulate(added.open_gradient(), dy);
+    deliver_product("linear", rows.open_gradient(), dy_rows, weight);
   });
   return y;
 }

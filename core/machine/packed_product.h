@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 #include "core/machine/blas.h"
@@ -142,6 +143,8 @@ class PackedOperand {
           at(pieces_.begin(n), depth));
   }
 
+  /// Whether this is an a of one row.
+  bool is_row() const { return operand_.columns == 1; }
   int64_t depth_blocks() const { return depths_.count; }
   /// The elements that a panel has for a block of depths.
   int64_t depth(int64_t block) const {
@@ -184,42 +187,54 @@ class PackedOperand {
   CachedArray<Element> elements_;
 };
 
-/// Packs operands, one or both of a product.
+/// Packs an operand.
 template <class Element>
-void pack(Threads threads, const PackedOperand<Element>& one,
-          const PackedOperand<Element>* other = nullptr) {
-  const int64_t pieces = one.pieces();
-  for_each_task(threads, pieces + (other ? other->pieces() : 0),
-                [&](int64_t n) { n < pieces ? one.pack(n) : other->pack(n - pieces); });
+void pack(Threads threads, const PackedOperand<Element>& operand) {
+  for_each_task(threads, operand.pieces(), [&](int64_t n) { operand.pack(n); });
 }
 
 namespace packed_product_parts {
 
-/// c = alpha a b + beta c for packed operands. Each block of c is finished while it is in the
-/// caches.
+/// block = alpha a b + beta block for packed operands, from `row` of a and `column` of b on.
 template <class Element>
-void multiply_packed(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
-                     const PackedOperand<Element>& a, const PackedOperand<Element>& b, Scalar beta,
+void multiply_block(const PanelKernel<Element>& kernel, Scalar alpha,
+                    const PackedOperand<Element>& a, int64_t row, const PackedOperand<Element>& b,
+                    int64_t column, Scalar beta, const Matrix& block) {
+  for (int64_t depth = 0; depth < b.depth_blocks(); ++depth) {
+    const Element* panels = b.at(column, depth);
+    const Scalar kept = depth == 0 ? beta : 1;
+    if (a.is_row()) {
+      kernel.multiply_row(a.rows(0, 1, depth), panels, alpha, kept, block);
+      continue;
+    }
+    for_tiles(kernel, block, [&](int64_t first, int64_t count, int64_t left, int64_t width) {
+      kernel.multiply(a.rows(row + first, count, depth), panels + left * b.depth(depth), alpha,
+                      kept, block.block(first, count, left, width));
+    });
+  }
+}
+
+/// c = alpha a b + beta c for a packed b. Each block of c is finished while it is in the caches.
+/// Where c is one block wide, the rows of a that a block needs are packed for it alone, by the
+/// thread that multiplies them; else all of a is packed first.
+template <class Element>
+void multiply_blocks(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
+                     const ConstMatrix& a, const PackedOperand<Element>& b, Scalar beta,
                      const Matrix& c) {
+  using Operand = PackedOperand<Element>;
   const Blocks columns(c.columns, kernel.tile_columns, most_column_panels);
   const int64_t row_panels = divide_up(c.rows, kernel.tile_rows) * columns.count / shared_blocks;
   const Blocks rows(c.rows, kernel.tile_rows, std::clamp<int64_t>(row_panels, 1, most_row_panels));
+  std::optional<Operand> whole;
+  if (columns.count > 1) pack(threads, whole.emplace(Operand::left(kernel, a)));
   for_each_task(threads, rows.count * columns.count, [&](int64_t n) {
-    const int64_t row = rows.begin(n / columns.count), column = columns.begin(n % columns.count);
-    const Matrix block =
-        c.block(row, rows.extent(n / columns.count), column, columns.extent(n % columns.count));
-    for (int64_t depth = 0; depth < b.depth_blocks(); ++depth) {
-      const Element* panels = b.at(column, depth);
-      const Scalar kept = depth == 0 ? beta : 1;
-      if (c.rows == 1) {
-        kernel.multiply_row(a.rows(0, 1, depth), panels, alpha, kept, block);
-        continue;
-      }
-      for_tiles(kernel, block, [&](int64_t first, int64_t count, int64_t left, int64_t width) {
-        kernel.multiply(a.rows(row + first, count, depth), panels + left * b.depth(depth), alpha,
-                        kept, block.block(first, count, left, width));
-      });
-    }
+    const int64_t row = rows.begin(n / columns.count), count = rows.extent(n / columns.count);
+    const int64_t column = columns.begin(n % columns.count);
+    const Matrix block = c.block(row, count, column, columns.extent(n % columns.count));
+    if (whole) return multiply_block(kernel, alpha, *whole, row, b, column, beta, block);
+    const Operand part = Operand::left(kernel, a.rows_from(row, count));
+    pack(Threads::one, part);
+    multiply_block(kernel, alpha, part, 0, b, column, beta, block);
   });
 }
 
@@ -250,11 +265,10 @@ void packed_product(const PanelKernel<Element>& kernel, Threads threads, Scalar 
   if (packed_product_parts::is_better_transposed(c))
     return packed_product(kernel, threads, alpha, b.transposed(), a.transposed(), beta,
                           c.transposed());
-  const auto left = PackedOperand<Element>::left(kernel, a),
-             right = PackedOperand<Element>::right(kernel, b);
   threads = packed_product_parts::worthwhile_threads(kernel, threads, a, c);
-  pack(threads, left, &right);
-  packed_product_parts::multiply_packed(kernel, threads, alpha, left, right, beta, c);
+  const auto right = PackedOperand<Element>::right(kernel, b);
+  pack(threads, right);
+  packed_product_parts::multiply_blocks(kernel, threads, alpha, a, right, beta, c);
 }
 
 /// Computes c = alpha a b + beta c for a b that is packed.
@@ -262,10 +276,8 @@ template <class Element>
 void packed_product(const PanelKernel<Element>& kernel, Threads threads, Scalar alpha,
                     const ConstMatrix& a, const PackedOperand<Element>& b, Scalar beta,
                     const Matrix& c) {
-  const auto left = PackedOperand<Element>::left(kernel, a);
   threads = packed_product_parts::worthwhile_threads(kernel, threads, a, c);
-  pack(threads, left);
-  packed_product_parts::multiply_packed(kernel, threads, alpha, left, b, beta, c);
+  packed_product_parts::multiply_blocks(kernel, threads, alpha, a, b, beta, c);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -165,7 +165,10 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, Scalar alph
   const Scalar* thirds[(rows + 2) / 3];
   for (int64_t row = 0; row < rows; row += 3) thirds[row / 3] = a.data + row * a.row_stride;
   const int64_t steps[3] = {0, a.row_stride, 2 * a.row_stride};
-  for (int64_t n = 0; n < a.columns; ++n, b += product_columns) {
+  // If the rows of a lie one behind another, the next tile's follow.
+  const Scalar* ahead = a.data + rows * a.row_stride;
+  for (int64_t n = 0; n < a.columns; ++n, b += product_columns, ahead += lanes) {
+    hwy::Prefetch(ahead);
     hwy::Prefetch(b + prefetched);
     hwy::Prefetch(b + prefetched + lanes);
     const Vector b_left = hn::LoadU(Lanes(), b), b_right = hn::LoadU(Lanes(), b + lanes);
