@@ -76,6 +76,12 @@ void zip(Binary f, const Scalar* a, const Scalar* b, Scalar* y, int64_t n) {
   }
 }
 
+void add_rows(ConstMatrix a, ConstMatrix b, Matrix y) {
+  for (int64_t i = 0; i < y.rows; ++i)
+    zip_with(&a.at(i, 0), &b.at(i, 0), &y.at(i, 0), y.columns,
+             [](Vector p, Vector q) HWY_ATTR { return hn::Add(p, q); });
+}
+
 void axpby(Scalar alpha, const Scalar* x, Scalar beta, Scalar* y, int64_t n) {
   if (beta == 0) {
     for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
@@ -252,6 +258,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION::simd {
 SHIFTGRAD_DISPATCH(map);
 SHIFTGRAD_DISPATCH(map_gradient);
 SHIFTGRAD_DISPATCH(zip);
+SHIFTGRAD_DISPATCH(add_rows);
 SHIFTGRAD_DISPATCH(axpby);
 SHIFTGRAD_DISPATCH(multiply_add);
 SHIFTGRAD_DISPATCH(sum);

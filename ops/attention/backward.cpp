@@ -98,9 +98,11 @@ class QueryGradient {
     written = true;
     ConstMatrix rows = block.queries(rows_);
     Scalar* to = data_ + (rows.data - rows_.data());
-    for (int64_t i = 0; i < dq.rows; ++i)
-      simd::axpby(1, &dq.at(i, 0), in_place_ ? open_.beta : 0, to + i * rows.row_stride,
-                  dq.columns);
+    const Matrix target = {to, rows.rows, rows.columns, rows.row_stride, 1};
+    if (in_place_ && open_.beta != 0)
+      simd::add_rows(dq, target, target);
+    else
+      copy_matrix(dq, target);
     return finite;
   }
 

@@ -231,9 +231,7 @@ BlockQueries::BlockQueries(const AttentionBlock& block, const AttentionScratch& 
     if (!bias.defined()) return q;
     Matrix sum = Matrix::row_major(buffer.data(), block.rows, q.columns);
     const Scalar* added = bias.data() + block.h * bias.layout().strides[0];
-    for (int64_t i = 0; i < block.rows; ++i)
-      simd::zip(simd::Binary::add, q.data + i * q.row_stride, added, sum.data + i * sum.row_stride,
-                q.columns);
+    simd::add_rows(q, {added, block.rows, q.columns, 0, 1}, sum);
     return ConstMatrix(sum);
   };
   content = scratch.left(with(a.content_bias, scratch.content_query), scratch.content_panels);
