@@ -158,11 +158,13 @@ struct BackwardFactors {
   const Gradients& gradients;
   const RelativeAttention& a = problem.a;
   bool packs = problem.packs();
-  ScoreFactors scores{a, packs && !problem.keeps_exponentials()};
-  HeadFactors keys{a.key, HeadFactors::Side::rows, packs};
-  HeadFactors values{a.value, HeadFactors::Side::transposed, packs};
-  HeadFactors position_rows{table_by_head(a.position_rows), HeadFactors::Side::rows, packs};
-  HeadFactors position_queries{table_by_head(a.position_queries), HeadFactors::Side::rows, packs};
+  ScoreFactors scores{problem, packs && !problem.keeps_exponentials()};
+  HeadFactors keys{a.key, HeadFactors::Side::rows, packing_of_heads(problem, packs)};
+  HeadFactors values{a.value, HeadFactors::Side::transposed, packing_of_heads(problem, packs)};
+  HeadFactors position_rows{table_by_head(a.position_rows), HeadFactors::Side::rows,
+                            packing_of_tables(packs)};
+  HeadFactors position_queries{table_by_head(a.position_queries), HeadFactors::Side::rows,
+                               packing_of_tables(packs)};
 };
 
 /// What a thread needs beyond the scratch of the forward pass.
@@ -412,6 +414,8 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
       BackwardScratch scratch{{problem}};
       for (int64_t task = begin; task < end; ++task) {
         for (const TaskGradient* shared : gradients.shared()) shared->clear(task);
+        for (HeadFactors* own : {&factors.scores.keys, &factors.keys, &factors.values})
+          own->begin(task);
         for (int64_t number = task / heads; number < blocks; number += strips) {
           AttentionBlock block(problem, task % heads, number);
           BackwardBlock backward{factors, scratch, record, block, task, zeros};
@@ -422,6 +426,8 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
         }
         for (const TaskGradient* shared : gradients.shared())
           if (!shared->is_finite(task)) is_finite = false;
+        for (HeadFactors* own : {&factors.scores.keys, &factors.keys, &factors.values})
+          own->end(task);
       }
     });
     return is_finite.load();

@@ -86,12 +86,17 @@ void attention_forward(const RelativeAttention& a, const AttentionRecord& record
   int64_t tasks = problem.B * problem.H * problem.blocks(), blocks = problem.blocks();
   Scalar* data = record.y.mutable_data();
   TileList tiles(problem);
-  ScoreFactors factors(a, problem.packs());
-  HeadFactors values(a.value, HeadFactors::Side::rows, problem.packs());
-  parallel_ranges(tasks, problem.grain(1), [&](int64_t begin, int64_t end) {
+  ScoreFactors factors(problem, problem.packs());
+  HeadFactors values(a.value, HeadFactors::Side::rows,
+                     packing_of_heads(problem, problem.packs()));
+  int64_t grain = problem.grain(1);
+  if (problem.tasks_are_heads()) grain = divide_up(grain, blocks) * blocks;
+  parallel_ranges(tasks, grain, [&](int64_t begin, int64_t end) {
     AttentionScratch scratch{problem};
     for (int64_t task = begin; task < end; ++task) {
       AttentionBlock block(problem, task / blocks, task % blocks);
+      if (block.number == 0)
+        for (HeadFactors* own : {&factors.keys, &values}) own->begin(task / blocks);
       ConstMatrix y = block.queries(record.y);
       Scalar* to = data + (y.data - record.y.data());
       BlockQueries queries(block, scratch);
@@ -106,6 +111,8 @@ void attention_forward(const RelativeAttention& a, const AttentionRecord& record
         if (record.rows.defined()) forward.save(record.rows);
         return is_finite(forward.y);
       });
+      if (block.number == blocks - 1)
+        for (HeadFactors* own : {&factors.keys, &values}) own->end(task / blocks);
     }
   });
 }

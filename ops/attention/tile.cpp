@@ -164,27 +164,35 @@ TileList::TileList(const AttentionProblem& problem)
   });
 }
 
-HeadFactors::HeadFactors(const Tensor& x, Side side, bool packs) {
+HeadFactors::HeadFactors(const Tensor& x, Side side, Packing packing)
+    : x_(x), side_(side), packing_(packing) {
   if (!x.defined()) return;
   batches_ = x.size(0), heads_ = x.size(1);
-  auto factor = [&](int64_t n) {
-    ConstMatrix rows = rows_of_head(x, n / heads_, n % heads_);
-    return side == Side::rows ? rows : rows.transposed();
-  };
   matrices_.reserve(static_cast<size_t>(batches_ * heads_));
   for (int64_t n = 0; n < batches_ * heads_; ++n) matrices_.emplace_back(factor(n), false);
-  if (packs)
+  if (packing == Packing::at_once)
     parallel_for(batches_ * heads_, [&](int64_t n) { matrices_[n] = {factor(n), true}; });
+}
+
+ConstMatrix HeadFactors::factor(int64_t head) const {
+  ConstMatrix rows = rows_of_head(x_, head / heads_, head % heads_);
+  return side_ == Side::rows ? rows : rows.transposed();
+}
+
+void HeadFactors::replace(int64_t head, bool packs) {
+  if (packing_ == Packing::by_task) matrices_[head] = {factor(head), packs};
 }
 
 const PackedFactor& HeadFactors::of(const AttentionBlock& block) const {
   return matrices_[(batches_ == 1 ? 0 : block.b * heads_) + (heads_ == 1 ? 0 : block.h)].factor;
 }
 
-ScoreFactors::ScoreFactors(const RelativeAttention& a, bool packs)
-    : keys(a.key, HeadFactors::Side::transposed, packs),
-      position_rows(table_by_head(a.position_rows), HeadFactors::Side::transposed, packs),
-      position_queries(table_by_head(a.position_queries), HeadFactors::Side::transposed, packs) {}
+ScoreFactors::ScoreFactors(const AttentionProblem& problem, bool packs)
+    : keys(problem.a.key, HeadFactors::Side::transposed, packing_of_heads(problem, packs)),
+      position_rows(table_by_head(problem.a.position_rows), HeadFactors::Side::transposed,
+                    packing_of_tables(packs)),
+      position_queries(table_by_head(problem.a.position_queries), HeadFactors::Side::transposed,
+                       packing_of_tables(packs)) {}
 
 Tensor table_by_head(const Tensor& table) {
   return table.defined() ? unsqueeze(transpose(table, 0, 1), 0) : table;

@@ -69,6 +69,9 @@ struct AttentionProblem {
   bool keeps_exponentials() const;
   /// Whether keys, values and distances are packed, which pays for more than a few queries.
   bool packs() const { return packing_pays(T); }
+  /// Whether a task has all blocks of a head: where there are heads enough for the threads, its keys
+  /// and values are packed when it begins, and stay in the second cache.
+  bool tasks_are_heads() const { return B * H >= 16; }
 };
 
 /// One block: queries first … first + rows - 1 of head h of batch member b, and the keys from the
@@ -134,21 +137,42 @@ class TileList {
 class HeadFactors {
  public:
   enum class Side { rows, transposed };
+  /// When the panels are made: never, at once, or by the task of each head.
+  enum class Packing { never, at_once, by_task };
 
-  /// Packs a tensor [B, H, rows, D]. An undefined one has no factors.
-  HeadFactors(const Tensor& x, Side side, bool packs);
+  /// Takes a tensor [B, H, rows, D]. An undefined one has no factors.
+  HeadFactors(const Tensor& x, Side side, Packing packing);
   const PackedFactor& of(const AttentionBlock& block) const;
 
+  /// Packs a head's factor for its task, and gives the panels back, where tasks pack.
+  void begin(int64_t head) { replace(head, true); }
+  void end(int64_t head) { replace(head, false); }
+
  private:
+  ConstMatrix factor(int64_t head) const;
+  void replace(int64_t head, bool packs);
+
+  Tensor x_;
+  Side side_;
+  Packing packing_;
   int64_t batches_ = 0, heads_ = 0;  // 1 where all share one
   std::vector<PackedMatrix> matrices_{};
 };
+
+/// When to pack the factors of heads, and tables, which heads share.
+inline HeadFactors::Packing packing_of_heads(const AttentionProblem& problem, bool packs) {
+  if (!packs) return HeadFactors::Packing::never;
+  return problem.tasks_are_heads() ? HeadFactors::Packing::by_task : HeadFactors::Packing::at_once;
+}
+inline HeadFactors::Packing packing_of_tables(bool packs) {
+  return packs ? HeadFactors::Packing::at_once : HeadFactors::Packing::never;
+}
 
 /// What the scores of all tiles share.
 struct ScoreFactors {
   HeadFactors keys, position_rows, position_queries;  // kᵀ [D, K], the tables' transposes [D, n]
 
-  ScoreFactors(const RelativeAttention& attention, bool packs);
+  ScoreFactors(const AttentionProblem& problem, bool packs);
 };
 
 /// Returns a table [n, H or 1, D] by head, [1, H or 1, n, D], or an undefined one as it is.
