@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -34,26 +33,73 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
+/// y = x + beta y for a beta of 0 or 1
+void add_into(const ConstMatrix& x, const Matrix& y, Scalar beta) {
+  beta == 0 ? copy_matrix(x, y) : simd::add_rows(x, y, y);
+}
+
+/// Whether no element of one, as a tensor [B, H, rows, D], is one of the other, for those that lie
+/// side by side.
+bool are_apart(const Tensor& x, const Tensor& y) {
+  const Layout &one = x.layout(), &other = y.layout();
+  if (x.data() - one.offset != y.data() - other.offset) return true;
+  if (one.strides != other.strides) return false;
+  Layout both{{2}, {other.offset - one.offset}};
+  for (int axis = 0; axis < one.rank(); ++axis) {
+    both.shape.push_back(std::max(one.shape[axis], other.shape[axis]));
+    both.strides.push_back(one.strides[axis]);
+  }
+  return !both.is_broadcast() && !both.overlaps();
+}
+
+/// Whether the task of each head can add to the gradient of x itself: where no other one does.
+bool adds_in_place(const Tensor& x, const Tensor& y, const Tensor& z, const AttentionProblem& p) {
+  const Layout& layout = x.layout();
+  return p.strips() == 1 && layout.strides[-1] == 1 && !layout.is_broadcast() &&
+         are_apart(x, y) && are_apart(x, z);
+}
+
 /// The gradient of one input, as a matrix for each task.
 class TaskGradient {
  public:
   /// Sets up the gradient of `input` by head, [H or 1, rows, columns] or [B, H, rows, columns]; an
-  /// undefined input has none.
-  TaskGradient(const Tensor& input, const AttentionProblem& problem) {
+  /// undefined input has none. `in_place` is whether tasks add to it themselves.
+  TaskGradient(const Tensor& input, const AttentionProblem& problem, bool in_place = false) {
     if (!input.requires_gradient()) return;
     target_ =
         expand(input, {problem.strips(), problem.B, problem.H, input.size(-2), input.size(-1)});
-    sums_ = Tensor::empty(target_.shape());
-    data_ = sums_.mutable_data();
+    if (in_place) {
+      open_ = input.open_gradient();
+      own_.resize(static_cast<size_t>(problem.B * problem.H));
+    } else {
+      sums_ = Tensor::empty(target_.shape());
+      data_ = sums_.mutable_data();
+    }
   }
 
-  bool wanted() const { return sums_.defined(); }
+  bool wanted() const { return target_.defined(); }
 
   /// Returns a task's matrix; its data are null when nobody wants the gradient.
   Matrix of(int64_t task) const {
     if (!wanted()) return {};
-    int64_t rows = sums_.size(-2), columns = sums_.size(-1);
-    return Matrix::row_major(data_ + task * rows * columns, rows, columns);
+    int64_t rows = target_.size(-2), columns = target_.size(-1);
+    Scalar* data = open_ ? own_[static_cast<size_t>(task)].data() : data_ + task * rows * columns;
+    return Matrix::row_major(data, rows, columns);
+  }
+
+  /// Takes memory for a task's matrix, and adds it to a gradient in place.
+  void begin(int64_t task) {
+    if (open_) own_[static_cast<size_t>(task)] = Buffer(target_.size(-2) * target_.size(-1));
+  }
+  void end(int64_t task) {
+    if (!open_) return;
+    const Layout& layout = open_.target.layout();
+    int64_t H = layout.shape[1];
+    Scalar* to = open_.target.mutable_data() + task / H * layout.strides[0] +
+                 task % H * layout.strides[1];
+    const Matrix sums = of(task);
+    add_into(sums, {to, sums.rows, sums.columns, layout.strides[2], 1}, open_.beta);
+    own_[static_cast<size_t>(task)] = {};
   }
 
   bool is_finite(int64_t task) const {
@@ -65,12 +111,14 @@ class TaskGradient {
   }
 
   void deliver() const {
-    if (wanted()) accumulate(target_.open_gradient(), sums_);
+    if (wanted() && !open_) accumulate(target_.open_gradient(), sums_);
   }
 
  private:
   Tensor target_, sums_;  // [strips, B, H, rows, columns]
   Scalar* data_ = nullptr;
+  OpenGradient open_{};             // [B, H, rows, columns], in place
+  std::vector<Buffer> own_{};       // of each head, while its task runs
 };
 
 /// The gradient of the query, whose rows are written by one block each: in place where it is dense.
@@ -98,11 +146,7 @@ class QueryGradient {
     written = true;
     ConstMatrix rows = block.queries(rows_);
     Scalar* to = data_ + (rows.data - rows_.data());
-    const Matrix target = {to, rows.rows, rows.columns, rows.row_stride, 1};
-    if (in_place_ && open_.beta != 0)
-      simd::add_rows(dq, target, target);
-    else
-      copy_matrix(dq, target);
+    add_into(dq, {to, rows.rows, rows.columns, rows.row_stride, 1}, in_place_ ? open_.beta : 0);
     return finite;
   }
 
@@ -129,7 +173,8 @@ struct Gradients {
   const AttentionProblem& problem;
   const RelativeAttention& a = problem.a;
   QueryGradient query{a.query, problem};
-  TaskGradient key{a.key, problem}, value{a.value, problem};
+  TaskGradient key{a.key, problem, adds_in_place(a.key, a.query, a.value, problem)};
+  TaskGradient value{a.value, problem, adds_in_place(a.value, a.query, a.key, problem)};
   TaskGradient content_bias{bias_by_head(a.content_bias), problem};
   TaskGradient position_bias{bias_by_head(a.position_bias), problem};
   TaskGradient position_rows{table_by_head(a.position_rows), problem};
@@ -408,14 +453,15 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
   Gradients gradients{problem};
   BackwardFactors factors{problem, gradients};
   TileList tiles(problem);
-  leave_out_zeros([&](Zeros zeros) {
-    std::atomic<bool> is_finite = true;
-    parallel_ranges(heads * strips, grain, [&](int64_t begin, int64_t end) {
-      BackwardScratch scratch{{problem}};
-      for (int64_t task = begin; task < end; ++task) {
+  parallel_ranges(heads * strips, grain, [&](int64_t begin, int64_t end) {
+    BackwardScratch scratch{{problem}};
+    for (int64_t task = begin; task < end; ++task) {
+      for (HeadFactors* own : {&factors.scores.keys, &factors.keys, &factors.values})
+        own->begin(task);
+      for (TaskGradient* own : {&gradients.key, &gradients.value}) own->begin(task);
+      leave_out_zeros([&](Zeros zeros) {
+        bool is_finite = true;
         for (const TaskGradient* shared : gradients.shared()) shared->clear(task);
-        for (HeadFactors* own : {&factors.scores.keys, &factors.keys, &factors.values})
-          own->begin(task);
         for (int64_t number = task / heads; number < blocks; number += strips) {
           AttentionBlock block(problem, task % heads, number);
           BackwardBlock backward{factors, scratch, record, block, task, zeros};
@@ -426,11 +472,12 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
         }
         for (const TaskGradient* shared : gradients.shared())
           if (!shared->is_finite(task)) is_finite = false;
-        for (HeadFactors* own : {&factors.scores.keys, &factors.keys, &factors.values})
-          own->end(task);
-      }
-    });
-    return is_finite.load();
+        return is_finite;
+      });
+      for (TaskGradient* own : {&gradients.key, &gradients.value}) own->end(task);
+      for (HeadFactors* own : {&factors.scores.keys, &factors.keys, &factors.values})
+        own->end(task);
+    }
   });
   gradients.query.deliver();
   for (const TaskGradient* shared : gradients.shared()) shared->deliver();

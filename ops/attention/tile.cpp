@@ -72,6 +72,12 @@ ConstMatrix rows_of_head(const Tensor& x, int64_t b, int64_t h) {
 // Panels of 12 rows and 32 columns fill 96 and 512. The scores and gradients of such a tile take
 // half of a second cache of 1 MiB. With 192 queries or with 768 keys nothing is faster; with 384
 // keys all takes 3 % longer, since each row of a tile and each key's distances cost more.
+CachedVector<Visibility::Range> AttentionProblem::ranges() const {
+  CachedVector<Visibility::Range> all(static_cast<size_t>(T));
+  for (int64_t i = 0; i < T; ++i) all[static_cast<size_t>(i)] = a.visibility.range(i, T, K);
+  return all;
+}
+
 int64_t AttentionProblem::block_rows() const { return std::clamp<int64_t>(T, 1, most_rows); }
 
 int64_t AttentionProblem::tile_keys() const { return packs() ? 512 : 2048; }
@@ -106,7 +112,7 @@ AttentionBlock::AttentionBlock(const AttentionProblem& its_problem, int64_t head
   first = std::max<int64_t>(end - problem.block_rows(), 0);
   rows = end - first;
   for (int64_t i = first; i < end; ++i) {
-    Visibility::Range range = problem.a.visibility.range(i, problem.T, problem.K);
+    const Visibility::Range& range = problem.seen[static_cast<size_t>(i)];
     key_begin = std::min(key_begin, range.begin);
     key_end = std::max(key_end, std::min(range.end, problem.K));
   }
@@ -129,7 +135,7 @@ AttentionTile::AttentionTile(const AttentionBlock& block, int64_t begin)
   visible = {keys, -rows};
   for (int64_t i = 0; i < rows; ++i) {
     Visibility::Range& range = seen[static_cast<size_t>(i)];
-    range = a.visibility.range(first + i, problem.T, problem.K);
+    range = problem.seen[static_cast<size_t>(first + i)];
     range.begin = std::clamp<int64_t>(range.begin - key_begin, 0, keys);
     range.end = std::clamp<int64_t>(range.end - key_begin, range.begin, keys);
     if (range.begin == range.end) continue;
@@ -332,12 +338,12 @@ void sum_clipped(const ConstMatrix& x, const AttentionTile& tile, const Matrix& 
 
 void drop_rows(const AttentionTile& tile, int64_t first, int64_t count, const ConstMatrix& p,
                const Matrix& dropped, const Matrix& gradients) {
-  const auto& [a, B, H, T, D, K] = tile.problem;
+  const RelativeAttention& a = tile.problem.a;
   Buffer factors(tile.keys);
   for (int64_t i = first; i < first + count; ++i) {
     auto [begin, end] = tile.seen[static_cast<size_t>(i)];
-    int64_t row = ((a.dropout.first_row + tile.b) * H + tile.h) * T + tile.first + i;
-    a.dropout.factors(row * K + tile.key_begin + begin, end - begin, factors.data());
+    int64_t row = a.dropout.first_row * tile.problem.H * tile.problem.T + tile.row_number() + i;
+    a.dropout.factors(row * tile.problem.K + tile.key_begin + begin, end - begin, factors.data());
     auto multiply = [&, begin = begin, seen = end - begin](const Scalar* x, Scalar* y) {
       simd::zip(simd::Binary::multiply, x + begin, factors.data(), y + begin, seen);
     };

@@ -47,9 +47,13 @@ inline bool meets_positions(const RelativeAttention& a) {
 /// One call, whose sizes alone decide how the work is cut, so that results do not depend on the
 /// number of threads.
 struct AttentionProblem {
+  explicit AttentionProblem(const RelativeAttention& attention) : a(attention) {}
+
   const RelativeAttention& a;
   int64_t B = a.query.size(0), H = a.query.size(1), T = a.query.size(2), D = a.query.size(3);
   int64_t K = a.key.size(2);
+  /// The keys that each query sees as the causal rule, the window and chunks have it.
+  CachedVector<Visibility::Range> seen = ranges();
 
   /// The most queries in a block, and the most keys in a tile.
   static constexpr int64_t most_rows = 96;
@@ -72,6 +76,9 @@ struct AttentionProblem {
   /// Whether a task has all blocks of a head: where there are heads enough for the threads, its keys
   /// and values are packed when it begins, and stay in the second cache.
   bool tasks_are_heads() const { return B * H >= 16; }
+
+ private:
+  CachedVector<Visibility::Range> ranges() const;
 };
 
 /// One block: queries first … first + rows - 1 of head h of batch member b, and the keys from the
