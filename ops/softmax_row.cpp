@@ -33,11 +33,18 @@ Scalar SoftmaxRow::raise(const Scalar* x, int64_t length) {
   return kept;
 }
 
+bool SoftmaxRow::is_usual() const { return std::isfinite(greatest); }
+
 void SoftmaxRow::add(Scalar* x, int64_t length) { total += make_again(x, length); }
 
 Scalar SoftmaxRow::make_again(Scalar* x, int64_t length) const {
   if (is_spoilt(greatest)) return spoil(x, length);
-  if (greatest != none) return simd::exp_below(x, greatest, x, length);
+  Stretch all{0, length};
+  Scalar sum = 0;
+  if (greatest != none) {
+    simd::exp_below(Matrix::row_major(x, 1, length), &all, &greatest, &sum);
+    return sum;
+  }
   std::fill_n(x, length, Scalar{0});
   return 0;
 }

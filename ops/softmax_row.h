@@ -23,6 +23,8 @@ struct SoftmaxRow {
   /// far are hidden, all get 0.
   void add(Scalar* x, int64_t length);
 
+  bool is_usual() const;
+
   /// Turns scores into e^(x_j - greatest) of the whole row; returns their sum.
   Scalar make_again(Scalar* x, int64_t length) const;
 };

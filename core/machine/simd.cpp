@@ -178,6 +178,11 @@ void products(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y)
   }
 }
 
+/// x = 0
+HWY_INLINE void clear(Scalar* x, int64_t n) {
+  for_vectors(n, [&](auto access, int64_t i) HWY_ATTR { access.store(hn::Zero(Lanes()), x + i); });
+}
+
 Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
   return add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
     Vector value = exp(hn::Sub(access.load(x + i), constant(shift)));
@@ -186,12 +191,19 @@ Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
   });
 }
 
-Scalar exp_below(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
-  return add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
-    Vector value = exp_below_zero(hn::Sub(access.load(x + i), constant(shift)));
-    access.store(value, y + i);
-    return hn::Add(total, value);
-  });
+void exp_below(Matrix x, const Stretch* seen, const Scalar* shifts, Scalar* sums) {
+  for (int64_t row = 0; row < x.rows; ++row) {
+    Scalar* const from = &x.at(row, seen[row].begin);
+    const int64_t n = seen[row].end - seen[row].begin;
+    const Vector shift = constant(shifts[row]);
+    sums[row] = add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
+      Vector value = exp_below_zero(hn::Sub(access.load(from + i), shift));
+      access.store(value, from + i);
+      return hn::Add(total, value);
+    });
+    clear(&x.at(row, 0), seen[row].begin);
+    clear(from + n, x.columns - seen[row].end);
+  }
 }
 
 /// Returns v, but 0 where p = 0.

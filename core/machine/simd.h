@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/machine/matrix.h"
+#include "core/stretch.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::simd {
 
@@ -73,9 +74,10 @@ extern void (*const products)(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar
 /// y = exp(x - shift); returns Σ y. The softmax of a row is this with the row's maximum as shift.
 extern Scalar (*const exp_minus)(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
 
-/// Computes the same in two thirds of the time for a shift that no x exceeds. Floats below e^-87
-/// are 0.
-extern Scalar (*const exp_below)(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
+/// Computes the same for each row of a matrix whose rows have no gaps, in its place: for its `seen`
+/// columns, which its shift is not below, while the others become 0. It takes two thirds of the
+/// time. Floats below e^-87 are 0.
+extern void (*const exp_below)(Matrix x, const Stretch* seen, const Scalar* shifts, Scalar* sums);
 
 /// Σ p dp over the elements with p ≠ 0, the mean of dp under a softmax p.
 extern Scalar (*const softmax_mean)(const Scalar* p, const Scalar* dp, int64_t n);

@@ -10,6 +10,7 @@
 
 #include "core/machine/blas.h"
 #include "core/machine/parallel.h"
+#include "core/machine/simd.h"
 #include "ops/attention/tile.h"
 #include "ops/softmax_row.h"
 
@@ -38,6 +39,18 @@ struct ForwardBlock {
       scale_row(kept, by_clipped, i);
     }
     // A second loop, so that no exponential waits for its row's maximum.
+    std::array<Scalar, AttentionProblem::near_rows> shifts, sums;
+    bool usual = true;
+    for (int64_t i = 0; i < count; ++i) {
+      const SoftmaxRow& row = rows[static_cast<size_t>(first + i)];
+      usual = usual && row.is_usual();
+      shifts[i] = row.greatest;
+    }
+    if (usual) {
+      simd::exp_below(scores.rows_from(first, count), &tile.seen[static_cast<size_t>(first)], shifts.data(), sums.data());
+      for (int64_t i = 0; i < count; ++i) rows[static_cast<size_t>(first + i)].total += sums[i];
+      return;
+    }
     for (int64_t i = first; i < first + count; ++i) {
       auto [begin, end] = tile.seen[static_cast<size_t>(i)];
       clear_outside(scores, i, begin, end);
