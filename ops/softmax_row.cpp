@@ -24,8 +24,7 @@ Scalar spoil(Scalar* x, int64_t length) {
 
 }  // namespace
 
-Scalar SoftmaxRow::raise(const Scalar* x, int64_t length) {
-  Scalar seen = length > 0 ? simd::maximum(x, length) : none;
+Scalar SoftmaxRow::raise(Scalar seen) {
   if (seen <= greatest || std::isnan(greatest)) return 1;  // a NaN stays, and a new one is taken
   Scalar kept = greatest == none ? 1 : std::exp(greatest - seen);
   greatest = seen;

@@ -14,10 +14,10 @@ struct SoftmaxRow {
   Scalar greatest = -std::numeric_limits<Scalar>::infinity();  ///< -inf for a row without a key
   Scalar total = 0;
 
-  /// Looks at the next scores of the row, of which -inf marks a hidden key. Where one of them is
+  /// Takes the greatest of the next scores of the row, of which -inf marks a hidden key. Where it is
   /// the greatest so far, `total` shrinks; returns the number by which it did, so that other sums
   /// over the row's earlier keys can do the same.
-  Scalar raise(const Scalar* x, int64_t length);
+  Scalar raise(Scalar seen);
 
   /// Turns these scores into e^(x_j - greatest), in place, and adds them to the total. Where all so
   /// far are hidden, all get 0.

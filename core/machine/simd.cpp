@@ -211,8 +211,8 @@ HWY_INLINE Vector where_seen(Vector p, Vector v) {
   return hn::IfThenZeroElse(hn::Eq(p, hn::Zero(Lanes())), v);
 }
 
-void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar mean, Scalar factor, Scalar beta,
-                      Scalar* dx, int64_t n) {
+HWY_INLINE void gradient_of(const Scalar* p, const Scalar* dp, Scalar mean, Scalar factor,
+                            Scalar beta, Scalar* dx, int64_t n) {
   for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
     Vector seen = access.load(p + i);
     Vector scaled = hn::Mul(constant(factor), seen);
@@ -222,12 +222,19 @@ void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar mean, Scalar fac
   });
 }
 
-Scalar softmax_mean(const Scalar* p, const Scalar* dp, int64_t n) {
+void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar mean, Scalar factor, Scalar beta,
+                      Scalar* dx, int64_t n) {
+  gradient_of(p, dp, mean, factor, beta, dx, n);
+}
+
+HWY_INLINE Scalar mean_of(const Scalar* p, const Scalar* dp, int64_t n) {
   return add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
     Vector seen = access.load(p + i);
     return hn::Add(total, where_seen(seen, hn::Mul(seen, access.load(dp + i))));
   });
 }
+
+Scalar softmax_mean(const Scalar* p, const Scalar* dp, int64_t n) { return mean_of(p, dp, n); }
 
 // 0 times a number that is not finite is NaN, and a sum with a NaN is one.
 bool is_finite(const Scalar* x, int64_t n) {
@@ -243,8 +250,7 @@ struct Greatest {
   hn::Vec<hn::RebindToUnsigned<Lanes>> magnitude;
 };
 
-Scalar maximum(const Scalar* x, int64_t n) {
-  require(n >= 1, "maximum: of ", n, " numbers: expected at least 1");
+HWY_INLINE Scalar greatest_of(const Scalar* x, int64_t n) {
   const hn::RebindToUnsigned<Lanes> bits;
   auto join = [](Greatest a, Greatest b) HWY_ATTR {
     return Greatest{hn::Max(a.number, b.number), hn::Max(a.magnitude, b.magnitude)};
@@ -257,6 +263,35 @@ Scalar maximum(const Scalar* x, int64_t n) {
   const Vector magnitude = hn::BitCast(Lanes(), found.magnitude);
   if (!hn::AllFalse(Lanes(), hn::IsNaN(magnitude))) return std::numeric_limits<Scalar>::quiet_NaN();
   return hn::GetLane(hn::MaxOfLanes(Lanes(), found.number));
+}
+
+Scalar maximum(const Scalar* x, int64_t n) {
+  require(n >= 1, "maximum: of ", n, " numbers: expected at least 1");
+  return greatest_of(x, n);
+}
+
+void maxima(ConstMatrix x, const Stretch* seen, Scalar* results) {
+  for (int64_t i = 0; i < x.rows; ++i) {
+    const auto [begin, end] = seen[i];
+    results[i] = begin < end ? greatest_of(&x.at(i, begin), end - begin)
+                             : -std::numeric_limits<Scalar>::infinity();
+  }
+}
+
+void scale_rows(const Scalar* factors, ConstMatrix x, Matrix y) {
+  for (int64_t i = 0; i < x.rows; ++i)
+    for_vectors(x.columns, [&](auto access, int64_t j) HWY_ATTR {
+      access.store(hn::Mul(constant(factors[i]), access.load(&x.at(i, j))), &y.at(i, j));
+    });
+}
+
+void softmax_means(ConstMatrix p, ConstMatrix dp, Scalar* means) {
+  for (int64_t i = 0; i < p.rows; ++i) means[i] = mean_of(&p.at(i, 0), &dp.at(i, 0), p.columns);
+}
+
+void softmax_gradients(ConstMatrix p, const Scalar* means, Scalar factor, Matrix dp) {
+  for (int64_t i = 0; i < p.rows; ++i)
+    gradient_of(&p.at(i, 0), &dp.at(i, 0), means[i], factor, 0, &dp.at(i, 0), p.columns);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
@@ -281,6 +316,10 @@ SHIFTGRAD_DISPATCH(softmax_mean);
 SHIFTGRAD_DISPATCH(softmax_gradient);
 SHIFTGRAD_DISPATCH(is_finite);
 SHIFTGRAD_DISPATCH(maximum);
+SHIFTGRAD_DISPATCH(maxima);
+SHIFTGRAD_DISPATCH(scale_rows);
+SHIFTGRAD_DISPATCH(softmax_means);
+SHIFTGRAD_DISPATCH(softmax_gradients);
 
 std::vector<std::string> instruction_sets() {
   std::vector<std::string> names;

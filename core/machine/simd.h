@@ -67,6 +67,21 @@ extern bool (*const is_finite)(const Scalar* x, int64_t n);
 /// The largest x, or NaN if there is one. Throws an Error if n is less than 1.
 extern Scalar (*const maximum)(const Scalar* x, int64_t n);
 
+// The next ones take matrices whose rows have no gaps, and do for each row what calls would do.
+
+/// The `maximum` of the seen columns of each row, -inf where none is seen.
+extern void (*const maxima)(ConstMatrix x, const Stretch* seen, Scalar* results);
+
+/// y_i = factor_i x_i
+extern void (*const scale_rows)(const Scalar* factors, ConstMatrix x, Matrix y);
+
+/// The `softmax_mean` of each row.
+extern void (*const softmax_means)(ConstMatrix p, ConstMatrix dp, Scalar* means);
+
+/// The `softmax_gradient` of each row, in place of dp.
+extern void (*const softmax_gradients)(ConstMatrix p, const Scalar* means, Scalar factor,
+                                       Matrix dp);
+
 /// y = alpha x aᵀ + beta y for matrices whose rows have no gaps; a beta of 0 never reads y. This is
 /// for an x of few rows: a is read once for four of them, as fast as it comes out of the caches.
 extern void (*const products)(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y);

@@ -326,19 +326,17 @@ struct BackwardBlock {
   /// passes nothing on, whatever its query sees.
   void scale(const ConstMatrix& dy) {
     const Scalar* saved = record.rows.data() + 2 * block.row_number();
-    ConstMatrix y = block.queries(record.y);
+    std::array<Scalar, AttentionScratch::most_rows> factors;
     for (int64_t i = 0; i < block.rows; ++i) {
       SoftmaxRow& row = rows[static_cast<size_t>(i)] = {saved[2 * i], saved[2 * i + 1]};
       const Scalar* of_y = dy.data + i * dy.row_stride;
       if (zeros == Zeros::select && is_zero(of_y, scratch.D)) row = {};  // as if it saw no key
-      Matrix of_row = scaled.rows_from(i, 1);
-      if (row.total == 0)
-        clear_matrix(of_row);
-      else
-        simd::axpby(1 / row.total, of_y, 0, of_row.data, scratch.D);
-      means[static_cast<size_t>(i)] =
-          simd::softmax_mean(of_row.data, y.data + i * y.row_stride, scratch.D);
+      factors[static_cast<size_t>(i)] = 1 / row.total;
     }
+    simd::scale_rows(factors.data(), dy, scaled);
+    for (int64_t i = 0; i < block.rows; ++i)
+      if (rows[static_cast<size_t>(i)].total == 0) clear_matrix(scaled.rows_from(i, 1));
+    simd::softmax_means(scaled, block.queries(record.y), means.data());
   }
 
   /// Makes some rows of e_ij = total_i p_ij again.
@@ -359,11 +357,8 @@ struct BackwardBlock {
 
   /// Turns some rows of dp_ij into ds_ij.
   void score_gradients(const ConstMatrix& e, const Matrix& ds, int64_t first, int64_t count) const {
-    for (int64_t i = first; i < first + count; ++i) {
-      Scalar* row = &ds.at(i, 0);
-      simd::softmax_gradient(&e.at(i, 0), row, means[static_cast<size_t>(i)], *a.factor, 0, row,
-                             ds.columns);
-    }
+    simd::softmax_gradients(e.rows_from(first, count), &means[static_cast<size_t>(first)], *a.factor,
+                            ds.rows_from(first, count));
   }
 
   /// dp_ij = dy_i·(v_j + clipped_values[c]) / total_i for some rows, which begin with the second

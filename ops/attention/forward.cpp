@@ -31,9 +31,11 @@ struct ForwardBlock {
 
   /// Turns some rows of scores into e_ij, and shrinks the sums so far.
   void softmax(const AttentionTile& tile, const Matrix& scores, int64_t first, int64_t count) {
+    std::array<Scalar, AttentionProblem::near_rows> greatest;
+    simd::maxima(scores.rows_from(first, count), &tile.seen[static_cast<size_t>(first)],
+                 greatest.data());
     for (int64_t i = first; i < first + count; ++i) {
-      auto [begin, end] = tile.seen[static_cast<size_t>(i)];
-      Scalar kept = rows[static_cast<size_t>(i)].raise(&scores.at(i, begin), end - begin);
+      Scalar kept = rows[static_cast<size_t>(i)].raise(greatest[static_cast<size_t>(i - first)]);
       if (tile.kept == 0) continue;
       scale_row(kept, y, i);
       scale_row(kept, by_clipped, i);
@@ -79,8 +81,12 @@ struct ForwardBlock {
   void finish() {
     if (a.clipped_values.defined())  // Σ_j e_ij clipped_values[c]
       weighted_product(zeros, {by_clipped}, {table_of_head(a.clipped_values, block.h)}, 1, y);
-    for (int64_t i = 0; i < block.rows; ++i)
-      if (Scalar total = rows[static_cast<size_t>(i)].total; total != 0) scale_row(1 / total, y, i);
+    std::array<Scalar, AttentionProblem::most_rows> factors;
+    for (int64_t i = 0; i < block.rows; ++i) {
+      Scalar total = rows[static_cast<size_t>(i)].total;
+      factors[static_cast<size_t>(i)] = total != 0 ? 1 / total : 1;
+    }
+    simd::scale_rows(factors.data(), y, y);
   }
 
   void save(const Tensor& record) const {
