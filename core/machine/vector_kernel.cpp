@@ -8,6 +8,7 @@
 #include <hwy/cache_control.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "core/machine/dispatch.h"
@@ -182,7 +183,7 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, Scalar alph
     store_part<rows>(alpha, left, right, beta, c);
 }
 
-/// Multiplies pieces of `rows` rows while there are as many, and the rest by halves.
+/// Multiplies pieces of `rows` rows while there are as many, and the rest in powers of two.
 template <int rows>
 HWY_INLINE void multiply_pieces(ConstMatrix a, const Scalar* b, Scalar alpha, Scalar beta,
                                 Matrix c) {
@@ -190,7 +191,8 @@ HWY_INLINE void multiply_pieces(ConstMatrix a, const Scalar* b, Scalar alpha, Sc
     multiply_rows<rows>(a, b, alpha, beta, c);
     a = a.rows_from(rows, a.rows - rows), c = c.rows_from(rows, c.rows - rows);
   }
-  if constexpr (rows > 1) multiply_pieces<rows / 2>(a, b, alpha, beta, c);
+  constexpr int rest = static_cast<int>(std::bit_floor(static_cast<unsigned>(rows - 1)));
+  if constexpr (rest > 0) multiply_pieces<rest>(a, b, alpha, beta, c);
 }
 
 void multiply(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta, const Matrix& c) {
