@@ -42,6 +42,9 @@ struct PanelKernel {
   Pack pack_left, pack_right;
   /// Multiplies with one panel of b; c is a tile, or less at the edges.
   Multiply multiply;
+  /// Multiplies with rows of b that lie `step` elements apart; null for a kernel that packs pairs.
+  void (*multiply_apart)(const MatrixView<const Element>& a, const Element* b, int64_t step,
+                         Scalar alpha, Scalar beta, const Matrix& c) = nullptr;
   /// Packs an a of one row into a panel of that row alone.
   Pack pack_row;
   /// Multiplies one row with as many panels of b as c is wide.

@@ -25,8 +25,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
 constexpr bool has_many_registers = lanes * sizeof(Scalar) == 64 || HWY_ARCH_ARM_A64;
 constexpr int64_t product_rows = has_many_registers ? 12 : HWY_NATIVE_FMA ? 6 : 4;
 constexpr int64_t product_columns = 2 * lanes;
-/// How far ahead of the numbers that it multiplies a panel of b is fetched.
-constexpr int64_t prefetched = 32 * product_columns;
+/// How many depths ahead of the numbers that it multiplies a panel of b is fetched.
+constexpr int64_t prefetched = 32;
 
 /// Packs two or four columns of b, each of which has its numbers side by side, into their places of
 /// a panel of `width`.
@@ -157,8 +157,8 @@ HWY_INLINE void store_part(Scalar alpha, const Vector (&left)[rows], const Vecto
 /// c = alpha a b + beta c for an a of `rows` rows, at any strides, all sums in registers. Three
 /// rows share a pointer: their places are what the CPU's addresses can express.
 template <int rows>
-HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta,
-                              const Matrix& c) {
+HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha,
+                              Scalar beta, const Matrix& c) {
   Vector left[rows], right[rows];
   for (int row = 0; row < rows; ++row) left[row] = right[row] = hn::Zero(Lanes());
   for (int64_t row = 0; row < rows; ++row)
@@ -166,9 +166,9 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, Scalar alph
   const Scalar* thirds[(rows + 2) / 3];
   for (int64_t row = 0; row < rows; row += 3) thirds[row / 3] = a.data + row * a.row_stride;
   const int64_t steps[3] = {0, a.row_stride, 2 * a.row_stride};
-  for (int64_t n = 0; n < a.columns; ++n, b += product_columns) {
-    hwy::Prefetch(b + prefetched);
-    hwy::Prefetch(b + prefetched + lanes);
+  for (int64_t n = 0; n < a.columns; ++n, b += step) {
+    hwy::Prefetch(b + prefetched * step);
+    hwy::Prefetch(b + prefetched * step + lanes);
     const Vector b_left = hn::LoadU(Lanes(), b), b_right = hn::LoadU(Lanes(), b + lanes);
     for (int row = 0; row < rows; ++row) {
       const Vector shared = constant(thirds[row / 3][steps[row % 3]]);
@@ -185,24 +185,29 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, Scalar alph
 
 /// Multiplies pieces of `rows` rows while there are as many, and the rest in powers of two.
 template <int rows>
-HWY_INLINE void multiply_pieces(ConstMatrix a, const Scalar* b, Scalar alpha, Scalar beta,
-                                Matrix c) {
+HWY_INLINE void multiply_pieces(ConstMatrix a, const Scalar* b, int64_t step, Scalar alpha,
+                                Scalar beta, Matrix c) {
   while (c.rows >= rows) {
-    multiply_rows<rows>(a, b, alpha, beta, c);
+    multiply_rows<rows>(a, b, step, alpha, beta, c);
     a = a.rows_from(rows, a.rows - rows), c = c.rows_from(rows, c.rows - rows);
   }
   constexpr int rest = static_cast<int>(std::bit_floor(static_cast<unsigned>(rows - 1)));
-  if constexpr (rest > 0) multiply_pieces<rest>(a, b, alpha, beta, c);
+  if constexpr (rest > 0) multiply_pieces<rest>(a, b, step, alpha, beta, c);
+}
+
+void multiply_apart(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha, Scalar beta,
+                    const Matrix& c) {
+  multiply_pieces<product_rows>(a, b, step, alpha, beta, c);
 }
 
 void multiply(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta, const Matrix& c) {
-  multiply_pieces<product_rows>(a, b, alpha, beta, c);
+  multiply_apart(a, b, product_columns, alpha, beta, c);
 }
 
 void multiply_row(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta,
                   const Matrix& c) {
   for (int64_t column = 0; column < c.columns; column += product_columns)
-    multiply_rows<1>(a, b + column * a.columns, alpha, beta,
+    multiply_rows<1>(a, b + column * a.columns, product_columns, alpha, beta,
                      c.columns_from(column, std::min(product_columns, c.columns - column)));
 }
 
@@ -213,6 +218,7 @@ const PanelKernel<Scalar>& vector_kernel() {
                                                  .pack_left = pack<product_rows>,
                                                  .pack_right = pack<product_columns>,
                                                  .multiply = multiply,
+                                                 .multiply_apart = multiply_apart,
                                                  .pack_row = pack<1>,
                                                  .multiply_row = multiply_row};
   return kernel;
