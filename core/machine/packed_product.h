@@ -31,6 +31,8 @@ struct PanelKernel {
 
   /// The rows and columns of c that one tile computes.
   int64_t tile_rows, tile_columns;
+  /// The columns that `multiply` can leave out at either side of a tile, in multiples of these.
+  int64_t part_columns = tile_columns;
   /// The numbers in an element of a panel, which follow one another in depth.
   int64_t numbers;
   /// The elements whose products are added up in one go: a sum is cut at multiples of them alone.

@@ -124,7 +124,7 @@ void convert_rounded(const ConstMatrix& a, Scalar* elements, int64_t step) {
 
 /// c = alpha sums + beta c for a whole tile in dense rows. No loop is left over, so that the sums
 /// stay in registers.
-template <int rows>
+template <int rows, bool wide>
 HWY_INLINE void store_whole(Scalar alpha, const Vector (&left)[rows], const Vector (&right)[rows],
                             Scalar beta, const Matrix& c) {
   const Vector factor = constant(alpha), kept = constant(beta);
@@ -135,7 +135,7 @@ HWY_INLINE void store_whole(Scalar alpha, const Vector (&left)[rows], const Vect
   };
   for (int row = 0; row < rows; ++row, to += c.row_stride) {
     store(left[row], to);
-    store(right[row], to + lanes);
+    if constexpr (wide) store(right[row], to + lanes);
   }
 }
 
@@ -156,7 +156,7 @@ HWY_INLINE void store_part(Scalar alpha, const Vector (&left)[rows], const Vecto
 
 /// c = alpha a b + beta c for an a of `rows` rows, at any strides, all sums in registers. Three
 /// rows share a pointer: their places are what the CPU's addresses can express.
-template <int rows>
+template <int rows, bool wide = true>
 HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha,
                               Scalar beta, const Matrix& c) {
   Vector left[rows], right[rows];
@@ -169,35 +169,38 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, int64_t ste
   for (int64_t n = 0; n < a.columns; ++n, b += step) {
     hwy::Prefetch(b + prefetched * step);
     hwy::Prefetch(b + prefetched * step + lanes);
-    const Vector b_left = hn::LoadU(Lanes(), b), b_right = hn::LoadU(Lanes(), b + lanes);
+    const Vector b_left = hn::LoadU(Lanes(), b);
+    Vector b_right;
+    if constexpr (wide) b_right = hn::LoadU(Lanes(), b + lanes);
     for (int row = 0; row < rows; ++row) {
       const Vector shared = constant(thirds[row / 3][steps[row % 3]]);
       left[row] = hn::MulAdd(shared, b_left, left[row]);
-      right[row] = hn::MulAdd(shared, b_right, right[row]);
+      if constexpr (wide) right[row] = hn::MulAdd(shared, b_right, right[row]);
     }
     for (const Scalar*& third : thirds) third += a.column_stride;
   }
-  if (c.columns == product_columns && c.column_stride == 1)
-    store_whole<rows>(alpha, left, right, beta, c);
+  if (c.columns == (wide ? product_columns : lanes) && c.column_stride == 1)
+    store_whole<rows, wide>(alpha, left, right, beta, c);
   else
     store_part<rows>(alpha, left, right, beta, c);
 }
 
 /// Multiplies pieces of `rows` rows while there are as many, and the rest in powers of two.
-template <int rows>
+template <int rows, bool wide>
 HWY_INLINE void multiply_pieces(ConstMatrix a, const Scalar* b, int64_t step, Scalar alpha,
                                 Scalar beta, Matrix c) {
   while (c.rows >= rows) {
-    multiply_rows<rows>(a, b, step, alpha, beta, c);
+    multiply_rows<rows, wide>(a, b, step, alpha, beta, c);
     a = a.rows_from(rows, a.rows - rows), c = c.rows_from(rows, c.rows - rows);
   }
   constexpr int rest = static_cast<int>(std::bit_floor(static_cast<unsigned>(rows - 1)));
-  if constexpr (rest > 0) multiply_pieces<rest>(a, b, step, alpha, beta, c);
+  if constexpr (rest > 0) multiply_pieces<rest, wide>(a, b, step, alpha, beta, c);
 }
 
 void multiply_apart(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha, Scalar beta,
                     const Matrix& c) {
-  multiply_pieces<product_rows>(a, b, step, alpha, beta, c);
+  if (c.columns > lanes) return multiply_pieces<product_rows, true>(a, b, step, alpha, beta, c);
+  multiply_pieces<product_rows, false>(a, b, step, alpha, beta, c);
 }
 
 void multiply(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta, const Matrix& c) {
@@ -214,6 +217,7 @@ void multiply_row(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar be
 const PanelKernel<Scalar>& vector_kernel() {
   static constexpr PanelKernel<Scalar> kernel = {.tile_rows = product_rows,
                                                  .tile_columns = product_columns,
+                                                 .part_columns = lanes,
                                                  .numbers = 1,
                                                  .pack_left = pack<product_rows>,
                                                  .pack_right = pack<product_columns>,
