@@ -319,9 +319,11 @@ void add_clipped(const ConstMatrix& by_clipped, const AttentionTile& tile, const
     ClippedRow clipped(by_clipped.columns / 2, tile, i);
     const Scalar* in = by_clipped.data + i * by_clipped.row_stride;
     Scalar* out = scores.data + i * scores.row_stride;
-    for (int64_t j = 0; j < clipped.near; ++j) out[j] += in[0];
-    for (int64_t j = clipped.near; j < clipped.far; ++j) out[j] += in[j + clipped.shift];
-    for (int64_t j = clipped.far; j < tile.keys; ++j) out[j] += in[by_clipped.columns - 1];
+    auto [begin, end] = tile.seen[static_cast<size_t>(i)];
+    int64_t near = std::clamp(clipped.near, begin, end), far = std::clamp(clipped.far, near, end);
+    for (int64_t j = begin; j < near; ++j) out[j] += in[0];
+    for (int64_t j = near; j < far; ++j) out[j] += in[j + clipped.shift];
+    for (int64_t j = far; j < end; ++j) out[j] += in[by_clipped.columns - 1];
   }
 }
 
@@ -330,9 +332,12 @@ void sum_clipped(const ConstMatrix& x, const AttentionTile& tile, const Matrix& 
     ClippedRow clipped(sums.columns / 2, tile, i);
     const Scalar* in = x.data + i * x.row_stride;
     Scalar* out = sums.data + i * sums.row_stride;
-    for (int64_t j = clipped.near; j < clipped.far; ++j) out[j + clipped.shift] += in[j];
+    int64_t end = tile.seen[static_cast<size_t>(i)].end;  // behind it all x_ij are 0
+    for (int64_t j = clipped.near; j < std::min(clipped.far, end); ++j)
+      out[j + clipped.shift] += in[j];
     out[0] += simd::sum(in, clipped.near);
-    out[sums.columns - 1] += simd::sum(in + clipped.far, tile.keys - clipped.far);
+    if (clipped.far < end)
+      out[sums.columns - 1] += simd::sum(in + clipped.far, tile.keys - clipped.far);
   }
 }
 
