@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/scalar.h"
+#include "core/machine/matrix.h"
+#include "core/stretch.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -18,16 +19,11 @@ struct SoftmaxRow {
   /// the greatest so far, `total` shrinks; returns the number by which it did, so that other sums
   /// over the row's earlier keys can do the same.
   Scalar raise(Scalar seen);
-
-  /// Turns these scores into e^(x_j - greatest), in place, and adds them to the total. Where all so
-  /// far are hidden, all get 0.
-  void add(Scalar* x, int64_t length);
-
-  bool is_usual() const;
-
-  /// Turns scores into e^(x_j - greatest) of the whole row; returns their sum.
-  Scalar make_again(Scalar* x, int64_t length) const;
 };
+
+/// Turns the scores that each row of x has seen into e^(x_j - greatest), in place, and the others
+/// into 0; sums[i] is the sum of row i. Where all so far are hidden, all get 0.
+void make_exponentials(const SoftmaxRow* rows, const Stretch* seen, const Matrix& x, Scalar* sums);
 
 /// Sets y = e^(x_j - greatest) / Σ e^(x_k - greatest), given the greatest x; returns the sum.
 Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length);

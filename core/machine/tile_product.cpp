@@ -37,15 +37,18 @@ void multiply_tiles(const PanelKernel<Element>& kernel, Scalar alpha, const Left
   for_tiles(kernel, c, [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
     const int64_t last = row + rows - 1;
     const int64_t part = kernel.part_columns;
-    const int64_t first = std::clamp<int64_t>(of_c.begin(row, last) - column, 0, columns) / part * part;
-    const int64_t width = std::min(divide_up(std::clamp<int64_t>(of_c.end(row, last) + 1 - column, 0, columns), part) * part, columns) - first;
+    auto within = [&](int64_t bound) { return std::clamp<int64_t>(bound - column, 0, columns); };
+    const int64_t first = within(of_c.begin(row, last)) / part * part;
+    const int64_t behind = divide_up(within(of_c.end(row, last) + 1), part) * part;
+    const int64_t width = std::min(behind, columns) - first;
     if (width <= 0) return;
     const Element* panel = panels + column / kernel.tile_columns * b.panel_step + first;
     const int64_t begin = std::clamp<int64_t>(of_a.begin(row, last), 0, a.matrix.columns) /
                           (kernel.numbers * kernel.depth_step) * kernel.depth_step;
     const int64_t end = divide_up(
         std::clamp<int64_t>(of_a.end(row, last) + 1, 0, a.matrix.columns), kernel.numbers);
-    const MatrixView<const Element> rows_of_a = left.block(row, rows, begin, std::max<int64_t>(end - begin, 0));
+    const MatrixView<const Element> rows_of_a =
+        left.block(row, rows, begin, std::max<int64_t>(end - begin, 0));
     const Matrix to = c.block(row, rows, column + first, width);
     if (kernel.multiply_apart)
       kernel.multiply_apart(rows_of_a, panel + begin * b.depth_step, b.depth_step, alpha, beta, to);

@@ -38,8 +38,8 @@ void add_into(const ConstMatrix& x, const Matrix& y, Scalar beta) {
   beta == 0 ? copy_matrix(x, y) : simd::add_rows(x, y, y);
 }
 
-/// Whether no element of one, as a tensor [B, H, rows, D], is one of the other, for those that lie
-/// side by side.
+/// Whether two tensors [B, H, rows, D] surely have no element in common: they are of two buffers, or
+/// of one at equal strides, as the slices of a projection are.
 bool are_apart(const Tensor& x, const Tensor& y) {
   const Layout &one = x.layout(), &other = y.layout();
   if (x.data() - one.offset != y.data() - other.offset) return true;
@@ -52,7 +52,8 @@ bool are_apart(const Tensor& x, const Tensor& y) {
   return !both.is_broadcast() && !both.overlaps();
 }
 
-/// Whether the task of each head can add to the gradient of x itself: where no other one does.
+/// Whether the task of each head can add to the gradient of x itself, since no task of another head
+/// adds to the same elements.
 bool adds_in_place(const Tensor& x, const Tensor& y, const Tensor& z, const AttentionProblem& p) {
   const Layout& layout = x.layout();
   return p.strips() == 1 && layout.strides[-1] == 1 && !layout.is_broadcast() &&
@@ -87,7 +88,7 @@ class TaskGradient {
     return Matrix::row_major(data, rows, columns);
   }
 
-  /// Takes memory for a task's matrix, and adds it to a gradient in place.
+  /// Takes memory for a task's matrix, and adds that to a gradient in place.
   void begin(int64_t task) {
     if (open_) own_[static_cast<size_t>(task)] = Buffer(target_.size(-2) * target_.size(-1));
   }
@@ -117,8 +118,8 @@ class TaskGradient {
  private:
   Tensor target_, sums_;  // [strips, B, H, rows, columns]
   Scalar* data_ = nullptr;
-  OpenGradient open_{};             // [B, H, rows, columns], in place
-  std::vector<Buffer> own_{};       // of each head, while its task runs
+  OpenGradient open_{};        // [B, H, rows, columns], in place
+  std::vector<Buffer> own_{};  // of each head, while its task runs
 };
 
 /// The gradient of the query, whose rows are written by one block each: in place where it is dense.
@@ -204,12 +205,12 @@ struct BackwardFactors {
   const RelativeAttention& a = problem.a;
   bool packs = problem.packs();
   ScoreFactors scores{problem, packs && !problem.keeps_exponentials()};
-  HeadFactors keys{a.key, HeadFactors::Side::rows, packing_of_heads(problem, packs)};
-  HeadFactors values{a.value, HeadFactors::Side::transposed, packing_of_heads(problem, packs)};
-  HeadFactors position_rows{table_by_head(a.position_rows), HeadFactors::Side::rows,
-                            packing_of_tables(packs)};
-  HeadFactors position_queries{table_by_head(a.position_queries), HeadFactors::Side::rows,
-                               packing_of_tables(packs)};
+  HeadFactors keys{a.key, HeadFactors::Side::rows, problem, packs};
+  HeadFactors values{a.value, HeadFactors::Side::transposed, problem, packs};
+  HeadFactors position_rows{table_by_head(a.position_rows), HeadFactors::Side::rows, problem,
+                            packs};
+  HeadFactors position_queries{table_by_head(a.position_queries), HeadFactors::Side::rows, problem,
+                               packs};
 };
 
 /// What a thread needs beyond the scratch of the forward pass.
@@ -342,11 +343,10 @@ struct BackwardBlock {
   /// Makes some rows of e_ij = total_i p_ij again.
   void exponentials(const TileScores& scores, int64_t first, int64_t count) const {
     scores.finish(first, count);
-    for (int64_t i = first; i < first + count; ++i) {
-      auto [begin, end] = scores.tile.seen[static_cast<size_t>(i)];
-      clear_outside(scores.by_key, i, begin, end);
-      rows[static_cast<size_t>(i)].make_again(&scores.by_key.at(i, begin), end - begin);
-    }
+    std::array<Scalar, AttentionProblem::near_rows> sums;
+    make_exponentials(&rows[static_cast<size_t>(first)],
+                      &scores.tile.seen[static_cast<size_t>(first)],
+                      scores.by_key.rows_from(first, count), sums.data());
   }
 
   /// Sets e_ij of rows that pass nothing on to 0.

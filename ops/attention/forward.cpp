@@ -31,33 +31,18 @@ struct ForwardBlock {
 
   /// Turns some rows of scores into e_ij, and shrinks the sums so far.
   void softmax(const AttentionTile& tile, const Matrix& scores, int64_t first, int64_t count) {
-    std::array<Scalar, AttentionProblem::near_rows> greatest;
-    simd::maxima(scores.rows_from(first, count), &tile.seen[static_cast<size_t>(first)],
-                 greatest.data());
-    for (int64_t i = first; i < first + count; ++i) {
-      Scalar kept = rows[static_cast<size_t>(i)].raise(greatest[static_cast<size_t>(i - first)]);
-      if (tile.kept == 0) continue;
-      scale_row(kept, y, i);
-      scale_row(kept, by_clipped, i);
-    }
-    // A second loop, so that no exponential waits for its row's maximum.
-    std::array<Scalar, AttentionProblem::near_rows> shifts, sums;
-    bool usual = true;
+    const Stretch* seen = &tile.seen[static_cast<size_t>(first)];
+    SoftmaxRow* part = &rows[static_cast<size_t>(first)];
+    std::array<Scalar, AttentionProblem::near_rows> results;
+    simd::maxima(scores.rows_from(first, count), seen, results.data());
     for (int64_t i = 0; i < count; ++i) {
-      const SoftmaxRow& row = rows[static_cast<size_t>(first + i)];
-      usual = usual && row.is_usual();
-      shifts[i] = row.greatest;
+      Scalar kept = part[i].raise(results[static_cast<size_t>(i)]);
+      if (tile.kept == 0) continue;
+      scale_row(kept, y, first + i);
+      scale_row(kept, by_clipped, first + i);
     }
-    if (usual) {
-      simd::exp_below(scores.rows_from(first, count), &tile.seen[static_cast<size_t>(first)], shifts.data(), sums.data());
-      for (int64_t i = 0; i < count; ++i) rows[static_cast<size_t>(first + i)].total += sums[i];
-      return;
-    }
-    for (int64_t i = first; i < first + count; ++i) {
-      auto [begin, end] = tile.seen[static_cast<size_t>(i)];
-      clear_outside(scores, i, begin, end);
-      rows[static_cast<size_t>(i)].add(&scores.at(i, begin), end - begin);
-    }
+    make_exponentials(part, seen, scores.rows_from(first, count), results.data());
+    for (int64_t i = 0; i < count; ++i) part[i].total += results[static_cast<size_t>(i)];
   }
 
   void add(const TileScores& scores, const PackedFactor& values, const AttentionRecord& record) {
@@ -106,8 +91,7 @@ void attention_forward(const RelativeAttention& a, const AttentionRecord& record
   Scalar* data = record.y.mutable_data();
   TileList tiles(problem);
   ScoreFactors factors(problem, problem.packs());
-  HeadFactors values(a.value, HeadFactors::Side::rows,
-                     packing_of_heads(problem, problem.packs()));
+  HeadFactors values(a.value, HeadFactors::Side::rows, problem, problem.packs());
   int64_t grain = problem.grain(1);
   if (problem.tasks_are_heads()) grain = divide_up(grain, blocks) * blocks;
   parallel_ranges(tasks, grain, [&](int64_t begin, int64_t end) {

@@ -170,13 +170,14 @@ TileList::TileList(const AttentionProblem& problem)
   });
 }
 
-HeadFactors::HeadFactors(const Tensor& x, Side side, Packing packing)
-    : x_(x), side_(side), packing_(packing) {
+HeadFactors::HeadFactors(const Tensor& x, Side side, const AttentionProblem& problem, bool packs)
+    : x_(x), side_(side) {
   if (!x.defined()) return;
   batches_ = x.size(0), heads_ = x.size(1);
   matrices_.reserve(static_cast<size_t>(batches_ * heads_));
   for (int64_t n = 0; n < batches_ * heads_; ++n) matrices_.emplace_back(factor(n), false);
-  if (packing == Packing::at_once)
+  packed_by_task_ = packs && problem.tasks_are_heads() && batches_ > 1;
+  if (packs && !packed_by_task_)
     parallel_for(batches_ * heads_, [&](int64_t n) { matrices_[n] = {factor(n), true}; });
 }
 
@@ -186,7 +187,7 @@ ConstMatrix HeadFactors::factor(int64_t head) const {
 }
 
 void HeadFactors::replace(int64_t head, bool packs) {
-  if (packing_ == Packing::by_task) matrices_[head] = {factor(head), packs};
+  if (packed_by_task_) matrices_[head] = {factor(head), packs};
 }
 
 const PackedFactor& HeadFactors::of(const AttentionBlock& block) const {
@@ -194,11 +195,11 @@ const PackedFactor& HeadFactors::of(const AttentionBlock& block) const {
 }
 
 ScoreFactors::ScoreFactors(const AttentionProblem& problem, bool packs)
-    : keys(problem.a.key, HeadFactors::Side::transposed, packing_of_heads(problem, packs)),
-      position_rows(table_by_head(problem.a.position_rows), HeadFactors::Side::transposed,
-                    packing_of_tables(packs)),
+    : keys(problem.a.key, HeadFactors::Side::transposed, problem, packs),
+      position_rows(table_by_head(problem.a.position_rows), HeadFactors::Side::transposed, problem,
+                    packs),
       position_queries(table_by_head(problem.a.position_queries), HeadFactors::Side::transposed,
-                       packing_of_tables(packs)) {}
+                       problem, packs) {}
 
 Tensor table_by_head(const Tensor& table) {
   return table.defined() ? unsqueeze(transpose(table, 0, 1), 0) : table;

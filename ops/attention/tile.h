@@ -144,14 +144,13 @@ class TileList {
 class HeadFactors {
  public:
   enum class Side { rows, transposed };
-  /// When the panels are made: never, at once, or by the task of each head.
-  enum class Packing { never, at_once, by_task };
 
-  /// Takes a tensor [B, H, rows, D]. An undefined one has no factors.
-  HeadFactors(const Tensor& x, Side side, Packing packing);
+  /// Takes a tensor [B or 1, H or 1, rows, D]. An undefined one has no factors. What batch members
+  /// share is packed at once, and so is all where a task is less than a head.
+  HeadFactors(const Tensor& x, Side side, const AttentionProblem& problem, bool packs);
   const PackedFactor& of(const AttentionBlock& block) const;
 
-  /// Packs a head's factor for its task, and gives the panels back, where tasks pack.
+  /// Packs the factor of a head for its task, and gives the panels back.
   void begin(int64_t head) { replace(head, true); }
   void end(int64_t head) { replace(head, false); }
 
@@ -161,19 +160,10 @@ class HeadFactors {
 
   Tensor x_;
   Side side_;
-  Packing packing_;
   int64_t batches_ = 0, heads_ = 0;  // 1 where all share one
+  bool packed_by_task_ = false;
   std::vector<PackedMatrix> matrices_{};
 };
-
-/// When to pack the factors of heads, and tables, which heads share.
-inline HeadFactors::Packing packing_of_heads(const AttentionProblem& problem, bool packs) {
-  if (!packs) return HeadFactors::Packing::never;
-  return problem.tasks_are_heads() ? HeadFactors::Packing::by_task : HeadFactors::Packing::at_once;
-}
-inline HeadFactors::Packing packing_of_tables(bool packs) {
-  return packs ? HeadFactors::Packing::at_once : HeadFactors::Packing::never;
-}
 
 /// What the scores of all tiles share.
 struct ScoreFactors {
