@@ -1,6 +1,7 @@
 #include "ops/softmax_row.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/machine/simd.h"
@@ -24,8 +25,7 @@ Scalar spoil(Scalar* x, int64_t length) {
 
 }  // namespace
 
-Scalar SoftmaxRow::raise(const Scalar* x, int64_t length) {
-  Scalar seen = length > 0 ? simd::maximum(x, length) : none;
+Scalar SoftmaxRow::raise(Scalar seen) {
   if (seen <= greatest || std::isnan(greatest)) return 1;  // a NaN stays, and a new one is taken
   Scalar kept = greatest == none ? 1 : std::exp(greatest - seen);
   greatest = seen;
@@ -33,13 +33,24 @@ Scalar SoftmaxRow::raise(const Scalar* x, int64_t length) {
   return kept;
 }
 
-void SoftmaxRow::add(Scalar* x, int64_t length) { total += make_again(x, length); }
-
-Scalar SoftmaxRow::make_again(Scalar* x, int64_t length) const {
-  if (is_spoilt(greatest)) return spoil(x, length);
-  if (greatest != none) return simd::exp_below(x, greatest, x, length);
-  std::fill_n(x, length, Scalar{0});
-  return 0;
+void make_exponentials(const SoftmaxRow* rows, const Stretch* seen, const Matrix& x, Scalar* sums) {
+  for (int64_t i = 0; i < x.rows;) {
+    std::array<Scalar, 16> shifts;
+    int64_t count = 0;  // of rows that are neither hidden nor spoilt
+    for (; count < std::ssize(shifts) && i + count < x.rows; ++count) {
+      shifts[static_cast<size_t>(count)] = rows[i + count].greatest;
+      if (!std::isfinite(rows[i + count].greatest)) break;
+    }
+    simd::exp_below(x.rows_from(i, count), seen + i, shifts.data(), sums + i);
+    i += count;
+    if (count > 0) continue;
+    Scalar* scores = &x.at(i, seen[i].begin);
+    int64_t length = seen[i].end - seen[i].begin;
+    clear_outside(x, i, seen[i].begin, seen[i].end);
+    sums[i] = is_spoilt(rows[i].greatest) ? spoil(scores, length) : 0;
+    if (sums[i] == 0) std::fill_n(scores, length, Scalar{0});
+    ++i;
+  }
 }
 
 Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length) {

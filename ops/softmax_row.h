@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/scalar.h"
+#include "core/machine/matrix.h"
+#include "core/stretch.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
 
@@ -14,18 +15,15 @@ struct SoftmaxRow {
   Scalar greatest = -std::numeric_limits<Scalar>::infinity();  ///< -inf for a row without a key
   Scalar total = 0;
 
-  /// Looks at the next scores of the row, of which -inf marks a hidden key. Where one of them is
+  /// Takes the greatest of the next scores of the row, of which -inf marks a hidden key. Where it is
   /// the greatest so far, `total` shrinks; returns the number by which it did, so that other sums
   /// over the row's earlier keys can do the same.
-  Scalar raise(const Scalar* x, int64_t length);
-
-  /// Turns these scores into e^(x_j - greatest), in place, and adds them to the total. Where all so
-  /// far are hidden, all get 0.
-  void add(Scalar* x, int64_t length);
-
-  /// Turns scores into e^(x_j - greatest) of the whole row; returns their sum.
-  Scalar make_again(Scalar* x, int64_t length) const;
+  Scalar raise(Scalar seen);
 };
+
+/// Turns the scores that each row of x has seen into e^(x_j - greatest), in place, and the others
+/// into 0; sums[i] is the sum of row i. Where all so far are hidden, all get 0.
+void make_exponentials(const SoftmaxRow* rows, const Stretch* seen, const Matrix& x, Scalar* sums);
 
 /// Sets y = e^(x_j - greatest) / Σ e^(x_k - greatest), given the greatest x; returns the sum.
 Scalar softmax_below(const Scalar* x, Scalar greatest, Scalar* y, int64_t length);

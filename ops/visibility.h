@@ -14,6 +14,7 @@
 
 #include "core/array.h"
 #include "core/field.h"
+#include "core/stretch.h"
 
 namespace shiftgrad {
 
@@ -113,11 +114,8 @@ struct Visibility {
   /// batch members, T queries and K keys.
   void check(const char* operation, int64_t B, int64_t T, int64_t K) const;
 
-  /// The keys begin … end-1 that the rules leave to query i; none where begin ≥ end.
-  struct Range {
-    /// The first key, and the one behind the last.
-    int64_t begin, end;
-  };
+  /// The keys that the rules leave to a query; none where begin ≥ end.
+  using Range = Stretch;
   /// Returns the keys that the rules leave to query i of T.
   Range range(int64_t i, int64_t T, int64_t K) const;
 

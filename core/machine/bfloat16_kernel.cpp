@@ -72,13 +72,12 @@ INLINE_FOR_BFLOAT16 void store_tile(Scalar alpha, const __m512 (&sums)[rows * ve
                  c.column_stride, c.columns - column);
 }
 
-/// c = alpha a b + beta c for `rows` rows of a, of which c may lack some, and for `panels` panels
-/// of b side by side. All sums are in registers. Three rows share a pointer: their places are what
+/// c = alpha a b + beta c for `rows` rows of a, of which c may lack some, and for `vectors` vectors
+/// of b side by side, two in a panel. All sums are in registers. Three rows share a pointer: their places are what
 /// the CPU's addresses can express.
-template <int rows, int panels>
+template <int rows, int vectors>
 FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
                                 Scalar beta, const Matrix& c) {
-  constexpr int vectors = panels * tile_columns / lanes;
   __m512 sums[rows * vectors];
 #pragma GCC unroll 32
   for (int n = 0; n < rows * vectors; ++n) sums[n] = _mm512_setzero_ps();
@@ -89,7 +88,7 @@ FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, 
   for (int64_t row = 0; row < rows; row += 3) thirds[row / 3] = a.data + row * a.row_stride;
   const int64_t steps[3] = {0, a.row_stride, 2 * a.row_stride};
   for (int64_t pair = 0; pair < a.columns; ++pair, b += tile_columns) {
-    for (int vector = 0; vector < 2; ++vector)
+    for (int vector = 0; vector < 2 && vector < vectors; ++vector)
       _mm_prefetch(reinterpret_cast<const char*>(b + prefetched + vector * lanes), _MM_HINT_T0);
     __m512bh right[vectors];
     for (int vector = 0; vector < vectors; ++vector)
@@ -107,26 +106,34 @@ FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, 
   store_tile<rows, vectors>(alpha, sums, beta, c);
 }
 
+template <int vectors>
+FOR_BFLOAT16 void multiply_columns(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
+                                   Scalar beta, const Matrix& c) {
+  if (c.rows <= 4) return multiply_rows<4, vectors>(a, b, alpha, beta, c);
+  if (c.rows <= 8) return multiply_rows<8, vectors>(a, b, alpha, beta, c);
+  multiply_rows<tile_rows, vectors>(a, b, alpha, beta, c);
+}
+
 FOR_BFLOAT16 void multiply(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
                            Scalar beta, const Matrix& c) {
-  if (c.rows <= 4) return multiply_rows<4, 1>(a, b, alpha, beta, c);
-  if (c.rows <= 8) return multiply_rows<8, 1>(a, b, alpha, beta, c);
-  multiply_rows<tile_rows, 1>(a, b, alpha, beta, c);
+  if (c.columns <= lanes) return multiply_columns<1>(a, b, alpha, beta, c);
+  multiply_columns<2>(a, b, alpha, beta, c);
 }
 
 FOR_BFLOAT16 void multiply_row(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
                                Scalar beta, const Matrix& c) {
   int64_t column = 0;
   for (; c.columns - column > 3 * tile_columns; column += 4 * tile_columns)
-    multiply_rows<1, 4>(a, b + column * a.columns, alpha, beta,
+    multiply_rows<1, 8>(a, b + column * a.columns, alpha, beta,
                         c.columns_from(column, c.columns - column));
   for (; column < c.columns; column += tile_columns)
-    multiply_rows<1, 1>(a, b + column * a.columns, alpha, beta,
+    multiply_rows<1, 2>(a, b + column * a.columns, alpha, beta,
                         c.columns_from(column, c.columns - column));
 }
 
 constexpr Bfloat16Kernel kernel = {.tile_rows = tile_rows,
                                    .tile_columns = tile_columns,
+                                   .part_columns = lanes,
                                    .numbers = 2,
                                    .pack_left = pack<tile_rows>,
                                    .pack_right = pack<tile_columns>,

@@ -57,7 +57,8 @@ void scale_row(Scalar factor, const Matrix& x, int64_t row) {
 }
 
 void add_rows(const ConstMatrix& x, Scalar* sums) {
-  for (int64_t i = 0; i < x.rows; ++i) simd::axpby(1, &x.at(i, 0), 1, sums, x.columns);
+  const Matrix repeated = {sums, x.rows, x.columns, 0, 1};
+  simd::add_rows(x, repeated, repeated);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION

@@ -32,6 +32,8 @@ struct PanelKernel {
 
   /// The rows and columns of c that one tile computes.
   int64_t tile_rows, tile_columns;
+  /// The columns that `multiply` can leave out at either side of a tile, in multiples of these.
+  int64_t part_columns = tile_columns;
   /// The numbers in an element of a panel, which follow one another in depth.
   int64_t numbers;
   /// The elements whose products are added up in one go: a sum is cut at multiples of them alone.
@@ -43,6 +45,9 @@ struct PanelKernel {
   Pack pack_left, pack_right;
   /// Multiplies with one panel of b; c is a tile, or less at the edges.
   Multiply multiply;
+  /// Multiplies with rows of b that lie `step` elements apart; null for a kernel that packs pairs.
+  void (*multiply_apart)(const MatrixView<const Element>& a, const Element* b, int64_t step,
+                         Scalar alpha, Scalar beta, const Matrix& c) = nullptr;
   /// Packs an a of one row into a panel of that row alone.
   Pack pack_row;
   /// Multiplies one row with as many panels of b as c is wide.

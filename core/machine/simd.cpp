@@ -76,6 +76,12 @@ void zip(Binary f, const Scalar* a, const Scalar* b, Scalar* y, int64_t n) {
   }
 }
 
+void add_rows(ConstMatrix a, ConstMatrix b, Matrix y) {
+  for (int64_t i = 0; i < y.rows; ++i)
+    zip_with(&a.at(i, 0), &b.at(i, 0), &y.at(i, 0), y.columns,
+             [](Vector p, Vector q) HWY_ATTR { return hn::Add(p, q); });
+}
+
 void axpby(Scalar alpha, const Scalar* x, Scalar beta, Scalar* y, int64_t n) {
   if (beta == 0) {
     for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
@@ -172,6 +178,11 @@ void products(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y)
   }
 }
 
+/// x = 0
+HWY_INLINE void clear(Scalar* x, int64_t n) {
+  for_vectors(n, [&](auto access, int64_t i) HWY_ATTR { access.store(hn::Zero(Lanes()), x + i); });
+}
+
 Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
   return add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
     Vector value = exp(hn::Sub(access.load(x + i), constant(shift)));
@@ -180,12 +191,19 @@ Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
   });
 }
 
-Scalar exp_below(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
-  return add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
-    Vector value = exp_below_zero(hn::Sub(access.load(x + i), constant(shift)));
-    access.store(value, y + i);
-    return hn::Add(total, value);
-  });
+void exp_below(Matrix x, const Stretch* seen, const Scalar* shifts, Scalar* sums) {
+  for (int64_t row = 0; row < x.rows; ++row) {
+    Scalar* const from = &x.at(row, seen[row].begin);
+    const int64_t n = seen[row].end - seen[row].begin;
+    const Vector shift = constant(shifts[row]);
+    sums[row] = add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
+      Vector value = exp_below_zero(hn::Sub(access.load(from + i), shift));
+      access.store(value, from + i);
+      return hn::Add(total, value);
+    });
+    clear(&x.at(row, 0), seen[row].begin);
+    clear(from + n, x.columns - seen[row].end);
+  }
 }
 
 /// Returns v, but 0 where p = 0.
@@ -193,8 +211,8 @@ HWY_INLINE Vector where_seen(Vector p, Vector v) {
   return hn::IfThenZeroElse(hn::Eq(p, hn::Zero(Lanes())), v);
 }
 
-void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar mean, Scalar factor, Scalar beta,
-                      Scalar* dx, int64_t n) {
+HWY_INLINE void gradient_of(const Scalar* p, const Scalar* dp, Scalar mean, Scalar factor,
+                            Scalar beta, Scalar* dx, int64_t n) {
   for_vectors(n, [&](auto access, int64_t i) HWY_ATTR {
     Vector seen = access.load(p + i);
     Vector scaled = hn::Mul(constant(factor), seen);
@@ -204,12 +222,19 @@ void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar mean, Scalar fac
   });
 }
 
-Scalar softmax_mean(const Scalar* p, const Scalar* dp, int64_t n) {
+void softmax_gradient(const Scalar* p, const Scalar* dp, Scalar mean, Scalar factor, Scalar beta,
+                      Scalar* dx, int64_t n) {
+  gradient_of(p, dp, mean, factor, beta, dx, n);
+}
+
+HWY_INLINE Scalar mean_of(const Scalar* p, const Scalar* dp, int64_t n) {
   return add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
     Vector seen = access.load(p + i);
     return hn::Add(total, where_seen(seen, hn::Mul(seen, access.load(dp + i))));
   });
 }
+
+Scalar softmax_mean(const Scalar* p, const Scalar* dp, int64_t n) { return mean_of(p, dp, n); }
 
 // 0 times a number that is not finite is NaN, and a sum with a NaN is one.
 bool is_finite(const Scalar* x, int64_t n) {
@@ -225,8 +250,7 @@ struct Greatest {
   hn::Vec<hn::RebindToUnsigned<Lanes>> magnitude;
 };
 
-Scalar maximum(const Scalar* x, int64_t n) {
-  require(n >= 1, "maximum: of ", n, " numbers: expected at least 1");
+HWY_INLINE Scalar greatest_of(const Scalar* x, int64_t n) {
   const hn::RebindToUnsigned<Lanes> bits;
   auto join = [](Greatest a, Greatest b) HWY_ATTR {
     return Greatest{hn::Max(a.number, b.number), hn::Max(a.magnitude, b.magnitude)};
@@ -241,6 +265,35 @@ Scalar maximum(const Scalar* x, int64_t n) {
   return hn::GetLane(hn::MaxOfLanes(Lanes(), found.number));
 }
 
+Scalar maximum(const Scalar* x, int64_t n) {
+  require(n >= 1, "maximum: of ", n, " numbers: expected at least 1");
+  return greatest_of(x, n);
+}
+
+void maxima(ConstMatrix x, const Stretch* seen, Scalar* results) {
+  for (int64_t i = 0; i < x.rows; ++i) {
+    const auto [begin, end] = seen[i];
+    results[i] = begin < end ? greatest_of(&x.at(i, begin), end - begin)
+                             : -std::numeric_limits<Scalar>::infinity();
+  }
+}
+
+void scale_rows(const Scalar* factors, ConstMatrix x, Matrix y) {
+  for (int64_t i = 0; i < x.rows; ++i)
+    for_vectors(x.columns, [&](auto access, int64_t j) HWY_ATTR {
+      access.store(hn::Mul(constant(factors[i]), access.load(&x.at(i, j))), &y.at(i, j));
+    });
+}
+
+void softmax_means(ConstMatrix p, ConstMatrix dp, Scalar* means) {
+  for (int64_t i = 0; i < p.rows; ++i) means[i] = mean_of(&p.at(i, 0), &dp.at(i, 0), p.columns);
+}
+
+void softmax_gradients(ConstMatrix p, const Scalar* means, Scalar factor, Matrix dp) {
+  for (int64_t i = 0; i < p.rows; ++i)
+    gradient_of(&p.at(i, 0), &dp.at(i, 0), means[i], factor, 0, &dp.at(i, 0), p.columns);
+}
+
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
 
 HWY_AFTER_NAMESPACE();
@@ -252,6 +305,7 @@ namespace shiftgrad::SHIFTGRAD_PRECISION::simd {
 SHIFTGRAD_DISPATCH(map);
 SHIFTGRAD_DISPATCH(map_gradient);
 SHIFTGRAD_DISPATCH(zip);
+SHIFTGRAD_DISPATCH(add_rows);
 SHIFTGRAD_DISPATCH(axpby);
 SHIFTGRAD_DISPATCH(multiply_add);
 SHIFTGRAD_DISPATCH(sum);
@@ -262,6 +316,10 @@ SHIFTGRAD_DISPATCH(softmax_mean);
 SHIFTGRAD_DISPATCH(softmax_gradient);
 SHIFTGRAD_DISPATCH(is_finite);
 SHIFTGRAD_DISPATCH(maximum);
+SHIFTGRAD_DISPATCH(maxima);
+SHIFTGRAD_DISPATCH(scale_rows);
+SHIFTGRAD_DISPATCH(softmax_means);
+SHIFTGRAD_DISPATCH(softmax_gradients);
 
 std::vector<std::string> instruction_sets() {
   std::vector<std::string> names;

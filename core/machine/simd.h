@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/machine/matrix.h"
+#include "core/stretch.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION::simd {
 
@@ -47,6 +48,10 @@ extern void (*const map_gradient)(Unary f, const Scalar* x, const Scalar* y, con
 /// y = f(a, b)
 extern void (*const zip)(Binary f, const Scalar* a, const Scalar* b, Scalar* y, int64_t n);
 
+/// y = a + b for matrices whose rows have no gaps, row after row. A row stride of 0 stands for one
+/// row in place of many, in y too: then a's rows are added up.
+extern void (*const add_rows)(ConstMatrix a, ConstMatrix b, Matrix y);
+
 /// y = alpha x + beta y; a beta of 0 never reads y.
 extern void (*const axpby)(Scalar alpha, const Scalar* x, Scalar beta, Scalar* y, int64_t n);
 
@@ -62,6 +67,21 @@ extern bool (*const is_finite)(const Scalar* x, int64_t n);
 /// The largest x, or NaN if there is one. Throws an Error if n is less than 1.
 extern Scalar (*const maximum)(const Scalar* x, int64_t n);
 
+// The next ones take matrices whose rows have no gaps, and do for each row what calls would do.
+
+/// The `maximum` of the seen columns of each row, -inf where none is seen.
+extern void (*const maxima)(ConstMatrix x, const Stretch* seen, Scalar* results);
+
+/// y_i = factor_i x_i
+extern void (*const scale_rows)(const Scalar* factors, ConstMatrix x, Matrix y);
+
+/// The `softmax_mean` of each row.
+extern void (*const softmax_means)(ConstMatrix p, ConstMatrix dp, Scalar* means);
+
+/// The `softmax_gradient` of each row, in place of dp.
+extern void (*const softmax_gradients)(ConstMatrix p, const Scalar* means, Scalar factor,
+                                       Matrix dp);
+
 /// y = alpha x aᵀ + beta y for matrices whose rows have no gaps; a beta of 0 never reads y. This is
 /// for an x of few rows: a is read once for four of them, as fast as it comes out of the caches.
 extern void (*const products)(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar beta, Matrix y);
@@ -69,9 +89,10 @@ extern void (*const products)(Scalar alpha, ConstMatrix x, ConstMatrix a, Scalar
 /// y = exp(x - shift); returns Σ y. The softmax of a row is this with the row's maximum as shift.
 extern Scalar (*const exp_minus)(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
 
-/// Computes the same in two thirds of the time for a shift that no x exceeds. Floats below e^-87
-/// are 0.
-extern Scalar (*const exp_below)(const Scalar* x, Scalar shift, Scalar* y, int64_t n);
+/// Computes the same for each row of a matrix whose rows have no gaps, in its place: for its `seen`
+/// columns, which its shift is not below, while the others become 0. It takes two thirds of the
+/// time. Floats below e^-87 are 0.
+extern void (*const exp_below)(Matrix x, const Stretch* seen, const Scalar* shifts, Scalar* sums);
 
 /// Σ p dp over the elements with p ≠ 0, the mean of dp under a softmax p.
 extern Scalar (*const softmax_mean)(const Scalar* p, const Scalar* dp, int64_t n);

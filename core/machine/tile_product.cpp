@@ -20,6 +20,12 @@ auto with_kernel(Body body) {
 /// The distance between the rows or columns of a packed left factor of this length: whole lines.
 int64_t left_step(int64_t length) { return divide_up(length, 16) * 16; }
 
+/// Whether a kernel takes the rows of b where they lie.
+template <class Element>
+bool lies_in_panels(const PanelKernel<Element>& kernel, const ConstMatrix& b) {
+  return !kernel.convert && b.column_stride == 1 && b.columns % kernel.tile_columns == 0;
+}
+
 template <class Element>
 void multiply_tiles(const PanelKernel<Element>& kernel, Scalar alpha, const LeftFactor& a,
                     const PackedFactor& b, Scalar beta, const Matrix& c, const Band& of_a,
@@ -30,15 +36,24 @@ void multiply_tiles(const PanelKernel<Element>& kernel, Scalar alpha, const Left
                                           a.elements.row_stride, a.elements.column_stride};
   for_tiles(kernel, c, [&](int64_t row, int64_t rows, int64_t column, int64_t columns) {
     const int64_t last = row + rows - 1;
-    if (column > of_c.end(row, last) || column + columns <= of_c.begin(row, last)) return;
-    const Element* panel = panels + column / kernel.tile_columns * b.panel_step;
+    const int64_t part = kernel.part_columns;
+    auto within = [&](int64_t bound) { return std::clamp<int64_t>(bound - column, 0, columns); };
+    const int64_t first = within(of_c.begin(row, last)) / part * part;
+    const int64_t behind = divide_up(within(of_c.end(row, last) + 1), part) * part;
+    const int64_t width = std::min(behind, columns) - first;
+    if (width <= 0) return;
+    const Element* panel = panels + column / kernel.tile_columns * b.panel_step + first;
     const int64_t begin = std::clamp<int64_t>(of_a.begin(row, last), 0, a.matrix.columns) /
                           (kernel.numbers * kernel.depth_step) * kernel.depth_step;
     const int64_t end = divide_up(
         std::clamp<int64_t>(of_a.end(row, last) + 1, 0, a.matrix.columns), kernel.numbers);
-    kernel.multiply(left.block(row, rows, begin, std::max<int64_t>(end - begin, 0)),
-                    panel + begin * kernel.tile_columns, alpha, beta,
-                    c.block(row, rows, column, columns));
+    const MatrixView<const Element> rows_of_a =
+        left.block(row, rows, begin, std::max<int64_t>(end - begin, 0));
+    const Matrix to = c.block(row, rows, column + first, width);
+    if (kernel.multiply_apart)
+      kernel.multiply_apart(rows_of_a, panel + begin * b.depth_step, b.depth_step, alpha, beta, to);
+    else
+      kernel.multiply(rows_of_a, panel + begin * b.depth_step, alpha, beta, to);
   });
 }
 
@@ -51,8 +66,8 @@ PackedFactor PackedFactor::block(int64_t first_row, int64_t row_count, int64_t f
   return with_kernel([&](const auto& kernel) -> PackedFactor {
     return {part,
             panels + first_column / kernel.tile_columns * panel_step +
-                first_row / kernel.numbers * kernel.tile_columns,
-            panel_step};
+                first_row / kernel.numbers * depth_step,
+            panel_step, depth_step};
   });
 }
 
@@ -98,13 +113,17 @@ LeftFactor pack_left_part(const ConstMatrix& a, Scalar* panels, int64_t first_ro
 
 PackedFactor pack_right(const ConstMatrix& b, Scalar* panels) {
   return with_kernel([&]<class Element>(const PanelKernel<Element>& kernel) -> PackedFactor {
+    if (lies_in_panels(kernel, b)) return {b, b.data, kernel.tile_columns, b.row_stride};
     kernel.pack_right(b, reinterpret_cast<Element*>(panels));
-    return {b, panels, divide_up(b.rows, kernel.numbers) * kernel.tile_columns};
+    return {b, panels, divide_up(b.rows, kernel.numbers) * kernel.tile_columns,
+            kernel.tile_columns};
   });
 }
 
 PackedMatrix::PackedMatrix(const ConstMatrix& b, bool packs)
-    : panels_(packs ? Buffer(right_panel_count(b.rows, b.columns)) : Buffer()),
+    : panels_(packs && !with_kernel([&](const auto& kernel) { return lies_in_panels(kernel, b); })
+                  ? Buffer(right_panel_count(b.rows, b.columns))
+                  : Buffer()),
       factor(packs ? pack_right(b, panels_.data()) : PackedFactor{b}) {}
 
 void PackedMatrix::multiply(const ConstMatrix& a, Scalar beta, const Matrix& c) const {

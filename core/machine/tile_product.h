@@ -23,11 +23,11 @@ struct LeftFactor {
   }
 };
 
-/// A right factor, or a part of one, with its panels if it has any.
+/// A right factor, or a part of one, with its panels if it has any: its own rows, if they serve.
 struct PackedFactor {
   ConstMatrix matrix;
   const Scalar* panels = nullptr;
-  int64_t panel_step = 0;  ///< in Scalars, from one panel to the next
+  int64_t panel_step = 0, depth_step = 0;  ///< in Scalars, from one panel or depth to the next
 
   /// A part. `first_row` must be even, and `first_column` a multiple of `part_columns`.
   PackedFactor block(int64_t first_row, int64_t row_count, int64_t first_column,

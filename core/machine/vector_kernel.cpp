@@ -8,6 +8,7 @@
 #include <hwy/cache_control.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "core/machine/dispatch.h"
@@ -24,8 +25,8 @@ namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE {
 constexpr bool has_many_registers = lanes * sizeof(Scalar) == 64 || HWY_ARCH_ARM_A64;
 constexpr int64_t product_rows = has_many_registers ? 12 : HWY_NATIVE_FMA ? 6 : 4;
 constexpr int64_t product_columns = 2 * lanes;
-/// How far ahead of the numbers that it multiplies a panel of b is fetched.
-constexpr int64_t prefetched = 32 * product_columns;
+/// How many depths ahead of the numbers that it multiplies a panel of b is fetched.
+constexpr int64_t prefetched = 32;
 
 /// Packs two or four columns of b, each of which has its numbers side by side, into their places of
 /// a panel of `width`.
@@ -123,7 +124,7 @@ void convert_rounded(const ConstMatrix& a, Scalar* elements, int64_t step) {
 
 /// c = alpha sums + beta c for a whole tile in dense rows. No loop is left over, so that the sums
 /// stay in registers.
-template <int rows>
+template <int rows, bool wide>
 HWY_INLINE void store_whole(Scalar alpha, const Vector (&left)[rows], const Vector (&right)[rows],
                             Scalar beta, const Matrix& c) {
   const Vector factor = constant(alpha), kept = constant(beta);
@@ -134,7 +135,7 @@ HWY_INLINE void store_whole(Scalar alpha, const Vector (&left)[rows], const Vect
   };
   for (int row = 0; row < rows; ++row, to += c.row_stride) {
     store(left[row], to);
-    store(right[row], to + lanes);
+    if constexpr (wide) store(right[row], to + lanes);
   }
 }
 
@@ -155,9 +156,9 @@ HWY_INLINE void store_part(Scalar alpha, const Vector (&left)[rows], const Vecto
 
 /// c = alpha a b + beta c for an a of `rows` rows, at any strides, all sums in registers. Three
 /// rows share a pointer: their places are what the CPU's addresses can express.
-template <int rows>
-HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta,
-                              const Matrix& c) {
+template <int rows, bool wide = true>
+HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha,
+                              Scalar beta, const Matrix& c) {
   Vector left[rows], right[rows];
   for (int row = 0; row < rows; ++row) left[row] = right[row] = hn::Zero(Lanes());
   for (int64_t row = 0; row < rows; ++row)
@@ -167,53 +168,64 @@ HWY_INLINE void multiply_rows(const ConstMatrix& a, const Scalar* b, Scalar alph
   const int64_t steps[3] = {0, a.row_stride, 2 * a.row_stride};
   // If the rows of a lie one behind another, the next tile's follow.
   const Scalar* ahead = a.data + rows * a.row_stride;
-  for (int64_t n = 0; n < a.columns; ++n, b += product_columns, ahead += lanes) {
+  for (int64_t n = 0; n < a.columns; ++n, b += step, ahead += lanes) {
     hwy::Prefetch(ahead);
-    hwy::Prefetch(b + prefetched);
-    hwy::Prefetch(b + prefetched + lanes);
-    const Vector b_left = hn::LoadU(Lanes(), b), b_right = hn::LoadU(Lanes(), b + lanes);
+    hwy::Prefetch(b + prefetched * step);
+    hwy::Prefetch(b + prefetched * step + lanes);
+    const Vector b_left = hn::LoadU(Lanes(), b);
+    Vector b_right;
+    if constexpr (wide) b_right = hn::LoadU(Lanes(), b + lanes);
     for (int row = 0; row < rows; ++row) {
       const Vector shared = constant(thirds[row / 3][steps[row % 3]]);
       left[row] = hn::MulAdd(shared, b_left, left[row]);
-      right[row] = hn::MulAdd(shared, b_right, right[row]);
+      if constexpr (wide) right[row] = hn::MulAdd(shared, b_right, right[row]);
     }
     for (const Scalar*& third : thirds) third += a.column_stride;
   }
-  if (c.columns == product_columns && c.column_stride == 1)
-    store_whole<rows>(alpha, left, right, beta, c);
+  if (c.columns == (wide ? product_columns : lanes) && c.column_stride == 1)
+    store_whole<rows, wide>(alpha, left, right, beta, c);
   else
     store_part<rows>(alpha, left, right, beta, c);
 }
 
-/// Multiplies pieces of `rows` rows while there are as many, and the rest by halves.
-template <int rows>
-HWY_INLINE void multiply_pieces(ConstMatrix a, const Scalar* b, Scalar alpha, Scalar beta,
-                                Matrix c) {
+/// Multiplies pieces of `rows` rows while there are as many, and the rest in powers of two.
+template <int rows, bool wide>
+HWY_INLINE void multiply_pieces(ConstMatrix a, const Scalar* b, int64_t step, Scalar alpha,
+                                Scalar beta, Matrix c) {
   while (c.rows >= rows) {
-    multiply_rows<rows>(a, b, alpha, beta, c);
+    multiply_rows<rows, wide>(a, b, step, alpha, beta, c);
     a = a.rows_from(rows, a.rows - rows), c = c.rows_from(rows, c.rows - rows);
   }
-  if constexpr (rows > 1) multiply_pieces<rows / 2>(a, b, alpha, beta, c);
+  constexpr int rest = static_cast<int>(std::bit_floor(static_cast<unsigned>(rows - 1)));
+  if constexpr (rest > 0) multiply_pieces<rest, wide>(a, b, step, alpha, beta, c);
+}
+
+void multiply_apart(const ConstMatrix& a, const Scalar* b, int64_t step, Scalar alpha, Scalar beta,
+                    const Matrix& c) {
+  if (c.columns > lanes) return multiply_pieces<product_rows, true>(a, b, step, alpha, beta, c);
+  multiply_pieces<product_rows, false>(a, b, step, alpha, beta, c);
 }
 
 void multiply(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta, const Matrix& c) {
-  multiply_pieces<product_rows>(a, b, alpha, beta, c);
+  multiply_apart(a, b, product_columns, alpha, beta, c);
 }
 
 void multiply_row(const ConstMatrix& a, const Scalar* b, Scalar alpha, Scalar beta,
                   const Matrix& c) {
   for (int64_t column = 0; column < c.columns; column += product_columns)
-    multiply_rows<1>(a, b + column * a.columns, alpha, beta,
+    multiply_rows<1>(a, b + column * a.columns, product_columns, alpha, beta,
                      c.columns_from(column, std::min(product_columns, c.columns - column)));
 }
 
 const PanelKernel<Scalar>& vector_kernel() {
   static constexpr PanelKernel<Scalar> kernel = {.tile_rows = product_rows,
                                                  .tile_columns = product_columns,
+                                                 .part_columns = lanes,
                                                  .numbers = 1,
                                                  .pack_left = pack<product_rows>,
                                                  .pack_right = pack<product_columns>,
                                                  .multiply = multiply,
+                                                 .multiply_apart = multiply_apart,
                                                  .pack_row = pack<1>,
                                                  .multiply_row = multiply_row};
   return kernel;

@@ -18,7 +18,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <memory>
 #include <optional>
 
@@ -34,26 +33,74 @@ namespace shiftgrad::SHIFTGRAD_PRECISION {
 
 namespace {
 
+/// y = x + beta y for a beta of 0 or 1
+void add_into(const ConstMatrix& x, const Matrix& y, Scalar beta) {
+  beta == 0 ? copy_matrix(x, y) : simd::add_rows(x, y, y);
+}
+
+/// Whether two tensors [B, H, rows, D] surely have no element in common: they are of two buffers, or
+/// of one at equal strides, as the slices of a projection are.
+bool are_apart(const Tensor& x, const Tensor& y) {
+  const Layout &one = x.layout(), &other = y.layout();
+  if (x.data() - one.offset != y.data() - other.offset) return true;
+  if (one.strides != other.strides) return false;
+  Layout both{{2}, {other.offset - one.offset}};
+  for (int axis = 0; axis < one.rank(); ++axis) {
+    both.shape.push_back(std::max(one.shape[axis], other.shape[axis]));
+    both.strides.push_back(one.strides[axis]);
+  }
+  return !both.is_broadcast() && !both.overlaps();
+}
+
+/// Whether the task of each head can add to the gradient of x itself, since no task of another head
+/// adds to the same elements.
+bool adds_in_place(const Tensor& x, const Tensor& y, const Tensor& z, const AttentionProblem& p) {
+  const Layout& layout = x.layout();
+  return p.strips() == 1 && layout.strides[-1] == 1 && !layout.is_broadcast() &&
+         are_apart(x, y) && are_apart(x, z);
+}
+
 /// The gradient of one input, as a matrix for each task.
 class TaskGradient {
  public:
   /// Sets up the gradient of `input` by head, [H or 1, rows, columns] or [B, H, rows, columns]; an
-  /// undefined input has none.
-  TaskGradient(const Tensor& input, const AttentionProblem& problem) {
+  /// undefined input has none. `in_place` is whether tasks add to it themselves.
+  TaskGradient(const Tensor& input, const AttentionProblem& problem, bool in_place = false) {
     if (!input.requires_gradient()) return;
     target_ =
         expand(input, {problem.strips(), problem.B, problem.H, input.size(-2), input.size(-1)});
-    sums_ = Tensor::empty(target_.shape());
-    data_ = sums_.mutable_data();
+    if (in_place) {
+      open_ = input.open_gradient();
+      own_.resize(static_cast<size_t>(problem.B * problem.H));
+    } else {
+      sums_ = Tensor::empty(target_.shape());
+      data_ = sums_.mutable_data();
+    }
   }
 
-  bool wanted() const { return sums_.defined(); }
+  bool wanted() const { return target_.defined(); }
 
   /// Returns a task's matrix; its data are null when nobody wants the gradient.
   Matrix of(int64_t task) const {
     if (!wanted()) return {};
-    int64_t rows = sums_.size(-2), columns = sums_.size(-1);
-    return Matrix::row_major(data_ + task * rows * columns, rows, columns);
+    int64_t rows = target_.size(-2), columns = target_.size(-1);
+    Scalar* data = open_ ? own_[static_cast<size_t>(task)].data() : data_ + task * rows * columns;
+    return Matrix::row_major(data, rows, columns);
+  }
+
+  /// Takes memory for a task's matrix, and adds that to a gradient in place.
+  void begin(int64_t task) {
+    if (open_) own_[static_cast<size_t>(task)] = Buffer(target_.size(-2) * target_.size(-1));
+  }
+  void end(int64_t task) {
+    if (!open_) return;
+    const Layout& layout = open_.target.layout();
+    int64_t H = layout.shape[1];
+    Scalar* to = open_.target.mutable_data() + task / H * layout.strides[0] +
+                 task % H * layout.strides[1];
+    const Matrix sums = of(task);
+    add_into(sums, {to, sums.rows, sums.columns, layout.strides[2], 1}, open_.beta);
+    own_[static_cast<size_t>(task)] = {};
   }
 
   bool is_finite(int64_t task) const {
@@ -65,12 +112,14 @@ class TaskGradient {
   }
 
   void deliver() const {
-    if (wanted()) accumulate(target_.open_gradient(), sums_);
+    if (wanted() && !open_) accumulate(target_.open_gradient(), sums_);
   }
 
  private:
   Tensor target_, sums_;  // [strips, B, H, rows, columns]
   Scalar* data_ = nullptr;
+  OpenGradient open_{};        // [B, H, rows, columns], in place
+  std::vector<Buffer> own_{};  // of each head, while its task runs
 };
 
 /// The gradient of the query, whose rows are written by one block each: in place where it is dense.
@@ -98,9 +147,7 @@ class QueryGradient {
     written = true;
     ConstMatrix rows = block.queries(rows_);
     Scalar* to = data_ + (rows.data - rows_.data());
-    for (int64_t i = 0; i < dq.rows; ++i)
-      simd::axpby(1, &dq.at(i, 0), in_place_ ? open_.beta : 0, to + i * rows.row_stride,
-                  dq.columns);
+    add_into(dq, {to, rows.rows, rows.columns, rows.row_stride, 1}, in_place_ ? open_.beta : 0);
     return finite;
   }
 
@@ -127,7 +174,8 @@ struct Gradients {
   const AttentionProblem& problem;
   const RelativeAttention& a = problem.a;
   QueryGradient query{a.query, problem};
-  TaskGradient key{a.key, problem}, value{a.value, problem};
+  TaskGradient key{a.key, problem, adds_in_place(a.key, a.query, a.value, problem)};
+  TaskGradient value{a.value, problem, adds_in_place(a.value, a.query, a.key, problem)};
   TaskGradient content_bias{bias_by_head(a.content_bias), problem};
   TaskGradient position_bias{bias_by_head(a.position_bias), problem};
   TaskGradient position_rows{table_by_head(a.position_rows), problem};
@@ -156,11 +204,13 @@ struct BackwardFactors {
   const Gradients& gradients;
   const RelativeAttention& a = problem.a;
   bool packs = problem.packs();
-  ScoreFactors scores{a, packs && !problem.keeps_exponentials()};
-  HeadFactors keys{a.key, HeadFactors::Side::rows, packs};
-  HeadFactors values{a.value, HeadFactors::Side::transposed, packs};
-  HeadFactors position_rows{table_by_head(a.position_rows), HeadFactors::Side::rows, packs};
-  HeadFactors position_queries{table_by_head(a.position_queries), HeadFactors::Side::rows, packs};
+  ScoreFactors scores{problem, packs && !problem.keeps_exponentials()};
+  HeadFactors keys{a.key, HeadFactors::Side::rows, problem, packs};
+  HeadFactors values{a.value, HeadFactors::Side::transposed, problem, packs};
+  HeadFactors position_rows{table_by_head(a.position_rows), HeadFactors::Side::rows, problem,
+                            packs};
+  HeadFactors position_queries{table_by_head(a.position_queries), HeadFactors::Side::rows, problem,
+                               packs};
 };
 
 /// What a thread needs beyond the scratch of the forward pass.
@@ -277,29 +327,26 @@ struct BackwardBlock {
   /// passes nothing on, whatever its query sees.
   void scale(const ConstMatrix& dy) {
     const Scalar* saved = record.rows.data() + 2 * block.row_number();
-    ConstMatrix y = block.queries(record.y);
+    std::array<Scalar, AttentionScratch::most_rows> factors;
     for (int64_t i = 0; i < block.rows; ++i) {
       SoftmaxRow& row = rows[static_cast<size_t>(i)] = {saved[2 * i], saved[2 * i + 1]};
       const Scalar* of_y = dy.data + i * dy.row_stride;
       if (zeros == Zeros::select && is_zero(of_y, scratch.D)) row = {};  // as if it saw no key
-      Matrix of_row = scaled.rows_from(i, 1);
-      if (row.total == 0)
-        clear_matrix(of_row);
-      else
-        simd::axpby(1 / row.total, of_y, 0, of_row.data, scratch.D);
-      means[static_cast<size_t>(i)] =
-          simd::softmax_mean(of_row.data, y.data + i * y.row_stride, scratch.D);
+      factors[static_cast<size_t>(i)] = 1 / row.total;
     }
+    simd::scale_rows(factors.data(), dy, scaled);
+    for (int64_t i = 0; i < block.rows; ++i)
+      if (rows[static_cast<size_t>(i)].total == 0) clear_matrix(scaled.rows_from(i, 1));
+    simd::softmax_means(scaled, block.queries(record.y), means.data());
   }
 
   /// Makes some rows of e_ij = total_i p_ij again.
   void exponentials(const TileScores& scores, int64_t first, int64_t count) const {
     scores.finish(first, count);
-    for (int64_t i = first; i < first + count; ++i) {
-      auto [begin, end] = scores.tile.seen[static_cast<size_t>(i)];
-      clear_outside(scores.by_key, i, begin, end);
-      rows[static_cast<size_t>(i)].make_again(&scores.by_key.at(i, begin), end - begin);
-    }
+    std::array<Scalar, AttentionProblem::near_rows> sums;
+    make_exponentials(&rows[static_cast<size_t>(first)],
+                      &scores.tile.seen[static_cast<size_t>(first)],
+                      scores.by_key.rows_from(first, count), sums.data());
   }
 
   /// Sets e_ij of rows that pass nothing on to 0.
@@ -310,11 +357,8 @@ struct BackwardBlock {
 
   /// Turns some rows of dp_ij into ds_ij.
   void score_gradients(const ConstMatrix& e, const Matrix& ds, int64_t first, int64_t count) const {
-    for (int64_t i = first; i < first + count; ++i) {
-      Scalar* row = &ds.at(i, 0);
-      simd::softmax_gradient(&e.at(i, 0), row, means[static_cast<size_t>(i)], *a.factor, 0, row,
-                             ds.columns);
-    }
+    simd::softmax_gradients(e.rows_from(first, count), &means[static_cast<size_t>(first)], *a.factor,
+                            ds.rows_from(first, count));
   }
 
   /// dp_ij = dy_i·(v_j + clipped_values[c]) / total_i for some rows, which begin with the second
@@ -404,11 +448,14 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
   Gradients gradients{problem};
   BackwardFactors factors{problem, gradients};
   TileList tiles(problem);
-  leave_out_zeros([&](Zeros zeros) {
-    std::atomic<bool> is_finite = true;
-    parallel_ranges(heads * strips, grain, [&](int64_t begin, int64_t end) {
-      BackwardScratch scratch{{problem}};
-      for (int64_t task = begin; task < end; ++task) {
+  parallel_ranges(heads * strips, grain, [&](int64_t begin, int64_t end) {
+    BackwardScratch scratch{{problem}};
+    for (int64_t task = begin; task < end; ++task) {
+      for (HeadFactors* own : {&factors.scores.keys, &factors.keys, &factors.values})
+        own->begin(task);
+      for (TaskGradient* own : {&gradients.key, &gradients.value}) own->begin(task);
+      leave_out_zeros([&](Zeros zeros) {
+        bool is_finite = true;
         for (const TaskGradient* shared : gradients.shared()) shared->clear(task);
         for (int64_t number = task / heads; number < blocks; number += strips) {
           AttentionBlock block(problem, task % heads, number);
@@ -420,9 +467,12 @@ void attention_backward(const RelativeAttention& a, const AttentionRecord& recor
         }
         for (const TaskGradient* shared : gradients.shared())
           if (!shared->is_finite(task)) is_finite = false;
-      }
-    });
-    return is_finite.load();
+        return is_finite;
+      });
+      for (TaskGradient* own : {&gradients.key, &gradients.value}) own->end(task);
+      for (HeadFactors* own : {&factors.scores.keys, &factors.keys, &factors.values})
+        own->end(task);
+    }
   });
   gradients.query.deliver();
   for (const TaskGradient* shared : gradients.shared()) shared->deliver();

@@ -10,6 +10,7 @@
 
 #include "core/machine/blas.h"
 #include "core/machine/parallel.h"
+#include "core/machine/simd.h"
 #include "ops/attention/tile.h"
 #include "ops/softmax_row.h"
 
@@ -30,19 +31,18 @@ struct ForwardBlock {
 
   /// Turns some rows of scores into e_ij, and shrinks the sums so far.
   void softmax(const AttentionTile& tile, const Matrix& scores, int64_t first, int64_t count) {
-    for (int64_t i = first; i < first + count; ++i) {
-      auto [begin, end] = tile.seen[static_cast<size_t>(i)];
-      Scalar kept = rows[static_cast<size_t>(i)].raise(&scores.at(i, begin), end - begin);
+    const Stretch* seen = &tile.seen[static_cast<size_t>(first)];
+    SoftmaxRow* part = &rows[static_cast<size_t>(first)];
+    std::array<Scalar, AttentionProblem::near_rows> results;
+    simd::maxima(scores.rows_from(first, count), seen, results.data());
+    for (int64_t i = 0; i < count; ++i) {
+      Scalar kept = part[i].raise(results[static_cast<size_t>(i)]);
       if (tile.kept == 0) continue;
-      scale_row(kept, y, i);
-      scale_row(kept, by_clipped, i);
+      scale_row(kept, y, first + i);
+      scale_row(kept, by_clipped, first + i);
     }
-    // A second loop, so that no exponential waits for its row's maximum.
-    for (int64_t i = first; i < first + count; ++i) {
-      auto [begin, end] = tile.seen[static_cast<size_t>(i)];
-      clear_outside(scores, i, begin, end);
-      rows[static_cast<size_t>(i)].add(&scores.at(i, begin), end - begin);
-    }
+    make_exponentials(part, seen, scores.rows_from(first, count), results.data());
+    for (int64_t i = 0; i < count; ++i) part[i].total += results[static_cast<size_t>(i)];
   }
 
   void add(const TileScores& scores, const PackedFactor& values, const AttentionRecord& record) {
@@ -66,8 +66,12 @@ struct ForwardBlock {
   void finish() {
     if (a.clipped_values.defined())  // Σ_j e_ij clipped_values[c]
       weighted_product(zeros, {by_clipped}, {table_of_head(a.clipped_values, block.h)}, 1, y);
-    for (int64_t i = 0; i < block.rows; ++i)
-      if (Scalar total = rows[static_cast<size_t>(i)].total; total != 0) scale_row(1 / total, y, i);
+    std::array<Scalar, AttentionProblem::most_rows> factors;
+    for (int64_t i = 0; i < block.rows; ++i) {
+      Scalar total = rows[static_cast<size_t>(i)].total;
+      factors[static_cast<size_t>(i)] = total != 0 ? 1 / total : 1;
+    }
+    simd::scale_rows(factors.data(), y, y);
   }
 
   void save(const Tensor& record) const {
@@ -86,12 +90,16 @@ void attention_forward(const RelativeAttention& a, const AttentionRecord& record
   int64_t tasks = problem.B * problem.H * problem.blocks(), blocks = problem.blocks();
   Scalar* data = record.y.mutable_data();
   TileList tiles(problem);
-  ScoreFactors factors(a, problem.packs());
-  HeadFactors values(a.value, HeadFactors::Side::rows, problem.packs());
-  parallel_ranges(tasks, problem.grain(1), [&](int64_t begin, int64_t end) {
+  ScoreFactors factors(problem, problem.packs());
+  HeadFactors values(a.value, HeadFactors::Side::rows, problem, problem.packs());
+  int64_t grain = problem.grain(1);
+  if (problem.tasks_are_heads()) grain = divide_up(grain, blocks) * blocks;
+  parallel_ranges(tasks, grain, [&](int64_t begin, int64_t end) {
     AttentionScratch scratch{problem};
     for (int64_t task = begin; task < end; ++task) {
       AttentionBlock block(problem, task / blocks, task % blocks);
+      if (block.number == 0)
+        for (HeadFactors* own : {&factors.keys, &values}) own->begin(task / blocks);
       ConstMatrix y = block.queries(record.y);
       Scalar* to = data + (y.data - record.y.data());
       BlockQueries queries(block, scratch);
@@ -106,6 +114,8 @@ void attention_forward(const RelativeAttention& a, const AttentionRecord& record
         if (record.rows.defined()) forward.save(record.rows);
         return is_finite(forward.y);
       });
+      if (block.number == blocks - 1)
+        for (HeadFactors* own : {&factors.keys, &values}) own->end(task / blocks);
     }
   });
 }

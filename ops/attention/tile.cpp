@@ -72,6 +72,12 @@ ConstMatrix rows_of_head(const Tensor& x, int64_t b, int64_t h) {
 // Panels of 12 rows and 32 columns fill 96 and 512. The scores and gradients of such a tile take
 // half of a second cache of 1 MiB. With 192 queries or with 768 keys nothing is faster; with 384
 // keys all takes 3 % longer, since each row of a tile and each key's distances cost more.
+CachedVector<Visibility::Range> AttentionProblem::ranges() const {
+  CachedVector<Visibility::Range> all(static_cast<size_t>(T));
+  for (int64_t i = 0; i < T; ++i) all[static_cast<size_t>(i)] = a.visibility.range(i, T, K);
+  return all;
+}
+
 int64_t AttentionProblem::block_rows() const { return std::clamp<int64_t>(T, 1, most_rows); }
 
 int64_t AttentionProblem::tile_keys() const { return packs() ? 512 : 2048; }
@@ -106,7 +112,7 @@ AttentionBlock::AttentionBlock(const AttentionProblem& its_problem, int64_t head
   first = std::max<int64_t>(end - problem.block_rows(), 0);
   rows = end - first;
   for (int64_t i = first; i < end; ++i) {
-    Visibility::Range range = problem.a.visibility.range(i, problem.T, problem.K);
+    const Visibility::Range& range = problem.seen[static_cast<size_t>(i)];
     key_begin = std::min(key_begin, range.begin);
     key_end = std::max(key_end, std::min(range.end, problem.K));
   }
@@ -129,7 +135,7 @@ AttentionTile::AttentionTile(const AttentionBlock& block, int64_t begin)
   visible = {keys, -rows};
   for (int64_t i = 0; i < rows; ++i) {
     Visibility::Range& range = seen[static_cast<size_t>(i)];
-    range = a.visibility.range(first + i, problem.T, problem.K);
+    range = problem.seen[static_cast<size_t>(first + i)];
     range.begin = std::clamp<int64_t>(range.begin - key_begin, 0, keys);
     range.end = std::clamp<int64_t>(range.end - key_begin, range.begin, keys);
     if (range.begin == range.end) continue;
@@ -164,27 +170,36 @@ TileList::TileList(const AttentionProblem& problem)
   });
 }
 
-HeadFactors::HeadFactors(const Tensor& x, Side side, bool packs) {
+HeadFactors::HeadFactors(const Tensor& x, Side side, const AttentionProblem& problem, bool packs)
+    : x_(x), side_(side) {
   if (!x.defined()) return;
   batches_ = x.size(0), heads_ = x.size(1);
-  auto factor = [&](int64_t n) {
-    ConstMatrix rows = rows_of_head(x, n / heads_, n % heads_);
-    return side == Side::rows ? rows : rows.transposed();
-  };
   matrices_.reserve(static_cast<size_t>(batches_ * heads_));
   for (int64_t n = 0; n < batches_ * heads_; ++n) matrices_.emplace_back(factor(n), false);
-  if (packs)
+  packed_by_task_ = packs && problem.tasks_are_heads() && batches_ > 1;
+  if (packs && !packed_by_task_)
     parallel_for(batches_ * heads_, [&](int64_t n) { matrices_[n] = {factor(n), true}; });
+}
+
+ConstMatrix HeadFactors::factor(int64_t head) const {
+  ConstMatrix rows = rows_of_head(x_, head / heads_, head % heads_);
+  return side_ == Side::rows ? rows : rows.transposed();
+}
+
+void HeadFactors::replace(int64_t head, bool packs) {
+  if (packed_by_task_) matrices_[head] = {factor(head), packs};
 }
 
 const PackedFactor& HeadFactors::of(const AttentionBlock& block) const {
   return matrices_[(batches_ == 1 ? 0 : block.b * heads_) + (heads_ == 1 ? 0 : block.h)].factor;
 }
 
-ScoreFactors::ScoreFactors(const RelativeAttention& a, bool packs)
-    : keys(a.key, HeadFactors::Side::transposed, packs),
-      position_rows(table_by_head(a.position_rows), HeadFactors::Side::transposed, packs),
-      position_queries(table_by_head(a.position_queries), HeadFactors::Side::transposed, packs) {}
+ScoreFactors::ScoreFactors(const AttentionProblem& problem, bool packs)
+    : keys(problem.a.key, HeadFactors::Side::transposed, problem, packs),
+      position_rows(table_by_head(problem.a.position_rows), HeadFactors::Side::transposed, problem,
+                    packs),
+      position_queries(table_by_head(problem.a.position_queries), HeadFactors::Side::transposed,
+                       problem, packs) {}
 
 Tensor table_by_head(const Tensor& table) {
   return table.defined() ? unsqueeze(transpose(table, 0, 1), 0) : table;
@@ -231,9 +246,7 @@ BlockQueries::BlockQueries(const AttentionBlock& block, const AttentionScratch& 
     if (!bias.defined()) return q;
     Matrix sum = Matrix::row_major(buffer.data(), block.rows, q.columns);
     const Scalar* added = bias.data() + block.h * bias.layout().strides[0];
-    for (int64_t i = 0; i < block.rows; ++i)
-      simd::zip(simd::Binary::add, q.data + i * q.row_stride, added, sum.data + i * sum.row_stride,
-                q.columns);
+    simd::add_rows(q, {added, block.rows, q.columns, 0, 1}, sum);
     return ConstMatrix(sum);
   };
   content = scratch.left(with(a.content_bias, scratch.content_query), scratch.content_panels);
@@ -307,9 +320,11 @@ void add_clipped(const ConstMatrix& by_clipped, const AttentionTile& tile, const
     ClippedRow clipped(by_clipped.columns / 2, tile, i);
     const Scalar* in = by_clipped.data + i * by_clipped.row_stride;
     Scalar* out = scores.data + i * scores.row_stride;
-    for (int64_t j = 0; j < clipped.near; ++j) out[j] += in[0];
-    for (int64_t j = clipped.near; j < clipped.far; ++j) out[j] += in[j + clipped.shift];
-    for (int64_t j = clipped.far; j < tile.keys; ++j) out[j] += in[by_clipped.columns - 1];
+    auto [begin, end] = tile.seen[static_cast<size_t>(i)];
+    int64_t near = std::clamp(clipped.near, begin, end), far = std::clamp(clipped.far, near, end);
+    for (int64_t j = begin; j < near; ++j) out[j] += in[0];
+    for (int64_t j = near; j < far; ++j) out[j] += in[j + clipped.shift];
+    for (int64_t j = far; j < end; ++j) out[j] += in[by_clipped.columns - 1];
   }
 }
 
@@ -318,20 +333,23 @@ void sum_clipped(const ConstMatrix& x, const AttentionTile& tile, const Matrix& 
     ClippedRow clipped(sums.columns / 2, tile, i);
     const Scalar* in = x.data + i * x.row_stride;
     Scalar* out = sums.data + i * sums.row_stride;
-    for (int64_t j = clipped.near; j < clipped.far; ++j) out[j + clipped.shift] += in[j];
+    int64_t end = tile.seen[static_cast<size_t>(i)].end;  // behind it all x_ij are 0
+    for (int64_t j = clipped.near; j < std::min(clipped.far, end); ++j)
+      out[j + clipped.shift] += in[j];
     out[0] += simd::sum(in, clipped.near);
-    out[sums.columns - 1] += simd::sum(in + clipped.far, tile.keys - clipped.far);
+    if (clipped.far < end)
+      out[sums.columns - 1] += simd::sum(in + clipped.far, tile.keys - clipped.far);
   }
 }
 
 void drop_rows(const AttentionTile& tile, int64_t first, int64_t count, const ConstMatrix& p,
                const Matrix& dropped, const Matrix& gradients) {
-  const auto& [a, B, H, T, D, K] = tile.problem;
+  const RelativeAttention& a = tile.problem.a;
   Buffer factors(tile.keys);
   for (int64_t i = first; i < first + count; ++i) {
     auto [begin, end] = tile.seen[static_cast<size_t>(i)];
-    int64_t row = ((a.dropout.first_row + tile.b) * H + tile.h) * T + tile.first + i;
-    a.dropout.factors(row * K + tile.key_begin + begin, end - begin, factors.data());
+    int64_t row = a.dropout.first_row * tile.problem.H * tile.problem.T + tile.row_number() + i;
+    a.dropout.factors(row * tile.problem.K + tile.key_begin + begin, end - begin, factors.data());
     auto multiply = [&, begin = begin, seen = end - begin](const Scalar* x, Scalar* y) {
       simd::zip(simd::Binary::multiply, x + begin, factors.data(), y + begin, seen);
     };

@@ -47,9 +47,13 @@ inline bool meets_positions(const RelativeAttention& a) {
 /// One call, whose sizes alone decide how the work is cut, so that results do not depend on the
 /// number of threads.
 struct AttentionProblem {
+  explicit AttentionProblem(const RelativeAttention& attention) : a(attention) {}
+
   const RelativeAttention& a;
   int64_t B = a.query.size(0), H = a.query.size(1), T = a.query.size(2), D = a.query.size(3);
   int64_t K = a.key.size(2);
+  /// The keys that each query sees as the causal rule, the window and chunks have it.
+  CachedVector<Visibility::Range> seen = ranges();
 
   /// The most queries in a block, and the most keys in a tile.
   static constexpr int64_t most_rows = 96;
@@ -69,6 +73,12 @@ struct AttentionProblem {
   bool keeps_exponentials() const;
   /// Whether keys, values and distances are packed, which pays for more than a few queries.
   bool packs() const { return packing_pays(T); }
+  /// Whether a task has all blocks of a head: where there are heads enough for the threads, its keys
+  /// and values are packed when it begins, and stay in the second cache.
+  bool tasks_are_heads() const { return B * H >= 16; }
+
+ private:
+  CachedVector<Visibility::Range> ranges() const;
 };
 
 /// One block: queries first … first + rows - 1 of head h of batch member b, and the keys from the
@@ -135,12 +145,23 @@ class HeadFactors {
  public:
   enum class Side { rows, transposed };
 
-  /// Packs a tensor [B, H, rows, D]. An undefined one has no factors.
-  HeadFactors(const Tensor& x, Side side, bool packs);
+  /// Takes a tensor [B or 1, H or 1, rows, D]. An undefined one has no factors. What batch members
+  /// share is packed at once, and so is all where a task is less than a head.
+  HeadFactors(const Tensor& x, Side side, const AttentionProblem& problem, bool packs);
   const PackedFactor& of(const AttentionBlock& block) const;
 
+  /// Packs the factor of a head for its task, and gives the panels back.
+  void begin(int64_t head) { replace(head, true); }
+  void end(int64_t head) { replace(head, false); }
+
  private:
+  ConstMatrix factor(int64_t head) const;
+  void replace(int64_t head, bool packs);
+
+  Tensor x_;
+  Side side_;
   int64_t batches_ = 0, heads_ = 0;  // 1 where all share one
+  bool packed_by_task_ = false;
   std::vector<PackedMatrix> matrices_{};
 };
 
@@ -148,7 +169,7 @@ class HeadFactors {
 struct ScoreFactors {
   HeadFactors keys, position_rows, position_queries;  // kᵀ [D, K], the tables' transposes [D, n]
 
-  ScoreFactors(const RelativeAttention& attention, bool packs);
+  ScoreFactors(const AttentionProblem& problem, bool packs);
 };
 
 /// Returns a table [n, H or 1, D] by head, [1, H or 1, n, D], or an undefined one as it is.

@@ -23,6 +23,14 @@ namespace {
 
 using Scalars = std::vector<Scalar>;
 
+/// Turns all of x into e^(x - shift); returns the sum.
+Scalar exp_below(Scalars& x, Scalar shift) {
+  const Stretch all{0, std::ssize(x)};
+  Scalar sum = 0;
+  simd::exp_below(Matrix::row_major(x.data(), 1, all.end), &all, &shift, &sum);
+  return sum;
+}
+
 }  // namespace
 
 // Of 71 numbers, and one at a time: in every lane, in whole vectors and in the rest behind them.
@@ -216,7 +224,8 @@ TEST_CASE("exp_below: of 0 to 70 and of many numbers, of masked ones, of NaN") {
       for (Scalar value : x) total += std::exp(Exact(value) - greatest);
       // A difference rounds half, on the scale of the greater number, and exp to one more.
       const Exact each = epsilon * (2 + 30 * 2 * std::abs(Exact(greatest)) + 100);
-      check_close(0, simd::exp_below(x.data(), greatest, y.data(), n), total,
+      y = x;
+      check_close(0, exp_below(y, greatest), total,
                   (each + epsilon * static_cast<Exact>(n)) * total);
       for (size_t i = 0; i < x.size(); ++i) {
         const Exact expected = std::exp(Exact(x[i]) - greatest);
@@ -226,8 +235,54 @@ TEST_CASE("exp_below: of 0 to 70 and of many numbers, of masked ones, of NaN") {
     for (size_t n = 1; n <= 40; ++n) {
       Scalars x(n, 1), y(n);
       x[n / 2] = not_a_number;
-      CHECK(std::isnan(simd::exp_below(x.data(), 1, y.data(), std::ssize(x))));
+      y = x;
+      CHECK(std::isnan(exp_below(y, 1)));
       CHECK(std::count(y.begin(), y.end(), 1) == static_cast<int64_t>(n) - 1);
+    }
+  });
+}
+
+TEST_CASE("functions of rows: each row gets the bits that it gets alone") {
+  on_every_instruction_set([&] {
+    constexpr int64_t rows = 5, step = 80;
+    for (int64_t n = 1; n <= 70; ++n) {
+      CAPTURE(n);
+      const Scalars a = random_values(rows * step, 1), b = random_values(rows * step, 2);
+      const ConstMatrix p{a.data(), rows, n, step, 1}, dp{b.data(), rows, n, step, 1};
+      Scalars sum = b, scaled = b, slopes = b, powers = a, means(rows), greatest(rows), totals(rows);
+      auto matrix = [&](Scalars& x) { return Matrix{x.data(), rows, n, step, 1}; };
+      std::vector<Stretch> seen;
+      for (int64_t i = 0; i < rows; ++i) seen.push_back({i * n / 7, n - (4 - i) * n / 9});
+      seen[3].end = seen[3].begin;
+      simd::add_rows(p, dp, matrix(sum));
+      simd::scale_rows(b.data(), p, matrix(scaled));
+      simd::softmax_means(p, dp, means.data());
+      simd::softmax_gradients(p, means.data(), 2, matrix(slopes));
+      simd::maxima(p, seen.data(), greatest.data());
+      simd::exp_below(matrix(powers), seen.data(), greatest.data(), totals.data());
+      Scalars added = b, multiplied = b, gradients = b, exponentials = a, column_sums = b;
+      for (int64_t i = 0; i < rows; ++i) {
+        const int64_t at = i * step;
+        simd::zip(Binary::add, &a[at], &b[at], &added[at], n);
+        simd::axpby(b[i], &a[at], 0, &multiplied[at], n);
+        REQUIRE(means[i] == simd::softmax_mean(&a[at], &b[at], n));
+        simd::softmax_gradient(&a[at], &b[at], means[i], 2, 0, &gradients[at], n);
+        Scalars part(&a[at + seen[i].begin], &a[at + seen[i].end]);
+        REQUIRE(greatest[i] ==
+                (part.empty() ? -infinity : simd::maximum(part.data(), std::ssize(part))));
+        REQUIRE(totals[i] == exp_below(part, greatest[i]));
+        std::fill_n(&exponentials[at], n, Scalar{0});
+        std::copy(part.begin(), part.end(), &exponentials[at + seen[i].begin]);
+        simd::axpby(1, &a[at], 1, column_sums.data(), n);
+      }
+      REQUIRE(sum == added);
+      REQUIRE(scaled == multiplied);
+      REQUIRE(slopes == gradients);
+      REQUIRE(powers == exponentials);
+      Scalars repeated = b;
+      const Matrix one{repeated.data(), rows, n, 0, 1};
+      simd::add_rows(p, one, one);
+      REQUIRE(repeated == column_sums);
     }
   });
 }
