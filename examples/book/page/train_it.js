@@ -21,10 +21,12 @@ customElements.define('train-it', class extends HTMLElement {
   #renew = true;  // whether the next press begins anew
   #earlier = [];  // curves
   #last_look = 0;
+  #going = null;  // what ends with the training that goes on
 
-  /// The training that is shown, or null, and its text.
+  /// The training that is shown, or null, its text, and the {variant, text, own} that the reader chose for it.
   get run() { return this.#run; }
   text = '';
+  choices = null;
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -97,13 +99,35 @@ customElements.define('train-it', class extends HTMLElement {
     this.#name_button();
   }
 
-  async #train() {
+  async #train(most = most_steps) {
     if (this.#renew || this.#run.step >= most_steps) this.#begin();
     const run = this.#run;
-    const going = run.go(most_steps, () => this.#shown(run));
+    this.#going = run.go(most, () => this.#shown(run));
     this.#name_button();
-    await going;
+    await this.#going;
     if (run === this.#run) await this.#look();
+  }
+
+  /// Trains by these choices from the start, for so many steps.
+  async train_again({ variant, text, own }, steps) {
+    for (const [name, value] of Object.entries({ variant, text, ...own && { own } })) this.#part(name).value = value;
+    const { variant: known, text: known_text } = this.#choices();
+    if (known !== variant || known_text !== text || !(steps >= 1 && steps <= most_steps))
+      throw new Error(`There is no training of "${variant}" on "${text}" for ${steps} steps.`);
+    this.#chosen();
+    await this.#train(steps);
+    this.#name_button();
+  }
+
+  /// Ends after the step that it is at.
+  async pause() {
+    this.#run?.pause();
+    await this.#going;
+  }
+
+  #choices() {
+    const [variant, text, own] = ['variant', 'text', 'own'].map((name) => this.#part(name).value);
+    return { variant, text, own: text === own_text ? own : '' };
   }
 
   #begin() {
@@ -119,6 +143,7 @@ customElements.define('train-it', class extends HTMLElement {
     const variant = this.#part('variant').value;
     this.#run = new TrainingRun(variant, begin(variant, this.text));
     this.#renew = false;
+    this.choices = this.#choices();
     this.#part('looked_at').value = this.text.slice(0, looked_at).split('\n')[0];
     this.#last_look = 0;
   }

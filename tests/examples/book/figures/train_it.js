@@ -2,6 +2,7 @@
 // trains beside the first, and a training has the losses of the library outside a browser.
 
 const { execFileSync } = require('node:child_process');
+const { opened_again } = require('../addresses.js');
 const { until } = require('../waiting.js');
 
 const steps = 100, tolerance = 1e-4;
@@ -88,10 +89,7 @@ async function check_address(page, figure, offend) {
   const choices = (of) => of.evaluate((one) => ['variant', 'text', 'looked_at', 'layer', 'head', 'table']
     .map((name) => one.querySelector(`[name=${name}]`).value));
   const expected = await choices(figure);
-  const address = await page.evaluate(async () =>
-    (await import('book/figure_address.js')).address_of(document.querySelector('main figure:has(train-it)')));
-  const other = await page.context().browser().newPage({ reducedMotion: 'reduce' });
-  await other.goto(page.url().replace(/#.*/, '') + address);
+  const other = await opened_again(page, figure), address = new URL(other.url()).hash;
   const same = other.locator('main train-it');
   await press(other, same, 'train');
   const found = await until(other, () => choices(same), (now) => now.join() === expected.join());
