@@ -67,7 +67,7 @@ customElements.define('train-it', class extends HTMLElement {
       this.#part(name).addEventListener('change', () => attempt(this, () => this.#look()));
     this.querySelector('map-choice').addEventListener('choose', ({ detail }) => {
       this.#part('layer').value = detail.layer;
-      this.#part('head').value = detail.title;
+      this.#part('head').value = detail.head;
       attempt(this, () => this.#look());
     });
     if (this.hasAttribute('begins')) when_seen(this, () => { if (!this.#run) this.#press(); });
@@ -193,14 +193,19 @@ customElements.define('train-it', class extends HTMLElement {
     choose(this, 'head', null, maps.map(({ title }) => title));
     const rows = ({ weights }) =>
       characters.map((_, i) => characters.map((_, j) => j > i ? null : weights[i * characters.length + j]));
-    this.querySelector('map-choice').show(
-      layers.map((heads) => heads.map((map) => ({ title: map.title, values: rows(map) }))), this.#part('layer').value, this.#part('head').value);
+    this.#show_heads(layers.map((heads) => heads.map((head) => ({ title: head.title, values: rows(head) }))));
     const shown = maps.find(({ title }) => title === this.#part('head').value);
     if (!shown) return;
     map.show({ map: {
       title: `Layer ${this.#part('layer').value}, ${shown.title}`, limit: 1, values: rows(shown),
       row_title: 'query', row_names: characters, column_title: 'key', column_names: characters,
     } });
+  }
+
+  async #show_heads(layers) {
+    const choice = this.querySelector('map-choice');
+    await choice.show(layers);
+    choice.mark({ layer: this.#part('layer').value, head: this.#part('head').value });
   }
 
   #show_distances({ layers }) {

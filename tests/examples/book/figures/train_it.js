@@ -68,15 +68,15 @@ async function check_native(page, offend) {
 /// All heads of all layers are there small, and one that is pressed shows large.
 async function check_heads(page, figure, offend) {
   const maps = figure.locator('map-choice button');
-  const trimmed = async (all) => (await all.allTextContents()).map((text) => text.trim());
-  const names = await trimmed(maps);
+  const names_of = (all) => all.evaluateAll((buttons) => buttons.map(({ ariaLabel }) => ariaLabel));
+  const names = await names_of(maps);
   const layers = await figure.locator('[name=layer] option').count(), heads = await figure.locator('[name=head] option').count();
   if (names.length !== layers * heads) offend(`${names.length} small maps, expected ${layers} times ${heads}: ${names}`);
   await maps.last().focus();
   await page.keyboard.press('Enter');
   const title = () => figure.locator('.weights .title').textContent();
   if (!await until(page, async () => (await title()).toLowerCase() === names.at(-1))) offend(`${names.at(-1)} shows "${await title()}"`);
-  if ((await trimmed(figure.locator('map-choice [aria-pressed=true]'))).join() !== names.at(-1)) offend('the small map is not pressed');
+  if ((await names_of(figure.locator('map-choice [aria-pressed=true]'))).join() !== names.at(-1)) offend('the small map is not pressed');
 }
 
 /// The address of the figure is the experiment: trained from there, a model has the same losses, to the bit, and the
