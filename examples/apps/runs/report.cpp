@@ -50,7 +50,7 @@ std::string page_of(const std::string& program, const std::string& names,
 <title>Report of )",
               names, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n", report_style,
               drawing_style, R"(</style>
-<noscript><style>:is(.controls, .heads) { display: none; } figure-choice [hidden] { display: block !important; }</style></noscript>
+<noscript><style>:is(.controls, map-choice) { display: none; } figure-choice [hidden] { display: block !important; }</style></noscript>
 <script>
 )",
               report_script, R"(</script>

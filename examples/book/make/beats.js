@@ -2,7 +2,8 @@
 // in one place, so that page/beat_stage.js can put one into another's place.
 
 const escape = require('markdown-it')().utils.escapeHtml;
-const { by_distance, factors, key, products, query, run, score, term, total, weights, words } = require('./relative_score.js');
+const { by_distance, distance_vector, factors, key, mean, products, query, run, score, term, total, value, weights,
+        words } = require('./relative_score.js');
 const { appears, arc, bracket, cell, cell_width, comes, height, label, left, middle_of, rule, slides, step, still, text, width,
         written, x_of } = require('./still_parts.js');
 
@@ -19,6 +20,8 @@ const terms = {
 
 const rows = { begin: 46, step: 43, high: 40 };  // of the matrix
 const row_y = (i) => rows.begin + rows.step * i;
+const ruler = { step: 25, high: 21 };
+const ruler_y = (i) => 43 + ruler.step * i;
 const score_y = 43;  // of a row of scores below the sentence
 
 const decimals = (value) => value.toFixed(2);
@@ -33,9 +36,10 @@ function sentence({ asking, remembered = 0 } = {}) {
   });
 }
 
-const vector = (x, values, kind, wide) =>
-  values.map((value, d) => cell(x, 60 + 29 * d, written(value), { kind, high: 26, wide })).join('');
-const key_column = (j) => vector(x_of(j), key(j), `means-key ${is_the(j) ? 'strong' : ''}`);
+/// A vector, its numbers one below the other. Each is named by the vector and its place.
+const vector = (x, values, name, { y = 60, step = 29, ...drawn }) => values.map((one, d) =>
+  cell(x, y + step * d, written(one), { high: step - 3, number: `${name} ${d}`, ...drawn })).join('');
+const key_column = (j) => vector(x_of(j), key(j), `key ${j}`, { kind: `means-key ${is_the(j) ? 'strong' : ''}` });
 
 /// The cells of a query and some keys that it may read, as dark as their weight.
 const scores = (i, keys, y, high) => each(keys, (j) => cell(x_of(j), y, written(score(i, j)), {
@@ -52,7 +56,8 @@ const draw = {
     label(250, 'place') + each(places, (j) => text(middle_of(j), 250, written(j))),
 
   content: () => sentence({ asking: asks }) + text(23, 48, 'query', { kind: 'means-query' }) +
-    comes([x_of(asks), 0], vector(4, query(asks), 'means-query', 38)) + each(places, key_column) +
+    comes([x_of(asks), 0], vector(4, query(asks), `query ${asks}`, { kind: 'means-query', wide: 38 })) +
+    each(places, key_column) +
     label(202, terms.a.product, `math ${terms.a.means}`) +
     each(places, (j) => appears(4 + j, cell(x_of(j), 188, written(term('a', asks, j)),
       { kind: `${terms.a.means} ${is_the(j) ? 'strong' : ''}`, number: `a ${asks} ${j}` }))) +
@@ -66,10 +71,13 @@ const draw = {
 
   // The inner <svg> cuts off the marks to the left of the sentence.
   ruler: () => sentence() + `<svg x="${left - 2}" y="40" width="${width - left + 2}" height="${height - 40}">` +
-    each(places, (i) => slides([i && -step, i && -rows.step], each(places, (delta) =>
-      cell(x_of(i - delta) - left + 2, row_y(i) - 40, written(delta), {
-        kind: `means-distance ${delta ? '' : 'strong'}`, high: 30, number: delta <= i ? `delta ${i} ${i - delta}` : undefined,
-      })), 4 * i)) + '</svg>' + each(places, (i) => row_name(i, row_y(i) + 15)),
+    each(places, (i) => slides([i && -step, i && -ruler.step], each(places, (delta) =>
+      cell(x_of(i - delta) - left + 2, ruler_y(i) - 40, written(delta), {
+        kind: `means-distance ${delta ? '' : 'strong'}`, high: ruler.high,
+        number: delta <= i ? `delta ${i} ${i - delta}` : undefined,
+      })), 4 * i)) + '</svg>' + each(places, (i) => row_name(i, ruler_y(i) + 10)) +
+    label(246, 'r', 'math means-distance') + each(places, (delta) => appears(24 + delta,
+      vector(x_of(asks - delta), distance_vector(delta), `r ${delta}`, { kind: 'means-distance', y: 197, step: 26 }))),
 
   terms: () => sentence({ asking: asks }) + label(47, 'distance', 'means-distance') +
     each(places, (j) => text(middle_of(j), 47, written(asks - j), { kind: 'means-distance', number: `delta ${asks} ${j}` })) +
@@ -99,11 +107,17 @@ const draw = {
            { kind: 'strong means-query', high: 26, number: `score ${asks} ${near}` })),
 
   softmax: () => sentence({ asking: asks }) + label(57, 'score', 'means-query') + scores(asks, up_to(asks), score_y, 28) +
-    label(262, 'weight') + each(places, (j) => {
-      const weight = weights(asks)[j], tall = 320 * weight, top = 274 - tall;
+    label(185, 'weight') + each(places, (j) => {
+      const weight = weights(asks)[j], tall = 200 * weight, top = 197 - tall;
       return `<rect class="bar grows" style="--turn: ${j}" x="${x_of(j)}" y="${top}" width="${cell_width}" height="${tall}"/>` +
         appears(j + 3, text(middle_of(j), top - 10, decimals(weight), { number: `weight ${asks} ${j}`, run: 0 }));
-    }) + rule(274, asks) + text(middle_of(2.5), 291, `together ${decimals(1)}`, { kind: 'said' }),
+    }) + rule(197, asks) + text(middle_of(2.5), 211, `together ${decimals(1)}`, { kind: 'said' }) +
+    appears(10, each(places, (j) =>
+      vector(x_of(j), value(j), `value ${j}`, { kind: 'means-value', y: 226, step: 27 })) +
+      text(middle_of(2.5), 294, 'the values', { kind: 'said means-value' })) +
+    appears(14, each(mean(asks), (x, d) => cell(3, 226 + 27 * d, decimals(x),
+      { kind: 'means-value strong', high: 24, wide: 40, number: `mean ${asks} ${words.length + d}`, run: 0 })) +
+      text(23, 294, 'mat gets', { kind: 'said means-value' })),
 
   matrix: () => sentence() + each(places, (i) => {
     const y = row_y(i), row = row_name(i, y + 20) + scores(i, up_to(i), y, rows.high) + future(i, y, rows.high);
@@ -161,11 +175,14 @@ const descriptions = {
   words: `Six words with a key of four numbers each. Both “the” have the key ${list(key(0))}.`,
   content: `The query of mat is ${list(query(asks))}. Its products with the keys are ${list(places.map((j) => term('a', asks, j)))}.`,
   arcs: 'Arcs lead from mat back to each word, at the distances 1 to 5.',
-  ruler: 'Six rulers, one below the other. The 0 of each is below its query, and distances grow to the left.',
+  ruler: 'Six rulers, one below the other. The 0 of each is below its query, and distances grow to the left. ' +
+    `Below is the vector of each distance, of 0 ${list(distance_vector(0))}. ` +
+    'The third number is less by 0.5 for each word further back.',
   terms: `Four terms for each word. Half their sums are the scores of mat, ${list(places.map((j) => score(asks, j)))}.`,
   cells: `The products of four terms, which sum to ${list(Object.keys(terms).map((name) => term(name, asks, near)))}. ` +
     `Together they are ${total(asks, near)}; half of it is the score.`,
-  softmax: `Bars for the weights of the six words, ${weights(asks).map(decimals).join(', ')}.`,
+  softmax: `Bars for the weights of the six words, ${weights(asks).map(decimals).join(', ')}. ` +
+    `Below are the values of the words, and their mean with these weights, ${mean(asks).map(decimals).join(', ')}.`,
   matrix: 'The scores as a matrix, a row for each query. Later keys have none.',
   shift: 'The same numbers twice: with a column for each distance, and moved to the left, with a column for each key.',
   memory: 'The rows of on, the and mat in the matrix before. Three words on the left are memory.',

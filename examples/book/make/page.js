@@ -90,6 +90,13 @@ ${rows.join('\n')}
   };
 }
 
+/// Says what is missing where there is no JavaScript, on a page with figures or exercises that need it.
+function without_scripts(html) {
+  if (!/<[a-z]+-[a-z]/.test(html)) return '';
+  return `<noscript><p class="without-scripts">Without JavaScript, figures show how they begin, and nothing here
+computes, plays or checks an answer.</p></noscript>\n`;
+}
+
 /// Returns the HTML of a chapter's page. `modules_in` names the modules that some HTML needs.
 function page(chapter, chapters, modules_in) {
   const is_chapter = chapters.includes(chapter);
@@ -123,7 +130,7 @@ ${is_chapter ? progress(chapters, chapter) : ''}
 </header>
 ${is_chapter ? sections(chapter) : ''}<main id="text">
 <h1>${is_chapter ? `<span class="order">Chapter ${chapter.order}</span> ` : ''}${escape(chapter.title)}</h1>
-${with_addresses(chapter.html)}
+${without_scripts(chapter.html)}${with_addresses(chapter.html)}
 </main>
 <footer>
 ${end}

@@ -3,15 +3,17 @@
 //
 //     score_ij = (q_i·k_j + q_i·r_δ + u·k_j + v·r_δ) / √D,   δ = i - j
 //
-// The vectors are chosen so that a reader can follow each product in the head. `run` asks the library for the same.
+// The vectors are chosen so that a reader can follow each product in the head, and the mean from weights of two digits.
+// `run` asks the library for the same.
 
 const D = 4;
 const words = ['the', 'cat', 'sat', 'on', 'the', 'mat'];
 const query_of = { the: [1, 2, 1, -1], cat: [2, 2, 3, 2], sat: [0, 2, 1, 2], on: [0, 0, 1, 1], mat: [2, 0, 1, 1] };
 const key_of = { the: [2, 1, 0, 1], cat: [0, 2, 0, 1], sat: [0, 0, 2, 2], on: [1, 2, 0, 1], mat: [0, 1, 1, 0] };
+const value_of = { the: [3, 0], cat: [1, 2], sat: [2, 1], on: [0, 3], mat: [1, 1] };
 const content_bias = [0, 1, 0, 1], position_bias = [0, 1, 1, 0];
 
-const query = (i) => query_of[words[i]], key = (j) => key_of[words[j]];
+const query = (i) => query_of[words[i]], key = (j) => key_of[words[j]], value = (j) => value_of[words[j]];
 const distance_vector = (delta) => [1, 0, 2 - delta / 2, -1];
 
 const sum = (values) => values.reduce((a, b) => a + b, 0);
@@ -39,19 +41,23 @@ function weights(i) {
   return powers.map((power) => power / sum(powers));
 }
 
+/// What query i gets: the mean of values with its weights.
+const mean = (i) => value(i).map((_, d) => sum(weights(i).map((weight, j) => weight * value(j)[d])));
+
 const tensor = (rows) => ({ shape: [rows.length, rows[0].length], values: rows.flat() });
 const table = (rows, columns, value) => tensor(Array.from({ length: rows }, (_, row) =>
   Array.from({ length: columns }, (_, column) => value(row, column))));
 
 /// A request to the library: its layer reads the words behind a memory of the first M. An input has a channel for each
-/// word that differs and one for each place. Two equal heads of D channels have room for the values, which are places,
-/// and the output of a query is its weights.
+/// word that differs and one for each place. Two equal heads of D channels have room for a word's place and its value,
+/// so that the output of a query is its weights, and then its mean.
 function run(M) {
   const different = [...new Set(words)], heads = 2, channels = different.length + words.length + 1, half = channels / 2;
   const slowest = 10000 ** (-2 * (half - 1) / channels);
   const from_words = (vectors) => (row, column) => vectors[different[column]]?.[row % D] ?? 0;
-  const place = (row, column) => Number(column === different.length + row);
-  const parts = [from_words(query_of), from_words(key_of), place];
+  const place_and_value = (row, column) => row < words.length ? Number(column === different.length + row)
+    : value_of[different[column]]?.[row - words.length] ?? 0;
+  const parts = [from_words(query_of), from_words(key_of), place_and_value];
   // r_δ is a line in δ. The slowest sinusoids make it: sin(δf) / f is δ and cos(δf) is 1, but for a millionth.
   const [begin, next] = [distance_vector(0), distance_vector(1)];
   const line = (row, column) => column === half - 1 ? (next[row % D] - begin[row % D]) / slowest
@@ -74,4 +80,6 @@ function run(M) {
   };
 }
 
-module.exports = { by_distance, factors, key, products, query, run, score, term, total, weights, words };
+module.exports = {
+  by_distance, distance_vector, factors, key, mean, products, query, run, score, term, total, value, weights, words,
+};

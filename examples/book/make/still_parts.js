@@ -23,7 +23,7 @@ const comes = ([x, y], drawn, turn = 0) =>
 const slides = (from, drawn, turn) => comes(from, drawn, turn).replace('comes', 'comes slides');
 
 /// A text around a point. A number has a name, which means the same number in all stills, and may be one of the
-/// library's runs, which the page then asks for it.
+/// library's runs, which the page then asks for it: its name ends with the channel of the output.
 function text(x, y, words, { kind = '', number, run } = {}) {
   const named = number === undefined ? '' : ` data-number="${number}"`;
   const computed = run === undefined ? '' : ` data-run="${run}"`;

@@ -1,7 +1,7 @@
 // <beat-stage>: pictures and their texts in turn: <figure>, <section>, <figure>, <section>, …. The text that is read
 // chooses the picture on the stage, whose motion page/beats.css plays. The arrow keys and the space bar go to the next
-// text or back, and the address names it. `runs` has two requests, in one pass and behind a memory; the library's
-// weights take the place of those that the book was made with.
+// text or back, and the address names it. `runs` has two requests, in one pass and behind a memory; the
+// library's weights and mean take the place of those that the book was made with.
 
 import { fixed } from 'book/elements.js';
 import { ask } from 'book/library.js';
@@ -61,8 +61,8 @@ class BeatStage extends HTMLElement {
     const answers = await Promise.all(JSON.parse(this.getAttribute('runs')).map(ask));
     for (const place of this.querySelectorAll('[data-run]')) {
       const { shape: [, queries, channels], values } = answers[place.dataset.run].tensors.output;
-      const key = Number(place.dataset.number.split(' ').at(-1));
-      place.textContent = fixed(values[(queries - 1) * channels + key]);
+      const channel = Number(place.dataset.number.split(' ').at(-1));
+      place.textContent = fixed(values[(queries - 1) * channels + channel]);
     }
   }
 }

@@ -31,8 +31,9 @@ function tool(figure, said, name, title, action) {
 }
 
 for (const figure of document.querySelectorAll('main figure[id]')) {
-  const tools = element('div', '', { class: 'figure-tools' }), said = element('span', '', { role: 'status' });
+  const tools = figure.querySelector('.figure-tools') ?? element('div', '', { class: 'figure-tools' });
+  const said = element('span', '', { role: 'status' });
   tools.append(tool(figure, said, 'copy-link', 'Copy link', copy_link),
                tool(figure, said, 'save-picture', 'Save as PNG', save), said);
-  figure.querySelector('figcaption').before(tools);
+  if (!tools.isConnected) figure.querySelector('figcaption').before(tools);
 }

@@ -2,7 +2,7 @@
 // figure of the whole model. The part of AdamW has the button that makes a step.
 
 import { attempt, fixed, part, written } from 'book/elements.js';
-import { rate, tiny } from 'book/studied_model.js';
+import { tiny } from 'book/studied_model.js';
 
 const stages = (...names) => ({ inside, chosen }) =>
   names.map(([title, name, of]) => [title, tiny.row(name, chosen, of).map((value) => fixed(value, of ? 4 : 2))]);
@@ -88,7 +88,7 @@ customElements.define('model-part', class extends HTMLElement {
 
   #add_button() {
     this.insertAdjacentHTML('afterbegin', '<div class="controls"><button type="button" name="learn">One step of AdamW</button></div><p role="alert" hidden></p>');
-    part(this, 'learn').addEventListener('click', () => attempt(this, () => tiny.learn('output.bias', rate)));
+    part(this, 'learn').addEventListener('click', () => attempt(this, () => tiny.learn()));
   }
 
   #draw() {

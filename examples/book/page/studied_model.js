@@ -4,6 +4,11 @@
 import { ask, Library } from 'book/library.js';
 import { begin } from 'book/variants.js';
 
+const rate = 0.05;                // of a step that the reader makes
+const followed = 'output.bias';   // the parameter whose update is told
+const at_once = 25;               // steps of a training between two looks
+const most_steps = 2000;          // of a course that an address names
+
 export class StudiedModel extends EventTarget {
   #ask;
   #request;
@@ -11,12 +16,13 @@ export class StudiedModel extends EventTarget {
   #with_terms;
   #asked = 0;
   #drawn = 0;
+  #wanted = '';     // the text of the last look, which is not answered yet
+  #course = [];     // what it has learned: [steps, text], and [steps] of a training
   text = '';
   inside = null;    // the answer to the request of that name
   terms = null;     // that to "terms" without the last character, which is only predicted; where they are asked for
   learned = null;   // the answer to the last "learn"
   chosen = 0;       // the token that all figures read
-  steps = 0;
 
   constructor(request, ask, { with_terms = false } = {}) {
     super();
@@ -29,7 +35,8 @@ export class StudiedModel extends EventTarget {
   knows(character) { return this.#request.text.includes(character); }
 
   /// Asks for the pass over a text, of which the last character is only predicted.
-  async look(text = this.text) {
+  async look(text = this.#wanted) {
+    this.#wanted = text;
     this.#begun ??= this.#ask(this.#request);
     await this.#begun;
     const asked = ++this.#asked;
@@ -45,18 +52,50 @@ export class StudiedModel extends EventTarget {
     this.dispatchEvent(new Event('change'));
   }
 
+  get steps() { return this.#course.reduce((sum, [steps]) => sum + steps, 0); }
+
+  /// What it has learned, from the start: "3*the cat sat.2*a dog" is 3 steps from a text and then 2 from another, and
+  /// "200" are steps of its training.
+  get course() { return this.#course.map((part) => part.join('*')).join('.'); }
+
+  #note(steps, ...text) {
+    const last = this.#course.at(-1);
+    if (last && last[1] === text[0]) last[0] += steps;
+    else this.#course.push([steps, ...text]);
+  }
+
+  async #learn(text) {
+    this.learned = await this.#ask({ do: 'learn', text, parameter: followed, learning_rate: rate });
+    this.#note(1, text);
+  }
+
   /// One step of AdamW from this text alone.
-  async learn(parameter, learning_rate) {
-    this.learned = await this.#ask({ do: 'learn', text: this.text, parameter, learning_rate });
-    this.steps += 1;
+  async learn() {
+    await this.#learn(this.text);
     await this.look();
   }
 
-  /// Steps of training from all of the training's text.
+  /// Steps of training from all of the training's text, looked at now and then.
   async train(steps) {
     await this.#begun;
-    await this.#ask({ do: 'train', steps });
-    this.steps += steps;
+    for (let left = steps; left > 0; left -= at_once) {
+      const now = Math.min(at_once, left);
+      await this.#ask({ do: 'train', steps: now });
+      this.#note(now);
+      await this.look();
+    }
+  }
+
+  /// Learns from the start what another model has learned, by its course.
+  async follow(course) {
+    const parts = course.split('.').map((part) => part.split('*'));
+    const sum = parts.reduce((all, [steps]) => all + Number(steps), 0);
+    if (!parts.every(([steps]) => /^[0-9]+$/.test(steps)) || sum > most_steps)
+      throw new Error(`The course is "${course}", expected at most ${most_steps} steps, as in "3*the cat sat".`);
+    await this.begin_again();
+    for (const [steps, text] of parts)
+      if (text === undefined) await this.train(Number(steps));
+      else for (let n = 0; n < Number(steps); ++n) await this.#learn(text);
     await this.look();
   }
 
@@ -68,7 +107,8 @@ export class StudiedModel extends EventTarget {
 
   async begin_again() {
     this.#begun = this.#ask(this.#request);
-    Object.assign(this, { learned: null, steps: 0 });
+    this.learned = null;
+    this.#course = [];
     await this.look();
   }
 
@@ -79,9 +119,6 @@ export class StudiedModel extends EventTarget {
     return all.slice(token * width, (token + 1) * width);
   }
 }
-
-/// The learning rate of a step that the reader makes.
-export const rate = 0.05;
 
 const known = ' abcdefghijklmnopqrstuvwxyz';
 

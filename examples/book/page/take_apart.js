@@ -24,7 +24,8 @@ customElements.define('take-apart', class extends HTMLElement {
   connectedCallback() {
     if (this.firstChild) return;
     this.innerHTML = `
-      <p class="status untrained">Train a model above first. Then press the button.</p>
+      <p class="status" role="status">Train a model above first. Then press the button.</p>
+      <input type="hidden" name="training">
       <div class="controls"><button name="look">Look at the model as it is now</button></div>
       <p role="alert" hidden></p>
       <div class="controls apart" hidden>
@@ -38,25 +39,38 @@ customElements.define('take-apart', class extends HTMLElement {
         <div><h4>With all terms</h4><p class="loss"></p><pre tabindex="0" aria-label="Written with all terms"></pre></div>
         <div><h4>With the terms that are on</h4><p class="loss"></p><pre tabindex="0" aria-label="Written with the terms that are on"></pre></div>
       </div>`;
+    part(this, 'training').addEventListener('change', ({ target: { value } }) =>
+      attempt(this, () => this.#train(value)));
     part(this, 'look').addEventListener('click', () => attempt(this, () => this.#begin()));
     for (const name of ['text', 'layer', 'head'])
       part(this, name).addEventListener('change', () => attempt(this, () => this.#show()));
   }
 
+  get #training() { return document.getElementById(this.getAttribute('of')); }
+
   get #trained() {
-    const training = document.getElementById(this.getAttribute('of'));
-    if (!training?.run?.step) throw new Error('Nothing is trained yet: press "Train" above first.');
-    return training;
+    if (!this.#training?.run?.step) throw new Error('Nothing is trained yet: press "Train" above first.');
+    return this.#training;
   }
+
+  /// Has the model trained that an address names: "300*Transformer-XL*Three sonnets*", and then the reader's own text.
+  async #train(named) {
+    const [steps, variant, text, ...own] = named.split('*');
+    this.#say(`${steps} steps of ${variant} come first, above.`);
+    await this.#training.train_again({ variant, text, own: own.join('*') }, Number(steps));
+    await this.#begin();
+  }
+
+  #say(text) { this.querySelector('.status').textContent = text; }
 
   get #without() {
     return [...this.querySelectorAll('.terms input')].filter((box) => !box.checked).map((box) => box.value);
   }
 
   async #begin() {
+    await this.#training?.pause();  // each answer would be of another model
     const { text } = this.#trained;
     part(this, 'text').value ||= text.slice(0, looked_at).split('\n')[0];
-    this.querySelector('.untrained').hidden = true;
     this.querySelector('.apart').hidden = false;
     await this.#show();
     await this.#compare();
@@ -66,6 +80,7 @@ customElements.define('take-apart', class extends HTMLElement {
     const text = part(this, 'text').value;
     const { layers } = await this.#ask({ do: 'terms', text, without: [] });
     if (layers.length === 0) throw new Error('This variant has no scores: there are no terms to take apart.');
+    this.#name_model();
     choose(this, 'layer', null, layers.map((_, n) => String(n)));
     choose(this, 'head', null, layers[0].weights.map((_, n) => String(n)));
     this.#offer(layers[0].terms.map(({ name }) => name));
@@ -76,6 +91,13 @@ customElements.define('take-apart', class extends HTMLElement {
   /// Asks the model, at whatever step it is.
   #ask(request) { return this.#trained.run.ask(request); }
 
+  /// Says which model this is, and keeps it for the address.
+  #name_model() {
+    const { run: { step }, choices: { variant, text, own } } = this.#trained;
+    part(this, 'training').value = [step, variant, text, own].join('*');
+    this.#say(`${variant} after ${step} steps on ${text}.`);
+  }
+
   /// A checkbox for each term.
   #offer(names) {
     const terms = this.querySelector('.terms');
@@ -84,7 +106,7 @@ customElements.define('take-apart', class extends HTMLElement {
     terms.hidden = false;
     terms.replaceChildren(terms.querySelector('legend'), ...names.map((name) => {
       const label = document.createElement('label');
-      label.innerHTML = `<input type="checkbox" value="${name}" checked> <span class="term-name means-${meaning_of(name, names)}">${title_of(name, names)}</span>`;
+      label.innerHTML = `<input type="checkbox" name="${name}" value="${name}" checked> <span class="term-name means-${meaning_of(name, names)}">${title_of(name, names)}</span>`;
       label.firstChild.addEventListener('change', () => attempt(this, async () => {
         await this.#show();
         await this.#compare();
@@ -136,9 +158,10 @@ customElements.define('take-apart', class extends HTMLElement {
 
   async #compare() {
     const sides = this.querySelectorAll('.outcome > div');
-    const all_terms = [[], this.#without];
-    for (const [n, without] of all_terms.entries()) {
+    const off = this.#without;
+    for (const [n, without] of [[], off].entries()) {
       const { nats, written } = await this.#outcome(without);
+      if (off.join() !== this.#without.join()) return;  // the reader has gone on
       sides[n].querySelector('.loss').textContent = `Loss of the unseen text: ${number(nats)} nats a character`;
       sides[n].querySelector('pre').textContent = written;
       this.querySelector('.outcome').hidden = false;

@@ -21,10 +21,12 @@ customElements.define('train-it', class extends HTMLElement {
   #renew = true;  // whether the next press begins anew
   #earlier = [];  // curves
   #last_look = 0;
+  #going = null;  // what ends with the training that goes on
 
-  /// The training that is shown, or null, and its text.
+  /// The training that is shown, or null, its text, and the {variant, text, own} that the reader chose for it.
   get run() { return this.#run; }
   text = '';
+  choices = null;
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -65,7 +67,7 @@ customElements.define('train-it', class extends HTMLElement {
       this.#part(name).addEventListener('change', () => attempt(this, () => this.#look()));
     this.querySelector('map-choice').addEventListener('choose', ({ detail }) => {
       this.#part('layer').value = detail.layer;
-      this.#part('head').value = detail.title;
+      this.#part('head').value = detail.head;
       attempt(this, () => this.#look());
     });
     if (this.hasAttribute('begins')) when_seen(this, () => { if (!this.#run) this.#press(); });
@@ -97,13 +99,35 @@ customElements.define('train-it', class extends HTMLElement {
     this.#name_button();
   }
 
-  async #train() {
+  async #train(most = most_steps) {
     if (this.#renew || this.#run.step >= most_steps) this.#begin();
     const run = this.#run;
-    const going = run.go(most_steps, () => this.#shown(run));
+    this.#going = run.go(most, () => this.#shown(run));
     this.#name_button();
-    await going;
+    await this.#going;
     if (run === this.#run) await this.#look();
+  }
+
+  /// Trains by these choices from the start, for so many steps.
+  async train_again({ variant, text, own }, steps) {
+    for (const [name, value] of Object.entries({ variant, text, ...own && { own } })) this.#part(name).value = value;
+    const { variant: known, text: known_text } = this.#choices();
+    if (known !== variant || known_text !== text || !(steps >= 1 && steps <= most_steps))
+      throw new Error(`There is no training of "${variant}" on "${text}" for ${steps} steps.`);
+    this.#chosen();
+    await this.#train(steps);
+    this.#name_button();
+  }
+
+  /// Ends after the step that it is at.
+  async pause() {
+    this.#run?.pause();
+    await this.#going;
+  }
+
+  #choices() {
+    const [variant, text, own] = ['variant', 'text', 'own'].map((name) => this.#part(name).value);
+    return { variant, text, own: text === own_text ? own : '' };
   }
 
   #begin() {
@@ -119,6 +143,7 @@ customElements.define('train-it', class extends HTMLElement {
     const variant = this.#part('variant').value;
     this.#run = new TrainingRun(variant, begin(variant, this.text));
     this.#renew = false;
+    this.choices = this.#choices();
     this.#part('looked_at').value = this.text.slice(0, looked_at).split('\n')[0];
     this.#last_look = 0;
   }
@@ -168,14 +193,19 @@ customElements.define('train-it', class extends HTMLElement {
     choose(this, 'head', null, maps.map(({ title }) => title));
     const rows = ({ weights }) =>
       characters.map((_, i) => characters.map((_, j) => j > i ? null : weights[i * characters.length + j]));
-    this.querySelector('map-choice').show(
-      layers.map((heads) => heads.map((map) => ({ title: map.title, values: rows(map) }))), this.#part('layer').value, this.#part('head').value);
+    this.#show_heads(layers.map((heads) => heads.map((head) => ({ title: head.title, values: rows(head) }))));
     const shown = maps.find(({ title }) => title === this.#part('head').value);
     if (!shown) return;
     map.show({ map: {
       title: `Layer ${this.#part('layer').value}, ${shown.title}`, limit: 1, values: rows(shown),
       row_title: 'query', row_names: characters, column_title: 'key', column_names: characters,
     } });
+  }
+
+  async #show_heads(layers) {
+    const choice = this.querySelector('map-choice');
+    await choice.show(layers);
+    choice.mark({ layer: this.#part('layer').value, head: this.#part('head').value });
   }
 
   #show_distances({ layers }) {

@@ -7,10 +7,10 @@
 // is one of the workshop's, which the button trains first.
 
 import { attempt, choose, element, fixed, part, written } from 'book/elements.js';
-import { rate, tiny, variant_model } from 'book/studied_model.js';
+import { tiny, variant_model } from 'book/studied_model.js';
 import { held_back, texts } from 'book/texts.js';
 
-const longest = 13, at_once = 25;
+const longest = 13;
 
 const titles = {
   embedding: 'embedding', mixer_norm: 'norm', mixer: 'attention', mixer_sum: '+ stream', feed_forward_norm: 'norm',
@@ -35,7 +35,6 @@ function strip(values, limit) {
 
 customElements.define('whole-model', class extends HTMLElement {
   #model = null;
-  #read = 'embedding';  // the stage whose numbers are said
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -48,6 +47,7 @@ customElements.define('whole-model', class extends HTMLElement {
         <label>Show <select name="of"><option value="values">values</option><option value="gradient">gradients</option></select></label>
       </div>
       <div class="controls">
+        <input type="hidden" name="course"><input type="hidden" name="stage" value="embedding">
         <button type="button" name="learn">${variant ? `Train ${this.getAttribute('steps')} steps` : 'One step of AdamW'}</button>
         ${variant ? '' : '<button type="button" name="again">Begin again</button>'}
       </div>
@@ -64,12 +64,15 @@ customElements.define('whole-model', class extends HTMLElement {
     this.#model.addEventListener('change', () => this.#draw());
     part(this, 'text').value = this.getAttribute('text');
     this.#model.chosen = Number(this.getAttribute('token') ?? longest);
+    part(this, 'course').addEventListener('change', ({ target: { value } }) =>
+      attempt(this, () => this.#busy(() => this.#model.follow(value))));
+    part(this, 'stage').addEventListener('change', () => this.#draw());
     part(this, 'text').addEventListener('input', () => this.#look());
     part(this, 'token').addEventListener('input', ({ target }) => this.#model.choose(target.valueAsNumber));
     part(this, 'of').addEventListener('change', () => this.#draw());
     part(this, 'head')?.addEventListener('change', () => this.#draw());
     part(this, 'temperature').addEventListener('input', () => this.#draw());
-    part(this, 'learn').addEventListener('click', () => attempt(this, () => this.#learn()));
+    part(this, 'learn').addEventListener('click', () => attempt(this, () => this.#busy(() => this.#learn())));
     part(this, 'draw').addEventListener('click', () => attempt(this, () => this.#append()));
     part(this, 'again')?.addEventListener('click', () => attempt(this, () => this.#model.begin_again()));
     this.querySelector('.model-rows').addEventListener('pointerover', ({ target }) => this.#point(target.closest('td')));
@@ -83,16 +86,19 @@ customElements.define('whole-model', class extends HTMLElement {
     attempt(this, () => this.#model.look(letters));
   }
 
-  async #learn() {
+  /// Learns, and cannot be asked to learn more meanwhile.
+  async #busy(learn) {
     const button = part(this, 'learn');
     button.disabled = true;
     try {
-      if (!this.hasAttribute('variant')) return await this.#model.learn('output.bias', rate);
-      for (let left = Number(this.getAttribute('steps')); left > 0; left -= at_once)
-        await this.#model.train(Math.min(at_once, left));
+      await learn();
     } finally {
       button.disabled = false;
     }
+  }
+
+  #learn() {
+    return this.hasAttribute('variant') ? this.#model.train(Number(this.getAttribute('steps'))) : this.#model.learn();
   }
 
   /// Writes one character on, and chooses the token before it. The text forgets its beginning when it is full.
@@ -106,7 +112,7 @@ customElements.define('whole-model', class extends HTMLElement {
 
   #point(cell) {
     if (cell?.dataset.token === undefined) return;
-    this.#read = cell.dataset.stage ?? this.#read;
+    part(this, 'stage').value = cell.dataset.stage ?? part(this, 'stage').value;
     this.#model.choose(Number(cell.dataset.token));
   }
 
@@ -116,6 +122,7 @@ customElements.define('whole-model', class extends HTMLElement {
     const letters = [...text], count = inside.losses.length;
     if (part(this, 'head')) choose(this, 'head', null, inside.attention[0].map((_, n) => String(n)));
     Object.assign(part(this, 'token'), { max: count - 1, value: chosen });
+    part(this, 'course').value = this.#model.course;
     this.querySelector('output[name=token]').textContent = `${chosen} “${written(letters[chosen])}”`;
     this.querySelector('.status').textContent =
       `${steps} ${steps === 1 ? 'step' : 'steps'}: loss ${fixed(inside.loss, 3)} nats`;
@@ -195,11 +202,14 @@ customElements.define('whole-model', class extends HTMLElement {
   }
 
   #say(of, letters) {
-    const { chosen } = this.#model, values = this.#model.row(this.#read, chosen, of);
+    const { chosen, inside } = this.#model, named = part(this, 'stage').value;
+    // An address may name any.
+    const stage = inside.stages.some(({ name }) => name === named) ? named : inside.stages[0].name;
+    const values = this.#model.row(stage, chosen, of);
     const numbers = values.length > 16 ? `${values.slice(0, 12).map((value) => fixed(value)).join(', ')} … (${values.length} numbers)`
       : values.map((value) => fixed(value, of === 'values' ? 2 : 3)).join(', ');
     this.querySelector('.field-value').textContent =
-      `${this.#read}, token ${chosen} “${written(letters[chosen])}”${of === 'values' ? '' : ', gradient'}: ${numbers}`;
+      `${stage}, token ${chosen} “${written(letters[chosen])}”${of === 'values' ? '' : ', gradient'}: ${numbers}`;
   }
 
   /// The likeliest next characters after the chosen token. The temperature divides the logits.

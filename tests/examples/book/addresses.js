@@ -109,4 +109,13 @@ async function check_addresses(page, open, offend) {
   }
 }
 
-module.exports = { check_addresses };
+/// A page of its own at the address of a figure as it is now.
+async function opened_again(page, figure) {
+  const address = await figure.evaluate(async (one) =>
+    (await import('book/figure_address.js')).address_of(one.closest('figure')));
+  const other = await page.context().browser().newPage({ reducedMotion: 'reduce' });
+  await other.goto(page.url().replace(/#.*/, '') + address);
+  return other;
+}
+
+module.exports = { check_addresses, opened_again };

@@ -8,7 +8,8 @@
 const assert = require('node:assert/strict');
 const path = require('node:path');
 const { ask } = require('./asking.js');
-const { by_distance, run, score, term, weights, words } = require(path.resolve(__dirname, '../../../examples/book/make/relative_score.js'));
+const relative_score = path.resolve(__dirname, '../../../examples/book/make/relative_score.js');
+const { by_distance, mean, run, score, term, weights, words } = require(relative_score);
 
 const T = words.length;
 const most_error = 2e-6;  // of a weight
@@ -81,9 +82,23 @@ function given_score({ tensors }, i, j) {
 }
 
 const root = 2;  // of D = 4
+/// Row n of the library's output has, behind the weights, the mean of values.
+function expect_means(answer, M) {
+  const { shape: [, rows, channels], values } = output(answer);
+  for (const n of range(rows))
+    mean(M + n).forEach((expected, d) => {  // of values up to 3
+      const found = values[n * channels + T + d];
+      assert.ok(Math.abs(found - expected) < 3 * most_error, `mean ${M + n} ${d}: ${found}, expected ${expected}`);
+    });
+}
+
 for (const name of Object.keys(alone)) expect_weights(answers.shift(), 0, (i, j) => term(name, i, j) / root, `(${name})`);
 const four = (i, j) => [...'abcd'].reduce((sum, name) => sum + term(name, i, j), 0) / root;
-for (const M of [0, 3]) expect_weights(answers.shift(), M, four, `a memory of ${M}`);
+for (const M of [0, 3]) {
+  const answer = answers.shift();
+  expect_weights(answer, M, four, `a memory of ${M}`);
+  expect_means(answer, M);
+}
 
 const shifted = output(answers.shift()).values;
 for (const i of range(T))

@@ -352,6 +352,27 @@ async function take_picture(page, file) {
   fs.writeFileSync(file, data, 'base64');
 }
 
+/// Without JavaScript each figure shows how it begins, and the page says what is missing.
+async function check_without_scripts(page, offend) {
+  const context = await page.context().browser().newContext({ javaScriptEnabled: false, viewport: narrow });
+  const still = await context.newPage();
+  await still.goto(page.url());
+  const { empty, figures, says, is_wide } = await still.evaluate(() => {
+    const figures = [...document.querySelectorAll('main figure[id]')];
+    const shows = (one) => one.checkVisibility() && (one.innerText.trim() || one.querySelector('svg, img, .field-cell'));
+    return {
+      figures: figures.length, says: document.querySelector('.without-scripts')?.checkVisibility() ?? false,
+      empty: figures.filter((one) => ![...one.children].some((part) => part.localName !== 'figcaption' && shows(part)))
+        .map(({ id }) => id),
+      is_wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+    };
+  });
+  if (empty.length) offend(`without JavaScript, the figures ${empty} are empty`);
+  if (figures && !says) offend('nothing says what is missing without JavaScript');
+  if (is_wide) offend('without JavaScript it is wider than a phone');
+  await context.close();
+}
+
 async function check_page({ page, name, book, pictures, offend }) {
   const picture = (kind) =>
     take_picture(page, path.join(pictures, name.replace('.html', `-${kind}.png`)));
@@ -366,6 +387,7 @@ async function check_page({ page, name, book, pictures, offend }) {
     await check_sayings(page, offend);
     await check_copies(page, offend);
     await check_folds(page, offend);
+    await check_without_scripts(page, offend);
   }
   await check_width(page, offend);
   await check_scroll_bars(page, offend);

@@ -3,20 +3,22 @@
 // same cell, and its query and its key are marked in the text below. Charts show the same part of their x axis, on the
 // axes that the selects time, log_x, log_y and smoothing choose.
 
+import 'book/map_choice.js';
+
 const smoothings = [0, 5, 20, 100];  // points
 
 customElements.define('figure-choice', class extends HTMLElement {
   connectedCallback() {
     this.addEventListener('change', () => this.#show());
-    this.addEventListener('click', ({ target }) => this.#choose(target.closest('.heads button')));
+    this.addEventListener('choose', ({ detail }) => this.#choose(detail));
     this.addEventListener('cell', (event) => this.#mark(event.target, event.detail));
     this.addEventListener('zoom', ({ detail }) => this.#view(detail));
     this.#show();
   }
 
   /// Chooses what a small map shows.
-  #choose(button) {
-    for (const [name, value] of Object.entries(button?.dataset ?? {})) {
+  #choose(chosen) {
+    for (const [name, value] of Object.entries(chosen)) {
       const select = this.querySelector(`select[name=${name}]`);
       if (select) select.value = value;
     }
@@ -27,9 +29,8 @@ customElements.define('figure-choice', class extends HTMLElement {
     const chosen = [...this.querySelectorAll('select')].map(({ name, value }) => [name, value]);
     for (const part of this.querySelectorAll('div[data-example], div[data-kind], div[data-layer]'))
       part.hidden = chosen.some(([name, value]) => part.dataset[name] !== undefined && part.dataset[name] !== value);
-    for (const button of this.querySelectorAll('.heads button'))
-      button.setAttribute('aria-pressed', String(chosen.every(([name, value]) => (button.dataset[name] ?? value) === value)));
-    const { time = '0', log_x = '0', log_y = '0', smoothing = '0' } = Object.fromEntries(chosen);
+    const values = Object.fromEntries(chosen), { time = '0', log_x = '0', log_y = '0', smoothing = '0' } = values;
+    for (const maps of this.querySelectorAll('map-choice')) maps.mark(values);
     this.#view({ time: time === '1', log_x: log_x === '1', log_y: log_y === '1', smoothing: smoothings[smoothing] });
   }
 

@@ -19,7 +19,8 @@ async function numbers(page) {
   return found;
 }
 
-/// Pictures agree with one another: products sum to terms, terms to scores, which softmax makes weights of.
+/// Pictures agree with one another: vectors make products, products sum to terms, terms to scores, which softmax makes
+/// weights of, and weights make a mean.
 function check_numbers(shown) {
   const number = (name) => {
     assert.ok(shown.has(name), `no number ${name}`);
@@ -33,6 +34,11 @@ function check_numbers(shown) {
     assert.equal(number(`score ${last} ${j}`), total(j) / 2);
     assert.equal(number(`distance ${last} ${last - j}`), number(`b ${last} ${j}`) + number(`d ${last} ${j}`));
   }
+  const product = (one, other) => sum(range(4).map((d) => number(`${one} ${d}`) * number(`${other} ${d}`)));
+  for (const j of range(last + 1)) {
+    assert.equal(number(`a ${last} ${j}`), product(`query ${last}`, `key ${j}`));
+    assert.equal(number(`b ${last} ${j}`), product(`query ${last}`, `r ${last - j}`));
+  }
   for (const term of 'abcd')
     assert.equal(sum(range(4).map((d) => number(`product ${term} ${d}`))), number(`${term} ${last} ${near}`), term);
   assert.equal(number(`total ${last} ${near}`), total(near));
@@ -40,6 +46,10 @@ function check_numbers(shown) {
   const weights = range(last + 1).map((j) => number(`weight ${last} ${j}`));
   powers.forEach((power, j) => assert.equal(weights[j], Number((power / sum(powers)).toFixed(2)), `weight ${j}`));
   assert.equal(sum(weights).toFixed(2), '1.00');
+  for (const d of range(2)) {
+    const mean = sum(weights.map((weight, j) => weight * number(`value ${j} ${d}`)));
+    assert.equal(number(`mean ${last} ${last + 1 + d}`), Number(mean.toFixed(2)), `mean ${d}`);
+  }
   for (const i of range(last + 1)) for (const j of range(i + 1)) number(`score ${i} ${j}`);
 }
 

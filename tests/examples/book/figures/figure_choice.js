@@ -31,7 +31,7 @@ async function check_maps(page, section, offend) {
 
 /// A small map shows its head large, and says that it does.
 async function check_heads(page, section, offend) {
-  const buttons = section.locator('.heads:visible').first().locator('button');
+  const buttons = section.locator('map-choice:visible').first().locator('button');
   if (!await buttons.count()) return;
   for (const at of [await buttons.count() - 1, 0]) {
     await buttons.nth(at).focus();
@@ -39,7 +39,7 @@ async function check_heads(page, section, offend) {
     const name = (await buttons.nth(at).getAttribute('aria-label')).replace('layer ', '');
     const title = await section.locator('drawn-figure:visible .title').first().textContent();
     if (!title.endsWith(name)) offend(`the small map ${name} shows "${title}"`);
-    const pressed = await section.locator('.heads:visible').first().locator('[aria-pressed=true]').count();
+    const pressed = await section.locator('map-choice:visible').first().locator('[aria-pressed=true]').count();
     if (pressed !== 1) offend(`${pressed} small maps are pressed`);
   }
   const empty = await buttons.locator('svg').evaluateAll((all) =>

@@ -1,6 +1,8 @@
 // <take-apart> of a model that train_it.js has trained: the terms of each pair add up to the score, and a term that
-// is switched off changes the weights and the loss.
+// is switched off changes the weights and the loss. The address of the figure trains the same model and takes it apart
+// in the same way.
 
+const { opened_again } = require('../addresses.js');
 const { until } = require('../waiting.js');
 
 async function shown(figure) {
@@ -14,6 +16,22 @@ async function shown(figure) {
 /// A term may be worth less than the digits of the loss show, so what ends the wait is that the figure has done.
 const changed = (page, figure, before) => until(page, () => shown(figure), ({ weights, alert, busy }) =>
   !busy && (alert || weights !== before.weights));
+
+async function check_address(page, figure, offend) {
+  for (const [name, index] of [['layer', 1], ['head', 2]]) {
+    const before = await shown(figure);
+    await figure.locator(`[name=${name}]`).selectOption({ index });
+    await changed(page, figure, before);
+  }
+  const before = await shown(figure);
+  await figure.locator('.terms input').nth(1).press('Space');
+  const expected = await changed(page, figure, before);
+  const other = await opened_again(page, figure), same = other.locator('main take-apart');
+  const found = await until(other, () => shown(same), (now) => JSON.stringify(now) === JSON.stringify(expected));
+  if (JSON.stringify(found) !== JSON.stringify(expected))
+    offend(`${other.url()} shows losses ${found.losses}, expected ${expected.losses} ${found.alert}`);
+  await other.close();
+}
 
 module.exports = async (page, figure, offend) => {
   const nothing = await shown(figure);
@@ -50,4 +68,5 @@ module.exports = async (page, figure, offend) => {
     const on = await changed(page, figure, off);
     if (on.weights !== before.weights || on.losses[1] !== before.losses[1]) offend(`${name} does not come back`);
   }
+  await check_address(page, figure, offend);
 };

@@ -2,6 +2,7 @@
 // trains beside the first, and a training has the losses of the library outside a browser.
 
 const { execFileSync } = require('node:child_process');
+const { opened_again } = require('../addresses.js');
 const { until } = require('../waiting.js');
 
 const steps = 100, tolerance = 1e-4;
@@ -67,15 +68,15 @@ async function check_native(page, offend) {
 /// All heads of all layers are there small, and one that is pressed shows large.
 async function check_heads(page, figure, offend) {
   const maps = figure.locator('map-choice button');
-  const trimmed = async (all) => (await all.allTextContents()).map((text) => text.trim());
-  const names = await trimmed(maps);
+  const names_of = (all) => all.evaluateAll((buttons) => buttons.map(({ ariaLabel }) => ariaLabel));
+  const names = await names_of(maps);
   const layers = await figure.locator('[name=layer] option').count(), heads = await figure.locator('[name=head] option').count();
   if (names.length !== layers * heads) offend(`${names.length} small maps, expected ${layers} times ${heads}: ${names}`);
   await maps.last().focus();
   await page.keyboard.press('Enter');
   const title = () => figure.locator('.weights .title').textContent();
   if (!await until(page, async () => (await title()).toLowerCase() === names.at(-1))) offend(`${names.at(-1)} shows "${await title()}"`);
-  if ((await trimmed(figure.locator('map-choice [aria-pressed=true]'))).join() !== names.at(-1)) offend('the small map is not pressed');
+  if ((await names_of(figure.locator('map-choice [aria-pressed=true]'))).join() !== names.at(-1)) offend('the small map is not pressed');
 }
 
 /// The address of the figure is the experiment: trained from there, a model has the same losses, to the bit, and the
@@ -88,10 +89,7 @@ async function check_address(page, figure, offend) {
   const choices = (of) => of.evaluate((one) => ['variant', 'text', 'looked_at', 'layer', 'head', 'table']
     .map((name) => one.querySelector(`[name=${name}]`).value));
   const expected = await choices(figure);
-  const address = await page.evaluate(async () =>
-    (await import('book/figure_address.js')).address_of(document.querySelector('main figure:has(train-it)')));
-  const other = await page.context().browser().newPage({ reducedMotion: 'reduce' });
-  await other.goto(page.url().replace(/#.*/, '') + address);
+  const other = await opened_again(page, figure), address = new URL(other.url()).hash;
   const same = other.locator('main train-it');
   await press(other, same, 'train');
   const found = await until(other, () => choices(same), (now) => now.join() === expected.join());

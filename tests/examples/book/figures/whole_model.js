@@ -2,6 +2,7 @@
 // the gradient of the logits is what the chapter derives, AdamW's first step has the length of its rate, and all of
 // it is worked by the keyboard.
 
+const { opened_again } = require('../addresses.js');
 const { until } = require('../waiting.js');
 
 const state = (page) => page.evaluate(async () => {
@@ -25,6 +26,18 @@ async function check_terms(page, offend) {
   const powers = weights.map((_, key) => Math.exp(terms.reduce((sum, term) => sum + term[key], 0)));
   const total = powers.reduce((a, b) => a + b);
   if (far(weights, powers.map((power) => power / total)) > 0.02) offend(`terms ${JSON.stringify(terms)} give weights ${weights}`);
+}
+
+/// The address of a figure brings back what its model has learned, the text, and what is read of it.
+async function check_address(page, figure, offend) {
+  const parts = ['.status', '.model-rows', '.field-value', '.model-odds'];
+  const read = (of) => of.evaluate((one, parts) => parts.map((part) => one.querySelector(part).innerText).join('|'), parts);
+  await figure.locator('td[data-stage="blocks.1.mixer"]').nth(1).click();
+  const expected = await read(figure), id = await figure.evaluate((one) => one.closest('figure').id);
+  const other = await opened_again(page, figure), same = other.locator(`#${id} whole-model`);
+  const found = await until(other, () => read(same), (now) => now === expected);
+  if (found !== expected) offend(`${other.url()} shows ${found}, expected ${expected}`);
+  await other.close();
 }
 
 /// What does not add up in the pass over a text.
@@ -70,7 +83,8 @@ module.exports = async (page, figure, offend) => {
   const [p, t, formula, tape] = await numbers(page, 'gradient');
   if (far(formula, tape) > 2e-4 || t.filter((value) => value === 1).length !== 1) offend(`gradients ${formula} and ${tape}, of p ${p}`);
 
-  await figure.locator('[name=learn]').press('Enter');
+  const step = figure.locator('[name=learn]');
+  await step.press('Enter');
   const after = await becomes(({ steps, loss }) => steps === 1 && loss !== before.loss);
   mistakes(after).forEach(offend);
   if (!(after.loss < before.loss)) offend(`the loss goes from ${before.loss} to ${after.loss}`);
@@ -92,7 +106,14 @@ module.exports = async (page, figure, offend) => {
   await figure.locator('[name=draw]').press('Enter');
   const { text: written } = await becomes(({ text }) => text.length === 6);
   if (!written.startsWith('a dog') || await figure.locator('[name=text]').inputValue() !== written) offend(`drawn: ${JSON.stringify(written)}, typed ${JSON.stringify(await figure.locator('[name=text]').inputValue())}`);
+  await step.press('Enter');  // from another text than the steps before
+  await becomes(({ steps }) => steps === 3);
+  await check_address(page, figure, offend);
   await check_terms(page, offend);
+  const trained = page.locator('main whole-model[variant]');
+  await trained.locator('[name=learn]').press('Enter');
+  await trained.locator('[name=learn]:enabled').waitFor();
+  await check_address(page, trained, offend);
   await figure.locator('[name=again]').press('Enter');
   await becomes(({ steps }) => steps === 0);
 };

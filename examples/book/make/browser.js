@@ -1,0 +1,79 @@
+// A chromium without a window, asked over a pipe: pages that it opens compute and draw as for a reader.
+
+const { spawn } = require('node:child_process');
+const fs = require('node:fs');
+const os = require('node:os');
+const path = require('node:path');
+
+class Browser {
+  #process;
+  #profile = fs.mkdtempSync(path.join(os.tmpdir(), 'book-'));
+  #count = 0;
+  #waiting = new Map();  // answers by number, and events by name and session
+  #read = '';
+
+  constructor(program) {
+    const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--remote-debugging-pipe',
+                   `--user-data-dir=${this.#profile}`];
+    this.#process = spawn(program, flags, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
+    this.#process.on('error', (error) => this.#end(error));
+    this.#process.on('exit', () => this.#end(new Error(`${program} has ended`)));
+    this.#process.stdio[4].on('data', (data) => this.#take(String(data)));
+  }
+
+  #end(error) {
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+
+  #take(data) {
+    const messages = (this.#read + data).split('\0');
+    this.#read = messages.pop();
+    for (const { id, method, sessionId, result, error } of messages.map((text) => JSON.parse(text))) {
+      const name = id ?? `${method} ${sessionId}`, { resolve, reject } = this.#waiting.get(name) ?? {};
+      this.#waiting.delete(name);
+      if (error) reject?.(new Error(error.message));
+      else resolve?.(result);
+    }
+  }
+
+  #wait(name) { return new Promise((resolve, reject) => this.#waiting.set(name, { resolve, reject })); }
+
+  #ask(method, params = {}, sessionId = undefined) {
+    const id = ++this.#count, answer = this.#wait(id);
+    this.#process.stdio[3].write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
+    return answer;
+  }
+
+  /// Opens a file. Returns what resizes its window, has it run a function, and closes it.
+  async open(file, size) {
+    const { targetId } = await this.#ask('Target.createTarget', { url: 'about:blank' });
+    const { sessionId } = await this.#ask('Target.attachToTarget', { targetId, flatten: true });
+    const ask = (method, params) => this.#ask(method, params, sessionId);
+    const resize = ({ width, height }) =>
+      ask('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
+    await ask('Page.enable');
+    await resize(size);
+    await ask('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-reduced-motion', value: 'reduce' }] });
+    const loaded = this.#wait(`Page.loadEventFired ${sessionId}`);
+    await ask('Page.navigate', { url: `file://${path.resolve(file)}` });
+    await loaded;
+    const run = async (function_) => {
+      const expression = `(${function_})()`;
+      const { result, exceptionDetails } =
+        await ask('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
+      if (exceptionDetails) throw new Error(`${file}: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`);
+      return result.value;
+    };
+    return { resize, run, close: () => this.#ask('Target.closeTarget', { targetId }) };
+  }
+
+  async close() {
+    const ended = new Promise((resolve) => this.#process.on('exit', resolve));
+    this.#process.kill();
+    await ended;
+    fs.rmSync(this.#profile, { recursive: true, force: true });
+  }
+}
+
+module.exports = { Browser };
