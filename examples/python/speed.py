@@ -3,16 +3,16 @@
 
     speed.py [--only TEXT] [--lengths 1024 4096 …] [--rounds N] [--no-compile] [--results FILE]
 
-Floats are compared with floats, and products in bfloat16 with autocast. PyTorch runs eager and compiled, in the form
-that was published and in the fastest that we know (tests/bench/fast_forms.py), with glibc told to keep large blocks. A
-round times ours, then PyTorch's forms; the table has the medians of the rounds' medians, and of the rounds' ratios, with
-the least and the greatest. What a form takes half as long again as another when it is first called warm is not timed
-again. Each case has a process of its own. Blocks of queries make a graph that grows with T, and above 1024 only forms
-without them are compiled. As published, a form is timed up to 4096 tokens, Shaw's up to 1024: it takes more than 16 GB
-from 4096 on. Memory is what two eager steps in a process of their own make it grow by, with glibc as it is. In the end
-it prints what a call costs beyond its computation, and whether PyTorch's threads and ours get into each other's way.
---results FILE keeps the table `speed` in a results.json, from which tables.py of the studies fills the page. With five
-rounds all this takes some 5 minutes on 2 cores of Zen 5 where the forms were compiled before, as --rounds 1 does.
+Floats are compared with floats, and products in bfloat16 with autocast. PyTorch runs in the form that was published,
+eager, and in the fastest that we know (tests/bench/fast_forms.py), eager and compiled, with glibc told to keep large
+blocks. A round times ours, then PyTorch's forms; the table has the medians of the rounds' medians, and of the rounds'
+ratios, with the least and the greatest. What takes half as long again as the fastest of its precision, when it is first
+called warm, is not timed again. Each case has a process of its own. Blocks of queries make a graph that grows with T, and
+above 1024 only forms without them are compiled. As published, a form is timed up to 4096 tokens, and Shaw's at 1024: it
+takes more than 16 GB from 4096 on. Memory is what two eager steps in a process of their own make it grow by, with glibc
+as it is. In the end it prints what a call costs beyond its computation, and whether PyTorch's threads and ours get into
+each other's way. --results FILE keeps the table `speed` in a results.json, from which tables.py of the studies fills the
+page. With --prepare before it, a run of five rounds takes some 5 minutes on 2 cores of Zen 5.
 """
 
 import argparse
@@ -154,9 +154,8 @@ def in_process(work, *arguments):
     return found
 
 
-COLUMNS = ["layer, T", *(column for ours, theirs in (("ours, float32, ms", "PyTorch, float32"), ("ours, bfloat16", "autocast"))
-                         for column in (ours, theirs, {"title": "its fastest way", "text": True},
-                                        {"title": "PyTorch / ours", "form": "{} ({} to {})"})),
+WAY, RATIO = {"title": "its fastest way", "text": True}, {"title": "PyTorch / ours", "form": "{} ({} to {})"}
+COLUMNS = ["layer, T", "ours, float32, ms", "PyTorch, float32", WAY, RATIO, "ours, bfloat16", "autocast", WAY, RATIO,
            "as published, ms", "ours, float32, MB", "bfloat16", "PyTorch, float32, MB", "autocast"]
 
 
@@ -171,9 +170,9 @@ def row_of(name, length, options):
     row, most = [f"{layers[name][0]}, {length}"], []
     for bfloat16 in (False, True):
         ours = OURS, Way(False, bfloat16)
-        ways = [each for each in found if each[0] != OURS and each[1].bfloat16 == bfloat16 and len(found[each]) == options.rounds]
-        best = min(ways, key=middle.get)
-        ratios = [theirs / of_ours for theirs, of_ours in zip(found[best], found[ours], strict=True)]
+        theirs = [each for each in found if each[0] != OURS and each[1].bfloat16 == bfloat16]
+        best = min(theirs, key=middle.get)
+        ratios = [of_theirs / of_ours for of_theirs, of_ours in zip(found[best], found[ours], strict=True)]
         form, way = best
         row += [tables.three_digits(middle[ours]), tables.three_digits(middle[best]),
                 f"{form}, {'compiled' if way.compiled else 'eager'}",
@@ -201,7 +200,8 @@ def table(options):
             print("\n".join(lines[2:] if kept else lines), flush=True)
             kept.append(row)
             if options.results:
-                about = {**tables.measured(" ".join(["speed.py", *sys.argv[1:]])), "pytorch": torch.__version__}
+                about = tables.measured(f"examples/python/speed.py --rounds {options.rounds}")
+                about |= {"threads": torch.get_num_threads(), "pytorch": torch.__version__}
                 tables.keep_row(options.results, "speed", about, COLUMNS, row)
 
 

@@ -3,18 +3,19 @@
 
     tests/bench/compare.py BUILD_FOLDER [--only TEXT] [--rounds N] [--results FILE --short NAME]
 
-The build needs -Dbenchmarks=true, this script PyTorch: pip install torch==2.13.0. torch.compile needs g++. A round times
-ours in both precisions, then PyTorch on as many threads: eager and compiled, in floats and under autocast to bfloat16,
-in every form of the model that pytorch_cases.py has. Where a faster form is known, the one that was published runs eager.
-What is printed of each way is the median of the rounds' medians in the fastest form, and of the fastest of all over the
-faster of ours, the median of the rounds' ratios with the least and the greatest. The last column is the faster way of
-the form as published. What takes half as long again as the fastest of its precision, when it is first called warm, is
-not timed again, unless it is the fastest as published: its time is that of this call.
+The build needs -Dbenchmarks=true, this script PyTorch: pip install torch==2.13.0. torch.compile needs g++. A round
+times ours in both precisions, then PyTorch on as many threads: eager and compiled, in floats and under autocast to
+bfloat16, in every form of the model that pytorch_cases.py has. Where a faster form is known, the one that was published
+runs eager. What is printed of each way is the median of the rounds' medians in the fastest form, and of the fastest of
+all over the faster of ours, the median of the rounds' ratios with the least and the greatest. The last column is the
+faster way of the form as published. What takes half as long again as the fastest of its precision, when it is first
+called warm, is not timed again, unless it is the fastest as published: its time is that of this call.
 
-Shares are of the greatest peak of a case's rounds, since a core that something else takes for a moment lowers one. Each
-case has a process of its own: what others left in the heap changes what PyTorch's large tensors cost. glibc is told to
-keep large blocks (rounds.py). --results FILE, such as tests/bench/results/zen5.json, keeps what the machine is and the
-table `pytorch`, from which tables.py of the studies fills the page.
+Shares are of the greatest peak of a case's rounds, since a core that something else takes for a moment lowers one.
+Each case has a process of its own: what others left in the heap changes what PyTorch's large tensors cost. glibc is told
+to keep large blocks (rounds.py). --results FILE, such as tests/bench/results/zen5.json, keeps what the machine is and
+the table `pytorch`, from which tables.py of the studies fills the page; without --only, the table begins anew. With
+--prepare before it, a run of five rounds takes some 15 minutes on 2 cores of Zen 5.
 """
 import argparse
 import json
@@ -36,9 +37,10 @@ import tables  # noqa: E402
 
 
 PRECISIONS = ["float32", "bfloat16"]
-NOTE = (f"What took {rounds.SLOWER} times as long as the fastest of its precision in its first warm call has that call's time. "
-        "Not timed: scaled_dot_product_attention over a dense bias, of which blocks of queries take 0.4 to 0.8, and "
-        "float32_matmul_precision medium, which takes 1.4 to 1.6 times as long as autocast.")
+NOTE = (f"What took {rounds.SLOWER} times as long as the fastest of its precision in its first warm call has that call's "
+        "time. Not timed: scaled_dot_product_attention over a dense bias, of whose time attention in blocks takes 0.3 to "
+        "0.95; float32_matmul_precision medium, which takes 1.4 to 1.6 times as long as autocast; and compiled, forms as "
+        "published of which a faster one is known.")
 
 
 def bench(options, case, runs=1, precision="float32"):
@@ -72,7 +74,8 @@ def compare(case, options):
         for step in steps.values():
             step()
         return
-    kept, theirs = rounds.screened(steps, lambda each: each[0].bfloat16, lambda each: each[1] == pytorch_cases.PUBLISHED)
+    kept, theirs = rounds.screened(steps, precision=lambda each: each[0].bfloat16,
+                                   always=lambda each: each[1] == pytorch_cases.PUBLISHED)
     theirs |= {each: [] for each in kept}
     ours = {precision: [] for precision in PRECISIONS}
     gflops = {precision: [] for precision in PRECISIONS}
@@ -95,15 +98,15 @@ def compare(case, options):
     published = min(middle[each] for each in steps if each[1] == pytorch_cases.PUBLISHED)
     best_way, best_form = best
     columns = [case, *(f"{milliseconds:.2f}" for milliseconds in times)]
-    columns += [
-        f"{best_way}, {best_form} / {fastest}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-    ]
+    spread = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    columns += [f"{best_way}, {best_form} / {fastest}: {spread}"]
     columns += [f"{100 * statistics.median(gflops[each]) / max(peaks[each]):.0f} %" for each in PRECISIONS]
     print_row([*columns, f"{published:.2f}"])
     if options.results:
         in_floats = min(middle[way, form] for way, form in theirs if not way.bfloat16) / middle["float32"]
         row = [case, *map(tables.three_digits, times)]
-        row += [[round(ratio, 2) for ratio in (statistics.median(ratios), min(ratios), max(ratios))], round(in_floats, 1)]
+        row += [[round(ratio, 2) for ratio in (statistics.median(ratios), min(ratios), max(ratios))]]
+        row += [round(in_floats, 1)]
         shares = [round(100 * statistics.median(gflops[each]) / max(peaks[each])) for each in PRECISIONS]
         keep_row(options, [*row, None if "beam" in case else shares, tables.three_digits(published), best_form])
 
@@ -113,8 +116,10 @@ def keep_row(options, row):
     titles = [str(way) for way in ways(options)]
     columns = ["case", *(f"ours, {each}" for each in PRECISIONS), f"PyTorch, {titles[0]}", *titles[1:]]
     columns += [{"title": "PyTorch / ours", "form": "{:.2f} ({:.2f} to {:.2f})"}, "in floats",
-                {"title": "share of the peaks", "form": "{} %, {} %"}, "as published", {"title": "fastest form", "text": True}]
-    about = {**tables.measured(f"compare.py build --rounds {options.rounds}"), "pytorch": torch.__version__, "note": NOTE}
+                {"title": "share of the peaks", "form": "{} %, {} %"}, "as published",
+                {"title": "fastest form", "text": True}]
+    about = tables.measured(f"tests/bench/compare.py build --rounds {options.rounds}")
+    about |= {"pytorch": torch.__version__, "note": NOTE}
     tables.keep_row(options.results, "pytorch", about, columns, row)
 
 
@@ -139,12 +144,15 @@ def keep_machine(options, report):
         "peaks_gflops": {peak["name"]: round(peak["all_threads_gflops"]) for peak in report["peaks"]},
     }
     path = Path(options.results)
-    tables.write(path, machine | {"tables": json.loads(path.read_text())["tables"] if path.exists() else {}})
+    kept = json.loads(path.read_text())["tables"] if path.exists() else {}
+    if not options.only:
+        kept.pop("pytorch", None)
+    tables.write(path, machine | {"tables": kept})
 
 
 def print_machine(options):
     report = bench(options, "shift: view")
-    if options.results:
+    if options.results and not options.prepare:
         keep_machine(options, report)
     print(f"PyTorch {torch.__version__}; {report['cpu']}; GF/s on {report['threads']} threads:")
     for peak in report["peaks"]:

@@ -17,9 +17,9 @@ BLOCK = 256  # queries
 
 
 def by_key(query, rows, bias=None):
-    """Scores by distance, of queries [B, H, T, D] and rows [H, D, K] for K - 1 down to 0, as scores by key [B, H, T, K].
+    """Scores by distance of queries [B, H, T, D], moved to the keys at these distances, [B, H, T, K].
 
-    bias [H, K] is added to the scores. Those of keys ahead of a query are others' scores."""
+    rows [H, D, K] are those for K - 1 down to 0, and bias [H, K] is added. Keys ahead of a query get others' scores."""
     batch, heads, length, _ = query.shape
     keys = rows.size(-1)
     scores = query @ functional.pad(rows, (1, 0))
@@ -42,14 +42,15 @@ def blocks(queries, keys):
 
 
 def in_blocks(query, position_query, key, value, rows, mask, bias=None, value_rows=None):
-    """softmax((q kᵀ + scores by distance) / √D) v, where scores by distance are q rows + bias, for a block at a time.
+    """softmax((q kᵀ + q rows + bias) / √D) v, for a block of queries at a time.
 
     rows [H, D, K] and bias [H, K] go from the farthest distance to 0, and so do value_rows [K, D], which are added to
     the values by their distance."""
     factor = 1 / math.sqrt(query.size(3))
     query, position_query, mixed = query * factor, position_query * factor, []
     for part, keys in blocks(query.size(2), key.size(2)):
-        scores = by_key(position_query[:, :, part], rows[..., -keys:], bias if bias is None else factor * bias[:, -keys:])
+        seen_bias = None if bias is None else factor * bias[:, -keys:]
+        scores = by_key(position_query[:, :, part], rows[..., -keys:], seen_bias)
         scores = scores + query[:, :, part] @ key[:, :, :keys].transpose(2, 3)
         p = scores.masked_fill(mask[part, :keys], -float("inf")).softmax(3).to(value.dtype)
         mixed.append(p @ value[:, :, :keys])
@@ -133,7 +134,7 @@ def sums(weights, terms):
 
 
 class Aft(nn.Module):
-    """What the forms of AFT share: one product gives numerator and denominator, of the whole batch. [T, B, C] inside."""
+    """What AFT's forms share: one product for numerators and denominators of the whole batch. [T, B, C] inside."""
 
     def forward(self, x):
         query, key, value = self.qkv(x.transpose(0, 1)).chunk(3, 2)

@@ -1,4 +1,4 @@
-"""The forms of a variant that the benchmark runs in PyTorch compute what the library does, and so do their gradients."""
+"""The forms of a variant that the benchmark runs in PyTorch compute what the library does, with its gradients."""
 
 import sys
 import unittest
