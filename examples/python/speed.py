@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """Times the layers beside PyTorch's own forms, forward and backward, and measures their memory.
 
-    speed.py [--only TEXT] [--lengths 256 1024 …] [--runs N] [--no-compile] [--gigabytes N]
+    speed.py [--only TEXT] [--lengths 1024 4096 …] [--rounds N] [--no-compile] [--results FILE]
 
-PyTorch runs eager and compiled, in its literal form and with scaled_dot_product_attention over a dense
-bias where that can express it, in floats and under autocast to bfloat16. Each measurement has a process
-of its own. Memory is what the process grew by at most; a dash stands where it is not enough. In the end
-it prints what a call costs beyond its computation, and whether PyTorch's threads and ours get into each
-other's way. --results FILE keeps the table `speed` in a results.json, from which tables.py of the studies fills the page:
-of PyTorch the time of its fastest way, and the memory of its fastest eager way.
+Floats are compared with floats, and products in bfloat16 with autocast. PyTorch runs in the form that was published,
+eager, and in the fastest that we know (tests/bench/fast_forms.py), eager and compiled, with glibc told to keep large
+blocks. A round times ours, then PyTorch's forms; the table has the medians of the rounds' medians, and of the rounds'
+ratios, with the least and the greatest. What takes half as long again as the fastest of its precision, when it is first
+called warm, is not timed again. Each case has a process of its own. Blocks of queries make a graph that grows with T, and
+above 1024 only forms without them are compiled. As published, a form is timed up to 4096 tokens, and Shaw's at 1024: it
+takes more than 16 GB from 4096 on. Memory is what two eager steps in a process of their own make it grow by, with glibc
+as it is. In the end it prints what a call costs beyond its computation, and whether PyTorch's threads and ours get into
+each other's way. --results FILE keeps the table `speed` in a results.json, from which tables.py of the studies fills the
+page. With --prepare before it, a run of five rounds takes some 5 minutes on 2 cores of Zen 5.
 """
 
 import argparse
@@ -23,176 +27,184 @@ from pathlib import Path
 
 import torch
 from torch import nn
-from torch.nn import functional
 
 import shiftgrad.torch as sg
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests/bench"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "studies"))
+import fast_forms  # noqa: E402
 import pytorch_models as models  # noqa: E402
+import rounds  # noqa: E402
 import tables  # noqa: E402
+from pytorch_cases import BLOCK_SUMS, IN_BLOCKS, PUBLISHED, WAYS, Way  # noqa: E402
 
 C, H = 256, 4
-D = C // H
-
-
-class DenseBias(nn.Module):
-    """scaled_dot_product_attention with the scores by distance as a dense [B, H, T, T] bias."""
-
-    def __init__(self, length, content_bias=False):
-        super().__init__()
-        self.qkv, self.output = nn.Linear(C, 3 * C), nn.Linear(C, C)
-        self.rows = nn.Parameter(0.02 * torch.randn(H, length, D))
-        self.content_bias = nn.Parameter(torch.zeros(H, 1, D)) if content_bias else 0
-        self.position_bias = nn.Parameter(torch.zeros(H, 1, D)) if content_bias else 0
-        self.register_buffer("mask", models.causal_mask(length, length))
-
-    def forward(self, x):
-        q, k, v = (models.split_heads(part, H) for part in self.qkv(x).chunk(3, 2))
-        bias = models.skew((q + self.position_bias) @ self.rows.transpose(1, 2))
-        bias = (bias / math.sqrt(D)).masked_fill(self.mask, -math.inf).to(q.dtype)
-        return self.output(models.merge_heads(
-            functional.scaled_dot_product_attention(q + self.content_bias, k, v, attn_mask=bias)))
 
 
 class TransformerXL(nn.Module):
-    """The paper's code without memory, [B, T, C]."""
+    """A form of Transformer-XL's attention without memory, [B, T, C]."""
 
-    def __init__(self, length):
+    def __init__(self, attention, length):
         super().__init__()
-        self.attention = models.TransformerXLAttention(C, H)
+        self.attention = attention(C, H)
         frequency = 1 / 10000 ** (torch.arange(0, C, 2) / C)
         angle = torch.arange(length - 1, -1, -1)[:, None] * frequency
         self.register_buffer("sinusoids", torch.cat([angle.sin(), angle.cos()], 1))
         self.register_buffer("mask", models.causal_mask(length, length))
 
     def forward(self, x):
+        if self.attention.batch_first:
+            return self.attention(x, x[:, :0], self.sinusoids, self.mask)
         x = x.transpose(0, 1)
         return self.attention(x, x[:0], self.sinusoids, self.mask).transpose(0, 1)
 
 
-# Of each layer: ours, and the forms that PyTorch has.
+# Of each layer: its title, ours, and the forms that PyTorch has.
 layers = {
     "transformer_xl": (
-        lambda T: sg.layer("transformer_xl_attention", d_model=C, n_head=H),
-        {"literal": TransformerXL, "SDPA": lambda T: DenseBias(T, content_bias=True)}),
+        "Transformer-XL", lambda T: sg.layer("transformer_xl_attention", d_model=C, n_head=H),
+        {PUBLISHED: lambda T: TransformerXL(models.TransformerXLAttention, T),
+         IN_BLOCKS: lambda T: TransformerXL(fast_forms.TransformerXLAttention, T)}),
     "labml": (
-        lambda T: sg.layer("relative_multi_head_attention", d_model=C, n_head=H, max_positions=T),
-        {"literal": lambda T: models.LabmlAttention(C, H, T), "SDPA": lambda T: DenseBias(T, content_bias=True)}),
+        "labml", lambda T: sg.layer("relative_multi_head_attention", d_model=C, n_head=H, max_positions=T),
+        {PUBLISHED: lambda T: models.LabmlAttention(C, H, T), IN_BLOCKS: lambda T: fast_forms.LabmlAttention(C, H, T)}),
     "music": (
-        lambda T: sg.layer("relative_global_attention", d_model=C, n_head=H, max_seq=T),
-        {"literal": lambda T: models.MusicAttention(C, H, T), "SDPA": DenseBias}),
+        "Music Transformer", lambda T: sg.layer("relative_global_attention", d_model=C, n_head=H, max_seq=T),
+        {PUBLISHED: lambda T: models.MusicAttention(C, H, T), IN_BLOCKS: lambda T: fast_forms.MusicAttention(C, H, T)}),
     "shaw": (
-        lambda T: sg.layer("shaw_attention", d_model=C, n_head=H, max_distance=16),
-        {"literal": lambda T: models.ShawAttention(C, H, T, 16)}),
+        "Shaw", lambda T: sg.layer("shaw_attention", d_model=C, n_head=H, max_distance=16),
+        {PUBLISHED: lambda T: models.ShawAttention(C, H, T, 16), IN_BLOCKS: lambda T: fast_forms.ShawAttention(C, H, T, 16)}),
     "aft_local": (
-        lambda T: sg.layer("aft", d_model=C, form="local", max_len=T, window=64),
-        {"literal": lambda T: models.AftLocal(C, T, 64)}),
+        "AFT-local", lambda T: sg.layer("aft", d_model=C, form="local", max_len=T, window=64),
+        {PUBLISHED: lambda T: models.AftTable(C, T, 64), BLOCK_SUMS: lambda T: fast_forms.AftLocal(C, T, 64)}),
 }
+OURS = "ours"
 
 
-def measure(pipe, name, form, length, compiled, bfloat16, runs, gigabytes):
-    """Sends the median time of a step in milliseconds, and the memory that steps add in MB."""
-    resource.setrlimit(resource.RLIMIT_DATA, (int(gigabytes * 2**30), resource.RLIM_INFINITY))
-    torch.manual_seed(1)
-    ours, theirs = layers[name]
-    model = (ours if form == "ours" else theirs[form])(length)
-    run = torch.compile(model) if compiled else model
+def step_of(model, length, way):
+    run = way.prepare(model)
     x = torch.randn(max(1, 2048 // length), length, C, requires_grad=True)
     cotangent = torch.randn_like(x)
 
     def step():
-        with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+        with way.precision():
             y = run(x)
         model.zero_grad()
         x.grad = None
         y.backward(cotangent.to(y.dtype))
 
+    return step
+
+
+def made(name, form, length):
+    torch.manual_seed(1)
+    _, ours, theirs = layers[name]
+    return (ours if form == OURS else theirs[form])(length)
+
+
+def is_timed(name, form, way, length):
+    if form == PUBLISHED:
+        return not way.compiled and length <= (1024 if name == "shaw" else 4096)
+    return not way.compiled or length <= 1024 or form == BLOCK_SUMS
+
+
+def times(pipe, name, length, options):
+    """Sends the milliseconds of each round, by form and way."""
+    rounds.keep_large_blocks()
+    ours = {(OURS, Way(False, bfloat16)): 0 for bfloat16 in (False, True)}
+    theirs = [(form, way) for form in layers[name][2] for way in WAYS if is_timed(name, form, way, length)]
+    theirs = [(form, way) for form, way in theirs if not (way.compiled and options.no_compile)]
+    steps = {(form, way): step_of(made(name, form, length), length, way) for form, way in (*ours, *theirs)}
+    if options.prepare:
+        for step in steps.values():
+            step()
+        return pipe.send(None)
+    found = {}
+    kept = {}
+    for group in (ours, theirs):
+        more, left_out = rounds.screened({each: steps[each] for each in group}, lambda each: each[1].bfloat16,
+                                         lambda each: each[0] == PUBLISHED)
+        kept |= more
+        found |= left_out
+    found |= {each: [] for each in kept}
+    for _ in range(options.rounds):
+        for each, many in kept.items():
+            found[each].append(statistics.median(rounds.timed(steps[each], many)))
+    pipe.send(found)
+
+
+def memory(pipe, name, length, form, bfloat16):
+    """Sends the MB that two eager steps add to what the process has."""
+    step = step_of(made(name, form, length), length, Way(False, bfloat16))
     unit = 1 if sys.platform == "darwin" else 1024
     peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**20
-    if compiled:
-        step()  # the compiler's own memory does not count
+    if sys.platform == "linux":
+        Path("/proc/self/clear_refs").write_text("5")  # the peak from here on, not that of making the layer
     before = peak()
     step()
-    times = []
-    for _ in range(runs):
-        begin = time.perf_counter()
-        step()
-        times.append(time.perf_counter() - begin)
-    pipe.send((1e3 * statistics.median(times), peak() - before))
+    step()
+    pipe.send(round(peak() - before))
 
 
-def measured_or_refused(pipe, *arguments):
-    try:
-        measure(pipe, *arguments)
-    except (MemoryError, RuntimeError) as error:
-        if "alloc" not in str(error):
-            raise
-
-
-def measured(*arguments):
+def in_process(work, *arguments):
     receiver, sender = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.Process(target=measured_or_refused, args=(sender, *arguments))
+    process = multiprocessing.Process(target=work, args=(sender, *arguments))
     process.start()
     sender.close()
-    try:
-        return receiver.recv()
-    except EOFError:
-        return None  # out of memory
-    finally:
-        process.join()
+    found = receiver.recv()
+    process.join()
+    return found
 
 
-def shown(result):
-    return "-" if result is None else f"{result[0]:.2f} ({result[1]:.0f})"
+WAY, RATIO = {"title": "its fastest way", "text": True}, {"title": "PyTorch / ours", "form": "{} ({} to {})"}
+COLUMNS = ["layer, T", "ours, float32, ms", "PyTorch, float32", WAY, RATIO, "ours, bfloat16", "autocast", WAY, RATIO,
+           "as published, ms", "ours, float32, MB", "bfloat16", "PyTorch, float32, MB", "autocast"]
+
+
+def two_digits(ratio):
+    return round(ratio, 2) if ratio < 10 else round(ratio, 1)
+
+
+def row_of(name, length, options):
+    """A row of the table."""
+    found = in_process(times, name, length, options)
+    middle = {each: statistics.median(milliseconds) for each, milliseconds in found.items()}
+    row, most = [f"{layers[name][0]}, {length}"], []
+    for bfloat16 in (False, True):
+        ours = OURS, Way(False, bfloat16)
+        theirs = [each for each in found if each[0] != OURS and each[1].bfloat16 == bfloat16]
+        best = min(theirs, key=middle.get)
+        ratios = [of_theirs / of_ours for of_theirs, of_ours in zip(found[best], found[ours], strict=True)]
+        form, way = best
+        row += [tables.three_digits(middle[ours]), tables.three_digits(middle[best]),
+                f"{form}, {'compiled' if way.compiled else 'eager'}",
+                [two_digits(ratio) for ratio in (statistics.median(ratios), min(ratios), max(ratios))]]
+        most.append(best)
+    published = [middle[each] for each in found if each[0] == PUBLISHED]
+    row.append(tables.three_digits(min(published)) if published else None)
+    for forms in ([OURS, OURS], [form for form, _ in most]):
+        row += [in_process(memory, name, length, form, bfloat16) for form, bfloat16 in zip(forms, (False, True))]
+    return row
 
 
 def table(options):
-    print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads; ms forward + backward (MB added)\n")
-    limits = (options.runs, options.gigabytes)
-    ways = [(compiled, bfloat16) for bfloat16 in (False, True) for compiled in (False, True)
-            if not (compiled and options.no_compile)]
-    title = lambda compiled, bfloat16: ("compiled" if compiled else "eager") + (" bf16" if bfloat16 else "")
-    forms = [(form, *way) for form in ("literal", "SDPA") for way in ways]
-    columns = ["case", "ours", "ours bf16", *(f"{form} {title(*way)}" for form, *way in forms), "best float / ours", "best / ours bf16"]
-    print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")
-    for name, (_, theirs) in layers.items():
+    print(f"PyTorch {torch.__version__}, {torch.get_num_threads()} threads\n", flush=True)
+    kept = []
+    for name in layers:
         for length in options.lengths:
-            case = f"{name} T{length}"
-            if options.only not in case:
+            if options.only not in f"{name} T{length}":
                 continue
-            ours = [measured(name, "ours", length, False, bfloat16, *limits) for bfloat16 in (False, True)]
-            others = {(form, *way): measured(name, form, length, *way, *limits)
-                      if form in theirs else None for form, *way in forms}
-            best = lambda keys: min((others[key][0] for key in keys if others[key]), default=math.nan)
-            bests = best([key for key in others if not key[2]]), best(others)
-            ratios = [value / result[0] if result else math.nan for value, result in zip(bests, ours)]
-            row = [case, *map(shown, ours), *map(shown, others.values()), *(f"{ratio:.2f}" for ratio in ratios)]
-            print(f"| {' | '.join(row)} |", flush=True)
+            if options.prepare:
+                in_process(times, name, length, options)
+                continue
+            row = row_of(name, length, options)
+            lines = tables.table({"columns": COLUMNS, "rows": [row]}).splitlines()
+            print("\n".join(lines[2:] if kept else lines), flush=True)
+            kept.append(row)
             if options.results:
-                keep_row(options, f"{NAMES[name]}, {length}", ours, others)
-
-
-NAMES = {"transformer_xl": "Transformer-XL", "labml": "labml", "music": "Music Transformer", "shaw": "Shaw",
-         "aft_local": "AFT-local"}
-
-
-def keep_row(options, title, ours, others):
-    """Adds a case to the table of results: `ours` and `others` are (milliseconds, MB), or None without memory."""
-    columns = ["layer, T", "ours, float32, ms", "bfloat16", "PyTorch, ms", {"title": "its fastest way", "text": True},
-               "PyTorch / ours", "ours, float32, MB", "bfloat16", "PyTorch, MB"]
-    made = {way: result for way, result in others.items() if result}
-    eager = min((result for way, result in made.items() if not way[1]), default=(None, None))
-    row = [title, *(result and tables.three_digits(result[0]) for result in ours), None, None, None]
-    if made:
-        form, compiled, bfloat16 = way = min(made, key=lambda way: made[way][0])
-        ratio = made[way][0] / min(result[0] for result in ours if result)
-        row[3] = tables.three_digits(made[way][0])
-        row[4] = ", ".join([form, "compiled" if compiled else "eager", *(["autocast"] if bfloat16 else [])])
-        row[5] = round(ratio, 1) if ratio < 10 else round(ratio)
-    row += [result and round(result[1]) for result in ours] + [eager[1] and round(eager[1])]
-    about = {**tables.measured(" ".join(["speed.py", *sys.argv[1:]])), "pytorch": torch.__version__}
-    tables.keep_row(options.results, "speed", about, columns, row)
+                about = tables.measured(f"examples/python/speed.py --rounds {options.rounds}")
+                about |= {"threads": torch.get_num_threads(), "pytorch": torch.__version__}
+                tables.keep_row(options.results, "speed", about, COLUMNS, row)
 
 
 class Nothing(torch.autograd.Function):
@@ -266,17 +278,20 @@ def pools():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--only", default="", help="cases with this in their name")
-    parser.add_argument("--lengths", type=int, nargs="+", default=[256, 512, 1024, 2048, 4096, 8192])
-    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--lengths", type=int, nargs="+", default=[1024, 4096, 8192])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--prepare", action="store_true", help="only compile, so that a later run takes less time")
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
-    parser.add_argument("--gigabytes", type=float, default=8, help="the most memory that a process may take")
     parser.add_argument("--results", metavar="FILE", help="a results.json that keeps the table, too")
     options = parser.parse_args()
     table(options)
+    if options.prepare:
+        return
     border()
     pools()
 
 
 if __name__ == "__main__":
-    multiprocessing.set_start_method("spawn")
+    multiprocessing.set_start_method("forkserver")
+    multiprocessing.set_forkserver_preload(["torch", "torch._inductor.compile_fx"])
     main()

@@ -9,9 +9,11 @@ of its measurement. A column is a title, or {"title", "form", "text"}, where the
 and text stands on the left. On a page, a table stands between <!-- table FILE NAME --> and <!-- end of table -->; FILE is
 the path from the page. A pattern such as results/*.json gives a row for each case of any file, and of each file the ratios
 in its table NAME as a column. With OTHER behind NAME, the column of that file has all numbers of the ratio, and the file's
-other columns follow. From <!-- numbers of FILE --> to the end of the paragraph or the table's row, each number of two or
-three digits after the point stands in the tables of FILE. The page of the claims is made as a whole. --keep adds the table that a program wrote
-as CSV, such as the comparison.csv of `char_lm compare`, and says that the command made it.
+other columns follow. Between <!-- ratios FILE NAME CASE… --> and <!-- end of ratios --> stand the least and the greatest
+ratio of the cases that begin with one of these words. From <!-- numbers of FILE --> to the end of the paragraph or the
+table's row, each number of two or three digits after the point stands in the tables of FILE. The page of the claims is made
+as a whole. --keep adds the table that a program wrote as CSV, such as the comparison.csv of `char_lm compare`, and says that
+the command made it.
 """
 
 import csv
@@ -24,6 +26,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = re.compile(r"(<!-- table (\S+) (\S+)(?: (\S+))? -->)\n.*?<!-- end of table -->", re.DOTALL)
+RATIOS = re.compile(r"(<!-- ratios (\S+) (\S+) ([^>]+) -->).*?(<!-- end of ratios -->)", re.DOTALL)
 NUMBER = re.compile(r"(?<![\d.])\d+\.\d{2,3}(?![\d.]*\d)")
 RATIO = "PyTorch / ours"
 SENTENCES = re.compile(r"<!-- numbers of (\S+) -->(.*\n(?:[^|\n].*\n)*)")
@@ -135,6 +138,14 @@ def compared(files, name, whole=None):
     return table({"columns": columns, "rows": [[case, *(each.get(case) for each in cells)] for case in cases]})
 
 
+def extremes(measurement, words):
+    """The least and the greatest ratio of the cases that begin with one of these words."""
+    place = [title_of(column) for column in measurement["columns"]].index(RATIO)
+    ratios = [row[place] for row in measurement["rows"] if row[0].startswith(words)]
+    ratios = [ratio[0] if isinstance(ratio, list) else ratio for ratio in ratios]
+    return min(ratios), max(ratios)
+
+
 def filled(page):
     """The text of a page with its tables as the results give them."""
     def of_results(match):
@@ -144,7 +155,12 @@ def filled(page):
         else:
             text = table(json.loads((page.parent / file).read_text())["tables"][name])
         return f"{mark}\n\n{text}\n\n<!-- end of table -->"
-    return TABLE.sub(of_results, page.read_text())
+
+    def of_cases(match):
+        mark, file, name, words, end = match.groups()
+        least, greatest = extremes(json.loads((page.parent / file).read_text())["tables"][name], tuple(words.split()))
+        return f"{mark}{least:.2f} to {greatest:.2f}{end}"
+    return RATIOS.sub(of_cases, TABLE.sub(of_results, page.read_text()))
 
 
 def shown(file):

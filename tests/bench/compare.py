@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """Times shiftgrad and PyTorch in turn, case by case, and prints the ratios with their spread.
 
-    tests/bench/compare.py BUILD_FOLDER [--only TEXT] [--rounds N] [--results FILE]
+    tests/bench/compare.py BUILD_FOLDER [--only TEXT] [--rounds N] [--results FILE --short NAME]
 
-The build needs -Dbenchmarks=true, this script PyTorch: pip install torch==2.14.1. torch.compile needs
-g++. A round times ours in both precisions, then PyTorch in four ways on as many threads: eager and
-compiled, in floats and under autocast to bfloat16, each in every form of the model that pytorch_cases.py has. What is
-printed of each is the median of the rounds' medians in the fastest form, and of the fastest of all over the faster of
-ours, the median of the rounds' ratios with the least and the greatest. The last column is the fastest way of the form
-as published. Shares are of the greatest peak of a case's rounds, since a core that something else takes for a moment
-lowers one. Each case has a process of its own: what others left in the heap changes what PyTorch's large tensors cost.
-glibc is told to keep large blocks, which nearly halves what some of these cost (MALLOC, below). --results FILE, such as
-tests/bench/results/zen5.json, keeps what the machine is and the table `pytorch`, from which tables.py of the studies fills
-the page: times with three digits, the fastest form, the ratio with its least and greatest, PyTorch's faster floats over
-ours, both shares, and the form as published.
+The build needs -Dbenchmarks=true, this script PyTorch: pip install torch==2.13.0. torch.compile needs g++. A round
+times ours in both precisions, then PyTorch on as many threads: eager and compiled, in floats and under autocast to
+bfloat16, in every form of the model that pytorch_cases.py has. Where a faster form is known, the one that was published
+runs eager. What is printed of each way is the median of the rounds' medians in the fastest form, and of the fastest of
+all over the faster of ours, the median of the rounds' ratios with the least and the greatest. The last column is the
+faster way of the form as published. What takes half as long again as the fastest of its precision, when it is first
+called warm, is not timed again, unless it is the fastest as published: its time is that of this call.
+
+Shares are of the greatest peak of a case's rounds, since a core that something else takes for a moment lowers one.
+Each case has a process of its own: what others left in the heap changes what PyTorch's large tensors cost. glibc is told
+to keep large blocks (rounds.py). --results FILE, such as tests/bench/results/zen5.json, keeps what the machine is and
+the table `pytorch`, from which tables.py of the studies fills the page; without --only, the table begins anew. With
+--prepare before it, a run of five rounds takes some 15 minutes on 2 cores of Zen 5.
 """
 import argparse
 import json
@@ -28,19 +30,23 @@ from pathlib import Path
 import torch
 
 import pytorch_cases
+import rounds
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/studies"))
 import tables  # noqa: E402
 
 
 PRECISIONS = ["float32", "bfloat16"]
-MALLOC = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": "8000000000", "MALLOC_TOP_PAD_": "268435456"}
+NOTE = (f"What took {rounds.SLOWER} times as long as the fastest of its precision in its first warm call has that call's "
+        "time. Not timed: scaled_dot_product_attention over a dense bias, of whose time attention in blocks takes 0.3 to "
+        "0.95; float32_matmul_precision medium, which takes 1.4 to 1.6 times as long as autocast; and compiled, forms as "
+        "published of which a faster one is known.")
 
 
 def bench(options, case, runs=1, precision="float32"):
     """What our benchmark reports, with the kernels that OpenBLAS chooses for the CPU."""
     environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("OPENBLAS_", "MALLOC_"))
+        name: value for name, value in os.environ.items() if not name.startswith("OPENBLAS_")
     }
     command = [f"{options.build}/tests/bench/bench", "--only", case, "--runs", str(runs), "--json"]
     command += ["--threads", str(options.threads), "--precision", precision]
@@ -57,45 +63,50 @@ def ways(options):
 
 
 def compare(case, options):
+    rounds.keep_large_blocks()
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
-    long = "L6" in case or "d256 T256" in case or "encoder_decoder" in case
-    runs = 3 if "beam" in case else 7 if long else 15
+    runs = 3 if "L6" in case or "d256" in case else 9
     forms = pytorch_cases.cases()[case]
-    steps = {(way, form): make(way) for way in ways(options) for form, make in forms.items()}
+    steps = {(way, form): make(way) for way in ways(options) for form, make in forms.items()
+             if not way.compiled or form != pytorch_cases.PUBLISHED or len(forms) == 1}
+    if options.prepare:
+        for step in steps.values():
+            step()
+        return
+    kept, theirs = rounds.screened(steps, precision=lambda each: each[0].bfloat16,
+                                   always=lambda each: each[1] == pytorch_cases.PUBLISHED)
+    theirs |= {each: [] for each in kept}
     ours = {precision: [] for precision in PRECISIONS}
     gflops = {precision: [] for precision in PRECISIONS}
     peaks = {precision: [] for precision in PRECISIONS}
-    theirs = {each: [] for each in steps}
     for _ in range(options.rounds):
-        time.sleep(1)  # PyTorch's threads spin for a while before they sleep.
+        time.sleep(0.3)  # PyTorch's threads spin for a while before they sleep.
         for precision in PRECISIONS:
             report = bench(options, case, runs, precision)
             [result] = [r for r in report["cases"] if r["name"] == case]
             ours[precision].append(median(result["milliseconds"]))
             gflops[precision].append(result["share_of_peak"] * report["peak_gflops"])
             peaks[precision].append(report["peak_gflops"])
-        for each, step in steps.items():
-            theirs[each].append(median(pytorch_cases.timed(step, runs)))
-    best, fastest = (
-        min(times, key=lambda each: statistics.median(times[each])) for times in (theirs, ours)
-    )
-    ratios = [t / m for t, m in zip(theirs[best], ours[fastest])]
+        for each, many in kept.items():
+            theirs[each].append(median(rounds.timed(steps[each], many)))
     middle = {each: statistics.median(times) for each, times in (*ours.items(), *theirs.items())}
+    best, fastest = (min(names, key=middle.get) for names in (kept, ours))
+    ratios = [t / m for t, m in zip(theirs[best], ours[fastest])]
     times = [middle[precision] for precision in PRECISIONS]
-    times += [min(middle[way, form] for form in forms) for way in ways(options)]
-    published = min(middle[way, pytorch_cases.PUBLISHED] for way in ways(options))
+    times += [min(middle[each] for each in steps if each[0] == way) for way in ways(options)]
+    published = min(middle[each] for each in steps if each[1] == pytorch_cases.PUBLISHED)
     best_way, best_form = best
     columns = [case, *(f"{milliseconds:.2f}" for milliseconds in times)]
-    columns += [
-        f"{best_way}, {best_form} / {fastest}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-    ]
+    spread = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+    columns += [f"{best_way}, {best_form} / {fastest}: {spread}"]
     columns += [f"{100 * statistics.median(gflops[each]) / max(peaks[each]):.0f} %" for each in PRECISIONS]
     print_row([*columns, f"{published:.2f}"])
     if options.results:
         in_floats = min(middle[way, form] for way, form in theirs if not way.bfloat16) / middle["float32"]
         row = [case, *map(tables.three_digits, times)]
-        row += [[round(ratio, 2) for ratio in (statistics.median(ratios), min(ratios), max(ratios))], round(in_floats, 1)]
+        row += [[round(ratio, 2) for ratio in (statistics.median(ratios), min(ratios), max(ratios))]]
+        row += [round(in_floats, 1)]
         shares = [round(100 * statistics.median(gflops[each]) / max(peaks[each])) for each in PRECISIONS]
         keep_row(options, [*row, None if "beam" in case else shares, tables.three_digits(published), best_form])
 
@@ -105,8 +116,10 @@ def keep_row(options, row):
     titles = [str(way) for way in ways(options)]
     columns = ["case", *(f"ours, {each}" for each in PRECISIONS), f"PyTorch, {titles[0]}", *titles[1:]]
     columns += [{"title": "PyTorch / ours", "form": "{:.2f} ({:.2f} to {:.2f})"}, "in floats",
-                {"title": "share of the peaks", "form": "{} %, {} %"}, "as published", {"title": "fastest form", "text": True}]
-    about = {**tables.measured(f"compare.py build --rounds {options.rounds}"), "pytorch": torch.__version__}
+                {"title": "share of the peaks", "form": "{} %, {} %"}, "as published",
+                {"title": "fastest form", "text": True}]
+    about = tables.measured(f"tests/bench/compare.py build --rounds {options.rounds}")
+    about |= {"pytorch": torch.__version__, "note": NOTE}
     tables.keep_row(options.results, "pytorch", about, columns, row)
 
 
@@ -131,12 +144,15 @@ def keep_machine(options, report):
         "peaks_gflops": {peak["name"]: round(peak["all_threads_gflops"]) for peak in report["peaks"]},
     }
     path = Path(options.results)
-    tables.write(path, machine | {"tables": json.loads(path.read_text())["tables"] if path.exists() else {}})
+    kept = json.loads(path.read_text())["tables"] if path.exists() else {}
+    if not options.only:
+        kept.pop("pytorch", None)
+    tables.write(path, machine | {"tables": kept})
 
 
 def print_machine(options):
     report = bench(options, "shift: view")
-    if options.results:
+    if options.results and not options.prepare:
         keep_machine(options, report)
     print(f"PyTorch {torch.__version__}; {report['cpu']}; GF/s on {report['threads']} threads:")
     for peak in report["peaks"]:
@@ -149,6 +165,7 @@ def main():
     parser.add_argument("build", help="build folder")
     parser.add_argument("--only", default="", help="cases with this in their name")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--prepare", action="store_true", help="only compile, so that a later run takes less time")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
     parser.add_argument("--results", metavar="FILE", help="keeps the machine and the table in a file of JSON, too")
@@ -170,7 +187,6 @@ def main():
 
 
 if __name__ == "__main__":
-    if any(os.environ.get(name) != value for name, value in MALLOC.items()):  # glibc reads them as a process starts
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **MALLOC})
-    multiprocessing.set_start_method("spawn")
+    multiprocessing.set_start_method("forkserver")
+    multiprocessing.set_forkserver_preload(["torch", "torch._inductor.compile_fx"])
     main()

@@ -55,9 +55,33 @@ const std::vector<Row>& rows() {
          return ShawAttentionConfig{.max_distance = 16};
        },
        [](const Size& s) { return attention(s, 2); }},
+      {"aft full",
+       [](int64_t T) -> MixerConfig {
+         return AftConfig{.form = AftForm::full, .max_len = T};
+       },
+       [](const Size& s) { return attention(s, 2); }},
+      {"aft full r64",
+       [](int64_t T) -> MixerConfig {
+         return AftConfig{.form = AftForm::full, .max_len = T, .factor_rank = 64};
+       },
+       [](const Size& s) { return attention(s, 2); }},
+      {"aft simple",
+       [](int64_t) -> MixerConfig { return AftConfig{.form = AftForm::simple}; },
+       [](const Size& s) { return projections(s, 4); }},
+      {"aft conv s11",
+       [](int64_t) -> MixerConfig {
+         return AftConfig{.form = AftForm::conv, .window = 11};
+       },
+       [](const Size& s) { return projections(s, 3); }},
       {"aft local s32",
        [](int64_t T) -> MixerConfig {
          return AftConfig{.form = AftForm::local, .max_len = T, .window = 32};
+       },
+       [](const Size& s) { return projections(s, 4); }},
+      {"aft local s32 r64",
+       [](int64_t T) -> MixerConfig {
+         return AftConfig{
+             .form = AftForm::local, .max_len = T, .window = 32, .factor_rank = 64};
        },
        [](const Size& s) { return projections(s, 4); }},
       {"local_rnn s7 rnn", [](int64_t) { return local_rnn_of(RecurrentCell::rnn); },

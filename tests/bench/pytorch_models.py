@@ -1,8 +1,8 @@
 """The variants in PyTorch, for comparison: one module a variant, [B, T, C] to [B, T, C].
 
 Each stands here as it was published: Transformer-XL's einsums over [T, B, H, D], labml's shift over twice the
-length, Shaw's dense [T, T, D] tensors, windows through PyTorch's recurrent nets. Beside it, with the same
-parameters and the same results, stands the fastest form that we know.
+length, Shaw's dense [T, T, D] tensors, windows through PyTorch's recurrent nets. fast_forms.py has the fastest form
+that we know of each, with the same parameters and the same results. Parameters have the names that ours have.
 """
 import math
 
@@ -29,12 +29,6 @@ def skew(by_distance):
     batch, heads, length, keys = by_distance.shape
     padded = functional.pad(by_distance, (1, 0)).view(batch, heads, keys + 1, length)
     return padded[:, :, 1:].view(batch, heads, length, keys)
-
-
-def attention_over_bias(query, key, value, by_distance, mask):
-    """softmax((q kᵀ + skewed by_distance) / √D) v by scaled_dot_product_attention over a dense bias."""
-    bias = (skew(by_distance) / math.sqrt(query.size(-1))).masked_fill(mask, -float("inf"))
-    return functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
 
 
 class FusedAttention(nn.Module):
@@ -69,6 +63,8 @@ class ModuleAttention(nn.Module):
 class TransformerXLAttention(nn.Module):
     """The paper's code (RelPartialLearnableMultiHeadAttn): einsums, pad and view. [T, B, C]."""
 
+    batch_first = False
+
     def __init__(self, width, heads):
         super().__init__()
         self.heads, self.size = heads, width // heads
@@ -100,17 +96,6 @@ class TransformerXLAttention(nn.Module):
         scores = scores.masked_fill(mask[:, :, None, None], -float("inf"))
         mixed = torch.einsum("ijbn,jbnd->ibnd", functional.softmax(scores, dim=1), value)
         return self.output(mixed.reshape(length, batch, -1))
-
-
-class TransformerXLOverBias(TransformerXLAttention):
-    def forward(self, x, memory, sinusoids, mask):
-        heads = self.qkv(torch.cat([memory, x])).transpose(0, 1)
-        query, key, value = (split_heads(part, self.heads) for part in heads.chunk(3, 2))
-        query = query[:, :, -x.size(0):]
-        relative = self.position(sinusoids).unflatten(1, (self.heads, -1)).permute(1, 2, 0)  # [H, D, K]
-        by_distance = (query + self.position_bias[:, None]) @ relative
-        mixed = attention_over_bias(query + self.content_bias[:, None], key, value, by_distance, mask)
-        return self.output(merge_heads(mixed)).transpose(0, 1)
 
 
 class LabmlAttention(nn.Module):
@@ -151,19 +136,6 @@ class LabmlAttention(nn.Module):
         return self.output(mixed.reshape(length, batch, -1)).transpose(0, 1)
 
 
-class LabmlOverBias(LabmlAttention):
-    """Of the distances, those that a query sees."""
-
-    def forward(self, x):
-        query, key, value = (split_heads(part, self.heads) for part in self.qkv(x).chunk(3, 2))
-        value = value + self.value_bias.view(self.heads, 1, self.size)
-        rows = slice(self.limit - x.size(1) + 1, self.limit + 1)
-        by_distance = query @ self.key_pos_embeddings[rows].permute(1, 2, 0)
-        by_distance = by_distance + self.key_pos_bias[rows].t()[:, None]
-        mixed = attention_over_bias(query + self.query_pos_bias[:, None], key, value, by_distance, self.mask)
-        return self.output(merge_heads(mixed))
-
-
 class MusicAttention(nn.Module):
     """Music Transformer's skewing with batched products."""
 
@@ -179,16 +151,9 @@ class MusicAttention(nn.Module):
     def forward(self, x):
         query, key, value = (split_heads(part, self.heads) for part in self.qkv(x).chunk(3, 2))
         by_distance = query @ self.past_embeddings.transpose(1, 2) + self.past_bias[:, None]
-        return self.output(merge_heads(self.mixed(query, key, value, by_distance)))
-
-    def mixed(self, query, key, value, by_distance):
         scores = (query @ key.transpose(2, 3) + skew(by_distance)) / math.sqrt(self.size)
-        return scores.masked_fill(self.mask, -float("inf")).softmax(3) @ value
-
-
-class MusicOverBias(MusicAttention):
-    def mixed(self, query, key, value, by_distance):
-        return attention_over_bias(query, key, value, by_distance, self.mask)
+        p = scores.masked_fill(self.mask, -float("inf")).softmax(3)
+        return self.output(merge_heads(p @ value))
 
 
 class ShawAttention(nn.Module):
@@ -199,8 +164,8 @@ class ShawAttention(nn.Module):
         self.heads, self.size = heads, width // heads
         self.qkv = nn.Linear(width, 3 * width)
         self.output = nn.Linear(width, width)
-        self.keys = nn.Parameter(0.02 * torch.randn(2 * distance + 1, self.size))
-        self.values = nn.Parameter(0.02 * torch.randn(2 * distance + 1, self.size))
+        self.key_distance_embeddings = nn.Parameter(0.02 * torch.randn(2 * distance + 1, self.size))
+        self.value_distance_embeddings = nn.Parameter(0.02 * torch.randn(2 * distance + 1, self.size))
         position = torch.arange(length)
         self.register_buffer(
             "row", (position[None] - position[:, None]).clamp(-distance, distance) + distance
@@ -209,44 +174,92 @@ class ShawAttention(nn.Module):
 
     def forward(self, x):
         query, key, value = (split_heads(part, self.heads) for part in self.qkv(x).chunk(3, 2))
-        a, b = self.keys[self.row], self.values[self.row]  # [T, T, D]
+        a, b = self.key_distance_embeddings[self.row], self.value_distance_embeddings[self.row]  # [T, T, D]
         scores = query @ key.transpose(2, 3) + torch.einsum("bhid,ijd->bhij", query, a)
         p = (scores / math.sqrt(self.size)).masked_fill(self.mask, -float("inf")).softmax(3)
         return self.output(merge_heads(p @ value + torch.einsum("bhij,ijd->bhid", p, b)))
 
 
-class ShawByBuckets(ShawAttention):
-    """Products with the rows of the tables alone, gathered by distance, and p summed by distance."""
+class AftTable(nn.Module):
+    """AFT-full and, with a window, AFT-local, as products with the exponentials of all position biases."""
 
-    def forward(self, x):
-        query, key, value = (split_heads(part, self.heads) for part in self.qkv(x).chunk(3, 2))
-        row = self.row.expand(x.size(0), self.heads, -1, -1)  # [B, H, T, T]
-        by_row = query @ self.keys.t()  # [B, H, T, 2k + 1]
-        scores = query @ key.transpose(2, 3) + by_row.gather(3, row)
-        p = (scores / math.sqrt(self.size)).masked_fill(self.mask, -float("inf")).softmax(3)
-        buckets = torch.zeros_like(by_row, dtype=p.dtype).scatter_add(3, row, p)
-        return self.output(merge_heads(p @ value + buckets.to(value.dtype) @ self.values))
-
-
-class AftLocal(nn.Module):
-    """AFT-local as products with the exponentials of all position biases."""
-
-    def __init__(self, width, length, window):
+    def __init__(self, width, length, window=None, rank=0):
         super().__init__()
+        self.window, self.rank = window, rank
         self.qkv = nn.Linear(width, 3 * width)
         self.output = nn.Linear(width, width)
-        self.position_bias = nn.Parameter(0.02 * torch.randn(length, length))
+        if rank:
+            self.position_bias_query = nn.Parameter(0.02 * torch.randn(length, rank))
+            self.position_bias_key = nn.Parameter(0.02 * torch.randn(length, rank))
+        else:
+            self.position_bias = nn.Parameter(0.02 * torch.randn(length, length))
         position = torch.arange(length)
-        near = (position[:, None] - position[None]).abs() < window
-        self.register_buffer("near", near)
+        if window:
+            self.register_buffer("near", (position[:, None] - position).abs() < window)
         self.register_buffer("visible", ~causal_mask(length, length))
+
+    def biases(self, queries=slice(None), keys=slice(None)):
+        """w of these queries and keys, [T, K]."""
+        if self.rank:
+            w = self.position_bias_query[queries] @ self.position_bias_key[keys].t()
+        else:
+            w = self.position_bias[queries, keys]
+        return w * self.near[queries, keys] if self.window else w
 
     def forward(self, x):
         query, key, value = self.qkv(x).chunk(3, 2)
-        weight = (self.position_bias * self.near).exp() * self.visible  # [T, T]
+        weight = self.biases().exp() * self.visible  # [T, T]
         exp_key = (key - key.amax(1, keepdim=True)).exp()
         mixed = (weight @ (exp_key * value)) / (weight @ exp_key)
         return self.output(query.sigmoid() * mixed)
+
+
+class AftSimple(nn.Module):
+    """AFT-simple as running sums."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.qkv = nn.Linear(width, 3 * width)
+        self.output = nn.Linear(width, width)
+
+    def forward(self, x):
+        query, key, value = self.qkv(x).chunk(3, 2)
+        exp_key = (key - key.amax(1, keepdim=True)).exp()
+        mixed = (exp_key * value).cumsum(1) / exp_key.cumsum(1)
+        return self.output(query.sigmoid() * mixed)
+
+
+class AftConv(nn.Module):
+    """AFT-conv as running sums and a convolution with e^w - 1 of each head."""
+
+    def __init__(self, width, heads, window):
+        super().__init__()
+        self.heads, self.window = heads, window
+        self.query, self.key, self.value = (nn.Linear(width, each) for each in (width, heads, width))
+        self.output = nn.Linear(width, width)
+        self.kernel = nn.Parameter(0.02 * torch.randn(heads, window))
+        self.kernel_gain, self.kernel_offset = (nn.Parameter(torch.zeros(heads)) for _ in range(2))
+
+    def taps(self):
+        """w by distance, [H, s]."""
+        deviation, mean = torch.std_mean(self.kernel, 1, correction=0, keepdim=True)
+        normed = (self.kernel - mean) / (deviation + 1e-5)
+        return self.kernel_gain[:, None] * normed + self.kernel_offset[:, None]
+
+    def sums(self, terms):
+        """[B, T, H, D] to the same."""
+        by_head = terms.permute(0, 3, 2, 1)  # [B, D, H, T]
+        padded = functional.pad(by_head.flatten(0, 1), (self.window - 1, 0))
+        kernel = self.taps().flip(1).expm1()[:, None]  # [H, 1, s]
+        near = functional.conv1d(padded, kernel, groups=self.heads).view_as(by_head)
+        return (near + by_head.cumsum(3)).permute(0, 3, 2, 1)
+
+    def forward(self, x):
+        key = self.key(x)[..., None]  # [B, T, H, 1]
+        exp_key = (key - key.amax(1, keepdim=True)).exp()
+        value = self.value(x).unflatten(2, (self.heads, -1))
+        mixed = (self.sums(exp_key * value) / self.sums(exp_key)).flatten(2)
+        return self.output(self.query(x).sigmoid() * mixed)
 
 
 class LocalRnn(nn.Module):
@@ -265,31 +278,6 @@ class LocalRnn(nn.Module):
         _, last = self.net(windows.flatten(0, 1))
         hidden = last[0] if self.cell == "lstm" else last
         return hidden.view_as(x)
-
-
-class LocalRnnByStep(LocalRnn):
-    """Each token projected once, and all windows a step further at a time."""
-
-    def step(self, projected, hidden, state):
-        again = functional.linear(hidden, self.net.weight_hh_l0, self.net.bias_hh_l0)
-        if self.cell == "rnn":
-            return (projected + again).tanh(), state
-        if self.cell == "gru":
-            (r, z, n), (again_r, again_z, again_n) = projected.chunk(3, 2), again.chunk(3, 2)
-            z = (z + again_z).sigmoid()
-            n = (n + (r + again_r).sigmoid() * again_n).tanh()
-            return n + z * (hidden - n), state
-        i, f, g, o = (projected + again).chunk(4, 2)
-        state = f.sigmoid() * state + i.sigmoid() * g.tanh()
-        return o.sigmoid() * state.tanh(), state
-
-    def forward(self, x):
-        padded = functional.pad(x, (0, 0, self.window - 1, 0))
-        projected = functional.linear(padded, self.net.weight_ih_l0, self.net.bias_ih_l0)
-        hidden = state = torch.zeros_like(x)
-        for first in range(self.window):
-            hidden, state = self.step(projected[:, first : first + x.size(1)], hidden, state)
-        return hidden
 
 
 class FeedForward(nn.Sequential):
@@ -322,11 +310,11 @@ class Transformer(nn.Module):
 
 
 class TransformerXL(nn.Module):
-    """The same blocks around a form of Transformer-XL's attention, with its memory. [T, B, C] inside."""
+    """The same blocks around a form of Transformer-XL's attention, with its memory. [T, B, C] inside, or [B, T, C]."""
 
     def __init__(self, attention, vocabulary, width, layers, heads, memory):
         super().__init__()
-        self.memory = memory
+        self.memory, self.batch_first = memory, attention.batch_first
         self.embedding = nn.Embedding(vocabulary, width)
         self.blocks = nn.ModuleList(
             nn.ModuleList(
@@ -340,17 +328,20 @@ class TransformerXL(nn.Module):
         self.register_buffer("frequency", frequency)
 
     def forward(self, tokens, memories):
-        x = self.embedding(tokens.t())
-        keys = x.size(0) + memories[0].size(0)
+        time = 1 if self.batch_first else 0
+        x = self.embedding(tokens if self.batch_first else tokens.t())
+        keys = x.size(time) + memories[0].size(time)
         angle = torch.arange(keys - 1, -1, -1.0)[:, None] * self.frequency
         sinusoids = torch.cat([angle.sin(), angle.cos()], dim=1)
-        mask = causal_mask(x.size(0), keys)
+        mask = causal_mask(x.size(time), keys)
         remembered = []
         for (mixer_norm, mixer, norm, feed_forward), memory in zip(self.blocks, memories):
-            remembered.append(torch.cat([memory, x])[-self.memory :].detach())
+            both = torch.cat([memory, x], time)
+            remembered.append(both.narrow(time, keys - self.memory, self.memory).detach())
             x = x + mixer(mixer_norm(x), mixer_norm(memory), sinusoids, mask)
             x = x + feed_forward(norm(x))
-        return functional.linear(self.norm(x), self.embedding.weight).transpose(0, 1), remembered
+        logits = functional.linear(self.norm(x), self.embedding.weight)
+        return logits if self.batch_first else logits.transpose(0, 1), remembered
 
 
 class EncoderDecoder(nn.Module):

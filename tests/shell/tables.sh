@@ -96,6 +96,14 @@ says ''
 | x | – | 2.00 | – |
 | y | 1.5 (1 to 2) | 3.00 | 7 |' ] || fail "$(cat README.md)"
 
+# A sentence has the least and the greatest ratio of the cases that it names.
+printf 'They take <!-- ratios results/b.json all x y -->1.00 to 9.00<!-- end of ratios --> times as long,
+<!-- ratios results/a.json all y --><!-- end of ratios --> here.\n' > README.md
+says 'README.md is not what its results give; examples/studies/tables.py fills it' --check
+says ''
+[ "$(sed 's/<[^>]*>//g' README.md)" = 'They take 2.00 to 3.00 times as long,
+1.50 to 1.50 here.' ] || fail "$(cat README.md)"
+
 # The page of the claims is made as a whole, from its results and from what decided the claims before.
 sed -i 's/0\.464/0.465/' examples/studies/claims/README.md
 says 'examples/studies/claims/README.md is not what its results give; examples/studies/tables.py fills it' --check
