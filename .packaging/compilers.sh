@@ -6,7 +6,7 @@
 #
 # A combination is a release of Debian, a compiler's package there, and a version of meson from PyPI. This machine's
 # own release is used as it is, others in chroots in build-compilers, which debootstrap fills, from MIRROR if that is set.
-# What does not build is a row too, and the last lines of its log go to standard error.
+# What does not build is a row too. The last lines of its log, and all warnings, go to standard error.
 set -eu
 cd "$(dirname "$0")/.."
 place=$PWD/build-compilers
@@ -29,17 +29,21 @@ root_of() {
   echo "$place/$1"
 }
 
-# build: the library, and a program that runs; in $here, where $root sees it as $inside.
-build() {
-  within "$root" env CXX="$cxx" PYTHONPATH="$inside/meson" python3 -m mesonbuild.mesonmain setup "$inside/build" \
-    "$inside/source" -Dtests=false -Dmpi=disabled || return
-  within "$root" ninja -j1 -C "$inside/build" examples/one_layer || return
-  # Without /proc, as in a chroot, a program does not know where it lies.
-  within "$root" env LD_LIBRARY_PATH="$inside/build" "$inside/build/examples/one_layer"
+# run COMMAND...: runs it in $root, with the compiler and meson of this row. Ninja calls meson, too.
+run() {
+  within "$root" env CXX="$cxx" PYTHONPATH="$inside/meson" "$@"
 }
 
-echo '| Debian | compiler | meson | builds |'
-echo '|---|---|---|---|'
+# build: the library, and a program that runs; in $here, where $root sees it as $inside.
+build() {
+  run python3 -m mesonbuild.mesonmain setup "$inside/build" "$inside/source" -Dtests=false -Dmpi=disabled || return
+  run ninja -j1 -C "$inside/build" examples/one_layer || return
+  # Without /proc, as in a chroot, a program does not know where it lies.
+  run env LD_LIBRARY_PATH="$inside/build" "$inside/build/examples/one_layer"
+}
+
+echo '| Debian | compiler | meson | builds | warnings |'
+echo '|---|---|---|---|--:|'
 failed=0
 for combination; do
   release=${combination%%/*} meson=${combination##*/}
@@ -57,8 +61,9 @@ for combination; do
   python3 -m pip install --quiet --target "$here/meson" "meson$([ "$meson" = newest ] || echo "==$meson")" >&2
   case $compiler in clang*) cxx=clang++${compiler#clang} ;; *) cxx=$compiler ;; esac
   if build > "$here/log" 2>&1; then builds=yes; else builds=no failed=1; tail -n 20 "$here/log" >&2; fi
-  echo "| $(within "$root" cat /etc/debian_version) | $compiler $(within "$root" "$cxx" -dumpfullversion -dumpversion)" \
-    "| $(within "$root" env PYTHONPATH="$inside/meson" python3 -m mesonbuild.mesonmain --version) | $builds |"
+  grep -A 5 'warning:' "$here/log" >&2 || true
+  echo "| $(run cat /etc/debian_version) | $compiler $(run "$cxx" -dumpfullversion -dumpversion)" \
+    "| $(run python3 -m mesonbuild.mesonmain --version) | $builds | $(grep -c 'warning:' "$here/log") |"
   rm -rf "$here"
 done
 exit "$failed"

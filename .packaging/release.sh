@@ -75,8 +75,8 @@ check_commit() {
 # wheels.sh would miss an interpreter only after the tests have run.
 check_tools() {
   for python in 3.10 3.11 3.12 3.13; do
-    command -v "python$python" > /dev/null ||
-      offend "PATH: python$python is missing, expected for examples/python/wheels.sh"
+    "python$python" -c 'import ensurepip, pip' 2> /dev/null ||
+      offend "PATH: python$python does not run with pip and ensurepip, expected for examples/python/wheels.sh"
   done
 }
 

@@ -14,8 +14,8 @@ name=shiftgrad-$version
 mkdir -p "$folder" "$place/$name"
 
 # What the wheel's build reads, and the licence. The package's folder has a link to this root, its subproject.
-git -C "$root" archive HEAD LICENSE meson.build meson_options.txt core ops nn optim examples |
-  tar -x -C "$place/$name"
+git -C "$root" archive HEAD LICENSE meson.build meson_options.txt .packaging/shiftgradConfig.cmake.in \
+  core ops nn optim examples | tar -x -C "$place/$name"
 
 # pip builds from the root of the tarball, and meson from the package's folder.
 cat > "$place/$name/pyproject.toml" << 'END'

@@ -218,7 +218,7 @@ void give(const Terms& terms, const Rows& received, int64_t begin, int64_t end, 
       for (int64_t x = 0; x < terms.vectors; ++x, row += lanes) {
         const Pair& term = *terms.row(x, j);
         Pair from = received.row(x, j)->chosen_by(term.den);
-        Vector came = (from.den == 0) & (from.num == 0) ? Vector{} : Vector{} + 1.0;
+        Vector came = ((from.den == 0) & (from.num == 0)) ? Vector{} : Vector{} + 1.0;
         Vector sum = padding ? Vector{} : chosen(came, gradient(term, from));
         if (beta != 0) sum += beta * load(row, terms.left(x));
         store(sum, row, terms.left(x));

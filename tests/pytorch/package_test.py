@@ -127,7 +127,7 @@ class Package(unittest.TestCase):
 
     @unittest.skipUnless((root / ".git").exists(), "no repository to make it from")
     def test_source_distribution(self):
-        """The tarball has the package, the library's sources and the link from one to the other."""
+        """The tarball has the package, all that the library's build reads, and the link from one to the other."""
         with tempfile.TemporaryDirectory() as folder:
             run = subprocess.run([root / "examples/python/sdist.sh", folder], capture_output=True, text=True)
             self.assertEqual(run.returncode, 0, run.stderr)
@@ -139,6 +139,13 @@ class Package(unittest.TestCase):
                     self.assertIn(f"{name}/{path}", names)
                 self.assertEqual(tar.getmember(f"{name}/examples/python/subprojects/shiftgrad").linkname, "../../..")
                 about = tar.extractfile(f"{name}/PKG-INFO").read().decode()
+                tar.extractall(folder)
+            # As the wheel does, another project reads the library's build from below it.
+            (Path(folder) / "meson.build").write_text("project('wheel', 'cpp')\nsubproject('shiftgrad')\n")
+            (Path(folder) / "subprojects").mkdir()
+            (Path(folder) / "subprojects/shiftgrad").symlink_to(f"../{name}")
+            run = subprocess.run(["meson", "setup", f"{folder}/build", folder], capture_output=True, text=True)
+            self.assertEqual(run.returncode, 0, run.stdout)
         self.assertTrue(about.startswith(f"Metadata-Version: 2.1\nName: shiftgrad\nVersion: {shiftgrad.__version__}\n"))
 
 
