@@ -45,6 +45,9 @@ class Script(unittest.TestCase):
             run = subprocess.run([sys.executable, script, folder, "t5", "--pytest", "-k runs"], capture_output=True, text=True)
             self.assertEqual((run.returncode, run.stdout.splitlines()[2:]),
                              (0, ["0 of 1 fail only where the models are accelerated"]), run.stderr)
+            run = subprocess.run([sys.executable, script, folder, "--pytest", "-k fails"], capture_output=True, text=True)
+            self.assertEqual((run.returncode, run.stderr), (1, (
+                "transformers_tests.py: none of 1 tests passes as it is, so there is nothing to compare\n")))
             run = subprocess.run([sys.executable, script, folder, "t6"], capture_output=True, text=True)
             self.assertEqual(run.returncode, 2)
             self.assertTrue(run.stderr.endswith("has no tests/models/t6\n"))
