@@ -49,8 +49,8 @@ async function duet(study) {
 ${halves.join('\n')}
 </chorale-duet>
 <figcaption>Four voices, in 16ths. Bach wrote the shaded part. A note is <i>off the beat</i> here, circled and counted, if it
-begins between two eighths, where half of all 16ths are. What counts is to be close to Bach: the first model is a little
-too regular, and the second one begins its notes about as chance would. Both models have ${million} million numbers and
+begins on a 16th between two eighths; half of all 16ths are such, so chance would give 50 %. What counts is to be close
+to Bach: the first model is a little too regular, and the second one begins its notes about as chance would. Both models have ${million} million numbers and
 learned from the same chorales in as many steps. <a href="music.html">The chapter on music</a> says why one of them keeps
 the beat.</figcaption>
 </figure>`;
