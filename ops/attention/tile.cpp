@@ -69,15 +69,15 @@ ConstMatrix rows_of_head(const Tensor& x, int64_t b, int64_t h) {
 
 }  // namespace
 
-// Panels of 12 rows and 32 columns fill 96 and 512. The scores and gradients of such a tile take
-// half of a second cache of 1 MiB. With 192 queries or with 768 keys nothing is faster; with 384
-// keys all takes 3 % longer, since each row of a tile and each key's distances cost more.
 CachedVector<Visibility::Range> AttentionProblem::ranges() const {
   CachedVector<Visibility::Range> all(static_cast<size_t>(T));
   for (int64_t i = 0; i < T; ++i) all[static_cast<size_t>(i)] = a.visibility.range(i, T, K);
   return all;
 }
 
+// Panels of 12 rows and 32 columns fill 96 and 512. The scores and gradients of such a tile take
+// half of a second cache of 1 MiB. With 192 queries or with 768 keys nothing is faster; with 384
+// keys all takes 3 % longer, since each row of a tile and each key's distances cost more.
 int64_t AttentionProblem::block_rows() const { return std::clamp<int64_t>(T, 1, most_rows); }
 
 int64_t AttentionProblem::tile_keys() const { return packs() ? 512 : 2048; }

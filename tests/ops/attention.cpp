@@ -107,6 +107,37 @@ TEST_CASE("attention: a gradient of any strides, and a view of the output, give 
   check_same(of_view, expected);
 }
 
+TEST_CASE("attention: inputs that share elements get the sum of their gradients") {
+  const int64_t T = 5;
+  AttentionForm form{.name = "", .B = 2, .H = 8, .T = T, .K = T, .D = 3, .visibility = causal};
+  const Tensor x = RandomValues(3).tensor({2, 8, T + 1, 3}), cotangent = random_cotangent(form);
+  auto rows = [&](const Tensor& all, int64_t first) { return slice(all, 2, first, first + T); };
+  for (const auto& [query, key, value] :
+       {std::array<int64_t, 3>{0, 0, 0}, {0, 1, 1}, {0, 1, 0}, {1, 0, 1}, {0, 0, 1}}) {
+    CAPTURE(query);
+    CAPTURE(key);
+    CAPTURE(value);
+    std::vector<Tensor> apart = results(
+        form, {contiguous(rows(x, query)), contiguous(rows(x, key)), contiguous(rows(x, value))},
+        cotangent);
+    Tensor leaf = x.detach().require_gradient();
+    Tape tape;
+    Tensor y = relative_attention(
+        form.attention({rows(leaf, query), rows(leaf, key), rows(leaf, value)}));
+    tape.backward(y, cotangent);
+    Tensor expected = Tensor::zeros(x.shape()).require_gradient();
+    for (auto [first, n] : {std::pair{query, 1}, {key, 2}, {value, 3}}) {
+      Tape of_input;
+      of_input.backward(rows(expected, first), apart[static_cast<size_t>(n)]);
+    }
+    std::vector<Scalar> got = leaf.gradient().values(), sums = expected.gradient().values();
+    Scalar farthest = 0;  // they are added in another order
+    for (size_t n = 0; n < got.size(); ++n)
+      farthest = std::max(farthest, std::abs(got[n] - sums[n]));
+    CHECK(farthest <= 8 * std::numeric_limits<Scalar>::epsilon());
+  }
+}
+
 TEST_CASE("attention: the same bits on any number of threads") {
   for (auto [B, H, T, K] : {std::array{1, 2, 300, 300},
                             {2, 4, 130, 200},
