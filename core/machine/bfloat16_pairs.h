@@ -7,7 +7,9 @@
 
 // GCC 12 takes the undefined vectors of its own header for a mistake.
 #pragma GCC diagnostic ignored "-Wuninitialized"
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 
 // These functions alone are compiled for AVX512_BF16: a CPU without it never calls one. A template

@@ -108,27 +108,27 @@ TEST_CASE("attention: a gradient of any strides, and a view of the output, give 
 }
 
 TEST_CASE("attention: inputs that share elements get the sum of their gradients") {
-  const int64_t T = 5;
-  AttentionForm form{.name = "", .B = 2, .H = 8, .T = T, .K = T, .D = 3, .visibility = causal};
-  const Tensor x = RandomValues(3).tensor({2, 8, T + 1, 3}), cotangent = random_cotangent(form);
-  auto rows = [&](const Tensor& all, int64_t first) { return slice(all, 2, first, first + T); };
-  for (const auto& [query, key, value] :
-       {std::array<int64_t, 3>{0, 0, 0}, {0, 1, 1}, {0, 1, 0}, {1, 0, 1}, {0, 0, 1}}) {
-    CAPTURE(query);
-    CAPTURE(key);
-    CAPTURE(value);
-    std::vector<Tensor> apart = results(
-        form, {contiguous(rows(x, query)), contiguous(rows(x, key)), contiguous(rows(x, value))},
-        cotangent);
+  AttentionForm form{.name = "", .B = 2, .H = 8, .T = 5, .K = 5, .D = 3, .visibility = causal};
+  const Tensor x = RandomValues(3).tensor({2, 9, 6, 3}), cotangent = random_cotangent(form);
+  // A part of x: its heads from one on and its tokens from one on.
+  auto part = [](const Tensor& all, std::array<int64_t, 2> first) {
+    return slice(slice(all, 1, first[0], first[0] + 8), 2, first[1], first[1] + 5);
+  };
+  using Parts = std::array<std::array<int64_t, 2>, 3>;  // of query, key and value
+  for (const Parts& parts :
+       {Parts{}, Parts{{{0, 0}, {0, 1}, {0, 1}}}, Parts{{{0, 1}, {0, 0}, {0, 1}}},
+        Parts{{{0, 0}, {0, 0}, {1, 0}}}, Parts{{{1, 1}, {0, 0}, {0, 1}}}}) {
+    std::vector<Tensor> copies, shared;
     Tensor leaf = x.detach().require_gradient();
-    Tape tape;
-    Tensor y = relative_attention(
-        form.attention({rows(leaf, query), rows(leaf, key), rows(leaf, value)}));
-    tape.backward(y, cotangent);
     Tensor expected = Tensor::zeros(x.shape()).require_gradient();
-    for (auto [first, n] : {std::pair{query, 1}, {key, 2}, {value, 3}}) {
+    for (const auto& first : parts) copies.push_back(contiguous(part(x, first)));
+    std::vector<Tensor> apart = results(form, copies, cotangent);
+    Tape tape;
+    for (const auto& first : parts) shared.push_back(part(leaf, first));
+    tape.backward(relative_attention(form.attention(shared)), cotangent);
+    for (size_t n = 0; n < parts.size(); ++n) {
       Tape of_input;
-      of_input.backward(rows(expected, first), apart[static_cast<size_t>(n)]);
+      of_input.backward(part(expected, parts[n]), apart[n + 1]);
     }
     std::vector<Scalar> got = leaf.gradient().values(), sums = expected.gradient().values();
     Scalar farthest = 0;  // they are added in another order
