@@ -145,7 +145,7 @@ class Modules:
         return theirs
 
     def aft_local(self, layer):
-        theirs = models.AftLocal(C, T, w).double()
+        theirs = models.AftTable(C, T, w).double()
         theirs.load_state_dict(layer.state_dict(), strict=False)
         return theirs
 

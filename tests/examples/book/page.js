@@ -359,7 +359,8 @@ async function check_without_scripts(page, offend) {
   await still.goto(page.url());
   const { empty, figures, says, is_wide } = await still.evaluate(() => {
     const figures = [...document.querySelectorAll('main figure[id]')];
-    const shows = (one) => one.checkVisibility() && (one.innerText.trim() || one.querySelector('svg, img, .field-cell'));
+    const shows = (one) => one.checkVisibility() &&
+      (one.innerText?.trim() || one.matches('svg, img') || one.querySelector('svg, img, .field-cell'));
     return {
       figures: figures.length, says: document.querySelector('.without-scripts')?.checkVisibility() ?? false,
       empty: figures.filter((one) => ![...one.children].some((part) => part.localName !== 'figcaption' && shows(part)))
