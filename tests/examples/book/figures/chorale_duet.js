@@ -49,7 +49,8 @@ function begun(text, before) {
   return { written: steps.length, marks: steps.filter((step) => step % 2).length };
 }
 
-const counts = (said) => said.match(/\d+/g).slice(0, 2).map(Number);
+/// The numbers in what is said of a half, none before its first note.
+const counts = (said) => said.startsWith('no note yet') ? [0, 0] : said.match(/\d+/g).slice(0, 2).map(Number);
 
 /// All is there: in print, or without JavaScript.
 async function expect_whole(page, how) {
