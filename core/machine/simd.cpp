@@ -76,9 +76,15 @@ void zip(Binary f, const Scalar* a, const Scalar* b, Scalar* y, int64_t n) {
   }
 }
 
+/// The first element of a row whose columns lie one behind another. The row may be empty.
+template <class Element>
+HWY_INLINE Element* row_of(const MatrixView<Element>& x, int64_t row) {
+  return x.data + row * x.row_stride;
+}
+
 void add_rows(ConstMatrix a, ConstMatrix b, Matrix y) {
   for (int64_t i = 0; i < y.rows; ++i)
-    zip_with(&a.at(i, 0), &b.at(i, 0), &y.at(i, 0), y.columns,
+    zip_with(row_of(a, i), row_of(b, i), row_of(y, i), y.columns,
              [](Vector p, Vector q) HWY_ATTR { return hn::Add(p, q); });
 }
 
@@ -193,7 +199,7 @@ Scalar exp_minus(const Scalar* x, Scalar shift, Scalar* y, int64_t n) {
 
 void exp_below(Matrix x, const Stretch* seen, const Scalar* shifts, Scalar* sums) {
   for (int64_t row = 0; row < x.rows; ++row) {
-    Scalar* const from = &x.at(row, seen[row].begin);
+    Scalar* const from = row_of(x, row) + seen[row].begin;
     const int64_t n = seen[row].end - seen[row].begin;
     const Vector shift = constant(shifts[row]);
     sums[row] = add_up(n, [&](auto access, int64_t i, Vector total) HWY_ATTR {
@@ -201,7 +207,7 @@ void exp_below(Matrix x, const Stretch* seen, const Scalar* shifts, Scalar* sums
       access.store(value, from + i);
       return hn::Add(total, value);
     });
-    clear(&x.at(row, 0), seen[row].begin);
+    clear(row_of(x, row), seen[row].begin);
     clear(from + n, x.columns - seen[row].end);
   }
 }
@@ -273,7 +279,7 @@ Scalar maximum(const Scalar* x, int64_t n) {
 void maxima(ConstMatrix x, const Stretch* seen, Scalar* results) {
   for (int64_t i = 0; i < x.rows; ++i) {
     const auto [begin, end] = seen[i];
-    results[i] = begin < end ? greatest_of(&x.at(i, begin), end - begin)
+    results[i] = begin < end ? greatest_of(row_of(x, i) + begin, end - begin)
                              : -std::numeric_limits<Scalar>::infinity();
   }
 }
@@ -286,12 +292,12 @@ void scale_rows(const Scalar* factors, ConstMatrix x, Matrix y) {
 }
 
 void softmax_means(ConstMatrix p, ConstMatrix dp, Scalar* means) {
-  for (int64_t i = 0; i < p.rows; ++i) means[i] = mean_of(&p.at(i, 0), &dp.at(i, 0), p.columns);
+  for (int64_t i = 0; i < p.rows; ++i) means[i] = mean_of(row_of(p, i), row_of(dp, i), p.columns);
 }
 
 void softmax_gradients(ConstMatrix p, const Scalar* means, Scalar factor, Matrix dp) {
   for (int64_t i = 0; i < p.rows; ++i)
-    gradient_of(&p.at(i, 0), &dp.at(i, 0), means[i], factor, 0, &dp.at(i, 0), p.columns);
+    gradient_of(row_of(p, i), row_of(dp, i), means[i], factor, 0, row_of(dp, i), p.columns);
 }
 
 }  // namespace shiftgrad::SHIFTGRAD_PRECISION::simd::HWY_NAMESPACE
