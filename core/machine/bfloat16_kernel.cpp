@@ -73,8 +73,8 @@ INLINE_FOR_BFLOAT16 void store_tile(Scalar alpha, const __m512 (&sums)[rows * ve
 }
 
 /// c = alpha a b + beta c for `rows` rows of a, of which c may lack some, and for `vectors` vectors
-/// of b side by side, two in a panel. All sums are in registers. Three rows share a pointer: their places are what
-/// the CPU's addresses can express.
+/// of b side by side, two in a panel. All sums are in registers. Three rows share a pointer: their
+/// places are what the CPU's addresses can express.
 template <int rows, int vectors>
 FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
                                 Scalar beta, const Matrix& c) {
@@ -106,6 +106,7 @@ FOR_BFLOAT16 void multiply_rows(const MatrixView<const Pair>& a, const Pair* b, 
   store_tile<rows, vectors>(alpha, sums, beta, c);
 }
 
+/// Computes the same for as many rows as c has, at most those of a tile.
 template <int vectors>
 FOR_BFLOAT16 void multiply_columns(const MatrixView<const Pair>& a, const Pair* b, Scalar alpha,
                                    Scalar beta, const Matrix& c) {

@@ -357,8 +357,8 @@ struct BackwardBlock {
 
   /// Turns some rows of dp_ij into ds_ij.
   void score_gradients(const ConstMatrix& e, const Matrix& ds, int64_t first, int64_t count) const {
-    simd::softmax_gradients(e.rows_from(first, count), &means[static_cast<size_t>(first)], *a.factor,
-                            ds.rows_from(first, count));
+    simd::softmax_gradients(e.rows_from(first, count), &means[static_cast<size_t>(first)],
+                            *a.factor, ds.rows_from(first, count));
   }
 
   /// dp_ij = dy_i·(v_j + clipped_values[c]) / total_i for some rows, which begin with the second

@@ -67,7 +67,8 @@ std::string attention_maps(const RunInReport& run, const AttentionExample& examp
   size_t most = 0;
   for (const std::vector<AttentionMap>& line : example.layers) most = std::max(most, line.size());
   if (example.layers.size() * most > 1)
-    choice = text("<map-choice aria-label=\"Heads of all layers\" style=\"--heads:", most, "\">\n", choice, "</map-choice>\n");
+    choice = text("<map-choice aria-label=\"Heads of all layers\" style=\"--heads:", most, "\">\n",
+                  choice, "</map-choice>\n");
   else
     choice.clear();
   return text("<div class=\"attention\"><div>", maps, token_line("query", "row", example.queries),

@@ -249,7 +249,8 @@ TEST_CASE("functions of rows: each row gets the bits that it gets alone") {
       CAPTURE(n);
       const Scalars a = random_values(rows * step, 1), b = random_values(rows * step, 2);
       const ConstMatrix p{a.data(), rows, n, step, 1}, dp{b.data(), rows, n, step, 1};
-      Scalars sum = b, scaled = b, slopes = b, powers = a, means(rows), greatest(rows), totals(rows);
+      Scalars sum = b, scaled = b, slopes = b, powers = a;
+      Scalars means(rows), greatest(rows), totals(rows);
       auto matrix = [&](Scalars& x) { return Matrix{x.data(), rows, n, step, 1}; };
       std::vector<Stretch> seen;
       for (int64_t i = 0; i < rows; ++i) seen.push_back({i * n / 7, n - (4 - i) * n / 9});
