@@ -2,9 +2,9 @@
 # Counts the way through the code that README.md describes under "Reading it", and the library. The way's
 # stops are there, are few, and none is a kernel. A stop is a source with its header, which has the same
 # name, or that without `composed_`. It includes stops before it, and what README.md says may be trusted
-# unread: headers, and folders, which end with a slash; no folder stands for a later stop. Lines of code are those that are neither blank, nor a comment, nor an
-# include, nor the frame of a namespace. Their sums are printed and have no limit: a limit makes a fix a
-# game of golf.
+# unread: headers, and folders, which end with a slash; no folder stands for a later stop. Lines of code
+# are those that are neither blank, nor a comment, nor an include, nor the frame of a namespace. Their
+# sums are printed and have no limit: a limit makes a fix a game of golf.
 set -eu
 cd "$(dirname "$0")/../.."
 most_stops=30
