@@ -117,7 +117,7 @@ def times(pipe, name, length, options):
     steps = {(form, way): step_of(made(name, form, length), length, way) for form, way in (*ours, *theirs)}
     if options.prepare:
         for step in steps.values():
-            step()
+            rounds.warm(step)
         return pipe.send(None)
     found = {}
     kept = {}

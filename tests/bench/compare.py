@@ -72,7 +72,7 @@ def compare(case, options):
              if not way.compiled or form != pytorch_cases.PUBLISHED or len(forms) == 1}
     if options.prepare:
         for step in steps.values():
-            step()
+            rounds.warm(step)
         return
     kept, theirs = rounds.screened(steps, precision=lambda each: each[0].bfloat16,
                                    always=lambda each: each[1] == pytorch_cases.PUBLISHED)

@@ -4,6 +4,7 @@ import sys
 import time
 
 SLOWER = 1.5  # than the fastest of its precision: what is not timed in rounds
+WARM = 3  # calls until a step is as it stays: torch.compile compiles again for the memory that a first call returns
 
 
 def keep_large_blocks():
@@ -14,6 +15,11 @@ def keep_large_blocks():
         for option, value in {"M_MMAP_MAX": (-4, 0), "M_TRIM_THRESHOLD": (-1, -1), "M_TOP_PAD": (-2, 2**28)}.items():
             if ctypes.CDLL(None).mallopt(*value) != 1:
                 sys.exit(f"mallopt refuses {option}")
+
+
+def warm(step):
+    for _ in range(WARM):
+        step()
 
 
 def timed(step, runs):
@@ -34,7 +40,7 @@ def screened(steps, precision, always):
     Those take SLOWER times as long as the fastest of their `precision`, and are not the fastest of `always`."""
     first = {}
     for name, step in steps.items():
-        step()  # compiles
+        warm(step)
         [first[name]] = timed(step, 1)
     fastest = {}
     for name, milliseconds in first.items():
