@@ -36,7 +36,7 @@ holds() {
 }
 
 # Short, and of the library the one header only.
-for program in disentangled_attention first_model one_layer own_mixer own_model own_op transformer_xl; do
+for program in disentangled_attention first_model masked_bytes one_layer own_mixer own_model own_op transformer_xl; do
   source=$examples/$program.cpp
   lines=$(wc -l < "$source")
   [ "$lines" -lt 100 ] || fail "$source: $lines lines, expected fewer than 100"
@@ -56,6 +56,11 @@ refuses 'first_model: /nowhere: No such file or directory' first_model /nowhere
 printf 'short' > "$place/short"
 refuses 'first_model: ParallelStreams: the text has 5 tokens, too few for batch_size = 4 streams of block_size + 1 = 65; lower batch_size or block_size' \
   first_model "$place/short"
+
+run masked_bytes "$examples/../nn/README.md"
+holds 'more blanks filled from both sides than from one' '
+  / % of the blanks/ { share[++n] = $1 } { good = n == 2 && share[1] > 15 && share[2] > share[1] + 2 }'
+refuses 'masked_bytes: 5 bytes, expected at least 650' masked_bytes "$place/short"
 
 run own_op
 tr -d ' \n' < "$place/printed" | grep -qF 'Tensor[1,4,1]double[[[8][4][2][1]]]' || fail 'own_op: another pulse'
