@@ -87,6 +87,16 @@ bool Layout::meets(const Layout& other) const {
   return met;
 }
 
+bool Layout::is_apart_from(const Layout& other) const {
+  if (strides != other.strides || rank() == Dims::max_rank) return false;
+  Layout both{{2}, {other.offset - offset}};  // with an axis from the one to the other
+  for (int axis = 0; axis < rank(); ++axis) {
+    both.shape.push_back(std::max(shape[axis], other.shape[axis]));
+    both.strides.push_back(strides[axis]);
+  }
+  return !both.is_broadcast() && !both.overlaps();
+}
+
 bool Layout::covers(int64_t size) const {
   bool forward = std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s >= 0; });
   return offset == 0 && count() == size && forward && !is_broadcast() && nests(*this);

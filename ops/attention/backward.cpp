@@ -38,18 +38,9 @@ void add_into(const ConstMatrix& x, const Matrix& y, Scalar beta) {
   beta == 0 ? copy_matrix(x, y) : simd::add_rows(x, y, y);
 }
 
-/// Whether two tensors [B, H, rows, D] surely have no element in common: they are of two buffers, or
-/// of one at equal strides, as the slices of a projection are.
+/// Whether two inputs surely have no element in common.
 bool are_apart(const Tensor& x, const Tensor& y) {
-  const Layout &one = x.layout(), &other = y.layout();
-  if (x.data() - one.offset != y.data() - other.offset) return true;
-  if (one.strides != other.strides) return false;
-  Layout both{{2}, {other.offset - one.offset}};
-  for (int axis = 0; axis < one.rank(); ++axis) {
-    both.shape.push_back(std::max(one.shape[axis], other.shape[axis]));
-    both.strides.push_back(one.strides[axis]);
-  }
-  return !both.is_broadcast() && !both.overlaps();
+  return !x.shares_storage(y) || x.layout().is_apart_from(y.layout());
 }
 
 /// Whether the task of each head can add to the gradient of x itself, since no task of another head

@@ -1,5 +1,6 @@
 #include "core/layout.h"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -249,6 +250,23 @@ TEST_CASE("the shifts refuse rows with gaps between them") {
         }) == "rel_shift: [3, 0], expected a padded […, T, K+1]");
 }
 
+TEST_CASE("the slices of a projection are apart, and what shares an element or may is not") {
+  Layout heads = Layout::contiguous({2, 5, 12, 4}).permute({0, 2, 1, 3});  // [B, 3H, T, D]
+  Layout keys = heads.slice(1, 4, 8), values = heads.slice(1, 8, 12);
+  CHECK(keys.is_apart_from(values));
+  CHECK(values.is_apart_from(keys));
+  CHECK_FALSE(keys.is_apart_from(keys));
+  CHECK_FALSE(keys.is_apart_from(heads.slice(1, 7, 11)));        // one head in common
+  CHECK_FALSE(keys.is_apart_from(heads.slice(1, 3, 5)));         // of another number of heads
+  CHECK(keys.is_apart_from(heads.slice(1, 0, 4).slice(2, 0, 3)));  // of another number of tokens
+  CHECK_FALSE(keys.slice(2, 0, 3).is_apart_from(keys.slice(2, 2, 5)));
+  CHECK_FALSE(keys.is_apart_from(values.permute({0, 2, 1, 3})));  // apart, of other strides
+  Layout shared = keys.slice(1, 0, 1).expand({2, 4, 5, 4});
+  CHECK_FALSE(shared.is_apart_from(values.slice(1, 0, 1).expand({2, 4, 5, 4})));
+  Layout deep = Layout::contiguous({1, 1, 1, 1, 1, 1, 1, 8});
+  CHECK_FALSE(deep.slice(7, 0, 4).is_apart_from(deep.slice(7, 4, 8)));  // of too many axes to tell
+}
+
 TEST_CASE("a layout that shares elements other than by repeating overlaps") {
   CHECK(Layout{{3, 3}, {1, 1}, 0}.overlaps());
   CHECK(Layout{{3, 2}, {2, 2}, 0}.overlaps());
@@ -259,7 +277,7 @@ TEST_CASE("a layout that shares elements other than by repeating overlaps") {
   CHECK_FALSE(Layout{{1, 3}, {1, 1}, 0}.overlaps());
 }
 
-TEST_CASE("overlaps and covers agree with counting positions") {
+TEST_CASE("overlaps, apart and covers agree with counting positions") {
   // All layouts of two axes up to 4 elements long, with strides up to 5.
   for (int64_t rows = 1; rows <= 4; ++rows)
     for (int64_t columns = 1; columns <= 4; ++columns)
@@ -273,6 +291,13 @@ TEST_CASE("overlaps and covers agree with counting positions") {
           CAPTURE(layout.strides);
           // It may take interleaving for sharing, never sharing for interleaving.
           if (repeats) CHECK((layout.is_broadcast() || layout.overlaps()));
+          // Nor may it take two that share an element for two that do not.
+          for (int64_t offset = -12; offset <= 12; ++offset) {
+            Layout moved{{columns, rows}, {down, right}, offset};
+            Positions others = positions(moved);
+            bool meet = std::ranges::any_of(others, [&](int64_t n) { return distinct.contains(n); });
+            if (meet) CHECK_FALSE(layout.is_apart_from(moved));
+          }
           // A layout that stays within the buffer covers it when it repeats nothing.
           bool inside = *distinct.rbegin() < rows * columns;
           if (inside) CHECK(layout.covers(rows * columns) == !repeats);

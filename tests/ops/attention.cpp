@@ -107,34 +107,46 @@ TEST_CASE("attention: a gradient of any strides, and a view of the output, give 
   check_same(of_view, expected);
 }
 
-TEST_CASE("attention: inputs that share elements get the sum of their gradients") {
-  AttentionForm form{.name = "", .B = 2, .H = 8, .T = 5, .K = 5, .D = 3, .visibility = causal};
-  const Tensor x = RandomValues(3).tensor({2, 9, 6, 3}), cotangent = random_cotangent(form);
-  // A part of x: its heads from one on and its tokens from one on.
-  auto part = [](const Tensor& all, std::array<int64_t, 2> first) {
-    return slice(slice(all, 1, first[0], first[0] + 8), 2, first[1], first[1] + 5);
+TEST_CASE("attention: inputs that share elements get the gradients of query, key, value in order") {
+  constexpr int64_t H = 8, T = 100;
+  AttentionForm form{.name = "", .B = 2, .H = H, .T = T, .K = T, .D = 10, .visibility = causal};
+  const Tensor x = RandomValues(3).tensor({2, T + 1, T + 1, 10});
+  const Tensor cotangent = random_cotangent(form);
+  // A part of x: its heads and its tokens from these on, or its tokens for heads.
+  struct Part {
+    int64_t head = 0, token = 0;
+    bool swapped = false;
+    Tensor of(const Tensor& all) const {
+      Tensor turned = swapped ? transpose(all, 1, 2) : all;
+      return slice(slice(turned, 1, head, head + H), 2, token, token + T);
+    }
   };
-  using Parts = std::array<std::array<int64_t, 2>, 3>;  // of query, key and value
+  // Were tasks to add to elements that heads share, those of an earlier head would come first: other
+  // bits, even on one thread.
+  using Parts = std::array<Part, 3>;  // of query, key and value
   for (const Parts& parts :
        {Parts{}, Parts{{{0, 0}, {0, 1}, {0, 1}}}, Parts{{{0, 1}, {0, 0}, {0, 1}}},
-        Parts{{{0, 0}, {0, 0}, {1, 0}}}, Parts{{{1, 1}, {0, 0}, {0, 1}}}}) {
-    std::vector<Tensor> copies, shared;
-    Tensor leaf = x.detach().require_gradient();
-    Tensor expected = Tensor::zeros(x.shape()).require_gradient();
-    for (const auto& first : parts) copies.push_back(contiguous(part(x, first)));
+        Parts{{{0, 0}, {0, 0}, {1, 0}}}, Parts{{{1, 1}, {0, 0}, {0, 1}}},
+        Parts{{{0, 0}, {1, 0}, {0, 0}}}, Parts{{{0, 0}, {0, 0}, {0, 0, true}}},
+        Parts{{{0, 0}, {H, 0}, {2 * H, 0}}}}) {
+    std::vector<Tensor> copies;
+    for (const Part& part : parts) copies.push_back(contiguous(part.of(x)));
     std::vector<Tensor> apart = results(form, copies, cotangent);
-    Tape tape;
-    for (const auto& first : parts) shared.push_back(part(leaf, first));
-    tape.backward(relative_attention(form.attention(shared)), cotangent);
+    Tensor expected = Tensor::zeros(x.shape()).require_gradient();
     for (size_t n = 0; n < parts.size(); ++n) {
-      Tape of_input;
-      of_input.backward(part(expected, parts[n]), apart[n + 1]);
+      Tape tape;
+      tape.backward(parts[n].of(expected), apart[n + 1]);
     }
-    std::vector<Scalar> got = leaf.gradient().values(), sums = expected.gradient().values();
-    Scalar farthest = 0;  // they are added in another order
-    for (size_t n = 0; n < got.size(); ++n)
-      farthest = std::max(farthest, std::abs(got[n] - sums[n]));
-    CHECK(farthest <= 8 * std::numeric_limits<Scalar>::epsilon());
+    for (int threads : {1, 2, 4})
+      with_threads(threads, [&] {
+        CAPTURE(threads);
+        Tensor leaf = x.detach().require_gradient();
+        std::vector<Tensor> shared;
+        Tape tape;
+        for (const Part& part : parts) shared.push_back(part.of(leaf));
+        tape.backward(relative_attention(form.attention(shared)), cotangent);
+        CHECK(same_bits(leaf.gradient(), expected.gradient()));
+      });
   }
 }
 
