@@ -71,24 +71,28 @@ def _telling(original, tell, names):
 
 def _method(original, row, names):
     takes, first = {*row.takes.split(), *_harmless}, row.takes.split()[0]
+    scores, plain = row.scores, row.plain
 
     def forward(self, *arguments, **named):
         if len(arguments) > len(names):
             return original(self, *arguments, **named)
-        call = dict(zip(names, arguments)) | named
+        call = named  # which is a dict of this call alone, and filled faster than copied
+        for name, value in zip(names, arguments):
+            call[name] = value
         x = call.get(first)
-        if isinstance(x, torch.Tensor) and x.dim() > 1 and _is_short(self, row, call):
-            return original(self, **row.plain(self, call))
+        # A length that an exported graph leaves open is no reason to guard.
+        if isinstance(x, torch.Tensor) and x.dim() > 1 and not _is_exporting() and scores(self, call) < LEAST_SCORES:
+            return original(self, **plain(self, call))
         rate = _dropout_rate(self, row)
         if rate is None or not _is_computable(x, call, takes) or _is_special(self) or not row.can(self, call):
-            return original(self, **row.plain(self, call))
+            return original(self, **plain(self, call))
         hidden = _hidden(self, row.mask(self, call), row)
         if hidden is None:
-            return original(self, **row.plain(self, call))
+            return original(self, **plain(self, call))
         options, blind = hidden
         options, other = row.agrees(self, call, options), None if blind is None else row.blind(self)
         if other == "own" and not torch.compiler.is_compiling() or options is None:
-            return original(self, **row.plain(self, call))
+            return original(self, **plain(self, call))
         q, k, v = row.heads(self, call)
         terms = row.terms(self, call, q.shape[2], k.shape[2])
         options = {"causal": False} | options | {"scale": row.scale(self), "dropout_p": rate}
@@ -96,14 +100,6 @@ def _method(original, row, names):
         return row.result(self, call, y, terms)
 
     return forward
-
-
-def _is_short(module, row, call):
-    """Whether the module's own code is as fast. A length that an exported graph leaves open is no reason to guard."""
-    if _is_exporting():
-        return False
-    B, H, T, K = row.sizes(module, call)
-    return B * H * T * K < LEAST_SCORES
 
 
 # PyTorch 2.6 does not know it yet.

@@ -49,8 +49,8 @@ class Row:
     applies: Callable = _is_true  # (module) -> whether it has relative positions at all
     fits: Callable = _is_true  # (module) -> whether its attributes are what the row wants
     can: Callable = _is_true  # (module, call) -> whether the kernel can compute this call
-    # (module, call) -> the batch, heads, queries and keys of a call
-    sizes: Callable = lambda module, call: _sizes(call["hidden_states"], module.num_heads)
+    # (module, call) -> the scores B·H·T·K of a call, in little time, since all calls are asked for them
+    scores: Callable = lambda module, call: _scores(call["hidden_states"], module.num_heads)
     mask: Callable = lambda module, call: call.get("attention_mask")  # -> a tensor, None, or a dict of options
     rows: Callable = _rows  # (mask) -> the mask as [B, T, K], or None where it is another
     read: Callable = added  # how it is read
@@ -61,10 +61,10 @@ class Row:
     plain: Callable = _same  # (module, call) -> the call as the module's own code takes it
 
 
-def _sizes(x, heads):
+def _scores(x, heads):
     """Those of a self-attention on x [B, T, C]."""
-    B, T = x.shape[:2]
-    return B, heads, T, T
+    shape = x.shape
+    return shape[0] * heads * shape[1] ** 2
 
 
 def is_accelerated(module):
@@ -209,12 +209,14 @@ def _t5_mask(module, call):
     return mask if mask.shape[-1] == K else mask[..., :K]
 
 
-def _t5_sizes(module, call):
-    (B, T), context = call["hidden_states"].shape[:2], _context(call)
-    mask = call.get("mask", call.get("attention_mask"))
+def _t5_scores(module, call):
+    shape, mask = call["hidden_states"].shape, call.get("mask", call.get("attention_mask"))
     if mask is not None:
-        return B, module.n_heads, T, mask.shape[-1]
-    return B, module.n_heads, T, _past(module, call) + T if context is None else context.shape[1]
+        K = mask.shape[-1]
+    else:
+        context = _context(call)
+        K = _past(module, call) + shape[1] if context is None else context.shape[1]
+    return shape[0] * module.n_heads * shape[1] * K
 
 
 def _is_causal_without_mask(module, call):
@@ -310,7 +312,7 @@ def _t5(takes, result, plain=_same, can=_t5_can):
         dropout=lambda module: module.dropout, result=result, modules="q k v o",
         values="has_relative_attention_bias key_value_proj_dim n_heads dropout layer_idx compute_bias",
         fits=lambda module: not module.has_relative_attention_bias or hasattr(module, "relative_attention_bias"),
-        can=can, sizes=_t5_sizes, mask=_t5_mask, plain=plain)
+        can=can, scores=_t5_scores, mask=_t5_mask, plain=plain)
 
 
 # XLNet and Transformer-XL, which have the time first.
@@ -358,14 +360,13 @@ def _xlnet_agrees(module, call, options):
     return _behind(options, T, K) if _xlnet_looks_back(call) else options
 
 
-def _xlnet_sizes(module, call):
-    (T, B, H), K = call["q_head"].shape[:3], call["k_head_h"].shape[0]
-    return B, H, T, K
+def _xlnet_scores(module, call):
+    return math.prod(call["q_head"].shape[:3]) * call["k_head_h"].shape[0]
 
 
-def _transfo_xl_sizes(module, call):
+def _transfo_xl_scores(module, call):
     (T, B), mems = call["w"].shape[:2], call.get("mems")
-    return B, module.n_head, T, T + (0 if mems is None else mems.shape[0])
+    return B * module.n_head * T * (T + (0 if mems is None else mems.shape[0]))
 
 
 def _transfo_xl_heads(module, call):
@@ -507,7 +508,7 @@ known = {
         fits=lambda module: module.num_key_value_groups == 1, can=_has_positions("position_embeddings"),
         heads=_projected("q_proj", "k_proj", "v_proj", "head_dim"), result=_through("o_proj"),
         terms=_by_position("relative_k_proj", "position_embeddings", "bias_u", "bias_v", "head_dim"),
-        sizes=lambda module, call: _sizes(call["hidden_states"], module.config.num_attention_heads),
+        scores=lambda module, call: _scores(call["hidden_states"], module.config.num_attention_heads),
         scale=lambda module: module.scaling, dropout=lambda module: module.attention_dropout, read=seen,
         blind=lambda module: "zero" if module._is_of_transformers_4 else "rounded"),
     "wav2vec2_conformer.modeling_wav2vec2_conformer.Wav2Vec2ConformerSelfAttention": Row(
@@ -548,7 +549,7 @@ known = {
         _checked, "q_head k_head_h v_head_h k_head_r attn_mask", method="rel_attn_core",
         modules="dropout layer_norm", tensors="q k v o r r_w_bias r_r_bias", values="scale",
         heads=lambda module, call: (call[name].permute(1, 2, 0, 3) for name in ("q_head", "k_head_h", "v_head_h")),
-        terms=_xlnet_terms, sizes=_xlnet_sizes, scale=lambda module: module.scale,
+        terms=_xlnet_terms, scores=_xlnet_scores, scale=lambda module: module.scale,
         dropout=lambda module: module.dropout,
         result=lambda module, call, y, terms: y.permute(2, 0, 1, 3), can=_xlnet_can,
         mask=lambda module, call: call.get("attn_mask"), rows=_by_time, read=hides,
@@ -556,7 +557,7 @@ known = {
     "deprecated.transfo_xl.modeling_transfo_xl.RelPartialLearnableMultiHeadAttn": Row(
         "4.57.6", "w r attn_mask mems", modules="qkv_net o_net r_net layer_norm drop dropatt",
         tensors="r_w_bias r_r_bias", values="n_head d_head scale pre_lnorm", heads=_transfo_xl_heads,
-        terms=_transfo_xl_terms, sizes=_transfo_xl_sizes, scale=lambda module: module.scale,
+        terms=_transfo_xl_terms, scores=_transfo_xl_scores, scale=lambda module: module.scale,
         dropout=lambda module: module.dropatt,
         result=_transfo_xl_result, can=_transfo_xl_can, mask=lambda module, call: call.get("attn_mask"),
         rows=_by_time, read=hides,
@@ -568,7 +569,7 @@ known = {
                "max_relative_positions pos_ebd_size",
         applies=lambda module: getattr(module, "relative_attention", True), fits=_deberta_fits, can=_deberta_can,
         heads=_deberta_heads, terms=_deberta_terms, scale=_deberta_scale,
-        sizes=lambda module, call: _sizes(call["hidden_states"], module.num_attention_heads),
+        scores=lambda module, call: _scores(call["hidden_states"], module.num_attention_heads),
         dropout=lambda module: module.dropout,
         result=lambda module, call, y, terms: (_merged(y), None), read=seen, blind=lambda module: "mean"),
 }
