@@ -76,8 +76,8 @@ def outcomes(source, models, options, accelerates):
         bad = {"failure": "failed", "error": "failed", "skipped": "skipped"}
         result = {f"{case.get('classname')}::{case.get('name')}": next(
             (bad[kind] for kind in bad if case.find(kind) is not None), "passed") for case in xml.parse(report).iter("testcase")}
-    sums = Counter(result.values())
-    return result, ", ".join([f"{sums[each]} {each}" for each in ("passed", "failed", "skipped")] + _summary.findall(run.stdout))
+    sums, said = Counter(result.values()), _summary.findall(run.stdout)
+    return result, ", ".join([f"{sums[each]} {each}" for each in ("passed", "failed", "skipped")] + said)
 
 
 def main():
@@ -96,7 +96,9 @@ def main():
     if "passed" not in before.values():
         sys.exit(f"transformers_tests.py: none of {len(before)} tests passes as it is, so there is nothing to compare")
     after, sums = outcomes(source, models, options, True)
-    print(f"accelerated: {sums}")
+    print(f"accelerated: {sums}", flush=True)
+    if sums.endswith(" 0 attentions were accelerated"):
+        sys.exit("transformers_tests.py: these tests construct no model with an attention to accelerate")
     fails_only = lambda here, there: [name for name, each in here.items() if each == "failed" != there.get(name)]
     worse = fails_only(after, before)
     print(f"{len(fails_only(before, after))} of {len(before)} fail only as they are")

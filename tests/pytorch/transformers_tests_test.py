@@ -27,6 +27,9 @@ def test_is_of_transformers():
 def test_fails():
     assert False
 
+def test_constructs_nothing():
+    pass
+
 def test_warns():
     import warnings
     warnings.warn("2 passed, 1 failed, 3 attentions were accelerated")
@@ -46,10 +49,10 @@ class Script(unittest.TestCase):
             self.assertEqual(run.returncode, 1, run.stderr)
             lines = run.stdout.splitlines()
             self.assertEqual(lines, [
-                "as they are: 2 passed, 1 failed, 1 skipped",
-                "accelerated: 1 passed, 2 failed, 1 skipped, 2 attentions were accelerated",
-                "0 of 4 fail only as they are",
-                "1 of 4 fail only where the models are accelerated",
+                "as they are: 3 passed, 1 failed, 1 skipped",
+                "accelerated: 2 passed, 2 failed, 1 skipped, 2 attentions were accelerated",
+                "0 of 5 fail only as they are",
+                "1 of 5 fail only where the models are accelerated",
                 "tests.models.t5.test_modeling_t5::test_is_of_transformers"])
             run = subprocess.run([sys.executable, script, folder, "t5", "--pytest", "-k runs"], capture_output=True, text=True)
             self.assertEqual((run.returncode, run.stdout.splitlines()[3:]),
@@ -57,6 +60,9 @@ class Script(unittest.TestCase):
             run = subprocess.run([sys.executable, script, folder, "--pytest", "-k fails"], capture_output=True, text=True)
             self.assertEqual((run.returncode, run.stderr), (1, (
                 "transformers_tests.py: none of 1 tests passes as it is, so there is nothing to compare\n")))
+            run = subprocess.run([sys.executable, script, folder, "--pytest", "-k constructs"], capture_output=True, text=True)
+            self.assertEqual((run.returncode, run.stderr), (1, (
+                "transformers_tests.py: these tests construct no model with an attention to accelerate\n")))
             run = subprocess.run([sys.executable, script, folder, "t6"], capture_output=True, text=True)
             self.assertEqual(run.returncode, 2)
             self.assertTrue(run.stderr.endswith("has no tests/models/t6\n"))
