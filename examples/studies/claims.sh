@@ -15,7 +15,8 @@
 # Variables: SEEDS is the number of seeds of what decides a claim, 10 by default, OTHER_SEEDS that of all else, 3 by
 # default. FIRST_SEED is the first of them, 1 by default, and 1001 for a new decision: name it in a commit before it
 # runs, run it once, and print whatever it says; claims/decisions.py counts it with all that came before. CHAR_LM,
-# SEQ2SEQ, CONVOLUTION and RESTARTED name the programs. JOBS is the number of trainings at a time. TRAINING has more
+# SEQ2SEQ, CONVOLUTION and RESTARTED name the programs, of which a build makes the last two when asked:
+# meson compile -C build convolution restarted_positions. JOBS is the number of trainings at a time. TRAINING has more
 # flags for the trainings of char_lm, such as --max_iters 5000; TRANSLATING, CONVOLVING and RESTARTING have them for
 # those of the other three.
 set -eu

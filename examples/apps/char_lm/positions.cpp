@@ -27,9 +27,9 @@ struct PositionsFlags {
   bool json = false;
 };
 
-using Layers = std::vector<std::vector<DistanceTable>>;
+using LayerTables = std::vector<std::vector<DistanceTable>>;
 
-std::string picture_of(const std::string& title, const Layers& layers, int64_t trained) {
+std::string picture_of(const std::string& title, const LayerTables& layers, int64_t trained) {
   std::vector<std::vector<Chart>> rows;
   for (const std::vector<DistanceTable>& tables : layers) {
     rows.emplace_back();
@@ -51,7 +51,7 @@ Command::Work prepare(const PositionsFlags& flags) {
   SavedRun run = load_run(flags.out_dir, flags.checkpoint);
   shiftgrad::LanguageModel model = usable_model(run);
   int64_t seen = trained_distances(run);
-  Layers layers = distance_tables(model, seen);
+  LayerTables layers = distance_tables(model, seen);
   require(!layers.empty(), run.source,
           ": nothing learned about distances: ", why_no_distances(run.checkpoint.model));
   if (flags.json)

@@ -7,12 +7,11 @@
 #include <string>
 #include <type_traits>
 
-#include "core/field.h"
+#include "flag_field.h"
 #include "near_name.h"
 
 namespace common {
 
-using shiftgrad::Field;
 using shiftgrad::range_error;
 
 template <class Value>
