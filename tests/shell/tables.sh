@@ -1,11 +1,12 @@
 #!/bin/sh
-# Checks that the tables of all pages are what their results give; then, on a project of two pages, that
-# tables.py sees and mends what is not so.
+# Checks that the tables of all pages and the picture of a claim are what their results give; then, on a
+# project of two pages, that tables.py sees and mends what is not so.
 set -eu
 root=$(realpath "$(dirname "$0")/../..")
 export PYTHONDONTWRITEBYTECODE=1
 python3 -c '' 2> /dev/null || { echo 'SKIPPED: no python3'; exit 77; }
 "$root/examples/studies/tables.py" --check
+"$root/examples/studies/picture.py" --check
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 mkdir -p "$place/examples/studies"

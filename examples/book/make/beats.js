@@ -2,20 +2,25 @@
 // in one place, so that page/beat_stage.js can put one into another's place.
 
 const escape = require('markdown-it')().utils.escapeHtml;
-const { by_distance, distance_vector, factors, key, mean, products, query, run, score, term, total, value, weights,
-        words } = require('./relative_score.js');
-const { appears, arc, bracket, cell, cell_width, comes, height, label, left, middle_of, rule, slides, step, still, text, width,
-        written, x_of } = require('./still_parts.js');
+const { by_distance, content_bias, distance_vector, factors, key, mean, position_bias, products, query, run, score,
+        term, total, value, weights, words } = require('./relative_score.js');
+const { appears, arc, bracket, cell, cell_width, comes, height, label, left, middle_of, rule, slides, span, step, still,
+        text, width, written, x_of } = require('./still_parts.js');
 
 const asks = words.length - 1;  // the query that the page follows: mat
 const near = 4;                 // the key that it means: the second the
 const piece = 3;                // the word that begins the second piece
 const places = words.map((_, n) => n);
+const asking = {
+  q: { values: query(asks), name: `query ${asks}`, means: 'means-query' },
+  u: { values: content_bias, name: 'u', means: 'means-content-bias' },
+  v: { values: position_bias, name: 'v', means: 'means-position-bias' },
+};
 const terms = {
-  a: { product: 'q·k', means: 'means-content-content', asks: 'content · content: does “mat” want this word?' },
-  b: { product: 'q·r', means: 'means-content-position', asks: 'content · position: does “mat” want this distance?' },
-  c: { product: 'u·k', means: 'means-content-bias', asks: 'bias · content: does everyone want this word?' },
-  d: { product: 'v·r', means: 'means-position-bias', asks: 'bias · position: does everyone want this distance?' },
+  a: { product: 'q·k', means: 'means-content-content', asks: 'does “mat” want this word?' },
+  b: { product: 'q·r', means: 'means-content-position', asks: 'does “mat” want this distance?' },
+  c: { product: 'u·k', means: 'means-content-bias', asks: 'does everyone want this word?' },
+  d: { product: 'v·r', means: 'means-position-bias', asks: 'does everyone want this distance?' },
 };
 
 const rows = { begin: 46, step: 43, high: 40 };  // of the matrix
@@ -39,6 +44,12 @@ function sentence({ asking, remembered = 0 } = {}) {
 /// A vector, its numbers one below the other. Each is named by the vector and its place.
 const vector = (x, values, name, { y = 60, step = 29, ...drawn }) => values.map((one, d) =>
   cell(x, y + step * d, written(one), { high: step - 3, number: `${name} ${d}`, ...drawn })).join('');
+/// The vector that a product asks with, in small cells that end on the right.
+function asking_vector(product, y) {
+  const { values, name, means } = asking[product[0]], x = x_of(asks) + cell_width - 83;
+  return text(x - 6, y + 8, product[0], { kind: `label math ${means}` }) + values.map((one, d) =>
+    cell(x + 21 * d, y, written(one), { kind: `small ${means}`, high: 15, wide: 20, number: `${name} ${d}` })).join('');
+}
 const key_column = (j) => vector(x_of(j), key(j), `key ${j}`, { kind: `means-key ${is_the(j) ? 'strong' : ''}` });
 
 /// The cells of a query and some keys that it may read, as dark as their weight.
@@ -83,7 +94,7 @@ const draw = {
     each(places, (j) => text(middle_of(j), 47, written(asks - j), { kind: 'means-distance', number: `delta ${asks} ${j}` })) +
     Object.entries(terms).map(([name, { product, means, asks: question }], n) => {
       const y = 62 + 48 * n;
-      return appears(4 * n, text(left, y + 4, question, { kind: `question ${means}` }) +
+      return appears(4 * n, text(left, y + 4, question, { kind: `question ${means}` }) + asking_vector(product, y - 4) +
         label(y + 28, product, `math ${means}`) + each(places, (j) =>
         cell(x_of(j), y + 15, written(term(name, asks, j)), { kind: means, high: 26, number: `${name} ${asks} ${j}` })));
     }).join('') +
@@ -124,19 +135,37 @@ const draw = {
     return i === asks ? comes([0, score_y - y], row) : appears(6 + asks - i, row);
   }),
 
+  // The numbers by distance, end to end, and cut again. Each flies from where it stood before.
   shift: () => {
-    const above = 20, below = 172, next = 21, high = 20;
-    const number = (i, delta, column, y) =>
-      cell(x_of(column), y, written(by_distance(i, delta)),
-           { kind: delta <= i ? `of-row row-${i}` : 'unused', high, number: `distance ${i} ${delta}` });
-    return label(9, 'distance', 'means-distance') +
-      each(places, (column) => text(middle_of(column), 9, written(asks - column), { kind: 'means-distance' })) +
-      label(161, 'key', 'means-key') + each(places, (j) => text(middle_of(j), 161, words[j], { kind: 'means-key' })) +
-      each(places, (i) => {
-        const from = above + next * i, to = below + next * i;
-        return row_name(i, from + 10) + each(places, (column) => number(i, asks - column, column, from)) +
-          row_name(i, to + 10) + future(i, to, high) +
-          comes([step * (asks - i), from - to], each(up_to(i), (j) => number(i, i - j, j, to)), 2);
+    const count = words.length, by_distance_y = (i) => 16 + 17.5 * i, by_key_y = (i) => 190 + 17.5 * i;
+    const line = { x: (n) => 2 + 9.9 * n, y: 143, wide: 8.7, high: 12 }, high = 17;
+    const middle = { x: (n) => line.x(n) + line.wide / 2, y: line.y + line.high / 2 };
+    const numbers = places.flatMap((i) => places.map((column) => ({ i, column, delta: count - 1 - column })));
+    const kind = ({ i, delta }) => `${delta <= i ? 'of-row' : 'unused'} row-${i}`;
+    const number = (one, column, y, more = '') => cell(x_of(column), y, written(by_distance(one.i, one.delta)),
+      { kind: `${kind(one)} ${more}`, high, number: `distance ${one.i} ${one.delta}` });
+    const cut = (from, length) => span(line.x(from), line.x(from + length - 1) + line.wide);
+    const again = (n) => {  // the row and the column of number n in the second cut
+      const row = Math.min(Math.floor(n / (count - 1)) - 1, asks);
+      return [row, n - (count - 1) * (row + 1)];
+    };
+    return label(8, 'distance', 'means-distance') +
+      each(places, (column) => text(middle_of(column), 8, written(asks - column), { kind: 'means-distance' })) +
+      each(places, (i) => row_name(i, by_distance_y(i) + 9)) +
+      each(numbers, (one) => number(one, one.column, by_distance_y(one.i))) +
+      text(width / 2, 128.5, 'one line of 36, cut after every 6', { kind: 'said' }) +
+      each(places, (i) => cut(count * i, count)(141, -4)) +
+      each(numbers, (one, n) => slides(
+        [middle_of(one.column) - middle.x(n), by_distance_y(one.i) + high / 2 - middle.y],
+        cell(line.x(n), line.y, '', { kind: `thin ${kind(one)}`, ...line }), one.i)) +
+      appears(8, text(width / 2, 170, 'without the first 5, cut after every 5; the last row keeps 6', { kind: 'said' }) +
+        each(places, (row) => cut((count - 1) * (row + 1), row === asks ? count : count - 1)(157, 4))) +
+      label(183, 'key', 'means-key') + each(places, (j) => text(middle_of(j), 183, words[j], { kind: 'means-key' })) +
+      each(places, (i) => row_name(i, by_key_y(i) + 9) + future(i, by_key_y(i), high)) +
+      each(numbers.slice(asks), (one, n) => {
+        const [row, j] = again(n + asks), y = by_key_y(row);
+        return slides([middle.x(n + asks) - middle_of(j), middle.y - y - high / 2],
+                      number(one, j, y, one.i > row ? 'hidden' : ''), 10 + row);
       });
   },
 
@@ -178,13 +207,15 @@ const descriptions = {
   ruler: 'Six rulers, one below the other. The 0 of each is below its query, and distances grow to the left. ' +
     `Below is the vector of each distance, of 0 ${list(distance_vector(0))}. ` +
     'The third number is less by 0.5 for each word further back.',
-  terms: `Four terms for each word. Half their sums are the scores of mat, ${list(places.map((j) => score(asks, j)))}.`,
+  terms: `Four terms for each word. The biases are u, ${list(content_bias)}, and v, ${list(position_bias)}. ` +
+    `Half their sums are the scores of mat, ${list(places.map((j) => score(asks, j)))}.`,
   cells: `The products of four terms, which sum to ${list(Object.keys(terms).map((name) => term(name, asks, near)))}. ` +
     `Together they are ${total(asks, near)}; half of it is the score.`,
   softmax: `Bars for the weights of the six words, ${weights(asks).map(decimals).join(', ')}. ` +
     `Below are the values of the words, and their mean with these weights, ${mean(asks).map(decimals).join(', ')}.`,
   matrix: 'The scores as a matrix, a row for each query. Later keys have none.',
-  shift: 'The same numbers twice: with a column for each distance, and moved to the left, with a column for each key.',
+  shift: 'The same numbers three times: with a column for each distance, in one line, and cut again, with a column for ' +
+    'each key.',
   memory: 'The rows of on, the and mat in the matrix before. Three words on the left are memory.',
   whole: 'The weights of mat, in one pass and behind a memory, are equal. Below is the formula of the score.',
 };

@@ -8,6 +8,7 @@ const fs = require('node:fs');
 const path = require('node:path');
 const { read_chapter } = require('./chapter.js');
 const { duet } = require('./duet.js');
+const { typefaces } = require('./equations.js');
 const { moved_pages } = require('./moved.js');
 const { contents: listed } = require('./numbers.js');
 const { page, contents } = require('./page.js');
@@ -32,17 +33,18 @@ function modules_in(html) {
   });
 }
 
-/// KaTeX's styles with its fonts in woff2, which all browsers read, beside the pages, and its script by which a copied
-/// equation comes out once, as it was written.
+/// KaTeX's styles with the typefaces that equations have, in woff2, which all browsers read, beside the pages, and its
+/// script by which a copied equation comes out once, as it was written.
 function copy_katex() {
   const katex = path.join(path.dirname(require.resolve('katex/package.json')), 'dist');
-  const styles = fs.readFileSync(path.join(katex, 'katex.min.css'), 'utf8');
-  write('katex.css', styles.replace(/,url\([^)]*\.(woff|ttf)\) format\("[a-z]*"\)/g, ''));
+  const styles = fs.readFileSync(path.join(katex, 'katex.min.css'), 'utf8')
+    .replace(/,url\([^)]*\.(woff|ttf)\) format\(["'][a-z]*["']\)/g, '')
+    .replace(/@font-face\{[^}]*KaTeX_([\w-]+)\.woff2[^}]*\}/g, (rule, name) => typefaces.includes(name) ? rule : '');
+  write('katex.css', styles);
   fs.copyFileSync(path.join(katex, 'contrib/copy-tex.js'), path.join(folder, 'copy-tex.js'));
   fs.mkdirSync(path.join(folder, 'fonts'), { recursive: true });
-  for (const font of fs.readdirSync(path.join(katex, 'fonts')))
-    if (font.endsWith('.woff2'))
-      fs.copyFileSync(path.join(katex, 'fonts', font), path.join(folder, 'fonts', font));
+  for (const file of typefaces.map((name) => `KaTeX_${name}.woff2`))
+    fs.copyFileSync(path.join(katex, 'fonts', file), path.join(folder, 'fonts', file));
 }
 
 /// A worker of a page from a disk cannot load a file. The page hands it this text instead.

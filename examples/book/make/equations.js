@@ -7,10 +7,17 @@ const longest_unbroken = 40;  // characters of an equation that fits into a line
 
 const own_commands = new RegExp(`(${Object.keys(macros).map((name) => `\\${name}`).join('|')})(?=\\{)`, 'g');
 
+/// The typefaces of KaTeX that the book has, and what is set in others: \mathcal, \texttt and their like.
+const typefaces = ['AMS-Regular', 'Main-Bold', 'Main-Regular', 'Math-Italic',
+                   'Size1-Regular', 'Size2-Regular', 'Size3-Regular', 'Size4-Regular'];
+const needs_another = /class="(?:[^"]* )?(boldsymbol|mathit|textit|(?:math|text)(?:cal|frak|scr|tt|\w*sf))[ "]/;
+
 /// The HTML of an equation. What a reader copies of it has none of our own commands.
 function set(text, displayMode) {
   const trust = ({ command }) => command === '\\htmlClass';
   const html = katex.renderToString(text, { displayMode, throwOnError: true, macros: { ...macros }, trust, strict: false });
+  const [, other] = needs_another.exec(html) ?? [];
+  if (other) throw new Error(`${text}: the book has no typeface for ${other}`);
   return html.replace(/(<annotation[^>]*>)([^<]*)/, (_, tag, source) => tag + source.replace(own_commands, ''));
 }
 
@@ -56,4 +63,4 @@ function equations(markdown) {
     `<div class="wide" tabindex="0" role="group" aria-label="Equation">${set(tokens[n].content, true)}</div>\n`;
 }
 
-module.exports = { equations };
+module.exports = { equations, typefaces };

@@ -81,5 +81,6 @@ function run(M) {
 }
 
 module.exports = {
-  by_distance, distance_vector, factors, key, mean, products, query, run, score, term, total, value, weights, words,
+  by_distance, content_bias, distance_vector, factors, key, mean, position_bias, products, query, run, score, term, total,
+  value, weights, words,
 };

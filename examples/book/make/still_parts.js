@@ -17,7 +17,7 @@ const appears = (turn, drawn) => `<g class="appears" style="--turn: ${turn}">${d
 
 /// Moves to its place from so far away, in its turn.
 const comes = ([x, y], drawn, turn = 0) =>
-  `<g class="comes" style="--turn: ${turn}; --x: ${x}px; --y: ${y}px">${drawn}</g>`;
+  `<g class="comes" style="--turn: ${turn}; --x: ${Math.round(x)}px; --y: ${Math.round(y)}px">${drawn}</g>`;
 
 /// The same, and hidden before its turn.
 const slides = (from, drawn, turn) => comes(from, drawn, turn).replace('comes', 'comes slides');
@@ -43,6 +43,10 @@ function cell(x, y, words, { kind = '', high = 28, wide = cell_width, strength, 
 /// A bracket below two columns.
 const bracket = (from, to, y) => `<path class="line" d="M${middle_of(from)} ${y} v12 H${middle_of(to)} v-12"/>`;
 
+/// A bracket from one x to another, above what it spans or below it.
+const span = (from, to) => (y, high) =>
+  `<path class="line" d="M${from.toFixed(1)} ${y} v${high} H${to.toFixed(1)} v${-high}"/>`;
+
 /// A line across columns.
 const rule = (y, last) => `<path class="line" d="M${left} ${y} H${x_of(last) + cell_width}"/>`;
 
@@ -56,5 +60,5 @@ function arc(from, to, depth, kind, thick) {
 const still = (description, drawn) =>
   `<svg class="still" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escape(description)}">${drawn}</svg>`;
 
-module.exports = { appears, arc, bracket, cell, cell_width, comes, height, label, left, middle_of, rule, slides, step, still,
-                   text, width, written, x_of };
+module.exports = { appears, arc, bracket, cell, cell_width, comes, height, label, left, middle_of, rule, slides, span, step,
+                   still, text, width, written, x_of };

@@ -15,8 +15,18 @@
 import { name_of, notes_of, pitch_of, quarter, voices } from 'book/chorale_notation.js';
 import { left, put_playhead, reading, tag, top, writing } from 'book/roll_drawing.js';
 
-const strongest_lines = 8;  // as many keys get a line
+const arcs = 8;        // to the keys with the most weight
+const widest_arc = 7;  // pixels, of all the weight
 const within = (value, least, most) => Math.min(Math.max(value, least), most);
+const middle = ({ x, y, width, height }) => [x + width / 2, y + height / 2];
+
+/// A curve from a note to an earlier one, above the line between them, or to its left where that stands upright.
+function arc([x1, y1], [x2, y2]) {
+  const across = x2 - x1, down = y2 - y1, length = Math.hypot(across, down);
+  const bow = Math.min(13 + 0.1 * length, 17) * 2 / length * (across < down ? 1 : -1);
+  const round = (value) => value.toFixed(1);
+  return `M${x1} ${y1}Q${round((x1 + x2) / 2 - bow * down)} ${round((y1 + y2) / 2 + bow * across)} ${x2} ${y2}`;
+}
 
 customElements.define('piano-roll', class extends HTMLElement {
   #shown = { text: '', given: 0, chosen: null, looks: [], melody: null };
@@ -67,15 +77,12 @@ customElements.define('piano-roll', class extends HTMLElement {
   #looks() {
     const { chosen, looks } = this.#shown;
     if (chosen === null) return '';
-    const most = Math.max(...looks.map(({ weight }) => weight), 0), middle = ({ x, y, width, height }) => [x + width / 2, y + height / 2];
-    const own = this.#cell(chosen), [x1, y1] = middle(own);
-    const strongest = looks.toSorted((a, b) => b.weight - a.weight).slice(0, strongest_lines);
-    return looks.filter(({ weight }) => weight > 0.02 * most).map(({ token, weight }) =>
-      tag('rect', { class: 'looked-at', 'data-token': token, 'data-weight': weight, opacity: (weight / most).toFixed(3), ...this.#cell(token) })).join('') +
-      strongest.map(({ token, weight }) => {
-        const [x2, y2] = middle(this.#cell(token));
-        return tag('line', { class: 'looks', x1, y1, x2, y2, opacity: (weight / most).toFixed(3) });
-      }).join('') + tag('rect', { class: 'chosen', ...own });
+    const own = this.#cell(chosen), strongest = looks.toSorted((a, b) => b.weight - a.weight).slice(0, arcs);
+    return strongest.map(({ token, weight }) => {
+      const cell = this.#cell(token);
+      return tag('rect', { class: 'looked-at', 'data-token': token, ...cell }) +
+        tag('path', { class: 'looks', d: arc(middle(own), middle(cell)), 'stroke-width': (widest_arc * weight).toFixed(2) });
+    }).join('') + tag('rect', { class: 'chosen', ...own });
   }
 
   #click(event) {

@@ -52,6 +52,7 @@ customElements.define('whole-model', class extends HTMLElement {
         ${variant ? '' : '<button type="button" name="again">Begin again</button>'}
       </div>
       <p class="status" role="status"></p>
+      <p class="status unknown" role="status"></p>
       <p role="alert" hidden></p>
       <div class="wide model-rows" tabindex="0" role="group" aria-label="What the model computes"></div>
       <output class="field-value"></output>
@@ -81,9 +82,15 @@ customElements.define('whole-model', class extends HTMLElement {
   }
 
   #look() {
-    const letters = [...part(this, 'text').value].filter((letter) => this.#model.knows(letter)).join('');
+    const all = [...part(this, 'text').value], letters = all.filter((letter) => this.#model.knows(letter)).join('');
+    this.#say_unknown(new Set(all.filter((letter) => !this.#model.knows(letter))));
     if (letters.length < 2) return;
     attempt(this, () => this.#model.look(letters));
+  }
+
+  #say_unknown(letters) {
+    this.querySelector('.unknown').textContent = letters.size === 0 ? ''
+      : `Left out, since the model has no token for it: ${[...letters].map((letter) => `“${letter}”`).join(', ')}`;
   }
 
   /// Learns, and cannot be asked to learn more meanwhile.
@@ -106,6 +113,7 @@ customElements.define('whole-model', class extends HTMLElement {
     const all = this.#model.text + await this.#model.draw(part(this, 'temperature').valueAsNumber);
     const text = [...all].slice(-longest).join('');
     part(this, 'text').value = text;
+    this.#say_unknown(new Set());
     this.#model.chosen = longest;
     await this.#model.look(text);
   }

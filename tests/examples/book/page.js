@@ -8,6 +8,7 @@ const { settled } = require('./waiting.js');
 
 const wide = { width: 1280, height: 900 }, narrow = { width: 360, height: 740 };
 const least_contrast = 4.5;  // WCAG 2.2, 1.4.3
+const most_shift = 0.1;  // of a good page by web.dev, Cumulative Layout Shift
 const lines = { least: 65, most: 75 };  // characters of a full line
 const most_headings = 5;  // of a chapter that has no stage
 
@@ -352,6 +353,25 @@ async function take_picture(page, file) {
   fs.writeFileSync(file, data, 'base64');
 }
 
+/// What has been shown stays in its place while fonts and figures come, on a desk and on a phone.
+async function check_shifts(page, offend) {
+  for (const viewport of [wide, narrow]) {
+    const context = await page.context().browser().newContext({ viewport, reducedMotion: 'reduce' });
+    const fresh = await context.newPage();
+    await fresh.addInitScript(() => {
+      globalThis.shifted = 0;
+      new PerformanceObserver((list) => {
+        for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) globalThis.shifted += value;
+      }).observe({ type: 'layout-shift', buffered: true });
+    });
+    await fresh.goto(page.url());
+    await settled(fresh);
+    const shifted = await fresh.evaluate(() => globalThis.shifted);
+    if (shifted > most_shift) offend(`at ${viewport.width} its layout shifts by ${shifted.toFixed(2)}, expected ${most_shift}`);
+    await context.close();
+  }
+}
+
 /// Without JavaScript each figure shows how it begins, and the page says what is missing.
 async function check_without_scripts(page, offend) {
   const context = await page.context().browser().newContext({ javaScriptEnabled: false, viewport: narrow });
@@ -389,6 +409,7 @@ async function check_page({ page, name, book, pictures, offend }) {
     await check_copies(page, offend);
     await check_folds(page, offend);
     await check_without_scripts(page, offend);
+    await check_shifts(page, offend);
   }
   await check_width(page, offend);
   await check_scroll_bars(page, offend);

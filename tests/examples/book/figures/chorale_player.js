@@ -86,7 +86,10 @@ async function check_looks(page, figure, offend) {
     }
     if (mean.some((value, n) => Math.abs(value - heads.reduce((sum, weights) => sum + weights[n], 0) / heads.length) > 1e-6)) offend('the mean of the heads is another');
   }
-  if (!await figure.locator('.looked-at').count() || !await figure.locator('.looks').count()) offend('no frames or lines show the weights');
+  const widths = await figure.locator('.looks').evaluateAll((arcs) => arcs.map((arc) => parseFloat(getComputedStyle(arc).strokeWidth)));
+  const weights = layers[0].mean.slice(1).sort((a, b) => b - a).slice(0, 8);  // the first is of no note
+  if (widths.join() !== weights.map((weight) => Number((7 * weight).toFixed(2))).join()) offend(`arcs are ${widths} wide for weights of ${weights}`);
+  if (await figure.locator('.looked-at').count() !== widths.length) offend('not each arc ends in a frame');
   await figure.locator('[name=head]').selectOption('4');
   if ((await state(figure)).said === first.said) offend(`head 4 looks where all look: ${first.said}`);
   await roll.focus();

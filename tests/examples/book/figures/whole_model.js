@@ -98,8 +98,13 @@ module.exports = async (page, figure, offend) => {
   const values = await strips();
   await figure.locator('[name=of]').selectOption('gradient');
   if (await strips() === values) offend('the gradients look like the values');
+  const unknown = () => figure.locator('.unknown').textContent();
+  await figure.locator('[name=text]').fill('a Dog!');
+  await becomes(({ text }) => text === 'a og');
+  if (!(await unknown()).endsWith('it: “D”, “!”')) offend(`of “a Dog!” it says ${await unknown()}`);
   await figure.locator('[name=text]').fill('a dog');
   await becomes(({ text }) => text === 'a dog');
+  if (await unknown() !== '') offend(`of “a dog” it says ${await unknown()}`);
   await figure.locator('input[name=temperature]').press('Home');
   const odds = await figure.locator('.model-odds').textContent();
   if (!odds.includes('1.000')) offend(`at temperature 0: ${odds}`);
