@@ -33,14 +33,13 @@ struct ForwardBlock {
   void softmax(const AttentionTile& tile, const Matrix& scores, int64_t first, int64_t count) {
     const Stretch* seen = &tile.seen[static_cast<size_t>(first)];
     SoftmaxRow* part = &rows[static_cast<size_t>(first)];
-    std::array<Scalar, AttentionProblem::near_rows> results;
+    std::array<Scalar, AttentionProblem::near_rows> results, kept;
     simd::maxima(scores.rows_from(first, count), seen, results.data());
-    for (int64_t i = 0; i < count; ++i) {
-      Scalar kept = part[i].raise(results[static_cast<size_t>(i)]);
-      if (tile.kept == 0) continue;
-      scale_row(kept, y, first + i);
-      scale_row(kept, by_clipped, first + i);
-    }
+    for (int64_t i = 0; i < count; ++i)
+      kept[static_cast<size_t>(i)] = part[i].raise(results[static_cast<size_t>(i)]);
+    if (tile.kept != 0)
+      for (const Matrix& sums : {y.rows_from(first, count), by_clipped.rows_from(first, count)})
+        simd::scale_rows(kept.data(), sums, sums);
     make_exponentials(part, seen, scores.rows_from(first, count), results.data());
     for (int64_t i = 0; i < count; ++i) part[i].total += results[static_cast<size_t>(i)];
   }
