@@ -52,10 +52,6 @@ void clear_outside(const Matrix& x, int64_t row, int64_t begin, int64_t end) {
   std::fill(values + end, values + x.columns, Scalar{0});
 }
 
-void scale_row(Scalar factor, const Matrix& x, int64_t row) {
-  if (factor != 1) simd::axpby(factor, &x.at(row, 0), 0, &x.at(row, 0), x.columns);
-}
-
 void add_rows(const ConstMatrix& x, Scalar* sums) {
   const Matrix repeated = {sums, x.rows, x.columns, 0, 1};
   simd::add_rows(x, repeated, repeated);

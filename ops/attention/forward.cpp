@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <array>
 
-#include "core/machine/blas.h"
 #include "core/machine/parallel.h"
 #include "core/machine/simd.h"
-#include "ops/attention/tile.h"
+#include "ops/attention/pairs.h"
+#include "ops/attention/scores.h"
 #include "ops/softmax_row.h"
 
 namespace shiftgrad::SHIFTGRAD_PRECISION {
@@ -25,22 +25,21 @@ struct ForwardBlock {
   Zeros zeros;
   Matrix y;  // [rows, D]
   const RelativeAttention& a = block.problem.a;
-  Matrix by_clipped = Matrix::row_major(scratch.clipped_sums.data(), block.rows,
-                                        row_count(a.clipped_values));  // [rows, 2m + 1]
+  Matrix by_clipped =
+      block.rows_in(scratch.clipped_sums, row_count(a.clipped_values));  // [rows, 2m + 1]
   std::array<SoftmaxRow, AttentionProblem::most_rows> rows = {};
 
   /// Turns some rows of scores into e_ij, and shrinks the sums so far.
   void softmax(const AttentionTile& tile, const Matrix& scores, int64_t first, int64_t count) {
     const Stretch* seen = &tile.seen[static_cast<size_t>(first)];
     SoftmaxRow* part = &rows[static_cast<size_t>(first)];
-    std::array<Scalar, AttentionProblem::near_rows> results;
+    std::array<Scalar, AttentionProblem::near_rows> results, kept;
     simd::maxima(scores.rows_from(first, count), seen, results.data());
-    for (int64_t i = 0; i < count; ++i) {
-      Scalar kept = part[i].raise(results[static_cast<size_t>(i)]);
-      if (tile.kept == 0) continue;
-      scale_row(kept, y, first + i);
-      scale_row(kept, by_clipped, first + i);
-    }
+    for (int64_t i = 0; i < count; ++i)
+      kept[static_cast<size_t>(i)] = part[i].raise(results[static_cast<size_t>(i)]);
+    if (tile.kept != 0)
+      for (const Matrix& sums : {y.rows_from(first, count), by_clipped.rows_from(first, count)})
+        simd::scale_rows(kept.data(), sums, sums);
     make_exponentials(part, seen, scores.rows_from(first, count), results.data());
     for (int64_t i = 0; i < count; ++i) part[i].total += results[static_cast<size_t>(i)];
   }
@@ -83,39 +82,47 @@ struct ForwardBlock {
   }
 };
 
+/// What all tiles share.
+struct ForwardFactors {
+  const AttentionProblem& problem;
+  TileList tiles{problem};
+  ScoreFactors scores{problem, problem.packs()};
+  HeadFactors values{problem.a.value, HeadFactors::Side::rows, problem, problem.packs()};
+};
+
+void compute(const AttentionBlock& block, const ForwardFactors& factors,
+             const AttentionScratch& scratch, const AttentionRecord& record) {
+  ConstMatrix y = block.queries(record.y);
+  Scalar* to = record.y.mutable_data() + (y.data - record.y.data());
+  BlockQueries queries(block, scratch);
+  leave_out_zeros([&](Zeros zeros) {
+    ForwardBlock forward{block, scratch, zeros, {to, y.rows, y.columns, y.row_stride, 1}};
+    clear_matrix(forward.by_clipped);
+    bool sees = factors.tiles.for_tiles(block, [&](const AttentionTile& tile) {
+      forward.add({tile, factors.scores, queries, scratch}, factors.values.of(block), record);
+    });
+    if (!sees) clear_matrix(forward.y);
+    forward.finish();
+    if (record.rows.defined()) forward.save(record.rows);
+    return is_finite(forward.y);
+  });
+}
+
 }  // namespace
 
 void attention_forward(const RelativeAttention& a, const AttentionRecord& record) {
   AttentionProblem problem{a};
-  int64_t tasks = problem.B * problem.H * problem.blocks(), blocks = problem.blocks();
-  Scalar* data = record.y.mutable_data();
-  TileList tiles(problem);
-  ScoreFactors factors(problem, problem.packs());
-  HeadFactors values(a.value, HeadFactors::Side::rows, problem, problem.packs());
-  int64_t grain = problem.grain(1);
+  int64_t blocks = problem.blocks(), grain = problem.grain(1);
   if (problem.tasks_are_heads()) grain = divide_up(grain, blocks) * blocks;
-  parallel_ranges(tasks, grain, [&](int64_t begin, int64_t end) {
+  ForwardFactors factors{problem};
+  parallel_ranges(problem.B * problem.H * blocks, grain, [&](int64_t begin, int64_t end) {
     AttentionScratch scratch{problem};
-    for (int64_t task = begin; task < end; ++task) {
-      AttentionBlock block(problem, task / blocks, task % blocks);
-      if (block.number == 0)
-        for (HeadFactors* own : {&factors.keys, &values}) own->begin(task / blocks);
-      ConstMatrix y = block.queries(record.y);
-      Scalar* to = data + (y.data - record.y.data());
-      BlockQueries queries(block, scratch);
-      leave_out_zeros([&](Zeros zeros) {
-        ForwardBlock forward{block, scratch, zeros, {to, y.rows, y.columns, y.row_stride, 1}};
-        clear_matrix(forward.by_clipped);
-        bool sees = tiles.for_tiles(block, [&](const AttentionTile& tile) {
-          forward.add({tile, factors, queries, scratch}, values.of(block), record);
-        });
-        if (!sees) clear_matrix(forward.y);
-        forward.finish();
-        if (record.rows.defined()) forward.save(record.rows);
-        return is_finite(forward.y);
+    for (int64_t next = begin; next < end;) {
+      int64_t head = next / blocks, end_of_head = std::min((head + 1) * blocks, end);
+      with_panels({&factors.scores.keys, &factors.values}, head, [&] {
+        for (; next < end_of_head; ++next)
+          compute({problem, head, next % blocks}, factors, scratch, record);
       });
-      if (block.number == blocks - 1)
-        for (HeadFactors* own : {&factors.keys, &values}) own->end(task / blocks);
     }
   });
 }

@@ -1,0 +1,55 @@
+#include "ops/attention/factors.h"
+
+#include "core/machine/parallel.h"
+#include "ops/shape.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+Tensor table_by_head(const Tensor& table) {
+  return table.defined() ? unsqueeze(transpose(table, 0, 1), 0) : table;
+}
+
+ConstMatrix table_of_head(const Tensor& table, int64_t h) {
+  return rows_of_head(table_by_head(table), 0, h);
+}
+
+HeadFactors::HeadFactors(const Tensor& x, Side side, const AttentionProblem& problem, bool packs)
+    : x_(x), side_(side) {
+  if (!x.defined()) return;
+  batches_ = x.size(0), heads_ = x.size(1);
+  matrices_.reserve(static_cast<size_t>(batches_ * heads_));
+  for (int64_t n = 0; n < batches_ * heads_; ++n) matrices_.emplace_back(factor(n), false);
+  packed_by_task_ = packs && problem.tasks_are_heads() && batches_ > 1;
+  if (packs && !packed_by_task_)
+    parallel_for(batches_ * heads_, [&](int64_t n) { matrices_[n] = {factor(n), true}; });
+}
+
+ConstMatrix HeadFactors::factor(int64_t head) const {
+  ConstMatrix rows = rows_of_head(x_, head / heads_, head % heads_);
+  return side_ == Side::rows ? rows : rows.transposed();
+}
+
+void HeadFactors::set_packed(int64_t head, bool packs) {
+  if (packed_by_task_) matrices_[head] = {factor(head), packs};
+}
+
+const PackedFactor& HeadFactors::of(const AttentionBlock& block) const {
+  return matrices_[(batches_ == 1 ? 0 : block.b * heads_) + (heads_ == 1 ? 0 : block.h)].factor;
+}
+
+ScoreFactors::ScoreFactors(const AttentionProblem& problem, bool packs)
+    : keys(problem.a.key, HeadFactors::Side::transposed, problem, packs),
+      position_rows(table_by_head(problem.a.position_rows), HeadFactors::Side::transposed, problem,
+                    packs),
+      position_queries(table_by_head(problem.a.position_queries), HeadFactors::Side::transposed,
+                       problem, packs) {}
+
+void weighted_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, Scalar beta,
+                      const Matrix& c, const Band& of_a) {
+  weighted_product(zeros, 1, a.matrix, b.matrix, c, [&](const ConstMatrix& right) {
+    if (right.data == b.matrix.data) return tile_product(1, a, b, beta, c, of_a);
+    tile_product(1, a, PackedMatrix(right, b.panels != nullptr).factor, beta, c, of_a);
+  });
+}
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

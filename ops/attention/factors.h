@@ -1,0 +1,65 @@
+#pragma once
+
+// The factors of the products in a head's tiles: keys, values and rows of distances. They are
+// packed once for a head, and all tiles use parts of these panels. Blocks are counted from the last
+// query, so that the parts begin with a panel.
+
+#include <initializer_list>
+#include <vector>
+
+#include "core/machine/tile_product.h"
+#include "ops/attention/tile.h"
+#include "ops/zero_weights.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// Returns a table [n, H or 1, D] by head, [1, H or 1, n, D], or an undefined one as it is.
+Tensor table_by_head(const Tensor& table);
+/// Returns head `h` of a table [n, H or 1, D], as [n, D].
+ConstMatrix table_of_head(const Tensor& table, int64_t h);
+/// Returns the number of a table's rows, 0 for an undefined one.
+inline int64_t row_count(const Tensor& table) { return table.defined() ? table.size(0) : 0; }
+
+/// The rows of one input for each head, [rows, D], or their transpose, packed as right factors.
+class HeadFactors {
+ public:
+  enum class Side { rows, transposed };
+
+  /// Takes a tensor [B or 1, H or 1, rows, D]. An undefined one has no factors. What batch members
+  /// share is packed at once, and so is all where a task is less than a head.
+  HeadFactors(const Tensor& x, Side side, const AttentionProblem& problem, bool packs);
+
+  const PackedFactor& of(const AttentionBlock& block) const;
+  /// Packs the factor of a head for its task, or gives the panels back.
+  void set_packed(int64_t head, bool packs);
+
+ private:
+  ConstMatrix factor(int64_t head) const;
+
+  Tensor x_;
+  Side side_;
+  int64_t batches_ = 0, heads_ = 0;  // 1 where all share one
+  bool packed_by_task_ = false;
+  std::vector<PackedMatrix> matrices_{};
+};
+
+/// Runs body() while these factors of a head are packed.
+template <class Body>
+void with_panels(std::initializer_list<HeadFactors*> factors, int64_t head, Body body) {
+  for (HeadFactors* own : factors) own->set_packed(head, true);
+  body();
+  for (HeadFactors* own : factors) own->set_packed(head, false);
+}
+
+/// What the scores of all tiles share.
+struct ScoreFactors {
+  HeadFactors keys, position_rows, position_queries;  // kᵀ [D, K], the tables' transposes [D, n]
+
+  ScoreFactors(const AttentionProblem& problem, bool packs);
+};
+
+/// Computes c = a b + beta c for weights a, as `tile_product` does.
+void weighted_product(Zeros zeros, const LeftFactor& a, const PackedFactor& b, Scalar beta,
+                      const Matrix& c, const Band& of_a = {});
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION

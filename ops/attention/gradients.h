@@ -1,0 +1,54 @@
+#pragma once
+
+// The gradient of each input of attention, in parts: what one task adds to it.
+
+#include <deque>
+#include <vector>
+
+#include "ops/attention/tile.h"
+
+namespace shiftgrad::SHIFTGRAD_PRECISION {
+
+/// The gradient of one input, as a matrix for each task.
+class TaskGradient {
+ public:
+  /// What a task's matrix holds: sums over the task's queries, or the rows of these queries alone.
+  enum class Parts { sums, rows };
+
+  /// Sets up the gradient of `input` by head, [H or 1, rows, columns] or [B, H, rows, columns]; an
+  /// undefined input has none. `in_place` is whether tasks add to it themselves.
+  TaskGradient(const Tensor& input, const AttentionProblem& problem, bool in_place = false,
+               Parts parts = Parts::sums);
+
+  bool wanted() const { return target_.defined(); }
+  /// Returns a task's matrix; its data are null when nobody wants the gradient.
+  Matrix of(int64_t task) const;
+
+  /// Takes memory for a task's matrix where its gradient is in place, and clears sums.
+  void begin(int64_t task);
+  /// Whether a task's sums are finite.
+  bool is_finite(int64_t task) const;
+  /// Adds a task's matrix to a gradient in place.
+  void end(int64_t task);
+  /// Adds all matrices to another gradient, in a fixed tree.
+  void deliver() const;
+
+ private:
+  Tensor target_, sums_;  // [strips or 1, B, H, rows, columns]
+  Scalar* data_ = nullptr;
+  Parts parts_ = Parts::sums;
+  OpenGradient open_{};        // [B, H, rows, columns], in place
+  std::vector<Buffer> own_{};  // of each head, while its task runs
+};
+
+/// The gradients of all inputs.
+struct AttentionGradients {
+  explicit AttentionGradients(const AttentionProblem& problem);
+
+  std::deque<TaskGradient> all{};
+  TaskGradient &query, &key, &value;
+  TaskGradient &content_bias, &position_bias, &position_rows, &position_queries, &position_scores;
+  TaskGradient &clipped_keys, &clipped_values;
+};
+
+}  // namespace shiftgrad::SHIFTGRAD_PRECISION
