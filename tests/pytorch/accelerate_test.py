@@ -660,7 +660,7 @@ class Whole(unittest.TestCase):
     def test_other_attributes(self):
         """A module that is not what its row says is left alone, and named."""
         path = "encoder.block.0.layer.0.SelfAttention"
-        kind, version = "T5Attention", f"transformers {known_attentions.known['t5.modeling_t5.T5Attention'].checked}"
+        kind, version = "T5Attention", known_attentions.known['t5.modeling_t5.T5Attention'].checked
         for change, complaint in (
             (lambda module: delattr(module, "key_value_proj_dim"), f"{kind} has no key_value_proj_dim, as {version}"),
             (lambda module: setattr(module, "q", None), f"{kind}.q is no Module, as in {version}"),

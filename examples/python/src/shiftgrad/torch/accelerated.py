@@ -1,4 +1,4 @@
-"""Classes of transformers whose attention is computed by the kernel. Pickle finds them here by their names."""
+"""Classes of transformers and NeMo whose attention is computed by the kernel. Pickle finds them here by their names."""
 
 import importlib
 import inspect
@@ -8,7 +8,7 @@ import torch
 
 from .attention import relative_attention
 from .inputs import cast
-from .known_attentions import are_alike, hosts, implementation, known
+from .known_attentions import are_alike, full_name, hosts, implementation, known
 from .remembered import remembered
 from .visibility import added, structure, unseen
 from .watchers import has_tangents, is_traced
@@ -47,7 +47,8 @@ def _derived(old, name, make):
         method.__doc__, method.__wrapped__ = original.__doc__, original
         _classes[old] = type(old.__name__, (old,), {
             "__module__": __name__, "__doc__": old.__doc__, name: method, "_names_of_call": frozenset(names),
-            "_is_of_transformers_4": sys.modules["transformers"].__version__.startswith("4."),
+            "_is_of_transformers_4": old.__module__.startswith("transformers.") and sys.modules[
+                "transformers"].__version__.startswith("4."),
         })
     return _classes[old]
 
@@ -55,9 +56,9 @@ def _derived(old, name, make):
 def __getattr__(name):
     for make, rows in ((accelerated, known), (host, hosts)):
         for path, row in rows.items():
-            module, _, kind = path.rpartition(".")
+            module, _, kind = full_name(path).rpartition(".")
             if kind == name:
-                return make(getattr(importlib.import_module("transformers.models." + module), name), row)
+                return make(getattr(importlib.import_module(module), name), row)
     raise AttributeError(f"module {__name__} has no attribute {name}")
 
 

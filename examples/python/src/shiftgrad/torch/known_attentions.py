@@ -1,4 +1,4 @@
-"""The attentions of transformers that accelerate replaces: one table, with a row for each class.
+"""The attentions of transformers and NeMo that accelerate replaces: one table, with a row for each class.
 
 A row says what a module must have, and how the terms of relative_attention are made from the module and a
 call of it. The call is a dict of the arguments by their names.
@@ -35,7 +35,7 @@ def _rows(mask):
 class Row:
     """How one class of transformers computes its attention."""
 
-    checked: str  # the versions of transformers that it was compared with
+    checked: str  # the package, in the versions that it was compared with
     takes: str  # the arguments of its forward that may be given, the input first
     heads: Callable  # (module, call) -> q, k, v [B, H, T, D]
     terms: Callable  # (module, call, T, K) -> the terms of the score and of the values
@@ -64,7 +64,12 @@ class Row:
 def _scores(x, heads):
     """Those of a self-attention on x [B, T, C]."""
     shape = x.shape
-    return shape[0] * heads * shape[1] ** 2
+    return shape[0] * heads * shape[1] * shape[1]
+
+
+def full_name(path):
+    """The name of a class of the table with all of its package."""
+    return path if path.startswith("nemo.") else "transformers.models." + path
 
 
 def is_accelerated(module):
@@ -72,7 +77,7 @@ def is_accelerated(module):
 
 
 def base(module):
-    """The class of transformers that an accelerated module's is derived from."""
+    """The class that an accelerated module's is derived from."""
     return next(kind for kind in type(module).__mro__ if "_names_of_call" in vars(kind)).__mro__[1]
 
 
@@ -89,11 +94,11 @@ def _merged(y):
     return y.transpose(1, 2).flatten(2)  # [B, T, H D]
 
 
-def _projected(q, k, v, D):
-    """Heads by three linear layers of these names; D is the name of their width."""
+def _projected(q, k, v, D, x="hidden_states"):
+    """Heads by three linear layers of these names; D is the name of their width, and x that of the input."""
     def heads(module, call):
-        x, width = call["hidden_states"], getattr(module, D)
-        return tuple(_split(getattr(module, name)(x), width) for name in (q, k, v))
+        given, width = call[x], getattr(module, D)
+        return tuple(_split(getattr(module, name)(given), width) for name in (q, k, v))
     return heads
 
 
@@ -126,13 +131,12 @@ def _by_position(project, positions, u, v, D):
     return terms
 
 
-def _has_positions(name):
-    """Whether the call has 2T - 1 rows of positions."""
+def _has_positions(name, x="hidden_states"):
+    """Whether the call has 2T - 1 rows of positions for the T tokens of the input x."""
     def can(module, call):
-        positions = call.get(name)
-        x = call["hidden_states"]
+        positions, (B, T) = call.get(name), call[x].shape[:2]
         return isinstance(positions, torch.Tensor) and positions.dim() == 3 and (
-            positions.shape[1] == 2 * x.shape[1] - 1) and positions.shape[0] in (1, x.shape[0])
+            positions.shape[1] == 2 * T - 1) and positions.shape[0] in (1, B)
     return can
 
 
@@ -173,6 +177,14 @@ def _vits_terms(module, call, T, K):
     """Clipped keys and values, which are 0 outside the window."""
     pad = lambda table: torch.nn.functional.pad(table[0], (0, 0, 1, 1))[:, None]  # [2w + 3, 1, D]
     return {"clipped_keys": pad(module.emb_rel_k), "clipped_values": pad(module.emb_rel_v)}
+
+
+# NeMo's attention, which could also look from one sequence at another.
+
+def _nemo_can(module, call):
+    x, mask = call["query"], call.get("mask")
+    return call.get("key") is x and call.get("value") is x and _has_positions("pos_emb", "query")(module, call) and (
+        mask is None or mask.dtype is torch.bool)
 
 
 # T5. Its bias by distance is a table [K + T - 1, H], which the first layer passes on to the others.
@@ -497,7 +509,7 @@ def _umt5_plain(module, call):
     return call | {"layer_head_mask": None} if _is_unasked(call) else call
 
 
-_checked = "4.57.6, 5.23.0 and 5.24.0"
+_checked = "transformers 4.57.6, 5.23.0 and 5.24.0"
 _t5_takes = "hidden_states mask key_value_states position_bias past_key_values cache"
 
 known = {
@@ -555,7 +567,7 @@ known = {
         mask=lambda module, call: call.get("attn_mask"), rows=_by_time, read=hides,
         agrees=_xlnet_agrees),
     "deprecated.transfo_xl.modeling_transfo_xl.RelPartialLearnableMultiHeadAttn": Row(
-        "4.57.6", "w r attn_mask mems", modules="qkv_net o_net r_net layer_norm drop dropatt",
+        "transformers 4.57.6", "w r attn_mask mems", modules="qkv_net o_net r_net layer_norm drop dropatt",
         tensors="r_w_bias r_r_bias", values="n_head d_head scale pre_lnorm", heads=_transfo_xl_heads,
         terms=_transfo_xl_terms, scores=_transfo_xl_scores, scale=lambda module: module.scale,
         dropout=lambda module: module.dropatt,
@@ -572,6 +584,15 @@ known = {
         scores=lambda module, call: _scores(call["hidden_states"], module.num_attention_heads),
         dropout=lambda module: module.dropout,
         result=lambda module, call, y, terms: (_merged(y), None), read=seen, blind=lambda module: "mean"),
+    "nemo.collections.asr.parts.submodules.multi_head_attention.RelPositionMultiHeadAttention": Row(
+        "NeMo 3.0.0", "query key value mask pos_emb", modules=_conformer_modules + " linear_pos",
+        tensors="pos_bias_u pos_bias_v", values="d_k h use_pytorch_sdpa dropout_rate", can=_nemo_can,
+        heads=_projected("linear_q", "linear_k", "linear_v", "d_k", "query"),
+        terms=_by_position("linear_pos", "pos_emb", "pos_bias_u", "pos_bias_v", "d_k"),
+        scores=lambda module, call: _scores(call["query"], module.h), scale=lambda module: module.d_k ** -0.5,
+        dropout=lambda module: module.dropout_rate if module.use_pytorch_sdpa else module.dropout,
+        result=lambda module, call, y, terms: module.linear_out(_merged(y)),
+        mask=lambda module, call: call.get("mask"), read=hides, blind=lambda module: "zero"),
 }
 
 # Modules around attentions: (module, call) -> the call that they hand on.
