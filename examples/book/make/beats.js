@@ -137,7 +137,7 @@ const draw = {
 
   // The numbers by distance, end to end, and cut again. Each flies from where it stood before.
   shift: () => {
-    const count = words.length, by_distance_y = (i) => 16 + 17.5 * i, by_key_y = (i) => 190 + 17.5 * i;
+    const count = words.length, by_distance_y = (i) => 16 + 17.5 * i, by_key_y = (i) => 191.5 + 17.5 * i;
     const line = { x: (n) => 2 + 9.9 * n, y: 143, wide: 8.7, high: 12 }, high = 17;
     const middle = { x: (n) => line.x(n) + line.wide / 2, y: line.y + line.high / 2 };
     const numbers = places.flatMap((i) => places.map((column) => ({ i, column, delta: count - 1 - column })));
@@ -158,9 +158,9 @@ const draw = {
       each(numbers, (one, n) => slides(
         [middle_of(one.column) - middle.x(n), by_distance_y(one.i) + high / 2 - middle.y],
         cell(line.x(n), line.y, '', { kind: `thin ${kind(one)}`, ...line }), one.i)) +
-      appears(8, text(width / 2, 170, 'without the first 5, cut after every 5; the last row keeps 6', { kind: 'said' }) +
+      appears(8, text(width / 2, 169, 'without the first 5, cut after every 5; the last row keeps 6', { kind: 'said' }) +
         each(places, (row) => cut((count - 1) * (row + 1), row === asks ? count : count - 1)(157, 4))) +
-      label(183, 'key', 'means-key') + each(places, (j) => text(middle_of(j), 183, words[j], { kind: 'means-key' })) +
+      label(184, 'key', 'means-key') + each(places, (j) => text(middle_of(j), 184, words[j], { kind: 'means-key' })) +
       each(places, (i) => row_name(i, by_key_y(i) + 9) + future(i, by_key_y(i), high)) +
       each(numbers.slice(asks), (one, n) => {
         const [row, j] = again(n + asks), y = by_key_y(row);

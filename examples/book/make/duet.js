@@ -34,7 +34,7 @@ async function duet(study) {
 <p class="told">${told[name]}</p>
 <div class="roll wide" tabindex="0" role="group" aria-label="Piano roll of the ${name} model">${drawn(chorale(written))}</div>
 <p class="count"><span class="so-far"></span><span class="whole">${counted(chorale(written))}</span>
-<span class="measured">measured: ${off_beat(`\`${model}\``)} in 16 chorales, Bach ${off_beat('Bach, the test text')}</span></p>
+<span class="measured">measured in 16 chorales: ${off_beat(`\`${model}\``)} off the beat, Bach ${off_beat('Bach, the test text')}</span></p>
 </div>`;
   };
   const halves = [];
