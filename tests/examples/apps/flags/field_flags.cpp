@@ -68,7 +68,7 @@ TEST_CASE("field flags: fields of one name share a flag, and its help says what 
 
 TEST_CASE("field flags: what is given goes into the config, and what is not leaves it") {
   common::FieldFlags flags = both();
-  flags.visit([](auto& value, const common::Field& field) {
+  flags.visit([](auto& value, const Field& field) {
     if constexpr (std::is_same_v<decltype(value), std::optional<int64_t>&>)
       if (field.name == std::string("width")) value = 9;
     if constexpr (std::is_same_v<decltype(value), std::optional<std::string>&>) value = "red";
