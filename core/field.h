@@ -52,15 +52,33 @@ struct Field {
   /// The name in JSON, and that of the flag.
   const char* name = "";
   /// What the field does, as --help says it.
-  const char* help = "";
+  std::string help{};
   /// What its values are.
   Quantity of{};
   /// Another name by which JSON may call it.
   const char* also = "";
   /// The name of its opposite, which JSON then writes.
   const char* opposite = "";
+  /// The choices of a text, if its unit does not name them.
+  std::string choices{};
   /// Whether JSON has the field. What only training needs, such as dropout, is given each time.
   bool saved = true;
+};
+
+/// The description of a field that several configs have, as a constant. A Field has texts of its
+/// own, which code would have to make at the start of each program that includes their header.
+struct SharedField {
+  /// The name in JSON, and that of the flag.
+  const char* name;
+  /// What the field does, as --help says it.
+  const char* help;
+  /// What its values are.
+  Quantity of{};
+  /// Whether JSON has the field.
+  bool saved = true;
+
+  /// Makes a description with texts of its own.
+  operator Field() const { return {.name = name, .help = help, .of = of, .saved = saved}; }
 };
 
 /// Marks a field that JSON has to name.
@@ -84,7 +102,7 @@ std::string unit_of(const Field& field) {
   else if constexpr (std::is_same_v<Value, bool>)
     return "BOOL";
   else
-    return field.of.unit;
+    return *field.of.unit ? field.of.unit : field.choices;
 }
 
 /// Checks a field of an owner's config by its range: throws "trainer: eval_interval 0, expected at

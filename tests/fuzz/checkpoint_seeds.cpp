@@ -17,10 +17,10 @@ constexpr const char* path = "seed.safetensors";
 
 /// A value for an option of a model, or none.
 template <class Value>
-void choose(std::optional<Value>& option, const common::Field& field, Choices& choices) {
+void choose(std::optional<Value>& option, const shiftgrad::Field& field, Choices& choices) {
   if (!choices.once_in(2)) return;
   if constexpr (std::is_same_v<Value, std::string>)
-    option = choices.of(words_of(*field.of.unit ? field.of.unit : field.choices));
+    option = choices.of(words_of(shiftgrad::unit_of<Value>(field)));
   else if constexpr (std::is_same_v<Value, bool>)
     option = choices.once_in(2);
   else
@@ -39,7 +39,7 @@ void write_language_model(Choices& choices) {
   flags.model.n_embd = 4;
   flags.model.d_inner = 2;
   flags.model.block_size = 1 + static_cast<int64_t>(choices.below(6));
-  flags.model.visit_options([&](auto& option, const common::Field& field) {
+  flags.model.visit_options([&](auto& option, const shiftgrad::Field& field) {
     if (takes_option(kind, field.name)) choose(option, field, choices);
   });
   flags.resolve_defaults();
@@ -59,11 +59,11 @@ void write_language_model(Choices& choices) {
 void write_encoder_decoder(Choices& choices) {
   seq2seq::TrainFlags flags{.data = "pairs", .eval_split = 0.5};
   seq2seq::ModelFlags& model = flags.model;
-  model.visit([&]<class Value>(Value& value, const common::Field& field) {
+  model.visit([&]<class Value>(Value& value, const shiftgrad::Field& field) {
     if constexpr (std::is_same_v<Value, std::string>) value = choices.of(words_of(field.choices));
   });
   model.mixer.visit(
-      [&](auto& option, const common::Field& field) { choose(option, field, choices); });
+      [&](auto& option, const shiftgrad::Field& field) { choose(option, field, choices); });
   model.n_layer = 1;
   model.n_head = 1 + static_cast<int64_t>(choices.below(2));
   model.n_embd = 4;

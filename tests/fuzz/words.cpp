@@ -19,20 +19,14 @@ const std::vector<std::string>& known_words() {
   static const std::vector<std::string> known = [] {
     using shiftgrad::AnyConfig;
     std::vector<std::string> words = shiftgrad::type_names<AnyConfig>();
-    auto collect = [&](const std::string& choices) {
-      for (const std::string& word : words_of(choices)) words.push_back(word);
-    };
-    auto of_field = [&]<class Value>(const Value&, const shiftgrad::Field& field, const auto&...) {
-      collect(shiftgrad::unit_of<Value>(field));
-    };
-    auto of_flag = [&]<class Value>(const Value& value, const common::Field& flag) {
-      of_field(value, flag);
-      collect(flag.choices);
+    auto collect = [&]<class Value>(const Value&, const shiftgrad::Field& field, const auto&...) {
+      for (const std::string& choices : {shiftgrad::unit_of<Value>(field), field.choices})
+        for (const std::string& word : words_of(choices)) words.push_back(word);
     };
     for (AnyConfig& config : shiftgrad::all_configs<AnyConfig>())
-      shiftgrad::fields_of(config, of_field);
-    char_lm::TrainFlags().visit(of_flag);
-    seq2seq::TrainFlags().visit(of_flag);
+      shiftgrad::fields_of(config, collect);
+    char_lm::TrainFlags().visit(collect);
+    seq2seq::TrainFlags().visit(collect);
     return words;
   }();
   return known;

@@ -156,10 +156,11 @@ Command eval_command(CLI::App& program) {
            "write the loss of each character but the first to this file, in nats, one per line "
            "(default: none)");
   add_flag(app, flags->mode,
-           {"mode",
-            "memory: blocks, each after a memory of the text before it; chunks: separate blocks; "
-            "sliding: each token from the block just before it, which is slow (default: memory if "
-            "there is one or ext_len is not 0, else chunks)"});
+           {.name = "mode",
+            .help = "memory: blocks, each after a memory of the text before it; chunks: separate "
+                    "blocks; sliding: each token from the block just before it, which is slow "
+                    "(default: memory if there is one or ext_len is not 0, else chunks)",
+            .choices = shiftgrad::choices<EvaluationMode>()});
   add_flag(app, "tgt_len", flags->tgt_len, "TOKENS",
            "length of a block (default: block_size, as in training)", range::one_or_more);
   add_flag(app, "mem_len", flags->mem_len, "TOKENS",

@@ -146,7 +146,7 @@ bool takes_option(const ModelKind& kind, const std::string& name) {
   if (name == "tie_position_biases") return distances;
   bool known = false;
   auto look = [&](auto config) {
-    fields_of(config, [&](auto&, const shiftgrad::Field& field, const auto&...) {
+    fields_of(config, [&](auto&, const Field& field, const auto&...) {
       known |= field.name == (name == "dropatt" ? "attention_dropout" : name);
     });
   };

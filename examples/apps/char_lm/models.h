@@ -9,7 +9,7 @@
 
 namespace char_lm {
 
-using common::Field;
+using shiftgrad::Field;
 namespace range = shiftgrad::range;
 namespace fields = shiftgrad::fields;
 namespace quantity = shiftgrad::quantity;
@@ -39,7 +39,7 @@ struct ModelFlags {
   /// Calls flag(value, field) for each flag. This is the only list of them.
   template <class Flag>
   void visit(Flag&& flag) {
-    flag(model, {"model", kinds(), {}, kind_names()});
+    flag(model, {"model", kinds(), {}, "", "", kind_names()});
     flag(n_layer, {"n_layer", "blocks of the model", {"LAYERS", range::layers}});
     flag(n_head, {"n_head", "attention heads per block", {"HEADS", range::channels}});
     flag(n_embd, {"n_embd", "width of the model", {"CHANNELS", range::channels}});

@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "core/errors.h"
-#include "flag_field.h"
+#include "core/field.h"
 #include "ops/visibility.h"
 
 namespace common {
 
+using shiftgrad::Field;
 using shiftgrad::fields_of;
 
 /// Whether such a field has a flag. What cannot be made from one number is for JSON alone.
@@ -32,8 +33,7 @@ class FieldFlags {
   /// values are the defaults that help shows, except for sizes of 0, which are open.
   template <class Config>
   void add(const std::string& kind, Config config, const std::set<std::string>& left_out) {
-    fields_of(config, [&]<class Value>(const Value& value, const shiftgrad::Field& field,
-                                       const auto&...) {
+    fields_of(config, [&]<class Value>(const Value& value, const Field& field, const auto&...) {
       if constexpr (has_flag<Value>) {
         if (!field.saved || left_out.contains(field.name)) return;
         auto usual = kept(value);
@@ -58,8 +58,7 @@ class FieldFlags {
   /// Sets the fields of the config whose flags are given.
   template <class Config>
   void apply_to(Config& config) const {
-    fields_of(config, [&]<class Value>(Value& value, const shiftgrad::Field& field,
-                                       const auto&...) {
+    fields_of(config, [&]<class Value>(Value& value, const Field& field, const auto&...) {
       if constexpr (has_flag<Value>)
         if (has(field.name)) give(flags_.at(field.name).value, value);
     });
@@ -69,8 +68,7 @@ class FieldFlags {
   template <class Config>
   void take_from(Config config) {
     visit([](auto& value, const Field&) { value.reset(); });
-    fields_of(config, [&]<class Value>(const Value& value, const shiftgrad::Field& field,
-                                       const auto&...) {
+    fields_of(config, [&]<class Value>(const Value& value, const Field& field, const auto&...) {
       auto found = flags_.find(field.name);
       if constexpr (has_flag<Value>)
         if (found != flags_.end() && kept(value)) found->second.value = kept(value);

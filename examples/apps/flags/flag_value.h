@@ -7,11 +7,12 @@
 #include <string>
 #include <type_traits>
 
-#include "flag_field.h"
+#include "core/field.h"
 #include "near_name.h"
 
 namespace common {
 
+using shiftgrad::Field;
 using shiftgrad::range_error;
 
 template <class Value>

@@ -55,7 +55,7 @@ template <class MaybeValue>
 std::string typed_complaint(const std::string& typed, const Field& field) {
   using Value = typename ValueOf<MaybeValue>::Type;
   if constexpr (Named<Value>) {
-    return value_complaint(typed, {"", "", {}, shiftgrad::choices<Value>()});
+    return value_complaint(typed, {.choices = shiftgrad::choices<Value>()});
   } else {
     // Read as widely as possible, so that a number that is too large is called just that.
     using Wide =
@@ -197,8 +197,7 @@ CLI::Option* add_flag(CLI::App& app, Value& value, const Field& field) {
   };
   CLI::Validator validator(check, "");
   option->check(validator)->multi_option_policy(takes_one);
-  std::string unit = shiftgrad::unit_of<Value>(field);
-  return option->type_name(unit.empty() ? field.choices : unit)->capture_default_str();
+  return option->type_name(shiftgrad::unit_of<Value>(field))->capture_default_str();
 }
 
 template CLI::Option* add_flag(CLI::App&, bool&, const Field&);
@@ -223,7 +222,7 @@ CLI::Option* add_list_flag(CLI::App& app, const std::string& name, std::vector<i
                            const std::string& unit, const std::string& description,
                            const Range& range) {
   auto check = [=](const std::string& typed) {
-    std::string wrong = typed_complaint<int64_t>(typed, {"", "", {"", range}});
+    std::string wrong = typed_complaint<int64_t>(typed, {.of = {.range = range}});
     require(wrong.empty(), "--", name, ": ", typed, wrong);
     return "";
   };

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/field.h"
 #include "core/machine/parallel.h"
-#include "flag_field.h"
 
 namespace CLI {
 class App;
@@ -19,6 +19,7 @@ class Option;
 
 namespace common {
 
+using shiftgrad::Field;
 using shiftgrad::Range;
 namespace range = shiftgrad::range;
 

@@ -39,7 +39,7 @@ std::string read_value(const nlohmann::json& entry, Value& value, const Field& f
 
 template <shiftgrad::Named Enum>
 std::string read_value(const nlohmann::json& entry, Enum& value, const Field&) {
-  std::string name, wrong = read_value(entry, name, {"", "", {}, shiftgrad::choices<Enum>()});
+  std::string name, wrong = read_value(entry, name, {.choices = shiftgrad::choices<Enum>()});
   if (wrong.empty()) value = shiftgrad::value_named<Enum>(name);
   return wrong;
 }

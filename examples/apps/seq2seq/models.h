@@ -7,7 +7,7 @@
 
 namespace seq2seq {
 
-using common::Field;
+using shiftgrad::Field;
 namespace range = shiftgrad::range;
 namespace fields = shiftgrad::fields;
 namespace quantity = shiftgrad::quantity;
@@ -35,11 +35,15 @@ struct ModelFlags {
     flag(encoder, {"encoder",
                    "how a source's tokens see each other: " + kinds(true),
                    {},
+                   "",
+                   "",
                    kind_names(true)});
     flag(decoder,
          {"decoder",
           "how a target's tokens see the tokens before them: as an encoder's, or " + kinds(false),
           {},
+          "",
+          "",
           kind_names(false)});
     flag(
         n_layer,

@@ -19,9 +19,8 @@ void check_described(Config config) {
   config.fields([&]<class Value>(const Value&, const Field& field, const auto&...) {
     CAPTURE(field.name);
     CHECK(names.insert(field.name).second);
-    std::string_view help = field.help;
-    CHECK(help.size() >= 5);
-    CHECK(help.find('\n') == std::string::npos);
+    CHECK(field.help.size() >= 5);
+    CHECK(field.help.find('\n') == std::string::npos);
     if constexpr (std::is_same_v<Value, int64_t> || std::is_same_v<Value, std::optional<int64_t>>) {
       CHECK(field.of.range.least >= 0);
       CHECK(field.of.range.greatest <= 1e9);

@@ -45,25 +45,25 @@ common::FieldFlags both() {
   return flags;
 }
 
-std::map<std::string, common::Field> fields_of(common::FieldFlags flags) {
-  std::map<std::string, common::Field> found;
-  flags.visit([&](auto&, const common::Field& field) { found.emplace(field.name, field); });
+std::map<std::string, Field> fields_of(common::FieldFlags flags) {
+  std::map<std::string, Field> found;
+  flags.visit([&](auto&, const Field& field) { found[field.name] = field; });
   return found;
 }
 
 }  // namespace
 
 TEST_CASE("field flags: fields of one name share a flag, and its help says what each kind does") {
-  std::map<std::string, common::Field> fields = fields_of(both());
+  std::map<std::string, Field> fields = fields_of(both());
   CHECK(fields.size() == 3);
-  CHECK(fields.at("width").help ==
+  CHECK(fields["width"].help ==
         "pen: width of a line (default: 3); brush: width of a line (default: none)");
-  CHECK(fields.at("length").help ==
+  CHECK(fields["length"].help ==
         "pen: length of a line (default: none); brush: length of the hair (default: 5)");
-  CHECK(fields.at("color").help == "pen: what it looks like (default: green)");
-  CHECK(fields.at("color").choices == "red|green");
-  CHECK(fields.at("width").of.range.least == 0);
-  CHECK(fields.at("length").of.range.greatest == range::most);
+  CHECK(fields["color"].help == "pen: what it looks like (default: green)");
+  CHECK(fields["color"].choices == "red|green");
+  CHECK(fields["width"].of.range.least == 0);
+  CHECK(fields["length"].of.range.greatest == range::most);
 }
 
 TEST_CASE("field flags: what is given goes into the config, and what is not leaves it") {
